@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+#
+# Short names for the usual jobs; the build itself is CMake (see CMakePresets.json).
+
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 600
+
+# the presets ask for Ninja; without it make does the work
+CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Makefiles'")
+QUIET     = --log-level=WARNING >/dev/null
+SOURCES   = $(shell find include src cli tests bench examples fmi web -name '*.[ch]' 2>/dev/null)
+
+.PHONY: help demo test bench install format lint fuzz coverage clean setup-build setup-test
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo        build, run a gallery model and show the result"
+	@echo "make test        build with sanitizers and optimised, run all tests with both"
+	@echo "make bench       build and run the benchmarks"
+	@echo "make install     install to PREFIX ($(PREFIX)), under DESTDIR if given"
+	@echo "make format      format the sources"
+	@echo "make lint        formatting, static analysis, layers, forbidden calls"
+	@echo "make fuzz        search for crashes, FUZZ_SECONDS ($(FUZZ_SECONDS)) per target"
+	@echo "make coverage    lines reached by the tests, per module"
+	@echo "make clean       remove build/"
+
+setup-build:
+	@scripts/setup.sh build
+
+setup-test:
+	@scripts/setup.sh build test
+
+demo: setup-build
+	@$(CONFIGURE) --preset release $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_cli
+	@scripts/demo.sh build/release/saltus
+
+test: setup-test
+	@$(CONFIGURE) --preset asan $(QUIET)
+	@$(CONFIGURE) --preset release $(QUIET)
+	cmake --build --preset asan -j $(JOBS)
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
+	ctest --preset release -j $(JOBS)
+
+bench: setup-build
+	@$(CONFIGURE) --preset release -DSALTUS_BENCH=ON $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_bench
+	@scripts/bench.sh build/release
+
+install: setup-build
+	@$(CONFIGURE) --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_installed
+	DESTDIR=$(DESTDIR) cmake --install build/release
+
+format:
+	@clang-format -i $(SOURCES)
+
+lint:
+	@$(CONFIGURE) --preset debug $(QUIET)
+	@scripts/lint.sh build/debug
+
+fuzz:
+	@$(CONFIGURE) --preset fuzz $(QUIET)
+	@cmake --build --preset fuzz -j $(JOBS)
+	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+coverage: setup-test
+	@$(CONFIGURE) --preset coverage $(QUIET)
+	@cmake --build --preset coverage -j $(JOBS)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j $(JOBS) || true
+	@scripts/coverage.py build/coverage
+
+clean:
+	@cmake -E rm -rf build

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+
+# what `make install` builds: tests, examples and benchmarks stay out
+add_custom_target(saltus_installed)
+add_dependencies(saltus_installed saltus_static saltus_shared saltus_rt_static saltus_rt_shared)
+if(TARGET saltus_cli)
+  add_dependencies(saltus_installed saltus_cli)
+endif()
+
+install(TARGETS saltus_static saltus_shared saltus_rt_static saltus_rt_shared
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/saltus
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(TARGET saltus_cli)
+  install(TARGETS saltus_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(SALTUS_PC_PRIVATE "-lklu -lbtf -lcolamd -lamd -lsuitesparseconfig -lm")
+foreach(name saltus saltus_rt)
+  set(SALTUS_PC_NAME ${name})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/saltus.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+install(FILES ${PROJECT_SOURCE_DIR}/docs/saltus.1
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+
+# each shell looks in its own place
+install(FILES ${PROJECT_SOURCE_DIR}/completions/saltus.bash
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME saltus OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/completions/_saltus
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/completions/saltus.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)

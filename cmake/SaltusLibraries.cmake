@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+#
+# The two libraries, each static and shared, from one object library per module. Sources are found
+# by their place in the tree; a module without sources is left out.
+#
+#   saltus_rt  runs compiled models: base, ir, model without the builder, numeric, engine, record,
+#              and the part of the API that is in files api/rt_*.c
+#   saltus     everything
+set(SALTUS_MODULES base ir lisma rules symbolic model numeric engine record api cdcsis
+  CACHE STRING "Modules to build; a shorter list helps while working on one of them")
+mark_as_advanced(SALTUS_MODULES)
+set(SALTUS_RT_MODULES base ir model numeric engine record)
+
+# cairo draws PNG files; only its headers are needed here, the library is loaded when it is used
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(CAIRO QUIET cairo)
+endif()
+if(NOT CAIRO_FOUND)
+  message(STATUS "no PNG pictures: cairo not found (Debian: libcairo2-dev)")
+endif()
+
+function(saltus_objects target module)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE saltus_flags SuiteSparse::KLU Threads::Threads)
+  if(module STREQUAL "api" AND CAIRO_FOUND)
+    target_include_directories(${target} SYSTEM PRIVATE ${CAIRO_INCLUDE_DIRS})
+    target_compile_definitions(${target} PRIVATE SALTUS_HAVE_CAIRO=1)
+  endif()
+  if(module IN_LIST SALTUS_EXACT_MODULES)
+    target_compile_options(${target} PRIVATE ${SALTUS_EXACT_FLAGS})
+  endif()
+  if(module IN_LIST SALTUS_KERNEL_MODULES)
+    target_compile_options(${target} PRIVATE ${SALTUS_KERNEL_FLAGS})
+  endif()
+endfunction()
+
+set(all_objects "")
+set(rt_objects "")
+foreach(module IN LISTS SALTUS_MODULES)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.c)
+
+  # the builder of models stays out of the runtime; of the API only rt_*.c belongs to it
+  set(rt_sources "")
+  if(module IN_LIST SALTUS_RT_MODULES)
+    set(rt_sources ${sources})
+    list(FILTER rt_sources EXCLUDE REGEX "/model/build_[^/]*\\.c$")
+  elseif(module STREQUAL "api")
+    set(rt_sources ${sources})
+    list(FILTER rt_sources INCLUDE REGEX "/api/rt_[^/]*\\.c$")
+  endif()
+  set(other_sources ${sources})
+  if(rt_sources)
+    list(REMOVE_ITEM other_sources ${rt_sources})
+  endif()
+
+  saltus_objects(saltus_objects_${module} ${module} ${rt_sources})
+  saltus_objects(saltus_objects_${module}_more ${module} ${other_sources})
+  if(rt_sources)
+    list(APPEND rt_objects $<TARGET_OBJECTS:saltus_objects_${module}>)
+    list(APPEND all_objects $<TARGET_OBJECTS:saltus_objects_${module}>)
+  endif()
+  if(other_sources)
+    list(APPEND all_objects $<TARGET_OBJECTS:saltus_objects_${module}_more>)
+  endif()
+endforeach()
+
+# library <name> as targets <name>_static and <name>_shared
+function(saltus_library name)
+  foreach(kind static shared)
+    string(TOUPPER ${kind} type)
+    set(target ${name}_${kind})
+    add_library(${target} ${type} ${ARGN})
+    add_library(saltus::${target} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES
+      OUTPUT_NAME ${name}
+      LINKER_LANGUAGE C
+      VERSION ${PROJECT_VERSION}
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+      ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    target_include_directories(${target} INTERFACE
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    # a static library hands its dependencies on; headers of others never show in ours
+    target_link_libraries(${target} PRIVATE SuiteSparse::KLU Threads::Threads m)
+  endforeach()
+endfunction()
+
+saltus_library(saltus_rt ${rt_objects})
+saltus_library(saltus ${all_objects})

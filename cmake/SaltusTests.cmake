@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+#
+# Tests register themselves by their place:
+#   tests/unit/*_test.c, tests/property/*_test.c, tests/limit/*_test.c   one cmocka program each
+#   tests/scripts/*.sh, *.py                                             one test each
+#   tests/fuzz/*_fuzz.c                                 replay of the corpus in tests/fuzz/corpus
+#   examples/*.c                                        each runs without arguments
+set(SALTUS_TEST_ENVIRONMENT
+  "SALTUS=${PROJECT_BINARY_DIR}/saltus"
+  "SALTUS_SOURCE=${PROJECT_SOURCE_DIR}"
+  "SALTUS_BUILD=${PROJECT_BINARY_DIR}")
+set(test_scratch ${PROJECT_BINARY_DIR}/scratch)
+file(MAKE_DIRECTORY ${test_scratch})
+
+# every test runs in the scratch folder of the build tree; ARGN is its command
+function(saltus_add_test name)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${test_scratch})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "${SALTUS_TEST_ENVIRONMENT}" TIMEOUT 300 SKIP_RETURN_CODE 77)
+endfunction()
+
+# a program that may look inside the library
+function(saltus_inner_program target)
+  add_executable(${target} ${ARGN})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${target} PRIVATE
+    saltus_static saltus_flags SuiteSparse::KLU Threads::Threads m)
+  set_target_properties(${target} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endfunction()
+
+find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+mark_as_advanced(CMOCKA_INCLUDE_DIR CMOCKA_LIBRARY)
+if(CMOCKA_INCLUDE_DIR AND CMOCKA_LIBRARY)
+  foreach(group unit property limit)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${group}/*_test.c)
+    foreach(source IN LISTS sources)
+      get_filename_component(file_name ${source} NAME_WE)
+      string(REGEX REPLACE "_test$" "" name ${file_name})
+      set(target ${group}_${name}_test)
+      saltus_inner_program(${target} ${source})
+      target_include_directories(${target} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+      target_link_libraries(${target} PRIVATE ${CMOCKA_LIBRARY})
+      saltus_add_test(${group}.${name} ${target})
+    endforeach()
+  endforeach()
+else()
+  message(STATUS "no unit tests: cmocka not found (Debian: libcmocka-dev)")
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/tests/scripts/*.sh ${PROJECT_SOURCE_DIR}/tests/scripts/*.py)
+foreach(source IN LISTS sources)
+  get_filename_component(name ${source} NAME_WE)
+  if(source MATCHES "\\.py$")
+    saltus_add_test(script.${name} python3 ${source})
+  else()
+    saltus_add_test(script.${name} bash ${source})
+  endif()
+endforeach()
+
+# With libFuzzer the targets search; everywhere else they replay what was found.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
+foreach(source IN LISTS sources)
+  get_filename_component(file_name ${source} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name ${file_name})
+  set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  if(SALTUS_FUZZ)
+    saltus_inner_program(fuzz_${name} ${source})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    saltus_add_test(fuzz.${name} fuzz_${name} -runs=0 ${corpus})
+  else()
+    saltus_inner_program(fuzz_${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c)
+    saltus_add_test(fuzz.${name} fuzz_${name} ${corpus})
+  endif()
+endforeach()
+
+foreach(name IN LISTS SALTUS_EXAMPLE_TARGETS)
+  saltus_add_test(example.${name} example_${name})
+endforeach()

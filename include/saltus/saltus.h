@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// Saltus: compile a model from text, ask what it is, run it.
+//
+//   SltModel* model = NULL;
+//   slt_model_compile_file("ball.lisma", NULL, &model);
+//   SltSimOptions options = slt_sim_options();
+//   SltSim* sim = NULL;
+//   slt_sim_create(model, &options, &sim);
+//   slt_sim_start(sim);
+//   while (slt_sim_advance(sim, 10.0, NULL) == SLT_EVENT) { ... }
+//   slt_sim_free(sim);
+//   slt_model_free(model);
+#ifndef SALTUS_H
+#define SALTUS_H
+
+#include <saltus/saltus_rt.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A constant's value set from outside before compilation.
+typedef struct SltOverride {
+  const char* name;
+  double value;
+} SltOverride;
+
+/// Gives the content of a file that a model names (`data`). `content` is freed by the compiler with
+/// the allocator's function; it holds `length` bytes.
+typedef SltStatus SltLoadFn(void* user, const char* name, const SltAllocator* allocator,
+                            char** content, size_t* length);
+
+/// Options of a compilation: take them from slt_compile_options().
+typedef struct SltCompileOptions {
+  const SltOverride* overrides;  ///< borrowed during the call
+  uint32_t override_count;
+  SltDiagnosticFn* on_diagnostic;  ///< NULL: diagnostics are dropped
+  void* user;                      ///< of on_diagnostic
+  bool colour;                     ///< rendered diagnostics with terminal colours
+  SltLoadFn* load;                 ///< NULL: `data` files cannot be read (compile_file: from disk)
+  void* load_user;
+  bool structure;                  ///< check the structure of modes before they are entered [true]
+  SltAllocator allocator;          ///< zeroed: the C library's
+  uint32_t cookie;                 ///< set by slt_compile_options()
+} SltCompileOptions;
+
+/// Options with every field at its default.
+SLT_API SltCompileOptions slt_compile_options(void);
+
+/// Compile LISMA text.
+/// @param name     shown in messages; not NULL.
+/// @param text     `length` bytes of UTF-8; copied.
+/// @param options  may be NULL for the defaults.
+/// @param out      receives the model, NULL on failure; free it with slt_model_free().
+/// @return SLT_OK (there may have been warnings), SLT_ERR_SYNTAX, SLT_ERR_SEMANTIC,
+///         SLT_ERR_NOT_FOUND (an override names no constant; a diagnostic says which),
+///         SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_model_compile(const char* name, const char* text, size_t length,
+                                    const SltCompileOptions* options, SltModel** out);
+
+/// Read a file and compile it; `data` files are found relative to it.
+/// @return as slt_model_compile(), and SLT_ERR_IO when the file cannot be read.
+SLT_API SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
+                                         SltModel** out);
+
+/// Defaults of a run as the model's experiment states them; NaN and NULL mean "not given".
+typedef struct SltExperiment {
+  double start, end, every, step, h0, h_min, h_max, rtol, atol, event_eps, gamma;
+  const char* method;
+  const char* const* out;  ///< names to record
+  uint32_t out_count;
+} SltExperiment;
+
+/// Pointers live as long as the model.
+SLT_API SltExperiment slt_model_experiment(const SltModel* model);
+
+typedef enum SltExplainFormat {
+  SLT_EXPLAIN_TEXT,  ///< structure of the modes, for people
+  SLT_EXPLAIN_JSON,  ///< the same as data
+  SLT_EXPLAIN_IR     ///< the intermediate representation
+} SltExplainFormat;
+
+/// Write what the model is: variables, equations, automata, and for each mode what determines what.
+/// @return SLT_OK, SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_model_explain(const SltModel* model, SltExplainFormat format,
+                                    SltWriter writer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

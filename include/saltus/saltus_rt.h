@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+//
+// Saltus runtime: run a compiled model. Everything an embedding program or an exported model
+// needs once the model exists; compiling one from text is in <saltus/saltus.h>.
+//
+// Conventions. Handles are opaque. Every `create` has a `free` that accepts NULL. Text going in is
+// NUL-terminated UTF-8 unless a length stands beside it. Functions return a status: 0 is success,
+// positive values inform, negative values are errors. The library never prints, exits, aborts or
+// reads the environment.
+#ifndef SALTUS_RT_H
+#define SALTUS_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define SLT_API
+#else
+#define SLT_API __attribute__((visibility("default")))
+#endif
+
+#define SLT_VERSION_MAJOR 0
+#define SLT_VERSION_MINOR 1
+#define SLT_VERSION_PATCH 0
+#define SLT_VERSION       "0.1.0"
+
+/// All status codes: name, value, text. The values are part of the ABI.
+/// 0 ok, > 0 information, < 0 error: `status < 0` is the only test a caller needs.
+#define SLT_STATUS_LIST(X) \
+  X(SLT_OK, 0, "ok") \
+  X(SLT_EVENT, 1, "stopped at an event") \
+  X(SLT_END, 2, "the model has stopped the run") \
+  X(SLT_ERR_ARGUMENT, -1, "invalid argument") \
+  X(SLT_ERR_NOMEM, -2, "out of memory") \
+  X(SLT_ERR_IO, -3, "reading or writing failed") \
+  X(SLT_ERR_NOT_FOUND, -4, "no such name") \
+  X(SLT_ERR_UNSUPPORTED, -5, "not available in this build") \
+  X(SLT_ERR_CANCELLED, -6, "cancelled by the caller") \
+  X(SLT_ERR_SYNTAX, -10, "the model text has errors; see the diagnostics") \
+  X(SLT_ERR_SEMANTIC, -11, "the model has no valid meaning; see the diagnostics") \
+  X(SLT_ERR_NOT_FINITE, -20, "a model function returned NaN or infinity") \
+  X(SLT_ERR_NO_CONVERGENCE, -21, "an iteration did not converge") \
+  X(SLT_ERR_MODE_LOOP, -22, "modes repeat at one instant; see the trace") \
+  X(SLT_ERR_STEP, -23, "the step size fell below its minimum") \
+  X(SLT_ERR_STRUCTURE, -24, "a mode's equations cannot be solved; see the error") \
+  X(SLT_ERR_INVARIANT, -25, "a mode left its invariant with no transition enabled") \
+  X(SLT_ERR_LIMIT, -26, "a limit of the run was reached") \
+  X(SLT_ERR_ZENO, -27, "infinitely many events accumulate at one time")
+
+/// Result of a call.
+typedef enum SltStatus {
+#define SLT_X(name, value, text) name = value,
+  SLT_STATUS_LIST(SLT_X)
+#undef SLT_X
+} SltStatus;
+
+/// The text of a status code; never NULL, static.
+SLT_API const char* slt_status_text(SltStatus status);
+
+/// Version of the library that is linked, "major.minor.patch"; static.
+SLT_API const char* slt_version(void);
+
+/// Memory comes from one realloc-style function. `pointer` NULL allocates, `size` 0 frees (returns
+/// NULL); `old_size` is what was asked for before. Returns NULL when memory is exhausted.
+typedef void* SltReallocFn(void* user, void* pointer, size_t old_size, size_t size);
+
+/// Allocator given per compile and per run; `realloc_fn` NULL means the C library's.
+typedef struct SltAllocator {
+  SltReallocFn* realloc_fn;
+  void* user;
+} SltAllocator;
+
+/// Receives bytes in order. Returns SLT_OK, or a negative status that ends the writing.
+typedef SltStatus SltWriteFn(void* user, const char* data, size_t length);
+
+/// A place where text goes: a file, a buffer, a socket. Owned by the caller.
+typedef struct SltWriter {
+  SltWriteFn* write;
+  void* user;
+} SltWriter;
+
+/// How grave a diagnostic is.
+typedef enum SltSeverity { SLT_NOTE = 0, SLT_WARNING = 1, SLT_ERROR = 2 } SltSeverity;
+
+/// One message about a model. All pointers are valid during the sink's call only.
+typedef struct SltDiagnostic {
+  const char* code;  ///< stable and documented, e.g. "E0203"
+  SltSeverity severity;
+  const char* file;      ///< name of the source as given to the compiler
+  uint32_t line;         ///< 1-based
+  uint32_t column;       ///< 1-based, in characters
+  size_t begin, end;     ///< bytes of the source it speaks of
+  const char* message;   ///< what is wrong
+  const char* hint;      ///< what to do about it, or NULL
+  const char* rendered;  ///< the whole message as text: place, source line, carets, notes, hint
+} SltDiagnostic;
+
+/// Receives diagnostics in source order.
+typedef void SltDiagnosticFn(void* user, const SltDiagnostic* diagnostic);
+
+// ---- models and runs ----------------------------------------------------------------------------
+
+typedef struct SltModel SltModel;  ///< Compiled model. Immutable: share it between threads.
+typedef struct SltSim SltSim;      ///< One run. Used by one thread at a time.
+
+/// Free a model. No run of it may exist any more. Accepts NULL.
+SLT_API void slt_model_free(SltModel* model);
+
+/// How events are detected (see the manual, "Events").
+typedef enum SltDetection {
+  SLT_DETECTION_CERTIFIED = 0,      ///< by type, and proved on every accepted step
+  SLT_DETECTION_COMBINED = 1,       ///< the algorithm that suits the type of each event
+  SLT_DETECTION_EXTRAPOLATION = 2,  ///< extrapolation for every event
+  SLT_DETECTION_INTERPOLATION = 3   ///< a sign test at step ends for every event
+} SltDetection;
+
+/// Options of a run: take them from slt_sim_options(), then change what you need. A field that is
+/// NaN means: what the model's experiment says, else the default in brackets.
+typedef struct SltSimOptions {
+  double t_start;          ///< start of the run [0]
+  const char* method;      ///< name from slt_method_get(); NULL: the experiment's, else "auto"
+  double rtol;             ///< relative tolerance, > 0 [1e-6]
+  double atol;             ///< absolute tolerance, >= 0, in units of each variable's nominal [1e-9]
+  double h0;               ///< first step; [chosen]
+  double h_min;            ///< smallest step [1e-12 * max(1, |t|)]
+  double h_max;            ///< largest step [no limit]
+  double step;             ///< step of fixed-step methods
+  double event_eps;        ///< width of the zone around a guard's boundary [1e-6]
+  double gamma;            ///< reduction per step of extrapolation, in (0, 1) [0.6]
+  SltDetection detection;  ///< how events are detected
+  uint64_t seed;           ///< of the random streams
+  uint64_t max_events;     ///< instants before the run stops with SLT_ERR_LIMIT; 0: no limit
+  uint64_t max_steps;      ///< steps before the run stops with SLT_ERR_LIMIT; 0: no limit
+  SltAllocator allocator;  ///< zeroed: the C library's
+  uint32_t cookie;         ///< set by slt_sim_options(); do not touch
+} SltSimOptions;
+
+/// Options with every field at its default.
+SLT_API SltSimOptions slt_sim_options(void);
+
+/// Check options against a model without making a run.
+/// @param problem  receives what is wrong in words (static), NULL when nothing is; may be NULL.
+/// @return SLT_OK or SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_sim_options_check(const SltModel* model, const SltSimOptions* options,
+                                        const char** problem);
+
+/// Make a run of `model`, which must outlive it. Takes no memory later within known modes.
+/// @param options  from slt_sim_options(); copied.
+/// @param out      receives the run, NULL on failure; free it with slt_sim_free().
+/// @return SLT_OK, SLT_ERR_ARGUMENT (a field out of range, unknown method), SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sim_create(const SltModel* model, const SltSimOptions* options, SltSim** out);
+
+/// Free a run. Accepts NULL.
+SLT_API void slt_sim_free(SltSim* sim);
+
+/// Set a constant of the model before slt_sim_start(). Constants computed from it follow.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT (already started; or the constant shapes the
+///         model, e.g. as a loop bound, and can only be set when compiling).
+SLT_API SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value);
+
+/// Evaluate the initial values and run the initial instant: guards that hold at the start fire.
+/// @return SLT_OK, SLT_END (the model stopped at once), or the error of the instant.
+SLT_API SltStatus slt_sim_start(SltSim* sim);
+
+/// Advance to exactly `t_stop`, or to the first instant (event) before or at it. After SLT_EVENT the
+/// values are those after the instant, and slt_sim_get_before() gives those before it.
+///
+/// Values between steps come from dense output: advancing in pieces gives the same bits as
+/// advancing at once, unless values are written in between. On error the values stay at the last
+/// accepted point: the run may be read, recorded and freed, but not advanced again.
+/// @param sim      borrowed; not NULL; started.
+/// @param t_stop   not before the current time.
+/// @param reached  receives the time reached, on failure too; may be NULL.
+/// @return SLT_OK (at t_stop), SLT_EVENT, SLT_END (the model stopped the run), or an error.
+SLT_API SltStatus slt_sim_advance(SltSim* sim, double t_stop, double* reached);
+
+/// Like slt_sim_advance(), but also returns SLT_OK at the end of each step of the integrator.
+SLT_API SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reached);
+
+/// Current time.
+SLT_API double slt_sim_time(const SltSim* sim);
+
+/// What a name of the model stands for.
+typedef enum SltKind {
+  SLT_KIND_VARIABLE = 0,
+  SLT_KIND_DERIVATIVE = 1,  ///< x', x''
+  SLT_KIND_CONSTANT = 2,
+  SLT_KIND_MACRO = 3,
+  SLT_KIND_MODE = 4,  ///< AUTOMATON.state: the state an automaton is in
+  SLT_KIND_TIME = 5
+} SltKind;
+
+/// A handle for reading and writing a quantity quickly; valid for every run of the same model.
+typedef struct SltQuantity {
+  SltKind kind;
+  uint32_t index;
+  uint32_t order;  ///< of a derivative
+} SltQuantity;
+
+/// Find a quantity by name: `x`, `x'`, a constant, a macro, `AUTOMATON.state`, `time`.
+/// @return SLT_OK or SLT_ERR_NOT_FOUND.
+SLT_API SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out);
+
+/// Present value. For SLT_KIND_MODE the number of the state. NaN when the quantity is undetermined
+/// in the present mode (slt_sim_is_determined() tells).
+SLT_API double slt_sim_get(SltSim* sim, SltQuantity quantity);
+
+/// Value just before the last instant.
+SLT_API double slt_sim_get_before(SltSim* sim, SltQuantity quantity);
+
+/// Whether the present mode determines the quantity.
+SLT_API bool slt_sim_is_determined(const SltSim* sim, SltQuantity quantity);
+
+/// Name of the state an automaton is in; NULL if `quantity` is not of kind SLT_KIND_MODE.
+SLT_API const char* slt_sim_mode_name(const SltSim* sim, SltQuantity quantity);
+/// The same just before the last instant.
+SLT_API const char* slt_sim_mode_name_before(const SltSim* sim, SltQuantity quantity);
+
+/// Write a variable at the current time: an input or a discrete variable, or the state of an
+/// integrated one. Takes effect from here on; guards that now hold fire at the next advance.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (not a variable, or computed by the equations of this mode).
+SLT_API SltStatus slt_sim_set(SltSim* sim, SltQuantity quantity, double value);
+
+/// Number of automata, in canonical order, and their names (static as long as the model).
+/// Implicit switches (`if`, `abs`, ...) are not counted.
+SLT_API uint32_t slt_sim_automaton_count(const SltSim* sim);
+SLT_API const char* slt_sim_automaton_name(const SltSim* sim, uint32_t automaton);
+/// Name of the state an automaton is in now.
+SLT_API const char* slt_sim_automaton_state(const SltSim* sim, uint32_t automaton);
+
+/// Number of variables a recording holds by default: all visible variables of the model (not
+/// constants or macros), in order of first appearance in its text.
+SLT_API uint32_t slt_sim_column_count(const SltSim* sim);
+/// Name of one of them, as slt_sim_find() takes it; lives as long as the model. NULL when `column`
+/// is not below slt_sim_column_count().
+SLT_API const char* slt_sim_column_name(const SltSim* sim, uint32_t column);
+
+/// Bytes needed to save the whole state of a run.
+SLT_API size_t slt_sim_snapshot_size(const SltSim* sim);
+/// Save into `buffer` of slt_sim_snapshot_size() bytes. Valid for this run only.
+SLT_API SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t size);
+/// Go back to a saved state; the run then continues with the same bits.
+SLT_API SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size);
+
+// ---- events -------------------------------------------------------------------------------------
+
+typedef enum SltEventKind {
+  SLT_EVENT_INITIAL,
+  SLT_EVENT_TIME,
+  SLT_EVENT_STATE,
+  SLT_EVENT_SLIDE_IN,
+  SLT_EVENT_SLIDE_OUT,
+  SLT_EVENT_ZENO,
+  SLT_EVENT_REINIT,
+  SLT_EVENT_CHATTER,
+  SLT_EVENT_LIMIT,
+  SLT_EVENT_STOP
+} SltEventKind;
+
+typedef enum SltEventClass {
+  SLT_CLASS_INTERIOR,
+  SLT_CLASS_MYTHICAL,
+  SLT_CLASS_PINNACLE,
+  SLT_CLASS_BOUNDARY,
+  SLT_CLASS_SLIDING
+} SltEventClass;
+
+typedef enum SltAtomType {
+  SLT_ATOM_CRITICAL,
+  SLT_ATOM_UNILATERAL,
+  SLT_ATOM_BILATERAL,
+  SLT_ATOM_SHORTLIVING,
+  SLT_ATOM_NOEVENT,
+  SLT_ATOM_TIME,
+  SLT_ATOM_NONE  ///< nothing was located: level-triggered, initial, stop
+} SltAtomType;
+
+/// A variable changed by an event.
+typedef struct SltChange {
+  const char* name;
+  double before, after;
+} SltChange;
+
+/// One record: a fired transition, a firing of `at`, or one of the other kinds. Pointers are valid
+/// during the callback only.
+typedef struct SltEvent {
+  double t;
+  uint32_t n;     ///< counts the records of the instant from 0
+  uint32_t iter;  ///< round of the event iteration; transitions fired together share it
+  SltEventKind kind;
+  SltEventClass event_class;
+  const char* automaton;     ///< NULL for `at` without goto
+  const char* from;          ///< NULL with automaton
+  const char* to;            ///< NULL with automaton
+  const char* const* atoms;  ///< source texts of the relations that hold in the guard
+  uint32_t atom_count;
+  SltAtomType type;      ///< of the relation that was located
+  uint32_t line;         ///< of the model's text; 0 for none
+  double bracket[2];     ///< the event time lies in between; [t, t] for time conditions
+  double slope;          ///< of g at the event; NaN when there is none
+  bool certified;        ///< proved that no earlier crossing was missed
+  const char* text;      ///< of a stop, an error, a warning; NULL for none
+  const SltChange* changes;
+  uint32_t change_count;
+  const SltChange* impulses;  ///< name and value (in `after`)
+  uint32_t impulse_count;
+} SltEvent;
+
+/// Receives event records in order, as they happen.
+typedef void SltEventFn(void* user, const SltEvent* event);
+SLT_API void slt_sim_on_event(SltSim* sim, SltEventFn* fn, void* user);
+
+/// Warnings of a run (conflicting assignments and the like); the text says all.
+typedef void SltWarningFn(void* user, const SltDiagnostic* diagnostic);
+SLT_API void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user);
+
+/// Asked between steps; returning true ends the advance with SLT_ERR_CANCELLED. The run is then
+/// intact and may be advanced again. `t` is how far the integration has come.
+typedef bool SltCancelFn(void* user, double t);
+SLT_API void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user);
+
+/// Why a run failed. Pointers live as long as the run.
+typedef struct SltRunError {
+  SltStatus status;      ///< SLT_OK when nothing failed
+  const char* code;      ///< "E0801"; documented
+  double t;              ///< time of the failure
+  uint32_t line;         ///< place in the model; 0 when there is none
+  uint32_t column;
+  const char* message;   ///< what happened
+  const char* hint;      ///< what to try, or NULL
+  const char* rendered;  ///< everything as text, with the source line
+} SltRunError;
+
+/// The error of the last failing call.
+SLT_API SltRunError slt_sim_error(SltSim* sim);
+
+/// What a run has cost so far.
+typedef struct SltStatistics {
+  double t;               ///< how far the integration has come
+  uint64_t steps;         ///< accepted steps
+  uint64_t rejected;      ///< rejected and failed trials
+  uint64_t evaluations;   ///< of the right-hand side
+  uint64_t guard_evaluations;  ///< of the guards on dense output
+  uint64_t instants;      ///< without the initial one and stops
+  uint64_t records;       ///< event records
+  uint64_t by_class[5];   ///< records by SltEventClass, initial and stop left out
+  uint64_t not_certified; ///< records whose detection was not proved
+  uint64_t silent;        ///< crossings that fired nothing
+  uint32_t modes;         ///< compiled equation sets visited
+  const char* method;     ///< method in use
+  const char* method_reason;  ///< why, when chosen automatically; else NULL
+} SltStatistics;
+
+SLT_API SltStatistics slt_sim_statistics(const SltSim* sim);
+
+/// An integration method.
+typedef struct SltMethod {
+  const char* name;
+  const char* description;
+  uint32_t order;
+  uint32_t stages;
+  uint32_t dense_order;
+  bool adaptive;
+} SltMethod;
+
+/// Number of methods, and one of them (index < count).
+SLT_API uint32_t slt_method_count(void);
+SLT_API SltMethod slt_method_get(uint32_t index);
+
+// ---- recording ----------------------------------------------------------------------------------
+
+typedef struct SltRecorder SltRecorder;  ///< Runs a simulation and writes what happens.
+typedef struct SltTable SltTable;        ///< Recorded rows in memory.
+
+/// Options of a recorder: take them from slt_recorder_options().
+typedef struct SltRecorderOptions {
+  double every;             ///< distance of the rows; NaN: `samples` instead
+  uint32_t samples;         ///< number of equidistant rows after the first [500]
+  bool all_steps;           ///< a row per step of the integrator instead
+  const char* const* names; ///< quantities to record; NULL: all variables in source order
+  uint32_t name_count;
+  SltWriter csv;            ///< write NULL: no CSV
+  SltWriter events;         ///< JSON lines; write NULL: none
+  bool keep;                ///< keep the rows in memory for slt_recorder_table()
+  uint32_t cookie;
+} SltRecorderOptions;
+
+SLT_API SltRecorderOptions slt_recorder_options(void);
+
+/// Attach a recorder to a run that is not started yet. Both belong to the caller; free the recorder
+/// first. It takes over slt_sim_on_event(); pass events on with slt_recorder_on_event().
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or SLT_ERR_NOT_FOUND with the offending name in
+///         `bad_name` (borrowed from options).
+SLT_API SltStatus slt_recorder_create(SltSim* sim, const SltRecorderOptions* options,
+                                      SltRecorder** out, const char** bad_name);
+SLT_API void slt_recorder_free(SltRecorder* recorder);
+SLT_API void slt_recorder_on_event(SltRecorder* recorder, SltEventFn* fn, void* user);
+
+/// Start the run if it is not started, and record it up to `t_end`. Rows already written stay
+/// whatever happens; the last row is at the time reached.
+/// @return SLT_OK, SLT_END, an error of the run or of writing, SLT_ERR_CANCELLED.
+SLT_API SltStatus slt_recorder_run(SltRecorder* recorder, double t_end);
+
+/// The rows kept so far; owned by the recorder. NULL unless `keep`.
+SLT_API const SltTable* slt_recorder_table(const SltRecorder* recorder);
+
+// ---- tables and pictures ------------------------------------------------------------------------
+
+/// Read a table from CSV text (RFC 4180, a header line, numbers; empty cells are undetermined).
+/// @param bad_line  receives the line of the first error; may be NULL.
+/// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_table_read_csv(const char* text, size_t length, SltTable** out,
+                                     uint32_t* bad_line);
+/// Free a table read by slt_table_read_csv().
+SLT_API void slt_table_free(SltTable* table);
+SLT_API uint32_t slt_table_column_count(const SltTable* table);
+SLT_API uint32_t slt_table_row_count(const SltTable* table);
+SLT_API const char* slt_table_column_name(const SltTable* table, uint32_t column);
+/// NaN where undetermined or text.
+SLT_API double slt_table_value(const SltTable* table, uint32_t row, uint32_t column);
+/// Text of a cell that is not a number (the state of an automaton), else NULL.
+SLT_API const char* slt_table_text(const SltTable* table, uint32_t row, uint32_t column);
+
+typedef enum SltPlotFormat { SLT_PLOT_SVG, SLT_PLOT_TERMINAL, SLT_PLOT_PNG } SltPlotFormat;
+
+/// Options of a picture: take them from slt_plot_options().
+typedef struct SltPlotOptions {
+  SltPlotFormat format;
+  const char* title;         ///< NULL for none
+  const char* x;             ///< column of the horizontal axis; NULL: the first
+  const char* const* names;  ///< columns to draw; NULL: all numbers
+  uint32_t name_count;
+  uint32_t width, height;    ///< pixels, or characters for the terminal; 0: default
+  bool colour;               ///< terminal: use colours
+  uint32_t cookie;
+} SltPlotOptions;
+
+SLT_API SltPlotOptions slt_plot_options(void);
+
+/// Draw a table. Jumps (two rows at one time) are drawn as jumps, empty cells as gaps, text columns
+/// (states of automata) as a band of named intervals.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (`bad_name` receives it), SLT_ERR_ARGUMENT (nothing to draw),
+///         SLT_ERR_UNSUPPORTED (PNG without cairo), or the writer's error.
+SLT_API SltStatus slt_table_plot(const SltTable* table, const SltPlotOptions* options,
+                                 SltWriter writer, const char** bad_name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
+# build test` for the tests too. Says one line when it installs something, nothing when it need not.
+set -eu
+
+have_program() { command -v "$1" >/dev/null 2>&1; }
+
+# a header counts as present when the compiler finds it, wherever it comes from
+have_header() {
+  for folder in /usr/include /usr/local/include; do
+    [ -e "$folder/$1" ] && return 0
+  done
+  echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1
+}
+
+missing=""
+need() { missing="$missing $1"; }
+
+for group in "${@:-build}"; do
+  case "$group" in
+    build)
+      have_program cc && have_header stdio.h || need build-essential
+      have_program cmake || need cmake
+      have_program ninja || need ninja-build
+      have_program pkg-config || need pkg-config
+      have_header suitesparse/klu.h || have_header klu.h || need libsuitesparse-dev
+      ;;
+    test)
+      have_header cmocka.h || need libcmocka-dev
+      have_program python3 || need python3
+      ;;
+    *)
+      echo "setup: unknown group '$group' (known: build, test)" >&2
+      exit 2
+      ;;
+  esac
+done
+[ -n "$missing" ] || exit 0
+
+if ! have_program apt-get; then
+  echo "setup: missing here:$missing (these are Debian's names; install them and try again)" >&2
+  exit 1
+fi
+if [ "$(id -u)" = 0 ]; then
+  as_root=""
+elif have_program sudo; then
+  as_root="sudo"
+else
+  echo "setup: missing here:$missing; neither root nor sudo to install them. As root run:" >&2
+  echo "  apt-get install$missing" >&2
+  exit 1
+fi
+
+echo "setup: installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install_all() {
+  # shellcheck disable=SC2086  # a list of words
+  $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1
+}
+# package lists may be old or absent on a fresh machine
+if ! install_all; then
+  if ! { $as_root apt-get update -qq >"$log" 2>&1 && install_all; }; then
+    cat "$log" >&2
+    echo "setup: installation failed; missing:$missing" >&2
+    exit 1
+  fi
+fi

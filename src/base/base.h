@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// base: what every module stands on. Memory, text, places, diagnostics, numbers; libc only.
+#ifndef SALTUS_BASE_H
+#define SALTUS_BASE_H
+
+#include "base/alloc.h"
+#include "base/diag.h"
+#include "base/number.h"
+#include "base/text.h"
+
+/// Internal propagation of errors: the only control-flow macro in the code base.
+#define SLT_TRY(expr) \
+  do { \
+    SltStatus try_status = (expr); \
+    if (try_status < 0) return try_status; \
+  } while (0)
+
+/// Guards an invariant of our own code in debug builds; never replaces a check of input.
+#ifdef SLT_CHECK_INVARIANTS
+#define SLT_ASSERT(condition) ((condition) ? (void)0 : __builtin_trap())
+#else
+#define SLT_ASSERT(condition) ((void)0)
+#endif
+
+#define SLT_COUNT(array) (sizeof(array) / sizeof *(array))
+
+#endif
