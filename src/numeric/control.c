@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//
+// Step size control: a PI controller for the error, a bound for stability, the first step.
+//
+// Accepted full step:  h' = h * 0.9 * err^-(q - 0.75 beta) * err_prev^beta, factor within [0.2, 5]
+// (Gustafsson; HNW II, IV.2), q = 1 / order of the estimate, beta = 0.2 q. Not larger than h after
+// a rejection. A step cut short by its target says little about h: the wanted step stays, unless
+// the error of the short one already asks for less. Stability (Novikov): the proposal may grow
+// beyond h only while |h lambda| stays within the method's real interval. Growth alone is limited:
+// an overestimate costs a step, not the run. The estimate of lambda fades slowly.
+#include "numeric/internal.h"
+
+#define SAFETY             0.9
+#define GROWTH_MAX         5.0
+#define SHRINK_MIN         0.2
+#define SHRINK_FAILED      0.25
+#define ERROR_FLOOR        1e-10  // below it the estimate is rounding
+#define ERROR_TELLING      1e-4   // below it a shortened step tells nothing about h
+#define ERROR_TELLING_LOG2 -13.287712379549449
+#define STABILITY_MARGIN   0.95
+#define LAMBDA_MEMORY      0.8  // a fast component that has died out is not seen any more
+#define STIFF_HITS         15   // HNW II, IV.2
+#define CALM_STEPS         6
+
+// log2 and 2^y for the step control: no branches, no division, since they stand between the error
+// of one step and the first stage of the next. Polynomials through Chebyshev nodes.
+
+typedef union Bits {
+  double value;
+  uint64_t bits;
+} Bits;
+
+/// log2 of a positive normal number, absolute error < 6e-6; log2(1) = 0.
+static inline double control_log2(double value) {
+  const uint64_t sqrt_half = 0x3fe6a09e667f3bcdULL;
+  const uint64_t one = 0x3ff0000000000000ULL;
+  Bits m = {.value = value};
+  uint64_t biased = m.bits - sqrt_half + one;  // exponent + 1023 on top, mantissa from sqrt(1/2)
+  double e = (double)((int32_t)(biased >> 52) - 1023);
+  m.bits -= (biased & 0xfff0000000000000ULL) - one;
+  double t = m.value - 1.0;
+  double t2 = t * t;
+  double low = 1.442700440013496 - t * 0.7211957523938721;
+  double middle = 0.47992557347074644 - t * 0.3669257709573897;
+  double high = 0.316898187156837 - t * 0.20228926373030143;
+  return e + t * (low + t2 * (middle + t2 * high));
+}
+
+/// 2^y for |y| <= 1000, relative error < 4e-6.
+static inline double control_exp2(double y) {
+  const double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
+  Bits shifted = {.value = y + shift};
+  double t = y - (shifted.value - shift);
+  double t2 = t * t;
+  double low = 0.9999999999999998 + t * 0.693121045203427;
+  double high = 0.24022349038020335 + t * 0.055921975842256264 + t2 * 0.009666368515387469;
+  Bits scale = {.bits = ((shifted.bits & 0xffff) + 1023) << 52};  // low bits: the integer
+  return scale.value * (low + t2 * high);
+}
+
+double num_power(double base, double exponent) {
+  double y = exponent * control_log2(base);
+  return control_exp2(num_min(num_max(y, -1000.0), 1000.0));
+}
+
+double num_norm_squared(const NumStepper* s, const double* v) {
+  // four partial sums in a fixed pattern: independent of how the compiler vectorises
+  const size_t n = s->n;
+  double sum0 = 0.0;
+  double sum1 = 0.0;
+  double sum2 = 0.0;
+  double sum3 = 0.0;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    sum0 += v[i] * v[i];
+    sum1 += v[i + 1] * v[i + 1];
+    sum2 += v[i + 2] * v[i + 2];
+    sum3 += v[i + 3] * v[i + 3];
+  }
+  sum0 += i < n ? v[i] * v[i] : 0.0;
+  sum1 += i + 1 < n ? v[i + 1] * v[i + 1] : 0.0;
+  sum2 += i + 2 < n ? v[i + 2] * v[i + 2] : 0.0;
+  double total = (sum0 + sum1) + (sum2 + sum3);
+  if (s->options.norm == NUM_NORM_MAX && num_finite(total)) {
+    double largest = 0.0;
+    for (i = 0; i < n; i++) {
+      largest = num_max(largest, num_abs(v[i]));
+    }
+    return largest * largest;
+  }
+  return n ? total * s->n_inverse : 0.0;
+}
+
+/// Smallest step that moves t and that the options allow.
+static double h_floor(const NumStepper* s) {
+  double rounding = 8.0 * DBL_EPSILON * num_abs(s->t);
+  return num_max(num_max(s->options.h_min, rounding), DBL_MIN);
+}
+
+static double h_bounded(const NumStepper* s, double h) {
+  if (s->options.h_max > 0.0) {
+    h = num_min(h, s->options.h_max);
+  }
+  return num_max(h, h_floor(s));
+}
+
+typedef struct Proposal {
+  double h;
+  double lambda;  // estimate; < 0: not made
+  double error_log2;
+  bool limited;  // by stability
+  bool stiff;    // ... as this trial shows, not the memory of lambda
+  bool whole;    // the trial was as long as wanted
+} Proposal;
+
+static Proposal propose(const NumStepper* s) {
+  const NumKernel* kernel = s->method->kernel;
+  const double h = s->trial.h;
+  const double wanted = s->h_wanted;
+  const double q = kernel->error_exponent;
+  const double error = num_max(s->error_squared, ERROR_FLOOR * ERROR_FLOOR);
+  const double growth = s->control.after_rejection ? 1.0 : GROWTH_MAX;
+  Proposal p = {.lambda = -1.0, .whole = h >= 0.99 * wanted};
+  p.error_log2 = 0.5 * control_log2(error);
+  double reference = p.whole ? h : wanted;  // growth beyond it is subject to stability
+  if (p.whole) {
+    double beta = 0.2 * q;
+    double y = (0.75 * beta - q) * p.error_log2 + beta * s->control.error_log2;
+    p.h = h * num_min(num_max(SAFETY * control_exp2(y), SHRINK_MIN), growth);
+  } else {
+    p.h = num_max(wanted, growth * h);
+    if (s->trial.error > ERROR_TELLING) {
+      p.h = num_min(p.h, h * SAFETY * control_exp2(-q * p.error_log2));
+    }
+  }
+  if (s->options.stability && kernel->probe && p.h > reference) {
+    double seen = kernel->probe(s) / h;
+    double bound = STABILITY_MARGIN * s->method->stability;
+    p.stiff = p.h * seen > bound;
+    p.lambda = num_max(seen, LAMBDA_MEMORY * s->control.lambda);
+    if (p.h * p.lambda > bound) {
+      p.h = num_max(reference, bound / p.lambda);
+      p.limited = true;
+    }
+  }
+  p.h = h_bounded(s, p.h);
+  return p;
+}
+
+double num_stepper_proposal(NumStepper* s) {
+  SLT_ASSERT(s->trial.pending);
+  return s->method->adaptive ? propose(s).h : s->options.h0;
+}
+
+static void note_stability(NumStepper* s, const Proposal* p) {
+  NumControl* c = &s->control;
+  c->lambda = p->lambda;
+  s->counters.stability_limited += p->limited;
+  if (p->stiff) {
+    c->calm_steps = 0;
+    if (c->stiff_hits < STIFF_HITS) {
+      c->stiff_hits++;
+    }
+    c->stiff_suspected = c->stiff_hits == STIFF_HITS;
+    return;
+  }
+  c->calm_steps++;
+  if (c->calm_steps >= CALM_STEPS) {
+    c->stiff_hits = 0;
+    c->stiff_suspected = false;
+  }
+}
+
+void num_control_accept(NumStepper* s, bool part) {
+  NumControl* c = &s->control;
+  s->counters.steps++;
+  if (!s->method->adaptive) {
+    // a fixed step has nothing to adapt, but it can be too long to be stable
+    c->h_next = s->options.h0;
+    c->after_rejection = false;
+    if (s->options.stability && s->method->kernel->probe) {
+      double v = s->method->kernel->probe(s);
+      bool beyond = v > s->method->stability;
+      Proposal p = {.lambda = v / s->trial.h, .limited = beyond, .stiff = beyond};
+      note_stability(s, &p);
+    }
+    return;
+  }
+  Proposal p = propose(s);
+  if (p.lambda >= 0.0) {
+    note_stability(s, &p);
+  }
+  if (p.whole) {
+    c->error_log2 = num_max(p.error_log2, ERROR_TELLING_LOG2);
+  }
+  c->h_next = part ? num_min(p.h, num_max(s->trial.h, s->h_wanted)) : p.h;
+  c->after_rejection = false;
+}
+
+SltStatus num_stepper_reject(NumStepper* s) {
+  double factor = SHRINK_FAILED;
+  if (s->failed) {
+    s->counters.failed++;
+  } else {
+    s->counters.rejected++;
+    if (s->trial.error > 1.0) {
+      double power = num_power(s->trial.error, -s->method->kernel->error_exponent);
+      factor = num_max(SAFETY * power, SHRINK_MIN);
+    }
+  }
+  s->trial.pending = false;
+  s->control.after_rejection = true;
+  double least = h_floor(s);
+  double h = s->h_tried * factor;
+  s->control.h_next = num_max(h, least);
+  double rounding = 2.0 * DBL_EPSILON * num_abs(s->t);  // h_tried is a difference of two times
+  return s->h_tried > least + rounding ? SLT_OK : SLT_ERR_STEP;
+}
+
+/// Norm of v by the weights of the committed state.
+static double norm_at_start(NumStepper* s, const double* v, const double* minus) {
+  double rtol = s->options.rtol;
+  for (size_t i = 0; i < s->n; i++) {
+    double difference = minus ? v[i] - minus[i] : v[i];
+    s->scaled[i] = difference / (s->atol[i] + rtol * num_abs(s->x[i]));
+  }
+  return num_sqrt(num_norm_squared(s, s->scaled));
+}
+
+SltStatus num_stepper_choose_h(NumStepper* s, double t_bound) {
+  const double* f = NULL;
+  SLT_TRY(num_stepper_derivative(s, &f));
+  double d0 = norm_at_start(s, s->x, NULL);
+  double d1 = norm_at_start(s, f, NULL);
+  double span = t_bound - s->t;
+  double h = !(d0 > 1e-5) || !(d1 > 1e-5) ? 1e-6 : 0.01 * d0 / d1;
+  if (span > 0.0) {
+    h = num_min(h, span);
+  }
+  h = h_bounded(s, h);
+
+  // second derivative from an Euler step; a point where f has no value is moved closer
+  double* probe = s->k;
+  SltStatus status = SLT_ERR_NOT_FINITE;
+  for (uint32_t tries = 0; status < 0 && tries < 12; tries++) {
+    if (tries > 0) {
+      h *= 0.1;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+      s->stage_x[i] = s->x[i] + h * f[i];
+    }
+    status = num_rhs(s, s->t + h, s->stage_x, probe);
+  }
+  double h1 = h;
+  if (status >= 0) {
+    double largest = num_max(d1, norm_at_start(s, probe, f) / h);
+    double exponent = 1.0 / (double)(s->method->order + 1);
+    h1 = largest > 1e-15 && num_finite(largest) ? num_power(0.01 / largest, exponent)
+                                                : num_max(1e-6, h * 1e-3);
+    h1 = num_min(100.0 * h, h1);
+  }
+  if (span > 0.0) {
+    h1 = num_min(h1, span);
+  }
+  s->control.h_next = h_bounded(s, h1);
+  return SLT_OK;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//
+// Dense output, in one form for all methods (HNW I, II.6):
+//
+//   x(theta) = x0 + theta (r1 + (1 - theta) (r2 + theta (r3 + (1 - theta) (r4 + ...))))
+//
+// r1 = x1 - x0, r2 = h f0 - r1, r3 = r1 - h f1 - r2: the cubic Hermite polynomial, which is all
+// there is for methods of degree 3. Later coefficients vanish with their derivative at both ends.
+// r_j multiplies theta^a (1 - theta)^b, a = ceil(j/2), b = floor(j/2): a Bernstein polynomial of
+// degree j up to its factor, so the form is well conditioned. Row 0 of the coefficients is not
+// used.
+#include "numeric/internal.h"
+
+SltStatus num_dense_prepare(NumStepper* s) {
+  NumTrial* trial = &s->trial;
+  if (!trial->valid) {
+    return SLT_ERR_ARGUMENT;
+  }
+  if (trial->dense_ready) {
+    return SLT_OK;
+  }
+  const size_t n = trial->n;
+  const double h = trial->h;
+  const double* restrict x0 = trial->x0;
+  const double* restrict x1 = trial->x;
+  double* restrict r1 = s->dense + s->n_max;
+  if (s->method->dense_degree == 1) {
+    for (size_t i = 0; i < n; i++) {
+      r1[i] = x1[i] - x0[i];
+    }
+    trial->dense_ready = true;
+    return SLT_OK;
+  }
+  const double* f1 = NULL;
+  SLT_TRY(num_stepper_trial_derivative(s, &f1));
+  const double* restrict f0 = trial->f0;
+  double* restrict r2 = s->dense + (size_t)2 * s->n_max;
+  double* restrict r3 = s->dense + (size_t)3 * s->n_max;
+  for (size_t i = 0; i < n; i++) {
+    double difference = x1[i] - x0[i];
+    double bend = h * f0[i] - difference;
+    r1[i] = difference;
+    r2[i] = bend;
+    r3[i] = difference - h * f1[i] - bend;
+  }
+  if (s->method->kernel->dense) {
+    SLT_TRY(s->method->kernel->dense(s));
+  }
+  trial->dense_ready = true;
+  return SLT_OK;
+}
+
+double num_dense_theta(const NumStepper* s, double t) {
+  return (t - s->trial.t0) / s->trial.h;
+}
+
+/// r_from + m (r_(from+1) + m' (...)), m = theta for even `from`, 1 - theta for odd.
+static inline double nested(const double* r, size_t row, uint32_t degree, double theta) {
+  double rest = 1.0 - theta;
+  double value = r[degree * row];
+  for (uint32_t j = degree - 1; j > 0; j--) {
+    value = r[j * row] + (j % 2 ? rest : theta) * value;
+  }
+  return theta * value;
+}
+
+/// The same with its derivative in theta.
+static inline double nested_slope(const double* r, size_t row, uint32_t degree, double theta) {
+  double rest = 1.0 - theta;
+  double value = r[degree * row];
+  double slope = 0.0;
+  for (uint32_t j = degree - 1; j > 0; j--) {
+    slope = j % 2 ? rest * slope - value : theta * slope + value;
+    value = r[j * row] + (j % 2 ? rest : theta) * value;
+  }
+  return value + theta * slope;
+}
+
+/// All components; inlined with a constant degree, so that the loop over them is the only one.
+static inline void eval_rows(const NumStepper* s, uint32_t degree, double theta,
+                             double* restrict x) {
+  const size_t n = s->trial.n;
+  const size_t row = s->n_max;
+  const double* restrict x0 = s->trial.x0;
+  const double* restrict r = s->dense;
+  for (size_t i = 0; i < n; i++) {
+    x[i] = x0[i] + nested(r + i, row, degree, theta);
+  }
+}
+
+void num_dense_eval(const NumStepper* s, double t, double* x) {
+  const NumTrial* trial = &s->trial;
+  SLT_ASSERT(trial->dense_ready);
+  if (t == trial->t0 || t == trial->t) {
+    const double* end = t == trial->t ? trial->x : trial->x0;
+    for (size_t i = 0; i < trial->n; i++) {
+      x[i] = end[i];
+    }
+    return;
+  }
+  double theta = num_dense_theta(s, t);
+  switch (s->method->dense_degree) {
+  case 1: eval_rows(s, 1, theta, x); break;
+  case 3: eval_rows(s, 3, theta, x); break;
+  case 4: eval_rows(s, 4, theta, x); break;
+  default: eval_rows(s, s->method->dense_degree, theta, x); break;
+  }
+}
+
+double num_dense_component(const NumStepper* s, uint32_t i, double t) {
+  const NumTrial* trial = &s->trial;
+  SLT_ASSERT(trial->dense_ready && i < trial->n);
+  if (t == trial->t) {
+    return trial->x[i];
+  }
+  if (t == trial->t0) {
+    return trial->x0[i];
+  }
+  double theta = num_dense_theta(s, t);
+  return trial->x0[i] + nested(s->dense + i, s->n_max, s->method->dense_degree, theta);
+}
+
+double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t) {
+  const NumTrial* trial = &s->trial;
+  SLT_ASSERT(trial->dense_ready && i < trial->n);
+  if (t == trial->t0 || s->method->dense_degree == 1) {
+    return trial->f0[i];
+  }
+  if (t == trial->t) {
+    return trial->f[i];
+  }
+  double theta = num_dense_theta(s, t);
+  return nested_slope(s->dense + i, s->n_max, s->method->dense_degree, theta) / trial->h;
+}
+
+void num_dense_derivative(const NumStepper* s, double t, double* dx) {
+  for (uint32_t i = 0; i < s->trial.n; i++) {
+    dx[i] = num_dense_component_derivative(s, i, t);
+  }
+}
+
+void num_dense_power(const NumStepper* s, uint32_t i, double* c) {
+  const uint32_t degree = s->method->dense_degree;
+  const double* r = s->dense + i;
+  SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
+  for (uint32_t j = 0; j <= degree; j++) {
+    c[j] = 0.0;
+  }
+
+  // c := r_j + m c, from the inside out
+  c[0] = r[(size_t)degree * s->n_max];
+  for (uint32_t j = degree - 1; j < degree; j--) {
+    for (uint32_t k = degree; k > 0; k--) {
+      c[k] = j % 2 ? c[k] - c[k - 1] : c[k - 1];
+    }
+    if (j % 2 == 0) {
+      c[0] = 0.0;
+    }
+    c[0] += j == 0 ? s->trial.x0[i] : r[(size_t)j * s->n_max];
+  }
+}
+
+/// Binomial coefficients up to NUM_DENSE_DEGREE_MAX.
+static const double binomial[NUM_DENSE_DEGREE_MAX + 1][NUM_DENSE_DEGREE_MAX + 1] = {
+    {1},
+    {1, 1},
+    {1, 2, 1},
+    {1, 3, 3, 1},
+    {1, 4, 6, 4, 1},
+    {1, 5, 10, 10, 5, 1},
+    {1, 6, 15, 20, 15, 6, 1},
+    {1, 7, 21, 35, 35, 21, 7, 1},
+};
+
+void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
+  const uint32_t degree = s->method->dense_degree;
+  SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
+
+  // theta^a (1 - theta)^b = sum_k C(d - j, k - a) / C(d, k) B_k, degree elevation from j = a + b
+  for (uint32_t k = 0; k <= degree; k++) {
+    double sum = 0.0;
+    for (uint32_t j = 1; j <= degree; j++) {
+      uint32_t a = (j + 1) / 2;
+      if (k >= a && k - a <= degree - j) {
+        sum += s->dense[(size_t)j * s->n_max + i] * binomial[degree - j][k - a];
+      }
+    }
+    b[k] = s->trial.x0[i] + sum / binomial[degree][k];
+  }
+  b[degree] = s->trial.x[i];
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Dormand-Prince 5(4), the default method.
+#include "numeric/erk.h"
+
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
+ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
+  ERK_ROWS;
+  double* restrict k2 = erk_k(s, 2);
+  double* restrict k3 = erk_k(s, 3);
+  double* restrict k4 = erk_k(s, 4);
+  double* restrict k5 = erk_k(s, 5);
+  double* restrict k6 = erk_k(s, 6);
+  double* restrict k7 = s->f_row[s->row_end];
+  double* restrict scaled = s->scaled;
+  ERK_STAGE(2, 1.0 / 5, DP54_A2);
+  ERK_STAGE(3, 3.0 / 10, DP54_A3);
+  ERK_STAGE(4, 4.0 / 5, DP54_A4);
+  ERK_STAGE(5, 8.0 / 9, DP54_A5);
+  ERK_STAGE_END(6, DP54_A6);
+  ERK_END(DP54_B);
+  SLT_TRY(num_rhs(s, s->trial.t, x_end, k7));
+  ERK_SCALED_ERROR(DP54_E, scaled);
+  return erk_finish(s, num_norm_squared(s, scaled));
+}
+ERK_STEP(dp54)
+
+/// Hairer & Wanner II, IV.2: stage 6 and the end share c = 1, so a forcing cancels.
+static double dp54_probe(const NumStepper* s) {
+  return erk_ratio(s, s->trial.h, s->trial.f, erk_k(s, 6), s->trial.x, s->stage_x);
+}
+
+static SltStatus dp54_dense(NumStepper* s) {
+  const size_t n = s->n;
+  const double h = s->trial.h;
+  const double* restrict k1 = s->trial.f0;
+  const double* restrict k3 = erk_k(s, 3);
+  const double* restrict k4 = erk_k(s, 4);
+  const double* restrict k5 = erk_k(s, 5);
+  const double* restrict k6 = erk_k(s, 6);
+  const double* restrict k7 = s->trial.f;
+  double* restrict r4 = s->dense + (size_t)4 * s->n_max;
+  for (size_t i = 0; i < n; i++) {
+    r4[i] = h * ERK_SUM(DP54_D);
+  }
+  return SLT_OK;
+}
+
+const NumKernel num_kernel_dp54 = {.k_rows = 5,
+                                   .step = dp54_step,
+                                   .dense = dp54_dense,
+                                   .probe = dp54_probe,
+                                   .error_exponent = 1.0 / 5};

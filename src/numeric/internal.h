@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared inside numeric: the method's inner loops, and arithmetic that must not become a libm call.
+#ifndef SALTUS_NUMERIC_INTERNAL_H
+#define SALTUS_NUMERIC_INTERNAL_H
+
+#include "numeric/numeric.h"
+
+#include <float.h>
+#include <math.h>
+
+/// A method's inner loops. All of them work on the trial's rows; `step` and `dense` stop at the
+/// first failing right-hand side.
+struct NumKernel {
+  uint32_t k_rows;                       // stages kept beside f at both ends
+  SltStatus (*step)(NumStepper* s);      // x at the end (f too if fsal), trial.error
+  SltStatus (*dense)(NumStepper* s);     // rows 4.. of the coefficients; NULL: none beyond Hermite
+  double (*probe)(const NumStepper* s);  // |h lambda| seen by the stages; NULL: cannot be seen
+  double error_exponent;                 // error ratio ~ h^(1 / error_exponent)
+};
+
+extern const NumKernel num_kernel_euler, num_kernel_rk4, num_kernel_merson, num_kernel_bs32,
+    num_kernel_dp54, num_kernel_dop853;
+
+// The modules are compiled with -fno-builtin, which would make calls of these; both are exact.
+#if defined(__GNUC__)
+static inline double num_abs(double v) {
+  return __builtin_fabs(v);
+}
+static inline double num_sqrt(double v) {
+  return __builtin_sqrt(v);
+}
+#else
+static inline double num_abs(double v) {
+  return fabs(v);
+}
+static inline double num_sqrt(double v) {
+  return sqrt(v);
+}
+#endif
+
+static inline double num_max(double a, double b) {
+  return a > b ? a : b;
+}
+static inline double num_min(double a, double b) {
+  return a < b ? a : b;
+}
+
+/// Finite and not NaN.
+static inline bool num_finite(double v) {
+  return num_abs(v) <= DBL_MAX;
+}
+
+/// base^exponent for base > 0 normal, to about 1e-7: enough for step sizes. Own code, so that steps
+/// do not depend on libm.
+double num_power(double base, double exponent);
+
+/// Account for an accepted trial, or `part` of it: counters, next step, stability.
+void num_control_accept(NumStepper* s, bool part);
+
+/// Square of the norm of a scaled vector (mean square, or largest square), NaN if any component is.
+double num_norm_squared(const NumStepper* s, const double* v);
+
+/// Evaluate the right-hand side and count it.
+static inline SltStatus num_rhs(NumStepper* s, double t, const double* x, double* dx) {
+  s->counters.rhs++;
+  return s->rhs(s->user, t, x, dx);
+}
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+//
+// numeric: numerical kernels that know no model. One-step methods with dense output and step
+// control, bracketing root finders, maximisers, small dense linear algebra.
+//
+// Invariants. Nothing is allocated, printed or kept in globals: objects live in the caller's
+// storage. A trial step never touches the committed state, whatever fails. Time lands exactly on
+// the times given. Every sum has a fixed order, no product is contracted into it, and the step
+// control uses no libm function, so the bits do not depend on compiler, optimisation or libm.
+#ifndef SALTUS_NUMERIC_H
+#define SALTUS_NUMERIC_H
+
+#include "base/base.h"
+
+// ---- methods ------------------------------------------------------------------------------------
+
+#define NUM_DENSE_DEGREE_MAX 7  // degree of the dense output of any method, in theta
+
+typedef struct NumKernel NumKernel;  // the method's inner loops; private to the module
+
+/// What is known about a method. All methods are explicit Runge-Kutta methods so far.
+typedef struct NumMethod {
+  const char* name;         // as on the command line
+  const char* description;  // one line, lower case, no full stop
+  uint32_t order;           // of the solution that is carried on
+  uint32_t error_order;     // local error estimate is O(h^(error_order + 1)); 0: none (fixed step)
+  uint32_t stages;          // right-hand sides per step; one fewer after an accepted step if fsal
+  uint32_t dense_order;     // interior error of the dense output is O(h^(dense_order + 1)) per step
+  uint32_t dense_degree;    // of the dense polynomial
+  uint32_t dense_stages;    // further right-hand sides dense output needs (beyond f at the end)
+  bool fsal;                // f at the end of the step is part of the step
+  bool adaptive;            // has an error estimate
+  double stability;         // |h lambda| of the real stability interval [-stability, 0]
+  const NumKernel* kernel;
+} NumMethod;
+
+/// All methods, in the order they are listed to the user.
+uint32_t num_method_count(void);
+const NumMethod* num_method_get(uint32_t index);
+/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853.
+const NumMethod* num_method_find(Str name);
+
+// ---- stepper ------------------------------------------------------------------------------------
+//
+//   start -> [choose_h] -> { attempt -> (dense) -> accept | accept_until | reject }* -> restart ...
+//
+// The committed point is (s->t, s->x). `attempt` computes a trial step from it; the trial and its
+// dense output stay readable after accept, until the next attempt, and after restart too if
+// num_dense_prepare came before it.
+
+/// dx = f(t, x). A negative status says that f cannot be evaluated here (domain error, guard beyond
+/// its boundary): the attempt is abandoned with that status. `x` and `dx` never overlap.
+typedef SltStatus NumRhs(void* user, double t, const double* x, double* dx);
+
+typedef enum NumNorm {
+  NUM_NORM_RMS = 0,  // root mean square over the components (Hairer)
+  NUM_NORM_MAX = 1,  // every component for itself: one bad cell among a million counts
+} NumNorm;
+
+typedef struct NumOptions {
+  double rtol;                // >= 0; rtol + atol > 0
+  double atol;                // >= 0
+  const double* atol_vector;  // one per component (n_max), copied, instead of `atol`; or NULL
+  double h0;     // first step, and the step of fixed-step methods; 0: num_stepper_choose_h
+  double h_min;  // proposals do not go below; 0: only rounding limits them
+  double h_max;  // proposals do not go beyond; 0: no limit
+  NumNorm norm;
+  bool stability;  // Novikov's stability control on
+} NumOptions;
+
+/// rtol 1e-6, atol 1e-9, no limits, RMS norm, stability control on.
+NumOptions num_options(void);
+
+/// Memory of the step control. Plain data: copy it out before, and in after, to carry the step size
+/// over to another stepper.
+typedef struct NumControl {
+  double h_next;         // proposed step, > 0; 0: not chosen yet
+  double error_log2;     // of the last accepted full step, for the PI controller; 0: none
+  double lambda;         // last estimate of the dominant eigenvalue's modulus, 1/time; 0: none
+  uint32_t stiff_hits;   // steps that stability, not accuracy, limited
+  uint32_t calm_steps;   // successive steps without
+  bool after_rejection;  // the next accepted step may not grow
+  bool stiff_suspected;  // stability has limited the steps for a while: choose a stiff method
+} NumControl;
+
+typedef struct NumCounters {
+  uint64_t steps;              // accepted, whole or in part
+  uint64_t rejected;           // trials given up because of their error
+  uint64_t failed;             // trials given up because the right-hand side failed
+  uint64_t rhs;                // right-hand sides evaluated, failing ones included
+  uint64_t stability_limited;  // steps whose successor was limited by stability
+} NumCounters;
+
+/// The last attempted step. Read-only outside the module.
+typedef struct NumTrial {
+  uint32_t n;
+  double t0, t, h;   // from, to; h = t - t0
+  double error;      // <= 1: acceptable; 0 for fixed-step methods
+  const double* x0;  // state at t0
+  const double* x;   // candidate state at t
+  const double* f0;  // f(t0, x0)
+  const double* f;   // f(t, x), meaningful when f_known
+  bool valid;        // the attempt finished: x, error and dense output can be read
+  bool pending;      // ... and is neither accepted nor rejected
+  bool f_known;
+  bool dense_ready;
+} NumTrial;
+
+/// Fields are read-only outside the module, but for `control`, which may be set between steps.
+typedef struct NumStepper {
+  double t;         // committed time
+  const double* x;  // committed state, n values
+  uint32_t n;
+  bool f_known;  // f(t, x) is available without an evaluation
+  NumTrial trial;
+  NumControl control;
+  NumCounters counters;
+  const NumMethod* method;
+  NumOptions options;
+  NumRhs* rhs;
+  void* user;
+
+  // private: rows of n_max doubles behind the struct. Rows of x and f rotate over three roles:
+  // begin of the trial, end of the trial, committed point; the last may coincide with either.
+  double* x_row[3];
+  double* f_row[3];
+  double* k;        // stages 2, 3, ...
+  double* stage_x;  // argument of the last inner stage
+  double* scaled;   // scratch: error by weight
+  double* atol;     // per component
+  double* dense;    // coefficients of the dense output, dense_degree + 1 rows
+  uint32_t n_max;
+  uint32_t method_index;
+  uint32_t row, row_begin, row_end;
+  bool failed;  // the last attempt was abandoned
+  double error_squared;
+  double n_inverse;  // 1 / n
+  double h_wanted;   // control.h_next when the trial was attempted
+  double h_tried;    // of the last attempt, finished or not
+} NumStepper;
+
+/// Bytes for a stepper of up to `n_max` components (SIZE_MAX when that does not fit). Storage is
+/// aligned like double.
+size_t num_stepper_size(const NumMethod* method, uint32_t n_max);
+
+/// Make a stepper in `storage`. `n` = `n_max`, no right-hand side, no state.
+/// SLT_ERR_ARGUMENT: tolerances, limits or h0 make no sense (a fixed-step method needs h0 > 0).
+SltStatus num_stepper_init(void* storage, const NumMethod* method, uint32_t n_max,
+                           const NumOptions* options, NumStepper** out);
+
+/// The storage was copied bytewise from elsewhere (snapshot, checkpoint): set its pointers right.
+/// The copy continues with the same bits as the original.
+NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user);
+
+/// Right-hand side from now on. What is known of f stays: follow with restart if f has changed.
+void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user);
+
+/// Tolerances from now on. `atol_vector` has n_max entries, of which the first n count, and is
+/// copied; or NULL.
+void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector);
+
+/// Begin at (t, x) with `n` <= n_max components; x is copied. Control and trial are reset, counters
+/// kept. `f`: f(t, x) if known, or NULL.
+void num_stepper_start(NumStepper* s, double t, uint32_t n, const double* x, const double* f);
+
+/// Go on from (t, x) with the step size kept: after an event. `x` NULL: the state did not change,
+/// only f did (`t` is then s->t). `n` may differ from before. `f`: f(t, x) if known, or NULL. When
+/// nothing the right-hand side reads has changed, do not call this at all: f stays known.
+void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, const double* f);
+
+/// Set control.h_next from two evaluations (Hairer, Norsett & Wanner I, II.4), at most `t_bound` -
+/// t. Only for the very start. A failing probe point is moved closer; fails only when f(t, x) does.
+SltStatus num_stepper_choose_h(NumStepper* s, double t_bound);
+
+/// f at the committed point, evaluated if not known yet.
+SltStatus num_stepper_derivative(NumStepper* s, const double** f);
+
+/// Trial step from the committed point to exactly `t_target` > s->t. SLT_OK: s->trial is valid, and
+/// may be accepted if trial.error <= 1. Negative: status of the right-hand side, or
+/// SLT_ERR_NOT_FINITE; the trial is void. The committed point is untouched in every case. May be
+/// repeated with another target without reject.
+SltStatus num_stepper_attempt(NumStepper* s, double t_target);
+
+/// The step that accept would put into control.h_next; the trial is pending.
+double num_stepper_proposal(NumStepper* s);
+
+/// f at the end of the valid trial, evaluated if the method has not done so.
+SltStatus num_stepper_trial_derivative(NumStepper* s, const double** f);
+
+/// Commit the whole trial.
+void num_stepper_accept(NumStepper* s);
+
+/// Commit the trial up to `t_event`, t0 < t_event <= trial.t; the state is the dense output's.
+/// Negative: dense output could not be prepared, nothing is committed. f is then unknown, except at
+/// trial.t where this is num_stepper_accept. The next step is proposed from the whole trial, but
+/// does not grow.
+SltStatus num_stepper_accept_until(NumStepper* s, double t_event);
+
+/// Give up the last attempt, failed or too inaccurate: lowers control.h_next. SLT_ERR_STEP when it
+/// cannot be lowered any more.
+SltStatus num_stepper_reject(NumStepper* s);
+
+// ---- dense output of the last valid trial -------------------------------------------------------
+//
+// A polynomial per component in theta = (t - t0) / h. At t0 and trial.t it gives the bits of x0 and
+// x (and its derivative those of f0 and f). Call num_dense_prepare first.
+
+/// Compute the coefficients; may evaluate the right-hand side and fail with its status. Does
+/// nothing when they are there. The trial stays valid either way.
+SltStatus num_dense_prepare(NumStepper* s);
+double num_dense_theta(const NumStepper* s, double t);
+void num_dense_eval(const NumStepper* s, double t, double* x);
+double num_dense_component(const NumStepper* s, uint32_t i, double t);
+/// d/dt. The method euler has a piecewise linear output: its derivative is f0 everywhere.
+void num_dense_derivative(const NumStepper* s, double t, double* dx);
+double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t);
+/// Component i = sum c[j] theta^j, j = 0..method->dense_degree. Equal to the evaluation up to
+/// rounding: a few ulp of the largest coefficient.
+void num_dense_power(const NumStepper* s, uint32_t i, double* c);
+/// The same polynomial in the Bernstein basis of that degree: component i = sum b[j] B_j(theta), so
+/// min b <= component <= max b on [0, 1], up to a few ulp of the largest |b|; b[0] and the last are
+/// the bits of x0 and x.
+void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b);
+
+// ---- roots and maxima of a scalar function ------------------------------------------------------
+
+/// g at t. A negative status ends the search with it.
+typedef SltStatus NumFn(void* user, double t, double* g);
+
+typedef enum NumSide { NUM_SIDE_LO = 0, NUM_SIDE_HI = 1, NUM_SIDE_ANY = 2 } NumSide;
+
+typedef struct NumRootOptions {
+  double t_tol;           // stop when hi - lo <= t_tol (never asks for less than adjacent doubles)
+  double g_window;        // ... and |g| <= g_window at `side`; HUGE_VAL: no window
+  NumSide side;           // the end the caller will use
+  bool zero_is_positive;  // g == 0 belongs with g > 0 (relation >=), else with g < 0 (relation >)
+  bool has_slopes;        // dg/dt at the ends is given: saves half the evaluations
+  double slope_lo, slope_hi;
+  uint32_t max_evaluations;
+} NumRootOptions;
+
+typedef struct NumBracket {
+  double lo, hi;      // lo < hi
+  double g_lo, g_hi;  // g there, of opposite sign class
+} NumBracket;
+
+/// Shrink the bracket. Inverse quadratic interpolation with bisection (Chandrupatla 1997), begun at
+/// the root of the Hermite cubic where slopes are given; at most three evaluations per halving, and
+/// eight more. Signs are compared, never multiplied. On return, whatever the status, the bracket is
+/// valid and no wider than before. `evaluations` may be NULL. SLT_ERR_ARGUMENT: not a bracket.
+/// SLT_ERR_NOT_FINITE: g is NaN somewhere (infinity is a sign). SLT_ERR_NO_CONVERGENCE:
+/// max_evaluations reached, or adjacent doubles and still outside the window (g jumps).
+SltStatus num_root_bracket(NumFn* fn, void* user, const NumRootOptions* options,
+                           NumBracket* bracket, uint32_t* evaluations);
+
+typedef struct NumMaximum {
+  double t, g;
+} NumMaximum;
+
+/// A local maximum of g inside (a, b) to within t_tol, but not better than sqrt(epsilon) (b - a)
+/// (Brent 1973: golden section and parabolas). The ends are not evaluated. Stops early at a point
+/// with g > g_stop (HUGE_VAL: never). `best` holds the best point seen, on failure too, if there
+/// was one.
+SltStatus num_max_on_interval(NumFn* fn, void* user, double a, double b, double t_tol,
+                              double g_stop, NumMaximum* best, uint32_t* evaluations);
+
+/// Interior maximum over theta in (0, 1) of the cubic with values ga, gb and time derivatives da,
+/// db at the ends of a step h. False when there is none (the larger end is the maximum).
+bool num_hermite_max(double ga, double gb, double da, double db, double h, double* theta,
+                     double* value);
+
+// ---- small dense linear algebra -----------------------------------------------------------------
+
+/// LU factors of the row-major n x n matrix `a` in place, partial pivoting, row order into `pivot`
+/// (n entries). A pivot of modulus <= `tolerance` times the largest modulus of its row in the input
+/// is a singularity: SLT_ERR_STRUCTURE, its column in `bad` (may be NULL). SLT_ERR_NOT_FINITE: NaN
+/// or infinity. `scale`: n doubles of scratch. Cost n^3/3.
+SltStatus num_lu_factor(uint32_t n, double* a, double tolerance, double* scale, uint32_t* pivot,
+                        uint32_t* bad);
+
+/// Solve with the factors: b becomes x. `scratch`: n doubles. Cost n^2.
+void num_lu_solve(uint32_t n, const double* lu, const uint32_t* pivot, double* scratch, double* b);
+
+/// Solve with the transpose.
+void num_lu_solve_transposed(uint32_t n, const double* lu, const uint32_t* pivot, double* scratch,
+                             double* b);
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+//
+// The stepper: storage, the committed point, trial steps.
+#include "numeric/internal.h"
+
+#include <string.h>
+
+NumOptions num_options(void) {
+  return (NumOptions){.rtol = 1e-6, .atol = 1e-9, .norm = NUM_NORM_RMS, .stability = true};
+}
+
+// rows: 3 x, 3 f, stage argument, scaled error, atol, then stages and dense coefficients
+#define FIXED_ROWS 9
+
+#define WEIGHT_MIN 1e-280  // a weight is never zero, also where atol and the state are
+
+static size_t row_count(const NumMethod* method) {
+  return FIXED_ROWS + (size_t)method->kernel->k_rows + method->dense_degree + 1;
+}
+
+size_t num_stepper_size(const NumMethod* method, uint32_t n_max) {
+  size_t row = base_mul_size(n_max, sizeof(double));
+  return base_add_size(sizeof(NumStepper), base_mul_size(row, row_count(method)));
+}
+
+/// Pointers into the storage, from the indices kept in the struct.
+static void set_pointers(NumStepper* s) {
+  size_t row = s->n_max;
+  double* at = (double*)(void*)((char*)s + sizeof *s);
+  for (uint32_t i = 0; i < 3; i++) {
+    s->x_row[i] = at + i * row;
+    s->f_row[i] = at + (3 + i) * row;
+  }
+  s->stage_x = at + 6 * row;
+  s->scaled = at + 7 * row;
+  s->atol = at + 8 * row;
+  s->k = at + FIXED_ROWS * row;
+  s->dense = s->k + s->method->kernel->k_rows * row;
+  s->x = s->x_row[s->row];
+  s->trial.x0 = s->x_row[s->row_begin];
+  s->trial.f0 = s->f_row[s->row_begin];
+  s->trial.x = s->x_row[s->row_end];
+  s->trial.f = s->f_row[s->row_end];
+}
+
+static bool options_valid(const NumMethod* method, const NumOptions* o) {
+  if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->h0 >= 0.0) || !(o->h_min >= 0.0) ||
+      !(o->h_max >= 0.0)) {
+    return false;
+  }
+  if (o->h_max > 0.0 && o->h_min > o->h_max) {
+    return false;
+  }
+  if (!method->adaptive) {
+    return o->h0 > 0.0;
+  }
+  return o->rtol > 0.0 || o->atol > 0.0 || o->atol_vector;
+}
+
+SltStatus num_stepper_init(void* storage, const NumMethod* method, uint32_t n_max,
+                           const NumOptions* options, NumStepper** out) {
+  *out = NULL;
+  if (!options_valid(method, options)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  memset(storage, 0, num_stepper_size(method, n_max));
+  NumStepper* s = storage;
+  s->method = method;
+  for (uint32_t i = 0; i < num_method_count(); i++) {
+    if (num_method_get(i) == method) {
+      s->method_index = i;
+    }
+  }
+  s->n_max = n_max;
+  s->n = n_max;
+  s->options = *options;
+  s->options.atol_vector = NULL;
+  set_pointers(s);
+  num_stepper_set_tolerance(s, options->rtol, options->atol, options->atol_vector);
+  *out = s;
+  return SLT_OK;
+}
+
+NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
+  NumStepper* s = storage;
+  s->method = num_method_get(s->method_index);
+  s->rhs = rhs;
+  s->user = user;
+  set_pointers(s);
+  return s;
+}
+
+void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user) {
+  s->rhs = rhs;
+  s->user = user;
+}
+
+void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector) {
+  s->options.rtol = rtol;
+  s->options.atol = atol;
+  for (uint32_t i = 0; i < s->n_max; i++) {
+    s->atol[i] = num_max(atol_vector ? atol_vector[i] : atol, WEIGHT_MIN);
+  }
+}
+
+static void copy_row(double* to, const double* from, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    to[i] = from[i];
+  }
+}
+
+void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, const double* f) {
+  SLT_ASSERT(n <= s->n_max);
+  SLT_ASSERT(x || n == s->n);
+  if (!s->trial.dense_ready) {
+    s->trial.valid = false;
+  }
+  s->trial.pending = false;
+
+  // the trial's own rows stay as they are: its dense output may still be read
+  uint32_t row = s->row_begin == s->row_end ? s->row : 3 - s->row_begin - s->row_end;
+  copy_row(s->x_row[row], x ? x : s->x, n);
+  if (f) {
+    copy_row(s->f_row[row], f, n);
+  }
+  s->t = t;
+  s->n = n;
+  s->n_inverse = n ? 1.0 / (double)n : 0.0;
+  s->row = row;
+  s->x = s->x_row[row];
+  s->f_known = f != NULL;
+  s->control.error_log2 = 0.0;
+  s->control.lambda = 0.0;
+}
+
+void num_stepper_start(NumStepper* s, double t, uint32_t n, const double* x, const double* f) {
+  s->trial.valid = false;
+  s->trial.dense_ready = false;
+  num_stepper_restart(s, t, n, x, f);
+  s->control = (NumControl){.h_next = s->options.h0};
+  if (s->options.h_max > 0.0 && s->control.h_next > s->options.h_max) {
+    s->control.h_next = s->options.h_max;
+  }
+}
+
+SltStatus num_stepper_derivative(NumStepper* s, const double** f) {
+  *f = s->f_row[s->row];
+  if (s->f_known) {
+    return SLT_OK;
+  }
+  SLT_TRY(num_rhs(s, s->t, s->x, s->f_row[s->row]));
+  s->f_known = true;
+  if (s->trial.valid && s->row == s->row_end) {
+    s->trial.f_known = true;
+  }
+  return SLT_OK;
+}
+
+SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
+  if (!(t_target > s->t)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  NumTrial* trial = &s->trial;
+  trial->valid = false;
+  trial->pending = false;
+  trial->dense_ready = false;
+  trial->f_known = s->method->fsal;
+  trial->n = s->n;
+  trial->t0 = s->t;
+  trial->t = t_target;
+  trial->h = t_target - s->t;
+  s->h_wanted = s->control.h_next;
+  s->h_tried = trial->h;
+  s->failed = true;
+
+  s->row_begin = s->row;
+  s->row_end = s->row == 2 ? 0 : s->row + 1;
+  trial->x0 = s->x;
+  trial->f0 = s->f_row[s->row];
+  trial->x = s->x_row[s->row_end];
+  trial->f = s->f_row[s->row_end];
+  if (!s->f_known) {
+    SLT_TRY(num_rhs(s, s->t, s->x, s->f_row[s->row]));
+    s->f_known = true;
+  }
+  SLT_TRY(s->method->kernel->step(s));
+  s->failed = false;
+  trial->valid = true;
+  trial->pending = true;
+  return SLT_OK;
+}
+
+SltStatus num_stepper_trial_derivative(NumStepper* s, const double** f) {
+  NumTrial* trial = &s->trial;
+  SLT_ASSERT(trial->valid);
+  *f = trial->f;
+  if (!trial->f_known) {
+    SLT_TRY(num_rhs(s, trial->t, trial->x, s->f_row[s->row_end]));
+    trial->f_known = true;
+    if (s->row == s->row_end) {
+      s->f_known = true;
+    }
+  }
+  return SLT_OK;
+}
+
+void num_stepper_accept(NumStepper* s) {
+  SLT_ASSERT(s->trial.pending);
+  num_control_accept(s, false);
+  s->t = s->trial.t;
+  s->row = s->row_end;
+  s->x = s->x_row[s->row];
+  s->f_known = s->trial.f_known;
+  s->trial.pending = false;
+}
+
+SltStatus num_stepper_accept_until(NumStepper* s, double t_event) {
+  SLT_ASSERT(s->trial.pending);
+  SLT_ASSERT(s->trial.t0 < t_event && t_event <= s->trial.t);
+  if (t_event == s->trial.t) {
+    num_stepper_accept(s);
+    return SLT_OK;
+  }
+  SLT_TRY(num_dense_prepare(s));
+  uint32_t row = 3 - s->row_begin - s->row_end;
+  num_dense_eval(s, t_event, s->x_row[row]);
+  num_control_accept(s, true);
+  s->t = t_event;
+  s->row = row;
+  s->x = s->x_row[row];
+  s->f_known = false;
+  s->trial.pending = false;
+  return SLT_OK;
+}

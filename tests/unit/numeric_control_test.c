@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+//
+// Step size control: what is proposed after which trial, bounds, stability, the first step.
+#include "numeric/internal.h"
+#include "test.h"
+
+static double stiffness = 1000.0;  // set by the tests below
+
+static SltStatus forced(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  dx[0] = -stiffness * (x[0] - cos(t)) - sin(t);
+  return SLT_OK;
+}
+
+static SltStatus relaxing(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  (void)t;
+  dx[0] = -stiffness * x[0];
+  dx[1] = x[2];
+  dx[2] = -x[1];
+  return SLT_OK;
+}
+
+static SltStatus oscillator(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  (void)t;
+  dx[0] = x[1];
+  dx[1] = -x[0];
+  return SLT_OK;
+}
+
+static NumStepper* make(const char* name, uint32_t n, NumRhs* rhs, const NumOptions* options,
+                        const double* x) {
+  const NumMethod* method = num_method_find(str_from_c(name));
+  assert_non_null(method);
+  void* storage = malloc(num_stepper_size(method, n));
+  NumStepper* s = NULL;
+  assert_non_null(storage);
+  CHECK(num_stepper_init(storage, method, n, options, &s) == SLT_OK, name);
+  num_stepper_set_rhs(s, rhs, NULL);
+  num_stepper_start(s, 0.0, n, x, NULL);
+  return s;
+}
+
+/// Run to t_end; mean of |log(h_n / h_(n-1))|, the restlessness of the steps.
+static double run(NumStepper* s, double t_end) {
+  double sum = 0.0;
+  double before = 0.0;
+  CHECK(num_stepper_choose_h(s, t_end) == SLT_OK, "first step");
+  while (s->t < t_end) {
+    CHECK(num_stepper_attempt(s, fmin(s->t + s->control.h_next, t_end)) == SLT_OK, "attempt");
+    if (s->trial.error > 1.0) {
+      CHECK(num_stepper_reject(s) == SLT_OK, "reject");
+      continue;
+    }
+    num_stepper_accept(s);
+    if (before > 0.0 && s->t < t_end) {
+      sum += fabs(log(s->trial.h / before));
+    }
+    before = s->trial.h;
+  }
+  return sum / (double)s->counters.steps;
+}
+
+TEST(power_is_close_enough) {
+  uint64_t seed = 5;
+  for (int i = 0; i < 10000; i++) {
+    double base = exp(test_uniform(&seed, -50.0, 50.0));
+    double exponent = test_uniform(&seed, -1.0, 1.0);
+    CHECK_NEAR(num_power(base, exponent), pow(base, exponent), 0, 2e-5);
+  }
+  CHECK_NEAR(num_power(1.0, -0.2), 1.0, 1e-9, 0);
+  CHECK(num_power(1e300, 100.0) > 1e300, "saturates");
+  CHECK(num_power(1e-300, 100.0) < 1e-300, "saturates");
+}
+
+TEST(stability_control_calms_the_steps) {
+  static const struct {
+    const char* name;
+    double rtol;
+  } cases[] = {{"merson", 1e-4}, {"bs32", 1e-6}, {"dp54", 1e-4}, {"dop853", 1e-6}};
+  stiffness = 1000.0;
+  FOR_CASES(c, cases) {
+    NumOptions options = num_options();
+    double x[1] = {0.0};
+    options.rtol = c->rtol;
+    options.atol = 1e-2 * c->rtol;
+    options.stability = false;
+    NumStepper* off = make(c->name, 1, forced, &options, x);
+    double restless = run(off, 10.0);
+    options.stability = true;
+    NumStepper* on = make(c->name, 1, forced, &options, x);
+    double calm = run(on, 10.0);
+    CHECK(on->counters.rejected < off->counters.rejected, c->name);
+    CHECK(on->counters.rejected <= 3, c->name);
+    CHECK(calm <= restless && calm < 0.01, c->name);
+    CHECK((double)on->counters.steps < 1.15 * (double)off->counters.steps, c->name);
+
+    // the estimate is the eigenvalue, and the suspicion is raised
+    CHECK(on->counters.stability_limited > on->counters.steps / 2, c->name);
+    CHECK(on->control.lambda > 500.0 && on->control.lambda < 2000.0, c->name);
+    CHECK(on->control.stiff_suspected && !off->control.stiff_suspected, c->name);
+    CHECK_NEAR(on->x[0], cos(10.0), 1e-2 * sqrt(c->rtol), 0);
+    free(on);
+    free(off);
+  }
+}
+
+TEST(stability_control_leaves_other_problems_alone) {
+  static const char* const names[] = {"merson", "bs32", "dp54", "dop853"};
+  for (size_t m = 0; m < SLT_COUNT(names); m++) {
+    NumOptions options = num_options();
+    double x[2] = {1.0, 0.0};
+    options.stability = false;
+    NumStepper* off = make(names[m], 2, oscillator, &options, x);
+    (void)run(off, 100.0);
+    options.stability = true;
+    NumStepper* on = make(names[m], 2, oscillator, &options, x);
+    (void)run(on, 100.0);
+    CHECK((double)on->counters.steps <= 1.02 * (double)off->counters.steps, names[m]);
+    CHECK(!on->control.stiff_suspected, names[m]);
+    free(on);
+    free(off);
+  }
+}
+
+TEST(suspicion_of_a_fixed_step) {
+  NumOptions options = num_options();
+  double x[3] = {1.0, 1.0, 0.0};
+  stiffness = 100.0;
+  options.h0 = 0.03;  // h lambda = 3 > 2.785
+  NumStepper* s = make("rk4", 3, relaxing, &options, x);
+  for (int k = 1; k <= 40; k++) {
+    CHECK(num_stepper_attempt(s, 0.03 * k) == SLT_OK, "attempt");
+    num_stepper_accept(s);
+    CHECK(s->control.h_next == 0.03, "stays fixed");
+  }
+  CHECK(s->control.stiff_suspected, "beyond the interval");
+  CHECK_NEAR(s->control.lambda, 100.0, 0, 0.05);
+  free(s);
+}
+
+TEST(bounds_of_proposals) {
+  NumOptions options = num_options();
+  double x[2] = {1.0, 0.0};
+  options.h_max = 0.05;
+  options.h_min = 0.01;
+  NumStepper* s = make("dp54", 2, oscillator, &options, x);
+  CHECK(num_stepper_choose_h(s, 10.0) == SLT_OK, "choose");
+  CHECK(s->control.h_next >= 0.01 && s->control.h_next <= 0.05, "first");
+  for (int k = 0; k < 10; k++) {
+    CHECK(num_stepper_attempt(s, s->t + s->control.h_next) == SLT_OK, "attempt");
+    num_stepper_accept(s);
+    CHECK(s->control.h_next <= 0.05, "largest");
+  }
+  CHECK(s->control.h_next == 0.05, "reached");
+
+  // h_min ends the rejections
+  num_stepper_set_tolerance(s, 1e-18, 1e-18, NULL);
+  uint32_t tries = 0;
+  for (;;) {
+    CHECK(num_stepper_attempt(s, s->t + s->control.h_next) == SLT_OK, "attempt");
+    CHECK(s->trial.error > 1.0 && ++tries < 10, "too inaccurate");
+    if (num_stepper_reject(s) == SLT_ERR_STEP) {
+      break;
+    }
+    CHECK(s->control.h_next >= 0.01, "smallest");
+  }
+  CHECK(s->control.h_next == 0.01, "at the limit");
+  free(s);
+}
+
+TEST(rejection_stops_growth) {
+  NumOptions options = num_options();
+  double x[2] = {1.0, 0.0};
+  NumStepper* s = make("dp54", 2, oscillator, &options, x);
+  CHECK(num_stepper_attempt(s, 2.0) == SLT_OK && s->trial.error > 1.0, "much too long");
+  double error = s->trial.error;
+  CHECK(num_stepper_reject(s) == SLT_OK, "reject");
+  double h = s->control.h_next;
+  CHECK(h < 2.0 && h >= 0.4 * (1 - 1e-12), "lowered, not below a fifth");
+  CHECK(error > 1.0, "error stays readable");
+
+  // an accepted, much shorter step: no growth beyond it now, growth after the next
+  s->control.h_next = 0.01;
+  CHECK(num_stepper_attempt(s, 0.01) == SLT_OK, "short");
+  CHECK(num_stepper_proposal(s) == 0.01, "announced");
+  num_stepper_accept(s);
+  CHECK(s->control.h_next == 0.01, "no growth");
+  CHECK(num_stepper_attempt(s, 0.02) == SLT_OK, "next");
+  double announced = num_stepper_proposal(s);
+  num_stepper_accept(s);
+  CHECK(s->control.h_next == announced && announced > 0.04 && announced <= 0.05, "growth");
+  free(s);
+}
+
+TEST(shortened_step_keeps_the_wanted_one) {
+  NumOptions options = num_options();
+  double x[2] = {1.0, 0.0};
+  NumStepper* s = make("dp54", 2, oscillator, &options, x);
+  (void)run(s, 20.0);
+  double wanted = s->control.h_next;
+  CHECK(wanted > 0.05, "settled");
+  for (double cut = 1e-13; cut < 0.02; cut *= 10.0) {
+    double target = s->t + cut * wanted;
+    if (target > s->t) {
+      CHECK(num_stepper_attempt(s, target) == SLT_OK, "sliver");
+      num_stepper_accept(s);
+      CHECK(s->control.h_next == wanted, "kept over a sliver");
+    }
+  }
+
+  // a part of a step keeps the proposal of the whole
+  CHECK(num_stepper_attempt(s, s->t + wanted) == SLT_OK, "whole");
+  CHECK(s->trial.error <= 1.0, "acceptable");
+  double announced = num_stepper_proposal(s);
+  CHECK(num_stepper_accept_until(s, s->trial.t0 + 0.1 * wanted) == SLT_OK, "part");
+  CHECK(s->control.h_next == fmin(announced, fmax(s->trial.h, wanted)), "kept over an event");
+
+  // but a short step that is already inaccurate lowers it
+  s->control.h_next = 100.0;
+  CHECK(num_stepper_attempt(s, s->t + 1.2 * wanted) == SLT_OK, "attempt");
+  if (s->trial.error <= 1.0) {
+    num_stepper_accept(s);
+    CHECK(s->control.h_next < 3.0 * wanted, "lowered");
+  }
+  free(s);
+}
+
+TEST(tolerance_per_component) {
+  double atol[2] = {1e-3, 1e-12};
+  NumOptions options = num_options();
+  double x[2] = {1.0, 0.0};
+  options.rtol = 0.0;
+  options.atol_vector = atol;
+  NumStepper* s = make("dp54", 2, oscillator, &options, x);
+  CHECK(num_stepper_attempt(s, 0.1) == SLT_OK, "attempt");
+  double strict = s->trial.error;
+  atol[1] = 1e-3;
+  num_stepper_set_tolerance(s, 0.0, 0.0, atol);
+  CHECK(num_stepper_attempt(s, 0.1) == SLT_OK, "attempt");
+  CHECK(s->trial.error < 1e-6 * strict, "the vector counts");
+  s->options.norm = NUM_NORM_MAX;
+  CHECK(num_stepper_attempt(s, 0.1) == SLT_OK, "attempt");
+  CHECK(s->trial.error > 0.0, "largest component");
+
+  // no absolute tolerance, and a component that is and stays zero
+  double zero[2] = {0.0, 0.0};
+  num_stepper_set_tolerance(s, 1e-6, 0.0, NULL);
+  num_stepper_start(s, 0.0, 2, zero, NULL);
+  CHECK(num_stepper_attempt(s, 0.1) == SLT_OK && s->trial.error == 0.0, "zero stays zero");
+  free(s);
+}
+
+TEST(max_norm_is_the_largest_component) {
+  NumOptions options = num_options();
+  double x[2] = {1.0, 0.0};
+  NumStepper* s = make("dp54", 2, oscillator, &options, x);
+  CHECK(num_stepper_attempt(s, 0.3) == SLT_OK, "rms");
+  double rms = s->trial.error;
+  s->options.norm = NUM_NORM_MAX;
+  CHECK(num_stepper_attempt(s, 0.3) == SLT_OK, "max");
+  CHECK(s->trial.error >= rms && s->trial.error <= rms * sqrt(2.0) * (1 + 1e-12), "between");
+  free(s);
+}
+
+static SltStatus only_near(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  if (t > 1e-9) {
+    return SLT_ERR_NOT_FINITE;
+  }
+  dx[0] = 1.0 + x[0];
+  return SLT_OK;
+}
+
+TEST(first_step) {
+  NumOptions options = num_options();
+  double x[2] = {1.0, 0.0};
+  NumStepper* s = make("dp54", 2, oscillator, &options, x);
+  CHECK(num_stepper_choose_h(s, 100.0) == SLT_OK, "choose");
+  CHECK(s->control.h_next > 1e-4 && s->control.h_next < 1.0, "sensible");
+  CHECK(s->counters.rhs == 2, "two evaluations");
+  CHECK(num_stepper_attempt(s, s->control.h_next) == SLT_OK && s->trial.error < 1.0, "fits");
+  CHECK(s->counters.rhs == 2 + 6, "f is kept");
+  num_stepper_start(s, 0.0, 2, x, NULL);
+  CHECK(num_stepper_choose_h(s, 1e-6) == SLT_OK && s->control.h_next == 1e-6, "bounded");
+  free(s);
+
+  // f exists only close to the start: the probe moves there
+  double y[1] = {1.0};
+  s = make("dp54", 1, only_near, &options, y);
+  CHECK(num_stepper_choose_h(s, 1.0) == SLT_OK, "probe");
+  CHECK(s->control.h_next > 0.0, "some step");
+  num_stepper_start(s, 1.0, 1, y, NULL);
+  CHECK(num_stepper_choose_h(s, 2.0) == SLT_ERR_NOT_FINITE, "no f at all");
+  free(s);
+}
