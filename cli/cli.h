@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+//
+// The command line, on the public headers only. Results go to standard output or to files, all
+// messages to standard error; every command returns the exit status of the program.
+#ifndef SALTUS_CLI_H
+#define SALTUS_CLI_H
+
+#include <saltus/saltus.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/// Exit status: other programs rely on these.
+typedef enum CliExit {
+  CLI_DONE = 0,
+  CLI_MODEL = 1,        // the model is unreadable or wrong
+  CLI_USAGE = 2,        // wrong usage, or not built yet
+  CLI_RUN = 3,          // the run failed after it began
+  CLI_INTERRUPTED = 130,
+  CLI_PIPE = 141,
+  CLI_TERMINATED = 143
+} CliExit;
+
+// ---- messages (message.c) -----------------------------------------------------------------------
+
+/// Whether standard error takes colours: a terminal, and NO_COLOR is not set.
+bool cli_colour(void);
+/// "saltus: error: ..."; lower case, no full stop.
+void cli_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// "  hint: ...": the way out.
+void cli_hint(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// "saltus: ...".
+void cli_note(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// Shortest usual text of a number, for people.
+const char* cli_number_text(double value, char out[32]);
+
+/// The entry nearest to `word`, or NULL when none is near.
+const char* cli_nearest(const char* word, const char* const* words, size_t count);
+
+// ---- options (options.c) ------------------------------------------------------------------------
+
+typedef enum OptionArgument { OPTION_FLAG, OPTION_VALUE, OPTION_MAYBE } OptionArgument;
+
+typedef struct OptionSpec {
+  const char* name;  // with its dashes
+  const char* letter;  // short form "-o" or NULL
+  OptionArgument argument;
+} OptionSpec;
+
+typedef struct OptionParser {
+  const char* command;
+  const OptionSpec* specs;
+  size_t spec_count;
+  int argc;
+  char** argv;
+  int at;
+  bool words_only;    // after "--"
+  const char* value;  // of the last option (NULL for a flag), or the last word
+} OptionParser;
+
+#define OPTION_WORD (-1)  // an argument that is no option
+#define OPTION_END  (-2)
+#define OPTION_BAD  (-3)  // a message was printed
+
+/// Index of the next option in `specs`, or one of the above.
+int option_next(OptionParser* parser);
+
+/// Strict and independent of the locale; messages name the option. False when it was wrong.
+bool option_number(const char* option, const char* text, double* out);
+/// The same, and greater than zero.
+bool option_positive(const char* option, const char* text, double* out);
+bool option_count(const char* option, const char* text, uint64_t least, uint64_t most,
+                  uint64_t* out);
+/// Position of `text` in `words`, or -1 with a message.
+int option_choice(const char* option, const char* text, const char* const* words, size_t count);
+/// Read a decimal number; false unless the whole text is one.
+bool cli_read_number(const char* text, double* out);
+
+/// Names separated by commas; backquotes keep a name with commas together. Frees with
+/// cli_names_clear(). False with a message when it is malformed.
+typedef struct CliNames {
+  char* storage;
+  const char** items;
+  uint32_t count;
+} CliNames;
+
+bool cli_names_parse(const char* option, const char* text, CliNames* out);
+void cli_names_clear(CliNames* names);
+
+/// Constants set from outside, collected from --set NAME=VALUE.
+typedef struct CliSettings {
+  SltOverride* items;
+  uint32_t count;
+} CliSettings;
+
+/// False with a message when it is malformed.
+bool cli_settings_add(CliSettings* settings, const char* text);
+void cli_settings_clear(CliSettings* settings);
+
+/// Take `word` as the command's model; false with a message when there is one already, or when it
+/// is of a kind that is not built yet.
+bool cli_one_model(const char* command, const char* word, const char** path);
+
+// ---- files (files.c) ----------------------------------------------------------------------------
+
+/// Where results go. Every write is counted, so that after a failure we can say what is safe.
+typedef struct Output {
+  const char* path;  // "-" is standard output; NULL: not wanted
+  int fd;
+  bool regular;
+  int error;        // errno of the first failure; 0: none
+  uint64_t lines;   // whole lines that have been written
+  uint64_t offset;  // bytes written
+  uint64_t tail;    // bytes behind the last whole line
+} Output;
+
+/// Open for writing. Prints a message and returns false when it cannot be.
+bool output_open(Output* output);
+/// SltWriteFn over an Output.
+SltStatus output_write(void* output, const char* data, size_t length);
+/// Close, and mark a file as ours. Errors are in `error` as those of writing are.
+void output_close(Output* output);
+/// Say what went wrong with an output and what is safe; returns the exit status.
+int output_report(const Output* output, const char* what);
+
+/// Whether two open outputs are one file by different names.
+bool outputs_are_same(const Output* a, const Output* b);
+
+/// Whether a default output may be overwritten: it does not exist, is empty, or saltus wrote it.
+/// Files we write carry a mark (an extended attribute); where the file system keeps none, the file
+/// must begin with the very header that is about to be written.
+bool output_is_ours(const char* path, const char* header);
+/// Whether both names lead to one existing file.
+bool files_are_same(const char* a, const char* b);
+
+/// Whether a file can be read; else prints why not and what to do. `what` is "model" or "table".
+bool input_check(const char* path, const char* what);
+/// The whole content; NULL after a message. Free with free().
+char* input_read(const char* path, const char* what, size_t* length);
+
+/// Without folders.
+const char* path_base(const char* path);
+bool path_ends_with(const char* path, const char* suffix);
+
+/// Flush standard output at the end of a command; returns `status`, or the exit status of the
+/// failure.
+int stdout_finish(int status);
+/// SltWriteFn over standard output.
+SltStatus stdout_write(void* user, const char* data, size_t length);
+/// Columns of the terminal on standard output, 80 when it is none.
+uint32_t terminal_width(void);
+
+// ---- models -------------------------------------------------------------------------------------
+
+/// Compile a file and print its diagnostics. NULL after a message; `status` receives what the
+/// compiler said.
+SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
+                     uint32_t* warnings, SltStatus* status);
+
+/// Draw a table to a file or to standard output; `path` says which (".svg", ".png", "-").
+int plot_write(const SltTable* table, const char* path, const char* title, const char* x,
+               const CliNames* names);
+/// Whether `path` is a picture we can write; prints a message when not.
+bool plot_path_check(const char* option, const char* path);
+
+// ---- commands -----------------------------------------------------------------------------------
+
+int command_run(int argc, char** argv);
+int command_check(int argc, char** argv);
+int command_explain(int argc, char** argv);
+int command_plot(int argc, char** argv);
+int command_new(int argc, char** argv);
+int command_methods(int argc, char** argv);
+
+/// Print the help of a command, or the general one for NULL (help.c). False when there is none.
+bool help_print(FILE* to, const char* command);
+
+#endif

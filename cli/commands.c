@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+//
+// The short commands: check, explain, plot, new, methods.
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- arguments shared by check and explain ------------------------------------------------------
+
+typedef enum ModelOption {
+  MODEL_SET,
+  MODEL_JSON,
+  MODEL_IR,
+  MODEL_RUN,
+  MODEL_OPTION_COUNT
+} ModelOption;
+
+static const OptionSpec model_specs[MODEL_OPTION_COUNT] = {
+    [MODEL_SET] = {"--set", NULL, OPTION_VALUE},
+    [MODEL_JSON] = {"--json", NULL, OPTION_FLAG},
+    [MODEL_IR] = {"--ir", NULL, OPTION_FLAG},
+    [MODEL_RUN] = {"--run", NULL, OPTION_FLAG},
+};
+
+typedef struct ModelArguments {
+  const char* path;
+  CliSettings settings;
+  bool json, ir;
+} ModelArguments;
+
+static int missing_model(const char* command) {
+  cli_error("%s needs a model", command);
+  cli_hint("saltus %s MODEL.lisma", command);
+  return CLI_USAGE;
+}
+
+/// `check` knows --set only: the rest of the list belongs to `explain`.
+static int parse_model_arguments(const char* command, size_t spec_count, int argc, char** argv,
+                                 ModelArguments* out) {
+  OptionParser parser = {.command = command,
+                         .specs = model_specs,
+                         .spec_count = spec_count,
+                         .argc = argc,
+                         .argv = argv};
+  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+    switch (option) {
+    case OPTION_BAD: return CLI_USAGE;
+    case OPTION_WORD:
+      if (!cli_one_model(command, parser.value, &out->path)) return CLI_USAGE;
+      break;
+    case MODEL_SET:
+      if (!cli_settings_add(&out->settings, parser.value)) return CLI_USAGE;
+      break;
+    case MODEL_JSON: out->json = true; break;
+    case MODEL_IR: out->ir = true; break;
+    case MODEL_RUN:
+      cli_error("explain --run is not built yet");
+      cli_hint("`saltus run %s --events -` lists the transitions",
+               out->path ? out->path : "MODEL.lisma");
+      return CLI_USAGE;
+    default: break;
+    }
+  }
+  return out->path ? CLI_DONE : missing_model(command);
+}
+
+// ---- check --------------------------------------------------------------------------------------
+
+int command_check(int argc, char** argv) {
+  ModelArguments arguments = {.path = NULL};
+  int exit = parse_model_arguments("check", MODEL_SET + 1, argc, argv, &arguments);
+  if (exit == CLI_DONE) {
+    SltStatus status = SLT_OK;
+    uint32_t warnings = 0;
+    SltModel* model = model_load(arguments.path, arguments.settings.items, arguments.settings.count,
+                                 &warnings, &status);
+    exit = model ? CLI_DONE : CLI_MODEL;
+    if (model && warnings == 0) printf("%s: no problems found\n", arguments.path);
+    if (model && warnings > 0) {
+      printf("%s: no errors, %u warning%s\n", arguments.path, warnings, warnings == 1 ? "" : "s");
+    }
+    slt_model_free(model);
+  }
+  cli_settings_clear(&arguments.settings);
+  return exit;
+}
+
+// ---- explain ------------------------------------------------------------------------------------
+
+int command_explain(int argc, char** argv) {
+  ModelArguments arguments = {.path = NULL};
+  int exit = parse_model_arguments("explain", MODEL_OPTION_COUNT, argc, argv, &arguments);
+  if (exit == CLI_DONE && arguments.json && arguments.ir) {
+    cli_error("explain takes --json or --ir, not both");
+    exit = CLI_USAGE;
+  }
+  if (exit == CLI_DONE) {
+    SltStatus status = SLT_OK;
+    uint32_t warnings = 0;
+    SltModel* model = model_load(arguments.path, arguments.settings.items, arguments.settings.count,
+                                 &warnings, &status);
+    SltExplainFormat format = arguments.json ? SLT_EXPLAIN_JSON
+                              : arguments.ir ? SLT_EXPLAIN_IR
+                                             : SLT_EXPLAIN_TEXT;
+    exit = CLI_MODEL;
+    if (model) {
+      status = slt_model_explain(model, format, (SltWriter){stdout_write, NULL});
+      exit = CLI_DONE;
+      // an error of writing is reported when standard output is finished
+      if (status < 0 && status != SLT_ERR_IO) {
+        cli_error("cannot explain %s: %s", arguments.path, slt_status_text(status));
+        exit = CLI_RUN;
+      }
+    }
+    slt_model_free(model);
+  }
+  cli_settings_clear(&arguments.settings);
+  return exit;
+}
+
+// ---- plot ---------------------------------------------------------------------------------------
+
+static int plot_table_file(const char* path, const char* to, const char* x,
+                           const CliNames* names) {
+  size_t length = 0;
+  char* text = input_read(path, "table", &length);
+  if (!text) return CLI_MODEL;
+  SltTable* table = NULL;
+  uint32_t line = 0;
+  SltStatus status = slt_table_read_csv(text, length, &table, &line);
+  free(text);
+  if (status < 0) {
+    cli_error("%s:%u: %s", path, line,
+              status == SLT_ERR_SYNTAX ? "this line is no row of the table" : slt_status_text(status));
+    if (status == SLT_ERR_SYNTAX) {
+      cli_hint("a table is CSV: a line of names, then as many cells in every line");
+    }
+    return CLI_MODEL;
+  }
+  int exit = plot_write(table, to, path_base(path), x, names->count ? names : NULL);
+  slt_table_free(table);
+  return exit;
+}
+
+int command_plot(int argc, char** argv) {
+  enum { PLOT_TO, PLOT_OUT, PLOT_X, PLOT_COUNT };
+  static const OptionSpec specs[PLOT_COUNT] = {
+      [PLOT_TO] = {"--plot", NULL, OPTION_VALUE},
+      [PLOT_OUT] = {"--output", "-o", OPTION_VALUE},
+      [PLOT_X] = {"--plot-x", NULL, OPTION_VALUE},
+  };
+  OptionParser parser = {
+      .command = "plot", .specs = specs, .spec_count = PLOT_COUNT, .argc = argc, .argv = argv};
+  const char* path = NULL;
+  const char* to = "-";
+  const char* x = NULL;
+  const char* columns = NULL;
+  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    if (option == PLOT_TO || option == PLOT_OUT) {
+      to = parser.value;
+    } else if (option == PLOT_X) {
+      x = parser.value;
+    } else if (!path) {
+      path = parser.value;
+    } else if (!columns) {
+      columns = parser.value;
+    } else {
+      cli_error("plot takes one table and one list of columns, `%s` is too much", parser.value);
+      cli_hint("separate columns by commas: saltus plot %s %s,%s", path, columns, parser.value);
+      return CLI_USAGE;
+    }
+  }
+  if (!path) {
+    cli_error("plot needs a table");
+    cli_hint("saltus plot FILE.csv [x,y]");
+    return CLI_USAGE;
+  }
+  if (path_ends_with(path, ".lisma")) {
+    cli_error("%s is a model, not a table of results", path);
+    cli_hint("saltus run %s --plot -", path);
+    return CLI_USAGE;
+  }
+  if (!plot_path_check("-o", to)) return CLI_USAGE;
+  CliNames names = {0};
+  if (columns && !cli_names_parse("plot", columns, &names)) return CLI_USAGE;
+  int exit = plot_table_file(path, to, x, &names);
+  cli_names_clear(&names);
+  return exit;
+}
+
+// ---- new ----------------------------------------------------------------------------------------
+
+static const char starter[] =
+    "// %s: a ball falls, bounces, and comes to rest.\n"
+    "// Run it:  saltus run %s.lisma --plot -\n"
+    "\n"
+    "// Constants can be set from outside: saltus run %s.lisma --set k=0.5\n"
+    "const k = 0.8;        // part of the speed that is left after a bounce\n"
+    "const h = 2;          // height at the start, m\n"
+    "\n"
+    "// Equations hold all the time; x' is the derivative of x. g = 9.80665 is built in.\n"
+    "y' = v;\n"
+    "v' = -g;\n"
+    "\n"
+    "// Values at the start.\n"
+    "y(t0) = h;\n"
+    "v(t0) = 0;\n"
+    "\n"
+    "// Enter the state `bounce` when the ball touches the ground on its way down. The speed is\n"
+    "// reset at that instant; `from` lists the states it can be entered from, itself included.\n"
+    "state bounce unilateral[y <= 0] && v < 0 {\n"
+    "  set v = -k * v;\n"
+    "} from init, bounce;\n"
+    "\n"
+    "// Slow enough: the ball lies still. In this state its equations are different ones.\n"
+    "state rest y <= 0 && abs(v) < 0.05 {\n"
+    "  y' = 0;\n"
+    "  v' = 0;\n"
+    "  set y = 0;\n"
+    "  set v = 0;\n"
+    "} from bounce;\n"
+    "\n"
+    "// How to run it when nothing else is said.\n"
+    "experiment {\n"
+    "  end = 8;\n"
+    "}\n";
+
+int command_new(int argc, char** argv) {
+  OptionParser parser = {.command = "new", .argc = argc, .argv = argv};
+  const char* name = NULL;
+  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    if (name) {
+      cli_error("new takes one name, `%s` is too much", parser.value);
+      return CLI_USAGE;
+    }
+    name = parser.value;
+  }
+  if (!name || !name[0] || !path_base(name)[0]) {
+    cli_error("new needs a name");
+    cli_hint("saltus new ball");
+    return CLI_USAGE;
+  }
+  char path[4096];
+  bool has_ending = path_ends_with(name, ".lisma");
+  int length = snprintf(path, sizeof path, "%s%s", name, has_ending ? "" : ".lisma");
+  if (length < 0 || (size_t)length >= sizeof path) {
+    cli_error("the name is too long");
+    return CLI_USAGE;
+  }
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  FILE* file = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (!file) {
+    if (errno == EEXIST) {
+      cli_error("%s is there already; nothing was changed", path);
+      cli_hint("choose another name");
+    } else {
+      cli_error("cannot write %s: %s", path, strerror(errno));
+    }
+    return CLI_USAGE;
+  }
+  char base[4096];
+  snprintf(base, sizeof base, "%s", path_base(path));
+  base[strlen(base) - strlen(".lisma")] = '\0';
+  fprintf(file, starter, base, base, base);
+  bool bad = ferror(file);
+  if (fclose(file) != 0 || bad) {
+    cli_error("cannot write %s: %s", path, strerror(errno));
+    unlink(path);
+    return CLI_RUN;
+  }
+  printf("wrote %s\nnext:  saltus run %s --plot -\n", path, path);
+  return CLI_DONE;
+}
+
+// ---- methods ------------------------------------------------------------------------------------
+
+int command_methods(int argc, char** argv) {
+  OptionParser parser = {.command = "methods", .argc = argc, .argv = argv};
+  int option = option_next(&parser);
+  if (option == OPTION_BAD) return CLI_USAGE;
+  if (option == OPTION_WORD) {
+    cli_error("methods takes no arguments");
+    return CLI_USAGE;
+  }
+  printf("%-12s %5s %7s %6s  %-8s  %s\n", "name", "order", "stages", "dense", "step",
+         "description");
+  printf("%-12s %5s %7s %6s  %-8s  %s\n", "auto", "", "", "", "adaptive",
+         "chosen for the model; the summary of a run says which and why");
+  for (uint32_t i = 0; i < slt_method_count(); i++) {
+    SltMethod method = slt_method_get(i);
+    printf("%-12s %5u %7u %6u  %-8s  %s\n", method.name, method.order, method.stages,
+           method.dense_order, method.adaptive ? "adaptive" : "fixed", method.description);
+  }
+  return CLI_DONE;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "cli.h"
+
+#include <string.h>
+
+static const char general[] =
+    "saltus simulates systems that flow and jump.\n"
+    "\n"
+    "usage: saltus COMMAND [ARGUMENTS]\n"
+    "\n"
+    "  run MODEL       simulate a model and write the results\n"
+    "  check MODEL     look for mistakes in a model\n"
+    "  explain MODEL   show the structure of every mode\n"
+    "  plot FILE       draw a table of results\n"
+    "  new NAME        write a model to start from\n"
+    "  methods         list the integration methods\n"
+    "  help COMMAND    explain a command; also COMMAND --help\n"
+    "\n"
+    "  --version       print the version\n"
+    "\n"
+    "To begin:  saltus new ball && saltus run ball.lisma --plot -\n";
+
+static const char run_help[] =
+    "usage: saltus run MODEL [OPTIONS]\n"
+    "\n"
+    "Simulate a model. The rows go to MODEL.csv in the working folder, messages to standard error.\n"
+    "\n"
+    "time and accuracy\n"
+    "  --until T           end of the run          [the experiment's end, else 10]\n"
+    "  --from T            start of the run        [the experiment's start, else 0]\n"
+    "  --method M          integration method; see `saltus methods`   [auto]\n"
+    "  --rtol R, --atol A  tolerances              [1e-6, 1e-9]\n"
+    "  --h0 H              first step              --hmin H, --hmax H  limits of the step\n"
+    "  --step H            step of fixed-step methods\n"
+    "  --set NAME=VALUE    set a constant of the model; may be repeated\n"
+    "  --seed N            seed of the random streams\n"
+    "\n"
+    "results\n"
+    "  --out a,b,c         what to record: variables, macros, constants, derivatives x',\n"
+    "                      AUTOMATON.state; backquotes around names with commas\n"
+    "                      [all variables, in the order of the source]\n"
+    "  --every DT          a row every DT          --samples N   N rows [500]\n"
+    "  --all-steps         a row per step of the integrator\n"
+    "                      (events always add their rows, before and after)\n"
+    "  -o FILE.csv|-       where the rows go       [MODEL.csv]\n"
+    "  --events FILE|-     events, one JSON object a line\n"
+    "  --plot FILE.svg|FILE.png|-   a picture; - draws on the terminal\n"
+    "  --plot-x NAME       column of the picture's horizontal axis [time]\n"
+    "  -q, --quiet         no progress and no summary\n"
+    "\n"
+    "events\n"
+    "  --detection certified|combined|extrapolation|interpolation     [certified]\n"
+    "  --event-eps E       width of the zone around a guard's boundary [1e-6]\n"
+    "  --gamma G           reduction per step of extrapolation, 0..1   [0.6]\n"
+    "  --sliding on        sliding on boundaries\n"
+    "  --native auto|off   compiled code where it pays\n"
+    "\n"
+    "not built yet: --report, --realtime, --checkpoint, --resume, --cyclic, --zeno,\n"
+    "--native on, --sliding off|utkin, results as .mat\n"
+    "\n"
+    "An existing MODEL.csv that saltus did not write is not overwritten unless -o names it.\n"
+    "At most one of the outputs can be - (standard output).\n"
+    "\n"
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the run failed (rows are kept),\n"
+    "130 interrupted (rows are kept), 141 closed pipe\n";
+
+static const char check_help[] = "usage: saltus check MODEL [--set NAME=VALUE]...\n"
+                                 "\n"
+                                 "Look for mistakes in a model without running it.\n"
+                                 "exit status: 0 no mistakes (there may be warnings), 1 mistakes\n";
+
+static const char explain_help[] =
+    "usage: saltus explain MODEL [--json | --ir] [--set NAME=VALUE]...\n"
+    "\n"
+    "Show what the model is: variables, equations, automata, and for each mode what determines\n"
+    "what. --json gives the same as data, --ir the intermediate representation.\n"
+    "not built yet: --run\n";
+
+static const char plot_help[] =
+    "usage: saltus plot FILE.csv [x,y,...] [--plot-x NAME] [-o FILE.svg|FILE.png|-]\n"
+    "\n"
+    "Draw columns of a table, all of them when none are named. Without -o (or --plot) on the\n"
+    "terminal. Jumps are dotted, empty cells are gaps, text columns become bands below.\n";
+
+static const char new_help[] = "usage: saltus new NAME\n"
+                               "\n"
+                               "Write NAME.lisma, a small model with comments to start from. An\n"
+                               "existing file is never overwritten.\n";
+
+static const char methods_help[] = "usage: saltus methods\n"
+                                   "\n"
+                                   "List the integration methods for --method.\n";
+
+bool help_print(FILE* to, const char* command) {
+  static const struct {
+    const char* command;
+    const char* text;
+  } pages[] = {
+      {"run", run_help}, {"check", check_help}, {"explain", explain_help},
+      {"plot", plot_help}, {"new", new_help}, {"methods", methods_help},
+      {"help", general},
+  };
+  if (!command) {
+    fputs(general, to);
+    return true;
+  }
+  for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+    if (strcmp(pages[i].command, command) != 0) continue;
+    fputs(pages[i].text, to);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_option(const OptionParser* p, const char* text, size_t length) {
+  for (size_t i = 0; i < p->spec_count; i++) {
+    const OptionSpec* spec = &p->specs[i];
+    if (strlen(spec->name) == length && memcmp(spec->name, text, length) == 0) return (int)i;
+    if (spec->letter && strlen(spec->letter) == length && memcmp(spec->letter, text, length) == 0) {
+      return (int)i;
+    }
+  }
+  return -1;
+}
+
+static int unknown_option(const OptionParser* p, const char* text, size_t length) {
+  char word[64];
+  snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
+  cli_error("%s has no option %s", p->command, word);
+  const char* names[64];
+  size_t count = 0;
+  for (size_t i = 0; i < p->spec_count && count < 64; i++) names[count++] = p->specs[i].name;
+  const char* nearest = cli_nearest(word, names, count);
+  if (nearest) {
+    cli_hint("did you mean %s?", nearest);
+  } else {
+    cli_hint("`saltus help %s` lists the options", p->command);
+  }
+  return OPTION_BAD;
+}
+
+/// The value stands behind '=' or is the next argument, which must not look like an option of ours.
+static int take_value(OptionParser* p, int index, const char* equals) {
+  const OptionSpec* spec = &p->specs[index];
+  p->value = equals ? equals + 1 : NULL;
+  if (spec->argument == OPTION_FLAG) {
+    if (!equals) return index;
+    cli_error("%s takes no value", spec->name);
+    return OPTION_BAD;
+  }
+  if (spec->argument == OPTION_MAYBE || equals) return index;
+  bool option_follows = p->at < p->argc && find_option(p, p->argv[p->at], strlen(p->argv[p->at])) >= 0;
+  if (p->at >= p->argc || option_follows) {
+    cli_error("%s needs a value", spec->name);
+    cli_hint("`saltus help %s` shows how it is used", p->command);
+    return OPTION_BAD;
+  }
+  p->value = p->argv[p->at++];
+  return index;
+}
+
+int option_next(OptionParser* p) {
+  if (p->at >= p->argc) return OPTION_END;
+  const char* text = p->argv[p->at++];
+  if (!p->words_only && strcmp(text, "--") == 0) {
+    p->words_only = true;
+    return option_next(p);
+  }
+  // "-" alone is a word, and so are negative numbers
+  bool is_option = text[0] == '-' && text[1] != '\0' && !isdigit((unsigned char)text[1]);
+  if (p->words_only || !is_option) {
+    p->value = text;
+    return OPTION_WORD;
+  }
+  const char* equals = text[1] == '-' ? strchr(text, '=') : NULL;
+  size_t length = equals ? (size_t)(equals - text) : strlen(text);
+  int index = find_option(p, text, length);
+  return index < 0 ? unknown_option(p, text, length) : take_value(p, index, equals);
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+bool cli_read_number(const char* text, double* out) {
+  // what strtod also takes (blanks, hexadecimal, "inf", "nan") is no number of the language
+  const char* at = text + (*text == '+' || *text == '-');
+  size_t digits = 0;
+  for (; isdigit((unsigned char)*at); at++) digits++;
+  if (*at == '.') at++;
+  for (; isdigit((unsigned char)*at); at++) digits++;
+  if (digits == 0) return false;
+  if (*at == 'e' || *at == 'E') {
+    at++;
+    if (*at == '+' || *at == '-') at++;
+    if (!isdigit((unsigned char)*at)) return false;
+    while (isdigit((unsigned char)*at)) at++;
+  }
+  if (*at != '\0') return false;
+  *out = strtod(text, NULL);  // the program never leaves the "C" locale
+  return isfinite(*out);
+}
+
+bool option_number(const char* option, const char* text, double* out) {
+  if (cli_read_number(text, out)) return true;
+  cli_error("%s needs a number, not `%s`", option, text);
+  if (strchr(text, ',')) cli_hint("write decimals with a point, e.g. 0.5");
+  return false;
+}
+
+bool option_positive(const char* option, const char* text, double* out) {
+  if (!option_number(option, text, out)) return false;
+  if (*out > 0.0) return true;
+  cli_error("%s must be greater than 0, not %s", option, text);
+  return false;
+}
+
+bool option_count(const char* option, const char* text, uint64_t least, uint64_t most,
+                  uint64_t* out) {
+  bool digits = text[0] != '\0';
+  for (const char* at = text; *at; at++) digits = digits && isdigit((unsigned char)*at);
+  errno = 0;
+  unsigned long long value = digits ? strtoull(text, NULL, 10) : 0;
+  if (digits && errno == 0 && value >= least && value <= most) {
+    *out = value;
+    return true;
+  }
+  cli_error("%s needs a whole number from %llu to %llu, not `%s`", option,
+            (unsigned long long)least, (unsigned long long)most, text);
+  return false;
+}
+
+int option_choice(const char* option, const char* text, const char* const* words, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(text, words[i]) == 0) return (int)i;
+  }
+  cli_error("%s does not know `%s`", option, text);
+  const char* nearest = cli_nearest(text, words, count);
+  if (nearest) {
+    cli_hint("did you mean %s?", nearest);
+    return -1;
+  }
+  char list[512] = "";
+  for (size_t i = 0; i < count; i++) {
+    size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+  }
+  cli_hint("one of: %s", list);
+  return -1;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+/// Copy one name without its backquotes and without blanks around it; `*at` moves to its end.
+static bool take_name(const char** at, char** to, size_t* length) {
+  const char* from = *at;
+  char* begin = *to;
+  bool quoted = false;
+  while (*from == ' ' || *from == '\t') from++;
+  while (*from && (quoted || *from != ',')) {
+    if (*from == '`') {
+      quoted = !quoted;
+    } else {
+      *(*to)++ = *from;
+    }
+    from++;
+  }
+  while (*to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t') && from[-1] != '`') (*to)--;
+  *length = (size_t)(*to - begin);
+  *(*to)++ = '\0';
+  *at = from;
+  return !quoted;
+}
+
+bool cli_names_parse(const char* option, const char* text, CliNames* out) {
+  size_t length = strlen(text);
+  *out = (CliNames){.storage = malloc(length + 2), .items = malloc((length + 1) * sizeof(char*))};
+  if (!out->storage || !out->items) {
+    cli_error("out of memory");
+    cli_names_clear(out);
+    return false;
+  }
+  char* to = out->storage;
+  for (const char* at = text;; at++) {
+    size_t name_length = 0;
+    out->items[out->count++] = to;
+    if (!take_name(&at, &to, &name_length)) {
+      cli_error("%s: a backquote is not closed in `%s`", option, text);
+      cli_names_clear(out);
+      return false;
+    }
+    if (name_length == 0) {
+      cli_error("%s: a name is missing in `%s`", option, text);
+      cli_hint("names are separated by single commas: %s x,y", option);
+      cli_names_clear(out);
+      return false;
+    }
+    if (*at == '\0') return true;
+  }
+}
+
+void cli_names_clear(CliNames* names) {
+  free(names->storage);
+  free((void*)names->items);
+  *names = (CliNames){0};
+}
+
+// ---- settings -----------------------------------------------------------------------------------
+
+bool cli_settings_add(CliSettings* settings, const char* text) {
+  const char* equals = strrchr(text, '=');
+  if (!equals || equals == text) {
+    cli_error("--set needs NAME=VALUE, not `%s`", text);
+    cli_hint("for example: --set mass=2.5");
+    return false;
+  }
+  double value = 0.0;
+  if (!cli_read_number(equals + 1, &value)) {
+    cli_error("--set %s: `%s` is no number", text, equals + 1);
+    if (strchr(equals + 1, ',')) cli_hint("write decimals with a point, e.g. 0.5");
+    return false;
+  }
+  const char* begin = text;
+  const char* end = equals;
+  if (end - begin > 2 && *begin == '`' && end[-1] == '`') {
+    begin++;
+    end--;
+  }
+  char* name = malloc((size_t)(end - begin) + 1);
+  SltOverride* items = realloc(settings->items, (settings->count + 1) * sizeof *items);
+  if (items) settings->items = items;
+  if (!name || !items) {
+    free(name);
+    cli_error("out of memory");
+    return false;
+  }
+  memcpy(name, begin, (size_t)(end - begin));
+  name[end - begin] = '\0';
+  settings->items[settings->count++] = (SltOverride){.name = name, .value = value};
+  return true;
+}
+
+void cli_settings_clear(CliSettings* settings) {
+  for (uint32_t i = 0; i < settings->count; i++) free((void*)(uintptr_t)settings->items[i].name);
+  free(settings->items);
+  *settings = (CliSettings){0};
+}
+
+bool cli_one_model(const char* command, const char* word, const char** path) {
+  if (*path) {
+    cli_error("%s takes one model, `%s` is too much", command, word);
+    return false;
+  }
+  if (path_ends_with(word, ".rules.md")) {
+    cli_error("rule tables (.rules.md) are not built yet");
+    return false;
+  }
+  *path = word;
+  return true;
+}

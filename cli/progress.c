@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#define _XOPEN_SOURCE 700
+#include "run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK_MS     100  // at most ten updates a second
+#define QUIET_START 0.3  // a bar for less would only flicker
+#define LINES_AFTER 2.0  // without a terminal: silence for short runs, then a line now and then
+#define LINES_EVERY 5.0
+#define BAR_WIDTH   24
+
+// Written by signal handlers, so they must be global. The step callback reads two flags and nothing
+// else: asking the clock at every step would cost as much as the step.
+static volatile sig_atomic_t ticked;    // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static volatile sig_atomic_t ended_by;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+static void on_tick(int signal_number) {
+  (void)signal_number;
+  ticked = 1;
+}
+
+static void on_end(int signal_number) {
+  ended_by = signal_number;
+}
+
+static double wall_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void print_bar(Progress* p, double part, double t, double speed) {
+  char t_text[32];
+  char end_text[32];
+  char speed_text[32];
+  char bar[BAR_WIDTH + 1];
+  int filled = (int)(part * BAR_WIDTH);
+  for (int i = 0; i < BAR_WIDTH; i++) bar[i] = i < filled ? '#' : '.';
+  bar[BAR_WIDTH] = '\0';
+  snprintf(t_text, sizeof t_text, "%.4g", t);
+  snprintf(speed_text, sizeof speed_text, "%.3g", speed);
+  unsigned long long events = slt_sim_statistics(p->sim).instants;
+  fprintf(stderr, "\r[%s] %3.0f %%  t = %s of %s, %s per second, %llu event%s\033[K", bar,
+          floor(100.0 * part), t_text, cli_number_text(p->t_end, end_text), speed_text, events,
+          events == 1 ? "" : "s");
+  fflush(stderr);
+  p->shown = true;
+}
+
+static void print_line(Progress* p, double part, double t, double speed) {
+  unsigned long long events = slt_sim_statistics(p->sim).instants;
+  fprintf(stderr, "%.0f %%, t = %.6g, %.3g per second, %llu event%s\n", floor(100.0 * part), t,
+          speed, events, events == 1 ? "" : "s");
+}
+
+static void show(Progress* p, double t) {
+  double elapsed = wall_clock() - p->begun;
+  double span = p->t_end - p->t_start;
+  double part = span > 0.0 ? fmin(fmax((t - p->t_start) / span, 0.0), 1.0) : 0.0;
+  double speed = elapsed > 0.0 ? (t - p->t_start) / elapsed : 0.0;
+  if (p->terminal) {
+    if (elapsed >= QUIET_START) print_bar(p, part, t, speed);
+  } else if (elapsed >= LINES_AFTER && elapsed - p->printed >= LINES_EVERY) {
+    p->printed = elapsed;
+    print_line(p, part, t, speed);
+  }
+}
+
+static bool on_step(void* user, double t) {
+  Progress* p = user;
+  if (ended_by) return true;
+  if (!ticked) return false;
+  ticked = 0;
+  if (!p->quiet) show(p, t);
+  return false;
+}
+
+static void set_handler(int signal_number, void (*handler)(int), int flags) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal_number, &action, NULL);
+}
+
+static void set_timer(long milliseconds) {
+  struct timeval interval = {.tv_sec = 0, .tv_usec = (suseconds_t)(milliseconds * 1000)};
+  struct itimerval timer = {.it_interval = interval, .it_value = interval};
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void progress_begin(Progress* progress) {
+  progress->terminal = isatty(STDERR_FILENO);
+  // rows that come out on the same terminal show the progress better than a bar between them
+  if (progress->to_stdout && progress->terminal && isatty(STDOUT_FILENO)) progress->quiet = true;
+  progress->begun = wall_clock();
+  progress->printed = LINES_AFTER - LINES_EVERY;
+  ended_by = 0;
+  ticked = 0;
+  // the first Ctrl-C ends the run in order, a second one at once
+  set_handler(SIGINT, on_end, (int)SA_RESETHAND);
+  set_handler(SIGTERM, on_end, (int)SA_RESETHAND);
+  set_handler(SIGALRM, on_tick, SA_RESTART);
+  slt_sim_on_step(progress->sim, on_step, progress);
+  if (!progress->quiet) set_timer(TICK_MS);
+}
+
+void progress_hide(Progress* progress) {
+  if (!progress->shown) return;
+  fputs("\r\033[K", stderr);
+  fflush(stderr);
+  progress->shown = false;
+}
+
+double progress_end(Progress* progress) {
+  set_timer(0);
+  set_handler(SIGALRM, SIG_DFL, 0);
+  set_handler(SIGINT, SIG_DFL, 0);
+  set_handler(SIGTERM, SIG_DFL, 0);
+  slt_sim_on_step(progress->sim, NULL, NULL);
+  progress_hide(progress);
+  return wall_clock() - progress->begun;
+}
+
+int progress_signal(void) {
+  return (int)ended_by;
+}

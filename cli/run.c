@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+#include "run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// One `saltus run` from options to exit status.
+typedef struct Run {
+  RunOptions options;
+  SltModel* model;
+  SltSim* sim;
+  SltRecorder* recorder;
+  SltExperiment experiment;
+  char* default_csv;
+  char* title;  // the model's name without folder and ending
+  Output csv, events;
+  Progress progress;
+  double t_start, t_end;
+  char* stop_text;
+} Run;
+
+static bool is_stdout(const char* path) {
+  return path && strcmp(path, "-") == 0;
+}
+
+static int out_of_memory(void) {
+  cli_error("out of memory");
+  return CLI_RUN;
+}
+
+// ---- preparation --------------------------------------------------------------------------------
+
+/// "ball" from "models/ball.lisma", and "ball.csv" from it.
+static bool name_outputs(Run* run) {
+  const char* base = path_base(run->options.model);
+  size_t length = strlen(base);
+  if (path_ends_with(base, ".lisma")) length -= strlen(".lisma");
+  run->title = malloc(length + 1);
+  run->default_csv = malloc(length + sizeof ".csv");
+  if (!run->title || !run->default_csv) return false;
+  memcpy(run->title, base, length);
+  run->title[length] = '\0';
+  memcpy(run->default_csv, base, length);
+  memcpy(run->default_csv + length, ".csv", sizeof ".csv");
+  return true;
+}
+
+static int choose_times(Run* run) {
+  const RunOptions* o = &run->options;
+  run->t_start = !isnan(o->sim.t_start)             ? o->sim.t_start
+                 : !isnan(run->experiment.start) ? run->experiment.start
+                                                 : 0.0;
+  run->t_end = !isnan(o->until)               ? o->until
+               : !isnan(run->experiment.end) ? run->experiment.end
+                                             : 10.0;
+  if (run->t_end >= run->t_start) return CLI_DONE;
+  char start[32];
+  char end[32];
+  cli_error("the run would end at %s, before it starts at %s", cli_number_text(run->t_end, end),
+            cli_number_text(run->t_start, start));
+  cli_hint("give a later end with --until");
+  return CLI_USAGE;
+}
+
+static int create_sim(Run* run) {
+  const char* problem = NULL;
+  SltStatus status = slt_sim_options_check(run->model, &run->options.sim, &problem);
+  if (status >= 0) status = slt_sim_create(run->model, &run->options.sim, &run->sim);
+  if (status >= 0) return CLI_DONE;
+  if (status == SLT_ERR_NOMEM) return out_of_memory();
+  cli_error("%s", problem ? problem : slt_status_text(status));
+  return CLI_USAGE;
+}
+
+/// Names that can be recorded by default, and the automata's states: what a wrong name is near to.
+static void suggest_name(const Run* run, const char* bad) {
+  uint32_t columns = slt_sim_column_count(run->sim);
+  if (columns > 10000) columns = 10000;  // enough to look for a typing slip
+  const char** names = malloc((columns + 1) * sizeof *names);
+  if (!names) return;
+  for (uint32_t i = 0; i < columns; i++) names[i] = slt_sim_column_name(run->sim, i);
+  const char* nearest = cli_nearest(bad, names, columns);
+  if (nearest) {
+    cli_hint("did you mean %s?", nearest);
+  } else if (columns > 0) {
+    cli_hint("the model has %s%s%s%s%s", names[0], columns > 1 ? ", " : "",
+             columns > 1 ? names[1] : "", columns > 2 ? ", " : "",
+             columns > 2 ? "...; `saltus explain` lists all" : "");
+  }
+  free((void*)names);
+}
+
+static int create_recorder(Run* run) {
+  const RunOptions* o = &run->options;
+  SltRecorderOptions options = slt_recorder_options();
+  if (o->out.count > 0) {
+    options.names = o->out.items;
+    options.name_count = o->out.count;
+  } else if (run->experiment.out_count > 0) {
+    options.names = run->experiment.out;
+    options.name_count = run->experiment.out_count;
+  }
+  options.all_steps = o->all_steps;
+  if (o->samples > 0) {
+    options.samples = o->samples;
+  } else if (!o->all_steps) {
+    options.every = isnan(o->every) ? run->experiment.every : o->every;
+  }
+  options.csv = (SltWriter){output_write, &run->csv};
+  if (o->events) options.events = (SltWriter){output_write, &run->events};
+  options.keep = o->plot != NULL;
+  const char* bad = NULL;
+  SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, &bad);
+  if (status >= 0) return CLI_DONE;
+  if (status == SLT_ERR_NOMEM) return out_of_memory();
+  if (status != SLT_ERR_NOT_FOUND) {
+    cli_error("cannot record: %s", slt_status_text(status));
+    return CLI_USAGE;
+  }
+  cli_error("%s: the model has no `%s`", o->out.count ? "--out" : "experiment out", bad);
+  suggest_name(run, bad);
+  return CLI_MODEL;
+}
+
+/// A picture's axis must be among the columns; say so before the run, not after it.
+static int check_plot_x(const Run* run) {
+  const char* x = run->options.plot_x;
+  const SltTable* table = slt_recorder_table(run->recorder);
+  if (!x || !table) return CLI_DONE;
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
+    if (strcmp(slt_table_column_name(table, i), x) == 0) return CLI_DONE;
+  }
+  SltQuantity quantity;
+  if (slt_sim_find(run->sim, x, &quantity) >= 0) {
+    cli_error("--plot-x: `%s` is not recorded", x);
+    cli_hint("add it to --out");
+    return CLI_USAGE;
+  }
+  cli_error("--plot-x: the model has no `%s`", x);
+  suggest_name(run, x);
+  return CLI_MODEL;
+}
+
+// ---- outputs ------------------------------------------------------------------------------------
+
+static size_t quoted_length(const char* name) {
+  size_t length = strlen(name) + 3;
+  for (const char* at = name; *at; at++) length += *at == '"';
+  return length;
+}
+
+static char* append_cell(char* to, const char* name) {
+  bool quote = strpbrk(name, ",\"\r\n") != NULL;
+  if (quote) *to++ = '"';
+  for (const char* at = name; *at; at++) {
+    if (*at == '"') *to++ = '"';
+    *to++ = *at;
+  }
+  if (quote) *to++ = '"';
+  return to;
+}
+
+/// The header line of the table to be written; free() it. NULL when memory is exhausted.
+static char* csv_header(const Run* run) {
+  const RunOptions* o = &run->options;
+  const SltExperiment* e = &run->experiment;
+  uint32_t count = o->out.count ? o->out.count : e->out_count ? e->out_count : UINT32_MAX;
+  bool chosen = count != UINT32_MAX;
+  if (!chosen) count = slt_sim_column_count(run->sim);
+  size_t size = sizeof "time";
+  for (int pass = 0;; pass++) {
+    char* header = pass ? malloc(size) : NULL;
+    if (pass && !header) return NULL;
+    char* to = header;
+    if (pass) to = append_cell(to, "time");
+    for (uint32_t i = 0; i < count; i++) {
+      const char* name = !chosen         ? slt_sim_column_name(run->sim, i)
+                         : o->out.count ? o->out.items[i]
+                                        : e->out[i];
+      if (strcmp(name, "time") == 0) continue;
+      size += quoted_length(name);
+      if (!pass) continue;
+      *to++ = ',';
+      to = append_cell(to, name);
+    }
+    if (!pass) continue;
+    *to = '\0';
+    return header;
+  }
+}
+
+static int open_outputs(Run* run) {
+  RunOptions* o = &run->options;
+  if (!o->csv) {
+    char* header = csv_header(run);
+    if (!header) return out_of_memory();
+    bool ours = output_is_ours(run->default_csv, header);
+    free(header);
+    if (!ours) {
+      cli_error("%s exists and was not written by saltus, or was changed since; it was left as it is",
+                run->default_csv);
+      cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
+      return CLI_USAGE;
+    }
+    const char* others[] = {o->events, o->plot, o->model};
+    for (int i = 0; i < 3; i++) {
+      if (!others[i] || !files_are_same(others[i], run->default_csv)) continue;
+      cli_error("the rows would go to %s, which is already in use here", run->default_csv);
+      cli_hint("choose another file for them with -o");
+      return CLI_USAGE;
+    }
+  }
+  run->csv.path = o->csv ? o->csv : run->default_csv;
+  run->events.path = o->events;
+  if (!output_open(&run->csv) || !output_open(&run->events)) return CLI_USAGE;
+  if (!outputs_are_same(&run->csv, &run->events)) return CLI_DONE;
+  cli_error("%s and %s are the same file", run->csv.path, run->events.path);
+  return CLI_USAGE;
+}
+
+// ---- the run ------------------------------------------------------------------------------------
+
+static void on_warning(void* user, const SltDiagnostic* d) {
+  Run* run = user;
+  progress_hide(&run->progress);
+  if (d->code && strstr(d->rendered, d->code)) {
+    fputs(d->rendered, stderr);
+    size_t length = strlen(d->rendered);
+    if (length == 0 || d->rendered[length - 1] != '\n') fputc('\n', stderr);
+    return;
+  }
+  if (d->file && d->line) fprintf(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
+  fprintf(stderr, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
+}
+
+static void on_event(void* user, const SltEvent* event) {
+  Run* run = user;
+  if (event->kind != SLT_EVENT_STOP || !event->text) return;
+  free(run->stop_text);
+  run->stop_text = malloc(strlen(event->text) + 1);
+  if (run->stop_text) strcpy(run->stop_text, event->text);
+}
+
+/// Where the rows of an unfinished run are.
+static void say_what_is_kept(const Run* run) {
+  if (run->csv.error || !run->csv.path) return;
+  unsigned long long rows = run->csv.lines > 0 ? run->csv.lines - 1 : 0;
+  char t_text[32];
+  cli_note("%llu row%s up to t = %s %s in %s", rows, rows == 1 ? "" : "s",
+           cli_number_text(slt_sim_time(run->sim), t_text), rows == 1 ? "is" : "are",
+           is_stdout(run->csv.path) ? "standard output" : run->csv.path);
+}
+
+static int report_interrupt(const Run* run) {
+  char t_text[32];
+  cli_note("interrupted at t = %s", cli_number_text(slt_sim_time(run->sim), t_text));
+  say_what_is_kept(run);
+  return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
+}
+
+static int report_failure(const Run* run, SltStatus status) {
+  SltRunError error = slt_sim_error(run->sim);
+  if (error.status < 0 && error.rendered && error.rendered[0]) {
+    fputs(error.rendered, stderr);
+    if (error.rendered[strlen(error.rendered) - 1] != '\n') fputc('\n', stderr);
+  } else {
+    cli_error("the run failed: %s", slt_status_text(status));
+  }
+  say_what_is_kept(run);
+  return CLI_RUN;
+}
+
+/// What the files say counts before what the run says: a full disk also ends the run.
+static int report_outputs(const Run* run) {
+  int csv = run->csv.path ? output_report(&run->csv, "rows") : CLI_DONE;
+  int events = run->events.path ? output_report(&run->events, "records") : CLI_DONE;
+  if (csv == CLI_PIPE || events == CLI_PIPE) return CLI_PIPE;
+  return csv != CLI_DONE ? csv : events;
+}
+
+static void print_summary(const Run* run, SltStatus status, double wall) {
+  if (run->options.quiet) return;
+  RunSummary summary = {.model = run->title,
+                        .sim = run->sim,
+                        .t = slt_sim_time(run->sim),
+                        .stopped = status == SLT_END,
+                        .stop_text = run->stop_text,
+                        .wall = wall,
+                        .csv = &run->csv,
+                        .events = &run->events,
+                        .plot = run->options.plot};
+  summary_print(&summary);
+}
+
+static int run_and_report(Run* run) {
+  slt_sim_on_warning(run->sim, on_warning, run);
+  slt_recorder_on_event(run->recorder, on_event, run);
+  run->progress = (Progress){.sim = run->sim,
+                             .t_start = run->t_start,
+                             .t_end = run->t_end,
+                             .quiet = run->options.quiet,
+                             .to_stdout = is_stdout(run->csv.path) || is_stdout(run->events.path)};
+  progress_begin(&run->progress);
+  SltStatus status = slt_recorder_run(run->recorder, run->t_end);
+  double wall = progress_end(&run->progress);
+  output_close(&run->csv);
+  output_close(&run->events);
+
+  int exit = report_outputs(run);
+  if (exit == CLI_PIPE) return exit;
+  if (status == SLT_ERR_CANCELLED) {
+    exit = report_interrupt(run);
+  } else if (status < 0 && status != SLT_ERR_IO) {
+    exit = report_failure(run, status);
+  }
+  // rows of a run that did not finish make a picture as well
+  const SltTable* table = slt_recorder_table(run->recorder);
+  if (run->options.plot && slt_table_row_count(table) > 0) {
+    int drawn = plot_write(table, run->options.plot, run->title, run->options.plot_x, NULL);
+    if (exit == CLI_DONE) exit = drawn;
+  }
+  if (exit == CLI_DONE) print_summary(run, status, wall);
+  return exit;
+}
+
+static int prepare(Run* run) {
+  SltStatus status = SLT_OK;
+  uint32_t warnings = 0;
+  run->model = model_load(run->options.model, run->options.settings.items,
+                          run->options.settings.count, &warnings, &status);
+  if (!run->model) return CLI_MODEL;
+  run->experiment = slt_model_experiment(run->model);
+  if (!name_outputs(run)) return out_of_memory();
+  int exit = choose_times(run);
+  if (exit == CLI_DONE) exit = create_sim(run);
+  if (exit == CLI_DONE) exit = create_recorder(run);
+  if (exit == CLI_DONE) exit = check_plot_x(run);
+  return exit == CLI_DONE ? open_outputs(run) : exit;
+}
+
+int command_run(int argc, char** argv) {
+  Run run = {.csv = {.fd = -1}, .events = {.fd = -1}};
+  int exit = run_options_parse(argc, argv, &run.options);
+  if (exit == CLI_DONE) exit = prepare(&run);
+  if (exit == CLI_DONE) exit = run_and_report(&run);
+  output_close(&run.csv);
+  output_close(&run.events);
+  slt_recorder_free(run.recorder);
+  slt_sim_free(run.sim);
+  slt_model_free(run.model);
+  free(run.default_csv);
+  free(run.title);
+  free(run.stop_text);
+  run_options_clear(&run.options);
+  return exit;
+}

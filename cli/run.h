@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of `saltus run`: its options, and what it shows while and after it runs.
+#ifndef SALTUS_CLI_RUN_H
+#define SALTUS_CLI_RUN_H
+
+#include "cli.h"
+
+typedef struct RunOptions {
+  const char* model;
+  double until;  // NaN: the experiment's, else 10
+  SltSimOptions sim;
+  CliSettings settings;
+  CliNames out;  // count 0: the experiment's, else all variables
+  double every;  // NaN: not given
+  uint32_t samples;  // 0: not given
+  bool all_steps;
+  const char* csv;  // NULL: the default file
+  const char* events;
+  const char* plot;
+  const char* plot_x;
+  bool quiet;
+} RunOptions;
+
+/// Returns CLI_DONE, or the exit status after a message. Clear the options in any case.
+int run_options_parse(int argc, char** argv, RunOptions* out);
+void run_options_clear(RunOptions* options);
+
+/// What is shown during a run, and the answer to Ctrl-C. There is one at a time.
+typedef struct Progress {
+  SltSim* sim;
+  double t_start, t_end;
+  bool quiet;
+  bool to_stdout;  // results go to standard output
+  // the rest belongs to progress.c
+  bool terminal;   // a bar; else lines
+  bool shown;      // a bar stands on the terminal
+  double begun;    // wall clock, seconds
+  double printed;  // time of the last line
+} Progress;
+
+/// Begin, with the first fields filled in: catches SIGINT and SIGTERM, and asks to be called
+/// between steps.
+void progress_begin(Progress* progress);
+/// Takes the bar away and gives the signals back. Returns the wall time in seconds.
+double progress_end(Progress* progress);
+/// Remove the bar so that a message can be printed.
+void progress_hide(Progress* progress);
+/// The signal that ended the run: 0 for none.
+int progress_signal(void);
+
+/// The lines after a run.
+typedef struct RunSummary {
+  const char* model;
+  SltSim* sim;
+  double t;
+  bool stopped;           // by the model
+  const char* stop_text;  // may be NULL
+  double wall;
+  const Output* csv;
+  const Output* events;
+  const char* plot;
+} RunSummary;
+
+void summary_print(const RunSummary* summary);
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum RunOption {
+  RUN_UNTIL,
+  RUN_FROM,
+  RUN_METHOD,
+  RUN_RTOL,
+  RUN_ATOL,
+  RUN_H0,
+  RUN_HMIN,
+  RUN_HMAX,
+  RUN_STEP,
+  RUN_SET,
+  RUN_OUT,
+  RUN_EVERY,
+  RUN_SAMPLES,
+  RUN_ALL_STEPS,
+  RUN_CSV,
+  RUN_EVENTS,
+  RUN_PLOT,
+  RUN_PLOT_X,
+  RUN_REPORT,
+  RUN_DETECTION,
+  RUN_EVENT_EPS,
+  RUN_GAMMA,
+  RUN_SLIDING,
+  RUN_ZENO,
+  RUN_NATIVE,
+  RUN_CYCLIC,
+  RUN_SEED,
+  RUN_REALTIME,
+  RUN_CHECKPOINT,
+  RUN_RESUME,
+  RUN_QUIET,
+  RUN_OPTION_COUNT
+} RunOption;
+
+static const OptionSpec specs[RUN_OPTION_COUNT] = {
+    [RUN_UNTIL] = {"--until", NULL, OPTION_VALUE},
+    [RUN_FROM] = {"--from", NULL, OPTION_VALUE},
+    [RUN_METHOD] = {"--method", NULL, OPTION_VALUE},
+    [RUN_RTOL] = {"--rtol", NULL, OPTION_VALUE},
+    [RUN_ATOL] = {"--atol", NULL, OPTION_VALUE},
+    [RUN_H0] = {"--h0", NULL, OPTION_VALUE},
+    [RUN_HMIN] = {"--hmin", NULL, OPTION_VALUE},
+    [RUN_HMAX] = {"--hmax", NULL, OPTION_VALUE},
+    [RUN_STEP] = {"--step", NULL, OPTION_VALUE},
+    [RUN_SET] = {"--set", NULL, OPTION_VALUE},
+    [RUN_OUT] = {"--out", NULL, OPTION_VALUE},
+    [RUN_EVERY] = {"--every", NULL, OPTION_VALUE},
+    [RUN_SAMPLES] = {"--samples", NULL, OPTION_VALUE},
+    [RUN_ALL_STEPS] = {"--all-steps", NULL, OPTION_FLAG},
+    [RUN_CSV] = {"--output", "-o", OPTION_VALUE},
+    [RUN_EVENTS] = {"--events", NULL, OPTION_VALUE},
+    [RUN_PLOT] = {"--plot", NULL, OPTION_VALUE},
+    [RUN_PLOT_X] = {"--plot-x", NULL, OPTION_VALUE},
+    [RUN_REPORT] = {"--report", NULL, OPTION_VALUE},
+    [RUN_DETECTION] = {"--detection", NULL, OPTION_VALUE},
+    [RUN_EVENT_EPS] = {"--event-eps", NULL, OPTION_VALUE},
+    [RUN_GAMMA] = {"--gamma", NULL, OPTION_VALUE},
+    [RUN_SLIDING] = {"--sliding", NULL, OPTION_VALUE},
+    [RUN_ZENO] = {"--zeno", NULL, OPTION_VALUE},
+    [RUN_NATIVE] = {"--native", NULL, OPTION_VALUE},
+    [RUN_CYCLIC] = {"--cyclic", NULL, OPTION_VALUE},
+    [RUN_SEED] = {"--seed", NULL, OPTION_VALUE},
+    [RUN_REALTIME] = {"--realtime", NULL, OPTION_MAYBE},
+    [RUN_CHECKPOINT] = {"--checkpoint", NULL, OPTION_VALUE},
+    [RUN_RESUME] = {"--resume", NULL, OPTION_VALUE},
+    [RUN_QUIET] = {"--quiet", "-q", OPTION_FLAG},
+};
+
+static bool not_built(const char* what) {
+  cli_error("%s is not built yet", what);
+  return false;
+}
+
+static bool parse_method(const char* text, SltSimOptions* sim) {
+  const char* names[65] = {"auto"};
+  size_t count = 1;
+  for (uint32_t i = 0; i < slt_method_count() && count < 65; i++) {
+    names[count++] = slt_method_get(i).name;
+  }
+  if (option_choice("--method", text, names, count) < 0) return false;
+  sim->method = text;
+  return true;
+}
+
+static bool parse_gamma(const char* text, SltSimOptions* sim) {
+  if (!option_number("--gamma", text, &sim->gamma)) return false;
+  if (sim->gamma > 0.0 && sim->gamma < 1.0) return true;
+  cli_error("--gamma must lie between 0 and 1, not %s", text);
+  return false;
+}
+
+static bool parse_atol(const char* text, SltSimOptions* sim) {
+  if (!option_number("--atol", text, &sim->atol)) return false;
+  if (sim->atol >= 0.0) return true;
+  cli_error("--atol must not be negative, not %s", text);
+  return false;
+}
+
+static bool parse_detection(const char* text, SltSimOptions* sim) {
+  static const char* const words[] = {"certified", "combined", "extrapolation", "interpolation"};
+  int choice = option_choice("--detection", text, words, 4);
+  if (choice >= 0) sim->detection = (SltDetection)choice;
+  return choice >= 0;
+}
+
+static bool parse_sliding(const char* text) {
+  static const char* const words[] = {"on", "off", "utkin"};
+  int choice = option_choice("--sliding", text, words, 3);
+  if (choice == 1) return not_built("--sliding off");
+  if (choice == 2) return not_built("--sliding utkin");
+  return choice == 0;
+}
+
+static bool parse_native(const char* text) {
+  static const char* const words[] = {"auto", "off", "on"};
+  int choice = option_choice("--native", text, words, 3);
+  if (choice == 2) return not_built("--native on");
+  return choice >= 0;
+}
+
+static bool parse_csv(const char* text, RunOptions* out) {
+  if (path_ends_with(text, ".mat")) return not_built("writing .mat files");
+  out->csv = text;
+  return true;
+}
+
+/// Options with a number of the solver.
+static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
+  SltSimOptions* sim = &out->sim;
+  const char* name = specs[option].name;
+  switch ((int)option) {
+  case RUN_UNTIL: return option_number(name, text, &out->until);
+  case RUN_FROM: return option_number(name, text, &sim->t_start);
+  case RUN_METHOD: return parse_method(text, sim);
+  case RUN_RTOL: return option_positive(name, text, &sim->rtol);
+  case RUN_ATOL: return parse_atol(text, sim);
+  case RUN_H0: return option_positive(name, text, &sim->h0);
+  case RUN_HMIN: return option_positive(name, text, &sim->h_min);
+  case RUN_HMAX: return option_positive(name, text, &sim->h_max);
+  case RUN_STEP: return option_positive(name, text, &sim->step);
+  case RUN_DETECTION: return parse_detection(text, sim);
+  case RUN_EVENT_EPS: return option_positive(name, text, &sim->event_eps);
+  case RUN_GAMMA: return parse_gamma(text, sim);
+  case RUN_SLIDING: return parse_sliding(text);
+  case RUN_NATIVE: return parse_native(text);
+  case RUN_SEED: return option_count(name, text, 0, UINT64_MAX, &sim->seed);
+  default: return not_built(name);
+  }
+}
+
+/// Options about what is recorded and where it goes; the rest is passed on.
+static bool parse_option(RunOption option, const char* text, RunOptions* out) {
+  const char* name = specs[option].name;
+  uint64_t count = 0;
+  switch ((int)option) {
+  case RUN_SET: return cli_settings_add(&out->settings, text);
+  case RUN_OUT: cli_names_clear(&out->out); return cli_names_parse(name, text, &out->out);
+  case RUN_EVERY: return option_positive(name, text, &out->every);
+  case RUN_SAMPLES:
+    if (!option_count(name, text, 1, 1000000000, &count)) return false;
+    out->samples = (uint32_t)count;
+    return true;
+  case RUN_ALL_STEPS: out->all_steps = true; return true;
+  case RUN_CSV: return parse_csv(text, out);
+  case RUN_EVENTS: out->events = text; return true;
+  case RUN_PLOT: out->plot = text; return plot_path_check(name, text);
+  case RUN_PLOT_X: out->plot_x = text; return true;
+  case RUN_QUIET: out->quiet = true; return true;
+  default: return parse_solver(option, text, out);
+  }
+}
+
+static bool is_stdout(const char* path) {
+  return path && strcmp(path, "-") == 0;
+}
+
+/// Two outputs into one file would destroy each other, and an output must not be the model.
+static bool check_outputs(const RunOptions* o) {
+  const char* paths[] = {o->csv, o->events, o->plot};
+  static const char* const names[] = {"-o", "--events", "--plot"};
+  if (is_stdout(o->csv) + is_stdout(o->events) + is_stdout(o->plot) > 1) {
+    cli_error("only one of -o, --events and --plot can go to standard output (-)");
+    return false;
+  }
+  for (int i = 0; i < 3; i++) {
+    if (!paths[i]) continue;
+    if (paths[i][0] == '\0') {
+      cli_error("%s needs the name of a file, or -", names[i]);
+      return false;
+    }
+    if (!is_stdout(paths[i]) && files_are_same(paths[i], o->model)) {
+      cli_error("%s %s would overwrite the model", names[i], paths[i]);
+      return false;
+    }
+    for (int j = 0; j < i; j++) {
+      if (!paths[j] || is_stdout(paths[i]) || !files_are_same(paths[i], paths[j])) continue;
+      cli_error("%s and %s name the same file %s", names[j], names[i], paths[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool check_options(const RunOptions* o) {
+  if (!o->model) {
+    cli_error("run needs a model");
+    cli_hint("saltus run MODEL.lisma; `saltus new NAME` writes one to start from");
+    return false;
+  }
+  if (!isnan(o->every) + (o->samples > 0) + o->all_steps > 1) {
+    cli_error("only one of --every, --samples and --all-steps can be given");
+    return false;
+  }
+  if (o->plot_x && !o->plot) {
+    cli_error("--plot-x needs --plot");
+    cli_hint("add --plot FILE.svg, or --plot - for the terminal");
+    return false;
+  }
+  if (o->sim.h_min > o->sim.h_max) {
+    cli_error("--hmin must not be greater than --hmax");
+    return false;
+  }
+  return check_outputs(o);
+}
+
+int run_options_parse(int argc, char** argv, RunOptions* out) {
+  *out = (RunOptions){.until = (double)NAN, .every = (double)NAN, .sim = slt_sim_options()};
+  OptionParser parser = {
+      .command = "run", .specs = specs, .spec_count = RUN_OPTION_COUNT, .argc = argc, .argv = argv};
+  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+    bool good = option != OPTION_BAD;
+    if (option == OPTION_WORD) {
+      good = cli_one_model("run", parser.value, &out->model);
+    } else if (option >= 0) {
+      good = parse_option((RunOption)option, parser.value, out);
+    }
+    if (!good) return CLI_USAGE;
+  }
+  return check_options(out) ? CLI_DONE : CLI_USAGE;
+}
+
+void run_options_clear(RunOptions* options) {
+  cli_settings_clear(&options->settings);
+  cli_names_clear(&options->out);
+}

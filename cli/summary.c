@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "run.h"
+
+#include <string.h>
+
+static void print_mode(SltSim* sim) {
+  uint32_t count = slt_sim_automaton_count(sim);
+  enum { SHOWN = 6 };
+  for (uint32_t i = 0; i < count && i < SHOWN; i++) {
+    const char* name = slt_sim_automaton_name(sim, i);
+    const char* state = slt_sim_automaton_state(sim, i);
+    // the only automaton of a model needs no name
+    bool alone = count == 1 && strcmp(name, "main") == 0;
+    fprintf(stderr, "%s%s%s%s", i ? ", " : "", alone ? "" : name, alone ? "" : " ", state);
+  }
+  if (count > SHOWN) fprintf(stderr, ", and %u more", count - SHOWN);
+}
+
+static void print_events(const SltStatistics* s) {
+  static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
+  fprintf(stderr, "  events       %llu", (unsigned long long)s->instants);
+  const char* separator = " (";
+  for (int i = 0; i < 5; i++) {
+    if (s->by_class[i] == 0) continue;
+    fprintf(stderr, "%s%llu %s", separator, (unsigned long long)s->by_class[i], classes[i]);
+    separator = ", ";
+  }
+  fprintf(stderr, "%s, %llu not certified\n", separator[0] == ',' ? ")" : "",
+          (unsigned long long)s->not_certified);
+}
+
+static void print_wall(double seconds) {
+  if (seconds < 1.0) {
+    fprintf(stderr, "  wall time    %.3g ms\n", 1e3 * seconds);
+  } else {
+    fprintf(stderr, "  wall time    %.3g s\n", seconds);
+  }
+}
+
+static void print_file(const char* what, const Output* output) {
+  if (!output->path) return;
+  unsigned long long lines = output->lines;
+  bool rows = strcmp(what, "rows") == 0;
+  if (rows && lines > 0) lines--;  // the header is no row
+  bool to_stdout = strcmp(output->path, "-") == 0;
+  fprintf(stderr, "  %-11s  %llu in %s\n", what, lines,
+          to_stdout ? "standard output" : output->path);
+}
+
+void summary_print(const RunSummary* summary) {
+  char t_text[32];
+  SltStatistics s = slt_sim_statistics(summary->sim);
+  fprintf(stderr, "%s: %s at t = %s", summary->model, summary->stopped ? "stopped" : "done",
+          cli_number_text(summary->t, t_text));
+  if (slt_sim_automaton_count(summary->sim) > 0) {
+    fputs(", mode ", stderr);
+    print_mode(summary->sim);
+  }
+  if (summary->stop_text && summary->stop_text[0]) fprintf(stderr, ": %s", summary->stop_text);
+  fputc('\n', stderr);
+  fprintf(stderr, "  steps        %llu (%llu rejected), method %s%s%s\n",
+          (unsigned long long)s.steps, (unsigned long long)s.rejected, s.method ? s.method : "-",
+          s.method_reason ? ": " : "", s.method_reason ? s.method_reason : "");
+  print_events(&s);
+  fprintf(stderr, "  evaluations  %llu of the equations, %llu of the guards\n",
+          (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations);
+  print_wall(summary->wall);
+  print_file("rows", summary->csv);
+  print_file("records", summary->events);
+  if (summary->plot && strcmp(summary->plot, "-") != 0) {
+    fprintf(stderr, "  picture      %s\n", summary->plot);
+  }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+//
+// Text to model. The one place where running out of memory lands: everything a compilation takes
+// is in arenas, so leaving from anywhere inside frees it all.
+#include "api/compiled.h"
+#include "lisma/lisma.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHECKED_MODES    256            // structural check before the run; others when entered
+#define SOURCE_BYTES_MAX (256u << 20)   // refuse to read more than this from disk
+
+SltCompileOptions slt_compile_options(void) {
+  return (SltCompileOptions){.structure = true, .cookie = COMPILE_OPTIONS_COOKIE};
+}
+
+// ---- diagnostics out ----------------------------------------------------------------------------
+
+static void send_diagnostic(const SltCompileOptions* options, const Source* source, Arena* arena,
+                            const Diag* diag) {
+  uint32_t line = 1;
+  uint32_t column = 1;
+  source_place(source, diag->span.begin, &line, &column);
+  SltDiagnostic out = {.code = diag_code_text(diag->code),
+                       .severity = diag_code_severity(diag->code),
+                       .file = source->name.data,
+                       .line = line,
+                       .column = column,
+                       .begin = diag->span.begin,
+                       .end = diag->span.end,
+                       .message = diag->message.data,
+                       .hint = diag->hint.length ? diag->hint.data : NULL,
+                       .rendered = diag_render(arena, source, diag, options->colour).data};
+  options->on_diagnostic(options->user, &out);
+}
+
+static void send_diagnostics(const SltCompileOptions* options, DiagList* list, Arena* arena) {
+  if (!options->on_diagnostic) return;
+  diag_sort(list);
+  for (uint32_t i = 0; i < list->items.count; i++) {
+    send_diagnostic(options, list->source, arena, &list->items.data[i]);
+  }
+}
+
+// ---- compilation --------------------------------------------------------------------------------
+
+/// Everything one compilation needs; the scratch arena dies with it.
+typedef struct Job {
+  CompiledModel* model;
+  const SltCompileOptions* options;
+  Arena scratch;
+  DiagList diags;
+} Job;
+
+static SltStatus load_data(void* user, Str name, Arena* arena, Str* content) {
+  Job* job = user;
+  const SltCompileOptions* options = job->options;
+  if (!options->load) return SLT_ERR_UNSUPPORTED;
+  char* data = NULL;
+  size_t length = 0;
+  const SltAllocator* allocator = &job->model->allocator;
+  Str terminated = str_copy(arena, name);
+  SLT_TRY(options->load(options->load_user, terminated.data, allocator, &data, &length));
+  SltStatus status = length > UINT32_MAX - 1 ? SLT_ERR_IO : SLT_OK;
+  // copied before it is freed; if the copy runs out of memory the file's bytes are lost with it
+  if (status >= 0) *content = str_copy(arena, (Str){data, (uint32_t)length});
+  base_free(allocator, data, length);
+  return status;
+}
+
+static SltStatus report_overrides(Job* job, const LismaOptions* options) {
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; i < options->override_count; i++) {
+    if (options->applied[i]) continue;
+    Str wanted = options->overrides[i].name;
+    Diag* diag = diag_add(&job->diags, DIAG_E0290, (Span){0, 0},
+                          "the model has no constant '%.*s' to set", STR_ARGS(wanted));
+    uint32_t best = 3;
+    Str nearest = {NULL, 0};
+    const IrModel* ir = &job->model->ir;
+    for (uint32_t p = 0; p < ir->params.count; p++) {
+      Str name = names_get(&ir->names, ir->params.data[p].name);
+      uint32_t distance = str_distance(name, wanted, best);
+      if (distance >= best || ir->params.data[p].hidden) continue;
+      best = distance;
+      nearest = name;
+    }
+    if (nearest.data) {
+      diag_hint(&job->diags, diag, "did you mean '%.*s'?", STR_ARGS(nearest));
+    } else {
+      diag_hint(&job->diags, diag, "only what is declared with 'const' can be set from outside");
+    }
+    status = SLT_ERR_NOT_FOUND;
+  }
+  return status;
+}
+
+static SltStatus compile_text(Job* job) {
+  CompiledModel* model = job->model;
+  const SltCompileOptions* given = job->options;
+  LismaOverride* overrides = ARENA_ARRAY(&job->scratch, LismaOverride, given->override_count + 1);
+  for (uint32_t i = 0; i < given->override_count; i++) {
+    overrides[i] = (LismaOverride){str_from_c(given->overrides[i].name), given->overrides[i].value};
+  }
+  LismaOptions options = {.overrides = overrides,
+                          .override_count = given->override_count,
+                          .applied = ARENA_ARRAY(&job->scratch, bool, given->override_count + 1),
+                          .load_file = load_data,
+                          .user = job};
+  bool good = lisma_compile(&model->ir, &model->arena, &model->source, &options, &job->diags);
+  if (!good) {
+    // words that cannot be read come before a meaning that cannot be made
+    for (uint32_t i = 0; i < job->diags.items.count; i++) {
+      const char* code = diag_code_text(job->diags.items.data[i].code);
+      if (code[0] == 'E' && code[2] == '1') return SLT_ERR_SYNTAX;
+    }
+    return SLT_ERR_SEMANTIC;
+  }
+  SLT_TRY(report_overrides(job, &options));
+  SLT_TRY(model_build_create(&model->allocator, &model->ir, &model->build));
+  if (given->structure) model_build_check(model->build, CHECKED_MODES, &job->diags);
+  return job->diags.error_count ? SLT_ERR_SEMANTIC : SLT_OK;
+}
+
+static void destroy_compiled(SltModel* base) {
+  CompiledModel* model = (CompiledModel*)base;
+  SltAllocator allocator = model->allocator;
+  model_build_free(model->build);
+  arena_free(&model->arena);
+  base_free(&allocator, model, sizeof *model);
+}
+
+static void copy_experiment(CompiledModel* model) {
+  const ModelExperiment* e = &model->base.model->experiment;
+  model->out_names = ARENA_ARRAY(&model->arena, const char*, e->out_count + 1);
+  for (uint32_t i = 0; i < e->out_count; i++) {
+    model->out_names[i] = str_copy(&model->arena, e->out[i]).data;
+  }
+}
+
+/// The part that may leave through the arenas' exit.
+static SltStatus compile_inside(Job* job, const char* name, const char* text, size_t length) {
+  CompiledModel* model = job->model;
+  Str copy = str_copy(&model->arena, (Str){text, (uint32_t)length});
+  source_init(&model->source, &model->arena, str_copy(&model->arena, str_from_c(name)), copy);
+  diag_init(&job->diags, &job->scratch, &model->source);
+  SltStatus status = compile_text(job);
+  send_diagnostics(job->options, &job->diags, &job->scratch);
+  if (status < 0) return status;
+  model->base.model = model_build_model(model->build);
+  model->base.provider = model_build_provider(model->build);
+  copy_experiment(model);
+  return status;
+}
+
+static SltStatus too_long(const SltCompileOptions* options, const char* name) {
+  if (options->on_diagnostic) {
+    SltDiagnostic d = {.code = diag_code_text(DIAG_E0704),
+                       .severity = SLT_ERROR,
+                       .file = name,
+                       .line = 1,
+                       .column = 1,
+                       .message = "the text of the model is too long",
+                       .rendered = "error[E0704]: the text of the model is too long\n"};
+    options->on_diagnostic(options->user, &d);
+  }
+  return SLT_ERR_SYNTAX;
+}
+
+SltStatus slt_model_compile(const char* name, const char* text, size_t length,
+                            const SltCompileOptions* options, SltModel** out) {
+  SltCompileOptions defaults = slt_compile_options();
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  if (!options) options = &defaults;
+  if (!name || (!text && length > 0) || options->cookie != COMPILE_OPTIONS_COOKIE) {
+    return SLT_ERR_ARGUMENT;
+  }
+  if (length > SOURCE_BYTES_MAX) return too_long(options, name);
+  SltAllocator allocator = base_allocator(&options->allocator);
+  CompiledModel* model = base_alloc(&allocator, sizeof *model);
+  if (!model) return SLT_ERR_NOMEM;
+  model->allocator = allocator;
+  model->base.destroy = destroy_compiled;
+  Job job = {.model = model, .options = options};
+  jmp_buf oom;
+  volatile SltStatus status = SLT_ERR_NOMEM;
+  arena_init(&model->arena, &allocator, &oom);
+  arena_init(&job.scratch, &allocator, &oom);
+  if (setjmp(oom) == 0) status = compile_inside(&job, name, text ? text : "", length);
+  arena_free(&job.scratch);
+  if (status < 0) {
+    destroy_compiled(&model->base);
+    return status;
+  }
+  *out = &model->base;
+  return status;
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+static SltStatus read_file(const char* path, const SltAllocator* allocator, char** content,
+                           size_t* length) {
+  FILE* file = fopen(path, "rb");
+  if (!file) return SLT_ERR_IO;
+  char* data = NULL;
+  size_t used = 0;
+  size_t capacity = 0;
+  SltStatus status = SLT_OK;
+  for (;;) {
+    if (used == capacity) {
+      size_t wanted = capacity ? capacity * 2 : 65536;
+      char* grown = wanted > 2 * (size_t)SOURCE_BYTES_MAX
+                        ? NULL
+                        : base_realloc(allocator, data, capacity, wanted);
+      if (!grown) {
+        status = wanted > 2 * (size_t)SOURCE_BYTES_MAX ? SLT_ERR_IO : SLT_ERR_NOMEM;
+        break;
+      }
+      data = grown;
+      capacity = wanted;
+    }
+    size_t got = fread(data + used, 1, capacity - used, file);
+    used += got;
+    if (got == 0) break;
+  }
+  if (ferror(file)) status = SLT_ERR_IO;
+  fclose(file);
+  if (status >= 0 && used < capacity) {
+    // shrink to the exact size: the size is what the reader gives back with the memory
+    char* exact = base_realloc(allocator, data, capacity, used ? used : 1);
+    if (exact) data = exact;
+    capacity = used ? used : 1;
+    if (!exact) status = SLT_ERR_NOMEM;
+  }
+  if (status < 0) {
+    base_free(allocator, data, capacity);
+    return status;
+  }
+  *content = data;
+  *length = used;
+  return SLT_OK;
+}
+
+/// `data` files are looked for beside the model.
+static SltStatus load_beside(void* user, const char* name, const SltAllocator* allocator,
+                             char** content, size_t* length) {
+  const char* path = user;
+  const char* slash = strrchr(path, '/');
+  size_t folder = name[0] == '/' || !slash ? 0 : (size_t)(slash - path) + 1;
+  size_t size = folder + strlen(name) + 1;
+  char* full = base_alloc(allocator, size);
+  if (!full) return SLT_ERR_NOMEM;
+  memcpy(full, path, folder);
+  memcpy(full + folder, name, size - folder);
+  SltStatus status = read_file(full, allocator, content, length);
+  base_free(allocator, full, size);
+  return status;
+}
+
+SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
+                                 SltModel** out) {
+  SltCompileOptions own = options ? *options : slt_compile_options();
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  if (!path || own.cookie != COMPILE_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
+  if (!own.load) {
+    own.load = load_beside;
+    own.load_user = (void*)(uintptr_t)path;
+  }
+  SltAllocator allocator = base_allocator(&own.allocator);
+  char* text = NULL;
+  size_t length = 0;
+  SLT_TRY(read_file(path, &allocator, &text, &length));
+  SltStatus status = slt_model_compile(path, text, length, &own, out);
+  base_free(&allocator, text, length ? length : 1);
+  return status;
+}
+
+// ---- questions ----------------------------------------------------------------------------------
+
+SltExperiment slt_model_experiment(const SltModel* model) {
+  double unset = (double)NAN;
+  SltExperiment out = {unset, unset, unset, unset, unset, unset,
+                       unset, unset, unset, unset, unset, NULL, NULL, 0};
+  if (!model) return out;
+  const ModelExperiment* e = &model->model->experiment;
+  const CompiledModel* compiled = (const CompiledModel*)model;
+  return (SltExperiment){.start = e->start,
+                         .end = e->end,
+                         .every = e->every,
+                         .step = e->step,
+                         .h0 = e->h0,
+                         .h_min = e->hmin,
+                         .h_max = e->hmax,
+                         .rtol = e->rtol,
+                         .atol = e->atol,
+                         .event_eps = e->eventeps,
+                         .gamma = e->gamma,
+                         .method = e->method.length ? e->method.data : NULL,
+                         .out = compiled->out_names,
+                         .out_count = e->out_count};
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+//
+// What a model is, in words and as data.
+#include "api/compiled.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXPLAINED_MODES 64  // text for people: more modes than this are named, not shown
+
+/// Visit the first mode, then each state of each automaton with the others as they begin.
+typedef struct ModeWalk {
+  const Model* model;
+  uint32_t* mode;
+  uint32_t automaton, state;
+  bool started;
+} ModeWalk;
+
+static bool walk_next(ModeWalk* walk) {
+  const Model* model = walk->model;
+  if (!walk->started) {
+    walk->started = true;
+    return true;
+  }
+  while (walk->automaton < model->automaton_count) {
+    const ModelAutomaton* a = &model->automata[walk->automaton];
+    walk->state++;
+    if (a->has_bodies && walk->state < a->state_count) {
+      memset(walk->mode, 0, model->automaton_count * sizeof *walk->mode);
+      walk->mode[walk->automaton] = walk->state;
+      // a nested switch only means something while the states around it are active
+      while (a->parent_automaton != MODEL_NONE) {
+        walk->mode[a->parent_automaton] = a->parent_state;
+        a = &model->automata[a->parent_automaton];
+      }
+      return true;
+    }
+    walk->automaton++;
+    walk->state = 0;
+  }
+  return false;
+}
+
+static void explain_text(const CompiledModel* model, TextBuffer* out) {
+  const Model* m = model->base.model;
+  text_append_format(out, "%.*s\n", STR_ARGS(model->source.name));
+  text_append_format(out, "  %u variables, %u constants, %u automata, %u relations, %u schedules\n",
+                     m->column_count, m->param_count, m->automaton_count, m->atom_count,
+                     m->schedule_count);
+  ModeWalk walk = {.model = m, .mode = ARENA_ARRAY(out->arena, uint32_t, m->automaton_count + 1)};
+  uint32_t shown = 0;
+  uint32_t more = 0;
+  while (walk_next(&walk)) {
+    if (shown++ >= EXPLAINED_MODES) {
+      more++;
+      continue;
+    }
+    text_append_char(out, '\n');
+    model_build_explain(model->build, walk.mode, out);
+  }
+  if (more) text_append_format(out, "\nand %u more modes of the same kind\n", more);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void json_text(TextBuffer* out, Str s) {
+  static const char hex[] = "0123456789abcdef";
+  text_append_char(out, '"');
+  for (uint32_t i = 0; i < s.length; i++) {
+    unsigned char c = (unsigned char)s.data[i];
+    if (c == '"' || c == '\\') {
+      text_append_char(out, '\\');
+      text_append_char(out, (char)c);
+    } else if (c < 0x20) {
+      text_append_c(out, "\\u00");
+      text_append_char(out, hex[c >> 4]);
+      text_append_char(out, hex[c & 15]);
+    } else {
+      text_append_char(out, (char)c);
+    }
+  }
+  text_append_char(out, '"');
+}
+
+static void json_key(TextBuffer* out, const char* key) {
+  json_text(out, str_from_c(key));
+  text_append_char(out, ':');
+}
+
+static void json_separator(TextBuffer* out, uint32_t index) {
+  if (index > 0) text_append_char(out, ',');
+}
+
+static void json_variables(TextBuffer* out, const Model* m) {
+  json_key(out, "variables");
+  text_append_char(out, '[');
+  for (uint32_t i = 0; i < m->column_count; i++) {
+    const ModelVar* var = &m->vars[m->columns[i]];
+    json_separator(out, i);
+    text_append_c(out, "{\"name\":");
+    json_text(out, var->name);
+    text_append_c(out, var->kind == MODEL_VAR_DISCRETE ? ",\"kind\":\"discrete\""
+                                                       : ",\"kind\":\"unknown\"");
+    text_append_c(out, ",\"unit\":");
+    json_text(out, var->unit);
+    text_append_char(out, '}');
+  }
+  text_append_char(out, ']');
+}
+
+static void json_automata(TextBuffer* out, const Model* m) {
+  uint32_t written = 0;
+  json_key(out, "automata");
+  text_append_char(out, '[');
+  for (uint32_t a = 0; a < m->automaton_count; a++) {
+    const ModelAutomaton* automaton = &m->automata[a];
+    if (automaton->hidden) continue;
+    json_separator(out, written++);
+    text_append_c(out, "{\"name\":");
+    json_text(out, automaton->name);
+    text_append_c(out, automaton->kind == MODEL_AUTOMATON_SWITCH
+                           ? ",\"kind\":\"switch\",\"states\":["
+                           : ",\"kind\":\"automaton\",\"states\":[");
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      json_separator(out, s);
+      json_text(out, automaton->states[s].name);
+    }
+    text_append_format(out, "],\"line\":%u}", automaton->line);
+  }
+  text_append_char(out, ']');
+}
+
+static void json_transitions(TextBuffer* out, const Model* m) {
+  json_key(out, "transitions");
+  text_append_char(out, '[');
+  for (uint32_t t = 0; t < m->transition_count; t++) {
+    const ModelTransition* transition = &m->transitions[t];
+    const ModelAutomaton* automaton = &m->automata[transition->automaton];
+    json_separator(out, t);
+    text_append_c(out, "{\"automaton\":");
+    json_text(out, automaton->name);
+    text_append_c(out, ",\"from\":[");
+    for (uint32_t i = 0; i < transition->from_count; i++) {
+      json_separator(out, i);
+      json_text(out, automaton->states[transition->from[i]].name);
+    }
+    text_append_c(out, "],\"to\":");
+    json_text(out, automaton->states[transition->to].name);
+    text_append_c(out, ",\"atoms\":[");
+    for (uint32_t i = 0; i < transition->guard.atom_count; i++) {
+      json_separator(out, i);
+      json_text(out, m->atoms[transition->guard.atoms[i]].text);
+    }
+    text_append_format(out, "],\"line\":%u}", transition->line);
+  }
+  text_append_char(out, ']');
+}
+
+static const char* role_text(uint8_t role) {
+  switch (role) {
+  case MODEL_ROLE_STATE: return "state";
+  case MODEL_ROLE_ALGEBRAIC: return "algebraic";
+  case MODEL_ROLE_DISCRETE: return "discrete";
+  default: return "undetermined";
+  }
+}
+
+static void json_mode(TextBuffer* out, const CompiledModel* model, const uint32_t* mode) {
+  const Model* m = model->base.model;
+  const ModelMode* compiled = NULL;
+  const Diag* failure = NULL;
+  uint32_t written = 0;
+  text_append_c(out, "{\"mode\":{");
+  for (uint32_t a = 0; a < m->automaton_count; a++) {
+    if (m->automata[a].hidden) continue;
+    json_separator(out, written++);
+    json_text(out, m->automata[a].name);
+    text_append_char(out, ':');
+    json_text(out, m->automata[a].states[mode[a]].name);
+  }
+  text_append_c(out, "},");
+  ModelProvider provider = model->base.provider;
+  if (provider.get(provider.user, mode, &compiled, &failure) < 0) {
+    json_key(out, "error");
+    json_text(out, failure ? failure->message : STR_LIT("out of memory"));
+    text_append_char(out, '}');
+    return;
+  }
+  text_append_format(out, "\"states\":%u,\"roles\":{", compiled->state_count);
+  for (uint32_t i = 0; i < m->column_count; i++) {
+    json_separator(out, i);
+    json_text(out, m->vars[m->columns[i]].name);
+    text_append_format(out, ":\"%s\"", role_text(compiled->vars[m->columns[i]].role));
+  }
+  text_append_format(out, "},\"instructions\":%u}", compiled->rhs.code_count);
+}
+
+static void explain_json(const CompiledModel* model, TextBuffer* out) {
+  const Model* m = model->base.model;
+  text_append_c(out, "{\"model\":");
+  json_text(out, model->source.name);
+  text_append_char(out, ',');
+  json_variables(out, m);
+  text_append_char(out, ',');
+  json_automata(out, m);
+  text_append_char(out, ',');
+  json_transitions(out, m);
+  text_append_c(out, ",\"modes\":[");
+  ModeWalk walk = {.model = m, .mode = ARENA_ARRAY(out->arena, uint32_t, m->automaton_count + 1)};
+  for (uint32_t i = 0; walk_next(&walk); i++) {
+    json_separator(out, i);
+    json_mode(out, model, walk.mode);
+  }
+  text_append_c(out, "]}\n");
+}
+
+SltStatus slt_model_explain(const SltModel* model, SltExplainFormat format, SltWriter writer) {
+  if (!model || !writer.write) return SLT_ERR_ARGUMENT;
+  const CompiledModel* compiled = (const CompiledModel*)model;
+  Arena arena;
+  jmp_buf oom;
+  volatile SltStatus status = SLT_ERR_NOMEM;
+  arena_init(&arena, &compiled->allocator, &oom);
+  if (setjmp(oom) == 0) {
+    TextBuffer text = {.arena = &arena};
+    switch (format) {
+    case SLT_EXPLAIN_IR: ir_print_model(&text, &compiled->ir); break;
+    case SLT_EXPLAIN_JSON: explain_json(compiled, &text); break;
+    case SLT_EXPLAIN_TEXT:
+    default: explain_text(compiled, &text); break;
+    }
+    Str all = text_str(&text);
+    status = writer.write(writer.user, all.data, all.length);
+  }
+  arena_free(&arena);
+  return status;
+}

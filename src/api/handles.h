@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// What stands behind the public handles. A model is its tables and a provider of modes; where they
+// come from (compiled text, a table linked in) is known only to whoever made it, who also frees it.
+#ifndef SALTUS_API_HANDLES_H
+#define SALTUS_API_HANDLES_H
+
+#include "engine/engine.h"
+
+#define SIM_OPTIONS_COOKIE      0x51a17001u
+#define RECORDER_OPTIONS_COOKIE 0x51a17002u
+#define PLOT_OPTIONS_COOKIE     0x51a17003u
+#define COMPILE_OPTIONS_COOKIE  0x51a17004u
+
+struct SltModel {
+  const Model* model;
+  ModelProvider provider;
+  void (*destroy)(SltModel* model);
+};
+
+struct SltSim {
+  EngSim* engine;
+  const Model* model;
+  SltAllocator allocator;
+  uint32_t* visible;  // automata that the user wrote
+  uint32_t visible_count;
+  uint32_t visible_capacity;
+
+  SltWarningFn* on_warning;
+  void* warning_user;
+
+  // text of the last error, made when it is asked for
+  Arena error_arena;
+  Str rendered;
+  const char* hint;
+};
+
+#endif

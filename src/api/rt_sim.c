@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+//
+// The public face of a run: argument checks, names, handles.
+#include "api/handles.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- options ------------------------------------------------------------------------------------
+
+SltSimOptions slt_sim_options(void) {
+  double unset = (double)NAN;
+  return (SltSimOptions){.t_start = unset,
+                         .rtol = unset,
+                         .atol = unset,
+                         .h0 = unset,
+                         .h_min = unset,
+                         .h_max = unset,
+                         .step = unset,
+                         .event_eps = unset,
+                         .gamma = unset,
+                         .detection = SLT_DETECTION_CERTIFIED,
+                         .cookie = SIM_OPTIONS_COOKIE};
+}
+
+SltStatus slt_sim_options_check(const SltModel* model, const SltSimOptions* options,
+                                const char** problem) {
+  EngOptions resolved;
+  const char* what = NULL;
+  if (!model || !options || options->cookie != SIM_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
+  SltStatus status = eng_options_resolve(model->model, options, &resolved, &what);
+  if (problem) *problem = what;
+  return status;
+}
+
+void slt_model_free(SltModel* model) {
+  if (model) model->destroy(model);
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static SltStatus find_visible(SltSim* sim) {
+  uint32_t n = sim->model->automaton_count;
+  sim->visible_capacity = n ? n : 1;
+  sim->visible = base_alloc(&sim->allocator, sim->visible_capacity * sizeof *sim->visible);
+  if (!sim->visible) return SLT_ERR_NOMEM;
+  for (uint32_t a = 0; a < n; a++) {
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->hidden || automaton->kind != MODEL_AUTOMATON_USER) continue;
+    sim->visible[sim->visible_count++] = a;
+  }
+  return SLT_OK;
+}
+
+SltStatus slt_sim_create(const SltModel* model, const SltSimOptions* options, SltSim** out) {
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  if (!model || !options || options->cookie != SIM_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
+  EngOptions resolved;
+  const char* what = NULL;
+  SLT_TRY(eng_options_resolve(model->model, options, &resolved, &what));
+  SltSim* sim = base_alloc(&resolved.allocator, sizeof *sim);
+  if (!sim) return SLT_ERR_NOMEM;
+  sim->allocator = resolved.allocator;
+  sim->model = model->model;
+  SltStatus status = eng_create(model->model, model->provider, &resolved, &sim->engine);
+  if (status >= 0) status = find_visible(sim);
+  if (status < 0) {
+    slt_sim_free(sim);
+    return status;
+  }
+  *out = sim;
+  return SLT_OK;
+}
+
+void slt_sim_free(SltSim* sim) {
+  if (!sim) return;
+  SltAllocator a = sim->allocator;
+  eng_free(sim->engine);
+  base_free(&a, sim->visible, sim->visible_capacity * sizeof *sim->visible);
+  arena_free(&sim->error_arena);
+  base_free(&a, sim, sizeof *sim);
+}
+
+SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value) {
+  if (!sim || !name || eng_is_started(sim->engine)) return SLT_ERR_ARGUMENT;
+  Str wanted = str_from_c(name);
+  for (uint32_t p = 0; p < sim->model->param_count; p++) {
+    const ModelParam* param = &sim->model->params[p];
+    if (param->hidden || !str_equal(param->name, wanted)) continue;
+    if (param->structural) return SLT_ERR_ARGUMENT;
+    return eng_set_param(sim->engine, p, value);
+  }
+  return SLT_ERR_NOT_FOUND;
+}
+
+SltStatus slt_sim_start(SltSim* sim) {
+  return sim ? eng_start(sim->engine) : SLT_ERR_ARGUMENT;
+}
+
+static SltStatus advance(SltSim* sim, double t_stop, double* reached, bool per_step) {
+  if (!sim) return SLT_ERR_ARGUMENT;
+  SltStatus status = eng_advance(sim->engine, t_stop, per_step);
+  if (reached) *reached = eng_time(sim->engine);
+  return status;
+}
+
+SltStatus slt_sim_advance(SltSim* sim, double t_stop, double* reached) {
+  return advance(sim, t_stop, reached, false);
+}
+
+SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reached) {
+  return advance(sim, t_stop, reached, true);
+}
+
+double slt_sim_time(const SltSim* sim) {
+  return sim ? eng_time(sim->engine) : (double)NAN;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+uint32_t slt_sim_column_count(const SltSim* sim) {
+  return sim ? sim->model->column_count : 0;
+}
+
+const char* slt_sim_column_name(const SltSim* sim, uint32_t column) {
+  if (!sim || column >= sim->model->column_count) return NULL;
+  return sim->model->vars[sim->model->columns[column]].name.data;
+}
+
+static bool find_var(const Model* model, Str name, uint32_t* var) {
+  // visible variables come first, in natural order of their names
+  uint32_t lo = 0;
+  uint32_t hi = model->column_count;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    int order = str_compare_natural(model->vars[mid].name, name);
+    if (order == 0) {
+      *var = mid;
+      return true;
+    }
+    if (order < 0) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return false;
+}
+
+static bool find_derivative(const Model* model, Str name, SltQuantity* out) {
+  uint32_t order = 0;
+  while (name.length > 0 && name.data[name.length - 1] == '\'') {
+    name.length--;
+    order++;
+  }
+  uint32_t var = 0;
+  if (order == 0 || !find_var(model, name, &var) || order > model->vars[var].max_order) {
+    return false;
+  }
+  *out = (SltQuantity){SLT_KIND_DERIVATIVE, var, order};
+  return true;
+}
+
+/// AUTOMATON.state: the word `state` itself, asking for the present one.
+static bool find_mode(const Model* model, Str name, SltQuantity* out) {
+  static const Str suffix = {".state", 6};
+  if (name.length <= suffix.length) return false;
+  Str head = {name.data, name.length - suffix.length};
+  if (!str_equal((Str){name.data + head.length, suffix.length}, suffix)) return false;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    if (!str_equal(model->automata[a].name, head)) continue;
+    *out = (SltQuantity){SLT_KIND_MODE, a, 0};
+    return true;
+  }
+  return false;
+}
+
+SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
+  if (!sim || !name || !out) return SLT_ERR_ARGUMENT;
+  const Model* model = sim->model;
+  Str wanted = str_from_c(name);
+  if (wanted.length >= 2 && wanted.data[0] == '`' && wanted.data[wanted.length - 1] == '`') {
+    wanted = (Str){wanted.data + 1, wanted.length - 2};
+  }
+  uint32_t index = 0;
+  if (find_var(model, wanted, &index)) {
+    *out = (SltQuantity){SLT_KIND_VARIABLE, index, 0};
+    return SLT_OK;
+  }
+  if (find_derivative(model, wanted, out) || find_mode(model, wanted, out)) return SLT_OK;
+  for (uint32_t p = 0; p < model->param_count; p++) {
+    if (model->params[p].hidden || !str_equal(model->params[p].name, wanted)) continue;
+    *out = (SltQuantity){SLT_KIND_CONSTANT, p, 0};
+    return SLT_OK;
+  }
+  for (uint32_t m = 0; m < model->macro_count; m++) {
+    if (!str_equal(model->macros[m].name, wanted)) continue;
+    *out = (SltQuantity){SLT_KIND_MACRO, m, 0};
+    return SLT_OK;
+  }
+  if (str_equal(wanted, STR_LIT("time"))) {
+    *out = (SltQuantity){SLT_KIND_TIME, 0, 0};
+    return SLT_OK;
+  }
+  return SLT_ERR_NOT_FOUND;
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+static bool quantity_valid(const SltSim* sim, SltQuantity q) {
+  switch (q.kind) {
+  case SLT_KIND_VARIABLE:
+  case SLT_KIND_DERIVATIVE:
+    return q.index < sim->model->var_count && q.order <= sim->model->vars[q.index].max_order;
+  case SLT_KIND_CONSTANT: return q.index < sim->model->param_count;
+  case SLT_KIND_MACRO: return q.index < sim->model->macro_count;
+  case SLT_KIND_MODE: return q.index < sim->model->automaton_count;
+  case SLT_KIND_TIME: return true;
+  default: return false;
+  }
+}
+
+static bool determined_in(const ModelMode* mode, SltQuantity q) {
+  if (!mode || (q.kind != SLT_KIND_VARIABLE && q.kind != SLT_KIND_DERIVATIVE)) return true;
+  const ModelVarMode* var = &mode->vars[q.index];
+  switch (var->role) {
+  case MODEL_ROLE_STATE: return q.order <= var->state_order;
+  case MODEL_ROLE_ALGEBRAIC:
+  case MODEL_ROLE_DISCRETE: return q.order == 0;
+  default: return false;
+  }
+}
+
+static double read_value(SltSim* sim, SltQuantity q, bool before) {
+  if (!quantity_valid(sim, q) || !eng_is_started(sim->engine)) return (double)NAN;
+  const double* env = before ? eng_env_before(sim->engine) : eng_env(sim->engine);
+  const ModelMode* mode = before ? eng_mode_before(sim->engine) : eng_mode(sim->engine);
+  switch (q.kind) {
+  case SLT_KIND_VARIABLE:
+  case SLT_KIND_DERIVATIVE:
+    if (!determined_in(mode, q)) return (double)NAN;
+    return env[sim->model->vars[q.index].env + q.order];
+  case SLT_KIND_CONSTANT: return env[sim->model->params[q.index].env];
+  case SLT_KIND_MACRO:
+    return eng_evaluate(sim->engine, &sim->model->macros[q.index].value, before);
+  case SLT_KIND_MODE:
+    return before ? eng_state_before(sim->engine, q.index) : eng_state(sim->engine, q.index);
+  case SLT_KIND_TIME:
+  default: return eng_time(sim->engine);
+  }
+}
+
+double slt_sim_get(SltSim* sim, SltQuantity quantity) {
+  return sim ? read_value(sim, quantity, false) : (double)NAN;
+}
+
+double slt_sim_get_before(SltSim* sim, SltQuantity quantity) {
+  return sim ? read_value(sim, quantity, true) : (double)NAN;
+}
+
+bool slt_sim_is_determined(const SltSim* sim, SltQuantity quantity) {
+  if (!sim || !quantity_valid(sim, quantity)) return false;
+  return determined_in(eng_mode(sim->engine), quantity);
+}
+
+static const char* state_name(const SltSim* sim, SltQuantity q, bool before) {
+  if (!sim || q.kind != SLT_KIND_MODE || !quantity_valid(sim, q)) return NULL;
+  uint32_t state =
+      before ? eng_state_before(sim->engine, q.index) : eng_state(sim->engine, q.index);
+  return sim->model->automata[q.index].states[state].name.data;
+}
+
+const char* slt_sim_mode_name(const SltSim* sim, SltQuantity quantity) {
+  return state_name(sim, quantity, false);
+}
+
+const char* slt_sim_mode_name_before(const SltSim* sim, SltQuantity quantity) {
+  return state_name(sim, quantity, true);
+}
+
+SltStatus slt_sim_set(SltSim* sim, SltQuantity quantity, double value) {
+  if (!sim || !quantity_valid(sim, quantity)) return SLT_ERR_ARGUMENT;
+  if (quantity.kind != SLT_KIND_VARIABLE && quantity.kind != SLT_KIND_DERIVATIVE) {
+    return SLT_ERR_ARGUMENT;
+  }
+  return eng_set(sim->engine, quantity.index, quantity.order, value);
+}
+
+uint32_t slt_sim_automaton_count(const SltSim* sim) {
+  return sim ? sim->visible_count : 0;
+}
+
+const char* slt_sim_automaton_name(const SltSim* sim, uint32_t automaton) {
+  if (!sim || automaton >= sim->visible_count) return NULL;
+  return sim->model->automata[sim->visible[automaton]].name.data;
+}
+
+const char* slt_sim_automaton_state(const SltSim* sim, uint32_t automaton) {
+  if (!sim || automaton >= sim->visible_count) return NULL;
+  return state_name(sim, (SltQuantity){SLT_KIND_MODE, sim->visible[automaton], 0}, false);
+}
+
+// ---- snapshots, callbacks -----------------------------------------------------------------------
+
+size_t slt_sim_snapshot_size(const SltSim* sim) {
+  return sim ? eng_snapshot_size(sim->engine) : 0;
+}
+
+SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t size) {
+  return sim && buffer ? eng_snapshot_save(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
+}
+
+SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size) {
+  return sim && buffer ? eng_snapshot_restore(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
+}
+
+void slt_sim_on_event(SltSim* sim, SltEventFn* fn, void* user) {
+  if (sim) eng_on_event(sim->engine, fn, user);
+}
+
+void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user) {
+  if (sim) eng_on_step(sim->engine, fn, user);
+}
+
+static void pass_warning(void* user, DiagCode code, Span span, const char* message) {
+  SltSim* sim = user;
+  SltDiagnostic d = {.code = diag_code_text(code),
+                     .severity = SLT_WARNING,
+                     .begin = span.begin,
+                     .end = span.end,
+                     .message = message,
+                     .rendered = message};
+  const Source* source = sim->model->source;
+  if (source) {
+    d.file = source->name.data;
+    source_place(source, span.begin, &d.line, &d.column);
+  }
+  sim->on_warning(sim->warning_user, &d);
+}
+
+void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user) {
+  if (!sim) return;
+  sim->on_warning = fn;
+  sim->warning_user = user;
+  eng_on_warning(sim->engine, fn ? pass_warning : NULL, sim);
+}
+
+SltStatistics slt_sim_statistics(const SltSim* sim) {
+  return sim ? eng_statistics(sim->engine) : (SltStatistics){.method = ""};
+}
+
+uint32_t slt_method_count(void) {
+  return num_method_count();
+}
+
+SltMethod slt_method_get(uint32_t index) {
+  const NumMethod* m = num_method_get(index);
+  if (!m) return (SltMethod){.name = "", .description = ""};
+  return (SltMethod){.name = m->name,
+                     .description = m->description,
+                     .order = m->order,
+                     .stages = m->stages,
+                     .dense_order = m->dense_order,
+                     .adaptive = m->adaptive};
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+/// The whole message with the line of the model it speaks of; may leave through the arena's exit.
+static Str render_inside(SltSim* sim, const EngError* error) {
+  Diag diag = {.code = error->code,
+               .span = error->span,
+               .message = str_from_c(error->message),
+               .hint = str_from_c(error->hint)};
+  const Diag* shown = error->structure ? error->structure : &diag;
+  Source placeless;
+  source_init(&placeless, &sim->error_arena, sim->model->source->name, STR_LIT(""));
+  bool placed = error->has_span || error->structure;
+  return diag_render(&sim->error_arena, placed ? sim->model->source : &placeless, shown, false);
+}
+
+static Str render(SltSim* sim, const EngError* error) {
+  jmp_buf oom;
+  arena_free(&sim->error_arena);
+  arena_init(&sim->error_arena, &sim->allocator, &oom);
+  // without memory for more, the bare message must do
+  if (setjmp(oom)) return str_from_c(error->message);
+  return render_inside(sim, error);
+}
+
+SltRunError slt_sim_error(SltSim* sim) {
+  SltRunError out = {.status = SLT_OK, .code = "", .message = "", .rendered = ""};
+  if (!sim) return out;
+  const EngError* error = eng_error(sim->engine);
+  if (error->status >= 0) return out;
+  sim->rendered = render(sim, error);
+  out.status = error->status;
+  out.code = diag_code_text(error->code);
+  out.t = error->t;
+  out.message = error->message;
+  out.hint = error->hint[0] ? error->hint : NULL;
+  out.rendered = sim->rendered.data;
+  if (error->has_span) source_place(sim->model->source, error->span.begin, &out.line, &out.column);
+  return out;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//
+// Truth and arming of atoms.
+//
+// An atom is latched: between events its truth is what the last event made it, not the sign of a g
+// that hovers around zero. After an instant an atom with |g| <= eps is disarmed: it lingers at the
+// boundary it has just crossed, and only leaving the zone on the side that contradicts its truth,
+// or turning round inside it, counts as something new.
+#include "engine/internal.h"
+
+#include <math.h>
+
+#define SLOPE_TOLERANCE 1e-9  // a slope below says nothing about where g is going
+
+bool eng_relation_holds(uint8_t relation, double g) {
+  switch (relation) {
+  case MODEL_REL_GT: return g > 0.0;
+  case MODEL_REL_GE: return g >= 0.0;
+  default: return g == 0.0;
+  }
+}
+
+static void set_truth(EngSim* sim, uint32_t id, bool truth) {
+  sim->atoms[id].truth = truth;
+  sim->env[sim->model->atoms[id].env] = truth ? 1.0 : 0.0;
+}
+
+void eng_atoms_enter_mode(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    sim->atoms[i].relevant = false;
+  }
+  sim->has_unilateral = false;
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    atom->relevant = true;
+    if (!atom->relevant_start) atom->fresh = true;
+    if (sim->model->atoms[mode->atoms[i]].type == MODEL_ATOM_UNILATERAL &&
+        sim->options.detection != SLT_DETECTION_INTERPOLATION) {
+      sim->has_unilateral = true;
+    }
+  }
+}
+
+/// Truth of one atom during an instant.
+static bool instant_truth(const ModelAtom* model, const EngAtom* atom, double g, double gdot) {
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) {
+    return eng_relation_holds(model->relation, g);
+  }
+  bool untouched = g == atom->g_start;
+  if (atom->located && untouched) return atom->located_truth;
+  if (model->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
+  if (fabs(g) > atom->eps) return g > 0.0;
+  if (!atom->fresh && untouched) return atom->truth;
+  // at the boundary of a relation that matters only now: where g is going decides
+  if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
+  return eng_relation_holds(model->relation, g);
+}
+
+void eng_atoms_update(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  eng_evaluate_g(sim, sim->core.t, true);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t id = mode->atoms[i];
+    set_truth(sim, id,
+              instant_truth(&sim->model->atoms[id], &sim->atoms[id], sim->g[i], sim->gdot[i]));
+  }
+}
+
+void eng_atoms_begin_instant(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[i];
+    atom->g_start = (double)NAN;
+    atom->relevant_start = atom->relevant;
+    atom->located = false;
+    atom->fresh = false;
+  }
+  eng_evaluate_g(sim, sim->core.t, false);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    sim->atoms[mode->atoms[i]].g_start = sim->g[i];
+  }
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    EngAtom* atom = &sim->atoms[mode->atoms[sim->crossings[i].index]];
+    atom->located = true;
+    atom->located_truth = sim->crossings[i].rising;
+  }
+}
+
+void eng_atoms_end_instant(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t id = mode->atoms[i];
+    EngAtom* atom = &sim->atoms[id];
+    atom->g = sim->g[i];
+    atom->gdot = sim->gdot[i];
+    atom->h_previous = 0.0;
+    atom->armed = fabs(atom->g) > atom->eps;
+    atom->in_zone = false;
+    atom->located = false;
+    atom->fresh = false;
+    // an equality holds in the instant of its zero only
+    if (sim->model->atoms[id].relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
+      set_truth(sim, id, false);
+    }
+  }
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    sim->atoms[i].relevant_start = sim->atoms[i].relevant;
+  }
+}
+
+/// Follow g of a located atom at a mesh point; returns its truth from there on.
+static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
+  if (model->relation == MODEL_REL_EQ) {
+    if (fabs(atom->g) > atom->eps) atom->armed = true;
+    return false;
+  }
+  if (!atom->truth) {
+    if (atom->g < -atom->eps) atom->armed = true;
+    return false;
+  }
+  if (model->bipolar) {
+    if (atom->g > atom->eps) atom->armed = true;
+    return true;
+  }
+  // nobody waits for its becoming false: follow silently, once it is clear of the zone
+  if (eng_relation_holds(model->relation, atom->g)) {
+    if (atom->g > atom->eps) atom->armed = true;
+    return true;
+  }
+  if (!atom->armed && atom->g >= -atom->eps) return true;
+  atom->armed = true;
+  return false;
+}
+
+void eng_atoms_mesh(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (mode->atom_count == 0) return;
+  double h = sim->core.t - sim->core.mesh_t;
+  eng_evaluate_g(sim, sim->core.t, true);
+  bool changed = false;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t id = mode->atoms[i];
+    const ModelAtom* model = &sim->model->atoms[id];
+    EngAtom* atom = &sim->atoms[id];
+    atom->gdot_previous = atom->gdot;
+    atom->h_previous = h;
+    atom->g = sim->g[i];
+    atom->gdot = sim->gdot[i];
+    bool literal = !model->continuous || model->type == MODEL_ATOM_NOEVENT;
+    bool before = atom->truth;
+    if (atom->end_known && !literal) {
+      atom->truth = atom->end_truth;
+      atom->armed = atom->end_armed;
+    }
+    atom->end_known = false;
+    atom->in_zone = !atom->truth && atom->armed && atom->g > -atom->eps;
+    bool truth =
+        literal ? eng_relation_holds(model->relation, atom->g) : mesh_truth(model, atom);
+    if (truth == before) continue;
+    set_truth(sim, id, truth);
+    changed = true;
+  }
+  if (changed) eng_edges_refresh(sim);
+}

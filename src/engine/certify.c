@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+//
+// Certified detection: proof, over the dense output of a step, that an atom does not cross, or its
+// first crossing in a bracket where it is monotone.
+//
+// The step is cut into pieces until on each one of these holds: g keeps its sign; g rises; g falls.
+// What is known about g on a piece comes from one of two oracles. For atoms affine in time and
+// states the value at the control points of the dense polynomial gives the Bernstein coefficients
+// of g itself, whose hull bounds g and whose differences bound its slope; halving a piece is de
+// Casteljau's construction. For all others the tape is evaluated on enclosures of the states, value
+// and slope along the polynomial together, and the slope sharpens the bound (mean-value form).
+//
+// Pieces are visited in order of time, so the first crossing found is the first there is. An atom
+// that keeps undecided pieces beyond a budget is left to the plain follower (detect.c) and the
+// event is marked as not certified.
+#include "engine/detect.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define PIECE_BUDGET   400   // enclosures per atom and step
+#define STACK_DEPTH    64
+#define COEFFICIENTS   (NUM_DENSE_DEGREE_MAX + 1)
+#define BERNSTEIN_ULPS 64.0  // rounding of coefficients, in ulps of the largest magnitude involved
+
+_Static_assert(COEFFICIENTS <= MODEL_LANES, "control points of a step fit into one block");
+
+/// g on a piece [l, r] of the step, in the direction the atom waits for: phi = sign*g.
+typedef struct CertPiece {
+  double l, r;
+  double phi_l, phi_r;
+  double c[COEFFICIENTS];  // affine atoms: Bernstein coefficients of phi on the piece
+} CertPiece;
+
+typedef struct Certifier {
+  EngFollower* f;
+  const double* control;  // Bernstein coefficients of g; NULL for the interval oracle
+  double margin;          // of the coefficients
+  uint32_t degree;
+  bool below;             // phi is on the side the atom waits from
+  bool fell;              // phi has fallen since the start: a turn re-arms
+  bool rose;              // the piece before rose
+  uint32_t spent;
+} Certifier;
+
+typedef enum CertVerdict { CERT_NOTHING, CERT_CROSSES, CERT_TOUCHES, CERT_SPLIT } CertVerdict;
+
+// ---- oracles ------------------------------------------------------------------------------------
+
+static void hull_of_coefficients(const Certifier* cert, const CertPiece* p, ModelInterval* phi,
+                                 ModelInterval* slope) {
+  double lo = p->c[0];
+  double hi = p->c[0];
+  double dlo = HUGE_VAL;
+  double dhi = -HUGE_VAL;
+  for (uint32_t j = 0; j < cert->degree; j++) {
+    double next = p->c[j + 1];
+    double difference = next - p->c[j];
+    lo = next < lo ? next : lo;
+    hi = next > hi ? next : hi;
+    dlo = difference < dlo ? difference : dlo;
+    dhi = difference > dhi ? difference : dhi;
+  }
+  // differences are scaled by degree/(r - l), which is positive: only their signs are used
+  *phi = (ModelInterval){lo - cert->margin, hi + cert->margin};
+  *slope = (ModelInterval){dlo - 2.0 * cert->margin, dhi + 2.0 * cert->margin};
+}
+
+/// States and their slopes over [l, r] from the Bernstein form of the dense output.
+static void enclose_states(EngSim* sim, double l, double r) {
+  const NumStepper* s = sim->stepper;
+  uint32_t degree = s->method->dense_degree;
+  double h = s->trial.h;
+  double from = num_dense_theta(s, l);
+  double to = num_dense_theta(s, r);
+  for (uint32_t i = 0; i < s->n; i++) {
+    double b[COEFFICIENTS];
+    num_dense_bernstein(s, i, b);
+    double largest = 0.0;
+    for (uint32_t j = 0; j <= degree; j++) {
+      largest = fmax(largest, fabs(b[j]));
+    }
+    eng_bernstein_restrict(b, degree, from, to);
+    double pad = 16.0 * DBL_EPSILON * largest;
+    double lo = b[0];
+    double hi = b[0];
+    double dlo = HUGE_VAL;
+    double dhi = -HUGE_VAL;
+    double scale = (double)degree / ((to - from) * h);
+    for (uint32_t j = 0; j < degree; j++) {
+      double d = (b[j + 1] - b[j]) * scale;
+      lo = fmin(lo, b[j + 1]);
+      hi = fmax(hi, b[j + 1]);
+      dlo = fmin(dlo, d);
+      dhi = fmax(dhi, d);
+    }
+    double slope_pad = 2.0 * pad * scale;
+    sim->x_dual[i] = (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
+  }
+}
+
+static void hull_of_enclosure(const Certifier* cert, const CertPiece* p, ModelInterval* phi,
+                              ModelInterval* slope) {
+  EngSim* sim = cert->f->sim;
+  ModelContext context = eng_context(sim);
+  enclose_states(sim, p->l, p->r);
+  ModelInterval t = {p->l, p->r};
+  model_program_enclose(&sim->core.mode->g_flow, &context, sim->dual_regs, t, sim->x_dual,
+                        sim->g_dual);
+  ModelDual g = sim->g_dual[cert->f->index];
+  bool up = cert->f->sign > 0.0;
+  *phi = up ? g.v : (ModelInterval){-g.v.hi, -g.v.lo};
+  *slope = up ? g.d : (ModelInterval){-g.d.hi, -g.d.lo};
+}
+
+/// Largest value the slopes allow between the two ends (mean-value form at both).
+static double slope_ceiling(const CertPiece* p, ModelInterval d) {
+  double h = p->r - p->l;
+  if (d.hi <= 0.0) return p->phi_l;
+  if (d.lo >= 0.0) return p->phi_r;
+  if (!(d.hi < HUGE_VAL && d.lo > -HUGE_VAL)) return HUGE_VAL;
+  double s = (p->phi_r - p->phi_l - d.lo * h) / (d.hi - d.lo);
+  return p->phi_l + d.hi * fmin(fmax(s, 0.0), h);
+}
+
+static double slope_floor(const CertPiece* p, ModelInterval d) {
+  CertPiece mirror = {.l = p->l, .r = p->r, .phi_l = -p->phi_l, .phi_r = -p->phi_r};
+  return -slope_ceiling(&mirror, (ModelInterval){-d.hi, -d.lo});
+}
+
+// ---- verdict on a piece -------------------------------------------------------------------------
+
+/// Clear of the last crossing: armed from the start, or turned round since.
+static bool ready(const Certifier* cert) {
+  return cert->f->armed || cert->fell;
+}
+
+static double threshold(const Certifier* cert) {
+  return ready(cert) ? 0.0 : cert->f->atom->eps;
+}
+
+static bool passes(const Certifier* cert, double phi) {
+  double value = phi - threshold(cert);
+  return eng_follower_zero_counts(cert->f) ? value >= 0.0 : value > 0.0;
+}
+
+/// The types that detect early take a peak inside the eps zone for an event.
+static bool peak_counts(const Certifier* cert, double phi) {
+  uint8_t type = cert->f->model->type;
+  if (type == MODEL_ATOM_BILATERAL || type == MODEL_ATOM_UNILATERAL) return false;
+  if (!ready(cert) || cert->f->model->bipolar || !cert->below) return false;
+  return phi > -cert->f->atom->eps;
+}
+
+static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInterval slope) {
+  if (slope.hi <= 0.0) {
+    bool peak = cert->rose && peak_counts(cert, p->phi_l);
+    cert->rose = false;
+    if (peak) return CERT_TOUCHES;
+    cert->fell = true;
+    if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
+    return CERT_NOTHING;
+  }
+  cert->rose = true;
+  if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
+  return CERT_NOTHING;
+}
+
+static CertVerdict judge(Certifier* cert, const CertPiece* p) {
+  ModelInterval phi;
+  ModelInterval slope;
+  cert->spent++;
+  if (cert->control) {
+    hull_of_coefficients(cert, p, &phi, &slope);
+  } else {
+    hull_of_enclosure(cert, p, &phi, &slope);
+    phi.hi = fmin(phi.hi, slope_ceiling(p, slope));
+    phi.lo = fmax(phi.lo, slope_floor(p, slope));
+  }
+  double eps = cert->f->atom->eps;
+  bool early = peak_counts(cert, HUGE_VAL);
+  if (cert->below && ready(cert) && phi.hi < (early ? -eps : 0.0)) {
+    cert->rose = false;
+    return CERT_NOTHING;
+  }
+  if (!cert->below && phi.lo > 0.0) return CERT_NOTHING;
+  if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
+  // within rounding of zero all along: a touch for an armed relation that includes zero
+  double flat = cert->control ? 2.0 * cert->margin : DBL_EPSILON * fmax(fabs(phi.lo), fabs(phi.hi));
+  if (fabs(phi.lo) <= flat && fabs(phi.hi) <= flat) {
+    bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);
+    return touch ? CERT_TOUCHES : CERT_NOTHING;
+  }
+  return CERT_SPLIT;
+}
+
+/// A piece too short to divide: its ends decide.
+static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
+  double highest = fmax(p->phi_l, p->phi_r);
+  if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
+  if (peak_counts(cert, highest)) return CERT_TOUCHES;
+  if (cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
+      fabs(highest) <= cert->margin) {
+    return CERT_TOUCHES;
+  }
+  if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
+  return CERT_NOTHING;
+}
+
+// ---- search -------------------------------------------------------------------------------------
+
+static double phi_at(const Certifier* cert, double t) {
+  double g = 0.0;
+  eng_follower_value(cert->f, t, &g, NULL);
+  return cert->f->sign * g;
+}
+
+static void halve(const Certifier* cert, const CertPiece* p, CertPiece* left, CertPiece* right) {
+  double m = p->l + 0.5 * (p->r - p->l);
+  left->l = p->l;
+  left->r = m;
+  right->l = m;
+  right->r = p->r;
+  left->phi_l = p->phi_l;
+  right->phi_r = p->phi_r;
+  if (cert->control) {
+    eng_bernstein_halve(p->c, cert->degree, left->c, right->c);
+    left->phi_r = left->c[cert->degree];
+  } else {
+    left->phi_r = phi_at(cert, m);
+  }
+  right->phi_l = left->phi_r;
+}
+
+static void first_piece(const Certifier* cert, const EngPiece* whole, CertPiece* p) {
+  double sign = cert->f->sign;
+  *p = (CertPiece){
+      .l = whole->a, .r = whole->b, .phi_l = sign * whole->ga, .phi_r = sign * whole->gb};
+  if (!cert->control) return;
+  const NumStepper* s = cert->f->sim->stepper;
+  for (uint32_t j = 0; j <= cert->degree; j++) {
+    p->c[j] = sign * cert->control[j];
+  }
+  if (whole->a > s->trial.t0) {
+    eng_bernstein_restrict(p->c, cert->degree, num_dense_theta(s, whole->a), 1.0);
+  }
+}
+
+/// The touch of a peak is where g is largest: between the piece before and this one, or inside.
+static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
+  double t = p->phi_l >= p->phi_r ? p->l : p->r;
+  *out = (EngCrossing){.index = cert->f->index,
+                       .t = t,
+                       .lo = p->l,
+                       .hi = p->r,
+                       .slope = 0.0,
+                       .rising = true,
+                       .certified = true};
+}
+
+bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
+                 EngCrossing* out, bool* decided) {
+  Certifier cert = {.f = f,
+                    .control = control,
+                    .margin = margin,
+                    .degree = f->sim->stepper->method->dense_degree};
+  bool waits = eng_follower_waits(f);
+  if (waits) {
+    eng_follower_aim(f, whole->ga, whole->da);
+  } else {
+    f->sign = 1.0;
+  }
+  cert.below = waits;
+  CertPiece stack[STACK_DEPTH];
+  uint32_t depth = 1;
+  first_piece(&cert, whole, &stack[0]);
+  double shortest = 8.0 * DBL_EPSILON * fmax(fabs(whole->a), fabs(whole->b));
+  *decided = true;
+  while (depth > 0) {
+    CertPiece p = stack[--depth];
+    bool last = p.r - p.l <= shortest || depth + 2 > STACK_DEPTH;
+    CertVerdict verdict = last ? judge_ends(&cert, &p) : judge(&cert, &p);
+    if (verdict == CERT_CROSSES) {
+      f->threshold = threshold(&cert);
+      f->armed = f->armed || cert.fell;
+      double sign = f->sign;
+      eng_follower_bracket(f, p.l, p.r, sign * p.phi_l, sign * p.phi_r, out);
+      out->certified = true;
+      return true;
+    }
+    if (verdict == CERT_TOUCHES) {
+      place_touch(&cert, &p, out);
+      return true;
+    }
+    if (verdict == CERT_NOTHING) continue;
+    if (cert.spent > PIECE_BUDGET) {
+      *decided = false;
+      return false;
+    }
+    halve(&cert, &p, &stack[depth + 1], &stack[depth]);
+    depth += 2;  // the left half lies on top: it is visited first
+  }
+  if (cert.below && !waits) f->truth = false;
+  if (cert.fell && cert.below) f->armed = true;
+  return false;
+}
+
+// ---- Bernstein forms ----------------------------------------------------------------------------
+
+void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right) {
+  double work[COEFFICIENTS];
+  memcpy(work, c, (degree + 1) * sizeof *work);
+  for (uint32_t j = 0; j <= degree; j++) {
+    left[j] = work[0];
+    right[degree - j] = work[degree - j];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] = 0.5 * (work[k] + work[k + 1]);
+    }
+  }
+}
+
+/// Coefficients of the part over [from, to] of [0, 1], by two of de Casteljau's constructions.
+void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) {
+  if (to < 1.0) {
+    double work[COEFFICIENTS];
+    memcpy(work, c, (degree + 1) * sizeof *work);
+    for (uint32_t j = 0; j <= degree; j++) {
+      c[j] = work[0];
+      for (uint32_t k = 0; k + j < degree; k++) {
+        work[k] += to * (work[k + 1] - work[k]);
+      }
+    }
+  }
+  if (from <= 0.0) return;
+  double cut = to > 0.0 ? from / to : 0.0;
+  double work[COEFFICIENTS];
+  memcpy(work, c, (degree + 1) * sizeof *work);
+  for (uint32_t j = 0; j <= degree; j++) {
+    c[degree - j] = work[degree - j];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] += cut * (work[k + 1] - work[k]);
+    }
+  }
+}
+
+// ---- control points -----------------------------------------------------------------------------
+
+static double state_scale(const EngSim* sim) {
+  double scale = 0.0;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    scale = fmax(scale, fabs(sim->x[i]));
+  }
+  return scale;
+}
+
+void eng_control_margin(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  double scale = state_scale(sim);
+  sim->margin_scale = scale;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double pad = BERNSTEIN_ULPS * DBL_EPSILON * fmax(fabs(sim->x[i]), scale * DBL_EPSILON);
+    sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
+  }
+  double t = sim->core.t;
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * fabs(t);
+  model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
+                        (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    double width = sim->g_dual[i].v.hi - sim->g_dual[i].v.lo;
+    // room for states and g to grow before the margins are computed anew
+    sim->margin[i] = isfinite(width) ? 4.0 * width + DBL_MIN : 0.0;
+  }
+}
+
+void eng_control_points(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  ModelContext context = eng_context(sim);
+  uint32_t degree = s->method->dense_degree;
+  double scale = 0.0;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
+    num_dense_bernstein(s, i, lanes);
+    for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
+      lanes[j] = lanes[degree];
+    }
+    for (uint32_t j = 0; j <= degree; j++) {
+      scale = fmax(scale, fabs(lanes[j]));
+    }
+  }
+  if (scale > 2.0 * sim->margin_scale) {
+    memcpy(sim->x, s->trial.x, mode->state_count * sizeof *sim->x);
+    eng_control_margin(sim);
+    sim->margin_scale = fmax(sim->margin_scale, scale);
+  }
+  double t[MODEL_LANES];
+  for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    uint32_t k = j < degree ? j : degree;
+    t[j] = s->trial.t0 + s->trial.h * ((double)k / (double)degree);
+  }
+  model_program_run_block(&mode->g_flow, &context, sim->block_regs, t, sim->control_x,
+                          sim->control_g);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+//
+// Detection: the first crossing on the dense output of a trial step that would do something.
+//
+// Every atom that is waited for is followed over the step (follow.c), with proof where that is
+// asked for (certify.c). The earliest crossing wins; others within rounding of it belong to the
+// same instant. If nothing would fire there, the crossing is followed silently and the search goes
+// on behind it, so that it leaves no trace in the trajectory.
+#include "engine/detect.h"
+
+#include <float.h>
+#include <math.h>
+
+#define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
+
+/// Times closer than this are one instant.
+static double time_resolution(double t) {
+  return 2e-12 * fmax(1.0, fabs(t));
+}
+
+/// A unilateral event happens at the mesh point that enters its zone from below. The other types
+/// that detect early wait for the crossing itself; one that lingers in the zone for a whole step is
+/// taken to have arrived.
+static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
+  uint8_t type = f->model->type;
+  if (f->truth || !f->armed || f->model->relation == MODEL_REL_EQ) return false;
+  if (type == MODEL_ATOM_BILATERAL || f->sim->options.detection == SLT_DETECTION_INTERPOLATION) {
+    return false;
+  }
+  bool waits_at_mesh = type == MODEL_ATOM_UNILATERAL || eng_extrapolates_all(f->sim);
+  if (!waits_at_mesh && (f->model->bipolar || !f->atom->in_zone)) return false;
+  bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps
+                                                   : p->gb >= -f->atom->eps;
+  if (!inside || p->gb > 0.0) return false;
+  *out = (EngCrossing){.index = f->index,
+                       .t = p->b,
+                       .lo = p->b,
+                       .hi = p->b,
+                       .slope = p->db,
+                       .rising = true,
+                       .certified = f->sim->options.detection == SLT_DETECTION_CERTIFIED};
+  return true;
+}
+
+/// First crossing of one atom on a part of the step, by the detection that was asked for.
+static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
+  EngSim* sim = f->sim;
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+    const ModelMode* mode = sim->core.mode;
+    bool affine = mode->atom_affine && mode->atom_affine[f->index];
+    const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
+    bool decided = true;
+    EngFollower start = *f;
+    if (eng_certify(f, piece, control, sim->margin[f->index], out, &decided)) return true;
+    if (decided) return arrives(f, piece, out);
+    *f = start;
+    sim->core.undecided++;
+    return eng_follow(f, piece, out) || arrives(f, piece, out);
+  }
+  if (arrives(f, piece, out)) return true;
+  if (sim->options.detection == SLT_DETECTION_INTERPOLATION) return eng_follow_ends(f, piece, out);
+  return eng_follow(f, piece, out);
+}
+
+/// Collect the first crossing of each atom behind t_from; the earliest time, INFINITY for none.
+static double collect(EngSim* sim, double t_from) {
+  const ModelMode* mode = sim->core.mode;
+  double t_end = sim->stepper->trial.t;
+  double first = (double)INFINITY;
+  sim->crossing_count = 0;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t id = mode->atoms[i];
+    const ModelAtom* model = &sim->model->atoms[id];
+    EngAtom* atom = &sim->atoms[id];
+    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) continue;
+    EngFollower f = {.sim = sim,
+                     .index = i,
+                     .model = model,
+                     .atom = atom,
+                     .truth = atom->truth,
+                     .armed = atom->armed};
+    EngPiece piece = {t_from, t_end, atom->g, sim->end_g[i], atom->gdot, sim->end_gdot[i]};
+    EngCrossing crossing = {0};
+    if (follow(&f, &piece, &crossing)) {
+      sim->crossings[sim->crossing_count++] = crossing;
+      if (crossing.t < first) first = crossing.t;
+    } else {
+      atom->end_truth = f.truth;
+      atom->end_armed = f.armed;
+      atom->end_known = true;
+    }
+  }
+  return first;
+}
+
+/// Keep the crossings of the first instant; returns its time.
+static double keep_first(EngSim* sim, double first) {
+  double t_end = sim->stepper->trial.t;
+  double reach = time_resolution(first);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    if (sim->crossings[i].t <= first + reach) sim->crossings[kept++] = sim->crossings[i];
+  }
+  sim->crossing_count = kept;
+  // within rounding of the end of the step, and so of a time event: the same instant
+  return first >= t_end - reach ? t_end : first;
+}
+
+/// Truths as an instant at time t would see them; env and g hold the values there.
+static void preview_truths(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  eng_evaluate_g(sim, t, true);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
+    if (model->continuous && model->type != MODEL_ATOM_NOEVENT) continue;
+    bool truth = eng_relation_holds(model->relation, sim->g[i]);
+    sim->atoms[mode->atoms[i]].truth = truth;
+    sim->env[model->env] = truth ? 1.0 : 0.0;
+  }
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    uint32_t id = mode->atoms[sim->crossings[i].index];
+    sim->atoms[id].located = true;
+    sim->atoms[id].located_truth = sim->crossings[i].rising;
+    sim->env[sim->model->atoms[id].env] = sim->crossings[i].rising ? 1.0 : 0.0;
+  }
+}
+
+/// The crossings at t fire nothing: latch them and move the mesh point there.
+static void follow_silently(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    uint32_t id = mode->atoms[sim->crossings[i].index];
+    EngAtom* atom = &sim->atoms[id];
+    bool momentary = sim->model->atoms[id].relation == MODEL_REL_EQ;
+    atom->truth = sim->crossings[i].rising && !momentary;
+    atom->armed = false;
+    atom->located = false;
+    sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
+    sim->core.silent++;
+  }
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    atom->g = sim->g[i];
+    atom->gdot = sim->gdot[i];
+    atom->h_previous = 0.0;
+  }
+  sim->core.mesh_t = t;
+  eng_edges_refresh(sim);
+}
+
+SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
+  *found = false;
+  sim->crossing_count = 0;
+  const ModelMode* mode = sim->core.mode;
+  if (mode->atom_count == 0) return SLT_OK;
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  double t_end = sim->stepper->trial.t;
+  num_dense_eval(sim->stepper, t_end, sim->x);
+  eng_evaluate_g(sim, t_end, true);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    sim->end_g[i] = sim->g[i];
+    sim->end_gdot[i] = sim->gdot[i];
+    sim->atoms[mode->atoms[i]].end_known = false;
+  }
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) eng_control_points(sim);
+  for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
+    double first = collect(sim, t_from);
+    if (sim->crossing_count == 0) return SLT_OK;
+    double t = keep_first(sim, first);
+    sim->core.t_event = t;
+    eng_sample(sim, t);
+    preview_truths(sim, t);
+    if (eng_anything_enabled(sim)) {
+      *found = true;
+      return SLT_OK;
+    }
+    follow_silently(sim, t);
+    if (t >= t_end) {
+      sim->crossing_count = 0;
+      return SLT_OK;
+    }
+    t_from = t;
+  }
+  return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL,
+                  "more than a million crossings without effect in one step");
+}
+
+bool eng_extrapolates_all(const EngSim* sim) {
+  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
+}
+
+/// Which atoms bound the step by extrapolation.
+static bool extrapolates(const EngSim* sim, const ModelAtom* model) {
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
+  switch (sim->options.detection) {
+  case SLT_DETECTION_EXTRAPOLATION: return true;
+  case SLT_DETECTION_INTERPOLATION: return false;
+  case SLT_DETECTION_COMBINED:
+  case SLT_DETECTION_CERTIFIED:
+  default:
+    return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
+  }
+}
+
+/// Step after which g is expected at gamma*g: smallest positive root of
+/// (1 - gamma) g + g' h + K h^2/2 = 0 with K bounding the curvature (Esposito, Kumar & Pappas 2001;
+/// K = 0 is the rule of ISMA 2021).
+static double step_bound(const EngAtom* atom, bool safeguard) {
+  double K = 0.0;
+  if (safeguard && atom->h_previous > 0.0) {
+    K = 1.5 * fmax((atom->gdot - atom->gdot_previous) / atom->h_previous, 0.0);
+  }
+  double c = (1.0 - atom->gamma) * atom->g;  // negative
+  if (K > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * K * c)) / K;
+  return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
+}
+
+double eng_extrapolate(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double bound = (double)INFINITY;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    if (!extrapolates(sim, model) || atom->truth || !atom->armed || atom->g > -atom->eps) continue;
+    bool safeguard = sim->options.detection != SLT_DETECTION_EXTRAPOLATION;
+    bound = fmin(bound, step_bound(atom, safeguard));
+  }
+  return bound;
+}

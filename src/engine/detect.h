@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by detection and its certification.
+#ifndef SALTUS_ENGINE_DETECT_H
+#define SALTUS_ENGINE_DETECT_H
+
+#include "engine/internal.h"
+
+/// One atom along the trial step.
+typedef struct EngFollower {
+  EngSim* sim;
+  uint32_t index;  // in the mode's list
+  const ModelAtom* model;
+  EngAtom* atom;
+  double sign;       // +1: waits for g to rise, -1: to fall
+  double threshold;  // of sign*g
+  bool truth, armed;
+} EngFollower;
+
+/// A part of the step.
+typedef struct EngPiece {
+  double a, b;    // times
+  double ga, gb;  // g there
+  double da, db;  // slopes there
+} EngPiece;
+
+/// Whether a change of the atom's truth interests anybody. If not, it may fall silently, and only
+/// rising again does.
+bool eng_follower_waits(const EngFollower* f);
+/// Set sign and threshold to what the atom waits for from here on.
+void eng_follower_aim(EngFollower* f, double g, double gdot);
+/// Whether zero already belongs to the side the atom waits for.
+bool eng_follower_zero_counts(const EngFollower* f);
+/// Whether sign*g = phi is on the side the atom waits for, threshold left aside.
+bool eng_follower_beyond(const EngFollower* f, double phi);
+void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot);
+/// Shrink a bracket of sign*g - threshold to rounding and place the event by the atom's type.
+void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double gb,
+                          EngCrossing* out);
+
+/// First crossing on a piece by signs, end slopes and extrema; carries truth and arming to its end
+/// when there is none.
+bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out);
+/// First crossing by the sign at the ends alone.
+bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out);
+
+/// The same with proof: true means that `out` is the first crossing there is, false that there is
+/// none, unless `decided` is false: then the budget was spent. `control`: Bernstein coefficients of
+/// g over the whole step, each within `margin`; NULL for atoms that are not affine.
+bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
+                 EngCrossing* out, bool* decided);
+
+void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right);
+void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// engine: runs a model. Integrates within a mode, finds events, carries out instants, keeps time.
+//
+// Data flow of a run. `advance` asks for time; `segment.c` produces trial steps of the integrator
+// and lets `detect.c` cut them at the first event that would do something; within a segment values
+// come from dense output, so that asking for more times changes nothing. At its end `instant.c`
+// carries out due time events and enabled transitions until nothing more happens, and the next
+// segment begins. `trace.c` turns what happened into event records.
+//
+// All memory is taken at creation, except registers for a mode that needs more than any before.
+#ifndef SALTUS_ENGINE_H
+#define SALTUS_ENGINE_H
+
+#include "base/base.h"
+#include "model/model.h"
+#include "numeric/numeric.h"
+
+typedef struct EngSim EngSim;
+
+/// Resolved options: no NaN, nothing left open.
+typedef struct EngOptions {
+  double t_start;
+  const NumMethod* method;
+  const char* method_reason;  // why `auto` chose it; NULL when named by the user
+  double rtol, atol, h0, h_min, h_max;  // h0, h_min, h_max: 0 means not given
+  double step;                          // of fixed-step methods
+  double event_eps, gamma;
+  SltDetection detection;
+  uint64_t seed, max_events, max_steps;
+  SltAllocator allocator;
+} EngOptions;
+
+/// Options with the model's experiment and the defaults filled in where the caller left NaN.
+/// SLT_ERR_ARGUMENT when a value is out of range; `what` says which.
+SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, EngOptions* out,
+                              const char** what);
+
+SltStatus eng_create(const Model* model, ModelProvider provider, const EngOptions* options,
+                     EngSim** out);
+void eng_free(EngSim* sim);
+
+const Model* eng_model(const EngSim* sim);
+/// Override a constant before the start.
+SltStatus eng_set_param(EngSim* sim, uint32_t param, double value);
+SltStatus eng_start(EngSim* sim);
+bool eng_is_started(const EngSim* sim);
+
+/// See slt_sim_advance(); `per_step` also returns at the end of each step.
+SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step);
+double eng_time(const EngSim* sim);
+
+/// Present environment, and the one just before the last instant.
+const double* eng_env(const EngSim* sim);
+const double* eng_env_before(const EngSim* sim);
+/// Evaluate a program of the model's tables (a macro) on one of them.
+double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before);
+/// State of an automaton, and the one before the last instant.
+uint32_t eng_state(const EngSim* sim, uint32_t automaton);
+uint32_t eng_state_before(const EngSim* sim, uint32_t automaton);
+const ModelMode* eng_mode(const EngSim* sim);
+const ModelMode* eng_mode_before(const EngSim* sim);
+
+/// Write a variable at the current time.
+SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value);
+
+typedef void EngEventFn(void* user, const SltEvent* event);
+typedef bool EngCancelFn(void* user, double t);
+typedef void EngWarningFn(void* user, DiagCode code, Span span, const char* message);
+void eng_on_event(EngSim* sim, EngEventFn* fn, void* user);
+void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user);
+void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user);
+
+SltStatistics eng_statistics(const EngSim* sim);
+
+#define ENG_MESSAGE_MAX 2000
+#define ENG_HINT_MAX    400
+
+/// Why a run failed.
+typedef struct EngError {
+  SltStatus status;
+  DiagCode code;
+  double t;
+  Span span;
+  bool has_span;
+  char message[ENG_MESSAGE_MAX];
+  char hint[ENG_HINT_MAX];
+  const Diag* structure;  // for a mode that cannot be compiled: the full message
+} EngError;
+
+const EngError* eng_error(const EngSim* sim);
+
+size_t eng_snapshot_size(const EngSim* sim);
+SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size);
+SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Failures of a run: what happened, when, where in the model, what to try.
+#include "engine/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+EngNumber eng_number(double value) {
+  EngNumber number;
+  number.text[number_write(number.text, value)] = '\0';
+  return number;
+}
+
+SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
+                   const char* format, ...) {
+  EngError* error = &sim->error;
+  error->status = status;
+  error->code = code;
+  error->t = sim->core.t;
+  error->has_span = span != NULL;
+  error->span = span ? *span : (Span){0, 0};
+  error->hint[0] = '\0';
+  error->structure = NULL;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(error->message, sizeof error->message, format, args);
+  va_end(args);
+  return status;
+}
+
+void eng_hint(EngSim* sim, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(sim->error.hint, sizeof sim->error.hint, format, args);
+  va_end(args);
+}
+
+void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->hidden) continue;
+    const ModelState* s = &automaton->states[state[a]];
+    int wrote = snprintf(out + used, capacity - used, "%s%.*s=%.*s", used ? ", " : "",
+                         STR_ARGS(automaton->name), STR_ARGS(s->name));
+    if (wrote < 0 || (size_t)wrote >= capacity - used) {
+      // too many automata for one line: say so instead of breaking off in a name
+      snprintf(out + used, capacity - used, "...");
+      return;
+    }
+    used += (size_t)wrote;
+  }
+}

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: MIT
+//
+// The event instant: due time events, then rounds of transitions until nothing more is enabled.
+//
+// A round starts from committed values x_k. What fires is applied to a *candidate*: the values x_k
+// with the resets of what fired, evaluated in the new mode. Before the candidate is committed the
+// mode must settle:
+//   - switches (`if`, `abs`, ...) and guards that test only other automata's states follow the
+//     candidate at once; the queued resets stay;
+//   - a guard that reads a quantity the new mode computes in another way (a force, a voltage: see
+//     reads_candidate) may reject the candidate: it was mythical, its resets are dropped, and the
+//     transition goes on from x_k.
+// Guards on states and on quantities that did not change their meaning are read in the next round,
+// on committed values only. Every mode passed through is remembered: a repetition within one
+// settling would never end, and is reported with its path.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- what is enabled ----------------------------------------------------------------------------
+
+/// Whether a relation of the guard has just crossed: a new edge even if the guard was true before.
+static bool guard_has_new_edge(const EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->located && atom->located_truth) return true;
+  }
+  return false;
+}
+
+bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
+  const ModelTransition* model = &sim->model->transitions[transition];
+  EngTransition* edge = &sim->transitions[transition];
+  if (!eng_guard(sim, &model->guard)) {
+    *edge = (EngTransition){false, false};
+    return false;
+  }
+  if (model->to != sim->state[model->automaton]) return true;
+  if (edge->taken) return false;
+  return !edge->edge_seen || guard_has_new_edge(sim, &model->guard);
+}
+
+static bool switch_flips(EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  return eng_guard(sim, &a->condition) != (sim->state[automaton] == 1);
+}
+
+/// First enabled transition of an automaton; MODEL_NONE for none.
+static uint32_t first_enabled(EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  const ModelState* state = &a->states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    if (eng_transition_enabled(sim, state->outgoing[i])) return state->outgoing[i];
+  }
+  return MODEL_NONE;
+}
+
+static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
+    if (!state->has_invariant || eng_guard(sim, &state->invariant)) continue;
+    *automaton = a;
+    return false;
+  }
+  return true;
+}
+
+bool eng_anything_enabled(EngSim* sim) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!eng_automaton_active(sim, a)) continue;
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      if (switch_flips(sim, a)) return true;
+    } else if (first_enabled(sim, a) != MODEL_NONE) {
+      return true;
+    }
+  }
+  uint32_t broken = 0;
+  return !invariants_hold(sim, &broken);
+}
+
+void eng_edges_refresh(EngSim* sim) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      uint32_t id = state->outgoing[i];
+      const ModelTransition* transition = &sim->model->transitions[id];
+      sim->transitions[id].taken = false;
+      if (transition->to != sim->state[a]) continue;
+      sim->transitions[id].edge_seen = eng_guard(sim, &transition->guard);
+    }
+  }
+}
+
+// ---- which transitions may fire together --------------------------------------------------------
+
+static void marks_clear(EngSim* sim) {
+  memset(sim->marks, 0, sim->model->env_count);
+  sim->marked_algebraic_read = false;
+  sim->marked_state_write = false;
+}
+
+static bool var_is_computed(const EngSim* sim, uint32_t var, uint32_t order) {
+  const ModelVarMode* mode = &sim->core.mode->vars[var];
+  if (mode->role == MODEL_ROLE_ALGEBRAIC) return true;
+  return mode->role == MODEL_ROLE_STATE && order >= mode->state_order;
+}
+
+/// Visit what the actions of a range read and write. With `mark` they are noted; without, the
+/// result says whether they collide with what is noted.
+static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool mark) {
+  bool collide = false;
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    bool continuous = sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE;
+    collide |= sim->marks[action->env] != 0;
+    collide |= continuous && sim->marked_algebraic_read;
+    for (uint32_t k = 0; k < action->value.input_count; k++) {
+      uint32_t env = action->value.inputs[k].env;
+      if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
+      collide |= (sim->marks[env] & ENG_WRITTEN) != 0;
+      collide |= sim->env_computed[env] && sim->marked_state_write;
+      if (mark) sim->marks[env] |= ENG_READ;
+      if (mark && sim->env_computed[env]) sim->marked_algebraic_read = true;
+    }
+    if (mark) sim->marks[action->env] |= ENG_WRITTEN;
+    if (mark && continuous) sim->marked_state_write = true;
+  }
+  return collide;
+}
+
+static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
+  bool collide = false;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
+    for (uint32_t k = 0; k < atom->read_count; k++) {
+      const ModelRead* read = &atom->reads[k];
+      uint32_t env = sim->model->vars[read->var].env + read->order;
+      bool computed = var_is_computed(sim, read->var, read->order);
+      collide |= (sim->marks[env] & ENG_WRITTEN) != 0;
+      collide |= computed && sim->marked_state_write;
+      if (mark) sim->marks[env] |= ENG_READ;
+      if (mark && computed) sim->marked_algebraic_read = true;
+    }
+  }
+  return collide;
+}
+
+/// A transition joins what fires in this iteration unless its resets interfere with theirs.
+static bool may_join(EngSim* sim, uint32_t transition) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  bool collide = guard_collides(sim, &t->guard, false);
+  collide |= actions_collide(sim, t->action_begin, t->action_count, false);
+  collide |= actions_collide(sim, to->action_begin, to->action_count, false);
+  if (collide) return false;
+  guard_collides(sim, &t->guard, true);
+  actions_collide(sim, t->action_begin, t->action_count, true);
+  actions_collide(sim, to->action_begin, to->action_count, true);
+  return true;
+}
+
+// ---- firing -------------------------------------------------------------------------------------
+
+static SltStatus queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record) {
+  if (count == 0) return SLT_OK;
+  size_t queued = count;
+  for (uint32_t i = 0; i < sim->group_count; i++) {
+    queued += sim->groups[i].action_count;
+  }
+  if (sim->group_count == sim->group_capacity || queued > sim->act_capacity) {
+    return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0804, NULL, "too many resets in one instant");
+  }
+  sim->groups[sim->group_count++] = (EngGroup){begin, count, record};
+  return SLT_OK;
+}
+
+static void enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
+  sim->state[automaton] = to;
+  eng_publish_state(sim, automaton, sim->core.t);
+  const ModelState* state = &sim->model->automata[automaton].states[to];
+  if (state->stops) {
+    sim->core.stop_wanted = true;
+    sim->stop_text = state->stop_text;
+    sim->stop_span = state->span;
+  }
+  // what holds on entry is no new edge for the self loops of the state
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    sim->transitions[state->outgoing[i]] = (EngTransition){.edge_seen = true, .taken = true};
+  }
+}
+
+static SltStatus fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  uint32_t from = sim->state[t->automaton];
+  uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
+  if (from == t->to) {
+    sim->transitions[transition].edge_seen = true;
+    sim->transitions[transition].taken = true;
+    eng_publish_state(sim, t->automaton, sim->core.t);
+    if (to->stops) enter_state(sim, t->automaton, t->to);
+  } else {
+    enter_state(sim, t->automaton, t->to);
+  }
+  SLT_TRY(queue_group(sim, to->action_begin, to->action_count, record));
+  return queue_group(sim, t->action_begin, t->action_count, record);
+}
+
+static void fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
+  uint32_t from = sim->state[automaton];
+  eng_trace_transition(sim, automaton, MODEL_NONE, from, 1 - from, iteration);
+  enter_state(sim, automaton, 1 - from);
+}
+
+/// Values of the groups from the environment, then all assigned at once.
+static SltStatus apply_groups(EngSim* sim) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < sim->group_count; i++) {
+    const EngGroup* group = &sim->groups[i];
+    for (uint32_t k = 0; k < group->action_count; k++) {
+      const ModelAction* action = &sim->model->actions[group->action_begin + k];
+      double value = action->guess ? 0.0 : eng_eval(sim, &action->value);
+      if (!isfinite(value)) {
+        const ModelVar* var = &sim->model->vars[action->var];
+        return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
+                        "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
+      }
+      sim->act_values[n++] = value;
+    }
+  }
+  n = 0;
+  for (uint32_t i = 0; i < sim->group_count; i++) {
+    const EngGroup* group = &sim->groups[i];
+    for (uint32_t k = 0; k < group->action_count; k++) {
+      const ModelAction* action = &sim->model->actions[group->action_begin + k];
+      double value = sim->act_values[n++];
+      if (action->guess) continue;
+      eng_trace_change(sim, group->record, action, sim->env[action->env], value);
+      sim->env[action->env] = value;
+    }
+  }
+  return SLT_OK;
+}
+
+/// Committed values back into the environment; truths and states stay as they are.
+static void restore_values(EngSim* sim) {
+  const double* saved = sim->env + sim->model->env_count;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    for (uint32_t order = 0; order <= var->max_order; order++) {
+      sim->env[var->env + order] = saved[var->env + order];
+    }
+  }
+}
+
+static void save_values(EngSim* sim) {
+  memcpy(sim->env + sim->model->env_count, sim->env, sim->model->env_count * sizeof(double));
+}
+
+/// Candidate: committed values with the queued resets, in the mode as it is now.
+static SltStatus make_candidate(EngSim* sim) {
+  restore_values(sim);
+  SLT_TRY(apply_groups(sim));
+  SLT_TRY(eng_enter_mode(sim));
+  eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+// ---- settling -----------------------------------------------------------------------------------
+
+static uint64_t mode_hash(const EngSim* sim) {
+  return hash_bytes(sim->state, sim->model->automaton_count * sizeof *sim->state, 1);
+}
+
+static SltStatus note_visit(EngSim* sim) {
+  uint64_t hash = mode_hash(sim);
+  for (uint32_t i = 0; i < sim->visited_count; i++) {
+    if (sim->visited[i] != hash) continue;
+    char path[1200];
+    eng_trace_path(sim, path, sizeof path);
+    eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL,
+             "at t = %s the modes repeat without end: %s", eng_number(sim->core.t).text, path);
+    eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
+    return sim->error.status;
+  }
+  if (sim->visited_count < sim->iteration_limit) sim->visited[sim->visited_count++] = hash;
+  return SLT_OK;
+}
+
+static uint64_t slice_of(const ModelMode* mode, uint32_t atom) {
+  if (!mode || !mode->atom_slice) return 0;
+  uint32_t lo = 0;
+  uint32_t hi = mode->atom_count;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (mode->atoms[mid] < atom) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo < mode->atom_count && mode->atoms[lo] == atom ? mode->atom_slice[lo] : 0;
+}
+
+/// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new
+/// mode computes something it reads in another way than the mode of the committed values did.
+static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
+    for (uint32_t k = 0; k < atom->read_count; k++) {
+      if (atom->reads[k].when == MODEL_POST) return true;
+    }
+    uint64_t slice = slice_of(sim->core.mode, guard->atoms[i]);
+    if (slice != 0 && slice != slice_of(from, guard->atoms[i])) return true;
+  }
+  return false;
+}
+
+static bool tests_modes_only(const ModelGuard* guard) {
+  return guard->atom_count == 0 && guard->has_mode_test;
+}
+
+/// Fire what follows the candidate without rejecting it; returns how many fired.
+static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fired) {
+  *fired = 0;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!eng_automaton_active(sim, a)) continue;
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      if (!switch_flips(sim, a)) continue;
+      fire_switch(sim, a, iteration);
+      (*fired)++;
+      continue;
+    }
+    uint32_t transition = first_enabled(sim, a);
+    if (transition == MODEL_NONE) continue;
+    const ModelTransition* t = &sim->model->transitions[transition];
+    if (t->to == sim->state[a] || !tests_modes_only(&t->guard)) continue;
+    SLT_TRY(fire_transition(sim, transition, iteration));
+    (*fired)++;
+  }
+  return SLT_OK;
+}
+
+/// Fire the transitions that reject the candidate; its records from `first` on are mythical.
+static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t first,
+                                  uint32_t iteration, uint32_t* fired) {
+  *fired = 0;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
+    uint32_t transition = first_enabled(sim, a);
+    if (transition == MODEL_NONE) continue;
+    if (!reads_candidate(sim, &sim->model->transitions[transition].guard, from)) continue;
+    if (*fired == 0) {
+      eng_trace_mythical(sim, first);
+      sim->group_count = 0;
+      sim->core.stop_wanted = false;
+    }
+    SLT_TRY(fire_transition(sim, transition, iteration));
+    (*fired)++;
+  }
+  return SLT_OK;
+}
+
+static SltStatus iteration_exceeded(EngSim* sim) {
+  char path[1200];
+  eng_trace_path(sim, path, sizeof path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
+           "the instant at t = %s does not come to an end: ... %s", eng_number(sim->core.t).text,
+           path);
+  eng_hint(sim, "each of these transitions makes the next one possible; add a condition that "
+                "becomes false once it has fired");
+  return sim->error.status;
+}
+
+/// From what has fired (states set, groups queued) to a committed mode.
+static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
+                        uint32_t* iteration) {
+  for (;;) {
+    SLT_TRY(note_visit(sim));
+    SLT_TRY(make_candidate(sim));
+    uint32_t fired = 0;
+    if (++*iteration > sim->iteration_limit) return iteration_exceeded(sim);
+    SLT_TRY(follow_candidate(sim, *iteration, &fired));
+    if (fired > 0) continue;
+    uint32_t next_first = eng_trace_count(sim);
+    SLT_TRY(reject_candidate(sim, from, first_record, *iteration, &fired));
+    if (fired == 0) break;
+    first_record = next_first;
+  }
+  sim->group_count = 0;
+  return SLT_OK;
+}
+
+static void begin_settling(EngSim* sim) {
+  save_values(sim);
+  sim->group_count = 0;
+  sim->visited_count = 0;
+}
+
+/// One round on committed values; `fired` false when nothing is enabled.
+static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
+  *fired = false;
+  const ModelMode* from = sim->core.mode;
+  begin_settling(sim);
+  marks_clear(sim);
+  sim->visited[sim->visited_count++] = mode_hash(sim);
+  uint32_t first_record = eng_trace_count(sim);
+  uint32_t count = 0;
+  bool stays = true;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!eng_automaton_active(sim, a)) continue;
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      if (!switch_flips(sim, a)) continue;
+      sim->fired_switch[count] = true;
+      sim->fired[count++] = a;
+      continue;
+    }
+    uint32_t transition = first_enabled(sim, a);
+    if (transition == MODEL_NONE || !may_join(sim, transition)) continue;
+    sim->fired_switch[count] = false;
+    sim->fired[count++] = transition;
+  }
+  if (count == 0) return SLT_OK;
+  *fired = true;
+  for (uint32_t i = 0; i < count; i++) {
+    if (sim->fired_switch[i]) {
+      fire_switch(sim, sim->fired[i], *iteration);
+      stays = false;
+      continue;
+    }
+    const ModelTransition* t = &sim->model->transitions[sim->fired[i]];
+    if (t->to != sim->state[t->automaton]) stays = false;
+    SLT_TRY(fire_transition(sim, sim->fired[i], *iteration));
+  }
+  // self loops alone leave the mode as it is: that is no repetition
+  if (stays) sim->visited_count = 0;
+  return settle(sim, from, first_record, iteration);
+}
+
+static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
+  for (uint32_t round = 0;; round++) {
+    bool fired = false;
+    if (round > sim->iteration_limit) return iteration_exceeded(sim);
+    SLT_TRY(run_round(sim, iteration, &fired));
+    if (!fired) return SLT_OK;
+    *any = true;
+  }
+}
+
+// ---- time events --------------------------------------------------------------------------------
+
+static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) {
+  const ModelSchedule* schedule = &sim->model->schedules[index];
+  const ModelMode* from = sim->core.mode;
+  begin_settling(sim);
+  uint32_t first_record = eng_trace_count(sim);
+  uint32_t record = MODEL_NONE;
+  for (uint32_t i = 0; i < schedule->goto_count; i++) {
+    uint32_t a = schedule->gotos[i].automaton;
+    uint32_t to = schedule->gotos[i].state;
+    record = eng_trace_schedule(sim, index, a, sim->state[a], to, *iteration);
+    enter_state(sim, a, to);
+    const ModelState* state = &sim->model->automata[a].states[to];
+    SLT_TRY(queue_group(sim, state->action_begin, state->action_count, record));
+  }
+  if (record == MODEL_NONE) {
+    record = eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, *iteration);
+  }
+  SLT_TRY(queue_group(sim, schedule->action_begin, schedule->action_count, record));
+  if (schedule->stops) {
+    sim->core.stop_wanted = true;
+    sim->stop_text = schedule->stop_text;
+    sim->stop_span = schedule->span;
+  }
+  return settle(sim, from, first_record, iteration);
+}
+
+static SltStatus run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
+  for (uint32_t i = 0; i < sim->due_count; i++) {
+    if ((sim->model->schedules[sim->due[i]].priority < 0) != late) continue;
+    SLT_TRY(run_schedule(sim, sim->due[i], iteration));
+    *any = true;
+  }
+  return SLT_OK;
+}
+
+// ---- the whole instant --------------------------------------------------------------------------
+
+/// Whether the integration must start anew: equations, states or their inputs differ.
+static bool flow_changed(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
+  }
+  const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g_flow, &mode->gdot};
+  for (size_t p = 0; p < SLT_COUNT(programs); p++) {
+    for (uint32_t i = 0; i < programs[p]->input_count; i++) {
+      uint32_t env = programs[p]->inputs[i].env;
+      if (env < sim->model->env_count && sim->env[env] != sim->before[env]) return true;
+    }
+  }
+  return false;
+}
+
+static SltStatus check_invariants(EngSim* sim) {
+  uint32_t a = 0;
+  if (invariants_hold(sim, &a)) return SLT_OK;
+  const ModelAutomaton* automaton = &sim->model->automata[a];
+  const ModelState* state = &automaton->states[sim->state[a]];
+  eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0805, &state->invariant_span,
+           "at t = %s state '%.*s' of '%.*s' leaves its invariant and no transition is enabled",
+           eng_number(sim->core.t).text, STR_ARGS(state->name), STR_ARGS(automaton->name));
+  eng_hint(sim, "add a state that takes over from '%.*s', or widen the invariant",
+           STR_ARGS(state->name));
+  return sim->error.status;
+}
+
+/// Switches take the position that the initial values ask for, without records.
+static SltStatus settle_initial_switches(EngSim* sim) {
+  sim->visited_count = 0;
+  sim->group_count = 0;
+  for (;;) {
+    bool flipped = false;
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+      if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
+      if (!eng_automaton_active(sim, a) || !switch_flips(sim, a)) continue;
+      sim->state[a] = 1 - sim->state[a];
+      eng_publish_state(sim, a, sim->core.t);
+      flipped = true;
+    }
+    if (!flipped) return SLT_OK;
+    SLT_TRY(note_visit(sim));
+    SLT_TRY(eng_enter_mode(sim));
+    eng_atoms_update(sim);
+  }
+}
+
+static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
+  uint32_t iteration = 0;
+  save_values(sim);
+  eng_bind(sim);
+  eng_atoms_begin_instant(sim);
+  if (kind == ENG_INSTANT_INITIAL) {
+    for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+      sim->atoms[i].relevant_start = false;
+      sim->atoms[i].fresh = true;
+      sim->atoms[i].g_start = (double)NAN;
+    }
+    eng_atoms_update(sim);
+    SLT_TRY(settle_initial_switches(sim));
+    eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
+  }
+  eng_atoms_update(sim);
+  SLT_TRY(run_due(sim, false, &iteration, any));
+  SLT_TRY(run_rounds(sim, &iteration, any));
+  bool late = false;
+  SLT_TRY(run_due(sim, true, &iteration, &late));
+  if (late) {
+    *any = true;
+    SLT_TRY(run_rounds(sim, &iteration, any));
+  }
+  return check_invariants(sim);
+}
+
+SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
+  memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
+  memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  sim->core.mode_before = sim->core.mode;
+  sim->core.stop_wanted = false;
+  *fired = false;
+  eng_trace_begin(sim);
+  sim->in_instant = true;
+  SltStatus status = carry_out(sim, kind, fired);
+  if (status >= 0) {
+    eng_atoms_end_instant(sim);
+    eng_edges_refresh(sim);
+    sim->core.mesh_t = sim->core.t;
+    *changed = flow_changed(sim);
+    if (sim->core.stop_wanted) {
+      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
+      sim->core.ended = true;
+    }
+  }
+  sim->in_instant = false;
+  if (*fired) sim->core.instants++;
+  eng_trace_end(sim);
+  sim->due_count = 0;
+  sim->crossing_count = 0;
+  return status;
+}

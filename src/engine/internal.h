@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+//
+// The run as the files of the engine see it. Everything that a snapshot must keep is in EngCore,
+// in the arrays of the block behind it, and in the stepper's storage.
+#ifndef SALTUS_ENGINE_INTERNAL_H
+#define SALTUS_ENGINE_INTERNAL_H
+
+#include "engine/engine.h"
+
+#define ENG_ITERATION_BASE          100  // rounds per instant, plus...
+#define ENG_ITERATION_PER_AUTOMATON 10   // ...this many per automaton
+#define ENG_STALL_INSTANTS          1000 // this many instants within ENG_STALL_SPAN are an error
+#define ENG_STALL_SPAN              1e-9 // relative to max(1, |t|)
+#define ENG_UNILATERAL_RETRIES      5
+
+/// What a run knows about one atom of the model.
+typedef struct EngAtom {
+  double g, gdot;       // at the last mesh point of the present mode
+  double gdot_previous; // at the mesh point before
+  double h_previous;    // distance of the two; 0 when there is only one
+  double g_start;       // at the start of the instant: tells whether an action touched it
+  double eps, gamma;
+  bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
+  bool end_known;
+  bool truth;           // latched
+  bool armed;           // false while it lingers in the eps zone of its last crossing
+  bool in_zone;         // armed and inside the eps zone at the last mesh point
+  bool located;         // crossing found now: truth holds whatever the sign of g
+  bool located_truth;   // which way it crossed
+  bool fresh;           // became relevant in this instant
+  bool relevant;        // belongs to the present mode
+  bool relevant_start;  // belonged to the mode at the start of the instant
+} EngAtom;
+
+/// What a run knows about one transition.
+typedef struct EngTransition {
+  bool edge_seen;  // a self loop: guard was true when last looked at
+  bool taken;      // a self loop: fired in this instant and guard not seen false since
+} EngTransition;
+
+/// One `at` of the model.
+typedef struct EngSchedule {
+  double start, period, next;
+  int64_t fired;  // number of firings so far; firing k is at start + k*period
+  bool active;
+} EngSchedule;
+
+/// Simultaneous assignments queued by a fired transition.
+typedef struct EngGroup {
+  uint32_t action_begin, action_count;
+  uint32_t record;  // of the trace
+} EngGroup;
+
+enum { ENG_WRITTEN = 1, ENG_READ = 2 };
+
+/// A crossing on the dense output of the trial step.
+typedef struct EngCrossing {
+  uint32_t index;  // of the atom in the mode's list
+  double t;        // where the event is placed
+  double lo, hi;   // bracket
+  double slope;
+  bool rising;
+  bool certified;  // proved to be the first
+} EngCrossing;
+
+/// Plain data of a run.
+typedef struct EngCore {
+  double t;            // current time, inside the segment
+  double seg_t0;       // segment: from...
+  double seg_t1;       // ...to
+  bool seg_valid;      // there is a segment and its end is not carried out yet
+  bool seg_event;      // its end is an instant
+  bool seg_whole;      // its end is the end of the trial
+  bool trial_pending;  // the stepper holds a trial that reaches to or beyond t
+  bool seg_due;        // time events are due at its end
+  bool started, ended, failed;
+  bool stop_wanted;    // a state or `at` of this instant stops the run
+  bool touched;        // values were written from outside: an instant is due
+  bool sampled;        // environment holds dense-output values of time t
+  double mesh_t;       // time of the last mesh point: committed step end or instant
+  double t_event;      // time of the crossings found
+  double stall_t;      // time of the oldest of the recent instants
+  uint32_t stall_count;
+  uint32_t event_n;    // records of the instant so far
+  uint32_t modes_seen;
+  uint64_t undecided;  // atoms whose certification ran out of budget, per step
+  uint64_t instants, records, silent, not_certified, guard_evaluations;
+  uint64_t by_class[5];
+  const ModelMode* mode;
+  const ModelMode* mode_before;
+  ModelRandom random;
+} EngCore;
+
+struct EngSim {
+  EngCore core;
+  const Model* model;
+  ModelProvider provider;
+  EngOptions options;
+
+  // one block, offsets from the model's layout
+  char* block;
+  size_t block_size;
+  double* env;            // present values, then those before the present round (pre)
+  double* before;         // values before the last instant
+  double* env_nominal;    // nominal of each variable's entries
+  double* params_given;   // overrides, NaN for none
+  double* x;              // states of the present mode, gathered
+  double* g;              // per atom of the mode
+  double* gdot;
+  double* end_g;          // at the end of the trial
+  double* end_gdot;
+  double* full;           // outputs of the mode's full program
+  double* atol;           // per state
+  double* scratch;        // registers for programs of the tables
+  uint32_t* state;        // per automaton
+  uint32_t* state_before;
+  EngAtom* atoms;
+  EngTransition* transitions;
+  EngSchedule* schedules;
+  uint32_t* fired;        // transitions (or switches) that fire in this iteration
+  bool* fired_switch;     // which of them are switches
+  uint8_t* env_computed;  // per environment entry: computed by equations in the present mode
+  uint32_t* due;          // schedules due at this instant
+  uint32_t due_count;
+  EngCrossing* crossings; // found on the present trial
+  uint32_t crossing_count;
+  uint64_t* visited;      // hashes of the modes passed through in one settling
+  uint32_t visited_count, iteration_limit;
+  EngGroup* groups;       // action groups queued for the candidate
+  uint32_t group_count, group_capacity;
+  size_t act_capacity;
+  double* act_values;     // of the queued groups, before they are assigned
+  uint8_t* marks;         // per environment entry: ENG_WRITTEN, ENG_READ by what fires together
+  bool marked_algebraic_read, marked_state_write;
+
+  void* stepper_storage;
+  size_t stepper_size;
+  NumStepper* stepper;
+  uint32_t n_max;
+
+  // registers of the present mode's programs; grow between steps
+  double* regs;
+  size_t reg_capacity;
+  double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
+  bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
+  bool has_unilateral;  // the present mode has such an atom
+  bool has_auxiliary;   // the model has noEvent atoms
+  double idle_step;     // distance of the points looked at in a mode without states
+
+  // enclosures and control points for certified detection; same growth
+  ModelDual* dual_regs;
+  double* block_regs;
+  size_t dual_capacity, block_capacity;
+  ModelDual* x_dual;      // per state
+  ModelDual* g_dual;      // per atom of the mode
+  double* control_x;      // control points of the dense output, MODEL_LANES per state
+  double* control_g;      // g there, MODEL_LANES per atom of the mode
+  double* margin;         // per atom of the mode: rounding of control_g
+  double margin_scale;    // size of the states for which `margin` holds
+
+  struct EngTrace* trace;
+  Str stop_text;
+  Span stop_span;
+
+  EngEventFn* on_event;
+  void* event_user;
+  EngCancelFn* on_step;
+  void* step_user;
+  EngWarningFn* on_warning;
+  void* warning_user;
+  EngError error;
+};
+
+// ---- values.c: environment, programs, modes -----------------------------------------------------
+
+ModelContext eng_context(EngSim* sim);
+/// Run a one-output program of the tables on the present environment.
+double eng_eval(EngSim* sim, const ModelProgram* program);
+/// Guard's truth on the present environment.
+bool eng_guard(EngSim* sim, const ModelGuard* guard);
+SltStatus eng_init_values(EngSim* sim);
+/// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
+SltStatus eng_enter_mode(EngSim* sim);
+/// Make the registers of core.mode ready again after a snapshot was restored.
+SltStatus eng_rebind_mode(EngSim* sim);
+/// Bind the mode's programs anew after the environment changed, and gather the states.
+void eng_bind(EngSim* sim);
+/// Algebraic values and derivatives into the environment, from sim->x at time t.
+void eng_evaluate_full(EngSim* sim, double t);
+/// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).
+void eng_sample(EngSim* sim, double t);
+/// g (and gdot) of the mode's atoms from sim->x at time t.
+void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
+SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
+/// Name of a quantity whose derivative or value is not finite in the environment; NULL if none.
+const char* eng_not_finite(const EngSim* sim, bool* derivative);
+/// Truths of "automaton is in state" and entry times into the environment.
+void eng_publish_state(EngSim* sim, uint32_t automaton, double t);
+/// Whether a switch inside a state's body has a say at present.
+bool eng_automaton_active(const EngSim* sim, uint32_t automaton);
+
+// ---- atoms.c: truth and arming ------------------------------------------------------------------
+
+/// Mark which atoms belong to the present mode; new ones are fresh.
+void eng_atoms_enter_mode(EngSim* sim);
+/// Truths from the present values by the rules of an instant; into the environment too.
+void eng_atoms_update(EngSim* sim);
+/// At the start of an instant: remember g, mark the located ones.
+void eng_atoms_begin_instant(EngSim* sim);
+/// At its end: latch, arm or disarm.
+void eng_atoms_end_instant(EngSim* sim);
+/// After a committed step without an instant: follow g, re-arm.
+void eng_atoms_mesh(EngSim* sim);
+/// Literal truth of a relation.
+bool eng_relation_holds(uint8_t relation, double g);
+
+// ---- segment.c, detect.c ------------------------------------------------------------------------
+
+/// Produce the next segment from the committed point (or from core.t inside a pending trial).
+SltStatus eng_next_segment(EngSim* sim);
+/// First crossing in (t_from, trial end] that would do something; fills crossings. `found` false:
+/// none. Crossings that fire nothing are counted and followed.
+SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
+/// g at the control points of the trial's dense output, for certification.
+void eng_control_points(EngSim* sim);
+/// Size of the rounding errors in them, from the states as they are.
+void eng_control_margin(EngSim* sim);
+bool eng_extrapolates_all(const EngSim* sim);
+/// Bound of the next step by extrapolation (INFINITY for none).
+double eng_extrapolate(EngSim* sim);
+/// Whether anything would fire with the truths in place.
+bool eng_anything_enabled(EngSim* sim);
+/// Note which self loops see their guard true, after truths have changed.
+void eng_edges_refresh(EngSim* sim);
+/// Whether a transition out of its automaton's present state fires now.
+bool eng_transition_enabled(EngSim* sim, uint32_t transition);
+
+// ---- queue.c ------------------------------------------------------------------------------------
+
+SltStatus eng_queue_init(EngSim* sim);
+double eng_queue_next(const EngSim* sim);
+/// Schedules due at time t into sim->due, ordered by priority, then canonical order; advances them.
+void eng_queue_take(EngSim* sim, double t);
+
+// ---- instant.c ----------------------------------------------------------------------------------
+
+typedef enum EngInstantKind { ENG_INSTANT_INITIAL, ENG_INSTANT_EVENT, ENG_INSTANT_INPUT } EngInstantKind;
+
+/// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
+/// inputs of the equations or the equations themselves differ from before.
+SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
+
+// ---- trace.c ------------------------------------------------------------------------------------
+
+SltStatus eng_trace_create(EngSim* sim);
+void eng_trace_free(EngSim* sim);
+void eng_trace_begin(EngSim* sim);
+/// A fired transition (MODEL_NONE for a switch). Returns the record's index in the instant; its
+/// class stays open until the iteration is settled.
+uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
+                              uint32_t to, uint32_t iteration);
+/// A firing of `at`; `automaton` MODEL_NONE when it has no goto.
+uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, uint32_t from,
+                            uint32_t to, uint32_t iteration);
+void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text);
+/// A variable changed by the actions of a record.
+void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,
+                      double after);
+/// Records from `first` on: their candidate was discarded, and their changes with it.
+void eng_trace_mythical(EngSim* sim, uint32_t first);
+uint32_t eng_trace_count(const EngSim* sim);
+/// The path of the instant so far in words, newest last: "main: a -> b, sw: open -> closed".
+void eng_trace_path(const EngSim* sim, char* out, size_t capacity);
+/// Send the records of the instant.
+void eng_trace_end(EngSim* sim);
+
+// ---- error.c ------------------------------------------------------------------------------------
+
+/// Note a failure; returns `status`. Formats take text only: numbers through eng_number.
+SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
+                   const char* format, ...) __attribute__((format(printf, 5, 6)));
+void eng_hint(EngSim* sim, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef struct EngNumber {
+  char text[NUMBER_TEXT_MAX];
+} EngNumber;
+EngNumber eng_number(double value);
+/// "main=fly, valve=open": the visible automata; into `out`.
+void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// Time events. Firing k of a schedule is at start + k*period, one multiplication and one addition,
+// so a million ticks do not drift.
+#include "engine/internal.h"
+
+#include <math.h>
+
+static double tick_time(const EngSchedule* schedule) {
+  return schedule->start + (double)schedule->fired * schedule->period;
+}
+
+/// Set up the next firing, or switch the schedule off.
+static void schedule_next(EngSim* sim, uint32_t index) {
+  const ModelSchedule* model = &sim->model->schedules[index];
+  EngSchedule* schedule = &sim->schedules[index];
+  bool more = schedule->fired == 0 || model->periodic;
+  schedule->active = more && (model->count < 0 || schedule->fired < model->count);
+  schedule->next = schedule->active ? tick_time(schedule) : (double)INFINITY;
+}
+
+SltStatus eng_queue_init(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
+    const ModelSchedule* model = &sim->model->schedules[i];
+    EngSchedule* schedule = &sim->schedules[i];
+    *schedule = (EngSchedule){.start = eng_eval(sim, &model->start)};
+    if (model->periodic) schedule->period = eng_eval(sim, &model->period);
+    if (!isfinite(schedule->start) || !isfinite(schedule->period)) {
+      return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0808, &model->span,
+                      "the time of this 'at' is not a finite number");
+    }
+    if (model->periodic && schedule->period <= 0.0) {
+      eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0808, &model->span,
+               "the period of this 'at' is %s; it must be greater than 0",
+               eng_number(schedule->period).text);
+      return sim->error.status;
+    }
+    // firings before the start of the run are past: count them without a loop
+    double t0 = sim->core.t;
+    if (schedule->start < t0) {
+      schedule->fired = 1;
+      if (model->periodic) {
+        double k = ceil((t0 - schedule->start) / schedule->period);
+        schedule->fired = k < 9e18 ? (int64_t)k : INT64_MAX;
+        while (schedule->fired > 0 &&
+               schedule->start + (double)(schedule->fired - 1) * schedule->period >= t0) {
+          schedule->fired--;
+        }
+        while (tick_time(schedule) < t0) {
+          schedule->fired++;
+        }
+      }
+    }
+    schedule_next(sim, i);
+  }
+  return SLT_OK;
+}
+
+double eng_queue_next(const EngSim* sim) {
+  double next = (double)INFINITY;
+  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
+    if (sim->schedules[i].active && sim->schedules[i].next < next) next = sim->schedules[i].next;
+  }
+  return next;
+}
+
+void eng_queue_take(EngSim* sim, double t) {
+  sim->due_count = 0;
+  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
+    EngSchedule* schedule = &sim->schedules[i];
+    if (!schedule->active || schedule->next > t) continue;
+    schedule->fired++;
+    schedule_next(sim, i);
+    // insertion by priority keeps the canonical order among equals
+    int32_t priority = sim->model->schedules[i].priority;
+    uint32_t at = sim->due_count++;
+    while (at > 0 && sim->model->schedules[sim->due[at - 1]].priority < priority) {
+      sim->due[at] = sim->due[at - 1];
+      at--;
+    }
+    sim->due[at] = i;
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// A run from its start on: asking for time, finishing segments, writing from outside.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static void set_tolerances(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->atol[i] = sim->options.atol * sim->env_nominal[mode->state_env[i]];
+  }
+  num_stepper_set_tolerance(sim->stepper, sim->options.rtol, sim->options.atol, sim->atol);
+}
+
+/// Let the integrator go on from the environment's values.
+static void restart_integration(EngSim* sim) {
+  eng_bind(sim);
+  if (sim->core.mode != sim->core.mode_before) set_tolerances(sim);
+  num_stepper_restart(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  sim->core.trial_pending = false;
+}
+
+SltStatus eng_start(EngSim* sim) {
+  if (sim->core.started) return SLT_ERR_ARGUMENT;
+  sim->core.started = true;
+  sim->core.t = sim->options.t_start;
+  sim->core.mesh_t = sim->core.t;
+  sim->core.stall_t = sim->core.t;
+  model_random_seed(&sim->core.random, sim->options.seed, 0);
+  SltStatus status = eng_init_values(sim);
+  if (status >= 0) status = eng_enter_mode(sim);
+  if (status >= 0) status = eng_queue_init(sim);
+  bool changed = false;
+  bool fired = false;
+  if (status >= 0) {
+    eng_queue_take(sim, sim->core.t);
+    status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
+  }
+  if (status < 0) {
+    sim->core.failed = true;
+    return status;
+  }
+  bool derivative = false;
+  const char* name = eng_not_finite(sim, &derivative);
+  if (name) {
+    sim->core.failed = true;
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
+             "at the start %s '%s' is not a finite number",
+             derivative ? "the derivative of" : "the value of", name);
+    eng_hint(sim, "check the initial values: a division by zero, or a root or logarithm of a "
+                  "negative number");
+    return sim->error.status;
+  }
+  eng_bind(sim);
+  set_tolerances(sim);
+  num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  // before the first event the values before it are the initial ones
+  memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
+  memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  sim->core.mode_before = sim->core.mode;
+  return sim->core.ended ? SLT_END : SLT_OK;
+}
+
+/// Events that follow each other ever faster stop time: report it instead of running for ever.
+static SltStatus check_progress(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (sim->options.max_events && core->instants > sim->options.max_events) {
+    return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s events is reached",
+                    eng_number((double)sim->options.max_events).text);
+  }
+  if (core->t - core->stall_t > ENG_STALL_SPAN * fmax(1.0, fabs(core->t))) {
+    core->stall_t = core->t;
+    core->stall_count = 0;
+  }
+  if (++core->stall_count < ENG_STALL_INSTANTS) return SLT_OK;
+  char mode[400];
+  eng_describe_mode(sim, sim->state, mode, sizeof mode);
+  eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, NULL,
+           "events accumulate at t = %s: %s of them without time going on (mode %s)",
+           eng_number(core->t).text, eng_number(core->stall_count).text, mode);
+  eng_hint(sim, "the model needs a state for what happens then, e.g. a ball at rest");
+  return sim->error.status;
+}
+
+/// Give the part of the trial that lies behind us to the integrator.
+static SltStatus commit_trial(EngSim* sim) {
+  if (!sim->core.trial_pending) return SLT_OK;
+  sim->core.trial_pending = false;
+  if (sim->core.t >= sim->stepper->trial.t) {
+    num_stepper_accept(sim->stepper);
+    return SLT_OK;
+  }
+  return num_stepper_accept_until(sim->stepper, sim->core.t);
+}
+
+static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
+  bool changed = false;
+  SLT_TRY(eng_instant(sim, kind, &changed, fired));
+  if (*fired) SLT_TRY(check_progress(sim));
+  if (changed || kind == ENG_INSTANT_INPUT) {
+    SLT_TRY(commit_trial(sim));
+    restart_integration(sim);
+  } else if (sim->core.seg_whole) {
+    SLT_TRY(commit_trial(sim));
+  }
+  return SLT_OK;
+}
+
+/// Time has come to the end of the segment.
+static SltStatus finish_segment(EngSim* sim, bool* fired) {
+  EngCore* core = &sim->core;
+  *fired = false;
+  core->t = core->seg_t1;
+  core->seg_valid = false;
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  eng_sample(sim, core->t);
+  if (core->seg_due) eng_queue_take(sim, core->t);
+  if (core->seg_event || core->seg_due) {
+    if (!core->seg_event) sim->crossing_count = 0;
+    return instant_here(sim, ENG_INSTANT_EVENT, fired);
+  }
+  eng_atoms_mesh(sim);
+  core->mesh_t = core->t;
+  sim->crossing_count = 0;
+  // auxiliary relations are looked at here and nowhere else
+  if (sim->has_auxiliary && eng_anything_enabled(sim)) {
+    return instant_here(sim, ENG_INSTANT_EVENT, fired);
+  }
+  return commit_trial(sim);
+}
+
+static SltStatus fail_advance(EngSim* sim, SltStatus status) {
+  sim->core.failed = true;
+  if (sim->error.status >= 0) {
+    eng_fail(sim, status, DIAG_E0802, NULL, "the step at t = %s failed: %s",
+             eng_number(sim->core.t).text, slt_status_text(status));
+  }
+  return status;
+}
+
+/// Values were written from outside: guards that hold now fire now.
+static SltStatus take_inputs(EngSim* sim, bool* fired) {
+  sim->core.touched = false;
+  sim->crossing_count = 0;
+  SLT_TRY(eng_enter_mode(sim));
+  return instant_here(sim, ENG_INSTANT_INPUT, fired);
+}
+
+SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
+  EngCore* core = &sim->core;
+  if (!core->started || core->failed || !(t_stop >= core->t)) return SLT_ERR_ARGUMENT;
+  if (core->ended) return SLT_END;
+  bool fired = false;
+  SltStatus status = SLT_OK;
+  if (core->touched) {
+    status = take_inputs(sim, &fired);
+    if (status < 0) return fail_advance(sim, status);
+    if (core->ended) return SLT_END;
+    if (fired) return SLT_EVENT;
+  }
+  while (core->t < t_stop) {
+    if (!core->seg_valid) {
+      if (sim->on_step && sim->on_step(sim->step_user, core->t)) return SLT_ERR_CANCELLED;
+      status = eng_next_segment(sim);
+      if (status < 0) return fail_advance(sim, status);
+    }
+    if (t_stop < core->seg_t1) {
+      status = num_dense_prepare(sim->stepper);
+      if (status < 0) return fail_advance(sim, status);
+      core->t = t_stop;
+      eng_sample(sim, t_stop);
+      return SLT_OK;
+    }
+    status = finish_segment(sim, &fired);
+    if (status < 0) return fail_advance(sim, status);
+    if (core->ended) return SLT_END;
+    if (fired) return SLT_EVENT;
+    if (per_step) return SLT_OK;
+  }
+  return SLT_OK;
+}
+
+SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
+  EngCore* core = &sim->core;
+  if (!core->started || core->failed || !isfinite(value)) return SLT_ERR_ARGUMENT;
+  const ModelVar* model = &sim->model->vars[var];
+  const ModelVarMode* mode = &core->mode->vars[var];
+  bool free = mode->role == MODEL_ROLE_DISCRETE || mode->role == MODEL_ROLE_UNDETERMINED ||
+              (mode->role == MODEL_ROLE_STATE && order < mode->state_order);
+  if (!free || order > model->max_order) return SLT_ERR_ARGUMENT;
+  if (core->trial_pending) {
+    SLT_TRY(num_dense_prepare(sim->stepper));
+    // keep other values written at this time: sample only when nothing was written yet
+    if (!core->touched) eng_sample(sim, core->t);
+    SLT_TRY(commit_trial(sim));
+  }
+  core->seg_valid = false;
+  core->touched = true;
+  sim->env[model->env + order] = value;
+  return SLT_OK;
+}

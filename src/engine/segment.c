@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+//
+// Segments: pieces of continuous motion. A segment is a trial step of the integrator, or the part
+// of one up to the first event. It is only committed when time passes its end, so whatever is asked
+// inside it is answered from dense output and changes nothing.
+#include "engine/internal.h"
+
+#include <math.h>
+
+#define LANDING            1.01  // a step that ends this close to a time event lands on it
+#define FAILURE_REDUCTION  0.25
+#define DEFAULT_IDLE_STEP  0.01  // models without states: distance of the points that are looked at
+
+/// Trials of one step: bounds beside the integrator's own proposal.
+typedef struct Attempt {
+  double bound;        // from failed trials
+  uint32_t overshoots; // of a unilateral boundary
+  SltStatus failure;   // why the last trial was given up, SLT_OK if it was not
+} Attempt;
+
+static double smallest_step(const EngSim* sim) {
+  if (sim->options.h_min > 0.0) return sim->options.h_min;
+  return 1e-12 * fmax(1.0, fabs(sim->stepper->t));
+}
+
+static SltStatus fail_step(EngSim* sim, SltStatus cause) {
+  bool derivative = false;
+  sim->core.t = sim->stepper->t;
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
+  const char* name = eng_not_finite(sim, &derivative);
+  EngNumber t = eng_number(sim->core.t);
+  if (name) {
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
+             "at t = %s %s '%s' is not a finite number", t.text,
+             derivative ? "the derivative of" : "the value of", name);
+    eng_hint(sim, "look for a division by zero, a root or logarithm of a negative number, or a "
+                  "solution that grows without bound; a unilateral event keeps a model from "
+                  "leaving the region where it is defined");
+    return sim->error.status;
+  }
+  if (cause == SLT_ERR_NOT_FINITE) {
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
+             "just after t = %s the model gives no finite values", t.text);
+    eng_hint(sim, "the solution grows without bound, or leaves the region where the model is "
+                  "defined; a unilateral event can stop it at the boundary");
+    return sim->error.status;
+  }
+  eng_fail(sim, SLT_ERR_STEP, DIAG_E0801, NULL,
+           "at t = %s the step size fell below %s and still misses the tolerance", t.text,
+           eng_number(smallest_step(sim)).text);
+  eng_hint(sim, "the solution may be singular or discontinuous here without an event to say so; "
+                "try a larger --rtol, or a smaller --hmin");
+  return sim->error.status;
+}
+
+/// Where the next trial should end, and whether extrapolation decided it.
+static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
+  NumStepper* stepper = sim->stepper;
+  double t = stepper->t;
+  double h = stepper->method->adaptive ? stepper->control.h_next : sim->options.step;
+  if (sim->core.mode->state_count == 0) {
+    h = sim->core.mode->atom_count ? sim->idle_step : (double)INFINITY;
+  }
+  if (sim->options.h_max > 0.0) h = fmin(h, sim->options.h_max);
+  double extrapolated = eng_extrapolate(sim);
+  bool bounded = extrapolated < h || attempt->bound < h;
+  h = fmin(h, fmin(extrapolated, attempt->bound));
+  h = fmax(h, smallest_step(sim));
+  double landing = bounded ? h : LANDING * h;
+  if (t + landing >= limit) return limit;
+  double target = t + h;
+  if (!isfinite(target)) target = t + 1e6 * fmax(1.0, fabs(t));
+  return target > t ? target : nextafter(t, (double)INFINITY);
+}
+
+/// A trial ended beyond the boundary of a unilateral atom.
+static bool overshoots(EngSim* sim) {
+  if (!sim->has_unilateral) return false;
+  const ModelMode* mode = sim->core.mode;
+  const double* x = sim->stepper->trial.x;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = x[i];
+  }
+  eng_evaluate_g(sim, sim->stepper->trial.t, false);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    if (sim->model->atoms[mode->atoms[i]].type != MODEL_ATOM_UNILATERAL) continue;
+    if (atom->armed && !atom->truth && !(sim->g[i] <= 0.0)) return true;
+  }
+  return false;
+}
+
+/// The trial cannot be used: try again with a smaller step.
+static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
+  attempt->failure = cause;
+  attempt->bound = h * factor;
+  if (attempt->bound >= smallest_step(sim)) return SLT_OK;
+  return fail_step(sim, cause);
+}
+
+static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
+  NumStepper* stepper = sim->stepper;
+  double target = choose_target(sim, attempt, limit);
+  double h = target - stepper->t;
+  attempt->failure = SLT_OK;
+  SltStatus status = num_stepper_attempt(stepper, target);
+  if (status < 0) {
+    double factor = status == SLT_ERR_STEP ? sim->options.gamma / 2.0 : FAILURE_REDUCTION;
+    return shrink(sim, attempt, h, factor, status);
+  }
+  if (stepper->method->adaptive && sim->core.mode->state_count > 0 &&
+      !(stepper->trial.error <= 1.0)) {
+    attempt->failure = SLT_ERR_STEP;
+    // the integrator's own proposal rules from here on
+    if (num_stepper_reject(stepper) < 0 || stepper->control.h_next < smallest_step(sim)) {
+      return fail_step(sim, SLT_ERR_STEP);
+    }
+    return SLT_OK;
+  }
+  if (attempt->overshoots < ENG_UNILATERAL_RETRIES && overshoots(sim)) {
+    attempt->overshoots++;
+    return shrink(sim, attempt, h, sim->options.gamma / 2.0, SLT_ERR_STEP);
+  }
+  return SLT_OK;
+}
+
+static SltStatus first_step_size(EngSim* sim, double limit) {
+  NumStepper* stepper = sim->stepper;
+  if (stepper->control.h_next > 0.0 || sim->core.mode->state_count == 0) return SLT_OK;
+  if (!stepper->method->adaptive) return SLT_OK;
+  if (sim->options.h0 > 0.0) {
+    stepper->control.h_next = sim->options.h0;
+    return SLT_OK;
+  }
+  double far = stepper->t + 1e6 * fmax(1.0, fabs(stepper->t));
+  if (num_stepper_choose_h(stepper, fmin(limit, far)) < 0) return fail_step(sim, SLT_OK);
+  return SLT_OK;
+}
+
+/// A trial that is accurate enough and, with its dense output, usable.
+static SltStatus new_trial(EngSim* sim, bool* found) {
+  double limit = eng_queue_next(sim);
+  Attempt attempt = {.bound = (double)INFINITY};
+  SLT_TRY(first_step_size(sim, limit));
+  for (;;) {
+    if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {
+      return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s steps is reached",
+                      eng_number((double)sim->options.max_steps).text);
+    }
+    SLT_TRY(try_step(sim, &attempt, limit));
+    if (attempt.failure < 0) continue;
+    SltStatus status = eng_detect(sim, sim->stepper->t, found);
+    if (status >= 0) return SLT_OK;
+    if (sim->error.status < 0) return status;
+    double h = sim->stepper->trial.h;
+    SLT_TRY(shrink(sim, &attempt, h, FAILURE_REDUCTION, status));
+  }
+}
+
+SltStatus eng_next_segment(EngSim* sim) {
+  EngCore* core = &sim->core;
+  bool found = false;
+  if (core->trial_pending) {
+    // an event that changed nothing lies behind us: the rest of the trial is still good
+    SLT_TRY(eng_detect(sim, core->t, &found));
+  } else {
+    SLT_TRY(new_trial(sim, &found));
+    core->trial_pending = true;
+  }
+  core->seg_t0 = core->t;
+  core->seg_t1 = found ? core->t_event : sim->stepper->trial.t;
+  core->seg_event = found;
+  core->seg_whole = core->seg_t1 == sim->stepper->trial.t;
+  core->seg_due = core->seg_whole && eng_queue_next(sim) <= core->seg_t1;
+  core->seg_valid = true;
+  return SLT_OK;
+}

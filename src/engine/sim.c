@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// Creation of a run: options, memory, and the plain questions about it.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- options ------------------------------------------------------------------------------------
+
+static double pick(double given, double experiment, double fallback) {
+  if (!isnan(given)) return given;
+  return isnan(experiment) ? fallback : experiment;
+}
+
+static SltStatus pick_method(const Model* model, const SltSimOptions* given, EngOptions* out) {
+  Str name = given->method ? str_from_c(given->method) : model->experiment.method;
+  out->method_reason = NULL;
+  if (name.length == 0 || str_equal(name, STR_LIT("auto"))) {
+    out->method_reason = "explicit equations; no sign of stiffness is looked for yet";
+    name = STR_LIT("dp54");
+  }
+  out->method = num_method_find(name);
+  return out->method ? SLT_OK : SLT_ERR_ARGUMENT;
+}
+
+SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, EngOptions* out,
+                              const char** what) {
+  const ModelExperiment* e = &model->experiment;
+  *out = (EngOptions){.t_start = pick(given->t_start, e->start, 0.0),
+                      .rtol = pick(given->rtol, e->rtol, 1e-6),
+                      .atol = pick(given->atol, e->atol, 1e-9),
+                      .h0 = pick(given->h0, e->h0, 0.0),
+                      .h_min = pick(given->h_min, e->hmin, 0.0),
+                      .h_max = pick(given->h_max, e->hmax, 0.0),
+                      .step = pick(given->step, e->step, 0.0),
+                      .event_eps = pick(given->event_eps, e->eventeps, 1e-6),
+                      .gamma = pick(given->gamma, e->gamma, 0.6),
+                      .detection = given->detection,
+                      .seed = given->seed,
+                      .max_events = given->max_events,
+                      .max_steps = given->max_steps,
+                      .allocator = base_allocator(&given->allocator)};
+  struct {
+    bool good;
+    const char* what;
+  } checks[] = {
+      {pick_method(model, given, out) >= 0, "the method is not known"},
+      {isfinite(out->t_start), "the start must be a finite time"},
+      {out->rtol >= 0.0 && out->rtol < 1.0, "rtol must be at least 0 and below 1"},
+      {out->atol >= 0.0 && isfinite(out->atol), "atol must be at least 0"},
+      {out->rtol + out->atol > 0.0, "rtol and atol must not both be 0"},
+      {out->h0 >= 0.0, "h0 must be greater than 0"},
+      {out->h_min >= 0.0, "hmin must be greater than 0"},
+      {out->h_max >= 0.0, "hmax must be greater than 0"},
+      {out->h_max == 0.0 || out->h_min <= out->h_max, "hmin must not be greater than hmax"},
+      {out->event_eps >= 0.0 && isfinite(out->event_eps), "event-eps must be at least 0"},
+      {out->gamma > 0.0 && out->gamma < 1.0, "gamma must be between 0 and 1"},
+      {out->step >= 0.0 && isfinite(out->step), "the step must be greater than 0"},
+      {!out->method || out->method->adaptive || out->step > 0.0,
+       "this method has a fixed step: give it with --step, or step = ... in the experiment"},
+  };
+  for (size_t i = 0; i < SLT_COUNT(checks); i++) {
+    if (checks[i].good) continue;
+    *what = checks[i].what;
+    return SLT_ERR_ARGUMENT;
+  }
+  return SLT_OK;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+/// Hands out pieces of one block; first run with NULL to learn the size.
+typedef struct Carver {
+  char* base;
+  size_t used;
+} Carver;
+
+static void* carve(Carver* carver, size_t count, size_t size) {
+  size_t at = carver->used;
+  size_t bytes = base_mul_size(count ? count : 1, size);
+  // every piece starts on a multiple of 8, enough for all element types here
+  bytes = base_add_size(bytes, 7) & ~(size_t)7;
+  carver->used = base_add_size(carver->used, bytes);
+  return carver->base ? carver->base + at : NULL;
+}
+
+static void lay_out(EngSim* sim, Carver* c) {
+  const Model* m = sim->model;
+  size_t n = sim->n_max;
+  sim->env = carve(c, 2 * (size_t)m->env_count, sizeof(double));
+  sim->before = carve(c, m->env_count, sizeof(double));
+  sim->env_nominal = carve(c, m->env_count, sizeof(double));
+  sim->params_given = carve(c, m->param_count, sizeof(double));
+  sim->x = carve(c, n, sizeof(double));
+  sim->atol = carve(c, n, sizeof(double));
+  sim->g = carve(c, m->atom_count, sizeof(double));
+  sim->gdot = carve(c, m->atom_count, sizeof(double));
+  sim->end_g = carve(c, m->atom_count, sizeof(double));
+  sim->end_gdot = carve(c, m->atom_count, sizeof(double));
+  sim->full = carve(c, m->env_count, sizeof(double));
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+    sim->x_dual = carve(c, n, sizeof(ModelDual));
+    sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
+    sim->control_x = carve(c, n * MODEL_LANES, sizeof(double));
+    sim->control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
+    sim->margin = carve(c, m->atom_count, sizeof(double));
+  }
+  sim->scratch = carve(c, m->scratch_regs, sizeof(double));
+  sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
+  sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
+  sim->schedules = carve(c, m->schedule_count, sizeof(EngSchedule));
+  sim->crossings = carve(c, m->atom_count, sizeof(EngCrossing));
+  sim->visited = carve(c, (size_t)sim->iteration_limit + 1, sizeof(uint64_t));
+  sim->groups = carve(c, sim->group_capacity, sizeof(EngGroup));
+  sim->act_values = carve(c, sim->act_capacity, sizeof(double));
+  sim->state = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->state_before = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->fired = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->due = carve(c, m->schedule_count, sizeof(uint32_t));
+  sim->fired_switch = carve(c, m->automaton_count, sizeof(bool));
+  sim->marks = carve(c, m->env_count, 1);
+  sim->env_computed = carve(c, m->env_count, 1);
+}
+
+static void measure(EngSim* sim) {
+  const Model* m = sim->model;
+  for (uint32_t v = 0; v < m->var_count; v++) {
+    sim->n_max += m->vars[v].max_order;
+  }
+  sim->iteration_limit = ENG_ITERATION_BASE;
+  uint64_t more = (uint64_t)m->automaton_count * ENG_ITERATION_PER_AUTOMATON;
+  sim->iteration_limit += more > 1000000 ? 1000000 : (uint32_t)more;
+  sim->group_capacity = 4 * (m->automaton_count + m->schedule_count) + 16;
+  // a group can be queued more than once per settling, each time with all its actions
+  sim->act_capacity = 4 * (size_t)m->action_count + 16;
+}
+
+static SltStatus take_memory(EngSim* sim) {
+  const SltAllocator* a = &sim->options.allocator;
+  Carver carver = {NULL, 0};
+  lay_out(sim, &carver);
+  sim->block_size = carver.used;
+  sim->block = base_alloc(a, sim->block_size);
+  if (!sim->block) return SLT_ERR_NOMEM;
+  carver = (Carver){sim->block, 0};
+  lay_out(sim, &carver);
+
+  NumOptions options = num_options();
+  options.rtol = sim->options.rtol;
+  options.atol = sim->options.atol;
+  options.h0 = sim->options.method->adaptive ? sim->options.h0 : sim->options.step;
+  options.h_max = sim->options.h_max;
+  sim->stepper_size = num_stepper_size(sim->options.method, sim->n_max);
+  sim->stepper_storage = base_alloc(a, sim->stepper_size);
+  if (!sim->stepper_storage) return SLT_ERR_NOMEM;
+  SLT_TRY(num_stepper_init(sim->stepper_storage, sim->options.method, sim->n_max, &options,
+                           &sim->stepper));
+  num_stepper_set_rhs(sim->stepper, eng_rhs, sim);
+  return eng_trace_create(sim);
+}
+
+SltStatus eng_create(const Model* model, ModelProvider provider, const EngOptions* options,
+                     EngSim** out) {
+  *out = NULL;
+  EngSim* sim = base_alloc(&options->allocator, sizeof *sim);
+  if (!sim) return SLT_ERR_NOMEM;
+  sim->model = model;
+  sim->provider = provider;
+  sim->options = *options;
+  measure(sim);
+  SltStatus status = take_memory(sim);
+  if (status < 0) {
+    eng_free(sim);
+    return status;
+  }
+  for (uint32_t p = 0; p < model->param_count; p++) {
+    sim->params_given[p] = (double)NAN;
+  }
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    if (model->atoms[i].type == MODEL_ATOM_NOEVENT) sim->has_auxiliary = true;
+  }
+  for (uint32_t v = 0; v < model->var_count; v++) {
+    const ModelVar* var = &model->vars[v];
+    for (uint32_t k = 0; k <= var->max_order; k++) {
+      sim->env_nominal[var->env + k] = var->nominal;
+    }
+  }
+  double span = model->experiment.end - options->t_start;
+  sim->idle_step = span > 0.0 && isfinite(span) ? span / 1000.0 : 0.01;
+  sim->core.t = options->t_start;
+  *out = sim;
+  return SLT_OK;
+}
+
+void eng_free(EngSim* sim) {
+  if (!sim) return;
+  SltAllocator a = sim->options.allocator;
+  eng_trace_free(sim);
+  base_free(&a, sim->regs, sim->reg_capacity * sizeof(double));
+  base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
+  base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);
+  base_free(&a, sim->stepper_storage, sim->stepper_size);
+  base_free(&a, sim->block, sim->block_size);
+  base_free(&a, sim, sizeof *sim);
+}
+
+// ---- questions ----------------------------------------------------------------------------------
+
+const Model* eng_model(const EngSim* sim) {
+  return sim->model;
+}
+
+bool eng_is_started(const EngSim* sim) {
+  return sim->core.started;
+}
+
+SltStatus eng_set_param(EngSim* sim, uint32_t param, double value) {
+  if (sim->core.started || !isfinite(value)) return SLT_ERR_ARGUMENT;
+  sim->params_given[param] = value;
+  return SLT_OK;
+}
+
+double eng_time(const EngSim* sim) {
+  return sim->core.t;
+}
+
+const double* eng_env(const EngSim* sim) {
+  return sim->env;
+}
+
+const double* eng_env_before(const EngSim* sim) {
+  return sim->before;
+}
+
+double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before) {
+  ModelContext context = eng_context(sim);
+  double value = 0.0;
+  model_program_bind(program, before ? sim->before : sim->env, sim->scratch);
+  model_program_run(program, &context, sim->scratch, sim->core.t, NULL, &value);
+  return value;
+}
+
+uint32_t eng_state(const EngSim* sim, uint32_t automaton) {
+  return sim->state[automaton];
+}
+
+uint32_t eng_state_before(const EngSim* sim, uint32_t automaton) {
+  return sim->state_before[automaton];
+}
+
+const ModelMode* eng_mode(const EngSim* sim) {
+  return sim->core.mode;
+}
+
+const ModelMode* eng_mode_before(const EngSim* sim) {
+  return sim->core.mode_before;
+}
+
+void eng_on_event(EngSim* sim, EngEventFn* fn, void* user) {
+  sim->on_event = fn;
+  sim->event_user = user;
+}
+
+void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user) {
+  sim->on_step = fn;
+  sim->step_user = user;
+}
+
+void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user) {
+  sim->on_warning = fn;
+  sim->warning_user = user;
+}
+
+const EngError* eng_error(const EngSim* sim) {
+  return &sim->error;
+}
+
+SltStatistics eng_statistics(const EngSim* sim) {
+  const NumCounters* counters = &sim->stepper->counters;
+  SltStatistics s = {.t = sim->stepper->t,
+                     .steps = counters->steps,
+                     .rejected = counters->rejected + counters->failed,
+                     .evaluations = counters->rhs,
+                     .guard_evaluations = sim->core.guard_evaluations,
+                     .instants = sim->core.instants,
+                     .records = sim->core.records,
+                     .not_certified = sim->core.not_certified,
+                     .silent = sim->core.silent,
+                     .modes = sim->core.modes_seen,
+                     .method = sim->options.method->name,
+                     .method_reason = sim->options.method_reason};
+  memcpy(s.by_class, sim->core.by_class, sizeof s.by_class);
+  return s;
+}
+
+// ---- snapshots ----------------------------------------------------------------------------------
+
+size_t eng_snapshot_size(const EngSim* sim) {
+  return sizeof sim->core + sim->block_size + sim->stepper_size;
+}
+
+SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
+  if (size < eng_snapshot_size(sim) || !sim->core.started) return SLT_ERR_ARGUMENT;
+  char* out = buffer;
+  memcpy(out, &sim->core, sizeof sim->core);
+  memcpy(out + sizeof sim->core, sim->block, sim->block_size);
+  memcpy(out + sizeof sim->core + sim->block_size, sim->stepper_storage, sim->stepper_size);
+  return SLT_OK;
+}
+
+SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
+  if (size < eng_snapshot_size(sim)) return SLT_ERR_ARGUMENT;
+  const char* in = buffer;
+  memcpy(&sim->core, in, sizeof sim->core);
+  memcpy(sim->block, in + sizeof sim->core, sim->block_size);
+  memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);
+  sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
+  sim->error.status = SLT_OK;
+  // registers are not saved: those of the mode are bound anew from the restored environment
+  return eng_rebind_mode(sim);
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+//
+// Event records: what fired in an instant, why, and what it changed. Records are collected while
+// the instant is carried out and sent at its end, when the class of each is known.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Record {
+  SltEventKind kind;
+  uint32_t automaton, from, to;  // MODEL_NONE where there is none
+  uint32_t iteration;
+  uint32_t atom_begin, atom_count;
+  uint32_t crossing;  // index into crossings, MODEL_NONE for none
+  uint32_t line;
+  Str text;
+  bool mythical, moved_state;
+} Record;
+
+typedef struct Change {
+  uint32_t record;
+  const ModelVar* var;
+  uint32_t order;
+  double before, after;
+} Change;
+
+struct EngTrace {
+  Record* records;
+  uint32_t record_count, record_capacity;
+  uint32_t* atoms;
+  uint32_t atom_count, atom_capacity;
+  Change* changes;
+  uint32_t change_count, change_capacity;
+  SltChange* out_changes;
+  const char** out_atoms;
+  uint32_t out_capacity, out_atom_capacity;
+  EngCrossing* crossings;  // as they were when the instant began
+  uint32_t crossing_count;
+};
+
+SltStatus eng_trace_create(EngSim* sim) {
+  sim->trace = base_alloc(&sim->options.allocator, sizeof *sim->trace);
+  if (!sim->trace) return SLT_ERR_NOMEM;
+  uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
+  sim->trace->crossings = base_alloc(&sim->options.allocator, n * sizeof(EngCrossing));
+  return sim->trace->crossings ? SLT_OK : SLT_ERR_NOMEM;
+}
+
+void eng_trace_free(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  if (!t) return;
+  const SltAllocator* a = &sim->options.allocator;
+  uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
+  base_free(a, t->crossings, n * sizeof(EngCrossing));
+  base_free(a, t->records, t->record_capacity * sizeof *t->records);
+  base_free(a, t->atoms, t->atom_capacity * sizeof *t->atoms);
+  base_free(a, t->changes, t->change_capacity * sizeof *t->changes);
+  base_free(a, t->out_changes, t->out_capacity * sizeof *t->out_changes);
+  base_free(a, t->out_atoms, t->out_atom_capacity * sizeof *t->out_atoms);
+  base_free(a, t, sizeof *t);
+}
+
+/// Room for one more element; records that find no memory are lost, the run is not.
+static bool grow(EngSim* sim, void** data, uint32_t need, uint32_t* capacity, size_t size) {
+  if (need <= *capacity) return true;
+  uint32_t wanted = *capacity ? *capacity * 2 : 16;
+  if (wanted < need) wanted = need;
+  void* grown =
+      base_realloc(&sim->options.allocator, *data, *capacity * size, (size_t)wanted * size);
+  if (!grown) return false;
+  *data = grown;
+  *capacity = wanted;
+  return true;
+}
+
+void eng_trace_begin(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  t->record_count = 0;
+  t->atom_count = 0;
+  t->change_count = 0;
+  t->crossing_count = sim->crossing_count;
+  memcpy(t->crossings, sim->crossings, sim->crossing_count * sizeof *t->crossings);
+}
+
+uint32_t eng_trace_count(const EngSim* sim) {
+  return sim->trace->record_count;
+}
+
+static uint32_t add_record(EngSim* sim, Record record) {
+  struct EngTrace* t = sim->trace;
+  if (!grow(sim, (void**)&t->records, t->record_count + 1, &t->record_capacity,
+            sizeof *t->records)) {
+    return MODEL_NONE;
+  }
+  t->records[t->record_count] = record;
+  return t->record_count++;
+}
+
+/// The relations of a guard that hold, and the one among them that was located.
+static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record* record) {
+  struct EngTrace* t = sim->trace;
+  record->atom_begin = t->atom_count;
+  record->crossing = MODEL_NONE;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t id = guard->atoms[i];
+    const EngAtom* atom = &sim->atoms[id];
+    if (atom->located) {
+      for (uint32_t c = 0; c < t->crossing_count; c++) {
+        bool match = sim->core.mode_before->atoms[t->crossings[c].index] == id;
+        if (match && record->crossing == MODEL_NONE) record->crossing = c;
+      }
+    }
+    if (rising && !atom->truth) continue;
+    if (!grow(sim, (void**)&t->atoms, t->atom_count + 1, &t->atom_capacity, sizeof *t->atoms)) {
+      break;
+    }
+    t->atoms[t->atom_count++] = id;
+  }
+  record->atom_count = t->atom_count - record->atom_begin;
+}
+
+uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
+                              uint32_t to, uint32_t iteration) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  Record record = {.kind = SLT_EVENT_STATE,
+                   .automaton = automaton,
+                   .from = from,
+                   .to = to,
+                   .iteration = iteration,
+                   .line = a->line};
+  if (transition == MODEL_NONE) {
+    note_guard(sim, &a->condition, to == 1, &record);
+  } else {
+    const ModelTransition* model = &sim->model->transitions[transition];
+    record.line = model->line;
+    note_guard(sim, &model->guard, true, &record);
+  }
+  return add_record(sim, record);
+}
+
+uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, uint32_t from,
+                            uint32_t to, uint32_t iteration) {
+  return add_record(sim, (Record){.kind = SLT_EVENT_TIME,
+                                  .automaton = automaton,
+                                  .from = from,
+                                  .to = to,
+                                  .iteration = iteration,
+                                  .crossing = MODEL_NONE,
+                                  .line = sim->model->schedules[schedule].line});
+}
+
+void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text) {
+  uint32_t line = 0;
+  uint32_t column = 0;
+  if (span && sim->model->source) source_place(sim->model->source, span->begin, &line, &column);
+  add_record(sim, (Record){.kind = kind,
+                           .automaton = MODEL_NONE,
+                           .from = MODEL_NONE,
+                           .to = MODEL_NONE,
+                           .crossing = MODEL_NONE,
+                           .line = line,
+                           .text = text});
+}
+
+void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,
+                      double after) {
+  struct EngTrace* t = sim->trace;
+  if (record == MODEL_NONE || before == after) return;
+  const ModelVar* var = &sim->model->vars[action->var];
+  if (var->kind != MODEL_VAR_DISCRETE) t->records[record].moved_state = true;
+  if (var->hidden) return;
+  if (!grow(sim, (void**)&t->changes, t->change_count + 1, &t->change_capacity,
+            sizeof *t->changes)) {
+    return;
+  }
+  t->changes[t->change_count++] = (Change){record, var, action->order, before, after};
+}
+
+void eng_trace_mythical(EngSim* sim, uint32_t first) {
+  struct EngTrace* t = sim->trace;
+  for (uint32_t i = first; i < t->record_count; i++) {
+    t->records[i].mythical = true;
+    t->records[i].moved_state = false;
+  }
+  while (t->change_count > 0 && t->changes[t->change_count - 1].record >= first) {
+    t->change_count--;
+  }
+}
+
+void eng_trace_path(const EngSim* sim, char* out, size_t capacity) {
+  const struct EngTrace* t = sim->trace;
+  uint32_t begin = t->record_count > 20 ? t->record_count - 20 : 0;
+  size_t used = 0;
+  out[0] = '\0';
+  for (uint32_t i = begin; i < t->record_count; i++) {
+    const Record* record = &t->records[i];
+    if (record->automaton == MODEL_NONE) continue;
+    const ModelAutomaton* a = &sim->model->automata[record->automaton];
+    int wrote = snprintf(out + used, capacity - used, "%s%.*s: %.*s -> %.*s", used ? ", " : "",
+                         STR_ARGS(a->name), STR_ARGS(a->states[record->from].name),
+                         STR_ARGS(a->states[record->to].name));
+    if (wrote < 0 || (size_t)wrote >= capacity - used) return;
+    used += (size_t)wrote;
+  }
+}
+
+static SltAtomType public_type(const ModelAtom* atom) {
+  if (atom->time_only) return SLT_ATOM_TIME;
+  switch (atom->type) {
+  case MODEL_ATOM_UNILATERAL: return SLT_ATOM_UNILATERAL;
+  case MODEL_ATOM_BILATERAL: return SLT_ATOM_BILATERAL;
+  case MODEL_ATOM_SHORTLIVING: return SLT_ATOM_SHORTLIVING;
+  case MODEL_ATOM_NOEVENT: return SLT_ATOM_NOEVENT;
+  default: return SLT_ATOM_CRITICAL;
+  }
+}
+
+/// How the event was found: what was located, or which auxiliary relation it came with.
+static void describe_location(const EngSim* sim, const Record* record, SltEvent* event) {
+  const struct EngTrace* t = sim->trace;
+  event->bracket[0] = event->t;
+  event->bracket[1] = event->t;
+  event->slope = (double)NAN;
+  event->type = record->kind == SLT_EVENT_TIME ? SLT_ATOM_TIME : SLT_ATOM_NONE;
+  event->certified = true;
+  if (record->crossing != MODEL_NONE) {
+    const EngCrossing* crossing = &t->crossings[record->crossing];
+    const ModelAtom* atom =
+        &sim->model->atoms[sim->core.mode_before->atoms[crossing->index]];
+    event->type = public_type(atom);
+    event->bracket[0] = crossing->lo;
+    event->bracket[1] = crossing->hi;
+    event->slope = crossing->slope;
+    event->certified = crossing->certified;
+    return;
+  }
+  for (uint32_t i = 0; i < record->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[t->atoms[record->atom_begin + i]];
+    if (atom->type != MODEL_ATOM_NOEVENT) continue;
+    event->type = SLT_ATOM_NOEVENT;
+    event->certified = false;
+  }
+}
+
+/// Changes and atoms of one record into the arrays that are sent.
+static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
+  struct EngTrace* t = sim->trace;
+  const Record* record = &t->records[index];
+  if (!grow(sim, (void**)&t->out_changes, t->change_count, &t->out_capacity,
+            sizeof *t->out_changes) ||
+      !grow(sim, (void**)&t->out_atoms, record->atom_count, &t->out_atom_capacity,
+            sizeof *t->out_atoms)) {
+    return false;
+  }
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < t->change_count; i++) {
+    const Change* change = &t->changes[i];
+    if (change->record != index || change->order > 0) continue;
+    t->out_changes[count++] =
+        (SltChange){change->var->name.data, change->before, change->after};
+  }
+  event->changes = t->out_changes;
+  event->change_count = count;
+  for (uint32_t i = 0; i < record->atom_count; i++) {
+    t->out_atoms[i] = sim->model->atoms[t->atoms[record->atom_begin + i]].text.data;
+  }
+  event->atoms = t->out_atoms;
+  event->atom_count = record->atom_count;
+  return true;
+}
+
+static void count_record(EngSim* sim, const Record* record, const SltEvent* event) {
+  sim->core.records++;
+  if (record->kind == SLT_EVENT_INITIAL || record->kind == SLT_EVENT_STOP) return;
+  sim->core.by_class[event->event_class]++;
+  if (!event->certified) sim->core.not_certified++;
+}
+
+void eng_trace_end(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  for (uint32_t i = 0; i < t->record_count; i++) {
+    const Record* record = &t->records[i];
+    SltEvent event = {.t = sim->core.t, .n = i, .iter = record->iteration, .kind = record->kind};
+    event.event_class = record->mythical      ? SLT_CLASS_MYTHICAL
+                        : record->moved_state ? SLT_CLASS_PINNACLE
+                                              : SLT_CLASS_INTERIOR;
+    if (record->automaton != MODEL_NONE) {
+      const ModelAutomaton* a = &sim->model->automata[record->automaton];
+      event.automaton = a->name.data;
+      event.from = a->states[record->from].name.data;
+      event.to = a->states[record->to].name.data;
+    }
+    event.line = record->line;
+    event.text = record->text.data;
+    describe_location(sim, record, &event);
+    count_record(sim, record, &event);
+    if (sim->on_event && fill_lists(sim, i, &event)) sim->on_event(sim->event_user, &event);
+  }
+}

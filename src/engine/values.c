@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+//
+// The environment of a run and the programs that read and write it.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+ModelContext eng_context(EngSim* sim) {
+  return (ModelContext){.tables = sim->model->tables, .random = &sim->core.random};
+}
+
+double eng_eval(EngSim* sim, const ModelProgram* program) {
+  ModelContext context = eng_context(sim);
+  double value = 0.0;
+  model_program_bind(program, sim->env, sim->scratch);
+  model_program_run(program, &context, sim->scratch, sim->core.t, NULL, &value);
+  return value;
+}
+
+bool eng_guard(EngSim* sim, const ModelGuard* guard) {
+  if (guard->program.output_count == 0) return true;
+  return eng_eval(sim, &guard->program) != 0.0;
+}
+
+bool eng_automaton_active(const EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  while (a->parent_automaton != MODEL_NONE) {
+    if (sim->state[a->parent_automaton] != a->parent_state) return false;
+    a = &sim->model->automata[a->parent_automaton];
+  }
+  return true;
+}
+
+void eng_publish_state(EngSim* sim, uint32_t automaton, double t) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  for (uint32_t s = 0; s < a->state_count; s++) {
+    if (a->states[s].test_env != MODEL_NONE) {
+      sim->env[a->states[s].test_env] = s == sim->state[automaton] ? 1.0 : 0.0;
+    }
+  }
+  if (a->entry_env != MODEL_NONE) sim->env[a->entry_env] = t;
+}
+
+SltStatus eng_init_values(EngSim* sim) {
+  const Model* model = sim->model;
+  if (model->start_time_env != MODEL_NONE) sim->env[model->start_time_env] = sim->core.t;
+  for (uint32_t p = 0; p < model->param_count; p++) {
+    const ModelParam* param = &model->params[p];
+    double given = sim->params_given[p];
+    double value = isnan(given) ? eng_eval(sim, &param->value) : given;
+    if (!isfinite(value)) {
+      return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &param->span,
+                      "the constant '%.*s' is not a finite number", STR_ARGS(param->name));
+    }
+    sim->env[param->env] = value;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    eng_publish_state(sim, a, sim->core.t);
+  }
+  for (uint32_t i = 0; i < model->start_count; i++) {
+    const ModelStart* start = &model->starts[i];
+    const ModelVar* var = &model->vars[start->var];
+    double value = eng_eval(sim, &start->value);
+    if (!isfinite(value)) {
+      return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &start->span,
+                      "the initial value of '%.*s' is not a finite number", STR_ARGS(var->name));
+    }
+    if (start->order <= var->max_order) sim->env[var->env + start->order] = value;
+  }
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    const ModelAtom* atom = &model->atoms[i];
+    sim->atoms[i].eps = atom->eps ? eng_eval(sim, atom->eps) : sim->options.event_eps;
+    sim->atoms[i].gamma = atom->gamma ? eng_eval(sim, atom->gamma) : sim->options.gamma;
+    // written so that NaN fails
+    if (!(sim->atoms[i].eps >= 0.0) || !(sim->atoms[i].gamma > 0.0 && sim->atoms[i].gamma < 1.0)) {
+      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0810, &atom->span,
+                      "an event's eps must be at least 0 and its gamma between 0 and 1");
+    }
+  }
+  return SLT_OK;
+}
+
+/// Registers of the programs of a mode lie behind each other.
+static SltStatus grow_array(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
+  if (need <= *capacity) return SLT_OK;
+  void* grown =
+      base_realloc(&sim->options.allocator, *data, *capacity * size, base_mul_size(need, size));
+  if (!grown) return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory for a mode");
+  *data = grown;
+  *capacity = need;
+  return SLT_OK;
+}
+
+static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
+  size_t need = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->g.reg_count +
+                mode->g_flow.reg_count + mode->gdot.reg_count;
+  SLT_TRY(grow_array(sim, (void**)&sim->regs, &sim->reg_capacity, need, sizeof *sim->regs));
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+    size_t g_regs = mode->g_flow.reg_count;
+    SLT_TRY(grow_array(sim, (void**)&sim->dual_regs, &sim->dual_capacity, g_regs,
+                       sizeof *sim->dual_regs));
+    SLT_TRY(grow_array(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
+                       sizeof *sim->block_regs));
+  }
+  sim->rhs_regs = sim->regs;
+  sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
+  sim->g_regs = sim->full_regs + mode->full.reg_count;
+  sim->g_flow_regs = sim->g_regs + mode->g.reg_count;
+  sim->gdot_regs = sim->g_flow_regs + mode->g_flow.reg_count;
+  return SLT_OK;
+}
+
+void eng_bind(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = sim->env[mode->state_env[i]];
+  }
+  model_program_bind(&mode->rhs, sim->env, sim->rhs_regs);
+  model_program_bind(&mode->full, sim->env, sim->full_regs);
+  model_program_bind(&mode->g, sim->env, sim->g_regs);
+  model_program_bind(&mode->g_flow, sim->env, sim->g_flow_regs);
+  model_program_bind(&mode->gdot, sim->env, sim->gdot_regs);
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED && mode->atom_count > 0) {
+    model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
+    model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
+    eng_control_margin(sim);
+  }
+}
+
+SltStatus eng_enter_mode(EngSim* sim) {
+  const ModelMode* mode = NULL;
+  const Diag* failure = NULL;
+  SltStatus status = sim->provider.get(sim->provider.user, sim->state, &mode, &failure);
+  if (status < 0) {
+    if (!failure) return eng_fail(sim, status, DIAG_E0811, NULL, "%s", slt_status_text(status));
+    eng_fail(sim, status, failure->code, &failure->span, "%.*s", STR_ARGS(failure->message));
+    sim->error.structure = failure;
+    return status;
+  }
+  bool same = mode == sim->core.mode;
+  if (!same) {
+    SLT_TRY(make_room(sim, mode));
+    sim->core.mode = mode;
+    if (mode->id + 1 > sim->core.modes_seen) sim->core.modes_seen = mode->id + 1;
+    for (uint32_t v = 0; v < sim->model->var_count; v++) {
+      const ModelVar* var = &sim->model->vars[v];
+      if (mode->vars[v].role == MODEL_ROLE_UNDETERMINED && var->inactive_zero) {
+        sim->env[var->env] = 0.0;
+      }
+    }
+    memset(sim->env_computed, 0, sim->model->env_count);
+    for (uint32_t i = 0; i < mode->full.output_count; i++) {
+      sim->env_computed[mode->full_env[i]] = 1;
+    }
+    eng_atoms_enter_mode(sim);
+  }
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
+  return SLT_OK;
+}
+
+SltStatus eng_rebind_mode(EngSim* sim) {
+  SLT_TRY(make_room(sim, sim->core.mode));
+  eng_bind(sim);
+  return SLT_OK;
+}
+
+void eng_evaluate_full(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->full, &context, sim->full_regs, t, sim->x, sim->full);
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    sim->env[mode->full_env[i]] = sim->full[i];
+  }
+}
+
+void eng_sample(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  num_dense_eval(sim->stepper, t, sim->x);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->env[mode->state_env[i]] = sim->x[i];
+  }
+  eng_evaluate_full(sim, t);
+}
+
+void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  // pre(x) means something in an instant only; while time flows it is x
+  const ModelProgram* g = sim->in_instant ? &mode->g : &mode->g_flow;
+  double* regs = sim->in_instant ? sim->g_regs : sim->g_flow_regs;
+  model_program_run(g, &context, regs, t, sim->x, sim->g);
+  if (with_slope) model_program_run(&mode->gdot, &context, sim->gdot_regs, t, sim->x, sim->gdot);
+  sim->core.guard_evaluations++;
+}
+
+/// A unilateral guard forbids evaluating the model beyond its boundary.
+static bool beyond_boundary(EngSim* sim, double t, const double* x) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->g);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    if (sim->model->atoms[mode->atoms[i]].type != MODEL_ATOM_UNILATERAL) continue;
+    if (atom->armed && !atom->truth && !(sim->g[i] <= 0.0)) return true;
+  }
+  return false;
+}
+
+SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
+  EngSim* sim = user;
+  ModelContext context = {.tables = sim->model->tables, .random = NULL};
+  if (sim->has_unilateral && beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
+  model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
+  return SLT_OK;
+}
+
+const char* eng_not_finite(const EngSim* sim, bool* derivative) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    uint32_t last = mode->vars[v].role == MODEL_ROLE_STATE ? mode->vars[v].state_order : 0;
+    if (last > var->max_order) last = var->max_order;
+    for (uint32_t order = 0; order <= last; order++) {
+      if (isfinite(sim->env[var->env + order])) continue;
+      *derivative = order > 0;
+      return var->name.data;
+    }
+  }
+  return NULL;
+}

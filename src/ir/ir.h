@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+//
+// ir: the one hybrid model that every front end produces and every later stage reads.
+//
+// Expressions are hash-consed in one pool of plain indices. They are *shapes*: their leaves are
+// numbered slots, and what stands in a slot (a variable, a parameter, a number, a truth value) is
+// in a row of leaves beside it. A `for` over a million cells therefore makes one shape and a
+// million rows, never a million trees; equal structures written out by hand fall into one shape
+// too. An IrTerm is a shape together with its row.
+//
+// Equations live in *bodies*: body 0 is the global one, and each state and each branch of an `if`
+// has a body that edits the global equations (replace a labelled group, replace an explicit
+// equation, delete, add). A product mode is one state per automaton; mode.c gives its equations.
+//
+// Piecewise functions and `if(c, a, b)` become SELECT nodes that read the state of an implicit
+// two-state automaton (kind IR_AUTOMATON_SWITCH), the same thing that an `if` block makes.
+#ifndef SALTUS_IR_H
+#define SALTUS_IR_H
+
+#include "base/base.h"
+
+#define IR_NONE UINT32_MAX  // "no index"
+
+// ---------------------------------------------------------------------------------------------
+// expressions
+
+/// Operators: name, arity, printed form. Relations and AND/OR/NOT give truth values; everything
+/// else gives a number. The functions here are literal: event location of `abs` and its kin is
+/// expressed with SELECT by the front end.
+#define IR_OP_LIST(X) \
+  X(IR_NIL, 0, "nil")       /* index 0 of the pool: "no expression" */ \
+  X(IR_CONST, 0, "const")   /* value */ \
+  X(IR_SLOT, 0, "slot")     /* arg[0]: number of the slot in the term's row */ \
+  X(IR_TIME, 0, "time") \
+  X(IR_TRUE, 0, "true") \
+  X(IR_FALSE, 0, "false") \
+  X(IR_NEG, 1, "-") \
+  X(IR_ADD, 2, "+") \
+  X(IR_SUB, 2, "-") \
+  X(IR_MUL, 2, "*") \
+  X(IR_DIV, 2, "/") \
+  X(IR_POW, 2, "^") \
+  X(IR_SIN, 1, "sin") \
+  X(IR_COS, 1, "cos") \
+  X(IR_TAN, 1, "tan") \
+  X(IR_ASIN, 1, "asin") \
+  X(IR_ACOS, 1, "acos") \
+  X(IR_ATAN, 1, "atan") \
+  X(IR_SINH, 1, "sinh") \
+  X(IR_COSH, 1, "cosh") \
+  X(IR_TANH, 1, "tanh") \
+  X(IR_EXP, 1, "exp") \
+  X(IR_LN, 1, "ln") \
+  X(IR_LOG10, 1, "log10") \
+  X(IR_SQRT, 1, "sqrt") \
+  X(IR_ABS, 1, "abs") \
+  X(IR_SIGN, 1, "sign") \
+  X(IR_FLOOR, 1, "floor") \
+  X(IR_CEIL, 1, "ceil") \
+  X(IR_ATAN2, 2, "atan2") \
+  X(IR_MIN, 2, "min") \
+  X(IR_MAX, 2, "max") \
+  X(IR_MOD, 2, "mod") /* a - b*floor(a/b) */ \
+  X(IR_LT, 2, "<") \
+  X(IR_LE, 2, "<=") \
+  X(IR_GT, 2, ">") \
+  X(IR_GE, 2, ">=") \
+  X(IR_EQ, 2, "==") \
+  X(IR_NE, 2, "!=") \
+  X(IR_AND, 2, "and") \
+  X(IR_OR, 2, "or") \
+  X(IR_NOT, 1, "not") \
+  X(IR_SELECT, 3, "if")      /* condition, value if true, value if false */ \
+  X(IR_TABLE, 2, "table")    /* arg[0] data index as raw number, arg[1] argument; literal lookup */ \
+  X(IR_RANDOM, 0, "random")  /* the random ones are legal in actions only */ \
+  X(IR_UNIFORM, 2, "uniform") \
+  X(IR_NORMAL, 2, "normal") \
+  X(IR_EXPONENTIAL, 1, "exponential") \
+  X(IR_EQUALS, 2, "=") /* top of an equation: left side, right side */
+
+typedef enum IrOp {
+#define X(name, arity, text) name,
+  IR_OP_LIST(X)
+#undef X
+      IR_OP_COUNT
+} IrOp;
+
+/// Number of argument expressions (IR_TABLE: its arg[0] is a raw number, arg[1] an expression).
+uint32_t ir_op_arity(IrOp op);
+const char* ir_op_text(IrOp op);
+bool ir_op_is_relation(IrOp op);
+bool ir_op_is_boolean(IrOp op);  // result is a truth value
+
+typedef struct ExprId {
+  uint32_t index;  // 0 is "none"
+} ExprId;
+
+typedef struct IrNode {
+  uint16_t op;      // IrOp
+  uint16_t flags;   // reserved, 0
+  uint32_t arg[3];  // indices of earlier nodes; raw number where IR_OP_LIST says so
+  double value;     // IR_CONST
+} IrNode;
+
+/// Hash-consed nodes. A node points at earlier nodes only, so array order is evaluation order.
+typedef struct IrPool {
+  Arena* arena;
+  BASE_VEC(IrNode) nodes;
+  BASE_VEC(uint64_t) hashes;  // per node: hash of its structure, whatever the order of creation
+  uint32_t* slots;            // open addressing, 0 = free
+  uint32_t slot_count;
+} IrPool;
+
+void ir_pool_init(IrPool* pool, Arena* arena);
+ExprId ir_const(IrPool* pool, double value);
+ExprId ir_slot(IrPool* pool, uint32_t slot);
+/// Node with as many arguments as its operator has; unused ones are {0}. No simplification.
+ExprId ir_node(IrPool* pool, IrOp op, ExprId a, ExprId b, ExprId c);
+ExprId ir_table(IrPool* pool, uint32_t data, ExprId argument);
+/// An id points to a node whose arguments come before it.
+bool ir_expr_valid(const IrPool* pool, ExprId id);
+
+// ---------------------------------------------------------------------------------------------
+// leaves and terms
+
+typedef enum IrLeafKind {
+  IR_LEAF_NUMBER,  // id: index into numbers
+  IR_LEAF_PARAM,   // id: index into params
+  IR_LEAF_VAR,     // id: index into vars; order: 0 value, 1 first derivative...; when
+  IR_LEAF_ATOM,    // id: index into atoms; its truth
+  IR_LEAF_MODE,    // id: index into mode_tests; true while that automaton is in that state
+  IR_LEAF_ENTRY    // id: automaton; time at which its present state was entered (IR_NONE: start)
+} IrLeafKind;
+
+/// Which value of a variable an event's guard or reset reads.
+typedef enum IrWhen { IR_NOW, IR_PRE, IR_POST } IrWhen;
+
+typedef struct IrLeaf {
+  uint32_t id;
+  uint8_t kind;   // IrLeafKind
+  uint8_t order;  // derivative order of IR_LEAF_VAR
+  uint8_t when;   // IrWhen of IR_LEAF_VAR
+  uint8_t pad;
+} IrLeaf;
+
+/// A shape and its row: slot k of the shape is leaves[leaf_begin + k] of the model.
+typedef struct IrTerm {
+  ExprId shape;  // {0} when absent
+  uint32_t leaf_begin;
+  uint32_t leaf_count;
+} IrTerm;
+
+static inline bool ir_term_present(IrTerm term) {
+  return term.shape.index != 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// entities
+
+typedef struct IrParam {
+  uint32_t name;
+  IrTerm value;      // over numbers and other parameters; no cycles
+  bool structural;   // used in loop bounds, indices or repeat counts: fixed at compilation
+  bool hidden;       // made by the front end
+  uint32_t appearance;  // order of first appearance in the source
+  Span span;
+} IrParam;
+
+typedef enum IrVarKind {
+  IR_VAR_UNKNOWN,  // determined by equations in some mode (which kind, the mode decides)
+  IR_VAR_DISCRETE  // keeps its value until an action changes it
+} IrVarKind;
+
+typedef enum IrSelect { IR_SELECT_DEFAULT, IR_SELECT_NEVER, IR_SELECT_AVOID, IR_SELECT_PREFER, IR_SELECT_ALWAYS } IrSelect;
+
+typedef struct IrVar {
+  uint32_t name;
+  uint8_t kind;           // IrVarKind
+  uint8_t select;         // IrSelect: wish for state selection
+  bool inactive_zero;     // undetermined in a mode: 0 instead of holding the last value
+  bool hidden;            // made by the front end: not a column
+  uint8_t max_order;      // highest derivative order in any equation
+  uint32_t unit;          // name id, 0 none
+  double nominal;         // typical size, > 0; default 1
+  uint32_t appearance;    // order of first appearance in the source
+  uint32_t start_begin, start_count;  // in starts
+  Span span;
+} IrVar;
+
+typedef enum IrStartKind { IR_START_FIXED, IR_START_GUESS } IrStartKind;
+
+/// Initial value of a variable or of one of its derivatives.
+typedef struct IrStart {
+  uint32_t var;
+  uint8_t order;
+  uint8_t kind;  // IrStartKind
+  IrTerm value;  // over numbers, parameters and other start values (variables, order 0 or more)
+  Span span;
+} IrStart;
+
+typedef struct IrEquation {
+  IrTerm term;         // shape is IR_EQUALS(left, right)
+  uint32_t body;       // where it is written
+  uint32_t label;      // name id of its group, 0 for none
+  uint32_t lhs_var;    // variable standing alone on the left, IR_NONE if the equation is implicit
+  uint8_t lhs_order;   // its derivative order
+  Span span;
+} IrEquation;
+
+typedef struct IrDelete {
+  uint32_t body;
+  uint32_t label;
+  Span span;
+} IrDelete;
+
+/// A set of edits to the surrounding equations.
+typedef struct IrBody {
+  uint32_t automaton, state;    // owner; IR_NONE for the global body
+  uint32_t parent;              // `like`: body whose edits come first, IR_NONE for none
+  uint32_t equation_begin, equation_count;  // in equations, which are sorted by body
+  uint32_t delete_begin, delete_count;      // in deletes, sorted by body
+} IrBody;
+
+typedef enum IrAtomType {
+  IR_ATOM_CRITICAL,  // `[..]` and `ordinary[..]`
+  IR_ATOM_UNILATERAL,
+  IR_ATOM_BILATERAL,
+  IR_ATOM_SHORTLIVING,
+  IR_ATOM_NOEVENT
+} IrAtomType;
+
+typedef enum IrAtomRelation {
+  IR_REL_GT,  // g > 0
+  IR_REL_GE,  // g >= 0
+  IR_REL_EQ   // g == 0: true in the instant of a zero only (exact where nothing continuous is read)
+} IrAtomRelation;
+
+/// One relation of the model, oriented so that it holds for g > 0 (or g >= 0).
+typedef struct IrAtom {
+  IrTerm g;
+  uint8_t type;      // IrAtomType
+  uint8_t relation;  // IrAtomRelation
+  bool bipolar;      // its becoming false matters too: under a negation or in a switch
+  bool continuous;   // reads time or a variable that is not discrete
+  IrTerm eps;        // absent: default of the run
+  IrTerm gamma;      // absent: default of the run
+  Span span;         // the relation as written
+} IrAtom;
+
+/// Truth of "automaton is in state".
+typedef struct IrModeTest {
+  uint32_t automaton, state;
+} IrModeTest;
+
+typedef enum IrAutomatonKind {
+  IR_AUTOMATON_USER,
+  IR_AUTOMATON_SWITCH  // two states, 0 = false, 1 = true, following `condition` both ways
+} IrAutomatonKind;
+
+typedef struct IrAutomaton {
+  uint32_t name;  // "main" for the unnamed one; "if@LINE:COL" for switches (with "[i=3]" in loops)
+  uint8_t kind;   // IrAutomatonKind
+  bool hidden;    // helper of the front end (cells of floor, table): its events are of kind state,
+                  // but it is not shown as an automaton of the model
+  IrTerm condition;      // SWITCH: truth over atoms and mode tests
+  uint32_t parent_body;  // SWITCH made by an `if` block: body it stands in; else IR_NONE
+  uint32_t state_begin, state_count;            // in states; index 0 is `init` (or false)
+  uint32_t transition_begin, transition_count;  // in transitions, in order of priority
+  Span span;
+} IrAutomaton;
+
+typedef struct IrState {
+  uint32_t name;
+  uint32_t automaton;
+  uint32_t body;  // IR_NONE when it edits nothing
+  uint32_t action_begin, action_count;  // entry actions: one simultaneous group, in actions
+  IrTerm invariant;                     // truth; absent if none
+  Span invariant_span;
+  Str stop;  // text; data NULL when the state does not stop the run
+  Span span;
+} IrState;
+
+typedef struct IrTransition {
+  uint32_t automaton;
+  uint32_t from_begin, from_count;  // in from_states: state indices inside the automaton
+  uint32_t to;                      // state index inside the automaton
+  IrTerm guard;                     // truth over atoms and mode tests
+  uint32_t action_begin, action_count;  // actions of this transition besides the entry actions
+  Span span;                        // the guard, or the state's head when it has none
+} IrTransition;
+
+typedef enum IrActionKind { IR_ACTION_SET, IR_ACTION_GUESS } IrActionKind;
+
+/// One assignment of a simultaneous group; reads the values before the event.
+typedef struct IrAction {
+  uint32_t var;
+  uint8_t order;
+  uint8_t kind;  // IrActionKind
+  IrTerm value;
+  Span span;
+} IrAction;
+
+typedef struct IrGoto {
+  uint32_t automaton, state;
+} IrGoto;
+
+/// Firing k (k = 0, 1, ...) happens at exactly start + k*period.
+typedef struct IrSchedule {
+  IrTerm start;
+  IrTerm period;   // absent: fires once
+  int64_t count;   // number of firings, -1 for ever
+  int32_t priority;
+  uint32_t action_begin, action_count;
+  uint32_t goto_begin, goto_count;  // in gotos
+  Str stop;        // text; data NULL when none
+  Span span;
+} IrSchedule;
+
+typedef enum IrInterpolation { IR_LINEAR, IR_CUBIC } IrInterpolation;
+
+/// A table of points, x strictly increasing.
+typedef struct IrData {
+  uint32_t name;
+  const double* x;
+  const double* y;
+  uint32_t count;
+  uint8_t interpolation;  // IrInterpolation
+  Span span;
+} IrData;
+
+/// A named expression that can be recorded: a `macro` that is a number, evaluated literally.
+typedef struct IrMacro {
+  uint32_t name;
+  IrTerm value;
+  Span span;
+} IrMacro;
+
+/// Defaults of a run; NaN and empty text mean "not given".
+typedef struct IrExperiment {
+  double start, end, every, step, h0, hmin, hmax, rtol, atol, eventeps, gamma;
+  Str method, detection;
+  BASE_VEC(Str) out;
+} IrExperiment;
+
+typedef struct IrWork IrWork;
+
+typedef struct IrModel {
+  Arena* arena;
+  const Source* source;
+  IrWork* work;  // lookups and buffers of the term builder; no part of the model
+  NameTable names;
+  IrPool pool;
+  BASE_VEC(IrLeaf) leaves;
+  BASE_VEC(double) numbers;
+  BASE_VEC(IrParam) params;
+  BASE_VEC(IrVar) vars;
+  BASE_VEC(IrStart) starts;  // sorted by var
+  BASE_VEC(IrEquation) equations;
+  BASE_VEC(IrDelete) deletes;
+  BASE_VEC(IrBody) bodies;  // 0 is the global one
+  BASE_VEC(IrAtom) atoms;
+  BASE_VEC(IrModeTest) mode_tests;
+  BASE_VEC(IrAutomaton) automata;
+  BASE_VEC(IrState) states;
+  BASE_VEC(IrTransition) transitions;
+  BASE_VEC(uint32_t) from_states;
+  BASE_VEC(IrAction) actions;
+  BASE_VEC(IrGoto) gotos;
+  BASE_VEC(IrSchedule) schedules;
+  BASE_VEC(IrData) data;
+  BASE_VEC(IrMacro) macros;  // in order of appearance
+  IrTerm energy;  // absent if not declared
+  Span energy_span;
+  IrExperiment experiment;
+} IrModel;
+
+/// An empty model: no entities but the global body; nothing given in the experiment.
+void ir_model_init(IrModel* model, Arena* arena, const Source* source);
+
+// ---------------------------------------------------------------------------------------------
+// building terms
+
+/// Collects the row while an expression is built bottom-up. Equal leaves share a slot.
+/// Several builders may be open at once (an atom inside a guard).
+typedef struct IrTermBuilder {
+  IrModel* model;
+  BASE_VEC(IrLeaf) row;
+  uint32_t* slots;  // long rows only: hash of leaf -> slot + 1
+  uint32_t slot_count;
+} IrTermBuilder;
+
+void ir_term_begin(IrTermBuilder* builder, IrModel* model);
+/// The slot expression that stands for `leaf`.
+ExprId ir_term_leaf(IrTermBuilder* builder, IrLeaf leaf);
+ExprId ir_term_var(IrTermBuilder* builder, uint32_t var, uint8_t order, IrWhen when);
+ExprId ir_term_param(IrTermBuilder* builder, uint32_t param);
+/// A number as written: small structural ones (0, 1, 2, 0.5, ...) stay in the shape as IR_CONST,
+/// others become leaves so that equations differing in coefficients share a shape.
+ExprId ir_term_number(IrTermBuilder* builder, double value);
+/// A number that is always a leaf (the value of a loop index).
+ExprId ir_term_number_leaf(IrTermBuilder* builder, double value);
+/// Rows are appended to the model; slots that `root` does not use are dropped, the others are
+/// numbered in the order of their first use. Root {0} gives an absent term.
+IrTerm ir_term_end(IrTermBuilder* builder, ExprId root);
+
+bool ir_term_equal(const IrModel* model, IrTerm a, IrTerm b);
+uint64_t ir_term_hash(const IrModel* model, IrTerm term);
+
+/// Leaf in slot `slot` of a term.
+static inline IrLeaf ir_leaf(const IrModel* model, IrTerm term, uint32_t slot) {
+  return model->leaves.data[term.leaf_begin + slot];
+}
+
+// ---------------------------------------------------------------------------------------------
+// whole model
+
+/// Put variables (natural order of names), parameters, automata, equations, atoms and the rest
+/// into an order that does not depend on the order of declarations, renumber all references, fill
+/// in the begin/count ranges and `max_order`. States and transitions inside one automaton keep
+/// their order. Called once by the front end when everything is added.
+void ir_canonicalise(IrModel* model);
+
+/// Check every index, arity, type and ordering rule; on failure `why` says what is broken.
+bool ir_verify(const IrModel* model, Arena* arena, Str* why);
+
+/// Text of an expression with the names of the model, e.g. "m*v_x' = -T*x/l".
+void ir_print_term(TextBuffer* out, const IrModel* model, IrTerm term);
+void ir_print_expr(TextBuffer* out, const IrModel* model, ExprId expr, const IrLeaf* row);
+/// The whole model as readable text (`saltus explain --ir`).
+void ir_print_model(TextBuffer* out, const IrModel* model);
+
+/// Name of a variable, quoted with backquotes where LISMA needs it.
+Str ir_var_name(const IrModel* model, uint32_t var);
+
+// ---------------------------------------------------------------------------------------------
+// product modes
+
+/// Two active bodies edit the same group (SEMANTICS: label conflict).
+typedef struct IrConflict {
+  uint32_t label;  // name id, or 0 when it is the explicit equation of `var`
+  uint32_t var;
+  uint32_t equation_a, equation_b;
+} IrConflict;
+
+/// Active equations of a product mode: `mode[a]` is the state of automaton a. Writes equation
+/// indices in ascending order into `out` (room for equations.count) and returns their number.
+/// Depends on the mode alone, not on how it was reached. On a conflict returns IR_NONE.
+uint32_t ir_mode_equations(const IrModel* model, Arena* scratch, const uint32_t* mode,
+                           uint32_t* out, IrConflict* conflict);
+
+/// Whether a switch's state matters in a mode: an `if` block nested in a state's body is dormant
+/// unless that state is active.
+bool ir_automaton_is_active(const IrModel* model, uint32_t automaton, const uint32_t* mode);
+
+#endif

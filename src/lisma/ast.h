@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+//
+// Syntax tree of a LISMA model.
+//
+// The tree says what was written, not what it means: no name is resolved, no type is checked, and a
+// `for` is one node with its body once, so the size of the tree is proportional to the text. All of
+// it lives in the arena given to lisma_parse(); texts (`Str`) point into the source text, which must
+// outlive the tree. Lists are plain arrays {data, count}. Every node has the bytes it was read from.
+//
+// Invariants consumers may rely on
+// * No path in an expression tree has more than AST_DEPTH_MAX nodes, and blocks nest at most
+//   AST_BLOCK_DEPTH_MAX deep: plain recursion is safe. Long sums and products are one AST_CHAIN
+//   node each, however many terms they have.
+// * Pointers are never NULL unless a comment says so.
+// * After a parse without errors the tree holds no AST_ERROR; the statements stand only where the
+//   language allows them (placement is checked by the parser, see docs/grammar.md); the arguments of
+//   sum, prod and the event types have the right form.
+#ifndef SALTUS_LISMA_AST_H
+#define SALTUS_LISMA_AST_H
+
+#include "base/base.h"
+
+#define AST_DEPTH_MAX       1000  // nodes on a path of an expression tree
+#define AST_BLOCK_DEPTH_MAX 200   // blocks inside blocks
+#define AST_NAME_MAX        1000  // bytes of a word or a name in backquotes
+
+/// A list in an arena.
+#define AST_LIST(T) \
+  struct { \
+    T* data; \
+    uint32_t count; \
+  }
+
+typedef struct AstExpr AstExpr;
+typedef struct AstStatement AstStatement;
+
+typedef AST_LIST(AstExpr*) AstExprList;
+
+// ---------------------------------------------------------------------------------------------
+// Names
+
+/// `[i+1]` or `[i,j]` inside a name, with the letters or digits glued behind it: `x[i]a` has one
+/// index with the tail "a". One subscript pastes (`x_[i]` with i = 3 is x_3), several give the
+/// name T[3,4].
+typedef struct AstIndex {
+  Span span;               // from '[' to ']'
+  AstExprList subscripts;  // at least one
+  Str tail;                // empty when nothing is glued behind the bracket
+} AstIndex;
+
+typedef AST_LIST(AstIndex) AstIndexList;
+
+/// A name as written: head, then any number of indices. Most names are a head only.
+typedef struct AstName {
+  Span span;    // including backquotes, indices and tails
+  Str head;     // without backquotes
+  bool quoted;  // written in backquotes: then never a contextual word (`energy`, `t0`, ...)
+  AstIndexList indices;
+} AstName;
+
+typedef AST_LIST(AstName) AstNameList;
+
+// ---------------------------------------------------------------------------------------------
+// Expressions: arithmetic and conditions share one grammar, types are checked later
+
+typedef enum AstExprKind {
+  AST_ERROR,        // stands where an expression could not be read; only after a reported error
+  AST_NUMBER,       // 1.5
+  AST_NAME,         // x, x_[i], x', x''
+  AST_QUALIFIED,    // NAME.STATE: "automaton NAME is in STATE"
+  AST_CALL,         // sin(x), der(x, 2), noEvent(expr), x(t0)
+  AST_REDUCTION,    // sum(i = 1:N, expr), prod(...)
+  AST_CONDITIONAL,  // if(c, a, b)
+  AST_ATOM,         // [rel], unilateral[rel], unilateral(eps = 1e-8)[rel]
+  AST_UNARY,        // + - !
+  AST_POWER,        // a ^ b
+  AST_CHAIN         // operands of one precedence level in the order of the text: a - b + c
+} AstExprKind;
+
+/// Precedence levels of chains, weakest first.
+typedef enum AstLevel {
+  AST_LEVEL_OR,
+  AST_LEVEL_AND,
+  AST_LEVEL_EQUALITY,
+  AST_LEVEL_RELATION,
+  AST_LEVEL_ADD,
+  AST_LEVEL_MULTIPLY
+} AstLevel;
+
+/// Operators inside a chain: name, level, canonical text. Word forms (`or and mod`) are not kept.
+#define AST_OP_LIST(X) \
+  X(AST_OP_OR, AST_LEVEL_OR, "||") \
+  X(AST_OP_AND, AST_LEVEL_AND, "&&") \
+  X(AST_OP_EQ, AST_LEVEL_EQUALITY, "==") \
+  X(AST_OP_NE, AST_LEVEL_EQUALITY, "!=") \
+  X(AST_OP_LT, AST_LEVEL_RELATION, "<") \
+  X(AST_OP_LE, AST_LEVEL_RELATION, "<=") \
+  X(AST_OP_GT, AST_LEVEL_RELATION, ">") \
+  X(AST_OP_GE, AST_LEVEL_RELATION, ">=") \
+  X(AST_OP_ADD, AST_LEVEL_ADD, "+") \
+  X(AST_OP_SUB, AST_LEVEL_ADD, "-") \
+  X(AST_OP_MUL, AST_LEVEL_MULTIPLY, "*") \
+  X(AST_OP_DIV, AST_LEVEL_MULTIPLY, "/") \
+  X(AST_OP_MOD, AST_LEVEL_MULTIPLY, "%")
+
+typedef enum AstOp {
+#define X(name, level, text) name,
+  AST_OP_LIST(X)
+#undef X
+} AstOp;
+
+typedef enum AstUnaryOp { AST_UNARY_PLUS, AST_UNARY_MINUS, AST_UNARY_NOT } AstUnaryOp;
+
+/// Type words of atoms. AST_EVENT_PLAIN is a bare `[rel]`; a relation without brackets is no atom
+/// node at all, lowering gives it the plain type.
+#define AST_EVENT_LIST(X) \
+  X(AST_EVENT_PLAIN, "") \
+  X(AST_EVENT_UNILATERAL, "unilateral") \
+  X(AST_EVENT_BILATERAL, "bilateral") \
+  X(AST_EVENT_ORDINARY, "ordinary") \
+  X(AST_EVENT_SHORTLIVING, "shortliving") \
+  X(AST_EVENT_NO_EVENT, "noEvent")
+
+typedef enum AstEvent {
+#define X(name, text) name,
+  AST_EVENT_LIST(X)
+#undef X
+} AstEvent;
+
+/// One operand of a chain and the operator in front of it.
+typedef struct AstLink {
+  AstOp op;      // of the first operand: without meaning
+  Span op_span;  // empty for the first operand
+  AstExpr* operand;
+} AstLink;
+
+typedef AST_LIST(AstLink) AstLinkList;
+
+/// `a` or `a:b`.
+typedef struct AstRange {
+  Span span;
+  AstExpr* first;
+  AstExpr* last;  // NULL when the range is one value
+} AstRange;
+
+typedef AST_LIST(AstRange) AstRangeList;
+
+/// One loop of a reduction: `i = 1:N`.
+typedef struct AstIterator {
+  Span span;
+  Str variable;
+  Span variable_span;
+  AstRange range;
+} AstIterator;
+
+typedef AST_LIST(AstIterator) AstIteratorList;
+
+struct AstExpr {
+  AstExprKind kind;
+  uint16_t depth;  // nodes on the longest path down, this one included; at most AST_DEPTH_MAX
+  Span span;       // including parentheses around it
+  union {
+    double number;  // AST_NUMBER
+
+    struct {  // AST_NAME
+      AstName name;
+      uint32_t order;  // derivative marks: 0 for x, 2 for x''
+    } name;
+
+    struct {  // AST_QUALIFIED
+      AstName* automaton;
+      AstName* state;
+    } qualified;
+
+    /// AST_CALL. `der(x, 2)`, `pre(x)`, `noEvent(expr)`, `table(NAME, x)` are calls like any other.
+    /// Callee and arguments are unchecked; `order` is 0 except in a left-over `x'(t0)` that is
+    /// not the left side of an initial value.
+    struct {
+      AstName* callee;
+      uint32_t order;
+      AstExprList args;
+    } call;
+
+    struct {  // AST_REDUCTION: nested loops, the first one outermost
+      bool product;  // prod rather than sum
+      AstIteratorList iterators;
+      AstExpr* body;
+    } reduction;
+
+    struct {  // AST_CONDITIONAL
+      AstExpr* condition;
+      AstExpr* then_value;
+      AstExpr* else_value;
+    } conditional;
+
+    struct {  // AST_ATOM
+      AstEvent type;
+      AstExpr* eps;    // NULL when not given
+      AstExpr* gamma;  // NULL when not given
+      AstExpr* condition;
+    } atom;
+
+    struct {  // AST_UNARY
+      AstUnaryOp op;
+      AstExpr* operand;
+    } unary;
+
+    struct {  // AST_POWER, right-associative
+      AstExpr* base;
+      AstExpr* exponent;
+    } power;
+
+    struct {  // AST_CHAIN: at least two links, evaluated from the left
+      AstLevel level;
+      AstLinkList links;
+    } chain;
+  } as;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Statements
+
+typedef struct AstBlock {
+  Span span;  // with its braces; the whole text for a model
+  AST_LIST(AstStatement) statements;
+} AstBlock;
+
+/// The value of a setting: an expression or a text.
+typedef struct AstValue {
+  Span span;
+  AstExpr* expr;  // NULL: it is a text
+  Str text;       // without its quotes
+} AstValue;
+
+typedef AST_LIST(AstValue) AstValueList;
+
+/// `key = value, value;` in an attribute list or experiment. Keys are unchecked.
+typedef struct AstSetting {
+  Span span;
+  Str key;
+  Span key_span;
+  AstValueList values;  // at least one
+} AstSetting;
+
+typedef AST_LIST(AstSetting) AstSettingList;
+
+/// `a = expr` of a const or macro. `const a = b = 1` gives one definition with two names.
+typedef struct AstDefinition {
+  Span span;
+  AstNameList names;  // at least one; exactly one in a macro
+  AstExpr* value;     // shared by the names
+} AstDefinition;
+
+typedef AST_LIST(AstDefinition) AstDefinitionList;
+
+typedef enum AstInitForm {
+  AST_INIT_T0,    // x(t0) = e
+  AST_INIT_ZERO,  // x(0) = e
+  AST_INIT_IC,    // ic x = e
+  AST_INIT_SET    // set x = e
+} AstInitForm;
+
+/// One initial value; inside a state or `at`, one reset.
+typedef struct AstInit {
+  Span span;
+  AstName name;
+  uint32_t order;  // 1 for x'(t0)
+  bool guess;      // `~` or `~=`
+  AstExpr* value;
+} AstInit;
+
+typedef AST_LIST(AstInit) AstInitList;
+
+typedef struct AstBranch {
+  Span span;
+  AstExpr* condition;  // NULL: the `else` branch, always the last
+  AstBlock body;
+} AstBranch;
+
+typedef AST_LIST(AstBranch) AstBranchList;
+
+typedef struct AstData {
+  AstName name;
+  Str file;  // without its quotes
+  Span file_span;
+  AstValueList options;  // column and kind of interpolation, unchecked; may be empty
+} AstData;
+
+/// A declaration of a state. One without a body and one with a body may name the same state.
+typedef struct AstState {
+  AstName name;
+  AstExpr* guard;  // NULL when there is none
+  AstName* like;   // NULL when there is none
+  bool has_body;
+  AstBlock body;     // only with has_body
+  AstNameList from;  // empty when there is no `from`
+} AstState;
+
+typedef enum AstStatementKind {
+  AST_CONST,       // const a = 1, b = c = 2;
+  AST_MACRO,       // macro k = expr;
+  AST_DATA,        // data NAME = "file.csv", column;
+  AST_EQUATION,    // lbl: lhs = rhs;
+  AST_INIT,        // x(t0) = e;  ic x = 1, y = 2;  set x = e;
+  AST_DELETE,      // delete lbl;
+  AST_ATTRIBUTES,  // x { nominal = 10; unit = "m"; }
+  AST_ENERGY,      // energy = expr;  (top level, no label, no backquotes)
+  AST_EXPERIMENT,  // experiment { end = 10; }
+  AST_FOR,         // for i = 1:N, 7 { ... }
+  AST_IF,          // if (c) { ... } else if (d) { ... } else { ... }
+  AST_STATE,       // state S [g] like P { ... } from A, B;
+  AST_AUTOMATON,   // automaton A { state ... }
+  AST_AT,          // at T each P repeat N priority K { ... }
+  AST_INVARIANT,   // invariant [rel];
+  AST_STOP,        // stop "text";
+  AST_GOTO         // goto STATE;  goto NAME.STATE;
+} AstStatementKind;
+
+struct AstStatement {
+  AstStatementKind kind;
+  Span span;  // with the closing ';' or '}'
+  union {
+    AstDefinitionList definitions;  // AST_CONST, AST_MACRO
+
+    AstData* data;  // AST_DATA
+
+    struct {  // AST_EQUATION
+      AstName* label;  // NULL when there is none
+      AstExpr* lhs;
+      AstExpr* rhs;
+    } equation;
+
+    struct {  // AST_INIT
+      AstInitForm form;
+      AstInitList items;  // at least one; exactly one for AST_INIT_T0 and AST_INIT_ZERO
+    } init;
+
+    AstNameList labels;  // AST_DELETE
+
+    struct {  // AST_ATTRIBUTES; AST_EXPERIMENT leaves the name empty
+      AstName name;
+      AstSettingList settings;
+    } attributes;
+
+    AstExpr* energy;  // AST_ENERGY
+
+    struct {  // AST_FOR
+      Str variable;
+      Span variable_span;
+      AstRangeList ranges;  // at least one
+      AstBlock body;
+    } loop;
+
+    AstBranchList branches;  // AST_IF: at least one, the first has a condition
+
+    AstState* state;  // AST_STATE
+
+    struct {  // AST_AUTOMATON: only states inside
+      AstName* name;
+      AstBlock body;
+    } automaton;
+
+    struct {  // AST_AT
+      AstExpr* time;
+      AstExpr* each;        // NULL: once
+      AstExpr* repeat;      // NULL: no count given
+      bool repeat_forever;  // `repeat *`
+      AstExpr* priority;    // NULL: the default
+      AstBlock body;
+    } at;
+
+    AstExpr* invariant;  // AST_INVARIANT
+
+    struct {  // AST_STOP
+      Str text;  // empty when none was given
+      Span text_span;
+    } stop;
+
+    struct {  // AST_GOTO
+      AstName* automaton;  // NULL: the automaton around, or `main`
+      AstName* state;
+    } jump;
+  } as;
+};
+
+typedef struct AstModel {
+  const Source* source;
+  AstBlock body;
+} AstModel;
+
+/// A name without indices: `head` is all of it.
+static inline bool ast_name_is_plain(const AstName* name) {
+  return name->indices.count == 0;
+}
+
+/// The contextual word `word`: plain and not in backquotes.
+static inline bool ast_name_is_word(const AstName* name, Str word) {
+  return !name->quoted && ast_name_is_plain(name) && str_equal(name->head, word);
+}
+
+/// Level and canonical text of an operator; text of an event type ("" for the plain one).
+AstLevel ast_op_level(AstOp op);
+const char* ast_op_text(AstOp op);
+const char* ast_event_text(AstEvent type);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// lisma: the equation language. Text to syntax tree (parser.h), syntax tree to canonical text
+// (ast_print.h), and text to the hybrid model of ir.h (here). Other modules include this header
+// only.
+#ifndef SALTUS_LISMA_H
+#define SALTUS_LISMA_H
+
+#include "ir/ir.h"
+#include "lisma/ast.h"
+#include "lisma/ast_print.h"
+#include "lisma/parser.h"
+
+/// A constant that is set from outside before compilation.
+typedef struct LismaOverride {
+  Str name;
+  double value;
+} LismaOverride;
+
+/// How to compile. All zero is a valid value: no overrides, no data files.
+typedef struct LismaOptions {
+  const LismaOverride* overrides;
+  uint32_t override_count;
+  bool* applied;  // NULL, or room for override_count: whether the name is a constant of the model
+
+  /// Contents of a data file, copied into `arena`. NULL: the model cannot read files.
+  SltStatus (*load_file)(void* user, Str name, Arena* arena, Str* content);
+  void* user;
+} LismaOptions;
+
+/// Text to hybrid model. `model` is initialised in any case and lives in `arena`; its spans refer
+/// to `source`, which must outlive it. Messages are added to `diags` in the order of the text.
+/// `options` may be NULL. False when there were errors: the model is then not fit for use.
+bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const LismaOptions* options,
+                   DiagList* diags);
+
+#endif

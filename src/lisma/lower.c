@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "lisma/lower.h"
+
+// ---------------------------------------------------------------------------------------------
+// messages
+
+static Diag* report_va(Lower* l, DiagCode code, Span span, const char* format, va_list args) {
+  // a mistake inside a loop would otherwise be told once per instance
+  uint64_t place = (uint64_t)span.begin << 32 | span.end;
+  if (map_get(&l->reported, (uint64_t)code, place)) return &l->ignored;
+  map_set(&l->reported, (uint64_t)code, place, 1);
+
+  Str message = str_format_va(l->scratch, format, args);
+  return diag_add(l->diags, code, span, "%.*s", STR_ARGS(message));
+}
+
+Diag* lower_report(Lower* l, DiagCode code, Span span, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  Diag* diag = report_va(l, code, span, format, args);
+  va_end(args);
+  return diag;
+}
+
+Str lower_name(const Lower* l, uint32_t name) {
+  return names_get(&l->m->names, name);
+}
+
+Str lower_number_text(Lower* l, double value) {
+  char text[NUMBER_TEXT_MAX];
+  uint32_t length = number_write(text, value);
+  return str_copy(l->scratch, (Str){text, length});
+}
+
+static void append_bindings(Lower* l, TextBuffer* out, const char* between, const char* equals) {
+  for (uint32_t i = l->binding_base; i < l->bindings.count; i++) {
+    if (i > l->binding_base) text_append_c(out, between);
+    text_append(out, lower_name(l, l->bindings.data[i].name));
+    text_append_c(out, equals);
+    text_append_double(out, l->bindings.data[i].value);
+  }
+}
+
+Str lower_instance_text(Lower* l) {
+  if (l->bindings.count == l->binding_base) return STR_LIT("");
+  TextBuffer out = {.arena = l->scratch};
+  text_append_c(&out, " with ");
+  append_bindings(l, &out, ", ", " = ");
+  return text_str(&out);
+}
+
+uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
+  uint32_t line = 0;
+  uint32_t column = 0;
+  source_place(l->source, span.begin, &line, &column);
+  TextBuffer* text = &l->text;
+  text->length = 0;
+  text_append_format(text, "%s@%u:%u", prefix, line, column);
+  if (l->bindings.count > l->binding_base) {
+    text_append_char(text, '[');
+    append_bindings(l, text, ",", "=");
+    text_append_char(text, ']');
+  }
+  uint32_t name = names_intern(&l->m->names, text_str(text));
+  uint32_t used = map_get(&l->automaton_names, name, 0);
+  map_set(&l->automaton_names, name, 0, used + 1);
+  if (used == 0) return name;
+  text_append_format(text, "#%u", used + 1);
+  return names_intern(&l->m->names, text_str(text));
+}
+
+bool lower_enter(Lower* l, Span span) {
+  if (l->stopped) return false;
+  if (++l->work > LOWER_WORK_MAX || l->m->leaves.count > LOWER_LEAVES_MAX) {
+    Diag* diag = lower_report(l, DIAG_E0721, span, "the model becomes too large here");
+    diag_hint(l->diags, diag, "a model may have %u names and numbers with all loops and macros "
+              "written out", LOWER_LEAVES_MAX);
+    l->stopped = true;
+    return false;
+  }
+  if (l->depth >= LOWER_DEPTH_MAX) {
+    Diag* diag = lower_report(l, DIAG_E0722, span, "this is nested too deeply");
+    diag_hint(l->diags, diag, "with macros and constants followed, at most %u levels",
+              LOWER_DEPTH_MAX);
+    return false;
+  }
+  l->depth++;
+  return true;
+}
+
+void lower_leave(Lower* l) {
+  l->depth--;
+}
+
+// ---------------------------------------------------------------------------------------------
+// the passes
+
+static void init_maps(Lower* l) {
+  Map* const maps[] = {&l->refs,       &l->templates,       &l->sparse,
+                       &l->functions,  &l->declared_states, &l->automaton_ids,
+                       &l->state_ids,  &l->mode_tests,      &l->action_targets,
+                       &l->reported,   &l->automaton_names, &l->shared_atoms.heads,
+                       &l->starts,     &l->switches.heads,  &l->cells.heads};
+  for (size_t i = 0; i < SLT_COUNT(maps); i++) {
+    maps[i]->arena = l->scratch;
+  }
+  l->text.arena = l->scratch;
+}
+
+/// Whether an atom reads something that moves between events: needs the kinds of the variables.
+static void decide_continuous(Lower* l) {
+  IrModel* m = l->m;
+  uint32_t node_count = m->pool.nodes.count;
+  bool* reads_time = ARENA_ARRAY(l->scratch, bool, node_count);
+  for (uint32_t i = 1; i < node_count; i++) {
+    const IrNode* node = &m->pool.nodes.data[i];
+    reads_time[i] = node->op == IR_TIME;
+    if (node->op == IR_SLOT) continue;
+    uint32_t first = node->op == IR_TABLE ? 1 : 0;
+    for (uint32_t k = first; k < ir_op_arity((IrOp)node->op); k++) {
+      reads_time[i] = reads_time[i] || reads_time[node->arg[k]];
+    }
+  }
+  for (uint32_t i = 0; i < m->atoms.count; i++) {
+    IrAtom* atom = &m->atoms.data[i];
+    bool continuous = reads_time[atom->g.shape.index];
+    for (uint32_t k = 0; k < atom->g.leaf_count && !continuous; k++) {
+      IrLeaf leaf = ir_leaf(m, atom->g, k);
+      continuous = leaf.kind == IR_LEAF_VAR && m->vars.data[leaf.id].kind != IR_VAR_DISCRETE;
+    }
+    atom->continuous = continuous;
+  }
+}
+
+static void lower_model(Lower* l) {
+  resolve_init(l);
+  lower_init_functions(l);
+  resolve_declarations(l);
+  lower_automata(l);
+  resolve_lower_constants(l);
+  Site top = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE};
+  lower_block(l, &l->ast->body, &top);
+  resolve_lower_macros(l);
+  if (l->stopped) return;
+  lower_finish(l);
+  ir_canonicalise(l->m);
+  resolve_kinds(l);
+  lower_check_outputs(l);
+  decide_continuous(l);
+}
+
+static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOptions* options,
+                    DiagList* diags) {
+  static const LismaOptions no_options;
+  uint32_t errors = diags->error_count;
+  Lower* l = ARENA_NEW(scratch, Lower);
+  *l = (Lower){.m = model,
+               .arena = arena,
+               .scratch = scratch,
+               .source = model->source,
+               .options = options ? options : &no_options,
+               .diags = diags,
+               .main = IR_NONE};
+  init_maps(l);
+  for (uint32_t i = 0; l->options->applied && i < l->options->override_count; i++) {
+    l->options->applied[i] = false;
+  }
+  l->ast = lisma_parse(scratch, model->source, diags);
+  // what the parser had to skip would only show up again as missing names
+  if (diags->error_count != errors) return;
+  lower_model(l);
+  if (diags->error_count != errors) return;
+
+  Str why = {0};
+  if (!ir_verify(model, arena, &why)) {
+    diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
+  }
+}
+
+bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const LismaOptions* options,
+                   DiagList* diags) {
+  ir_model_init(model, arena, source);
+  uint32_t errors = diags->error_count;
+
+  // the scratch memory has to be freed on the way out when memory runs out
+  jmp_buf* outer = arena->on_oom;
+  jmp_buf* outer_diags = diags->arena->on_oom;
+  jmp_buf oom;
+  Arena* scratch = ARENA_NEW(arena, Arena);
+  arena_init(scratch, &arena->allocator, &oom);
+  if (setjmp(oom)) {
+    arena_free(scratch);
+    diags->arena->on_oom = outer_diags;
+    arena->on_oom = outer;
+    longjmp(*outer, 1);
+  }
+  arena->on_oom = &oom;
+  diags->arena->on_oom = &oom;
+
+  compile(scratch, model, arena, options, diags);
+
+  arena_free(scratch);
+  diags->arena->on_oom = outer_diags;
+  arena->on_oom = outer;
+  diag_sort(diags);
+  return diags->error_count == errors;
+}

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT
+//
+// What the parts of the resolver and of lowering share: syntax tree to IR.
+//
+// The work goes in four passes. (1) resolve_decl.c collects what has to be known before anything
+// else can be read: constants, macros, tables, automata and their states. (2) lower_block() walks
+// all statements once; a `for` walks its body once per instance with the index bound to a number.
+// Every expression goes straight into hash-consed shapes, so no tree is kept per instance. A name
+// that is nothing else becomes a variable at its first use. (3) lower_finish.c decides what can
+// only be seen at the end: which variables are discrete, which names nothing declares, which states
+// cannot be reached. (4) The model is put into canonical order and verified.
+//
+// Piecewise functions outside of actions become SELECT over switches (lower_switch.c); a switch is
+// shared by all places with the same condition, so that one surface stays one surface.
+#ifndef SALTUS_LISMA_LOWER_H
+#define SALTUS_LISMA_LOWER_H
+
+#include "lisma/lisma.h"
+#include "lisma/map.h"
+
+#define LOWER_INSTANCES_MAX 20000000u  // instances of all loops together
+#define LOWER_LEAVES_MAX    50000000u  // names and numbers in all expressions together
+#define LOWER_WORK_MAX      200000000u // nodes of syntax trees visited
+#define LOWER_DEPTH_MAX     2000u      // nodes on a path, with macros and constants followed
+#define LOWER_INDEX_MAX     1000000000.0  // largest value of an index
+#define LOWER_ORDER_MAX     15u        // highest derivative
+
+typedef enum ValueType { VALUE_BAD, VALUE_NUMBER, VALUE_CONDITION } ValueType;
+
+enum {
+  VALUE_VARIES = 1,  // reads time, a variable, a mode
+  VALUE_INDEX = 2,   // reads a loop index
+  VALUE_PARAM = 4,   // reads a constant
+  VALUE_WHEN = 8,    // reads pre() or post()
+  VALUE_NEVER = 16,  // a condition that is false whatever the variables are
+  VALUE_ALWAYS = 32  // ... that is true
+};
+
+/// A lowered expression in the term under construction.
+typedef struct Value {
+  ExprId e;
+  uint8_t type;   // ValueType; VALUE_BAD: an error was reported
+  uint8_t flags;
+} Value;
+
+// ---------------------------------------------------------------------------------------------
+// names
+
+typedef enum SymbolKind {
+  SYM_NONE,
+  SYM_PARAM,  // index: constants, which are the model's parameters
+  SYM_MACRO,  // index: macros
+  SYM_DATA,   // index: data of the model
+  SYM_VAR,    // index: vars of the model
+  SYM_BUILTIN // index: Builtin
+} SymbolKind;
+
+typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T0 } Builtin;
+
+#define BUILTIN_NAME_COUNT 7  // time has three
+
+/// What a name means; beside the name table, by name id.
+typedef struct Symbol {
+  uint32_t kind;  // SymbolKind
+  uint32_t index;
+} Symbol;
+
+/// A loop index and its value.
+typedef struct Binding {
+  uint32_t name;
+  double value;  // a whole number
+} Binding;
+
+/// The indices in force at a place, innermost last.
+typedef struct Bindings {
+  Binding* data;
+  uint32_t count;
+} Bindings;
+
+/// What to return to behind a definition.
+typedef struct BindingMark {
+  uint32_t base, count;
+} BindingMark;
+
+/// How a written name becomes a name: by its address in the tree.
+typedef struct NameRef {
+  uint32_t head;  // name id of a plain name
+  uint32_t root;  // node of the index tree for a name with indices
+} NameRef;
+
+/// Names that differ only in the values of their indices, one level per index: `dense[value]` is
+/// the next level, or the name id at the last one. Large values are in Lower.sparse.
+typedef struct IndexNode {
+  BASE_VEC(uint32_t) dense;
+} IndexNode;
+
+typedef enum EvalState { EVAL_NEW, EVAL_BUSY, EVAL_DONE, EVAL_FAILED } EvalState;
+
+typedef struct Constant {
+  const AstExpr* value;
+  uint32_t name;
+  Span span;  // of the name
+  Bindings bindings;
+  bool overridden;
+  uint8_t state;  // EvalState
+  double number;  // with EVAL_DONE
+} Constant;
+
+typedef struct Macro {
+  const AstExpr* value;
+  uint32_t name;
+  Span span;
+  Bindings bindings;
+  bool busy;           // being inlined: a use of it now is a cycle
+  bool failed;         // an error inside was reported
+  uint32_t memo_term;  // number of the term in which `memo` is valid
+  uint32_t memo_scope;
+  Value memo;
+} Macro;
+
+/// What is known about a variable beside IrVar; by variable index.
+typedef struct VarInfo {
+  uint32_t first;  // smallest place where it is written
+  uint8_t flags;
+  uint32_t uses;   // in equations
+} VarInfo;
+
+enum {
+  VAR_IN_EQUATION = 1,
+  VAR_STRONG = 2,  // under ' in an equation, or alone on a left side
+  VAR_FIXED = 4,   // has x(t0) = e
+  VAR_GUESS = 8,   // has x(t0) ~ e
+  VAR_SET = 16,    // an action assigns it
+  VAR_HIDDEN = 32
+};
+
+// ---------------------------------------------------------------------------------------------
+// expressions
+
+/// Where an expression stands.
+typedef enum ScopeKind {
+  SCOPE_EQUATION,  // piecewise functions become located switches
+  SCOPE_GUARD,     // conditions that are located: guards, `if`, invariants
+  SCOPE_ACTION,    // evaluated in the instant
+  SCOPE_START,
+  SCOPE_CONSTANT,  // only numbers, indices and constants
+  SCOPE_SCHEDULE,  // ... and t0
+  SCOPE_LITERAL    // evaluated as it stands: energy, recorded macros
+} ScopeKind;
+
+typedef struct Scope {
+  uint8_t kind;        // ScopeKind
+  bool literal;        // inside noEvent(..): no switches
+  bool events;         // SCOPE_GUARD: a guard, which may read pre() and post()
+  bool in_atom;        // inside a relation that is located: continuous functions stay as they are
+  bool equation;       // variables found here stand in an equation
+  bool entry_is_now;   // t0 is the present time (entry actions)
+  uint32_t automaton;  // whose entry time t0 is; IR_NONE for the start of the run
+} Scope;
+
+/// Attributes of the atoms made by a condition.
+typedef struct AtomStyle {
+  uint8_t type;  // IrAtomType
+  bool bipolar;
+  bool shared;   // atoms of switches: equal ones are one
+  bool inside;   // already inside `[ ]`
+  bool judge;    // find out whether it can hold at all: guards
+  IrTerm eps, gamma;
+} AtomStyle;
+
+// ---------------------------------------------------------------------------------------------
+// automata
+
+/// A state of a declared automaton. All of them stand in one list.
+typedef struct StateInfo {
+  uint32_t name;
+  uint32_t automaton;
+  uint32_t index;     // inside the automaton; 0 is init
+  uint32_t next;      // next state of the automaton in `states`, IR_NONE at the end
+  Span span;          // of its name at the first declaration
+  Span body_span;     // of the declaration that has the body
+  const AstBlock* body_block;  // NULL: no body yet
+  bool edits;         // its body changes equations
+  bool is_parent;     // some `like` names it
+  bool suspect;       // a mistake in its heading was told: say nothing more about how it is reached
+  uint32_t like;      // in `states`, IR_NONE without
+  Span like_span;
+  uint32_t body;      // of the model, IR_NONE when it edits nothing
+  uint32_t ir;        // in the model's states
+} StateInfo;
+
+typedef struct AutomatonInfo {
+  uint32_t name;
+  Span span;
+  uint32_t first, last, count;  // its states
+} AutomatonInfo;
+
+/// Where a statement stands.
+typedef struct Site {
+  uint32_t body;       // body that equations go into
+  uint32_t automaton;  // of the enclosing state: model index, IR_NONE at top level
+  uint32_t owner;      // automaton that states are declared in; IR_NONE for the unnamed one
+  bool actions;        // initial values are actions: inside a state or `at`
+  bool in_at;
+  uint32_t fixed_if;   // depth of `if` blocks decided at compilation around this place
+} Site;
+
+/// An equation or deletion written inside an `if` that was decided at compilation: it edits the
+/// body it stands in.
+typedef struct FixedEdit {
+  uint32_t body;
+  uint32_t depth;
+  uint32_t label;     // name id, 0: by left side
+  uint32_t equation;  // index, IR_NONE for a deletion
+} FixedEdit;
+
+/// Entry of a table of shared things, chained by hash.
+typedef struct Shared {
+  IrTerm term;
+  uint32_t next;   // index + 1
+  uint32_t index;  // what it is: atom, automaton, variable
+  uint32_t extra;  // more of the key
+} Shared;
+
+typedef struct SharedTable {
+  Map heads;  // hash -> index + 1 of the newest entry
+  BASE_VEC(Shared) items;
+} SharedTable;
+
+/// Tables that turn the number of a cell into what holds in it; IR_NONE before they are made.
+typedef struct TableCells {
+  uint32_t knots, values, slopes;  // by number of the cell
+  uint32_t places;                 // from the argument to the number
+} TableCells;
+
+#define EXPERIMENT_KEY_COUNT 14
+
+/// A column asked for by `out`, to be looked up at the end.
+typedef struct Output {
+  uint32_t name;
+  Span span;
+} Output;
+
+/// The term that goes on behind a nested one.
+typedef struct TermFrame {
+  IrTermBuilder builder;
+  uint32_t term_number;
+} TermFrame;
+
+// ---------------------------------------------------------------------------------------------
+
+typedef struct Lower {
+  IrModel* m;
+  Arena* arena;    // of the model
+  Arena* scratch;  // dies after lowering
+  const Source* source;
+  const LismaOptions* options;
+  DiagList* diags;
+  const AstModel* ast;
+
+  // names
+  Map refs;  // address of an AstName -> index + 1 in ref_list
+  BASE_VEC(NameRef) ref_list;
+  NameTable template_names;  // texts of names with holes for the values of the indices
+  Map templates;             // template -> index + 1 in index_nodes
+  BASE_VEC(IndexNode) index_nodes;
+  Map sparse;  // (node, value) -> child
+  BASE_VEC(Symbol) symbols;
+  BASE_VEC(Constant) constants;
+  BASE_VEC(Macro) macros;
+  BASE_VEC(VarInfo) vars;
+  BASE_VEC(Binding) bindings;
+  uint32_t binding_base;     // those before it belong to the place that uses a definition
+  TextBuffer text;           // for pasting names
+  Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
+  Map functions;             // name id -> function + 1
+  Map declared_states;       // name id of a state -> automaton + 1, for hints
+
+  // automata
+  BASE_VEC(AutomatonInfo) automata;  // as numbered in the model, which adds switches behind them
+  BASE_VEC(StateInfo) states;
+  Map automaton_ids;  // name id -> index + 1
+  Map state_ids;      // (automaton, name id) -> index + 1 in states
+  Map mode_tests;     // (automaton, state) -> index + 1
+  uint32_t main;      // model index of the unnamed automaton, IR_NONE when there is none
+  BASE_VEC(IrAction) actions;  // of the body being read
+  uint32_t action_group;       // counts bodies
+  Map action_targets;          // (variable and order, group) -> index + 1 in actions
+  BASE_VEC(IrGoto) gotos;      // of the `at` being read
+  Str stop;                    // of the body being read
+  ExprId invariant;            // of the state being read, in the term under construction
+  Span invariant_span;
+
+  // terms
+  IrTermBuilder builder;
+  uint32_t term_number;  // of the term under construction, for memos
+  uint32_t term_count;
+  Scope scope;
+  SharedTable shared_atoms;
+  SharedTable switches;
+  SharedTable cells;
+  BASE_VEC(TableCells) tables;  // by data index
+  Map automaton_names;  // name id -> number of automata that wanted it
+  BASE_VEC(FixedEdit) fixed_edits;
+  Map starts;           // (variable, order) -> index + 1 in starts
+
+  // state of the walk
+  Map reported;         // (code, span): a mistake in a loop is told once
+  Diag ignored;         // stands in for a message that is not shown
+  uint32_t depth;
+  uint64_t work;
+  uint64_t instances;
+  bool stopped;         // a limit was hit: leave as fast as possible
+  bool uncertain;       // some equation could not be read: do not conclude from what is missing
+  Span energy_span;
+  Span experiment_keys[EXPERIMENT_KEY_COUNT];  // where each setting is given; empty if it is not
+  BASE_VEC(Output) outputs;
+} Lower;
+
+// lower.c -------------------------------------------------------------------------------------
+
+/// Report once per place. Never NULL.
+Diag* lower_report(Lower* l, DiagCode code, Span span, const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
+Str lower_name(const Lower* l, uint32_t name);
+/// Text of a number, in scratch memory.
+Str lower_number_text(Lower* l, double value);
+/// " with i = 3, j = 4": the loop indices in force; empty outside of loops.
+Str lower_instance_text(Lower* l);
+/// "if@LINE:COL[i=3]" with "#2" behind it when it is taken.
+uint32_t lower_place_name(Lower* l, const char* prefix, Span span);
+/// Count one visited node; false when the limits are exceeded, which is reported.
+bool lower_enter(Lower* l, Span span);
+void lower_leave(Lower* l);
+
+// resolve.c -----------------------------------------------------------------------------------
+
+void resolve_init(Lower* l);
+/// Name id of a written name with its indices replaced; 0 after an error.
+uint32_t resolve_name(Lower* l, const AstName* name);
+/// Name id of a plain name or of a word.
+uint32_t resolve_plain(Lower* l, const AstName* name);
+Symbol* resolve_symbol(Lower* l, uint32_t name);
+/// The innermost loop index of this name, or NULL.
+const Binding* resolve_binding(Lower* l, uint32_t name);
+/// The variable of this name, made if it is new. `span`: where it is written.
+uint32_t resolve_var(Lower* l, uint32_t name, Span span);
+/// A hidden discrete variable.
+uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span);
+/// "a constant", "a macro"...
+const char* resolve_kind_text(uint32_t kind);
+Span resolve_symbol_span(const Lower* l, Symbol symbol);
+Bindings resolve_keep_bindings(Lower* l);
+/// A definition sees the indices around it, not those of the place that uses it.
+BindingMark resolve_enter_bindings(Lower* l, Bindings bindings);
+void resolve_leave_bindings(Lower* l, BindingMark mark);
+void resolve_bind(Lower* l, uint32_t name, double value);
+void resolve_unbind(Lower* l);
+
+// resolve_near.c ------------------------------------------------------------------------------
+
+/// The known name that is most like this one; empty when none is near.
+Str resolve_near_value(Lower* l, Str name);
+Str resolve_near_state(Lower* l, uint32_t automaton, Str name);
+Str resolve_near_automaton(Lower* l, Str name);
+/// Among the labels of global equations.
+Str resolve_near_label(Lower* l, Str name);
+Str resolve_near_word(Str name, const char* const* words, size_t count);
+/// Report a name that nothing declares, with the best hint there is.
+void resolve_unknown(Lower* l, uint32_t name, Span span);
+
+// resolve_decl.c ------------------------------------------------------------------------------
+
+void resolve_declarations(Lower* l);
+/// Constants to parameters, macros to recordable expressions.
+void resolve_lower_constants(Lower* l);
+void resolve_lower_macros(Lower* l);
+
+// resolve_eval.c ------------------------------------------------------------------------------
+
+/// Value of an expression over numbers, indices and constants; marks the constants as structural.
+/// False after reporting what is wrong.
+bool resolve_eval(Lower* l, const AstExpr* expr, double* value);
+/// ... that must be a whole number not larger than LOWER_INDEX_MAX in size; `what` names it.
+bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCode code,
+                        double* value);
+/// Value of a constant; false when it is in error, which was reported.
+bool resolve_constant(Lower* l, uint32_t constant, double* value);
+/// Follow a use of a macro: false on a cycle, which is reported.
+bool resolve_enter_macro(Lower* l, uint32_t macro, Span use, BindingMark* mark);
+void resolve_leave_macro(Lower* l, uint32_t macro, BindingMark mark);
+/// Value of a term that reads numbers and parameters only.
+bool resolve_term_value(Lower* l, IrTerm term, double* value);
+double resolve_apply(IrOp op, double a, double b, double c);
+
+// resolve_loop.c ------------------------------------------------------------------------------
+
+typedef void LoopBody(Lower* l, const AstBlock* body, void* user);
+
+/// Run `body` once for every value of a `for`. Reports limits and bad bounds.
+void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user);
+/// Check the size of a loop before any work; false after reporting.
+bool resolve_loop_fits(Lower* l, const AstStatement* loop);
+
+typedef struct RangeValues {
+  double first, last;  // empty when last < first
+} RangeValues;
+
+bool resolve_range(Lower* l, const AstRange* range, RangeValues* values);
+
+// resolve_match.c -----------------------------------------------------------------------------
+
+/// Decide which variables are discrete and which names nothing determines. On a canonical model.
+void resolve_kinds(Lower* l);
+
+// lower_expr.c --------------------------------------------------------------------------------
+
+TermFrame lower_begin(Lower* l);
+/// Root {0} gives an absent term.
+IrTerm lower_end(Lower* l, TermFrame frame, ExprId root);
+/// A term of its own from the present row; construction goes on.
+IrTerm lower_snapshot(Lower* l, ExprId root);
+ExprId lower_leaf(Lower* l, IrLeaf leaf);
+ExprId lower_op(Lower* l, IrOp op, ExprId a, ExprId b);
+/// An expression that must be a number, in the term under construction.
+Value lower_value(Lower* l, const AstExpr* expr);
+/// A whole term in the given scope; absent after errors. `flags` may be NULL.
+IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags);
+/// A variable with its derivative order, as the left side of an equation, an action or an
+/// argument of pre(): `x`, `x'`, `der(x, 2)`. False without a message when `expr` is no such thing.
+bool lower_variable(Lower* l, const AstExpr* expr, uint32_t* var, uint32_t* order);
+/// The variable that a reset or initial value speaks of; reports misuse.
+bool lower_target(Lower* l, const AstName* name, uint32_t order, bool action, uint32_t* var);
+Value lower_value_bad(void);
+
+// lower_call.c --------------------------------------------------------------------------------
+
+typedef struct Function {
+  const char* name;
+  uint8_t op;         // IrOp
+  uint8_t arity;
+  uint8_t kind;       // FunctionKind
+} Function;
+
+typedef enum FunctionKind {
+  FUNCTION_PLAIN,
+  FUNCTION_PIECEWISE,  // abs min max: continuous, with a kink
+  FUNCTION_JUMPING,    // sign floor ceil mod
+  FUNCTION_RANDOM,
+  FUNCTION_SPECIAL     // der pre post noEvent table
+} FunctionKind;
+
+const Function* lower_find_function(Lower* l, const AstName* callee);
+void lower_init_functions(Lower* l);
+Value lower_call(Lower* l, const AstExpr* expr);
+/// Derivative order of `der(x, n)`.
+bool lower_der_order(Lower* l, const AstExpr* expr, uint32_t* order);
+bool lower_has_arity(Lower* l, const AstExpr* call, const Function* function);
+
+// lower_cond.c --------------------------------------------------------------------------------
+
+/// Whether an expression is a condition by its form; a name is not looked up.
+bool lower_is_condition(const AstExpr* expr);
+Value lower_condition(Lower* l, const AstExpr* expr, AtomStyle style);
+/// Every relation in it is inside noEvent.
+bool lower_is_unlocated(const AstExpr* expr);
+/// Truth of an automaton's being in a state.
+ExprId lower_mode_leaf(Lower* l, uint32_t automaton, uint32_t state);
+/// g of `a rel b` in the term under construction. For `!=` it is that of `==`.
+ExprId lower_oriented(Lower* l, IrOp relation, ExprId a, ExprId b, uint8_t* atom_relation);
+uint32_t lower_add_atom(Lower* l, IrTerm g, uint8_t relation, AtomStyle style, Span span);
+/// The entry for an equal term, or NULL. A term that is found is taken out of the model again.
+const Shared* lower_find_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra);
+void lower_add_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra, uint32_t index);
+
+// lower_switch.c ------------------------------------------------------------------------------
+
+/// True while the condition in the present term holds: the state of a shared switch.
+ExprId lower_switch(Lower* l, ExprId condition, Span span);
+Value lower_conditional(Lower* l, const AstExpr* expr);
+/// abs, min, max, sign, floor, ceil, mod of lowered arguments.
+Value lower_piecewise(Lower* l, const Function* function, const Value* args, Span span);
+Value lower_table(Lower* l, uint32_t data, Value argument, Span span);
+/// A new switch automaton without bodies; returns its index.
+uint32_t lower_add_switch(Lower* l, IrTerm condition, uint32_t parent_body, Span span);
+
+// lower_range.c -------------------------------------------------------------------------------
+
+/// VALUE_NEVER / VALUE_ALWAYS of a relation g, whatever its variables are.
+uint8_t lower_range_truth(Lower* l, ExprId g, uint8_t relation);
+
+// lower_block.c -------------------------------------------------------------------------------
+
+void lower_block(Lower* l, const AstBlock* block, const Site* site);
+uint32_t lower_add_body(Lower* l, uint32_t automaton, uint32_t state);
+void lower_init(Lower* l, const AstStatement* statement, const Site* site);
+
+// lower_state.c -------------------------------------------------------------------------------
+
+void lower_automata(Lower* l);
+void lower_state(Lower* l, const AstStatement* statement, const Site* site);
+void lower_automaton(Lower* l, const AstStatement* statement, const Site* site);
+void lower_at(Lower* l, const AstStatement* statement);
+void lower_goto(Lower* l, const AstStatement* statement);
+/// In the term that lower_state() keeps open for it.
+void lower_invariant(Lower* l, const AstStatement* statement, const Site* site);
+void lower_stop(Lower* l, const AstStatement* statement);
+/// A state of an automaton by its written name, in `states`; IR_NONE after reporting.
+uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* name);
+uint32_t lower_find_automaton(Lower* l, const AstName* name);
+
+// lower_settings.c ----------------------------------------------------------------------------
+
+void lower_attributes(Lower* l, const AstStatement* statement);
+void lower_experiment(Lower* l, const AstStatement* statement);
+void lower_check_outputs(Lower* l);
+
+// lower_data.c --------------------------------------------------------------------------------
+
+/// Read the file of a `data` statement into the model; IR_NONE after reporting.
+uint32_t lower_data(Lower* l, const AstStatement* statement, uint32_t name);
+uint32_t lower_add_data(Lower* l, uint32_t name, const double* x, const double* y, uint32_t count,
+                        uint8_t interpolation, Span span);
+
+// lower_finish.c ------------------------------------------------------------------------------
+
+/// Checks and decisions that need the whole model, before it is canonical.
+void lower_finish(Lower* l);
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+//
+// Statements: equations, initial values, loops, `if` blocks.
+#include "lisma/lower.h"
+
+static void lower_statement(Lower* l, const AstStatement* statement, const Site* site);
+
+uint32_t lower_add_body(Lower* l, uint32_t automaton, uint32_t state) {
+  IrBody body = {.automaton = automaton, .state = state, .parent = IR_NONE};
+  base_vec_push(l->arena, &l->m->bodies, body);
+  return l->m->bodies.count - 1;
+}
+
+// ---------------------------------------------------------------------------------------------
+// equations
+
+/// A left side that is a single name must be a variable.
+static bool check_lone_name(Lower* l, const AstExpr* lhs) {
+  const AstName* written = &lhs->as.name.name;
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return false;
+  Str text = lower_name(l, name);
+  if (ast_name_is_plain(written) && resolve_binding(l, name)) {
+    lower_report(l, DIAG_E0202, lhs->span, "'%.*s' is a loop index and cannot be determined by an "
+                 "equation", STR_ARGS(text));
+    return false;
+  }
+  Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.kind == SYM_VAR || symbol.kind == SYM_NONE) return true;
+  Diag* diag = lower_report(l, DIAG_E0202, lhs->span, "'%.*s' is %s and cannot be determined by an "
+                            "equation", STR_ARGS(text), resolve_kind_text(symbol.kind));
+  diag_note(l->diags, diag, resolve_symbol_span(l, symbol), "it is declared here");
+  return false;
+}
+
+static bool reads_variable(const IrModel* m, IrTerm term) {
+  for (uint32_t i = 0; i < term.leaf_count; i++) {
+    if (ir_leaf(m, term, i).kind == IR_LEAF_VAR) return true;
+  }
+  return false;
+}
+
+static void note_fixed_edit(Lower* l, const Site* site, uint32_t label, uint32_t equation) {
+  if (site->fixed_if == 0) return;
+  FixedEdit edit = {.body = site->body, .depth = site->fixed_if, .label = label,
+                    .equation = equation};
+  base_vec_push(l->scratch, &l->fixed_edits, edit);
+}
+
+static void add_equation(Lower* l, const AstStatement* statement, const Site* site, IrTerm term) {
+  const AstExpr* lhs = statement->as.equation.lhs;
+  uint32_t label = 0;
+  if (statement->as.equation.label) {
+    label = resolve_name(l, statement->as.equation.label);
+    if (label == 0) return;
+  }
+  Span span = span_join(lhs->span, statement->as.equation.rhs->span);
+  IrEquation equation = {.term = term, .body = site->body, .label = label, .lhs_var = IR_NONE,
+                         .span = span};
+  uint32_t order = 0;
+  uint32_t var = 0;
+  if (lower_variable(l, lhs, &var, &order)) {
+    equation.lhs_var = var;
+    equation.lhs_order = (uint8_t)order;
+    l->vars.data[var].flags |= VAR_STRONG;
+  }
+  base_vec_push(l->arena, &l->m->equations, equation);
+  note_fixed_edit(l, site, label, l->m->equations.count - 1);
+}
+
+static void lower_equation(Lower* l, const AstStatement* statement, const Site* site) {
+  const AstExpr* lhs = statement->as.equation.lhs;
+  bool fine = lhs->kind != AST_NAME || check_lone_name(l, lhs);
+  Scope scope = {.kind = SCOPE_EQUATION, .equation = true, .automaton = site->automaton};
+  Scope outer = l->scope;
+  l->scope = scope;
+  TermFrame frame = lower_begin(l);
+  Value left = fine ? lower_value(l, lhs) : lower_value_bad();
+  Value right = lower_value(l, statement->as.equation.rhs);
+  bool bad = left.type == VALUE_BAD || right.type == VALUE_BAD;
+  ExprId root = bad ? (ExprId){0} : lower_op(l, IR_EQUALS, left.e, right.e);
+  IrTerm term = lower_end(l, frame, root);
+  l->scope = outer;
+  if (bad) {
+    l->uncertain = true;
+    return;
+  }
+  if (!reads_variable(l->m, term)) {
+    Span span = span_join(lhs->span, statement->as.equation.rhs->span);
+    Diag* diag = lower_report(l, DIAG_E0502, span, "this equation contains no variable");
+    diag_hint(l->diags, diag, "a named value is declared with 'const' or 'macro'");
+    return;
+  }
+  add_equation(l, statement, site, term);
+}
+
+static void lower_delete(Lower* l, const AstStatement* statement, const Site* site) {
+  for (uint32_t i = 0; i < statement->as.labels.count; i++) {
+    const AstName* written = &statement->as.labels.data[i];
+    uint32_t label = resolve_name(l, written);
+    if (label == 0) continue;
+    if (site->fixed_if) {
+      note_fixed_edit(l, site, label, IR_NONE);
+      continue;
+    }
+    IrDelete edit = {.body = site->body, .label = label, .span = written->span};
+    base_vec_push(l->arena, &l->m->deletes, edit);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// initial values and resets
+
+static bool same_value(Lower* l, IrTerm a, IrTerm b) {
+  double x = 0.0;
+  double y = 1.0;
+  if (ir_term_equal(l->m, a, b)) return true;
+  return resolve_term_value(l, a, &x) && resolve_term_value(l, b, &y) && x == y;
+}
+
+static Str target_text(Lower* l, uint32_t var, uint32_t order) {
+  TextBuffer out = {.arena = l->scratch};
+  text_append(&out, lower_name(l, l->m->vars.data[var].name));
+  for (uint32_t i = 0; i < order; i++) {
+    text_append_char(&out, '\'');
+  }
+  text_append_c(&out, "(t0)");
+  return text_str(&out);
+}
+
+/// A second initial value for the same thing.
+static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
+  IrStart* first = &l->m->starts.data[index];
+  Str text = target_text(l, second->var, second->order);
+  if (first->kind != second->kind) {
+    // the fixed one wins: a guess beside it is of no use
+    const IrStart* guess = first->kind == IR_START_GUESS ? first : second;
+    const IrStart* fixed = first->kind == IR_START_GUESS ? second : first;
+    Diag* diag = lower_report(l, DIAG_W0620, guess->span, "this guess is not used: %.*s is fixed",
+                              STR_ARGS(text));
+    diag_note(l->diags, diag, fixed->span, "it is fixed here");
+    if (first->kind == IR_START_GUESS) *first = *second;
+    return;
+  }
+  if (same_value(l, first->value, second->value)) return;
+  Diag* diag = lower_report(l, DIAG_E0601, second->span, "%.*s is given two different values",
+                            STR_ARGS(text));
+  diag_note(l->diags, diag, first->span, "the first one is here");
+}
+
+static void add_start(Lower* l, const AstInit* item, uint32_t var) {
+  Scope scope = {.kind = SCOPE_START, .literal = true, .automaton = IR_NONE};
+  IrTerm value = lower_term(l, item->value, scope, NULL);
+  l->vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_FIXED;
+  if (!ir_term_present(value)) return;
+  IrStart start = {.var = var,
+                   .order = (uint8_t)item->order,
+                   .kind = item->guess ? IR_START_GUESS : IR_START_FIXED,
+                   .value = value,
+                   .span = item->span};
+  uint32_t known = map_get(&l->starts, var, item->order);
+  if (known) {
+    merge_start(l, known - 1, &start);
+    return;
+  }
+  base_vec_push(l->arena, &l->m->starts, start);
+  map_set(&l->starts, var, item->order, l->m->starts.count);
+}
+
+static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* site) {
+  Scope scope = {.kind = SCOPE_ACTION,
+                 .literal = true,
+                 .entry_is_now = !site->in_at,
+                 .automaton = site->automaton};
+  IrTerm value = lower_term(l, item->value, scope, NULL);
+  l->vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_SET;
+  if (!ir_term_present(value)) return;
+  uint64_t target = (uint64_t)var << 8 | item->order;
+  uint32_t known = map_get(&l->action_targets, target, l->action_group);
+  if (known) {
+    Diag* diag = lower_report(l, DIAG_E0414, item->span, "'%.*s' is given two values at once",
+                              STR_ARGS(lower_name(l, l->m->vars.data[var].name)));
+    diag_note(l->diags, diag, l->actions.data[known - 1].span, "the first one is here");
+    diag_hint(l->diags, diag, "all resets of one body happen together and read the values before "
+              "the event");
+    return;
+  }
+  IrAction action = {.var = var,
+                     .order = (uint8_t)item->order,
+                     .kind = item->guess ? IR_ACTION_GUESS : IR_ACTION_SET,
+                     .value = value,
+                     .span = item->span};
+  base_vec_push(l->scratch, &l->actions, action);
+  map_set(&l->action_targets, target, l->action_group, l->actions.count);
+}
+
+void lower_init(Lower* l, const AstStatement* statement, const Site* site) {
+  for (uint32_t i = 0; i < statement->as.init.items.count; i++) {
+    const AstInit* item = &statement->as.init.items.data[i];
+    uint32_t var = 0;
+    if (!lower_target(l, &item->name, item->order, site->actions, &var)) continue;
+    if (site->actions) {
+      add_action(l, item, var, site);
+    } else {
+      add_start(l, item, var);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// if
+
+/// The condition of a branch: decided at compilation, or a term to be followed in the run.
+typedef enum BranchKind { BRANCH_BAD, BRANCH_NEVER, BRANCH_ALWAYS, BRANCH_SWITCH } BranchKind;
+
+static BranchKind branch_condition(Lower* l, const AstExpr* expr, const Site* site, IrTerm* term) {
+  Scope outer = l->scope;
+  l->scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true, .shared = true};
+  TermFrame frame = lower_begin(l);
+  Value value = lower_condition(l, expr, style);
+  BranchKind kind = BRANCH_SWITCH;
+  if (value.type == VALUE_BAD) {
+    kind = BRANCH_BAD;
+  } else {
+    uint32_t op = l->m->pool.nodes.data[value.e.index].op;
+    if (op == IR_TRUE) kind = BRANCH_ALWAYS;
+    if (op == IR_FALSE) kind = BRANCH_NEVER;
+  }
+  *term = lower_end(l, frame, kind == BRANCH_SWITCH ? value.e : (ExprId){0});
+  l->scope = outer;
+  return kind;
+}
+
+static uint32_t branch_body(Lower* l, uint32_t automaton, uint32_t state) {
+  uint32_t body = lower_add_body(l, automaton, state);
+  l->m->states.data[l->m->automata.data[automaton].state_begin + state].body = body;
+  return body;
+}
+
+/// `else if` stands in the false branch of what is before it, and so on down the chain.
+static void lower_if(Lower* l, const AstStatement* statement, const Site* site) {
+  Site at = *site;
+  const AstBranchList* branches = &statement->as.branches;
+  for (uint32_t i = 0; i < branches->count; i++) {
+    const AstBranch* branch = &branches->data[i];
+    if (!branch->condition) {
+      lower_block(l, &branch->body, &at);
+      return;
+    }
+    IrTerm condition = {{0}, 0, 0};
+    BranchKind kind = branch_condition(l, branch->condition, &at, &condition);
+    if (kind == BRANCH_BAD) l->uncertain = true;
+    if (kind == BRANCH_NEVER) {
+      // what follows is the branch, unless it is a switch again
+      if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
+      continue;
+    }
+    if (kind != BRANCH_SWITCH) {
+      if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
+      lower_block(l, &branch->body, &at);
+      if (kind == BRANCH_ALWAYS) return;
+      continue;
+    }
+    Span head = {branch->span.begin, branch->condition->span.end};
+    uint32_t automaton = lower_add_switch(l, condition, at.body, head);
+    Site inside = at;
+    inside.fixed_if = 0;
+    inside.body = branch_body(l, automaton, 1);
+    lower_block(l, &branch->body, &inside);
+    if (i + 1 == branches->count) return;
+    at = inside;
+    at.body = branch_body(l, automaton, 0);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void lower_loop_body(Lower* l, const AstBlock* block, void* user) {
+  const Site* site = user;
+  for (uint32_t i = 0; i < block->statements.count && !l->stopped; i++) {
+    lower_statement(l, &block->statements.data[i], site);
+  }
+}
+
+static void lower_loop(Lower* l, const AstStatement* statement, const Site* site) {
+  uint32_t name = names_intern(&l->m->names, statement->as.loop.variable);
+  Symbol hidden = *resolve_symbol(l, name);
+  if (hidden.kind != SYM_NONE && hidden.kind != SYM_BUILTIN) {
+    Diag* diag = lower_report(l, DIAG_W0221, statement->as.loop.variable_span,
+                              "inside this loop '%.*s' is the index and not %s of the same name",
+                              STR_ARGS(statement->as.loop.variable), resolve_kind_text(hidden.kind) + 2);
+    diag_note(l->diags, diag, resolve_symbol_span(l, hidden), "which is declared here");
+  }
+  Site inside = *site;
+  bool outermost = l->bindings.count == 0;
+  if (outermost && !resolve_loop_fits(l, statement)) {
+    l->uncertain = true;
+    return;
+  }
+  resolve_loop(l, statement, lower_loop_body, &inside);
+}
+
+static void lower_energy(Lower* l, const AstStatement* statement) {
+  const AstExpr* value = statement->as.energy;
+  if (l->energy_span.end) {
+    Diag* diag = lower_report(l, DIAG_E0609, value->span, "the energy is given twice");
+    diag_note(l->diags, diag, l->energy_span, "the first one is here");
+    return;
+  }
+  l->energy_span = value->span;
+  Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
+  l->m->energy = lower_term(l, value, scope, NULL);
+  l->m->energy_span = value->span;
+}
+
+static void lower_statement(Lower* l, const AstStatement* statement, const Site* site) {
+  switch (statement->kind) {
+    case AST_EQUATION: lower_equation(l, statement, site); break;
+    case AST_INIT: lower_init(l, statement, site); break;
+    case AST_DELETE: lower_delete(l, statement, site); break;
+    case AST_ATTRIBUTES: lower_attributes(l, statement); break;
+    case AST_ENERGY: lower_energy(l, statement); break;
+    case AST_EXPERIMENT: lower_experiment(l, statement); break;
+    case AST_FOR: lower_loop(l, statement, site); break;
+    case AST_IF: lower_if(l, statement, site); break;
+    case AST_STATE: lower_state(l, statement, site); break;
+    case AST_AUTOMATON: lower_automaton(l, statement, site); break;
+    case AST_AT: lower_at(l, statement); break;
+    case AST_INVARIANT: lower_invariant(l, statement, site); break;
+    case AST_STOP: lower_stop(l, statement); break;
+    case AST_GOTO: lower_goto(l, statement); break;
+    case AST_CONST:
+    case AST_MACRO:
+    case AST_DATA: break;
+  }
+}
+
+void lower_block(Lower* l, const AstBlock* block, const Site* site) {
+  for (uint32_t i = 0; i < block->statements.count && !l->stopped; i++) {
+    lower_statement(l, &block->statements.data[i], site);
+  }
+}

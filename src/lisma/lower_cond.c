@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+//
+// Conditions. Where events are located every relation becomes an atom of its own; elsewhere it is
+// a plain comparison inside the term. What depends only on loop indices, numbers and constants
+// compared with an index is decided here, so that `if (i == 1)` can guard the ends of a chain.
+#include "lisma/lower.h"
+
+bool lower_is_condition(const AstExpr* expr) {
+  switch (expr->kind) {
+    case AST_QUALIFIED:
+    case AST_ATOM: return true;
+    case AST_UNARY: return expr->as.unary.op == AST_UNARY_NOT;
+    case AST_CHAIN: return expr->as.chain.level <= AST_LEVEL_RELATION;
+    case AST_CALL:
+      return expr->as.call.args.count == 1 &&
+             ast_name_is_word(expr->as.call.callee, STR_LIT("noEvent")) &&
+             lower_is_condition(expr->as.call.args.data[0]);
+    case AST_ERROR:
+    case AST_NUMBER:
+    case AST_NAME:
+    case AST_REDUCTION:
+    case AST_CONDITIONAL:
+    case AST_POWER: break;
+  }
+  return false;
+}
+
+bool lower_is_unlocated(const AstExpr* expr) {
+  if (expr->kind == AST_ATOM) return expr->as.atom.type == AST_EVENT_NO_EVENT;
+  if (expr->kind == AST_CALL) return true;  // only noEvent(..) is a condition
+  if (expr->kind == AST_UNARY) return lower_is_unlocated(expr->as.unary.operand);
+  if (expr->kind != AST_CHAIN || expr->as.chain.level > AST_LEVEL_AND) return false;
+  for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+    if (!lower_is_unlocated(expr->as.chain.links.data[i].operand)) return false;
+  }
+  return true;
+}
+
+static Value condition_value(ExprId e, unsigned flags) {
+  return (Value){.e = e, .type = VALUE_CONDITION, .flags = (uint8_t)flags};
+}
+
+static Value truth_value(Lower* l, bool truth) {
+  IrOp op = truth ? IR_TRUE : IR_FALSE;
+  unsigned flags = truth ? VALUE_ALWAYS : VALUE_NEVER;
+  return condition_value(lower_op(l, op, (ExprId){0}, (ExprId){0}), flags);
+}
+
+static bool is_truth(const Lower* l, Value value, bool truth) {
+  if (value.type != VALUE_CONDITION) return false;
+  return l->m->pool.nodes.data[value.e.index].op == (truth ? IR_TRUE : IR_FALSE);
+}
+
+// ---------------------------------------------------------------------------------------------
+// shared things
+
+const Shared* lower_find_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra) {
+  uint32_t at = map_get(&table->heads, ir_term_hash(l->m, term), extra);
+  while (at) {
+    const Shared* item = &table->items.data[at - 1];
+    if (item->extra == extra && ir_term_equal(l->m, item->term, term)) {
+      // the row of the second one is the newest: nobody refers to it
+      if (term.leaf_begin + term.leaf_count == l->m->leaves.count) {
+        l->m->leaves.count = term.leaf_begin;
+      }
+      return item;
+    }
+    at = item->next;
+  }
+  return NULL;
+}
+
+void lower_add_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra, uint32_t index) {
+  uint64_t hash = ir_term_hash(l->m, term);
+  Shared item = {.term = term,
+                 .next = map_get(&table->heads, hash, extra),
+                 .index = index,
+                 .extra = extra};
+  base_vec_push(l->scratch, &table->items, item);
+  map_set(&table->heads, hash, extra, table->items.count);
+}
+
+// ---------------------------------------------------------------------------------------------
+// relations
+
+static IrOp relation_op(AstOp op) {
+  switch ((int)op) {
+    case AST_OP_EQ: return IR_EQ;
+    case AST_OP_NE: return IR_NE;
+    case AST_OP_LT: return IR_LT;
+    case AST_OP_LE: return IR_LE;
+    case AST_OP_GT: return IR_GT;
+    default: return IR_GE;
+  }
+}
+
+static bool is_zero(const Lower* l, ExprId e) {
+  const IrNode* node = &l->m->pool.nodes.data[e.index];
+  return node->op == IR_CONST && node->value == 0.0;
+}
+
+static ExprId difference(Lower* l, ExprId a, ExprId b) {
+  if (is_zero(l, b)) return a;
+  if (is_zero(l, a)) return lower_op(l, IR_NEG, b, (ExprId){0});
+  return lower_op(l, IR_SUB, a, b);
+}
+
+ExprId lower_oriented(Lower* l, IrOp relation, ExprId a, ExprId b, uint8_t* atom_relation) {
+  bool less = relation == IR_LT || relation == IR_LE;
+  bool strict = relation == IR_LT || relation == IR_GT;
+  bool equality = relation == IR_EQ || relation == IR_NE;
+  *atom_relation = equality ? IR_REL_EQ : strict ? IR_REL_GT : IR_REL_GE;
+  return less ? difference(l, b, a) : difference(l, a, b);
+}
+
+uint32_t lower_add_atom(Lower* l, IrTerm g, uint8_t relation, AtomStyle style, Span span) {
+  // eps and gamma are rare: only atoms without them are shared
+  bool plain = !ir_term_present(style.eps) && !ir_term_present(style.gamma);
+  bool shared = style.shared && plain;
+  uint32_t extra = (uint32_t)style.type << 8 | relation;
+  if (shared) {
+    const Shared* known = lower_find_shared(l, &l->shared_atoms, g, extra);
+    if (known) return known->index;
+  }
+  IrAtom atom = {.g = g,
+                 .type = style.type,
+                 .relation = relation,
+                 .bipolar = style.bipolar,
+                 .eps = style.eps,
+                 .gamma = style.gamma,
+                 .span = span};
+  base_vec_push(l->arena, &l->m->atoms, atom);
+  uint32_t index = l->m->atoms.count - 1;
+  if (shared) lower_add_shared(l, &l->shared_atoms, g, extra, index);
+  return index;
+}
+
+/// A relation whose sides need no run to be known. False: it is to be decided in the run.
+static bool decide(Lower* l, const AstExpr* expr, unsigned flags, Value* value) {
+  bool fixed = !(flags & VALUE_VARIES) && ((flags & VALUE_INDEX) || !(flags & VALUE_PARAM));
+  if (!fixed) return false;
+  const AstLinkList* links = &expr->as.chain.links;
+  double a = 0.0;
+  double b = 0.0;
+  *value = lower_value_bad();
+  if (resolve_eval(l, links->data[0].operand, &a) && resolve_eval(l, links->data[1].operand, &b)) {
+    double truth = resolve_apply(relation_op(links->data[1].op), a, b, 0.0);
+    *value = truth_value(l, truth != 0.0);
+  }
+  return true;
+}
+
+static Value report_chained(Lower* l, const AstExpr* expr) {
+  const AstLinkList* links = &expr->as.chain.links;
+  Diag* diag = lower_report(l, DIAG_E0307, expr->span, "comparisons cannot be chained");
+  const char* first = ast_op_text(links->data[1].op);
+  const char* second = ast_op_text(links->data[2].op);
+  diag_hint(l->diags, diag, "write a %s b && b %s c", first, second);
+  return lower_value_bad();
+}
+
+/// A relation inside the present term.
+static Value literal_relation(Lower* l, const AstExpr* expr) {
+  const AstLinkList* links = &expr->as.chain.links;
+  Value a = lower_value(l, links->data[0].operand);
+  Value b = lower_value(l, links->data[1].operand);
+  if (a.type == VALUE_BAD || b.type == VALUE_BAD) return lower_value_bad();
+  unsigned flags = (unsigned)a.flags | b.flags;
+  Value value;
+  if (decide(l, expr, flags, &value)) return value;
+  return condition_value(lower_op(l, relation_op(links->data[1].op), a.e, b.e), flags);
+}
+
+/// A relation as an atom with a term of its own.
+static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
+  const AstLinkList* links = &expr->as.chain.links;
+  IrOp op = relation_op(links->data[1].op);
+  bool outer = l->scope.in_atom;
+  l->scope.in_atom = true;
+  TermFrame frame = lower_begin(l);
+  Value a = lower_value(l, links->data[0].operand);
+  Value b = lower_value(l, links->data[1].operand);
+  l->scope.in_atom = outer;
+  unsigned flags = (unsigned)a.flags | b.flags;
+  Value value = lower_value_bad();
+  bool bad = a.type == VALUE_BAD || b.type == VALUE_BAD;
+  if (bad || decide(l, expr, flags, &value)) {
+    lower_end(l, frame, (ExprId){0});
+    return value;
+  }
+  uint8_t relation = IR_REL_GE;
+  ExprId g = lower_oriented(l, op, a.e, b.e, &relation);
+  if (style.judge) flags |= lower_range_truth(l, g, relation);
+  IrTerm term = lower_end(l, frame, g);
+
+  if (op == IR_NE) style.bipolar = true;
+  Span span = {links->data[0].operand->span.begin, links->data[1].operand->span.end};
+  uint32_t atom = lower_add_atom(l, term, relation, style, span);
+  ExprId e = lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM});
+  if (op == IR_NE) {
+    e = lower_op(l, IR_NOT, e, (ExprId){0});
+    unsigned judged = flags & (VALUE_NEVER | VALUE_ALWAYS);
+    flags &= ~judged;
+    if (judged & VALUE_NEVER) flags |= VALUE_ALWAYS;
+    if (judged & VALUE_ALWAYS) flags |= VALUE_NEVER;
+  }
+  return condition_value(e, flags | VALUE_VARIES);
+}
+
+static Value lower_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
+  if (expr->as.chain.links.count != 2) return report_chained(l, expr);
+  return l->scope.literal ? literal_relation(l, expr) : located_relation(l, expr, style);
+}
+
+// ---------------------------------------------------------------------------------------------
+// connectives
+
+static unsigned join_flags(unsigned a, unsigned b, bool either) {
+  unsigned all = (a | b) & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
+  unsigned strong = either ? VALUE_ALWAYS : VALUE_NEVER;  // one is enough
+  unsigned weak = either ? VALUE_NEVER : VALUE_ALWAYS;    // both are needed
+  return all | ((a | b) & strong) | (a & b & weak);
+}
+
+static Value lower_connective(Lower* l, const AstExpr* expr, AtomStyle style) {
+  bool either = expr->as.chain.level == AST_LEVEL_OR;
+  const AstLinkList* links = &expr->as.chain.links;
+  Value total = truth_value(l, !either);
+  for (uint32_t i = 0; i < links->count; i++) {
+    Value operand = lower_condition(l, links->data[i].operand, style);
+    if (is_truth(l, operand, either)) return operand;  // the rest does not matter
+    if (total.type == VALUE_BAD || operand.type == VALUE_BAD) {
+      total = lower_value_bad();
+    } else if (is_truth(l, total, !either)) {
+      total = operand;
+    } else if (!is_truth(l, operand, !either)) {
+      unsigned flags = join_flags(total.flags, operand.flags, either);
+      total = condition_value(lower_op(l, either ? IR_OR : IR_AND, total.e, operand.e), flags);
+    }
+  }
+  return total;
+}
+
+static Value lower_not(Lower* l, const AstExpr* expr, AtomStyle style) {
+  style.bipolar = true;
+  Value value = lower_condition(l, expr->as.unary.operand, style);
+  if (value.type == VALUE_BAD) return value;
+  if (is_truth(l, value, true)) return truth_value(l, false);
+  if (is_truth(l, value, false)) return truth_value(l, true);
+  unsigned flags = value.flags & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
+  if (value.flags & VALUE_NEVER) flags |= VALUE_ALWAYS;
+  if (value.flags & VALUE_ALWAYS) flags |= VALUE_NEVER;
+  return condition_value(lower_op(l, IR_NOT, value.e, (ExprId){0}), flags);
+}
+
+static uint8_t atom_type(AstEvent event) {
+  switch (event) {
+    case AST_EVENT_UNILATERAL: return IR_ATOM_UNILATERAL;
+    case AST_EVENT_BILATERAL: return IR_ATOM_BILATERAL;
+    case AST_EVENT_SHORTLIVING: return IR_ATOM_SHORTLIVING;
+    case AST_EVENT_NO_EVENT: return IR_ATOM_NOEVENT;
+    case AST_EVENT_PLAIN:
+    case AST_EVENT_ORDINARY: break;
+  }
+  return IR_ATOM_CRITICAL;
+}
+
+/// A parameter of an event, between 0 and `limit`.
+static IrTerm atom_parameter(Lower* l, const AstExpr* expr, const char* what, double limit) {
+  if (!expr) return (IrTerm){{0}, 0, 0};
+  Scope scope = {.kind = SCOPE_CONSTANT, .literal = true, .automaton = IR_NONE};
+  IrTerm term = lower_term(l, expr, scope, NULL);
+  double value = 0.0;
+  if (resolve_term_value(l, term, &value) && !(value > 0.0 && value < limit)) {
+    lower_report(l, DIAG_E0415, expr->span, "'%s' must be greater than 0%s; here it is %.*s", what,
+                 limit == 1.0 ? " and less than 1" : "",
+                 STR_ARGS(lower_number_text(l, value)));
+  }
+  return term;
+}
+
+static Value lower_atom(Lower* l, const AstExpr* expr, AtomStyle style) {
+  if (style.inside) {
+    lower_report(l, DIAG_E0313, expr->span, "an event cannot stand inside another one");
+    return lower_value_bad();
+  }
+  style.inside = true;
+  style.type = atom_type(expr->as.atom.type);
+  style.eps = atom_parameter(l, expr->as.atom.eps, "eps", 1e300);
+  style.gamma = atom_parameter(l, expr->as.atom.gamma, "gamma", 1.0);
+  return lower_condition(l, expr->as.atom.condition, style);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+ExprId lower_mode_leaf(Lower* l, uint32_t automaton, uint32_t state) {
+  uint32_t test = map_get(&l->mode_tests, automaton, state);
+  if (test == 0) {
+    base_vec_push(l->arena, &l->m->mode_tests, (IrModeTest){automaton, state});
+    test = l->m->mode_tests.count;
+    map_set(&l->mode_tests, automaton, state, test);
+  }
+  return lower_leaf(l, (IrLeaf){.id = test - 1, .kind = IR_LEAF_MODE});
+}
+
+static Value lower_qualified(Lower* l, const AstExpr* expr) {
+  if (l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE) {
+    lower_report(l, DIAG_E0206, expr->span, "the state of an automaton is not a constant");
+    return lower_value_bad();
+  }
+  uint32_t automaton = lower_find_automaton(l, expr->as.qualified.automaton);
+  if (automaton == IR_NONE) return lower_value_bad();
+  uint32_t state = lower_find_state(l, automaton, expr->as.qualified.state);
+  if (state == IR_NONE) return lower_value_bad();
+  uint32_t index = l->states.data[state].index;
+  return condition_value(lower_mode_leaf(l, automaton, index), VALUE_VARIES);
+}
+
+static Value report_not_condition(Lower* l, const AstExpr* expr) {
+  Diag* diag = lower_report(l, DIAG_E0302, expr->span,
+                            "a condition is needed here, and this is a number");
+  if (diag == &l->ignored || expr->kind != AST_NAME) return lower_value_bad();
+  uint32_t name = resolve_name(l, &expr->as.name.name);
+  uint32_t automaton = name ? map_get(&l->declared_states, name, 0) : 0;
+  Str text = lower_name(l, name);
+  if (automaton) {
+    Str owner = lower_name(l, l->automata.data[automaton - 1].name);
+    diag_hint(l->diags, diag, "whether a state is active is written '%.*s.%.*s'", STR_ARGS(owner),
+              STR_ARGS(text));
+  } else {
+    diag_hint(l->diags, diag, "compare it with something: %.*s > 0, %.*s != 0", STR_ARGS(text),
+              STR_ARGS(text));
+  }
+  return lower_value_bad();
+}
+
+/// A macro that is a condition.
+static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style) {
+  const AstName* written = &expr->as.name.name;
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return lower_value_bad();
+  bool index = ast_name_is_plain(written) && resolve_binding(l, name);
+  Symbol symbol = *resolve_symbol(l, name);
+  if (index || symbol.kind != SYM_MACRO || expr->as.name.order) return report_not_condition(l, expr);
+  const AstExpr* meaning = l->macros.data[symbol.index].value;
+  if (!lower_is_condition(meaning) && meaning->kind != AST_NAME) {
+    return report_not_condition(l, expr);
+  }
+  BindingMark mark;
+  if (!resolve_enter_macro(l, symbol.index, expr->span, &mark)) return lower_value_bad();
+  Value value = lower_condition(l, meaning, style);
+  resolve_leave_macro(l, symbol.index, mark);
+  return value;
+}
+
+static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style) {
+  if (expr->kind == AST_NAME) return lower_condition_name(l, expr, style);
+  if (expr->kind == AST_ERROR) return lower_value_bad();
+  if (!lower_is_condition(expr)) return report_not_condition(l, expr);
+  if (expr->kind == AST_QUALIFIED) return lower_qualified(l, expr);
+  if (expr->kind == AST_ATOM) return lower_atom(l, expr, style);
+  if (expr->kind == AST_UNARY) return lower_not(l, expr, style);
+  if (expr->kind == AST_CALL) {
+    style.type = IR_ATOM_NOEVENT;
+    return lower_condition(l, expr->as.call.args.data[0], style);
+  }
+  if (expr->as.chain.level <= AST_LEVEL_AND) return lower_connective(l, expr, style);
+  return lower_relation(l, expr, style);
+}
+
+Value lower_condition(Lower* l, const AstExpr* expr, AtomStyle style) {
+  if (!lower_enter(l, expr->span)) return lower_value_bad();
+  Value value = lower_condition_kind(l, expr, style);
+  lower_leave(l);
+  return value;
+}

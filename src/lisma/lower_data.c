@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// Tables from CSV files: the first column is the argument, another one the value.
+#include "lisma/lower.h"
+
+#include <math.h>
+
+#define DATA_COLUMN_MAX 10000u
+#define DATA_ROW_MAX    50000000u
+
+uint32_t lower_add_data(Lower* l, uint32_t name, const double* x, const double* y, uint32_t count,
+                        uint8_t interpolation, Span span) {
+  IrData data = {.name = name,
+                 .x = x,
+                 .y = y,
+                 .count = count,
+                 .interpolation = interpolation,
+                 .span = span};
+  base_vec_push(l->arena, &l->m->data, data);
+  return l->m->data.count - 1;
+}
+
+// ---------------------------------------------------------------------------------------------
+// options
+
+typedef struct DataOptions {
+  uint32_t column;  // 1-based; 0: by name
+  Str column_name;
+  Span column_span;
+  uint8_t interpolation;
+} DataOptions;
+
+static void report_option(Lower* l, Span span) {
+  Diag* diag = lower_report(l, DIAG_E0213, span, "this is no option of a table");
+  diag_hint(l->diags, diag, "a column by number or name, and 'linear' or 'cubic'");
+}
+
+static void read_option(Lower* l, const AstValue* value, DataOptions* options) {
+  const AstExpr* expr = value->expr;
+  if (expr && expr->kind == AST_NUMBER) {
+    double number = expr->as.number;
+    bool fits = number >= 1.0 && number <= DATA_COLUMN_MAX && number == floor(number);
+    if (!fits) {
+      lower_report(l, DIAG_E0213, value->span, "a column is counted from 1; here it is %.*s",
+                   STR_ARGS(lower_number_text(l, number)));
+      return;
+    }
+    options->column = (uint32_t)number;
+    options->column_span = value->span;
+    return;
+  }
+  Str word = value->text;
+  if (expr) {
+    bool plain = expr->kind == AST_NAME && expr->as.name.order == 0 &&
+                 ast_name_is_plain(&expr->as.name.name);
+    if (!plain) {
+      report_option(l, value->span);
+      return;
+    }
+    word = expr->as.name.name.head;
+    bool quoted = expr->as.name.name.quoted;
+    bool linear = !quoted && str_equal(word, STR_LIT("linear"));
+    bool cubic = !quoted && str_equal(word, STR_LIT("cubic"));
+    if (linear || cubic) {
+      options->interpolation = cubic ? IR_CUBIC : IR_LINEAR;
+      return;
+    }
+  }
+  options->column = 0;
+  options->column_name = word;
+  options->column_span = value->span;
+}
+
+// ---------------------------------------------------------------------------------------------
+// contents
+
+typedef struct DataReader {
+  Str text;
+  uint32_t at;
+  uint32_t line;  // 1-based
+} DataReader;
+
+static Str trim(Str s) {
+  while (s.length && (s.data[0] == ' ' || s.data[0] == '\t' || s.data[0] == '"')) {
+    s.data++;
+    s.length--;
+  }
+  while (s.length) {
+    char c = s.data[s.length - 1];
+    if (c != ' ' && c != '\t' && c != '\r' && c != '"') break;
+    s.length--;
+  }
+  return s;
+}
+
+/// Next line that is neither empty nor a comment.
+static bool next_line(DataReader* r, Str* line) {
+  while (r->at < r->text.length) {
+    uint32_t begin = r->at;
+    while (r->at < r->text.length && r->text.data[r->at] != '\n') {
+      r->at++;
+    }
+    *line = trim((Str){r->text.data + begin, r->at - begin});
+    if (r->at < r->text.length) r->at++;
+    r->line++;
+    if (line->length && line->data[0] != '#') return true;
+  }
+  return false;
+}
+
+/// Cell `column` (1-based) of a line; false when the line is too short.
+static bool cell_of(Str line, uint32_t column, Str* cell) {
+  uint32_t begin = 0;
+  for (uint32_t k = 1;; k++) {
+    uint32_t end = begin;
+    while (end < line.length && line.data[end] != ',' && line.data[end] != ';') {
+      end++;
+    }
+    if (k == column) {
+      *cell = trim((Str){line.data + begin, end - begin});
+      return true;
+    }
+    if (end == line.length) return false;
+    begin = end + 1;
+  }
+}
+
+static bool cell_number(Str cell, double* value) {
+  return cell.length && number_read(cell, true, value) == cell.length && isfinite(*value);
+}
+
+/// The column with this heading; 0 when there is none.
+static uint32_t find_column(Str heading, Str name) {
+  Str cell;
+  for (uint32_t k = 1; cell_of(heading, k, &cell); k++) {
+    if (str_equal(cell, name)) return k;
+  }
+  return 0;
+}
+
+static bool report_row(Lower* l, Span span, const DataReader* r, const char* what) {
+  lower_report(l, DIAG_E0212, span, "line %u of the file: %s", r->line, what);
+  return false;
+}
+
+typedef BASE_VEC(double) Numbers;
+
+static bool read_rows(Lower* l, DataReader* r, DataOptions options, Span span, Numbers* x,
+                      Numbers* y) {
+  Str line;
+  Str cell;
+  bool heading = true;  // the first line may be one
+  while (next_line(r, &line)) {
+    double a = 0.0;
+    double b = 0.0;
+    bool numeric = cell_of(line, 1, &cell) && cell_number(cell, &a);
+    if (heading && options.column == 0) {
+      options.column = find_column(line, options.column_name);
+      if (options.column == 0) {
+        lower_report(l, DIAG_E0212, options.column_span, "the file has no column '%.*s'",
+                     STR_ARGS(options.column_name));
+        return false;
+      }
+      heading = false;
+      continue;
+    }
+    bool skip = heading && !numeric;
+    heading = false;
+    if (skip) continue;
+    if (!numeric) return report_row(l, span, r, "the first column is not a number");
+    if (!cell_of(line, options.column, &cell)) {
+      return report_row(l, options.column_span.end ? options.column_span : span, r,
+                        "there are not so many columns");
+    }
+    if (!cell_number(cell, &b)) return report_row(l, span, r, "the value is not a number");
+    if (x->count && a <= x->data[x->count - 1]) {
+      return report_row(l, span, r, "the first column does not increase");
+    }
+    if (x->count >= DATA_ROW_MAX) return report_row(l, span, r, "there are too many rows");
+    base_vec_push(l->arena, x, a);
+    base_vec_push(l->arena, y, b);
+  }
+  if (x->count >= 2) return true;
+  lower_report(l, DIAG_E0212, span, "the file has fewer than two rows of numbers");
+  return false;
+}
+
+static bool load(Lower* l, const AstData* data, Str* content) {
+  if (!l->options->load_file) {
+    lower_report(l, DIAG_E0211, data->file_span, "data files cannot be read here");
+    return false;
+  }
+  Str file = str_copy(l->scratch, data->file);
+  SltStatus status = l->options->load_file(l->options->user, file, l->scratch, content);
+  if (status >= 0) return true;
+  lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read: %s",
+               STR_ARGS(file), slt_status_text(status));
+  return false;
+}
+
+uint32_t lower_data(Lower* l, const AstStatement* statement, uint32_t name) {
+  const AstData* data = statement->as.data;
+  DataOptions options = {.column = 2};
+  for (uint32_t i = 0; i < data->options.count; i++) {
+    read_option(l, &data->options.data[i], &options);
+  }
+  Str content = {0};
+  Numbers x = {0};
+  Numbers y = {0};
+  bool fine = load(l, data, &content);
+  DataReader reader = {.text = content};
+  fine = fine && read_rows(l, &reader, options, data->file_span, &x, &y);
+  if (!fine) {
+    // something valid, so that the uses of the table are checked as well
+    x.count = y.count = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+      base_vec_push(l->arena, &x, (double)i);
+      base_vec_push(l->arena, &y, 0.0);
+    }
+  }
+  return lower_add_data(l, name, x.data, y.data, x.count, options.interpolation, data->name.span);
+}

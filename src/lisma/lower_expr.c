@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers: expressions into the term under construction.
+#include "lisma/lower.h"
+
+#include <string.h>
+
+// ---------------------------------------------------------------------------------------------
+// terms
+
+TermFrame lower_begin(Lower* l) {
+  TermFrame frame = {.builder = l->builder, .term_number = l->term_number};
+  ir_term_begin(&l->builder, l->m);
+  l->term_number = ++l->term_count;
+  return frame;
+}
+
+IrTerm lower_end(Lower* l, TermFrame frame, ExprId root) {
+  IrTerm term = ir_term_end(&l->builder, root);
+  l->builder = frame.builder;
+  l->term_number = frame.term_number;
+  return term;
+}
+
+IrTerm lower_snapshot(Lower* l, ExprId root) {
+  IrTermBuilder copy;
+  ir_term_begin(&copy, l->m);
+  uint32_t count = l->builder.row.count;
+  base_vec_reserve(l->arena, &copy.row, count);
+  if (count) memcpy(copy.row.data, l->builder.row.data, count * sizeof *copy.row.data);
+  copy.row.count = count;
+  return ir_term_end(&copy, root);
+}
+
+ExprId lower_leaf(Lower* l, IrLeaf leaf) {
+  return ir_term_leaf(&l->builder, leaf);
+}
+
+ExprId lower_op(Lower* l, IrOp op, ExprId a, ExprId b) {
+  return ir_node(&l->m->pool, op, a, b, (ExprId){0});
+}
+
+Value lower_value_bad(void) {
+  return (Value){.type = VALUE_BAD};
+}
+
+static Value number_value(ExprId e, unsigned flags) {
+  return (Value){.e = e, .type = VALUE_NUMBER, .flags = (uint8_t)flags};
+}
+
+IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags) {
+  Scope outer = l->scope;
+  l->scope = scope;
+  TermFrame frame = lower_begin(l);
+  Value value = lower_value(l, expr);
+  if (flags) *flags = value.flags;
+  IrTerm term = lower_end(l, frame, value.type == VALUE_BAD ? (ExprId){0} : value.e);
+  l->scope = outer;
+  return term;
+}
+
+// ---------------------------------------------------------------------------------------------
+// names
+
+static bool constants_only(const Lower* l) {
+  return l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE;
+}
+
+static Value report_not_constant(Lower* l, Span span, Str what) {
+  Diag* diag = lower_report(l, DIAG_E0206, span, "'%.*s' is not a constant", STR_ARGS(what));
+  diag_hint(l->diags, diag, "only numbers, loop indices and constants have a value here");
+  return lower_value_bad();
+}
+
+static Value report_derivative(Lower* l, Span span, Str name, const char* kind) {
+  lower_report(l, DIAG_E0306, span, "'%.*s' is %s and has no derivative; only variables have one",
+               STR_ARGS(name), kind);
+  return lower_value_bad();
+}
+
+static Value lower_builtin(Lower* l, Builtin builtin, Span span, Str name) {
+  IrTermBuilder* builder = &l->builder;
+  switch (builtin) {
+    case BUILTIN_PI: return number_value(ir_term_number(builder, 3.14159265358979323846), 0);
+    case BUILTIN_E: return number_value(ir_term_number(builder, 2.71828182845904523536), 0);
+    case BUILTIN_G: return number_value(ir_term_number(builder, 9.80665), 0);
+    case BUILTIN_TIME:
+      if (constants_only(l)) return report_not_constant(l, span, name);
+      return number_value(lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0}), VALUE_VARIES);
+    case BUILTIN_T0: break;
+  }
+  if (l->scope.kind == SCOPE_CONSTANT) return report_not_constant(l, span, name);
+  if (l->scope.entry_is_now) {
+    return number_value(lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0}), VALUE_VARIES);
+  }
+  IrLeaf leaf = {.id = l->scope.automaton, .kind = IR_LEAF_ENTRY};
+  return number_value(lower_leaf(l, leaf), VALUE_VARIES);
+}
+
+static Value lower_variable_leaf(Lower* l, uint32_t name, uint32_t order, Span span) {
+  if (constants_only(l)) return report_not_constant(l, span, lower_name(l, name));
+  if (order > LOWER_ORDER_MAX) {
+    lower_report(l, DIAG_E0306, span, "derivatives go up to order %u", LOWER_ORDER_MAX);
+    return lower_value_bad();
+  }
+  uint32_t var = resolve_var(l, name, span);
+  if (l->scope.equation) {
+    VarInfo* info = &l->vars.data[var];
+    info->flags |= order ? VAR_IN_EQUATION | VAR_STRONG : VAR_IN_EQUATION;
+    info->uses++;
+  }
+  return number_value(ir_term_var(&l->builder, var, (uint8_t)order, IR_NOW), VALUE_VARIES);
+}
+
+/// What the memo of a macro depends on beside the term.
+static uint32_t scope_key(const Lower* l) {
+  return (uint32_t)l->scope.kind | (l->scope.literal ? 256u : 0u) | (l->scope.in_atom ? 512u : 0u);
+}
+
+static Value inline_macro(Lower* l, uint32_t index, Span use) {
+  Macro* macro = &l->macros.data[index];
+  if (macro->memo_term == l->term_number && macro->memo_scope == scope_key(l)) return macro->memo;
+  if (lower_is_condition(macro->value)) {
+    Diag* diag = lower_report(l, DIAG_E0301, use, "a number is needed here, and '%.*s' is a condition",
+                              STR_ARGS(lower_name(l, macro->name)));
+    diag_note(l->diags, diag, macro->span, "it is defined here");
+    return lower_value_bad();
+  }
+  BindingMark mark;
+  if (!resolve_enter_macro(l, index, use, &mark)) return lower_value_bad();
+  Value value = lower_value(l, macro->value);
+  resolve_leave_macro(l, index, mark);
+  macro = &l->macros.data[index];
+  macro->memo_term = l->term_number;
+  macro->memo_scope = scope_key(l);
+  macro->memo = value;
+  return value;
+}
+
+/// A name that is no loop index, with `order` derivative marks.
+static Value lower_symbol(Lower* l, uint32_t name, uint32_t order, Span span) {
+  Symbol symbol = *resolve_symbol(l, name);
+  Str text = lower_name(l, name);
+  bool variable = symbol.kind == SYM_VAR || symbol.kind == SYM_NONE;
+  if (variable) return lower_variable_leaf(l, name, order, span);
+  if (order) return report_derivative(l, span, text, resolve_kind_text(symbol.kind));
+  if (symbol.kind == SYM_PARAM) {
+    return number_value(ir_term_param(&l->builder, symbol.index), VALUE_PARAM);
+  }
+  if (symbol.kind == SYM_MACRO) return inline_macro(l, symbol.index, span);
+  if (symbol.kind == SYM_BUILTIN) return lower_builtin(l, (Builtin)symbol.index, span, text);
+  Diag* diag = lower_report(l, DIAG_E0310, span, "'%.*s' is a table, not a number", STR_ARGS(text));
+  diag_hint(l->diags, diag, "write table(%.*s, x)", STR_ARGS(text));
+  return lower_value_bad();
+}
+
+static Value lower_name_value(Lower* l, const AstExpr* expr) {
+  const AstName* written = &expr->as.name.name;
+  uint32_t order = expr->as.name.order;
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return lower_value_bad();
+  const Binding* index = ast_name_is_plain(written) ? resolve_binding(l, name) : NULL;
+  if (!index) return lower_symbol(l, name, order, written->span);
+  if (order) return report_derivative(l, expr->span, lower_name(l, name), "a loop index");
+  return number_value(ir_term_number_leaf(&l->builder, index->value), VALUE_INDEX);
+}
+
+// ---------------------------------------------------------------------------------------------
+// operators
+
+static IrOp arithmetic_op(AstOp op) {
+  switch ((int)op) {
+    case AST_OP_ADD: return IR_ADD;
+    case AST_OP_SUB: return IR_SUB;
+    case AST_OP_MUL: return IR_MUL;
+    case AST_OP_DIV: return IR_DIV;
+    default: return IR_MOD;
+  }
+}
+
+static Value combine(Lower* l, IrOp op, Value a, Value b, Span span) {
+  if (a.type == VALUE_BAD || b.type == VALUE_BAD) return lower_value_bad();
+  if (op == IR_MOD) {
+    Function mod = {.name = "mod", .op = IR_MOD, .arity = 2, .kind = FUNCTION_JUMPING};
+    return lower_piecewise(l, &mod, (Value[]){a, b}, span);
+  }
+  return number_value(lower_op(l, op, a.e, b.e), (unsigned)a.flags | b.flags);
+}
+
+static Value lower_chain(Lower* l, const AstExpr* expr) {
+  const AstLinkList* links = &expr->as.chain.links;
+  Value total = lower_value(l, links->data[0].operand);
+  for (uint32_t i = 1; i < links->count; i++) {
+    const AstLink* link = &links->data[i];
+    Value operand = lower_value(l, link->operand);
+    Span span = span_join(expr->span, link->operand->span);
+    total = combine(l, arithmetic_op(link->op), total, operand, span);
+  }
+  return total;
+}
+
+static Value lower_unary(Lower* l, const AstExpr* expr) {
+  const AstExpr* operand = expr->as.unary.operand;
+  bool minus = expr->as.unary.op == AST_UNARY_MINUS;
+  if (minus && operand->kind == AST_NUMBER) {
+    return number_value(ir_term_number(&l->builder, -operand->as.number), 0);
+  }
+  Value value = lower_value(l, operand);
+  if (value.type == VALUE_BAD || !minus) return value;
+  return number_value(lower_op(l, IR_NEG, value.e, (ExprId){0}), value.flags);
+}
+
+static Value lower_power(Lower* l, const AstExpr* expr) {
+  Value base = lower_value(l, expr->as.power.base);
+  Value exponent = lower_value(l, expr->as.power.exponent);
+  return combine(l, IR_POW, base, exponent, expr->span);
+}
+
+/// State of a sum or product while its loops run.
+typedef struct Reduction {
+  const AstExpr* expr;
+  Value total;
+  bool started;
+} Reduction;
+
+static void reduce(Lower* l, Reduction* r, uint32_t level) {
+  if (level == r->expr->as.reduction.iterators.count) {
+    Value term = lower_value(l, r->expr->as.reduction.body);
+    IrOp op = r->expr->as.reduction.product ? IR_MUL : IR_ADD;
+    r->total = r->started ? combine(l, op, r->total, term, r->expr->span) : term;
+    r->started = true;
+    return;
+  }
+  const AstIterator* iterator = &r->expr->as.reduction.iterators.data[level];
+  RangeValues range = {0};
+  if (!resolve_range(l, &iterator->range, &range)) {
+    r->total = lower_value_bad();
+    r->started = true;
+    return;
+  }
+  if (range.last - range.first > LOWER_LEAVES_MAX) {
+    lower_report(l, DIAG_E0721, iterator->span, "this range makes the model too large");
+    l->stopped = true;
+    return;
+  }
+  uint32_t name = names_intern(&l->m->names, iterator->variable);
+  for (double i = range.first; i <= range.last && !l->stopped; i++) {
+    resolve_bind(l, name, i);
+    reduce(l, r, level + 1);
+    resolve_unbind(l);
+  }
+}
+
+static Value lower_reduction(Lower* l, const AstExpr* expr) {
+  Reduction r = {.expr = expr};
+  reduce(l, &r, 0);
+  if (l->stopped) return lower_value_bad();
+  if (r.started) return r.total;
+  double empty = expr->as.reduction.product ? 1.0 : 0.0;
+  return number_value(ir_term_number(&l->builder, empty), 0);
+}
+
+static Value lower_kind(Lower* l, const AstExpr* expr) {
+  switch (expr->kind) {
+    case AST_NUMBER: return number_value(ir_term_number(&l->builder, expr->as.number), 0);
+    case AST_NAME: return lower_name_value(l, expr);
+    case AST_CALL: return lower_call(l, expr);
+    case AST_REDUCTION: return lower_reduction(l, expr);
+    case AST_CONDITIONAL: return lower_conditional(l, expr);
+    case AST_UNARY: return lower_unary(l, expr);
+    case AST_POWER: return lower_power(l, expr);
+    case AST_CHAIN: return lower_chain(l, expr);
+    case AST_ERROR:
+    case AST_QUALIFIED:
+    case AST_ATOM: break;
+  }
+  return lower_value_bad();
+}
+
+Value lower_value(Lower* l, const AstExpr* expr) {
+  if (lower_is_condition(expr)) {
+    Diag* diag = lower_report(l, DIAG_E0301, expr->span,
+                              "a number is needed here, and this is a condition");
+    diag_hint(l->diags, diag, "if(condition, 1, 0) makes a number of it");
+    return lower_value_bad();
+  }
+  if (!lower_enter(l, expr->span)) return lower_value_bad();
+  Value value = lower_kind(l, expr);
+  lower_leave(l);
+  return value;
+}
+
+// ---------------------------------------------------------------------------------------------
+// variables in their own right
+
+bool lower_variable(Lower* l, const AstExpr* expr, uint32_t* var, uint32_t* order) {
+  const AstExpr* written = expr;
+  uint32_t extra = 0;
+  if (expr->kind == AST_CALL && ast_name_is_word(expr->as.call.callee, STR_LIT("der"))) {
+    if (!lower_der_order(l, expr, &extra)) return false;
+    written = expr->as.call.args.data[0];
+  }
+  if (written->kind != AST_NAME) return false;
+  uint32_t name = resolve_name(l, &written->as.name.name);
+  if (name == 0) return false;
+  if (ast_name_is_plain(&written->as.name.name) && resolve_binding(l, name)) return false;
+  Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.kind != SYM_VAR && symbol.kind != SYM_NONE) return false;
+  *order = written->as.name.order + extra;
+  if (*order > LOWER_ORDER_MAX) return false;
+  *var = resolve_var(l, name, written->as.name.name.span);
+  return true;
+}
+
+bool lower_target(Lower* l, const AstName* written, uint32_t order, bool action, uint32_t* var) {
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return false;
+  Str text = lower_name(l, name);
+  if (order > LOWER_ORDER_MAX) {
+    lower_report(l, DIAG_E0306, written->span, "derivatives go up to order %u", LOWER_ORDER_MAX);
+    return false;
+  }
+  if (ast_name_is_plain(written) && resolve_binding(l, name)) {
+    lower_report(l, DIAG_E0202, written->span, "'%.*s' is a loop index and cannot be given a value",
+                 STR_ARGS(text));
+    return false;
+  }
+  Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.kind == SYM_NONE || symbol.kind == SYM_VAR) {
+    *var = resolve_var(l, name, written->span);
+    return true;
+  }
+  bool constant = symbol.kind == SYM_PARAM;
+  Diag* diag = NULL;
+  if (constant && action) {
+    diag = lower_report(l, DIAG_E0207, written->span, "the constant '%.*s' cannot be assigned",
+                        STR_ARGS(text));
+    diag_hint(l->diags, diag, "declare it as a variable with '%.*s(t0) = ...'", STR_ARGS(text));
+  } else {
+    diag = lower_report(l, DIAG_E0202, written->span, "'%.*s' is %s and has no initial value",
+                        STR_ARGS(text), resolve_kind_text(symbol.kind));
+  }
+  if (symbol.kind != SYM_BUILTIN) {
+    diag_note(l->diags, diag, resolve_symbol_span(l, symbol), "it is declared here");
+  }
+  return false;
+}

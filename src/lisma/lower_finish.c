@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+//
+// Checks and decisions that need the whole model.
+#include "lisma/lower.h"
+
+#include <stdlib.h>
+
+// ---------------------------------------------------------------------------------------------
+// `like`
+
+/// Whether following `like` from a state comes back to it.
+static bool like_cycles(const Lower* l, uint32_t from) {
+  uint32_t at = l->states.data[from].like;
+  for (uint32_t steps = 0; at != IR_NONE && steps <= l->states.count; steps++) {
+    if (at == from) return true;
+    at = l->states.data[at].like;
+  }
+  return false;
+}
+
+static void finish_likes(Lower* l) {
+  for (uint32_t i = 0; i < l->states.count; i++) {
+    StateInfo* state = &l->states.data[i];
+    if (state->like == IR_NONE || !like_cycles(l, i)) continue;
+    lower_report(l, DIAG_E0405, state->like_span, "'%.*s' is made like itself",
+                 STR_ARGS(lower_name(l, state->name)));
+    state->like = IR_NONE;
+  }
+  // every child gets a body, and then every body its parent
+  for (uint32_t i = 0; i < l->states.count; i++) {
+    StateInfo* state = &l->states.data[i];
+    if (state->like == IR_NONE || state->body != IR_NONE) continue;
+    state->body = lower_add_body(l, state->automaton, state->index);
+    l->m->states.data[state->ir].body = state->body;
+  }
+  for (uint32_t i = 0; i < l->states.count; i++) {
+    const StateInfo* state = &l->states.data[i];
+    if (state->like == IR_NONE) continue;
+    l->m->bodies.data[state->body].parent = l->states.data[state->like].body;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// `if` blocks decided at compilation
+
+/// Depths of edits by what they edit.
+typedef struct FixedMaps {
+  Map labels;  // (body, label) -> greatest depth
+  Map sides;   // (body, variable and order) -> greatest depth
+  Map counts;  // (body, variable and order) -> equations outside of such blocks
+} FixedMaps;
+
+static uint64_t side_key(const IrEquation* equation) {
+  return (uint64_t)equation->lhs_var << 8 | equation->lhs_order;
+}
+
+static void raise_depth(Map* map, uint64_t a, uint64_t b, uint32_t depth) {
+  if (map_get(map, a, b) < depth) map_set(map, a, b, depth);
+}
+
+static void collect_edits(Lower* l, FixedMaps* maps, uint32_t* depths) {
+  for (uint32_t i = 0; i < l->fixed_edits.count; i++) {
+    const FixedEdit* edit = &l->fixed_edits.data[i];
+    if (edit->equation != IR_NONE) depths[edit->equation] = edit->depth;
+    if (edit->label) {
+      // a deletion takes away what an equation of the same depth would leave
+      uint32_t depth = edit->depth + (edit->equation == IR_NONE ? 1 : 0);
+      raise_depth(&maps->labels, edit->body, edit->label, depth);
+      continue;
+    }
+    const IrEquation* equation = &l->m->equations.data[edit->equation];
+    if (equation->lhs_var == IR_NONE) continue;
+    raise_depth(&maps->sides, edit->body, side_key(equation), edit->depth);
+  }
+}
+
+/// An equation inside such a block replaces those around it, as the body of a state would.
+static void apply_fixed_edits(Lower* l) {
+  if (l->fixed_edits.count == 0) return;
+  IrModel* m = l->m;
+  FixedMaps maps = {.labels = {.arena = l->scratch},
+                    .sides = {.arena = l->scratch},
+                    .counts = {.arena = l->scratch}};
+  uint32_t* depths = ARENA_ARRAY(l->scratch, uint32_t, m->equations.count);
+  collect_edits(l, &maps, depths);
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    const IrEquation* equation = &m->equations.data[i];
+    if (depths[i] || equation->lhs_var == IR_NONE) continue;
+    uint64_t key = side_key(equation);
+    map_set(&maps.counts, equation->body, key, map_get(&maps.counts, equation->body, key) + 1);
+  }
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    IrEquation equation = m->equations.data[i];
+    bool gone = equation.label && map_get(&maps.labels, equation.body, equation.label) > depths[i];
+    if (equation.lhs_var != IR_NONE) {
+      uint64_t key = side_key(&equation);
+      bool single = depths[i] > 0 || map_get(&maps.counts, equation.body, key) == 1;
+      gone = gone || (single && map_get(&maps.sides, equation.body, key) > depths[i]);
+    }
+    if (!gone) m->equations.data[kept++] = equation;
+  }
+  m->equations.count = kept;
+}
+
+// ---------------------------------------------------------------------------------------------
+// labels
+
+/// Whether a label is defined in a body or in what the body edits.
+static bool label_in_reach(const Lower* l, const Map* defined, uint32_t body, uint32_t label) {
+  for (uint32_t steps = 0; steps <= l->m->bodies.count; steps++) {
+    if (map_get(defined, body, label)) return true;
+    if (body == 0) return false;
+    const IrBody* b = &l->m->bodies.data[body];
+    if (b->parent != IR_NONE) {
+      body = b->parent;
+      continue;
+    }
+    uint32_t around = l->m->automata.data[b->automaton].parent_body;
+    body = around == IR_NONE ? 0 : around;
+  }
+  return false;
+}
+
+static void check_labels(Lower* l) {
+  const IrModel* m = l->m;
+  Map defined = {.arena = l->scratch};
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    const IrEquation* equation = &m->equations.data[i];
+    if (equation->label) map_set(&defined, equation->body, equation->label, i + 1);
+  }
+  for (uint32_t i = 0; i < m->deletes.count; i++) {
+    const IrDelete* edit = &m->deletes.data[i];
+    if (label_in_reach(l, &defined, edit->body, edit->label)) continue;
+    Str text = lower_name(l, edit->label);
+    Diag* diag = lower_report(l, DIAG_E0501, edit->span, "no equation to delete is labelled '%.*s'",
+                              STR_ARGS(text));
+    if (diag == &l->ignored) continue;
+    Str near = resolve_near_label(l, text);
+    if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  }
+  Map told = {.arena = l->scratch};
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    const IrEquation* equation = &m->equations.data[i];
+    if (equation->body == 0 || equation->label == 0) continue;
+    if (map_get(&told, equation->label, 0)) continue;
+    map_set(&told, equation->label, 0, 1);
+    uint32_t surroundings = m->bodies.data[equation->body].parent;
+    if (surroundings == IR_NONE) surroundings = 0;
+    if (label_in_reach(l, &defined, surroundings, equation->label)) continue;
+    Str text = lower_name(l, equation->label);
+    Str near = resolve_near_label(l, text);
+    if (near.length == 0) continue;
+    Diag* diag = lower_report(l, DIAG_W0510, equation->span,
+                              "the label '%.*s' replaces nothing: no global equation carries it",
+                              STR_ARGS(text));
+    diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// reachable states
+
+/// Mark what transitions reach until nothing changes. Transitions of one automaton are few, those
+/// of all automata many: they are walked per automaton.
+static void mark_reached(const Lower* l, const uint32_t* list, uint32_t count, bool* reached,
+                         uint32_t first) {
+  const IrModel* m = l->m;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (uint32_t i = 0; i < count; i++) {
+      const IrTransition* transition = &m->transitions.data[list[i]];
+      if (reached[first + transition->to]) continue;
+      for (uint32_t k = 0; k < transition->from_count; k++) {
+        if (!reached[first + m->from_states.data[transition->from_begin + k]]) continue;
+        reached[first + transition->to] = true;
+        changed = true;
+        break;
+      }
+    }
+  }
+}
+
+static void report_unreached(Lower* l, const StateInfo* state, bool has_transition) {
+  Str text = lower_name(l, state->name);
+  Diag* diag = lower_report(l, DIAG_E0402, state->span, "the state '%.*s' is never reached",
+                            STR_ARGS(text));
+  if (has_transition) {
+    diag_hint(l->diags, diag, "its 'from' names only states that are never reached themselves");
+  } else {
+    diag_hint(l->diags, diag, "give it a guard and '} from init;', or a 'goto %.*s'",
+              STR_ARGS(text));
+  }
+}
+
+static void check_reachable(Lower* l) {
+  const IrModel* m = l->m;
+  uint32_t automata = l->automata.count;
+  uint32_t* first = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1);
+  uint32_t* list = ARENA_ARRAY(l->scratch, uint32_t, m->transitions.count);
+  bool* reached = ARENA_ARRAY(l->scratch, bool, m->states.count);
+  bool* targeted = ARENA_ARRAY(l->scratch, bool, m->states.count);
+
+  // group the transitions of declared automata
+  for (uint32_t i = 0; i < m->transitions.count; i++) {
+    uint32_t a = m->transitions.data[i].automaton;
+    if (a < automata) first[a + 1]++;
+  }
+  uint32_t* at = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1);
+  for (uint32_t a = 0; a < automata; a++) {
+    first[a + 1] += first[a];
+    at[a] = first[a];
+    reached[m->automata.data[a].state_begin] = true;
+  }
+  for (uint32_t i = 0; i < m->transitions.count; i++) {
+    const IrTransition* transition = &m->transitions.data[i];
+    if (transition->automaton >= automata) continue;
+    list[at[transition->automaton]++] = i;
+    targeted[m->automata.data[transition->automaton].state_begin + transition->to] = true;
+  }
+  for (uint32_t i = 0; i < m->gotos.count; i++) {
+    reached[m->automata.data[m->gotos.data[i].automaton].state_begin + m->gotos.data[i].state] = true;
+  }
+  bool* suspect = ARENA_ARRAY(l->scratch, bool, automata);
+  for (uint32_t i = 0; i < l->states.count; i++) {
+    if (l->states.data[i].suspect) suspect[l->states.data[i].automaton] = true;
+  }
+  for (uint32_t a = 0; a < automata; a++) {
+    mark_reached(l, list + first[a], first[a + 1] - first[a], reached,
+                 m->automata.data[a].state_begin);
+  }
+  for (uint32_t i = 0; i < l->states.count; i++) {
+    const StateInfo* state = &l->states.data[i];
+    if (reached[state->ir] || state->is_parent || suspect[state->automaton]) continue;
+    report_unreached(l, state, targeted[state->ir]);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// initial values
+
+static void check_starts(Lower* l) {
+  const IrModel* m = l->m;
+  for (uint32_t i = 0; i < m->starts.count; i++) {
+    const IrStart* start = &m->starts.data[i];
+    if (m->vars.data[start->var].hidden) continue;
+    for (uint32_t k = 0; k < start->value.leaf_count; k++) {
+      IrLeaf leaf = ir_leaf(m, start->value, k);
+      if (leaf.kind != IR_LEAF_VAR || map_get(&l->starts, leaf.id, leaf.order)) continue;
+      if ((l->vars.data[leaf.id].flags & (VAR_STRONG | VAR_SET)) == 0) continue;
+      Str text = lower_name(l, m->vars.data[leaf.id].name);
+      Diag* diag = lower_report(l, DIAG_W0621, start->span,
+                                "this uses the initial value of '%.*s', which has none: 0 is taken",
+                                STR_ARGS(text));
+      diag_hint(l->diags, diag, "give it one: %.*s(t0) = ...;", STR_ARGS(text));
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// order of appearance
+
+static int compare_keys(const void* a, const void* b) {
+  const uint64_t* x = a;
+  const uint64_t* y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/// keys: place in the text, then number; afterwards in order.
+static void sort_keys(uint64_t* keys, uint32_t count) {
+  bool sorted = true;
+  for (uint32_t i = 1; i < count; i++) {
+    sorted = sorted && keys[i - 1] <= keys[i];
+  }
+  if (!sorted) qsort(keys, count, sizeof *keys, compare_keys);
+}
+
+static void order_by_appearance(Lower* l) {
+  IrModel* m = l->m;
+  uint64_t* keys = ARENA_ARRAY(l->scratch, uint64_t, m->vars.count);
+  for (uint32_t i = 0; i < m->vars.count; i++) {
+    keys[i] = (uint64_t)l->vars.data[i].first << 32 | i;
+  }
+  sort_keys(keys, m->vars.count);
+  for (uint32_t i = 0; i < m->vars.count; i++) {
+    m->vars.data[(uint32_t)keys[i]].appearance = i;
+  }
+  keys = ARENA_ARRAY(l->scratch, uint64_t, m->params.count);
+  for (uint32_t i = 0; i < m->params.count; i++) {
+    keys[i] = (uint64_t)m->params.data[i].span.begin << 32 | i;
+  }
+  sort_keys(keys, m->params.count);
+  for (uint32_t i = 0; i < m->params.count; i++) {
+    m->params.data[(uint32_t)keys[i]].appearance = i;
+  }
+}
+
+void lower_finish(Lower* l) {
+  finish_likes(l);
+  apply_fixed_edits(l);
+  check_labels(l);
+  check_reachable(l);
+  check_starts(l);
+  order_by_appearance(l);
+}

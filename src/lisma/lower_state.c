@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+//
+// Automata, states, transitions, schedules.
+#include "lisma/lower.h"
+
+// ---------------------------------------------------------------------------------------------
+// declared automata in the model
+
+void lower_automata(Lower* l) {
+  IrModel* m = l->m;
+  for (uint32_t a = 0; a < l->automata.count; a++) {
+    const AutomatonInfo* info = &l->automata.data[a];
+    IrAutomaton automaton = {.name = info->name,
+                             .kind = IR_AUTOMATON_USER,
+                             .parent_body = IR_NONE,
+                             .state_begin = m->states.count,
+                             .state_count = info->count,
+                             .span = info->span};
+    base_vec_push(l->arena, &m->automata, automaton);
+    map_set(&l->automaton_names, info->name, 0, 1);
+    for (uint32_t s = info->first; s != IR_NONE; s = l->states.data[s].next) {
+      StateInfo* state = &l->states.data[s];
+      if (state->edits && state->index != 0) state->body = lower_add_body(l, a, state->index);
+      state->ir = m->states.count;
+      IrState added = {
+          .name = state->name, .automaton = a, .body = state->body, .span = state->span};
+      base_vec_push(l->arena, &m->states, added);
+    }
+  }
+}
+
+uint32_t lower_find_automaton(Lower* l, const AstName* written) {
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return IR_NONE;
+  uint32_t known = map_get(&l->automaton_ids, name, 0);
+  if (known) return known - 1;
+  Str text = lower_name(l, name);
+  Diag* diag = lower_report(l, DIAG_E0407, written->span, "there is no automaton '%.*s'",
+                            STR_ARGS(text));
+  if (diag == &l->ignored) return IR_NONE;
+  Str near = resolve_near_automaton(l, text);
+  if (near.length) {
+    diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  } else if (str_equal(text, STR_LIT("main"))) {
+    diag_hint(l->diags, diag, "'main' holds the states outside of automaton blocks, and there are "
+              "none");
+  }
+  return IR_NONE;
+}
+
+uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* written) {
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return IR_NONE;
+  uint32_t known = map_get(&l->state_ids, automaton, name);
+  if (known) return known - 1;
+  Str text = lower_name(l, name);
+  Str owner = lower_name(l, l->automata.data[automaton].name);
+  Diag* diag = lower_report(l, DIAG_E0401, written->span, "there is no state '%.*s' in '%.*s'",
+                            STR_ARGS(text), STR_ARGS(owner));
+  if (diag == &l->ignored) return IR_NONE;
+  Str near = resolve_near_state(l, automaton, text);
+  uint32_t elsewhere = map_get(&l->declared_states, name, 0);
+  if (near.length) {
+    diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  } else if (elsewhere) {
+    Str other = lower_name(l, l->automata.data[elsewhere - 1].name);
+    diag_hint(l->diags, diag, "'%.*s' is a state of the automaton '%.*s'; transitions stay inside "
+              "one automaton", STR_ARGS(text), STR_ARGS(other));
+  }
+  return IR_NONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// states
+
+static void lower_like(Lower* l, uint32_t at, const AstName* like) {
+  StateInfo* state = &l->states.data[at];
+  uint32_t parent = lower_find_state(l, state->automaton, like);
+  if (parent == IR_NONE) return;
+  state = &l->states.data[at];
+  if (state->like != IR_NONE && state->like != parent) {
+    Diag* diag = lower_report(l, DIAG_E0405, like->span, "'%.*s' is made like two states",
+                              STR_ARGS(lower_name(l, state->name)));
+    diag_note(l->diags, diag, state->like_span, "the first one is here");
+    return;
+  }
+  state->like = parent;
+  state->like_span = like->span;
+  l->states.data[parent].is_parent = true;
+}
+
+/// The guard of a transition. False: there is no transition.
+static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state, IrTerm* guard) {
+  Scope outer = l->scope;
+  l->scope = (Scope){.kind = SCOPE_GUARD, .events = true, .automaton = state->automaton};
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .judge = true};
+  TermFrame frame = lower_begin(l);
+  Value value = lower_condition(l, declaration->guard, style);
+  bool bad = value.type == VALUE_BAD;
+  *guard = lower_end(l, frame, bad ? (ExprId){0} : value.e);
+  l->scope = outer;
+  if (bad) {
+    state->suspect = true;
+    return false;
+  }
+  if (!(value.flags & VALUE_NEVER)) return true;
+
+  // in a loop, an index may switch a transition off on purpose
+  state->suspect = true;
+  bool decided = l->m->pool.nodes.data[value.e.index].op == IR_FALSE;
+  if (decided && l->bindings.count) return false;
+  Diag* diag = lower_report(l, DIAG_E0403, declaration->guard->span,
+                            "the guard of '%.*s' can never hold",
+                            STR_ARGS(lower_name(l, state->name)));
+  diag_hint(l->diags, diag, "it is false for all values of the variables");
+  return false;
+}
+
+/// The states of `from`; false when one of them is unknown.
+static bool lower_from(Lower* l, const AstState* declaration, uint32_t automaton,
+                       IrTransition* transition) {
+  bool fine = true;
+  transition->from_begin = l->m->from_states.count;
+  for (uint32_t i = 0; i < declaration->from.count; i++) {
+    uint32_t from = lower_find_state(l, automaton, &declaration->from.data[i]);
+    if (from == IR_NONE) {
+      fine = false;
+      continue;
+    }
+    uint32_t index = l->states.data[from].index;
+    bool twice = false;
+    for (uint32_t k = transition->from_begin; k < l->m->from_states.count; k++) {
+      twice = twice || l->m->from_states.data[k] == index;
+    }
+    if (!twice) base_vec_push(l->arena, &l->m->from_states, index);
+  }
+  transition->from_count = l->m->from_states.count - transition->from_begin;
+  return fine;
+}
+
+static void lower_transition(Lower* l, const AstState* declaration, uint32_t at) {
+  StateInfo* state = &l->states.data[at];
+  IrTransition transition = {.automaton = state->automaton,
+                             .to = state->index,
+                             .span = declaration->guard ? declaration->guard->span
+                                                        : declaration->name.span};
+  bool guarded = !declaration->guard || lower_guard(l, declaration, state, &transition.guard);
+  if (declaration->from.count == 0) {
+    if (!declaration->guard) return;
+    Diag* diag = lower_report(l, DIAG_E0406, declaration->guard->span,
+                              "this guard leads to '%.*s' from nowhere",
+                              STR_ARGS(lower_name(l, state->name)));
+    diag_hint(l->diags, diag, "say where from, behind the body: } from init;");
+    state->suspect = true;
+    return;
+  }
+  bool known = lower_from(l, declaration, state->automaton, &transition);
+  state = &l->states.data[at];
+  if (!known) state->suspect = true;
+  if (!guarded || !known) return;
+  if (!declaration->guard) {
+    TermFrame frame = lower_begin(l);
+    transition.guard = lower_end(l, frame, lower_op(l, IR_TRUE, (ExprId){0}, (ExprId){0}));
+  }
+  base_vec_push(l->arena, &l->m->transitions, transition);
+}
+
+/// Begin a group of simultaneous actions.
+static void begin_group(Lower* l) {
+  l->actions.count = 0;
+  l->action_group++;
+  l->gotos.count = 0;
+  l->stop = (Str){0};
+}
+
+static uint32_t flush_actions(Lower* l) {
+  uint32_t begin = l->m->actions.count;
+  for (uint32_t i = 0; i < l->actions.count; i++) {
+    base_vec_push(l->arena, &l->m->actions, l->actions.data[i]);
+  }
+  return begin;
+}
+
+static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at) {
+  StateInfo state = l->states.data[at];
+  if (state.index == 0 && state.edits) {
+    Diag* diag = lower_report(l, DIAG_E0413, declaration->name.span, "'init' has the global "
+                              "equations; its body can only hold resets and 'stop'");
+    diag_hint(l->diags, diag, "write the equations outside of the states");
+    return;
+  }
+  begin_group(l);
+  l->invariant = (ExprId){0};
+  TermFrame frame = lower_begin(l);
+  Site inside = {.body = state.body == IR_NONE ? 0 : state.body,
+                 .automaton = state.automaton,
+                 .owner = state.automaton,
+                 .actions = true};
+  lower_block(l, &declaration->body, &inside);
+  IrState* ir = &l->m->states.data[state.ir];
+  ir->invariant = lower_end(l, frame, l->invariant);
+  ir->invariant_span = l->invariant_span;
+  ir->stop = l->stop;
+  ir->action_count = l->actions.count;
+  ir->action_begin = flush_actions(l);
+}
+
+void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
+  const AstState* declaration = statement->as.state;
+  uint32_t automaton = site->owner == IR_NONE ? l->main : site->owner;
+  uint32_t name = resolve_name(l, &declaration->name);
+  uint32_t at = name && automaton != IR_NONE ? map_get(&l->state_ids, automaton, name) : 0;
+  if (at-- == 0) return;  // its declaration failed
+  if (declaration->like) lower_like(l, at, declaration->like);
+  lower_transition(l, declaration, at);
+  if (declaration->has_body && l->states.data[at].body_block == &declaration->body) {
+    lower_state_body(l, declaration, at);
+  }
+}
+
+void lower_automaton(Lower* l, const AstStatement* statement, const Site* site) {
+  uint32_t name = resolve_name(l, statement->as.automaton.name);
+  uint32_t known = name ? map_get(&l->automaton_ids, name, 0) : 0;
+  if (known == 0) return;
+  Site inside = *site;
+  inside.owner = known - 1;
+  lower_block(l, &statement->as.automaton.body, &inside);
+}
+
+void lower_invariant(Lower* l, const AstStatement* statement, const Site* site) {
+  Scope outer = l->scope;
+  l->scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true};
+  Value value = lower_condition(l, statement->as.invariant, style);
+  l->scope = outer;
+  if (value.type == VALUE_BAD) return;
+  bool first = l->invariant.index == 0;
+  l->invariant = first ? value.e : lower_op(l, IR_AND, l->invariant, value.e);
+  if (first) l->invariant_span = statement->as.invariant->span;
+}
+
+void lower_stop(Lower* l, const AstStatement* statement) {
+  l->stop = str_copy(l->arena, statement->as.stop.text);
+}
+
+// ---------------------------------------------------------------------------------------------
+// schedules
+
+void lower_goto(Lower* l, const AstStatement* statement) {
+  const AstName* written = statement->as.jump.automaton;
+  uint32_t automaton = l->main;
+  if (written) {
+    automaton = lower_find_automaton(l, written);
+  } else if (automaton == IR_NONE) {
+    lower_report(l, DIAG_E0401, statement->as.jump.state->span,
+                 "the model has no states outside of automaton blocks");
+  }
+  if (automaton == IR_NONE) return;
+  uint32_t state = lower_find_state(l, automaton, statement->as.jump.state);
+  if (state == IR_NONE) return;
+  for (uint32_t i = 0; i < l->gotos.count; i++) {
+    if (l->gotos.data[i].automaton != automaton) continue;
+    Diag* diag = lower_report(l, DIAG_E0409, statement->span, "a second 'goto' for the automaton "
+                              "'%.*s'", STR_ARGS(lower_name(l, l->automata.data[automaton].name)));
+    diag_hint(l->diags, diag, "one firing can move an automaton only once");
+    return;
+  }
+  IrGoto jump = {.automaton = automaton, .state = l->states.data[state].index};
+  base_vec_push(l->scratch, &l->gotos, jump);
+}
+
+/// How often a schedule fires.
+static bool lower_repeat(Lower* l, const AstStatement* statement, int64_t* count) {
+  *count = 1;
+  const AstExpr* each = statement->as.at.each;
+  const AstExpr* repeat = statement->as.at.repeat;
+  if (statement->as.at.repeat_forever) {
+    *count = -1;
+  } else if (repeat) {
+    double number = 0.0;
+    if (!resolve_eval_whole(l, repeat, "the number of firings", DIAG_E0411, &number)) return false;
+    if (number < 1.0) {
+      lower_report(l, DIAG_E0411, repeat->span, "the number of firings must be at least 1; here it "
+                   "is %.*s", STR_ARGS(lower_number_text(l, number)));
+      return false;
+    }
+    *count = (int64_t)number;
+  } else if (each) {
+    Diag* diag = lower_report(l, DIAG_W0430, each->span, "without 'repeat' this fires only once");
+    diag_hint(l->diags, diag, "write 'repeat *' to fire for ever");
+  }
+  if (*count == 1 || each) return true;
+  Span span = repeat ? repeat->span : statement->as.at.time->span;
+  Diag* diag = lower_report(l, DIAG_E0410, span, "'repeat' needs the time between two firings");
+  diag_hint(l->diags, diag, "write at T each P repeat N");
+  return false;
+}
+
+static void lower_priority(Lower* l, const AstStatement* statement, IrSchedule* schedule) {
+  double priority = 0.0;
+  const AstExpr* expr = statement->as.at.priority;
+  if (expr && resolve_eval_whole(l, expr, "a priority", DIAG_E0412, &priority)) {
+    schedule->priority = (int32_t)priority;
+  }
+}
+
+void lower_at(Lower* l, const AstStatement* statement) {
+  Scope scope = {.kind = SCOPE_SCHEDULE, .literal = true, .automaton = IR_NONE};
+  IrSchedule schedule = {.span = {statement->span.begin, statement->as.at.body.span.begin}};
+  schedule.start = lower_term(l, statement->as.at.time, scope, NULL);
+  bool fine = ir_term_present(schedule.start);
+  if (statement->as.at.each) {
+    schedule.period = lower_term(l, statement->as.at.each, scope, NULL);
+    fine = fine && ir_term_present(schedule.period);
+    double period = 1.0;
+    if (resolve_term_value(l, schedule.period, &period) && !(period > 0.0)) {
+      lower_report(l, DIAG_E0410, statement->as.at.each->span,
+                   "the time between two firings must be greater than 0; here it is %.*s",
+                   STR_ARGS(lower_number_text(l, period)));
+    }
+  }
+  fine = lower_repeat(l, statement, &schedule.count) && fine;
+  lower_priority(l, statement, &schedule);
+  while (schedule.span.end > schedule.span.begin &&
+         (unsigned char)l->source->text.data[schedule.span.end - 1] <= ' ') {
+    schedule.span.end--;
+  }
+
+  begin_group(l);
+  Site inside = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE, .actions = true, .in_at = true};
+  lower_block(l, &statement->as.at.body, &inside);
+  if (!fine) return;
+  schedule.action_count = l->actions.count;
+  schedule.action_begin = flush_actions(l);
+  schedule.goto_begin = l->m->gotos.count;
+  schedule.goto_count = l->gotos.count;
+  for (uint32_t i = 0; i < l->gotos.count; i++) {
+    base_vec_push(l->arena, &l->m->gotos, l->gotos.data[i]);
+  }
+  schedule.stop = l->stop;
+  base_vec_push(l->arena, &l->m->schedules, schedule);
+}

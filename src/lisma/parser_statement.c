@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: MIT
+//
+// Statements without a body. Words such as `set` or `stop` are no keywords: they begin a statement
+// only when the second token cannot continue an equation that begins with a variable of this name.
+#include "lisma/parser_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// Definitions
+
+/// `a = b = value`: all but the last must be names.
+static void parse_definition(Parser* p, bool several, AstDefinition* out) {
+  uint32_t begin = p->tok.span.begin;
+  size_t mark = p->scratch_used;
+  AstName name;
+  *out = (AstDefinition){.value = NULL};
+  if (parser_expect_name(p, "a name", &name)) {
+    parser_note_declared(p, &name);
+    parser_push(p, &name, sizeof name);
+    parser_expect_assign(p, "the name");
+  }
+  out->value = p->recovering ? parser_error_expr(p) : parser_expr(p);
+  while (several && !p->recovering && parser_accept(p, TOK_ASSIGN)) {
+    const AstExpr* target = out->value;
+    if (target->kind == AST_NAME && target->as.name.order == 0) {
+      parser_note_declared(p, &target->as.name.name);
+      parser_push(p, &target->as.name.name, sizeof(AstName));
+    } else {
+      Diag* diag = diag_add(p->diags, DIAG_E0123, target->span, "only a name can be given a value");
+      diag_hint(p->diags, diag, "a comparison is written '=='");
+    }
+    out->value = parser_expr(p);
+  }
+  PARSER_TAKE(p, mark, AstName, out->names);
+  out->span = parser_since(p, begin);
+}
+
+static bool parse_definitions(Parser* p, AstStatementKind kind, AstStatement* out) {
+  parser_advance(p);
+  size_t mark = p->scratch_used;
+  do {
+    AstDefinition definition;
+    parse_definition(p, kind == AST_CONST, &definition);
+    if (definition.names.count) parser_push(p, &definition, sizeof definition);
+  } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  out->kind = kind;
+  PARSER_TAKE(p, mark, AstDefinition, out->as.definitions);
+  parser_end_statement(p, kind == AST_CONST ? "the constant" : "the macro");
+  return out->as.definitions.count > 0;
+}
+
+static AstValue parse_value(Parser* p) {
+  AstValue value = {.span = p->tok.span};
+  if (p->tok.kind == TOK_STRING) {
+    value.text = parser_token_text(p, &p->tok);
+    parser_advance(p);
+  } else {
+    value.expr = parser_expr(p);
+    value.span = value.expr->span;
+  }
+  return value;
+}
+
+/// Settings may be parted by ',' in error: `nominal = 10, unit = "m"`.
+static bool at_setting(const Parser* p) {
+  return p->tok.kind == TOK_WORD && p->next.kind == TOK_ASSIGN;
+}
+
+static bool parse_data(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_DATA;
+  AstData* data = ARENA_NEW(p->arena, AstData);
+  out->as.data = data;
+  if (parser_expect_name(p, "the name of the data", &data->name)) {
+    parser_note_declared(p, &data->name);
+    parser_expect_assign(p, "the name of the data");
+  }
+  if (!p->recovering) {
+    data->file = parser_token_text(p, &p->tok);
+    data->file_span = p->tok.span;
+    parser_expect(p, TOK_STRING, "expected the name of a file in quotation marks");
+  }
+  size_t mark = p->scratch_used;
+  while (!p->recovering && parser_accept(p, TOK_COMMA)) {
+    AstValue value = parse_value(p);
+    parser_push(p, &value, sizeof value);
+  }
+  PARSER_TAKE(p, mark, AstValue, data->options);
+  parser_end_statement(p, "the data");
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Equations and initial values
+
+/// `x(t0)` or `x(0)` on a left side.
+static bool is_initial_form(const AstExpr* lhs, AstInitForm* form) {
+  if (lhs->kind != AST_CALL || lhs->as.call.args.count != 1) return false;
+  const AstExpr* arg = lhs->as.call.args.data[0];
+  if (arg->kind == AST_NUMBER && arg->as.number == 0.0) {
+    *form = AST_INIT_ZERO;
+    return true;
+  }
+  bool name = arg->kind == AST_NAME && arg->as.name.order == 0;
+  *form = AST_INIT_T0;
+  return name && ast_name_is_word(&arg->as.name.name, STR_LIT("t0"));
+}
+
+static void make_initial(Parser* p, AstInitForm form, bool guess, const AstExpr* lhs, AstExpr* rhs,
+                         AstStatement* out) {
+  AstInit* item = ARENA_NEW(p->arena, AstInit);
+  *item = (AstInit){.span = {lhs->span.begin, rhs->span.end},
+                    .name = *lhs->as.call.callee,
+                    .order = lhs->as.call.order,
+                    .guess = guess,
+                    .value = rhs};
+  parser_note_declared(p, &item->name);
+  out->kind = AST_INIT;
+  out->as.init.form = form;
+  out->as.init.items.data = item;
+  out->as.init.items.count = 1;
+}
+
+/// `x == y;` was meant as an equation: split the comparison at its first sign.
+static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
+  AstExpr* e = *lhs;
+  if (e->kind != AST_CHAIN || e->as.chain.level != AST_LEVEL_EQUALITY || !parser_mend(p)) return false;
+  const AstLink* links = e->as.chain.links.data;
+  if (links[1].op != AST_OP_EQ) return false;
+  Diag* diag = diag_add(p->diags, DIAG_E0109, links[1].op_span, "an equation is written with one '='");
+  diag_hint(p->diags, diag, "write '='");
+  *lhs = links[0].operand;
+  *rhs = links[1].operand;
+  return true;
+}
+
+static const char* const statement_words[] = {
+    "const", "macro", "state", "for", "automaton", "set", "delete", "goto", "stop", "data", "invariant",
+};
+
+/// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
+static const char* nearest_word(const AstExpr* lhs) {
+  if (lhs->kind != AST_NAME || !ast_name_is_plain(&lhs->as.name.name)) return NULL;
+  Str name = lhs->as.name.name.head;
+  for (size_t i = 0; i < SLT_COUNT(statement_words); i++) {
+    Str word = str_from_c(statement_words[i]);
+    if (str_equal(word, name)) continue;
+    uint32_t limit = word.length > 4 ? 2 : 1;
+    if (str_distance(name, word, limit) <= limit) return statement_words[i];
+  }
+  return NULL;
+}
+
+static void report_no_equation(Parser* p, const AstExpr* lhs) {
+  if (lhs->kind == AST_ERROR) p->recovering = true;
+  if (p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET) {
+    if (!parser_fail(p)) return;
+    diag_add(p->diags, DIAG_E0107, p->tok.span, "this %s closes nothing",
+             token_kind_text(p->tok.kind));
+    return;
+  }
+  if (!parser_fail(p)) return;
+  Str found = parser_describe(p, &p->tok);
+  Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '=' of an equation, found %.*s",
+                        STR_ARGS(found));
+  const char* word = nearest_word(lhs);
+  const AstName* callee = lhs->kind == AST_CALL ? lhs->as.call.callee : NULL;
+  if (word) {
+    diag_hint(p->diags, diag, "did you mean '%s'?", word);
+  } else if (callee && ast_name_is_word(callee, STR_LIT("invariant"))) {
+    diag_hint(p->diags, diag, "write invariant [relation];");
+  } else if (callee && (ast_name_is_word(callee, STR_LIT("elseif")) ||
+                        ast_name_is_word(callee, STR_LIT("elif")))) {
+    diag_hint(p->diags, diag, "write 'else if'");
+  } else if (lhs->kind == AST_NAME && p->tok.kind == TOK_LBRACKET) {
+    diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+  }
+}
+
+/// The top level outside loops: there `energy = ...` is the declaration.
+static bool is_energy(const BlockFrame* frame, const AstName* label, const AstExpr* lhs) {
+  if (frame->place != PLACE_TOP || frame->in_loop || label) return false;
+  bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0;
+  return name && ast_name_is_word(&lhs->as.name.name, STR_LIT("energy"));
+}
+
+static void classify_sides(Parser* p, const BlockFrame* frame, bool guess, AstName* label,
+                           AstExpr* lhs, AstExpr* rhs, AstStatement* out) {
+  AstInitForm form = AST_INIT_T0;
+  if (is_initial_form(lhs, &form)) {
+    if (label && parser_mend(p)) {
+      diag_add(p->diags, DIAG_E0125, label->span, "only an equation can carry a label");
+    }
+    make_initial(p, form, guess, lhs, rhs, out);
+    return;
+  }
+  if (guess && parser_mend(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0124, lhs->span, "a guess is given to a value x(t0)");
+    diag_hint(p->diags, diag, "an equation is written with '='");
+  }
+  if (is_energy(frame, label, lhs)) {
+    out->kind = AST_ENERGY;
+    out->as.energy = rhs;
+    return;
+  }
+  if (lhs->kind == AST_NAME) parser_note_declared(p, &lhs->as.name.name);
+  parser_check_quotient(p, lhs);
+  out->kind = AST_EQUATION;
+  out->as.equation.label = label;
+  out->as.equation.lhs = lhs;
+  out->as.equation.rhs = rhs;
+}
+
+bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label,
+                  AstExpr* lhs, AstStatement* out) {
+  AstExpr* rhs = NULL;
+  bool guess = p->tok.kind == TOK_GUESS;
+  if (p->tok.kind == TOK_ASSIGN || guess) {
+    p->after_gap = false;
+    parser_advance(p);
+    rhs = parser_expr(p);
+  } else if (!split_comparison(p, &lhs, &rhs)) {
+    report_no_equation(p, lhs);
+    return false;
+  }
+  classify_sides(p, frame, guess, label, lhs, rhs, out);
+  out->span = parser_since(p, begin);
+  parser_end_statement(p, out->kind == AST_INIT ? "the initial value" : "the equation");
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Attributes and experiment
+
+static void parse_setting(Parser* p, AstSetting* setting) {
+  uint32_t begin = p->tok.span.begin;
+  *setting = (AstSetting){.key = STR_LIT("")};
+  size_t mark = p->scratch_used;
+  if (parser_expect_word(p, "the name of a setting", &setting->key, &setting->key_span)) {
+    parser_expect_assign(p, "the setting");
+  }
+  bool comma = false;  // ',' where ';' was meant
+  if (!p->recovering) {
+    do {
+      comma = at_setting(p);
+      if (comma) break;
+      AstValue value = parse_value(p);
+      parser_push(p, &value, sizeof value);
+    } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  }
+  PARSER_TAKE(p, mark, AstValue, setting->values);
+  if (comma && parser_mend(p)) {
+    diag_add(p->diags, DIAG_E0101, parser_here(p), "settings are parted by ';'");
+  } else if (!comma) {
+    parser_end_statement(p, "the setting");
+  }
+  setting->span = parser_since(p, begin);
+}
+
+static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, AstStatement* out) {
+  Span open = p->tok.span;
+  parser_advance(p);
+  size_t mark = p->scratch_used;
+  while (p->tok.kind != TOK_RBRACE && p->tok.kind != TOK_END) {
+    if (parser_accept(p, TOK_SEMICOLON)) continue;
+    if (parser_starts_statement(&p->tok)) break;  // the '}' is missing
+    AstSetting setting;
+    uint32_t start = p->tok.span.begin;
+    parse_setting(p, &setting);
+    p->after_gap = false;
+    if (p->recovering) parser_synchronise(p, start);
+    if (setting.values.count) parser_push(p, &setting, sizeof setting);
+  }
+  bool experiment = ast_name_is_word(name, STR_LIT("experiment"));
+  out->kind = experiment ? AST_EXPERIMENT : AST_ATTRIBUTES;
+  if (!experiment) out->as.attributes.name = *name;
+  PARSER_TAKE(p, mark, AstSetting, out->as.attributes.settings);
+  parser_close(p, TOK_RBRACE, open);
+  out->span = parser_since(p, begin);
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Contextual words
+
+/// `ic x = 1, y' ~ 2;` and `set x = 1;`
+static bool parse_init_list(Parser* p, AstInitForm form, AstStatement* out) {
+  parser_advance(p);
+  size_t mark = p->scratch_used;
+  do {
+    AstInit item = {.span = p->tok.span};
+    if (!parser_expect_name(p, "the name of a variable", &item.name)) break;
+    parser_note_declared(p, &item.name);
+    item.order = parser_primes(p);
+    item.guess = p->tok.kind == TOK_GUESS;
+    if (!parser_accept(p, TOK_GUESS)) parser_expect_assign(p, "the name");
+    item.value = p->recovering ? parser_error_expr(p) : parser_expr(p);
+    item.span = parser_since(p, item.span.begin);
+    parser_push(p, &item, sizeof item);
+  } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  out->kind = AST_INIT;
+  out->as.init.form = form;
+  PARSER_TAKE(p, mark, AstInit, out->as.init.items);
+  parser_end_statement(p, "the value");
+  return out->as.init.items.count > 0;
+}
+
+static bool parse_delete(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_DELETE;
+  out->as.labels = parser_name_list(p, "a label");
+  parser_end_statement(p, "the label");
+  return out->as.labels.count > 0;
+}
+
+static bool parse_goto(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_GOTO;
+  AstName* state = ARENA_NEW(p->arena, AstName);
+  parser_expect_name(p, "the name of a state", state);
+  if (!p->recovering && parser_accept(p, TOK_DOT)) {
+    out->as.jump.automaton = state;
+    state = ARENA_NEW(p->arena, AstName);
+    parser_expect_name(p, "the name of a state after '.'", state);
+  }
+  out->as.jump.state = state;
+  parser_end_statement(p, "the name of the state");
+  return true;
+}
+
+static bool parse_stop(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_STOP;
+  if (p->tok.kind == TOK_STRING) {
+    out->as.stop.text = parser_token_text(p, &p->tok);
+    out->as.stop.text_span = p->tok.span;
+    parser_advance(p);
+  }
+  parser_end_statement(p, "'stop'");
+  return true;
+}
+
+static bool parse_invariant(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_INVARIANT;
+  out->as.invariant = parser_condition(p);
+  parser_end_statement(p, "the invariant");
+  return true;
+}
+
+static bool begins_invariant(const Parser* p) {
+  switch ((int)p->next.kind) {
+    case TOK_LBRACKET:
+    case TOK_BANG:
+    case TOK_IF:
+    case TOK_NUMBER: return true;
+    default: return p->next.word == WORD_NOT || parser_next_is_name(p);
+  }
+}
+
+/// A statement that begins with a contextual word. False: the word is a name.
+static bool parse_word_statement(Parser* p, AstStatement* out, bool* keep) {
+  if (p->tok.kind != TOK_WORD || p->tok.word == WORD_NONE) return false;
+  bool named = parser_next_is_name(p);
+  switch ((int)p->tok.word) {
+    case WORD_SET:
+      if (named) *keep = parse_init_list(p, AST_INIT_SET, out);
+      return named;
+    case WORD_IC:
+      if (named) *keep = parse_init_list(p, AST_INIT_IC, out);
+      return named;
+    case WORD_DELETE:
+      if (named) *keep = parse_delete(p, out);
+      return named;
+    case WORD_GOTO:
+      if (named) *keep = parse_goto(p, out);
+      return named;
+    case WORD_DATA:
+      if (named) *keep = parse_data(p, out);
+      return named;
+    case WORD_STOP: {
+      bool stop = p->next.kind == TOK_STRING || p->next.kind == TOK_SEMICOLON;
+      if (stop) *keep = parse_stop(p, out);
+      return stop;
+    }
+    case WORD_INVARIANT: {
+      bool invariant = begins_invariant(p);
+      if (invariant) *keep = parse_invariant(p, out);
+      return invariant;
+    }
+    default: return false;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+/// A statement that begins with an expression: equation, initial value, label, attributes.
+static bool parse_expression_statement(Parser* p, const BlockFrame* frame, AstStatement* out) {
+  uint32_t begin = p->tok.span.begin;
+  bool parenthesis = p->tok.kind == TOK_LPAREN;
+  AstExpr* lhs = parser_expr(p);
+  bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0 && !parenthesis && !p->recovering;
+  if (name && p->tok.kind == TOK_LBRACE) {
+    return parse_attributes(p, &lhs->as.name.name, begin, out);
+  }
+  AstName* label = NULL;
+  if (name && parser_accept(p, TOK_COLON)) {
+    label = &lhs->as.name.name;
+    p->after_gap = false;
+    lhs = parser_expr(p);
+  }
+  return parser_sides(p, frame, begin, label, lhs, out);
+}
+
+/// `at = 5;`: a keyword in the place of a variable.
+static bool is_keyword_variable(const Parser* p) {
+  TokenKind next = p->next.kind;
+  bool continues = next == TOK_ASSIGN || next == TOK_PRIME || next == TOK_EQ || next == TOK_GUESS;
+  return token_is_reserved(&p->tok) && p->tok.kind != TOK_WORD && continues;
+}
+
+/// `else` and `from` without what they belong to.
+static bool parse_stray(Parser* p) {
+  if (p->tok.kind == TOK_ELSE) {
+    if (parser_fail(p)) {
+      diag_add(p->diags, DIAG_E0111, p->tok.span, "this 'else' belongs to no 'if'");
+    }
+  } else if (parser_fail(p)) {
+    Diag* diag =
+        diag_add(p->diags, DIAG_E0102, p->tok.span, "'from' stands behind the body of a state only");
+    diag_hint(p->diags, diag, "write state NAME [guard] { ... } from A, B;");
+  }
+  parser_advance(p);
+  return false;
+}
+
+bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out) {
+  uint32_t begin = p->tok.span.begin;
+  bool keep = false;
+  if (is_keyword_variable(p)) parser_mend_reserved(p);
+  if (token_is_reserved(&p->tok)) p->after_gap = false;
+  switch ((int)p->tok.kind) {
+    case TOK_CONST: keep = parse_definitions(p, AST_CONST, out); break;
+    case TOK_MACRO: keep = parse_definitions(p, AST_MACRO, out); break;
+    case TOK_FOR: keep = parser_for(p, frame, out); break;
+    case TOK_IF: keep = parser_if(p, frame, out); break;
+    case TOK_STATE: keep = parser_state(p, frame, out); break;
+    case TOK_AUTOMATON: keep = parser_automaton(p, frame, out); break;
+    case TOK_AT: keep = parser_at(p, frame, out); break;
+    case TOK_ELSE:
+    case TOK_FROM: keep = parse_stray(p); break;
+    default:
+      if (!parse_word_statement(p, out, &keep)) keep = parse_expression_statement(p, frame, out);
+      break;
+  }
+  out->span = parser_since(p, begin);
+  return keep;
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+//
+// Names: from what is written to name ids, and from name ids to what they mean.
+#include "lisma/lower.h"
+
+#include <math.h>
+
+#define DENSE_MAX 4194304u  // values of an index kept in plain arrays
+
+// ---------------------------------------------------------------------------------------------
+// indices
+
+void resolve_bind(Lower* l, uint32_t name, double value) {
+  base_vec_push(l->scratch, &l->bindings, (Binding){name, value});
+}
+
+void resolve_unbind(Lower* l) {
+  l->bindings.count--;
+}
+
+const Binding* resolve_binding(Lower* l, uint32_t name) {
+  for (uint32_t i = l->bindings.count; i > l->binding_base; i--) {
+    if (l->bindings.data[i - 1].name == name) return &l->bindings.data[i - 1];
+  }
+  return NULL;
+}
+
+Bindings resolve_keep_bindings(Lower* l) {
+  Bindings kept = {.count = l->bindings.count - l->binding_base};
+  if (kept.count == 0) return kept;
+  kept.data = ARENA_ARRAY(l->scratch, Binding, kept.count);
+  for (uint32_t i = 0; i < kept.count; i++) {
+    kept.data[i] = l->bindings.data[l->binding_base + i];
+  }
+  return kept;
+}
+
+BindingMark resolve_enter_bindings(Lower* l, Bindings bindings) {
+  BindingMark mark = {.base = l->binding_base, .count = l->bindings.count};
+  l->binding_base = l->bindings.count;
+  for (uint32_t i = 0; i < bindings.count; i++) {
+    base_vec_push(l->scratch, &l->bindings, bindings.data[i]);
+  }
+  return mark;
+}
+
+void resolve_leave_bindings(Lower* l, BindingMark mark) {
+  l->bindings.count = mark.count;
+  l->binding_base = mark.base;
+}
+
+// ---------------------------------------------------------------------------------------------
+// written names
+
+/// The name with a hole for every index: all names of one template share a tree of indices.
+static uint32_t template_root(Lower* l, const AstName* name) {
+  TextBuffer* text = &l->text;
+  text->length = 0;
+  text_append(text, name->head);
+  for (uint32_t i = 0; i < name->indices.count; i++) {
+    const AstIndex* index = &name->indices.data[i];
+    text_append_format(text, "\1%u\1", index->subscripts.count);
+    text_append(text, index->tail);
+  }
+  uint32_t id = names_intern(&l->template_names, text_str(text));
+  uint32_t root = map_get(&l->templates, id, 0);
+  if (root) return root - 1;
+  base_vec_push(l->scratch, &l->index_nodes, (IndexNode){0});
+  map_set(&l->templates, id, 0, l->index_nodes.count);
+  return l->index_nodes.count - 1;
+}
+
+static NameRef ref_of(Lower* l, const AstName* name) {
+  uint64_t address = (uint64_t)(uintptr_t)name;
+  uint32_t known = map_get(&l->refs, address, 0);
+  if (known) return l->ref_list.data[known - 1];
+  NameRef ref = {.root = IR_NONE};
+  if (ast_name_is_plain(name)) {
+    ref.head = names_intern(&l->m->names, name->head);
+  } else {
+    ref.root = template_root(l, name);
+  }
+  base_vec_push(l->scratch, &l->ref_list, ref);
+  map_set(&l->refs, address, 0, l->ref_list.count);
+  return ref;
+}
+
+static uint32_t index_child(const Lower* l, uint32_t node, uint32_t value) {
+  const IndexNode* n = &l->index_nodes.data[node];
+  if (value < n->dense.count) return n->dense.data[value];
+  return l->sparse.count ? map_get(&l->sparse, node, value) : 0;
+}
+
+static void index_set_child(Lower* l, uint32_t node, uint32_t value, uint32_t child) {
+  IndexNode* n = &l->index_nodes.data[node];
+  uint32_t room = n->dense.count < DENSE_MAX / 4 ? 1024 + 4 * n->dense.count : DENSE_MAX;
+  if (value >= room) {
+    map_set(&l->sparse, node, value, child);
+    return;
+  }
+  if (value >= n->dense.count) {
+    base_vec_reserve(l->scratch, &n->dense, value + 1 - n->dense.count);
+    n->dense.count = value + 1;
+  }
+  n->dense.data[value] = child;
+}
+
+static bool subscript_value(Lower* l, const AstExpr* expr, uint32_t* value) {
+  double number = 0.0;
+  const char* what = "an index";
+  if (!resolve_eval_whole(l, expr, what, DIAG_E0208, &number)) return false;
+  if (number < 0.0) {
+    Str text = lower_number_text(l, number);
+    Str instance = lower_instance_text(l);
+    lower_report(l, DIAG_E0208, expr->span, "an index cannot be negative; here it is %.*s%.*s",
+                 STR_ARGS(text), STR_ARGS(instance));
+    return false;
+  }
+  *value = (uint32_t)number;
+  return true;
+}
+
+/// The text of a name with its indices replaced: x_3, x3a, T[3,4].
+static uint32_t paste_name(Lower* l, const AstName* name) {
+  TextBuffer pasted = {.arena = l->scratch};
+  text_append(&pasted, name->head);
+  for (uint32_t i = 0; i < name->indices.count; i++) {
+    const AstIndex* index = &name->indices.data[i];
+    bool several = index->subscripts.count > 1;
+    for (uint32_t k = 0; k < index->subscripts.count; k++) {
+      uint32_t value = 0;
+      if (!subscript_value(l, index->subscripts.data[k], &value)) return 0;
+      if (several) text_append_char(&pasted, k ? ',' : '[');
+      text_append_format(&pasted, "%u", value);
+    }
+    if (several) text_append_char(&pasted, ']');
+    text_append(&pasted, index->tail);
+  }
+  return names_intern(&l->m->names, text_str(&pasted));
+}
+
+uint32_t resolve_plain(Lower* l, const AstName* name) {
+  return ast_name_is_plain(name) ? ref_of(l, name).head : 0;
+}
+
+uint32_t resolve_name(Lower* l, const AstName* name) {
+  NameRef ref = ref_of(l, name);
+  if (ref.root == IR_NONE) return ref.head;
+
+  // walk down the tree of indices; what is missing is made on the way
+  uint32_t node = ref.root;
+  for (uint32_t i = 0; i < name->indices.count; i++) {
+    const AstExprList* subscripts = &name->indices.data[i].subscripts;
+    for (uint32_t k = 0; k < subscripts->count; k++) {
+      bool last = i + 1 == name->indices.count && k + 1 == subscripts->count;
+      uint32_t value = 0;
+      if (!subscript_value(l, subscripts->data[k], &value)) return 0;
+      uint32_t child = index_child(l, node, value);
+      if (child == 0) {
+        if (last) {
+          child = paste_name(l, name);
+        } else {
+          base_vec_push(l->scratch, &l->index_nodes, (IndexNode){0});
+          child = l->index_nodes.count - 1;
+        }
+        if (child == 0) return 0;
+        index_set_child(l, node, value, child);
+      }
+      node = child;
+    }
+  }
+  return node;
+}
+
+// ---------------------------------------------------------------------------------------------
+// meanings
+
+Symbol* resolve_symbol(Lower* l, uint32_t name) {
+  if (name >= l->symbols.count) {
+    base_vec_reserve(l->scratch, &l->symbols, name + 1 - l->symbols.count);
+    l->symbols.count = name + 1;
+  }
+  return &l->symbols.data[name];
+}
+
+static uint32_t add_var(Lower* l, uint32_t name, Span span) {
+  IrVar var = {.name = name, .kind = IR_VAR_UNKNOWN, .nominal = 1.0, .span = span};
+  base_vec_push(l->arena, &l->m->vars, var);
+  base_vec_push(l->scratch, &l->vars, (VarInfo){.first = span.begin});
+  return l->m->vars.count - 1;
+}
+
+uint32_t resolve_var(Lower* l, uint32_t name, Span span) {
+  Symbol* symbol = resolve_symbol(l, name);
+  if (symbol->kind == SYM_NONE) {
+    *symbol = (Symbol){SYM_VAR, add_var(l, name, span)};
+    return symbol->index;
+  }
+  VarInfo* info = &l->vars.data[symbol->index];
+  if (span.begin < info->first) {
+    info->first = span.begin;
+    l->m->vars.data[symbol->index].span = span;
+  }
+  return symbol->index;
+}
+
+uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span) {
+  uint32_t var = add_var(l, name, span);
+  l->m->vars.data[var].hidden = true;
+  l->m->vars.data[var].kind = IR_VAR_DISCRETE;
+  l->vars.data[var].flags = VAR_HIDDEN;
+  return var;
+}
+
+const char* resolve_kind_text(uint32_t kind) {
+  switch ((SymbolKind)kind) {
+    case SYM_PARAM: return "a constant";
+    case SYM_MACRO: return "a macro";
+    case SYM_DATA: return "a table";
+    case SYM_VAR: return "a variable";
+    case SYM_BUILTIN: return "a built-in name";
+    case SYM_NONE: break;
+  }
+  return "unknown";
+}
+
+Span resolve_symbol_span(const Lower* l, Symbol symbol) {
+  switch ((SymbolKind)symbol.kind) {
+    case SYM_PARAM: return l->constants.data[symbol.index].span;
+    case SYM_MACRO: return l->macros.data[symbol.index].span;
+    case SYM_DATA: return l->m->data.data[symbol.index].span;
+    case SYM_VAR: return l->m->vars.data[symbol.index].span;
+    case SYM_BUILTIN:
+    case SYM_NONE: break;
+  }
+  return (Span){0, 0};
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// Built-in names, and which of them the model declares itself. That has to be known before the
+// first expression is read, since a declaration may stand anywhere.
+#include "lisma/lower.h"
+
+typedef struct BuiltinName {
+  const char* text;
+  Builtin builtin;
+  bool tell;  // hiding it deserves a note
+} BuiltinName;
+
+static const BuiltinName builtin_names[BUILTIN_NAME_COUNT] = {
+    {"pi", BUILTIN_PI, true},     {"e", BUILTIN_E, true},       {"g", BUILTIN_G, true},
+    {"time", BUILTIN_TIME, true}, {"TIME", BUILTIN_TIME, true}, {"t", BUILTIN_TIME, false},
+    {"t0", BUILTIN_T0, true},
+};
+
+static void scan_block(Lower* l, const AstBlock* block);
+
+static void declare(Lower* l, const AstName* name) {
+  if (!ast_name_is_plain(name) || name->head.length > 4) return;
+  for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
+    Span* shadowed = &l->shadowed[i];
+    if (shadowed->end == 0 && str_equal(name->head, str_from_c(builtin_names[i].text))) {
+      *shadowed = name->span;
+    }
+  }
+}
+
+static void scan_list(Lower* l, const AstExprList* list);
+
+/// Names under a derivative mark are declarations wherever they stand.
+static void scan_expr(Lower* l, const AstExpr* expr) {
+  switch (expr->kind) {
+    case AST_NAME:
+      if (expr->as.name.order) declare(l, &expr->as.name.name);
+      break;
+    case AST_CALL:
+      if (ast_name_is_word(expr->as.call.callee, STR_LIT("der")) && expr->as.call.args.count &&
+          expr->as.call.args.data[0]->kind == AST_NAME) {
+        declare(l, &expr->as.call.args.data[0]->as.name.name);
+      }
+      scan_list(l, &expr->as.call.args);
+      break;
+    case AST_REDUCTION: scan_expr(l, expr->as.reduction.body); break;
+    case AST_CONDITIONAL:
+      scan_expr(l, expr->as.conditional.condition);
+      scan_expr(l, expr->as.conditional.then_value);
+      scan_expr(l, expr->as.conditional.else_value);
+      break;
+    case AST_ATOM: scan_expr(l, expr->as.atom.condition); break;
+    case AST_UNARY: scan_expr(l, expr->as.unary.operand); break;
+    case AST_POWER:
+      scan_expr(l, expr->as.power.base);
+      scan_expr(l, expr->as.power.exponent);
+      break;
+    case AST_CHAIN:
+      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+        scan_expr(l, expr->as.chain.links.data[i].operand);
+      }
+      break;
+    case AST_ERROR:
+    case AST_NUMBER:
+    case AST_QUALIFIED: break;
+  }
+}
+
+static void scan_list(Lower* l, const AstExprList* list) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    scan_expr(l, list->data[i]);
+  }
+}
+
+static void scan_definitions(Lower* l, const AstDefinitionList* definitions) {
+  for (uint32_t i = 0; i < definitions->count; i++) {
+    for (uint32_t k = 0; k < definitions->data[i].names.count; k++) {
+      declare(l, &definitions->data[i].names.data[k]);
+    }
+    scan_expr(l, definitions->data[i].value);
+  }
+}
+
+static void scan_equation(Lower* l, const AstStatement* statement) {
+  const AstExpr* lhs = statement->as.equation.lhs;
+  if (lhs->kind == AST_NAME) declare(l, &lhs->as.name.name);
+  scan_expr(l, lhs);
+  scan_expr(l, statement->as.equation.rhs);
+}
+
+static void scan_statement(Lower* l, const AstStatement* statement) {
+  switch (statement->kind) {
+    case AST_CONST:
+    case AST_MACRO: scan_definitions(l, &statement->as.definitions); break;
+    case AST_DATA: declare(l, &statement->as.data->name); break;
+    case AST_EQUATION: scan_equation(l, statement); break;
+    case AST_INIT:
+      for (uint32_t i = 0; i < statement->as.init.items.count; i++) {
+        declare(l, &statement->as.init.items.data[i].name);
+        scan_expr(l, statement->as.init.items.data[i].value);
+      }
+      break;
+    case AST_FOR: scan_block(l, &statement->as.loop.body); break;
+    case AST_IF:
+      for (uint32_t i = 0; i < statement->as.branches.count; i++) {
+        const AstBranch* branch = &statement->as.branches.data[i];
+        if (branch->condition) scan_expr(l, branch->condition);
+        scan_block(l, &branch->body);
+      }
+      break;
+    case AST_STATE:
+      if (statement->as.state->guard) scan_expr(l, statement->as.state->guard);
+      if (statement->as.state->has_body) scan_block(l, &statement->as.state->body);
+      break;
+    case AST_AUTOMATON: scan_block(l, &statement->as.automaton.body); break;
+    case AST_AT: scan_block(l, &statement->as.at.body); break;
+    case AST_ENERGY: scan_expr(l, statement->as.energy); break;
+    case AST_INVARIANT: scan_expr(l, statement->as.invariant); break;
+    case AST_DELETE:
+    case AST_ATTRIBUTES:
+    case AST_EXPERIMENT:
+    case AST_STOP:
+    case AST_GOTO: break;
+  }
+}
+
+static void scan_block(Lower* l, const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    scan_statement(l, &block->statements.data[i]);
+  }
+}
+
+void resolve_init(Lower* l) {
+  names_init(&l->template_names, l->scratch);
+  base_vec_push(l->scratch, &l->index_nodes, (IndexNode){0});  // 0 means "no child"
+  scan_block(l, &l->ast->body);
+  for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
+    const BuiltinName* builtin = &builtin_names[i];
+    uint32_t name = names_intern(&l->m->names, str_from_c(builtin->text));
+    Span shadowed = l->shadowed[i];
+    if (shadowed.end == 0) {
+      *resolve_symbol(l, name) = (Symbol){SYM_BUILTIN, (uint32_t)builtin->builtin};
+    } else if (builtin->tell) {
+      lower_report(l, DIAG_W0220, shadowed, "this hides the built-in name '%s'", builtin->text);
+    }
+  }
+}

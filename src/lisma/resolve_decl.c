@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+//
+// Collects declarations that may be used before they are written: constants, macros, tables,
+// automata and states. Loops are walked only if something in them is declared.
+#include "lisma/lower.h"
+
+static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton);
+
+// ---------------------------------------------------------------------------------------------
+// values
+
+static void report_twice(Lower* l, uint32_t name, Span span, Symbol before, uint32_t kind) {
+  Str text = lower_name(l, name);
+  Diag* diag = NULL;
+  if (before.kind == kind) {
+    diag = lower_report(l, DIAG_E0201, span, "'%.*s' is declared twice", STR_ARGS(text));
+  } else {
+    diag = lower_report(l, DIAG_E0202, span, "'%.*s' is already %s", STR_ARGS(text),
+                        resolve_kind_text(before.kind));
+  }
+  diag_note(l->diags, diag, resolve_symbol_span(l, before), "first declared here");
+}
+
+/// Claim a name for a declaration; 0 after reporting.
+static uint32_t claim_name(Lower* l, const AstName* name, uint32_t kind, uint32_t index) {
+  uint32_t id = resolve_name(l, name);
+  if (id == 0) return 0;
+  Symbol* symbol = resolve_symbol(l, id);
+  if (symbol->kind != SYM_NONE) {
+    report_twice(l, id, name->span, *symbol, kind);
+    return 0;
+  }
+  *symbol = (Symbol){kind, index};
+  return id;
+}
+
+static void apply_overrides(Lower* l, Constant* constant) {
+  Str name = lower_name(l, constant->name);
+  for (uint32_t i = 0; i < l->options->override_count; i++) {
+    if (!str_equal(l->options->overrides[i].name, name)) continue;
+    constant->overridden = true;
+    constant->state = EVAL_DONE;
+    constant->number = l->options->overrides[i].value;
+    if (l->options->applied) l->options->applied[i] = true;
+  }
+}
+
+static void declare_constants(Lower* l, const AstDefinition* definition) {
+  for (uint32_t i = 0; i < definition->names.count; i++) {
+    const AstName* written = &definition->names.data[i];
+    uint32_t name = claim_name(l, written, SYM_PARAM, l->constants.count);
+    if (name == 0) continue;
+    Constant constant = {.value = definition->value,
+                         .name = name,
+                         .span = written->span,
+                         .bindings = resolve_keep_bindings(l)};
+    if (l->options->override_count) apply_overrides(l, &constant);
+    base_vec_push(l->scratch, &l->constants, constant);
+    base_vec_push(l->arena, &l->m->params, (IrParam){.name = name, .span = written->span});
+  }
+}
+
+static void declare_macro(Lower* l, const AstDefinition* definition) {
+  const AstName* written = &definition->names.data[0];
+  uint32_t name = claim_name(l, written, SYM_MACRO, l->macros.count);
+  if (name == 0) return;
+  Macro macro = {.value = definition->value,
+                 .name = name,
+                 .span = written->span,
+                 .bindings = resolve_keep_bindings(l)};
+  base_vec_push(l->scratch, &l->macros, macro);
+}
+
+static void declare_data(Lower* l, const AstStatement* statement) {
+  uint32_t name = claim_name(l, &statement->as.data->name, SYM_DATA, l->m->data.count);
+  if (name) lower_data(l, statement, name);
+}
+
+static void declare_values(Lower* l, const AstStatement* statement) {
+  if (statement->kind == AST_DATA) declare_data(l, statement);
+  if (statement->kind != AST_CONST && statement->kind != AST_MACRO) return;
+  const AstDefinitionList* definitions = &statement->as.definitions;
+  for (uint32_t i = 0; i < definitions->count; i++) {
+    if (statement->kind == AST_CONST) {
+      declare_constants(l, &definitions->data[i]);
+    } else {
+      declare_macro(l, &definitions->data[i]);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// automata
+
+static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span) {
+  uint32_t at = l->states.count;
+  AutomatonInfo* info = &l->automata.data[automaton];
+  StateInfo state = {.name = name,
+                     .automaton = automaton,
+                     .index = info->count++,
+                     .next = IR_NONE,
+                     .span = span,
+                     .like = IR_NONE,
+                     .body = IR_NONE};
+  if (info->last == IR_NONE) {
+    info->first = at;
+  } else {
+    l->states.data[info->last].next = at;
+  }
+  info->last = at;
+  base_vec_push(l->scratch, &l->states, state);
+  map_set(&l->state_ids, automaton, name, at + 1);
+  map_set(&l->declared_states, name, 0, automaton + 1);
+  return at;
+}
+
+static uint32_t add_automaton(Lower* l, uint32_t name, Span span) {
+  AutomatonInfo info = {.name = name, .span = span, .first = IR_NONE, .last = IR_NONE};
+  base_vec_push(l->scratch, &l->automata, info);
+  uint32_t automaton = l->automata.count - 1;
+  map_set(&l->automaton_ids, name, 0, automaton + 1);
+  add_state(l, automaton, names_intern(&l->m->names, STR_LIT("init")), span);
+  return automaton;
+}
+
+/// Whether a block has statements that change equations.
+static bool block_edits(const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_EQUATION || s->kind == AST_DELETE || s->kind == AST_IF) return true;
+    if (s->kind == AST_FOR && block_edits(&s->as.loop.body)) return true;
+  }
+  return false;
+}
+
+static void declare_body(Lower* l, StateInfo* state, const AstState* declaration) {
+  // empty braces of a further declaration are no second body
+  if (!declaration->has_body || declaration->body.statements.count == 0) return;
+  if (state->body_block) {
+    Diag* diag = lower_report(l, DIAG_E0404, declaration->name.span,
+                              "the state '%.*s' has two bodies",
+                              STR_ARGS(lower_name(l, state->name)));
+    diag_note(l->diags, diag, state->body_span, "the first one is here");
+    diag_hint(l->diags, diag, "a further declaration gives only a guard and a list of states");
+    return;
+  }
+  state->body_block = &declaration->body;
+  state->body_span = declaration->name.span;
+  state->edits = block_edits(&declaration->body);
+}
+
+static void declare_state(Lower* l, const AstState* declaration, uint32_t automaton) {
+  uint32_t name = resolve_name(l, &declaration->name);
+  if (name == 0) return;
+  if (automaton == IR_NONE) {
+    if (l->main == IR_NONE) {
+      l->main = add_automaton(l, names_intern(&l->m->names, STR_LIT("main")),
+                              declaration->name.span);
+    }
+    automaton = l->main;
+  }
+  uint32_t at = map_get(&l->state_ids, automaton, name);
+  at = at ? at - 1 : add_state(l, automaton, name, declaration->name.span);
+  declare_body(l, &l->states.data[at], declaration);
+}
+
+static void declare_automaton(Lower* l, const AstStatement* statement) {
+  const AstName* written = statement->as.automaton.name;
+  uint32_t name = resolve_name(l, written);
+  if (name == 0) return;
+  uint32_t known = map_get(&l->automaton_ids, name, 0);
+  bool is_main = str_equal(lower_name(l, name), STR_LIT("main"));
+  if (known || is_main) {
+    Diag* diag = lower_report(l, DIAG_E0408, written->span, "the automaton '%.*s' %s",
+                              STR_ARGS(lower_name(l, name)),
+                              is_main ? "is the unnamed one" : "is declared twice");
+    if (!is_main) {
+      diag_note(l->diags, diag, l->automata.data[known - 1].span, "first declared here");
+    } else {
+      diag_hint(l->diags, diag, "states of 'main' stand outside of automaton blocks; choose "
+                "another name");
+    }
+    return;
+  }
+  declare_block(l, &statement->as.automaton.body, add_automaton(l, name, written->span));
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static bool block_declares(const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_CONST || s->kind == AST_MACRO || s->kind == AST_STATE) return true;
+    if (s->kind == AST_AUTOMATON) return true;
+    if (s->kind == AST_FOR && block_declares(&s->as.loop.body)) return true;
+  }
+  return false;
+}
+
+static void declare_loop_body(Lower* l, const AstBlock* block, void* user) {
+  const uint32_t* automaton = user;
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    declare_values(l, &block->statements.data[i]);
+  }
+  declare_block(l, block, *automaton);
+}
+
+/// States, automata, and the insides of loops. Values outside of loops are known already.
+static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_STATE) declare_state(l, s->as.state, automaton);
+    if (s->kind == AST_AUTOMATON) declare_automaton(l, s);
+    if (s->kind != AST_FOR || !block_declares(&s->as.loop.body)) continue;
+    bool outermost = l->bindings.count == 0;
+    if (!outermost || resolve_loop_fits(l, s)) {
+      resolve_loop(l, s, declare_loop_body, &automaton);
+    }
+  }
+}
+
+void resolve_declarations(Lower* l) {
+  for (uint32_t i = 0; i < l->ast->body.statements.count; i++) {
+    declare_values(l, &l->ast->body.statements.data[i]);
+  }
+  declare_block(l, &l->ast->body, IR_NONE);
+  l->instances = 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// constants and macros as terms
+
+void resolve_lower_constants(Lower* l) {
+  Scope scope = {.kind = SCOPE_CONSTANT, .literal = true, .automaton = IR_NONE};
+  for (uint32_t i = 0; i < l->constants.count; i++) {
+    double number = 0.0;
+    bool known = resolve_constant(l, i, &number);
+    Constant constant = l->constants.data[i];
+    IrTerm term = {{0}, 0, 0};
+    if (known && !constant.overridden) {
+      BindingMark mark = resolve_enter_bindings(l, constant.bindings);
+      term = lower_term(l, constant.value, scope, NULL);
+      resolve_leave_bindings(l, mark);
+    }
+    if (!ir_term_present(term)) {
+      TermFrame frame = lower_begin(l);
+      term = lower_end(l, frame, ir_term_number(&l->builder, number));
+    }
+    l->m->params.data[i].value = term;
+    if (l->stopped) return;
+  }
+}
+
+#define ACTS_WORK_MAX 10000u
+
+/// The expression that a name stands for: macros that are only another name are followed.
+static const AstExpr* follow_alias(Lower* l, const AstExpr* expr) {
+  for (uint32_t i = 0; i < 100; i++) {
+    bool plain = expr->kind == AST_NAME && ast_name_is_plain(&expr->as.name.name);
+    if (!plain || expr->as.name.order) break;
+    Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
+    if (symbol.kind != SYM_MACRO) break;
+    expr = l->macros.data[symbol.index].value;
+  }
+  return expr;
+}
+
+static bool acts(Lower* l, const AstExpr* expr, uint32_t* work);
+
+static bool list_acts(Lower* l, const AstExprList* list, uint32_t* work) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (acts(l, list->data[i], work)) return true;
+  }
+  return false;
+}
+
+static bool call_acts(Lower* l, const AstExpr* expr, uint32_t* work) {
+  const AstName* callee = expr->as.call.callee;
+  const Function* function = lower_find_function(l, callee);
+  if (function && function->kind == FUNCTION_RANDOM) return true;
+  if (ast_name_is_word(callee, STR_LIT("pre"))) return true;
+  if (ast_name_is_word(callee, STR_LIT("post"))) return true;
+  return list_acts(l, &expr->as.call.args, work);
+}
+
+/// Whether an expression has a meaning in actions or guards only.
+static bool acts(Lower* l, const AstExpr* expr, uint32_t* work) {
+  if (++*work > ACTS_WORK_MAX) return false;
+  switch (expr->kind) {
+    case AST_NAME: {
+      const AstExpr* meaning = follow_alias(l, expr);
+      return meaning != expr && meaning->kind != AST_NAME && acts(l, meaning, work);
+    }
+    case AST_CALL: return call_acts(l, expr, work);
+    case AST_REDUCTION: return acts(l, expr->as.reduction.body, work);
+    case AST_CONDITIONAL:
+      return acts(l, expr->as.conditional.condition, work) ||
+             acts(l, expr->as.conditional.then_value, work) ||
+             acts(l, expr->as.conditional.else_value, work);
+    case AST_ATOM: return acts(l, expr->as.atom.condition, work);
+    case AST_UNARY: return acts(l, expr->as.unary.operand, work);
+    case AST_POWER:
+      return acts(l, expr->as.power.base, work) || acts(l, expr->as.power.exponent, work);
+    case AST_CHAIN:
+      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+        if (acts(l, expr->as.chain.links.data[i].operand, work)) return true;
+      }
+      return false;
+    case AST_ERROR:
+    case AST_NUMBER:
+    case AST_QUALIFIED: break;
+  }
+  return false;
+}
+
+static void lower_macro(Lower* l, uint32_t index) {
+  Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
+  Macro macro = l->macros.data[index];
+  uint32_t work = 0;
+  BindingMark mark;
+  if (acts(l, macro.value, &work)) return;
+  if (!resolve_enter_macro(l, index, macro.span, &mark)) return;
+  if (lower_is_condition(follow_alias(l, macro.value))) {
+    // nothing to record, but its names are checked
+    Scope outer = l->scope;
+    l->scope = scope;
+    TermFrame frame = lower_begin(l);
+    lower_condition(l, macro.value, (AtomStyle){.bipolar = true});
+    lower_end(l, frame, (ExprId){0});
+    l->scope = outer;
+  } else {
+    IrTerm term = lower_term(l, macro.value, scope, NULL);
+    IrMacro recorded = {.name = macro.name, .value = term, .span = macro.span};
+    if (ir_term_present(term)) base_vec_push(l->arena, &l->m->macros, recorded);
+  }
+  resolve_leave_macro(l, index, mark);
+}
+
+void resolve_lower_macros(Lower* l) {
+  for (uint32_t i = 0; i < l->macros.count && !l->stopped; i++) {
+    lower_macro(l, i);
+  }
+}

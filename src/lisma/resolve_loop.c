@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+//
+// Loops: their values, and how large they are. The size of a nest of loops is found before any of
+// its instances is made, so that `for i = 1:1000000000` fails at once and not after an hour.
+#include "lisma/lower.h"
+
+#include <math.h>
+
+bool resolve_range(Lower* l, const AstRange* range, RangeValues* values) {
+  const char* what = range->last ? "the bound of a range" : "the value of a range";
+  if (!resolve_eval_whole(l, range->first, what, DIAG_E0209, &values->first)) return false;
+  values->last = values->first;
+  if (!range->last) return true;
+  return resolve_eval_whole(l, range->last, what, DIAG_E0209, &values->last);
+}
+
+/// Size of something with all loops written out.
+typedef struct Size {
+  double instances;
+  double leaves;
+} Size;
+
+/// The largest expression and block that is weighed; what is left out is caught while lowering.
+typedef struct Weigher {
+  Lower* l;
+  uint32_t work;
+} Weigher;
+
+#define WEIGH_WORK_MAX 2000000u
+
+static Size weigh_block(Weigher* w, const AstBlock* block);
+static double weigh_expr(Weigher* w, const AstExpr* expr);
+
+static double range_length(RangeValues values) {
+  return values.last < values.first ? 0.0 : values.last - values.first + 1.0;
+}
+
+static double weigh_list(Weigher* w, const AstExprList* list) {
+  double leaves = 0.0;
+  for (uint32_t i = 0; i < list->count; i++) {
+    leaves += weigh_expr(w, list->data[i]);
+  }
+  return leaves;
+}
+
+static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
+  if (level == expr->as.reduction.iterators.count) return weigh_expr(w, expr->as.reduction.body);
+  const AstIterator* iterator = &expr->as.reduction.iterators.data[level];
+  RangeValues range = {0};
+  if (!resolve_range(w->l, &iterator->range, &range)) return 0.0;
+  double count = range_length(range);
+  if (count == 0.0) return 0.0;
+
+  // one value stands for all: bounds that depend on it are estimated by their last value
+  resolve_bind(w->l, names_intern(&w->l->m->names, iterator->variable), range.last);
+  double leaves = weigh_reduction(w, expr, level + 1);
+  resolve_unbind(w->l);
+  return count * leaves;
+}
+
+static double weigh_expr(Weigher* w, const AstExpr* expr) {
+  if (++w->work > WEIGH_WORK_MAX) return 0.0;
+  switch (expr->kind) {
+    case AST_NUMBER:
+    case AST_NAME:
+    case AST_QUALIFIED: return 1.0;
+    case AST_CALL: return weigh_list(w, &expr->as.call.args);
+    case AST_REDUCTION: return weigh_reduction(w, expr, 0);
+    case AST_CONDITIONAL:
+      return weigh_expr(w, expr->as.conditional.condition) +
+             weigh_expr(w, expr->as.conditional.then_value) +
+             weigh_expr(w, expr->as.conditional.else_value);
+    case AST_ATOM: return weigh_expr(w, expr->as.atom.condition);
+    case AST_UNARY: return weigh_expr(w, expr->as.unary.operand);
+    case AST_POWER:
+      return weigh_expr(w, expr->as.power.base) + weigh_expr(w, expr->as.power.exponent);
+    case AST_CHAIN: {
+      double leaves = 0.0;
+      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+        leaves += weigh_expr(w, expr->as.chain.links.data[i].operand);
+      }
+      return leaves;
+    }
+    case AST_ERROR: break;
+  }
+  return 0.0;
+}
+
+static Size size_add(Size a, Size b) {
+  return (Size){a.instances + b.instances, a.leaves + b.leaves};
+}
+
+static bool uses_name(const AstExpr* expr, Str name);
+
+static bool list_uses_name(const AstExprList* list, Str name) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (uses_name(list->data[i], name)) return true;
+  }
+  return false;
+}
+
+/// Whether a bound reads a loop index. A false alarm costs time only.
+static bool uses_name(const AstExpr* expr, Str name) {
+  switch (expr->kind) {
+    case AST_NUMBER: return false;
+    case AST_NAME:
+      return str_equal(expr->as.name.name.head, name) || !ast_name_is_plain(&expr->as.name.name);
+    case AST_CALL: return list_uses_name(&expr->as.call.args, name);
+    case AST_UNARY: return uses_name(expr->as.unary.operand, name);
+    case AST_POWER:
+      return uses_name(expr->as.power.base, name) || uses_name(expr->as.power.exponent, name);
+    case AST_CHAIN:
+      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+        if (uses_name(expr->as.chain.links.data[i].operand, name)) return true;
+      }
+      return false;
+    case AST_ERROR:
+    case AST_QUALIFIED:
+    case AST_REDUCTION:
+    case AST_CONDITIONAL:
+    case AST_ATOM: break;
+  }
+  return true;
+}
+
+static bool block_bounds_use(const AstBlock* block, Str name);
+
+static bool statement_bounds_use(const AstStatement* s, Str name) {
+  switch (s->kind) {
+    case AST_FOR:
+      for (uint32_t i = 0; i < s->as.loop.ranges.count; i++) {
+        const AstRange* range = &s->as.loop.ranges.data[i];
+        if (uses_name(range->first, name)) return true;
+        if (range->last && uses_name(range->last, name)) return true;
+      }
+      return block_bounds_use(&s->as.loop.body, name);
+    case AST_IF:
+      for (uint32_t i = 0; i < s->as.branches.count; i++) {
+        if (block_bounds_use(&s->as.branches.data[i].body, name)) return true;
+      }
+      return false;
+    case AST_STATE: return s->as.state->has_body && block_bounds_use(&s->as.state->body, name);
+    case AST_AUTOMATON: return block_bounds_use(&s->as.automaton.body, name);
+    case AST_AT: return block_bounds_use(&s->as.at.body, name);
+    case AST_CONST:
+    case AST_MACRO:
+    case AST_DATA:
+    case AST_EQUATION:
+    case AST_INIT:
+    case AST_DELETE:
+    case AST_ATTRIBUTES:
+    case AST_ENERGY:
+    case AST_EXPERIMENT:
+    case AST_INVARIANT:
+    case AST_STOP:
+    case AST_GOTO: break;
+  }
+  return false;
+}
+
+/// Whether the bounds of some loop inside a block depend on the index `name`.
+static bool block_bounds_use(const AstBlock* block, Str name) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    if (statement_bounds_use(&block->statements.data[i], name)) return true;
+  }
+  return false;
+}
+
+static Size weigh_range(Weigher* w, const AstStatement* loop, RangeValues range) {
+  Lower* l = w->l;
+  double count = range_length(range);
+  Size total = {0};
+  if (count == 0.0) return total;
+  uint32_t name = names_intern(&l->m->names, loop->as.loop.variable);
+  bool varying = block_bounds_use(&loop->as.loop.body, loop->as.loop.variable);
+  double runs = varying ? count : 1.0;
+  for (double i = 0.0; i < runs; i++) {
+    resolve_bind(l, name, range.first + i);
+    total = size_add(total, weigh_block(w, &loop->as.loop.body));
+    resolve_unbind(l);
+    bool full = total.instances > LOWER_INSTANCES_MAX || total.leaves > LOWER_LEAVES_MAX;
+    if (full || w->work > WEIGH_WORK_MAX) break;
+  }
+  if (!varying) total = (Size){total.instances * count, total.leaves * count};
+  total.instances += count;
+  return total;
+}
+
+static Size weigh_loop(Weigher* w, const AstStatement* loop) {
+  Size total = {0};
+  for (uint32_t i = 0; i < loop->as.loop.ranges.count; i++) {
+    RangeValues range = {0};
+    if (!resolve_range(w->l, &loop->as.loop.ranges.data[i], &range)) return total;
+    total = size_add(total, weigh_range(w, loop, range));
+  }
+  return total;
+}
+
+static Size weigh_statement(Weigher* w, const AstStatement* s) {
+  Size size = {0};
+  switch (s->kind) {
+    case AST_EQUATION:
+      size.leaves = weigh_expr(w, s->as.equation.lhs) + weigh_expr(w, s->as.equation.rhs);
+      break;
+    case AST_INIT:
+      for (uint32_t i = 0; i < s->as.init.items.count; i++) {
+        size.leaves += weigh_expr(w, s->as.init.items.data[i].value);
+      }
+      break;
+    case AST_FOR: return weigh_loop(w, s);
+    case AST_IF:
+      for (uint32_t i = 0; i < s->as.branches.count; i++) {
+        size = size_add(size, weigh_block(w, &s->as.branches.data[i].body));
+      }
+      break;
+    case AST_STATE:
+      if (s->as.state->guard) size.leaves = weigh_expr(w, s->as.state->guard);
+      if (s->as.state->has_body) size = size_add(size, weigh_block(w, &s->as.state->body));
+      break;
+    case AST_AUTOMATON: return weigh_block(w, &s->as.automaton.body);
+    case AST_AT: return weigh_block(w, &s->as.at.body);
+    case AST_CONST:
+    case AST_MACRO:
+    case AST_DATA:
+    case AST_DELETE:
+    case AST_ATTRIBUTES:
+    case AST_ENERGY:
+    case AST_EXPERIMENT:
+    case AST_INVARIANT:
+    case AST_STOP:
+    case AST_GOTO: break;
+  }
+  return size;
+}
+
+static Size weigh_block(Weigher* w, const AstBlock* block) {
+  Size size = {0};
+  for (uint32_t i = 0; i < block->statements.count && w->work <= WEIGH_WORK_MAX; i++) {
+    w->work++;
+    size = size_add(size, weigh_statement(w, &block->statements.data[i]));
+  }
+  return size;
+}
+
+bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
+  Weigher w = {.l = l};
+  uint32_t errors = l->diags->error_count;
+  Size size = weigh_loop(&w, loop);
+  Span head = {loop->span.begin, loop->as.loop.body.span.begin};
+  if (l->diags->error_count != errors) return false;
+  if ((double)l->instances + size.instances > LOWER_INSTANCES_MAX) {
+    Diag* diag = lower_report(l, DIAG_E0720, head, "this loop makes %.*s instances",
+                              STR_ARGS(lower_number_text(l, size.instances)));
+    diag_hint(l->diags, diag, "a model may have %u instances of all loops together",
+              LOWER_INSTANCES_MAX);
+    return false;
+  }
+  if (l->m->leaves.count + size.leaves > LOWER_LEAVES_MAX) {
+    Diag* diag = lower_report(l, DIAG_E0721, head, "this loop makes the model too large: about "
+                              "%.*s names and numbers", STR_ARGS(lower_number_text(l, size.leaves)));
+    diag_hint(l->diags, diag, "a model may have %u of all expressions together", LOWER_LEAVES_MAX);
+    return false;
+  }
+  return true;
+}
+
+static void warn_empty(Lower* l, const AstRange* range, RangeValues values) {
+  bool literal = range->first->kind == AST_NUMBER && range->last && range->last->kind == AST_NUMBER;
+  if (values.last >= values.first || !literal) return;
+  lower_report(l, DIAG_W0320, range->span, "this range is empty: it runs upwards only");
+}
+
+static bool loop_range(Lower* l, const AstStatement* loop, const AstRange* range, uint32_t name,
+                       LoopBody* body, void* user) {
+  RangeValues values = {0};
+  if (!resolve_range(l, range, &values)) return false;
+  warn_empty(l, range, values);
+  for (double i = values.first; i <= values.last; i++) {
+    if (l->stopped) return false;
+    if (++l->instances > LOWER_INSTANCES_MAX) {
+      lower_report(l, DIAG_E0720, loop->span, "the loops make more than %u instances",
+                   LOWER_INSTANCES_MAX);
+      l->stopped = true;
+      return false;
+    }
+    resolve_bind(l, name, i);
+    body(l, &loop->as.loop.body, user);
+    resolve_unbind(l);
+  }
+  return true;
+}
+
+void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user) {
+  uint32_t name = names_intern(&l->m->names, loop->as.loop.variable);
+  for (uint32_t i = 0; i < loop->as.loop.ranges.count; i++) {
+    if (!loop_range(l, loop, &loop->as.loop.ranges.data[i], name, body, user)) return;
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// "Did you mean": the known name that is most like an unknown one.
+#include "lisma/lower.h"
+
+#define NEAR_CANDIDATES_MAX 200000u  // names compared for one message
+
+/// Best candidate so far.
+typedef struct Nearest {
+  Str wanted;
+  Str best;
+  uint32_t distance;  // of `best`
+} Nearest;
+
+static uint32_t letter_lower(uint32_t c) {
+  if (c >= 'A' && c <= 'Z') return c + ('a' - 'A');
+  if (c >= 0x410 && c <= 0x42f) return c + 0x20;
+  return c;
+}
+
+static bool equal_but_for_case(Str a, Str b) {
+  uint32_t i = 0;
+  uint32_t k = 0;
+  while (i < a.length && k < b.length) {
+    uint32_t code_a = 0;
+    uint32_t code_b = 0;
+    uint32_t size_a = utf8_decode(a.data + i, a.length - i, &code_a);
+    uint32_t size_b = utf8_decode(b.data + k, b.length - k, &code_b);
+    if (size_a == 0 || size_b == 0 || letter_lower(code_a) != letter_lower(code_b)) return false;
+    i += size_a;
+    k += size_b;
+  }
+  return i == a.length && k == b.length;
+}
+
+static void consider(Nearest* n, Str candidate) {
+  if (candidate.length == 0 || str_equal(candidate, n->wanted)) return;
+  uint32_t longer = candidate.length > n->wanted.length ? candidate.length : n->wanted.length;
+  uint32_t limit = longer < 9 ? longer / 3 : 3;
+  uint32_t distance = limit + 1;
+  if (equal_but_for_case(candidate, n->wanted)) {
+    distance = 0;
+  } else if (limit && longer - limit <= candidate.length && longer - limit <= n->wanted.length) {
+    distance = str_distance(candidate, n->wanted, limit + 1);
+  }
+  if (distance > limit) return;
+  bool better = n->best.length == 0 || distance < n->distance ||
+                (distance == n->distance && str_compare(candidate, n->best) < 0);
+  if (!better) return;
+  n->best = candidate;
+  n->distance = distance;
+}
+
+static bool is_known_value(const Lower* l, Symbol symbol) {
+  if (symbol.kind != SYM_VAR) return symbol.kind != SYM_NONE;
+  return (l->vars.data[symbol.index].flags & (VAR_STRONG | VAR_FIXED | VAR_GUESS | VAR_SET)) != 0;
+}
+
+Str resolve_near_value(Lower* l, Str name) {
+  Nearest n = {.wanted = name};
+  uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
+  for (uint32_t i = 1; i < count; i++) {
+    if (is_known_value(l, l->symbols.data[i])) consider(&n, lower_name(l, i));
+  }
+  for (uint32_t i = l->binding_base; i < l->bindings.count; i++) {
+    consider(&n, lower_name(l, l->bindings.data[i].name));
+  }
+  return n.best;
+}
+
+Str resolve_near_state(Lower* l, uint32_t automaton, Str name) {
+  Nearest n = {.wanted = name};
+  uint32_t at = l->automata.data[automaton].first;
+  for (uint32_t i = 0; at != IR_NONE && i < NEAR_CANDIDATES_MAX; i++) {
+    consider(&n, lower_name(l, l->states.data[at].name));
+    at = l->states.data[at].next;
+  }
+  return n.best;
+}
+
+Str resolve_near_automaton(Lower* l, Str name) {
+  Nearest n = {.wanted = name};
+  for (uint32_t i = 0; i < l->automata.count && i < NEAR_CANDIDATES_MAX; i++) {
+    consider(&n, lower_name(l, l->automata.data[i].name));
+  }
+  return n.best;
+}
+
+Str resolve_near_label(Lower* l, Str name) {
+  Nearest n = {.wanted = name};
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < l->m->equations.count && i < NEAR_CANDIDATES_MAX; i++) {
+    const IrEquation* equation = &l->m->equations.data[i];
+    if (equation->body != 0 || equation->label == last) continue;
+    last = equation->label;
+    consider(&n, lower_name(l, last));
+  }
+  return n.best;
+}
+
+Str resolve_near_word(Str name, const char* const* words, size_t count) {
+  Nearest n = {.wanted = name};
+  for (size_t i = 0; i < count; i++) {
+    consider(&n, str_from_c(words[i]));
+  }
+  return n.best;
+}
+
+// ---------------------------------------------------------------------------------------------
+// letters of two scripts that look the same
+
+typedef struct Twin {
+  uint32_t cyrillic;
+  char latin;
+} Twin;
+
+static const Twin twins[] = {
+    {0x430, 'a'}, {0x435, 'e'}, {0x43e, 'o'}, {0x440, 'p'}, {0x441, 'c'}, {0x443, 'y'},
+    {0x445, 'x'}, {0x456, 'i'}, {0x410, 'A'}, {0x412, 'B'}, {0x415, 'E'}, {0x41a, 'K'},
+    {0x41c, 'M'}, {0x41d, 'H'}, {0x41e, 'O'}, {0x420, 'P'}, {0x421, 'C'}, {0x422, 'T'},
+    {0x423, 'Y'}, {0x425, 'X'},
+};
+
+/// The text with every letter that has a twin replaced by the Latin one.
+static Str latin_twin(Arena* arena, Str s) {
+  TextBuffer out = {.arena = arena};
+  for (uint32_t i = 0; i < s.length;) {
+    uint32_t code = 0;
+    uint32_t size = utf8_decode(s.data + i, s.length - i, &code);
+    if (size == 0) size = 1;
+    char latin = 0;
+    for (size_t k = 0; k < SLT_COUNT(twins); k++) {
+      if (twins[k].cyrillic == code) latin = twins[k].latin;
+    }
+    if (latin) {
+      text_append_char(&out, latin);
+    } else {
+      text_append(&out, (Str){s.data + i, size});
+    }
+    i += size;
+  }
+  return text_str(&out);
+}
+
+/// A known name that looks exactly like `name` and is spelt with letters of another script.
+static bool has_twin(Lower* l, Str name) {
+  Str wanted = latin_twin(l->scratch, name);
+  uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
+  for (uint32_t i = 1; i < count; i++) {
+    Str candidate = lower_name(l, i);
+    if (!is_known_value(l, l->symbols.data[i]) || str_equal(candidate, name)) continue;
+    if (candidate.length > 2 * name.length || name.length > 2 * candidate.length) continue;
+    if (str_equal(wanted, latin_twin(l->scratch, candidate))) return true;
+  }
+  return false;
+}
+
+void resolve_unknown(Lower* l, uint32_t name, Span span) {
+  Str text = lower_name(l, name);
+  Diag* diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s'", STR_ARGS(text));
+  if (diag == &l->ignored) return;
+  uint32_t automaton = map_get(&l->declared_states, name, 0);
+  if (automaton) {
+    Str owner = lower_name(l, l->automata.data[automaton - 1].name);
+    diag_hint(l->diags, diag, "it is a state; whether it is active is written '%.*s.%.*s'",
+              STR_ARGS(owner), STR_ARGS(text));
+    return;
+  }
+  Str near = resolve_near_value(l, text);
+  if (has_twin(l, text)) {
+    diag_hint(l->diags, diag, "'%.*s' exists, but spelt with letters of another script that look "
+              "the same (Latin and Cyrillic)", STR_ARGS(text));
+  } else if (near.length) {
+    diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  } else {
+    diag_hint(l->diags, diag, "no equation is left to determine it; declare it with 'const %.*s = "
+              "...', '%.*s(t0) = ...' or an equation", STR_ARGS(text), STR_ARGS(text));
+  }
+}

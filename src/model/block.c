@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// The tape over a block of MODEL_LANES points at once: each operation is decoded once and runs over
+// the lanes, which the compiler turns into vector instructions. Same bits as the scalar tape.
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define L MODEL_LANES
+
+#define LANES(name, value) \
+  case MODEL_OP_##name: \
+    for (int k = 0; k < L; k++) { \
+      double a = pa[k]; \
+      double b = pb[k]; \
+      (void)b; \
+      (void)a; \
+      pd[k] = (value); \
+    } \
+    break;
+#define TRUTH_LANES(name, condition) LANES(name, (condition) ? 1.0 : 0.0)
+
+static double sign(double a) {
+  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
+}
+
+static void run_lanes(const ModelInstr* pc, const ModelContext* context, const double* pa,
+                      const double* pb, double* pd) {
+  switch (pc->op) {
+    LANES(MOVE, a)
+    LANES(NEG, -a)
+    LANES(ADD, a + b)
+    LANES(SUB, a - b)
+    LANES(MUL, a * b)
+    LANES(DIV, a / b)
+    LANES(POW, pow(a, b))
+    LANES(SQUARE, a * a)
+    LANES(RECIP, 1.0 / a)
+    LANES(SIN, sin(a))
+    LANES(COS, cos(a))
+    LANES(TAN, tan(a))
+    LANES(ASIN, asin(a))
+    LANES(ACOS, acos(a))
+    LANES(ATAN, atan(a))
+    LANES(SINH, sinh(a))
+    LANES(COSH, cosh(a))
+    LANES(TANH, tanh(a))
+    LANES(EXP, exp(a))
+    LANES(LN, log(a))
+    LANES(LOG10, log10(a))
+    LANES(SQRT, sqrt(a))
+    LANES(ABS, fabs(a))
+    LANES(SIGN, sign(a))
+    LANES(FLOOR, floor(a))
+    LANES(CEIL, ceil(a))
+    LANES(ATAN2, atan2(a, b))
+    LANES(MIN, a < b || a != a ? a : b)
+    LANES(MAX, a > b || a != a ? a : b)
+    LANES(MOD, a - b * floor(a / b))
+    TRUTH_LANES(LT, a < b)
+    TRUTH_LANES(LE, a <= b)
+    TRUTH_LANES(GT, a > b)
+    TRUTH_LANES(GE, a >= b)
+    TRUTH_LANES(EQ, a == b)
+    TRUTH_LANES(NE, a != b)
+    TRUTH_LANES(AND, a != 0.0 && b != 0.0)
+    TRUTH_LANES(OR, a != 0.0 || b != 0.0)
+    LANES(NOT, a == 0.0 ? 1.0 : 0.0)
+    LANES(SELECT, pd[k] != 0.0 ? a : b)
+    LANES(TABLE, model_table_value(&context->tables[pc->b], a, 0))
+    LANES(TABLE_SLOPE, model_table_value(&context->tables[pc->b], a, 1))
+    LANES(TABLE_CURVE, model_table_value(&context->tables[pc->b], a, 2))
+  default:
+    // random functions stand in actions, which never run in blocks
+    for (int k = 0; k < L; k++) {
+      pd[k] = (double)NAN;
+    }
+    break;
+  }
+}
+
+static void fill(double* lanes, double value) {
+  for (int k = 0; k < L; k++) {
+    lanes[k] = value;
+  }
+}
+
+void model_program_bind_block(const ModelProgram* program, const double* env, double* regs) {
+  for (uint32_t i = 0; i < program->const_count; i++) {
+    fill(regs + (size_t)(program->const_begin + i) * L, program->consts[i]);
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    fill(regs + (size_t)program->inputs[i].reg * L, env[program->inputs[i].env]);
+  }
+}
+
+void model_program_run_block(const ModelProgram* program, const ModelContext* context,
+                             double* regs, const double* t, const double* x, double* out) {
+  memcpy(regs, t, L * sizeof *regs);
+  if (program->state_count) memcpy(regs + L, x, (size_t)program->state_count * L * sizeof *regs);
+  const ModelInstr* pc = program->code;
+  for (uint32_t i = 0; i < program->code_count; i++, pc++) {
+    bool table = pc->op == MODEL_OP_TABLE || pc->op == MODEL_OP_TABLE_SLOPE ||
+                 pc->op == MODEL_OP_TABLE_CURVE;
+    uint32_t b = model_op_operands(pc->op) > 1 && !table ? pc->b : pc->a;
+    run_lanes(pc, context, regs + (size_t)pc->a * L, regs + (size_t)b * L,
+              regs + (size_t)pc->dst * L);
+  }
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    memcpy(out + (size_t)i * L, regs + (size_t)program->outputs[i] * L, L * sizeof *out);
+  }
+}

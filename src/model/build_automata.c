@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// Atoms, guards, automata, actions and schedules.
+#include "model/build_internal.h"
+
+static ModelGuard build_guard(ModelBuild* build, IrTerm term) {
+  ModelGuard guard = {.program = {.state_count = 0}};
+  if (!ir_term_present(term)) return guard;
+  guard.program = build_program(build, term);
+  SymTerm row = sym_term(&build->sym, term);
+  guard.atoms = build_row_atoms(&build->arena, row.row, row.count, &guard.atom_count);
+  for (uint32_t k = 0; k < row.count; k++) {
+    guard.has_mode_test |= row.row[k].kind == IR_LEAF_MODE;
+  }
+  return guard;
+}
+
+static const ModelProgram* optional_program(ModelBuild* build, IrTerm term) {
+  if (!ir_term_present(term)) return NULL;
+  ModelProgram* program = ARENA_NEW(&build->arena, ModelProgram);
+  *program = build_program(build, term);
+  return program;
+}
+
+/// The relation as written; as printed when there is no source.
+static Str atom_text(ModelBuild* build, const IrAtom* atom) {
+  const Source* source = build->ir->source;
+  Span span = atom->span;
+  if (source && span.begin < span.end && span.end <= source->text.length) {
+    // NUL-terminated: it goes out with event records
+    return str_copy(&build->arena,
+                    (Str){source->text.data + span.begin, span.end - span.begin});
+  }
+  TextBuffer out = {.arena = &build->arena};
+  ir_print_term(&out, build->ir, atom->g);
+  static const char* const relations[] = {" > 0", " >= 0", " == 0"};
+  text_append_c(&out, relations[atom->relation <= IR_REL_EQ ? atom->relation : 0]);
+  return text_str(&out);
+}
+
+static void atom_reads(ModelBuild* build, const IrAtom* atom, ModelAtom* out) {
+  SymTerm term = sym_term(&build->sym, atom->g);
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < term.count; k++) {
+    count += term.row[k].kind == IR_LEAF_VAR;
+  }
+  ModelRead* reads = ARENA_ARRAY(&build->arena, ModelRead, count);
+  out->time_only = true;
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    if (leaf.kind != IR_LEAF_VAR) continue;
+    reads[out->read_count++] =
+        (ModelRead){.var = leaf.id, .order = leaf.order, .when = (uint8_t)leaf.when};
+    if (build->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN) out->time_only = false;
+  }
+  out->reads = reads;
+}
+
+static void build_atoms(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelAtom* atoms = ARENA_ARRAY(&build->arena, ModelAtom, ir->atoms.count);
+  for (uint32_t i = 0; i < ir->atoms.count; i++) {
+    const IrAtom* atom = &ir->atoms.data[i];
+    atoms[i] = (ModelAtom){.type = atom->type,
+                           .relation = atom->relation,
+                           .bipolar = atom->bipolar,
+                           .continuous = atom->continuous,
+                           .eps = optional_program(build, atom->eps),
+                           .gamma = optional_program(build, atom->gamma),
+                           .env = build->layout.atom_begin + i,
+                           .text = atom_text(build, atom),
+                           .line = build_line(build, atom->span),
+                           .span = atom->span};
+    atom_reads(build, atom, &atoms[i]);
+  }
+  build->model.atoms = atoms;
+  build->model.atom_count = ir->atoms.count;
+}
+
+static void build_actions(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelAction* actions = ARENA_ARRAY(&build->arena, ModelAction, ir->actions.count);
+  for (uint32_t i = 0; i < ir->actions.count; i++) {
+    const IrAction* action = &ir->actions.data[i];
+    actions[i] = (ModelAction){.var = action->var,
+                               .order = action->order,
+                               .guess = action->kind == IR_ACTION_GUESS,
+                               .env = build->layout.var_env[action->var] + action->order,
+                               .value = build_program(build, action->value),
+                               .span = action->span};
+  }
+  build->model.actions = actions;
+  build->model.action_count = ir->actions.count;
+}
+
+static void build_transitions(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelTransition* transitions = ARENA_ARRAY(&build->arena, ModelTransition, ir->transitions.count);
+  for (uint32_t i = 0; i < ir->transitions.count; i++) {
+    const IrTransition* t = &ir->transitions.data[i];
+    const uint32_t* from = t->from_count ? ir->from_states.data + t->from_begin : NULL;
+    transitions[i] = (ModelTransition){.automaton = t->automaton,
+                                       .from = from,
+                                       .from_count = t->from_count,
+                                       .to = t->to,
+                                       .guard = build_guard(build, t->guard),
+                                       .action_begin = t->action_begin,
+                                       .action_count = t->action_count,
+                                       .line = build_line(build, t->span),
+                                       .span = t->span};
+  }
+  build->model.transitions = transitions;
+  build->model.transition_count = ir->transitions.count;
+}
+
+/// The states of all automata in one array, as in the IR, with the transitions that leave them.
+static ModelState* build_states(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelState* states = ARENA_ARRAY(&build->arena, ModelState, ir->states.count);
+  for (uint32_t i = 0; i < ir->states.count; i++) {
+    const IrState* state = &ir->states.data[i];
+    states[i] = (ModelState){.name = names_get(&ir->names, state->name),
+                             .action_begin = state->action_begin,
+                             .action_count = state->action_count,
+                             .invariant = build_guard(build, state->invariant),
+                             .has_invariant = ir_term_present(state->invariant),
+                             .invariant_span = state->invariant_span,
+                             .stops = state->stop.data != NULL,
+                             .stop_text = state->stop.data ? str_copy(&build->arena, state->stop) : state->stop,
+                             .test_env = build->layout.test_env[i],
+                             .line = build_line(build, state->span),
+                             .span = state->span};
+  }
+  return states;
+}
+
+static void build_outgoing(ModelBuild* build, ModelState* states) {
+  const IrModel* ir = build->ir;
+  uint32_t** lists = ARENA_ARRAY(&build->scratch, uint32_t*, ir->states.count);
+  for (uint32_t pass = 0; pass < 2; pass++) {
+    for (uint32_t i = 0; i < ir->transitions.count; i++) {
+      const IrTransition* t = &ir->transitions.data[i];
+      uint32_t base = ir->automata.data[t->automaton].state_begin;
+      for (uint32_t k = 0; k < t->from_count; k++) {
+        uint32_t state = base + ir->from_states.data[t->from_begin + k];
+        // counted first, then listed in order of priority
+        if (pass) lists[state][states[state].outgoing_count] = i;
+        states[state].outgoing_count++;
+      }
+    }
+    for (uint32_t s = 0; s < ir->states.count && pass == 0; s++) {
+      if (states[s].outgoing_count == 0) continue;
+      lists[s] = ARENA_ARRAY(&build->arena, uint32_t, states[s].outgoing_count);
+      states[s].outgoing = lists[s];
+      states[s].outgoing_count = 0;
+    }
+  }
+}
+
+static void place_parent(const IrModel* ir, uint32_t body, ModelAutomaton* out) {
+  out->parent_automaton = MODEL_NONE;
+  out->parent_state = MODEL_NONE;
+  if (body == IR_NONE || ir->bodies.data[body].automaton == IR_NONE) return;
+  out->parent_automaton = ir->bodies.data[body].automaton;
+  out->parent_state = ir->bodies.data[body].state;
+}
+
+static void build_automaton_list(ModelBuild* build, const ModelState* states) {
+  const IrModel* ir = build->ir;
+  ModelAutomaton* automata = ARENA_ARRAY(&build->arena, ModelAutomaton, ir->automata.count);
+  uint32_t* editors = ARENA_ARRAY(&build->arena, uint32_t, ir->automata.count);
+  for (uint32_t i = 0; i < ir->automata.count; i++) {
+    const IrAutomaton* a = &ir->automata.data[i];
+    bool is_switch = a->kind == IR_AUTOMATON_SWITCH;
+    automata[i] = (ModelAutomaton){
+        .name = names_get(&ir->names, a->name),
+        .kind = is_switch ? MODEL_AUTOMATON_SWITCH : MODEL_AUTOMATON_USER,
+        .hidden = a->hidden,
+        .has_bodies = sym_edits_equations(ir, i),
+        .condition = build_guard(build, a->condition),
+        .states = states + a->state_begin,
+        .state_count = a->state_count,
+        .entry_env = build->layout.entry_env[i],
+        .line = build_line(build, a->span),
+        .span = a->span};
+    place_parent(ir, a->parent_body, &automata[i]);
+    if (automata[i].has_bodies) editors[build->editor_count++] = i;
+  }
+  build->editors = editors;
+  build->model.automata = automata;
+  build->model.automaton_count = ir->automata.count;
+}
+
+static void build_schedules(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  ModelSchedule* schedules = ARENA_ARRAY(&build->arena, ModelSchedule, ir->schedules.count);
+  for (uint32_t i = 0; i < ir->schedules.count; i++) {
+    const IrSchedule* s = &ir->schedules.data[i];
+    ModelGoto* gotos = ARENA_ARRAY(&build->arena, ModelGoto, s->goto_count);
+    for (uint32_t k = 0; k < s->goto_count; k++) {
+      IrGoto target = ir->gotos.data[s->goto_begin + k];
+      gotos[k] = (ModelGoto){.automaton = target.automaton, .state = target.state};
+    }
+    schedules[i] = (ModelSchedule){.start = build_program(build, s->start),
+                                   .periodic = ir_term_present(s->period),
+                                   .count = s->count,
+                                   .priority = s->priority,
+                                   .action_begin = s->action_begin,
+                                   .action_count = s->action_count,
+                                   .gotos = gotos,
+                                   .goto_count = s->goto_count,
+                                   .stops = s->stop.data != NULL,
+                                   .stop_text = s->stop.data ? str_copy(&build->arena, s->stop) : s->stop,
+                                   .line = build_line(build, s->span),
+                                   .span = s->span};
+    if (schedules[i].periodic) schedules[i].period = build_program(build, s->period);
+  }
+  build->model.schedules = schedules;
+  build->model.schedule_count = ir->schedules.count;
+}
+
+void build_automata(ModelBuild* build) {
+  build_atoms(build);
+  build_actions(build);
+  build_transitions(build);
+  ModelState* states = build_states(build);
+  build_outgoing(build, states);
+  build_automaton_list(build, states);
+  build_schedules(build);
+}

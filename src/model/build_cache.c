@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// The build as a whole: creation, and the cache of compiled modes behind the provider.
+//
+// Three maps lead to the equations of a product mode: the whole vector of states; the states of
+// those automata that edit equations; the list of active equations. Only the last one decides what
+// is analysed and compiled, the others make it cheap to find.
+#include "model/build_internal.h"
+
+#include <string.h>
+
+#define WORD_SLOTS_MIN 16
+
+// ---------------------------------------------------------------------------------------------
+// maps from words
+
+static uint64_t words_hash(const uint32_t* words, uint32_t count) {
+  return hash_bytes(words, count * sizeof *words, count);
+}
+
+static WordEntry** words_slot(const WordMap* map, uint64_t hash, const uint32_t* words,
+                              uint32_t count) {
+  uint32_t mask = map->slot_count - 1;
+  for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
+    WordEntry** slot = &map->slots[i];
+    const WordEntry* entry = *slot;
+    if (!entry) return slot;
+    bool same = entry->hash == hash && entry->count == count;
+    if (same && (count == 0 || memcmp(entry->words, words, count * sizeof *words) == 0)) return slot;
+  }
+}
+
+void* words_find(const WordMap* map, const uint32_t* words, uint32_t count) {
+  if (map->slot_count == 0) return NULL;
+  const WordEntry* entry = *words_slot(map, words_hash(words, count), words, count);
+  return entry ? entry->value : NULL;
+}
+
+static void words_grow(WordMap* map, Arena* arena) {
+  WordMap larger = {.slot_count = map->slot_count ? 2 * map->slot_count : WORD_SLOTS_MIN,
+                    .count = map->count};
+  larger.slots = ARENA_ARRAY(arena, WordEntry*, larger.slot_count);
+  for (uint32_t i = 0; i < map->slot_count; i++) {
+    WordEntry* entry = map->slots[i];
+    if (entry) *words_slot(&larger, entry->hash, entry->words, entry->count) = entry;
+  }
+  *map = larger;
+}
+
+void words_add(WordMap* map, Arena* arena, const uint32_t* words, uint32_t count, void* value) {
+  uint32_t* copy = ARENA_ARRAY(arena, uint32_t, count);
+  if (count) memcpy(copy, words, count * sizeof *copy);
+  WordEntry* entry = ARENA_NEW(arena, WordEntry);
+  *entry = (WordEntry){
+      .hash = words_hash(words, count), .words = copy, .count = count, .value = value};
+  if (2 * (map->count + 1) > map->slot_count) words_grow(map, arena);
+  *words_slot(map, entry->hash, copy, count) = entry;
+  map->count++;
+}
+
+// ---------------------------------------------------------------------------------------------
+// creation
+
+bool build_guarded(ModelBuild* build, BuildWork* work, void* argument) {
+  jmp_buf out_of_memory;
+  build->arena.on_oom = &out_of_memory;
+  arena_init(&build->scratch, &build->allocator, &out_of_memory);
+  bool done = false;
+  if (setjmp(out_of_memory) == 0) {
+    work(build, argument);
+    done = true;
+  }
+  arena_free(&build->scratch);
+  build->arena.on_oom = NULL;
+  return done;
+}
+
+static void build_all(ModelBuild* build, void* argument) {
+  (void)argument;
+  const IrModel* ir = build->ir;
+  sym_init(&build->sym, &build->arena, ir);
+  tape_init(&build->graph, &build->arena);
+  build_layout(&build->layout, &build->arena, ir);
+  build->model.source = ir->source;
+  build->model.env_count = build->layout.env_count;
+  build->model.start_time_env = build->layout.start_time_env;
+  build_variables(build);
+  build_automata(build);
+}
+
+SltStatus model_build_create(const SltAllocator* allocator, const IrModel* ir, ModelBuild** out) {
+  *out = NULL;
+  SltAllocator memory = base_allocator(allocator);
+  ModelBuild* build = base_alloc(&memory, sizeof *build);
+  if (!build) return SLT_ERR_NOMEM;
+  build->allocator = memory;
+  build->ir = ir;
+  arena_init(&build->arena, &memory, NULL);
+  if (pthread_mutex_init(&build->mutex, NULL) != 0) {
+    base_free(&memory, build, sizeof *build);
+    return SLT_ERR_NOMEM;
+  }
+  if (!build_guarded(build, build_all, NULL)) {
+    model_build_free(build);
+    return SLT_ERR_NOMEM;
+  }
+  *out = build;
+  return SLT_OK;
+}
+
+void model_build_free(ModelBuild* build) {
+  if (!build) return;
+  SltAllocator memory = build->allocator;
+  arena_free(&build->arena);
+  pthread_mutex_destroy(&build->mutex);
+  base_free(&memory, build, sizeof *build);
+}
+
+const Model* model_build_model(const ModelBuild* build) {
+  return &build->model;
+}
+
+// ---------------------------------------------------------------------------------------------
+// equations of a mode
+
+static BuildSet* new_set(ModelBuild* build, const uint32_t* mode, const uint32_t* equations,
+                         uint32_t count) {
+  BuildSet* set = ARENA_NEW(&build->arena, BuildSet);
+  set->sym = sym_analyse(&build->sym, &build->scratch, equations, count, mode);
+  set->failure = set->sym->failure;
+  words_add(&build->sets, &build->arena, equations, count, set);
+  set->id = build->set_count++;
+  return set;
+}
+
+BuildSet* build_set(ModelBuild* build, const uint32_t* mode) {
+  uint32_t* edits = ARENA_ARRAY(&build->scratch, uint32_t, build->editor_count);
+  for (uint32_t i = 0; i < build->editor_count; i++) {
+    edits[i] = mode[build->editors[i]];
+  }
+  BuildSet* set = words_find(&build->edits, edits, build->editor_count);
+  if (set) return set;
+
+  const IrModel* ir = build->ir;
+  uint32_t* equations = ARENA_ARRAY(&build->scratch, uint32_t, ir->equations.count);
+  IrConflict conflict = {0};
+  uint32_t count = ir_mode_equations(ir, &build->scratch, mode, equations, &conflict);
+  if (count == IR_NONE) {
+    set = ARENA_NEW(&build->arena, BuildSet);
+    set->failure = sym_conflict(&build->sym, &build->scratch, &conflict, mode);
+    set->id = build->set_count++;
+  } else {
+    set = words_find(&build->sets, equations, count);
+    if (!set) set = new_set(build, mode, equations, count);
+  }
+  words_add(&build->edits, &build->arena, edits, build->editor_count, set);
+  return set;
+}
+
+// ---------------------------------------------------------------------------------------------
+// the provider
+
+/// A mode of the cache: compiled, or the reason why not.
+typedef struct CachedMode {
+  const ModelMode* mode;
+  const Diag* failure;
+} CachedMode;
+
+typedef struct Request {
+  const uint32_t* mode;
+  const CachedMode* answer;
+} Request;
+
+static void answer_request(ModelBuild* build, void* argument) {
+  Request* request = argument;
+  BuildSet* set = build_set(build, request->mode);
+  CachedMode* cached = ARENA_NEW(&build->arena, CachedMode);
+  cached->failure = build->failure ? build->failure : set->failure;
+  if (!cached->failure) cached->mode = build_mode(build, set, request->mode);
+  words_add(&build->modes, &build->arena, request->mode, build->ir->automata.count, cached);
+  set->mode_count++;
+  request->answer = cached;
+}
+
+static SltStatus get_mode(void* user, const uint32_t* mode, const ModelMode** out,
+                          const Diag** failure) {
+  ModelBuild* build = user;
+  *out = NULL;
+  if (failure) *failure = NULL;
+  pthread_mutex_lock(&build->mutex);
+  Request request = {.mode = mode};
+  request.answer = words_find(&build->modes, mode, build->ir->automata.count);
+  bool known = request.answer || build_guarded(build, answer_request, &request);
+  pthread_mutex_unlock(&build->mutex);
+  if (!known) return SLT_ERR_NOMEM;
+  if (failure) *failure = request.answer->failure;
+  *out = request.answer->mode;
+  return request.answer->failure ? SLT_ERR_STRUCTURE : SLT_OK;
+}
+
+ModelProvider model_build_provider(ModelBuild* build) {
+  return (ModelProvider){.get = get_mode, .user = build};
+}

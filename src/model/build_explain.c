@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+//
+// The structure of one mode as text for people.
+#include "model/build_internal.h"
+
+#define LINES_MAX 100  // of one list
+#define NAMES_MAX 40   // in one line
+
+typedef struct Explain {
+  const uint32_t* mode;
+  TextBuffer out;
+} Explain;
+
+static const char* plural(uint32_t count) {
+  return count == 1 ? "" : "s";
+}
+
+static bool has_role(const SymVar* var, SymRole role) {
+  return var->role == (uint8_t)role;
+}
+
+/// "states       x, v, v'": the variables of one role, states with their orders.
+static void explain_role(ModelBuild* build, TextBuffer* out, const SymMode* sym, SymRole role,
+                         const char* title) {
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &sym->vars[v];
+    if (!has_role(var, role)) continue;
+    uint32_t orders = role == SYM_STATE ? var->order : 1;
+    for (uint32_t k = 0; k < orders; k++, count++) {
+      if (count >= NAMES_MAX) continue;
+      text_append_c(out, count ? ", " : title);
+      sym_unknown_text(out, build->ir, v, (uint8_t)k);
+    }
+  }
+  if (count > NAMES_MAX) text_append_format(out, " and %u more", count - NAMES_MAX);
+  if (count) text_append_char(out, '\n');
+}
+
+static void explain_assign(ModelBuild* build, TextBuffer* out, const SymAssign* assign) {
+  const IrEquation* equation = &build->ir->equations.data[assign->equation];
+  sym_unknown_text(out, build->ir, assign->var, assign->order);
+  text_append_c(out, " = ");
+  ir_print_expr(out, &build->sym.view, assign->value.shape, assign->value.row);
+  text_append_format(out, "   (line %u", build_line(build, equation->span));
+  if (assign->kind == SYM_LINEAR) {
+    text_append_c(out, ", from `");
+    ir_print_term(out, build->ir, equation->term);
+    text_append_char(out, '`');
+  }
+  text_append_c(out, ")\n");
+}
+
+static void explain_order(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  text_append_c(out, "order of solution\n");
+  for (uint32_t i = 0; i < sym->assign_count && i < LINES_MAX; i++) {
+    text_append_format(out, "%5u  ", i + 1);
+    explain_assign(build, out, &sym->assigns[i]);
+  }
+  if (sym->assign_count > LINES_MAX) {
+    text_append_format(out, "       and %u more\n", sym->assign_count - LINES_MAX);
+  }
+}
+
+/// Instances of each shape of equation, in order of first occurrence.
+static void explain_shapes(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  const IrModel* ir = build->ir;
+  uint32_t* instances = ARENA_ARRAY(&build->scratch, uint32_t, ir->pool.nodes.count);
+  uint32_t shapes = 0;
+  for (uint32_t i = 0; i < sym->equation_count; i++) {
+    shapes += instances[ir->equations.data[sym->equations[i]].term.shape.index]++ == 0;
+  }
+  text_append_format(out, "shapes: %u for %u equation%s\n", shapes, sym->equation_count,
+                     plural(sym->equation_count));
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < sym->equation_count && shown < LINES_MAX; i++) {
+    IrTerm term = ir->equations.data[sym->equations[i]].term;
+    uint32_t* count = &instances[term.shape.index];
+    if (*count == 0) continue;
+    text_append_format(out, "%5u  like ", *count);
+    ir_print_term(out, ir, term);
+    text_append_char(out, '\n');
+    *count = 0;
+    shown++;
+  }
+  if (shapes > LINES_MAX) text_append_format(out, "       and %u more\n", shapes - LINES_MAX);
+}
+
+static void explain_failure(TextBuffer* out, const Diag* failure) {
+  text_append_format(out, "%s: ", diag_code_text(failure->code));
+  text_append(out, failure->message);
+  text_append_char(out, '\n');
+  for (uint32_t i = 0; i < failure->notes.count; i++) {
+    text_append_c(out, "       ");
+    text_append(out, failure->notes.data[i].text);
+    text_append_char(out, '\n');
+  }
+  if (failure->hint.length) {
+    text_append_c(out, "       hint: ");
+    text_append(out, failure->hint);
+    text_append_char(out, '\n');
+  }
+}
+
+static void explain_programs(TextBuffer* out, const BuildSet* set) {
+  text_append_format(out, "programs: derivatives %u operations, all values %u operations\n",
+                     set->rhs.code_count, set->full.code_count);
+}
+
+static void explain_mode(ModelBuild* build, void* argument) {
+  Explain* explain = argument;
+  TextBuffer* out = &explain->out;
+  BuildSet* set = build_set(build, explain->mode);
+  text_append_c(out, "mode ");
+  if (!sym_mode_text(out, build->ir, explain->mode)) text_append_c(out, "(the only one)");
+  text_append_char(out, '\n');
+  if (build->failure) explain_failure(out, build->failure);
+  const SymMode* sym = set->sym;
+  if (sym) {
+    explain_role(build, out, sym, SYM_STATE, "states        ");
+    explain_role(build, out, sym, SYM_ALGEBRAIC, "algebraic     ");
+    explain_role(build, out, sym, SYM_UNDETERMINED, "undetermined  ");
+    explain_role(build, out, sym, SYM_DISCRETE, "discrete      ");
+  }
+  if (set->failure) {
+    explain_failure(out, set->failure);
+  } else {
+    explain_order(build, out, sym);
+  }
+  if (sym) explain_shapes(build, out, sym);
+  if (set->failure || build->failure) return;
+  build_compile_set(build, set);
+  explain_programs(out, set);
+}
+
+void model_build_explain(ModelBuild* build, const uint32_t* mode, TextBuffer* out) {
+  Explain explain = {.mode = mode, .out = {.arena = &build->arena}};
+  pthread_mutex_lock(&build->mutex);
+  bool done = build_guarded(build, explain_mode, &explain);
+  pthread_mutex_unlock(&build->mutex);
+  // the caller's arena may leave by a jump: only without the lock
+  if (!done) longjmp(*out->arena->on_oom, 1);
+  text_append(out, (Str){explain.out.data, explain.out.length});
+}

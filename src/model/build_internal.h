@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by the build_*.c files only.
+#ifndef SALTUS_MODEL_BUILD_INTERNAL_H
+#define SALTUS_MODEL_BUILD_INTERNAL_H
+
+#include "model/build.h"
+#include "symbolic/symbolic.h"
+
+#include <pthread.h>
+
+// ---------------------------------------------------------------------------------------------
+// tapes (build_tape.c)
+
+/// A value of a program being built: an operation on earlier values, or a leaf. Equal values are one
+/// value, also across equations.
+typedef struct TapeValue {
+  uint32_t op;  // ModelOp, or one of TapeLeaf
+  uint32_t a, b, c;
+} TapeValue;
+
+typedef enum TapeLeaf {
+  TAPE_TIME = MODEL_OP_COUNT,
+  TAPE_STATE,  // a: number of the state
+  TAPE_INPUT,  // a: environment index
+  TAPE_CONST   // a, b: bits of the number
+} TapeLeaf;
+
+typedef struct TapeGraph {
+  Arena* arena;  // of the work space
+  BASE_VEC(TapeValue) values;
+  uint64_t* slots;  // open addressing: {generation, value}
+  uint32_t slot_count;
+  uint32_t generation;  // of the program; older slots are free
+  // work space of tape_finish
+  BASE_VEC(uint32_t) last_use;  // per value: position behind its last use; 0 when it is dead
+  BASE_VEC(uint32_t) reg;       // per value
+  BASE_VEC(uint32_t) free_regs;
+} TapeGraph;
+
+void tape_init(TapeGraph* graph, Arena* arena);
+/// Forget all values; cheap.
+void tape_reset(TapeGraph* graph);
+uint32_t tape_time(TapeGraph* graph);
+uint32_t tape_state(TapeGraph* graph, uint32_t state);
+uint32_t tape_input(TapeGraph* graph, uint32_t env);
+uint32_t tape_const(TapeGraph* graph, double value);
+/// Operation of the IR on values; exactly as written up to the choice of equal operations.
+uint32_t tape_op(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c);
+uint32_t tape_table(TapeGraph* graph, uint32_t data, uint32_t argument);
+
+/// Number of operations that these outputs need.
+uint32_t tape_count(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count);
+/// The program that computes `outputs`, in `arena`, without what they do not need. The register of
+/// each output is in graph->reg until the graph changes.
+ModelProgram tape_finish(TapeGraph* graph, Arena* arena, uint32_t state_count,
+                         const uint32_t* outputs, uint32_t output_count);
+
+// ---------------------------------------------------------------------------------------------
+// layout of the environment (build_layout.c)
+
+typedef struct BuildLayout {
+  uint32_t param_begin;      // parameter p of the IR is at param_begin + p
+  const uint32_t* var_env;   // per variable
+  const uint8_t* var_order;  // per variable: highest order that anything reads or sets
+  uint32_t atom_begin;
+  const uint32_t* test_env;   // per state of the IR; MODEL_NONE when nobody asks
+  const uint32_t* entry_env;  // per automaton
+  uint32_t start_time_env;
+  uint32_t env_count;
+  // quantities: every order of every variable and `extra_orders` more, which differentiating what
+  // anything reads once more can need
+  const uint32_t* var_quantity;
+  uint32_t extra_orders;
+  uint32_t quantity_count;
+} BuildLayout;
+
+void build_layout(BuildLayout* layout, Arena* arena, const IrModel* ir);
+
+// ---------------------------------------------------------------------------------------------
+// cache (build_cache.c)
+
+typedef struct WordEntry {
+  uint64_t hash;
+  const uint32_t* words;
+  uint32_t count;
+  void* value;
+} WordEntry;
+
+/// Map from sequences of words.
+typedef struct WordMap {
+  WordEntry** slots;
+  uint32_t slot_count;
+  uint32_t count;
+} WordMap;
+
+void* words_find(const WordMap* map, const uint32_t* words, uint32_t count);
+void words_add(WordMap* map, Arena* arena, const uint32_t* words, uint32_t count, void* value);
+
+/// Programs for the atoms of a mode.
+typedef struct AtomPrograms {
+  ModelProgram g, g_flow, gdot;
+} AtomPrograms;
+
+/// What all product modes with the same active equations share.
+typedef struct BuildSet {
+  uint32_t id;
+  const SymMode* sym;   // NULL when the bodies contradict each other
+  const Diag* failure;  // NULL when it can run
+  bool compiled;
+  uint32_t mode_count;  // product modes that use it
+  const uint32_t* state_of_var;  // first state of each variable that has states
+  uint32_t state_count;
+  const uint32_t* state_env;
+  const ModelVarMode* vars;
+  ModelProgram rhs, full;
+  const uint32_t* full_env;
+  const uint32_t* atoms;  // that the equations themselves read, ascending
+  uint32_t atom_count;
+  const AtomPrograms* all_atoms;  // programs for all atoms at once, see build_mode.c; may be NULL
+} BuildSet;
+
+struct ModelBuild {
+  SltAllocator allocator;
+  pthread_mutex_t mutex;  // guards all below but `model` and what it points to
+  Arena arena;            // results
+  Arena scratch;          // of the call in progress
+  const IrModel* ir;
+  Sym sym;
+  BuildLayout layout;
+  Model model;
+  TapeGraph graph;                 // for programs over the environment
+  BASE_VEC(uint32_t) step_values;  // work space of build_emit
+  const uint32_t* editors;         // automata whose states influence the equations
+  uint32_t editor_count;
+  const Diag* failure;  // of what does not depend on the mode; NULL when it is sound
+  WordMap modes;        // product mode -> ModelMode
+  WordMap edits;        // states of the editors -> BuildSet
+  WordMap sets;         // active equations -> BuildSet
+  uint32_t set_count;
+};
+
+/// Call `work` with both arenas ready; false when memory ran out. Scratch memory is freed.
+typedef void BuildWork(ModelBuild* build, void* argument);
+bool build_guarded(ModelBuild* build, BuildWork* work, void* argument);
+
+/// The analysed equations of a mode; programs come with build_compile_set. Under the lock.
+BuildSet* build_set(ModelBuild* build, const uint32_t* mode);
+
+// ---------------------------------------------------------------------------------------------
+// programs (build_program.c)
+
+/// Finds the value of a leaf that is a variable.
+typedef struct BuildScope BuildScope;
+struct BuildScope {
+  uint32_t (*variable)(const BuildScope* scope, TapeGraph* graph, IrLeaf leaf);
+};
+
+/// Put a term into the graph; returns its value. A NULL scope reads variables from the environment.
+uint32_t build_emit(ModelBuild* build, TapeGraph* graph, const BuildScope* scope, SymTerm term);
+/// The program of one term over the environment.
+ModelProgram build_program(ModelBuild* build, IrTerm term);
+/// Distinct atoms that a row reads, ascending.
+const uint32_t* build_row_atoms(Arena* arena, const IrLeaf* row, uint32_t count, uint32_t* found);
+
+// ---------------------------------------------------------------------------------------------
+// the parts of Model
+
+void build_variables(ModelBuild* build);  // build_variables.c: variables, parameters, starts...
+void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, actions, schedules
+
+// build_mode.c
+void build_compile_set(ModelBuild* build, BuildSet* set);
+const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);
+
+uint32_t build_line(const ModelBuild* build, Span span);
+
+// ---------------------------------------------------------------------------------------------
+// facts about atoms (build_slice.c)
+
+/// Per atom: hash of the equations it is computed through; 0 when it reads none.
+const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+                             uint32_t count);
+/// Per output: whether it is affine in time and states.
+const bool* build_affine(ModelBuild* build, const ModelProgram* g_flow);
+
+#endif

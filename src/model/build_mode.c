@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+//
+// The programs of a product mode.
+//
+// Every program comes about in the same way: from the terms that it has to compute, the unknowns
+// they need are collected (through the solved assignments, which need others), and then emitted in
+// the order of solution into one graph of values. An unknown differentiated more often than the
+// equations have it is the total derivative of its assignment; such an item of level j reads items
+// of level j that come earlier, and items of lower levels.
+//
+// Product modes with the same equations differ in their atoms only. While there are few of them each
+// gets programs for exactly its atoms; from SHARE_FROM on they share programs for all atoms of the
+// model and merely select among their outputs. An atom's value has the same bits either way.
+#include "model/build_internal.h"
+
+#define SHARE_FROM 16
+
+/// An unknown that a program needs.
+typedef struct Item {
+  SymTerm term;
+  uint32_t value;  // in the graph, once emitted
+} Item;
+
+typedef struct ModeScope {
+  BuildScope base;  // first: BuildScope* points here
+  ModelBuild* build;
+  const BuildSet* set;
+  bool pre_is_now;
+  TapeGraph graph;
+  uint32_t* item_of;  // per quantity: item + 1, 0 for none
+  BASE_VEC(Item) items;
+  uint32_t top_level;
+} ModeScope;
+
+/// Whether a leaf stands for something the mode computes; if so, of which variable and order.
+static bool is_item(const ModeScope* scope, IrLeaf leaf) {
+  if (leaf.kind != IR_LEAF_VAR) return false;
+  if (leaf.when == IR_PRE && !scope->pre_is_now) return false;
+  const SymVar* var = &scope->set->sym->vars[leaf.id];
+  return (var->role == SYM_STATE || var->role == SYM_ALGEBRAIC) && leaf.order >= var->order;
+}
+
+static uint32_t* item_place(const ModeScope* scope, uint32_t var, uint32_t order) {
+  return &scope->item_of[scope->build->layout.var_quantity[var] + order];
+}
+
+/// Value of a variable in this mode: a state, an item that is emitted already, or something that
+/// stands still.
+static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf leaf) {
+  const ModeScope* scope = (const ModeScope*)base;
+  const BuildLayout* layout = &scope->build->layout;
+  const SymVar* var = &scope->set->sym->vars[leaf.id];
+  if (is_item(scope, leaf)) {
+    return scope->items.data[*item_place(scope, leaf.id, leaf.order) - 1].value;
+  }
+  uint32_t env = layout->var_env[leaf.id] + leaf.order;
+  if (leaf.when == IR_PRE && !scope->pre_is_now) {
+    return tape_input(graph, layout->env_count + env);
+  }
+  if (var->role == SYM_STATE) {
+    return tape_state(graph, scope->set->state_of_var[leaf.id] + leaf.order);
+  }
+  if (leaf.order > layout->var_order[leaf.id]) return tape_const(graph, 0.0);
+  return tape_input(graph, env);
+}
+
+static void scope_init(ModeScope* scope, ModelBuild* build, const BuildSet* set) {
+  *scope = (ModeScope){.base = {.variable = mode_variable}, .build = build, .set = set};
+  tape_init(&scope->graph, &build->scratch);
+  scope->item_of = ARENA_ARRAY(&build->scratch, uint32_t, build->layout.quantity_count);
+}
+
+/// The term of an unknown; beyond the order of its assignment by differentiation.
+static SymTerm item_term(ModeScope* scope, uint32_t var, uint32_t order) {
+  const SymMode* sym = scope->set->sym;
+  SymTerm term = sym->assigns[sym->vars[var].assign].value;
+  for (uint32_t k = sym->vars[var].order; k < order; k++) {
+    term = sym_total_derivative(&scope->build->sym, &scope->build->scratch, term, sym->vars);
+  }
+  return term;
+}
+
+static void need_row(ModeScope* scope, SymTerm term) {
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    if (!is_item(scope, leaf)) continue;
+    uint32_t* place = item_place(scope, leaf.id, leaf.order);
+    if (*place) continue;
+    Item item = {.term = item_term(scope, leaf.id, leaf.order)};
+    base_vec_push(&scope->build->scratch, &scope->items, item);
+    *place = scope->items.count;
+    uint32_t level = leaf.order - (uint32_t)scope->set->sym->vars[leaf.id].order;
+    if (level > scope->top_level) scope->top_level = level;
+  }
+}
+
+/// Values of terms in this mode. May be called again: what is there already is used.
+static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t count,
+                         uint32_t* values) {
+  const SymMode* sym = scope->set->sym;
+  const BuildLayout* layout = &scope->build->layout;
+  uint32_t first = scope->items.count;
+  for (uint32_t i = 0; i < count; i++) {
+    need_row(scope, targets[i]);
+  }
+  for (uint32_t i = first; i < scope->items.count; i++) {
+    need_row(scope, scope->items.data[i].term);
+  }
+  for (uint32_t level = 0; level <= scope->top_level && first < scope->items.count; level++) {
+    for (uint32_t i = 0; i < sym->assign_count; i++) {
+      const SymAssign* assign = &sym->assigns[i];
+      uint32_t order = assign->order + level;
+      if (order > layout->var_order[assign->var] + layout->extra_orders) continue;
+      uint32_t index = *item_place(scope, assign->var, order);
+      if (index <= first) continue;
+      SymTerm term = scope->items.data[index - 1].term;
+      uint32_t value = build_emit(scope->build, &scope->graph, &scope->base, term);
+      scope->items.data[index - 1].value = value;
+    }
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    values[i] = build_emit(scope->build, &scope->graph, &scope->base, targets[i]);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// the equations
+
+static ModelRole role_of(SymRole role) {
+  switch (role) {
+    case SYM_DISCRETE: return MODEL_ROLE_DISCRETE;
+    case SYM_STATE: return MODEL_ROLE_STATE;
+    case SYM_ALGEBRAIC: return MODEL_ROLE_ALGEBRAIC;
+    case SYM_UNDETERMINED: break;
+  }
+  return MODEL_ROLE_UNDETERMINED;
+}
+
+/// Number the states: by variable, then by order.
+static void place_states(ModelBuild* build, BuildSet* set) {
+  uint32_t var_count = build->ir->vars.count;
+  uint32_t* state_of_var = ARENA_ARRAY(&build->arena, uint32_t, var_count);
+  ModelVarMode* vars = ARENA_ARRAY(&build->arena, ModelVarMode, var_count);
+  for (uint32_t v = 0; v < var_count; v++) {
+    const SymVar* var = &set->sym->vars[v];
+    bool has_states = var->role == SYM_STATE;
+    vars[v].role = (uint8_t)role_of((SymRole)var->role);
+    vars[v].state_order = has_states ? var->order : 0;
+    state_of_var[v] = set->state_count;
+    set->state_count += vars[v].state_order;
+  }
+  uint32_t* state_env = ARENA_ARRAY(&build->arena, uint32_t, set->state_count);
+  for (uint32_t v = 0; v < var_count; v++) {
+    for (uint32_t k = 0; k < vars[v].state_order; k++) {
+      state_env[state_of_var[v] + k] = build->layout.var_env[v] + k;
+    }
+  }
+  set->vars = vars;
+  set->state_of_var = state_of_var;
+  set->state_env = state_env;
+}
+
+static uint32_t count_full(const ModelBuild* build, const BuildSet* set) {
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &set->sym->vars[v];
+    bool computed = var->role == SYM_STATE || var->role == SYM_ALGEBRAIC;
+    if (computed) count += build->layout.var_order[v] + 1u - var->order;
+  }
+  return count;
+}
+
+/// Everything the mode computes, and where it goes.
+static SymTerm* full_targets(ModelBuild* build, BuildSet* set, uint32_t count) {
+  Arena* scratch = &build->scratch;
+  ExprId slot = ir_slot(&build->sym.view.pool, 0);
+  SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, count);
+  IrLeaf* leaves = ARENA_ARRAY(scratch, IrLeaf, count);
+  uint32_t* env = ARENA_ARRAY(&build->arena, uint32_t, count);
+  uint32_t at = 0;
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &set->sym->vars[v];
+    bool computed = var->role == SYM_STATE || var->role == SYM_ALGEBRAIC;
+    for (uint32_t k = var->order; computed && k <= build->layout.var_order[v]; k++) {
+      leaves[at] = (IrLeaf){.id = v, .kind = IR_LEAF_VAR, .order = (uint8_t)k};
+      env[at] = build->layout.var_env[v] + k;
+      targets[at] = (SymTerm){.shape = slot, .row = &leaves[at], .count = 1};
+      at++;
+    }
+  }
+  set->full_env = env;
+  return targets;
+}
+
+/// Values of the derivatives of the states: the next state, or the unknown itself.
+static uint32_t* rhs_values(ModelBuild* build, const BuildSet* set, ModeScope* scope) {
+  uint32_t* values = ARENA_ARRAY(&build->scratch, uint32_t, set->state_count);
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    for (uint32_t k = 0; k < set->vars[v].state_order; k++) {
+      IrLeaf next = {.id = v, .kind = IR_LEAF_VAR, .order = (uint8_t)(k + 1)};
+      values[set->state_of_var[v] + k] = mode_variable(&scope->base, &scope->graph, next);
+    }
+  }
+  return values;
+}
+
+/// Atoms that the equations themselves read.
+static void find_set_atoms(ModelBuild* build, BuildSet* set) {
+  const IrModel* ir = build->ir;
+  uint8_t* seen = ARENA_ARRAY(&build->scratch, uint8_t, ir->atoms.count);
+  for (uint32_t i = 0; i < set->sym->equation_count; i++) {
+    SymTerm term = sym_term(&build->sym, ir->equations.data[set->sym->equations[i]].term);
+    for (uint32_t k = 0; k < term.count; k++) {
+      IrLeaf leaf = term.row[k];
+      if (leaf.kind != IR_LEAF_ATOM || seen[leaf.id]) continue;
+      seen[leaf.id] = 1;
+      set->atom_count++;
+    }
+  }
+  uint32_t* atoms = ARENA_ARRAY(&build->arena, uint32_t, set->atom_count);
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < ir->atoms.count && at < set->atom_count; i++) {
+    if (seen[i]) atoms[at++] = i;
+  }
+  set->atoms = atoms;
+}
+
+void build_compile_set(ModelBuild* build, BuildSet* set) {
+  if (set->compiled || set->failure) return;
+  // everything goes into a copy first: out of memory must not leave a half-filled set
+  BuildSet done = *set;
+  place_states(build, &done);
+  find_set_atoms(build, &done);
+  ModeScope scope;
+  scope_init(&scope, build, &done);
+  uint32_t count = count_full(build, &done);
+  SymTerm* targets = full_targets(build, &done, count);
+  uint32_t* values = ARENA_ARRAY(&build->scratch, uint32_t, count);
+  scope_values(&scope, targets, count, values);
+  const uint32_t* rhs = rhs_values(build, &done, &scope);
+
+  // where everything is needed for the derivatives anyway, both programs are one
+  uint32_t all = tape_count(&scope.graph, values, count);
+  bool same = tape_count(&scope.graph, rhs, done.state_count) == all;
+  if (!same) {
+    done.rhs = tape_finish(&scope.graph, &build->arena, done.state_count, rhs, done.state_count);
+  }
+  if (same) {
+    // states that are derivatives of states are outputs too, so that they have registers
+    uint32_t* both = ARENA_ARRAY(&build->scratch, uint32_t, (size_t)count + done.state_count);
+    for (uint32_t i = 0; i < count + done.state_count; i++) {
+      both[i] = i < count ? values[i] : rhs[i - count];
+    }
+    done.full = tape_finish(&scope.graph, &build->arena, done.state_count, both,
+                            count + done.state_count);
+    done.rhs = done.full;
+    done.rhs.outputs = done.full.outputs + count;
+    done.rhs.output_count = done.state_count;
+    done.full.output_count = count;
+  } else {
+    done.full = tape_finish(&scope.graph, &build->arena, done.state_count, values, count);
+  }
+  done.compiled = true;
+  *set = done;
+}
+
+// ---------------------------------------------------------------------------------------------
+// the atoms
+
+static void mark_row(const ModelBuild* build, uint8_t* seen, IrTerm term) {
+  for (uint32_t k = 0; k < term.leaf_count; k++) {
+    IrLeaf leaf = ir_leaf(build->ir, term, k);
+    if (leaf.kind == IR_LEAF_ATOM) seen[leaf.id] = 1;
+  }
+}
+
+/// Atoms that can change something while the mode is in force: in guards of transitions that leave
+/// the present states, in their invariants, in conditions of switches that are not dormant, and in
+/// the equations.
+static uint32_t* relevant_atoms(ModelBuild* build, const BuildSet* set, const uint32_t* mode,
+                                uint32_t* count) {
+  const IrModel* ir = build->ir;
+  uint8_t* seen = ARENA_ARRAY(&build->scratch, uint8_t, ir->atoms.count);
+  for (uint32_t i = 0; i < set->atom_count; i++) {
+    seen[set->atoms[i]] = 1;
+  }
+  for (uint32_t a = 0; a < ir->automata.count; a++) {
+    const IrAutomaton* automaton = &ir->automata.data[a];
+    uint32_t state = automaton->state_begin + mode[a];
+    const ModelState* present = &build->model.automata[a].states[mode[a]];
+    for (uint32_t i = 0; i < present->outgoing_count; i++) {
+      mark_row(build, seen, ir->transitions.data[present->outgoing[i]].guard);
+    }
+    mark_row(build, seen, ir->states.data[state].invariant);
+    bool follows = automaton->kind == IR_AUTOMATON_SWITCH && ir_automaton_is_active(ir, a, mode);
+    if (follows) mark_row(build, seen, automaton->condition);
+  }
+  *count = 0;
+  for (uint32_t i = 0; i < ir->atoms.count; i++) {
+    *count += seen[i];
+  }
+  uint32_t* atoms = ARENA_ARRAY(&build->arena, uint32_t, *count);
+  for (uint32_t i = 0, at = 0; at < *count; i++) {
+    if (seen[i]) atoms[at++] = i;
+  }
+  return atoms;
+}
+
+/// Values of g (`derivative` false) or its total time derivative.
+static ModelProgram atom_program(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+                                 uint32_t count, bool flow, bool derivative) {
+  Arena* scratch = &build->scratch;
+  ModeScope scope;
+  scope_init(&scope, build, set);
+  scope.pre_is_now = flow;
+  ExprId zero = sym_number(&build->sym, 0.0);
+  SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, count);
+  for (uint32_t i = 0; i < count; i++) {
+    const IrAtom* atom = &build->ir->atoms.data[atoms[i]];
+    targets[i] = sym_term(&build->sym, atom->g);
+    if (derivative && !atom->continuous) {
+      targets[i] = (SymTerm){.shape = zero};
+    } else if (derivative) {
+      targets[i] = sym_total_derivative(&build->sym, scratch, targets[i], set->sym->vars);
+    }
+  }
+  uint32_t* values = ARENA_ARRAY(scratch, uint32_t, count);
+  scope_values(&scope, targets, count, values);
+  return tape_finish(&scope.graph, &build->arena, set->state_count, values, count);
+}
+
+static bool reads_pre(const ModelBuild* build, const uint32_t* atoms, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    IrTerm g = build->ir->atoms.data[atoms[i]].g;
+    for (uint32_t k = 0; k < g.leaf_count; k++) {
+      IrLeaf leaf = ir_leaf(build->ir, g, k);
+      if (leaf.kind == IR_LEAF_VAR && leaf.when == IR_PRE) return true;
+    }
+  }
+  return false;
+}
+
+static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+                                  uint32_t count) {
+  AtomPrograms programs = {.g = atom_program(build, set, atoms, count, false, false)};
+  programs.g_flow = programs.g;
+  if (reads_pre(build, atoms, count)) {
+    programs.g_flow = atom_program(build, set, atoms, count, true, false);
+  }
+  programs.gdot = atom_program(build, set, atoms, count, true, true);
+  return programs;
+}
+
+/// Programs for all atoms of the model.
+static const AtomPrograms* all_atom_programs(ModelBuild* build, BuildSet* set) {
+  if (set->all_atoms) return set->all_atoms;
+  uint32_t count = build->ir->atoms.count;
+  uint32_t* atoms = ARENA_ARRAY(&build->scratch, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    atoms[i] = i;
+  }
+  AtomPrograms* programs = ARENA_NEW(&build->arena, AtomPrograms);
+  *programs = atom_programs(build, set, atoms, count);
+  set->all_atoms = programs;
+  return programs;
+}
+
+/// The same program with some of its outputs.
+static ModelProgram with_outputs(ModelBuild* build, const ModelProgram* all, const uint32_t* which,
+                                 uint32_t count) {
+  ModelProgram program = *all;
+  uint32_t* outputs = ARENA_ARRAY(&build->arena, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    outputs[i] = all->outputs[which[i]];
+  }
+  program.outputs = outputs;
+  program.output_count = count;
+  return program;
+}
+
+const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode) {
+  build_compile_set(build, set);
+  ModelMode* result = ARENA_NEW(&build->arena, ModelMode);
+  uint32_t count = 0;
+  const uint32_t* atoms = relevant_atoms(build, set, mode, &count);
+  AtomPrograms programs;
+  if (set->mode_count < SHARE_FROM) {
+    programs = atom_programs(build, set, atoms, count);
+  } else {
+    const AtomPrograms* all = all_atom_programs(build, set);
+    programs.g = with_outputs(build, &all->g, atoms, count);
+    programs.g_flow = with_outputs(build, &all->g_flow, atoms, count);
+    programs.gdot = with_outputs(build, &all->gdot, atoms, count);
+  }
+  *result = (ModelMode){.id = set->id,
+                        .state_count = set->state_count,
+                        .state_env = set->state_env,
+                        .vars = set->vars,
+                        .rhs = set->rhs,
+                        .full = set->full,
+                        .full_env = set->full_env,
+                        .atoms = atoms,
+                        .atom_count = count,
+                        .atom_slice = build_slices(build, set, atoms, count),
+                        .atom_affine = build_affine(build, &programs.g_flow),
+                        .g = programs.g,
+                        .g_flow = programs.g_flow,
+                        .gdot = programs.gdot};
+  return result;
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs under construction: a graph of values without duplicates, turned into a register tape.
+//
+// Values are made in an order in which they can be computed, and that order is kept. Commutative
+// operands are put into one order where that cannot change a bit (a + b is b + a; min and max are
+// not that simple). Registers are given to values by last use, so that temporaries of a large model
+// stay in the cache.
+#include "model/build_internal.h"
+
+#include <string.h>
+
+#define TAPE_SLOTS_MIN 64
+
+static const ModelInstr end_only[] = {{.op = MODEL_OP_END}};
+
+void tape_init(TapeGraph* graph, Arena* arena) {
+  *graph = (TapeGraph){.arena = arena, .generation = 1, .slot_count = TAPE_SLOTS_MIN};
+  graph->slots = ARENA_ARRAY(arena, uint64_t, graph->slot_count);
+}
+
+void tape_reset(TapeGraph* graph) {
+  graph->values.count = 0;
+  if (++graph->generation == 0) {
+    memset(graph->slots, 0, graph->slot_count * sizeof *graph->slots);
+    graph->generation = 1;
+  }
+}
+
+static uint32_t value_hash(const TapeValue* value) {
+  uint64_t low = (uint64_t)value->op << 32 | value->a;
+  uint64_t high = (uint64_t)value->b << 32 | value->c;
+  uint64_t h = low * UINT64_C(0x9e3779b97f4a7c15);
+  h ^= h >> 32;
+  h = (h ^ high) * UINT64_C(0xbf58476d1ce4e5b9);
+  h ^= h >> 29;
+  h *= UINT64_C(0x94d049bb133111eb);
+  return (uint32_t)(h >> 32);
+}
+
+static bool value_equal(const TapeValue* a, const TapeValue* b) {
+  return a->op == b->op && a->a == b->a && a->b == b->b && a->c == b->c;
+}
+
+/// The slot that holds `value`, or the free one where it would go.
+static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value) {
+  uint32_t mask = graph->slot_count - 1;
+  for (uint32_t i = value_hash(value) & mask;; i = (i + 1) & mask) {
+    uint64_t* slot = &graph->slots[i];
+    if (*slot >> 32 != graph->generation) return slot;
+    if (value_equal(&graph->values.data[(uint32_t)*slot], value)) return slot;
+  }
+}
+
+static void grow_slots(TapeGraph* graph) {
+  if (graph->slot_count > UINT32_MAX / 2) longjmp(*graph->arena->on_oom, 1);
+  uint32_t count = 2 * graph->slot_count;
+  uint64_t* slots = ARENA_ARRAY(graph->arena, uint64_t, count);
+  uint32_t old_count = graph->slot_count;
+  const uint64_t* old = graph->slots;
+  graph->slots = slots;
+  graph->slot_count = count;
+  for (uint32_t i = 0; i < old_count; i++) {
+    if (old[i] >> 32 != graph->generation) continue;
+    *find_slot(graph, &graph->values.data[(uint32_t)old[i]]) = old[i];
+  }
+}
+
+static uint32_t push_value(TapeGraph* graph, TapeValue value) {
+  base_vec_push(graph->arena, &graph->values, value);
+  return graph->values.count - 1;
+}
+
+static uint32_t intern(TapeGraph* graph, TapeValue value) {
+  uint64_t* slot = find_slot(graph, &value);
+  if (*slot >> 32 == graph->generation) return (uint32_t)*slot;
+  if (graph->values.count >= graph->slot_count / 2) {
+    grow_slots(graph);
+    slot = find_slot(graph, &value);
+  }
+  uint32_t index = push_value(graph, value);
+  *slot = (uint64_t)graph->generation << 32 | index;
+  return index;
+}
+
+uint32_t tape_time(TapeGraph* graph) {
+  return intern(graph, (TapeValue){.op = TAPE_TIME});
+}
+
+uint32_t tape_state(TapeGraph* graph, uint32_t state) {
+  return intern(graph, (TapeValue){.op = TAPE_STATE, .a = state});
+}
+
+uint32_t tape_input(TapeGraph* graph, uint32_t env) {
+  return intern(graph, (TapeValue){.op = TAPE_INPUT, .a = env});
+}
+
+uint32_t tape_const(TapeGraph* graph, double value) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  TapeValue leaf = {.op = TAPE_CONST, .a = (uint32_t)bits, .b = (uint32_t)(bits >> 32)};
+  return intern(graph, leaf);
+}
+
+static double const_value(const TapeValue* value) {
+  uint64_t bits = (uint64_t)value->b << 32 | value->a;
+  double number = 0.0;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+static bool get_const(const TapeGraph* graph, uint32_t value, double* number) {
+  const TapeValue* v = &graph->values.data[value];
+  if (v->op != TAPE_CONST) return false;
+  *number = const_value(v);
+  return true;
+}
+
+static bool is_const(const TapeGraph* graph, uint32_t value, double wanted) {
+  double number = 0.0;
+  return get_const(graph, value, &number) && number == wanted;
+}
+
+static const uint8_t tape_ops[IR_OP_COUNT] = {
+    [IR_NEG] = MODEL_OP_NEG,       [IR_ADD] = MODEL_OP_ADD,
+    [IR_SUB] = MODEL_OP_SUB,       [IR_MUL] = MODEL_OP_MUL,
+    [IR_DIV] = MODEL_OP_DIV,       [IR_POW] = MODEL_OP_POW,
+    [IR_SIN] = MODEL_OP_SIN,       [IR_COS] = MODEL_OP_COS,
+    [IR_TAN] = MODEL_OP_TAN,       [IR_ASIN] = MODEL_OP_ASIN,
+    [IR_ACOS] = MODEL_OP_ACOS,     [IR_ATAN] = MODEL_OP_ATAN,
+    [IR_SINH] = MODEL_OP_SINH,     [IR_COSH] = MODEL_OP_COSH,
+    [IR_TANH] = MODEL_OP_TANH,     [IR_EXP] = MODEL_OP_EXP,
+    [IR_LN] = MODEL_OP_LN,         [IR_LOG10] = MODEL_OP_LOG10,
+    [IR_SQRT] = MODEL_OP_SQRT,     [IR_ABS] = MODEL_OP_ABS,
+    [IR_SIGN] = MODEL_OP_SIGN,     [IR_FLOOR] = MODEL_OP_FLOOR,
+    [IR_CEIL] = MODEL_OP_CEIL,     [IR_ATAN2] = MODEL_OP_ATAN2,
+    [IR_MIN] = MODEL_OP_MIN,       [IR_MAX] = MODEL_OP_MAX,
+    [IR_MOD] = MODEL_OP_MOD,       [IR_LT] = MODEL_OP_LT,
+    [IR_LE] = MODEL_OP_LE,         [IR_GT] = MODEL_OP_GT,
+    [IR_GE] = MODEL_OP_GE,         [IR_EQ] = MODEL_OP_EQ,
+    [IR_NE] = MODEL_OP_NE,         [IR_AND] = MODEL_OP_AND,
+    [IR_OR] = MODEL_OP_OR,         [IR_NOT] = MODEL_OP_NOT,
+    [IR_SELECT] = MODEL_OP_SELECT, [IR_RANDOM] = MODEL_OP_RANDOM,
+    [IR_UNIFORM] = MODEL_OP_UNIFORM, [IR_NORMAL] = MODEL_OP_NORMAL,
+    [IR_EXPONENTIAL] = MODEL_OP_EXPONENTIAL, [IR_EQUALS] = MODEL_OP_SUB,
+};
+
+static bool draws(IrOp op) {
+  return op == IR_RANDOM || op == IR_UNIFORM || op == IR_NORMAL || op == IR_EXPONENTIAL;
+}
+
+static bool commutes(IrOp op) {
+  return op == IR_ADD || op == IR_MUL || op == IR_EQ || op == IR_NE || op == IR_AND || op == IR_OR;
+}
+
+/// All operands are numbers: so is the result, by the operations of run time.
+static bool fold(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t* result) {
+  uint32_t arity = ir_op_arity(op);
+  double x[3] = {0};
+  if (arity > 0 && !get_const(graph, a, &x[0])) return false;
+  if (arity > 1 && !get_const(graph, b, &x[1])) return false;
+  if (arity > 2 && !get_const(graph, c, &x[2])) return false;
+  *result = tape_const(graph, sym_apply(op, x[0], x[1], x[2]));
+  return true;
+}
+
+static uint32_t square(TapeGraph* graph, uint32_t a) {
+  return intern(graph, (TapeValue){.op = MODEL_OP_SQUARE, .a = a});
+}
+
+/// Forms that give the same bits with less work.
+static bool shortcut(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t* out) {
+  switch ((int)op) {
+    case IR_NEG:
+      if (graph->values.data[a].op != MODEL_OP_NEG) return false;
+      *out = graph->values.data[a].a;
+      return true;
+    case IR_MUL:
+      if (a == b) {
+        *out = square(graph, a);
+      } else if (is_const(graph, a, 1.0)) {
+        *out = b;
+      } else if (is_const(graph, b, 1.0)) {
+        *out = a;
+      } else {
+        return false;
+      }
+      return true;
+    case IR_DIV:
+      if (is_const(graph, b, 1.0)) {
+        *out = a;
+      } else if (is_const(graph, a, 1.0)) {
+        *out = intern(graph, (TapeValue){.op = MODEL_OP_RECIP, .a = b});
+      } else {
+        return false;
+      }
+      return true;
+    case IR_POW:
+      if (is_const(graph, b, 1.0)) {
+        *out = a;
+      } else if (is_const(graph, b, 2.0)) {
+        *out = square(graph, a);
+      } else if (is_const(graph, b, 3.0)) {
+        *out = tape_op(graph, IR_MUL, square(graph, a), a, a);
+      } else {
+        return false;
+      }
+      return true;
+    case IR_SELECT:
+      if (graph->values.data[a].op == TAPE_CONST) {
+        *out = is_const(graph, a, 0.0) ? c : b;
+      } else if (b == c) {
+        *out = b;
+      } else {
+        return false;
+      }
+      return true;
+    default: return false;
+  }
+}
+
+uint32_t tape_op(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c) {
+  if (op == IR_TRUE || op == IR_FALSE) return tape_const(graph, op == IR_TRUE ? 1.0 : 0.0);
+  uint32_t arity = ir_op_arity(op);
+  TapeValue value = {.op = tape_ops[op]};
+  if (arity > 0) value.a = a;
+  if (arity > 1) value.b = b;
+  if (arity > 2) value.c = c;
+  if (draws(op)) return push_value(graph, value);
+
+  uint32_t result = 0;
+  if (fold(graph, op, a, b, c, &result)) return result;
+  if (shortcut(graph, op, a, b, c, &result)) return result;
+  if (commutes(op) && value.a > value.b) {
+    value.a = b;
+    value.b = a;
+  }
+  return intern(graph, value);
+}
+
+uint32_t tape_table(TapeGraph* graph, uint32_t data, uint32_t argument) {
+  static const uint32_t ops[] = {MODEL_OP_TABLE, MODEL_OP_TABLE_SLOPE, MODEL_OP_TABLE_CURVE};
+  uint32_t order = SYM_TABLE_ORDER(data);
+  if (order > 2) return tape_const(graph, 0.0);
+  return intern(graph, (TapeValue){.op = ops[order], .a = argument, .b = SYM_TABLE_DATA(data)});
+}
+
+// ---------------------------------------------------------------------------------------------
+// from values to code
+
+/// Operands of a value that are values: 0 .. 3, in a, b, c.
+static uint32_t value_arity(const TapeValue* value) {
+  static const uint8_t arities[] = {
+#define X(name, operands) operands,
+      MODEL_OP_LIST(X)
+#undef X
+  };
+  if (value->op >= MODEL_OP_COUNT) return 0;
+  return value->op == MODEL_OP_SELECT ? 3 : arities[value->op];
+}
+
+static uint32_t operand(const TapeValue* value, uint32_t which) {
+  return which == 0 ? value->a : which == 1 ? value->b : value->c;
+}
+
+/// Find what the outputs need and where each value is used last. Returns the number of operations.
+static uint32_t mark(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count) {
+  uint32_t count = graph->values.count;
+  graph->last_use.count = 0;
+  base_vec_reserve(graph->arena, &graph->last_use, count);
+  uint32_t* last_use = graph->last_use.data;
+  if (count) memset(last_use, 0, count * sizeof *last_use);
+  for (uint32_t i = 0; i < output_count; i++) {
+    last_use[outputs[i]] = UINT32_MAX;
+  }
+  uint32_t operations = 0;
+  for (uint32_t i = count; i-- > 0;) {
+    if (last_use[i] == 0) continue;
+    const TapeValue* value = &graph->values.data[i];
+    operations += value->op < MODEL_OP_COUNT;
+    uint32_t arity = value_arity(value);
+    for (uint32_t k = 0; k < arity; k++) {
+      uint32_t* use = &last_use[operand(value, k)];
+      if (*use == 0) *use = i + 1;
+    }
+  }
+  return operations;
+}
+
+uint32_t tape_count(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count) {
+  return mark(graph, outputs, output_count);
+}
+
+typedef struct Finish {
+  TapeGraph* graph;
+  ModelInstr* code;
+  uint32_t code_count;
+  uint32_t next_reg;
+} Finish;
+
+/// Registers of leaves, in the fixed order of ModelProgram.
+static void place_leaves(Finish* f, Arena* arena, ModelProgram* program) {
+  TapeGraph* graph = f->graph;
+  const uint32_t* live = graph->last_use.data;
+  for (uint32_t i = 0; i < graph->values.count; i++) {
+    if (!live[i]) continue;
+    program->input_count += graph->values.data[i].op == TAPE_INPUT;
+    program->const_count += graph->values.data[i].op == TAPE_CONST;
+  }
+  ModelInput* inputs = ARENA_ARRAY(arena, ModelInput, program->input_count);
+  double* consts = ARENA_ARRAY(arena, double, program->const_count);
+  uint32_t input_begin = 1 + program->state_count;
+  program->const_begin = input_begin + program->input_count;
+  f->next_reg = program->const_begin + program->const_count;
+  uint32_t input = 0;
+  uint32_t number = 0;
+  for (uint32_t i = 0; i < graph->values.count; i++) {
+    if (!live[i]) continue;
+    const TapeValue* value = &graph->values.data[i];
+    uint32_t* reg = &graph->reg.data[i];
+    if (value->op == TAPE_TIME) {
+      *reg = 0;
+    } else if (value->op == TAPE_STATE) {
+      *reg = 1 + value->a;
+    } else if (value->op == TAPE_INPUT) {
+      *reg = input_begin + input;
+      inputs[input++] = (ModelInput){.reg = *reg, .env = value->a};
+    } else if (value->op == TAPE_CONST) {
+      *reg = program->const_begin + number;
+      consts[number++] = const_value(value);
+    }
+  }
+  program->inputs = inputs;
+  program->consts = consts;
+}
+
+static uint32_t take_reg(Finish* f) {
+  TapeGraph* graph = f->graph;
+  if (graph->free_regs.count) return graph->free_regs.data[--graph->free_regs.count];
+  return f->next_reg++;
+}
+
+static bool ends_at(const TapeGraph* graph, uint32_t value, uint32_t position) {
+  bool temporary = graph->values.data[value].op < MODEL_OP_COUNT;
+  return temporary && graph->last_use.data[value] == position + 1;
+}
+
+static void release(Finish* f, uint32_t value, uint32_t position) {
+  TapeGraph* graph = f->graph;
+  if (!ends_at(graph, value, position)) return;
+  base_vec_push(graph->arena, &graph->free_regs, graph->reg.data[value]);
+  graph->last_use.data[value] = UINT32_MAX;  // once only, also for x op x
+}
+
+static void append(Finish* f, uint32_t op, uint32_t dst, uint32_t a, uint32_t b) {
+  f->code[f->code_count++] = (ModelInstr){.op = op, .dst = dst, .a = a, .b = b};
+}
+
+/// The condition's register becomes the result's; it must not be that of a branch.
+static void append_select(Finish* f, uint32_t position) {
+  TapeGraph* graph = f->graph;
+  const TapeValue* value = &graph->values.data[position];
+  const uint32_t* reg = graph->reg.data;
+  uint32_t condition = value->a;
+  bool in_place =
+      ends_at(graph, condition, position) && condition != value->b && condition != value->c;
+  uint32_t dst = in_place ? reg[condition] : take_reg(f);
+  if (in_place) {
+    graph->last_use.data[condition] = UINT32_MAX;
+  } else {
+    append(f, MODEL_OP_MOVE, dst, reg[condition], 0);
+  }
+  append(f, MODEL_OP_SELECT, dst, reg[value->b], reg[value->c]);
+  release(f, condition, position);
+  release(f, value->b, position);
+  release(f, value->c, position);
+  graph->reg.data[position] = dst;
+}
+
+static void append_value(Finish* f, uint32_t position) {
+  TapeGraph* graph = f->graph;
+  const TapeValue* value = &graph->values.data[position];
+  if (value->op == MODEL_OP_SELECT) {
+    append_select(f, position);
+    return;
+  }
+  const uint32_t* reg = graph->reg.data;
+  uint32_t arity = value_arity(value);
+  bool is_table = arity == 1 && value->op >= MODEL_OP_TABLE && value->op <= MODEL_OP_TABLE_CURVE;
+  uint32_t a = arity > 0 ? reg[value->a] : 0;
+  uint32_t b = arity > 1 ? reg[value->b] : is_table ? value->b : 0;
+  if (arity > 0) release(f, value->a, position);
+  if (arity > 1) release(f, value->b, position);
+  uint32_t dst = take_reg(f);
+  append(f, value->op, dst, a, b);
+  graph->reg.data[position] = dst;
+}
+
+static uint32_t count_selects(const TapeGraph* graph) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < graph->values.count; i++) {
+    count += graph->last_use.data[i] && graph->values.data[i].op == MODEL_OP_SELECT;
+  }
+  return count;
+}
+
+ModelProgram tape_finish(TapeGraph* graph, Arena* arena, uint32_t state_count,
+                         const uint32_t* outputs, uint32_t output_count) {
+  uint32_t operations = mark(graph, outputs, output_count);
+  graph->reg.count = 0;
+  graph->free_regs.count = 0;
+  base_vec_reserve(graph->arena, &graph->reg, graph->values.count);
+  ModelProgram program = {.code = end_only, .state_count = state_count};
+  Finish f = {.graph = graph};
+  place_leaves(&f, arena, &program);
+  if (operations) {
+    size_t room = (size_t)operations + count_selects(graph) + 1;
+    f.code = ARENA_ARRAY(arena, ModelInstr, room);
+    for (uint32_t i = 0; i < graph->values.count; i++) {
+      bool live = graph->last_use.data[i] && graph->values.data[i].op < MODEL_OP_COUNT;
+      if (live) append_value(&f, i);
+    }
+    program.code_count = f.code_count;
+    append(&f, MODEL_OP_END, 0, 0, 0);
+    program.code = f.code;
+  }
+  program.reg_count = f.next_reg;
+  uint32_t* registers = ARENA_ARRAY(arena, uint32_t, output_count);
+  for (uint32_t i = 0; i < output_count; i++) {
+    registers[i] = graph->reg.data[outputs[i]];
+  }
+  program.outputs = registers;
+  program.output_count = output_count;
+  return program;
+}

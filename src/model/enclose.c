@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+//
+// The tape on enclosures: interval values with interval derivatives in forward mode.
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static const ModelInterval whole_line = {-HUGE_VAL, HUGE_VAL};
+static const ModelInterval nothing = {0.0, 0.0};
+static const ModelInterval one = {1.0, 1.0};
+
+uint32_t model_op_operands(uint32_t op) {
+  static const uint8_t operands[] = {
+#define X(name, count) count,
+      MODEL_OP_LIST(X)
+#undef X
+  };
+  return op < MODEL_OP_COUNT ? operands[op] : 0;
+}
+
+static ModelInterval apply(uint32_t op, ModelInterval a) {
+  return model_interval_apply(op, a, nothing);
+}
+
+static bool is_zero(ModelInterval a) {
+  return a.lo == 0.0 && a.hi == 0.0;
+}
+
+static ModelInterval times(ModelInterval a, ModelInterval b) {
+  return model_interval_mul(a, b);
+}
+
+/// f'(a) of a function of one argument, with v = f(a).
+static ModelInterval outer_slope(uint32_t op, ModelInterval a, ModelInterval v) {
+  ModelInterval two = {2.0, 2.0};
+  ModelInterval ln10 = {2.302585092994045, 2.3025850929940463};
+  switch (op) {
+  case MODEL_OP_SQUARE: return times(two, a);
+  case MODEL_OP_SIN: return apply(MODEL_OP_COS, a);
+  case MODEL_OP_COS: return apply(MODEL_OP_NEG, apply(MODEL_OP_SIN, a));
+  case MODEL_OP_TAN: return model_interval_add(one, apply(MODEL_OP_SQUARE, v));
+  case MODEL_OP_ATAN:
+    return model_interval_div(one, model_interval_add(one, apply(MODEL_OP_SQUARE, a)));
+  case MODEL_OP_SINH: return apply(MODEL_OP_COSH, a);
+  case MODEL_OP_COSH: return apply(MODEL_OP_SINH, a);
+  case MODEL_OP_TANH: return model_interval_sub(one, apply(MODEL_OP_SQUARE, v));
+  case MODEL_OP_EXP: return v;
+  case MODEL_OP_LN: return model_interval_div(one, a);
+  case MODEL_OP_LOG10: return model_interval_div(one, times(a, ln10));
+  case MODEL_OP_SQRT: return model_interval_div(one, times(two, v));
+  case MODEL_OP_RECIP: return apply(MODEL_OP_NEG, apply(MODEL_OP_SQUARE, v));
+  case MODEL_OP_ASIN:
+  case MODEL_OP_ACOS: {
+    ModelInterval under = model_interval_sub(one, apply(MODEL_OP_SQUARE, a));
+    ModelInterval slope = model_interval_div(one, apply(MODEL_OP_SQRT, under));
+    return op == MODEL_OP_ASIN ? slope : apply(MODEL_OP_NEG, slope);
+  }
+  default: return whole_line;
+  }
+}
+
+static ModelInterval abs_slope(ModelDual a) {
+  if (a.v.lo > 0.0) return a.d;
+  ModelInterval back = apply(MODEL_OP_NEG, a.d);
+  return a.v.hi < 0.0 ? back : model_interval_hull(a.d, back);
+}
+
+/// Derivative of min or max: of the side that is taken, or of either.
+static ModelInterval choice_slope(ModelDual a, ModelDual b, bool min) {
+  bool first = min ? a.v.hi < b.v.lo : a.v.lo > b.v.hi;
+  bool second = min ? b.v.hi < a.v.lo : b.v.lo > a.v.hi;
+  if (first) return a.d;
+  return second ? b.d : model_interval_hull(a.d, b.d);
+}
+
+static ModelInterval power_slope(ModelDual a, ModelDual b, ModelInterval v) {
+  // constant exponent: b a^(b-1) a'
+  if (is_zero(b.d)) {
+    ModelInterval lower = model_interval_sub(b.v, one);
+    // b - 1 is exact for the small whole exponents that matter here
+    if (b.v.lo == b.v.hi && fabs(b.v.lo) < 1e9) {
+      lower = model_interval_point(b.v.lo - 1.0);
+      if (lower.lo == 0.0) return a.d;
+    }
+    return times(times(b.v, model_interval_apply(MODEL_OP_POW, a.v, lower)), a.d);
+  }
+  // v (b' ln a + b a'/a)
+  ModelInterval log_part = times(b.d, apply(MODEL_OP_LN, a.v));
+  ModelInterval base_part = times(b.v, model_interval_div(a.d, a.v));
+  return times(v, model_interval_add(log_part, base_part));
+}
+
+static ModelInterval angle_slope(ModelDual y, ModelDual x) {
+  ModelInterval square_sum =
+      model_interval_add(apply(MODEL_OP_SQUARE, x.v), apply(MODEL_OP_SQUARE, y.v));
+  ModelInterval turn = model_interval_sub(times(x.v, y.d), times(y.v, x.d));
+  return model_interval_div(turn, square_sum);
+}
+
+/// A step function: at rest unless it jumps inside.
+static ModelInterval step_slope(ModelInterval v) {
+  return v.lo == v.hi ? nothing : whole_line;
+}
+
+static ModelInterval binary_slope(uint32_t op, ModelDual a, ModelDual b, ModelInterval v) {
+  switch (op) {
+  case MODEL_OP_ADD: return model_interval_add(a.d, b.d);
+  case MODEL_OP_SUB: return model_interval_sub(a.d, b.d);
+  case MODEL_OP_MUL: return model_interval_add(times(a.d, b.v), times(a.v, b.d));
+  case MODEL_OP_DIV:
+    return model_interval_div(model_interval_sub(a.d, times(v, b.d)), b.v);
+  case MODEL_OP_POW: return power_slope(a, b, v);
+  case MODEL_OP_ATAN2: return angle_slope(a, b);
+  case MODEL_OP_MIN: return choice_slope(a, b, true);
+  case MODEL_OP_MAX: return choice_slope(a, b, false);
+  default: return step_slope(v);
+  }
+}
+
+static ModelDual evaluate(uint32_t op, ModelDual a, ModelDual b) {
+  ModelDual out = {.v = model_interval_apply(op, a.v, b.v), .d = nothing};
+  bool rest = is_zero(a.d);
+  switch (op) {
+  case MODEL_OP_MOVE: out.d = a.d; break;
+  case MODEL_OP_NEG: out.d = apply(MODEL_OP_NEG, a.d); break;
+  case MODEL_OP_ABS: out.d = abs_slope(a); break;
+  case MODEL_OP_FLOOR:
+  case MODEL_OP_CEIL:
+  case MODEL_OP_SIGN:
+  case MODEL_OP_NOT: out.d = step_slope(out.v); break;
+  case MODEL_OP_ADD:
+  case MODEL_OP_SUB:
+  case MODEL_OP_MUL:
+  case MODEL_OP_DIV:
+  case MODEL_OP_POW:
+  case MODEL_OP_ATAN2:
+  case MODEL_OP_MIN:
+  case MODEL_OP_MAX:
+  case MODEL_OP_MOD:
+  case MODEL_OP_LT:
+  case MODEL_OP_LE:
+  case MODEL_OP_GT:
+  case MODEL_OP_GE:
+  case MODEL_OP_EQ:
+  case MODEL_OP_NE:
+  case MODEL_OP_AND:
+  case MODEL_OP_OR:
+    if (!rest || !is_zero(b.d)) out.d = binary_slope(op, a, b, out.v);
+    break;
+  default:
+    if (!rest) out.d = times(outer_slope(op, a.v, out.v), a.d);
+    break;
+  }
+  return out;
+}
+
+static ModelDual select(ModelDual condition, ModelDual a, ModelDual b) {
+  if (condition.v.lo > 0.0 || condition.v.hi < 0.0) return a;
+  if (is_zero(condition.v)) return b;
+  // undecided: the values of either side; the choice may jump, and then there is no slope
+  return (ModelDual){model_interval_hull(a.v, b.v), whole_line};
+}
+
+void model_program_bind_dual(const ModelProgram* program, const double* env, ModelDual* regs) {
+  for (uint32_t i = 0; i < program->const_count; i++) {
+    regs[program->const_begin + i] =
+        (ModelDual){model_interval_point(program->consts[i]), nothing};
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    regs[program->inputs[i].reg] =
+        (ModelDual){model_interval_point(env[program->inputs[i].env]), nothing};
+  }
+}
+
+/// Tables and random numbers have no enclosure here; a point argument is looked up as it is.
+static ModelDual look_up(const ModelInstr* pc, const ModelContext* context, ModelDual a) {
+  int order = pc->op == MODEL_OP_TABLE ? 0 : pc->op == MODEL_OP_TABLE_SLOPE ? 1 : 2;
+  if (a.v.lo != a.v.hi) return (ModelDual){whole_line, whole_line};
+  double value = model_table_value(&context->tables[pc->b], a.v.lo, order);
+  return (ModelDual){model_interval_point(value), is_zero(a.d) ? nothing : whole_line};
+}
+
+void model_program_enclose(const ModelProgram* program, const ModelContext* context,
+                           ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out) {
+  regs[0] = (ModelDual){t, one};
+  if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
+  const ModelInstr* pc = program->code;
+  for (uint32_t i = 0; i < program->code_count; i++, pc++) {
+    switch (pc->op) {
+    case MODEL_OP_SELECT: regs[pc->dst] = select(regs[pc->dst], regs[pc->a], regs[pc->b]); break;
+    case MODEL_OP_TABLE:
+    case MODEL_OP_TABLE_SLOPE:
+    case MODEL_OP_TABLE_CURVE: regs[pc->dst] = look_up(pc, context, regs[pc->a]); break;
+    case MODEL_OP_RANDOM:
+    case MODEL_OP_UNIFORM:
+    case MODEL_OP_NORMAL:
+    case MODEL_OP_EXPONENTIAL: regs[pc->dst] = (ModelDual){whole_line, whole_line}; break;
+    // one operand: the second register is not to be read
+    default:
+      regs[pc->dst] =
+          evaluate(pc->op, regs[pc->a], model_op_operands(pc->op) > 1 ? regs[pc->b] : regs[pc->a]);
+      break;
+    }
+  }
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    out[i] = regs[program->outputs[i]];
+  }
+}

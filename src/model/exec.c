@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//
+// The tape interpreter. Compiled with -fno-builtin -ffp-contract=off: every operation is the IEEE
+// operation or the libm call that its name says, so that generated code can give the same bits.
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+// Computed goto: each operation jumps to the next by itself, which the branch predictor likes.
+// Other compilers get the same bodies inside a switch.
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wpedantic"
+#define DISPATCH()  goto* labels[pc->op]
+#define OP(name)    label_##name:
+#define NEXT()      \
+  do { \
+    pc++; \
+    DISPATCH(); \
+  } while (0)
+#define LOOP_BEGIN() \
+  static const void* const labels[] = {MODEL_OP_LIST(LABEL)}; \
+  DISPATCH();
+#define LABEL(name, operands) &&label_##name,
+#define LOOP_END()
+#else
+#define OP(name) case MODEL_OP_##name:
+#define NEXT()   break
+#define LOOP_BEGIN() \
+  for (;; pc++) { \
+    switch (pc->op) {
+#define LOOP_END() \
+  default: return; \
+    } \
+    }
+#endif
+
+// these two are exact, so the machine's own instruction gives the bits of the call
+#if defined(__GNUC__)
+#define SQRT(a) __builtin_sqrt(a)
+#define FABS(a) __builtin_fabs(a)
+#else
+#define SQRT(a) sqrt(a)
+#define FABS(a) fabs(a)
+#endif
+
+#define A regs[pc->a]
+#define B regs[pc->b]
+#define D regs[pc->dst]
+
+#define UNARY(name, value) \
+  OP(name) { \
+    double a = A; \
+    D = (value); \
+    NEXT(); \
+  }
+#define BINARY(name, value) \
+  OP(name) { \
+    double a = A; \
+    double b = B; \
+    D = (value); \
+    NEXT(); \
+  }
+#define TRUTH(name, condition) BINARY(name, (condition) ? 1.0 : 0.0)
+
+static double table_at(const ModelContext* context, uint32_t table, double x, int order) {
+  return model_table_value(&context->tables[table], x, order);
+}
+
+static double sign(double a) {
+  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
+}
+
+/// One draw scaled by `spread` and moved by `middle`; NaN where no stream was given.
+static double draw(const ModelContext* context, double (*from)(ModelRandom*), double middle,
+                   double spread) {
+  if (!context->random) return (double)NAN;
+  return middle + spread * from(context->random);
+}
+
+static void execute(const ModelInstr* pc, const ModelContext* context, double* regs) {
+  LOOP_BEGIN()
+  UNARY(MOVE, a)
+  UNARY(NEG, -a)
+  BINARY(ADD, a + b)
+  BINARY(SUB, a - b)
+  BINARY(MUL, a * b)
+  BINARY(DIV, a / b)
+  BINARY(POW, pow(a, b))
+  UNARY(SQUARE, a * a)
+  UNARY(RECIP, 1.0 / a)
+  UNARY(SIN, sin(a))
+  UNARY(COS, cos(a))
+  UNARY(TAN, tan(a))
+  UNARY(ASIN, asin(a))
+  UNARY(ACOS, acos(a))
+  UNARY(ATAN, atan(a))
+  UNARY(SINH, sinh(a))
+  UNARY(COSH, cosh(a))
+  UNARY(TANH, tanh(a))
+  UNARY(EXP, exp(a))
+  UNARY(LN, log(a))
+  UNARY(LOG10, log10(a))
+  UNARY(SQRT, SQRT(a))
+  UNARY(ABS, FABS(a))
+  UNARY(SIGN, sign(a))
+  UNARY(FLOOR, floor(a))
+  UNARY(CEIL, ceil(a))
+  BINARY(ATAN2, atan2(a, b))
+  BINARY(MIN, a < b || a != a ? a : b)
+  BINARY(MAX, a > b || a != a ? a : b)
+  BINARY(MOD, a - b * floor(a / b))
+  TRUTH(LT, a < b)
+  TRUTH(LE, a <= b)
+  TRUTH(GT, a > b)
+  TRUTH(GE, a >= b)
+  TRUTH(EQ, a == b)
+  TRUTH(NE, a != b)
+  TRUTH(AND, a != 0.0 && b != 0.0)
+  TRUTH(OR, a != 0.0 || b != 0.0)
+  UNARY(NOT, a == 0.0 ? 1.0 : 0.0)
+  BINARY(SELECT, D != 0.0 ? a : b)
+  UNARY(TABLE, table_at(context, pc->b, a, 0))
+  UNARY(TABLE_SLOPE, table_at(context, pc->b, a, 1))
+  UNARY(TABLE_CURVE, table_at(context, pc->b, a, 2))
+  OP(RANDOM) {
+    D = draw(context, model_random_uniform, 0.0, 1.0);
+    NEXT();
+  }
+  BINARY(UNIFORM, draw(context, model_random_uniform, a, b - a))
+  BINARY(NORMAL, draw(context, model_random_normal, a, b))
+  UNARY(EXPONENTIAL, draw(context, model_random_exponential, 0.0, a))
+  OP(END) {
+    return;
+  }
+  LOOP_END()
+}
+
+void model_program_bind(const ModelProgram* program, const double* env, double* regs) {
+  if (program->const_count) {
+    memcpy(regs + program->const_begin, program->consts, program->const_count * sizeof *regs);
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    regs[program->inputs[i].reg] = env[program->inputs[i].env];
+  }
+}
+
+void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
+                       double t, const double* x, double* out) {
+  regs[0] = t;
+  if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
+  if (program->code_count) execute(program->code, context, regs);
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    out[i] = regs[program->outputs[i]];
+  }
+}

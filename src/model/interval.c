@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//
+// Interval extensions of the operations of the tape.
+#include "model/model.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define PI          3.14159265358979323846
+#define TRIG_LARGE  1e9    // arguments beyond: the whole range, the reduction is not followed
+#define TRIG_MARGIN 1e-6   // extrema this close to an end count as inside
+
+static const ModelInterval anything = {-HUGE_VAL, HUGE_VAL};
+
+// ---- rounding -----------------------------------------------------------------------------------
+
+/// The double `ulps` places above (or below) x; infinities stay, zero is left for subnormals.
+static double shift(double x, int ulps) {
+  if (!(fabs(x) <= DBL_MAX)) return x;
+  int64_t bits = 0;
+  memcpy(&bits, &x, sizeof bits);
+  // order doubles like integers: negative ones count downwards from -0
+  int64_t key = bits < 0 ? INT64_MIN - bits : bits;
+  key += ulps;
+  bits = key < 0 ? INT64_MIN - key : key;
+  memcpy(&x, &bits, sizeof bits);
+  return x;
+}
+
+static ModelInterval widen(double lo, double hi, int ulps) {
+  if (isnan(lo) || isnan(hi)) return anything;
+  return (ModelInterval){shift(lo, -ulps), shift(hi, ulps)};
+}
+
+static double least(double a, double b) {
+  return a < b ? a : b;
+}
+
+static double greatest(double a, double b) {
+  return a > b ? a : b;
+}
+
+// ---- arithmetic ---------------------------------------------------------------------------------
+
+ModelInterval model_interval_point(double value) {
+  return isnan(value) ? anything : (ModelInterval){value, value};
+}
+
+ModelInterval model_interval_hull(ModelInterval a, ModelInterval b) {
+  return (ModelInterval){least(a.lo, b.lo), greatest(a.hi, b.hi)};
+}
+
+ModelInterval model_interval_add(ModelInterval a, ModelInterval b) {
+  return widen(a.lo + b.lo, a.hi + b.hi, 1);
+}
+
+ModelInterval model_interval_sub(ModelInterval a, ModelInterval b) {
+  return widen(a.lo - b.hi, a.hi - b.lo, 1);
+}
+
+/// 0 * infinity is 0 here: an infinite end stands for arbitrarily large finite values.
+static double product(double a, double b) {
+  return a == 0.0 || b == 0.0 ? 0.0 : a * b;
+}
+
+ModelInterval model_interval_mul(ModelInterval a, ModelInterval b) {
+  double p = product(a.lo, b.lo);
+  double q = product(a.lo, b.hi);
+  double r = product(a.hi, b.lo);
+  double s = product(a.hi, b.hi);
+  return widen(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)), 1);
+}
+
+ModelInterval model_interval_div(ModelInterval a, ModelInterval b) {
+  if (b.lo <= 0.0 && b.hi >= 0.0) return anything;
+  double p = a.lo / b.lo;
+  double q = a.lo / b.hi;
+  double r = a.hi / b.lo;
+  double s = a.hi / b.hi;
+  if (isnan(p) || isnan(q) || isnan(r) || isnan(s)) return anything;
+  return widen(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)), 1);
+}
+
+static ModelInterval negate(ModelInterval a) {
+  return (ModelInterval){-a.hi, -a.lo};
+}
+
+static ModelInterval square(ModelInterval a) {
+  double p = a.lo * a.lo;
+  double q = a.hi * a.hi;
+  bool zero = a.lo <= 0.0 && a.hi >= 0.0;
+  ModelInterval s = widen(zero ? 0.0 : least(p, q), greatest(p, q), 1);
+  if (s.lo < 0.0) s.lo = 0.0;
+  return s;
+}
+
+// ---- functions ----------------------------------------------------------------------------------
+
+static ModelInterval rising(double (*f)(double), ModelInterval a) {
+  return widen(f(a.lo), f(a.hi), MODEL_LIBM_ULPS);
+}
+
+static ModelInterval clip(ModelInterval a, double lo, double hi) {
+  return (ModelInterval){greatest(a.lo, lo), least(a.hi, hi)};
+}
+
+/// Whether phase + k*2*pi lies in [a.lo, a.hi] for some integer k, with a margin.
+static bool holds_phase(ModelInterval a, double phase) {
+  double k = ceil((a.lo - TRIG_MARGIN - phase) / (2.0 * PI));
+  return phase + k * 2.0 * PI <= a.hi + TRIG_MARGIN;
+}
+
+static ModelInterval sine(ModelInterval a) {
+  if (!(fabs(a.lo) < TRIG_LARGE && fabs(a.hi) < TRIG_LARGE)) return (ModelInterval){-1.0, 1.0};
+  double p = sin(a.lo);
+  double q = sin(a.hi);
+  ModelInterval s = widen(least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
+  if (holds_phase(a, 0.5 * PI)) s.hi = 1.0;
+  if (holds_phase(a, -0.5 * PI)) s.lo = -1.0;
+  return clip(s, -1.0, 1.0);
+}
+
+static ModelInterval cosine(ModelInterval a) {
+  if (!(fabs(a.lo) < TRIG_LARGE && fabs(a.hi) < TRIG_LARGE)) return (ModelInterval){-1.0, 1.0};
+  double p = cos(a.lo);
+  double q = cos(a.hi);
+  ModelInterval s = widen(least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
+  if (holds_phase(a, 0.0)) s.hi = 1.0;
+  if (holds_phase(a, PI)) s.lo = -1.0;
+  return clip(s, -1.0, 1.0);
+}
+
+static ModelInterval tangent(ModelInterval a) {
+  if (!(fabs(a.lo) < TRIG_LARGE && fabs(a.hi) < TRIG_LARGE)) return anything;
+  if (holds_phase(a, 0.5 * PI) || holds_phase(a, -0.5 * PI)) return anything;
+  return rising(tan, a);
+}
+
+static ModelInterval arc(double (*f)(double), ModelInterval a, bool falls) {
+  // outside [-1, 1] the function is undefined: nothing can be said
+  if (a.lo < -1.0 || a.hi > 1.0) return anything;
+  return falls ? widen(f(a.hi), f(a.lo), MODEL_LIBM_ULPS) : rising(f, a);
+}
+
+static ModelInterval hyperbolic_cosine(ModelInterval a) {
+  double p = cosh(a.lo);
+  double q = cosh(a.hi);
+  bool zero = a.lo <= 0.0 && a.hi >= 0.0;
+  return widen(zero ? 1.0 : least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
+}
+
+static ModelInterval angle(ModelInterval y, ModelInterval x) {
+  // away from the cut on the negative x axis the extrema are at the corners
+  if (x.lo <= 0.0 && y.lo <= 0.0 && y.hi >= 0.0) return (ModelInterval){-PI * 1.1, PI * 1.1};
+  double p = atan2(y.lo, x.lo);
+  double q = atan2(y.lo, x.hi);
+  double r = atan2(y.hi, x.lo);
+  double s = atan2(y.hi, x.hi);
+  return widen(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)),
+               MODEL_LIBM_ULPS);
+}
+
+static ModelInterval power(ModelInterval a, ModelInterval b) {
+  if (a.lo > 0.0) {
+    double p = pow(a.lo, b.lo);
+    double q = pow(a.lo, b.hi);
+    double r = pow(a.hi, b.lo);
+    double s = pow(a.hi, b.hi);
+    if (isnan(p) || isnan(q) || isnan(r) || isnan(s)) return anything;
+    ModelInterval corners =
+        widen(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)),
+              MODEL_LIBM_ULPS);
+    return clip(corners, 0.0, HUGE_VAL);
+  }
+  bool whole = b.lo == b.hi && b.lo == floor(b.lo) && fabs(b.lo) < 1e9;
+  if (!whole || (b.lo <= 0.0 && a.hi >= 0.0)) return anything;
+  double p = pow(a.lo, b.lo);
+  double q = pow(a.hi, b.lo);
+  bool even = fmod(b.lo, 2.0) == 0.0;
+  double lo = least(p, q);
+  if (even && a.hi >= 0.0) lo = 0.0;
+  return widen(lo, greatest(p, q), MODEL_LIBM_ULPS);
+}
+
+static ModelInterval remainder_of(ModelInterval a, ModelInterval b) {
+  if (b.lo <= 0.0 && b.hi >= 0.0) return anything;
+  ModelInterval quotient = model_interval_div(a, b);
+  ModelInterval cell = {floor(quotient.lo), floor(quotient.hi)};
+  return model_interval_sub(a, model_interval_mul(b, cell));
+}
+
+static ModelInterval truth(bool surely, bool possibly) {
+  return (ModelInterval){surely ? 1.0 : 0.0, possibly ? 1.0 : 0.0};
+}
+
+static ModelInterval sign_of(ModelInterval a) {
+  return (ModelInterval){a.lo > 0.0 ? 1.0 : a.lo == 0.0 ? 0.0 : -1.0,
+                         a.hi < 0.0 ? -1.0 : a.hi == 0.0 ? 0.0 : 1.0};
+}
+
+static ModelInterval absolute(ModelInterval a) {
+  if (a.lo >= 0.0) return a;
+  if (a.hi <= 0.0) return negate(a);
+  return (ModelInterval){0.0, greatest(-a.lo, a.hi)};
+}
+
+static bool surely_true(ModelInterval a) {
+  return a.lo > 0.0 || a.hi < 0.0;
+}
+
+static bool possibly_true(ModelInterval a) {
+  return !(a.lo == 0.0 && a.hi == 0.0);
+}
+
+static ModelInterval relation(uint32_t op, ModelInterval a, ModelInterval b) {
+  bool same_point = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;
+  bool apart = a.hi < b.lo || b.hi < a.lo;
+  switch (op) {
+  case MODEL_OP_LT: return truth(a.hi < b.lo, a.lo < b.hi);
+  case MODEL_OP_LE: return truth(a.hi <= b.lo, a.lo <= b.hi);
+  case MODEL_OP_GT: return truth(a.lo > b.hi, a.hi > b.lo);
+  case MODEL_OP_GE: return truth(a.lo >= b.hi, a.hi >= b.lo);
+  case MODEL_OP_EQ: return truth(same_point, !apart);
+  case MODEL_OP_NE: return truth(apart, !same_point);
+  case MODEL_OP_AND:
+    return truth(surely_true(a) && surely_true(b), possibly_true(a) && possibly_true(b));
+  case MODEL_OP_OR:
+    return truth(surely_true(a) || surely_true(b), possibly_true(a) || possibly_true(b));
+  default: return truth(!possibly_true(a), !surely_true(a));
+  }
+}
+
+static ModelInterval function(uint32_t op, ModelInterval a, ModelInterval b) {
+  switch (op) {
+  case MODEL_OP_SIN: return sine(a);
+  case MODEL_OP_COS: return cosine(a);
+  case MODEL_OP_TAN: return tangent(a);
+  case MODEL_OP_ASIN: return arc(asin, a, false);
+  case MODEL_OP_ACOS: return arc(acos, a, true);
+  case MODEL_OP_ATAN: return rising(atan, a);
+  case MODEL_OP_SINH: return rising(sinh, a);
+  case MODEL_OP_COSH: return hyperbolic_cosine(a);
+  case MODEL_OP_TANH: return clip(rising(tanh, a), -1.0, 1.0);
+  case MODEL_OP_EXP: return clip(rising(exp, a), 0.0, HUGE_VAL);
+  case MODEL_OP_LN: return a.lo > 0.0 ? rising(log, a) : anything;
+  case MODEL_OP_LOG10: return a.lo > 0.0 ? rising(log10, a) : anything;
+  case MODEL_OP_SQRT:
+    if (a.lo < 0.0) return anything;
+    return clip(widen(sqrt(a.lo), sqrt(a.hi), 1), 0.0, HUGE_VAL);
+  case MODEL_OP_ATAN2: return angle(a, b);
+  case MODEL_OP_POW: return power(a, b);
+  case MODEL_OP_MOD: return remainder_of(a, b);
+  default: return anything;
+  }
+}
+
+ModelInterval model_interval_apply(uint32_t op, ModelInterval a, ModelInterval b) {
+  switch (op) {
+  case MODEL_OP_MOVE: return a;
+  case MODEL_OP_NEG: return negate(a);
+  case MODEL_OP_ADD: return model_interval_add(a, b);
+  case MODEL_OP_SUB: return model_interval_sub(a, b);
+  case MODEL_OP_MUL: return model_interval_mul(a, b);
+  case MODEL_OP_DIV: return model_interval_div(a, b);
+  case MODEL_OP_SQUARE: return square(a);
+  case MODEL_OP_RECIP: return model_interval_div((ModelInterval){1.0, 1.0}, a);
+  case MODEL_OP_ABS: return absolute(a);
+  case MODEL_OP_SIGN: return sign_of(a);
+  case MODEL_OP_FLOOR: return (ModelInterval){floor(a.lo), floor(a.hi)};
+  case MODEL_OP_CEIL: return (ModelInterval){ceil(a.lo), ceil(a.hi)};
+  case MODEL_OP_MIN: return (ModelInterval){least(a.lo, b.lo), least(a.hi, b.hi)};
+  case MODEL_OP_MAX: return (ModelInterval){greatest(a.lo, b.lo), greatest(a.hi, b.hi)};
+  case MODEL_OP_LT:
+  case MODEL_OP_LE:
+  case MODEL_OP_GT:
+  case MODEL_OP_GE:
+  case MODEL_OP_EQ:
+  case MODEL_OP_NE:
+  case MODEL_OP_AND:
+  case MODEL_OP_OR:
+  case MODEL_OP_NOT: return relation(op, a, b);
+  default: return function(op, a, b);
+  }
+}

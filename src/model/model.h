@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+//
+// model: a model ready to run. Plain tables and programs, no syntax, no symbols: everything the
+// engine needs, and all that is left of a model when only the runtime is linked.
+//
+// Values live in the *environment*, one array of doubles per run, laid out by ModelLayout:
+// parameters, the values and derivatives of all variables, truth values, entry times. Programs are
+// register tapes that read the environment (copied in by `bind`) and, for the programs of a mode,
+// the time and the state vector of that mode (passed at each call).
+//
+// The equations of a product mode are compiled on first entry. The engine asks a ModelProvider for
+// a ModelMode; the full library compiles it lazily (build_*.c), the bare runtime carries a table.
+#ifndef SALTUS_MODEL_H
+#define SALTUS_MODEL_H
+
+#include "base/base.h"
+#include "model/interval.h"
+
+#define MODEL_NONE UINT32_MAX
+
+// ---------------------------------------------------------------------------------------------
+// programs
+
+/// Operations of the tape: name, number of register operands. Truth values are 0 and 1.
+#define MODEL_OP_LIST(X) \
+  X(MOVE, 1) \
+  X(NEG, 1) X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(POW, 2) \
+  X(SQUARE, 1) X(RECIP, 1) \
+  X(SIN, 1) X(COS, 1) X(TAN, 1) X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) \
+  X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) \
+  X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) \
+  X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
+  X(SELECT, 2) /* dst = dst != 0 ? a : b; the condition is moved into dst first */ \
+  X(TABLE, 1)  /* b: index of the table */ \
+  X(TABLE_SLOPE, 1) \
+  X(TABLE_CURVE, 1) /* second derivative */ \
+  X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(EXPONENTIAL, 1) \
+  X(END, 0)
+
+/// What the operations do beyond the C library's functions of the same name (a NaN always comes
+/// through): MIN is a < b ? a : b, MAX is a > b ? a : b, MOD is a - b*floor(a/b), SIGN(0) is 0.
+typedef enum ModelOp {
+#define X(name, operands) MODEL_OP_##name,
+  MODEL_OP_LIST(X)
+#undef X
+      MODEL_OP_COUNT
+} ModelOp;
+
+/// Number of register operands of an operation.
+uint32_t model_op_operands(uint32_t op);
+
+typedef struct ModelInstr {
+  uint32_t op;  // ModelOp
+  uint32_t dst, a, b;
+} ModelInstr;
+
+typedef struct ModelInput {
+  uint32_t reg, env;
+} ModelInput;
+
+/// Registers: [0] time, [1 .. state_count] states, then inputs, constants and temporaries.
+typedef struct ModelProgram {
+  const ModelInstr* code;  // ends with MODEL_OP_END
+  uint32_t code_count;     // without the end
+  uint32_t state_count;    // 0 for programs over the environment alone
+  uint32_t reg_count;
+  const ModelInput* inputs;
+  uint32_t input_count;
+  const double* consts;
+  uint32_t const_begin, const_count;
+  const uint32_t* outputs;  // registers
+  uint32_t output_count;
+} ModelProgram;
+
+/// Points of a table; x strictly increasing. Beyond the ends the end segments go on.
+typedef struct ModelTable {
+  const double* x;
+  const double* y;
+  const double* slope;  // cubic: slopes at the points; NULL for linear
+  uint32_t count;
+} ModelTable;
+
+/// Value (order 0), slope (1) or curvature (2) of a table.
+double model_table_value(const ModelTable* table, double x, int order);
+/// Slopes at the points of a cubic table such that the curve is monotone where the points are.
+void model_table_slopes(const double* x, const double* y, uint32_t count, double* slope);
+
+/// One stream of random numbers (splittable, seeded; see random.c).
+typedef struct ModelRandom {
+  uint64_t state[4];
+} ModelRandom;
+
+void model_random_seed(ModelRandom* random, uint64_t seed, uint64_t stream);
+double model_random_uniform(ModelRandom* random);  // in (0, 1)
+double model_random_normal(ModelRandom* random);   // mean 0, deviation 1; takes one number
+double model_random_exponential(ModelRandom* random);  // mean 1; takes one number
+
+/// What programs need beside registers. `random` may be NULL where no random function can occur.
+typedef struct ModelContext {
+  const ModelTable* tables;
+  ModelRandom* random;
+} ModelContext;
+
+/// Copy constants and inputs into the registers; to be repeated whenever the environment changed.
+/// `regs` has room for reg_count doubles.
+void model_program_bind(const ModelProgram* program, const double* env, double* regs);
+
+/// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
+/// receives output_count values.
+void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
+                       double t, const double* x, double* out);
+
+/// For each output: whether it is affine in time and states (inputs and constants given).
+/// `classes` has room for reg_count bytes.
+void model_program_affine(const ModelProgram* program, uint8_t* classes, bool* affine);
+
+#define MODEL_LANES 8  // points per block
+
+/// The same for MODEL_LANES points at once: every register has that many lanes, adjacent; `t`, `x`
+/// and `out` likewise. Same bits per lane as the scalar run.
+void model_program_bind_block(const ModelProgram* program, const double* env, double* regs);
+void model_program_run_block(const ModelProgram* program, const ModelContext* context,
+                             double* regs, const double* t, const double* x, double* out);
+
+/// The same for enclosures: registers of duals, inputs and constants as points at rest.
+void model_program_bind_dual(const ModelProgram* program, const double* env, ModelDual* regs);
+
+/// Enclose every output over the time interval `t` and the states `x`, which hold intervals of the
+/// values and of the derivatives along the motion that is looked at. Where nothing can be said (a
+/// pole, a domain left) the enclosure is the whole line.
+void model_program_enclose(const ModelProgram* program, const ModelContext* context,
+                           ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out);
+
+// ---------------------------------------------------------------------------------------------
+// tables
+
+typedef enum ModelVarKind { MODEL_VAR_UNKNOWN, MODEL_VAR_DISCRETE } ModelVarKind;
+
+typedef struct ModelVar {
+  Str name;
+  Str unit;            // empty when none
+  uint8_t kind;        // ModelVarKind
+  uint8_t max_order;   // the environment holds orders 0 .. max_order
+  bool hidden;         // helper of the front end: not a column
+  bool inactive_zero;  // where undetermined: 0 instead of the last value
+  double nominal;
+  uint32_t env;         // of the value; derivative k is at env + k
+  uint32_t appearance;  // order of first appearance in the source
+  Span span;
+} ModelVar;
+
+typedef struct ModelParam {
+  Str name;
+  uint32_t env;
+  ModelProgram value;  // reads parameters that come before it
+  bool structural;     // fixed at compilation
+  bool hidden;
+  uint32_t appearance;
+  Span span;
+} ModelParam;
+
+/// A named expression that can be recorded (`macro`); literal evaluation on the environment.
+typedef struct ModelMacro {
+  Str name;
+  ModelProgram value;
+  Span span;
+} ModelMacro;
+
+/// Initial value; the list is in order of evaluation.
+typedef struct ModelStart {
+  uint32_t var;
+  uint8_t order;
+  bool fixed;  // false: a guess
+  ModelProgram value;
+  Span span;
+} ModelStart;
+
+typedef enum ModelAtomType {
+  MODEL_ATOM_CRITICAL,
+  MODEL_ATOM_UNILATERAL,
+  MODEL_ATOM_BILATERAL,
+  MODEL_ATOM_SHORTLIVING,
+  MODEL_ATOM_NOEVENT
+} ModelAtomType;
+
+typedef enum ModelRelation { MODEL_REL_GT, MODEL_REL_GE, MODEL_REL_EQ } ModelRelation;
+
+typedef enum ModelWhen { MODEL_NOW, MODEL_PRE, MODEL_POST } ModelWhen;
+
+/// A quantity that an atom reads directly.
+typedef struct ModelRead {
+  uint32_t var;
+  uint8_t order;
+  uint8_t when;  // ModelWhen
+} ModelRead;
+
+typedef struct ModelAtom {
+  uint8_t type;      // ModelAtomType
+  uint8_t relation;  // ModelRelation
+  bool bipolar;      // becoming false matters too
+  bool continuous;   // reads time or a variable that is not discrete
+  bool time_only;    // reads time, parameters and discrete values only
+  const ModelProgram* eps;    // NULL: default of the run
+  const ModelProgram* gamma;  // NULL: default of the run
+  const ModelRead* reads;
+  uint32_t read_count;
+  uint32_t env;  // where its truth is
+  Str text;      // as written
+  uint32_t line;
+  Span span;
+} ModelAtom;
+
+/// A truth over atoms and mode tests, read from the environment.
+typedef struct ModelGuard {
+  ModelProgram program;  // one output, 0 or 1; code_count 0 and output_count 0: always true
+  const uint32_t* atoms;
+  uint32_t atom_count;
+  bool has_mode_test;
+} ModelGuard;
+
+typedef struct ModelAction {
+  uint32_t var;
+  uint8_t order;
+  bool guess;      // only a guess for re-initialisation
+  uint32_t env;    // target
+  ModelProgram value;
+  Span span;
+} ModelAction;
+
+typedef struct ModelTransition {
+  uint32_t automaton;
+  const uint32_t* from;
+  uint32_t from_count;
+  uint32_t to;
+  ModelGuard guard;
+  uint32_t action_begin, action_count;  // besides the entry actions of the target
+  uint32_t line;
+  Span span;
+} ModelTransition;
+
+typedef struct ModelState {
+  Str name;
+  uint32_t action_begin, action_count;  // entry actions
+  const uint32_t* outgoing;             // transitions that start here, in order of priority
+  uint32_t outgoing_count;
+  ModelGuard invariant;  // always true when there is none
+  bool has_invariant;
+  Span invariant_span;
+  bool stops;
+  Str stop_text;
+  uint32_t test_env;  // where "this automaton is in this state" is, MODEL_NONE when nobody asks
+  uint32_t line;
+  Span span;
+} ModelState;
+
+typedef enum ModelAutomatonKind { MODEL_AUTOMATON_USER, MODEL_AUTOMATON_SWITCH } ModelAutomatonKind;
+
+typedef struct ModelAutomaton {
+  Str name;
+  uint8_t kind;
+  bool hidden;
+  bool has_bodies;        // its state influences which equations are active
+  ModelGuard condition;   // SWITCH: state 1 while true, state 0 while false
+  uint32_t parent_automaton, parent_state;  // SWITCH nested in a state's body; else MODEL_NONE
+  const ModelState* states;
+  uint32_t state_count;
+  uint32_t entry_env;  // time of entry of the present state, MODEL_NONE when nobody asks
+  uint32_t line;
+  Span span;
+} ModelAutomaton;
+
+typedef struct ModelGoto {
+  uint32_t automaton, state;
+} ModelGoto;
+
+typedef struct ModelSchedule {
+  ModelProgram start;
+  ModelProgram period;
+  bool periodic;
+  int64_t count;  // -1 for ever
+  int32_t priority;
+  uint32_t action_begin, action_count;
+  const ModelGoto* gotos;
+  uint32_t goto_count;
+  bool stops;
+  Str stop_text;
+  uint32_t line;
+  Span span;
+} ModelSchedule;
+
+/// Defaults of a run as the model states them; NaN and empty text mean "not given".
+typedef struct ModelExperiment {
+  double start, end, every, step, h0, hmin, hmax, rtol, atol, eventeps, gamma;
+  Str method, detection;
+  const Str* out;
+  uint32_t out_count;
+} ModelExperiment;
+
+/// Everything about a model that does not depend on the mode. Immutable.
+typedef struct Model {
+  const Source* source;
+  uint32_t env_count;  // the engine keeps two of these: present values, then those before an event
+                       // (pre(x) of env index i is read at env_count + i)
+  const ModelParam* params;  // in order of evaluation
+  uint32_t param_count;
+  const ModelVar* vars;  // in canonical order
+  uint32_t var_count;
+  const uint32_t* columns;  // visible variables in order of first appearance
+  uint32_t column_count;
+  const ModelMacro* macros;
+  uint32_t macro_count;
+  const ModelStart* starts;
+  uint32_t start_count;
+  const ModelAtom* atoms;
+  uint32_t atom_count;
+  const ModelAutomaton* automata;  // in canonical order
+  uint32_t automaton_count;
+  const ModelTransition* transitions;
+  uint32_t transition_count;
+  const ModelAction* actions;
+  uint32_t action_count;
+  const ModelSchedule* schedules;
+  uint32_t schedule_count;
+  const ModelTable* tables;
+  uint32_t table_count;
+  const ModelProgram* energy;  // NULL when not declared
+  uint32_t start_time_env;     // start of the run; MODEL_NONE when nobody asks
+  uint32_t scratch_regs;       // enough registers for any program in these tables
+  ModelExperiment experiment;
+} Model;
+
+/// How a variable is determined in one mode.
+typedef enum ModelRole {
+  MODEL_ROLE_DISCRETE,
+  MODEL_ROLE_STATE,        // orders 0 .. state_order-1 are states
+  MODEL_ROLE_ALGEBRAIC,
+  MODEL_ROLE_UNDETERMINED  // no equation of this mode says anything about it
+} ModelRole;
+
+typedef struct ModelVarMode {
+  uint8_t role;         // ModelRole
+  uint8_t state_order;  // number of states of this variable (highest derivative order)
+} ModelVarMode;
+
+/// The compiled equations of one product mode. Immutable.
+typedef struct ModelMode {
+  uint32_t id;  // distinct equations have distinct ids within one provider
+  uint32_t state_count;
+  const uint32_t* state_env;     // environment index of each state
+  const ModelVarMode* vars;      // per variable
+  ModelProgram rhs;              // derivatives of the states
+  ModelProgram full;             // all algebraic values and derivatives...
+  const uint32_t* full_env;      // ...and where they go in the environment
+  const uint32_t* atoms;         // atoms that matter in this mode (ascending)
+  uint32_t atom_count;
+  const uint64_t* atom_slice;    // hash of the equations g is computed through; 0: none, g reads
+                                 // states, discrete values, parameters and time directly
+  const bool* atom_affine;       // g_flow of the atom is affine in time and states
+  ModelProgram g;                // value of g of each of them; pre(x) is read from the environment
+  ModelProgram g_flow;           // the same between events, where pre(x) is x
+  ModelProgram gdot;             // its total time derivative (0 for atoms that are not continuous)
+} ModelMode;
+
+/// Gives the compiled equations of product modes. `get` may be called by several threads.
+typedef struct ModelProvider {
+  /// `mode[a]` is the state of automaton a. On failure returns a negative status and `failure`
+  /// points at a message that lives as long as the provider.
+  SltStatus (*get)(void* user, const uint32_t* mode, const ModelMode** out, const Diag** failure);
+  void* user;
+} ModelProvider;
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "record/events.h"
+
+#include <math.h>
+#include <string.h>
+
+const char* events_kind_text(SltEventKind kind) {
+  switch (kind) {
+  case SLT_EVENT_INITIAL: return "initial";
+  case SLT_EVENT_TIME: return "time";
+  case SLT_EVENT_STATE: return "state";
+  case SLT_EVENT_SLIDE_IN: return "slide-in";
+  case SLT_EVENT_SLIDE_OUT: return "slide-out";
+  case SLT_EVENT_ZENO: return "zeno";
+  case SLT_EVENT_REINIT: return "reinit";
+  case SLT_EVENT_CHATTER: return "chatter";
+  case SLT_EVENT_LIMIT: return "limit";
+  case SLT_EVENT_STOP: return "stop";
+  }
+  return NULL;
+}
+
+const char* events_class_text(SltEventClass event_class) {
+  switch (event_class) {
+  case SLT_CLASS_INTERIOR: return "interior";
+  case SLT_CLASS_MYTHICAL: return "mythical";
+  case SLT_CLASS_PINNACLE: return "pinnacle";
+  case SLT_CLASS_BOUNDARY: return "boundary";
+  case SLT_CLASS_SLIDING: return "sliding";
+  }
+  return NULL;
+}
+
+const char* events_type_text(SltAtomType type) {
+  switch (type) {
+  case SLT_ATOM_CRITICAL: return "critical";
+  case SLT_ATOM_UNILATERAL: return "unilateral";
+  case SLT_ATOM_BILATERAL: return "bilateral";
+  case SLT_ATOM_SHORTLIVING: return "shortliving";
+  case SLT_ATOM_NOEVENT: return "noEvent";
+  case SLT_ATOM_TIME: return "time";
+  case SLT_ATOM_NONE: return NULL;
+  }
+  return NULL;
+}
+
+/// JSON has no NaN and no infinity.
+static void write_number(Sink* sink, double value) {
+  if (isfinite(value)) {
+    sink_double(sink, value);
+  } else {
+    sink_c(sink, "null");
+  }
+}
+
+static void write_control(Sink* sink, unsigned char c) {
+  static const char hex[] = "0123456789abcdef";
+  const char escape[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+  sink_bytes(sink, escape, sizeof escape);
+}
+
+/// UTF-8 stays as it is; bytes that are none become U+FFFD, so that the line is always valid JSON.
+static void write_string(Sink* sink, const char* text) {
+  if (!text) {
+    sink_c(sink, "null");
+    return;
+  }
+  sink_char(sink, '"');
+  size_t length = strlen(text);
+  for (size_t i = 0; i < length;) {
+    unsigned char c = (unsigned char)text[i];
+    if (c >= 0x80) {
+      uint32_t size = utf8_decode(text + i, length - i, NULL);
+      sink_bytes(sink, size ? text + i : "\xEF\xBF\xBD", size ? size : 3);
+      i += size ? size : 1;
+      continue;
+    }
+    i++;
+    switch (c) {
+    case '"': sink_c(sink, "\\\""); break;
+    case '\\': sink_c(sink, "\\\\"); break;
+    case '\n': sink_c(sink, "\\n"); break;
+    case '\r': sink_c(sink, "\\r"); break;
+    case '\t': sink_c(sink, "\\t"); break;
+    default:
+      if (c < 0x20 || c == 0x7f) {
+        write_control(sink, c);
+      } else {
+        sink_char(sink, (char)c);
+      }
+    }
+  }
+  sink_char(sink, '"');
+}
+
+static void write_strings(Sink* sink, const char* const* texts, uint32_t count) {
+  sink_char(sink, '[');
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) sink_char(sink, ',');
+    write_string(sink, texts[i]);
+  }
+  sink_char(sink, ']');
+}
+
+/// {name: [before, after]}, or {name: after} for impulses.
+static void write_changes(Sink* sink, const SltChange* changes, uint32_t count, bool pairs) {
+  sink_char(sink, '{');
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) sink_char(sink, ',');
+    write_string(sink, changes[i].name);
+    sink_char(sink, ':');
+    if (pairs) {
+      sink_char(sink, '[');
+      write_number(sink, changes[i].before);
+      sink_char(sink, ',');
+    }
+    write_number(sink, changes[i].after);
+    if (pairs) sink_char(sink, ']');
+  }
+  sink_char(sink, '}');
+}
+
+void events_write(Sink* sink, const SltEvent* event) {
+  sink_c(sink, "{\"t\":");
+  write_number(sink, event->t);
+  sink_c(sink, ",\"n\":");
+  sink_unsigned(sink, event->n);
+  sink_c(sink, ",\"iter\":");
+  sink_unsigned(sink, event->iter);
+  sink_c(sink, ",\"kind\":");
+  write_string(sink, events_kind_text(event->kind));
+  sink_c(sink, ",\"class\":");
+  write_string(sink, events_class_text(event->event_class));
+  sink_c(sink, ",\"automaton\":");
+  write_string(sink, event->automaton);
+  sink_c(sink, ",\"from\":");
+  write_string(sink, event->automaton ? event->from : NULL);
+  sink_c(sink, ",\"to\":");
+  write_string(sink, event->automaton ? event->to : NULL);
+  sink_c(sink, ",\"atom\":");
+  write_strings(sink, event->atoms, event->atom_count);
+  sink_c(sink, ",\"type\":");
+  write_string(sink, events_type_text(event->type));
+  sink_c(sink, ",\"line\":");
+  if (event->line) {
+    sink_unsigned(sink, event->line);
+  } else {
+    sink_c(sink, "null");
+  }
+  sink_c(sink, ",\"bracket\":[");
+  write_number(sink, event->bracket[0]);
+  sink_char(sink, ',');
+  write_number(sink, event->bracket[1]);
+  sink_c(sink, "],\"slope\":");
+  write_number(sink, event->slope);
+  sink_c(sink, event->certified ? ",\"certified\":true" : ",\"certified\":false");
+  sink_c(sink, ",\"changed\":");
+  write_changes(sink, event->changes, event->change_count, true);
+  sink_c(sink, ",\"impulses\":");
+  write_changes(sink, event->impulses, event->impulse_count, false);
+  if (event->text) {
+    sink_c(sink, ",\"text\":");
+    write_string(sink, event->text);
+  }
+  sink_c(sink, "}\n");
+  sink_end_unit(sink);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// record: what a run leaves behind. Sinks for rows (CSV) and events (JSON lines), tables in memory,
+// and pictures of tables. It knows values and names, never a model; the recorder that drives a run
+// stands above it in api/.
+#ifndef SALTUS_RECORD_H
+#define SALTUS_RECORD_H
+
+#include "record/csv.h"
+#include "record/events.h"
+#include "record/plot.h"
+#include "record/sink.h"
+#include "record/table.h"
+
+#endif

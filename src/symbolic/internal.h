@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by the files of symbolic only.
+#ifndef SALTUS_SYMBOLIC_INTERNAL_H
+#define SALTUS_SYMBOLIC_INTERNAL_H
+
+#include "symbolic/symbolic.h"
+
+#define SYM_NO_EXPR ((ExprId){0})  // in sums and derivatives: zero
+
+/// What is remembered about a shape.
+typedef enum SymMemoKind {
+  SYM_MEMO_SHAPE,       // pointer: SymShape
+  SYM_MEMO_DERIVATIVE,  // key: slot
+  SYM_MEMO_TOTAL,       // key: one byte per slot, 1 where it moves
+  SYM_MEMO_SIMPLE,
+  SYM_MEMO_SOLVE  // key: slots; tag: SymSolution
+} SymMemoKind;
+
+typedef struct SymMemoEntry {
+  uint64_t hash;
+  const void* key;
+  uint32_t key_size;
+  uint32_t kind;  // SymMemoKind
+  ExprId shape;
+  // the answer
+  ExprId expr;
+  uint32_t tag;
+  const void* pointer;
+} SymMemoEntry;
+
+/// The entry of (kind, shape, key), made when it is not there yet; `fresh` tells. A fresh entry is
+/// entered by sym_memo_add only, so that running out of memory in between leaves nothing half done.
+SymMemoEntry* sym_memo_find(Sym* sym, SymMemoKind kind, ExprId shape, const void* key,
+                            uint32_t key_size);
+SymMemoEntry* sym_memo_add(Sym* sym, SymMemoKind kind, ExprId shape, const void* key,
+                           uint32_t key_size);
+
+static inline const IrNode* sym_node(const Sym* sym, ExprId expr) {
+  return &sym->view.pool.nodes.data[expr.index];
+}
+
+static inline bool sym_present(ExprId expr) {
+  return expr.index != 0;
+}
+
+static inline ExprId sym_make1(Sym* sym, IrOp op, ExprId a) {
+  return sym_make(sym, op, a, SYM_NO_EXPR, SYM_NO_EXPR);
+}
+
+static inline ExprId sym_make2(Sym* sym, IrOp op, ExprId a, ExprId b) {
+  return sym_make(sym, op, a, b, SYM_NO_EXPR);
+}
+
+/// Work space with one expression per step of a shape, all zero.
+ExprId* sym_work(Sym* sym, int which, uint32_t count);
+
+/// Derivative of a laid out shape along `seeds` (per slot; zero where a slot stands still) and
+/// `time_seed`. Zero (SYM_NO_EXPR) when nothing moves.
+ExprId sym_tangent(Sym* sym, const SymShape* shape, const ExprId* seeds, ExprId time_seed);
+
+// messages of a mode that cannot be solved (mode_fail.c)
+
+typedef struct SymFailure {
+  Sym* sym;
+  Arena* scratch;
+  const uint32_t* mode;
+  const uint32_t* equations;  // of the mode; rows index them
+  const uint32_t* columns;    // variable of each column
+  const SymVar* vars;
+} SymFailure;
+
+const Diag* sym_fail_over(const SymFailure* failure, SymPart part);
+const Diag* sym_fail_under(const SymFailure* failure, SymPart part);
+const Diag* sym_fail_index(const SymFailure* failure, SymPart part);
+const Diag* sym_fail_loop(const SymFailure* failure, const int* rows, const int* columns,
+                          uint32_t count);
+const Diag* sym_fail_scalar(const SymFailure* failure, uint32_t row, uint32_t column,
+                            SymSolution how);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//
+// Matching, strong components and Dulmage-Mendelsohn parts of sparse systems.
+//
+// Matching and components are SuiteSparse BTF's (Duff's MC21 and Tarjan; Davis and Palamadai
+// Natarajan, ACM TOMS 907, 2010), both without recursion. BTF reads matrices by columns: it is given
+// our rows as its columns, so its "row" is our unknown.
+#include "symbolic/internal.h"
+
+#include <btf.h>
+
+int sym_match(Arena* scratch, const SymIncidence* incidence, int* row_of_column) {
+  double work = 0.0;
+  int* space = ARENA_ARRAY(scratch, int, 5 * (size_t)incidence->row_count);
+  return btf_maxtrans(incidence->column_count, incidence->row_count, incidence->begin,
+                      incidence->columns, 0.0, &work, row_of_column, space);
+}
+
+SymBlocks sym_blocks(Arena* scratch, const SymIncidence* incidence, const int* row_of_column) {
+  int n = incidence->row_count;
+  int* rows = ARENA_ARRAY(scratch, int, (size_t)n);
+  int* columns = ARENA_ARRAY(scratch, int, (size_t)n);
+  int* begin = ARENA_ARRAY(scratch, int, (size_t)n + 1);
+  int* space = ARENA_ARRAY(scratch, int, 4 * (size_t)n);
+  for (int i = 0; i < n; i++) {
+    rows[i] = row_of_column[i];
+  }
+  // upper triangular for BTF: what is our row k has entries in our columns 0 .. k only
+  int count = btf_strongcomp(n, incidence->begin, incidence->columns, rows, columns, begin, space);
+  return (SymBlocks){.columns = columns, .rows = rows, .begin = begin, .count = (uint32_t)count};
+}
+
+/// An incidence that can be read both ways, and a set of rows and columns in it.
+typedef struct Region {
+  const SymIncidence* incidence;
+  int* begin;  // rows of each column: rows[begin[c]] .. rows[begin[c + 1] - 1]
+  int* rows;
+  int* column_of_row;
+  const int* row_of_column;
+  uint8_t* has_row;
+  uint8_t* has_column;
+  int* queue;  // of rows, or of columns
+  uint32_t queued;
+} Region;
+
+static void transpose(Region* region, Arena* scratch) {
+  const SymIncidence* incidence = region->incidence;
+  size_t columns = (size_t)incidence->column_count;
+  int entries = incidence->begin[incidence->row_count];
+  region->begin = ARENA_ARRAY(scratch, int, columns + 2);
+  region->rows = ARENA_ARRAY(scratch, int, (size_t)entries);
+  int* end = region->begin + 1;  // while filling, end[c] is where the next row of column c goes
+  for (int k = 0; k < entries; k++) {
+    end[incidence->columns[k] + 1]++;
+  }
+  for (size_t c = 1; c <= columns; c++) {
+    end[c] += end[c - 1];
+  }
+  for (int row = 0; row < incidence->row_count; row++) {
+    for (int k = incidence->begin[row]; k < incidence->begin[row + 1]; k++) {
+      region->rows[end[incidence->columns[k]]++] = row;
+    }
+  }
+}
+
+static Region region_begin(Arena* scratch, const SymIncidence* incidence,
+                           const int* row_of_column) {
+  Region region = {.incidence = incidence, .row_of_column = row_of_column};
+  size_t rows = (size_t)incidence->row_count;
+  size_t columns = (size_t)incidence->column_count;
+  transpose(&region, scratch);
+  region.column_of_row = ARENA_ARRAY(scratch, int, rows);
+  region.has_row = ARENA_ARRAY(scratch, uint8_t, rows);
+  region.has_column = ARENA_ARRAY(scratch, uint8_t, columns);
+  region.queue = ARENA_ARRAY(scratch, int, rows > columns ? rows : columns);
+  for (size_t row = 0; row < rows; row++) {
+    region.column_of_row[row] = -1;
+  }
+  for (int column = 0; column < incidence->column_count; column++) {
+    if (row_of_column[column] >= 0) region.column_of_row[row_of_column[column]] = column;
+  }
+  return region;
+}
+
+static void reach(Region* region, uint8_t* has, int item) {
+  if (has[item]) return;
+  has[item] = 1;
+  region->queue[region->queued++] = item;
+}
+
+/// row -> its columns -> the rows matched to them, from all unmatched rows
+static void reach_over(Region* region) {
+  const SymIncidence* incidence = region->incidence;
+  for (int row = 0; row < incidence->row_count; row++) {
+    if (region->column_of_row[row] < 0) reach(region, region->has_row, row);
+  }
+  for (uint32_t next = 0; next < region->queued; next++) {
+    int row = region->queue[next];
+    for (int k = incidence->begin[row]; k < incidence->begin[row + 1]; k++) {
+      int column = incidence->columns[k];
+      region->has_column[column] = 1;
+      if (region->row_of_column[column] < 0) continue;
+      reach(region, region->has_row, region->row_of_column[column]);
+    }
+  }
+}
+
+/// column -> the rows it stands in -> the columns matched to them, from all unmatched columns
+static void reach_under(Region* region) {
+  for (int column = 0; column < region->incidence->column_count; column++) {
+    if (region->row_of_column[column] < 0) reach(region, region->has_column, column);
+  }
+  for (uint32_t next = 0; next < region->queued; next++) {
+    int column = region->queue[next];
+    for (int k = region->begin[column]; k < region->begin[column + 1]; k++) {
+      int row = region->rows[k];
+      region->has_row[row] = 1;
+      if (region->column_of_row[row] < 0) continue;
+      reach(region, region->has_column, region->column_of_row[row]);
+    }
+  }
+}
+
+static int first_of(const uint8_t* has, int count) {
+  for (int i = 0; i < count; i++) {
+    if (has[i]) return i;
+  }
+  return -1;
+}
+
+/// Keep what hangs together with the first row (or, without rows, the first column).
+static void keep_component(Region* region, Arena* scratch) {
+  const SymIncidence* incidence = region->incidence;
+  uint8_t* kept_row = ARENA_ARRAY(scratch, uint8_t, (size_t)incidence->row_count);
+  uint8_t* kept_column = ARENA_ARRAY(scratch, uint8_t, (size_t)incidence->column_count);
+  int first = first_of(region->has_row, incidence->row_count);
+  region->queued = 0;
+  if (first >= 0) {
+    reach(region, kept_row, first);
+  } else {
+    first = first_of(region->has_column, incidence->column_count);
+    if (first >= 0) kept_column[first] = 1;
+  }
+  for (uint32_t next = 0; next < region->queued; next++) {
+    int row = region->queue[next];
+    for (int k = incidence->begin[row]; k < incidence->begin[row + 1]; k++) {
+      int column = incidence->columns[k];
+      if (!region->has_column[column] || kept_column[column]) continue;
+      kept_column[column] = 1;
+      for (int e = region->begin[column]; e < region->begin[column + 1]; e++) {
+        if (region->has_row[region->rows[e]]) reach(region, kept_row, region->rows[e]);
+      }
+    }
+  }
+  region->has_row = kept_row;
+  region->has_column = kept_column;
+}
+
+static const uint32_t* list(Arena* scratch, const uint8_t* has, int count, uint32_t* found) {
+  *found = 0;
+  for (int i = 0; i < count; i++) {
+    *found += has[i];
+  }
+  uint32_t* items = ARENA_ARRAY(scratch, uint32_t, *found);
+  uint32_t at = 0;
+  for (int i = 0; i < count; i++) {
+    if (has[i]) items[at++] = (uint32_t)i;
+  }
+  return items;
+}
+
+static SymPart region_end(Region* region, Arena* scratch) {
+  keep_component(region, scratch);
+  const SymIncidence* incidence = region->incidence;
+  SymPart part = {0};
+  part.rows = list(scratch, region->has_row, incidence->row_count, &part.row_count);
+  part.columns = list(scratch, region->has_column, incidence->column_count, &part.column_count);
+  return part;
+}
+
+SymPart sym_over_part(Arena* scratch, const SymIncidence* incidence, const int* row_of_column) {
+  Region region = region_begin(scratch, incidence, row_of_column);
+  reach_over(&region);
+  return region_end(&region, scratch);
+}
+
+SymPart sym_under_part(Arena* scratch, const SymIncidence* incidence, const int* row_of_column) {
+  Region region = region_begin(scratch, incidence, row_of_column);
+  reach_under(&region);
+  return region_end(&region, scratch);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// Analysis of one product mode: which unknowns its equations determine, and in which order.
+//
+// The unknowns are the highest derivatives that occur (order 0: an algebraic variable). If they and
+// the equations can be paired and sorted into scalar blocks, each linear in its unknown, the mode is
+// a sequence of assignments. All that can go wrong is told with the equations that are to blame:
+// the pairing is first tried on highest derivatives; where that fails, pairing with variables of any
+// order tells a contradiction (too many or too few equations) from a constraint between states.
+#include "symbolic/internal.h"
+
+#include <limits.h>
+#include <string.h>
+
+typedef struct Analysis {
+  Sym* sym;
+  Arena* scratch;
+  const IrModel* ir;
+  SymMode* mode;
+  SymVar* vars;
+  uint32_t* columns;  // variable of each column
+  uint32_t* column_of_var;
+  uint32_t column_count;
+  SymFailure failure;
+} Analysis;
+
+static bool is_unknown(const Analysis* a, IrLeaf leaf) {
+  return leaf.kind == IR_LEAF_VAR && a->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN;
+}
+
+static SymTerm equation_term(const Analysis* a, uint32_t row) {
+  return sym_term(a->sym, a->ir->equations.data[a->mode->equations[row]].term);
+}
+
+/// Roles and highest orders from the leaves of all equations.
+static void find_unknowns(Analysis* a) {
+  uint32_t var_count = a->ir->vars.count;
+  for (uint32_t v = 0; v < var_count; v++) {
+    bool unknown = a->ir->vars.data[v].kind == IR_VAR_UNKNOWN;
+    a->vars[v] = (SymVar){.role = unknown ? SYM_UNDETERMINED : SYM_DISCRETE, .assign = IR_NONE};
+  }
+  for (uint32_t row = 0; row < a->mode->equation_count; row++) {
+    SymTerm term = equation_term(a, row);
+    for (uint32_t k = 0; k < term.count; k++) {
+      IrLeaf leaf = term.row[k];
+      if (!is_unknown(a, leaf)) continue;
+      SymVar* var = &a->vars[leaf.id];
+      if (leaf.order > var->order) var->order = leaf.order;
+      var->role = var->order > 0 ? SYM_STATE : SYM_ALGEBRAIC;
+    }
+  }
+  for (uint32_t v = 0; v < var_count; v++) {
+    if (a->vars[v].role != SYM_STATE && a->vars[v].role != SYM_ALGEBRAIC) continue;
+    a->column_of_var[v] = a->column_count;
+    a->columns[a->column_count++] = v;
+  }
+}
+
+static bool counts(const Analysis* a, IrLeaf leaf, bool any_order) {
+  return is_unknown(a, leaf) && (any_order || leaf.order == a->vars[leaf.id].order);
+}
+
+/// Entries of one row; what stands alone on the left comes first, as the pairing to try first.
+static void add_row(const Analysis* a, SymIncidence* incidence, uint32_t row, bool any_order) {
+  const IrEquation* equation = &a->ir->equations.data[a->mode->equations[row]];
+  SymTerm term = equation_term(a, row);
+  int begin = incidence->begin[row];
+  int at = begin;
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    if (!counts(a, leaf, any_order)) continue;
+    incidence->columns[at] = (int)a->column_of_var[leaf.id];
+    if (leaf.id == equation->lhs_var && at > begin) {
+      int first = incidence->columns[begin];
+      incidence->columns[begin] = incidence->columns[at];
+      incidence->columns[at] = first;
+    }
+    at++;
+  }
+  incidence->begin[row + 1] = at;
+}
+
+static SymIncidence build_incidence(const Analysis* a, bool any_order) {
+  uint32_t rows = a->mode->equation_count;
+  uint64_t entries = 0;
+  for (uint32_t row = 0; row < rows; row++) {
+    entries += equation_term(a, row).count;
+  }
+  // BTF counts in int
+  if (entries >= INT_MAX || rows >= INT_MAX / 5) longjmp(*a->scratch->on_oom, 1);
+  SymIncidence incidence = {.row_count = (int)rows,
+                            .column_count = (int)a->column_count,
+                            .begin = ARENA_ARRAY(a->scratch, int, (size_t)rows + 1),
+                            .columns = ARENA_ARRAY(a->scratch, int, (size_t)entries)};
+  for (uint32_t row = 0; row < rows; row++) {
+    add_row(a, &incidence, row, any_order);
+  }
+  return incidence;
+}
+
+/// Why there is no perfect pairing of equations and highest derivatives.
+static const Diag* explain_singular(const Analysis* a, const SymIncidence* highest,
+                                    const int* row_of_highest) {
+  SymIncidence any = build_incidence(a, true);
+  int* row_of_column = ARENA_ARRAY(a->scratch, int, a->column_count);
+  uint32_t matched = (uint32_t)sym_match(a->scratch, &any, row_of_column);
+  if (matched < a->mode->equation_count) {
+    return sym_fail_over(&a->failure, sym_over_part(a->scratch, &any, row_of_column));
+  }
+  if (matched < a->column_count) {
+    return sym_fail_under(&a->failure, sym_under_part(a->scratch, &any, row_of_column));
+  }
+  return sym_fail_index(&a->failure, sym_over_part(a->scratch, highest, row_of_highest));
+}
+
+/// The slots in which an unknown stands; more than one only if a front end did not share them.
+static uint32_t find_slots(SymTerm term, uint32_t var, uint8_t order, uint32_t* slots) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    bool same = leaf.kind == IR_LEAF_VAR && leaf.id == var && leaf.order == order;
+    if (same) slots[count++] = k;
+  }
+  return count;
+}
+
+/// Turn the scalar block of (row, column) into an assignment.
+static SymSolution solve_block(Analysis* a, uint32_t row, uint32_t column, uint32_t* slots,
+                               SymAssign* assign) {
+  uint32_t var = a->columns[column];
+  uint8_t order = a->vars[var].order;
+  SymTerm term = equation_term(a, row);
+  uint32_t slot_count = find_slots(term, var, order, slots);
+  SymSolution how = sym_solve(a->sym, term.shape, slots, slot_count, &term.shape);
+  *assign = (SymAssign){.equation = a->mode->equations[row],
+                        .var = var,
+                        .order = order,
+                        .kind = (uint8_t)how,
+                        .value = term};
+  return how;
+}
+
+static const Diag* solve_blocks(Analysis* a, const SymIncidence* highest,
+                                const int* row_of_column) {
+  SymBlocks blocks = sym_blocks(a->scratch, highest, row_of_column);
+  SymAssign* assigns = ARENA_ARRAY(a->sym->arena, SymAssign, a->column_count);
+  a->mode->assigns = assigns;
+  uint32_t widest = 0;
+  for (uint32_t row = 0; row < a->mode->equation_count; row++) {
+    uint32_t count = equation_term(a, row).count;
+    if (count > widest) widest = count;
+  }
+  uint32_t* slots = ARENA_ARRAY(a->scratch, uint32_t, widest);
+  for (uint32_t b = 0; b < blocks.count; b++) {
+    int at = blocks.begin[b];
+    int size = blocks.begin[b + 1] - at;
+    if (size > 1) {
+      return sym_fail_loop(&a->failure, blocks.rows + at, blocks.columns + at, (uint32_t)size);
+    }
+    uint32_t row = (uint32_t)blocks.rows[at];
+    uint32_t column = (uint32_t)blocks.columns[at];
+    SymSolution how = solve_block(a, row, column, slots, &assigns[b]);
+    if (how != SYM_EXPLICIT && how != SYM_LINEAR) {
+      return sym_fail_scalar(&a->failure, row, column, how);
+    }
+    a->vars[a->columns[column]].assign = b;
+    a->mode->assign_count++;
+  }
+  return NULL;
+}
+
+const SymMode* sym_analyse(Sym* sym, Arena* scratch, const uint32_t* equations, uint32_t count,
+                           const uint32_t* mode) {
+  uint32_t var_count = sym->ir->vars.count;
+  SymMode* result = ARENA_NEW(sym->arena, SymMode);
+  uint32_t* own = ARENA_ARRAY(sym->arena, uint32_t, count);
+  if (count) memcpy(own, equations, count * sizeof *own);
+  SymVar* vars = ARENA_ARRAY(sym->arena, SymVar, var_count);
+  *result = (SymMode){.equations = own, .equation_count = count, .vars = vars};
+  Analysis a = {.sym = sym,
+                .scratch = scratch,
+                .ir = sym->ir,
+                .mode = result,
+                .vars = vars,
+                .columns = ARENA_ARRAY(scratch, uint32_t, var_count),
+                .column_of_var = ARENA_ARRAY(scratch, uint32_t, var_count)};
+  a.failure = (SymFailure){.sym = sym,
+                           .scratch = scratch,
+                           .mode = mode,
+                           .equations = own,
+                           .columns = a.columns,
+                           .vars = vars};
+  find_unknowns(&a);
+
+  SymIncidence highest = build_incidence(&a, false);
+  int* row_of_column = ARENA_ARRAY(scratch, int, a.column_count);
+  uint32_t matched = (uint32_t)sym_match(scratch, &highest, row_of_column);
+  bool perfect = matched == count && matched == a.column_count;
+  result->failure = perfect ? solve_blocks(&a, &highest, row_of_column)
+                            : explain_singular(&a, &highest, row_of_column);
+  return result;
+}
