@@ -15,9 +15,9 @@
 /// Exit status: other programs rely on these.
 typedef enum CliExit {
   CLI_DONE = 0,
-  CLI_MODEL = 1,        // the model is unreadable or wrong
-  CLI_USAGE = 2,        // wrong usage, or not built yet
-  CLI_RUN = 3,          // the run failed after it began
+  CLI_MODEL = 1,  // the model is unreadable or wrong
+  CLI_USAGE = 2,  // wrong usage, or not built yet
+  CLI_RUN = 3,    // the run failed after it began
   CLI_INTERRUPTED = 130,
   CLI_PIPE = 141,
   CLI_TERMINATED = 143
@@ -44,7 +44,7 @@ const char* cli_nearest(const char* word, const char* const* words, size_t count
 typedef enum OptionArgument { OPTION_FLAG, OPTION_VALUE, OPTION_MAYBE } OptionArgument;
 
 typedef struct OptionSpec {
-  const char* name;  // with its dashes
+  const char* name;    // with its dashes
   const char* letter;  // short form "-o" or NULL
   OptionArgument argument;
 } OptionSpec;

@@ -125,8 +125,7 @@ int command_explain(int argc, char** argv) {
 
 // ---- plot ---------------------------------------------------------------------------------------
 
-static int plot_table_file(const char* path, const char* to, const char* x,
-                           const CliNames* names) {
+static int plot_table_file(const char* path, const char* to, const char* x, const CliNames* names) {
   size_t length = 0;
   char* text = input_read(path, "table", &length);
   if (!text) return CLI_MODEL;
@@ -136,7 +135,8 @@ static int plot_table_file(const char* path, const char* to, const char* x,
   free(text);
   if (status < 0) {
     cli_error("%s:%u: %s", path, line,
-              status == SLT_ERR_SYNTAX ? "this line is no row of the table" : slt_status_text(status));
+              status == SLT_ERR_SYNTAX ? "this line is no row of the table"
+                                       : slt_status_text(status));
     if (status == SLT_ERR_SYNTAX) {
       cli_hint("a table is CSV: a line of names, then as many cells in every line");
     }
@@ -219,7 +219,7 @@ static const char starter[] =
     "} from init, bounce;\n"
     "\n"
     "// Slow enough: the ball lies still. In this state its equations are different ones.\n"
-    "state rest y <= 0 && abs(v) < 0.05 {\n"
+    "state rest y <= 0 && v >= 0 && v < 0.05 {\n"
     "  y' = 0;\n"
     "  v' = 0;\n"
     "  set y = 0;\n"

@@ -77,7 +77,8 @@ static bool has_header(const char* path, const char* header) {
   FILE* file = fopen(path, "rb");
   if (!file) return false;
   bool same = true;
-  for (const char* at = header; *at && same; at++) same = fgetc(file) == (unsigned char)*at;
+  for (const char* at = header; *at && same; at++)
+    same = fgetc(file) == (unsigned char)*at;
   same = same && fgetc(file) == '\n';
   fclose(file);
   return same;

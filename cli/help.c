@@ -3,27 +3,27 @@
 
 #include <string.h>
 
-static const char general[] =
-    "saltus simulates systems that flow and jump.\n"
-    "\n"
-    "usage: saltus COMMAND [ARGUMENTS]\n"
-    "\n"
-    "  run MODEL       simulate a model and write the results\n"
-    "  check MODEL     look for mistakes in a model\n"
-    "  explain MODEL   show the structure of every mode\n"
-    "  plot FILE       draw a table of results\n"
-    "  new NAME        write a model to start from\n"
-    "  methods         list the integration methods\n"
-    "  help COMMAND    explain a command; also COMMAND --help\n"
-    "\n"
-    "  --version       print the version\n"
-    "\n"
-    "To begin:  saltus new ball && saltus run ball.lisma --plot -\n";
+static const char general[] = "saltus simulates systems that flow and jump.\n"
+                              "\n"
+                              "usage: saltus COMMAND [ARGUMENTS]\n"
+                              "\n"
+                              "  run MODEL       simulate a model and write the results\n"
+                              "  check MODEL     look for mistakes in a model\n"
+                              "  explain MODEL   show the structure of every mode\n"
+                              "  plot FILE       draw a table of results\n"
+                              "  new NAME        write a model to start from\n"
+                              "  methods         list the integration methods\n"
+                              "  help COMMAND    explain a command; also COMMAND --help\n"
+                              "\n"
+                              "  --version       print the version\n"
+                              "\n"
+                              "To begin:  saltus new ball && saltus run ball.lisma --plot -\n";
 
 static const char run_help[] =
     "usage: saltus run MODEL [OPTIONS]\n"
     "\n"
-    "Simulate a model. The rows go to MODEL.csv in the working folder, messages to standard error.\n"
+    "Simulate a model. The rows go to MODEL.csv in the working folder, messages to standard "
+    "error.\n"
     "\n"
     "time and accuracy\n"
     "  --until T           end of the run          [the experiment's end, else 10]\n"
@@ -96,9 +96,8 @@ bool help_print(FILE* to, const char* command) {
     const char* command;
     const char* text;
   } pages[] = {
-      {"run", run_help}, {"check", check_help}, {"explain", explain_help},
-      {"plot", plot_help}, {"new", new_help}, {"methods", methods_help},
-      {"help", general},
+      {"run", run_help}, {"check", check_help},     {"explain", explain_help}, {"plot", plot_help},
+      {"new", new_help}, {"methods", methods_help}, {"help", general},
   };
   if (!command) {
     fputs(general, to);

@@ -13,9 +13,9 @@ static const struct {
   const char* name;
   CommandFn* run;  // NULL: not built yet
 } commands[] = {
-    {"run", command_run},         {"check", command_check}, {"explain", command_explain},
-    {"plot", command_plot},       {"new", command_new},     {"methods", command_methods},
-    {"convert", NULL},            {"cache", NULL},          {"fmt", NULL},
+    {"run", command_run},   {"check", command_check}, {"explain", command_explain},
+    {"plot", command_plot}, {"new", command_new},     {"methods", command_methods},
+    {"convert", NULL},      {"cache", NULL},          {"fmt", NULL},
     {"lsp", NULL},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
@@ -33,7 +33,8 @@ static void hold_standard_streams(void) {
 static int unknown_command(const char* name) {
   cli_error("there is no command `%s`", name);
   const char* names[COMMAND_COUNT + 1] = {"help"};
-  for (size_t i = 0; i < COMMAND_COUNT; i++) names[i + 1] = commands[i].name;
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    names[i + 1] = commands[i].name;
   const char* nearest = cli_nearest(name, names, COMMAND_COUNT + 1);
   if (path_ends_with(name, ".lisma")) {
     cli_hint("to simulate a model: saltus run %s", name);
@@ -69,7 +70,9 @@ static int dispatch(int argc, char** argv) {
     printf("saltus %s\n", slt_version());
     return CLI_DONE;
   }
-  if (is_help(word) || strcmp(word, "help") == 0) return help(argc > 2 ? argv[2] : NULL);
+  if (is_help(word) || strcmp(word, "help") == 0) {
+    return help(argc > 2 && !is_help(argv[2]) ? argv[2] : NULL);
+  }
   if (word[0] == '-') {
     cli_error("there is no option %s before a command", word);
     cli_hint("usage: saltus COMMAND [ARGUMENTS]; `saltus help` lists the commands");

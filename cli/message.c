@@ -63,7 +63,8 @@ static size_t distance(const char* a, const char* b, size_t limit) {
   size_t* before = rows[0];
   size_t* above = rows[1];
   size_t* row = rows[2];
-  for (size_t j = 0; j <= n; j++) above[j] = j;
+  for (size_t j = 0; j <= n; j++)
+    above[j] = j;
   for (size_t i = 1; i <= m; i++) {
     row[0] = i;
     for (size_t j = 1; j <= n; j++) {

@@ -24,7 +24,8 @@ static int unknown_option(const OptionParser* p, const char* text, size_t length
   cli_error("%s has no option %s", p->command, word);
   const char* names[64];
   size_t count = 0;
-  for (size_t i = 0; i < p->spec_count && count < 64; i++) names[count++] = p->specs[i].name;
+  for (size_t i = 0; i < p->spec_count && count < 64; i++)
+    names[count++] = p->specs[i].name;
   const char* nearest = cli_nearest(word, names, count);
   if (nearest) {
     cli_hint("did you mean %s?", nearest);
@@ -44,7 +45,8 @@ static int take_value(OptionParser* p, int index, const char* equals) {
     return OPTION_BAD;
   }
   if (spec->argument == OPTION_MAYBE || equals) return index;
-  bool option_follows = p->at < p->argc && find_option(p, p->argv[p->at], strlen(p->argv[p->at])) >= 0;
+  bool option_follows =
+      p->at < p->argc && find_option(p, p->argv[p->at], strlen(p->argv[p->at])) >= 0;
   if (p->at >= p->argc || option_follows) {
     cli_error("%s needs a value", spec->name);
     cli_hint("`saltus help %s` shows how it is used", p->command);
@@ -79,15 +81,18 @@ bool cli_read_number(const char* text, double* out) {
   // what strtod also takes (blanks, hexadecimal, "inf", "nan") is no number of the language
   const char* at = text + (*text == '+' || *text == '-');
   size_t digits = 0;
-  for (; isdigit((unsigned char)*at); at++) digits++;
+  for (; isdigit((unsigned char)*at); at++)
+    digits++;
   if (*at == '.') at++;
-  for (; isdigit((unsigned char)*at); at++) digits++;
+  for (; isdigit((unsigned char)*at); at++)
+    digits++;
   if (digits == 0) return false;
   if (*at == 'e' || *at == 'E') {
     at++;
     if (*at == '+' || *at == '-') at++;
     if (!isdigit((unsigned char)*at)) return false;
-    while (isdigit((unsigned char)*at)) at++;
+    while (isdigit((unsigned char)*at))
+      at++;
   }
   if (*at != '\0') return false;
   *out = strtod(text, NULL);  // the program never leaves the "C" locale
@@ -111,7 +116,8 @@ bool option_positive(const char* option, const char* text, double* out) {
 bool option_count(const char* option, const char* text, uint64_t least, uint64_t most,
                   uint64_t* out) {
   bool digits = text[0] != '\0';
-  for (const char* at = text; *at; at++) digits = digits && isdigit((unsigned char)*at);
+  for (const char* at = text; *at; at++)
+    digits = digits && isdigit((unsigned char)*at);
   errno = 0;
   unsigned long long value = digits ? strtoull(text, NULL, 10) : 0;
   if (digits && errno == 0 && value >= least && value <= most) {
@@ -149,7 +155,8 @@ static bool take_name(const char** at, char** to, size_t* length) {
   const char* from = *at;
   char* begin = *to;
   bool quoted = false;
-  while (*from == ' ' || *from == '\t') from++;
+  while (*from == ' ' || *from == '\t')
+    from++;
   while (*from && (quoted || *from != ',')) {
     if (*from == '`') {
       quoted = !quoted;
@@ -158,7 +165,8 @@ static bool take_name(const char** at, char** to, size_t* length) {
     }
     from++;
   }
-  while (*to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t') && from[-1] != '`') (*to)--;
+  while (*to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t') && from[-1] != '`')
+    (*to)--;
   *length = (size_t)(*to - begin);
   *(*to)++ = '\0';
   *at = from;
@@ -234,7 +242,8 @@ bool cli_settings_add(CliSettings* settings, const char* text) {
 }
 
 void cli_settings_clear(CliSettings* settings) {
-  for (uint32_t i = 0; i < settings->count; i++) free((void*)(uintptr_t)settings->items[i].name);
+  for (uint32_t i = 0; i < settings->count; i++)
+    free((void*)(uintptr_t)settings->items[i].name);
   free(settings->items);
   *settings = (CliSettings){0};
 }

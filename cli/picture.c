@@ -49,7 +49,8 @@ static int no_column(const SltTable* table, const char* bad_name) {
   uint32_t count = slt_table_column_count(table);
   const char** names = malloc((count + 1) * sizeof *names);
   if (!names) return CLI_MODEL;
-  for (uint32_t i = 0; i < count; i++) names[i] = slt_table_column_name(table, i);
+  for (uint32_t i = 0; i < count; i++)
+    names[i] = slt_table_column_name(table, i);
   const char* nearest = cli_nearest(bad_name, names, count);
   if (nearest) {
     cli_hint("did you mean %s?", nearest);

@@ -17,8 +17,9 @@
 
 // Written by signal handlers, so they must be global. The step callback reads two flags and nothing
 // else: asking the clock at every step would cost as much as the step.
-static volatile sig_atomic_t ticked;    // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-static volatile sig_atomic_t ended_by;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static volatile sig_atomic_t ticked;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static volatile sig_atomic_t
+    ended_by;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 static void on_tick(int signal_number) {
   (void)signal_number;
@@ -41,7 +42,8 @@ static void print_bar(Progress* p, double part, double t, double speed) {
   char speed_text[32];
   char bar[BAR_WIDTH + 1];
   int filled = (int)(part * BAR_WIDTH);
-  for (int i = 0; i < BAR_WIDTH; i++) bar[i] = i < filled ? '#' : '.';
+  for (int i = 0; i < BAR_WIDTH; i++)
+    bar[i] = i < filled ? '#' : '.';
   bar[BAR_WIDTH] = '\0';
   snprintf(t_text, sizeof t_text, "%.4g", t);
   snprintf(speed_text, sizeof speed_text, "%.3g", speed);

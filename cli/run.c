@@ -50,10 +50,10 @@ static bool name_outputs(Run* run) {
 
 static int choose_times(Run* run) {
   const RunOptions* o = &run->options;
-  run->t_start = !isnan(o->sim.t_start)             ? o->sim.t_start
+  run->t_start = !isnan(o->sim.t_start)          ? o->sim.t_start
                  : !isnan(run->experiment.start) ? run->experiment.start
                                                  : 0.0;
-  run->t_end = !isnan(o->until)               ? o->until
+  run->t_end = !isnan(o->until)              ? o->until
                : !isnan(run->experiment.end) ? run->experiment.end
                                              : 10.0;
   if (run->t_end >= run->t_start) return CLI_DONE;
@@ -81,7 +81,8 @@ static void suggest_name(const Run* run, const char* bad) {
   if (columns > 10000) columns = 10000;  // enough to look for a typing slip
   const char** names = malloc((columns + 1) * sizeof *names);
   if (!names) return;
-  for (uint32_t i = 0; i < columns; i++) names[i] = slt_sim_column_name(run->sim, i);
+  for (uint32_t i = 0; i < columns; i++)
+    names[i] = slt_sim_column_name(run->sim, i);
   const char* nearest = cli_nearest(bad, names, columns);
   if (nearest) {
     cli_hint("did you mean %s?", nearest);
@@ -148,7 +149,8 @@ static int check_plot_x(const Run* run) {
 
 static size_t quoted_length(const char* name) {
   size_t length = strlen(name) + 3;
-  for (const char* at = name; *at; at++) length += *at == '"';
+  for (const char* at = name; *at; at++)
+    length += *at == '"';
   return length;
 }
 
@@ -177,7 +179,7 @@ static char* csv_header(const Run* run) {
     char* to = header;
     if (pass) to = append_cell(to, "time");
     for (uint32_t i = 0; i < count; i++) {
-      const char* name = !chosen         ? slt_sim_column_name(run->sim, i)
+      const char* name = !chosen        ? slt_sim_column_name(run->sim, i)
                          : o->out.count ? o->out.items[i]
                                         : e->out[i];
       if (strcmp(name, "time") == 0) continue;
@@ -200,8 +202,9 @@ static int open_outputs(Run* run) {
     bool ours = output_is_ours(run->default_csv, header);
     free(header);
     if (!ours) {
-      cli_error("%s exists and was not written by saltus, or was changed since; it was left as it is",
-                run->default_csv);
+      cli_error(
+          "%s exists and was not written by saltus, or was changed since; it was left as it is",
+          run->default_csv);
       cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
       return CLI_USAGE;
     }

@@ -11,8 +11,8 @@ typedef struct RunOptions {
   double until;  // NaN: the experiment's, else 10
   SltSimOptions sim;
   CliSettings settings;
-  CliNames out;  // count 0: the experiment's, else all variables
-  double every;  // NaN: not given
+  CliNames out;      // count 0: the experiment's, else all variables
+  double every;      // NaN: not given
   uint32_t samples;  // 0: not given
   bool all_steps;
   const char* csv;  // NULL: the default file

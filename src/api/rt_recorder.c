@@ -11,7 +11,7 @@
 
 #define RECORDER_COOKIE 0x5265636fu
 #define GRID_MAX        9007199254740992.0  // 2^53: points beyond it cannot be numbered exactly
-#define HIDDEN_MAX      16                  // automata kept for a picture, which shows a few of them
+#define HIDDEN_MAX      16  // automata kept for a picture, which shows a few of them
 
 typedef struct RecorderColumn {
   SltQuantity quantity;
@@ -44,9 +44,9 @@ struct SltRecorder {
   bool started;
   bool mode_changed;  // by the records of the present advance
   bool has_row;
-  double t_start;     // of the run
-  double t_row;       // of the last row
-  SltStatus status;   // of keeping rows in memory
+  double t_start;    // of the run
+  double t_row;      // of the last row
+  SltStatus status;  // of keeping rows in memory
 };
 
 SltRecorderOptions slt_recorder_options(void) {
@@ -230,12 +230,11 @@ static void read_cells(const SltRecorder* r, bool before, Reading* out) {
   for (uint32_t i = 0; i < r->column_count; i++) {
     SltQuantity quantity = r->columns[i].quantity;
     if (quantity.kind == SLT_KIND_MODE) {
-      out[i].text = before ? slt_sim_mode_name_before(r->sim, quantity)
-                           : slt_sim_mode_name(r->sim, quantity);
+      out[i].text =
+          before ? slt_sim_mode_name_before(r->sim, quantity) : slt_sim_mode_name(r->sim, quantity);
       out[i].value = (double)NAN;
     } else {
-      out[i].value =
-          before ? slt_sim_get_before(r->sim, quantity) : slt_sim_get(r->sim, quantity);
+      out[i].value = before ? slt_sim_get_before(r->sim, quantity) : slt_sim_get(r->sim, quantity);
       out[i].text = NULL;
     }
   }
@@ -342,7 +341,8 @@ static double grid_next(Grid* grid, double t_row) {
   double passed = t_row + rounding(grid, t_row);
   if (!(grid->step > 0.0)) return grid->end;
   grid->k = fmax(grid->k, floor((passed - grid->start) / grid->step));
-  while (grid_at(grid, grid->k) <= passed) grid->k++;
+  while (grid_at(grid, grid->k) <= passed)
+    grid->k++;
   double t = grid_at(grid, grid->k);
   return t < grid->end - rounding(grid, grid->end) ? t : grid->end;
 }
@@ -361,9 +361,8 @@ static SltStatus start(SltRecorder* r) {
 /// One advance and its rows. `done` is set at the end of the run, by whatever cause.
 static SltStatus advance(SltRecorder* r, Grid* grid, bool* done) {
   r->mode_changed = false;
-  SltStatus status = r->all_steps
-                         ? slt_sim_advance_step(r->sim, grid->end, NULL)
-                         : slt_sim_advance(r->sim, grid_next(grid, r->t_row), NULL);
+  SltStatus status = r->all_steps ? slt_sim_advance_step(r->sim, grid->end, NULL)
+                                  : slt_sim_advance(r->sim, grid_next(grid, r->t_row), NULL);
   *done = true;
   if (status < 0 || status == SLT_END) {
     // what was reached is recorded, even when it is not where one wanted to go

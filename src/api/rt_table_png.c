@@ -52,7 +52,7 @@ typedef struct PngCanvas {
 static bool cairo_load(Cairo* cairo) {
   cairo->library = dlopen("libcairo.so.2", RTLD_NOW | RTLD_LOCAL);
   if (!cairo->library) return false;
-  // dlsym gives a pointer to an object; POSIX guarantees that it holds a function's address
+    // dlsym gives a pointer to an object; POSIX guarantees that it holds a function's address
 #define X(name, type, arguments) \
   { \
     void* address = dlsym(cairo->library, "cairo_" #name); \
@@ -72,8 +72,8 @@ static void set_colour(const PngCanvas* c, uint32_t rgb) {
 static void png_begin(void* user, double width, double height, const char* title) {
   PngCanvas* c = user;
   (void)title;
-  c->surface = c->cairo->image_surface_create(
-      CAIRO_FORMAT_RGB24, (int)ceil(width * PNG_SCALE), (int)ceil(height * PNG_SCALE));
+  c->surface = c->cairo->image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * PNG_SCALE),
+                                              (int)ceil(height * PNG_SCALE));
   c->context = c->cairo->create(c->surface);
   c->cairo->scale(c->context, PNG_SCALE, PNG_SCALE);
   c->cairo->set_line_cap(c->context, CAIRO_LINE_CAP_ROUND);
@@ -103,9 +103,10 @@ static void png_path_line(void* user, double x, double y) {
 }
 
 static void png_path_end(void* user, const PlotPen* pen) {
-  static const double dashes[][4] = {
-      [PLOT_SOLID] = {0.0}, [PLOT_DOTTED] = {1.5, 3.0}, [PLOT_DASHED] = {7.0, 4.0},
-      [PLOT_DASH_DOT] = {7.0, 3.0, 1.5, 3.0}};
+  static const double dashes[][4] = {[PLOT_SOLID] = {0.0},
+                                     [PLOT_DOTTED] = {1.5, 3.0},
+                                     [PLOT_DASHED] = {7.0, 4.0},
+                                     [PLOT_DASH_DOT] = {7.0, 3.0, 1.5, 3.0}};
   static const int dash_counts[] = {
       [PLOT_SOLID] = 0, [PLOT_DOTTED] = 2, [PLOT_DASHED] = 2, [PLOT_DASH_DOT] = 4};
   PngCanvas* c = user;
@@ -153,9 +154,9 @@ static cairo_status_t png_write(void* user, const unsigned char* data, unsigned 
 
 static SltStatus png_end(void* user) {
   PngCanvas* c = user;
-  bool failed = c->cairo->status(c->context) != CAIRO_STATUS_SUCCESS ||
-                c->cairo->surface_write_to_png_stream(c->surface, png_write, c->sink) !=
-                    CAIRO_STATUS_SUCCESS;
+  bool failed =
+      c->cairo->status(c->context) != CAIRO_STATUS_SUCCESS ||
+      c->cairo->surface_write_to_png_stream(c->surface, png_write, c->sink) != CAIRO_STATUS_SUCCESS;
   c->cairo->destroy(c->context);
   c->cairo->surface_destroy(c->surface);
   return failed ? SLT_ERR_NOMEM : sink_flush(c->sink);

@@ -161,5 +161,7 @@ void eng_atoms_mesh(EngSim* sim) {
     set_truth(sim, id, truth);
     changed = true;
   }
-  if (changed) eng_edges_refresh(sim);
+  if (changed) eng_edges_clear(sim);
+  // a scheduled crossing that fired nothing lies behind us
+  if (sim->core.t >= sim->core.t_linear) eng_schedule_linear(sim);
 }

@@ -42,12 +42,39 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   return true;
 }
 
+/// An atom that is linear in time has been scheduled: the step ends where it crosses.
+static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
+  if (p->b < f->atom->t_linear) return false;
+  *out = (EngCrossing){.index = f->index,
+                       .t = p->b,
+                       .lo = p->b,
+                       .hi = p->b,
+                       .slope = p->db,
+                       .rising = !f->truth || f->model->relation == MODEL_REL_EQ,
+                       .certified = true};
+  return true;
+}
+
+/// At the time of a time event: an atom that rounding keeps just short of its crossing is there too.
+static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
+  if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
+  if (eng_queue_next(f->sim) > p->b || -p->gb > p->db * time_resolution(p->b)) return false;
+  *out = (EngCrossing){.index = f->index,
+                       .t = p->b,
+                       .lo = p->b,
+                       .hi = p->b + time_resolution(p->b),
+                       .slope = p->db,
+                       .rising = true,
+                       .certified = true};
+  return true;
+}
+
 /// First crossing of one atom on a part of the step, by the detection that was asked for.
 static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   EngSim* sim = f->sim;
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     const ModelMode* mode = sim->core.mode;
-    bool affine = mode->atom_affine && mode->atom_affine[f->index];
+    bool affine = mode->atom_class[f->index] != MODEL_CLASS_OTHER;
     const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
     bool decided = true;
     EngFollower start = *f;
@@ -81,7 +108,9 @@ static double collect(EngSim* sim, double t_from) {
                      .armed = atom->armed};
     EngPiece piece = {t_from, t_end, atom->g, sim->end_g[i], atom->gdot, sim->end_gdot[i]};
     EngCrossing crossing = {0};
-    if (follow(&f, &piece, &crossing)) {
+    bool crosses = isfinite(atom->t_linear) ? arrives_on_time(&f, &piece, &crossing)
+                                            : follow(&f, &piece, &crossing);
+    if (crosses || coincides(&f, &piece, &crossing)) {
       sim->crossings[sim->crossing_count++] = crossing;
       if (crossing.t < first) first = crossing.t;
     } else {
@@ -145,7 +174,7 @@ static void follow_silently(EngSim* sim, double t) {
     atom->h_previous = 0.0;
   }
   sim->core.mesh_t = t;
-  eng_edges_refresh(sim);
+  eng_edges_clear(sim);
 }
 
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
@@ -183,6 +212,47 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
   }
   return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL,
                   "more than a million crossings without effect in one step");
+}
+
+/// When an atom whose g is linear in time will cross; INFINITY when it does not, or is not linear.
+static double linear_crossing(EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelAtom* model = &sim->model->atoms[mode->atoms[index]];
+  const EngAtom* atom = &sim->atoms[mode->atoms[index]];
+  bool scheduled = model->continuous && model->type == MODEL_ATOM_CRITICAL;
+  if (model->time_only && model->type != MODEL_ATOM_NOEVENT) scheduled = model->continuous;
+  if (!scheduled || mode->slope_class[index] != MODEL_CLASS_FIXED) return (double)INFINITY;
+  bool waits_up = !atom->truth && atom->gdot > 0.0;
+  bool waits_down = atom->truth && model->bipolar && atom->gdot < 0.0;
+  if (model->relation == MODEL_REL_EQ) waits_up = atom->g * atom->gdot < 0.0;
+  if (!waits_up && !waits_down) return (double)INFINITY;
+  // still at its last crossing: only leaving the zone on the wrong side is something new
+  double level = atom->armed ? 0.0 : waits_down ? -atom->eps : atom->eps;
+  if (model->relation == MODEL_REL_EQ) level = 0.0;
+  // in time alone: from g at time 0, so that `time >= c` gives c itself
+  double t = model->time_only ? (level - sim->g_zero[index]) / atom->gdot
+                              : sim->core.t + (level - atom->g) / atom->gdot;
+  return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
+}
+
+void eng_schedule_linear(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  sim->core.t_linear = (double)INFINITY;
+  bool any = false;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    any |= sim->model->atoms[mode->atoms[i]].time_only;
+  }
+  if (any) {
+    ModelContext context = eng_context(sim);
+    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
+  }
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
+                 sim->options.detection == SLT_DETECTION_COMBINED;
+    atom->t_linear = plain ? linear_crossing(sim, i) : (double)INFINITY;
+    if (atom->t_linear < sim->core.t_linear) sim->core.t_linear = atom->t_linear;
+  }
 }
 
 bool eng_extrapolates_all(const EngSim* sim) {

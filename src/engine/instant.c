@@ -79,17 +79,27 @@ bool eng_anything_enabled(EngSim* sim) {
   return !invariants_hold(sim, &broken);
 }
 
-void eng_edges_refresh(EngSim* sim) {
+/// Visit the self loops of the present states.
+static void visit_self_loops(EngSim* sim, bool latch) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       uint32_t id = state->outgoing[i];
       const ModelTransition* transition = &sim->model->transitions[id];
-      sim->transitions[id].taken = false;
       if (transition->to != sim->state[a]) continue;
-      sim->transitions[id].edge_seen = eng_guard(sim, &transition->guard);
+      bool holds = eng_guard(sim, &transition->guard);
+      sim->transitions[id].taken = false;
+      if (latch || !holds) sim->transitions[id].edge_seen = holds;
     }
   }
+}
+
+void eng_edges_latch(EngSim* sim) {
+  visit_self_loops(sim, true);
+}
+
+void eng_edges_clear(EngSim* sim) {
+  visit_self_loops(sim, false);
 }
 
 // ---- which transitions may fire together --------------------------------------------------------
@@ -575,7 +585,8 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   SltStatus status = carry_out(sim, kind, fired);
   if (status >= 0) {
     eng_atoms_end_instant(sim);
-    eng_edges_refresh(sim);
+    eng_edges_latch(sim);
+    eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
     *changed = flow_changed(sim);
     if (sim->core.stop_wanted) {

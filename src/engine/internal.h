@@ -20,6 +20,7 @@ typedef struct EngAtom {
   double h_previous;    // distance of the two; 0 when there is only one
   double g_start;       // at the start of the instant: tells whether an action touched it
   double eps, gamma;
+  double t_linear;      // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
   bool end_known;
   bool truth;           // latched
@@ -78,6 +79,7 @@ typedef struct EngCore {
   bool touched;        // values were written from outside: an instant is due
   bool sampled;        // environment holds dense-output values of time t
   double mesh_t;       // time of the last mesh point: committed step end or instant
+  double t_linear;     // first crossing of an atom that is linear in time
   double t_event;      // time of the crossings found
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
@@ -107,6 +109,7 @@ struct EngSim {
   double* x;              // states of the present mode, gathered
   double* g;              // per atom of the mode
   double* gdot;
+  double* g_zero;         // at time 0, for atoms in time alone
   double* end_g;          // at the end of the trial
   double* end_gdot;
   double* full;           // outputs of the mode's full program
@@ -230,8 +233,12 @@ bool eng_extrapolates_all(const EngSim* sim);
 double eng_extrapolate(EngSim* sim);
 /// Whether anything would fire with the truths in place.
 bool eng_anything_enabled(EngSim* sim);
-/// Note which self loops see their guard true, after truths have changed.
-void eng_edges_refresh(EngSim* sim);
+/// At the end of an instant: note which self loops see their guard true.
+void eng_edges_latch(EngSim* sim);
+/// While time flows: a self loop whose guard is false waits for its next edge.
+void eng_edges_clear(EngSim* sim);
+/// Crossing times of the atoms that are linear in time, from the values at core.t.
+void eng_schedule_linear(EngSim* sim);
 /// Whether a transition out of its automaton's present state fires now.
 bool eng_transition_enabled(EngSim* sim, uint32_t transition);
 

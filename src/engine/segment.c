@@ -140,7 +140,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
-  double limit = eng_queue_next(sim);
+  double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
   Attempt attempt = {.bound = (double)INFINITY};
   SLT_TRY(first_step_size(sim, limit));
   for (;;) {

@@ -97,6 +97,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->atol = carve(c, n, sizeof(double));
   sim->g = carve(c, m->atom_count, sizeof(double));
   sim->gdot = carve(c, m->atom_count, sizeof(double));
+  sim->g_zero = carve(c, m->atom_count, sizeof(double));
   sim->end_g = carve(c, m->atom_count, sizeof(double));
   sim->end_gdot = carve(c, m->atom_count, sizeof(double));
   sim->full = carve(c, m->env_count, sizeof(double));

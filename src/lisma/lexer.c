@@ -156,7 +156,8 @@ static void skip_name(Lexer* l) {
   }
 }
 
-/// Step over bytes that are not UTF-8. Only the first place is told: the rest is the same mistake.
+/// Step over bytes that are not UTF-8. Only the first place is told, here and for NUL bytes: the
+/// rest is the same mistake.
 static void skip_invalid(Lexer* l) {
   Span span = {l->at, l->at + 1};
   l->at++;
@@ -169,8 +170,8 @@ static void skip_invalid(Lexer* l) {
 static void skip_nul(Lexer* l) {
   Span span = {l->at, l->at + 1};
   l->at++;
-  if (l->nul_reported) return;
-  l->nul_reported = true;
+  if (l->encoding_reported) return;
+  l->encoding_reported = true;
   Diag* diag = diag_add(l->diags, DIAG_E0104, span, "a NUL byte stands in the text");
   diag_hint(l->diags, diag, "is this a text file? save it with the encoding UTF-8");
 }
@@ -345,14 +346,14 @@ static uint32_t quotation_mark(const Lexer* l) {
 static void report_open_string(Lexer* l, Token* token) {
   // the statement probably ends where the line does
   uint32_t end = l->at;
-  while (end > token->inner.begin && strchr(" \t\r", l->text.data[end - 1])) {
+  while (end > token->inner.begin && strchr(" \t\r;}", l->text.data[end - 1])) {
     end--;
   }
-  if (end > token->inner.begin && l->text.data[end - 1] == ';') end--;
   l->at = end;
   token->inner.end = end;
   Span open = {token->span.begin, token->inner.begin};
   bool behind_name = l->previous == TOK_WORD && l->previous_end == token->span.begin;
+  if (behind_name) token->kind = TOK_BAD;  // it was no text at all
   Diag* diag = diag_add(l->diags, DIAG_E0106, open, "this text is not closed on its line");
   diag_hint(l->diags, diag, "%s",
             behind_name ? "the second derivative is written with two marks: x''"

@@ -119,8 +119,7 @@ typedef struct Lexer {
   Word previous_word;
   uint32_t previous_end;
   bool line_start;         // no token yet on this line
-  bool encoding_reported;  // these three would repeat for every character of a wrong file
-  bool nul_reported;
+  bool encoding_reported;  // these two would repeat for every character of a wrong file
   bool space_reported;
 } Lexer;
 

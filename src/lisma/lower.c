@@ -61,11 +61,12 @@ uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
     append_bindings(l, text, ",", "=");
     text_append_char(text, ']');
   }
+  uint32_t known = l->m->names.names.count;
   uint32_t name = names_intern(&l->m->names, text_str(text));
-  uint32_t used = map_get(&l->automaton_names, name, 0);
-  map_set(&l->automaton_names, name, 0, used + 1);
-  if (used == 0) return name;
-  text_append_format(text, "#%u", used + 1);
+  if (name >= known) return name;
+  uint32_t again = map_get(&l->place_names, name, 0) + 1;
+  map_set(&l->place_names, name, 0, again);
+  text_append_format(text, "#%u", again + 1);
   return names_intern(&l->m->names, text_str(text));
 }
 
@@ -96,11 +97,8 @@ void lower_leave(Lower* l) {
 // the passes
 
 static void init_maps(Lower* l) {
-  Map* const maps[] = {&l->refs,       &l->templates,       &l->sparse,
-                       &l->functions,  &l->declared_states, &l->automaton_ids,
-                       &l->state_ids,  &l->mode_tests,      &l->action_targets,
-                       &l->reported,   &l->automaton_names, &l->shared_atoms.heads,
-                       &l->starts,     &l->switches.heads,  &l->cells.heads};
+  Map* const maps[] = {&l->refs,       &l->templates, &l->sparse,      &l->functions, &l->state_ids,
+                       &l->mode_tests, &l->reported,  &l->place_names, &l->starts};
   for (size_t i = 0; i < SLT_COUNT(maps); i++) {
     maps[i]->arena = l->scratch;
   }

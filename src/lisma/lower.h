@@ -59,10 +59,13 @@ typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T
 
 #define BUILTIN_NAME_COUNT 7  // time has three
 
-/// What a name means; beside the name table, by name id.
+/// What a name means; beside the name table, by name id. Values, automata and states have names
+/// of their own: a state may be called like a variable.
 typedef struct Symbol {
   uint32_t kind;  // SymbolKind
   uint32_t index;
+  uint32_t automaton;  // index + 1 of the automaton of this name, 0 for none
+  uint32_t owner;      // index + 1 of an automaton that has a state of this name
 } Symbol;
 
 /// A loop index and its value.
@@ -120,9 +123,12 @@ typedef struct Macro {
 
 /// What is known about a variable beside IrVar; by variable index.
 typedef struct VarInfo {
-  uint32_t first;  // smallest place where it is written
-  uint8_t flags;
-  uint32_t uses;   // in equations
+  uint32_t first;   // smallest place where it is written
+  uint32_t flags;
+  uint32_t uses;    // in equations
+  uint32_t start;   // index + 1 of its initial value in the model's starts
+  uint32_t group;   // body in which it was last given a value...
+  uint32_t action;  // ... and where, in Lower.actions
 } VarInfo;
 
 enum {
@@ -178,13 +184,12 @@ typedef struct StateInfo {
   uint32_t index;     // inside the automaton; 0 is init
   uint32_t next;      // next state of the automaton in `states`, IR_NONE at the end
   Span span;          // of its name at the first declaration
-  Span body_span;     // of the declaration that has the body
-  const AstBlock* body_block;  // NULL: no body yet
+  const AstState* with_body;  // the declaration that has the body; NULL when there is none yet
+  const AstName* like_name;
   bool edits;         // its body changes equations
   bool is_parent;     // some `like` names it
   bool suspect;       // a mistake in its heading was told: say nothing more about how it is reached
   uint32_t like;      // in `states`, IR_NONE without
-  Span like_span;
   uint32_t body;      // of the model, IR_NONE when it edits nothing
   uint32_t ir;        // in the model's states
 } StateInfo;
@@ -214,16 +219,17 @@ typedef struct FixedEdit {
   uint32_t equation;  // index, IR_NONE for a deletion
 } FixedEdit;
 
-/// Entry of a table of shared things, chained by hash.
+/// Something that all places with the same term share.
 typedef struct Shared {
   IrTerm term;
-  uint32_t next;   // index + 1
-  uint32_t index;  // what it is: atom, automaton, variable
   uint32_t extra;  // more of the key
+  uint32_t hash;
+  uint32_t index;  // what it is: atom, automaton, variable
 } Shared;
 
 typedef struct SharedTable {
-  Map heads;  // hash -> index + 1 of the newest entry
+  uint32_t* slots;  // open addressing: index + 1 in items, 0 = free
+  uint32_t slot_count;
   BASE_VEC(Shared) items;
 } SharedTable;
 
@@ -274,18 +280,16 @@ typedef struct Lower {
   TextBuffer text;           // for pasting names
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
   Map functions;             // name id -> function + 1
-  Map declared_states;       // name id of a state -> automaton + 1, for hints
 
   // automata
   BASE_VEC(AutomatonInfo) automata;  // as numbered in the model, which adds switches behind them
   BASE_VEC(StateInfo) states;
-  Map automaton_ids;  // name id -> index + 1
-  Map state_ids;      // (automaton, name id) -> index + 1 in states
+  Map state_ids;      // (automaton, name id) -> index + 1 in states; large automata only
   Map mode_tests;     // (automaton, state) -> index + 1
+  BASE_VEC(uint32_t) switch_tests;  // automaton -> index + 1 of the test of its state 1
   uint32_t main;      // model index of the unnamed automaton, IR_NONE when there is none
   BASE_VEC(IrAction) actions;  // of the body being read
   uint32_t action_group;       // counts bodies
-  Map action_targets;          // (variable and order, group) -> index + 1 in actions
   BASE_VEC(IrGoto) gotos;      // of the `at` being read
   Str stop;                    // of the body being read
   ExprId invariant;            // of the state being read, in the term under construction
@@ -300,9 +304,9 @@ typedef struct Lower {
   SharedTable switches;
   SharedTable cells;
   BASE_VEC(TableCells) tables;  // by data index
-  Map automaton_names;  // name id -> number of automata that wanted it
+  Map place_names;      // name id -> how often it was wanted again
   BASE_VEC(FixedEdit) fixed_edits;
-  Map starts;           // (variable, order) -> index + 1 in starts
+  Map starts;           // (variable, order) -> index + 1 in starts; derivatives only
 
   // state of the walk
   Map reported;         // (code, span): a mistake in a loop is told once
@@ -341,6 +345,8 @@ uint32_t resolve_name(Lower* l, const AstName* name);
 /// Name id of a plain name or of a word.
 uint32_t resolve_plain(Lower* l, const AstName* name);
 Symbol* resolve_symbol(Lower* l, uint32_t name);
+/// Give a name its meaning as a value.
+void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index);
 /// The innermost loop index of this name, or NULL.
 const Binding* resolve_binding(Lower* l, uint32_t name);
 /// The variable of this name, made if it is new. `span`: where it is written.
@@ -372,6 +378,8 @@ void resolve_unknown(Lower* l, uint32_t name, Span span);
 // resolve_decl.c ------------------------------------------------------------------------------
 
 void resolve_declarations(Lower* l);
+/// A state of an automaton by name, in `states`; IR_NONE when there is none.
+uint32_t resolve_state(const Lower* l, uint32_t automaton, uint32_t name);
 /// Constants to parameters, macros to recordable expressions.
 void resolve_lower_constants(Lower* l);
 void resolve_lower_macros(Lower* l);
@@ -494,6 +502,8 @@ uint8_t lower_range_truth(Lower* l, ExprId g, uint8_t relation);
 void lower_block(Lower* l, const AstBlock* block, const Site* site);
 uint32_t lower_add_body(Lower* l, uint32_t automaton, uint32_t state);
 void lower_init(Lower* l, const AstStatement* statement, const Site* site);
+/// Index + 1 of an initial value in the model's starts; 0 for none.
+uint32_t lower_find_start(const Lower* l, uint32_t var, uint32_t order);
 
 // lower_state.c -------------------------------------------------------------------------------
 

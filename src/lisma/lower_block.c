@@ -148,6 +148,10 @@ static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
   diag_note(l->diags, diag, first->span, "the first one is here");
 }
 
+uint32_t lower_find_start(const Lower* l, uint32_t var, uint32_t order) {
+  return order ? map_get(&l->starts, var, order) : l->vars.data[var].start;
+}
+
 static void add_start(Lower* l, const AstInit* item, uint32_t var) {
   Scope scope = {.kind = SCOPE_START, .literal = true, .automaton = IR_NONE};
   IrTerm value = lower_term(l, item->value, scope, NULL);
@@ -158,13 +162,29 @@ static void add_start(Lower* l, const AstInit* item, uint32_t var) {
                    .kind = item->guess ? IR_START_GUESS : IR_START_FIXED,
                    .value = value,
                    .span = item->span};
-  uint32_t known = map_get(&l->starts, var, item->order);
+  uint32_t known = lower_find_start(l, var, item->order);
   if (known) {
     merge_start(l, known - 1, &start);
     return;
   }
   base_vec_push(l->arena, &l->m->starts, start);
-  map_set(&l->starts, var, item->order, l->m->starts.count);
+  if (item->order) {
+    map_set(&l->starts, var, item->order, l->m->starts.count);
+  } else {
+    l->vars.data[var].start = l->m->starts.count;
+  }
+}
+
+/// An action of the present group on the same thing.
+static uint32_t find_action(const Lower* l, uint32_t var, uint32_t order) {
+  const VarInfo* info = &l->vars.data[var];
+  if (info->group != l->action_group) return IR_NONE;
+  if (l->actions.data[info->action].order == order) return info->action;
+  for (uint32_t i = 0; i < l->actions.count; i++) {
+    const IrAction* action = &l->actions.data[i];
+    if (action->var == var && action->order == order) return i;
+  }
+  return IR_NONE;
 }
 
 static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* site) {
@@ -175,12 +195,11 @@ static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* 
   IrTerm value = lower_term(l, item->value, scope, NULL);
   l->vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_SET;
   if (!ir_term_present(value)) return;
-  uint64_t target = (uint64_t)var << 8 | item->order;
-  uint32_t known = map_get(&l->action_targets, target, l->action_group);
-  if (known) {
+  uint32_t known = find_action(l, var, item->order);
+  if (known != IR_NONE) {
     Diag* diag = lower_report(l, DIAG_E0414, item->span, "'%.*s' is given two values at once",
                               STR_ARGS(lower_name(l, l->m->vars.data[var].name)));
-    diag_note(l->diags, diag, l->actions.data[known - 1].span, "the first one is here");
+    diag_note(l->diags, diag, l->actions.data[known].span, "the first one is here");
     diag_hint(l->diags, diag, "all resets of one body happen together and read the values before "
               "the event");
     return;
@@ -190,8 +209,10 @@ static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* 
                      .kind = item->guess ? IR_ACTION_GUESS : IR_ACTION_SET,
                      .value = value,
                      .span = item->span};
+  VarInfo* info = &l->vars.data[var];
+  info->group = l->action_group;
+  info->action = l->actions.count;
   base_vec_push(l->scratch, &l->actions, action);
-  map_set(&l->action_targets, target, l->action_group, l->actions.count);
 }
 
 void lower_init(Lower* l, const AstStatement* statement, const Site* site) {

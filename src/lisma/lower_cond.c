@@ -54,30 +54,55 @@ static bool is_truth(const Lower* l, Value value, bool truth) {
 // ---------------------------------------------------------------------------------------------
 // shared things
 
-const Shared* lower_find_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra) {
-  uint32_t at = map_get(&table->heads, ir_term_hash(l->m, term), extra);
-  while (at) {
-    const Shared* item = &table->items.data[at - 1];
-    if (item->extra == extra && ir_term_equal(l->m, item->term, term)) {
-      // the row of the second one is the newest: nobody refers to it
-      if (term.leaf_begin + term.leaf_count == l->m->leaves.count) {
-        l->m->leaves.count = term.leaf_begin;
-      }
-      return item;
-    }
-    at = item->next;
+/// The slot of an equal term, or the free one where it would go.
+static uint32_t* shared_slot(const Lower* l, const SharedTable* table, const Shared* wanted) {
+  uint32_t mask = table->slot_count - 1;
+  for (uint32_t at = wanted->hash & mask;; at = (at + 1) & mask) {
+    uint32_t* slot = &table->slots[at];
+    if (*slot == 0) return slot;
+    const Shared* item = &table->items.data[*slot - 1];
+    bool alike = item->hash == wanted->hash && item->extra == wanted->extra;
+    if (alike && ir_term_equal(l->m, item->term, wanted->term)) return slot;
   }
-  return NULL;
+}
+
+static uint32_t shared_hash(const Lower* l, IrTerm term, uint32_t extra) {
+  return (uint32_t)hash_mix(ir_term_hash(l->m, term), extra);
+}
+
+const Shared* lower_find_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra) {
+  if (table->items.count == 0) return NULL;
+  Shared wanted = {.term = term, .extra = extra, .hash = shared_hash(l, term, extra)};
+  uint32_t found = *shared_slot(l, table, &wanted);
+  if (found == 0) return NULL;
+  // the row of the second one is the newest: nobody refers to it
+  if (term.leaf_begin + term.leaf_count == l->m->leaves.count) {
+    l->m->leaves.count = term.leaf_begin;
+  }
+  return &table->items.data[found - 1];
+}
+
+static void shared_grow(Lower* l, SharedTable* table) {
+  if (table->slot_count > UINT32_MAX / 2) longjmp(*l->scratch->on_oom, 1);
+  table->slot_count = table->slot_count ? 2 * table->slot_count : 64;
+  table->slots = ARENA_ARRAY(l->scratch, uint32_t, table->slot_count);
+  uint32_t mask = table->slot_count - 1;
+  for (uint32_t i = 0; i < table->items.count; i++) {
+    uint32_t at = table->items.data[i].hash & mask;
+    while (table->slots[at]) {
+      at = (at + 1) & mask;
+    }
+    table->slots[at] = i + 1;
+  }
 }
 
 void lower_add_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra, uint32_t index) {
-  uint64_t hash = ir_term_hash(l->m, term);
-  Shared item = {.term = term,
-                 .next = map_get(&table->heads, hash, extra),
-                 .index = index,
-                 .extra = extra};
+  if (table->items.count >= table->slot_count / 2) shared_grow(l, table);
+  Shared item = {
+      .term = term, .extra = extra, .hash = shared_hash(l, term, extra), .index = index};
+  uint32_t* slot = shared_slot(l, table, &item);
   base_vec_push(l->scratch, &table->items, item);
-  map_set(&table->heads, hash, extra, table->items.count);
+  *slot = table->items.count;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -294,11 +319,20 @@ static Value lower_atom(Lower* l, const AstExpr* expr, AtomStyle style) {
 // ---------------------------------------------------------------------------------------------
 
 ExprId lower_mode_leaf(Lower* l, uint32_t automaton, uint32_t state) {
-  uint32_t test = map_get(&l->mode_tests, automaton, state);
+  if (automaton >= l->switch_tests.count) {
+    base_vec_reserve(l->scratch, &l->switch_tests, automaton + 1 - l->switch_tests.count);
+    l->switch_tests.count = automaton + 1;
+  }
+  uint32_t* known = state == 1 ? &l->switch_tests.data[automaton] : NULL;
+  uint32_t test = known ? *known : map_get(&l->mode_tests, automaton, state);
   if (test == 0) {
     base_vec_push(l->arena, &l->m->mode_tests, (IrModeTest){automaton, state});
     test = l->m->mode_tests.count;
-    map_set(&l->mode_tests, automaton, state, test);
+    if (known) {
+      *known = test;
+    } else {
+      map_set(&l->mode_tests, automaton, state, test);
+    }
   }
   return lower_leaf(l, (IrLeaf){.id = test - 1, .kind = IR_LEAF_MODE});
 }
@@ -321,7 +355,7 @@ static Value report_not_condition(Lower* l, const AstExpr* expr) {
                             "a condition is needed here, and this is a number");
   if (diag == &l->ignored || expr->kind != AST_NAME) return lower_value_bad();
   uint32_t name = resolve_name(l, &expr->as.name.name);
-  uint32_t automaton = name ? map_get(&l->declared_states, name, 0) : 0;
+  uint32_t automaton = name ? resolve_symbol(l, name)->owner : 0;
   Str text = lower_name(l, name);
   if (automaton) {
     Str owner = lower_name(l, l->automata.data[automaton - 1].name);

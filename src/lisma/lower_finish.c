@@ -22,7 +22,7 @@ static void finish_likes(Lower* l) {
   for (uint32_t i = 0; i < l->states.count; i++) {
     StateInfo* state = &l->states.data[i];
     if (state->like == IR_NONE || !like_cycles(l, i)) continue;
-    lower_report(l, DIAG_E0405, state->like_span, "'%.*s' is made like itself",
+    lower_report(l, DIAG_E0405, state->like_name->span, "'%.*s' is made like itself",
                  STR_ARGS(lower_name(l, state->name)));
     state->like = IR_NONE;
   }
@@ -247,7 +247,7 @@ static void check_starts(Lower* l) {
     if (m->vars.data[start->var].hidden) continue;
     for (uint32_t k = 0; k < start->value.leaf_count; k++) {
       IrLeaf leaf = ir_leaf(m, start->value, k);
-      if (leaf.kind != IR_LEAF_VAR || map_get(&l->starts, leaf.id, leaf.order)) continue;
+      if (leaf.kind != IR_LEAF_VAR || lower_find_start(l, leaf.id, leaf.order)) continue;
       if ((l->vars.data[leaf.id].flags & (VAR_STRONG | VAR_SET)) == 0) continue;
       Str text = lower_name(l, m->vars.data[leaf.id].name);
       Diag* diag = lower_report(l, DIAG_W0621, start->span,

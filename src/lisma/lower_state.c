@@ -17,7 +17,6 @@ void lower_automata(Lower* l) {
                              .state_count = info->count,
                              .span = info->span};
     base_vec_push(l->arena, &m->automata, automaton);
-    map_set(&l->automaton_names, info->name, 0, 1);
     for (uint32_t s = info->first; s != IR_NONE; s = l->states.data[s].next) {
       StateInfo* state = &l->states.data[s];
       if (state->edits && state->index != 0) state->body = lower_add_body(l, a, state->index);
@@ -32,7 +31,7 @@ void lower_automata(Lower* l) {
 uint32_t lower_find_automaton(Lower* l, const AstName* written) {
   uint32_t name = resolve_name(l, written);
   if (name == 0) return IR_NONE;
-  uint32_t known = map_get(&l->automaton_ids, name, 0);
+  uint32_t known = resolve_symbol(l, name)->automaton;
   if (known) return known - 1;
   Str text = lower_name(l, name);
   Diag* diag = lower_report(l, DIAG_E0407, written->span, "there is no automaton '%.*s'",
@@ -51,15 +50,15 @@ uint32_t lower_find_automaton(Lower* l, const AstName* written) {
 uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* written) {
   uint32_t name = resolve_name(l, written);
   if (name == 0) return IR_NONE;
-  uint32_t known = map_get(&l->state_ids, automaton, name);
-  if (known) return known - 1;
+  uint32_t known = resolve_state(l, automaton, name);
+  if (known != IR_NONE) return known;
   Str text = lower_name(l, name);
   Str owner = lower_name(l, l->automata.data[automaton].name);
   Diag* diag = lower_report(l, DIAG_E0401, written->span, "there is no state '%.*s' in '%.*s'",
                             STR_ARGS(text), STR_ARGS(owner));
   if (diag == &l->ignored) return IR_NONE;
   Str near = resolve_near_state(l, automaton, text);
-  uint32_t elsewhere = map_get(&l->declared_states, name, 0);
+  uint32_t elsewhere = resolve_symbol(l, name)->owner;
   if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   } else if (elsewhere) {
@@ -81,11 +80,11 @@ static void lower_like(Lower* l, uint32_t at, const AstName* like) {
   if (state->like != IR_NONE && state->like != parent) {
     Diag* diag = lower_report(l, DIAG_E0405, like->span, "'%.*s' is made like two states",
                               STR_ARGS(lower_name(l, state->name)));
-    diag_note(l->diags, diag, state->like_span, "the first one is here");
+    diag_note(l->diags, diag, state->like_name->span, "the first one is here");
     return;
   }
   state->like = parent;
-  state->like_span = like->span;
+  state->like_name = like;
   l->states.data[parent].is_parent = true;
 }
 
@@ -209,18 +208,18 @@ void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
   const AstState* declaration = statement->as.state;
   uint32_t automaton = site->owner == IR_NONE ? l->main : site->owner;
   uint32_t name = resolve_name(l, &declaration->name);
-  uint32_t at = name && automaton != IR_NONE ? map_get(&l->state_ids, automaton, name) : 0;
-  if (at-- == 0) return;  // its declaration failed
+  uint32_t at = name && automaton != IR_NONE ? resolve_state(l, automaton, name) : IR_NONE;
+  if (at == IR_NONE) return;  // its declaration failed
   if (declaration->like) lower_like(l, at, declaration->like);
   lower_transition(l, declaration, at);
-  if (declaration->has_body && l->states.data[at].body_block == &declaration->body) {
+  if (declaration->has_body && l->states.data[at].with_body == declaration) {
     lower_state_body(l, declaration, at);
   }
 }
 
 void lower_automaton(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t name = resolve_name(l, statement->as.automaton.name);
-  uint32_t known = name ? map_get(&l->automaton_ids, name, 0) : 0;
+  uint32_t known = name ? resolve_symbol(l, name)->automaton : 0;
   if (known == 0) return;
   Site inside = *site;
   inside.owner = known - 1;

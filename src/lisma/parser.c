@@ -105,26 +105,43 @@ static void skip_closers(Parser* p) {
   }
 }
 
+static void report_end(Parser* p, const char* what) {
+  if (p->tok.kind == TOK_ASSIGN) {
+    Diag* diag = diag_add(p->diags, DIAG_E0109, p->tok.span, "a second '=' in one statement");
+    diag_hint(p->diags, diag, "a comparison is written '=='");
+    return;
+  }
+  Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected ';' after %s", what);
+  if (p->tok.line_start) return;
+  switch ((int)p->tok.kind) {
+    case TOK_LBRACKET:
+      diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+      break;
+    case TOK_WORD:
+    case TOK_QUOTED:
+    case TOK_NUMBER:
+    case TOK_LPAREN: {
+      Str found = parser_describe(p, &p->tok);
+      diag_hint(p->diags, diag, "or is an operator or ',' missing before %.*s?", STR_ARGS(found));
+      break;
+    }
+    default: break;
+  }
+}
+
 void parser_end_statement(Parser* p, const char* what) {
   if (p->recovering) return;  // the rest is skipped
   skip_closers(p);
   if (parser_accept(p, TOK_SEMICOLON)) return;
   if (parser_fail(p)) {
-    if (p->tok.kind == TOK_ASSIGN) {
-      Diag* diag = diag_add(p->diags, DIAG_E0109, p->tok.span, "a second '=' in one statement");
-      diag_hint(p->diags, diag, "a comparison is written '=='");
-    } else {
-      diag_add(p->diags, DIAG_E0101, parser_here(p), "expected ';' after %s", what);
-    }
+    report_end(p, what);
   }
   // on a new line the next statement has begun: go on as if the ';' were there
   const Token* t = &p->tok;
   bool ends = t->kind == TOK_RBRACE || t->kind == TOK_END || parser_starts_statement(t);
   bool begins = t->line_start && (t->kind == TOK_WORD || t->kind == TOK_QUOTED);
-  if (ends || begins) {
-    p->recovering = false;
-    p->after_gap = true;
-  }
+  if (ends || begins) p->recovering = false;
+  if (begins) p->after_gap = true;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -155,6 +172,7 @@ void parser_skip_block(Parser* p) {
 
 void parser_synchronise(Parser* p, uint32_t begin) {
   p->after_gap = false;
+  if (p->tok.kind == TOK_END) return;  // what the end lacks besides is the same mistake
   while (p->tok.kind != TOK_END && p->tok.kind != TOK_RBRACE) {
     if (parser_starts_statement(&p->tok) && p->tok.span.begin > begin) break;
     if (parser_accept(p, TOK_SEMICOLON)) break;
@@ -168,7 +186,7 @@ void parser_synchronise(Parser* p, uint32_t begin) {
   }
   // whatever stopped the reading, the same token must not stop it for ever
   bool stuck = p->tok.span.begin == begin && p->tok.kind != TOK_RBRACE;
-  if (stuck && p->tok.kind != TOK_END) parser_advance(p);
+  if (stuck) parser_advance(p);
   p->recovering = p->diags->error_count >= DIAG_LIMIT;
 }
 

@@ -35,6 +35,7 @@ static void close_block(Parser* p, const BlockFrame* frame) {
     Diag* told = &p->diags->items.data[frame->told];
     told->code = DIAG_E0107;
     told->message = STR_LIT("expected '}' before this");
+    told->hint = STR_LIT("");
     return;
   }
   if (!parser_fail(p)) return;
@@ -312,6 +313,10 @@ bool parser_at(Parser* p, const BlockFrame* frame, AstStatement* out) {
   out->kind = AST_AT;
   out->as.at.time = parser_expr(p);
   while (parse_clause(p, out)) {
+  }
+  if (p->tok.kind == TOK_ASSIGN && parser_fail(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.span, "'at' takes a time, not an equation");
+    diag_hint(p->diags, diag, "write at 5 { ... }");
   }
   return parse_block(p, frame, PLACE_AT, "the time", &out->as.at.body);
 }

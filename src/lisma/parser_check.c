@@ -142,6 +142,19 @@ static const char* place_text(Place place) {
   return "here";
 }
 
+/// The word or sign a statement begins with.
+static Span first_word(const Parser* p, uint32_t begin) {
+  Str text = p->source->text;
+  uint32_t end = begin;
+  while (end < text.length) {
+    unsigned char c = (unsigned char)text.data[end];
+    bool letter = ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c >= 0x80;
+    if (!letter && !(c >= '0' && c <= '9')) break;
+    end++;
+  }
+  return (Span){begin, end > begin ? end : begin + 1};
+}
+
 void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* statement) {
   const Placement* rule = &placements[statement->kind];
   SLT_ASSERT(rule->kind == statement->kind);
@@ -149,7 +162,7 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
   bool loop_fits = rule->loops || !frame->in_loop;
   if ((fits && loop_fits) || frame->unclosed) return;
 
-  Span head = {statement->span.begin, statement->span.begin + 1};
+  Span head = first_word(p, statement->span.begin);
   const char* where = fits ? "in a loop" : place_text(frame->place);
   Diag* diag = diag_add(p->diags, DIAG_E0120, head, "%s cannot stand %s", rule->what, where);
 
@@ -157,7 +170,8 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
   bool nested = statement->kind == AST_STATE || statement->kind == AST_AUTOMATON;
   if (nested && frame->outer) {
     frame->unclosed = true;
-    frame->told = (uint32_t)(diag - p->diags->items.data);
+    uint32_t index = (uint32_t)(diag - p->diags->items.data);
+    frame->told = index < p->diags->items.count ? index : UINT32_MAX;
     diag_hint(p->diags, diag, "is a '}' missing before it?");
     diag_note(p->diags, diag, frame->open, "the body begins here");
   } else if (rule->hint) {

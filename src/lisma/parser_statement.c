@@ -150,6 +150,15 @@ static const char* nearest_word(const AstExpr* lhs) {
   return NULL;
 }
 
+/// A word that begins a statement together with a name.
+static bool is_naming_word(const AstExpr* lhs) {
+  static const char* const words[] = {"set", "ic", "delete", "goto", "data"};
+  for (size_t i = 0; i < SLT_COUNT(words); i++) {
+    if (ast_name_is_word(&lhs->as.name.name, str_from_c(words[i]))) return true;
+  }
+  return false;
+}
+
 static void report_no_equation(Parser* p, const AstExpr* lhs) {
   if (lhs->kind == AST_ERROR) p->recovering = true;
   if (p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET) {
@@ -173,6 +182,8 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
     diag_hint(p->diags, diag, "write 'else if'");
   } else if (lhs->kind == AST_NAME && p->tok.kind == TOK_LBRACKET) {
     diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+  } else if (lhs->kind == AST_NAME && is_naming_word(lhs)) {
+    diag_hint(p->diags, diag, "'%.*s' is followed by a name", STR_ARGS(lhs->as.name.name.head));
   }
 }
 
@@ -194,7 +205,7 @@ static void classify_sides(Parser* p, const BlockFrame* frame, bool guess, AstNa
     return;
   }
   if (guess && parser_mend(p)) {
-    Diag* diag = diag_add(p->diags, DIAG_E0124, lhs->span, "a guess is given to a value x(t0)");
+    Diag* diag = diag_add(p->diags, DIAG_E0124, lhs->span, "'~=' gives a guess for a value x(t0)");
     diag_hint(p->diags, diag, "an equation is written with '='");
   }
   if (is_energy(frame, label, lhs)) {
@@ -291,6 +302,11 @@ static bool parse_init_list(Parser* p, AstInitForm form, AstStatement* out) {
     if (!parser_expect_name(p, "the name of a variable", &item.name)) break;
     parser_note_declared(p, &item.name);
     item.order = parser_primes(p);
+    if (p->tok.kind == TOK_LPAREN && parser_fail(p)) {
+      Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.span, "no '(t0)' stands here");
+      diag_hint(p->diags, diag, "write either x(t0) = ... or %s x = ...",
+                form == AST_INIT_SET ? "set" : "ic");
+    }
     item.guess = p->tok.kind == TOK_GUESS;
     if (!parser_accept(p, TOK_GUESS)) parser_expect_assign(p, "the name");
     item.value = p->recovering ? parser_error_expr(p) : parser_expr(p);
@@ -415,7 +431,7 @@ static bool parse_expression_statement(Parser* p, const BlockFrame* frame, AstSt
 static bool is_keyword_variable(const Parser* p) {
   TokenKind next = p->next.kind;
   bool continues = next == TOK_ASSIGN || next == TOK_PRIME || next == TOK_EQ || next == TOK_GUESS;
-  return token_is_reserved(&p->tok) && p->tok.kind != TOK_WORD && continues;
+  return token_is_reserved(&p->tok) && continues;
 }
 
 /// `else` and `from` without what they belong to.

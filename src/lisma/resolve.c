@@ -183,6 +183,12 @@ Symbol* resolve_symbol(Lower* l, uint32_t name) {
   return &l->symbols.data[name];
 }
 
+void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index) {
+  Symbol* symbol = resolve_symbol(l, name);
+  symbol->kind = kind;
+  symbol->index = index;
+}
+
 static uint32_t add_var(Lower* l, uint32_t name, Span span) {
   IrVar var = {.name = name, .kind = IR_VAR_UNKNOWN, .nominal = 1.0, .span = span};
   base_vec_push(l->arena, &l->m->vars, var);
@@ -193,8 +199,9 @@ static uint32_t add_var(Lower* l, uint32_t name, Span span) {
 uint32_t resolve_var(Lower* l, uint32_t name, Span span) {
   Symbol* symbol = resolve_symbol(l, name);
   if (symbol->kind == SYM_NONE) {
-    *symbol = (Symbol){SYM_VAR, add_var(l, name, span)};
-    return symbol->index;
+    uint32_t var = add_var(l, name, span);
+    resolve_define(l, name, SYM_VAR, var);
+    return var;
   }
   VarInfo* info = &l->vars.data[symbol->index];
   if (span.begin < info->first) {

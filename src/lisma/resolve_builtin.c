@@ -139,7 +139,7 @@ void resolve_init(Lower* l) {
     uint32_t name = names_intern(&l->m->names, str_from_c(builtin->text));
     Span shadowed = l->shadowed[i];
     if (shadowed.end == 0) {
-      *resolve_symbol(l, name) = (Symbol){SYM_BUILTIN, (uint32_t)builtin->builtin};
+      resolve_define(l, name, SYM_BUILTIN, (uint32_t)builtin->builtin);
     } else if (builtin->tell) {
       lower_report(l, DIAG_W0220, shadowed, "this hides the built-in name '%s'", builtin->text);
     }

@@ -30,7 +30,7 @@ static uint32_t claim_name(Lower* l, const AstName* name, uint32_t kind, uint32_
     report_twice(l, id, name->span, *symbol, kind);
     return 0;
   }
-  *symbol = (Symbol){kind, index};
+  resolve_define(l, id, (SymbolKind)kind, index);
   return id;
 }
 
@@ -92,6 +92,31 @@ static void declare_values(Lower* l, const AstStatement* statement) {
 // ---------------------------------------------------------------------------------------------
 // automata
 
+#define STATES_LINEAR 8u  // automata up to this size are searched state by state
+
+uint32_t resolve_state(const Lower* l, uint32_t automaton, uint32_t name) {
+  const AutomatonInfo* info = &l->automata.data[automaton];
+  if (info->count > STATES_LINEAR) {
+    uint32_t known = map_get(&l->state_ids, automaton, name);
+    return known ? known - 1 : IR_NONE;
+  }
+  uint32_t at = info->first;
+  while (at != IR_NONE && l->states.data[at].name != name) {
+    at = l->states.data[at].next;
+  }
+  return at;
+}
+
+/// Index an automaton that has just become too large for a linear search, or its newest state.
+static void index_states(Lower* l, uint32_t automaton) {
+  const AutomatonInfo* info = &l->automata.data[automaton];
+  if (info->count <= STATES_LINEAR) return;
+  bool all = info->count == STATES_LINEAR + 1;
+  for (uint32_t at = all ? info->first : info->last; at != IR_NONE; at = l->states.data[at].next) {
+    map_set(&l->state_ids, automaton, l->states.data[at].name, at + 1);
+  }
+}
+
 static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span) {
   uint32_t at = l->states.count;
   AutomatonInfo* info = &l->automata.data[automaton];
@@ -109,8 +134,8 @@ static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span
   }
   info->last = at;
   base_vec_push(l->scratch, &l->states, state);
-  map_set(&l->state_ids, automaton, name, at + 1);
-  map_set(&l->declared_states, name, 0, automaton + 1);
+  index_states(l, automaton);
+  resolve_symbol(l, name)->owner = automaton + 1;
   return at;
 }
 
@@ -118,7 +143,7 @@ static uint32_t add_automaton(Lower* l, uint32_t name, Span span) {
   AutomatonInfo info = {.name = name, .span = span, .first = IR_NONE, .last = IR_NONE};
   base_vec_push(l->scratch, &l->automata, info);
   uint32_t automaton = l->automata.count - 1;
-  map_set(&l->automaton_ids, name, 0, automaton + 1);
+  resolve_symbol(l, name)->automaton = automaton + 1;
   add_state(l, automaton, names_intern(&l->m->names, STR_LIT("init")), span);
   return automaton;
 }
@@ -136,16 +161,15 @@ static bool block_edits(const AstBlock* block) {
 static void declare_body(Lower* l, StateInfo* state, const AstState* declaration) {
   // empty braces of a further declaration are no second body
   if (!declaration->has_body || declaration->body.statements.count == 0) return;
-  if (state->body_block) {
+  if (state->with_body) {
     Diag* diag = lower_report(l, DIAG_E0404, declaration->name.span,
                               "the state '%.*s' has two bodies",
                               STR_ARGS(lower_name(l, state->name)));
-    diag_note(l->diags, diag, state->body_span, "the first one is here");
+    diag_note(l->diags, diag, state->with_body->name.span, "the first one is here");
     diag_hint(l->diags, diag, "a further declaration gives only a guard and a list of states");
     return;
   }
-  state->body_block = &declaration->body;
-  state->body_span = declaration->name.span;
+  state->with_body = declaration;
   state->edits = block_edits(&declaration->body);
 }
 
@@ -159,8 +183,8 @@ static void declare_state(Lower* l, const AstState* declaration, uint32_t automa
     }
     automaton = l->main;
   }
-  uint32_t at = map_get(&l->state_ids, automaton, name);
-  at = at ? at - 1 : add_state(l, automaton, name, declaration->name.span);
+  uint32_t at = resolve_state(l, automaton, name);
+  if (at == IR_NONE) at = add_state(l, automaton, name, declaration->name.span);
   declare_body(l, &l->states.data[at], declaration);
 }
 
@@ -168,7 +192,7 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
   const AstName* written = statement->as.automaton.name;
   uint32_t name = resolve_name(l, written);
   if (name == 0) return;
-  uint32_t known = map_get(&l->automaton_ids, name, 0);
+  uint32_t known = resolve_symbol(l, name)->automaton;
   bool is_main = str_equal(lower_name(l, name), STR_LIT("main"));
   if (known || is_main) {
     Diag* diag = lower_report(l, DIAG_E0408, written->span, "the automaton '%.*s' %s",

@@ -159,7 +159,7 @@ void resolve_unknown(Lower* l, uint32_t name, Span span) {
   Str text = lower_name(l, name);
   Diag* diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s'", STR_ARGS(text));
   if (diag == &l->ignored) return;
-  uint32_t automaton = map_get(&l->declared_states, name, 0);
+  uint32_t automaton = resolve_symbol(l, name)->owner;
   if (automaton) {
     Str owner = lower_name(l, l->automata.data[automaton - 1].name);
     diag_hint(l->diags, diag, "it is a state; whether it is active is written '%.*s.%.*s'",

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which outputs of a program are affine in time and states. Registers are reused along the tape, so
+// How outputs of a program depend on time and states. Registers are reused along the tape, so
 // the class of a register is that of its present content.
 #include "model/model.h"
-
-enum { FIXED, AFFINE, OTHER };
 
 static uint8_t class_of(uint32_t op, uint8_t a, uint8_t b) {
   uint8_t worst = a > b ? a : b;
@@ -13,30 +11,30 @@ static uint8_t class_of(uint32_t op, uint8_t a, uint8_t b) {
   case MODEL_OP_NEG: return a;
   case MODEL_OP_ADD:
   case MODEL_OP_SUB: return worst;
-  case MODEL_OP_MUL: return a == FIXED || b == FIXED ? worst : OTHER;
-  case MODEL_OP_DIV: return b == FIXED ? a : OTHER;
-  default: return worst == FIXED ? FIXED : OTHER;
+  case MODEL_OP_MUL: return a == MODEL_CLASS_FIXED || b == MODEL_CLASS_FIXED ? worst : MODEL_CLASS_OTHER;
+  case MODEL_OP_DIV: return b == MODEL_CLASS_FIXED ? a : MODEL_CLASS_OTHER;
+  default: return worst == MODEL_CLASS_FIXED ? MODEL_CLASS_FIXED : MODEL_CLASS_OTHER;
   }
 }
 
-void model_program_affine(const ModelProgram* program, uint8_t* classes, bool* affine) {
+void model_program_classes(const ModelProgram* program, uint8_t* classes, uint8_t* out) {
   for (uint32_t i = 0; i < program->reg_count; i++) {
-    classes[i] = i <= program->state_count ? AFFINE : FIXED;
+    classes[i] = i <= program->state_count ? MODEL_CLASS_AFFINE : MODEL_CLASS_FIXED;
   }
   for (uint32_t i = 0; i < program->code_count; i++) {
     const ModelInstr* pc = &program->code[i];
     uint32_t operands = model_op_operands(pc->op);
-    uint8_t a = operands > 0 ? classes[pc->a] : FIXED;
-    uint8_t b = operands > 1 ? classes[pc->b] : FIXED;
+    uint8_t a = operands > 0 ? classes[pc->a] : MODEL_CLASS_FIXED;
+    uint8_t b = operands > 1 ? classes[pc->b] : MODEL_CLASS_FIXED;
     uint8_t result = class_of(pc->op, a, b);
     if (pc->op == MODEL_OP_SELECT) {
       // a fixed choice passes its side on; the condition is in the target
-      result = classes[pc->dst] != FIXED ? OTHER : a > b ? a : b;
+      result = classes[pc->dst] != MODEL_CLASS_FIXED ? MODEL_CLASS_OTHER : a > b ? a : b;
     }
-    if (operands == 0) result = OTHER;  // random functions
+    if (operands == 0) result = MODEL_CLASS_OTHER;  // random functions
     classes[pc->dst] = result;
   }
   for (uint32_t i = 0; i < program->output_count; i++) {
-    affine[i] = classes[program->outputs[i]] != OTHER;
+    out[i] = classes[program->outputs[i]];
   }
 }

@@ -29,9 +29,9 @@ typedef enum TapeLeaf {
 typedef struct TapeGraph {
   Arena* arena;  // of the work space
   BASE_VEC(TapeValue) values;
-  uint64_t* slots;  // open addressing: {generation, value}
+  uint64_t* slots;  // open addressing: {generation, part of the hash, value}
   uint32_t slot_count;
-  uint32_t generation;  // of the program; older slots are free
+  uint32_t generation;  // of the program, 1 .. 255; slots of others are free
   // work space of tape_finish
   BASE_VEC(uint32_t) last_use;  // per value: position behind its last use; 0 when it is dead
   BASE_VEC(uint32_t) reg;       // per value
@@ -41,6 +41,8 @@ typedef struct TapeGraph {
 void tape_init(TapeGraph* graph, Arena* arena);
 /// Forget all values; cheap.
 void tape_reset(TapeGraph* graph);
+/// Make room for about this many values more.
+void tape_reserve(TapeGraph* graph, uint64_t more);
 uint32_t tape_time(TapeGraph* graph);
 uint32_t tape_state(TapeGraph* graph, uint32_t state);
 uint32_t tape_input(TapeGraph* graph, uint32_t env);
@@ -181,7 +183,7 @@ uint32_t build_line(const ModelBuild* build, Span span);
 /// Per atom: hash of the equations it is computed through; 0 when it reads none.
 const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                              uint32_t count);
-/// Per output: whether it is affine in time and states.
-const bool* build_affine(ModelBuild* build, const ModelProgram* g_flow);
+/// Per output: ModelClass.
+const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program);
 
 #endif

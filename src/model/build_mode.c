@@ -27,7 +27,7 @@ typedef struct ModeScope {
   const BuildSet* set;
   bool pre_is_now;
   TapeGraph graph;
-  uint32_t* item_of;  // per quantity: item + 1, 0 for none
+  uint32_t* item_of;  // per quantity, 0 for none: item + 1; its value + 1 if it is not computed
   BASE_VEC(Item) items;
   uint32_t top_level;
 } ModeScope;
@@ -49,19 +49,23 @@ static uint32_t* item_place(const ModeScope* scope, uint32_t var, uint32_t order
 static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf leaf) {
   const ModeScope* scope = (const ModeScope*)base;
   const BuildLayout* layout = &scope->build->layout;
-  const SymVar* var = &scope->set->sym->vars[leaf.id];
-  if (is_item(scope, leaf)) {
-    return scope->items.data[*item_place(scope, leaf.id, leaf.order) - 1].value;
-  }
   uint32_t env = layout->var_env[leaf.id] + leaf.order;
   if (leaf.when == IR_PRE && !scope->pre_is_now) {
     return tape_input(graph, layout->env_count + env);
   }
-  if (var->role == SYM_STATE) {
-    return tape_state(graph, scope->set->state_of_var[leaf.id] + leaf.order);
+  uint32_t* place = item_place(scope, leaf.id, leaf.order);
+  if (is_item(scope, leaf)) return scope->items.data[*place - 1].value;
+  if (*place) return *place - 1;
+  uint32_t value;
+  if (scope->set->sym->vars[leaf.id].role == SYM_STATE) {
+    value = tape_state(graph, scope->set->state_of_var[leaf.id] + leaf.order);
+  } else if (leaf.order > layout->var_order[leaf.id]) {
+    value = tape_const(graph, 0.0);
+  } else {
+    value = tape_input(graph, env);
   }
-  if (leaf.order > layout->var_order[leaf.id]) return tape_const(graph, 0.0);
-  return tape_input(graph, env);
+  *place = value + 1;
+  return value;
 }
 
 static void scope_init(ModeScope* scope, ModelBuild* build, const BuildSet* set) {
@@ -103,9 +107,12 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
   for (uint32_t i = 0; i < count; i++) {
     need_row(scope, targets[i]);
   }
+  uint64_t steps = count;
   for (uint32_t i = first; i < scope->items.count; i++) {
     need_row(scope, scope->items.data[i].term);
+    steps += sym_shape(&scope->build->sym, scope->items.data[i].term.shape)->count;
   }
+  tape_reserve(&scope->graph, steps);
   for (uint32_t level = 0; level <= scope->top_level && first < scope->items.count; level++) {
     for (uint32_t i = 0; i < sym->assign_count; i++) {
       const SymAssign* assign = &sym->assigns[i];
@@ -402,7 +409,8 @@ const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mo
                         .atoms = atoms,
                         .atom_count = count,
                         .atom_slice = build_slices(build, set, atoms, count),
-                        .atom_affine = build_affine(build, &programs.g_flow),
+                        .atom_class = build_classes(build, &programs.g_flow),
+                        .slope_class = build_classes(build, &programs.gdot),
                         .g = programs.g,
                         .g_flow = programs.g_flow,
                         .gdot = programs.gdot};

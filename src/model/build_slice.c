@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Facts about the atoms of a mode that the engine's decisions rest on: through which equations each
-// is computed, and whether it is affine in time and states.
+// is computed, and how it depends on time and states.
 #include "model/build_internal.h"
 
 /// Identity of the way a quantity is computed: 0 for what is not computed in this mode.
@@ -47,9 +47,9 @@ const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint3
   return slices;
 }
 
-const bool* build_affine(ModelBuild* build, const ModelProgram* g_flow) {
-  bool* affine = ARENA_ARRAY(&build->arena, bool, g_flow->output_count);
-  uint8_t* classes = ARENA_ARRAY(&build->scratch, uint8_t, g_flow->reg_count);
-  model_program_affine(g_flow, classes, affine);
-  return affine;
+const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program) {
+  uint8_t* classes = ARENA_ARRAY(&build->arena, uint8_t, program->output_count);
+  uint8_t* scratch = ARENA_ARRAY(&build->scratch, uint8_t, program->reg_count);
+  model_program_classes(program, scratch, classes);
+  return classes;
 }

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define TAPE_SLOTS_MIN 64
+#define TAPE_SLOTS_MIN   64
+#define TAPE_GENERATIONS 255
 
 static const ModelInstr end_only[] = {{.op = MODEL_OP_END}};
 
@@ -21,49 +22,66 @@ void tape_init(TapeGraph* graph, Arena* arena) {
 
 void tape_reset(TapeGraph* graph) {
   graph->values.count = 0;
-  if (++graph->generation == 0) {
+  if (++graph->generation > TAPE_GENERATIONS) {
     memset(graph->slots, 0, graph->slot_count * sizeof *graph->slots);
     graph->generation = 1;
   }
 }
 
-static uint32_t value_hash(const TapeValue* value) {
+static uint64_t value_hash(const TapeValue* value) {
   uint64_t low = (uint64_t)value->op << 32 | value->a;
   uint64_t high = (uint64_t)value->b << 32 | value->c;
   uint64_t h = low * UINT64_C(0x9e3779b97f4a7c15);
   h ^= h >> 32;
   h = (h ^ high) * UINT64_C(0xbf58476d1ce4e5b9);
   h ^= h >> 29;
-  h *= UINT64_C(0x94d049bb133111eb);
-  return (uint32_t)(h >> 32);
+  return h * UINT64_C(0x94d049bb133111eb);
 }
 
 static bool value_equal(const TapeValue* a, const TapeValue* b) {
   return a->op == b->op && a->a == b->a && a->b == b->b && a->c == b->c;
 }
 
+/// Upper half of a slot: 8 bits of generation, 24 of hash, so that a look at the slot nearly always
+/// decides without a look at the value.
+static uint32_t slot_tag(const TapeGraph* graph, uint64_t hash) {
+  return graph->generation << 24 | (uint32_t)(hash >> 8 & 0xffffff);
+}
+
 /// The slot that holds `value`, or the free one where it would go.
-static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value) {
+static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value, uint64_t hash) {
   uint32_t mask = graph->slot_count - 1;
-  for (uint32_t i = value_hash(value) & mask;; i = (i + 1) & mask) {
-    uint64_t* slot = &graph->slots[i];
-    if (*slot >> 32 != graph->generation) return slot;
-    if (value_equal(&graph->values.data[(uint32_t)*slot], value)) return slot;
+  uint32_t tag = slot_tag(graph, hash);
+  for (uint32_t i = (uint32_t)(hash >> 32) & mask;; i = (i + 1) & mask) {
+    uint64_t slot = graph->slots[i];
+    if (slot >> 56 != graph->generation) return &graph->slots[i];
+    bool same = slot >> 32 == tag && value_equal(&graph->values.data[(uint32_t)slot], value);
+    if (same) return &graph->slots[i];
   }
 }
 
-static void grow_slots(TapeGraph* graph) {
-  if (graph->slot_count > UINT32_MAX / 2) longjmp(*graph->arena->on_oom, 1);
-  uint32_t count = 2 * graph->slot_count;
-  uint64_t* slots = ARENA_ARRAY(graph->arena, uint64_t, count);
+static void grow_slots(TapeGraph* graph, uint32_t count) {
   uint32_t old_count = graph->slot_count;
   const uint64_t* old = graph->slots;
+  uint64_t* slots = ARENA_ARRAY(graph->arena, uint64_t, count);
   graph->slots = slots;
   graph->slot_count = count;
   for (uint32_t i = 0; i < old_count; i++) {
-    if (old[i] >> 32 != graph->generation) continue;
-    *find_slot(graph, &graph->values.data[(uint32_t)old[i]]) = old[i];
+    if (old[i] >> 56 != graph->generation) continue;
+    const TapeValue* value = &graph->values.data[(uint32_t)old[i]];
+    *find_slot(graph, value, value_hash(value)) = old[i];
   }
+}
+
+void tape_reserve(TapeGraph* graph, uint64_t more) {
+  uint64_t wanted = graph->values.count + more;
+  if (wanted > UINT32_MAX / 4) longjmp(*graph->arena->on_oom, 1);
+  base_vec_reserve(graph->arena, &graph->values, (uint32_t)more);
+  uint32_t count = graph->slot_count;
+  while (count / 2 < wanted) {
+    count *= 2;
+  }
+  if (count > graph->slot_count) grow_slots(graph, count);
 }
 
 static uint32_t push_value(TapeGraph* graph, TapeValue value) {
@@ -72,14 +90,15 @@ static uint32_t push_value(TapeGraph* graph, TapeValue value) {
 }
 
 static uint32_t intern(TapeGraph* graph, TapeValue value) {
-  uint64_t* slot = find_slot(graph, &value);
-  if (*slot >> 32 == graph->generation) return (uint32_t)*slot;
+  uint64_t hash = value_hash(&value);
+  uint64_t* slot = find_slot(graph, &value, hash);
+  if (*slot >> 56 == graph->generation) return (uint32_t)*slot;
   if (graph->values.count >= graph->slot_count / 2) {
-    grow_slots(graph);
-    slot = find_slot(graph, &value);
+    tape_reserve(graph, graph->slot_count / 2);
+    slot = find_slot(graph, &value, hash);
   }
   uint32_t index = push_value(graph, value);
-  *slot = (uint64_t)graph->generation << 32 | index;
+  *slot = (uint64_t)slot_tag(graph, hash) << 32 | index;
   return index;
 }
 

@@ -110,9 +110,11 @@ void model_program_bind(const ModelProgram* program, const double* env, double* 
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out);
 
-/// For each output: whether it is affine in time and states (inputs and constants given).
-/// `classes` has room for reg_count bytes.
-void model_program_affine(const ModelProgram* program, uint8_t* classes, bool* affine);
+/// How a value depends on time and states, inputs and constants given.
+typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTHER } ModelClass;
+
+/// ModelClass of each output. `scratch` has room for reg_count bytes.
+void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_t* out);
 
 #define MODEL_LANES 8  // points per block
 
@@ -355,7 +357,8 @@ typedef struct ModelMode {
   uint32_t atom_count;
   const uint64_t* atom_slice;    // hash of the equations g is computed through; 0: none, g reads
                                  // states, discrete values, parameters and time directly
-  const bool* atom_affine;       // g_flow of the atom is affine in time and states
+  const uint8_t* atom_class;     // ModelClass of g_flow
+  const uint8_t* slope_class;    // ModelClass of gdot: fixed where g is linear in time
   ModelProgram g;                // value of g of each of them; pre(x) is read from the environment
   ModelProgram g_flow;           // the same between events, where pre(x) is x
   ModelProgram gdot;             // its total time derivative (0 for atoms that are not continuous)

@@ -26,7 +26,7 @@ typedef struct Drawing {
   const PlotSpec* spec;
   const PlotCanvas* canvas;
   double width, height;
-  double left, right;    // of the panels
+  double left, right;  // of the panels
   double panel_height;
   PlotTicks x_ticks;
 } Drawing;
@@ -162,8 +162,7 @@ static void tracer_add_free(Tracer* t, Point p, double nearest) {
 static Point series_point(const Drawing* d, const PlotSeries* s, Box box, uint32_t row) {
   const SltTable* table = d->spec->table;
   double y = plot_position(d->spec->panels[s->panel], table->columns[s->column].values[row]);
-  return (Point){x_at(d, table->columns[d->spec->x].values[row]),
-                 box.y + (1.0 - y) * box.height};
+  return (Point){x_at(d, table->columns[d->spec->x].values[row]), box.y + (1.0 - y) * box.height};
 }
 
 static bool has_point(const Drawing* d, const PlotSeries* s, uint32_t row) {

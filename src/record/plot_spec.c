@@ -170,7 +170,8 @@ static void assign_panels(PlotSpec* spec) {
   if (share_axis(spec)) {
     spec->panel_count = 1;
   } else if (spec->series_count <= PLOT_PANELS_MAX) {
-    for (uint32_t i = 0; i < spec->series_count; i++) spec->series[i].panel = i;
+    for (uint32_t i = 0; i < spec->series_count; i++)
+      spec->series[i].panel = i;
     spec->panel_count = spec->series_count;
   } else {
     group_by_size(spec);

@@ -41,7 +41,8 @@ static void write_colour(Sink* sink, const char* name, uint32_t rgb) {
   sink_char(sink, ' ');
   sink_c(sink, name);
   sink_c(sink, "=\"#");
-  for (int shift = 20; shift >= 0; shift -= 4) sink_char(sink, hex[rgb >> shift & 15]);
+  for (int shift = 20; shift >= 0; shift -= 4)
+    sink_char(sink, hex[rgb >> shift & 15]);
   sink_char(sink, '"');
 }
 

@@ -38,7 +38,8 @@ typedef struct Dot {
 } Dot;
 
 static void repeat(Sink* sink, const char* text, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) sink_c(sink, text);
+  for (uint32_t i = 0; i < count; i++)
+    sink_c(sink, text);
 }
 
 static void begin_colour(const TextPlot* p, uint32_t series) {
@@ -144,7 +145,8 @@ static void write_braille(Sink* sink, uint8_t dots) {
 
 static void write_cells(const TextPlot* p, const Cell* row) {
   uint32_t used = p->width;
-  while (used > 0 && row[used - 1].dots == 0) used--;
+  while (used > 0 && row[used - 1].dots == 0)
+    used--;
   uint32_t colour = NO_SERIES;
   for (uint32_t i = 0; i < used; i++) {
     if (row[i].dots == 0) {
@@ -192,7 +194,8 @@ static uint32_t tick_row(const TextPlot* p, PlotRange range, double value) {
 
 static uint32_t panel_lines(const PlotSpec* spec, uint32_t panel) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < spec->series_count; i++) count += spec->series[i].panel == panel;
+  for (uint32_t i = 0; i < spec->series_count; i++)
+    count += spec->series[i].panel == panel;
   return count;
 }
 
@@ -272,7 +275,8 @@ static void band_states(const TextPlot* p, uint32_t column, uint32_t* states) {
     uint32_t next = end ? 0 : table_text_id(table, row, column);
     if (!end && next == id) continue;
     uint32_t cell = end ? p->width : x_cell(p, x[row]);
-    while (filled < cell) states[filled++] = id;
+    while (filled < cell)
+      states[filled++] = id;
     if (!end && cell == changed_at && cell < p->width) {
       states[cell] = UINT32_MAX;
       filled = cell + 1;
@@ -289,7 +293,8 @@ static void write_band(const TextPlot* p, uint32_t column, uint32_t* states) {
   sink_c(p->sink, "  ");
   for (uint32_t i = 0; i < p->width;) {
     uint32_t begin = i;
-    while (i < p->width && states[i] == states[begin]) i++;
+    while (i < p->width && states[i] == states[begin])
+      i++;
     if (states[begin] == UINT32_MAX) {
       repeat(p->sink, "▒", i - begin);
       continue;
@@ -354,9 +359,11 @@ SltStatus plot_text(const PlotSpec* spec, const SltPlotOptions* options, Sink* s
     write_name(sink, str_from_c(spec->title));
     sink_char(sink, '\n');
   }
-  for (uint32_t i = 0; i < spec->panel_count; i++) write_panel(&p, i);
+  for (uint32_t i = 0; i < spec->panel_count; i++)
+    write_panel(&p, i);
   write_x_axis(&p);
-  for (uint32_t b = 0; b < spec->band_count; b++) write_band(&p, spec->bands[b], states);
+  for (uint32_t b = 0; b < spec->band_count; b++)
+    write_band(&p, spec->bands[b], states);
   if (spec->left_out) {
     repeat(sink, " ", p.label + 2);
     sink_c(sink, "and ");

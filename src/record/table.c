@@ -93,7 +93,8 @@ static SltStatus grow_slots(SltTable* table) {
   for (uint32_t i = 1; i < table->text_count; i++) {
     uint64_t hash = hash_bytes(table->texts[i].data, table->texts[i].length, 0);
     uint32_t at = (uint32_t)hash & (wanted - 1);
-    while (slots[at]) at = (at + 1) & (wanted - 1);
+    while (slots[at])
+      at = (at + 1) & (wanted - 1);
     slots[at] = i;
   }
   base_free(&table->allocator, table->slots, table->slot_count * sizeof *slots);

@@ -15,7 +15,7 @@ typedef struct TableColumn {
   uint32_t value_capacity;
   uint32_t* texts;  // NULL as long as the column holds numbers only; 0 where a cell is no text
   uint32_t text_capacity;
-  bool hidden;      // kept for the picture's band, not asked for by the user
+  bool hidden;  // kept for the picture's band, not asked for by the user
 } TableColumn;
 
 typedef struct TableText {

@@ -71,7 +71,8 @@ static Str trim(Str s) {
     s.data++;
     s.length--;
   }
-  while (s.length && (s.data[s.length - 1] == ' ' || s.data[s.length - 1] == '\t')) s.length--;
+  while (s.length && (s.data[s.length - 1] == ' ' || s.data[s.length - 1] == '\t'))
+    s.length--;
   return s;
 }
 
@@ -81,8 +82,8 @@ static bool read_special(Str s, double* value) {
     const char* text;
     double value;
   } words[] = {
-      {"NaN", (double)NAN},       {"nan", (double)NAN},       {"NAN", (double)NAN},
-      {"Inf", (double)INFINITY},  {"inf", (double)INFINITY},  {"+Inf", (double)INFINITY},
+      {"NaN", (double)NAN},        {"nan", (double)NAN},        {"NAN", (double)NAN},
+      {"Inf", (double)INFINITY},   {"inf", (double)INFINITY},   {"+Inf", (double)INFINITY},
       {"-Inf", -(double)INFINITY}, {"-inf", -(double)INFINITY},
   };
   for (size_t i = 0; i < SLT_COUNT(words); i++) {
@@ -97,7 +98,8 @@ static SltStatus store_cell(SltTable* table, uint32_t column, Str cell, bool quo
   Str bare = trim(cell);
   if (bare.length == 0 && !quoted) return SLT_OK;
   double value = 0.0;
-  if (bare.length && (number_read(bare, true, &value) == bare.length || read_special(bare, &value))) {
+  if (bare.length &&
+      (number_read(bare, true, &value) == bare.length || read_special(bare, &value))) {
     table_set_number(table, column, value);
     return SLT_OK;
   }

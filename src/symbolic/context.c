@@ -225,9 +225,7 @@ static void reserve_places(Sym* sym) {
   sym->place_count = count;
 }
 
-const SymShape* sym_shape(Sym* sym, ExprId shape) {
-  SymMemoEntry* known = sym_memo_find(sym, SYM_MEMO_SHAPE, shape, NULL, 0);
-  if (known) return known->pointer;
+static const SymShape* new_shape(Sym* sym, ExprId shape) {
   reserve_places(sym);
   Layout layout = {.sym = sym, .stamp = ++sym->stamp};
   lay_out(&layout, shape.index);
@@ -246,5 +244,14 @@ const SymShape* sym_shape(Sym* sym, ExprId shape) {
     if (steps[i].arg[0] >= result->slot_count) result->slot_count = steps[i].arg[0] + 1;
   }
   sym_memo_add(sym, SYM_MEMO_SHAPE, shape, NULL, 0)->pointer = result;
+  return result;
+}
+
+const SymShape* sym_shape(Sym* sym, ExprId shape) {
+  if (shape.index == sym->last_expr.index && sym->last_shape) return sym->last_shape;
+  const SymMemoEntry* known = sym_memo_find(sym, SYM_MEMO_SHAPE, shape, NULL, 0);
+  const SymShape* result = known ? known->pointer : new_shape(sym, shape);
+  sym->last_expr = shape;
+  sym->last_shape = result;
   return result;
 }

@@ -58,6 +58,8 @@ typedef struct Sym {
   const IrModel* ir;  // must outlive this
   IrModel view;       // the IR with our pool in place of its own, for printing
   SymMemo memo;
+  ExprId last_expr;  // rows of one shape come in long runs
+  const SymShape* last_shape;
   uint64_t* places;  // while laying out: node -> {stamp, position}
   uint32_t place_count;
   uint32_t stamp;

@@ -18,8 +18,10 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SOURCES = ["src/base/*.c", "src/lisma/ast.c", "src/lisma/ast_print.c", "src/lisma/lexer*.c",
-           "src/lisma/parser*.c", "tests/tools/lisma_parse_tool.c"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
+import lisma_tool  # noqa: E402
+
 EOF_TOKEN = "END"
 
 
@@ -321,16 +323,6 @@ def write(rng, normalised):
 # ----------------------------------------------------------------------------------------------
 # The parser
 
-def build_tool(directory):
-    import glob
-    files = [f for pattern in SOURCES for f in sorted(glob.glob(os.path.join(ROOT, pattern)))]
-    tool = os.path.join(directory, "lisma_parse_tool")
-    command = os.environ.get("CC", "cc").split() + os.environ.get("CFLAGS", "-O1 -g").split()
-    command += ["-std=c17", "-I" + os.path.join(ROOT, "include"), "-I" + os.path.join(ROOT, "src")]
-    subprocess.run(command + files + ["-o", tool, "-lm"], check=True)
-    return tool
-
-
 def verdicts(tool, texts):
     """Codes of syntax errors for each text."""
     data = b"".join(b"%d\n" % len(t) + t for t in texts)
@@ -402,7 +394,7 @@ def main():
         sentences.append([spell(rng, t) for t in tokens if t != EOF_TOKEN])
 
     with tempfile.TemporaryDirectory() as directory:
-        tool = options.tool or build_tool(directory)
+        tool = options.tool or lisma_tool.build(directory)
         texts = [write(rng, normalise(s, terminals)).encode() for s in sentences]
         failures = 0
         for text, codes in zip(texts, verdicts(tool, texts)):

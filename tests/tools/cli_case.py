@@ -21,7 +21,7 @@ state bounce unilateral[y <= 0] && v < 0 {
   set v = -k * v;
   set bounces = bounces + 1;
 } from init, bounce;
-state rest y <= 0 && abs(v) < 0.05 { y' = 0; v' = 0; set y = 0; set v = 0; } from bounce;
+state rest y <= 0 && v >= 0 && v < 0.05 { y' = 0; v' = 0; set y = 0; set v = 0; } from bounce;
 experiment { end = 8; }
 """
 

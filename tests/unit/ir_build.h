@@ -7,6 +7,7 @@
 #define SALTUS_IR_BUILD_H
 
 #include "ir/ir.h"
+#include "test.h"
 
 typedef struct Reader {
   IrModel* model;
@@ -139,8 +140,7 @@ static ExprId read_atom(Reader* r, IrAtomType type) {
   r->at = inner.at;
   expect(r, "]");
   base_vec_push(r->model->arena, &r->model->atoms, atom);
-  return ir_term_leaf(&r->builder,
-                      (IrLeaf){.id = r->model->atoms.count - 1, .kind = IR_LEAF_ATOM});
+  return ir_term_leaf(&r->builder, (IrLeaf){.id = r->model->atoms.count - 1, .kind = IR_LEAF_ATOM});
 }
 
 static ExprId read_call(Reader* r, Str name) {
@@ -304,8 +304,11 @@ TEST_UNUSED static void add_start(IrModel* m, const char* name, uint8_t order, I
 /// "x' = v" or "label: x + y = 1".
 TEST_UNUSED static uint32_t add_equation(IrModel* m, uint32_t body, const char* text) {
   IrEquation e = {.body = body, .lhs_var = IR_NONE};
-  const char* colon = strchr(text, ':');
-  if (colon) {
+  const char* colon = text;
+  while (is_word_char(*colon)) {
+    colon++;
+  }
+  if (*colon == ':') {
     e.label = names_intern(&m->names, (Str){text, (uint32_t)(colon - text)});
     text = colon + 1;
   }
@@ -338,9 +341,8 @@ static uint32_t add_state(IrModel* m, uint32_t automaton, const char* name) {
   for (uint32_t i = 0; i < m->states.count; i++) {
     number += m->states.data[i].automaton == automaton;
   }
-  IrState s = {.name = names_intern(&m->names, str_from_c(name)),
-               .automaton = automaton,
-               .body = IR_NONE};
+  IrState s = {
+      .name = names_intern(&m->names, str_from_c(name)), .automaton = automaton, .body = IR_NONE};
   base_vec_push(m->arena, &m->states, s);
   return number;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "ir/internal.h"
+#include "test.h"
 
 static const ExprId none = {0};
 
@@ -13,8 +12,8 @@ TEST(operators_have_arity_and_type) {
   CHECK(strcmp(ir_op_text(IR_LE), "<=") == 0, "text");
   CHECK(strcmp(ir_op_text((IrOp)IR_OP_COUNT), "?") == 0, "text beyond");
   for (int op = 0; op < IR_OP_COUNT; op++) {
-    bool relation = op == IR_LT || op == IR_LE || op == IR_GT || op == IR_GE || op == IR_EQ ||
-                    op == IR_NE;
+    bool relation =
+        op == IR_LT || op == IR_LE || op == IR_GT || op == IR_GE || op == IR_EQ || op == IR_NE;
     bool logical = op == IR_AND || op == IR_OR || op == IR_NOT || op == IR_TRUE || op == IR_FALSE;
     CHECK(ir_op_is_relation((IrOp)op) == relation, ir_op_text((IrOp)op));
     CHECK(ir_op_is_boolean((IrOp)op) == (relation || logical), ir_op_text((IrOp)op));

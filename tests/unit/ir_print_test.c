@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "ir_build.h"
+#include "test.h"
 
 static const ExprId none = {0};
 
@@ -83,7 +82,8 @@ static ExprId random_number(IrTermBuilder* b, uint64_t* seed, uint32_t depth) {
       return ir_term_number(b, (double)(test_random(seed) % 1000) / 8);
     }
     uint32_t order = (uint32_t)(test_random(seed) % 6);
-    return ir_term_var(b, (uint32_t)(test_random(seed) % 5), (uint8_t)(order > 3 ? 0 : order), IR_NOW);
+    return ir_term_var(b, (uint32_t)(test_random(seed) % 5), (uint8_t)(order > 3 ? 0 : order),
+                       IR_NOW);
   }
   ExprId left = random_number(b, seed, depth - 1);
   if (pick < 3) return ir_node(pool, IR_NEG, left, none, none);
@@ -124,7 +124,8 @@ TEST(other_leaves_and_nodes) {
   m.automata.data[automaton].state_begin = 0;
   m.automata.data[automaton].state_count = 2;
   static const double points[] = {0, 1};
-  IrData data = {.name = names_intern(&m.names, STR_LIT("curve")), .x = points, .y = points, .count = 2};
+  IrData data = {
+      .name = names_intern(&m.names, STR_LIT("curve")), .x = points, .y = points, .count = 2};
   base_vec_push(&arena, &m.data, data);
   CHECK_STR(print_term(&m, &arena, read_term(&m, "@main.`odd name`")), "main.`odd name`", "mode");
   CHECK_STR(print_term(&m, &arena, read_term(&m, "x + random()")), "x + random()", "random");
@@ -139,7 +140,8 @@ TEST(other_leaves_and_nodes) {
   sum = ir_node(&m.pool, IR_SUB, sum, ir_term_number(&b, -7.5), none);
   sum = ir_node(&m.pool, IR_MUL, ir_const(&m.pool, -2), sum, none);
   IrTerm t = ir_term_end(&b, sum);
-  CHECK_STR(print_term(&m, &arena, t), "-2*(table(curve, main.t0) + t0 + der(x, 5) - (-7.5))", "leaves");
+  CHECK_STR(print_term(&m, &arena, t), "-2*(table(curve, main.t0) + t0 + der(x, 5) - (-7.5))",
+            "leaves");
 
   TextBuffer out = {.arena = &arena};
   ir_print_expr(&out, &m, t.shape, NULL);
@@ -188,12 +190,14 @@ TEST(names_are_quoted_where_needed) {
     const char* name;
     bool plain;
   } cases[] = {
-      {"x", true},        {"v_x", true},        {"x12", true},     {"_", true},
-      {"2x", false},      {"a b", false},       {"if", false},     {"iff", true},
-      {"T[3,4]", true},   {"T[3,-4]", true},    {"T[3]", false},   {"T[3,4]a", true},
-      {"T[3,", false},    {"T[,]", false},      {"[1,2]", false},  {"a.b", false},
-      {"\xd0\xb0", true}, {"\xc3\xa9t\xc3\xa9", true}, {"a\xc2\xb2", false}, {"a\xff", false},
-      {"not", false},     {"a-b", false},       {"x'", false},
+      {"x", true},          {"v_x", true},      {"x12", true},
+      {"_", true},          {"2x", false},      {"a b", false},
+      {"if", false},        {"iff", true},      {"T[3,4]", true},
+      {"T[3,-4]", true},    {"T[3]", false},    {"T[3,4]a", true},
+      {"T[3,", false},      {"T[,]", false},    {"[1,2]", false},
+      {"a.b", false},       {"\xd0\xb0", true}, {"\xc3\xa9t\xc3\xa9", true},
+      {"a\xc2\xb2", false}, {"a\xff", false},   {"not", false},
+      {"a-b", false},       {"x'", false},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
@@ -283,8 +287,12 @@ static void build_example(IrModel* m) {
   add_switch(m, "if@9:1", down, "[n > 3]", bodies);
   add_equation(m, bodies[1], "x' = 0");
   add_switch(m, "if@9:9", IR_NONE, "[x > 3]", NULL);
-  IrSchedule s = {.count = -1, .priority = -1, .action_begin = m->actions.count, .action_count = 1,
-                  .goto_count = 1, .stop = {NULL, 0}};
+  IrSchedule s = {.count = -1,
+                  .priority = -1,
+                  .action_begin = m->actions.count,
+                  .action_count = 1,
+                  .goto_count = 1,
+                  .stop = {NULL, 0}};
   s.start = read_term(m, "0.5");
   s.period = read_term(m, "m");
   add_action(m, "n", IR_ACTION_SET, "0");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "ir/canonical.h"
+#include "test.h"
 
 typedef struct Keys {
   const Str* texts;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "ir_build.h"
+#include "test.h"
 
 static const ExprId none = {0};
 
@@ -48,8 +47,8 @@ TEST(builders_may_be_nested) {
   ir_term_begin(&inner, &m);
   ExprId b = ir_term_var(&inner, 2, 0, IR_NOW);
   IrTerm second = ir_term_end(&inner, b);
-  IrTerm first = ir_term_end(&outer, ir_node(&m.pool, IR_ADD, a, ir_term_var(&outer, 3, 0, IR_NOW),
-                                             none));
+  IrTerm first =
+      ir_term_end(&outer, ir_node(&m.pool, IR_ADD, a, ir_term_var(&outer, 3, 0, IR_NOW), none));
   CHECK(second.leaf_count == 1 && ir_leaf(&m, second, 0).id == 2, "inner");
   CHECK(first.leaf_count == 2 && ir_leaf(&m, first, 0).id == 1 && ir_leaf(&m, first, 1).id == 3,
         "outer");
@@ -152,11 +151,12 @@ TEST(a_family_is_one_shape) {
     ir_term_begin(&b, &m);
     ExprId left = ir_term_var(&b, i + 1, 1, IR_NOW);
     ExprId k = ir_term_param(&b, 0);
-    ExprId two_u = ir_node(&m.pool, IR_MUL, ir_term_number(&b, 2), ir_term_var(&b, i + 1, 0, IR_NOW),
-                           none);
+    ExprId two_u =
+        ir_node(&m.pool, IR_MUL, ir_term_number(&b, 2), ir_term_var(&b, i + 1, 0, IR_NOW), none);
     ExprId sum = ir_node(&m.pool, IR_SUB, ir_term_var(&b, i, 0, IR_NOW), two_u, none);
     sum = ir_node(&m.pool, IR_ADD, sum, ir_term_var(&b, i + 2, 0, IR_NOW), none);
-    ExprId source = ir_node(&m.pool, IR_MUL, ir_term_number(&b, 0.1), ir_term_number_leaf(&b, i), none);
+    ExprId source =
+        ir_node(&m.pool, IR_MUL, ir_term_number(&b, 0.1), ir_term_number_leaf(&b, i), none);
     ExprId right = ir_node(&m.pool, IR_ADD, ir_node(&m.pool, IR_MUL, k, sum, none), source, none);
     IrTerm t = ir_term_end(&b, ir_node(&m.pool, IR_EQUALS, left, right, none));
     if (i == 1) shape = t.shape.index;

@@ -547,7 +547,7 @@ TEST(checks) {
        "E0521 not enough equations in mode a=s, w=true: 1 for 2 unknowns, y and z\n"},
       {"conflict",
        "x' = 1\natom p = x\nswitch v = p\nin v false\nx' = 4\nglobal\nswitch w = p\nin w true\nx' = 3", 100,
-       "E0523 two automata replace the equation of x in mode v=false, w=true\n"},
+       "E0523 two automata replace the equation of x in mode w=true, v=false\n"},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {

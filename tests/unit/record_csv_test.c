@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "record/record.h"
+#include "test.h"
 
 /// Collects what is written; fails from the `fail_after`-th byte on when that is not 0.
 typedef struct Collected {
@@ -61,7 +60,8 @@ TEST(csv_numbers_are_shortest_and_nan_is_empty) {
   CsvWriter csv;
   csv_init(&csv, (SltWriter){collect, &out});
   const double values[] = {0.1, (double)NAN, 1e-6, -0.0, 1.0 / 3.0, 5e-324, (double)INFINITY, 42};
-  for (size_t i = 0; i < SLT_COUNT(values); i++) csv_number(&csv, values[i]);
+  for (size_t i = 0; i < SLT_COUNT(values); i++)
+    csv_number(&csv, values[i]);
   csv_end_row(&csv);
   csv_number(&csv, (double)NAN);
   csv_number(&csv, (double)NAN);
@@ -88,7 +88,8 @@ TEST(csv_hands_over_whole_rows) {
   csv_flush(&csv);
   CHECK(out.calls > 1 && out.calls < 20, "few large writes");
   size_t lines = 0;
-  for (size_t i = 0; i < out.length; i++) lines += out.data[i] == '\n';
+  for (size_t i = 0; i < out.length; i++)
+    lines += out.data[i] == '\n';
   CHECK(lines == 20000, "nothing lost");
   csv_clear(&csv);
   free(out.data);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "record/record.h"
+#include "test.h"
 
 static char written[4096];
 static size_t written_length;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "record/record.h"
+#include "test.h"
 
 typedef struct Picture {
   char* data;
@@ -37,7 +36,8 @@ static Picture draw(const char* csv, SltPlotOptions options) {
 
 static uint32_t count(const char* text, const char* what) {
   uint32_t n = 0;
-  for (const char* at = strstr(text, what); at; at = strstr(at + 1, what)) n++;
+  for (const char* at = strstr(text, what); at; at = strstr(at + 1, what))
+    n++;
   return n;
 }
 
@@ -114,9 +114,11 @@ TEST(svg_shows_jumps_gaps_and_states) {
   curve = curve ? strstr(curve + 1, "stroke-width=\"1.8\"") : NULL;
   CHECK(curve != NULL, "curve");
   const char* begin = curve;
-  while (*begin != '<') begin--;
+  while (*begin != '<')
+    begin--;
   uint32_t moves = 0;
-  for (const char* at = begin; at < curve; at++) moves += *at == 'M';
+  for (const char* at = begin; at < curve; at++)
+    moves += *at == 'M';
   CHECK(moves == 3, "parts");
   free(p.data);
 }
@@ -144,9 +146,15 @@ TEST(svg_size_follows_the_picture) {
 
 TEST(extreme_values_can_be_drawn) {
   static const char* const cases[] = {
-      "t,x\n0,-1.7e308\n1,1.7e308\n",   "t,x\n0,5e-324\n1,0\n",      "t,x\n0,1\n",
-      "t,x\n1e300,1\n1.0001e300,2\n",   "t,x\n0,Inf\n1,2\n2,-Inf\n", "t,x\n0,1\n0,2\n0,3\n",
-      "t,x\n0,1\n1,1.0000000000000002\n", "t,x\n5,1\n4,2\n6,0\n",      "t,x\n-1.7e308,1\n1.7e308,2\n",
+      "t,x\n0,-1.7e308\n1,1.7e308\n",
+      "t,x\n0,5e-324\n1,0\n",
+      "t,x\n0,1\n",
+      "t,x\n1e300,1\n1.0001e300,2\n",
+      "t,x\n0,Inf\n1,2\n2,-Inf\n",
+      "t,x\n0,1\n0,2\n0,3\n",
+      "t,x\n0,1\n1,1.0000000000000002\n",
+      "t,x\n5,1\n4,2\n6,0\n",
+      "t,x\n-1.7e308,1\n1.7e308,2\n",
       "t,s\n0,a\n1,b\n",
   };
   for (size_t i = 0; i < SLT_COUNT(cases); i++) {

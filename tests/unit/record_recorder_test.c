@@ -24,11 +24,11 @@
 /// What happens at one time.
 typedef struct Instant {
   double t;
-  bool counts;      // n goes up by one
-  bool switches;    // the automaton changes its state
-  bool implicit;    // an `if` switches
-  bool mythical;    // a record of a discarded candidate
-  SltStatus status; // 0: an event; SLT_END or an error instead
+  bool counts;       // n goes up by one
+  bool switches;     // the automaton changes its state
+  bool implicit;     // an `if` switches
+  bool mythical;     // a record of a discarded candidate
+  SltStatus status;  // 0: an event; SLT_END or an error instead
 } Instant;
 
 struct SltSim {
@@ -327,8 +327,8 @@ TEST(names_choose_columns) {
   SltRecorder* recorder = NULL;
   CHECK(slt_recorder_create(&sim, &options, &recorder, NULL) == SLT_OK, "create");
   CHECK(slt_recorder_run(recorder, 1.0) == SLT_OK, "run");
-  CHECK_STR(str_from_c(out.text),
-            "time,main.state,x\n0,off,0\n0.5,off,0.5\n0.5,on,0.5\n1,on,1\n", "rows");
+  CHECK_STR(str_from_c(out.text), "time,main.state,x\n0,off,0\n0.5,off,0.5\n0.5,on,0.5\n1,on,1\n",
+            "rows");
   slt_recorder_free(recorder);
 
   const char* bad = NULL;

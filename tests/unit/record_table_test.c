@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "record/record.h"
+#include "test.h"
 
 static SltTable* read_text(const char* text, SltStatus want, uint32_t* line) {
   SltTable* table = NULL;

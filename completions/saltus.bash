@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# bash completion of saltus
+
+_saltus() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
+  local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --out --every
+    --samples --all-steps -o --output --events --plot --plot-x --report --detection --event-eps
+    --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --resume --quiet
+    --help"
+  COMPREPLY=()
+
+  if ((COMP_CWORD == 1)); then
+    words="run check explain plot new methods help --help --version"
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    return
+  fi
+
+  # values of the option before
+  case $before in
+    --method) words=$(saltus methods 2>/dev/null | awk 'NR > 1 { print $1 }') ;;
+    --detection) words="certified combined extrapolation interpolation" ;;
+    --sliding) words="on off utkin" ;;
+    --zeno) words="auto stop dwell" ;;
+    --native) words="auto on off" ;;
+    --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--out|--every|--samples|--plot-x|\
+    --event-eps|--gamma|--cyclic|--seed) return ;;
+    -o|--output|--events|--plot|--report|--checkpoint|--resume)
+      COMPREPLY=($(compgen -f -- "$word"))
+      return ;;
+  esac
+  if [[ -n $words ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    return
+  fi
+
+  # options and files of the command
+  local ending=lisma
+  case ${COMP_WORDS[1]} in
+    run) words=$run ;;
+    check) words="--set --help" ;;
+    explain) words="--json --ir --run --set --help" ;;
+    plot) words="-o --output --plot --plot-x --help" ending=csv ;;
+    help) COMPREPLY=($(compgen -W "run check explain plot new methods" -- "$word")); return ;;
+    *) words="--help" ending= ;;
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  elif [[ -n $ending ]]; then
+    COMPREPLY=($(compgen -f -X "!*.$ending" -- "$word") $(compgen -d -- "$word"))
+  fi
+}
+
+complete -o filenames -F _saltus saltus

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Nothing is lost: interrupts, closed pipes, full disks."""
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+
+class Interrupts(cli_case.CliCase):
+    def wait_for_rows(self, name):
+        """Until the first rows are in the file: the run is then well under way."""
+        for _ in range(3000):
+            if os.path.exists(self.path(name)) and os.path.getsize(self.path(name)) > 0:
+                return
+            time.sleep(0.02)
+        self.fail("no rows come")
+
+    def interrupt(self, number, *arguments):
+        self.write("endless.lisma", cli_case.ENDLESS)
+        process = self.popen("run", "endless.lisma", "--until", "1e9", "--every", "1", *arguments,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.wait_for_rows("endless.csv")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out.decode(), err.decode()
+
+    def check_rows(self, text):
+        lines = text.splitlines()
+        self.assertTrue(text.endswith("\n"))
+        self.assertGreater(len(lines), 10)
+        for number, line in enumerate(lines[1:]):
+            cells = line.split(",")
+            self.assertEqual(len(cells), 3)
+            if number < len(lines) - 2:
+                self.assertEqual(float(cells[0]), number)
+
+    def test_interrupt_keeps_the_rows(self):
+        status, out, err = self.interrupt(signal.SIGINT)
+        self.assertEqual((status, out), (130, ""))
+        self.assertIn("interrupted at t = ", err)
+        self.assertIn("endless.csv", err)
+        self.check_rows(self.read("endless.csv"))
+        rows = len(self.read("endless.csv").splitlines()) - 1
+        self.assertIn(f"{rows} rows", err)
+
+    def test_interrupt_with_rows_on_standard_output(self):
+        self.write("endless.lisma", cli_case.ENDLESS)
+        with open(self.path("rows"), "wb") as rows:
+            process = self.popen("run", "endless.lisma", "--until", "1e9", "-q", "--every", "1",
+                                 "-o", "-", stdout=rows, stderr=subprocess.PIPE)
+            self.wait_for_rows("rows")
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn(b"interrupted", err)  # --quiet silences no failures
+        self.check_rows(self.read("rows"))
+
+    def test_terminate_keeps_the_rows(self):
+        status, _, err = self.interrupt(signal.SIGTERM, "--events", "e.jsonl", "--plot", "p.svg")
+        self.assertEqual(status, 143)
+        self.check_rows(self.read("endless.csv"))
+        self.assertTrue(self.read("e.jsonl").endswith("}\n"))
+        self.assertIn("</svg>", self.read("p.svg"))
+
+    def test_own_rows_are_overwritten_after_an_interrupt(self):
+        self.interrupt(signal.SIGINT)
+        self.good("run", "endless.lisma", "-q", "--until", "1")
+
+    def test_rows_of_a_killed_run_are_overwritten(self):
+        self.interrupt(signal.SIGKILL)
+        self.good("run", "endless.lisma", "-q", "--until", "1")
+
+
+class Pipes(cli_case.CliCase):
+    def closed_pipe(self, *arguments):
+        self.write("endless.lisma", cli_case.ENDLESS)
+        process = self.popen("run", "endless.lisma", "--until", "1e7", "--every", "1", *arguments,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        first = process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        return process.wait(timeout=60), first, err
+
+    def test_closed_pipe_is_silent(self):
+        status, first, err = self.closed_pipe("-o", "-", "-q")
+        self.assertEqual((status, first, err), (141, b"time,x,y\n", b""))
+
+    def test_closed_pipe_keeps_the_other_files(self):
+        status, _, _ = self.closed_pipe("-o", "-", "-q", "--events", "e.jsonl")
+        self.assertEqual(status, 141)
+        self.assertTrue(self.read("e.jsonl").endswith("}\n"))
+
+    def test_closed_pipe_of_short_commands(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        for arguments in (["--help"], ["methods"], ["explain", "ball.lisma"], ["--version"],
+                          ["run", "ball.lisma", "-q", "--plot", "-"]):
+            self.assertEqual(self.saltus(*arguments, stdout=writer).status, 141, arguments)
+        os.close(writer)
+
+    def test_closed_standard_output(self):
+        process = subprocess.run(["sh", "-c", '"$0" run ball.lisma -q -o - >&-', cli_case.PROGRAM],
+                                 cwd=self.folder, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn(b"standard output", process.stderr)
+        # a file opened by the program must not become its standard error
+        subprocess.run(["sh", "-c", '"$0" run ball.lisma -o rows.csv 2>&-', cli_case.PROGRAM],
+                       cwd=self.folder, check=True)
+        self.assertNotIn("wall time", self.read("rows.csv"))
+
+
+class FullDisks(cli_case.CliCase):
+    def test_full_device(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        self.fails(3, "run", "ball.lisma", "-o", "/dev/full", says=["/dev/full", "rows"])
+        self.fails(3, "run", "ball.lisma", "-q", "--events", "/dev/full", says="/dev/full")
+        self.assertTrue(self.read("ball.csv").endswith("\n"))
+        with open("/dev/full", "wb") as full:
+            self.fails(3, "run", "ball.lisma", "-q", "-o", "-", stdout=full, says="standard output")
+            self.fails(3, "methods", stdout=full, says="standard output")
+            self.fails(3, "explain", "ball.lisma", stdout=full, says="standard output")
+
+    def test_what_is_safe_is_whole(self):
+        self.write("endless.lisma", cli_case.ENDLESS)
+        limit = 200000
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        result = self.fails(3, "run", "endless.lisma", "--until", "1e5", "--every", "1",
+                            says="are safe in endless.csv", preexec_fn=small_files)
+        text = self.read("endless.csv")
+        self.assertTrue(text.endswith("\n"))
+        self.assertGreater(len(text), limit - 200)
+        self.assertIn(f"{len(text.splitlines()) - 1} rows are safe", result.err)
+
+
+class Progress(cli_case.CliCase):
+    def run_for(self, seconds, **options):
+        self.write("endless.lisma", cli_case.ENDLESS)
+        process = self.popen("run", "endless.lisma", "--until", "1e9", "--every", "1e3", **options)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        return process
+
+    def test_plain_lines_without_a_terminal(self):
+        process = self.run_for(2.8, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=60)
+        self.assertRegex(err.decode(), r"(?m)^\d+ %, t = .*event")
+        self.assertNotIn(b"\r", err)
+
+    def test_bar_on_a_terminal(self):
+        master, slave = pty.openpty()
+        process = self.run_for(1.2, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        text = b""
+        try:
+            while True:
+                piece = os.read(master, 65536)
+                if not piece:
+                    break
+                text += piece
+        except OSError:
+            pass  # the other end is closed
+        process.wait(timeout=60)
+        os.close(master)
+        self.assertIn(b"\r[", text)
+        self.assertIn(b" %", text)
+        self.assertLessEqual(text.count(b"\r["), 15)
+        self.assertIn(b"interrupted", text)
+
+
+if __name__ == "__main__":
+    cli_case.main()
