@@ -47,7 +47,7 @@ static int parse_model_arguments(const char* command, size_t spec_count, int arg
                          .spec_count = spec_count,
                          .argc = argc,
                          .argv = argv};
-  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     switch (option) {
     case OPTION_BAD: return CLI_USAGE;
     case OPTION_WORD:
@@ -160,7 +160,7 @@ int command_plot(int argc, char** argv) {
   const char* to = "-";
   const char* x = NULL;
   const char* columns = NULL;
-  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     if (option == OPTION_BAD) return CLI_USAGE;
     if (option == PLOT_TO || option == PLOT_OUT) {
       to = parser.value;
@@ -212,19 +212,20 @@ static const char starter[] =
     "y(t0) = h;\n"
     "v(t0) = 0;\n"
     "\n"
-    "// Enter the state `bounce` when the ball touches the ground on its way down. The speed is\n"
-    "// reset at that instant; `from` lists the states it can be entered from, itself included.\n"
-    "state bounce unilateral[y <= 0] && v < 0 {\n"
-    "  set v = -k * v;\n"
-    "} from init, bounce;\n"
-    "\n"
-    "// Slow enough: the ball lies still. In this state its equations are different ones.\n"
-    "state rest y <= 0 && v >= 0 && v < 0.05 {\n"
+    "// The ball touches the ground: enter a state, which may reset values at that instant.\n"
+    "// `from` lists where it comes from. Where two could be entered, the first one wins:\n"
+    "// a slow ball stays on the ground, where its equations are different ones.\n"
+    "state rest unilateral[y <= 0] && v < 0 && v > -0.05 {\n"
     "  y' = 0;\n"
     "  v' = 0;\n"
     "  set y = 0;\n"
     "  set v = 0;\n"
     "} from bounce;\n"
+    "\n"
+    "// A fast one is thrown back.\n"
+    "state bounce unilateral[y <= 0] && v < 0 {\n"
+    "  set v = -k * v;\n"
+    "} from init, bounce;\n"
     "\n"
     "// How to run it when nothing else is said.\n"
     "experiment {\n"
@@ -234,7 +235,7 @@ static const char starter[] =
 int command_new(int argc, char** argv) {
   OptionParser parser = {.command = "new", .argc = argc, .argv = argv};
   const char* name = NULL;
-  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     if (option == OPTION_BAD) return CLI_USAGE;
     if (name) {
       cli_error("new takes one name, `%s` is too much", parser.value);

@@ -127,13 +127,15 @@ bool outputs_are_same(const Output* a, const Output* b) {
 
 static void count_written(Output* output, const char* data, size_t length) {
   output->offset += length;
-  const char* at = data;
   const char* end = data + length;
-  for (const char* next; (next = memchr(at, '\n', (size_t)(end - at))) != NULL; at = next + 1) {
+  const char* line_end = memchr(data, '\n', length);
+  while (line_end) {
     output->lines++;
     output->tail = 0;
+    data = line_end + 1;
+    line_end = memchr(data, '\n', (size_t)(end - data));
   }
-  output->tail += (uint64_t)(end - at);
+  output->tail += (uint64_t)(end - data);
 }
 
 /// Drop the unfinished line a failure left behind: what is on the disk stays readable.

@@ -51,7 +51,7 @@ static bool is_help(const char* word) {
 }
 
 static int help(const char* command) {
-  if (help_print(stdout, command)) return CLI_DONE;
+  if (help_print(stdout, command) || !command) return CLI_DONE;
   for (size_t i = 0; i < COMMAND_COUNT; i++) {
     if (strcmp(commands[i].name, command) != 0) continue;
     cli_error("`saltus %s` is not built yet", command);

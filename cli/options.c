@@ -243,7 +243,7 @@ bool cli_settings_add(CliSettings* settings, const char* text) {
 
 void cli_settings_clear(CliSettings* settings) {
   for (uint32_t i = 0; i < settings->count; i++)
-    free((void*)(uintptr_t)settings->items[i].name);
+    free((char*)settings->items[i].name);
   free(settings->items);
   *settings = (CliSettings){0};
 }

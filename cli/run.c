@@ -165,33 +165,30 @@ static char* append_cell(char* to, const char* name) {
   return to;
 }
 
-/// The header line of the table to be written; free() it. NULL when memory is exhausted.
-static char* csv_header(const Run* run) {
+/// Name of the i-th column after the time, NULL behind the last.
+static const char* column_name(const Run* run, uint32_t i) {
   const RunOptions* o = &run->options;
   const SltExperiment* e = &run->experiment;
-  uint32_t count = o->out.count ? o->out.count : e->out_count ? e->out_count : UINT32_MAX;
-  bool chosen = count != UINT32_MAX;
-  if (!chosen) count = slt_sim_column_count(run->sim);
+  if (o->out.count) return i < o->out.count ? o->out.items[i] : NULL;
+  if (e->out_count) return i < e->out_count ? e->out[i] : NULL;
+  return slt_sim_column_name(run->sim, i);
+}
+
+/// The header line of the table to be written; free() it. NULL when memory is exhausted.
+static char* csv_header(const Run* run) {
   size_t size = sizeof "time";
-  for (int pass = 0;; pass++) {
-    char* header = pass ? malloc(size) : NULL;
-    if (pass && !header) return NULL;
-    char* to = header;
-    if (pass) to = append_cell(to, "time");
-    for (uint32_t i = 0; i < count; i++) {
-      const char* name = !chosen        ? slt_sim_column_name(run->sim, i)
-                         : o->out.count ? o->out.items[i]
-                                        : e->out[i];
-      if (strcmp(name, "time") == 0) continue;
-      size += quoted_length(name);
-      if (!pass) continue;
-      *to++ = ',';
-      to = append_cell(to, name);
-    }
-    if (!pass) continue;
-    *to = '\0';
-    return header;
+  for (uint32_t i = 0; column_name(run, i); i++)
+    size += quoted_length(column_name(run, i));
+  char* header = malloc(size);
+  if (!header) return NULL;
+  char* to = append_cell(header, "time");
+  for (uint32_t i = 0; column_name(run, i); i++) {
+    if (strcmp(column_name(run, i), "time") == 0) continue;
+    *to++ = ',';
+    to = append_cell(to, column_name(run, i));
   }
+  *to = '\0';
+  return header;
 }
 
 static int open_outputs(Run* run) {
@@ -242,9 +239,10 @@ static void on_warning(void* user, const SltDiagnostic* d) {
 static void on_event(void* user, const SltEvent* event) {
   Run* run = user;
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
+  size_t size = strlen(event->text) + 1;
   free(run->stop_text);
-  run->stop_text = malloc(strlen(event->text) + 1);
-  if (run->stop_text) strcpy(run->stop_text, event->text);
+  run->stop_text = malloc(size);
+  if (run->stop_text) memcpy(run->stop_text, event->text, size);
 }
 
 /// Where the rows of an unfinished run are.

@@ -234,7 +234,7 @@ int run_options_parse(int argc, char** argv, RunOptions* out) {
   *out = (RunOptions){.until = (double)NAN, .every = (double)NAN, .sim = slt_sim_options()};
   OptionParser parser = {
       .command = "run", .specs = specs, .spec_count = RUN_OPTION_COUNT, .argc = argc, .argv = argv};
-  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     bool good = option != OPTION_BAD;
     if (option == OPTION_WORD) {
       good = cli_one_model("run", parser.value, &out->model);

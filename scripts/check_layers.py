@@ -18,7 +18,7 @@ ALLOWED = {
     "base": set(),
     "ir": {"base"},
     "lisma": {"base", "ir"},
-    "rules": {"base", "ir"},
+    "rules": {"base", "ir", "lisma"},
     "symbolic": {"base", "ir"},
     "model": {"base", "ir"},
     "numeric": {"base"},

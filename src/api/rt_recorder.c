@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define RECORDER_COOKIE 0x5265636fu
@@ -102,13 +103,12 @@ static uint32_t hidden_count(const SltSim* sim) {
 static SltStatus add_automata(SltRecorder* r) {
   for (uint32_t i = 0; i < hidden_count(r->sim); i++) {
     const char* name = slt_sim_automaton_name(r->sim, i);
-    size_t length = strlen(name);
-    char* column = base_alloc(&r->allocator, length + sizeof ".state");
+    size_t size = strlen(name) + sizeof ".state";
+    char* column = base_alloc(&r->allocator, size);
     if (!column) return SLT_ERR_NOMEM;
-    memcpy(column, name, length);
-    memcpy(column + length, ".state", sizeof ".state");
+    snprintf(column, size, "%s.state", name);
     SltStatus status = add_column(r, column, true);
-    base_free(&r->allocator, column, length + sizeof ".state");
+    base_free(&r->allocator, column, size);
     // an automaton that cannot be named from outside has no band
     if (status < 0 && status != SLT_ERR_NOT_FOUND) return status;
   }

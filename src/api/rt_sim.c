@@ -333,7 +333,7 @@ static void pass_warning(void* user, DiagCode code, Span span, const char* messa
                      .rendered = message};
   const Source* source = sim->model->source;
   if (source) {
-    d.file = source->name.data;
+    d.file = source_name(source, span.begin).data;
     source_place(source, span.begin, &d.line, &d.column);
   }
   sim->on_warning(sim->warning_user, &d);

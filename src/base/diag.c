@@ -54,6 +54,19 @@ void source_init(Source* source, Arena* arena, Str name, Str text) {
   }
 }
 
+const SourcePart* source_part(const Source* source, uint32_t offset) {
+  const SourcePart* found = NULL;
+  for (uint32_t i = 0; i < source->part_count && source->parts[i].begin <= offset; i++) {
+    found = &source->parts[i];
+  }
+  return found;
+}
+
+Str source_name(const Source* source, uint32_t offset) {
+  const SourcePart* part = source_part(source, offset);
+  return part ? part->name : source->name;
+}
+
 void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column) {
   if (offset > source->text.length) offset = source->text.length;
   uint32_t low = 0;
@@ -67,7 +80,8 @@ void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_
     }
   }
   uint32_t start = source->line_starts[low];
-  *line = low + 1;
+  const SourcePart* part = source_part(source, offset);
+  *line = low + 1 - (part ? part->first_line - 1 : 0);
   *column = 1;
   if (offset > start) *column += utf8_count((Str){source->text.data + start, offset - start});
 }

@@ -18,19 +18,32 @@ typedef enum DiagCode {
   DIAG_CODE_COUNT
 } DiagCode;
 
+/// A file inside a text that was put together from several.
+typedef struct SourcePart {
+  Str name;
+  uint32_t begin;       // offset of its first byte
+  uint32_t first_line;  // 1-based, in the whole text
+} SourcePart;
+
 /// A text with a name, and the starts of its lines.
 typedef struct Source {
   Str name;
   Str text;
   uint32_t* line_starts;
   uint32_t line_count;
+  const SourcePart* parts;  // in order of `begin`; what lies before the first belongs to `name`
+  uint32_t part_count;
 } Source;
 
 void source_init(Source* source, Arena* arena, Str name, Str text);
-/// 1-based line and column (in characters) of a byte offset.
+/// 1-based line and column (in characters) of a byte offset, counted inside its part.
 void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column);
-/// One line without its end; `line` is 1-based.
+/// One line of the whole text without its end; `line` is 1-based.
 Str source_line(const Source* source, uint32_t line);
+/// The part an offset lies in; NULL when it belongs to the source itself.
+const SourcePart* source_part(const Source* source, uint32_t offset);
+/// Name of the file an offset lies in.
+Str source_name(const Source* source, uint32_t offset);
 
 typedef struct DiagNote {
   Span span;

@@ -66,7 +66,8 @@ static void append_window(TextBuffer* out, Str line, uint32_t first, uint32_t co
   }
 }
 
-/// Characters of the span on its first line; an empty one still gets a caret.
+/// Characters of the span on its first line; an empty one still gets a caret. `line` counts in the
+/// whole text.
 static uint32_t underline_length(const Source* source, Span span, uint32_t line) {
   Str text = source_line(source, line);
   uint32_t line_begin = source->line_starts[line - 1];
@@ -83,10 +84,12 @@ static void render_excerpt(Renderer* r, Span span) {
   uint32_t line = 0;
   uint32_t column = 0;
   source_place(source, span.begin, &line, &column);
-  Str text = source_line(source, line);
+  const SourcePart* part = source_part(source, span.begin);
+  uint32_t whole = line + (part ? part->first_line - 1 : 0);
+  Str text = source_line(source, whole);
   uint32_t width = utf8_count(text);
   if (column > width + 1) column = width + 1;  // inside the line's end
-  uint32_t carets = underline_length(source, span, line);
+  uint32_t carets = underline_length(source, span, whole);
 
   // a long line is cut to a window that starts a little before the span
   uint32_t first = 0;
@@ -127,7 +130,7 @@ static bool has_text(const Renderer* r) {
 static void render_place(Renderer* r, Span span) {
   if (!r->source) return;
   style(r, STYLE_BOLD);
-  append_clean(&r->out, r->source->name);
+  append_clean(&r->out, source_name(r->source, span.begin));
   if (has_text(r)) {
     uint32_t line = 0;
     uint32_t column = 0;

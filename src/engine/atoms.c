@@ -95,7 +95,10 @@ void eng_atoms_end_instant(EngSim* sim) {
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
     atom->h_previous = 0.0;
-    atom->armed = fabs(atom->g) > atom->eps;
+    // without a zone of its own an atom still lingers where rounding cannot tell it from zero
+    bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
+    atom->zone = certified ? fmax(atom->eps, sim->margin[i]) : atom->eps;
+    atom->armed = fabs(atom->g) > atom->zone;
     atom->in_zone = false;
     atom->located = false;
     atom->fresh = false;
@@ -112,23 +115,23 @@ void eng_atoms_end_instant(EngSim* sim) {
 /// Follow g of a located atom at a mesh point; returns its truth from there on.
 static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
   if (model->relation == MODEL_REL_EQ) {
-    if (fabs(atom->g) > atom->eps) atom->armed = true;
+    if (fabs(atom->g) > atom->zone) atom->armed = true;
     return false;
   }
   if (!atom->truth) {
-    if (atom->g < -atom->eps) atom->armed = true;
+    if (atom->g < -atom->zone) atom->armed = true;
     return false;
   }
   if (model->bipolar) {
-    if (atom->g > atom->eps) atom->armed = true;
+    if (atom->g > atom->zone) atom->armed = true;
     return true;
   }
   // nobody waits for its becoming false: follow silently, once it is clear of the zone
   if (eng_relation_holds(model->relation, atom->g)) {
-    if (atom->g > atom->eps) atom->armed = true;
+    if (atom->g > atom->zone) atom->armed = true;
     return true;
   }
-  if (!atom->armed && atom->g >= -atom->eps) return true;
+  if (!atom->armed && atom->g >= -atom->zone) return true;
   atom->armed = true;
   return false;
 }

@@ -22,7 +22,7 @@
 #define PIECE_BUDGET   400   // enclosures per atom and step
 #define STACK_DEPTH    64
 #define COEFFICIENTS   (NUM_DENSE_DEGREE_MAX + 1)
-#define BERNSTEIN_ULPS 64.0  // rounding of coefficients, in ulps of the largest magnitude involved
+#define BERNSTEIN_ULPS 16.0  // rounding of coefficients, in ulps of the largest magnitude involved
 
 _Static_assert(COEFFICIENTS <= MODEL_LANES, "control points of a step fit into one block");
 
@@ -137,7 +137,7 @@ static bool ready(const Certifier* cert) {
 }
 
 static double threshold(const Certifier* cert) {
-  return ready(cert) ? 0.0 : cert->f->atom->eps;
+  return ready(cert) ? 0.0 : cert->f->atom->zone;
 }
 
 static bool passes(const Certifier* cert, double phi) {
@@ -189,6 +189,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_EPSILON * fmax(fabs(phi.lo), fabs(phi.hi));
   if (fabs(phi.lo) <= flat && fabs(phi.hi) <= flat) {
+    if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
     bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);
     return touch ? CERT_TOUCHES : CERT_NOTHING;
   }
@@ -370,7 +371,7 @@ void eng_control_margin(EngSim* sim) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     double width = sim->g_dual[i].v.hi - sim->g_dual[i].v.lo;
     // room for states and g to grow before the margins are computed anew
-    sim->margin[i] = isfinite(width) ? 4.0 * width + DBL_MIN : 0.0;
+    sim->margin[i] = isfinite(width) ? 2.0 * width + DBL_MIN : 0.0;
   }
 }
 

@@ -227,7 +227,7 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   if (model->relation == MODEL_REL_EQ) waits_up = atom->g * atom->gdot < 0.0;
   if (!waits_up && !waits_down) return (double)INFINITY;
   // still at its last crossing: only leaving the zone on the wrong side is something new
-  double level = atom->armed ? 0.0 : waits_down ? -atom->eps : atom->eps;
+  double level = atom->armed ? 0.0 : waits_down ? -atom->zone : atom->zone;
   if (model->relation == MODEL_REL_EQ) level = 0.0;
   // in time alone: from g at time 0, so that `time >= c` gives c itself
   double t = model->time_only ? (level - sim->g_zero[index]) / atom->gdot

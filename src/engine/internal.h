@@ -20,6 +20,7 @@ typedef struct EngAtom {
   double h_previous;    // distance of the two; 0 when there is only one
   double g_start;       // at the start of the instant: tells whether an action touched it
   double eps, gamma;
+  double zone;          // eps, or the rounding of g where that is larger
   double t_linear;      // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
   bool end_known;

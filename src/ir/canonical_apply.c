@@ -7,11 +7,37 @@
 static void permute(Canon* canon, void* data, size_t size, uint32_t old_count,
                     const uint32_t* order, uint32_t count) {
   if (old_count == 0) return;
-  char* old = arena_alloc(canon->arena, base_mul_size(old_count, size), _Alignof(max_align_t));
-  memcpy(old, data, old_count * size);
+  memcpy(canon->copy, data, old_count * size);
   for (uint32_t i = 0; i < count; i++) {
-    memcpy((char*)data + i * size, old + order[i] * size, size);
+    memcpy((char*)data + i * size, canon->copy + order[i] * size, size);
   }
+}
+
+static void fit_copy(size_t* bytes, size_t size, uint32_t count) {
+  if (base_mul_size(size, count) > *bytes) *bytes = base_mul_size(size, count);
+}
+
+#define CANON_FIT(bytes, vec) fit_copy((bytes), sizeof *(vec).data, (vec).count)
+
+/// One buffer for all arrays that are reordered: at a million cells they are large.
+static void init_copy(Canon* canon) {
+  const IrModel* model = canon->model;
+  size_t bytes = 0;
+  CANON_FIT(&bytes, model->params);
+  CANON_FIT(&bytes, model->vars);
+  CANON_FIT(&bytes, model->numbers);
+  CANON_FIT(&bytes, model->starts);
+  CANON_FIT(&bytes, model->equations);
+  CANON_FIT(&bytes, model->deletes);
+  CANON_FIT(&bytes, model->bodies);
+  CANON_FIT(&bytes, model->atoms);
+  CANON_FIT(&bytes, model->mode_tests);
+  CANON_FIT(&bytes, model->automata);
+  CANON_FIT(&bytes, model->states);
+  CANON_FIT(&bytes, model->transitions);
+  CANON_FIT(&bytes, model->schedules);
+  CANON_FIT(&bytes, model->data);
+  canon->copy = arena_alloc(canon->arena, bytes, _Alignof(max_align_t));
 }
 
 #define CANON_PERMUTE(canon, vec, order, new_count) \
@@ -512,6 +538,7 @@ bool ir_term_is_continuous(const IrModel* model, const bool* reads_time, IrTerm 
 
 void canon_apply(Canon* canon) {
   IrModel* model = canon->model;
+  init_copy(canon);
   rank_actions(canon);
   rank_mode_tests(canon);
   // what is sorted by its terms, before any term changes

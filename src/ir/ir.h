@@ -414,16 +414,28 @@ static inline IrLeaf ir_leaf(const IrModel* model, IrTerm term, uint32_t slot) {
 // ---------------------------------------------------------------------------------------------
 // whole model
 
-/// Put variables (natural order of names), parameters, automata, equations, atoms and the rest
-/// into an order that does not depend on the order of declarations, renumber all references, fill
-/// in the begin/count ranges and `max_order`. States and transitions inside one automaton keep
-/// their order. Called once by the front end when everything is added.
+/// Put everything into an order that does not depend on the order of declarations, renumber all
+/// references, fill in the begin/count ranges, `max_order` and `continuous`. Called by the front end
+/// when everything is added; indices and terms that it still holds are worthless afterwards (names
+/// and spans stay).
+///
+/// Variables, parameters, data and automata stand in the natural order of their names; behind them
+/// come what has no name of its own, ordered by structure: hidden variables by their start values,
+/// switches by their conditions, then hidden automata by the variables they change. Bodies are in
+/// the order of their owners, equations by body, label, left side and structure. States and
+/// transitions are grouped by their `automaton` field and keep their order inside one automaton.
+/// Equal atoms become one, and so do equal switches without bodies. Unused nodes and numbers are
+/// dropped. Macros keep their order. O(n log n), about half a second for a million equations.
 void ir_canonicalise(IrModel* model);
 
-/// Check every index, arity, type and ordering rule; on failure `why` says what is broken.
+/// Check every index, arity, type and ordering rule of a canonical model; on failure `why` says what
+/// is broken. Survives any damage except to pointers and the lengths beside them. Uses `arena` for
+/// scratch memory too.
 bool ir_verify(const IrModel* model, Arena* arena, Str* why);
 
-/// Text of an expression with the names of the model, e.g. "m*v_x' = -T*x/l".
+/// Text of an expression with the names of the model, e.g. "m*v_x' = -T*x/l". Atoms appear as
+/// written where the source is known, switches as their conditions. Without a row slots are "$0",
+/// "$1"... Very long texts (over a million nodes) end in "...".
 void ir_print_term(TextBuffer* out, const IrModel* model, IrTerm term);
 void ir_print_expr(TextBuffer* out, const IrModel* model, ExprId expr, const IrLeaf* row);
 /// The whole model as readable text (`saltus explain --ir`).
@@ -438,18 +450,22 @@ Str ir_var_name(const IrModel* model, uint32_t var);
 /// Two active bodies edit the same group (SEMANTICS: label conflict).
 typedef struct IrConflict {
   uint32_t label;  // name id, or 0 when it is the explicit equation of `var`
-  uint32_t var;
-  uint32_t equation_a, equation_b;
+  uint32_t var;    // IR_NONE when it is a label
+  uint32_t equation_a, equation_b;  // a < b
 } IrConflict;
 
 /// Active equations of a product mode: `mode[a]` is the state of automaton a. Writes equation
 /// indices in ascending order into `out` (room for equations.count) and returns their number.
-/// Depends on the mode alone, not on how it was reached. On a conflict returns IR_NONE.
+/// Depends on the mode alone, not on how it was reached. On a conflict returns IR_NONE and fills in
+/// `conflict` (may be NULL). The model must be canonical and valid.
+///
+/// An equation that replaces one by its left side takes its place in the labelled group, too. Two
+/// deletions of one label agree; a deletion gives way to a replacement.
 uint32_t ir_mode_equations(const IrModel* model, Arena* scratch, const uint32_t* mode,
                            uint32_t* out, IrConflict* conflict);
 
 /// Whether a switch's state matters in a mode: an `if` block nested in a state's body is dormant
-/// unless that state is active.
+/// unless that state, or one that is `like` it, is active.
 bool ir_automaton_is_active(const IrModel* model, uint32_t automaton, const uint32_t* mode);
 
 #endif

@@ -132,6 +132,28 @@ static ModeClaim* claim_create(ModeWork* w) {
   return claim;
 }
 
+/// What another member of the group wrote for the same target, or IR_NONE.
+static uint32_t claim_other(const ModeClaim* claim, uint32_t member, bool guest) {
+  if (claim->owner != IR_NONE && claim->owner != member) return claim->owner_equation;
+  for (uint32_t k = 0; !guest && k < 2; k++) {
+    bool strange = claim->guest[k] != IR_NONE && claim->guest[k] != member;
+    if (strange) return claim->guest_equation[k];
+  }
+  return IR_NONE;
+}
+
+static void claim_set(ModeClaim* claim, uint32_t member, bool guest, uint32_t equation) {
+  if (!guest) {
+    claim->owner = member;
+    claim->owner_equation = equation;
+    return;
+  }
+  // two different guests are enough: whoever replaces the group is in conflict with one
+  uint32_t k = claim->guest[0] == IR_NONE || claim->guest[0] == member ? 0 : 1;
+  claim->guest[k] = member;
+  claim->guest_equation[k] = equation;
+}
+
 /// Note who edits a target, in every group around the present layer.
 static void claim_target(ModeWork* w, ModeTarget* target, bool is_label, bool guest,
                          uint32_t equation) {
@@ -139,32 +161,17 @@ static void claim_target(ModeWork* w, ModeTarget* target, bool is_label, bool gu
   for (uint32_t d = 0; d < w->frames.count; d++, link = &(*link)->deeper) {
     if (!*link) *link = claim_create(w);
     ModeClaim* claim = *link;
-    uint32_t member = w->frames.data[d].automaton;
-    if (claim->group != w->frames.data[d].group) {
-      claim->group = w->frames.data[d].group;
+    const ModeFrame* frame = &w->frames.data[d];
+    if (claim->group != frame->group) {
+      claim->group = frame->group;
       claim->owner = claim->guest[0] = claim->guest[1] = IR_NONE;
     }
-    uint32_t other = IR_NONE;
-    if (claim->owner != IR_NONE && claim->owner != member) other = claim->owner_equation;
-    for (uint32_t k = 0; !guest && k < 2; k++) {
-      bool strange = claim->guest[k] != IR_NONE && claim->guest[k] != member;
-      if (strange) other = claim->guest_equation[k];
-    }
+    uint32_t other = claim_other(claim, frame->automaton, guest);
     if (other != IR_NONE) {
-      set_conflict(w, is_label ? target->name : 0, is_label ? IR_NONE : target->name, other,
-                   equation);
+      uint32_t label = is_label ? target->name : 0;
+      set_conflict(w, label, is_label ? IR_NONE : target->name, other, equation);
     }
-    if (!guest) {
-      claim->owner = member;
-      claim->owner_equation = equation;
-    } else if (claim->guest[0] == IR_NONE || claim->guest[0] == member) {
-      claim->guest[0] = member;
-      claim->guest_equation[0] = equation;
-    } else {
-      // two different guests are enough: whoever replaces the group is in conflict with one
-      claim->guest[1] = member;
-      claim->guest_equation[1] = equation;
-    }
+    claim_set(claim, frame->automaton, guest, equation);
   }
 }
 

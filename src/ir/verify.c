@@ -227,6 +227,28 @@ static bool verify_equation(Verify* v, uint32_t index) {
   return true;
 }
 
+static bool verify_body_equations(Verify* v, uint32_t body, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin; i < end; i++) {
+    if (v->model->equations.data[i].body != body) {
+      return verify_fail(v, "equation %u: not sorted by body", i);
+    }
+    if (!verify_equation(v, i)) return false;
+  }
+  return true;
+}
+
+static bool verify_body_deletes(Verify* v, uint32_t body, uint32_t begin, uint32_t end) {
+  if (body == 0 && begin != end) return verify_fail(v, "the global body deletes");
+  for (uint32_t i = begin; i < end; i++) {
+    const IrDelete* d = &v->model->deletes.data[i];
+    if (d->body != body) return verify_fail(v, "deletion %u: not sorted by body", i);
+    bool valid =
+        verify_name(v, "deletion", i, d->label, NULL) && verify_span(v, "deletion", i, d->span);
+    if (!valid) return false;
+  }
+  return true;
+}
+
 /// Equations and deletions, body by body.
 static bool verify_bodies(Verify* v) {
   const IrModel* model = v->model;
@@ -239,19 +261,10 @@ static bool verify_bodies(Verify* v) {
     bool valid = verify_range(v, "equations of body", i, equations, b->equation_count, &equation,
                               model->equations.count) &&
                  verify_range(v, "deletions of body", i, deletes, b->delete_count, &deletion,
-                              model->deletes.count);
+                              model->deletes.count) &&
+                 verify_body_equations(v, i, equations, equation) &&
+                 verify_body_deletes(v, i, deletes, deletion);
     if (!valid) return false;
-    if (i == 0 && b->delete_count) return verify_fail(v, "the global body deletes");
-    for (uint32_t k = equation - b->equation_count; k < equation; k++) {
-      if (model->equations.data[k].body != i) return verify_fail(v, "equation %u: not sorted", k);
-      if (!verify_equation(v, k)) return false;
-    }
-    for (uint32_t k = deletion - b->delete_count; k < deletion; k++) {
-      const IrDelete* d = &model->deletes.data[k];
-      if (d->body != i) return verify_fail(v, "deletion %u: not sorted", k);
-      if (!verify_name(v, "deletion", k, d->label, NULL)) return false;
-      if (!verify_span(v, "deletion", k, d->span)) return false;
-    }
   }
   if (equation != model->equations.count) return verify_fail(v, "an equation has no body");
   return deletion == model->deletes.count || verify_fail(v, "a deletion has no body");

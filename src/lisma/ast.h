@@ -4,8 +4,9 @@
 //
 // The tree says what was written, not what it means: no name is resolved, no type is checked, and a
 // `for` is one node with its body once, so the size of the tree is proportional to the text. All of
-// it lives in the arena given to lisma_parse(); texts (`Str`) point into the source text, which must
-// outlive the tree. Lists are plain arrays {data, count}. Every node has the bytes it was read from.
+// it lives in the arena given to lisma_parse(); texts (`Str`) point into the source text, which
+// must outlive the tree. Lists are plain arrays {data, count}. Every node has the bytes it was read
+// from.
 //
 // Invariants consumers may rely on
 // * No path in an expression tree has more than AST_DEPTH_MAX nodes, and blocks nest at most
@@ -13,8 +14,8 @@
 //   node each, however many terms they have.
 // * Pointers are never NULL unless a comment says so.
 // * After a parse without errors the tree holds no AST_ERROR; the statements stand only where the
-//   language allows them (placement is checked by the parser, see docs/grammar.md); the arguments of
-//   sum, prod and the event types have the right form.
+//   language allows them (placement is checked by the parser, see docs/grammar.md); the arguments
+//   of sum, prod and the event types have the right form.
 #ifndef SALTUS_LISMA_AST_H
 #define SALTUS_LISMA_AST_H
 
@@ -67,7 +68,7 @@ typedef enum AstExprKind {
   AST_ERROR,        // stands where an expression could not be read; only after a reported error
   AST_NUMBER,       // 1.5
   AST_NAME,         // x, x_[i], x', x''
-  AST_QUALIFIED,    // NAME.STATE: "automaton NAME is in STATE"
+  AST_QUALIFIED,    // NAME.STATE: "automaton NAME is in STATE"; NAME.state: the state it is in
   AST_CALL,         // sin(x), der(x, 2), noEvent(expr), x(t0)
   AST_REDUCTION,    // sum(i = 1:N, expr), prod(...)
   AST_CONDITIONAL,  // if(c, a, b)
@@ -181,7 +182,7 @@ struct AstExpr {
       AstExprList args;
     } call;
 
-    struct {  // AST_REDUCTION: nested loops, the first one outermost
+    struct {         // AST_REDUCTION: nested loops, the first one outermost
       bool product;  // prod rather than sum
       AstIteratorList iterators;
       AstExpr* body;
@@ -324,7 +325,7 @@ struct AstStatement {
 
     AstData* data;  // AST_DATA
 
-    struct {  // AST_EQUATION
+    struct {           // AST_EQUATION
       AstName* label;  // NULL when there is none
       AstExpr* lhs;
       AstExpr* rhs;
@@ -371,12 +372,12 @@ struct AstStatement {
 
     AstExpr* invariant;  // AST_INVARIANT
 
-    struct {  // AST_STOP
+    struct {     // AST_STOP
       Str text;  // empty when none was given
       Span text_span;
     } stop;
 
-    struct {  // AST_GOTO
+    struct {               // AST_GOTO
       AstName* automaton;  // NULL: the automaton around, or `main`
       AstName* state;
     } jump;

@@ -41,10 +41,10 @@ static void print_primes(TextBuffer* out, uint32_t order) {
 
 static int strength(const AstExpr* e) {
   switch ((int)e->kind) {
-    case AST_CHAIN: return (int)e->as.chain.level;
-    case AST_UNARY: return STRENGTH_UNARY;
-    case AST_POWER: return STRENGTH_POWER;
-    default: return STRENGTH_OPERAND;
+  case AST_CHAIN: return (int)e->as.chain.level;
+  case AST_UNARY: return STRENGTH_UNARY;
+  case AST_POWER: return STRENGTH_POWER;
+  default: return STRENGTH_OPERAND;
   }
 }
 
@@ -119,46 +119,46 @@ static void print_conditional(TextBuffer* out, const AstExpr* e) {
 
 static char unary_text(AstUnaryOp op) {
   switch (op) {
-    case AST_UNARY_PLUS: return '+';
-    case AST_UNARY_MINUS: return '-';
-    case AST_UNARY_NOT: break;
+  case AST_UNARY_PLUS: return '+';
+  case AST_UNARY_MINUS: return '-';
+  case AST_UNARY_NOT: break;
   }
   return '!';
 }
 
 void ast_print_expr(TextBuffer* out, const AstExpr* e) {
   switch (e->kind) {
-    case AST_ERROR: text_append_c(out, "<error>"); break;
-    case AST_NUMBER: text_append_double(out, e->as.number); break;
-    case AST_NAME:
-      ast_print_name(out, &e->as.name.name);
-      print_primes(out, e->as.name.order);
-      break;
-    case AST_QUALIFIED:
-      ast_print_name(out, e->as.qualified.automaton);
-      text_append_char(out, '.');
-      ast_print_name(out, e->as.qualified.state);
-      break;
-    case AST_CALL:
-      ast_print_name(out, e->as.call.callee);
-      print_primes(out, e->as.call.order);
-      text_append_char(out, '(');
-      print_expr_list(out, &e->as.call.args);
-      text_append_char(out, ')');
-      break;
-    case AST_REDUCTION: print_reduction(out, e); break;
-    case AST_CONDITIONAL: print_conditional(out, e); break;
-    case AST_ATOM: print_atom(out, e); break;
-    case AST_UNARY:
-      text_append_char(out, unary_text(e->as.unary.op));
-      print_operand(out, e->as.unary.operand, STRENGTH_UNARY);
-      break;
-    case AST_POWER:
-      print_operand(out, e->as.power.base, STRENGTH_OPERAND);
-      text_append_char(out, '^');
-      print_operand(out, e->as.power.exponent, STRENGTH_UNARY);
-      break;
-    case AST_CHAIN: print_chain(out, e); break;
+  case AST_ERROR: text_append_c(out, "<error>"); break;
+  case AST_NUMBER: text_append_double(out, e->as.number); break;
+  case AST_NAME:
+    ast_print_name(out, &e->as.name.name);
+    print_primes(out, e->as.name.order);
+    break;
+  case AST_QUALIFIED:
+    ast_print_name(out, e->as.qualified.automaton);
+    text_append_char(out, '.');
+    ast_print_name(out, e->as.qualified.state);
+    break;
+  case AST_CALL:
+    ast_print_name(out, e->as.call.callee);
+    print_primes(out, e->as.call.order);
+    text_append_char(out, '(');
+    print_expr_list(out, &e->as.call.args);
+    text_append_char(out, ')');
+    break;
+  case AST_REDUCTION: print_reduction(out, e); break;
+  case AST_CONDITIONAL: print_conditional(out, e); break;
+  case AST_ATOM: print_atom(out, e); break;
+  case AST_UNARY:
+    text_append_char(out, unary_text(e->as.unary.op));
+    print_operand(out, e->as.unary.operand, STRENGTH_UNARY);
+    break;
+  case AST_POWER:
+    print_operand(out, e->as.power.base, STRENGTH_OPERAND);
+    text_append_char(out, '^');
+    print_operand(out, e->as.power.exponent, STRENGTH_UNARY);
+    break;
+  case AST_CHAIN: print_chain(out, e); break;
   }
 }
 
@@ -372,32 +372,32 @@ static void print_simple(TextBuffer* out, const char* word, const AstExpr* e) {
 void ast_print_statement(TextBuffer* out, const AstStatement* s, uint32_t depth) {
   print_indent(out, depth);
   switch (s->kind) {
-    case AST_CONST: print_definitions(out, "const", &s->as.definitions); break;
-    case AST_MACRO: print_definitions(out, "macro", &s->as.definitions); break;
-    case AST_DATA: print_data(out, s->as.data); break;
-    case AST_EQUATION: print_equation(out, s); break;
-    case AST_INIT: print_init(out, s->as.init.form, &s->as.init.items); break;
-    case AST_DELETE:
-      text_append_c(out, "delete ");
-      print_name_list(out, &s->as.labels);
-      text_append_char(out, ';');
-      break;
-    case AST_ATTRIBUTES: print_attributes(out, s); break;
-    case AST_ENERGY: print_simple(out, "energy = ", s->as.energy); break;
-    case AST_EXPERIMENT: print_experiment(out, &s->as.attributes.settings, depth); break;
-    case AST_FOR: print_for(out, s, depth); break;
-    case AST_IF: print_if(out, &s->as.branches, depth); break;
-    case AST_STATE: print_state(out, s->as.state, depth); break;
-    case AST_AUTOMATON:
-      text_append_c(out, "automaton ");
-      ast_print_name(out, s->as.automaton.name);
-      text_append_char(out, ' ');
-      print_block(out, &s->as.automaton.body, depth);
-      break;
-    case AST_AT: print_at(out, s, depth); break;
-    case AST_INVARIANT: print_simple(out, "invariant ", s->as.invariant); break;
-    case AST_STOP: print_stop(out, s); break;
-    case AST_GOTO: print_goto(out, s); break;
+  case AST_CONST: print_definitions(out, "const", &s->as.definitions); break;
+  case AST_MACRO: print_definitions(out, "macro", &s->as.definitions); break;
+  case AST_DATA: print_data(out, s->as.data); break;
+  case AST_EQUATION: print_equation(out, s); break;
+  case AST_INIT: print_init(out, s->as.init.form, &s->as.init.items); break;
+  case AST_DELETE:
+    text_append_c(out, "delete ");
+    print_name_list(out, &s->as.labels);
+    text_append_char(out, ';');
+    break;
+  case AST_ATTRIBUTES: print_attributes(out, s); break;
+  case AST_ENERGY: print_simple(out, "energy = ", s->as.energy); break;
+  case AST_EXPERIMENT: print_experiment(out, &s->as.attributes.settings, depth); break;
+  case AST_FOR: print_for(out, s, depth); break;
+  case AST_IF: print_if(out, &s->as.branches, depth); break;
+  case AST_STATE: print_state(out, s->as.state, depth); break;
+  case AST_AUTOMATON:
+    text_append_c(out, "automaton ");
+    ast_print_name(out, s->as.automaton.name);
+    text_append_char(out, ' ');
+    print_block(out, &s->as.automaton.body, depth);
+    break;
+  case AST_AT: print_at(out, s, depth); break;
+  case AST_INVARIANT: print_simple(out, "invariant ", s->as.invariant); break;
+  case AST_STOP: print_stop(out, s); break;
+  case AST_GOTO: print_goto(out, s); break;
   }
   text_append_char(out, '\n');
 }

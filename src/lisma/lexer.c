@@ -15,10 +15,9 @@ static const char* const kind_texts[] = {
 #undef X
 };
 
-static const char* const word_texts[] = {
-    "",
+static const char* const word_texts[] = {"",
 #define X(name, text) text,
-    WORD_LIST(X)
+                                         WORD_LIST(X)
 #undef X
 };
 
@@ -91,18 +90,18 @@ typedef struct Symbol {
 } Symbol;
 
 static const Symbol symbols[] = {
-    {"==", TOK_EQ, NULL},       {"!=", TOK_NE, NULL},      {"<=", TOK_LE, NULL},
-    {">=", TOK_GE, NULL},       {"~=", TOK_GUESS, NULL},   {"&&", TOK_AND, NULL},
-    {"||", TOK_OR, NULL},       {"=<", TOK_LE, "<="},      {"=>", TOK_GE, ">="},
-    {"<>", TOK_NE, "!="},       {":=", TOK_ASSIGN, "="},   {"=~", TOK_GUESS, "~="},
-    {"**", TOK_CARET, "^"},     {";", TOK_SEMICOLON, NULL}, {",", TOK_COMMA, NULL},
-    {":", TOK_COLON, NULL},     {".", TOK_DOT, NULL},      {"'", TOK_PRIME, NULL},
-    {"(", TOK_LPAREN, NULL},    {")", TOK_RPAREN, NULL},   {"[", TOK_LBRACKET, NULL},
-    {"]", TOK_RBRACKET, NULL},  {"{", TOK_LBRACE, NULL},   {"}", TOK_RBRACE, NULL},
-    {"=", TOK_ASSIGN, NULL},    {"~", TOK_GUESS, NULL},    {"<", TOK_LT, NULL},
-    {">", TOK_GT, NULL},        {"+", TOK_PLUS, NULL},     {"-", TOK_MINUS, NULL},
-    {"*", TOK_STAR, NULL},      {"/", TOK_SLASH, NULL},    {"%", TOK_PERCENT, NULL},
-    {"^", TOK_CARET, NULL},     {"!", TOK_BANG, NULL},     {"&", TOK_AND, "&&"},
+    {"==", TOK_EQ, NULL},      {"!=", TOK_NE, NULL},       {"<=", TOK_LE, NULL},
+    {">=", TOK_GE, NULL},      {"~=", TOK_GUESS, NULL},    {"&&", TOK_AND, NULL},
+    {"||", TOK_OR, NULL},      {"=<", TOK_LE, "<="},       {"=>", TOK_GE, ">="},
+    {"<>", TOK_NE, "!="},      {":=", TOK_ASSIGN, "="},    {"=~", TOK_GUESS, "~="},
+    {"**", TOK_CARET, "^"},    {";", TOK_SEMICOLON, NULL}, {",", TOK_COMMA, NULL},
+    {":", TOK_COLON, NULL},    {".", TOK_DOT, NULL},       {"'", TOK_PRIME, NULL},
+    {"(", TOK_LPAREN, NULL},   {")", TOK_RPAREN, NULL},    {"[", TOK_LBRACKET, NULL},
+    {"]", TOK_RBRACKET, NULL}, {"{", TOK_LBRACE, NULL},    {"}", TOK_RBRACE, NULL},
+    {"=", TOK_ASSIGN, NULL},   {"~", TOK_GUESS, NULL},     {"<", TOK_LT, NULL},
+    {">", TOK_GT, NULL},       {"+", TOK_PLUS, NULL},      {"-", TOK_MINUS, NULL},
+    {"*", TOK_STAR, NULL},     {"/", TOK_SLASH, NULL},     {"%", TOK_PERCENT, NULL},
+    {"^", TOK_CARET, NULL},    {"!", TOK_BANG, NULL},      {"&", TOK_AND, "&&"},
     {"|", TOK_OR, "||"},
 };
 
@@ -194,9 +193,9 @@ static void skip_character(Lexer* l) {
 }
 
 static bool is_special_space(uint32_t code) {
-  return code == 0x00a0 || code == 0x0085 || (code >= 0x2000 && code <= 0x200d) ||
-         code == 0x2028 || code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x2060 ||
-         code == 0x3000 || code == 0xfeff;
+  return code == 0x00a0 || code == 0x0085 || (code >= 0x2000 && code <= 0x200d) || code == 0x2028 ||
+         code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x2060 || code == 0x3000 ||
+         code == 0xfeff;
 }
 
 /// A space of typeset text or web pages: white space, but told once, since it is invisible.
@@ -339,7 +338,8 @@ static uint32_t quotation_mark(const Lexer* l) {
   if (peek(l, 0) == '"') return 1;
   uint32_t code = 0;
   uint32_t size = decode(l, &code);
-  bool mark = code == 0x201c || code == 0x201d || code == 0x201e || code == 0x00ab || code == 0x00bb;
+  bool mark =
+      code == 0x201c || code == 0x201d || code == 0x201e || code == 0x00ab || code == 0x00bb;
   return size && mark ? size : 0;
 }
 
@@ -409,11 +409,11 @@ static void lex_quoted(Lexer* l, Token* token) {
 static bool is_index_bracket(const Lexer* l) {
   if (l->previous_end != l->at) return false;
   switch ((int)l->previous) {
-    case TOK_QUOTED:
-    case TOK_TAIL:
-    case TOK_RBRACKET: return true;
-    case TOK_WORD: break;
-    default: return false;
+  case TOK_QUOTED:
+  case TOK_TAIL:
+  case TOK_RBRACKET: return true;
+  case TOK_WORD: break;
+  default: return false;
   }
   Word word = l->previous_word;
   bool operator_word = word >= WORD_AND && word <= WORD_MOD;
@@ -471,8 +471,8 @@ static void lex_foreign(Lexer* l, Token* token) {
     const Slip* slip = &character_slips[i];
     if (slip->code != code) continue;
     token->kind = slip->kind;
-    Diag* diag =
-        diag_add(l->diags, DIAG_E0103, span, "the language has no character '%.*s'", STR_ARGS(text));
+    Diag* diag = diag_add(l->diags, DIAG_E0103, span, "the language has no character '%.*s'",
+                          STR_ARGS(text));
     diag_hint(l->diags, diag, "write %s", slip->spelling);
     return;
   }

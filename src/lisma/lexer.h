@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Lexer of LISMA: text to tokens, one at a time. It never fails: what it cannot read it reports and
-// replaces by the token that was probably meant, or by TOK_BAD, about which the parser keeps silent.
+// replaces by the token that was probably meant, or by TOK_BAD, about which the parser keeps
+// silent.
 //
 // Two rules make the grammar LL(2) although brackets serve both names and events:
 // * `[` directly behind a name (no white space) is TOK_INDEX, an index; any other `[` is

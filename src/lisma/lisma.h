@@ -26,6 +26,10 @@ typedef struct LismaOptions {
   /// Contents of a data file, copied into `arena`. NULL: the model cannot read files.
   SltStatus (*load_file)(void* user, Str name, Arena* arena, Str* content);
   void* user;
+
+  // sizes beyond which a model is refused, with all loops written out; 0 for the usual ones
+  uint32_t max_instances;  // of loops: 20 million
+  uint32_t max_leaves;     // names and numbers in expressions: 50 million
 } LismaOptions;
 
 /// Text to hybrid model. `model` is initialised in any case and lives in `arena`; its spans refer

@@ -72,10 +72,10 @@ uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
 
 bool lower_enter(Lower* l, Span span) {
   if (l->stopped) return false;
-  if (++l->work > LOWER_WORK_MAX || l->m->leaves.count > LOWER_LEAVES_MAX) {
+  if (++l->work > 8 * (uint64_t)l->max_leaves || l->m->leaves.count > l->max_leaves) {
     Diag* diag = lower_report(l, DIAG_E0721, span, "the model becomes too large here");
     diag_hint(l->diags, diag, "a model may have %u names and numbers with all loops and macros "
-              "written out", LOWER_LEAVES_MAX);
+              "written out", l->max_leaves);
     l->stopped = true;
     return false;
   }
@@ -83,6 +83,7 @@ bool lower_enter(Lower* l, Span span) {
     Diag* diag = lower_report(l, DIAG_E0722, span, "this is nested too deeply");
     diag_hint(l->diags, diag, "with macros and constants followed, at most %u levels",
               LOWER_DEPTH_MAX);
+    l->stopped = true;
     return false;
   }
   l->depth++;
@@ -159,6 +160,8 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
                .options = options ? options : &no_options,
                .diags = diags,
                .main = IR_NONE};
+  l->max_instances = l->options->max_instances ? l->options->max_instances : LOWER_INSTANCES_MAX;
+  l->max_leaves = l->options->max_leaves ? l->options->max_leaves : LOWER_LEAVES_MAX;
   init_maps(l);
   for (uint32_t i = 0; l->options->applied && i < l->options->override_count; i++) {
     l->options->applied[i] = false;

@@ -18,12 +18,11 @@
 #include "lisma/lisma.h"
 #include "lisma/map.h"
 
-#define LOWER_INSTANCES_MAX 20000000u  // instances of all loops together
-#define LOWER_LEAVES_MAX    50000000u  // names and numbers in all expressions together
-#define LOWER_WORK_MAX      200000000u // nodes of syntax trees visited
-#define LOWER_DEPTH_MAX     2000u      // nodes on a path, with macros and constants followed
+#define LOWER_INSTANCES_MAX 20000000u     // instances of all loops together
+#define LOWER_LEAVES_MAX    50000000u     // names and numbers in all expressions together
+#define LOWER_DEPTH_MAX     2000u         // nodes on a path, with macros and constants followed
 #define LOWER_INDEX_MAX     1000000000.0  // largest value of an index
-#define LOWER_ORDER_MAX     15u        // highest derivative
+#define LOWER_ORDER_MAX     15u           // highest derivative
 
 typedef enum ValueType { VALUE_BAD, VALUE_NUMBER, VALUE_CONDITION } ValueType;
 
@@ -62,7 +61,8 @@ typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T
 /// What a name means; beside the name table, by name id. Values, automata and states have names
 /// of their own: a state may be called like a variable.
 typedef struct Symbol {
-  uint32_t kind;  // SymbolKind
+  uint16_t kind;      // SymbolKind
+  bool is_variable;   // declared as one somewhere in the text; known before it is one
   uint32_t index;
   uint32_t automaton;  // index + 1 of the automaton of this name, 0 for none
   uint32_t owner;      // index + 1 of an automaton that has a state of this name
@@ -137,7 +137,8 @@ enum {
   VAR_FIXED = 4,   // has x(t0) = e
   VAR_GUESS = 8,   // has x(t0) ~ e
   VAR_SET = 16,    // an action assigns it
-  VAR_HIDDEN = 32
+  VAR_HIDDEN = 32,
+  VAR_DETERMINED = 64  // by an equation that does not name it as its result
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -312,8 +313,9 @@ typedef struct Lower {
   Map reported;         // (code, span): a mistake in a loop is told once
   Diag ignored;         // stands in for a message that is not shown
   uint32_t depth;
-  uint64_t work;
+  uint64_t work;           // nodes of syntax trees visited
   uint64_t instances;
+  uint32_t max_instances, max_leaves;
   bool stopped;         // a limit was hit: leave as fast as possible
   bool uncertain;       // some equation could not be read: do not conclude from what is missing
   Span energy_span;
@@ -373,7 +375,7 @@ Str resolve_near_automaton(Lower* l, Str name);
 Str resolve_near_label(Lower* l, Str name);
 Str resolve_near_word(Str name, const char* const* words, size_t count);
 /// Report a name that nothing declares, with the best hint there is.
-void resolve_unknown(Lower* l, uint32_t name, Span span);
+void resolve_unknown(Lower* l, uint32_t name, Span span, bool constant_needed);
 
 // resolve_decl.c ------------------------------------------------------------------------------
 

@@ -309,7 +309,7 @@ static void lower_loop(Lower* l, const AstStatement* statement, const Site* site
   Symbol hidden = *resolve_symbol(l, name);
   if (hidden.kind != SYM_NONE && hidden.kind != SYM_BUILTIN) {
     Diag* diag = lower_report(l, DIAG_W0221, statement->as.loop.variable_span,
-                              "inside this loop '%.*s' is the index and not %s of the same name",
+                              "inside this loop '%.*s' is the index and not the %s of the same name",
                               STR_ARGS(statement->as.loop.variable), resolve_kind_text(hidden.kind) + 2);
     diag_note(l->diags, diag, resolve_symbol_span(l, hidden), "which is declared here");
   }

@@ -178,9 +178,15 @@ static bool decide(Lower* l, const AstExpr* expr, unsigned flags, Value* value) 
 static Value report_chained(Lower* l, const AstExpr* expr) {
   const AstLinkList* links = &expr->as.chain.links;
   Diag* diag = lower_report(l, DIAG_E0307, expr->span, "comparisons cannot be chained");
-  const char* first = ast_op_text(links->data[1].op);
-  const char* second = ast_op_text(links->data[2].op);
-  diag_hint(l->diags, diag, "write a %s b && b %s c", first, second);
+  Str text[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    Span span = links->data[i].operand->span;
+    text[i] = (Str){l->source->text.data + span.begin, span.end - span.begin};
+    if (text[i].length > 40) text[i] = STR_LIT("...");
+  }
+  diag_hint(l->diags, diag, "write %.*s %s %.*s && %.*s %s %.*s", STR_ARGS(text[0]),
+            ast_op_text(links->data[1].op), STR_ARGS(text[1]), STR_ARGS(text[1]),
+            ast_op_text(links->data[2].op), STR_ARGS(text[2]));
   return lower_value_bad();
 }
 
@@ -290,15 +296,17 @@ static uint8_t atom_type(AstEvent event) {
   return IR_ATOM_CRITICAL;
 }
 
-/// A parameter of an event, between 0 and `limit`.
+/// A parameter of an event: gamma between 0 and 1, eps at least 0 (0: no zone at all).
 static IrTerm atom_parameter(Lower* l, const AstExpr* expr, const char* what, double limit) {
   if (!expr) return (IrTerm){{0}, 0, 0};
   Scope scope = {.kind = SCOPE_CONSTANT, .literal = true, .automaton = IR_NONE};
   IrTerm term = lower_term(l, expr, scope, NULL);
   double value = 0.0;
-  if (resolve_term_value(l, term, &value) && !(value > 0.0 && value < limit)) {
-    lower_report(l, DIAG_E0415, expr->span, "'%s' must be greater than 0%s; here it is %.*s", what,
-                 limit == 1.0 ? " and less than 1" : "",
+  bool fraction = limit == 1.0;
+  if (resolve_term_value(l, term, &value) &&
+      !(fraction ? value > 0.0 && value < 1.0 : value >= 0.0 && value < limit)) {
+    lower_report(l, DIAG_E0415, expr->span, "'%s' must be %s; here it is %.*s", what,
+                 fraction ? "greater than 0 and less than 1" : "at least 0",
                  STR_ARGS(lower_number_text(l, value)));
   }
   return term;

@@ -66,8 +66,15 @@ static bool constants_only(const Lower* l) {
   return l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE;
 }
 
-static Value report_not_constant(Lower* l, Span span, Str what) {
-  Diag* diag = lower_report(l, DIAG_E0206, span, "'%.*s' is not a constant", STR_ARGS(what));
+static Value report_not_constant(Lower* l, Span span, uint32_t name) {
+  Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.kind == SYM_NONE && !symbol.is_variable) {
+    resolve_unknown(l, name, span, true);
+    return lower_value_bad();
+  }
+  uint32_t kind = symbol.kind == SYM_NONE ? SYM_VAR : symbol.kind;
+  Diag* diag = lower_report(l, DIAG_E0206, span, "'%.*s' is %s, and a constant is needed here",
+                            STR_ARGS(lower_name(l, name)), resolve_kind_text(kind));
   diag_hint(l->diags, diag, "only numbers, loop indices and constants have a value here");
   return lower_value_bad();
 }
@@ -78,7 +85,7 @@ static Value report_derivative(Lower* l, Span span, Str name, const char* kind) 
   return lower_value_bad();
 }
 
-static Value lower_builtin(Lower* l, Builtin builtin, Span span, Str name) {
+static Value lower_builtin(Lower* l, Builtin builtin, Span span, uint32_t name) {
   IrTermBuilder* builder = &l->builder;
   switch (builtin) {
     case BUILTIN_PI: return number_value(ir_term_number(builder, 3.14159265358979323846), 0);
@@ -98,7 +105,7 @@ static Value lower_builtin(Lower* l, Builtin builtin, Span span, Str name) {
 }
 
 static Value lower_variable_leaf(Lower* l, uint32_t name, uint32_t order, Span span) {
-  if (constants_only(l)) return report_not_constant(l, span, lower_name(l, name));
+  if (constants_only(l)) return report_not_constant(l, span, name);
   if (order > LOWER_ORDER_MAX) {
     lower_report(l, DIAG_E0306, span, "derivatives go up to order %u", LOWER_ORDER_MAX);
     return lower_value_bad();
@@ -148,7 +155,7 @@ static Value lower_symbol(Lower* l, uint32_t name, uint32_t order, Span span) {
     return number_value(ir_term_param(&l->builder, symbol.index), VALUE_PARAM);
   }
   if (symbol.kind == SYM_MACRO) return inline_macro(l, symbol.index, span);
-  if (symbol.kind == SYM_BUILTIN) return lower_builtin(l, (Builtin)symbol.index, span, text);
+  if (symbol.kind == SYM_BUILTIN) return lower_builtin(l, (Builtin)symbol.index, span, name);
   Diag* diag = lower_report(l, DIAG_E0310, span, "'%.*s' is a table, not a number", STR_ARGS(text));
   diag_hint(l->diags, diag, "write table(%.*s, x)", STR_ARGS(text));
   return lower_value_bad();
@@ -238,7 +245,7 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
     r->started = true;
     return;
   }
-  if (range.last - range.first > LOWER_LEAVES_MAX) {
+  if (range.last - range.first > l->max_leaves) {
     lower_report(l, DIAG_E0721, iterator->span, "this range makes the model too large");
     l->stopped = true;
     return;

@@ -41,9 +41,9 @@ Str parser_describe(const Parser* p, const Token* token) {
   Str text = parser_token_text(p, token);
   if (text.length > 60) text.length = 0;
   switch ((int)token->kind) {
-    case TOK_NUMBER: return str_format(p->arena, "the number %.*s", STR_ARGS(text));
-    case TOK_STRING: return STR_LIT("a text in quotation marks");
-    default: break;
+  case TOK_NUMBER: return str_format(p->arena, "the number %.*s", STR_ARGS(text));
+  case TOK_STRING: return STR_LIT("a text in quotation marks");
+  default: break;
   }
   return str_format(p->arena, "'%.*s'", STR_ARGS(text));
 }
@@ -114,18 +114,18 @@ static void report_end(Parser* p, const char* what) {
   Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected ';' after %s", what);
   if (p->tok.line_start) return;
   switch ((int)p->tok.kind) {
-    case TOK_LBRACKET:
-      diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
-      break;
-    case TOK_WORD:
-    case TOK_QUOTED:
-    case TOK_NUMBER:
-    case TOK_LPAREN: {
-      Str found = parser_describe(p, &p->tok);
-      diag_hint(p->diags, diag, "or is an operator or ',' missing before %.*s?", STR_ARGS(found));
-      break;
-    }
-    default: break;
+  case TOK_LBRACKET:
+    diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+    break;
+  case TOK_WORD:
+  case TOK_QUOTED:
+  case TOK_NUMBER:
+  case TOK_LPAREN: {
+    Str found = parser_describe(p, &p->tok);
+    diag_hint(p->diags, diag, "or is an operator or ',' missing before %.*s?", STR_ARGS(found));
+    break;
+  }
+  default: break;
   }
 }
 
@@ -149,14 +149,14 @@ void parser_end_statement(Parser* p, const char* what) {
 
 bool parser_starts_statement(const Token* token) {
   switch ((int)token->kind) {
-    case TOK_CONST:
-    case TOK_MACRO:
-    case TOK_STATE:
-    case TOK_FOR:
-    case TOK_AT:
-    case TOK_AUTOMATON: return true;
-    case TOK_IF: return token->line_start;  // elsewhere it may be the function
-    default: return false;
+  case TOK_CONST:
+  case TOK_MACRO:
+  case TOK_STATE:
+  case TOK_FOR:
+  case TOK_AT:
+  case TOK_AUTOMATON: return true;
+  case TOK_IF: return token->line_start;  // elsewhere it may be the function
+  default: return false;
   }
 }
 
@@ -193,11 +193,11 @@ void parser_synchronise(Parser* p, uint32_t begin) {
 bool parser_seek_block(Parser* p) {
   while (p->tok.kind != TOK_LBRACE) {
     switch ((int)p->tok.kind) {
-      case TOK_END:
-      case TOK_SEMICOLON:
-      case TOK_RBRACE:
-      case TOK_FROM: return false;
-      default: break;
+    case TOK_END:
+    case TOK_SEMICOLON:
+    case TOK_RBRACE:
+    case TOK_FROM: return false;
+    default: break;
     }
     if (parser_starts_statement(&p->tok)) return false;
     parser_advance(p);

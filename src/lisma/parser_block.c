@@ -39,7 +39,8 @@ static void close_block(Parser* p, const BlockFrame* frame) {
     return;
   }
   if (!parser_fail(p)) return;
-  Diag* diag = diag_add(p->diags, DIAG_E0107, parser_here(p), "expected '}' before the end of the text");
+  Diag* diag =
+      diag_add(p->diags, DIAG_E0107, parser_here(p), "expected '}' before the end of the text");
   diag_note(p->diags, diag, frame->open, "to close this block");
 }
 
@@ -251,7 +252,8 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
   }
   if (state->has_body && p->tok.kind == TOK_SEMICOLON && p->next.kind == TOK_FROM) {
     if (parser_mend(p)) {
-      Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.span, "this ';' parts the state from its list");
+      Diag* diag =
+          diag_add(p->diags, DIAG_E0102, p->tok.span, "this ';' parts the state from its list");
       diag_hint(p->diags, diag, "write } from A, B;");
     }
     parser_advance(p);

@@ -20,10 +20,8 @@ static AstExpr* make_reduction(Parser* p, bool product, ArgumentList arguments, 
   for (uint32_t i = 0; i + 1 < arguments.count; i++) {
     const Argument* a = &arguments.data[i];
     complete = complete && is_named(a);
-    AstIterator iterator = {.span = a->span,
-                            .variable = a->name,
-                            .variable_span = a->name_span,
-                            .range = a->range};
+    AstIterator iterator = {
+        .span = a->span, .variable = a->name, .variable_span = a->name_span, .range = a->range};
     if (a->range.first->depth > depth) depth = a->range.first->depth;
     if (a->range.last && a->range.last->depth > depth) depth = a->range.last->depth;
     parser_push(p, &iterator, sizeof iterator);
@@ -98,10 +96,10 @@ void parser_atom_parameters(Parser* p, ArgumentList arguments, AstExpr* atom, ui
 
 typedef struct Placement {
   AstStatementKind kind;
-  unsigned places;    // set of Place
-  bool loops;         // may stand in a `for`
-  const char* what;   // for messages
-  const char* hint;   // where it belongs, or NULL
+  unsigned places;   // set of Place
+  bool loops;        // may stand in a `for`
+  const char* what;  // for messages
+  const char* hint;  // where it belongs, or NULL
 } Placement;
 
 #define EVERYWHERE ((unsigned)(PLACE_TOP | PLACE_STATE | PLACE_IF | PLACE_AT))
@@ -133,11 +131,11 @@ static const Placement placements[] = {
 
 static const char* place_text(Place place) {
   switch (place) {
-    case PLACE_TOP: return "at the top level";
-    case PLACE_STATE: return "in the body of a state";
-    case PLACE_IF: return "in a branch of 'if'";
-    case PLACE_AT: return "in the body of 'at'";
-    case PLACE_AUTOMATON: return "directly in an automaton";
+  case PLACE_TOP: return "at the top level";
+  case PLACE_STATE: return "in the body of a state";
+  case PLACE_IF: return "in a branch of 'if'";
+  case PLACE_AT: return "in the body of 'at'";
+  case PLACE_AUTOMATON: return "directly in an automaton";
   }
   return "here";
 }

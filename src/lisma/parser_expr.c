@@ -259,8 +259,7 @@ static AstEvent event_of_word(Word word) {
 }
 
 static AstExpr* make_name(Parser* p, const AstName* name, uint32_t order) {
-  AstExpr* node =
-      parser_node(p, AST_NAME, parser_since(p, name->span.begin), name_depth(name));
+  AstExpr* node = parser_node(p, AST_NAME, parser_since(p, name->span.begin), name_depth(name));
   if (node->kind == AST_ERROR) return node;
   node->as.name.name = *name;
   node->as.name.order = order;
@@ -270,6 +269,8 @@ static AstExpr* make_name(Parser* p, const AstName* name, uint32_t order) {
 static AstExpr* make_qualified(Parser* p, const AstName* automaton) {
   AstName state;
   parser_advance(p);
+  // `A.state` is the state A is in, as a column of the results
+  if (p->tok.kind == TOK_STATE) p->tok.kind = TOK_WORD;
   if (!parser_expect_name(p, "the name of a state after '.'", &state)) return parser_error_expr(p);
   uint32_t depth = name_depth(automaton);
   uint32_t state_depth = name_depth(&state);
@@ -370,8 +371,9 @@ static AstExpr* parse_missing_operand(Parser* p) {
   }
   if (parser_fail(p)) {
     Str found = parser_describe(p, &p->tok);
-    Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.kind == TOK_END ? parser_here(p) : p->tok.span,
-                          "expected an expression, found %.*s", STR_ARGS(found));
+    Diag* diag =
+        diag_add(p->diags, DIAG_E0102, p->tok.kind == TOK_END ? parser_here(p) : p->tok.span,
+                 "expected an expression, found %.*s", STR_ARGS(found));
     if (p->tok.kind == TOK_INDEX) {
       diag_hint(p->diags, diag, "an index stands directly behind a name");
     } else if (p->tok.kind == TOK_PRIME) {
@@ -383,17 +385,17 @@ static AstExpr* parse_missing_operand(Parser* p) {
 
 static AstExpr* parse_operand(Parser* p) {
   switch ((int)p->tok.kind) {
-    case TOK_NUMBER: return parse_number(p);
-    case TOK_LPAREN: return parse_parenthesis(p);
-    case TOK_LBRACKET: return parse_atom(p, p->tok.span.begin, AST_EVENT_PLAIN, (ArgumentList){0});
-    case TOK_QUOTED: return parse_name_operand(p);
-    case TOK_WORD:
-      if (p->tok.word != WORD_NOT) return parse_name_operand(p);
-      break;
-    case TOK_IF:
-      if (!p->tok.line_start || p->next.kind == TOK_LPAREN) return parse_conditional(p);
-      break;
-    default: break;
+  case TOK_NUMBER: return parse_number(p);
+  case TOK_LPAREN: return parse_parenthesis(p);
+  case TOK_LBRACKET: return parse_atom(p, p->tok.span.begin, AST_EVENT_PLAIN, (ArgumentList){0});
+  case TOK_QUOTED: return parse_name_operand(p);
+  case TOK_WORD:
+    if (p->tok.word != WORD_NOT) return parse_name_operand(p);
+    break;
+  case TOK_IF:
+    if (!p->tok.line_start || p->next.kind == TOK_LPAREN) return parse_conditional(p);
+    break;
+  default: break;
   }
   return parse_missing_operand(p);
 }
@@ -405,7 +407,8 @@ static AstExpr* parse_unary(Parser* p);
 
 static AstExpr* parse_power(Parser* p, AstExpr* base) {
   if (p->tok.kind == TOK_PRIME && parser_mend(p)) {
-    Diag* diag = diag_add(p->diags, DIAG_E0110, p->tok.span, "only a name can have a derivative mark");
+    Diag* diag =
+        diag_add(p->diags, DIAG_E0110, p->tok.span, "only a name can have a derivative mark");
     diag_hint(p->diags, diag, "give the expression a name: y = ...; and write y'");
     parser_primes(p);
   }
@@ -422,11 +425,11 @@ static AstExpr* parse_power(Parser* p, AstExpr* base) {
 
 static bool unary_op(const Token* token, AstUnaryOp* op) {
   switch ((int)token->kind) {
-    case TOK_PLUS: *op = AST_UNARY_PLUS; return true;
-    case TOK_MINUS: *op = AST_UNARY_MINUS; return true;
-    case TOK_BANG: *op = AST_UNARY_NOT; return true;
-    case TOK_WORD: *op = AST_UNARY_NOT; return token->word == WORD_NOT;
-    default: return false;
+  case TOK_PLUS: *op = AST_UNARY_PLUS; return true;
+  case TOK_MINUS: *op = AST_UNARY_MINUS; return true;
+  case TOK_BANG: *op = AST_UNARY_NOT; return true;
+  case TOK_WORD: *op = AST_UNARY_NOT; return token->word == WORD_NOT;
+  default: return false;
   }
 }
 
@@ -459,27 +462,27 @@ static AstExpr* parse_unary(Parser* p) {
 
 static bool chain_op(const Token* token, AstOp* op) {
   switch ((int)token->kind) {
-    case TOK_OR: *op = AST_OP_OR; return true;
-    case TOK_AND: *op = AST_OP_AND; return true;
-    case TOK_EQ: *op = AST_OP_EQ; return true;
-    case TOK_NE: *op = AST_OP_NE; return true;
-    case TOK_LT: *op = AST_OP_LT; return true;
-    case TOK_LE: *op = AST_OP_LE; return true;
-    case TOK_GT: *op = AST_OP_GT; return true;
-    case TOK_GE: *op = AST_OP_GE; return true;
-    case TOK_PLUS: *op = AST_OP_ADD; return true;
-    case TOK_MINUS: *op = AST_OP_SUB; return true;
-    case TOK_STAR: *op = AST_OP_MUL; return true;
-    case TOK_SLASH: *op = AST_OP_DIV; return true;
-    case TOK_PERCENT: *op = AST_OP_MOD; return true;
-    case TOK_WORD: break;
-    default: return false;
+  case TOK_OR: *op = AST_OP_OR; return true;
+  case TOK_AND: *op = AST_OP_AND; return true;
+  case TOK_EQ: *op = AST_OP_EQ; return true;
+  case TOK_NE: *op = AST_OP_NE; return true;
+  case TOK_LT: *op = AST_OP_LT; return true;
+  case TOK_LE: *op = AST_OP_LE; return true;
+  case TOK_GT: *op = AST_OP_GT; return true;
+  case TOK_GE: *op = AST_OP_GE; return true;
+  case TOK_PLUS: *op = AST_OP_ADD; return true;
+  case TOK_MINUS: *op = AST_OP_SUB; return true;
+  case TOK_STAR: *op = AST_OP_MUL; return true;
+  case TOK_SLASH: *op = AST_OP_DIV; return true;
+  case TOK_PERCENT: *op = AST_OP_MOD; return true;
+  case TOK_WORD: break;
+  default: return false;
   }
   switch ((int)token->word) {
-    case WORD_OR: *op = AST_OP_OR; return true;
-    case WORD_AND: *op = AST_OP_AND; return true;
-    case WORD_MOD: *op = AST_OP_MOD; return true;
-    default: return false;
+  case WORD_OR: *op = AST_OP_OR; return true;
+  case WORD_AND: *op = AST_OP_AND; return true;
+  case WORD_MOD: *op = AST_OP_MOD; return true;
+  default: return false;
   }
 }
 
@@ -491,8 +494,7 @@ static AstExpr* make_chain(Parser* p, AstLevel level, size_t mark) {
   for (uint32_t i = 0; i < links.count; i++) {
     depth = deeper(depth, links.data[i].operand);
   }
-  Span span =
-      span_join(links.data[0].operand->span, links.data[links.count - 1].operand->span);
+  Span span = span_join(links.data[0].operand->span, links.data[links.count - 1].operand->span);
   AstExpr* node = parser_node(p, AST_CHAIN, span, depth);
   if (node->kind == AST_ERROR) return node;
   node->as.chain.level = level;

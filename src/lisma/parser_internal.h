@@ -41,17 +41,17 @@ typedef struct Parser {
   Token next;             // the second token of look-ahead
   uint32_t previous_end;  // where the token before `tok` ends
 
-  bool recovering;  // an error was reported; silence until the next statement
-  bool after_gap;   // a ';' was assumed here: a statement that fails at once is the same mistake
-  uint32_t nesting;      // expressions inside expressions
+  bool recovering;   // an error was reported; silence until the next statement
+  bool after_gap;    // a ';' was assumed here: a statement that fails at once is the same mistake
+  uint32_t nesting;  // expressions inside expressions
   uint32_t block_depth;  // blocks inside blocks
 
   unsigned char* scratch;  // stack of unfinished lists
   size_t scratch_used;
   size_t scratch_capacity;
 
-  bool declares_dt;  // the model has its own `dt`
-  BASE_VEC(Span) quotients;      // left sides that look like dx/dt
+  bool declares_dt;          // the model has its own `dt`
+  BASE_VEC(Span) quotients;  // left sides that look like dx/dt
 } Parser;
 
 // parser.c ------------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ bool parser_next_is_name(const Parser* p);
 /// Read one statement. False when there is nothing to keep.
 bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out);
 /// Finish an equation or initial value whose left side is read.
-bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label,
-                  AstExpr* lhs, AstStatement* out);
+bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label, AstExpr* lhs,
+                  AstStatement* out);
 
 // parser_block.c ------------------------------------------------------------------------------
 

@@ -123,10 +123,12 @@ static void make_initial(Parser* p, AstInitForm form, bool guess, const AstExpr*
 /// `x == y;` was meant as an equation: split the comparison at its first sign.
 static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
   AstExpr* e = *lhs;
-  if (e->kind != AST_CHAIN || e->as.chain.level != AST_LEVEL_EQUALITY || !parser_mend(p)) return false;
+  if (e->kind != AST_CHAIN || e->as.chain.level != AST_LEVEL_EQUALITY || !parser_mend(p))
+    return false;
   const AstLink* links = e->as.chain.links.data;
   if (links[1].op != AST_OP_EQ) return false;
-  Diag* diag = diag_add(p->diags, DIAG_E0109, links[1].op_span, "an equation is written with one '='");
+  Diag* diag =
+      diag_add(p->diags, DIAG_E0109, links[1].op_span, "an equation is written with one '='");
   diag_hint(p->diags, diag, "write '='");
   *lhs = links[0].operand;
   *rhs = links[1].operand;
@@ -134,7 +136,8 @@ static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
 }
 
 static const char* const statement_words[] = {
-    "const", "macro", "state", "for", "automaton", "set", "delete", "goto", "stop", "data", "invariant",
+    "const",  "macro", "state", "for",  "automaton", "set",
+    "delete", "goto",  "stop",  "data", "invariant",
 };
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
@@ -169,8 +172,8 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
   }
   if (!parser_fail(p)) return;
   Str found = parser_describe(p, &p->tok);
-  Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '=' of an equation, found %.*s",
-                        STR_ARGS(found));
+  Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
+                        "expected '=' of an equation, found %.*s", STR_ARGS(found));
   const char* word = nearest_word(lhs);
   const AstName* callee = lhs->kind == AST_CALL ? lhs->as.call.callee : NULL;
   if (word) {
@@ -221,8 +224,8 @@ static void classify_sides(Parser* p, const BlockFrame* frame, bool guess, AstNa
   out->as.equation.rhs = rhs;
 }
 
-bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label,
-                  AstExpr* lhs, AstStatement* out) {
+bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label, AstExpr* lhs,
+                  AstStatement* out) {
   AstExpr* rhs = NULL;
   bool guess = p->tok.kind == TOK_GUESS;
   if (p->tok.kind == TOK_ASSIGN || guess) {
@@ -365,11 +368,11 @@ static bool parse_invariant(Parser* p, AstStatement* out) {
 
 static bool begins_invariant(const Parser* p) {
   switch ((int)p->next.kind) {
-    case TOK_LBRACKET:
-    case TOK_BANG:
-    case TOK_IF:
-    case TOK_NUMBER: return true;
-    default: return p->next.word == WORD_NOT || parser_next_is_name(p);
+  case TOK_LBRACKET:
+  case TOK_BANG:
+  case TOK_IF:
+  case TOK_NUMBER: return true;
+  default: return p->next.word == WORD_NOT || parser_next_is_name(p);
   }
 }
 
@@ -378,32 +381,32 @@ static bool parse_word_statement(Parser* p, AstStatement* out, bool* keep) {
   if (p->tok.kind != TOK_WORD || p->tok.word == WORD_NONE) return false;
   bool named = parser_next_is_name(p);
   switch ((int)p->tok.word) {
-    case WORD_SET:
-      if (named) *keep = parse_init_list(p, AST_INIT_SET, out);
-      return named;
-    case WORD_IC:
-      if (named) *keep = parse_init_list(p, AST_INIT_IC, out);
-      return named;
-    case WORD_DELETE:
-      if (named) *keep = parse_delete(p, out);
-      return named;
-    case WORD_GOTO:
-      if (named) *keep = parse_goto(p, out);
-      return named;
-    case WORD_DATA:
-      if (named) *keep = parse_data(p, out);
-      return named;
-    case WORD_STOP: {
-      bool stop = p->next.kind == TOK_STRING || p->next.kind == TOK_SEMICOLON;
-      if (stop) *keep = parse_stop(p, out);
-      return stop;
-    }
-    case WORD_INVARIANT: {
-      bool invariant = begins_invariant(p);
-      if (invariant) *keep = parse_invariant(p, out);
-      return invariant;
-    }
-    default: return false;
+  case WORD_SET:
+    if (named) *keep = parse_init_list(p, AST_INIT_SET, out);
+    return named;
+  case WORD_IC:
+    if (named) *keep = parse_init_list(p, AST_INIT_IC, out);
+    return named;
+  case WORD_DELETE:
+    if (named) *keep = parse_delete(p, out);
+    return named;
+  case WORD_GOTO:
+    if (named) *keep = parse_goto(p, out);
+    return named;
+  case WORD_DATA:
+    if (named) *keep = parse_data(p, out);
+    return named;
+  case WORD_STOP: {
+    bool stop = p->next.kind == TOK_STRING || p->next.kind == TOK_SEMICOLON;
+    if (stop) *keep = parse_stop(p, out);
+    return stop;
+  }
+  case WORD_INVARIANT: {
+    bool invariant = begins_invariant(p);
+    if (invariant) *keep = parse_invariant(p, out);
+    return invariant;
+  }
+  default: return false;
   }
 }
 
@@ -441,8 +444,8 @@ static bool parse_stray(Parser* p) {
       diag_add(p->diags, DIAG_E0111, p->tok.span, "this 'else' belongs to no 'if'");
     }
   } else if (parser_fail(p)) {
-    Diag* diag =
-        diag_add(p->diags, DIAG_E0102, p->tok.span, "'from' stands behind the body of a state only");
+    Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.span,
+                          "'from' stands behind the body of a state only");
     diag_hint(p->diags, diag, "write state NAME [guard] { ... } from A, B;");
   }
   parser_advance(p);
@@ -455,18 +458,18 @@ bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out) {
   if (is_keyword_variable(p)) parser_mend_reserved(p);
   if (token_is_reserved(&p->tok)) p->after_gap = false;
   switch ((int)p->tok.kind) {
-    case TOK_CONST: keep = parse_definitions(p, AST_CONST, out); break;
-    case TOK_MACRO: keep = parse_definitions(p, AST_MACRO, out); break;
-    case TOK_FOR: keep = parser_for(p, frame, out); break;
-    case TOK_IF: keep = parser_if(p, frame, out); break;
-    case TOK_STATE: keep = parser_state(p, frame, out); break;
-    case TOK_AUTOMATON: keep = parser_automaton(p, frame, out); break;
-    case TOK_AT: keep = parser_at(p, frame, out); break;
-    case TOK_ELSE:
-    case TOK_FROM: keep = parse_stray(p); break;
-    default:
-      if (!parse_word_statement(p, out, &keep)) keep = parse_expression_statement(p, frame, out);
-      break;
+  case TOK_CONST: keep = parse_definitions(p, AST_CONST, out); break;
+  case TOK_MACRO: keep = parse_definitions(p, AST_MACRO, out); break;
+  case TOK_FOR: keep = parser_for(p, frame, out); break;
+  case TOK_IF: keep = parser_if(p, frame, out); break;
+  case TOK_STATE: keep = parser_state(p, frame, out); break;
+  case TOK_AUTOMATON: keep = parser_automaton(p, frame, out); break;
+  case TOK_AT: keep = parser_at(p, frame, out); break;
+  case TOK_ELSE:
+  case TOK_FROM: keep = parse_stray(p); break;
+  default:
+    if (!parse_word_statement(p, out, &keep)) keep = parse_expression_statement(p, frame, out);
+    break;
   }
   out->span = parser_since(p, begin);
   return keep;

@@ -19,7 +19,9 @@ static const BuiltinName builtin_names[BUILTIN_NAME_COUNT] = {
 static void scan_block(Lower* l, const AstBlock* block);
 
 static void declare(Lower* l, const AstName* name) {
-  if (!ast_name_is_plain(name) || name->head.length > 4) return;
+  if (!ast_name_is_plain(name)) return;
+  resolve_symbol(l, resolve_plain(l, name))->is_variable = true;
+  if (name->head.length > 4) return;
   for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
     Span* shadowed = &l->shadowed[i];
     if (shadowed->end == 0 && str_equal(name->head, str_from_c(builtin_names[i].text))) {

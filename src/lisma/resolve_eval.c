@@ -109,8 +109,8 @@ static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use
   bool fine = eval(l, c->value, structural, &number);
   c = &l->constants.data[constant];
   if (fine && !isfinite(number)) {
-    lower_report(l, DIAG_E0309, c->span, "the constant '%.*s' has no finite value",
-                 STR_ARGS(lower_name(l, c->name)));
+    lower_report(l, DIAG_E0309, c->span, "the constant '%.*s' is not a finite number: %.*s",
+                 STR_ARGS(lower_name(l, c->name)), STR_ARGS(lower_number_text(l, number)));
     fine = false;
   }
   c->state = fine ? EVAL_DONE : EVAL_FAILED;
@@ -156,19 +156,16 @@ static bool eval_macro(Lower* l, uint32_t index, bool structural, Span use, doub
 // expressions
 
 static bool report_not_constant(Lower* l, uint32_t name, Span span) {
-  Str text = lower_name(l, name);
-  Diag* diag = lower_report(l, DIAG_E0206, span, "'%.*s' is not a constant", STR_ARGS(text));
-  if (diag == &l->ignored) return false;
   Symbol symbol = *resolve_symbol(l, name);
-  Str near = symbol.kind == SYM_NONE ? resolve_near_value(l, text) : (Str){0};
-  if (symbol.kind == SYM_DATA || symbol.kind == SYM_BUILTIN) {
-    diag_hint(l->diags, diag, "only numbers, loop indices and constants have a value here");
-  } else if (near.length) {
-    diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
-  } else {
-    diag_hint(l->diags, diag, "only numbers, loop indices and constants have a value here; "
-              "declare it with 'const %.*s = ...'", STR_ARGS(text));
+  if (symbol.kind == SYM_NONE && !symbol.is_variable) {
+    resolve_unknown(l, name, span, true);
+    return false;
   }
+  Str text = lower_name(l, name);
+  uint32_t kind = symbol.kind == SYM_NONE ? SYM_VAR : symbol.kind;
+  Diag* diag = lower_report(l, DIAG_E0206, span, "'%.*s' is %s, and a constant is needed here",
+                            STR_ARGS(text), resolve_kind_text(kind));
+  diag_hint(l->diags, diag, "only numbers, loop indices and constants have a value here");
   return false;
 }
 

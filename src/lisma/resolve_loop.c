@@ -178,7 +178,7 @@ static Size weigh_range(Weigher* w, const AstStatement* loop, RangeValues range)
     resolve_bind(l, name, range.first + i);
     total = size_add(total, weigh_block(w, &loop->as.loop.body));
     resolve_unbind(l);
-    bool full = total.instances > LOWER_INSTANCES_MAX || total.leaves > LOWER_LEAVES_MAX;
+    bool full = total.instances > l->max_instances || total.leaves > l->max_leaves;
     if (full || w->work > WEIGH_WORK_MAX) break;
   }
   if (!varying) total = (Size){total.instances * count, total.leaves * count};
@@ -248,17 +248,17 @@ bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
   Size size = weigh_loop(&w, loop);
   Span head = {loop->span.begin, loop->as.loop.body.span.begin};
   if (l->diags->error_count != errors) return false;
-  if ((double)l->instances + size.instances > LOWER_INSTANCES_MAX) {
+  if ((double)l->instances + size.instances > l->max_instances) {
     Diag* diag = lower_report(l, DIAG_E0720, head, "this loop makes %.*s instances",
                               STR_ARGS(lower_number_text(l, size.instances)));
     diag_hint(l->diags, diag, "a model may have %u instances of all loops together",
-              LOWER_INSTANCES_MAX);
+              l->max_instances);
     return false;
   }
-  if (l->m->leaves.count + size.leaves > LOWER_LEAVES_MAX) {
+  if (l->m->leaves.count + size.leaves > l->max_leaves) {
     Diag* diag = lower_report(l, DIAG_E0721, head, "this loop makes the model too large: about "
                               "%.*s names and numbers", STR_ARGS(lower_number_text(l, size.leaves)));
-    diag_hint(l->diags, diag, "a model may have %u of all expressions together", LOWER_LEAVES_MAX);
+    diag_hint(l->diags, diag, "a model may have %u of all expressions together", l->max_leaves);
     return false;
   }
   return true;
@@ -277,9 +277,9 @@ static bool loop_range(Lower* l, const AstStatement* loop, const AstRange* range
   warn_empty(l, range, values);
   for (double i = values.first; i <= values.last; i++) {
     if (l->stopped) return false;
-    if (++l->instances > LOWER_INSTANCES_MAX) {
+    if (++l->instances > l->max_instances) {
       lower_report(l, DIAG_E0720, loop->span, "the loops make more than %u instances",
-                   LOWER_INSTANCES_MAX);
+                   l->max_instances);
       l->stopped = true;
       return false;
     }

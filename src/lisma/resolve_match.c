@@ -235,6 +235,16 @@ static void fetch_infos(Matcher* w) {
   }
 }
 
+/// For the messages: such names are known ones.
+static void note_determined(Matcher* w) {
+  for (uint32_t i = 0; i < w->candidate_count; i++) {
+    uint32_t v = w->candidates[i];
+    if (!w->determined[v]) continue;
+    Symbol symbol = *resolve_symbol(w->l, w->m->vars.data[v].name);
+    w->l->vars.data[symbol.index].flags |= VAR_DETERMINED;
+  }
+}
+
 void resolve_kinds(Lower* l) {
   Matcher w = {.l = l, .m = l->m};
   uint32_t candidates = 0;
@@ -252,6 +262,7 @@ void resolve_kinds(Lower* l) {
     match_modes(&w);
   }
   bool exhausted = w.work >= MATCH_WORK_MAX;
+  note_determined(&w);
   for (uint32_t v = 0; v < l->m->vars.count; v++) {
     IrVar* var = &l->m->vars.data[v];
     unsigned flags = w.info[v].flags;
@@ -261,7 +272,7 @@ void resolve_kinds(Lower* l) {
     if (valued) {
       var->kind = IR_VAR_DISCRETE;
     } else if (!l->uncertain) {
-      resolve_unknown(l, var->name, var->span);
+      resolve_unknown(l, var->name, var->span, false);
     }
   }
 }

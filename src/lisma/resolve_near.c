@@ -33,6 +33,33 @@ static bool equal_but_for_case(Str a, Str b) {
   return i == a.length && k == b.length;
 }
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// x_3 and x_17: most likely a matter of indices and not of spelling.
+static bool differ_in_digits(Str a, Str b) {
+  uint32_t i = 0;
+  uint32_t k = 0;
+  bool digits = false;
+  for (;;) {
+    while (i < a.length && is_digit(a.data[i])) {
+      digits = true;
+      i++;
+    }
+    while (k < b.length && is_digit(b.data[k])) {
+      k++;
+    }
+    if (i == a.length || k == b.length) return digits && i == a.length && k == b.length;
+    if (a.data[i++] != b.data[k++]) return false;
+  }
+}
+
+static bool has_prefix(Str a, Str b) {
+  uint32_t length = a.length < b.length ? a.length : b.length;
+  return str_equal((Str){a.data, length}, (Str){b.data, length});
+}
+
 static void consider(Nearest* n, Str candidate) {
   if (candidate.length == 0 || str_equal(candidate, n->wanted)) return;
   uint32_t longer = candidate.length > n->wanted.length ? candidate.length : n->wanted.length;
@@ -43,7 +70,9 @@ static void consider(Nearest* n, Str candidate) {
   } else if (limit && longer - limit <= candidate.length && longer - limit <= n->wanted.length) {
     distance = str_distance(candidate, n->wanted, limit + 1);
   }
-  if (distance > limit) return;
+  if (distance > limit || differ_in_digits(candidate, n->wanted)) return;
+  // of two that are equally near, the one that only lacks or adds an end
+  distance = 2 * distance + (has_prefix(candidate, n->wanted) ? 0 : 1);
   bool better = n->best.length == 0 || distance < n->distance ||
                 (distance == n->distance && str_compare(candidate, n->best) < 0);
   if (!better) return;
@@ -53,7 +82,8 @@ static void consider(Nearest* n, Str candidate) {
 
 static bool is_known_value(const Lower* l, Symbol symbol) {
   if (symbol.kind != SYM_VAR) return symbol.kind != SYM_NONE;
-  return (l->vars.data[symbol.index].flags & (VAR_STRONG | VAR_FIXED | VAR_GUESS | VAR_SET)) != 0;
+  return (l->vars.data[symbol.index].flags & (VAR_STRONG | VAR_FIXED | VAR_GUESS | VAR_SET |
+                                                VAR_DETERMINED)) != 0;
 }
 
 Str resolve_near_value(Lower* l, Str name) {
@@ -155,10 +185,18 @@ static bool has_twin(Lower* l, Str name) {
   return false;
 }
 
-void resolve_unknown(Lower* l, uint32_t name, Span span) {
-  Str text = lower_name(l, name);
-  Diag* diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s'", STR_ARGS(text));
-  if (diag == &l->ignored) return;
+/// A declared name that differs from this one only in its numbers.
+static Str near_index(const Lower* l, Str name) {
+  uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
+  for (uint32_t i = count; i > 1; i--) {
+    Str candidate = lower_name(l, i - 1);
+    if (!is_known_value(l, l->symbols.data[i - 1])) continue;
+    if (differ_in_digits(candidate, name) && !str_equal(candidate, name)) return candidate;
+  }
+  return (Str){0};
+}
+
+static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool constant_needed) {
   uint32_t automaton = resolve_symbol(l, name)->owner;
   if (automaton) {
     Str owner = lower_name(l, l->automata.data[automaton - 1].name);
@@ -167,13 +205,33 @@ void resolve_unknown(Lower* l, uint32_t name, Span span) {
     return;
   }
   Str near = resolve_near_value(l, text);
+  Str index = near_index(l, text);
   if (has_twin(l, text)) {
     diag_hint(l->diags, diag, "'%.*s' exists, but spelt with letters of another script that look "
               "the same (Latin and Cyrillic)", STR_ARGS(text));
   } else if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  } else if (index.length) {
+    diag_hint(l->diags, diag, "the index goes beyond the declared names, such as '%.*s'",
+              STR_ARGS(index));
+  } else if (constant_needed) {
+    diag_hint(l->diags, diag, "declare it with 'const %.*s = ...'", STR_ARGS(text));
   } else {
     diag_hint(l->diags, diag, "no equation is left to determine it; declare it with 'const %.*s = "
               "...', '%.*s(t0) = ...' or an equation", STR_ARGS(text), STR_ARGS(text));
   }
+}
+
+void resolve_unknown(Lower* l, uint32_t name, Span span, bool constant_needed) {
+  Str text = lower_name(l, name);
+  Str written = {l->source->text.data + span.begin, span.end - span.begin};
+  bool pasted = !str_equal(written, text) && written.length && written.data[0] != '`';
+  Diag* diag = NULL;
+  if (pasted) {
+    diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s', from '%.*s'", STR_ARGS(text),
+                        STR_ARGS(written));
+  } else {
+    diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s'", STR_ARGS(text));
+  }
+  if (diag != &l->ignored) hint_unknown(l, diag, name, text, constant_needed);
 }

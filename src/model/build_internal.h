@@ -44,6 +44,7 @@ void tape_reset(TapeGraph* graph);
 /// Make room for about this many values more.
 void tape_reserve(TapeGraph* graph, uint64_t more);
 uint32_t tape_time(TapeGraph* graph);
+/// A new value each time: the caller remembers it.
 uint32_t tape_state(TapeGraph* graph, uint32_t state);
 uint32_t tape_input(TapeGraph* graph, uint32_t env);
 uint32_t tape_const(TapeGraph* graph, double value);

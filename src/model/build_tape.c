@@ -11,13 +11,19 @@
 #include <string.h>
 
 #define TAPE_SLOTS_MIN   64
+#define TAPE_LINE        8  // slots in a cache line
 #define TAPE_GENERATIONS 255
 
 static const ModelInstr end_only[] = {{.op = MODEL_OP_END}};
 
+static uint64_t* new_slots(Arena* arena, uint32_t count) {
+  size_t line = TAPE_LINE * sizeof(uint64_t);
+  return arena_alloc(arena, base_mul_size(sizeof(uint64_t), count), line);
+}
+
 void tape_init(TapeGraph* graph, Arena* arena) {
   *graph = (TapeGraph){.arena = arena, .generation = 1, .slot_count = TAPE_SLOTS_MIN};
-  graph->slots = ARENA_ARRAY(arena, uint64_t, graph->slot_count);
+  graph->slots = new_slots(arena, graph->slot_count);
 }
 
 void tape_reset(TapeGraph* graph) {
@@ -48,22 +54,38 @@ static uint32_t slot_tag(const TapeGraph* graph, uint64_t hash) {
   return graph->generation << 24 | (uint32_t)(hash >> 8 & 0xffffff);
 }
 
+/// Whether the search ends in this slot: it is free, or it holds `value`.
+static bool slot_ends(const TapeGraph* graph, uint64_t slot, const TapeValue* value, uint32_t tag) {
+  if (slot >> 56 != graph->generation) return true;
+  return slot >> 32 == tag && value_equal(&graph->values.data[(uint32_t)slot], value);
+}
+
 /// The slot that holds `value`, or the free one where it would go.
+///
+/// Operations are looked for first in the line of slots that belongs to their newest operand: what
+/// is made one after the other then lies side by side, which for a million equations is the
+/// difference between the cache and the memory. Where that line is full, and for leaves, the hash
+/// decides.
 static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value, uint64_t hash) {
   uint32_t mask = graph->slot_count - 1;
   uint32_t tag = slot_tag(graph, hash);
+  if (value->op < MODEL_OP_COUNT) {
+    uint32_t newest = value->a > value->b ? value->a : value->b;
+    if (value->c > newest) newest = value->c;
+    uint64_t* line = &graph->slots[2 * newest / TAPE_LINE * TAPE_LINE & mask];
+    for (uint32_t i = 0; i < TAPE_LINE; i++) {
+      if (slot_ends(graph, line[i], value, tag)) return &line[i];
+    }
+  }
   for (uint32_t i = (uint32_t)(hash >> 32) & mask;; i = (i + 1) & mask) {
-    uint64_t slot = graph->slots[i];
-    if (slot >> 56 != graph->generation) return &graph->slots[i];
-    bool same = slot >> 32 == tag && value_equal(&graph->values.data[(uint32_t)slot], value);
-    if (same) return &graph->slots[i];
+    if (slot_ends(graph, graph->slots[i], value, tag)) return &graph->slots[i];
   }
 }
 
 static void grow_slots(TapeGraph* graph, uint32_t count) {
   uint32_t old_count = graph->slot_count;
   const uint64_t* old = graph->slots;
-  uint64_t* slots = ARENA_ARRAY(graph->arena, uint64_t, count);
+  uint64_t* slots = new_slots(graph->arena, count);
   graph->slots = slots;
   graph->slot_count = count;
   for (uint32_t i = 0; i < old_count; i++) {
@@ -107,7 +129,7 @@ uint32_t tape_time(TapeGraph* graph) {
 }
 
 uint32_t tape_state(TapeGraph* graph, uint32_t state) {
-  return intern(graph, (TapeValue){.op = TAPE_STATE, .a = state});
+  return push_value(graph, (TapeValue){.op = TAPE_STATE, .a = state});
 }
 
 uint32_t tape_input(TapeGraph* graph, uint32_t env) {

@@ -5,7 +5,7 @@
 #include "record/plot.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #define FONT        12.0
 #define TITLE_FONT  15.0
@@ -414,11 +414,8 @@ static double fixed_height(const Drawing* d) {
 }
 
 static void draw_left_out(const Drawing* d) {
-  char number[NUMBER_TEXT_MAX];
-  char text[NUMBER_TEXT_MAX + 32] = "and ";
-  number[number_write(number, d->spec->left_out)] = '\0';
-  strcat(text, number);
-  strcat(text, " more columns not drawn");
+  char text[64];
+  snprintf(text, sizeof text, "and %u more columns not drawn", d->spec->left_out);
   draw_text(d, d->right, d->height - 8.0, PLOT_END, SOFT, str_from_c(text));
 }
 

@@ -185,24 +185,34 @@ static void assign_panels(PlotSpec* spec) {
   }
 }
 
+static SltStatus choose_axis(PlotSpec* spec, const SltPlotOptions* options, const char** bad_name) {
+  if (options->x) spec->x = table_find(spec->table, options->x);
+  if (spec->x == UINT32_MAX) {
+    if (bad_name) *bad_name = options->x;
+    return SLT_ERR_NOT_FOUND;
+  }
+  spec->x_range = column_range(spec->table, spec->x);
+  if (is_empty(spec->x_range)) return SLT_ERR_ARGUMENT;
+  spec->x_ordered = is_ordered(spec->table, spec->x);
+  // time fills the width; a curve in a plane gets room on all sides
+  if (!spec->x_ordered || is_flat(spec->x_range)) spec->x_range = padded(spec->x_range);
+  return SLT_OK;
+}
+
+static bool has_something(const PlotSpec* spec) {
+  if (spec->band_count > 0) return true;
+  for (uint32_t i = 0; i < spec->series_count; i++) {
+    if (!is_empty(spec->series[i].range)) return true;
+  }
+  return false;
+}
+
 SltStatus plot_spec_prepare(PlotSpec* spec, Arena* arena, const SltTable* table,
                             const SltPlotOptions* options, const char** bad_name) {
   *spec = (PlotSpec){.table = table};
   if (options->title && options->title[0]) spec->title = options->title;
   if (table->column_count == 0 || table->row_count == 0) return SLT_ERR_ARGUMENT;
-  if (options->x) {
-    spec->x = table_find(table, options->x);
-    if (spec->x == UINT32_MAX) {
-      if (bad_name) *bad_name = options->x;
-      return SLT_ERR_NOT_FOUND;
-    }
-  }
-  spec->x_range = column_range(table, spec->x);
-  if (is_empty(spec->x_range)) return SLT_ERR_ARGUMENT;
-  spec->x_ordered = is_ordered(table, spec->x);
-  // time fills the width; a curve in a plane gets room on all sides
-  if (!spec->x_ordered || is_flat(spec->x_range)) spec->x_range = padded(spec->x_range);
-
+  SLT_TRY(choose_axis(spec, options, bad_name));
   uint32_t room = table->column_count + options->name_count;
   spec->series = ARENA_ARRAY(arena, PlotSeries, room);
   spec->bands = ARENA_ARRAY(arena, uint32_t, room);
@@ -211,16 +221,10 @@ SltStatus plot_spec_prepare(PlotSpec* spec, Arena* arena, const SltTable* table,
   } else {
     choose_all(spec);
   }
-  if (spec->x_ordered) {
-    choose_bands(spec, !options->names);
-  } else {
-    spec->band_count = 0;  // intervals need an axis that goes one way
-  }
-  bool drawable = spec->band_count > 0;
-  for (uint32_t i = 0; i < spec->series_count; i++) {
-    drawable = drawable || !is_empty(spec->series[i].range);
-  }
-  if (!drawable) return SLT_ERR_ARGUMENT;
+  // intervals need an axis that goes one way
+  if (!spec->x_ordered) spec->band_count = 0;
+  if (spec->x_ordered) choose_bands(spec, !options->names);
+  if (!has_something(spec)) return SLT_ERR_ARGUMENT;
   if (spec->series_count) assign_panels(spec);
   return SLT_OK;
 }

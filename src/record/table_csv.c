@@ -133,23 +133,28 @@ static bool skip_blank(CsvReader* r) {
   return true;
 }
 
+static SltStatus read_row(CsvReader* r, SltTable* table, uint32_t* bad_line) {
+  *bad_line = r->line;
+  SLT_TRY(table_add_row(table));
+  CellEnd end = CELL_COMMA;
+  uint32_t column = 0;
+  for (; end == CELL_COMMA; column++) {
+    Str cell = {0};
+    bool quoted = false;
+    end = read_cell(r, &cell, &quoted);
+    if (end == CELL_BAD) *bad_line = r->cell_line;
+    if (end == CELL_BAD || column == table->column_count) return SLT_ERR_SYNTAX;
+    SLT_TRY(store_cell(table, column, cell, quoted));
+  }
+  return column == table->column_count ? SLT_OK : SLT_ERR_SYNTAX;
+}
+
 static SltStatus read_rows(CsvReader* r, SltTable* table, uint32_t* bad_line) {
   while (r->at < r->end) {
     // in a table of one column an empty line is an undetermined cell
-    if ((table->column_count > 1 || r->at + 1 == r->end) && skip_blank(r)) continue;
-    *bad_line = r->line;
-    SLT_TRY(table_add_row(table));
-    CellEnd end = CELL_COMMA;
-    uint32_t column = 0;
-    for (; end == CELL_COMMA; column++) {
-      Str cell = {0};
-      bool quoted = false;
-      end = read_cell(r, &cell, &quoted);
-      if (end == CELL_BAD) *bad_line = r->cell_line;
-      if (end == CELL_BAD || column == table->column_count) return SLT_ERR_SYNTAX;
-      SLT_TRY(store_cell(table, column, cell, quoted));
-    }
-    if (column != table->column_count) return SLT_ERR_SYNTAX;
+    bool may_be_blank = table->column_count > 1 || r->at + 1 == r->end;
+    if (may_be_blank && skip_blank(r)) continue;
+    SLT_TRY(read_row(r, table, bad_line));
   }
   return SLT_OK;
 }

@@ -168,7 +168,7 @@ class Events(cli_case.CliCase):
         self.assertEqual((record["kind"], record["class"], record["type"]),
                          ("state", "pinnacle", "unilateral"))
         self.assertIn("y <= 0", record["atom"])
-        self.assertEqual(record["line"], 6)
+        self.assertEqual(record["line"], 9)
         before, after = record["changed"]["v"]
         self.assertAlmostEqual(after, -0.8 * before)
         self.assertEqual(record["changed"]["bounces"], [0, 1])

@@ -17,11 +17,13 @@ const k = 0.8, h = 2;
 y' = v;  y(t0) = h;
 v' = -g; v(t0) = 0;
 bounces(t0) = 0;
+state rest unilateral[y <= 0] && v < 0 && v > -0.05 {
+  y' = 0; v' = 0; set y = 0; set v = 0; set bounces = bounces + 1;
+} from bounce;
 state bounce unilateral[y <= 0] && v < 0 {
   set v = -k * v;
   set bounces = bounces + 1;
 } from init, bounce;
-state rest y <= 0 && v >= 0 && v < 0.05 { y' = 0; v' = 0; set y = 0; set v = 0; } from bounce;
 experiment { end = 8; }
 """
 

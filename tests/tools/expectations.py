@@ -20,9 +20,10 @@ class Plan:
         self.expectations = []  # (line number, words)
 
     def error_code(self):
+        """Code of the error the run must end with, "" for any, None when it must succeed."""
         for _, words in self.expectations:
             if words[0] == "error":
-                return words[1]
+                return words[1] if len(words) > 1 else ""
         return None
 
     def names(self):

@@ -209,9 +209,9 @@ TEST(messages) {
       {"cancels", "a + x = x + a\nx' = a", NULL,
        "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does not "
        "do yet: a cancels out of `a + x = x + a`\n"},
-      {"two equations, one derivative", "x' + a = 1\nx' = 2*x\ny' = a\nx = y", NULL,
-       "test.lisma:4:1: error[E0522]: the model needs implicit solving, which this version does not "
-       "do yet: `x = y` determines no derivative of highest order\n"},
+      {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b", NULL,
+       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does not "
+       "do yet: 2 equations determine only a\n"},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {

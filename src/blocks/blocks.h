@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: MIT
+//
+// blocks: combined simulation with opaque blocks. A clock, a queue of events, integrators over the
+// user's memory, blocks in three kinds, and on the same clock transactions, resources, stores and
+// processes. The public functions (saltus_world.h) are defined here, with their argument checks: a
+// second layer of wrappers would only repeat them.
+//
+// Invariants. Objects are slots in pools, named by index and generation; index 0 is nobody. The
+// queue's order is (time, priority descending, order of scheduling) and total. While a block runs,
+// cancelling only writes into the journal, which is worked off when the block returns; while check
+// blocks are probed everything that changes the world goes there, so that a step can be taken back.
+// The lists of active blocks are iterated by index and get holes, never shifts, during a pass.
+#ifndef SALTUS_BLOCKS_H
+#define SALTUS_BLOCKS_H
+
+#include "base/base.h"
+#include "blocks/context.h"
+#include "model/model.h"
+#include "numeric/numeric.h"
+#include "record/record.h"
+
+#include <saltus/saltus_world.h>
+
+#define BLK_PRIORITY_MAX 32767
+#define BLK_TEXT_MAX     320
+#define BLK_STREAMS_MAX  1024  // blocks of random streams are found by number
+
+// ---- queue --------------------------------------------------------------------------------------
+
+/// 24 bytes, so that the four children of an entry lie in two cache lines.
+typedef struct BlkEntry {
+  double t;
+  uint64_t order;  // (BLK_PRIORITY_MAX - priority) << 48 | sequence
+  uint32_t slot, generation;
+} BlkEntry;
+
+/// A heap with four children per entry. Entries of slots that have moved on are dead: skipped when
+/// they come to the top, swept out when they are the majority.
+typedef struct BlkHeap {
+  BlkEntry* data;
+  uint32_t count, capacity, dead;
+} BlkHeap;
+
+uint64_t blk_order(int32_t priority, uint64_t sequence);
+SltStatus blk_heap_push(BlkHeap* heap, const SltAllocator* allocator, BlkEntry entry);
+/// Remove the first entry; count > 0.
+BlkEntry blk_heap_pop(BlkHeap* heap);
+/// Keep only the entries `keep` says; the order of the rest does not change.
+void blk_heap_sweep(BlkHeap* heap, bool (*keep)(const void* user, const BlkEntry* entry),
+                    const void* user);
+void blk_heap_clear(BlkHeap* heap, const SltAllocator* allocator);
+
+// ---- objects ------------------------------------------------------------------------------------
+
+typedef enum BlkState { BLK_FREE, BLK_RESERVED, BLK_PENDING, BLK_ACTIVE, BLK_RUNNING } BlkState;
+
+typedef struct BlkNode {
+  SltBlockFn* fn;
+  void* user;
+  uint32_t generation;
+  uint32_t name;
+  int32_t priority;
+  uint32_t chain;  // how many zero-delay events led to this one
+  uint32_t owner;  // transaction
+  uint32_t next, prev;  // in the owner's list; `next` also links free nodes
+  uint8_t kind, state;
+} BlkNode;
+
+typedef struct BlkIntegrator {
+  const double* in;
+  double* out;
+  uint32_t count, generation, name, owner, next, prev;
+  uint32_t offset;  // in the vector of all states
+  uint8_t state;
+} BlkIntegrator;
+
+typedef struct BlkTransaction {
+  void* data;
+  SltDestroyFn* destroy;
+  uint32_t generation, next_free;
+  uint32_t nodes, integrators, requests;  // heads of its lists
+  bool alive, ending;
+} BlkTransaction;
+
+typedef struct BlkRequest {
+  SltResource* resource;
+  SltBlockFn* fn;
+  void* user;
+  double t;
+  uint32_t generation, owner, next, prev;
+  uint32_t units;
+  bool alive, granted;  // granted ones live on only for their owner's sake
+} BlkRequest;
+
+struct SltResource {
+  SltWorld* world;
+  SltResource* link;
+  uint32_t name;
+  uint32_t units, in_use, waiting;
+  BlkHeap queue;
+  SltTally wait_tally;
+  SltLevel queue_level, use_level;
+  uint64_t requests, granted, withdrawn, waited;
+};
+
+typedef struct BlkFetch {
+  SltItemFn* fn;
+  void* user;
+} BlkFetch;
+
+/// A ring of fixed-size elements that grows.
+typedef struct BlkRing {
+  unsigned char* data;
+  uint32_t first, count, capacity;
+} BlkRing;
+
+struct SltStore {
+  SltWorld* world;
+  SltStore* link;
+  uint32_t name, capacity;
+  BlkRing items;    // void*
+  BlkRing fetches;  // BlkFetch
+  BlkRing putters;  // BlkProcess*: wait for room
+};
+
+typedef struct BlkProcess BlkProcess;
+struct BlkProcess {
+  SltWorld* world;
+  SltProcessFn* fn;
+  void* user;
+  BlkProcess* link;  // free list
+  uint32_t index, generation, name;
+  SltBlock wake;  // the pending event that resumes it
+  SltStatus status;  // what the waiting call returns
+  SltRequest request;
+  void* item;
+  SltConditionFn* condition;
+  void* condition_user;
+  SltBlock check;  // of until_event
+  SltQuantityFn* quantity;
+  BlkContext context;
+  bool alive, started, cancelled;
+};
+
+// ---- journal ------------------------------------------------------------------------------------
+
+typedef enum BlkOpKind {
+  BLK_OP_CANCEL_NODE,
+  BLK_OP_CANCEL_INTEGRATOR,
+  BLK_OP_CANCEL_NAME,
+  BLK_OP_END_TRANSACTION,
+  BLK_OP_INSERT_NODE,        // undo: free the node
+  BLK_OP_ADD_INTEGRATOR,     // undo: free the slot
+  BLK_OP_NEW_TRANSACTION,    // nothing to do; undo: end it
+  BLK_OP_REQUEST,            // undo: free the request
+  BLK_OP_CANCEL_REQUEST,
+  BLK_OP_RELEASE,
+  BLK_OP_SET_UNITS,
+  BLK_OP_PUT,
+  BLK_OP_GET,
+  BLK_OP_START_PROCESS,      // undo: free the process
+  BLK_OP_CANCEL_PROCESS
+} BlkOpKind;
+
+typedef struct BlkOp {
+  BlkOpKind kind;
+  uint32_t index, generation;
+  uint32_t units, owner;
+  double t;
+  int32_t priority;
+  void* object;
+  void* user;
+  SltItemFn* fetch;
+} BlkOp;
+
+// ---- state events -------------------------------------------------------------------------------
+
+/// What `event` knows about one (transaction, site).
+typedef struct BlkMemory {
+  uint64_t transaction, site;
+  double x, x_last;              // in the present pass, and in the last one that was kept
+  uint64_t pass, pass_last;      // numbers of those passes
+  uint64_t fired_instant;        // does not fire or arm again within the same instant
+  double t_cross;                // literal: interpolated time
+  bool crossed, forced;
+} BlkMemory;
+
+typedef enum BlkPhase { BLK_IDLE, BLK_CONTINUOUS, BLK_DISCRETE, BLK_CHECK, BLK_FINAL } BlkPhase;
+
+typedef enum BlkPassKind {
+  BLK_PASS_PROBE,  // event() returns false and notes; changes of the world go into the journal
+  BLK_PASS_LIVE    // event() returns true where a memory is forced or has crossed
+} BlkPassKind;
+
+// ---- pictures -----------------------------------------------------------------------------------
+
+typedef struct BlkWatch {
+  const double* signal;
+  double amplitude;  // doubled as needed; 0: automatic
+} BlkWatch;
+
+typedef struct BlkShape {
+  double* points;  // a then b
+  uint32_t count;
+  double field_x, field_y, size_x, size_y;
+  const void *key, *a, *b;  // identity
+  uint32_t object;          // number of the object, shared by its shapes
+} BlkShape;
+
+typedef struct BlkPlace {
+  uint32_t shape;
+  double x, y, angle;
+} BlkPlace;
+
+typedef struct BlkFrame {
+  double t;
+  uint32_t first, count;  // in places
+} BlkFrame;
+
+typedef struct BlkScene {
+  BlkShape* shapes;
+  uint32_t shape_count, shape_capacity, object_count;
+  BlkPlace* places;  // of committed frames
+  uint32_t place_count, place_capacity;
+  BlkFrame* frames;
+  uint32_t frame_count, frame_capacity;
+  BlkPlace* now;     // poses of the present instant
+  uint32_t now_count, now_capacity;
+  BlkPlace* fixed;   // poses given outside of runs
+  uint32_t fixed_count, fixed_capacity;
+  bool clip_warned;
+} BlkScene;
+
+// ---- the world ----------------------------------------------------------------------------------
+
+typedef struct BlkName {
+  char* text;
+  uint32_t length;
+} BlkName;
+
+typedef struct BlkMemoryTable {
+  BlkMemory* data;
+  uint32_t count, capacity;
+  uint32_t* slots;
+  uint32_t slot_count;
+  uint32_t* touched;  // memories of the present pass
+  uint32_t touched_count, touched_capacity;
+} BlkMemoryTable;
+
+typedef struct BlkRegion {
+  void* memory;
+  size_t size;
+} BlkRegion;
+
+typedef struct BlkStream {
+  SltRandom random, saved;
+  uint32_t number;
+  struct BlkStream* next;
+} BlkStream;
+
+struct SltWorld {
+  SltAllocator allocator;
+  SltWorldOptions options;
+  const NumMethod* method;  // NULL: literal
+
+  double t;        // simulation time, also of stages
+  double h;        // present step
+  double grid_base, grid_step;
+  uint64_t grid_next;  // the next sample is at grid_base + grid_next * grid_step
+  double t_end;
+  BlkPhase phase;
+  bool probing, running, stop, plain, plain_known;
+  bool dirty;    // user code may have changed what the right-hand sides read
+  bool layout_changed;
+  bool derivative_known;  // k1 holds the derivative at (t, committed state)
+
+  BlkHeap queue;
+  uint64_t sequence;
+  BlkNode* nodes;
+  uint32_t node_count, node_capacity, node_free;
+  uint32_t* active[2];  // continuous, check; 0 is a hole
+  uint32_t active_count[2], active_capacity[2], holes[2];
+  uint32_t pass_depth;
+  uint32_t current;  // running node
+  uint32_t chain;    // of the running event
+
+  BlkIntegrator* integrators;
+  uint32_t integrator_count, integrator_capacity, integrator_free;
+  uint32_t* order;  // active integrators in order of creation
+  uint32_t order_count, order_capacity;
+  uint32_t state_count;
+  double* vectors;  // y0, k1, k2, k3, k4, y: rows of vector_capacity
+  uint32_t vector_capacity;
+  void* stepper_storage;
+  size_t stepper_size;
+  NumStepper* stepper;
+  uint32_t stepper_capacity;
+  const NumMethod* stepper_method;
+  bool stepper_fresh;  // has never been started
+
+  BlkTransaction* transactions;
+  uint32_t transaction_count, transaction_capacity, transaction_free, transaction_alive;
+
+  BlkOp* journal;
+  uint32_t journal_count, journal_capacity;
+  bool journal_busy;
+
+  BlkMemoryTable memory;
+  uint64_t pass, pass_kept;  // number of the present check pass, of the last kept one
+  uint64_t instant;
+  bool live, fired;
+  double t_fired;
+  uint32_t fired_chain;
+  bool after_event;  // the step that follows is probed closely at its begin
+
+  BlkRequest* requests;
+  uint32_t request_count, request_capacity, request_free;
+  SltResource* resources;
+  SltStore* stores;
+
+  BlkProcess** processes;
+  uint32_t process_count, process_capacity;
+  BlkProcess* process_idle;  // finished, with their stacks
+  BlkProcess* process;       // running
+  uint32_t condition_count;
+  void* scheduler_stack[BLK_CONTEXT_WORDS];
+
+  BlkName* names;
+  uint32_t name_count, name_capacity;
+  uint32_t* name_slots;
+  uint32_t name_slot_count;
+
+  BlkStream* streams;
+  BlkRegion* regions;
+  uint32_t region_count, region_capacity;
+  unsigned char* shadow;
+  size_t shadow_size;
+
+  BlkWatch* watches;
+  uint32_t watch_count, watch_capacity;
+  SltTable* table;
+  BlkScene scene;
+  bool record_off;
+  double t_sampled;
+
+  SltMember* members;
+  void (*free_members)(SltWorld* world);
+  double pace;
+  SltClock clock;
+  double clock_start, pace_start;
+  SltBlockFn* on_input;
+  void* input_user;
+  void* guides;  // of added signals, see signal.c
+
+  SltWorldStatistics statistics;
+  SltStatus status;
+  SltRunError error;
+  char error_text[BLK_TEXT_MAX];
+  char error_rendered[BLK_TEXT_MAX + 64];
+  uint32_t warned;  // bits of warnings given once
+};
+
+// ---- inner interface ----------------------------------------------------------------------------
+
+#define BLK_WARN_CONTINUOUS 1u
+#define BLK_WARN_CROWD      2u
+#define BLK_WARN_PROCESS    4u
+
+/// Grow an array of the world by doubling so that it holds `wanted` elements; the tail is zeroed.
+SltStatus blk_grow(SltWorld* world, void* array, uint32_t* capacity, uint32_t wanted, size_t size);
+void blk_message(SltWorld* world, SltSeverity severity, const char* code, const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
+/// Note the first error of a run; returns `status`.
+SltStatus blk_fail(SltWorld* world, SltStatus status, const char* code, const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
+uint32_t blk_name(SltWorld* world, const char* text);
+uint32_t blk_name_find(const SltWorld* world, const char* text);
+const char* blk_name_text(const SltWorld* world, uint32_t name);
+/// Whether the world may be changed now; warns when a continuous block tries.
+bool blk_may_change(SltWorld* world);
+void blk_clear(SltWorld* world);
+
+// schedule.c
+uint32_t blk_node_new(SltWorld* world, const SltBlockSpec* spec);
+void blk_node_free(SltWorld* world, uint32_t index);
+SltStatus blk_node_insert(SltWorld* world, uint32_t index, double t);
+void blk_node_cancel(SltWorld* world, uint32_t index);
+SltStatus blk_node_activate(SltWorld* world, uint32_t index);
+/// Schedule `fn` at the present time on behalf of the kernel; not journaled.
+SltStatus blk_call_now(SltWorld* world, SltBlockFn* fn, void* user, uint32_t owner, SltBlock* out);
+/// Time of the next event, HUGE_VAL when there is none.
+double blk_queue_time(SltWorld* world);
+void blk_call_node(SltWorld* world, uint32_t index);
+void blk_close_holes(SltWorld* world);
+
+// journal.c
+SltStatus blk_journal_add(SltWorld* world, const BlkOp* op);
+void blk_journal_apply(SltWorld* world);
+void blk_journal_undo(SltWorld* world);
+
+// integrator.c
+void blk_integrator_remove(SltWorld* world, uint32_t index);
+SltStatus blk_integrator_activate(SltWorld* world, uint32_t index);
+SltStatus blk_layout(SltWorld* world);
+void blk_gather(const SltWorld* world, double* y);
+void blk_scatter(SltWorld* world, const double* y);
+double* blk_row(const SltWorld* world, uint32_t row);
+/// Run the continuous blocks at time `t`; the derivatives go to `dy` unless it is NULL.
+SltStatus blk_pass(SltWorld* world, double t, double* dy);
+
+// transaction.c
+void blk_owner_link(SltWorld* world, uint32_t owner, uint32_t node);
+void blk_owner_unlink(SltWorld* world, uint32_t node);
+uint32_t blk_owner_find(const SltWorld* world, SltTransaction handle);
+void blk_transaction_end(SltWorld* world, uint32_t index);
+
+// event.c
+SltStatus blk_check_pass(SltWorld* world, BlkPassKind kind);
+void blk_check_keep(SltWorld* world);
+void blk_check_forget(SltWorld* world);
+bool blk_memory_crosses(const SltWorld* world, const BlkMemory* memory);
+bool blk_has_checks(const SltWorld* world);
+void blk_memory_clear(SltWorld* world);
+
+// literal.c, located.c
+SltStatus blk_step_literal(SltWorld* world, double target);
+SltStatus blk_step_located(SltWorld* world, double target);
+void blk_stepper_free(SltWorld* world);
+
+// run.c
+bool blk_due(SltWorld* world, double t);
+/// Take a row and a frame at the present time.
+SltStatus blk_sample(SltWorld* world);
+double blk_grid_time(const SltWorld* world, uint64_t n);
+bool blk_wants_samples(const SltWorld* world);
+double blk_time_eps(double t);
+void blk_streams_save(SltWorld* world);
+void blk_streams_restore(SltWorld* world);
+
+// resource.c, store.c, process.c
+void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority);
+void blk_request_free(SltWorld* world, uint32_t index);
+void blk_request_withdraw(SltWorld* world, uint32_t index);
+void blk_resource_release(SltResource* resource, uint32_t units, uint32_t owner);
+void blk_resource_serve(SltResource* resource);
+void blk_resources_clear(SltWorld* world);
+SltStatus blk_ring_push(SltWorld* world, BlkRing* ring, const void* element, size_t size);
+bool blk_ring_pop(BlkRing* ring, void* element, size_t size);
+SltStatus blk_store_put(SltStore* store, void* item);
+SltStatus blk_store_get(SltStore* store, SltItemFn* fn, void* user);
+void blk_stores_clear(SltWorld* world);
+void blk_process_resume(SltWorld* world, void* process);
+void blk_process_wake(SltWorld* world, BlkProcess* process, SltStatus status);
+void blk_process_cancel(SltWorld* world, BlkProcess* process);
+void blk_process_release(SltWorld* world, BlkProcess* process);
+bool blk_conditions(SltWorld* world);
+void blk_processes_clear(SltWorld* world);
+
+// watch.c, scene.c, signal.c
+SltStatus blk_watch_row(SltWorld* world);
+void blk_watch_clear(SltWorld* world);
+SltStatus blk_scene_commit(SltWorld* world);
+void blk_scene_clear(SltWorld* world);
+void blk_guides_clear(SltWorld* world);
+void blk_pace_begin(SltWorld* world);
+void blk_pace_wait(SltWorld* world);
+
+#endif

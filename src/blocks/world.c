@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+//
+// Creation and end of a world, messages, names, random streams.
+#include "blocks/blocks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORLD_COOKIE 0x51a17010u
+
+SltWorldOptions slt_world_options(void) {
+  return (SltWorldOptions){.method = "literal",
+                           .rtol = 1e-6,
+                           .atol = 1e-9,
+                           .probes = 4,
+                           .max_chain = 1000000,
+                           .seed = 1,
+                           .stack_size = 65536,
+                           .cookie = WORLD_COOKIE};
+}
+
+/// NULL with `literal` set for the literal way; SLT_ERR_NOT_FOUND for what cannot be used.
+static SltStatus find_method(const char* name, const NumMethod** out) {
+  *out = NULL;
+  if (!name || strcmp(name, "literal") == 0) return SLT_OK;
+  const NumMethod* method = num_method_find(str_from_c(name));
+  if (!method || !method->adaptive) return SLT_ERR_NOT_FOUND;
+  *out = method;
+  return SLT_OK;
+}
+
+static bool options_valid(const SltWorldOptions* o) {
+  return o->cookie == WORLD_COOKIE && isfinite(o->t_start) && o->rtol > 0.0 && o->atol >= 0.0 &&
+         o->h_max >= 0.0 && o->probes >= 1 && o->probes <= 64 && o->max_chain >= 1 &&
+         o->stack_size >= 16384;
+}
+
+/// Values of a world in which nothing has happened yet.
+static void world_begin(SltWorld* world, double t) {
+  world->t = t;
+  world->t_sampled = -HUGE_VAL;
+  world->t_fired = -HUGE_VAL;
+  world->node_count = 1;  // index 0 is nobody, everywhere
+  world->integrator_count = 1;
+  world->transaction_count = 1;
+  world->request_count = 1;
+  world->process_count = 1;
+  world->name_count = 1;
+  world->memory.count = 0;
+  world->pass = 1;
+  world->instant = 1;
+  world->stepper_fresh = true;
+}
+
+SltStatus slt_world_create(const SltWorldOptions* options, SltWorld** out) {
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  SltWorldOptions defaults = slt_world_options();
+  if (!options) options = &defaults;
+  const NumMethod* method = NULL;
+  if (!options_valid(options) || find_method(options->method, &method) < 0) {
+    return SLT_ERR_ARGUMENT;
+  }
+  SltAllocator allocator = base_allocator(&options->allocator);
+  SltWorld* world = base_alloc(&allocator, sizeof *world);
+  if (!world) return SLT_ERR_NOMEM;
+  world->allocator = allocator;
+  world->options = *options;
+  world->options.method = NULL;  // belongs to the caller
+  world->method = method;
+  world_begin(world, options->t_start);
+  *out = world;
+  return SLT_OK;
+}
+
+static void free_array(SltWorld* world, void* array, uint32_t capacity, size_t size) {
+  base_free(&world->allocator, array, capacity * size);
+}
+
+static void clear_names(SltWorld* world) {
+  for (uint32_t i = 1; i < world->name_count; i++) {
+    base_free(&world->allocator, world->names[i].text, world->names[i].length + 1u);
+  }
+  free_array(world, world->names, world->name_capacity, sizeof *world->names);
+  free_array(world, world->name_slots, world->name_slot_count, sizeof *world->name_slots);
+}
+
+static void clear_transactions(SltWorld* world) {
+  for (uint32_t i = 1; i < world->transaction_count; i++) {
+    BlkTransaction* transaction = &world->transactions[i];
+    if (transaction->alive && transaction->destroy) transaction->destroy(transaction->data);
+  }
+  free_array(world, world->transactions, world->transaction_capacity,
+             sizeof *world->transactions);
+}
+
+/// Free everything but the world itself, and zero what it held.
+void blk_clear(SltWorld* world) {
+  blk_processes_clear(world);
+  if (world->free_members) world->free_members(world);
+  clear_transactions(world);
+  blk_resources_clear(world);
+  blk_stores_clear(world);
+  blk_watch_clear(world);
+  blk_scene_clear(world);
+  blk_guides_clear(world);
+  blk_memory_clear(world);
+  blk_stepper_free(world);
+  blk_heap_clear(&world->queue, &world->allocator);
+  free_array(world, world->nodes, world->node_capacity, sizeof *world->nodes);
+  for (int i = 0; i < 2; i++) {
+    free_array(world, world->active[i], world->active_capacity[i], sizeof *world->active[i]);
+  }
+  free_array(world, world->integrators, world->integrator_capacity, sizeof *world->integrators);
+  free_array(world, world->order, world->order_capacity, sizeof *world->order);
+  free_array(world, world->vectors, world->vector_capacity, 6 * sizeof *world->vectors);
+  free_array(world, world->requests, world->request_capacity, sizeof *world->requests);
+  free_array(world, world->journal, world->journal_capacity, sizeof *world->journal);
+  free_array(world, world->regions, world->region_capacity, sizeof *world->regions);
+  base_free(&world->allocator, world->shadow, world->shadow_size);
+  clear_names(world);
+  for (BlkStream* stream = world->streams; stream;) {
+    BlkStream* next = stream->next;
+    base_free(&world->allocator, stream, sizeof *stream);
+    stream = next;
+  }
+}
+
+void slt_world_free(SltWorld* world) {
+  if (!world || world->phase != BLK_IDLE) return;
+  blk_clear(world);
+  SltAllocator allocator = world->allocator;
+  base_free(&allocator, world, sizeof *world);
+}
+
+SltStatus slt_world_reset(SltWorld* world, double t) {
+  if (!world || world->phase != BLK_IDLE || world->running || !isfinite(t)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  blk_clear(world);
+  SltAllocator allocator = world->allocator;
+  SltWorldOptions options = world->options;
+  const NumMethod* method = world->method;
+  memset(world, 0, sizeof *world);
+  world->allocator = allocator;
+  world->options = options;
+  world->method = method;
+  world_begin(world, t);
+  return SLT_OK;
+}
+
+SltStatus slt_world_set_method(SltWorld* world, const char* method) {
+  if (!world || world->phase != BLK_IDLE) return SLT_ERR_ARGUMENT;
+  const NumMethod* found = NULL;
+  SLT_TRY(find_method(method, &found));
+  world->method = found;
+  world->dirty = true;
+  return SLT_OK;
+}
+
+double slt_world_time(const SltWorld* world) {
+  return world ? world->t : (double)NAN;
+}
+
+double slt_world_step(const SltWorld* world) {
+  return world ? world->h : (double)NAN;
+}
+
+void slt_world_stop(SltWorld* world) {
+  if (world) world->stop = true;
+}
+
+SltRunError slt_world_error(const SltWorld* world) {
+  return world ? world->error : (SltRunError){.status = SLT_ERR_ARGUMENT, .message = ""};
+}
+
+SltWorldStatistics slt_world_statistics(const SltWorld* world) {
+  if (!world) return (SltWorldStatistics){0};
+  SltWorldStatistics statistics = world->statistics;
+  statistics.pending = world->queue.count - world->queue.dead;
+  return statistics;
+}
+
+SltStatus blk_grow(SltWorld* world, void* array, uint32_t* capacity, uint32_t wanted, size_t size) {
+  if (wanted <= *capacity) return SLT_OK;
+  uint32_t more = *capacity < 16 ? 16 : *capacity;
+  while (more < wanted) {
+    if (more > UINT32_MAX / 2) return SLT_ERR_NOMEM;
+    more *= 2;
+  }
+  void* old = NULL;
+  memcpy(&old, array, sizeof old);
+  size_t old_size = *capacity * size;
+  size_t new_size = base_mul_size(more, size);
+  unsigned char* data = base_realloc(&world->allocator, old, old_size, new_size);
+  if (!data) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+  memset(data + old_size, 0, new_size - old_size);
+  void* moved = data;
+  memcpy(array, &moved, sizeof moved);
+  *capacity = more;
+  return SLT_OK;
+}
+
+// ---- messages -----------------------------------------------------------------------------------
+
+static void message_va(SltWorld* world, SltSeverity severity, const char* code, char* text,
+                       const char* format, va_list args) {
+  if (vsnprintf(text, BLK_TEXT_MAX, format, args) < 0) text[0] = '\0';
+  if (world->options.on_message) {
+    world->options.on_message(world->options.user, severity, code, world->t, text);
+  }
+}
+
+void blk_message(SltWorld* world, SltSeverity severity, const char* code, const char* format, ...) {
+  char text[BLK_TEXT_MAX];
+  va_list args;
+  va_start(args, format);
+  message_va(world, severity, code, text, format, args);
+  va_end(args);
+}
+
+SltStatus blk_fail(SltWorld* world, SltStatus status, const char* code, const char* format, ...) {
+  if (world->status < 0) return world->status;
+  va_list args;
+  va_start(args, format);
+  message_va(world, SLT_ERROR, code, world->error_text, format, args);
+  va_end(args);
+  char t[NUMBER_TEXT_MAX];
+  t[number_write(t, world->t)] = '\0';
+  (void)snprintf(world->error_rendered, sizeof world->error_rendered, "error[%s] at t = %s: %s",
+                 code, t, world->error_text);
+  world->error = (SltRunError){.status = status,
+                               .code = code,
+                               .t = world->t,
+                               .message = world->error_text,
+                               .rendered = world->error_rendered};
+  world->status = status;
+  world->stop = true;
+  return status;
+}
+
+bool blk_may_change(SltWorld* world) {
+  if (world->phase != BLK_CONTINUOUS) return true;
+  if (!(world->warned & BLK_WARN_CONTINUOUS)) {
+    blk_message(world, SLT_WARNING, "W0903",
+                "continuous block '%s' tries to change the system; ignored (let a discrete or check "
+                "block do it)",
+                blk_name_text(world, world->current ? world->nodes[world->current].name : 0));
+    world->warned |= BLK_WARN_CONTINUOUS;
+  }
+  return false;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+static uint32_t* name_slot(const SltWorld* world, const char* text, size_t length) {
+  uint32_t mask = world->name_slot_count - 1;
+  uint32_t at = (uint32_t)hash_bytes(text, length, 0) & mask;
+  while (world->name_slots[at]) {
+    const BlkName* name = &world->names[world->name_slots[at]];
+    if (name->length == length && memcmp(name->text, text, length) == 0) break;
+    at = (at + 1) & mask;
+  }
+  return &world->name_slots[at];
+}
+
+uint32_t blk_name_find(const SltWorld* world, const char* text) {
+  if (!text || !*text || !world->name_slot_count) return 0;
+  return *name_slot(world, text, strlen(text));
+}
+
+static SltStatus grow_names(SltWorld* world) {
+  SLT_TRY(blk_grow(world, &world->names, &world->name_capacity, world->name_count + 1,
+                   sizeof *world->names));
+  if (2 * (world->name_count + 1) <= world->name_slot_count) return SLT_OK;
+  uint32_t* old = world->name_slots;
+  uint32_t old_count = world->name_slot_count;
+  uint32_t count = old_count ? 2 * old_count : 64;
+  uint32_t* slots = base_alloc(&world->allocator, base_mul_size(count, sizeof *slots));
+  if (!slots) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+  world->name_slots = slots;
+  world->name_slot_count = count;
+  for (uint32_t i = 1; i < world->name_count; i++) {
+    *name_slot(world, world->names[i].text, world->names[i].length) = i;
+  }
+  base_free(&world->allocator, old, old_count * sizeof *old);
+  return SLT_OK;
+}
+
+uint32_t blk_name(SltWorld* world, const char* text) {
+  if (!text || !*text) return 0;
+  uint32_t found = blk_name_find(world, text);
+  if (found) return found;
+  if (grow_names(world) < 0) return 0;
+  size_t length = strlen(text);
+  char* copy = length < UINT32_MAX ? base_alloc(&world->allocator, length + 1) : NULL;
+  if (!copy) {
+    (void)blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    return 0;
+  }
+  memcpy(copy, text, length + 1);
+  uint32_t* slot = name_slot(world, copy, length);
+  *slot = world->name_count;
+  world->names[world->name_count] = (BlkName){copy, (uint32_t)length};
+  return world->name_count++;
+}
+
+const char* blk_name_text(const SltWorld* world, uint32_t name) {
+  return name ? world->names[name].text : "";
+}
+
+// ---- random streams of the world ----------------------------------------------------------------
+
+SltRandom* slt_world_random(SltWorld* world, uint32_t stream) {
+  if (!world) return NULL;
+  for (BlkStream* s = world->streams; s; s = s->next) {
+    if (s->number == stream) return &s->random;
+  }
+  BlkStream* made = base_alloc(&world->allocator, sizeof *made);
+  if (!made) return NULL;
+  made->number = stream;
+  slt_random_init(&made->random, world->options.seed, stream);
+  made->saved = made->random;
+  made->next = world->streams;
+  world->streams = made;
+  return &made->random;
+}
+
+void blk_streams_save(SltWorld* world) {
+  for (BlkStream* s = world->streams; s; s = s->next) {
+    s->saved = s->random;
+  }
+}
+
+void blk_streams_restore(SltWorld* world) {
+  for (BlkStream* s = world->streams; s; s = s->next) {
+    s->random = s->saved;
+  }
+}
+
+SltStatus slt_world_register(SltWorld* world, void* memory, size_t size) {
+  if (!world || !memory || size == 0) return SLT_ERR_ARGUMENT;
+  SLT_TRY(blk_grow(world, &world->regions, &world->region_capacity, world->region_count + 1,
+                   sizeof *world->regions));
+  world->regions[world->region_count++] = (BlkRegion){memory, size};
+  return SLT_OK;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Models with mistakes in their meaning and the exact messages they give:
+tests/golden/lower/NAME.lisma, NAME.expected.
+
+--update rewrites the expected files from what the compiler says now.
+"""
+import argparse
+import difflib
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCES = ["src/base/*.c", "src/ir/*.c", "src/lisma/*.c", "tests/tools/lisma_check_tool.c"]
+
+
+def build(directory):
+    """Compile the tool into a directory with $CC and $CFLAGS; returns its path."""
+    files = [f for pattern in SOURCES for f in sorted(glob.glob(os.path.join(ROOT, pattern)))]
+    tool = os.path.join(directory, "lisma_check_tool")
+    command = os.environ.get("CC", "cc").split() + os.environ.get("CFLAGS", "-O1 -g").split()
+    command += ["-std=gnu17", "-I" + os.path.join(ROOT, "include"), "-I" + os.path.join(ROOT, "src")]
+    subprocess.run(command + files + ["-o", tool, "-lm"], check=True)
+    return tool
+
+
+def check(tool, path, update):
+    """One model; returns the number of failures."""
+    name = os.path.basename(path)
+    run = subprocess.run([tool, path], stdout=subprocess.PIPE)
+    wanted = 1 if b": error[" in run.stdout else 0
+    if run.returncode != wanted:
+        print("%s: status %d, but the messages mean %d" % (name, run.returncode, wanted))
+        return 1
+    expected_path = path[:-len("lisma")] + "expected"
+    if update:
+        with open(expected_path, "wb") as expected:
+            expected.write(run.stdout)
+        return 0
+    expected = open(expected_path, "rb").read() if os.path.exists(expected_path) else b""
+    if expected == run.stdout:
+        return 0
+    lines = [t.decode("utf-8", "replace").splitlines() for t in (expected, run.stdout)]
+    print("\n".join(difflib.unified_diff(*lines, name + " expected", "actual", lineterm="")))
+    return 1
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--tool", help="a built lisma_check_tool; else it is compiled with $CC")
+    arguments.add_argument("--update", action="store_true", help="rewrite the expected files")
+    options = arguments.parse_args()
+    models = sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "lower", "*.lisma")))
+    with tempfile.TemporaryDirectory() as directory:
+        tool = options.tool or build(directory)
+        failures = sum(check(tool, path, options.update) for path in models)
+    print("%d models, %d failures" % (len(models), failures))
+    sys.exit(1 if failures else 0)
+
+
+main()
