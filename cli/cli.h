@@ -6,6 +6,7 @@
 #define SALTUS_CLI_H
 
 #include <saltus/saltus.h>
+#include <saltus/saltus_rules.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -159,6 +160,9 @@ uint32_t terminal_width(void);
 SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
                      uint32_t* warnings, SltStatus* status);
 
+/// The same for rule tables that are not to be lowered to equations.
+SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count);
+
 /// Draw a table to a file or to standard output; `path` says which (".svg", ".png", "-").
 int plot_write(const SltTable* table, const char* path, const char* title, const char* x,
                const CliNames* names);
@@ -173,6 +177,7 @@ int command_explain(int argc, char** argv);
 int command_plot(int argc, char** argv);
 int command_new(int argc, char** argv);
 int command_methods(int argc, char** argv);
+int command_convert(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.
 bool help_print(FILE* to, const char* command);

@@ -209,6 +209,17 @@ static void suggest_file(const char* path) {
   cli_hint("check the name and the folder you are in");
 }
 
+/// Whether a folder is a model of rule tables.
+static bool holds_rules(const char* folder) {
+  size_t size = strlen(folder) + sizeof "/rules.csv";
+  char* path = malloc(size);
+  if (!path) return false;
+  snprintf(path, size, "%s/rules.csv", folder);
+  bool found = access(path, R_OK) == 0;
+  free(path);
+  return found;
+}
+
 bool input_check(const char* path, const char* what) {
   struct stat file;
   if (stat(path, &file) != 0) {
@@ -221,6 +232,7 @@ bool input_check(const char* path, const char* what) {
     }
     return false;
   }
+  if (S_ISDIR(file.st_mode) && strcmp(what, "model") == 0 && holds_rules(path)) return true;
   if (S_ISDIR(file.st_mode)) {
     cli_error("%s is a folder, not a %s", path, what);
     cli_hint("name a file in it");

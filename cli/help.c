@@ -11,6 +11,7 @@ static const char general[] = "saltus simulates systems that flow and jump.\n"
                               "  check MODEL     look for mistakes in a model\n"
                               "  explain MODEL   show the structure of every mode\n"
                               "  plot FILE       draw a table of results\n"
+    "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
                               "  new NAME        write a model to start from\n"
                               "  methods         list the integration methods\n"
                               "  help COMMAND    explain a command; also COMMAND --help\n"
@@ -55,7 +56,11 @@ static const char run_help[] =
     "  --sliding on        sliding on boundaries\n"
     "  --native auto|off   compiled code where it pays\n"
     "\n"
-    "not built yet: --report, --realtime, --checkpoint, --resume, --cyclic, --zeno,\n"
+    "rule tables (.rules.md, or a folder with rules.csv)\n"
+    "  --cyclic DT         scan the tables literally every DT instead of locating events\n"
+    "  --realtime[=K]      with --cyclic: at the pace of the clock (K times), overruns reported\n"
+    "\n"
+    "not built yet: --report, --checkpoint, --resume, --zeno,\n"
     "--native on, --sliding off|utkin, results as .mat\n"
     "\n"
     "An existing MODEL.csv that saltus did not write is not overwritten unless -o names it.\n"
@@ -91,13 +96,19 @@ static const char methods_help[] = "usage: saltus methods\n"
                                    "\n"
                                    "List the integration methods for --method.\n";
 
+static const char convert_help[] =
+    "usage: saltus convert FROM TO\n"
+    "\n"
+    "Rule tables in another form. FROM is a .rules.md document or a folder of CSV files; TO is a\n"
+    ".rules.md, a folder of CSV files, or a .lisma with the equivalent equations.\n";
+
 bool help_print(FILE* to, const char* command) {
   static const struct {
     const char* command;
     const char* text;
   } pages[] = {
       {"run", run_help}, {"check", check_help},     {"explain", explain_help}, {"plot", plot_help},
-      {"new", new_help}, {"methods", methods_help}, {"help", general},
+      {"new", new_help}, {"methods", methods_help}, {"convert", convert_help}, {"help", general},
   };
   if (!command) {
     fputs(general, to);

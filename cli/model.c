@@ -37,3 +37,20 @@ SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t ov
   if (counts.errors == 0) cli_error("cannot read %s: %s", path, slt_status_text(*status));
   return NULL;
 }
+
+SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count) {
+  if (!input_check(path, "model")) return NULL;
+  Diagnostics counts = {0, 0};
+  SltCompileOptions options = slt_compile_options();
+  options.overrides = overrides;
+  options.override_count = override_count;
+  options.on_diagnostic = print_diagnostic;
+  options.user = &counts;
+  options.colour = cli_colour();
+  SltRules* rules = NULL;
+  SltStatus status = slt_rules_compile_file(path, &options, &rules);
+  if (status < 0 && counts.errors == 0) {
+    cli_error("cannot read %s: %s", path, slt_status_text(status));
+  }
+  return rules;
+}

@@ -253,10 +253,6 @@ bool cli_one_model(const char* command, const char* word, const char** path) {
     cli_error("%s takes one model, `%s` is too much", command, word);
     return false;
   }
-  if (path_ends_with(word, ".rules.md")) {
-    cli_error("rule tables (.rules.md) are not built yet");
-    return false;
-  }
   *path = word;
   return true;
 }

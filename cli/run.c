@@ -38,6 +38,7 @@ static bool name_outputs(Run* run) {
   const char* base = path_base(run->options.model);
   size_t length = strlen(base);
   if (path_ends_with(base, ".lisma")) length -= strlen(".lisma");
+  if (path_ends_with(base, ".rules.md")) length -= strlen(".rules.md");
   run->title = malloc(length + 1);
   run->default_csv = malloc(length + sizeof ".csv");
   if (!run->title || !run->default_csv) return false;
@@ -345,8 +346,14 @@ static int prepare(Run* run) {
 int command_run(int argc, char** argv) {
   Run run = {.csv = {.fd = -1}, .events = {.fd = -1}};
   int exit = run_options_parse(argc, argv, &run.options);
-  if (exit == CLI_DONE) exit = prepare(&run);
-  if (exit == CLI_DONE) exit = run_and_report(&run);
+  bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options);
+  if (exit == CLI_DONE && !cyclic && run.options.realtime > 0.0) {
+    cli_error("--realtime is built for cyclic execution only (--cyclic DT)");
+    exit = CLI_USAGE;
+  }
+  if (cyclic) exit = cyclic_run(&run.options);
+  if (exit == CLI_DONE && !cyclic) exit = prepare(&run);
+  if (exit == CLI_DONE && !cyclic) exit = run_and_report(&run);
   output_close(&run.csv);
   output_close(&run.events);
   slt_recorder_free(run.recorder);

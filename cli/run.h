@@ -20,7 +20,13 @@ typedef struct RunOptions {
   const char* plot;
   const char* plot_x;
   bool quiet;
+  double cyclic;    // period of cyclic execution; NaN: not given
+  double realtime;  // pace, 1 is the clock's; 0: as fast as possible
 } RunOptions;
+
+/// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
+bool cyclic_is_wanted(const RunOptions* options);
+int cyclic_run(const RunOptions* options);
 
 /// Returns CLI_DONE, or the exit status after a message. Clear the options in any case.
 int run_options_parse(int argc, char** argv, RunOptions* out);

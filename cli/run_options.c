@@ -150,6 +150,10 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   case RUN_GAMMA: return parse_gamma(text, sim);
   case RUN_SLIDING: return parse_sliding(text);
   case RUN_NATIVE: return parse_native(text);
+  case RUN_CYCLIC: return option_positive(name, text, &out->cyclic);
+  case RUN_REALTIME:
+    out->realtime = 1.0;
+    return !text || option_positive(name, text, &out->realtime);
   case RUN_SEED: return option_count(name, text, 0, UINT64_MAX, &sim->seed);
   default: return not_built(name);
   }
@@ -231,7 +235,10 @@ static bool check_options(const RunOptions* o) {
 }
 
 int run_options_parse(int argc, char** argv, RunOptions* out) {
-  *out = (RunOptions){.until = (double)NAN, .every = (double)NAN, .sim = slt_sim_options()};
+  *out = (RunOptions){.until = (double)NAN,
+                      .every = (double)NAN,
+                      .cyclic = (double)NAN,
+                      .sim = slt_sim_options()};
   OptionParser parser = {
       .command = "run", .specs = specs, .spec_count = RUN_OPTION_COUNT, .argc = argc, .argv = argv};
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {

@@ -38,6 +38,6 @@ endif()
 # Same bits everywhere: no fused multiply-add, and no libm call replaced or folded by the compiler.
 # errno of the mathematical functions is never read, so __builtin_sqrt may become one instruction.
 set(SALTUS_EXACT_FLAGS -ffp-contract=off -fno-builtin -fno-math-errno)
-set(SALTUS_EXACT_MODULES ir symbolic model numeric engine)
+set(SALTUS_EXACT_MODULES ir rules symbolic model numeric engine blocks)
 set(SALTUS_KERNEL_FLAGS $<$<CONFIG:Release>:-O3>)
-set(SALTUS_KERNEL_MODULES model numeric)
+set(SALTUS_KERNEL_MODULES model numeric blocks)

@@ -6,7 +6,7 @@
 #   saltus_rt  runs compiled models: base, ir, model without the builder, numeric, engine, record,
 #              and the part of the API that is in files api/rt_*.c
 #   saltus     everything
-set(SALTUS_MODULES base ir lisma rules symbolic model numeric engine record api cdcsis
+set(SALTUS_MODULES base ir lisma rules symbolic model numeric engine record blocks api cdcsis
   CACHE STRING "Modules to build; a shorter list helps while working on one of them")
 mark_as_advanced(SALTUS_MODULES)
 set(SALTUS_RT_MODULES base ir model numeric engine record)

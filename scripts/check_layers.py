@@ -24,7 +24,9 @@ ALLOWED = {
     "numeric": {"base"},
     "engine": {"base", "ir", "model", "numeric"},
     "record": {"base"},
-    "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "numeric", "engine", "record"},
+    "blocks": {"base", "model", "numeric", "record"},
+    "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "numeric", "engine", "record",
+            "blocks"},
     "cdcsis": {"base"},
 }
 BUILDER_EXTRA = {"symbolic"}  # for src/model/build_*

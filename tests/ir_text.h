@@ -8,12 +8,11 @@
 //   atom low = x - 1       g of a relation g > 0, read by that name in conditions
 //   [label:] lhs = rhs     equation of the current body; anything not declared is an unknown
 //   automaton a            with the state `init`; statements after it still go to the global body
-//   state s                of the automaton; equations, `set x = e`, `delete l` after it are its own
-//   from init s when c     transition into the current state
-//   invariant c            of the current state
-//   switch w = c           two-state automaton; `in w false` and `in w true` select a body
-//   global                 back to the global body
-//   at 1 each 2 { n = n + 1 }   schedule with one action
+//   state s                of the automaton; equations, `set x = e`, `delete l` after it are its
+//   own from init s when c     transition into the current state invariant c            of the
+//   current state switch w = c           two-state automaton; `in w false` and `in w true` select a
+//   body global                 back to the global body at 1 each 2 { n = n + 1 }   schedule with
+//   one action
 //
 // Expressions: numbers, names with primes, t, + - * / ^, functions by the names of ir.h, relations,
 // and or not, if(c, a, b), table(T, x), pre(x), post(x), entry(a), entry(), AUTOMATON.STATE.
@@ -176,12 +175,14 @@ static ExprId irt_mode_test(IrText* p, uint32_t automaton) {
 }
 
 static ExprId irt_named(IrText* p) {
-  if (irt_take(p, "true")) return ir_node(&p->model.pool, IR_TRUE, (ExprId){0}, (ExprId){0}, (ExprId){0});
+  if (irt_take(p, "true"))
+    return ir_node(&p->model.pool, IR_TRUE, (ExprId){0}, (ExprId){0}, (ExprId){0});
   if (irt_take(p, "pre")) return irt_when(p, IR_PRE);
   if (irt_take(p, "post")) return irt_when(p, IR_POST);
   if (irt_take(p, "table")) return irt_table(p);
   if (irt_take(p, "entry")) return irt_entry(p);
-  if (irt_take(p, "t")) return ir_node(&p->model.pool, IR_TIME, (ExprId){0}, (ExprId){0}, (ExprId){0});
+  if (irt_take(p, "t"))
+    return ir_node(&p->model.pool, IR_TIME, (ExprId){0}, (ExprId){0}, (ExprId){0});
   for (uint32_t op = IR_SIN; op < IR_EQUALS; op++) {
     bool is_word = isalpha((unsigned char)ir_op_text((IrOp)op)[0]) != 0;
     bool infix = op == IR_AND || op == IR_OR || op == IR_NOT || op == IR_TABLE;

@@ -48,7 +48,7 @@ typedef struct SltCompileOptions {
 /// Options with every field at its default.
 SLT_API SltCompileOptions slt_compile_options(void);
 
-/// Compile LISMA text.
+/// Compile LISMA text, or a document of rule tables when `name` ends in ".rules.md".
 /// @param name     shown in messages; not NULL.
 /// @param text     `length` bytes of UTF-8; copied.
 /// @param options  may be NULL for the defaults.
@@ -59,7 +59,8 @@ SLT_API SltCompileOptions slt_compile_options(void);
 SLT_API SltStatus slt_model_compile(const char* name, const char* text, size_t length,
                                     const SltCompileOptions* options, SltModel** out);
 
-/// Read a file and compile it; `data` files are found relative to it.
+/// Read a file and compile it; `data` files and included tables are found relative to it. A folder
+/// that holds a file "rules.csv" is a model of rule tables.
 /// @return as slt_model_compile(), and SLT_ERR_IO when the file cannot be read.
 SLT_API SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
                                          SltModel** out);
@@ -89,5 +90,11 @@ SLT_API SltStatus slt_model_explain(const SltModel* model, SltExplainFormat form
 #ifdef __cplusplus
 }
 #endif
+
+// ---- blocks and transactions --------------------------------------------------------------------
+//
+// Simulation inside the user's own program: opaque blocks, integrators, events, transactions,
+// queues, processes; a compiled model can take part.
+#include <saltus/saltus_world.h>  // IWYU pragma: export
 
 #endif

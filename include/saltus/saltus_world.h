@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks and transactions: simulation inside the user's own program. A world has a clock, a queue of
-// events, integrators over the user's memory, and blocks: functions that compute right-hand sides
-// (continuous), act once (discrete) or look for events (check). Elements come and go as
+// Blocks and transactions: simulation inside the user's own program. A world has a clock, a queue
+// of events, integrators over the user's memory, and blocks: functions that compute right-hand
+// sides (continuous), act once (discrete) or look for events (check). Elements come and go as
 // transactions; resources, stores and processes stand on the same clock.
 //
 //   SltWorldOptions options = slt_world_options();
@@ -25,11 +25,12 @@
 extern "C" {
 #endif
 
-typedef struct SltWorld SltWorld;        ///< One combined simulation. One thread at a time.
-typedef struct SltResource SltResource;  ///< Units that are taken and given back. Owned by its world.
-typedef struct SltStore SltStore;        ///< Items that wait to be fetched. Owned by its world.
-typedef struct SltSignal SltSignal;      ///< A measured curve. Immutable: share it between threads.
-typedef struct SltMember SltMember;      ///< A compiled model living in a world. Owned by the world.
+typedef struct SltWorld SltWorld;  ///< One combined simulation. One thread at a time.
+typedef struct SltResource
+    SltResource;                     ///< Units that are taken and given back. Owned by its world.
+typedef struct SltStore SltStore;    ///< Items that wait to be fetched. Owned by its world.
+typedef struct SltSignal SltSignal;  ///< A measured curve. Immutable: share it between threads.
+typedef struct SltMember SltMember;  ///< A compiled model living in a world. Owned by the world.
 
 // Handles are small values; copies are as good as the original. All zero is "none".
 typedef struct SltBlock {
@@ -55,16 +56,16 @@ typedef void SltMessageFn(void* user, SltSeverity severity, const char* code, do
 
 /// Options of a world: take them from slt_world_options(), then change what you need.
 typedef struct SltWorldOptions {
-  double t_start;          ///< time at creation [0]
-  const char* method;      ///< "literal", or an adaptive method of slt_method_get() [literal]
-  double rtol;             ///< of adaptive methods, > 0 [1e-6]
-  double atol;             ///< of adaptive methods, >= 0 [1e-9]
-  double h_max;            ///< largest step of adaptive methods; 0: no limit [0]
-  uint32_t probes;         ///< looks at the check blocks per adaptive step, 1..64 [4]
-  uint32_t max_chain;      ///< zero-delay events following from each other at one instant [1000000]
-  uint64_t seed;           ///< of slt_world_random() [1]
-  size_t stack_size;       ///< of a process, bytes [65536]
-  bool debug;              ///< run check blocks twice and report those that are not idempotent
+  double t_start;      ///< time at creation [0]
+  const char* method;  ///< "literal", or an adaptive method of slt_method_get() [literal]
+  double rtol;         ///< of adaptive methods, > 0 [1e-6]
+  double atol;         ///< of adaptive methods, >= 0 [1e-9]
+  double h_max;        ///< largest step of adaptive methods; 0: no limit [0]
+  uint32_t probes;     ///< looks at the check blocks per adaptive step, 1..64 [4]
+  uint32_t max_chain;  ///< zero-delay events following from each other at one instant [1000000]
+  uint64_t seed;       ///< of slt_world_random() [1]
+  size_t stack_size;   ///< of a process, bytes [65536]
+  bool debug;          ///< run check blocks twice and report those that are not idempotent
   SltMessageFn* on_message;  ///< NULL: messages are dropped
   void* user;                ///< of on_message
   SltAllocator allocator;    ///< zeroed: the C library's
@@ -93,6 +94,9 @@ SLT_API SltStatus slt_world_reset(SltWorld* world, double t);
 /// Choose the way of integration from here on; as SltWorldOptions.method.
 /// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT (inside a block).
 SLT_API SltStatus slt_world_set_method(SltWorld* world, const char* method);
+
+/// Tolerances of adaptive methods from here on. @return SLT_OK or SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_world_set_tolerance(SltWorld* world, double rtol, double atol);
 
 /// Run to `t_end`. May be called again with a later end.
 ///
@@ -146,11 +150,11 @@ typedef enum SltBlockKind {
 
 typedef struct SltBlockSpec {
   SltBlockKind kind;
-  double t;          ///< when; a time in the past means now, with a warning
-  int32_t priority;  ///< larger first, then in order of scheduling; |priority| <= 32767
-  SltBlockFn* fn;    ///< not NULL
-  void* user;        ///< of fn; borrowed
-  const char* name;  ///< for cancelling and messages; copied; may repeat; NULL for none
+  double t;                    ///< when; a time in the past means now, with a warning
+  int32_t priority;            ///< larger first, then in order of scheduling; |priority| <= 32767
+  SltBlockFn* fn;              ///< not NULL
+  void* user;                  ///< of fn; borrowed
+  const char* name;            ///< for cancelling and messages; copied; may repeat; NULL for none
   SltTransaction transaction;  ///< whose block this is; zeroed: nobody's
 } SltBlockSpec;
 
@@ -166,9 +170,10 @@ SLT_API SltStatus slt_block_schedule(SltWorld* world, const SltBlockSpec* spec, 
 SLT_API SltStatus slt_world_call(SltWorld* world, double t, SltBlockFn* fn, void* user,
                                  SltBlock* out);
 
-/// Go on after `dt` with `fn`: a block with kind, priority, name, user data and transaction of the
+/// Go on after `dt` with fn(world, user): a block with kind, priority, name and transaction of the
 /// block that is running. Only inside a block.
-SLT_API SltStatus slt_block_hold(SltWorld* world, double dt, SltBlockFn* fn, SltBlock* out);
+SLT_API SltStatus slt_block_hold(SltWorld* world, double dt, SltBlockFn* fn, void* user,
+                                 SltBlock* out);
 
 /// Take a block out. Inside a block this takes effect when the running block returns.
 /// @return SLT_OK, or SLT_ERR_NOT_FOUND (with a warning) for a stale handle.
@@ -233,10 +238,10 @@ SLT_API SltStatus slt_resource_create(SltWorld* world, const char* name, uint32_
                                       SltResource** out);
 
 typedef struct SltRequestSpec {
-  uint32_t units;    ///< wanted, 1..capacity; 0 means 1
-  int32_t priority;  ///< larger first, then first come first served; |priority| <= 32767
-  SltBlockFn* fn;    ///< called as an event at the moment the units are granted
-  void* user;        ///< of fn
+  uint32_t units;              ///< wanted, 1..capacity; 0 means 1
+  int32_t priority;            ///< larger first, then first come first served; |priority| <= 32767
+  SltBlockFn* fn;              ///< called as an event at the moment the units are granted
+  void* user;                  ///< of fn
   SltTransaction transaction;  ///< its end withdraws the request and gives granted units back
 } SltRequestSpec;
 
@@ -359,11 +364,11 @@ typedef struct SltLevel {
 SLT_API void slt_level_set(SltLevel* level, double t, double value);
 
 typedef struct SltSummary {
-  double count;      ///< observations, or time
+  double count;  ///< observations, or time
   double mean;
   double deviation;  ///< of single observations; NaN for levels
   double least, greatest;
-  double half_width; ///< mean +- half_width is the confidence interval (batch means, Student)
+  double half_width;  ///< mean +- half_width is the confidence interval (batch means, Student)
 } SltSummary;
 
 /// @param confidence  in (0, 1), e.g. 0.95.
@@ -378,7 +383,7 @@ typedef struct SltResourceStatistics {
   SltSummary queue;    ///< requests waiting
   SltSummary in_use;   ///< units
   uint64_t requests, granted, withdrawn;
-  uint64_t waited;     ///< granted later than asked
+  uint64_t waited;  ///< granted later than asked
 } SltResourceStatistics;
 
 /// Figures with confidence limits of 95 %.
@@ -409,7 +414,7 @@ typedef struct SltPose {
   uint32_t count;
   const double* a;
   const double* b;
-  const void* key;          ///< tells drawings with the same a, b, count apart; may be NULL
+  const void* key;  ///< tells drawings with the same a, b, count apart; may be NULL
 } SltPose;
 
 /// One pose of a drawing at the present time. Called from a block it makes the frames of an

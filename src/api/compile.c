@@ -25,7 +25,7 @@ static void send_diagnostic(const SltCompileOptions* options, const Source* sour
   source_place(source, diag->span.begin, &line, &column);
   SltDiagnostic out = {.code = diag_code_text(diag->code),
                        .severity = diag_code_severity(diag->code),
-                       .file = source->name.data,
+                       .file = source_name(source, diag->span.begin).data,
                        .line = line,
                        .column = column,
                        .begin = diag->span.begin,
@@ -36,7 +36,7 @@ static void send_diagnostic(const SltCompileOptions* options, const Source* sour
   options->on_diagnostic(options->user, &out);
 }
 
-static void send_diagnostics(const SltCompileOptions* options, DiagList* list, Arena* arena) {
+void compile_send(const SltCompileOptions* options, DiagList* list, Arena* arena) {
   if (!options->on_diagnostic) return;
   diag_sort(list);
   for (uint32_t i = 0; i < list->items.count; i++) {
@@ -52,15 +52,16 @@ typedef struct Job {
   const SltCompileOptions* options;
   Arena scratch;
   DiagList diags;
+  bool rules, folder;  // the text is a document of tables; the name is a folder of them
 } Job;
 
-static SltStatus load_data(void* user, Str name, Arena* arena, Str* content) {
-  Job* job = user;
-  const SltCompileOptions* options = job->options;
+SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
+  const CompileLoader* loader = user;
+  const SltCompileOptions* options = loader->options;
   if (!options->load) return SLT_ERR_UNSUPPORTED;
   char* data = NULL;
   size_t length = 0;
-  const SltAllocator* allocator = &job->model->allocator;
+  const SltAllocator* allocator = loader->allocator;
   Str terminated = str_copy(arena, name);
   SLT_TRY(options->load(options->load_user, terminated.data, allocator, &data, &length));
   SltStatus status = length > UINT32_MAX - 1 ? SLT_ERR_IO : SLT_OK;
@@ -70,11 +71,12 @@ static SltStatus load_data(void* user, Str name, Arena* arena, Str* content) {
   return status;
 }
 
-static SltStatus report_overrides(Job* job, const LismaOptions* options) {
+static SltStatus report_overrides(Job* job, const LismaOverride* overrides, uint32_t count,
+                                  const bool* applied) {
   SltStatus status = SLT_OK;
-  for (uint32_t i = 0; i < options->override_count; i++) {
-    if (options->applied[i]) continue;
-    Str wanted = options->overrides[i].name;
+  for (uint32_t i = 0; i < count; i++) {
+    if (applied[i]) continue;
+    Str wanted = overrides[i].name;
     Diag* diag = diag_add(&job->diags, DIAG_E0290, (Span){0, 0},
                           "the model has no constant '%.*s' to set", STR_ARGS(wanted));
     uint32_t best = 3;
@@ -97,19 +99,37 @@ static SltStatus report_overrides(Job* job, const LismaOptions* options) {
   return status;
 }
 
-static SltStatus compile_text(Job* job) {
+/// Rule tables to IR.
+static bool compile_rules(Job* job, Str text, const LismaOptions* lisma) {
+  CompiledModel* model = job->model;
+  RulesOptions options = {.overrides = lisma->overrides,
+                          .override_count = lisma->override_count,
+                          .applied = lisma->applied,
+                          .load_file = lisma->load_file,
+                          .user = lisma->user};
+  model->rules = ARENA_NEW(&model->arena, RulesModel);
+  return rules_read(model->rules, &model->arena, &model->source, model->source.name, text,
+                    job->folder, &options, &job->diags) &&
+         rules_lower(model->rules, &model->ir, &model->arena, &model->source, &options,
+                     &job->diags);
+}
+
+static SltStatus compile_text(Job* job, Str text) {
   CompiledModel* model = job->model;
   const SltCompileOptions* given = job->options;
   LismaOverride* overrides = ARENA_ARRAY(&job->scratch, LismaOverride, given->override_count + 1);
   for (uint32_t i = 0; i < given->override_count; i++) {
     overrides[i] = (LismaOverride){str_from_c(given->overrides[i].name), given->overrides[i].value};
   }
+  CompileLoader loader = {.options = given, .allocator = &model->allocator};
   LismaOptions options = {.overrides = overrides,
                           .override_count = given->override_count,
                           .applied = ARENA_ARRAY(&job->scratch, bool, given->override_count + 1),
-                          .load_file = load_data,
-                          .user = job};
-  bool good = lisma_compile(&model->ir, &model->arena, &model->source, &options, &job->diags);
+                          .load_file = compile_load,
+                          .user = &loader};
+  bool good = job->rules
+                  ? compile_rules(job, text, &options)
+                  : lisma_compile(&model->ir, &model->arena, &model->source, &options, &job->diags);
   if (!good) {
     // words that cannot be read come before a meaning that cannot be made
     for (uint32_t i = 0; i < job->diags.items.count; i++) {
@@ -118,7 +138,7 @@ static SltStatus compile_text(Job* job) {
     }
     return SLT_ERR_SEMANTIC;
   }
-  SLT_TRY(report_overrides(job, &options));
+  SLT_TRY(report_overrides(job, overrides, options.override_count, options.applied));
   SLT_TRY(model_build_create(&model->allocator, &model->ir, &model->build));
   if (given->structure) model_build_check(model->build, CHECKED_MODES, &job->diags);
   return job->diags.error_count ? SLT_ERR_SEMANTIC : SLT_OK;
@@ -146,8 +166,8 @@ static SltStatus compile_inside(Job* job, const char* name, const char* text, si
   Str copy = str_copy(&model->arena, (Str){text, (uint32_t)length});
   source_init(&model->source, &model->arena, str_copy(&model->arena, str_from_c(name)), copy);
   diag_init(&job->diags, &job->scratch, &model->source);
-  SltStatus status = compile_text(job);
-  send_diagnostics(job->options, &job->diags, &job->scratch);
+  SltStatus status = compile_text(job, copy);
+  compile_send(job->options, &job->diags, &job->scratch);
   if (status < 0) return status;
   model->base.model = model_build_model(model->build);
   model->base.provider = model_build_provider(model->build);
@@ -169,8 +189,15 @@ static SltStatus too_long(const SltCompileOptions* options, const char* name) {
   return SLT_ERR_SYNTAX;
 }
 
-SltStatus slt_model_compile(const char* name, const char* text, size_t length,
-                            const SltCompileOptions* options, SltModel** out) {
+bool compile_is_rules(const char* name) {
+  static const char ending[] = ".rules.md";
+  size_t length = strlen(name);
+  size_t tail = sizeof ending - 1;
+  return length >= tail && memcmp(name + length - tail, ending, tail) == 0;
+}
+
+static SltStatus compile(const char* name, const char* text, size_t length, bool folder,
+                         const SltCompileOptions* options, SltModel** out) {
   SltCompileOptions defaults = slt_compile_options();
   if (!out) return SLT_ERR_ARGUMENT;
   *out = NULL;
@@ -184,7 +211,8 @@ SltStatus slt_model_compile(const char* name, const char* text, size_t length,
   if (!model) return SLT_ERR_NOMEM;
   model->allocator = allocator;
   model->base.destroy = destroy_compiled;
-  Job job = {.model = model, .options = options};
+  Job job = {.model = model, .options = options, .folder = folder};
+  job.rules = folder || compile_is_rules(name);
   jmp_buf oom;
   volatile SltStatus status = SLT_ERR_NOMEM;
   arena_init(&model->arena, &allocator, &oom);
@@ -199,9 +227,14 @@ SltStatus slt_model_compile(const char* name, const char* text, size_t length,
   return status;
 }
 
+SltStatus slt_model_compile(const char* name, const char* text, size_t length,
+                            const SltCompileOptions* options, SltModel** out) {
+  return compile(name, text, length, false, options, out);
+}
+
 // ---- files --------------------------------------------------------------------------------------
 
-static SltStatus read_file(const char* path, const SltAllocator* allocator, char** content,
+SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
                            size_t* length) {
   FILE* file = fopen(path, "rb");
   if (!file) return SLT_ERR_IO;
@@ -245,8 +278,8 @@ static SltStatus read_file(const char* path, const SltAllocator* allocator, char
 }
 
 /// `data` files are looked for beside the model.
-static SltStatus load_beside(void* user, const char* name, const SltAllocator* allocator,
-                             char** content, size_t* length) {
+SltStatus compile_load_beside(void* user, const char* name, const SltAllocator* allocator,
+                              char** content, size_t* length) {
   const char* path = user;
   const char* slash = strrchr(path, '/');
   size_t folder = name[0] == '/' || !slash ? 0 : (size_t)(slash - path) + 1;
@@ -255,9 +288,26 @@ static SltStatus load_beside(void* user, const char* name, const SltAllocator* a
   if (!full) return SLT_ERR_NOMEM;
   memcpy(full, path, folder);
   memcpy(full + folder, name, size - folder);
-  SltStatus status = read_file(full, allocator, content, length);
+  SltStatus status = compile_read_file(full, allocator, content, length);
   base_free(allocator, full, size);
   return status;
+}
+
+char* compile_rules_folder(const char* path, const SltAllocator* allocator, size_t* size) {
+  static const char name[] = "/rules.csv";
+  size_t length = strlen(path);
+  *size = length + sizeof name;
+  char* table = base_alloc(allocator, *size);
+  if (!table) return NULL;
+  memcpy(table, path, length);
+  memcpy(table + length, name, sizeof name);
+  FILE* file = fopen(table, "rb");
+  if (file) {
+    fclose(file);
+    return table;
+  }
+  base_free(allocator, table, *size);
+  return NULL;
 }
 
 SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
@@ -266,16 +316,19 @@ SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* opti
   if (!out) return SLT_ERR_ARGUMENT;
   *out = NULL;
   if (!path || own.cookie != COMPILE_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
-  if (!own.load) {
-    own.load = load_beside;
-    own.load_user = (void*)(uintptr_t)path;
-  }
   SltAllocator allocator = base_allocator(&own.allocator);
+  size_t table_size = 0;
+  char* table = compile_rules_folder(path, &allocator, &table_size);
+  if (!own.load) {
+    own.load = compile_load_beside;
+    own.load_user = table ? table : (void*)(uintptr_t)path;
+  }
   char* text = NULL;
   size_t length = 0;
-  SLT_TRY(read_file(path, &allocator, &text, &length));
-  SltStatus status = slt_model_compile(path, text, length, &own, out);
-  base_free(&allocator, text, length ? length : 1);
+  SltStatus status = table ? SLT_OK : compile_read_file(path, &allocator, &text, &length);
+  if (status >= 0) status = compile(path, text, length, table != NULL, &own, out);
+  if (text) base_free(&allocator, text, length ? length : 1);
+  if (table) base_free(&allocator, table, table_size);
   return status;
 }
 

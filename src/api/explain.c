@@ -47,6 +47,10 @@ static void explain_text(const CompiledModel* model, TextBuffer* out) {
   text_append_format(out, "  %u variables, %u constants, %u automata, %u relations, %u schedules\n",
                      m->column_count, m->param_count, m->automaton_count, m->atom_count,
                      m->schedule_count);
+  if (model->rules) {
+    text_append_char(out, '\n');
+    text_append(out, rules_write_explanation(model->rules, out->arena));
+  }
   ModeWalk walk = {.model = m, .mode = ARENA_ARRAY(out->arena, uint32_t, m->automaton_count + 1)};
   uint32_t shown = 0;
   uint32_t more = 0;

@@ -25,7 +25,7 @@
 
 #define ARENA_CHUNK_MIN  ((size_t)16 << 10)
 #define ARENA_CHUNK_MAX  ((size_t)1 << 20)
-#define ARENA_SEARCH_MAX 8  // chunks looked at for a block that may grow with its chunk
+#define ARENA_SEARCH_MAX 64  // chunks looked at for a block that may grow with its chunk
 
 struct ArenaChunk {
   ArenaChunk* prev;

@@ -60,8 +60,8 @@ typedef struct BlkNode {
   uint32_t generation;
   uint32_t name;
   int32_t priority;
-  uint32_t chain;  // how many zero-delay events led to this one
-  uint32_t owner;  // transaction
+  uint32_t chain;       // how many zero-delay events led to this one
+  uint32_t owner;       // transaction
   uint32_t next, prev;  // in the owner's list; `next` also links free nodes
   uint8_t kind, state;
 } BlkNode;
@@ -130,9 +130,11 @@ struct BlkProcess {
   void* user;
   BlkProcess* link;  // free list
   uint32_t index, generation, name;
-  SltBlock wake;  // the pending event that resumes it
+  SltBlock wake;     // the pending event that resumes it
   SltStatus status;  // what the waiting call returns
   SltRequest request;
+  SltResource* resource;  // of the request
+  uint32_t units;
   void* item;
   SltConditionFn* condition;
   void* condition_user;
@@ -147,18 +149,17 @@ struct BlkProcess {
 typedef enum BlkOpKind {
   BLK_OP_CANCEL_NODE,
   BLK_OP_CANCEL_INTEGRATOR,
-  BLK_OP_CANCEL_NAME,
   BLK_OP_END_TRANSACTION,
-  BLK_OP_INSERT_NODE,        // undo: free the node
-  BLK_OP_ADD_INTEGRATOR,     // undo: free the slot
-  BLK_OP_NEW_TRANSACTION,    // nothing to do; undo: end it
-  BLK_OP_REQUEST,            // undo: free the request
+  BLK_OP_INSERT_NODE,      // undo: free the node
+  BLK_OP_ADD_INTEGRATOR,   // undo: free the slot
+  BLK_OP_NEW_TRANSACTION,  // nothing to do; undo: end it
+  BLK_OP_REQUEST,          // undo: free the request
   BLK_OP_CANCEL_REQUEST,
   BLK_OP_RELEASE,
   BLK_OP_SET_UNITS,
   BLK_OP_PUT,
   BLK_OP_GET,
-  BLK_OP_START_PROCESS,      // undo: free the process
+  BLK_OP_START_PROCESS,  // undo: free the process
   BLK_OP_CANCEL_PROCESS
 } BlkOpKind;
 
@@ -178,10 +179,10 @@ typedef struct BlkOp {
 /// What `event` knows about one (transaction, site).
 typedef struct BlkMemory {
   uint64_t transaction, site;
-  double x, x_last;              // in the present pass, and in the last one that was kept
-  uint64_t pass, pass_last;      // numbers of those passes
-  uint64_t fired_instant;        // does not fire or arm again within the same instant
-  double t_cross;                // literal: interpolated time
+  double x, x_last;          // in the present pass, and in the last one that was kept
+  uint64_t pass, pass_last;  // numbers of those passes
+  uint64_t fired_instant;    // does not fire or arm again within the same instant
+  double t_cross;            // literal: interpolated time
   bool crossed, forced;
 } BlkMemory;
 
@@ -224,9 +225,9 @@ typedef struct BlkScene {
   uint32_t place_count, place_capacity;
   BlkFrame* frames;
   uint32_t frame_count, frame_capacity;
-  BlkPlace* now;     // poses of the present instant
+  BlkPlace* now;  // poses of the present instant
   uint32_t now_count, now_capacity;
-  BlkPlace* fixed;   // poses given outside of runs
+  BlkPlace* fixed;  // poses given outside of runs
   uint32_t fixed_count, fixed_capacity;
   bool clip_warned;
 } BlkScene;
@@ -263,14 +264,14 @@ struct SltWorld {
   SltWorldOptions options;
   const NumMethod* method;  // NULL: literal
 
-  double t;        // simulation time, also of stages
-  double h;        // present step
+  double t;  // simulation time, also of stages
+  double h;  // present step
   double grid_base, grid_step;
   uint64_t grid_next;  // the next sample is at grid_base + grid_next * grid_step
   double t_end;
   BlkPhase phase;
   bool probing, running, stop, plain, plain_known;
-  bool dirty;    // user code may have changed what the right-hand sides read
+  bool dirty;  // user code may have changed what the right-hand sides read
   bool layout_changed;
   bool derivative_known;  // k1 holds the derivative at (t, committed state)
 
@@ -297,6 +298,7 @@ struct SltWorld {
   uint32_t stepper_capacity;
   const NumMethod* stepper_method;
   bool stepper_fresh;  // has never been started
+  bool stepper_stale;  // must restart from the user's memory
 
   BlkTransaction* transactions;
   uint32_t transaction_count, transaction_capacity, transaction_free, transaction_alive;
@@ -308,6 +310,7 @@ struct SltWorld {
   BlkMemoryTable memory;
   uint64_t pass, pass_kept;  // number of the present check pass, of the last kept one
   uint64_t instant;
+  uint64_t instant_events;
   bool live, fired;
   double t_fired;
   uint32_t fired_chain;
@@ -449,6 +452,7 @@ bool blk_ring_pop(BlkRing* ring, void* element, size_t size);
 SltStatus blk_store_put(SltStore* store, void* item);
 SltStatus blk_store_get(SltStore* store, SltItemFn* fn, void* user);
 void blk_stores_clear(SltWorld* world);
+void blk_stores_forget(SltWorld* world, SltItemFn* fn, const void* user);
 void blk_process_resume(SltWorld* world, void* process);
 void blk_process_wake(SltWorld* world, BlkProcess* process, SltStatus status);
 void blk_process_cancel(SltWorld* world, BlkProcess* process);

@@ -11,19 +11,6 @@ SltStatus blk_journal_add(SltWorld* world, const BlkOp* op) {
   return SLT_OK;
 }
 
-static void cancel_name(SltWorld* world, uint32_t name) {
-  for (uint32_t i = 1; i < world->node_count; i++) {
-    if (world->nodes[i].name == name && world->nodes[i].state != BLK_FREE) {
-      blk_node_cancel(world, i);
-    }
-  }
-  for (uint32_t i = 1; i < world->integrator_count; i++) {
-    if (world->integrators[i].name == name && world->integrators[i].state != BLK_FREE) {
-      blk_integrator_remove(world, i);
-    }
-  }
-}
-
 static bool same_node(const SltWorld* world, const BlkOp* op) {
   return world->nodes[op->index].generation == op->generation;
 }
@@ -38,7 +25,6 @@ static void apply(SltWorld* world, const BlkOp* op) {
       blk_integrator_remove(world, op->index);
     }
     break;
-  case BLK_OP_CANCEL_NAME: cancel_name(world, op->index); break;
   case BLK_OP_END_TRANSACTION:
     if (world->transactions[op->index].generation == op->generation) {
       blk_transaction_end(world, op->index);
@@ -97,7 +83,6 @@ void blk_journal_undo(SltWorld* world) {
       break;
     case BLK_OP_CANCEL_NODE:
     case BLK_OP_CANCEL_INTEGRATOR:
-    case BLK_OP_CANCEL_NAME:
     case BLK_OP_END_TRANSACTION:
     case BLK_OP_CANCEL_REQUEST:
     case BLK_OP_RELEASE:

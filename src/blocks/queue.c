@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The event queue: an implicit heap with four children. Half the levels of a binary heap and
-// children side by side; a hole is moved to the bottom and then up, since what comes from the end of
-// the array nearly always belongs near the bottom.
+// children side by side; a hole is moved to the bottom and then up, since what comes from the end
+// of the array nearly always belongs near the bottom.
 #include "blocks/blocks.h"
 
 #include <string.h>

@@ -55,7 +55,7 @@ SltStatus blk_node_insert(SltWorld* world, uint32_t index, double t) {
   BlkNode* node = &world->nodes[index];
   node->state = BLK_PENDING;
   // only what a running event schedules without delay lengthens the chain
-  node->chain = t <= world->t && world->phase != BLK_IDLE ? world->chain + 1 : 0;
+  node->chain = t <= world->t && world->running ? world->chain + 1 : 0;
   BlkEntry entry = {t, blk_order(node->priority, world->sequence++), index, node->generation};
   SltStatus status = blk_heap_push(&world->queue, &world->allocator, entry);
   if (status < 0) {
@@ -77,8 +77,8 @@ SltStatus blk_call_now(SltWorld* world, SltBlockFn* fn, void* user, uint32_t own
 /// A time that is not a number counts as an error, one in the past as now.
 static SltStatus check_time(SltWorld* world, double* t, const char* name) {
   if (isnan(*t)) {
-    blk_message(world, SLT_WARNING, "W0902", "block '%s' is scheduled at a time that is not a number",
-                name ? name : "");
+    blk_message(world, SLT_WARNING, "W0902",
+                "block '%s' is scheduled at a time that is not a number", name ? name : "");
     return SLT_ERR_ARGUMENT;
   }
   if (*t < world->t) {
@@ -133,17 +133,15 @@ SltStatus slt_world_call(SltWorld* world, double t, SltBlockFn* fn, void* user, 
   return put_in(world, index, t, out);
 }
 
-SltStatus slt_block_hold(SltWorld* world, double dt, SltBlockFn* fn, SltBlock* out) {
+SltStatus slt_block_hold(SltWorld* world, double dt, SltBlockFn* fn, void* user, SltBlock* out) {
   if (out) *out = (SltBlock){0};
-  if (!world || !world->current || !fn) return SLT_ERR_ARGUMENT;
+  if (!world || !world->current || world->process || !fn) return SLT_ERR_ARGUMENT;
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
   BlkNode running = world->nodes[world->current];
   double t = world->t + dt;
   SLT_TRY(check_time(world, &t, blk_name_text(world, running.name)));
-  SltBlockSpec spec = {.kind = (SltBlockKind)running.kind,
-                       .priority = running.priority,
-                       .fn = fn,
-                       .user = running.user};
+  SltBlockSpec spec = {
+      .kind = (SltBlockKind)running.kind, .priority = running.priority, .fn = fn, .user = user};
   uint32_t index = blk_node_new(world, &spec);
   if (!index) return SLT_ERR_NOMEM;
   world->nodes[index].name = running.name;
@@ -178,8 +176,7 @@ SltStatus slt_block_cancel(SltWorld* world, SltBlock block) {
     return SLT_ERR_NOT_FOUND;
   }
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
-  BlkOp op = {
-      .kind = BLK_OP_CANCEL_NODE, .index = block.index, .generation = block.generation};
+  BlkOp op = {.kind = BLK_OP_CANCEL_NODE, .index = block.index, .generation = block.generation};
   SLT_TRY(blk_journal_add(world, &op));
   if (world->phase == BLK_IDLE) blk_journal_apply(world);
   return SLT_OK;
@@ -189,20 +186,26 @@ SltStatus slt_world_cancel(SltWorld* world, const char* name) {
   if (!world || !name) return SLT_ERR_ARGUMENT;
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
   uint32_t id = blk_name_find(world, name);
+  // resolved here and not when the block returns: what is scheduled after this call stays
   bool found = false;
-  for (uint32_t i = 1; id && !found && i < world->node_count; i++) {
-    found = world->nodes[i].name == id && world->nodes[i].state != BLK_FREE;
+  for (uint32_t i = 1; id && i < world->node_count; i++) {
+    if (world->nodes[i].name != id || world->nodes[i].state == BLK_FREE) continue;
+    BlkOp op = {.kind = BLK_OP_CANCEL_NODE, .index = i, .generation = world->nodes[i].generation};
+    SLT_TRY(blk_journal_add(world, &op));
+    found = true;
   }
-  for (uint32_t i = 1; id && !found && i < world->integrator_count; i++) {
-    found = world->integrators[i].name == id && world->integrators[i].state != BLK_FREE;
+  for (uint32_t i = 1; id && i < world->integrator_count; i++) {
+    if (world->integrators[i].name != id || world->integrators[i].state == BLK_FREE) continue;
+    BlkOp op = {.kind = BLK_OP_CANCEL_INTEGRATOR,
+                .index = i,
+                .generation = world->integrators[i].generation};
+    SLT_TRY(blk_journal_add(world, &op));
+    found = true;
   }
   if (!found) {
     blk_message(world, SLT_WARNING, "W0905", "cancel: there is nothing of the name '%s'", name);
     return SLT_ERR_NOT_FOUND;
   }
-  // what is scheduled under that name between now and the end of the block survives
-  BlkOp op = {.kind = BLK_OP_CANCEL_NAME, .index = id, .t = (double)world->sequence};
-  SLT_TRY(blk_journal_add(world, &op));
   if (world->phase == BLK_IDLE) blk_journal_apply(world);
   return SLT_OK;
 }

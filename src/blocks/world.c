@@ -91,8 +91,7 @@ static void clear_transactions(SltWorld* world) {
     BlkTransaction* transaction = &world->transactions[i];
     if (transaction->alive && transaction->destroy) transaction->destroy(transaction->data);
   }
-  free_array(world, world->transactions, world->transaction_capacity,
-             sizeof *world->transactions);
+  free_array(world, world->transactions, world->transaction_capacity, sizeof *world->transactions);
 }
 
 /// Free everything but the world itself, and zero what it held.
@@ -159,6 +158,16 @@ SltStatus slt_world_set_method(SltWorld* world, const char* method) {
   return SLT_OK;
 }
 
+SltStatus slt_world_set_tolerance(SltWorld* world, double rtol, double atol) {
+  if (!world || world->phase != BLK_IDLE || !(rtol > 0.0) || !(atol >= 0.0)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  world->options.rtol = rtol;
+  world->options.atol = atol;
+  if (world->stepper) num_stepper_set_tolerance(world->stepper, rtol, atol, NULL);
+  return SLT_OK;
+}
+
 double slt_world_time(const SltWorld* world) {
   return world ? world->t : (double)NAN;
 }
@@ -195,7 +204,6 @@ SltStatus blk_grow(SltWorld* world, void* array, uint32_t* capacity, uint32_t wa
   size_t new_size = base_mul_size(more, size);
   unsigned char* data = base_realloc(&world->allocator, old, old_size, new_size);
   if (!data) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
-  memset(data + old_size, 0, new_size - old_size);
   void* moved = data;
   memcpy(array, &moved, sizeof moved);
   *capacity = more;
@@ -243,10 +251,11 @@ SltStatus blk_fail(SltWorld* world, SltStatus status, const char* code, const ch
 bool blk_may_change(SltWorld* world) {
   if (world->phase != BLK_CONTINUOUS) return true;
   if (!(world->warned & BLK_WARN_CONTINUOUS)) {
-    blk_message(world, SLT_WARNING, "W0903",
-                "continuous block '%s' tries to change the system; ignored (let a discrete or check "
-                "block do it)",
-                blk_name_text(world, world->current ? world->nodes[world->current].name : 0));
+    blk_message(
+        world, SLT_WARNING, "W0903",
+        "continuous block '%s' tries to change the system; ignored (let a discrete or check "
+        "block do it)",
+        blk_name_text(world, world->current ? world->nodes[world->current].name : 0));
     world->warned |= BLK_WARN_CONTINUOUS;
   }
   return false;

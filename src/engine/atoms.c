@@ -12,6 +12,27 @@
 
 #define SLOPE_TOLERANCE 1e-9  // a slope below says nothing about where g is going
 
+static void mark_separating(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    sim->atoms[guard->atoms[i]].separates = true;
+  }
+}
+
+void eng_atoms_init(EngSim* sim) {
+  const Model* model = sim->model;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      mark_separating(sim, &model->automata[a].condition);
+    }
+  }
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const ModelTransition* t = &model->transitions[i];
+    const ModelState* to = &model->automata[t->automaton].states[t->to];
+    bool self = t->from_count == 1 && t->from[0] == t->to;
+    if (!self && t->action_count == 0 && to->action_count == 0) mark_separating(sim, &t->guard);
+  }
+}
+
 bool eng_relation_holds(uint8_t relation, double g) {
   switch (relation) {
   case MODEL_REL_GT: return g > 0.0;
@@ -43,7 +64,10 @@ void eng_atoms_enter_mode(EngSim* sim) {
 }
 
 /// Truth of one atom during an instant.
-static bool instant_truth(const ModelAtom* model, const EngAtom* atom, double g, double gdot) {
+static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot) {
+  const ModelAtom* model = &sim->model->atoms[id];
+  const EngAtom* atom = &sim->atoms[id];
+  if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) {
     return eng_relation_holds(model->relation, g);
   }
@@ -62,8 +86,15 @@ void eng_atoms_update(EngSim* sim) {
   eng_evaluate_g(sim, sim->core.t, true);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
-    set_truth(sim, id,
-              instant_truth(&sim->model->atoms[id], &sim->atoms[id], sim->g[i], sim->gdot[i]));
+    EngAtom* atom = &sim->atoms[id];
+    set_truth(sim, id, instant_truth(sim, id, sim->g[i], sim->gdot[i]));
+    if (atom->separates && (atom->located || fabs(sim->g[i]) <= atom->eps)) atom->surface = true;
+  }
+}
+
+void eng_restore_truths(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    sim->env[sim->model->atoms[i].env] = sim->atoms[i].truth ? 1.0 : 0.0;
   }
 }
 
@@ -75,6 +106,10 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->relevant_start = atom->relevant;
     atom->located = false;
     atom->fresh = false;
+    atom->held = false;
+    atom->left_now = false;
+    atom->surface = atom->sliding;
+    atom->sliding = false;
   }
   eng_evaluate_g(sim, sim->core.t, false);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
@@ -158,8 +193,9 @@ void eng_atoms_mesh(EngSim* sim) {
     }
     atom->end_known = false;
     atom->in_zone = !atom->truth && atom->armed && atom->g > -atom->eps;
-    bool truth =
-        literal ? eng_relation_holds(model->relation, atom->g) : mesh_truth(model, atom);
+    bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
+                 : atom->sliding ? atom->truth
+                                 : mesh_truth(model, atom);
     if (truth == before) continue;
     set_truth(sim, id, truth);
     changed = true;

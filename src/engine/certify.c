@@ -187,7 +187,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   if (!cert->below && phi.lo > 0.0) return CERT_NOTHING;
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
   // within rounding of zero all along: a touch for an armed relation that includes zero
-  double flat = cert->control ? 2.0 * cert->margin : DBL_EPSILON * fmax(fabs(phi.lo), fabs(phi.hi));
+  double flat = cert->control ? 2.0 * cert->margin : 0.0;
   if (fabs(phi.lo) <= flat && fabs(phi.hi) <= flat) {
     if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
     bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);

@@ -99,7 +99,7 @@ static double collect(EngSim* sim, double t_from) {
     uint32_t id = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[id];
     EngAtom* atom = &sim->atoms[id];
-    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) continue;
+    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT || atom->sliding) continue;
     EngFollower f = {.sim = sim,
                      .index = i,
                      .model = model,
@@ -192,8 +192,20 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
     sim->atoms[mode->atoms[i]].end_known = false;
   }
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) eng_control_points(sim);
+  double leaves = (double)INFINITY;
+  sim->core.exit_pending = false;
+  if (sim->core.slide.count) {
+    leaves = eng_slide_exit(sim, t_from, &sim->core.exit_surface, &sim->core.exit_above);
+  }
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = collect(sim, t_from);
+    if (leaves < (double)INFINITY && leaves <= first) {
+      sim->crossing_count = 0;
+      sim->core.exit_pending = true;
+      sim->core.t_event = leaves;
+      *found = true;
+      return SLT_OK;
+    }
     if (sim->crossing_count == 0) return SLT_OK;
     double t = keep_first(sim, first);
     sim->core.t_event = t;
@@ -221,7 +233,10 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[mode->atoms[index]];
   bool scheduled = model->continuous && model->type == MODEL_ATOM_CRITICAL;
   if (model->time_only && model->type != MODEL_ATOM_NOEVENT) scheduled = model->continuous;
-  if (!scheduled || mode->slope_class[index] != MODEL_CLASS_FIXED) return (double)INFINITY;
+  if (mode->slope_class[index] != MODEL_CLASS_FIXED) scheduled = false;
+  // slopes are those of the mode, not of the motion along a surface
+  if (sim->core.slide.count && !model->time_only) scheduled = false;
+  if (!scheduled) return (double)INFINITY;
   bool waits_up = !atom->truth && atom->gdot > 0.0;
   bool waits_down = atom->truth && model->bipolar && atom->gdot < 0.0;
   if (model->relation == MODEL_REL_EQ) waits_up = atom->g * atom->gdot < 0.0;

@@ -246,6 +246,7 @@ static SltStatus apply_groups(EngSim* sim) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       double value = sim->act_values[n++];
       if (action->guess) continue;
+      if (sim->env[action->env] != value) sim->core.changes++;
       eng_trace_change(sim, group->record, action, sim->env[action->env], value);
       sim->env[action->env] = value;
     }
@@ -283,19 +284,23 @@ static uint64_t mode_hash(const EngSim* sim) {
   return hash_bytes(sim->state, sim->model->automaton_count * sizeof *sim->state, 1);
 }
 
-static SltStatus note_visit(EngSim* sim) {
+/// Remember the present mode; true when it was there before.
+static bool visited_before(EngSim* sim) {
   uint64_t hash = mode_hash(sim);
   for (uint32_t i = 0; i < sim->visited_count; i++) {
-    if (sim->visited[i] != hash) continue;
-    char path[1200];
-    eng_trace_path(sim, path, sizeof path);
-    eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL,
-             "at t = %s the modes repeat without end: %s", eng_number(sim->core.t).text, path);
-    eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
-    return sim->error.status;
+    if (sim->visited[i] == hash) return true;
   }
   if (sim->visited_count < sim->iteration_limit) sim->visited[sim->visited_count++] = hash;
-  return SLT_OK;
+  return false;
+}
+
+static SltStatus endless(EngSim* sim) {
+  char path[1200];
+  eng_trace_path(sim, path, sizeof path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL,
+           "at t = %s the modes repeat without end: %s", eng_number(sim->core.t).text, path);
+  eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
+  return sim->error.status;
 }
 
 static uint64_t slice_of(const ModelMode* mode, uint32_t atom) {
@@ -387,7 +392,7 @@ static SltStatus iteration_exceeded(EngSim* sim) {
 static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration) {
   for (;;) {
-    SLT_TRY(note_visit(sim));
+    if (visited_before(sim)) return endless(sim);
     SLT_TRY(make_candidate(sim));
     uint32_t fired = 0;
     if (++*iteration > sim->iteration_limit) return iteration_exceeded(sim);
@@ -448,14 +453,90 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
   return settle(sim, from, first_record, iteration);
 }
 
-static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
+/// Modes committed one after the other in an instant, with the count of changed values at the time.
+typedef struct Path {
+  uint64_t mode[16];
+  uint64_t changes[16];
+  uint32_t count;
+} Path;
+
+/// A mode that comes back with nothing changed: the flows on both sides of a surface point at it.
+static bool comes_back(Path* path, const EngSim* sim) {
+  uint64_t hash = mode_hash(sim);
+  for (uint32_t i = 0; i < path->count; i++) {
+    if (path->mode[i] == hash && path->changes[i] == sim->core.changes) return true;
+  }
+  if (path->count < SLT_COUNT(path->mode)) {
+    path->mode[path->count] = hash;
+    path->changes[path->count++] = sim->core.changes;
+  }
+  return false;
+}
+
+static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
+  Path path = {.count = 0};
+  comes_back(&path, sim);
+  *undecided = false;
   for (uint32_t round = 0;; round++) {
     bool fired = false;
+    uint64_t before = mode_hash(sim);
     if (round > sim->iteration_limit) return iteration_exceeded(sim);
     SLT_TRY(run_round(sim, iteration, &fired));
     if (!fired) return SLT_OK;
     *any = true;
+    if (mode_hash(sim) != before && comes_back(&path, sim)) {
+      *undecided = true;
+      return SLT_OK;
+    }
   }
+}
+
+// ---- going on from surfaces ---------------------------------------------------------------------
+
+/// Take over the states in side_work; every change is a record.
+static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (sim->state[a] == sim->side_work[a]) continue;
+    eng_trace_transition(sim, a, MODEL_NONE, sim->state[a], sim->side_work[a], iteration);
+    enter_state(sim, a, sim->side_work[a]);
+  }
+  SLT_TRY(eng_enter_mode(sim));
+  eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+/// Rounds, then the question how the flow goes on, until both have nothing more to say.
+static SltStatus run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
+  for (uint32_t turn = 0; turn < sim->iteration_limit; turn++) {
+    // where the flows on both sides point at the surface nothing fires: the motion goes along it
+    EngSlideVerdict verdict = ENG_SLIDE_NONE;
+    SLT_TRY(eng_slide_continue(sim, false, &verdict));
+    bool undecided = false;
+    bool fired = false;
+    SLT_TRY(run_rounds(sim, iteration, &fired, &undecided));
+    *any |= fired;
+    if (!fired && verdict == ENG_SLIDE_ALONG) return SLT_OK;
+    SLT_TRY(eng_slide_continue(sim, true, &verdict));
+    if (verdict != ENG_SLIDE_MOVES) {
+      bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->slide_decided;
+      return goes_on ? SLT_OK : endless(sim);
+    }
+    eng_trace_boundary(sim);
+    *any = true;
+    sim->core.slide.count = 0;
+    SLT_TRY(move_to_side(sim, ++*iteration));
+  }
+  return iteration_exceeded(sim);
+}
+
+/// The segment ended because a surface is left.
+static SltStatus leave_surface(EngSim* sim, bool* any) {
+  EngSlide slide = sim->core.slide;
+  sim->core.exit_pending = false;
+  *any = true;
+  eng_slide_leave(sim, sim->core.exit_surface, sim->core.exit_above);
+  (void)slide;
+  return move_to_side(sim, 0);
 }
 
 // ---- time events --------------------------------------------------------------------------------
@@ -500,6 +581,7 @@ static SltStatus run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any)
 /// Whether the integration must start anew: equations, states or their inputs differ.
 static bool flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (sim->core.slide.count || sim->was_sliding) return true;
   if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
@@ -540,8 +622,8 @@ static SltStatus settle_initial_switches(EngSim* sim) {
       eng_publish_state(sim, a, sim->core.t);
       flipped = true;
     }
-    if (!flipped) return SLT_OK;
-    SLT_TRY(note_visit(sim));
+    // a position that comes back is one between two flows: that is decided later
+    if (!flipped || visited_before(sim)) return SLT_OK;
     SLT_TRY(eng_enter_mode(sim));
     eng_atoms_update(sim);
   }
@@ -562,16 +644,55 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     SLT_TRY(settle_initial_switches(sim));
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
-  eng_atoms_update(sim);
+  if (sim->core.exit_pending) {
+    SLT_TRY(leave_surface(sim, any));
+  } else {
+    sim->core.slide.count = 0;
+    eng_atoms_update(sim);
+  }
   SLT_TRY(run_due(sim, false, &iteration, any));
-  SLT_TRY(run_rounds(sim, &iteration, any));
+  SLT_TRY(run_to_rest(sim, &iteration, any));
   bool late = false;
   SLT_TRY(run_due(sim, true, &iteration, &late));
   if (late) {
     *any = true;
-    SLT_TRY(run_rounds(sim, &iteration, any));
+    SLT_TRY(run_to_rest(sim, &iteration, any));
   }
   return check_invariants(sim);
+}
+
+static bool slides_along(const EngSlide* slide, uint32_t atom) {
+  for (uint32_t k = 0; k < slide->count; k++) {
+    for (uint32_t i = 0; i < slide->surfaces[k].mirror_count; i++) {
+      if (slide->surfaces[k].mirrors[i].atom == atom) return true;
+    }
+  }
+  return false;
+}
+
+/// Records for the surfaces that are slid along now and were not, and the other way round.
+static void trace_sliding(EngSim* sim, const EngSlide* before, bool* fired) {
+  const EngSlide* now = &sim->core.slide;
+  for (uint32_t k = 0; k < before->count; k++) {
+    if (slides_along(now, before->surfaces[k].atom)) continue;
+    eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, before->surfaces[k].atom);
+    *fired = true;
+  }
+  for (uint32_t k = 0; k < now->count; k++) {
+    if (slides_along(before, now->surfaces[k].atom)) continue;
+    eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, now->surfaces[k].atom);
+    *fired = true;
+  }
+  if (now->count) eng_evaluate_full(sim, sim->core.t);
+}
+
+static void mark_sliding(EngSim* sim) {
+  const EngSlide* slide = &sim->core.slide;
+  for (uint32_t k = 0; k < slide->count; k++) {
+    for (uint32_t i = 0; i < slide->surfaces[k].mirror_count; i++) {
+      sim->atoms[slide->surfaces[k].mirrors[i].atom].sliding = true;
+    }
+  }
 }
 
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
@@ -582,9 +703,13 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   *fired = false;
   eng_trace_begin(sim);
   sim->in_instant = true;
+  EngSlide before = sim->core.slide;
+  sim->was_sliding = before.count > 0;
   SltStatus status = carry_out(sim, kind, fired);
+  if (status >= 0) trace_sliding(sim, &before, fired);
   if (status >= 0) {
     eng_atoms_end_instant(sim);
+    mark_sliding(sim);
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;

@@ -6,6 +6,7 @@
 #define SALTUS_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "engine/slide.h"
 
 #define ENG_ITERATION_BASE          100  // rounds per instant, plus...
 #define ENG_ITERATION_PER_AUTOMATON 10   // ...this many per automaton
@@ -21,6 +22,7 @@ typedef struct EngAtom {
   double g_start;       // at the start of the instant: tells whether an action touched it
   double eps, gamma;
   double zone;          // eps, or the rounding of g where that is larger
+  uint64_t held_changes; // count of changes when it was held
   double t_linear;      // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
   bool end_known;
@@ -30,6 +32,11 @@ typedef struct EngAtom {
   bool located;         // crossing found now: truth holds whatever the sign of g
   bool located_truth;   // which way it crossed
   bool fresh;           // became relevant in this instant
+  bool held;            // truth decided by the flow around it, until an action changes something
+  bool separates;       // both sides may have modes of their own, reached without resets
+  bool surface;         // at zero in this instant: the motion may go on along it
+  bool sliding;         // belongs to a surface that is slid along
+  bool left_now;        // belongs to a surface left in this instant
   bool relevant;        // belongs to the present mode
   bool relevant_start;  // belonged to the mode at the start of the instant
 } EngAtom;
@@ -65,6 +72,12 @@ typedef struct EngCrossing {
   bool certified;  // proved to be the first
 } EngCrossing;
 
+/// Registers of the mode on one side of a surface.
+typedef struct EngSideRegs {
+  double *rhs, *full;
+  size_t rhs_capacity, full_capacity;
+} EngSideRegs;
+
 /// Plain data of a run.
 typedef struct EngCore {
   double t;            // current time, inside the segment
@@ -89,6 +102,11 @@ typedef struct EngCore {
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
   uint64_t instants, records, silent, not_certified, guard_evaluations;
   uint64_t by_class[5];
+  EngSlide slide;      // motion along surfaces; count 0: none
+  bool exit_pending;   // the segment ends because a surface is left...
+  uint32_t exit_surface;
+  bool exit_above;     // ...to the side where its g is positive
+  uint64_t changes;    // values changed by actions so far
   const ModelMode* mode;
   const ModelMode* mode_before;
   ModelRandom random;
@@ -162,6 +180,20 @@ struct EngSim {
   double* margin;         // per atom of the mode: rounding of control_g
   double margin_scale;    // size of the states for which `margin` holds
 
+  // modes around a point on a surface
+  uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
+  uint32_t* side_work;
+  uint32_t* state_settled;
+  double* side_f;         // flows, ENG_SIDES_MAX rows of n_max
+  double* probe_x;
+  double* side_g;
+  double* side_probe;
+  EngSideRegs side_regs[ENG_SIDES_MAX];
+  bool was_sliding;    // when the present instant began
+  bool slide_decided;  // the flow around the surfaces says how to go on in the present mode
+  double* side_g_regs;
+  size_t side_g_capacity;
+
   struct EngTrace* trace;
   Str stop_text;
   Span stop_span;
@@ -195,6 +227,8 @@ void eng_evaluate_full(EngSim* sim, double t);
 void eng_sample(EngSim* sim, double t);
 /// g (and gdot) of the mode's atoms from sim->x at time t.
 void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
+/// Room for `need` elements; what was there is kept.
+SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
 /// Name of a quantity whose derivative or value is not finite in the environment; NULL if none.
 const char* eng_not_finite(const EngSim* sim, bool* derivative);
@@ -205,6 +239,8 @@ bool eng_automaton_active(const EngSim* sim, uint32_t automaton);
 
 // ---- atoms.c: truth and arming ------------------------------------------------------------------
 
+/// Facts about the atoms that never change.
+void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.
 void eng_atoms_enter_mode(EngSim* sim);
 /// Truths from the present values by the rules of an instant; into the environment too.
@@ -215,6 +251,8 @@ void eng_atoms_begin_instant(EngSim* sim);
 void eng_atoms_end_instant(EngSim* sim);
 /// After a committed step without an instant: follow g, re-arm.
 void eng_atoms_mesh(EngSim* sim);
+/// Latched truths into the environment, after it was used for other modes.
+void eng_restore_truths(EngSim* sim);
 /// Literal truth of a relation.
 bool eng_relation_holds(uint8_t relation, double g);
 
@@ -242,6 +280,26 @@ void eng_edges_clear(EngSim* sim);
 void eng_schedule_linear(EngSim* sim);
 /// Whether a transition out of its automaton's present state fires now.
 bool eng_transition_enabled(EngSim* sim, uint32_t transition);
+
+// ---- slide.c ------------------------------------------------------------------------------------
+
+typedef enum EngSlideVerdict {
+  ENG_SLIDE_NONE,   // goes on in the present mode
+  ENG_SLIDE_MOVES,  // the flow leads into the mode with the states in side_work
+  ENG_SLIDE_ALONG   // slides: core.slide is set
+} EngSlideVerdict;
+
+/// How the motion goes on from the surfaces it stands on. `settled`: no guard has anything more to
+/// say, so a mode that the flow leaves at once is left here.
+SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict);
+SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
+/// Algebraic values and derivatives as the same combination of the modes' values.
+void eng_slide_full(EngSim* sim, double t);
+/// When the trial leaves a surface, INFINITY for not; which one, and to which side.
+double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
+/// Latch the surface's relations to that side; the states there are in side_work.
+void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
+SltStatus eng_slide_rebind(EngSim* sim);
 
 // ---- queue.c ------------------------------------------------------------------------------------
 
@@ -274,6 +332,10 @@ void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text);
 /// A variable changed by the actions of a record.
 void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,
                       double after);
+/// The mode of the last record is left at once by its own flow.
+void eng_trace_boundary(EngSim* sim);
+/// Sliding begins or ends at the surface of an atom.
+void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom);
 /// Records from `first` on: their candidate was discarded, and their changes with it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);
 uint32_t eng_trace_count(const EngSim* sim);

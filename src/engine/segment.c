@@ -143,6 +143,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
   Attempt attempt = {.bound = (double)INFINITY};
   SLT_TRY(first_step_size(sim, limit));
+  if (sim->core.slide.count && sim->stepper->control.h_next > 0.0) {
+    // draw the motion to its surfaces within a few steps
+    sim->core.slide.stiffness = 0.5 / sim->stepper->control.h_next;
+  }
   for (;;) {
     if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {
       return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s steps is reached",

@@ -101,9 +101,16 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->end_g = carve(c, m->atom_count, sizeof(double));
   sim->end_gdot = carve(c, m->atom_count, sizeof(double));
   sim->full = carve(c, m->env_count, sizeof(double));
+  sim->x_dual = carve(c, n, sizeof(ModelDual));
+  sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
+  sim->side_f = carve(c, n * ENG_SIDES_MAX, sizeof(double));
+  sim->probe_x = carve(c, n, sizeof(double));
+  sim->side_g = carve(c, m->atom_count, sizeof(double));
+  sim->side_probe = carve(c, m->atom_count, sizeof(double));
+  sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));
+  sim->side_work = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->state_settled = carve(c, m->automaton_count, sizeof(uint32_t));
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-    sim->x_dual = carve(c, n, sizeof(ModelDual));
-    sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
     sim->control_x = carve(c, n * MODEL_LANES, sizeof(double));
     sim->control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
     sim->margin = carve(c, m->atom_count, sizeof(double));
@@ -179,6 +186,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   for (uint32_t p = 0; p < model->param_count; p++) {
     sim->params_given[p] = (double)NAN;
   }
+  eng_atoms_init(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
     if (model->atoms[i].type == MODEL_ATOM_NOEVENT) sim->has_auxiliary = true;
   }
@@ -200,6 +208,11 @@ void eng_free(EngSim* sim) {
   SltAllocator a = sim->options.allocator;
   eng_trace_free(sim);
   base_free(&a, sim->regs, sim->reg_capacity * sizeof(double));
+  for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
+    base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
+    base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
+  }
+  base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
   base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);
   base_free(&a, sim->stepper_storage, sim->stepper_size);

@@ -16,7 +16,7 @@ typedef struct Record {
   uint32_t crossing;  // index into crossings, MODEL_NONE for none
   uint32_t line;
   Str text;
-  bool mythical, moved_state;
+  bool mythical, moved_state, boundary;
 } Record;
 
 typedef struct Change {
@@ -189,6 +189,27 @@ void eng_trace_mythical(EngSim* sim, uint32_t first) {
   }
 }
 
+void eng_trace_boundary(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  if (t->record_count > 0) t->records[t->record_count - 1].boundary = true;
+}
+
+void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
+  struct EngTrace* t = sim->trace;
+  Record record = {.kind = kind,
+                   .automaton = MODEL_NONE,
+                   .from = MODEL_NONE,
+                   .to = MODEL_NONE,
+                   .crossing = MODEL_NONE,
+                   .atom_begin = t->atom_count,
+                   .line = sim->model->atoms[atom].line};
+  if (grow(sim, (void**)&t->atoms, t->atom_count + 1, &t->atom_capacity, sizeof *t->atoms)) {
+    t->atoms[t->atom_count++] = atom;
+    record.atom_count = 1;
+  }
+  add_record(sim, record);
+}
+
 void eng_trace_path(const EngSim* sim, char* out, size_t capacity) {
   const struct EngTrace* t = sim->trace;
   uint32_t begin = t->record_count > 20 ? t->record_count - 20 : 0;
@@ -283,9 +304,11 @@ void eng_trace_end(EngSim* sim) {
   for (uint32_t i = 0; i < t->record_count; i++) {
     const Record* record = &t->records[i];
     SltEvent event = {.t = sim->core.t, .n = i, .iter = record->iteration, .kind = record->kind};
+    SltEventClass ends_in = sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
     event.event_class = record->mythical      ? SLT_CLASS_MYTHICAL
                         : record->moved_state ? SLT_CLASS_PINNACLE
-                                              : SLT_CLASS_INTERIOR;
+                        : record->boundary    ? SLT_CLASS_BOUNDARY
+                                              : ends_in;
     if (record->automaton != MODEL_NONE) {
       const ModelAutomaton* a = &sim->model->automata[record->automaton];
       event.automaton = a->name.data;

@@ -82,7 +82,7 @@ SltStatus eng_init_values(EngSim* sim) {
 }
 
 /// Registers of the programs of a mode lie behind each other.
-static SltStatus grow_array(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
+SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
   if (need <= *capacity) return SLT_OK;
   void* grown =
       base_realloc(&sim->options.allocator, *data, *capacity * size, base_mul_size(need, size));
@@ -95,13 +95,13 @@ static SltStatus grow_array(EngSim* sim, void** data, size_t* capacity, size_t n
 static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   size_t need = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->g.reg_count +
                 mode->g_flow.reg_count + mode->gdot.reg_count;
-  SLT_TRY(grow_array(sim, (void**)&sim->regs, &sim->reg_capacity, need, sizeof *sim->regs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->regs, &sim->reg_capacity, need, sizeof *sim->regs));
+  size_t g_regs = mode->g_flow.reg_count;
+  SLT_TRY(eng_grow(sim, (void**)&sim->dual_regs, &sim->dual_capacity, g_regs,
+                   sizeof *sim->dual_regs));
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-    size_t g_regs = mode->g_flow.reg_count;
-    SLT_TRY(grow_array(sim, (void**)&sim->dual_regs, &sim->dual_capacity, g_regs,
-                       sizeof *sim->dual_regs));
-    SLT_TRY(grow_array(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
-                       sizeof *sim->block_regs));
+    SLT_TRY(eng_grow(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
+                     sizeof *sim->block_regs));
   }
   sim->rhs_regs = sim->regs;
   sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
@@ -121,8 +121,8 @@ void eng_bind(EngSim* sim) {
   model_program_bind(&mode->g, sim->env, sim->g_regs);
   model_program_bind(&mode->g_flow, sim->env, sim->g_flow_regs);
   model_program_bind(&mode->gdot, sim->env, sim->gdot_regs);
+  if (mode->atom_count > 0) model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
   if (sim->options.detection == SLT_DETECTION_CERTIFIED && mode->atom_count > 0) {
-    model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
     model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
     eng_control_margin(sim);
   }
@@ -163,10 +163,14 @@ SltStatus eng_enter_mode(EngSim* sim) {
 SltStatus eng_rebind_mode(EngSim* sim) {
   SLT_TRY(make_room(sim, sim->core.mode));
   eng_bind(sim);
-  return SLT_OK;
+  return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;
 }
 
 void eng_evaluate_full(EngSim* sim, double t) {
+  if (sim->core.slide.count) {
+    eng_slide_full(sim, t);
+    return;
+  }
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
   model_program_run(&mode->full, &context, sim->full_regs, t, sim->x, sim->full);
@@ -212,6 +216,7 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
   ModelContext context = {.tables = sim->model->tables, .random = NULL};
   if (sim->has_unilateral && beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
+  if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
   model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
   return SLT_OK;
 }

@@ -44,7 +44,6 @@ typedef struct Canon {
   uint32_t* equation_class;  // old index -> number shared by equations that are equal
   uint32_t* action_place;    // old index -> place in an order by structure
   uint32_t* action_class;
-  char* copy;              // an array as it was before it is reordered
   uint32_t* action_items;  // actions, each group in its new order
 } Canon;
 

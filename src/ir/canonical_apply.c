@@ -3,46 +3,47 @@
 // Rewrites the model once every entity has its place.
 #include "ir/canonical.h"
 
-/// Reorder an array; `order` may name fewer elements than it has.
-static void permute(Canon* canon, void* data, size_t size, uint32_t old_count,
-                    const uint32_t* order, uint32_t count) {
-  if (old_count == 0) return;
-  memcpy(canon->copy, data, old_count * size);
+#define ELEMENT_MAX 128  // bytes of the largest entity
+
+/// Make `order`, which has room for `old_count` places, name every element: those that it left out
+/// come last.
+static void complete(Canon* canon, uint32_t* order, uint32_t count, uint32_t old_count) {
+  if (count == old_count) return;
+  bool* named = ARENA_ARRAY(canon->arena, bool, old_count);
   for (uint32_t i = 0; i < count; i++) {
-    memcpy((char*)data + i * size, canon->copy + order[i] * size, size);
+    named[order[i]] = true;
+  }
+  for (uint32_t i = 0; i < old_count; i++) {
+    if (!named[i]) order[count++] = i;
   }
 }
 
-static void fit_copy(size_t* bytes, size_t size, uint32_t count) {
-  if (base_mul_size(size, count) > *bytes) *bytes = base_mul_size(size, count);
-}
-
-#define CANON_FIT(bytes, vec) fit_copy((bytes), sizeof *(vec).data, (vec).count)
-
-/// One buffer for all arrays that are reordered: at a million cells they are large.
-static void init_copy(Canon* canon) {
-  const IrModel* model = canon->model;
-  size_t bytes = 0;
-  CANON_FIT(&bytes, model->params);
-  CANON_FIT(&bytes, model->vars);
-  CANON_FIT(&bytes, model->numbers);
-  CANON_FIT(&bytes, model->starts);
-  CANON_FIT(&bytes, model->equations);
-  CANON_FIT(&bytes, model->deletes);
-  CANON_FIT(&bytes, model->bodies);
-  CANON_FIT(&bytes, model->atoms);
-  CANON_FIT(&bytes, model->mode_tests);
-  CANON_FIT(&bytes, model->automata);
-  CANON_FIT(&bytes, model->states);
-  CANON_FIT(&bytes, model->transitions);
-  CANON_FIT(&bytes, model->schedules);
-  CANON_FIT(&bytes, model->data);
-  canon->copy = arena_alloc(canon->arena, bytes, _Alignof(max_align_t));
+/// Reorder an array where it is, cycle by cycle: at a million cells a copy of it would be large.
+/// Wears `order` out.
+static void permute(void* data, size_t size, uint32_t* order, uint32_t count) {
+  char* at = data;
+  char first[ELEMENT_MAX];
+  SLT_ASSERT(size <= sizeof first);
+  for (uint32_t i = 0; i < count; i++) {
+    if (order[i] == i) continue;
+    memcpy(first, at + i * size, size);
+    uint32_t to = i;
+    while (order[to] != i) {
+      uint32_t from = order[to];
+      memcpy(at + to * size, at + from * size, size);
+      order[to] = to;
+      to = from;
+    }
+    memcpy(at + to * size, first, size);
+    order[to] = to;
+  }
 }
 
 #define CANON_PERMUTE(canon, vec, order, new_count) \
   do { \
-    permute((canon), (vec)->data, sizeof *(vec)->data, (vec)->count, (order), (new_count)); \
+    _Static_assert(sizeof *(vec)->data <= ELEMENT_MAX, "room for one element"); \
+    complete((canon), (order), (new_count), (vec)->count); \
+    permute((vec)->data, sizeof *(vec)->data, (order), (vec)->count); \
     (vec)->count = (new_count); \
   } while (0)
 
@@ -538,7 +539,6 @@ bool ir_term_is_continuous(const IrModel* model, const bool* reads_time, IrTerm 
 
 void canon_apply(Canon* canon) {
   IrModel* model = canon->model;
-  init_copy(canon);
   rank_actions(canon);
   rank_mode_tests(canon);
   // what is sorted by its terms, before any term changes

@@ -179,13 +179,14 @@ typedef struct HiddenOrder {
   uint32_t* lowest;  // automaton -> lowest place among the variables it changes
 } HiddenOrder;
 
-static bool hidden_word(const void* context, uint32_t item, uint32_t depth, uint64_t* word) {
+static bool hidden_automaton_word(const void* context, uint32_t item, uint32_t depth,
+                                  uint64_t* word) {
   if (depth > 0) return false;
   *word = ((const HiddenOrder*)context)->lowest[item];
   return true;
 }
 
-static int hidden_compare(const void* context, uint32_t a, uint32_t b) {
+static int hidden_automaton_compare(const void* context, uint32_t a, uint32_t b) {
   return canon_compare_automata(((const HiddenOrder*)context)->canon, a, b);
 }
 
@@ -212,7 +213,7 @@ static void rank_hidden(Canon* canon, uint32_t* items) {
       if (place < order.lowest[t->automaton]) order.lowest[t->automaton] = place;
     }
   }
-  ir_sort(&canon->sorter, items, count, hidden_word, hidden_compare, &order);
+  ir_sort(&canon->sorter, items, count, hidden_automaton_word, hidden_automaton_compare, &order);
   place_automata(&canon->automata, items, count);
 }
 

@@ -151,7 +151,7 @@ static void rank_level_switches(Canon* canon, uint32_t* items, uint32_t count, u
 // ---------------------------------------------------------------------------------------------
 // hidden variables
 
-static bool hidden_word(const void* context, uint32_t item, uint32_t depth, uint64_t* word) {
+static bool hidden_var_word(const void* context, uint32_t item, uint32_t depth, uint64_t* word) {
   const Canon* canon = context;
   uint32_t start = canon->start_of[item];
   return start && canon_term_word(canon, canon->model->starts.data[start - 1].value, depth, word);
@@ -159,7 +159,7 @@ static bool hidden_word(const void* context, uint32_t item, uint32_t depth, uint
 
 static void rank_level_hidden(Canon* canon, uint32_t* items, uint32_t count) {
   CanonOrder* vars = &canon->vars;
-  ir_sort(&canon->sorter, items, count, hidden_word, canon_compare_vars, canon);
+  ir_sort(&canon->sorter, items, count, hidden_var_word, canon_compare_vars, canon);
   for (uint32_t i = 0; i < count; i++) {
     vars->to[items[i]] = vars->count;
     vars->from[vars->count++] = items[i];

@@ -434,8 +434,8 @@ void ir_canonicalise(IrModel* model);
 bool ir_verify(const IrModel* model, Arena* arena, Str* why);
 
 /// Text of an expression with the names of the model, e.g. "m*v_x' = -T*x/l". Atoms appear as
-/// written where the source is known, switches as their conditions. Without a row slots are "$0",
-/// "$1"... Very long texts (over a million nodes) end in "...".
+/// written where the source is a relation outside of loops, switches as their conditions. Without a
+/// row slots are "$0", "$1"... Very long texts (over a million nodes) end in "...".
 void ir_print_term(TextBuffer* out, const IrModel* model, IrTerm term);
 void ir_print_expr(TextBuffer* out, const IrModel* model, ExprId expr, const IrLeaf* row);
 /// The whole model as readable text (`saltus explain --ir`).

@@ -126,13 +126,25 @@ static void push_option(Printer* p, const char* before, IrTerm term) {
   push_text(p, before);
 }
 
+/// Whether the text of an atom says what it is: not that of a piecewise function that made it, and
+/// not a line of a loop, which is the same for all its instances.
+static bool is_telling(Str text) {
+  bool relation = false;
+  for (uint32_t i = 0; i < text.length; i++) {
+    char c = text.data[i];
+    if (c == '[') return false;
+    relation = relation || c == '<' || c == '>' || c == '=';
+  }
+  return relation;
+}
+
 /// `type(eps = ..., gamma = ...)[relation]`, last part first.
 static void push_atom(Printer* p, uint32_t atom_id) {
   const IrAtom* atom = &p->model->atoms.data[atom_id];
   bool eps = ir_term_present(atom->eps);
   bool gamma = ir_term_present(atom->gamma);
   TextBuffer source = {.arena = p->out->arena};
-  if (ir_print_source(&source, p->model, atom->span)) {
+  if (ir_print_source(&source, p->model, atom->span) && is_telling(text_str(&source))) {
     push_text(p, "]");
     push_text(p, text_str(&source).data);
   } else {

@@ -21,6 +21,8 @@ static const char* const word_texts[] = {"",
 #undef X
 };
 
+#define WORD_LENGTH_MAX 11  // no word of the language is longer
+
 typedef struct ReservedWord {
   const char* text;
   TokenKind kind;
@@ -82,7 +84,16 @@ static const Slip character_slips[] = {
     {0x037e, TOK_SEMICOLON, ";"},  // Greek question mark
 };
 
-/// Operators of two bytes, then of one. Those with a spelling belong to other languages.
+/// Signs that stand for themselves whatever follows.
+static const uint8_t single_signs[128] = {
+    [';'] = TOK_SEMICOLON, [','] = TOK_COMMA,   ['.'] = TOK_DOT,      ['\''] = TOK_PRIME,
+    ['('] = TOK_LPAREN,    [')'] = TOK_RPAREN,  ['['] = TOK_LBRACKET, [']'] = TOK_RBRACKET,
+    ['{'] = TOK_LBRACE,    ['}'] = TOK_RBRACE,  ['+'] = TOK_PLUS,     ['-'] = TOK_MINUS,
+    ['/'] = TOK_SLASH,     ['%'] = TOK_PERCENT, ['^'] = TOK_CARET,
+};
+
+/// The others: operators of two bytes, then of one. Those with a spelling belong to other
+/// languages.
 typedef struct Symbol {
   char text[3];
   TokenKind kind;
@@ -90,18 +101,13 @@ typedef struct Symbol {
 } Symbol;
 
 static const Symbol symbols[] = {
-    {"==", TOK_EQ, NULL},      {"!=", TOK_NE, NULL},       {"<=", TOK_LE, NULL},
-    {">=", TOK_GE, NULL},      {"~=", TOK_GUESS, NULL},    {"&&", TOK_AND, NULL},
-    {"||", TOK_OR, NULL},      {"=<", TOK_LE, "<="},       {"=>", TOK_GE, ">="},
-    {"<>", TOK_NE, "!="},      {":=", TOK_ASSIGN, "="},    {"=~", TOK_GUESS, "~="},
-    {"**", TOK_CARET, "^"},    {";", TOK_SEMICOLON, NULL}, {",", TOK_COMMA, NULL},
-    {":", TOK_COLON, NULL},    {".", TOK_DOT, NULL},       {"'", TOK_PRIME, NULL},
-    {"(", TOK_LPAREN, NULL},   {")", TOK_RPAREN, NULL},    {"[", TOK_LBRACKET, NULL},
-    {"]", TOK_RBRACKET, NULL}, {"{", TOK_LBRACE, NULL},    {"}", TOK_RBRACE, NULL},
-    {"=", TOK_ASSIGN, NULL},   {"~", TOK_GUESS, NULL},     {"<", TOK_LT, NULL},
-    {">", TOK_GT, NULL},       {"+", TOK_PLUS, NULL},      {"-", TOK_MINUS, NULL},
-    {"*", TOK_STAR, NULL},     {"/", TOK_SLASH, NULL},     {"%", TOK_PERCENT, NULL},
-    {"^", TOK_CARET, NULL},    {"!", TOK_BANG, NULL},      {"&", TOK_AND, "&&"},
+    {"==", TOK_EQ, NULL},   {"!=", TOK_NE, NULL},    {"<=", TOK_LE, NULL},
+    {">=", TOK_GE, NULL},   {"~=", TOK_GUESS, NULL}, {"&&", TOK_AND, NULL},
+    {"||", TOK_OR, NULL},   {"=<", TOK_LE, "<="},    {"=>", TOK_GE, ">="},
+    {"<>", TOK_NE, "!="},   {":=", TOK_ASSIGN, "="}, {"=~", TOK_GUESS, "~="},
+    {"**", TOK_CARET, "^"}, {":", TOK_COLON, NULL},  {"=", TOK_ASSIGN, NULL},
+    {"~", TOK_GUESS, NULL}, {"<", TOK_LT, NULL},     {">", TOK_GT, NULL},
+    {"*", TOK_STAR, NULL},  {"!", TOK_BANG, NULL},   {"&", TOK_AND, "&&"},
     {"|", TOK_OR, "||"},
 };
 
@@ -131,7 +137,8 @@ static bool is_ascii_letter(char c) {
 
 /// The byte `ahead` places from here; NUL behind the end.
 static char peek(const Lexer* l, uint32_t ahead) {
-  return ahead < l->text.length - l->at ? l->text.data[l->at + ahead] : '\0';
+  if (ahead >= l->text.length - l->at) return '\0';
+  return l->text.data[l->at + ahead];
 }
 
 static uint32_t decode(const Lexer* l, uint32_t* code) {
@@ -263,6 +270,7 @@ static void check_length(Lexer* l, Span span) {
 
 static void classify_word(Token* token, Str text) {
   token->kind = TOK_WORD;
+  if (text.length < 2 || text.length > WORD_LENGTH_MAX) return;
   for (size_t i = 0; i < SLT_COUNT(reserved_words); i++) {
     if (reserved_words[i].text[0] != text.data[0]) continue;
     if (!str_equal(text, str_from_c(reserved_words[i].text))) continue;
@@ -421,6 +429,13 @@ static bool is_index_bracket(const Lexer* l) {
 }
 
 static void lex_symbol(Lexer* l, Token* token) {
+  unsigned char c = (unsigned char)peek(l, 0);
+  if (c < 128 && single_signs[c]) {
+    token->kind = (TokenKind)single_signs[c];
+    if (c == '[' && is_index_bracket(l)) token->kind = TOK_INDEX;
+    l->at++;
+    return;
+  }
   if (peek(l, 0) == '*' && peek(l, 1) == '/') {
     diag_add(l->diags, DIAG_E0103, (Span){l->at, l->at + 2}, "no comment is open here");
     l->at += 2;
@@ -431,7 +446,6 @@ static void lex_symbol(Lexer* l, Token* token) {
     uint32_t size = symbol->text[1] ? 2 : 1;
     if (symbol->text[0] != peek(l, 0) || (size == 2 && symbol->text[1] != peek(l, 1))) continue;
     token->kind = symbol->kind;
-    if (symbol->kind == TOK_LBRACKET && is_index_bracket(l)) token->kind = TOK_INDEX;
     Span span = {l->at, l->at + size};
     l->at += size;
     if (!symbol->spelling) return;
@@ -439,7 +453,6 @@ static void lex_symbol(Lexer* l, Token* token) {
     diag_hint(l->diags, diag, "write '%s'", symbol->spelling);
     return;
   }
-  unsigned char c = (unsigned char)peek(l, 0);
   Span span = {l->at, l->at + 1};
   if (c == 0) {
     skip_nul(l);

@@ -74,8 +74,10 @@ bool lower_enter(Lower* l, Span span) {
   if (l->stopped) return false;
   if (++l->work > 8 * (uint64_t)l->max_leaves || l->m->leaves.count > l->max_leaves) {
     Diag* diag = lower_report(l, DIAG_E0721, span, "the model becomes too large here");
-    diag_hint(l->diags, diag, "a model may have %u names and numbers with all loops and macros "
-              "written out", l->max_leaves);
+    diag_hint(l->diags, diag,
+              "a model may have %u names and numbers with all loops and macros "
+              "written out",
+              l->max_leaves);
     l->stopped = true;
     return false;
   }
@@ -98,11 +100,16 @@ void lower_leave(Lower* l) {
 // the passes
 
 static void init_maps(Lower* l) {
-  Map* const maps[] = {&l->refs,       &l->templates, &l->sparse,      &l->functions, &l->state_ids,
-                       &l->mode_tests, &l->reported,  &l->place_names, &l->starts};
-  for (size_t i = 0; i < SLT_COUNT(maps); i++) {
-    maps[i]->arena = l->scratch;
-  }
+  Map empty = {.arena = l->scratch};
+  l->refs = empty;
+  l->templates = empty;
+  l->sparse = empty;
+  l->functions = empty;
+  l->state_ids = empty;
+  l->mode_tests = empty;
+  l->reported = empty;
+  l->place_names = empty;
+  l->starts = empty;
   l->text.arena = l->scratch;
 }
 

@@ -38,7 +38,7 @@ enum {
 /// A lowered expression in the term under construction.
 typedef struct Value {
   ExprId e;
-  uint8_t type;   // ValueType; VALUE_BAD: an error was reported
+  uint8_t type;  // ValueType; VALUE_BAD: an error was reported
   uint8_t flags;
 } Value;
 
@@ -47,11 +47,11 @@ typedef struct Value {
 
 typedef enum SymbolKind {
   SYM_NONE,
-  SYM_PARAM,  // index: constants, which are the model's parameters
-  SYM_MACRO,  // index: macros
-  SYM_DATA,   // index: data of the model
-  SYM_VAR,    // index: vars of the model
-  SYM_BUILTIN // index: Builtin
+  SYM_PARAM,   // index: constants, which are the model's parameters
+  SYM_MACRO,   // index: macros
+  SYM_DATA,    // index: data of the model
+  SYM_VAR,     // index: vars of the model
+  SYM_BUILTIN  // index: Builtin
 } SymbolKind;
 
 typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T0 } Builtin;
@@ -61,8 +61,8 @@ typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T
 /// What a name means; beside the name table, by name id. Values, automata and states have names
 /// of their own: a state may be called like a variable.
 typedef struct Symbol {
-  uint16_t kind;      // SymbolKind
-  bool is_variable;   // declared as one somewhere in the text; known before it is one
+  uint16_t kind;     // SymbolKind
+  bool is_variable;  // declared as one somewhere in the text; known before it is one
   uint32_t index;
   uint32_t automaton;  // index + 1 of the automaton of this name, 0 for none
   uint32_t owner;      // index + 1 of an automaton that has a state of this name
@@ -123,7 +123,7 @@ typedef struct Macro {
 
 /// What is known about a variable beside IrVar; by variable index.
 typedef struct VarInfo {
-  uint32_t first;   // smallest place where it is written
+  uint32_t first;  // smallest place where it is written
   uint32_t flags;
   uint32_t uses;    // in equations
   uint32_t start;   // index + 1 of its initial value in the model's starts
@@ -169,9 +169,9 @@ typedef struct Scope {
 typedef struct AtomStyle {
   uint8_t type;  // IrAtomType
   bool bipolar;
-  bool shared;   // atoms of switches: equal ones are one
-  bool inside;   // already inside `[ ]`
-  bool judge;    // find out whether it can hold at all: guards
+  bool shared;  // atoms of switches: equal ones are one
+  bool inside;  // already inside `[ ]`
+  bool judge;   // find out whether it can hold at all: guards
   IrTerm eps, gamma;
 } AtomStyle;
 
@@ -182,17 +182,17 @@ typedef struct AtomStyle {
 typedef struct StateInfo {
   uint32_t name;
   uint32_t automaton;
-  uint32_t index;     // inside the automaton; 0 is init
-  uint32_t next;      // next state of the automaton in `states`, IR_NONE at the end
-  Span span;          // of its name at the first declaration
+  uint32_t index;             // inside the automaton; 0 is init
+  uint32_t next;              // next state of the automaton in `states`, IR_NONE at the end
+  Span span;                  // of its name at the first declaration
   const AstState* with_body;  // the declaration that has the body; NULL when there is none yet
   const AstName* like_name;
-  bool edits;         // its body changes equations
-  bool is_parent;     // some `like` names it
-  bool suspect;       // a mistake in its heading was told: say nothing more about how it is reached
-  uint32_t like;      // in `states`, IR_NONE without
-  uint32_t body;      // of the model, IR_NONE when it edits nothing
-  uint32_t ir;        // in the model's states
+  bool edits;      // its body changes equations
+  bool is_parent;  // some `like` names it
+  bool suspect;    // a mistake in its heading was told: say nothing more about how it is reached
+  uint32_t like;   // in `states`, IR_NONE without
+  uint32_t body;   // of the model, IR_NONE when it edits nothing
+  uint32_t ir;     // in the model's states
 } StateInfo;
 
 typedef struct AutomatonInfo {
@@ -208,7 +208,7 @@ typedef struct Site {
   uint32_t owner;      // automaton that states are declared in; IR_NONE for the unnamed one
   bool actions;        // initial values are actions: inside a state or `at`
   bool in_at;
-  uint32_t fixed_if;   // depth of `if` blocks decided at compilation around this place
+  uint32_t fixed_if;  // depth of `if` blocks decided at compilation around this place
 } Site;
 
 /// An equation or deletion written inside an `if` that was decided at compilation: it edits the
@@ -242,11 +242,11 @@ typedef struct TableCells {
 
 #define EXPERIMENT_KEY_COUNT 14
 
-/// A column asked for by `out`, to be looked up at the end.
-typedef struct Output {
+/// A name whose use can be judged only at the end.
+typedef struct NameUse {
   uint32_t name;
   Span span;
-} Output;
+} NameUse;
 
 /// The term that goes on behind a nested one.
 typedef struct TermFrame {
@@ -277,18 +277,18 @@ typedef struct Lower {
   BASE_VEC(Macro) macros;
   BASE_VEC(VarInfo) vars;
   BASE_VEC(Binding) bindings;
-  uint32_t binding_base;     // those before it belong to the place that uses a definition
-  TextBuffer text;           // for pasting names
+  uint32_t binding_base;              // those before it belong to the place that uses a definition
+  TextBuffer text;                    // for pasting names
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
-  Map functions;             // name id -> function + 1
+  Map functions;                      // name id -> function + 1
 
   // automata
   BASE_VEC(AutomatonInfo) automata;  // as numbered in the model, which adds switches behind them
   BASE_VEC(StateInfo) states;
-  Map state_ids;      // (automaton, name id) -> index + 1 in states; large automata only
-  Map mode_tests;     // (automaton, state) -> index + 1
+  Map state_ids;   // (automaton, name id) -> index + 1 in states; large automata only
+  Map mode_tests;  // (automaton, state) -> index + 1
   BASE_VEC(uint32_t) switch_tests;  // automaton -> index + 1 of the test of its state 1
-  uint32_t main;      // model index of the unnamed automaton, IR_NONE when there is none
+  uint32_t main;               // model index of the unnamed automaton, IR_NONE when there is none
   BASE_VEC(IrAction) actions;  // of the body being read
   uint32_t action_group;       // counts bodies
   BASE_VEC(IrGoto) gotos;      // of the `at` being read
@@ -305,22 +305,23 @@ typedef struct Lower {
   SharedTable switches;
   SharedTable cells;
   BASE_VEC(TableCells) tables;  // by data index
-  Map place_names;      // name id -> how often it was wanted again
+  Map place_names;              // name id -> how often it was wanted again
   BASE_VEC(FixedEdit) fixed_edits;
-  Map starts;           // (variable, order) -> index + 1 in starts; derivatives only
+  Map starts;  // (variable, order) -> index + 1 in starts; derivatives only
 
   // state of the walk
-  Map reported;         // (code, span): a mistake in a loop is told once
-  Diag ignored;         // stands in for a message that is not shown
+  Map reported;  // (code, span): a mistake in a loop is told once
+  Diag ignored;  // stands in for a message that is not shown
   uint32_t depth;
-  uint64_t work;           // nodes of syntax trees visited
+  uint64_t work;  // nodes of syntax trees visited
   uint64_t instances;
   uint32_t max_instances, max_leaves;
-  bool stopped;         // a limit was hit: leave as fast as possible
-  bool uncertain;       // some equation could not be read: do not conclude from what is missing
+  bool stopped;    // a limit was hit: leave as fast as possible
+  bool uncertain;  // some equation could not be read: do not conclude from what is missing
   Span energy_span;
   Span experiment_keys[EXPERIMENT_KEY_COUNT];  // where each setting is given; empty if it is not
-  BASE_VEC(Output) outputs;
+  BASE_VEC(NameUse) outputs;                   // columns asked for by `out`
+  BASE_VEC(NameUse) derivatives;               // derivatives read or set outside of equations
 } Lower;
 
 // lower.c -------------------------------------------------------------------------------------
@@ -353,6 +354,8 @@ void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index);
 const Binding* resolve_binding(Lower* l, uint32_t name);
 /// The variable of this name, made if it is new. `span`: where it is written.
 uint32_t resolve_var(Lower* l, uint32_t name, Span span);
+/// Note a use of the derivative of `var` outside of equations.
+void resolve_note_derivative(Lower* l, uint32_t var, Span span);
 /// A hidden discrete variable.
 uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span);
 /// "a constant", "a macro"...
@@ -413,7 +416,7 @@ void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user
 bool resolve_loop_fits(Lower* l, const AstStatement* loop);
 
 typedef struct RangeValues {
-  double first, last;  // empty when last < first
+  int64_t first, last;  // empty when last < first
 } RangeValues;
 
 bool resolve_range(Lower* l, const AstRange* range, RangeValues* values);
@@ -447,9 +450,9 @@ Value lower_value_bad(void);
 
 typedef struct Function {
   const char* name;
-  uint8_t op;         // IrOp
+  uint8_t op;  // IrOp
   uint8_t arity;
-  uint8_t kind;       // FunctionKind
+  uint8_t kind;  // FunctionKind
 } Function;
 
 typedef enum FunctionKind {
@@ -457,7 +460,7 @@ typedef enum FunctionKind {
   FUNCTION_PIECEWISE,  // abs min max: continuous, with a kink
   FUNCTION_JUMPING,    // sign floor ceil mod
   FUNCTION_RANDOM,
-  FUNCTION_SPECIAL     // der pre post noEvent table
+  FUNCTION_SPECIAL  // der pre post noEvent table
 } FunctionKind;
 
 const Function* lower_find_function(Lower* l, const AstName* callee);

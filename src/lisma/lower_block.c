@@ -21,14 +21,18 @@ static bool check_lone_name(Lower* l, const AstExpr* lhs) {
   if (name == 0) return false;
   Str text = lower_name(l, name);
   if (ast_name_is_plain(written) && resolve_binding(l, name)) {
-    lower_report(l, DIAG_E0202, lhs->span, "'%.*s' is a loop index and cannot be determined by an "
-                 "equation", STR_ARGS(text));
+    lower_report(l, DIAG_E0202, lhs->span,
+                 "'%.*s' is a loop index and cannot be determined by an "
+                 "equation",
+                 STR_ARGS(text));
     return false;
   }
   Symbol symbol = *resolve_symbol(l, name);
   if (symbol.kind == SYM_VAR || symbol.kind == SYM_NONE) return true;
-  Diag* diag = lower_report(l, DIAG_E0202, lhs->span, "'%.*s' is %s and cannot be determined by an "
-                            "equation", STR_ARGS(text), resolve_kind_text(symbol.kind));
+  Diag* diag = lower_report(l, DIAG_E0202, lhs->span,
+                            "'%.*s' is %s and cannot be determined by an "
+                            "equation",
+                            STR_ARGS(text), resolve_kind_text(symbol.kind));
   diag_note(l->diags, diag, resolve_symbol_span(l, symbol), "it is declared here");
   return false;
 }
@@ -42,8 +46,8 @@ static bool reads_variable(const IrModel* m, IrTerm term) {
 
 static void note_fixed_edit(Lower* l, const Site* site, uint32_t label, uint32_t equation) {
   if (site->fixed_if == 0) return;
-  FixedEdit edit = {.body = site->body, .depth = site->fixed_if, .label = label,
-                    .equation = equation};
+  FixedEdit edit = {
+      .body = site->body, .depth = site->fixed_if, .label = label, .equation = equation};
   base_vec_push(l->scratch, &l->fixed_edits, edit);
 }
 
@@ -55,8 +59,8 @@ static void add_equation(Lower* l, const AstStatement* statement, const Site* si
     if (label == 0) return;
   }
   Span span = span_join(lhs->span, statement->as.equation.rhs->span);
-  IrEquation equation = {.term = term, .body = site->body, .label = label, .lhs_var = IR_NONE,
-                         .span = span};
+  IrEquation equation = {
+      .term = term, .body = site->body, .label = label, .lhs_var = IR_NONE, .span = span};
   uint32_t order = 0;
   uint32_t var = 0;
   if (lower_variable(l, lhs, &var, &order)) {
@@ -78,7 +82,8 @@ static void lower_equation(Lower* l, const AstStatement* statement, const Site* 
   Value left = fine ? lower_value(l, lhs) : lower_value_bad();
   Value right = lower_value(l, statement->as.equation.rhs);
   bool bad = left.type == VALUE_BAD || right.type == VALUE_BAD;
-  ExprId root = bad ? (ExprId){0} : lower_op(l, IR_EQUALS, left.e, right.e);
+  ExprId root = {0};
+  if (!bad) root = lower_op(l, IR_EQUALS, left.e, right.e);
   IrTerm term = lower_end(l, frame, root);
   l->scope = outer;
   if (bad) {
@@ -200,7 +205,8 @@ static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* 
     Diag* diag = lower_report(l, DIAG_E0414, item->span, "'%.*s' is given two values at once",
                               STR_ARGS(lower_name(l, l->m->vars.data[var].name)));
     diag_note(l->diags, diag, l->actions.data[known].span, "the first one is here");
-    diag_hint(l->diags, diag, "all resets of one body happen together and read the values before "
+    diag_hint(l->diags, diag,
+              "all resets of one body happen together and read the values before "
               "the event");
     return;
   }
@@ -248,7 +254,8 @@ static BranchKind branch_condition(Lower* l, const AstExpr* expr, const Site* si
     if (op == IR_TRUE) kind = BRANCH_ALWAYS;
     if (op == IR_FALSE) kind = BRANCH_NEVER;
   }
-  *term = lower_end(l, frame, kind == BRANCH_SWITCH ? value.e : (ExprId){0});
+  if (kind != BRANCH_SWITCH) value.e.index = 0;
+  *term = lower_end(l, frame, value.e);
   l->scope = outer;
   return kind;
 }
@@ -308,9 +315,10 @@ static void lower_loop(Lower* l, const AstStatement* statement, const Site* site
   uint32_t name = names_intern(&l->m->names, statement->as.loop.variable);
   Symbol hidden = *resolve_symbol(l, name);
   if (hidden.kind != SYM_NONE && hidden.kind != SYM_BUILTIN) {
-    Diag* diag = lower_report(l, DIAG_W0221, statement->as.loop.variable_span,
-                              "inside this loop '%.*s' is the index and not the %s of the same name",
-                              STR_ARGS(statement->as.loop.variable), resolve_kind_text(hidden.kind) + 2);
+    Diag* diag =
+        lower_report(l, DIAG_W0221, statement->as.loop.variable_span,
+                     "inside this loop '%.*s' is the index and not the %s of the same name",
+                     STR_ARGS(statement->as.loop.variable), resolve_kind_text(hidden.kind) + 2);
     diag_note(l->diags, diag, resolve_symbol_span(l, hidden), "which is declared here");
   }
   Site inside = *site;
@@ -337,23 +345,23 @@ static void lower_energy(Lower* l, const AstStatement* statement) {
 
 static void lower_statement(Lower* l, const AstStatement* statement, const Site* site) {
   switch (statement->kind) {
-    case AST_EQUATION: lower_equation(l, statement, site); break;
-    case AST_INIT: lower_init(l, statement, site); break;
-    case AST_DELETE: lower_delete(l, statement, site); break;
-    case AST_ATTRIBUTES: lower_attributes(l, statement); break;
-    case AST_ENERGY: lower_energy(l, statement); break;
-    case AST_EXPERIMENT: lower_experiment(l, statement); break;
-    case AST_FOR: lower_loop(l, statement, site); break;
-    case AST_IF: lower_if(l, statement, site); break;
-    case AST_STATE: lower_state(l, statement, site); break;
-    case AST_AUTOMATON: lower_automaton(l, statement, site); break;
-    case AST_AT: lower_at(l, statement); break;
-    case AST_INVARIANT: lower_invariant(l, statement, site); break;
-    case AST_STOP: lower_stop(l, statement); break;
-    case AST_GOTO: lower_goto(l, statement); break;
-    case AST_CONST:
-    case AST_MACRO:
-    case AST_DATA: break;
+  case AST_EQUATION: lower_equation(l, statement, site); break;
+  case AST_INIT: lower_init(l, statement, site); break;
+  case AST_DELETE: lower_delete(l, statement, site); break;
+  case AST_ATTRIBUTES: lower_attributes(l, statement); break;
+  case AST_ENERGY: lower_energy(l, statement); break;
+  case AST_EXPERIMENT: lower_experiment(l, statement); break;
+  case AST_FOR: lower_loop(l, statement, site); break;
+  case AST_IF: lower_if(l, statement, site); break;
+  case AST_STATE: lower_state(l, statement, site); break;
+  case AST_AUTOMATON: lower_automaton(l, statement, site); break;
+  case AST_AT: lower_at(l, statement); break;
+  case AST_INVARIANT: lower_invariant(l, statement, site); break;
+  case AST_STOP: lower_stop(l, statement); break;
+  case AST_GOTO: lower_goto(l, statement); break;
+  case AST_CONST:
+  case AST_MACRO:
+  case AST_DATA: break;
   }
 }
 

@@ -101,8 +101,10 @@ static bool variable_argument(Lower* l, const AstExpr* call, const char* functio
   Diag* diag = lower_report(l, DIAG_E0306, argument->span,
                             "'%s' needs a variable, and this is something else", function);
   if (argument->kind != AST_NAME) {
-    diag_hint(l->diags, diag, "give the expression a name by an equation of its own, y = ..., and "
-              "use %s(y)", function);
+    diag_hint(l->diags, diag,
+              "give the expression a name by an equation of its own, y = ..., and "
+              "use %s(y)",
+              function);
   }
   return false;
 }
@@ -121,6 +123,8 @@ static Value variable_value(Lower* l, uint32_t var, uint32_t order, IrWhen when,
     VarInfo* info = &l->vars.data[var];
     info->flags |= order ? VAR_IN_EQUATION | VAR_STRONG : VAR_IN_EQUATION;
     info->uses++;
+  } else if (order) {
+    resolve_note_derivative(l, var, span);
   }
   unsigned flags = VALUE_VARIES | (when == IR_NOW ? 0u : (unsigned)VALUE_WHEN);
   return (Value){.e = ir_term_var(&l->builder, var, (uint8_t)order, when),
@@ -141,8 +145,8 @@ static Value lower_when(Lower* l, const AstExpr* expr, const Function* function,
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
   bool allowed = l->scope.kind == SCOPE_ACTION || (l->scope.kind == SCOPE_GUARD && l->scope.events);
   if (!allowed) {
-    Diag* diag = lower_report(l, DIAG_E0305, expr->span, "'%s' has a meaning in guards and resets only",
-                              function->name);
+    Diag* diag = lower_report(l, DIAG_E0305, expr->span,
+                              "'%s' has a meaning in guards and resets only", function->name);
     diag_hint(l->diags, diag, "an equation knows the present values only");
     return lower_value_bad();
   }
@@ -233,7 +237,8 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
   Str text = lower_name(l, name);
   Symbol symbol = *resolve_symbol(l, name);
   bool index = ast_name_is_plain(callee) && resolve_binding(l, name);
-  Diag* diag = lower_report(l, DIAG_E0210, callee->span, "'%.*s' is not a function", STR_ARGS(text));
+  Diag* diag =
+      lower_report(l, DIAG_E0210, callee->span, "'%.*s' is not a function", STR_ARGS(text));
   if (diag == &l->ignored) return lower_value_bad();
   Str near = near_function(text);
   if (str_equal(text, STR_LIT("log"))) {
@@ -251,8 +256,8 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
 static Value lower_function(Lower* l, const AstExpr* expr, const Function* function) {
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
   if (function->kind == FUNCTION_RANDOM && l->scope.kind != SCOPE_ACTION) {
-    Diag* diag = lower_report(l, DIAG_E0304, expr->span, "'%s' can be used in resets only",
-                              function->name);
+    Diag* diag =
+        lower_report(l, DIAG_E0304, expr->span, "'%s' can be used in resets only", function->name);
     diag_hint(l->diags, diag, "draw the number in a state or 'at' body: set x = %s(...);",
               function->name);
     return lower_value_bad();
@@ -278,9 +283,8 @@ static Value lower_function(Lower* l, const AstExpr* expr, const Function* funct
   ExprId a = args->count > 0 ? values[0].e : (ExprId){0};
   ExprId b = args->count > 1 ? values[1].e : (ExprId){0};
   if (function->kind == FUNCTION_RANDOM) flags |= VALUE_VARIES;
-  return (Value){.e = lower_op(l, (IrOp)function->op, a, b),
-                 .type = VALUE_NUMBER,
-                 .flags = (uint8_t)flags};
+  return (Value){
+      .e = lower_op(l, (IrOp)function->op, a, b), .type = VALUE_NUMBER, .flags = (uint8_t)flags};
 }
 
 Value lower_call(Lower* l, const AstExpr* expr) {

@@ -7,20 +7,20 @@
 
 bool lower_is_condition(const AstExpr* expr) {
   switch (expr->kind) {
-    case AST_QUALIFIED:
-    case AST_ATOM: return true;
-    case AST_UNARY: return expr->as.unary.op == AST_UNARY_NOT;
-    case AST_CHAIN: return expr->as.chain.level <= AST_LEVEL_RELATION;
-    case AST_CALL:
-      return expr->as.call.args.count == 1 &&
-             ast_name_is_word(expr->as.call.callee, STR_LIT("noEvent")) &&
-             lower_is_condition(expr->as.call.args.data[0]);
-    case AST_ERROR:
-    case AST_NUMBER:
-    case AST_NAME:
-    case AST_REDUCTION:
-    case AST_CONDITIONAL:
-    case AST_POWER: break;
+  case AST_QUALIFIED:
+  case AST_ATOM: return true;
+  case AST_UNARY: return expr->as.unary.op == AST_UNARY_NOT;
+  case AST_CHAIN: return expr->as.chain.level <= AST_LEVEL_RELATION;
+  case AST_CALL:
+    return expr->as.call.args.count == 1 &&
+           ast_name_is_word(expr->as.call.callee, STR_LIT("noEvent")) &&
+           lower_is_condition(expr->as.call.args.data[0]);
+  case AST_ERROR:
+  case AST_NUMBER:
+  case AST_NAME:
+  case AST_REDUCTION:
+  case AST_CONDITIONAL:
+  case AST_POWER: break;
   }
   return false;
 }
@@ -71,7 +71,7 @@ static uint32_t shared_hash(const Lower* l, IrTerm term, uint32_t extra) {
 }
 
 const Shared* lower_find_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra) {
-  if (table->items.count == 0) return NULL;
+  if (!table->slots) return NULL;
   Shared wanted = {.term = term, .extra = extra, .hash = shared_hash(l, term, extra)};
   uint32_t found = *shared_slot(l, table, &wanted);
   if (found == 0) return NULL;
@@ -87,8 +87,9 @@ static void shared_grow(Lower* l, SharedTable* table) {
   table->slot_count = table->slot_count ? 2 * table->slot_count : 64;
   table->slots = ARENA_ARRAY(l->scratch, uint32_t, table->slot_count);
   uint32_t mask = table->slot_count - 1;
-  for (uint32_t i = 0; i < table->items.count; i++) {
-    uint32_t at = table->items.data[i].hash & mask;
+  const Shared* items = table->items.data;
+  for (uint32_t i = 0; items && i < table->items.count; i++) {
+    uint32_t at = items[i].hash & mask;
     while (table->slots[at]) {
       at = (at + 1) & mask;
     }
@@ -98,8 +99,7 @@ static void shared_grow(Lower* l, SharedTable* table) {
 
 void lower_add_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra, uint32_t index) {
   if (table->items.count >= table->slot_count / 2) shared_grow(l, table);
-  Shared item = {
-      .term = term, .extra = extra, .hash = shared_hash(l, term, extra), .index = index};
+  Shared item = {.term = term, .extra = extra, .hash = shared_hash(l, term, extra), .index = index};
   uint32_t* slot = shared_slot(l, table, &item);
   base_vec_push(l->scratch, &table->items, item);
   *slot = table->items.count;
@@ -110,12 +110,12 @@ void lower_add_shared(Lower* l, SharedTable* table, IrTerm term, uint32_t extra,
 
 static IrOp relation_op(AstOp op) {
   switch ((int)op) {
-    case AST_OP_EQ: return IR_EQ;
-    case AST_OP_NE: return IR_NE;
-    case AST_OP_LT: return IR_LT;
-    case AST_OP_LE: return IR_LE;
-    case AST_OP_GT: return IR_GT;
-    default: return IR_GE;
+  case AST_OP_EQ: return IR_EQ;
+  case AST_OP_NE: return IR_NE;
+  case AST_OP_LT: return IR_LT;
+  case AST_OP_LE: return IR_LE;
+  case AST_OP_GT: return IR_GT;
+  default: return IR_GE;
   }
 }
 
@@ -286,12 +286,12 @@ static Value lower_not(Lower* l, const AstExpr* expr, AtomStyle style) {
 
 static uint8_t atom_type(AstEvent event) {
   switch (event) {
-    case AST_EVENT_UNILATERAL: return IR_ATOM_UNILATERAL;
-    case AST_EVENT_BILATERAL: return IR_ATOM_BILATERAL;
-    case AST_EVENT_SHORTLIVING: return IR_ATOM_SHORTLIVING;
-    case AST_EVENT_NO_EVENT: return IR_ATOM_NOEVENT;
-    case AST_EVENT_PLAIN:
-    case AST_EVENT_ORDINARY: break;
+  case AST_EVENT_UNILATERAL: return IR_ATOM_UNILATERAL;
+  case AST_EVENT_BILATERAL: return IR_ATOM_BILATERAL;
+  case AST_EVENT_SHORTLIVING: return IR_ATOM_SHORTLIVING;
+  case AST_EVENT_NO_EVENT: return IR_ATOM_NOEVENT;
+  case AST_EVENT_PLAIN:
+  case AST_EVENT_ORDINARY: break;
   }
   return IR_ATOM_CRITICAL;
 }
@@ -359,8 +359,8 @@ static Value lower_qualified(Lower* l, const AstExpr* expr) {
 }
 
 static Value report_not_condition(Lower* l, const AstExpr* expr) {
-  Diag* diag = lower_report(l, DIAG_E0302, expr->span,
-                            "a condition is needed here, and this is a number");
+  Diag* diag =
+      lower_report(l, DIAG_E0302, expr->span, "a condition is needed here, and this is a number");
   if (diag == &l->ignored || expr->kind != AST_NAME) return lower_value_bad();
   uint32_t name = resolve_name(l, &expr->as.name.name);
   uint32_t automaton = name ? resolve_symbol(l, name)->owner : 0;
@@ -383,7 +383,8 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
   if (name == 0) return lower_value_bad();
   bool index = ast_name_is_plain(written) && resolve_binding(l, name);
   Symbol symbol = *resolve_symbol(l, name);
-  if (index || symbol.kind != SYM_MACRO || expr->as.name.order) return report_not_condition(l, expr);
+  if (index || symbol.kind != SYM_MACRO || expr->as.name.order)
+    return report_not_condition(l, expr);
   const AstExpr* meaning = l->macros.data[symbol.index].value;
   if (!lower_is_condition(meaning) && meaning->kind != AST_NAME) {
     return report_not_condition(l, expr);

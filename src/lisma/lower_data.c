@@ -10,12 +10,8 @@
 
 uint32_t lower_add_data(Lower* l, uint32_t name, const double* x, const double* y, uint32_t count,
                         uint8_t interpolation, Span span) {
-  IrData data = {.name = name,
-                 .x = x,
-                 .y = y,
-                 .count = count,
-                 .interpolation = interpolation,
-                 .span = span};
+  IrData data = {
+      .name = name, .x = x, .y = y, .count = count, .interpolation = interpolation, .span = span};
   base_vec_push(l->arena, &l->m->data, data);
   return l->m->data.count - 1;
 }
@@ -138,47 +134,52 @@ static uint32_t find_column(Str heading, Str name) {
   return 0;
 }
 
-static bool report_row(Lower* l, Span span, const DataReader* r, const char* what) {
-  lower_report(l, DIAG_E0212, span, "line %u of the file: %s", r->line, what);
-  return false;
+typedef BASE_VEC(double) Numbers;
+
+/// One row of numbers behind those before it; what is wrong with it, or NULL.
+static const char* read_row(Lower* l, Str line, uint32_t column, Numbers* x, Numbers* y) {
+  Str cell;
+  double a = 0.0;
+  double b = 0.0;
+  if (!cell_of(line, 1, &cell) || !cell_number(cell, &a)) {
+    return "the first column is not a number";
+  }
+  if (!cell_of(line, column, &cell)) return "there are not so many columns";
+  if (!cell_number(cell, &b)) return "the value is not a number";
+  if (x->count && a <= x->data[x->count - 1]) return "the first column does not increase";
+  if (x->count >= DATA_ROW_MAX) return "there are too many rows";
+  base_vec_push(l->arena, x, a);
+  base_vec_push(l->arena, y, b);
+  return NULL;
 }
 
-typedef BASE_VEC(double) Numbers;
+/// Whether the first line holds names.
+static bool is_heading(Str line) {
+  Str cell;
+  double number = 0.0;
+  return cell_of(line, 1, &cell) && !cell_number(cell, &number);
+}
 
 static bool read_rows(Lower* l, DataReader* r, DataOptions options, Span span, Numbers* x,
                       Numbers* y) {
   Str line;
-  Str cell;
-  bool heading = true;  // the first line may be one
+  bool first = true;
   while (next_line(r, &line)) {
-    double a = 0.0;
-    double b = 0.0;
-    bool numeric = cell_of(line, 1, &cell) && cell_number(cell, &a);
+    bool heading = first && (options.column == 0 || is_heading(line));
+    first = false;
     if (heading && options.column == 0) {
       options.column = find_column(line, options.column_name);
-      if (options.column == 0) {
-        lower_report(l, DIAG_E0212, options.column_span, "the file has no column '%.*s'",
-                     STR_ARGS(options.column_name));
-        return false;
-      }
-      heading = false;
-      continue;
+      if (options.column == 0) break;
     }
-    bool skip = heading && !numeric;
-    heading = false;
-    if (skip) continue;
-    if (!numeric) return report_row(l, span, r, "the first column is not a number");
-    if (!cell_of(line, options.column, &cell)) {
-      return report_row(l, options.column_span.end ? options.column_span : span, r,
-                        "there are not so many columns");
-    }
-    if (!cell_number(cell, &b)) return report_row(l, span, r, "the value is not a number");
-    if (x->count && a <= x->data[x->count - 1]) {
-      return report_row(l, span, r, "the first column does not increase");
-    }
-    if (x->count >= DATA_ROW_MAX) return report_row(l, span, r, "there are too many rows");
-    base_vec_push(l->arena, x, a);
-    base_vec_push(l->arena, y, b);
+    const char* wrong = heading ? NULL : read_row(l, line, options.column, x, y);
+    if (!wrong) continue;
+    lower_report(l, DIAG_E0212, span, "line %u of the file: %s", r->line, wrong);
+    return false;
+  }
+  if (options.column == 0) {
+    lower_report(l, DIAG_E0212, options.column_span, "the file has no column '%.*s'",
+                 STR_ARGS(options.column_name));
+    return false;
   }
   if (x->count >= 2) return true;
   lower_report(l, DIAG_E0212, span, "the file has fewer than two rows of numbers");
@@ -193,8 +194,8 @@ static bool load(Lower* l, const AstData* data, Str* content) {
   Str file = str_copy(l->scratch, data->file);
   SltStatus status = l->options->load_file(l->options->user, file, l->scratch, content);
   if (status >= 0) return true;
-  lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read: %s",
-               STR_ARGS(file), slt_status_text(status));
+  lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read: %s", STR_ARGS(file),
+               slt_status_text(status));
   return false;
 }
 

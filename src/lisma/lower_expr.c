@@ -54,7 +54,8 @@ IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags) {
   TermFrame frame = lower_begin(l);
   Value value = lower_value(l, expr);
   if (flags) *flags = value.flags;
-  IrTerm term = lower_end(l, frame, value.type == VALUE_BAD ? (ExprId){0} : value.e);
+  if (value.type == VALUE_BAD) value.e.index = 0;
+  IrTerm term = lower_end(l, frame, value.e);
   l->scope = outer;
   return term;
 }
@@ -88,13 +89,13 @@ static Value report_derivative(Lower* l, Span span, Str name, const char* kind) 
 static Value lower_builtin(Lower* l, Builtin builtin, Span span, uint32_t name) {
   IrTermBuilder* builder = &l->builder;
   switch (builtin) {
-    case BUILTIN_PI: return number_value(ir_term_number(builder, 3.14159265358979323846), 0);
-    case BUILTIN_E: return number_value(ir_term_number(builder, 2.71828182845904523536), 0);
-    case BUILTIN_G: return number_value(ir_term_number(builder, 9.80665), 0);
-    case BUILTIN_TIME:
-      if (constants_only(l)) return report_not_constant(l, span, name);
-      return number_value(lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0}), VALUE_VARIES);
-    case BUILTIN_T0: break;
+  case BUILTIN_PI: return number_value(ir_term_number(builder, 3.14159265358979323846), 0);
+  case BUILTIN_E: return number_value(ir_term_number(builder, 2.71828182845904523536), 0);
+  case BUILTIN_G: return number_value(ir_term_number(builder, 9.80665), 0);
+  case BUILTIN_TIME:
+    if (constants_only(l)) return report_not_constant(l, span, name);
+    return number_value(lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0}), VALUE_VARIES);
+  case BUILTIN_T0: break;
   }
   if (l->scope.kind == SCOPE_CONSTANT) return report_not_constant(l, span, name);
   if (l->scope.entry_is_now) {
@@ -115,6 +116,8 @@ static Value lower_variable_leaf(Lower* l, uint32_t name, uint32_t order, Span s
     VarInfo* info = &l->vars.data[var];
     info->flags |= order ? VAR_IN_EQUATION | VAR_STRONG : VAR_IN_EQUATION;
     info->uses++;
+  } else if (order) {
+    resolve_note_derivative(l, var, span);
   }
   return number_value(ir_term_var(&l->builder, var, (uint8_t)order, IR_NOW), VALUE_VARIES);
 }
@@ -128,8 +131,9 @@ static Value inline_macro(Lower* l, uint32_t index, Span use) {
   Macro* macro = &l->macros.data[index];
   if (macro->memo_term == l->term_number && macro->memo_scope == scope_key(l)) return macro->memo;
   if (lower_is_condition(macro->value)) {
-    Diag* diag = lower_report(l, DIAG_E0301, use, "a number is needed here, and '%.*s' is a condition",
-                              STR_ARGS(lower_name(l, macro->name)));
+    Diag* diag =
+        lower_report(l, DIAG_E0301, use, "a number is needed here, and '%.*s' is a condition",
+                     STR_ARGS(lower_name(l, macro->name)));
     diag_note(l->diags, diag, macro->span, "it is defined here");
     return lower_value_bad();
   }
@@ -177,11 +181,11 @@ static Value lower_name_value(Lower* l, const AstExpr* expr) {
 
 static IrOp arithmetic_op(AstOp op) {
   switch ((int)op) {
-    case AST_OP_ADD: return IR_ADD;
-    case AST_OP_SUB: return IR_SUB;
-    case AST_OP_MUL: return IR_MUL;
-    case AST_OP_DIV: return IR_DIV;
-    default: return IR_MOD;
+  case AST_OP_ADD: return IR_ADD;
+  case AST_OP_SUB: return IR_SUB;
+  case AST_OP_MUL: return IR_MUL;
+  case AST_OP_DIV: return IR_DIV;
+  default: return IR_MOD;
   }
 }
 
@@ -251,8 +255,8 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
     return;
   }
   uint32_t name = names_intern(&l->m->names, iterator->variable);
-  for (double i = range.first; i <= range.last && !l->stopped; i++) {
-    resolve_bind(l, name, i);
+  for (int64_t i = range.first; i <= range.last && !l->stopped; i++) {
+    resolve_bind(l, name, (double)i);
     reduce(l, r, level + 1);
     resolve_unbind(l);
   }
@@ -269,25 +273,25 @@ static Value lower_reduction(Lower* l, const AstExpr* expr) {
 
 static Value lower_kind(Lower* l, const AstExpr* expr) {
   switch (expr->kind) {
-    case AST_NUMBER: return number_value(ir_term_number(&l->builder, expr->as.number), 0);
-    case AST_NAME: return lower_name_value(l, expr);
-    case AST_CALL: return lower_call(l, expr);
-    case AST_REDUCTION: return lower_reduction(l, expr);
-    case AST_CONDITIONAL: return lower_conditional(l, expr);
-    case AST_UNARY: return lower_unary(l, expr);
-    case AST_POWER: return lower_power(l, expr);
-    case AST_CHAIN: return lower_chain(l, expr);
-    case AST_ERROR:
-    case AST_QUALIFIED:
-    case AST_ATOM: break;
+  case AST_NUMBER: return number_value(ir_term_number(&l->builder, expr->as.number), 0);
+  case AST_NAME: return lower_name_value(l, expr);
+  case AST_CALL: return lower_call(l, expr);
+  case AST_REDUCTION: return lower_reduction(l, expr);
+  case AST_CONDITIONAL: return lower_conditional(l, expr);
+  case AST_UNARY: return lower_unary(l, expr);
+  case AST_POWER: return lower_power(l, expr);
+  case AST_CHAIN: return lower_chain(l, expr);
+  case AST_ERROR:
+  case AST_QUALIFIED:
+  case AST_ATOM: break;
   }
   return lower_value_bad();
 }
 
 Value lower_value(Lower* l, const AstExpr* expr) {
   if (lower_is_condition(expr)) {
-    Diag* diag = lower_report(l, DIAG_E0301, expr->span,
-                              "a number is needed here, and this is a condition");
+    Diag* diag =
+        lower_report(l, DIAG_E0301, expr->span, "a number is needed here, and this is a condition");
     diag_hint(l->diags, diag, "if(condition, 1, 0) makes a number of it");
     return lower_value_bad();
   }
@@ -335,6 +339,7 @@ bool lower_target(Lower* l, const AstName* written, uint32_t order, bool action,
   Symbol symbol = *resolve_symbol(l, name);
   if (symbol.kind == SYM_NONE || symbol.kind == SYM_VAR) {
     *var = resolve_var(l, name, written->span);
+    if (order) resolve_note_derivative(l, *var, written->span);
     return true;
   }
   bool constant = symbol.kind == SYM_PARAM;

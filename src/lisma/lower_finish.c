@@ -184,8 +184,8 @@ static void mark_reached(const Lower* l, const uint32_t* list, uint32_t count, b
 
 static void report_unreached(Lower* l, const StateInfo* state, bool has_transition) {
   Str text = lower_name(l, state->name);
-  Diag* diag = lower_report(l, DIAG_E0402, state->span, "the state '%.*s' is never reached",
-                            STR_ARGS(text));
+  Diag* diag =
+      lower_report(l, DIAG_E0402, state->span, "the state '%.*s' is never reached", STR_ARGS(text));
   if (has_transition) {
     diag_hint(l->diags, diag, "its 'from' names only states that are never reached themselves");
   } else {
@@ -194,47 +194,72 @@ static void report_unreached(Lower* l, const StateInfo* state, bool has_transiti
   }
 }
 
-static void check_reachable(Lower* l) {
+typedef struct Reach {
+  uint32_t* first;  // automaton -> its transitions in `list`
+  uint32_t* list;
+  bool* reached;   // by state of the model
+  bool* targeted;  // some transition leads there
+  bool* suspect;   // automaton: say nothing more about it
+} Reach;
+
+/// Transitions of declared automata, automaton by automaton.
+static void group_transitions(const Lower* l, Reach* r) {
   const IrModel* m = l->m;
   uint32_t automata = l->automata.count;
-  uint32_t* first = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1);
-  uint32_t* list = ARENA_ARRAY(l->scratch, uint32_t, m->transitions.count);
-  bool* reached = ARENA_ARRAY(l->scratch, bool, m->states.count);
-  bool* targeted = ARENA_ARRAY(l->scratch, bool, m->states.count);
-
-  // group the transitions of declared automata
+  uint32_t* at = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1);
   for (uint32_t i = 0; i < m->transitions.count; i++) {
     uint32_t a = m->transitions.data[i].automaton;
-    if (a < automata) first[a + 1]++;
+    if (a < automata) r->first[a + 1]++;
   }
-  uint32_t* at = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1);
   for (uint32_t a = 0; a < automata; a++) {
-    first[a + 1] += first[a];
-    at[a] = first[a];
-    reached[m->automata.data[a].state_begin] = true;
+    r->first[a + 1] += r->first[a];
+    at[a] = r->first[a];
   }
   for (uint32_t i = 0; i < m->transitions.count; i++) {
     const IrTransition* transition = &m->transitions.data[i];
     if (transition->automaton >= automata) continue;
-    list[at[transition->automaton]++] = i;
-    targeted[m->automata.data[transition->automaton].state_begin + transition->to] = true;
+    r->list[at[transition->automaton]++] = i;
+    r->targeted[m->automata.data[transition->automaton].state_begin + transition->to] = true;
   }
-  for (uint32_t i = 0; i < m->gotos.count; i++) {
-    reached[m->automata.data[m->gotos.data[i].automaton].state_begin + m->gotos.data[i].state] = true;
-  }
-  bool* suspect = ARENA_ARRAY(l->scratch, bool, automata);
-  for (uint32_t i = 0; i < l->states.count; i++) {
-    if (l->states.data[i].suspect) suspect[l->states.data[i].automaton] = true;
-  }
-  for (uint32_t a = 0; a < automata; a++) {
-    mark_reached(l, list + first[a], first[a + 1] - first[a], reached,
-                 m->automata.data[a].state_begin);
-  }
+}
+
+/// Report the unreached states that transitions lead to, or those that none leads to.
+static void report_unreached_states(Lower* l, Reach* r, bool targeted) {
   for (uint32_t i = 0; i < l->states.count; i++) {
     const StateInfo* state = &l->states.data[i];
-    if (reached[state->ir] || state->is_parent || suspect[state->automaton]) continue;
-    report_unreached(l, state, targeted[state->ir]);
+    if (r->reached[state->ir] || state->is_parent || r->suspect[state->automaton]) continue;
+    if (r->targeted[state->ir] != targeted) continue;
+    report_unreached(l, state, targeted);
+    if (targeted) r->suspect[state->automaton] = true;
   }
+}
+
+static void check_reachable(Lower* l) {
+  const IrModel* m = l->m;
+  uint32_t automata = l->automata.count;
+  Reach r = {.first = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1),
+             .list = ARENA_ARRAY(l->scratch, uint32_t, m->transitions.count),
+             .reached = ARENA_ARRAY(l->scratch, bool, m->states.count),
+             .targeted = ARENA_ARRAY(l->scratch, bool, m->states.count),
+             .suspect = ARENA_ARRAY(l->scratch, bool, automata)};
+  group_transitions(l, &r);
+  for (uint32_t i = 0; i < m->gotos.count; i++) {
+    IrGoto jump = m->gotos.data[i];
+    r.reached[m->automata.data[jump.automaton].state_begin + jump.state] = true;
+  }
+  for (uint32_t i = 0; i < l->states.count; i++) {
+    if (l->states.data[i].suspect) r.suspect[l->states.data[i].automaton] = true;
+  }
+  for (uint32_t a = 0; a < automata; a++) {
+    uint32_t begin = m->automata.data[a].state_begin;
+    r.reached[begin] = true;
+    mark_reached(l, r.list + r.first[a], r.first[a + 1] - r.first[a], r.reached, begin);
+  }
+
+  // a state that only unreached ones lead to is a consequence, unless nothing else is to blame
+  uint32_t errors = l->diags->error_count;
+  report_unreached_states(l, &r, false);
+  if (l->diags->error_count == errors) report_unreached_states(l, &r, true);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -70,25 +70,25 @@ static Range range_node(Ranger* w, const IrNode* node, uint32_t depth) {
   if (arity > 0 && node->op != IR_TABLE) a = range_of(w, (ExprId){node->arg[0]}, depth);
   if (arity > 1) b = range_of(w, (ExprId){node->arg[1]}, depth);
   switch ((int)node->op) {
-    case IR_NEG: return (Range){-a.hi, -a.lo};
-    case IR_ADD: return (Range){a.lo + b.lo, a.hi + b.hi};
-    case IR_SUB: return (Range){a.lo - b.hi, a.hi - b.lo};
-    case IR_MUL: return node->arg[0] == node->arg[1] ? range_square(a) : range_mul(a, b);
-    case IR_POW: return range_pow(w, node, depth);
-    case IR_SIN:
-    case IR_COS: return (Range){-1.0, 1.0};
-    case IR_TANH:
-    case IR_SIGN: return (Range){-1.0, 1.0};
-    case IR_EXP:
-    case IR_SQRT: return (Range){0.0, (double)INFINITY};
-    case IR_COSH: return (Range){1.0, (double)INFINITY};
-    case IR_ABS: {
-      Range square = range_square(a);
-      return (Range){sqrt(square.lo), sqrt(square.hi)};
-    }
-    case IR_MIN: return (Range){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
-    case IR_MAX: return (Range){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
-    default: return range_all();
+  case IR_NEG: return (Range){-a.hi, -a.lo};
+  case IR_ADD: return (Range){a.lo + b.lo, a.hi + b.hi};
+  case IR_SUB: return (Range){a.lo - b.hi, a.hi - b.lo};
+  case IR_MUL: return node->arg[0] == node->arg[1] ? range_square(a) : range_mul(a, b);
+  case IR_POW: return range_pow(w, node, depth);
+  case IR_SIN:
+  case IR_COS:
+  case IR_TANH:
+  case IR_SIGN: return (Range){-1.0, 1.0};
+  case IR_EXP:
+  case IR_SQRT: return (Range){0.0, (double)INFINITY};
+  case IR_COSH: return (Range){1.0, (double)INFINITY};
+  case IR_ABS: {
+    Range square = range_square(a);
+    return (Range){sqrt(square.lo), sqrt(square.hi)};
+  }
+  case IR_MIN: return (Range){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
+  case IR_MAX: return (Range){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
+  default: return range_all();
   }
 }
 

@@ -129,7 +129,7 @@ void lower_attributes(Lower* l, const AstStatement* statement) {
 typedef enum KeyRange { KEY_ANY, KEY_POSITIVE, KEY_NOT_NEGATIVE, KEY_FRACTION } KeyRange;
 
 static const char* const experiment_keys[EXPERIMENT_KEY_COUNT] = {
-    "start", "end",  "every", "step",     "h0",    "hmin",   "hmax",
+    "start", "end",  "every",    "step",  "h0",     "hmin",      "hmax",
     "rtol",  "atol", "eventeps", "gamma", "method", "detection", "out",
 };
 
@@ -138,8 +138,9 @@ static const char* const experiment_keys[EXPERIMENT_KEY_COUNT] = {
 #define KEY_DETECT  12u
 
 static double* number_slot(IrExperiment* e, size_t key) {
-  double* const slots[KEY_NUMBERS] = {&e->start, &e->end,  &e->every, &e->step,     &e->h0,   &e->hmin,
-                                      &e->hmax,  &e->rtol, &e->atol,  &e->eventeps, &e->gamma};
+  double* const slots[KEY_NUMBERS] = {&e->start, &e->end,      &e->every, &e->step,
+                                      &e->h0,    &e->hmin,     &e->hmax,  &e->rtol,
+                                      &e->atol,  &e->eventeps, &e->gamma};
   return slots[key];
 }
 
@@ -152,19 +153,19 @@ static void set_number(Lower* l, const AstSetting* setting, size_t key) {
   bool fine = isfinite(number);
   const char* rule = "finite";
   switch ((KeyRange)ranges[key]) {
-    case KEY_POSITIVE:
-      fine = fine && number > 0.0;
-      rule = "greater than 0";
-      break;
-    case KEY_NOT_NEGATIVE:
-      fine = fine && number >= 0.0;
-      rule = "0 or greater";
-      break;
-    case KEY_FRACTION:
-      fine = fine && number > 0.0 && number < 1.0;
-      rule = "between 0 and 1";
-      break;
-    case KEY_ANY: break;
+  case KEY_POSITIVE:
+    fine = fine && number > 0.0;
+    rule = "greater than 0";
+    break;
+  case KEY_NOT_NEGATIVE:
+    fine = fine && number >= 0.0;
+    rule = "0 or greater";
+    break;
+  case KEY_FRACTION:
+    fine = fine && number > 0.0 && number < 1.0;
+    rule = "between 0 and 1";
+    break;
+  case KEY_ANY: break;
   }
   if (!fine) {
     lower_report(l, DIAG_E0604, setting->values.data[0].span, "'%.*s' must be %s; here it is %.*s",
@@ -211,7 +212,7 @@ static void set_outputs(Lower* l, const AstSetting* setting) {
     Str column = text_str(&text);
     base_vec_push(l->arena, &l->m->experiment.out, column);
     if (name == 0) continue;
-    base_vec_push(l->scratch, &l->outputs, (Output){name, setting->values.data[i].span});
+    base_vec_push(l->scratch, &l->outputs, (NameUse){name, setting->values.data[i].span});
   }
 }
 
@@ -247,21 +248,24 @@ void lower_experiment(Lower* l, const AstStatement* statement) {
   }
   const IrExperiment* e = &l->m->experiment;
   if (isnan(e->start) || isnan(e->end) || e->end >= e->start) return;
-  Diag* diag = lower_report(l, DIAG_E0604, l->experiment_keys[1], "the end %.*s is before the start",
-                            STR_ARGS(lower_number_text(l, e->end)));
+  Diag* diag =
+      lower_report(l, DIAG_E0604, l->experiment_keys[1], "the end %.*s is before the start",
+                   STR_ARGS(lower_number_text(l, e->end)));
   diag_note(l->diags, diag, l->experiment_keys[0], "the start is set here");
 }
 
 void lower_check_outputs(Lower* l) {
   for (uint32_t i = 0; i < l->outputs.count; i++) {
-    Output output = l->outputs.data[i];
+    NameUse output = l->outputs.data[i];
     Symbol symbol = *resolve_symbol(l, output.name);
     bool known = symbol.kind == SYM_PARAM || symbol.kind == SYM_MACRO || symbol.kind == SYM_VAR;
     bool builtin = symbol.kind == SYM_BUILTIN && symbol.index == BUILTIN_TIME;
     if (known || builtin) continue;
     Str text = lower_name(l, output.name);
-    Diag* diag = lower_report(l, DIAG_E0606, output.span, "there is no variable, constant or macro "
-                              "'%.*s' to put out", STR_ARGS(text));
+    Diag* diag = lower_report(l, DIAG_E0606, output.span,
+                              "there is no variable, constant or macro "
+                              "'%.*s' to put out",
+                              STR_ARGS(text));
     if (diag == &l->ignored) continue;
     Str near = resolve_near_value(l, text);
     if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));

@@ -34,14 +34,15 @@ uint32_t lower_find_automaton(Lower* l, const AstName* written) {
   uint32_t known = resolve_symbol(l, name)->automaton;
   if (known) return known - 1;
   Str text = lower_name(l, name);
-  Diag* diag = lower_report(l, DIAG_E0407, written->span, "there is no automaton '%.*s'",
-                            STR_ARGS(text));
+  Diag* diag =
+      lower_report(l, DIAG_E0407, written->span, "there is no automaton '%.*s'", STR_ARGS(text));
   if (diag == &l->ignored) return IR_NONE;
   Str near = resolve_near_automaton(l, text);
   if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   } else if (str_equal(text, STR_LIT("main"))) {
-    diag_hint(l->diags, diag, "'main' holds the states outside of automaton blocks, and there are "
+    diag_hint(l->diags, diag,
+              "'main' holds the states outside of automaton blocks, and there are "
               "none");
   }
   return IR_NONE;
@@ -63,8 +64,10 @@ uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* written) 
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   } else if (elsewhere) {
     Str other = lower_name(l, l->automata.data[elsewhere - 1].name);
-    diag_hint(l->diags, diag, "'%.*s' is a state of the automaton '%.*s'; transitions stay inside "
-              "one automaton", STR_ARGS(text), STR_ARGS(other));
+    diag_hint(l->diags, diag,
+              "'%.*s' is a state of the automaton '%.*s'; transitions stay inside "
+              "one automaton",
+              STR_ARGS(text), STR_ARGS(other));
   }
   return IR_NONE;
 }
@@ -96,7 +99,8 @@ static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state,
   TermFrame frame = lower_begin(l);
   Value value = lower_condition(l, declaration->guard, style);
   bool bad = value.type == VALUE_BAD;
-  *guard = lower_end(l, frame, bad ? (ExprId){0} : value.e);
+  if (bad) value.e.index = 0;
+  *guard = lower_end(l, frame, value.e);
   l->scope = outer;
   if (bad) {
     state->suspect = true;
@@ -108,9 +112,9 @@ static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state,
   state->suspect = true;
   bool decided = l->m->pool.nodes.data[value.e.index].op == IR_FALSE;
   if (decided && l->bindings.count) return false;
-  Diag* diag = lower_report(l, DIAG_E0403, declaration->guard->span,
-                            "the guard of '%.*s' can never hold",
-                            STR_ARGS(lower_name(l, state->name)));
+  Diag* diag =
+      lower_report(l, DIAG_E0403, declaration->guard->span, "the guard of '%.*s' can never hold",
+                   STR_ARGS(lower_name(l, state->name)));
   diag_hint(l->diags, diag, "it is false for all values of the variables");
   return false;
 }
@@ -156,7 +160,10 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
   bool known = lower_from(l, declaration, state->automaton, &transition);
   state = &l->states.data[at];
   if (!known) state->suspect = true;
-  if (!guarded || !known) return;
+  if (!guarded || !known) {
+    l->m->from_states.count = transition.from_begin;
+    return;
+  }
   if (!declaration->guard) {
     TermFrame frame = lower_begin(l);
     transition.guard = lower_end(l, frame, lower_op(l, IR_TRUE, (ExprId){0}, (ExprId){0}));
@@ -183,7 +190,8 @@ static uint32_t flush_actions(Lower* l) {
 static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at) {
   StateInfo state = l->states.data[at];
   if (state.index == 0 && state.edits) {
-    Diag* diag = lower_report(l, DIAG_E0413, declaration->name.span, "'init' has the global "
+    Diag* diag = lower_report(l, DIAG_E0413, declaration->name.span,
+                              "'init' has the global "
                               "equations; its body can only hold resets and 'stop'");
     diag_hint(l->diags, diag, "write the equations outside of the states");
     return;
@@ -259,8 +267,10 @@ void lower_goto(Lower* l, const AstStatement* statement) {
   if (state == IR_NONE) return;
   for (uint32_t i = 0; i < l->gotos.count; i++) {
     if (l->gotos.data[i].automaton != automaton) continue;
-    Diag* diag = lower_report(l, DIAG_E0409, statement->span, "a second 'goto' for the automaton "
-                              "'%.*s'", STR_ARGS(lower_name(l, l->automata.data[automaton].name)));
+    Diag* diag = lower_report(l, DIAG_E0409, statement->span,
+                              "a second 'goto' for the automaton "
+                              "'%.*s'",
+                              STR_ARGS(lower_name(l, l->automata.data[automaton].name)));
     diag_hint(l->diags, diag, "one firing can move an automaton only once");
     return;
   }
@@ -279,8 +289,10 @@ static bool lower_repeat(Lower* l, const AstStatement* statement, int64_t* count
     double number = 0.0;
     if (!resolve_eval_whole(l, repeat, "the number of firings", DIAG_E0411, &number)) return false;
     if (number < 1.0) {
-      lower_report(l, DIAG_E0411, repeat->span, "the number of firings must be at least 1; here it "
-                   "is %.*s", STR_ARGS(lower_number_text(l, number)));
+      lower_report(l, DIAG_E0411, repeat->span,
+                   "the number of firings must be at least 1; here it "
+                   "is %.*s",
+                   STR_ARGS(lower_number_text(l, number)));
       return false;
     }
     *count = (int64_t)number;

@@ -93,8 +93,7 @@ Value lower_conditional(Lower* l, const AstExpr* expr) {
 
   ExprId which = literal ? condition.e : lower_switch(l, condition.e, expr->span);
   unsigned flags = (unsigned)condition.flags | yes.flags | no.flags;
-  return number_of(select(l, which, yes.e, no.e),
-                   flags & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS));
+  return number_of(select(l, which, yes.e, no.e), flags & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -123,8 +122,8 @@ static uint32_t add_cell_automaton(Lower* l, uint32_t name, Span span) {
 static void add_cell_transition(Lower* l, uint32_t automaton, ExprId guard, uint32_t var,
                                 ExprId value, Span span) {
   IrModel* m = l->m;
-  IrAction action = {.var = var, .kind = IR_ACTION_SET, .value = lower_snapshot(l, value),
-                     .span = span};
+  IrAction action = {
+      .var = var, .kind = IR_ACTION_SET, .value = lower_snapshot(l, value), .span = span};
   IrTransition transition = {.automaton = automaton,
                              .from_begin = m->from_states.count,
                              .from_count = 1,
@@ -150,8 +149,8 @@ static ExprId guard_atom(Lower* l, IrOp op, ExprId a, ExprId b, Span span) {
 static uint32_t add_cell(Lower* l, const char* prefix, ExprId start, Span span) {
   uint32_t name = lower_place_name(l, prefix, span);
   uint32_t var = resolve_hidden_var(l, name, span);
-  IrStart first = {.var = var, .kind = IR_START_FIXED, .value = lower_snapshot(l, start),
-                   .span = span};
+  IrStart first = {
+      .var = var, .kind = IR_START_FIXED, .value = lower_snapshot(l, start), .span = span};
   base_vec_push(l->arena, &l->m->starts, first);
   add_cell_automaton(l, name, span);
   return var;
@@ -194,18 +193,18 @@ static ExprId located_function(Lower* l, IrOp op, const Value* args, Span span) 
   ExprId a = args[0].e;
   ExprId negative = {0};
   switch ((int)op) {
-    case IR_ABS:
-      negative = relation_switch(l, IR_LT, a, number(l, 0.0), span);
-      return select(l, negative, lower_op(l, IR_NEG, a, (ExprId){0}), a);
-    case IR_MIN: return select(l, relation_switch(l, IR_LE, a, args[1].e, span), a, args[1].e);
-    case IR_MAX: return select(l, relation_switch(l, IR_LE, a, args[1].e, span), args[1].e, a);
-    case IR_SIGN: return located_sign(l, a, span);
-    case IR_FLOOR: return floor_cell(l, a, span);
-    case IR_CEIL: {
-      ExprId n = floor_cell(l, lower_op(l, IR_NEG, a, (ExprId){0}), span);
-      return lower_op(l, IR_NEG, n, (ExprId){0});
-    }
-    default: break;
+  case IR_ABS:
+    negative = relation_switch(l, IR_LT, a, number(l, 0.0), span);
+    return select(l, negative, lower_op(l, IR_NEG, a, (ExprId){0}), a);
+  case IR_MIN: return select(l, relation_switch(l, IR_LE, a, args[1].e, span), a, args[1].e);
+  case IR_MAX: return select(l, relation_switch(l, IR_LE, a, args[1].e, span), args[1].e, a);
+  case IR_SIGN: return located_sign(l, a, span);
+  case IR_FLOOR: return floor_cell(l, a, span);
+  case IR_CEIL: {
+    ExprId n = floor_cell(l, lower_op(l, IR_NEG, a, (ExprId){0}), span);
+    return lower_op(l, IR_NEG, n, (ExprId){0});
+  }
+  default: break;
   }
   // mod: a - b*floor(a/b)
   ExprId n = floor_cell(l, lower_op(l, IR_DIV, a, args[1].e), span);

@@ -83,7 +83,7 @@ static AstExprList parse_subscripts(Parser* p) {
   size_t mark = p->scratch_used;
   do {
     AstExpr* subscript = parser_expr(p);
-    parser_push(p, &subscript, sizeof subscript);
+    parser_push(p, &subscript, sizeof(AstExpr*));
   } while (!p->recovering && parser_accept(p, TOK_COMMA));
   PARSER_TAKE(p, mark, AstExpr*, list);
   return list;

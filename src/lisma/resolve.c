@@ -211,6 +211,11 @@ uint32_t resolve_var(Lower* l, uint32_t name, Span span) {
   return symbol->index;
 }
 
+void resolve_note_derivative(Lower* l, uint32_t var, Span span) {
+  if (l->vars.data[var].flags & VAR_STRONG) return;
+  base_vec_push(l->scratch, &l->derivatives, (NameUse){l->m->vars.data[var].name, span});
+}
+
 uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span) {
   uint32_t var = add_var(l, name, span);
   l->m->vars.data[var].hidden = true;
@@ -221,24 +226,24 @@ uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span) {
 
 const char* resolve_kind_text(uint32_t kind) {
   switch ((SymbolKind)kind) {
-    case SYM_PARAM: return "a constant";
-    case SYM_MACRO: return "a macro";
-    case SYM_DATA: return "a table";
-    case SYM_VAR: return "a variable";
-    case SYM_BUILTIN: return "a built-in name";
-    case SYM_NONE: break;
+  case SYM_PARAM: return "a constant";
+  case SYM_MACRO: return "a macro";
+  case SYM_DATA: return "a table";
+  case SYM_VAR: return "a variable";
+  case SYM_BUILTIN: return "a built-in name";
+  case SYM_NONE: break;
   }
   return "unknown";
 }
 
 Span resolve_symbol_span(const Lower* l, Symbol symbol) {
   switch ((SymbolKind)symbol.kind) {
-    case SYM_PARAM: return l->constants.data[symbol.index].span;
-    case SYM_MACRO: return l->macros.data[symbol.index].span;
-    case SYM_DATA: return l->m->data.data[symbol.index].span;
-    case SYM_VAR: return l->m->vars.data[symbol.index].span;
-    case SYM_BUILTIN:
-    case SYM_NONE: break;
+  case SYM_PARAM: return l->constants.data[symbol.index].span;
+  case SYM_MACRO: return l->macros.data[symbol.index].span;
+  case SYM_DATA: return l->m->data.data[symbol.index].span;
+  case SYM_VAR: return l->m->vars.data[symbol.index].span;
+  case SYM_BUILTIN:
+  case SYM_NONE: break;
   }
   return (Span){0, 0};
 }

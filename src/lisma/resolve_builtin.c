@@ -35,36 +35,36 @@ static void scan_list(Lower* l, const AstExprList* list);
 /// Names under a derivative mark are declarations wherever they stand.
 static void scan_expr(Lower* l, const AstExpr* expr) {
   switch (expr->kind) {
-    case AST_NAME:
-      if (expr->as.name.order) declare(l, &expr->as.name.name);
-      break;
-    case AST_CALL:
-      if (ast_name_is_word(expr->as.call.callee, STR_LIT("der")) && expr->as.call.args.count &&
-          expr->as.call.args.data[0]->kind == AST_NAME) {
-        declare(l, &expr->as.call.args.data[0]->as.name.name);
-      }
-      scan_list(l, &expr->as.call.args);
-      break;
-    case AST_REDUCTION: scan_expr(l, expr->as.reduction.body); break;
-    case AST_CONDITIONAL:
-      scan_expr(l, expr->as.conditional.condition);
-      scan_expr(l, expr->as.conditional.then_value);
-      scan_expr(l, expr->as.conditional.else_value);
-      break;
-    case AST_ATOM: scan_expr(l, expr->as.atom.condition); break;
-    case AST_UNARY: scan_expr(l, expr->as.unary.operand); break;
-    case AST_POWER:
-      scan_expr(l, expr->as.power.base);
-      scan_expr(l, expr->as.power.exponent);
-      break;
-    case AST_CHAIN:
-      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
-        scan_expr(l, expr->as.chain.links.data[i].operand);
-      }
-      break;
-    case AST_ERROR:
-    case AST_NUMBER:
-    case AST_QUALIFIED: break;
+  case AST_NAME:
+    if (expr->as.name.order) declare(l, &expr->as.name.name);
+    break;
+  case AST_CALL:
+    if (ast_name_is_word(expr->as.call.callee, STR_LIT("der")) && expr->as.call.args.count &&
+        expr->as.call.args.data[0]->kind == AST_NAME) {
+      declare(l, &expr->as.call.args.data[0]->as.name.name);
+    }
+    scan_list(l, &expr->as.call.args);
+    break;
+  case AST_REDUCTION: scan_expr(l, expr->as.reduction.body); break;
+  case AST_CONDITIONAL:
+    scan_expr(l, expr->as.conditional.condition);
+    scan_expr(l, expr->as.conditional.then_value);
+    scan_expr(l, expr->as.conditional.else_value);
+    break;
+  case AST_ATOM: scan_expr(l, expr->as.atom.condition); break;
+  case AST_UNARY: scan_expr(l, expr->as.unary.operand); break;
+  case AST_POWER:
+    scan_expr(l, expr->as.power.base);
+    scan_expr(l, expr->as.power.exponent);
+    break;
+  case AST_CHAIN:
+    for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+      scan_expr(l, expr->as.chain.links.data[i].operand);
+    }
+    break;
+  case AST_ERROR:
+  case AST_NUMBER:
+  case AST_QUALIFIED: break;
   }
 }
 
@@ -92,37 +92,37 @@ static void scan_equation(Lower* l, const AstStatement* statement) {
 
 static void scan_statement(Lower* l, const AstStatement* statement) {
   switch (statement->kind) {
-    case AST_CONST:
-    case AST_MACRO: scan_definitions(l, &statement->as.definitions); break;
-    case AST_DATA: declare(l, &statement->as.data->name); break;
-    case AST_EQUATION: scan_equation(l, statement); break;
-    case AST_INIT:
-      for (uint32_t i = 0; i < statement->as.init.items.count; i++) {
-        declare(l, &statement->as.init.items.data[i].name);
-        scan_expr(l, statement->as.init.items.data[i].value);
-      }
-      break;
-    case AST_FOR: scan_block(l, &statement->as.loop.body); break;
-    case AST_IF:
-      for (uint32_t i = 0; i < statement->as.branches.count; i++) {
-        const AstBranch* branch = &statement->as.branches.data[i];
-        if (branch->condition) scan_expr(l, branch->condition);
-        scan_block(l, &branch->body);
-      }
-      break;
-    case AST_STATE:
-      if (statement->as.state->guard) scan_expr(l, statement->as.state->guard);
-      if (statement->as.state->has_body) scan_block(l, &statement->as.state->body);
-      break;
-    case AST_AUTOMATON: scan_block(l, &statement->as.automaton.body); break;
-    case AST_AT: scan_block(l, &statement->as.at.body); break;
-    case AST_ENERGY: scan_expr(l, statement->as.energy); break;
-    case AST_INVARIANT: scan_expr(l, statement->as.invariant); break;
-    case AST_DELETE:
-    case AST_ATTRIBUTES:
-    case AST_EXPERIMENT:
-    case AST_STOP:
-    case AST_GOTO: break;
+  case AST_CONST:
+  case AST_MACRO: scan_definitions(l, &statement->as.definitions); break;
+  case AST_DATA: declare(l, &statement->as.data->name); break;
+  case AST_EQUATION: scan_equation(l, statement); break;
+  case AST_INIT:
+    for (uint32_t i = 0; i < statement->as.init.items.count; i++) {
+      declare(l, &statement->as.init.items.data[i].name);
+      scan_expr(l, statement->as.init.items.data[i].value);
+    }
+    break;
+  case AST_FOR: scan_block(l, &statement->as.loop.body); break;
+  case AST_IF:
+    for (uint32_t i = 0; i < statement->as.branches.count; i++) {
+      const AstBranch* branch = &statement->as.branches.data[i];
+      if (branch->condition) scan_expr(l, branch->condition);
+      scan_block(l, &branch->body);
+    }
+    break;
+  case AST_STATE:
+    if (statement->as.state->guard) scan_expr(l, statement->as.state->guard);
+    if (statement->as.state->has_body) scan_block(l, &statement->as.state->body);
+    break;
+  case AST_AUTOMATON: scan_block(l, &statement->as.automaton.body); break;
+  case AST_AT: scan_block(l, &statement->as.at.body); break;
+  case AST_ENERGY: scan_expr(l, statement->as.energy); break;
+  case AST_INVARIANT: scan_expr(l, statement->as.invariant); break;
+  case AST_DELETE:
+  case AST_ATTRIBUTES:
+  case AST_EXPERIMENT:
+  case AST_STOP:
+  case AST_GOTO: break;
   }
 }
 

@@ -162,9 +162,9 @@ static void declare_body(Lower* l, StateInfo* state, const AstState* declaration
   // empty braces of a further declaration are no second body
   if (!declaration->has_body || declaration->body.statements.count == 0) return;
   if (state->with_body) {
-    Diag* diag = lower_report(l, DIAG_E0404, declaration->name.span,
-                              "the state '%.*s' has two bodies",
-                              STR_ARGS(lower_name(l, state->name)));
+    Diag* diag =
+        lower_report(l, DIAG_E0404, declaration->name.span, "the state '%.*s' has two bodies",
+                     STR_ARGS(lower_name(l, state->name)));
     diag_note(l->diags, diag, state->with_body->name.span, "the first one is here");
     diag_hint(l->diags, diag, "a further declaration gives only a guard and a list of states");
     return;
@@ -178,8 +178,8 @@ static void declare_state(Lower* l, const AstState* declaration, uint32_t automa
   if (name == 0) return;
   if (automaton == IR_NONE) {
     if (l->main == IR_NONE) {
-      l->main = add_automaton(l, names_intern(&l->m->names, STR_LIT("main")),
-                              declaration->name.span);
+      l->main =
+          add_automaton(l, names_intern(&l->m->names, STR_LIT("main")), declaration->name.span);
     }
     automaton = l->main;
   }
@@ -201,7 +201,8 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
     if (!is_main) {
       diag_note(l->diags, diag, l->automata.data[known - 1].span, "first declared here");
     } else {
-      diag_hint(l->diags, diag, "states of 'main' stand outside of automaton blocks; choose "
+      diag_hint(l->diags, diag,
+                "states of 'main' stand outside of automaton blocks; choose "
                 "another name");
     }
     return;
@@ -311,28 +312,28 @@ static bool call_acts(Lower* l, const AstExpr* expr, uint32_t* work) {
 static bool acts(Lower* l, const AstExpr* expr, uint32_t* work) {
   if (++*work > ACTS_WORK_MAX) return false;
   switch (expr->kind) {
-    case AST_NAME: {
-      const AstExpr* meaning = follow_alias(l, expr);
-      return meaning != expr && meaning->kind != AST_NAME && acts(l, meaning, work);
+  case AST_NAME: {
+    const AstExpr* meaning = follow_alias(l, expr);
+    return meaning != expr && meaning->kind != AST_NAME && acts(l, meaning, work);
+  }
+  case AST_CALL: return call_acts(l, expr, work);
+  case AST_REDUCTION: return acts(l, expr->as.reduction.body, work);
+  case AST_CONDITIONAL:
+    return acts(l, expr->as.conditional.condition, work) ||
+           acts(l, expr->as.conditional.then_value, work) ||
+           acts(l, expr->as.conditional.else_value, work);
+  case AST_ATOM: return acts(l, expr->as.atom.condition, work);
+  case AST_UNARY: return acts(l, expr->as.unary.operand, work);
+  case AST_POWER:
+    return acts(l, expr->as.power.base, work) || acts(l, expr->as.power.exponent, work);
+  case AST_CHAIN:
+    for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+      if (acts(l, expr->as.chain.links.data[i].operand, work)) return true;
     }
-    case AST_CALL: return call_acts(l, expr, work);
-    case AST_REDUCTION: return acts(l, expr->as.reduction.body, work);
-    case AST_CONDITIONAL:
-      return acts(l, expr->as.conditional.condition, work) ||
-             acts(l, expr->as.conditional.then_value, work) ||
-             acts(l, expr->as.conditional.else_value, work);
-    case AST_ATOM: return acts(l, expr->as.atom.condition, work);
-    case AST_UNARY: return acts(l, expr->as.unary.operand, work);
-    case AST_POWER:
-      return acts(l, expr->as.power.base, work) || acts(l, expr->as.power.exponent, work);
-    case AST_CHAIN:
-      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
-        if (acts(l, expr->as.chain.links.data[i].operand, work)) return true;
-      }
-      return false;
-    case AST_ERROR:
-    case AST_NUMBER:
-    case AST_QUALIFIED: break;
+    return false;
+  case AST_ERROR:
+  case AST_NUMBER:
+  case AST_QUALIFIED: break;
   }
   return false;
 }

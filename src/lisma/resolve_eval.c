@@ -14,64 +14,64 @@ static bool eval_condition(Lower* l, const AstExpr* expr, bool structural, bool*
 
 double resolve_apply(IrOp op, double a, double b, double c) {
   switch ((int)op) {
-    case IR_NEG: return -a;
-    case IR_ADD: return a + b;
-    case IR_SUB: return a - b;
-    case IR_MUL: return a * b;
-    case IR_DIV: return a / b;
-    case IR_POW: return pow(a, b);
-    case IR_SIN: return sin(a);
-    case IR_COS: return cos(a);
-    case IR_TAN: return tan(a);
-    case IR_ASIN: return asin(a);
-    case IR_ACOS: return acos(a);
-    case IR_ATAN: return atan(a);
-    case IR_SINH: return sinh(a);
-    case IR_COSH: return cosh(a);
-    case IR_TANH: return tanh(a);
-    case IR_EXP: return exp(a);
-    case IR_LN: return log(a);
-    case IR_LOG10: return log10(a);
-    case IR_SQRT: return sqrt(a);
-    case IR_ABS: return fabs(a);
-    case IR_SIGN: return (double)((a > 0.0) - (a < 0.0));
-    case IR_FLOOR: return floor(a);
-    case IR_CEIL: return ceil(a);
-    case IR_ATAN2: return atan2(a, b);
-    case IR_MIN: return a <= b ? a : b;
-    case IR_MAX: return a <= b ? b : a;
-    case IR_MOD: return a - b * floor(a / b);
-    case IR_LT: return a < b;
-    case IR_LE: return a <= b;
-    case IR_GT: return a > b;
-    case IR_GE: return a >= b;
-    case IR_EQ: return a == b;
-    case IR_NE: return a != b;
-    case IR_AND: return a != 0.0 && b != 0.0;
-    case IR_OR: return a != 0.0 || b != 0.0;
-    case IR_NOT: return a == 0.0;
-    case IR_SELECT: return a != 0.0 ? b : c;
-    case IR_TRUE: return 1.0;
-    case IR_FALSE: return 0.0;
-    default: return (double)NAN;
+  case IR_NEG: return -a;
+  case IR_ADD: return a + b;
+  case IR_SUB: return a - b;
+  case IR_MUL: return a * b;
+  case IR_DIV: return a / b;
+  case IR_POW: return pow(a, b);
+  case IR_SIN: return sin(a);
+  case IR_COS: return cos(a);
+  case IR_TAN: return tan(a);
+  case IR_ASIN: return asin(a);
+  case IR_ACOS: return acos(a);
+  case IR_ATAN: return atan(a);
+  case IR_SINH: return sinh(a);
+  case IR_COSH: return cosh(a);
+  case IR_TANH: return tanh(a);
+  case IR_EXP: return exp(a);
+  case IR_LN: return log(a);
+  case IR_LOG10: return log10(a);
+  case IR_SQRT: return sqrt(a);
+  case IR_ABS: return fabs(a);
+  case IR_SIGN: return (double)((a > 0.0) - (a < 0.0));
+  case IR_FLOOR: return floor(a);
+  case IR_CEIL: return ceil(a);
+  case IR_ATAN2: return atan2(a, b);
+  case IR_MIN: return a <= b ? a : b;
+  case IR_MAX: return a <= b ? b : a;
+  case IR_MOD: return a - b * floor(a / b);
+  case IR_LT: return a < b;
+  case IR_LE: return a <= b;
+  case IR_GT: return a > b;
+  case IR_GE: return a >= b;
+  case IR_EQ: return a == b;
+  case IR_NE: return a != b;
+  case IR_AND: return a != 0.0 && b != 0.0;
+  case IR_OR: return a != 0.0 || b != 0.0;
+  case IR_NOT: return a == 0.0;
+  case IR_SELECT: return a != 0.0 ? b : c;
+  case IR_TRUE: return 1.0;
+  case IR_FALSE: return 0.0;
+  default: return (double)NAN;
   }
 }
 
 static IrOp op_of_link(AstOp op) {
   switch (op) {
-    case AST_OP_OR: return IR_OR;
-    case AST_OP_AND: return IR_AND;
-    case AST_OP_EQ: return IR_EQ;
-    case AST_OP_NE: return IR_NE;
-    case AST_OP_LT: return IR_LT;
-    case AST_OP_LE: return IR_LE;
-    case AST_OP_GT: return IR_GT;
-    case AST_OP_GE: return IR_GE;
-    case AST_OP_ADD: return IR_ADD;
-    case AST_OP_SUB: return IR_SUB;
-    case AST_OP_MUL: return IR_MUL;
-    case AST_OP_DIV: return IR_DIV;
-    case AST_OP_MOD: return IR_MOD;
+  case AST_OP_OR: return IR_OR;
+  case AST_OP_AND: return IR_AND;
+  case AST_OP_EQ: return IR_EQ;
+  case AST_OP_NE: return IR_NE;
+  case AST_OP_LT: return IR_LT;
+  case AST_OP_LE: return IR_LE;
+  case AST_OP_GT: return IR_GT;
+  case AST_OP_GE: return IR_GE;
+  case AST_OP_ADD: return IR_ADD;
+  case AST_OP_SUB: return IR_SUB;
+  case AST_OP_MUL: return IR_MUL;
+  case AST_OP_DIV: return IR_DIV;
+  case AST_OP_MOD: return IR_MOD;
   }
   return IR_NIL;
 }
@@ -188,11 +188,11 @@ static bool eval_name(Lower* l, const AstExpr* expr, bool structural, double* ou
   if (symbol.kind == SYM_MACRO) return eval_macro(l, symbol.index, structural, expr->span, out);
   if (symbol.kind == SYM_BUILTIN) {
     switch ((Builtin)symbol.index) {
-      case BUILTIN_PI: *out = 3.14159265358979323846; return true;
-      case BUILTIN_E: *out = 2.71828182845904523536; return true;
-      case BUILTIN_G: *out = 9.80665; return true;
-      case BUILTIN_TIME:
-      case BUILTIN_T0: break;
+    case BUILTIN_PI: *out = 3.14159265358979323846; return true;
+    case BUILTIN_E: *out = 2.71828182845904523536; return true;
+    case BUILTIN_G: *out = 9.80665; return true;
+    case BUILTIN_TIME:
+    case BUILTIN_T0: break;
     }
   }
   return report_not_constant(l, name, expr->as.name.name.span);
@@ -252,8 +252,8 @@ static bool eval_reduction(Lower* l, const AstExpr* expr, uint32_t level, bool s
   if (!resolve_range(l, &iterator->range, &range)) return false;
   uint32_t name = names_intern(&l->m->names, iterator->variable);
   bool fine = true;
-  for (double i = range.first; fine && i <= range.last; i++) {
-    resolve_bind(l, name, i);
+  for (int64_t i = range.first; fine && i <= range.last; i++) {
+    resolve_bind(l, name, (double)i);
     fine = lower_enter(l, expr->span);
     if (fine) {
       fine = eval_reduction(l, expr, level + 1, structural, total);
@@ -267,32 +267,32 @@ static bool eval_reduction(Lower* l, const AstExpr* expr, uint32_t level, bool s
 static bool eval_kind(Lower* l, const AstExpr* expr, bool structural, double* out) {
   bool truth = false;
   switch (expr->kind) {
-    case AST_NUMBER: *out = expr->as.number; return true;
-    case AST_NAME: return eval_name(l, expr, structural, out);
-    case AST_CALL: return eval_call(l, expr, structural, out);
-    case AST_REDUCTION:
-      *out = expr->as.reduction.product ? 1.0 : 0.0;
-      return eval_reduction(l, expr, 0, structural, out);
-    case AST_CONDITIONAL:
-      if (!eval_condition(l, expr->as.conditional.condition, structural, &truth)) return false;
-      return eval(l, truth ? expr->as.conditional.then_value : expr->as.conditional.else_value,
-                  structural, out);
-    case AST_UNARY:
-      if (!eval(l, expr->as.unary.operand, structural, out)) return false;
-      if (expr->as.unary.op == AST_UNARY_MINUS) *out = -*out;
-      return true;
-    case AST_POWER: {
-      double base = 0.0;
-      double exponent = 0.0;
-      if (!eval(l, expr->as.power.base, structural, &base)) return false;
-      if (!eval(l, expr->as.power.exponent, structural, &exponent)) return false;
-      *out = pow(base, exponent);
-      return true;
-    }
-    case AST_CHAIN: return eval_chain(l, expr, structural, out);
-    case AST_ERROR:
-    case AST_QUALIFIED:
-    case AST_ATOM: break;
+  case AST_NUMBER: *out = expr->as.number; return true;
+  case AST_NAME: return eval_name(l, expr, structural, out);
+  case AST_CALL: return eval_call(l, expr, structural, out);
+  case AST_REDUCTION:
+    *out = expr->as.reduction.product ? 1.0 : 0.0;
+    return eval_reduction(l, expr, 0, structural, out);
+  case AST_CONDITIONAL:
+    if (!eval_condition(l, expr->as.conditional.condition, structural, &truth)) return false;
+    return eval(l, truth ? expr->as.conditional.then_value : expr->as.conditional.else_value,
+                structural, out);
+  case AST_UNARY:
+    if (!eval(l, expr->as.unary.operand, structural, out)) return false;
+    if (expr->as.unary.op == AST_UNARY_MINUS) *out = -*out;
+    return true;
+  case AST_POWER: {
+    double base = 0.0;
+    double exponent = 0.0;
+    if (!eval(l, expr->as.power.base, structural, &base)) return false;
+    if (!eval(l, expr->as.power.exponent, structural, &exponent)) return false;
+    *out = pow(base, exponent);
+    return true;
+  }
+  case AST_CHAIN: return eval_chain(l, expr, structural, out);
+  case AST_ERROR:
+  case AST_QUALIFIED:
+  case AST_ATOM: break;
   }
   return false;
 }
@@ -370,9 +370,10 @@ bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCod
   if (whole && fabs(*value) <= LOWER_INDEX_MAX) return true;
   Str text = lower_number_text(l, *value);
   Str instance = lower_instance_text(l);
-  lower_report(l, code, expr->span, whole ? "%s is too large: %.*s%.*s"
-               : "%s must be a whole number; here it is %.*s%.*s", what, STR_ARGS(text),
-               STR_ARGS(instance));
+  lower_report(l, code, expr->span,
+               whole ? "%s is too large: %.*s%.*s"
+                     : "%s must be a whole number; here it is %.*s%.*s",
+               what, STR_ARGS(text), STR_ARGS(instance));
   return false;
 }
 

@@ -8,10 +8,12 @@
 
 bool resolve_range(Lower* l, const AstRange* range, RangeValues* values) {
   const char* what = range->last ? "the bound of a range" : "the value of a range";
-  if (!resolve_eval_whole(l, range->first, what, DIAG_E0209, &values->first)) return false;
-  values->last = values->first;
-  if (!range->last) return true;
-  return resolve_eval_whole(l, range->last, what, DIAG_E0209, &values->last);
+  double first = 0.0;
+  if (!resolve_eval_whole(l, range->first, what, DIAG_E0209, &first)) return false;
+  double last = first;
+  bool fine = !range->last || resolve_eval_whole(l, range->last, what, DIAG_E0209, &last);
+  *values = (RangeValues){(int64_t)first, (int64_t)last};
+  return fine;
 }
 
 /// Size of something with all loops written out.
@@ -32,7 +34,7 @@ static Size weigh_block(Weigher* w, const AstBlock* block);
 static double weigh_expr(Weigher* w, const AstExpr* expr);
 
 static double range_length(RangeValues values) {
-  return values.last < values.first ? 0.0 : values.last - values.first + 1.0;
+  return values.last < values.first ? 0.0 : (double)(values.last - values.first) + 1.0;
 }
 
 static double weigh_list(Weigher* w, const AstExprList* list) {
@@ -52,7 +54,7 @@ static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
   if (count == 0.0) return 0.0;
 
   // one value stands for all: bounds that depend on it are estimated by their last value
-  resolve_bind(w->l, names_intern(&w->l->m->names, iterator->variable), range.last);
+  resolve_bind(w->l, names_intern(&w->l->m->names, iterator->variable), (double)range.last);
   double leaves = weigh_reduction(w, expr, level + 1);
   resolve_unbind(w->l);
   return count * leaves;
@@ -61,27 +63,27 @@ static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
 static double weigh_expr(Weigher* w, const AstExpr* expr) {
   if (++w->work > WEIGH_WORK_MAX) return 0.0;
   switch (expr->kind) {
-    case AST_NUMBER:
-    case AST_NAME:
-    case AST_QUALIFIED: return 1.0;
-    case AST_CALL: return weigh_list(w, &expr->as.call.args);
-    case AST_REDUCTION: return weigh_reduction(w, expr, 0);
-    case AST_CONDITIONAL:
-      return weigh_expr(w, expr->as.conditional.condition) +
-             weigh_expr(w, expr->as.conditional.then_value) +
-             weigh_expr(w, expr->as.conditional.else_value);
-    case AST_ATOM: return weigh_expr(w, expr->as.atom.condition);
-    case AST_UNARY: return weigh_expr(w, expr->as.unary.operand);
-    case AST_POWER:
-      return weigh_expr(w, expr->as.power.base) + weigh_expr(w, expr->as.power.exponent);
-    case AST_CHAIN: {
-      double leaves = 0.0;
-      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
-        leaves += weigh_expr(w, expr->as.chain.links.data[i].operand);
-      }
-      return leaves;
+  case AST_NUMBER:
+  case AST_NAME:
+  case AST_QUALIFIED: return 1.0;
+  case AST_CALL: return weigh_list(w, &expr->as.call.args);
+  case AST_REDUCTION: return weigh_reduction(w, expr, 0);
+  case AST_CONDITIONAL:
+    return weigh_expr(w, expr->as.conditional.condition) +
+           weigh_expr(w, expr->as.conditional.then_value) +
+           weigh_expr(w, expr->as.conditional.else_value);
+  case AST_ATOM: return weigh_expr(w, expr->as.atom.condition);
+  case AST_UNARY: return weigh_expr(w, expr->as.unary.operand);
+  case AST_POWER:
+    return weigh_expr(w, expr->as.power.base) + weigh_expr(w, expr->as.power.exponent);
+  case AST_CHAIN: {
+    double leaves = 0.0;
+    for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+      leaves += weigh_expr(w, expr->as.chain.links.data[i].operand);
     }
-    case AST_ERROR: break;
+    return leaves;
+  }
+  case AST_ERROR: break;
   }
   return 0.0;
 }
@@ -102,23 +104,23 @@ static bool list_uses_name(const AstExprList* list, Str name) {
 /// Whether a bound reads a loop index. A false alarm costs time only.
 static bool uses_name(const AstExpr* expr, Str name) {
   switch (expr->kind) {
-    case AST_NUMBER: return false;
-    case AST_NAME:
-      return str_equal(expr->as.name.name.head, name) || !ast_name_is_plain(&expr->as.name.name);
-    case AST_CALL: return list_uses_name(&expr->as.call.args, name);
-    case AST_UNARY: return uses_name(expr->as.unary.operand, name);
-    case AST_POWER:
-      return uses_name(expr->as.power.base, name) || uses_name(expr->as.power.exponent, name);
-    case AST_CHAIN:
-      for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
-        if (uses_name(expr->as.chain.links.data[i].operand, name)) return true;
-      }
-      return false;
-    case AST_ERROR:
-    case AST_QUALIFIED:
-    case AST_REDUCTION:
-    case AST_CONDITIONAL:
-    case AST_ATOM: break;
+  case AST_NUMBER: return false;
+  case AST_NAME:
+    return str_equal(expr->as.name.name.head, name) || !ast_name_is_plain(&expr->as.name.name);
+  case AST_CALL: return list_uses_name(&expr->as.call.args, name);
+  case AST_UNARY: return uses_name(expr->as.unary.operand, name);
+  case AST_POWER:
+    return uses_name(expr->as.power.base, name) || uses_name(expr->as.power.exponent, name);
+  case AST_CHAIN:
+    for (uint32_t i = 0; i < expr->as.chain.links.count; i++) {
+      if (uses_name(expr->as.chain.links.data[i].operand, name)) return true;
+    }
+    return false;
+  case AST_ERROR:
+  case AST_QUALIFIED:
+  case AST_REDUCTION:
+  case AST_CONDITIONAL:
+  case AST_ATOM: break;
   }
   return true;
 }
@@ -127,33 +129,33 @@ static bool block_bounds_use(const AstBlock* block, Str name);
 
 static bool statement_bounds_use(const AstStatement* s, Str name) {
   switch (s->kind) {
-    case AST_FOR:
-      for (uint32_t i = 0; i < s->as.loop.ranges.count; i++) {
-        const AstRange* range = &s->as.loop.ranges.data[i];
-        if (uses_name(range->first, name)) return true;
-        if (range->last && uses_name(range->last, name)) return true;
-      }
-      return block_bounds_use(&s->as.loop.body, name);
-    case AST_IF:
-      for (uint32_t i = 0; i < s->as.branches.count; i++) {
-        if (block_bounds_use(&s->as.branches.data[i].body, name)) return true;
-      }
-      return false;
-    case AST_STATE: return s->as.state->has_body && block_bounds_use(&s->as.state->body, name);
-    case AST_AUTOMATON: return block_bounds_use(&s->as.automaton.body, name);
-    case AST_AT: return block_bounds_use(&s->as.at.body, name);
-    case AST_CONST:
-    case AST_MACRO:
-    case AST_DATA:
-    case AST_EQUATION:
-    case AST_INIT:
-    case AST_DELETE:
-    case AST_ATTRIBUTES:
-    case AST_ENERGY:
-    case AST_EXPERIMENT:
-    case AST_INVARIANT:
-    case AST_STOP:
-    case AST_GOTO: break;
+  case AST_FOR:
+    for (uint32_t i = 0; i < s->as.loop.ranges.count; i++) {
+      const AstRange* range = &s->as.loop.ranges.data[i];
+      if (uses_name(range->first, name)) return true;
+      if (range->last && uses_name(range->last, name)) return true;
+    }
+    return block_bounds_use(&s->as.loop.body, name);
+  case AST_IF:
+    for (uint32_t i = 0; i < s->as.branches.count; i++) {
+      if (block_bounds_use(&s->as.branches.data[i].body, name)) return true;
+    }
+    return false;
+  case AST_STATE: return s->as.state->has_body && block_bounds_use(&s->as.state->body, name);
+  case AST_AUTOMATON: return block_bounds_use(&s->as.automaton.body, name);
+  case AST_AT: return block_bounds_use(&s->as.at.body, name);
+  case AST_CONST:
+  case AST_MACRO:
+  case AST_DATA:
+  case AST_EQUATION:
+  case AST_INIT:
+  case AST_DELETE:
+  case AST_ATTRIBUTES:
+  case AST_ENERGY:
+  case AST_EXPERIMENT:
+  case AST_INVARIANT:
+  case AST_STOP:
+  case AST_GOTO: break;
   }
   return false;
 }
@@ -173,9 +175,9 @@ static Size weigh_range(Weigher* w, const AstStatement* loop, RangeValues range)
   if (count == 0.0) return total;
   uint32_t name = names_intern(&l->m->names, loop->as.loop.variable);
   bool varying = block_bounds_use(&loop->as.loop.body, loop->as.loop.variable);
-  double runs = varying ? count : 1.0;
-  for (double i = 0.0; i < runs; i++) {
-    resolve_bind(l, name, range.first + i);
+  int64_t last = varying ? range.last : range.first;  // otherwise one value stands for all
+  for (int64_t i = range.first; i <= last; i++) {
+    resolve_bind(l, name, (double)i);
     total = size_add(total, weigh_block(w, &loop->as.loop.body));
     resolve_unbind(l);
     bool full = total.instances > l->max_instances || total.leaves > l->max_leaves;
@@ -199,36 +201,36 @@ static Size weigh_loop(Weigher* w, const AstStatement* loop) {
 static Size weigh_statement(Weigher* w, const AstStatement* s) {
   Size size = {0};
   switch (s->kind) {
-    case AST_EQUATION:
-      size.leaves = weigh_expr(w, s->as.equation.lhs) + weigh_expr(w, s->as.equation.rhs);
-      break;
-    case AST_INIT:
-      for (uint32_t i = 0; i < s->as.init.items.count; i++) {
-        size.leaves += weigh_expr(w, s->as.init.items.data[i].value);
-      }
-      break;
-    case AST_FOR: return weigh_loop(w, s);
-    case AST_IF:
-      for (uint32_t i = 0; i < s->as.branches.count; i++) {
-        size = size_add(size, weigh_block(w, &s->as.branches.data[i].body));
-      }
-      break;
-    case AST_STATE:
-      if (s->as.state->guard) size.leaves = weigh_expr(w, s->as.state->guard);
-      if (s->as.state->has_body) size = size_add(size, weigh_block(w, &s->as.state->body));
-      break;
-    case AST_AUTOMATON: return weigh_block(w, &s->as.automaton.body);
-    case AST_AT: return weigh_block(w, &s->as.at.body);
-    case AST_CONST:
-    case AST_MACRO:
-    case AST_DATA:
-    case AST_DELETE:
-    case AST_ATTRIBUTES:
-    case AST_ENERGY:
-    case AST_EXPERIMENT:
-    case AST_INVARIANT:
-    case AST_STOP:
-    case AST_GOTO: break;
+  case AST_EQUATION:
+    size.leaves = weigh_expr(w, s->as.equation.lhs) + weigh_expr(w, s->as.equation.rhs);
+    break;
+  case AST_INIT:
+    for (uint32_t i = 0; i < s->as.init.items.count; i++) {
+      size.leaves += weigh_expr(w, s->as.init.items.data[i].value);
+    }
+    break;
+  case AST_FOR: return weigh_loop(w, s);
+  case AST_IF:
+    for (uint32_t i = 0; i < s->as.branches.count; i++) {
+      size = size_add(size, weigh_block(w, &s->as.branches.data[i].body));
+    }
+    break;
+  case AST_STATE:
+    if (s->as.state->guard) size.leaves = weigh_expr(w, s->as.state->guard);
+    if (s->as.state->has_body) size = size_add(size, weigh_block(w, &s->as.state->body));
+    break;
+  case AST_AUTOMATON: return weigh_block(w, &s->as.automaton.body);
+  case AST_AT: return weigh_block(w, &s->as.at.body);
+  case AST_CONST:
+  case AST_MACRO:
+  case AST_DATA:
+  case AST_DELETE:
+  case AST_ATTRIBUTES:
+  case AST_ENERGY:
+  case AST_EXPERIMENT:
+  case AST_INVARIANT:
+  case AST_STOP:
+  case AST_GOTO: break;
   }
   return size;
 }
@@ -256,8 +258,10 @@ bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
     return false;
   }
   if (l->m->leaves.count + size.leaves > l->max_leaves) {
-    Diag* diag = lower_report(l, DIAG_E0721, head, "this loop makes the model too large: about "
-                              "%.*s names and numbers", STR_ARGS(lower_number_text(l, size.leaves)));
+    Diag* diag = lower_report(l, DIAG_E0721, head,
+                              "this loop makes the model too large: about "
+                              "%.*s names and numbers",
+                              STR_ARGS(lower_number_text(l, size.leaves)));
     diag_hint(l->diags, diag, "a model may have %u of all expressions together", l->max_leaves);
     return false;
   }
@@ -275,7 +279,7 @@ static bool loop_range(Lower* l, const AstStatement* loop, const AstRange* range
   RangeValues values = {0};
   if (!resolve_range(l, range, &values)) return false;
   warn_empty(l, range, values);
-  for (double i = values.first; i <= values.last; i++) {
+  for (int64_t i = values.first; i <= values.last; i++) {
     if (l->stopped) return false;
     if (++l->instances > l->max_instances) {
       lower_report(l, DIAG_E0720, loop->span, "the loops make more than %u instances",
@@ -283,7 +287,7 @@ static bool loop_range(Lower* l, const AstStatement* loop, const AstRange* range
       l->stopped = true;
       return false;
     }
-    resolve_bind(l, name, i);
+    resolve_bind(l, name, (double)i);
     body(l, &loop->as.loop.body, user);
     resolve_unbind(l);
   }

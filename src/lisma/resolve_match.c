@@ -17,23 +17,23 @@
 typedef struct Matcher {
   Lower* l;
   const IrModel* m;
-  VarInfo* info;        // by variable of the canonical model
+  VarInfo* info;  // by variable of the canonical model
   uint32_t* candidates;
   uint32_t candidate_count;
-  bool* candidate;      // by variable
-  bool* determined;     // by variable
+  bool* candidate;   // by variable
+  bool* determined;  // by variable
   uint64_t work;
 
   // of the mode at hand
   uint32_t* mode;
   uint32_t* equations;
   uint32_t equation_count;
-  uint32_t* column_start;  // variable -> range in column
-  uint32_t* column;        // places in `equations`
-  uint32_t* match_var;     // variable -> place + 1
+  uint32_t* column_start;    // variable -> range in column
+  uint32_t* column;          // places in `equations`
+  uint32_t* match_var;       // variable -> place + 1
   uint32_t* match_equation;  // place -> variable + 1
-  uint32_t* seen;          // place -> search in which it was visited
-  uint32_t* came_from;     // place -> variable from which it was reached
+  uint32_t* seen;            // place -> search in which it was visited
+  uint32_t* came_from;       // place -> variable from which it was reached
   uint32_t* queue;
   uint32_t search;
 } Matcher;
@@ -245,6 +245,21 @@ static void note_determined(Matcher* w) {
   }
 }
 
+/// A derivative outside of equations needs an equation that says what it is.
+static void check_derivatives(Lower* l) {
+  for (uint32_t i = 0; i < l->derivatives.count && !l->uncertain; i++) {
+    NameUse use = l->derivatives.data[i];
+    const VarInfo* info = &l->vars.data[resolve_symbol(l, use.name)->index];
+    if (info->flags & (VAR_STRONG | VAR_DETERMINED)) continue;
+    if (!(info->flags & (VAR_FIXED | VAR_GUESS | VAR_SET))) continue;  // told already
+    Str text = lower_name(l, use.name);
+    Diag* diag =
+        lower_report(l, DIAG_E0308, use.span, "'%.*s' has no derivative: no equation determines it",
+                     STR_ARGS(text));
+    diag_hint(l->diags, diag, "a variable without an equation keeps its value until a reset");
+  }
+}
+
 void resolve_kinds(Lower* l) {
   Matcher w = {.l = l, .m = l->m};
   uint32_t candidates = 0;
@@ -268,11 +283,13 @@ void resolve_kinds(Lower* l) {
     unsigned flags = w.info[v].flags;
     if (flags & (VAR_STRONG | VAR_HIDDEN)) continue;
     bool valued = (flags & (VAR_FIXED | VAR_GUESS | VAR_SET)) != 0;
-    if (w.candidate[v] && (w.determined[v] || (exhausted && !(flags & VAR_FIXED)))) continue;
+    bool determined = w.determined && w.determined[v];
+    if (w.candidate[v] && (determined || (exhausted && !(flags & VAR_FIXED)))) continue;
     if (valued) {
       var->kind = IR_VAR_DISCRETE;
     } else if (!l->uncertain) {
       resolve_unknown(l, var->name, var->span, false);
     }
   }
+  check_derivatives(l);
 }

@@ -82,8 +82,8 @@ static void consider(Nearest* n, Str candidate) {
 
 static bool is_known_value(const Lower* l, Symbol symbol) {
   if (symbol.kind != SYM_VAR) return symbol.kind != SYM_NONE;
-  return (l->vars.data[symbol.index].flags & (VAR_STRONG | VAR_FIXED | VAR_GUESS | VAR_SET |
-                                                VAR_DETERMINED)) != 0;
+  return (l->vars.data[symbol.index].flags &
+          (VAR_STRONG | VAR_FIXED | VAR_GUESS | VAR_SET | VAR_DETERMINED)) != 0;
 }
 
 Str resolve_near_value(Lower* l, Str name) {
@@ -145,10 +145,10 @@ typedef struct Twin {
 } Twin;
 
 static const Twin twins[] = {
-    {0x430, 'a'}, {0x435, 'e'}, {0x43e, 'o'}, {0x440, 'p'}, {0x441, 'c'}, {0x443, 'y'},
-    {0x445, 'x'}, {0x456, 'i'}, {0x410, 'A'}, {0x412, 'B'}, {0x415, 'E'}, {0x41a, 'K'},
-    {0x41c, 'M'}, {0x41d, 'H'}, {0x41e, 'O'}, {0x420, 'P'}, {0x421, 'C'}, {0x422, 'T'},
-    {0x423, 'Y'}, {0x425, 'X'},
+    {0x430, 'a'}, {0x435, 'e'}, {0x43e, 'o'}, {0x440, 'p'}, {0x441, 'c'},
+    {0x443, 'y'}, {0x445, 'x'}, {0x456, 'i'}, {0x410, 'A'}, {0x412, 'B'},
+    {0x415, 'E'}, {0x41a, 'K'}, {0x41c, 'M'}, {0x41d, 'H'}, {0x41e, 'O'},
+    {0x420, 'P'}, {0x421, 'C'}, {0x422, 'T'}, {0x423, 'Y'}, {0x425, 'X'},
 };
 
 /// The text with every letter that has a twin replaced by the Latin one.
@@ -207,8 +207,10 @@ static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool con
   Str near = resolve_near_value(l, text);
   Str index = near_index(l, text);
   if (has_twin(l, text)) {
-    diag_hint(l->diags, diag, "'%.*s' exists, but spelt with letters of another script that look "
-              "the same (Latin and Cyrillic)", STR_ARGS(text));
+    diag_hint(l->diags, diag,
+              "'%.*s' exists, but spelt with letters of another script that look "
+              "the same (Latin and Cyrillic)",
+              STR_ARGS(text));
   } else if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   } else if (index.length) {
@@ -217,8 +219,10 @@ static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool con
   } else if (constant_needed) {
     diag_hint(l->diags, diag, "declare it with 'const %.*s = ...'", STR_ARGS(text));
   } else {
-    diag_hint(l->diags, diag, "no equation is left to determine it; declare it with 'const %.*s = "
-              "...', '%.*s(t0) = ...' or an equation", STR_ARGS(text), STR_ARGS(text));
+    diag_hint(l->diags, diag,
+              "no equation is left to determine it; declare it with 'const %.*s = "
+              "...', '%.*s(t0) = ...' or an equation",
+              STR_ARGS(text), STR_ARGS(text));
   }
 }
 

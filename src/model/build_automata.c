@@ -28,8 +28,7 @@ static Str atom_text(ModelBuild* build, const IrAtom* atom) {
   Span span = atom->span;
   if (source && span.begin < span.end && span.end <= source->text.length) {
     // NUL-terminated: it goes out with event records
-    return str_copy(&build->arena,
-                    (Str){source->text.data + span.begin, span.end - span.begin});
+    return str_copy(&build->arena, (Str){source->text.data + span.begin, span.end - span.begin});
   }
   TextBuffer out = {.arena = &build->arena};
   ir_print_term(&out, build->ir, atom->g);
@@ -126,7 +125,8 @@ static ModelState* build_states(ModelBuild* build) {
                              .has_invariant = ir_term_present(state->invariant),
                              .invariant_span = state->invariant_span,
                              .stops = state->stop.data != NULL,
-                             .stop_text = state->stop.data ? str_copy(&build->arena, state->stop) : state->stop,
+                             .stop_text = state->stop.data ? str_copy(&build->arena, state->stop)
+                                                           : state->stop,
                              .test_env = build->layout.test_env[i],
                              .line = build_line(build, state->span),
                              .span = state->span};
@@ -172,17 +172,17 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
   for (uint32_t i = 0; i < ir->automata.count; i++) {
     const IrAutomaton* a = &ir->automata.data[i];
     bool is_switch = a->kind == IR_AUTOMATON_SWITCH;
-    automata[i] = (ModelAutomaton){
-        .name = names_get(&ir->names, a->name),
-        .kind = is_switch ? MODEL_AUTOMATON_SWITCH : MODEL_AUTOMATON_USER,
-        .hidden = a->hidden,
-        .has_bodies = sym_edits_equations(ir, i),
-        .condition = build_guard(build, a->condition),
-        .states = states + a->state_begin,
-        .state_count = a->state_count,
-        .entry_env = build->layout.entry_env[i],
-        .line = build_line(build, a->span),
-        .span = a->span};
+    automata[i] =
+        (ModelAutomaton){.name = names_get(&ir->names, a->name),
+                         .kind = is_switch ? MODEL_AUTOMATON_SWITCH : MODEL_AUTOMATON_USER,
+                         .hidden = a->hidden,
+                         .has_bodies = sym_edits_equations(ir, i),
+                         .condition = build_guard(build, a->condition),
+                         .states = states + a->state_begin,
+                         .state_count = a->state_count,
+                         .entry_env = build->layout.entry_env[i],
+                         .line = build_line(build, a->span),
+                         .span = a->span};
     place_parent(ir, a->parent_body, &automata[i]);
     if (automata[i].has_bodies) editors[build->editor_count++] = i;
   }
@@ -201,18 +201,19 @@ static void build_schedules(ModelBuild* build) {
       IrGoto target = ir->gotos.data[s->goto_begin + k];
       gotos[k] = (ModelGoto){.automaton = target.automaton, .state = target.state};
     }
-    schedules[i] = (ModelSchedule){.start = build_program(build, s->start),
-                                   .periodic = ir_term_present(s->period),
-                                   .count = s->count,
-                                   .priority = s->priority,
-                                   .action_begin = s->action_begin,
-                                   .action_count = s->action_count,
-                                   .gotos = gotos,
-                                   .goto_count = s->goto_count,
-                                   .stops = s->stop.data != NULL,
-                                   .stop_text = s->stop.data ? str_copy(&build->arena, s->stop) : s->stop,
-                                   .line = build_line(build, s->span),
-                                   .span = s->span};
+    schedules[i] =
+        (ModelSchedule){.start = build_program(build, s->start),
+                        .periodic = ir_term_present(s->period),
+                        .count = s->count,
+                        .priority = s->priority,
+                        .action_begin = s->action_begin,
+                        .action_count = s->action_count,
+                        .gotos = gotos,
+                        .goto_count = s->goto_count,
+                        .stops = s->stop.data != NULL,
+                        .stop_text = s->stop.data ? str_copy(&build->arena, s->stop) : s->stop,
+                        .line = build_line(build, s->span),
+                        .span = s->span};
     if (schedules[i].periodic) schedules[i].period = build_program(build, s->period);
   }
   build->model.schedules = schedules;

@@ -26,7 +26,8 @@ static WordEntry** words_slot(const WordMap* map, uint64_t hash, const uint32_t*
     const WordEntry* entry = *slot;
     if (!entry) return slot;
     bool same = entry->hash == hash && entry->count == count;
-    if (same && (count == 0 || memcmp(entry->words, words, count * sizeof *words) == 0)) return slot;
+    if (same && (count == 0 || memcmp(entry->words, words, count * sizeof *words) == 0))
+      return slot;
   }
 }
 
@@ -51,8 +52,8 @@ void words_add(WordMap* map, Arena* arena, const uint32_t* words, uint32_t count
   uint32_t* copy = ARENA_ARRAY(arena, uint32_t, count);
   if (count) memcpy(copy, words, count * sizeof *copy);
   WordEntry* entry = ARENA_NEW(arena, WordEntry);
-  *entry = (WordEntry){
-      .hash = words_hash(words, count), .words = copy, .count = count, .value = value};
+  *entry =
+      (WordEntry){.hash = words_hash(words, count), .words = copy, .count = count, .value = value};
   if (2 * (map->count + 1) > map->slot_count) words_grow(map, arena);
   *words_slot(map, entry->hash, copy, count) = entry;
   map->count++;
@@ -126,28 +127,44 @@ const Model* model_build_model(const ModelBuild* build) {
 static BuildSet* new_set(ModelBuild* build, const uint32_t* mode, const uint32_t* equations,
                          uint32_t count) {
   BuildSet* set = ARENA_NEW(&build->arena, BuildSet);
-  set->sym = sym_analyse(&build->sym, &build->scratch, equations, count, mode);
+  set->sym = sym_analyse(&build->sym, &build->arena, &build->scratch, equations, count, mode);
   set->failure = set->sym->failure;
   words_add(&build->sets, &build->arena, equations, count, set);
   set->id = build->set_count++;
   return set;
 }
 
-BuildSet* build_set(ModelBuild* build, const uint32_t* mode) {
-  uint32_t* edits = ARENA_ARRAY(&build->scratch, uint32_t, build->editor_count);
+/// What is known about a mode so far, and if nothing is, its key.
+static BuildSet* find_set(ModelBuild* build, const uint32_t* mode, uint32_t** edits) {
+  *edits = ARENA_ARRAY(&build->scratch, uint32_t, build->editor_count);
   for (uint32_t i = 0; i < build->editor_count; i++) {
-    edits[i] = mode[build->editors[i]];
+    (*edits)[i] = mode[build->editors[i]];
   }
-  BuildSet* set = words_find(&build->edits, edits, build->editor_count);
+  return words_find(&build->edits, *edits, build->editor_count);
+}
+
+/// The active equations of a mode. IR_NONE and the failure when its bodies contradict each other.
+static uint32_t find_equations(ModelBuild* build, const uint32_t* mode, uint32_t** equations,
+                               const Diag** failure) {
+  const IrModel* ir = build->ir;
+  *equations = ARENA_ARRAY(&build->scratch, uint32_t, ir->equations.count);
+  IrConflict conflict = {0};
+  uint32_t count = ir_mode_equations(ir, &build->scratch, mode, *equations, &conflict);
+  if (count == IR_NONE) *failure = sym_conflict(&build->sym, &build->scratch, &conflict, mode);
+  return count;
+}
+
+BuildSet* build_set(ModelBuild* build, const uint32_t* mode) {
+  uint32_t* edits = NULL;
+  BuildSet* set = find_set(build, mode, &edits);
   if (set) return set;
 
-  const IrModel* ir = build->ir;
-  uint32_t* equations = ARENA_ARRAY(&build->scratch, uint32_t, ir->equations.count);
-  IrConflict conflict = {0};
-  uint32_t count = ir_mode_equations(ir, &build->scratch, mode, equations, &conflict);
-  if (count == IR_NONE) {
+  uint32_t* equations = NULL;
+  const Diag* failure = NULL;
+  uint32_t count = find_equations(build, mode, &equations, &failure);
+  if (failure) {
     set = ARENA_NEW(&build->arena, BuildSet);
-    set->failure = sym_conflict(&build->sym, &build->scratch, &conflict, mode);
+    set->failure = failure;
     set->id = build->set_count++;
   } else {
     set = words_find(&build->sets, equations, count);
@@ -155,6 +172,18 @@ BuildSet* build_set(ModelBuild* build, const uint32_t* mode) {
   }
   words_add(&build->edits, &build->arena, edits, build->editor_count, set);
   return set;
+}
+
+const Diag* build_failure(ModelBuild* build, const uint32_t* mode) {
+  uint32_t* edits = NULL;
+  const BuildSet* set = find_set(build, mode, &edits);
+  if (set) return set->failure;
+  uint32_t* equations = NULL;
+  const Diag* failure = NULL;
+  uint32_t count = find_equations(build, mode, &equations, &failure);
+  if (failure) return failure;
+  Arena* scratch = &build->scratch;
+  return sym_analyse(&build->sym, scratch, scratch, equations, count, mode)->failure;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@
 #include <string.h>
 
 typedef struct Check {
-  uint32_t limit;
-  uint32_t looked_at;
+  uint32_t* mode;  // to look at next
+  bool keep;       // its analysis: every run begins in the first mode
   BASE_VEC(const Diag*) failures;
 } Check;
 
@@ -23,13 +23,19 @@ static bool same_failure(const Diag* a, const Diag* b) {
   return same;
 }
 
-static void check_mode(ModelBuild* build, Check* check, const uint32_t* mode) {
-  if (check->looked_at >= check->limit) return;
-  check->looked_at++;
-  const Diag* failure = build_set(build, mode)->failure;
+static void check_begin(ModelBuild* build, void* argument) {
+  Check* check = argument;
+  if (build->failure) base_vec_push(&build->arena, &check->failures, build->failure);
+  check->mode = ARENA_ARRAY(&build->arena, uint32_t, build->ir->automata.count);
+}
+
+static void check_mode(ModelBuild* build, void* argument) {
+  Check* check = argument;
+  const Diag* failure =
+      check->keep ? build_set(build, check->mode)->failure : build_failure(build, check->mode);
   if (!failure) return;
   for (uint32_t i = 0; i < check->failures.count; i++) {
-    if (check->failures.data[i] == failure || same_failure(check->failures.data[i], failure)) return;
+    if (same_failure(check->failures.data[i], failure)) return;
   }
   base_vec_push(&build->arena, &check->failures, failure);
 }
@@ -51,20 +57,24 @@ static void leave(const ModelBuild* build, uint32_t* mode, uint32_t automaton) {
   }
 }
 
-static void check_modes(ModelBuild* build, void* argument) {
-  Check* check = argument;
-  if (build->failure) base_vec_push(&build->arena, &check->failures, build->failure);
-  uint32_t* mode = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->automata.count);
-  check_mode(build, check, mode);
+/// One guarded call per mode, so that the work space of one is free for the next.
+static bool check_modes(ModelBuild* build, Check* check, uint32_t limit) {
+  if (!build_guarded(build, check_begin, check)) return false;
+  if (limit == 0) return true;
+  check->keep = true;
+  if (!build_guarded(build, check_mode, check)) return false;
+  check->keep = false;
+  limit--;
   for (uint32_t i = 0; i < build->editor_count; i++) {
     uint32_t automaton = build->editors[i];
     uint32_t states = build->model.automata[automaton].state_count;
-    for (uint32_t s = 1; s < states && check->looked_at < check->limit; s++) {
-      enter(build, mode, automaton, s);
-      check_mode(build, check, mode);
-      leave(build, mode, automaton);
+    for (uint32_t s = 1; s < states && limit > 0; s++, limit--) {
+      enter(build, check->mode, automaton, s);
+      if (!build_guarded(build, check_mode, check)) return false;
+      leave(build, check->mode, automaton);
     }
   }
+  return true;
 }
 
 static void copy_diag(DiagList* diags, const Diag* from) {
@@ -77,9 +87,9 @@ static void copy_diag(DiagList* diags, const Diag* from) {
 }
 
 void model_build_check(ModelBuild* build, uint32_t limit, DiagList* diags) {
-  Check check = {.limit = limit};
+  Check check = {0};
   pthread_mutex_lock(&build->mutex);
-  bool done = build_guarded(build, check_modes, &check);
+  bool done = check_modes(build, &check, limit);
   pthread_mutex_unlock(&build->mutex);
   // the list's arena may leave by a jump: only without the lock
   if (!done) longjmp(*diags->arena->on_oom, 1);

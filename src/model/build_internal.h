@@ -12,8 +12,8 @@
 // ---------------------------------------------------------------------------------------------
 // tapes (build_tape.c)
 
-/// A value of a program being built: an operation on earlier values, or a leaf. Equal values are one
-/// value, also across equations.
+/// A value of a program being built: an operation on earlier values, or a leaf. Equal values are
+/// one value, also across equations.
 typedef struct TapeValue {
   uint32_t op;  // ModelOp, or one of TapeLeaf
   uint32_t a, b, c;
@@ -111,7 +111,7 @@ typedef struct BuildSet {
   const SymMode* sym;   // NULL when the bodies contradict each other
   const Diag* failure;  // NULL when it can run
   bool compiled;
-  uint32_t mode_count;  // product modes that use it
+  uint32_t mode_count;           // product modes that use it
   const uint32_t* state_of_var;  // first state of each variable that has states
   uint32_t state_count;
   const uint32_t* state_env;
@@ -149,6 +149,8 @@ bool build_guarded(ModelBuild* build, BuildWork* work, void* argument);
 
 /// The analysed equations of a mode; programs come with build_compile_set. Under the lock.
 BuildSet* build_set(ModelBuild* build, const uint32_t* mode);
+/// Why the equations of a mode cannot be solved, or NULL; nothing else is kept. Under the lock.
+const Diag* build_failure(ModelBuild* build, const uint32_t* mode);
 
 // ---------------------------------------------------------------------------------------------
 // programs (build_program.c)

@@ -73,8 +73,8 @@ void build_layout(BuildLayout* layout, Arena* arena, const IrModel* ir) {
     uint32_t levels = layout->var_order[v] + 1u;
     if (levels > layout->extra_orders) layout->extra_orders = levels;
   }
-  uint64_t room = (uint64_t)ir->params.count + ir->atoms.count + ir->states.count +
-                  ir->automata.count + 1;
+  uint64_t room =
+      (uint64_t)ir->params.count + ir->atoms.count + ir->states.count + ir->automata.count + 1;
   for (uint32_t v = 0; v < ir->vars.count; v++) {
     room += layout->var_order[v] + (uint64_t)layout->extra_orders + 1;
   }

@@ -8,9 +8,9 @@
 // equations have it is the total derivative of its assignment; such an item of level j reads items
 // of level j that come earlier, and items of lower levels.
 //
-// Product modes with the same equations differ in their atoms only. While there are few of them each
-// gets programs for exactly its atoms; from SHARE_FROM on they share programs for all atoms of the
-// model and merely select among their outputs. An atom's value has the same bits either way.
+// Product modes with the same equations differ in their atoms only. While there are few of them
+// each gets programs for exactly its atoms; from SHARE_FROM on they share programs for all atoms of
+// the model and merely select among their outputs. An atom's value has the same bits either way.
 #include "model/build_internal.h"
 
 #define SHARE_FROM 16
@@ -135,10 +135,10 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
 
 static ModelRole role_of(SymRole role) {
   switch (role) {
-    case SYM_DISCRETE: return MODEL_ROLE_DISCRETE;
-    case SYM_STATE: return MODEL_ROLE_STATE;
-    case SYM_ALGEBRAIC: return MODEL_ROLE_ALGEBRAIC;
-    case SYM_UNDETERMINED: break;
+  case SYM_DISCRETE: return MODEL_ROLE_DISCRETE;
+  case SYM_STATE: return MODEL_ROLE_STATE;
+  case SYM_ALGEBRAIC: return MODEL_ROLE_ALGEBRAIC;
+  case SYM_UNDETERMINED: break;
   }
   return MODEL_ROLE_UNDETERMINED;
 }
@@ -258,8 +258,8 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
     for (uint32_t i = 0; i < count + done.state_count; i++) {
       both[i] = i < count ? values[i] : rhs[i - count];
     }
-    done.full = tape_finish(&scope.graph, &build->arena, done.state_count, both,
-                            count + done.state_count);
+    done.full =
+        tape_finish(&scope.graph, &build->arena, done.state_count, both, count + done.state_count);
     done.rhs = done.full;
     done.rhs.outputs = done.full.outputs + count;
     done.rhs.output_count = done.state_count;

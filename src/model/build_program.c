@@ -12,20 +12,20 @@ static uint32_t leaf_value(const ModelBuild* build, TapeGraph* graph, const Buil
                            IrLeaf leaf) {
   const BuildLayout* layout = &build->layout;
   switch ((IrLeafKind)leaf.kind) {
-    case IR_LEAF_NUMBER: return tape_const(graph, build->ir->numbers.data[leaf.id]);
-    case IR_LEAF_PARAM: return tape_input(graph, layout->param_begin + leaf.id);
-    case IR_LEAF_VAR:
-      if (scope) return scope->variable(scope, graph, leaf);
-      return tape_input(graph, variable_env(build, leaf));
-    case IR_LEAF_ATOM: return tape_input(graph, layout->atom_begin + leaf.id);
-    case IR_LEAF_MODE: {
-      IrModeTest test = build->ir->mode_tests.data[leaf.id];
-      uint32_t state = build->ir->automata.data[test.automaton].state_begin + test.state;
-      return tape_input(graph, layout->test_env[state]);
-    }
-    case IR_LEAF_ENTRY:
-      if (leaf.id == IR_NONE) return tape_input(graph, layout->start_time_env);
-      return tape_input(graph, layout->entry_env[leaf.id]);
+  case IR_LEAF_NUMBER: return tape_const(graph, build->ir->numbers.data[leaf.id]);
+  case IR_LEAF_PARAM: return tape_input(graph, layout->param_begin + leaf.id);
+  case IR_LEAF_VAR:
+    if (scope) return scope->variable(scope, graph, leaf);
+    return tape_input(graph, variable_env(build, leaf));
+  case IR_LEAF_ATOM: return tape_input(graph, layout->atom_begin + leaf.id);
+  case IR_LEAF_MODE: {
+    IrModeTest test = build->ir->mode_tests.data[leaf.id];
+    uint32_t state = build->ir->automata.data[test.automaton].state_begin + test.state;
+    return tape_input(graph, layout->test_env[state]);
+  }
+  case IR_LEAF_ENTRY:
+    if (leaf.id == IR_NONE) return tape_input(graph, layout->start_time_env);
+    return tape_input(graph, layout->entry_env[leaf.id]);
   }
   return tape_const(graph, 0.0);
 }

@@ -65,8 +65,8 @@ static Ordering ordering_begin(Arena* scratch, const Reads* reads) {
 /// Names the items of a circle for the message about it.
 typedef void DescribeFn(const ModelBuild* build, uint32_t item, TextBuffer* out, Span* span);
 
-static void report_circle(ModelBuild* build, const Ordering* o, uint32_t circle,
-                          const char* what, DescribeFn* describe) {
+static void report_circle(ModelBuild* build, const Ordering* o, uint32_t circle, const char* what,
+                          DescribeFn* describe) {
   TextBuffer names = {.arena = &build->scratch};
   Span first = {0, 0};
   for (uint32_t i = circle; i < o->depth; i++) {
@@ -79,8 +79,9 @@ static void report_circle(ModelBuild* build, const Ordering* o, uint32_t circle,
   diag_init(&list, &build->arena, build->ir->source);
   Str text = text_str(&names);
   bool alone = o->depth == circle + 1;
-  Diag* diag = diag_add(&list, DIAG_E0650, first, "%s of %.*s %s", what, STR_ARGS(text),
-                        alone ? "depends on itself" : "depend on each other in a circle");
+  Diag* diag =
+      diag_add(&list, DIAG_E0650, first, "%s%s of %.*s %s", what, alone ? "" : "s", STR_ARGS(text),
+               alone ? "depends on itself" : "depend on each other in a circle");
   for (uint32_t i = circle; i < o->depth; i++) {
     TextBuffer name = {.arena = &build->scratch};
     Span span = {0, 0};

@@ -11,9 +11,9 @@
 // Other compilers get the same bodies inside a switch.
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpedantic"
-#define DISPATCH()  goto* labels[pc->op]
-#define OP(name)    label_##name:
-#define NEXT()      \
+#define DISPATCH() goto* labels[pc->op]
+#define OP(name)   label_##name:
+#define NEXT() \
   do { \
     pc++; \
     DISPATCH(); \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Random numbers: xoshiro256++ (Blackman and Vigna, ACM TOMS 47, 2021) seeded by splitmix64. A
-// stream is a pair (seed, number of the stream); every random function takes exactly one number from
-// it, so that a change of distribution does not shift what comes after.
+// stream is a pair (seed, number of the stream); every random function takes exactly one number
+// from it, so that a change of distribution does not shift what comes after.
 #include "model/model.h"
 
 #include <math.h>
@@ -73,9 +73,9 @@ static double normal_quantile(double p) {
                              3.9307895800092710610e4,
                              2.8729085735721942674e4,
                              5.2264952788528545610e3};
-  static const double c[] = {1.42343711074968357734e0, 4.63033784615654529590e0,
-                             5.76949722146069140550e0, 3.64784832476320460504e0,
-                             1.27045825245236838258e0, 2.41780725177450611770e-1,
+  static const double c[] = {1.42343711074968357734e0,  4.63033784615654529590e0,
+                             5.76949722146069140550e0,  3.64784832476320460504e0,
+                             1.27045825245236838258e0,  2.41780725177450611770e-1,
                              2.27238449892691845833e-2, 7.74545014278341407640e-4};
   static const double d[] = {1.0,
                              2.05319162663775882187e0,

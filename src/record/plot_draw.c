@@ -351,18 +351,31 @@ static double draw_panel(const Drawing* d, uint32_t panel, double top) {
 
 // ---- bands --------------------------------------------------------------------------------------
 
-static void draw_interval(const Drawing* d, double from, double to, double top, uint32_t id) {
+/// States as bits; those beyond the last bit are left out of the legend.
+typedef struct StateSet {
+  uint64_t shown;     // drawn somewhere
+  uint64_t labelled;  // with the name inside
+} StateSet;
+
+static uint64_t state_bit(uint32_t id) {
+  return id < 64 ? UINT64_C(1) << id : 0;
+}
+
+static void draw_interval(const Drawing* d, double from, double to, double top, uint32_t id,
+                          StateSet* states) {
   const PlotCanvas* c = d->canvas;
   if (id == 0 || to <= from) return;
   c->rect(c->user, from, top, to - from, BAND_HEIGHT, plot_band_colour(id - 1));
+  states->shown |= state_bit(id);
   Str name = {d->spec->table->texts[id].data, d->spec->table->texts[id].length};
   if (plot_text_width(name, FONT) + 6.0 <= to - from) {
+    states->labelled |= state_bit(id);
     draw_text(d, 0.5 * (from + to), top + 0.5 * BAND_HEIGHT + 4.0, PLOT_MIDDLE, INK, name);
   }
 }
 
 /// Intervals narrower than a pixel are joined and drawn grey: there is switching, too fast to show.
-static void draw_band(const Drawing* d, uint32_t column, double top) {
+static void draw_band(const Drawing* d, uint32_t column, double top, StateSet* states) {
   const SltTable* table = d->spec->table;
   const double* x = table->columns[d->spec->x].values;
   const PlotCanvas* c = d->canvas;
@@ -373,15 +386,33 @@ static void draw_band(const Drawing* d, uint32_t column, double top) {
     uint32_t next = table_text_id(table, row, column);
     if (next == id) continue;
     double to = x_at(d, x[row]);
-    if (to - from >= 1.0) draw_interval(d, from, to, top, id);
+    if (to - from >= 1.0) draw_interval(d, from, to, top, id, states);
     from = to;
     id = next;
   }
-  draw_interval(d, from, d->right, top, id);
+  draw_interval(d, from, d->right, top, id, states);
 
   Str name = str_from_c(table->columns[column].name);
   name = plot_clip(name, (uint32_t)((d->left - MARGIN) / (0.58 * FONT)));
   draw_text(d, d->left - 7.0, top + 0.5 * BAND_HEIGHT + 4.0, PLOT_END, SOFT, name);
+}
+
+/// Colours of the states whose intervals have no room for their names.
+static void draw_state_legend(const Drawing* d, const StateSet* states, double y) {
+  const PlotCanvas* c = d->canvas;
+  double x = d->left;
+  double limit =
+      d->left + 0.45 * (d->right - d->left);  // the name of the axis stands in the middle
+  uint64_t wanted = states->shown & ~states->labelled;
+  for (uint32_t id = 1; id < 64; id++) {
+    if (!(wanted & state_bit(id))) continue;
+    Str name = {d->spec->table->texts[id].data, d->spec->table->texts[id].length};
+    double width = 16.0 + plot_text_width(name, FONT) + 10.0;
+    if (x + width > limit) return;
+    c->rect(c->user, x, y - 10.0, 11.0, 11.0, plot_band_colour(id - 1));
+    draw_text(d, x + 16.0, y, PLOT_START, SOFT, name);
+    x += width;
+  }
 }
 
 /// Marks and name of the horizontal axis.
@@ -450,12 +481,14 @@ SltStatus plot_draw(const PlotSpec* spec, const PlotCanvas* canvas, uint32_t wid
     if (p) y += PANEL_GAP;
     y = draw_panel(&d, p, y);
   }
+  StateSet states = {0, 0};
   for (uint32_t b = 0; b < spec->band_count; b++) {
     y += BAND_GAP;
-    draw_band(&d, spec->bands[b], y);
+    draw_band(&d, spec->bands[b], y, &states);
     y += BAND_HEIGHT;
   }
   draw_x_axis(&d, y);
+  draw_state_legend(&d, &states, y + 36.0);
   if (spec->left_out) draw_left_out(&d);
   return canvas->end(canvas->user);
 }

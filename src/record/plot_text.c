@@ -58,9 +58,9 @@ static void end_colour(const TextPlot* p) {
 /// Names come from files: control characters must not reach the terminal.
 static void write_name(Sink* sink, Str name) {
   for (uint32_t i = 0; i < name.length; i++) {
-    static const char replaced = '?';
-    bool control = (unsigned char)name.data[i] < 0x20 || name.data[i] == 0x7f;
-    sink_char(sink, control ? replaced : name.data[i]);
+    char c = name.data[i];
+    if ((unsigned char)c < 0x20 || c == 0x7f) c = '?';
+    sink_char(sink, c);
   }
 }
 
@@ -159,8 +159,9 @@ static void write_cells(const TextPlot* p, const Cell* row) {
     if (p->braille) {
       write_braille(p->sink, row[i].dots);
     } else {
-      static const char jump = ':';
-      sink_char(p->sink, row[i].line ? marks[row[i].series % (sizeof marks - 1)] : jump);
+      char mark = ':';
+      if (row[i].line) mark = marks[row[i].series % (sizeof marks - 1)];
+      sink_char(p->sink, mark);
     }
   }
   if (colour != NO_SERIES) end_colour(p);

@@ -204,7 +204,7 @@ static void merge_situation(Reader* r, MergedRows* list, MergedRow row) {
     if (!old->removed && !own) at = i + 1;
     old->removed = true;
   }
-  insert_row(r, list, own ? at : at, row);
+  insert_row(r, list, at, row);
 }
 
 static void merge_row(Reader* r, MergedRows* lists, MergedRow row) {
@@ -212,6 +212,10 @@ static void merge_row(Reader* r, MergedRows* lists, MergedRow row) {
   MergedRows* list = &lists[section];
   if (section == RULES_SECTION_SITUATIONS) {
     merge_situation(r, list, row);
+    return;
+  }
+  if (section == RULES_SECTION_SETTINGS && is_include(r->arena, row.key)) {
+    insert_row(r, list, list->count, row);
     return;
   }
   for (uint32_t i = 0; row.key.length && i < list->count; i++) {

@@ -8,6 +8,7 @@
 #include "rules/rules.h"
 
 #define RULES_DEPTH_MAX    64u      // nesting of an expression
+#define RULES_NODES_MAX    500u     // names, numbers and operations of a cell
 #define RULES_INCLUDE_MAX  16u      // nesting of includes
 #define RULES_FILES_MAX    64u      // files of one model
 #define RULES_COLUMNS_MAX  64u      // of one table

@@ -18,6 +18,7 @@ typedef struct Parser {
   Str text;
   uint32_t at;
   uint32_t depth;
+  uint32_t nodes;
   bool failed;
 } Parser;
 
@@ -91,6 +92,7 @@ static bool take_word(Parser* p, const char* first, const char* second) {
 }
 
 static RulesExpr* make(Parser* p, RulesOp op, const RulesExpr* a, const RulesExpr* b) {
+  if (++p->nodes > RULES_NODES_MAX) fail(p, "this is too long");
   RulesExpr* e = ARENA_NEW(p->scan->r->arena, RulesExpr);
   *e = (RulesExpr){.op = (uint8_t)op, .a = a, .b = b, .span = p->scan->cell.span};
   return e;
@@ -249,7 +251,9 @@ static bool is_boolean(const RulesExpr* e) {
 /// Relations compare numbers, AND joins relations.
 static bool well_typed(const RulesExpr* e) {
   if (!e) return true;
-  if (e->op == RULES_OP_AND) return is_boolean(e->a) && is_boolean(e->b) && well_typed(e->a) && well_typed(e->b);
+  if (e->op == RULES_OP_AND) {
+    return is_boolean(e->a) && is_boolean(e->b) && well_typed(e->a) && well_typed(e->b);
+  }
   bool fine = (!e->a || !is_boolean(e->a)) && (!e->b || !is_boolean(e->b));
   return fine && well_typed(e->a) && well_typed(e->b);
 }

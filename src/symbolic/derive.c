@@ -100,37 +100,37 @@ static ExprId derive_arc(const Rule* r, IrOp op) {
 static ExprId derive_function(const Rule* r, IrOp op) {
   ExprId unit = number(r, 1.0);
   switch ((int)op) {
-    case IR_SIN: return scale(r, r->du, one(r, IR_COS, r->u));
-    case IR_COS: return one(r, IR_NEG, scale(r, r->du, one(r, IR_SIN, r->u)));
-    case IR_TAN: return scale(r, r->du, two(r, IR_ADD, unit, square(r, r->w)));
-    case IR_ASIN:
-    case IR_ACOS: return derive_arc(r, op);
-    case IR_ATAN: return over(r, r->du, two(r, IR_ADD, unit, square(r, r->u)));
-    case IR_SINH: return scale(r, r->du, one(r, IR_COSH, r->u));
-    case IR_COSH: return scale(r, r->du, one(r, IR_SINH, r->u));
-    case IR_TANH: return scale(r, r->du, two(r, IR_SUB, unit, square(r, r->w)));
-    case IR_EXP: return scale(r, r->du, r->w);
-    case IR_LN: return over(r, r->du, r->u);
-    case IR_LOG10: return over(r, r->du, two(r, IR_MUL, number(r, LN_10), r->u));
-    case IR_SQRT: return over(r, r->du, two(r, IR_MUL, number(r, 2.0), r->w));
-    case IR_ABS: return scale(r, r->du, one(r, IR_SIGN, r->u));
-    default: return SYM_NO_EXPR;
+  case IR_SIN: return scale(r, r->du, one(r, IR_COS, r->u));
+  case IR_COS: return one(r, IR_NEG, scale(r, r->du, one(r, IR_SIN, r->u)));
+  case IR_TAN: return scale(r, r->du, two(r, IR_ADD, unit, square(r, r->w)));
+  case IR_ASIN:
+  case IR_ACOS: return derive_arc(r, op);
+  case IR_ATAN: return over(r, r->du, two(r, IR_ADD, unit, square(r, r->u)));
+  case IR_SINH: return scale(r, r->du, one(r, IR_COSH, r->u));
+  case IR_COSH: return scale(r, r->du, one(r, IR_SINH, r->u));
+  case IR_TANH: return scale(r, r->du, two(r, IR_SUB, unit, square(r, r->w)));
+  case IR_EXP: return scale(r, r->du, r->w);
+  case IR_LN: return over(r, r->du, r->u);
+  case IR_LOG10: return over(r, r->du, two(r, IR_MUL, number(r, LN_10), r->u));
+  case IR_SQRT: return over(r, r->du, two(r, IR_MUL, number(r, 2.0), r->w));
+  case IR_ABS: return scale(r, r->du, one(r, IR_SIGN, r->u));
+  default: return SYM_NO_EXPR;
   }
 }
 
 static ExprId derive_step(const Rule* r, IrOp op) {
   switch ((int)op) {
-    case IR_NEG: return sym_present(r->du) ? one(r, IR_NEG, r->du) : SYM_NO_EXPR;
-    case IR_ADD: return plus(r, r->du, r->dv);
-    case IR_SUB: return minus(r, r->du, r->dv);
-    case IR_MUL: return derive_product(r);
-    case IR_DIV: return derive_quotient(r);
-    case IR_POW: return derive_power(r);
-    case IR_ATAN2: return derive_atan2(r);
-    case IR_MIN: return derive_choice(r, two(r, IR_LT, r->u, r->v), r->du, r->dv);
-    case IR_MAX: return derive_choice(r, two(r, IR_GT, r->u, r->v), r->du, r->dv);
-    case IR_MOD: return derive_mod(r);
-    default: return sym_present(r->du) ? derive_function(r, op) : SYM_NO_EXPR;
+  case IR_NEG: return sym_present(r->du) ? one(r, IR_NEG, r->du) : SYM_NO_EXPR;
+  case IR_ADD: return plus(r, r->du, r->dv);
+  case IR_SUB: return minus(r, r->du, r->dv);
+  case IR_MUL: return derive_product(r);
+  case IR_DIV: return derive_quotient(r);
+  case IR_POW: return derive_power(r);
+  case IR_ATAN2: return derive_atan2(r);
+  case IR_MIN: return derive_choice(r, two(r, IR_LT, r->u, r->v), r->du, r->dv);
+  case IR_MAX: return derive_choice(r, two(r, IR_GT, r->u, r->v), r->du, r->dv);
+  case IR_MOD: return derive_mod(r);
+  default: return sym_present(r->du) ? derive_function(r, op) : SYM_NO_EXPR;
   }
 }
 

@@ -31,92 +31,104 @@ static double power(double a, double b) {
 
 static double apply_function(IrOp op, double a) {
   switch ((int)op) {
-    case IR_SIN: return sin(a);
-    case IR_COS: return cos(a);
-    case IR_TAN: return tan(a);
-    case IR_ASIN: return asin(a);
-    case IR_ACOS: return acos(a);
-    case IR_ATAN: return atan(a);
-    case IR_SINH: return sinh(a);
-    case IR_COSH: return cosh(a);
-    case IR_TANH: return tanh(a);
-    case IR_EXP: return exp(a);
-    case IR_LN: return log(a);
-    case IR_LOG10: return log10(a);
-    case IR_SQRT: return sqrt(a);
-    case IR_ABS: return fabs(a);
-    case IR_SIGN: return sign(a);
-    case IR_FLOOR: return floor(a);
-    case IR_CEIL: return ceil(a);
-    default: return (double)NAN;
+  case IR_SIN: return sin(a);
+  case IR_COS: return cos(a);
+  case IR_TAN: return tan(a);
+  case IR_ASIN: return asin(a);
+  case IR_ACOS: return acos(a);
+  case IR_ATAN: return atan(a);
+  case IR_SINH: return sinh(a);
+  case IR_COSH: return cosh(a);
+  case IR_TANH: return tanh(a);
+  case IR_EXP: return exp(a);
+  case IR_LN: return log(a);
+  case IR_LOG10: return log10(a);
+  case IR_SQRT: return sqrt(a);
+  case IR_ABS: return fabs(a);
+  case IR_SIGN: return sign(a);
+  case IR_FLOOR: return floor(a);
+  case IR_CEIL: return ceil(a);
+  default: return (double)NAN;
   }
 }
 
 static double apply_truth(IrOp op, double a, double b) {
   switch ((int)op) {
-    case IR_TRUE: return 1.0;
-    case IR_FALSE: return 0.0;
-    case IR_LT: return truth(a < b);
-    case IR_LE: return truth(a <= b);
-    case IR_GT: return truth(a > b);
-    case IR_GE: return truth(a >= b);
-    case IR_EQ: return truth(a == b);
-    case IR_NE: return truth(a != b);
-    case IR_AND: return truth(a != 0.0 && b != 0.0);
-    case IR_OR: return truth(a != 0.0 || b != 0.0);
-    case IR_NOT: return truth(a == 0.0);
-    default: return (double)NAN;
+  case IR_TRUE: return 1.0;
+  case IR_FALSE: return 0.0;
+  case IR_LT: return truth(a < b);
+  case IR_LE: return truth(a <= b);
+  case IR_GT: return truth(a > b);
+  case IR_GE: return truth(a >= b);
+  case IR_EQ: return truth(a == b);
+  case IR_NE: return truth(a != b);
+  case IR_AND: return truth(a != 0.0 && b != 0.0);
+  case IR_OR: return truth(a != 0.0 || b != 0.0);
+  case IR_NOT: return truth(a == 0.0);
+  default: return (double)NAN;
   }
 }
 
 double sym_apply(IrOp op, double a, double b, double c) {
   switch ((int)op) {
-    case IR_NEG: return -a;
-    case IR_ADD: return a + b;
-    case IR_SUB: return a - b;
-    case IR_MUL: return a * b;
-    case IR_DIV: return a / b;
-    case IR_POW: return power(a, b);
-    case IR_ATAN2: return atan2(a, b);
-    case IR_MIN: return smaller(a, b);
-    case IR_MAX: return larger(a, b);
-    case IR_MOD: return a - b * floor(a / b);
-    case IR_SELECT: return a != 0.0 ? b : c;
-    case IR_EQUALS: return a - b;
-    default: break;
+  case IR_NEG: return -a;
+  case IR_ADD: return a + b;
+  case IR_SUB: return a - b;
+  case IR_MUL: return a * b;
+  case IR_DIV: return a / b;
+  case IR_POW: return power(a, b);
+  case IR_ATAN2: return atan2(a, b);
+  case IR_MIN: return smaller(a, b);
+  case IR_MAX: return larger(a, b);
+  case IR_MOD: return a - b * floor(a / b);
+  case IR_SELECT: return a != 0.0 ? b : c;
+  case IR_EQUALS: return a - b;
+  default: break;
   }
   return ir_op_is_boolean(op) ? apply_truth(op, a, b) : apply_function(op, a);
 }
 
-/// Whether a step is a number of the model, so that powers with it become products.
-static bool is_number(const SymStep* step, const IrLeaf* row) {
-  if (step->op == IR_CONST) return true;
-  return step->op == IR_SLOT && row && row[step->arg[0]].kind == IR_LEAF_NUMBER;
+typedef struct Evaluated {
+  double value;
+  bool known;  // when the model is compiled: numbers and what is computed from them alone
+} Evaluated;
+
+static Evaluated leaf_value(const SymStep* step, const IrLeaf* row, const double* slots,
+                            double time) {
+  switch ((int)step->op) {
+  case IR_CONST: return (Evaluated){step->value, true};
+  case IR_SLOT:
+    return (Evaluated){slots[step->arg[0]], row && row[step->arg[0]].kind == IR_LEAF_NUMBER};
+  case IR_TIME: return (Evaluated){time, false};
+  case IR_TRUE:
+  case IR_FALSE: return (Evaluated){truth(step->op == IR_TRUE), true};
+  default: return (Evaluated){(double)NAN, false};
+  }
+}
+
+static Evaluated apply_known(IrOp op, Evaluated a, Evaluated b, Evaluated c) {
+  if (op == IR_SELECT && a.known) return a.value != 0.0 ? b : c;
+  // only a power whose exponent is known then becomes a product
+  bool literal = op == IR_POW && !b.known;
+  double value = literal ? pow(a.value, b.value) : sym_apply(op, a.value, b.value, c.value);
+  return (Evaluated){value, a.known && b.known && c.known};
 }
 
 double sym_eval(Sym* sym, Arena* scratch, ExprId shape, const IrLeaf* row, const double* slots,
                 double time) {
   const SymShape* laid = sym_shape(sym, shape);
-  double* values = ARENA_ARRAY(scratch, double, laid->count);
+  Evaluated* values = ARENA_ARRAY(scratch, Evaluated, laid->count);
+  const Evaluated none = {0.0, true};
   for (uint32_t i = 0; i < laid->count; i++) {
     const SymStep* step = &laid->steps[i];
-    IrOp op = (IrOp)step->op;
-    if (op == IR_CONST) {
-      values[i] = step->value;
-    } else if (op == IR_SLOT) {
-      values[i] = slots[step->arg[0]];
-    } else if (op == IR_TIME) {
-      values[i] = time;
-    } else if (op == IR_TABLE) {
-      values[i] = (double)NAN;
-    } else {
-      uint32_t arity = ir_op_arity(op);
-      double a = arity > 0 ? values[step->arg[0]] : 0.0;
-      double b = arity > 1 ? values[step->arg[1]] : 0.0;
-      double c = arity > 2 ? values[step->arg[2]] : 0.0;
-      bool literal = op == IR_POW && !is_number(&laid->steps[step->arg[1]], row);
-      values[i] = literal ? pow(a, b) : sym_apply(op, a, b, c);
+    uint32_t arity = ir_op_arity((IrOp)step->op);
+    if (arity == 0 || step->op == IR_TABLE || step->op == IR_SLOT) {
+      values[i] = leaf_value(step, row, slots, time);
+      continue;
     }
+    Evaluated b = arity > 1 ? values[step->arg[1]] : none;
+    Evaluated c = arity > 2 ? values[step->arg[2]] : none;
+    values[i] = apply_known((IrOp)step->op, values[step->arg[0]], b, c);
   }
-  return values[laid->count - 1];
+  return values[laid->count - 1].value;
 }

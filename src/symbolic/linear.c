@@ -59,30 +59,28 @@ static Linear scaled(Sym* sym, Linear x, ExprId factor, bool factor_first) {
 static bool linear_step(Sym* sym, const SymStep* step, Linear a, Linear b, Linear c,
                         Linear* result) {
   switch ((int)step->op) {
-    case IR_NEG:
-      *result = (Linear){negate(sym, a.coefficient), negate(sym, a.rest)};
-      return true;
-    case IR_ADD:
-      *result = (Linear){add(sym, a.coefficient, b.coefficient), add(sym, a.rest, b.rest)};
-      return true;
-    case IR_SUB:
-      *result = (Linear){sub(sym, a.coefficient, b.coefficient), sub(sym, a.rest, b.rest)};
-      return true;
-    case IR_MUL:
-      if (has_unknown(a) && has_unknown(b)) return false;
-      *result = has_unknown(a) ? scaled(sym, a, b.rest, false) : scaled(sym, b, a.rest, true);
-      return true;
-    case IR_DIV:
-      if (has_unknown(b)) return false;
-      *result = (Linear){apply(sym, IR_DIV, a.coefficient, b.rest),
-                         apply(sym, IR_DIV, a.rest, b.rest)};
-      return true;
-    case IR_SELECT:
-      if (has_unknown(a)) return false;
-      *result = (Linear){select(sym, a.rest, b.coefficient, c.coefficient),
-                         select(sym, a.rest, b.rest, c.rest)};
-      return true;
-    default: return false;
+  case IR_NEG: *result = (Linear){negate(sym, a.coefficient), negate(sym, a.rest)}; return true;
+  case IR_ADD:
+    *result = (Linear){add(sym, a.coefficient, b.coefficient), add(sym, a.rest, b.rest)};
+    return true;
+  case IR_SUB:
+    *result = (Linear){sub(sym, a.coefficient, b.coefficient), sub(sym, a.rest, b.rest)};
+    return true;
+  case IR_MUL:
+    if (has_unknown(a) && has_unknown(b)) return false;
+    *result = has_unknown(a) ? scaled(sym, a, b.rest, false) : scaled(sym, b, a.rest, true);
+    return true;
+  case IR_DIV:
+    if (has_unknown(b)) return false;
+    *result =
+        (Linear){apply(sym, IR_DIV, a.coefficient, b.rest), apply(sym, IR_DIV, a.rest, b.rest)};
+    return true;
+  case IR_SELECT:
+    if (has_unknown(a)) return false;
+    *result = (Linear){select(sym, a.rest, b.coefficient, c.coefficient),
+                       select(sym, a.rest, b.rest, c.rest)};
+    return true;
+  default: return false;
   }
 }
 

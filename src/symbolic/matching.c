@@ -3,8 +3,8 @@
 // Matching, strong components and Dulmage-Mendelsohn parts of sparse systems.
 //
 // Matching and components are SuiteSparse BTF's (Duff's MC21 and Tarjan; Davis and Palamadai
-// Natarajan, ACM TOMS 907, 2010), both without recursion. BTF reads matrices by columns: it is given
-// our rows as its columns, so its "row" is our unknown.
+// Natarajan, ACM TOMS 907, 2010), both without recursion. BTF reads matrices by columns: it is
+// given our rows as its columns, so its "row" is our unknown.
 #include "symbolic/internal.h"
 
 #include <btf.h>

@@ -3,10 +3,10 @@
 // Analysis of one product mode: which unknowns its equations determine, and in which order.
 //
 // The unknowns are the highest derivatives that occur (order 0: an algebraic variable). If they and
-// the equations can be paired and sorted into scalar blocks, each linear in its unknown, the mode is
-// a sequence of assignments. All that can go wrong is told with the equations that are to blame:
-// the pairing is first tried on highest derivatives; where that fails, pairing with variables of any
-// order tells a contradiction (too many or too few equations) from a constraint between states.
+// the equations can be paired and sorted into scalar blocks, each linear in its unknown, the mode
+// is a sequence of assignments. All that can go wrong is told with the equations that are to blame:
+// the pairing is first tried on highest derivatives; where that fails, pairing with variables of
+// any order tells a contradiction (too many or too few equations) from a constraint between states.
 #include "symbolic/internal.h"
 
 #include <limits.h>
@@ -14,6 +14,7 @@
 
 typedef struct Analysis {
   Sym* sym;
+  Arena* out;
   Arena* scratch;
   const IrModel* ir;
   SymMode* mode;
@@ -143,7 +144,7 @@ static SymSolution solve_block(Analysis* a, uint32_t row, uint32_t column, uint3
 static const Diag* solve_blocks(Analysis* a, const SymIncidence* highest,
                                 const int* row_of_column) {
   SymBlocks blocks = sym_blocks(a->scratch, highest, row_of_column);
-  SymAssign* assigns = ARENA_ARRAY(a->sym->arena, SymAssign, a->column_count);
+  SymAssign* assigns = ARENA_ARRAY(a->out, SymAssign, a->column_count);
   a->mode->assigns = assigns;
   uint32_t widest = 0;
   for (uint32_t row = 0; row < a->mode->equation_count; row++) {
@@ -169,15 +170,16 @@ static const Diag* solve_blocks(Analysis* a, const SymIncidence* highest,
   return NULL;
 }
 
-const SymMode* sym_analyse(Sym* sym, Arena* scratch, const uint32_t* equations, uint32_t count,
-                           const uint32_t* mode) {
+const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
+                           uint32_t count, const uint32_t* mode) {
   uint32_t var_count = sym->ir->vars.count;
-  SymMode* result = ARENA_NEW(sym->arena, SymMode);
-  uint32_t* own = ARENA_ARRAY(sym->arena, uint32_t, count);
+  SymMode* result = ARENA_NEW(out, SymMode);
+  uint32_t* own = ARENA_ARRAY(out, uint32_t, count);
   if (count) memcpy(own, equations, count * sizeof *own);
-  SymVar* vars = ARENA_ARRAY(sym->arena, SymVar, var_count);
+  SymVar* vars = ARENA_ARRAY(out, SymVar, var_count);
   *result = (SymMode){.equations = own, .equation_count = count, .vars = vars};
   Analysis a = {.sym = sym,
+                .out = out,
                 .scratch = scratch,
                 .ir = sym->ir,
                 .mode = result,

@@ -199,9 +199,9 @@ const Diag* sym_fail_over(const SymFailure* f, SymPart part) {
     return report.diag;
   }
   Str names = columns_text(f, part.columns, part.column_count, false, "and");
-  Str text = str_format(f->scratch, "too many equations%.*s: %u for %u unknown%s, %.*s",
-                        STR_ARGS(where), part.row_count, part.column_count,
-                        plural(part.column_count), STR_ARGS(names));
+  Str text =
+      str_format(f->scratch, "too many equations%.*s: %u for %u unknown%s, %.*s", STR_ARGS(where),
+                 part.row_count, part.column_count, plural(part.column_count), STR_ARGS(names));
   report_begin(&report, f, DIAG_E0520, span, text);
   report_equations(&report, f, rows, part.row_count, "");
   uint32_t surplus = part.row_count - part.column_count;
@@ -258,8 +258,8 @@ const Diag* sym_fail_index(const SymFailure* f, SymPart part) {
     return report.diag;
   }
   Str names = columns_text(f, part.columns, part.column_count, true, "and");
-  Str why = str_format(f->scratch, "%u equations determine only %.*s", part.row_count,
-                       STR_ARGS(names));
+  Str why =
+      str_format(f->scratch, "%u equations determine only %.*s", part.row_count, STR_ARGS(names));
   report_implicit(&report, f, span, why);
   report_equations(&report, f, rows, part.row_count, "");
   diag_hint(&report.list, report.diag,

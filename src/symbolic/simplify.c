@@ -37,19 +37,19 @@ static ExprId argument(const Sym* sym, ExprId expr, uint32_t which) {
 
 static bool op_folds(IrOp op) {
   switch ((int)op) {
-    case IR_NIL:
-    case IR_CONST:
-    case IR_SLOT:
-    case IR_TIME:
-    case IR_TRUE:
-    case IR_FALSE:
-    case IR_TABLE:
-    case IR_RANDOM:
-    case IR_UNIFORM:
-    case IR_NORMAL:
-    case IR_EXPONENTIAL:
-    case IR_EQUALS: return false;
-    default: return true;
+  case IR_NIL:
+  case IR_CONST:
+  case IR_SLOT:
+  case IR_TIME:
+  case IR_TRUE:
+  case IR_FALSE:
+  case IR_TABLE:
+  case IR_RANDOM:
+  case IR_UNIFORM:
+  case IR_NORMAL:
+  case IR_EXPONENTIAL:
+  case IR_EQUALS: return false;
+  default: return true;
   }
 }
 
@@ -139,19 +139,19 @@ ExprId sym_make(Sym* sym, IrOp op, ExprId a, ExprId b, ExprId c) {
   ExprId folded;
   if (fold(sym, op, a, b, c, &folded)) return folded;
   switch ((int)op) {
-    case IR_NEG: return make_neg(sym, a);
-    case IR_ADD: return make_add(sym, a, b);
-    case IR_SUB: return make_sub(sym, a, b);
-    case IR_MUL: return make_mul(sym, a, b);
-    case IR_DIV: return make_div(sym, a, b);
-    case IR_POW: return make_pow(sym, a, b);
-    case IR_AND: return make_logic(sym, op, a, b, IR_TRUE);
-    case IR_OR: return make_logic(sym, op, a, b, IR_FALSE);
-    case IR_NOT:
-      if (is_op(sym, a, IR_NOT)) return argument(sym, a, 0);
-      return plain(sym, op, a, b);
-    case IR_SELECT: return make_select(sym, a, b, c);
-    default: return ir_node(&sym->view.pool, op, a, b, c);
+  case IR_NEG: return make_neg(sym, a);
+  case IR_ADD: return make_add(sym, a, b);
+  case IR_SUB: return make_sub(sym, a, b);
+  case IR_MUL: return make_mul(sym, a, b);
+  case IR_DIV: return make_div(sym, a, b);
+  case IR_POW: return make_pow(sym, a, b);
+  case IR_AND: return make_logic(sym, op, a, b, IR_TRUE);
+  case IR_OR: return make_logic(sym, op, a, b, IR_FALSE);
+  case IR_NOT:
+    if (is_op(sym, a, IR_NOT)) return argument(sym, a, 0);
+    return plain(sym, op, a, b);
+  case IR_SELECT: return make_select(sym, a, b, c);
+  default: return ir_node(&sym->view.pool, op, a, b, c);
   }
 }
 

@@ -21,7 +21,7 @@
 /// Tables know their derivatives: the data index of an IR_TABLE node carries the order of the
 /// derivative in its top bits (0 value, 1 slope, 2 curvature; the third one is taken as 0).
 #define SYM_TABLE_ORDER(data) ((data) >> 30)
-#define SYM_TABLE_DATA(data)  ((data) & 0x3fffffffu)
+#define SYM_TABLE_DATA(data)  ((data)&0x3fffffffu)
 
 /// A shape and the leaves in its slots; like IrTerm, but the row may lie anywhere.
 typedef struct SymTerm {
@@ -76,8 +76,8 @@ SymTerm sym_term(const Sym* sym, IrTerm term);
 
 const SymShape* sym_shape(Sym* sym, ExprId shape);
 
-/// One operation on numbers; truth values are 0 and 1. A power with exponent 2 or 3 is a product:
-/// for exponents that are numbers of the model.
+/// One operation on numbers; truth values are 0 and 1. A power with exponent 2 or 3 is a product
+/// here; that is its meaning where the exponent is known when the model is compiled.
 double sym_apply(IrOp op, double a, double b, double c);
 
 /// Literal value of a shape, the reference that tapes are tested against. `row` tells which slots
@@ -93,22 +93,22 @@ bool sym_is_number(const Sym* sym, ExprId expr, double value);
 ExprId sym_simplify(Sym* sym, ExprId shape);
 
 /// Derivative of a shape with respect to one slot; the row stays the same. Relations, `sign`,
-/// `floor` and `ceil` have derivative 0, `abs` has sign(u) u' (0 at 0), `min`, `max` and `if` that of
-/// the branch in force, mod(a, b) has a' - floor(a/b) b', an equation that of both its sides.
+/// `floor` and `ceil` have derivative 0, `abs` has sign(u) u' (0 at 0), `min`, `max` and `if` that
+/// of the branch in force, mod(a, b) has a' - floor(a/b) b', an equation that of both its sides.
 ExprId sym_derivative(Sym* sym, ExprId shape, uint32_t slot);
 
 struct SymVar;
 /// Total time derivative. The row of the result is the old one, extended by the leaf of the next
 /// derivative for every leaf that moves; it is allocated in `rows`. Numbers, parameters, discrete
-/// variables, truths and entry times stand still, and so do variables that `vars` (per variable, may
-/// be NULL) calls undetermined. pre(x) moves like x: between events they are the same.
+/// variables, truths and entry times stand still, and so do variables that `vars` (per variable,
+/// may be NULL) calls undetermined. pre(x) moves like x: between events they are the same.
 SymTerm sym_total_derivative(Sym* sym, Arena* rows, SymTerm term, const struct SymVar* vars);
 
 typedef enum SymSolution {
-  SYM_EXPLICIT,   // unknown alone on one side, as written
-  SYM_LINEAR,     // remainder divided by the coefficient
-  SYM_CANCELS,    // the unknown drops out
-  SYM_NONLINEAR   // not seen to be linear
+  SYM_EXPLICIT,  // unknown alone on one side, as written
+  SYM_LINEAR,    // remainder divided by the coefficient
+  SYM_CANCELS,   // the unknown drops out
+  SYM_NONLINEAR  // not seen to be linear
 } SymSolution;
 
 /// Solve the equation `shape` for what stands in the given slots (all the same leaf; usually one).
@@ -148,9 +148,10 @@ typedef struct SymMode {
 } SymMode;
 
 /// Analyse the active equations (ascending indices, copied) of a product mode. `mode` only gives
-/// names to messages.
-const SymMode* sym_analyse(Sym* sym, Arena* scratch, const uint32_t* equations, uint32_t count,
-                           const uint32_t* mode);
+/// names to messages. The result is in `out` (which may be `scratch`), a failure with what `sym`
+/// knows.
+const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
+                           uint32_t count, const uint32_t* mode);
 
 /// The failure of a mode whose bodies contradict each other.
 const Diag* sym_conflict(Sym* sym, Arena* scratch, const IrConflict* conflict,
@@ -178,9 +179,10 @@ typedef struct SymIncidence {
 /// Maximum matching: the row of each column, or -1. Returns its size.
 int sym_match(Arena* scratch, const SymIncidence* incidence, int* row_of_column);
 
-/// The first connected piece of a Dulmage-Mendelsohn part. The parts depend on the system alone, not
-/// on the matching found: over-determined is what unmatched rows reach by alternating paths (more
-/// rows than columns), under-determined what unmatched columns reach. Empty when all are matched.
+/// The first connected piece of a Dulmage-Mendelsohn part. The parts depend on the system alone,
+/// not on the matching found: over-determined is what unmatched rows reach by alternating paths
+/// (more rows than columns), under-determined what unmatched columns reach. Empty when all are
+/// matched.
 typedef struct SymPart {
   const uint32_t* rows;  // ascending
   const uint32_t* columns;

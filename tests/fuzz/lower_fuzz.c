@@ -45,7 +45,6 @@ static Str compile(Arena* arena, Str text) {
   return text_str(&out);
 }
 
-
 // ---------------------------------------------------------------------------------------------
 // models from choices
 
@@ -71,19 +70,21 @@ static void put_one(Writer* w, const char* const* texts, uint32_t count) {
 
 #define PUT_ONE(w, texts) put_one((w), (texts), (uint32_t)SLT_COUNT(texts))
 
-static const char* const names[] = {"x", "y", "v", "T", "k", "N", "p", "q", "g", "e", "x_[i]", "x_[i+1]",
-                                    "x_[i-1]", "T[i,j]", "y[i]a", "c_[i]", "m_[i]", "i", "j", "u"};
+static const char* const names[] = {
+    "x",     "y",       "v",       "T",      "k",     "N",     "p",     "q", "g", "e",
+    "x_[i]", "x_[i+1]", "x_[i-1]", "T[i,j]", "y[i]a", "c_[i]", "m_[i]", "i", "j", "u"};
 static const char* const states[] = {"init", "A", "B", "S_[i]", "C"};
 static const char* const automata[] = {"main", "W", "V_[i]"};
 static const char* const labels[] = {"", "", "", "l: ", "l2: ", "l_[i]: "};
 static const char* const numbers[] = {"1", "0", "2", "0.5", "1e-6", "3", "100"};
-static const char* const unary[] = {"sin(", "sqrt(", "abs(", "sign(", "floor(", "ceil(", "noEvent(",
-                                    "exp(", "pre(", "post(", "der(", "exponential(", "table(w, "};
+static const char* const unary[] = {"sin(",  "sqrt(",        "abs(",     "sign(", "floor(",
+                                    "ceil(", "noEvent(",     "exp(",     "pre(",  "post(",
+                                    "der(",  "exponential(", "table(w, "};
 static const char* const binary[] = {"min(", "max(", "mod(", "atan2(", "uniform(", "der("};
 static const char* const operators[] = {" + ", " - ", "*", "/", "^", "%"};
 static const char* const relations[] = {" < ", " <= ", " > ", " >= ", " == ", " != "};
-static const char* const events[] = {"[", "unilateral[", "bilateral[", "noEvent[", "shortliving[",
-                                     "ordinary(eps = 1e-3)["};
+static const char* const events[] = {"[",        "unilateral[",  "bilateral[",
+                                     "noEvent[", "shortliving[", "ordinary(eps = 1e-3)["};
 static const char* const ranges[] = {"1:N", "1:3", "0:2", "1:2, 5", "2", "i:3", "3:1"};
 
 static void put_condition(Writer* w, int depth);
@@ -91,45 +92,45 @@ static void put_condition(Writer* w, int depth);
 static void put_expr(Writer* w, int depth) {
   uint32_t kind = depth > 4 ? choose(w, 2) : choose(w, 10);
   switch (kind) {
-    case 0: PUT_ONE(w, names); break;
-    case 1: PUT_ONE(w, numbers); break;
-    case 2:
-      PUT_ONE(w, names);
-      put(w, "'");
-      break;
-    case 3:
-      PUT_ONE(w, unary);
-      put_expr(w, depth + 1);
-      put(w, ")");
-      break;
-    case 4:
-      PUT_ONE(w, binary);
-      put_expr(w, depth + 1);
-      put(w, ", ");
-      put_expr(w, depth + 1);
-      put(w, ")");
-      break;
-    case 5:
-      put(w, "if(");
-      put_condition(w, depth + 1);
-      put(w, ", ");
-      put_expr(w, depth + 1);
-      put(w, ", ");
-      put_expr(w, depth + 1);
-      put(w, ")");
-      break;
-    case 6:
-      put(w, choose(w, 2) ? "sum(i = 1:3, " : "prod(j = 1:N, i = j:2, ");
-      put_expr(w, depth + 1);
-      put(w, ")");
-      break;
-    default:
-      put(w, "(");
-      put_expr(w, depth + 1);
-      PUT_ONE(w, operators);
-      put_expr(w, depth + 1);
-      put(w, ")");
-      break;
+  case 0: PUT_ONE(w, names); break;
+  case 1: PUT_ONE(w, numbers); break;
+  case 2:
+    PUT_ONE(w, names);
+    put(w, "'");
+    break;
+  case 3:
+    PUT_ONE(w, unary);
+    put_expr(w, depth + 1);
+    put(w, ")");
+    break;
+  case 4:
+    PUT_ONE(w, binary);
+    put_expr(w, depth + 1);
+    put(w, ", ");
+    put_expr(w, depth + 1);
+    put(w, ")");
+    break;
+  case 5:
+    put(w, "if(");
+    put_condition(w, depth + 1);
+    put(w, ", ");
+    put_expr(w, depth + 1);
+    put(w, ", ");
+    put_expr(w, depth + 1);
+    put(w, ")");
+    break;
+  case 6:
+    put(w, choose(w, 2) ? "sum(i = 1:3, " : "prod(j = 1:N, i = j:2, ");
+    put_expr(w, depth + 1);
+    put(w, ")");
+    break;
+  default:
+    put(w, "(");
+    put_expr(w, depth + 1);
+    PUT_ONE(w, operators);
+    put_expr(w, depth + 1);
+    put(w, ")");
+    break;
   }
 }
 
@@ -142,30 +143,30 @@ static void put_relation(Writer* w, int depth) {
 static void put_condition(Writer* w, int depth) {
   uint32_t kind = depth > 4 ? 0 : choose(w, 7);
   switch (kind) {
-    case 1:
-      PUT_ONE(w, events);
-      put_relation(w, depth);
-      put(w, "]");
-      break;
-    case 2:
-      put(w, "(");
-      put_condition(w, depth + 1);
-      put(w, choose(w, 2) ? " && " : " || ");
-      put_condition(w, depth + 1);
-      put(w, ")");
-      break;
-    case 3:
-      put(w, "!(");
-      put_condition(w, depth + 1);
-      put(w, ")");
-      break;
-    case 4:
-      PUT_ONE(w, automata);
-      put(w, ".");
-      PUT_ONE(w, states);
-      break;
-    case 5: put(w, "q"); break;
-    default: put_relation(w, depth); break;
+  case 1:
+    PUT_ONE(w, events);
+    put_relation(w, depth);
+    put(w, "]");
+    break;
+  case 2:
+    put(w, "(");
+    put_condition(w, depth + 1);
+    put(w, choose(w, 2) ? " && " : " || ");
+    put_condition(w, depth + 1);
+    put(w, ")");
+    break;
+  case 3:
+    put(w, "!(");
+    put_condition(w, depth + 1);
+    put(w, ")");
+    break;
+  case 4:
+    PUT_ONE(w, automata);
+    put(w, ".");
+    PUT_ONE(w, states);
+    break;
+  case 5: put(w, "q"); break;
+  default: put_relation(w, depth); break;
   }
 }
 
@@ -246,7 +247,8 @@ static void put_at(Writer* w, int depth) {
   put(w, "}\n");
 }
 
-static void put_definition(Writer* w, const char* word, const char* const* declared, uint32_t count) {
+static void put_definition(Writer* w, const char* word, const char* const* declared,
+                           uint32_t count) {
   put(w, word);
   put_one(w, declared, count);
   put(w, " = ");
@@ -258,29 +260,29 @@ static void put_top(Writer* w, int depth) {
   static const char* const constants[] = {"k", "N", "c_[i]", "g", "x"};
   static const char* const macros[] = {"p", "m_[i]", "u"};
   switch (choose(w, 9)) {
-    case 0: put_definition(w, "const ", constants, (uint32_t)SLT_COUNT(constants)); break;
-    case 1: put_definition(w, "macro ", macros, (uint32_t)SLT_COUNT(macros)); break;
-    case 2:
-      put(w, "macro q = ");
-      put_condition(w, 2);
-      put(w, ";\n");
-      break;
-    case 3: put(w, "data w = \"a.csv\", b;\n"); break;
-    case 4:
-      put(w, "automaton ");
-      PUT_ONE(w, automata);
-      put(w, " {\n");
-      put_block(w, AUTOMATON, depth + 1);
-      put(w, "}\n");
-      break;
-    case 5: put(w, "x { nominal = k; select = avoid; }\n"); break;
-    case 6: put(w, "experiment { end = N; out = x, p, k; }\n"); break;
-    case 7:
-      put(w, "energy = ");
-      put_expr(w, 2);
-      put(w, ";\n");
-      break;
-    default: put_at(w, depth); break;
+  case 0: put_definition(w, "const ", constants, (uint32_t)SLT_COUNT(constants)); break;
+  case 1: put_definition(w, "macro ", macros, (uint32_t)SLT_COUNT(macros)); break;
+  case 2:
+    put(w, "macro q = ");
+    put_condition(w, 2);
+    put(w, ";\n");
+    break;
+  case 3: put(w, "data w = \"a.csv\", b;\n"); break;
+  case 4:
+    put(w, "automaton ");
+    PUT_ONE(w, automata);
+    put(w, " {\n");
+    put_block(w, AUTOMATON, depth + 1);
+    put(w, "}\n");
+    break;
+  case 5: put(w, "x { nominal = k; select = avoid; }\n"); break;
+  case 6: put(w, "experiment { end = N; out = x, p, k; }\n"); break;
+  case 7:
+    put(w, "energy = ");
+    put_expr(w, 2);
+    put(w, ";\n");
+    break;
+  default: put_at(w, depth); break;
   }
 }
 
@@ -318,9 +320,25 @@ static void put_block(Writer* w, Where where, int depth) {
   }
 }
 
+static const char prelude[] =
+    "const N = 3, k = 0.5;\n"
+    "macro p = x*y;\n"
+    "macro q = x > 1;\n"
+    "data w = \"a.csv\", b;\n"
+    "x' = v; l: v' = -k*x; y = x*x + u; u(t0) = 1; T' = -T;\n"
+    "for i = 1:4 { const c_[i] = i; macro m_[i] = c_[i]*x; y[i]a = x_[i]; T[i,1] = i; }\n"
+    "for i = 0:4 { x_[i]' = i; }\n"
+    "state A [x > 2] { x(t0) = 0; } from init;\n"
+    "automaton W { state B [x < 0] from init; state C [x > 0] { l: v' = 1; } from B; }\n";
+
 static Str model_from(Arena* arena, const uint8_t* data, size_t size) {
   Writer w = {.data = data, .size = size, .out = {.arena = arena}};
-  put_block(&w, TOP, 0);
+  bool declared = choose(&w, 2);  // most names have a meaning
+  bool looped = choose(&w, 2);
+  if (declared) put(&w, prelude);
+  if (looped) put(&w, "for i = 1:2 { for j = 1:1 {\n");
+  put_block(&w, TOP, looped ? 1 : 0);
+  if (looped) put(&w, "} }\n");
   return text_str(&w.out);
 }
 

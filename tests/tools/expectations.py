@@ -135,7 +135,8 @@ class Checker:
             count = sum(i.has_atom(relation) for i in self.whole.instants())
             return compare(count, float(words[2]), 0.0)
         if kind == "records":
-            count = sum(r["class"] == words[1] for r in self.whole.records if r["kind"] != "initial")
+            records = [r for r in self.whole.records if r["kind"] != "initial"]
+            count = sum(r["class"] == words[1] for r in records)
             return compare(count, float(words[2]), 0.0)
         if kind == "stop":
             texts = [r.get("text") for r in self.whole.records if r["kind"] == "stop"]

@@ -8,7 +8,8 @@
 //                                    prints one line of error codes for each ("-" for none)
 //
 // Exit status 1 when there was an error, 2 for a wrong call, 0 otherwise.
-#include "lisma/lisma.h"
+#include "lisma/ast_print.h"
+#include "lisma/parser.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,48 +35,52 @@ static Text read_all(FILE* in) {
   }
 }
 
-static bool parse_one(Str text, const char* name, bool print) {
-  Arena arena;
-  jmp_buf oom;
-  arena_init(&arena, NULL, &oom);
-  if (setjmp(oom)) exit(2);
-  Source source;
-  DiagList diags;
-  source_init(&source, &arena, str_from_c(name), text);
-  diag_init(&diags, &arena, &source);
-  const AstModel* model = lisma_parse(&arena, &source, &diags);
-  for (uint32_t i = 0; i < diags.items.count; i++) {
-    Str rendered = diag_render(&arena, &source, &diags.items.data[i], false);
+typedef enum Output { OUTPUT_MESSAGES, OUTPUT_PRINT, OUTPUT_CODES } Output;
+
+static void print_codes(const DiagList* diags) {
+  for (uint32_t i = 0; i < diags->items.count; i++) {
+    printf("%s%s", i ? " " : "", diag_code_text(diags->items.data[i].code));
+  }
+  printf("%s\n", diags->items.count ? "" : "-");
+  fflush(stdout);  // after a crash the last line tells which text it was
+}
+
+static void print_messages(Arena* arena, const DiagList* diags) {
+  for (uint32_t i = 0; i < diags->items.count; i++) {
+    Str rendered = diag_render(arena, diags->source, &diags->items.data[i], false);
     fwrite(rendered.data, 1, rendered.length, stdout);
   }
-  bool failed = diags.error_count > 0;
-  if (print && !failed) {
-    TextBuffer out = {.arena = &arena};
+}
+
+static bool parse_in(Arena* arena, const Text* text, const char* name, Output output) {
+  Source source;
+  DiagList diags;
+  source_init(&source, arena, str_from_c(name), (Str){text->data, (uint32_t)text->length});
+  diag_init(&diags, arena, &source);
+  const AstModel* model = lisma_parse(arena, &source, &diags);
+  if (output == OUTPUT_CODES) {
+    print_codes(&diags);
+  } else {
+    print_messages(arena, &diags);
+  }
+  if (output == OUTPUT_PRINT && diags.error_count == 0) {
+    TextBuffer out = {.arena = arena};
     ast_print_model(&out, model);
     Str canonical = text_str(&out);
     fwrite(canonical.data, 1, canonical.length, stdout);
   }
-  arena_free(&arena);
-  return !failed;
+  return diags.error_count == 0;
 }
 
-/// One line of codes.
-static void parse_batch_item(Str text) {
+/// True when the text has no errors.
+static bool parse_one(const Text* text, const char* name, Output output) {
   Arena arena;
   jmp_buf oom;
   arena_init(&arena, NULL, &oom);
   if (setjmp(oom)) exit(2);
-  Source source;
-  DiagList diags;
-  source_init(&source, &arena, STR_LIT("batch"), text);
-  diag_init(&diags, &arena, &source);
-  lisma_parse(&arena, &source, &diags);
-  for (uint32_t i = 0; i < diags.items.count; i++) {
-    printf("%s%s", i ? " " : "", diag_code_text(diags.items.data[i].code));
-  }
-  printf("%s\n", diags.items.count ? "" : "-");
-  fflush(stdout);  // after a crash the last line tells which text it was
+  bool right = parse_in(&arena, text, name, output);
   arena_free(&arena);
+  return right;
 }
 
 static int run_batch(Text all) {
@@ -90,7 +95,7 @@ static int run_batch(Text all) {
     char* copy = malloc(length ? length : 1);
     if (!copy) return 2;
     memcpy(copy, all.data + at, length);
-    parse_batch_item((Str){copy, (uint32_t)length});
+    parse_one(&(Text){copy, length}, "batch", OUTPUT_CODES);
     free(copy);
     at += length;
   }
@@ -99,13 +104,12 @@ static int run_batch(Text all) {
 
 int main(int argc, char** argv) {
   const char* name = "model.lisma";
-  bool print = false;
-  bool batch = false;
+  Output output = OUTPUT_MESSAGES;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--print") == 0) {
-      print = true;
+      output = OUTPUT_PRINT;
     } else if (strcmp(argv[i], "--batch") == 0) {
-      batch = true;
+      output = OUTPUT_CODES;
     } else if (strcmp(argv[i], "--name") == 0 && i + 1 < argc) {
       name = argv[++i];
     } else {
@@ -115,12 +119,12 @@ int main(int argc, char** argv) {
   }
   Text text = read_all(stdin);
   int status = 0;
-  if (batch) {
+  if (output == OUTPUT_CODES) {
     status = run_batch(text);
   } else if (text.length > UINT32_MAX) {
     status = 2;
   } else {
-    status = parse_one((Str){text.data, (uint32_t)text.length}, name, print) ? 0 : 1;
+    status = parse_one(&text, name, output) ? 0 : 1;
   }
   free(text.data);
   return status;

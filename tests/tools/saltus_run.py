@@ -6,12 +6,16 @@ import json
 import math
 import os
 import subprocess
+import sys
 import tempfile
 
 SOURCE = os.environ.get("SALTUS_SOURCE") or os.path.abspath(
     os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PROGRAM = os.environ.get("SALTUS") or os.path.join(SOURCE, "build", "release", "saltus")
 TIMEOUT = 280  # seconds; a hanging run fails with its command line
+
+if not os.path.exists(PROGRAM):
+    sys.exit(f"there is no program {PROGRAM}; build it, or name it in the environment as SALTUS")
 
 
 class Instant:

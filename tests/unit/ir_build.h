@@ -96,6 +96,13 @@ static uint32_t find_state(const IrModel* m, uint32_t automaton, Str name) {
   return IR_NONE;
 }
 
+TEST_UNUSED static void add_data(IrModel* m, const char* name) {
+  static const double points[] = {0, 1, 2};
+  IrData data = {.x = points, .y = points, .count = 3};
+  data.name = names_intern(&m->names, str_from_c(name));
+  base_vec_push(m->arena, &m->data, data);
+}
+
 static uint32_t add_mode_test(IrModel* m, uint32_t automaton, uint32_t state) {
   base_vec_push(m->arena, &m->mode_tests, (IrModeTest){automaton, state});
   return m->mode_tests.count - 1;
@@ -143,7 +150,21 @@ static ExprId read_atom(Reader* r, IrAtomType type) {
   return ir_term_leaf(&r->builder, (IrLeaf){.id = r->model->atoms.count - 1, .kind = IR_LEAF_ATOM});
 }
 
+/// `curve, x)` behind `table(`.
+static ExprId read_table(Reader* r) {
+  Str name = read_word(r);
+  expect(r, ",");
+  ExprId argument = read_or(r);
+  expect(r, ")");
+  for (uint32_t i = 0; i < r->model->data.count; i++) {
+    Str known = names_get(&r->model->names, r->model->data.data[i].name);
+    if (str_equal(known, name)) return ir_table(&r->model->pool, i, argument);
+  }
+  test_fail(__FILE__, __LINE__, r->at, "no such data");
+}
+
 static ExprId read_call(Reader* r, Str name) {
+  if (str_equal(name, STR_LIT("table"))) return read_table(r);
   for (int op = IR_SIN; op < IR_OP_COUNT; op++) {
     if (!str_equal(name, str_from_c(ir_op_text((IrOp)op)))) continue;
     ExprId args[3] = {{0}, {0}, {0}};
@@ -163,10 +184,13 @@ static ExprId read_number(Reader* r) {
   return ir_term_number(&r->builder, value);
 }
 
-/// `@main.up`: truth of being in a state.
+/// `@main.up`: truth of being in a state; `@main.t0`: when it was entered.
 static ExprId read_mode(Reader* r) {
   uint32_t automaton = find_automaton(r->model, read_word(r));
   expect(r, ".");
+  if (accept_word(r, "t0")) {
+    return ir_term_leaf(&r->builder, (IrLeaf){.id = automaton, .kind = IR_LEAF_ENTRY});
+  }
   uint32_t test = add_mode_test(r->model, automaton, find_state(r->model, automaton, read_word(r)));
   return ir_term_leaf(&r->builder, (IrLeaf){.id = test, .kind = IR_LEAF_MODE});
 }

@@ -31,6 +31,8 @@ static const char* const equations[] = {
     "v' = if(@s6.true, v, 0) + if(@s7.true, v, 0)",
     "p*q' = 4.5",
     "p*q' = 4.5",  // two equal ones
+    "o = table(curve_10, x_1) + @main.t0",
+    "o_2 = table(curve_2, x_1) + @other_2.t0",
 };
 
 // switches of expressions: equal ones in pairs, nested ones, one that differs in the type of atom
@@ -54,6 +56,8 @@ typedef struct Block {
 static const Block blocks[] = {
     {"b1", NULL, "[x_1 > 5]", {"f = 1", "f = 2"}},
     {"b2", NULL, "[x_1 > 5]", {"g = 1", "g = 2"}},  // the same condition, other contents
+    {"b7", NULL, "[x_6 > 5]", {"i = 1", "i = 2"}},
+    {"b8", NULL, "[x_5 > 5]", {"i = 1", "i = 2"}},  // the same contents, other condition
     {"b3", NULL, "[x_2 > 5]", {"g2 = 1", "h: x_1 = x_2"}},
     {"b4", "main.down", "[x_1 > 5]", {"x_3' = 1", "x_3' = 2"}},
     {"b5", "b4.true", "[x_2 > 5]", {"x_10' = 1", "x_10' = 2"}},
@@ -99,6 +103,15 @@ static void declare_params(IrModel* m, uint64_t* seed) {
   }
   for (uint32_t i = 0; i < SLT_COUNT(params); i++) {
     m->params.data[i].value = read_term(m, params[order[i]][1]);
+  }
+}
+
+static void declare_data(IrModel* m, uint64_t* seed) {
+  static const char* const names[] = {"curve", "curve_2", "curve_10"};
+  uint32_t order[3];
+  shuffle(order, 3, seed);
+  for (uint32_t i = 0; i < 3; i++) {
+    add_data(m, names[order[i]]);
   }
 }
 
@@ -162,6 +175,7 @@ static void declare_blocks(IrModel* m, uint64_t* seed) {
       add_switch(m, block->name, around, block->condition, bodies);
       add_equation(m, bodies[0], block->edits[0]);
       add_equation(m, bodies[1], block->edits[1]);
+      add_delete(m, bodies[1], block->body ? "lbl_10" : "lbl_2");
     }
   }
 }
@@ -229,7 +243,7 @@ static void declare_equations(IrModel* m, uint64_t* seed) {
   for (uint32_t i = 0; i < SLT_COUNT(equations); i++) {
     uint32_t e = add_equation(m, 0, equations[order[i]]);
     m->equations.data[e].span = (Span){order[i], order[i] + 1};
-    if (order[i] >= 16) m->equations.data[e].span = (Span){99, 100};
+    if (order[i] == 16 || order[i] == 17) m->equations.data[e].span = (Span){99, 100};
   }
 }
 
@@ -259,6 +273,7 @@ static void build_shuffled(IrModel* m, uint64_t seed) {
   add_var(m, "n", IR_VAR_DISCRETE);
   add_var(m, "n_2", IR_VAR_DISCRETE);
   add_var(m, "m", IR_VAR_DISCRETE);
+  declare_data(m, &seed);
   declare_automata(m, &seed);
   declare_switches(m, &seed);
   uint32_t order[SLT_COUNT(groups)];

@@ -167,6 +167,10 @@ TEST(atoms_in_conditions) {
             "unilateral(gamma = 0.75)[1 - x > 0] and not ordinary(eps = 1e-8, gamma = 0.75)[a - b "
             "== 0] or noEvent[x >= y]",
             "options and source");
+  m.atoms.data[2].span = (Span){9, 11};
+  CHECK(strstr(print_term(&m, &arena, t).data, "noEvent[x' - 2*y >= 0]") != NULL, "no relation");
+  m.atoms.data[2].span = (Span){8, 18};
+  CHECK(strstr(print_term(&m, &arena, t).data, "noEvent[x' - 2*y >= 0]") != NULL, "an index");
   m.atoms.data[2].span = (Span){9, 1000};
   Str text = print_term(&m, &arena, t);
   CHECK(text.length > 0, "a place outside the text is not read");

@@ -15,10 +15,7 @@ static void build_everything(IrModel* m) {
   add_start(m, "x", 0, IR_START_FIXED, "k");
   add_start(m, "x", 1, IR_START_GUESS, "x + 1");
   add_start(m, "cell", 0, IR_START_FIXED, "floor(x)");
-  static const double points[] = {0, 1, 2};
-  IrData data = {
-      .name = names_intern(&m->names, STR_LIT("curve")), .x = points, .y = points, .count = 3};
-  base_vec_push(arena, &m->data, data);
+  add_data(m, "curve");
 
   uint32_t main = add_automaton(m, "main");
   add_state(m, main, "init");
@@ -69,15 +66,7 @@ static void build_everything(IrModel* m) {
   macro.value = read_term(m, "k*x'^2/2");
   base_vec_push(arena, &m->macros, macro);
   m->energy = read_term(m, "k*x'^2/2");
-  // one use of the table
-  IrTermBuilder b;
-  ir_term_begin(&b, m);
-  ExprId argument = ir_term_var(&b, x, 0, IR_NOW);
-  ExprId lookup = ir_table(&m->pool, 0, argument);
-  ExprId left = ir_term_var(&b, find_var(m, STR_LIT("z")), 0, IR_NOW);
-  IrEquation e = {.lhs_var = find_var(m, STR_LIT("z"))};
-  e.term = ir_term_end(&b, ir_node(&m->pool, IR_EQUALS, left, lookup, (ExprId){0}));
-  base_vec_push(arena, &m->equations, e);
+  add_equation(m, 0, "z = table(curve, x) + @main.t0");
   ir_canonicalise(m);
 }
 

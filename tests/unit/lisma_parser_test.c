@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "lisma/lisma.h"
+#include "lisma/ast_print.h"
+#include "lisma/parser.h"
 #include "test.h"
 
 typedef struct Parsed {
@@ -465,6 +466,10 @@ static const char oom_model[] =
     "(x "
     "> 1) { l: z = if(a, b, c); }\nautomaton A { state B { } }\nz = ;\nw 3;\n";
 
+static void parse_oom_model(Arena* arena) {
+  parse(arena, STR_LIT(oom_model));
+}
+
 /// One parse with an allocator that fails from the n-th request on; true when it had enough.
 static bool parse_with_failure(size_t n) {
   TestAllocator failing = {.fail_at = n, .fail_rest = true};
@@ -474,7 +479,7 @@ static bool parse_with_failure(size_t n) {
   arena_init(&arena, &allocator, &oom);
   volatile bool done = false;
   if (setjmp(oom) == 0) {
-    parse(&arena, STR_LIT(oom_model));
+    parse_oom_model(&arena);
     done = true;
   }
   arena_free(&arena);

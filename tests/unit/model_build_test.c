@@ -97,11 +97,11 @@ static bool same_bits(double a, double b) {
 // bits
 
 static ExprId random_expr(IrTermBuilder* b, uint64_t* seed, int depth, bool condition) {
-  static const IrOp ops[] = {IR_NEG,  IR_ADD,  IR_SUB,  IR_MUL,   IR_DIV,  IR_POW,  IR_SIN,
-                             IR_COS,  IR_TAN,  IR_ASIN, IR_ACOS,  IR_ATAN, IR_SINH, IR_COSH,
-                             IR_TANH, IR_EXP,  IR_LN,   IR_LOG10, IR_SQRT, IR_ABS,  IR_SIGN,
-                             IR_FLOOR, IR_CEIL, IR_ATAN2, IR_MIN, IR_MAX,  IR_MOD,  IR_SELECT,
-                             IR_ADD,  IR_SUB,  IR_MUL,  IR_POW,   IR_MUL,  IR_ADD};
+  static const IrOp ops[] = {IR_NEG,   IR_ADD,  IR_SUB,   IR_MUL,   IR_DIV,  IR_POW,  IR_SIN,
+                             IR_COS,   IR_TAN,  IR_ASIN,  IR_ACOS,  IR_ATAN, IR_SINH, IR_COSH,
+                             IR_TANH,  IR_EXP,  IR_LN,    IR_LOG10, IR_SQRT, IR_ABS,  IR_SIGN,
+                             IR_FLOOR, IR_CEIL, IR_ATAN2, IR_MIN,   IR_MAX,  IR_MOD,  IR_SELECT,
+                             IR_ADD,   IR_SUB,  IR_MUL,   IR_POW,   IR_MUL,  IR_ADD};
   IrPool* pool = &b->model->pool;
   if (condition) {
     IrOp op = (IrOp)(IR_LT + test_random(seed) % 9);
@@ -114,11 +114,11 @@ static ExprId random_expr(IrTermBuilder* b, uint64_t* seed, int depth, bool cond
   }
   if (depth <= 0) {
     switch (test_random(seed) % 6) {
-      case 0: return ir_term_number(b, (double)(test_random(seed) % 5) - 1.0);
-      case 1: return ir_term_number_leaf(b, (double)(test_random(seed) % 5));
-      case 2: return ir_node(pool, IR_TIME, (ExprId){0}, (ExprId){0}, (ExprId){0});
-      case 3: return ir_term_param(b, (uint32_t)(test_random(seed) % 2));
-      default: return ir_term_var(b, (uint32_t)(test_random(seed) % 3), 0, IR_NOW);
+    case 0: return ir_term_number(b, (double)(test_random(seed) % 5) - 1.0);
+    case 1: return ir_term_number_leaf(b, (double)(test_random(seed) % 5));
+    case 2: return ir_node(pool, IR_TIME, (ExprId){0}, (ExprId){0}, (ExprId){0});
+    case 3: return ir_term_param(b, (uint32_t)(test_random(seed) % 2));
+    default: return ir_term_var(b, (uint32_t)(test_random(seed) % 3), 0, IR_NOW);
     }
   }
   IrOp op = ops[test_random(seed) % SLT_COUNT(ops)];
@@ -191,6 +191,120 @@ TEST(tape_has_the_bits_of_the_expression) {
   arena_free(&arena);
 }
 
+enum { SYSTEM = 40 };
+
+/// Variables 0 .. SYSTEM/2 - 1 are states with x_i' = ..., the others algebraic; each reads states
+/// and algebraic variables before it, and the equations are declared in any order.
+static void random_system(IrModel* ir, Arena* arena, uint64_t* seed) {
+  ir_model_init(ir, arena, NULL);
+  uint32_t order[SYSTEM];
+  for (uint32_t i = 0; i < SYSTEM; i++) {
+    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x%u", i)), .nominal = 1.0};
+    base_vec_push(arena, &ir->vars, var);
+    order[i] = i;
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    IrTermBuilder b;
+    ir_term_begin(&b, ir);
+    IrParam param = {.name = names_intern(&ir->names, str_format(arena, "p%u", i)),
+                     .value = ir_term_end(&b, ir_term_number(&b, 0.0))};
+    base_vec_push(arena, &ir->params, param);
+  }
+  for (uint32_t i = SYSTEM; i > 1; i--) {
+    uint32_t j = (uint32_t)(test_random(seed) % i);
+    uint32_t swap = order[i - 1];
+    order[i - 1] = order[j];
+    order[j] = swap;
+  }
+  for (uint32_t k = 0; k < SYSTEM; k++) {
+    uint32_t var = order[k];
+    bool state = var < SYSTEM / 2;
+    IrTermBuilder b;
+    ir_term_begin(&b, ir);
+    ExprId left = ir_term_var(&b, var, state, IR_NOW);
+    ExprId right = random_expr(&b, seed, 3, false);
+    for (int terms = 0; terms < 3; terms++) {
+      uint64_t known = state ? SYSTEM : var;
+      uint32_t other = (uint32_t)(test_random(seed) % known);
+      right = ir_node(&ir->pool, terms % 2 ? IR_MUL : IR_ADD, right,
+                      ir_term_var(&b, other, 0, IR_NOW), (ExprId){0});
+    }
+    IrEquation equation = {.lhs_var = var, .lhs_order = state};
+    equation.term = ir_term_end(&b, ir_node(&ir->pool, IR_EQUALS, left, right, (ExprId){0}));
+    base_vec_push(arena, &ir->equations, equation);
+  }
+  ir_canonicalise(ir);
+}
+
+/// The right side of an equation on values of the variables.
+static double right_side(Sym* sym, Arena* arena, const IrEquation* equation, const double* values,
+                         const double* params, double t) {
+  SymTerm term = sym_term(sym, equation->term);
+  double slots[256];
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    slots[k] = leaf.kind == IR_LEAF_NUMBER  ? sym->ir->numbers.data[leaf.id]
+               : leaf.kind == IR_LEAF_PARAM ? params[leaf.id]
+               : leaf.order                 ? 0.0
+                                            : values[leaf.id];
+  }
+  ExprId right = {sym->view.pool.nodes.data[term.shape.index].arg[1]};
+  return sym_eval(sym, arena, right, term.row, slots, t);
+}
+
+TEST(modes_have_the_bits_of_their_equations) {
+  const char* given = getenv("SALTUS_TEST_SEED");
+  uint64_t seed = given ? strtoull(given, NULL, 0) : 815;
+  print_message("seed %llu (SALTUS_TEST_SEED)\n", (unsigned long long)seed);
+  for (int round = 0; round < 100; round++) {
+    TEST_ARENA(arena);
+    IrModel ir;
+    random_system(&ir, &arena, &seed);
+    Built b = {0};
+    CHECK(model_build_create(NULL, &ir, &b.build) == SLT_OK, "created");
+    b.model = model_build_model(b.build);
+    b.env = ARENA_ARRAY(&arena, double, 2 * (size_t)b.model->env_count);
+    const ModelMode* mode = get_mode(&b, NULL);
+    CHECK(mode->state_count == SYSTEM / 2 && mode->full.output_count == SYSTEM, "all of them");
+    double values[SYSTEM] = {0};
+    double params[2] = {test_uniform(&seed, -2.0, 2.0), test_uniform(&seed, -2.0, 2.0)};
+    double derivatives[SYSTEM] = {0};
+    for (uint32_t i = 0; i < SYSTEM / 2; i++) {
+      values[i] = test_uniform(&seed, -2.0, 2.0);
+      b.env[b.model->vars[i].env] = values[i];
+    }
+    b.env[0] = params[0];
+    b.env[1] = params[1];
+    Sym sym;
+    sym_init(&sym, &arena, &ir);
+    // names are in order, so the canonical order is that of the numbers
+    for (uint32_t pass = 0; pass < 2; pass++) {
+      for (uint32_t var = 0; var < SYSTEM; var++) {
+        if ((var < SYSTEM / 2) != (pass == 1)) continue;
+        for (uint32_t e = 0; e < ir.equations.count; e++) {
+          const IrEquation* equation = &ir.equations.data[e];
+          if (equation->lhs_var != var) continue;
+          double value = right_side(&sym, &arena, equation, values, params, 0.5);
+          *(pass ? &derivatives[var] : &values[var]) = value;
+        }
+      }
+    }
+    const double* dx = run_mode(&arena, &b, mode, &mode->rhs, 0.5, NULL);
+    const double* full = run_mode(&arena, &b, mode, &mode->full, 0.5, NULL);
+    for (uint32_t i = 0; i < SYSTEM; i++) {
+      const ModelVar* var = &b.model->vars[i];
+      bool state = i < SYSTEM / 2;
+      double want = state ? derivatives[i] : values[i];
+      for (uint32_t k = 0; k < SYSTEM; k++) {
+        if (mode->full_env[k] == var->env + state) CHECK(same_bits(full[k], want), "full");
+      }
+      if (state) CHECK(same_bits(dx[i], want), "rhs");
+    }
+    model_build_free(b.build);
+    arena_free(&arena);
+  }
+}
+
 TEST(tapes_are_short) {
   static const struct {
     const char* expression;
@@ -216,7 +330,8 @@ TEST(tapes_are_short) {
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
     Built b;
-    build_text(&b, &arena, str_format(&arena, "macro m = %s\nx = 1\ny = 2\nb = 1", c->expression).data);
+    build_text(&b, &arena,
+               str_format(&arena, "macro m = %s\nx = 1\ny = 2\nb = 1", c->expression).data);
     CHECK(b.model->macros[0].value.code_count == c->operations, c->expression);
     model_build_free(b.build);
   }
@@ -261,8 +376,9 @@ TEST(programs_of_a_mode) {
 TEST(unneeded_values_are_not_computed_for_derivatives) {
   TEST_ARENA(arena);
   Built b;
-  build_text(&b, &arena, "x' = -x\ny = sin(cos(exp(x)))\natom a = x - 1\natom c = y - 1\n"
-                         "automaton main\nstate s\nfrom init when a");
+  build_text(&b, &arena,
+             "x' = -x\ny = sin(cos(exp(x)))\natom a = x - 1\natom c = y - 1\n"
+             "automaton main\nstate s\nfrom init when a");
   const ModelMode* mode = get_mode(&b, NULL);
   CHECK(mode->rhs.code_count == 1, "x only");
   CHECK(mode->full.code_count == 4, "all");
@@ -305,7 +421,7 @@ TEST(gdot_along_the_flow) {
   static const char* const texts[] = {
       "x' = v\nv' = -x - 0.1*v\ne = x*x + v*v\natom a = e - t*sin(x)",
       "x'' = -sin(x) + u\nu = cos(3*t)/(1 + w*w)\nw = exp(-x)*x'\natom a = x'' + w - u",
-      "x' = tanh(y)\ny' = atan2(x, 2 + y) + p\np = if(x < 5, x*y, 7)\natom a = max(p, x) - min(y, t)^3",
+      "x' = tanh(y)\ny' = atan2(x, 2 + y) + p\np = if(x < 5, x*y, 7)\natom a = max(p, x) - t^3",
       "data T cubic 0 0 1 2 2 1 4 3\nx' = table(T, x)\ny' = 1\nz = table(T, y)*x\natom a = z - x'",
       "2*x'' - 4*x' + 10*t*x - 3*t^2 = 0\natom a = sqrt(1 + x*x)*x' + ln(4 + x'')",
   };
@@ -340,8 +456,9 @@ TEST(gdot_along_the_flow) {
 TEST(pre_is_a_value_of_its_own_in_an_instant) {
   TEST_ARENA(arena);
   Built b;
-  build_text(&b, &arena, "x' = 2\natom a = pre(x) - 1 + 0.5*x\nautomaton main\nstate s\n"
-                         "set x = pre(x)*10\nfrom init when a");
+  build_text(&b, &arena,
+             "x' = 2\natom a = pre(x) - 1 + 0.5*x\nautomaton main\nstate s\n"
+             "set x = pre(x)*10\nfrom init when a");
   const ModelMode* mode = get_mode(&b, NULL);
   uint32_t env = b.model->vars[var_of(&b, "x")].env;
   b.env[env] = 4.0;
@@ -407,7 +524,8 @@ TEST(switches_and_nested_switches) {
   uint32_t main_one = automaton_of(&b, "main");
   uint32_t w = automaton_of(&b, "w");
   const ModelAutomaton* automata = b.model->automata;
-  CHECK(automata[inner].parent_automaton == main_one && automata[inner].parent_state == 1, "nested");
+  CHECK(automata[inner].parent_automaton == main_one && automata[inner].parent_state == 1,
+        "nested");
   CHECK(automata[w].parent_automaton == MODEL_NONE, "not nested");
   CHECK(automata[w].has_bodies && automata[w].kind == MODEL_AUTOMATON_SWITCH, "w");
   CHECK(automata[w].condition.atom_count == 2, "p and q");
@@ -434,13 +552,14 @@ TEST(switches_and_nested_switches) {
 TEST(tables_of_the_model) {
   TEST_ARENA(arena);
   Built b;
-  build_text(&b, &arena,
-             "param c = 3\nparam a = c + 1\nparam b = 2*a\nstart x = 2*y + a\nstart y = z + 1\n"
-             "guess z = 4\nstart x' = y\nx'' = -x\ny' = 1\nz' = 1\ndiscrete n\n"
-             "atom up = x - b\natom tick = n - 2\nmacro p = a*x\nenergy = x*x + n\n"
-             "automaton main\nstate s\nset n = n + 1\nset x' = -x'\nfrom init s when up and tick\n"
-             "state u\nfrom init when main.s or up\nfrom s u when tick\nset n = entry(main) + entry()\n"
-             "at a each 2 { n = n*2 }");
+  build_text(
+      &b, &arena,
+      "param c = 3\nparam a = c + 1\nparam b = 2*a\nstart x = 2*y + a\nstart y = z + 1\n"
+      "guess z = 4\nstart x' = y\nx'' = -x\ny' = 1\nz' = 1\ndiscrete n\n"
+      "atom up = x - b\natom tick = n - 2\nmacro p = a*x\nenergy = x*x + n\n"
+      "automaton main\nstate s\nset n = n + 1\nset x' = -x'\nfrom init s when up and tick\n"
+      "state u\nfrom init when main.s or up\nfrom s u when tick\nset n = entry(main) + entry()\n"
+      "at a each 2 { n = n*2 }");
   const Model* m = b.model;
   // parameters in order of evaluation
   CHECK_STR(m->params[0].name, "c", "param");
@@ -468,7 +587,8 @@ TEST(tables_of_the_model) {
   CHECK(m->start_time_env != MODEL_NONE, "start time");
   CHECK(automaton->states[0].test_env == MODEL_NONE, "nobody asks for init");
   CHECK(automaton->states[1].test_env != MODEL_NONE, "somebody asks for s");
-  CHECK(automaton->states[0].outgoing_count == 2 && automaton->states[1].outgoing_count == 2, "out");
+  CHECK(automaton->states[0].outgoing_count == 2 && automaton->states[1].outgoing_count == 2,
+        "out");
   CHECK(automaton->states[1].action_count == 2, "entry actions");
   const ModelTransition* t = &m->transitions[automaton->states[0].outgoing[0]];
   CHECK(t->to == 1 && t->guard.atom_count == 2 && !t->guard.has_mode_test, "first transition");
@@ -497,8 +617,9 @@ TEST(tables_of_the_model) {
 TEST(literal_actions_draw_each_time) {
   TEST_ARENA(arena);
   Built b;
-  build_text(&b, &arena, "discrete n\nautomaton a\nstate s\nset n = random() - random()\n"
-                         "from init when true");
+  build_text(&b, &arena,
+             "discrete n\nautomaton a\nstate s\nset n = random() - random()\n"
+             "from init when true");
   double got = run_table_program(&b, &b.model->actions[0].value, 0.0);
   ModelRandom random;
   model_random_seed(&random, 1, 1);
@@ -533,21 +654,22 @@ TEST(checks) {
   } cases[] = {
       {"sound", "x' = 1", 100, ""},
       {"start cycle", "start x = y\nstart y = 2*z\nstart z = x + y\nx' = 1\ny' = 1\nz' = 1", 100,
-       "E0650 the initial value of x, y and z depend on each other in a circle\n"},
+       "E0650 the initial values of x, y and z depend on each other in a circle\n"},
       {"start of itself", "start x = x + 1\nx' = 1", 100,
        "E0650 the initial value of x depends on itself\n"},
-      {"one state is wrong",
-       "x' = 1\nautomaton a\nstate s\nx' = 2\nstate u\nx = 1", 100,
+      {"one state is wrong", "x' = 1\nautomaton a\nstate s\nx' = 2\nstate u\nx = 1", 100,
        "E0520 too many equations in mode a=u: 2 for 1 unknown, x\n"},
       {"the same failure is told once",
        "x' = y\nautomaton a\nstate s\nz' = 2\nautomaton b\nstate s\nw' = 1", 100,
        "E0521 not enough equations in mode a=init, b=init: 1 for 2 unknowns, x and y\n"},
       {"the limit", "x' = 1\nautomaton a\nstate s\nx' = 2\nstate u\nx = 1", 2, ""},
-      {"nested", "x' = 1\natom p = x\nautomaton a\nstate s\ny = 2\nswitch w = p\nin w true\ny = 3*z", 100,
+      {"nested",
+       "x' = 1\natom p = x\nautomaton a\nstate s\ny = 2\nswitch w = p\nin w true\ny = 3*z", 100,
        "E0521 not enough equations in mode a=s, w=true: 1 for 2 unknowns, y and z\n"},
       {"conflict",
-       "x' = 1\natom p = x\nswitch v = p\nin v false\nx' = 4\nglobal\nswitch w = p\nin w true\nx' = 3", 100,
-       "E0523 two automata replace the equation of x in mode w=true, v=false\n"},
+       "x' = 1\natom p = x\nswitch v = p\nin v false\nx' = 4\nglobal\nswitch w = p\nin w true\nx' "
+       "= 3",
+       100, "E0523 two automata replace the equation of x in mode w=true, v=false\n"},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
@@ -582,21 +704,20 @@ TEST(failures_are_cached_and_told_by_the_provider) {
 }
 
 TEST(explanations) {
-  static const char* const want =
-      "mode main=fly\n"
-      "states        q, x, x'\n"
-      "algebraic     f\n"
-      "undetermined  c\n"
-      "discrete      n\n"
-      "order of solution\n"
-      "    1  f = -k*x   (line 4)\n"
-      "    2  q' = 1   (line 9)\n"
-      "    3  x'' = (f - n)/m   (line 3, from `m*x'' = f - n`)\n"
-      "shapes: 3 for 3 equations\n"
-      "    1  like q' = 1\n"
-      "    1  like f = -k*x\n"
-      "    1  like m*x'' = f - n\n"
-      "programs: derivatives 4 operations, all values 4 operations\n";
+  static const char* const want = "mode main=fly\n"
+                                  "states        q, x, x'\n"
+                                  "algebraic     f\n"
+                                  "undetermined  c\n"
+                                  "discrete      n\n"
+                                  "order of solution\n"
+                                  "    1  f = -k*x   (line 4)\n"
+                                  "    2  q' = 1   (line 9)\n"
+                                  "    3  x'' = (f - n)/m   (line 3, from `m*x'' = f - n`)\n"
+                                  "shapes: 3 for 3 equations\n"
+                                  "    1  like q' = 1\n"
+                                  "    1  like f = -k*x\n"
+                                  "    1  like m*x'' = f - n\n"
+                                  "programs: derivatives 4 operations, all values 4 operations\n";
   TEST_ARENA(arena);
   Built b;
   build_text(&b, &arena,
@@ -621,7 +742,8 @@ TEST(explanations) {
   build_text(&b, &arena, "x' = a\na = b\nb = a + x");
   TextBuffer failed = {.arena = &arena};
   model_build_explain(b.build, NULL, &failed);
-  CHECK(strstr(text_str(&failed).data, "E0522: the model needs implicit solving") != NULL, "failure");
+  CHECK(strstr(text_str(&failed).data, "E0522: the model needs implicit solving") != NULL,
+        "failure");
   CHECK(strstr(text_str(&failed).data, "`b = a + x`") != NULL, "equations");
   model_build_free(b.build);
   arena_free(&arena);

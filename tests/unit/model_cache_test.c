@@ -175,7 +175,8 @@ static void ring(IrModel* ir, Arena* arena, uint32_t count, bool guards) {
     ir_term_begin(&b, ir);
     ExprId left = ir_term_var(&b, i, 1, IR_NOW);
     ExprId sum = ir_term_var(&b, (i + count - 1) % count, 0, IR_NOW);
-    ExprId twice = ir_node(pool, IR_MUL, ir_const(pool, 2.0), ir_term_var(&b, i, 0, IR_NOW), (ExprId){0});
+    ExprId twice =
+        ir_node(pool, IR_MUL, ir_const(pool, 2.0), ir_term_var(&b, i, 0, IR_NOW), (ExprId){0});
     sum = ir_node(pool, IR_SUB, sum, twice, (ExprId){0});
     sum = ir_node(pool, IR_ADD, sum, ir_term_var(&b, (i + 1) % count, 0, IR_NOW), (ExprId){0});
     ExprId right = ir_node(pool, IR_MUL, ir_term_param(&b, 0), sum, (ExprId){0});
@@ -187,7 +188,8 @@ static void ring(IrModel* ir, Arena* arena, uint32_t count, bool guards) {
   uint32_t hot = names_intern(&ir->names, STR_LIT("hot"));
   for (uint32_t i = 0; i < count && guards; i++) {
     ir_term_begin(&b, ir);
-    ExprId g = ir_node(pool, IR_SUB, ir_term_var(&b, i, 0, IR_NOW), ir_const(pool, 1.0), (ExprId){0});
+    ExprId g =
+        ir_node(pool, IR_SUB, ir_term_var(&b, i, 0, IR_NOW), ir_const(pool, 1.0), (ExprId){0});
     IrAtom atom = {.g = ir_term_end(&b, g), .continuous = true};
     base_vec_push(arena, &ir->atoms, atom);
     IrAutomaton automaton = {.name = names_intern(&ir->names, str_format(arena, "a_%u", i)),
@@ -288,9 +290,9 @@ TEST(long_dependencies) {
     ExprId one = ir_const(&ir.pool, 1.0);
     // y_count' = y_0; y_i = y_{i+1} + 1
     ExprId left = ir_term_var(&b, i, i == count, IR_NOW);
-    ExprId right = i == count ? ir_term_var(&b, 0, 0, IR_NOW)
-                              : ir_node(&ir.pool, IR_ADD, ir_term_var(&b, i + 1, 0, IR_NOW), one,
-                                        (ExprId){0});
+    ExprId right =
+        i == count ? ir_term_var(&b, 0, 0, IR_NOW)
+                   : ir_node(&ir.pool, IR_ADD, ir_term_var(&b, i + 1, 0, IR_NOW), one, (ExprId){0});
     IrEquation equation = {.lhs_var = i, .lhs_order = i == count};
     equation.term = ir_term_end(&b, ir_node(&ir.pool, IR_EQUALS, left, right, (ExprId){0}));
     base_vec_push(&arena, &ir.equations, equation);

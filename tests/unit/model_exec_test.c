@@ -13,11 +13,8 @@ static double run_op(ModelOp op, double a, double b) {
                        {.op = MODEL_OP_END}};
   uint32_t output = 3;
   double regs[5] = {0.0, a, b, 0.0, 1.0};
-  ModelProgram program = {.code = code,
-                          .code_count = 2,
-                          .reg_count = 5,
-                          .outputs = &output,
-                          .output_count = 1};
+  ModelProgram program = {
+      .code = code, .code_count = 2, .reg_count = 5, .outputs = &output, .output_count = 1};
   ModelContext context = {0};
   double out = 0.0;
   model_program_bind(&program, NULL, regs);
@@ -31,7 +28,7 @@ static bool same_bits(double a, double b) {
 
 TEST(operations_are_those_of_the_c_library) {
   // volatile: the compiler must not fold what it is compared with
-  static const double values[] = {0.0,  -0.0, 1.0,  -1.0,  0.5,   2.0,     3.0,     -2.5,
+  static const double values[] = {0.0,  -0.0, 1.0,  -1.0,  0.5,     2.0,   3.0,      -2.5,
                                   1e-8, 1e8,  0.75, 100.0, -1e-300, 1e300, HUGE_VAL, -HUGE_VAL};
   for (size_t i = 0; i < SLT_COUNT(values); i++) {
     for (size_t j = 0; j < SLT_COUNT(values); j++) {
@@ -41,21 +38,45 @@ TEST(operations_are_those_of_the_c_library) {
         ModelOp op;
         double want;
       } cases[] = {
-          {MODEL_OP_MOVE, a},           {MODEL_OP_NEG, -a},          {MODEL_OP_ADD, a + b},
-          {MODEL_OP_SUB, a - b},        {MODEL_OP_MUL, a * b},       {MODEL_OP_DIV, a / b},
-          {MODEL_OP_POW, pow(a, b)},    {MODEL_OP_SQUARE, a * a},    {MODEL_OP_RECIP, 1.0 / a},
-          {MODEL_OP_SIN, sin(a)},       {MODEL_OP_COS, cos(a)},      {MODEL_OP_TAN, tan(a)},
-          {MODEL_OP_ASIN, asin(a)},     {MODEL_OP_ACOS, acos(a)},    {MODEL_OP_ATAN, atan(a)},
-          {MODEL_OP_SINH, sinh(a)},     {MODEL_OP_COSH, cosh(a)},    {MODEL_OP_TANH, tanh(a)},
-          {MODEL_OP_EXP, exp(a)},       {MODEL_OP_LN, log(a)},       {MODEL_OP_LOG10, log10(a)},
-          {MODEL_OP_SQRT, sqrt(a)},     {MODEL_OP_ABS, fabs(a)},     {MODEL_OP_FLOOR, floor(a)},
-          {MODEL_OP_CEIL, ceil(a)},     {MODEL_OP_ATAN2, atan2(a, b)},
-          {MODEL_OP_MIN, a < b ? a : b}, {MODEL_OP_MAX, a > b ? a : b},
+          {MODEL_OP_MOVE, a},
+          {MODEL_OP_NEG, -a},
+          {MODEL_OP_ADD, a + b},
+          {MODEL_OP_SUB, a - b},
+          {MODEL_OP_MUL, a * b},
+          {MODEL_OP_DIV, a / b},
+          {MODEL_OP_POW, pow(a, b)},
+          {MODEL_OP_SQUARE, a * a},
+          {MODEL_OP_RECIP, 1.0 / a},
+          {MODEL_OP_SIN, sin(a)},
+          {MODEL_OP_COS, cos(a)},
+          {MODEL_OP_TAN, tan(a)},
+          {MODEL_OP_ASIN, asin(a)},
+          {MODEL_OP_ACOS, acos(a)},
+          {MODEL_OP_ATAN, atan(a)},
+          {MODEL_OP_SINH, sinh(a)},
+          {MODEL_OP_COSH, cosh(a)},
+          {MODEL_OP_TANH, tanh(a)},
+          {MODEL_OP_EXP, exp(a)},
+          {MODEL_OP_LN, log(a)},
+          {MODEL_OP_LOG10, log10(a)},
+          {MODEL_OP_SQRT, sqrt(a)},
+          {MODEL_OP_ABS, fabs(a)},
+          {MODEL_OP_FLOOR, floor(a)},
+          {MODEL_OP_CEIL, ceil(a)},
+          {MODEL_OP_ATAN2, atan2(a, b)},
+          {MODEL_OP_MIN, a < b ? a : b},
+          {MODEL_OP_MAX, a > b ? a : b},
           {MODEL_OP_MOD, a - b * floor(a / b)},
-          {MODEL_OP_LT, a < b},         {MODEL_OP_LE, a <= b},       {MODEL_OP_GT, a > b},
-          {MODEL_OP_GE, a >= b},        {MODEL_OP_EQ, a == b},       {MODEL_OP_NE, a != b},
-          {MODEL_OP_AND, a != 0 && b != 0}, {MODEL_OP_OR, a != 0 || b != 0},
-          {MODEL_OP_NOT, a == 0},       {MODEL_OP_SELECT, a},
+          {MODEL_OP_LT, a < b},
+          {MODEL_OP_LE, a <= b},
+          {MODEL_OP_GT, a > b},
+          {MODEL_OP_GE, a >= b},
+          {MODEL_OP_EQ, a == b},
+          {MODEL_OP_NE, a != b},
+          {MODEL_OP_AND, a != 0 && b != 0},
+          {MODEL_OP_OR, a != 0 || b != 0},
+          {MODEL_OP_NOT, a == 0},
+          {MODEL_OP_SELECT, a},
           {MODEL_OP_SIGN, (double)((a > 0) - (a < 0))},
       };
       for (size_t k = 0; k < SLT_COUNT(cases); k++) {
@@ -126,8 +147,10 @@ TEST(cubic_tables_are_smooth_and_monotone) {
         double value = model_table_value(&table, at, 0);
         CHECK(value >= low && value <= high, "monotone");
         double h = 1e-5;
-        double d1 = (model_table_value(&table, at + h, 0) - model_table_value(&table, at - h, 0)) / (2 * h);
-        double d2 = (model_table_value(&table, at + h, 1) - model_table_value(&table, at - h, 1)) / (2 * h);
+        double d1 =
+            (model_table_value(&table, at + h, 0) - model_table_value(&table, at - h, 0)) / (2 * h);
+        double d2 =
+            (model_table_value(&table, at + h, 1) - model_table_value(&table, at - h, 1)) / (2 * h);
         bool inside = at - h > x[i] && at + h < x[i + 1];
         if (!inside) continue;
         CHECK_NEAR(model_table_value(&table, at, 1), d1, 1e-6, 1e-6);

@@ -29,7 +29,7 @@ static void analyse(Analysed* a, Arena* arena, const char* text, const char* con
   IrConflict conflict = {0};
   uint32_t count = ir_mode_equations(ir, arena, mode, equations, &conflict);
   CHECK(count != IR_NONE, "no conflict");
-  a->mode = sym_analyse(&a->sym, arena, equations, count, mode);
+  a->mode = sym_analyse(&a->sym, arena, arena, equations, count, mode);
 }
 
 /// "a = 1; x' = a*2": the assignments in order.
@@ -94,8 +94,8 @@ TEST(orders_of_solution) {
 }
 
 TEST(declaration_order_has_no_influence) {
-  static const char* const lines[] = {"x' = v", "m*v' = f - c*v", "f = -k*x", "m + 0*x = 2 + n",
-                                      "k = 3*m", "c = k/10"};
+  static const char* const lines[] = {"x' = v",          "m*v' = f - c*v", "f = -k*x",
+                                      "m + 0*x = 2 + n", "k = 3*m",        "c = k/10"};
   TEST_ARENA(arena);
   Str first = {0};
   uint64_t seed = 3;
@@ -129,7 +129,8 @@ TEST(roles) {
   TEST_ARENA(arena);
   Analysed a;
   analyse(&a, &arena,
-          "discrete n\nx'' = f*n\nf = -x\ncst: q = x*x\nautomaton main\nstate free\ndelete cst", NULL);
+          "discrete n\nx'' = f*n\nf = -x\ncst: q = x*x\nautomaton main\nstate free\ndelete cst",
+          NULL);
   const SymVar* vars = a.mode->vars;
   const IrModel* ir = a.sym.ir;
   CHECK(vars[ir_text_var(ir, "x")].role == SYM_STATE && vars[ir_text_var(ir, "x")].order == 2, "x");
@@ -181,18 +182,22 @@ TEST(messages) {
       {"over in a mode", "automaton main\nx' = v\nv' = -x\nstate fly\nx + v = 1\nx - v = 2", fly,
        "test.lisma:2:1: error[E0520]: too many equations in mode main=fly: 4 for 2 unknowns, v and "
        "x\n"},
-      {"constraint", "param l = 1\nx' = u\ny' = v\nu' = -f*x\nv' = -f*y - 9.81\nx*x + y*y = l*l", NULL,
-       "test.lisma:6:1: error[E0522]: the model needs implicit solving, which this version does not "
+      {"constraint", "param l = 1\nx' = u\ny' = v\nu' = -f*x\nv' = -f*y - 9.81\nx*x + y*y = l*l",
+       NULL,
+       "test.lisma:6:1: error[E0522]: the model needs implicit solving, which this version does "
+       "not "
        "do yet: `x*x + y*y = l*l` determines no derivative of highest order\n"
        "    6 | x*x + y*y = l*l\n"
        "      | ^^^^^^^^^^^^^^^\n"
-       "  = hint: choose coordinates that meet the constraint by themselves, or replace the equation "
+       "  = hint: choose coordinates that meet the constraint by themselves, or replace the "
+       "equation "
        "by its time derivative\n"
        "  test.lisma:6:1: note: `x*x + y*y = l*l` constrains states\n"
        "    6 | x*x + y*y = l*l\n"
        "      | ^^^^^^^^^^^^^^^\n"},
       {"loop", "x' = a\na = 2*b + x\nb = 3*a - 1", NULL,
-       "test.lisma:2:1: error[E0522]: the model needs implicit solving, which this version does not "
+       "test.lisma:2:1: error[E0522]: the model needs implicit solving, which this version does "
+       "not "
        "do yet: a and b depend on each other in a loop\n"
        "    2 | a = 2*b + x\n"
        "      | ^^^^^^^^^^^\n"
@@ -204,13 +209,16 @@ TEST(messages) {
        "    3 | b = 3*a - 1\n"
        "      | ^^^^^^^^^^^\n"},
       {"nonlinear", "automaton main\nx' = a\nstate fly\na + sin(a) = x", fly,
-       "test.lisma:4:1: error[E0522]: mode main=fly needs implicit solving, which this version does "
+       "test.lisma:4:1: error[E0522]: mode main=fly needs implicit solving, which this version "
+       "does "
        "not do yet: `a + sin(a) = x` is not linear in a\n"},
       {"cancels", "a + x = x + a\nx' = a", NULL,
-       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does not "
+       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does "
+       "not "
        "do yet: a cancels out of `a + x = x + a`\n"},
       {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b", NULL,
-       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does not "
+       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does "
+       "not "
        "do yet: 2 equations determine only a\n"},
   };
   TEST_ARENA(arena);
@@ -347,8 +355,7 @@ TEST(random_structures) {
     TEST_ARENA(arena);
     int rows = (int)(test_random(&seed) % 10);
     int columns = round % 2 ? rows : (int)(test_random(&seed) % 10);
-    SymIncidence a =
-        random_incidence(&arena, &seed, rows, columns, test_uniform(&seed, 0.05, 0.5));
+    SymIncidence a = random_incidence(&arena, &seed, rows, columns, test_uniform(&seed, 0.05, 0.5));
     int* row_of_column = ARENA_ARRAY(&arena, int, (size_t)columns);
     int size = sym_match(&arena, &a, row_of_column);
     check_parts(&arena, &a, row_of_column);

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+//
+// `saltus run --cyclic DT`: the literal scan of rule tables at a fixed period, at full speed or at
+// the pace of the clock.
+#define _POSIX_C_SOURCE 200809L
+#include "run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <saltus/saltus_rules.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct CyclicRun {
+  const RunOptions* options;
+  SltRules* rules;
+  SltCyclic* plant;
+  double dt, start, end;
+  uint64_t cycles;
+  uint32_t* places;  // of the columns
+  const char** names;
+  uint32_t column_count;
+  Output csv;
+  char* default_csv;
+  char* text;  // rows kept for a picture
+  size_t length, capacity;
+  uint64_t overruns;
+  double worst;  // lateness, seconds
+} CyclicRun;
+
+static int out_of_memory(void) {
+  cli_error("out of memory");
+  return CLI_RUN;
+}
+
+static double wall_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+/// Shortest of the usual lengths that reads back to the same number.
+static int number_text(char* out, size_t size, double value) {
+  for (int digits = 15; digits < 17; digits++) {
+    int length = snprintf(out, size, "%.*g", digits, value);
+    if (strtod(out, NULL) == value) return length;
+  }
+  return snprintf(out, size, "%.17g", value);
+}
+
+static bool append(CyclicRun* run, const char* text, size_t length) {
+  if (run->length + length + 1 > run->capacity) {
+    size_t wanted = 2 * run->capacity + length + 4096;
+    char* grown = realloc(run->text, wanted);
+    if (!grown) return false;
+    run->text = grown;
+    run->capacity = wanted;
+  }
+  memcpy(run->text + run->length, text, length);
+  run->length += length;
+  return true;
+}
+
+/// A line is complete in memory: hand it on, and keep it only if a picture is wanted.
+static bool finish_line(CyclicRun* run, size_t begin) {
+  if (!append(run, "\n", 1)) return false;
+  SltStatus status = output_write(&run->csv, run->text + begin, run->length - begin);
+  if (!run->options->plot) run->length = 0;
+  return status >= 0;
+}
+
+static bool write_header(CyclicRun* run) {
+  size_t begin = run->length;
+  bool fine = append(run, "time", 4);
+  for (uint32_t i = 0; i < run->column_count && fine; i++) {
+    const char* name = run->names[i];
+    bool quote = strpbrk(name, ",\"\r\n") != NULL;
+    fine = append(run, quote ? ",\"" : ",", quote ? 2 : 1);
+    for (const char* at = name; *at && fine; at++) {
+      if (*at == '"') fine = append(run, "\"", 1);
+      fine = fine && append(run, at, 1);
+    }
+    if (quote && fine) fine = append(run, "\"", 1);
+  }
+  return fine && finish_line(run, begin);
+}
+
+static bool write_row(CyclicRun* run) {
+  size_t begin = run->length;
+  char cell[40];
+  int length = number_text(cell, sizeof cell, slt_cyclic_time(run->plant));
+  bool fine = append(run, cell, (size_t)length);
+  for (uint32_t i = 0; i < run->column_count && fine; i++) {
+    cell[0] = ',';
+    length = 1 + number_text(cell + 1, sizeof cell - 1, slt_cyclic_get(run->plant, run->places[i]));
+    fine = append(run, cell, (size_t)length);
+  }
+  return fine && finish_line(run, begin);
+}
+
+// ---- preparation --------------------------------------------------------------------------------
+
+static int choose_columns(CyclicRun* run) {
+  const CliNames* wanted = &run->options->out;
+  uint32_t all = slt_cyclic_column_count(run->plant);
+  run->column_count = wanted->count ? wanted->count : all;
+  run->places = malloc((run->column_count + 1) * sizeof *run->places);
+  run->names = malloc((run->column_count + 1) * sizeof *run->names);
+  if (!run->places || !run->names) return out_of_memory();
+  for (uint32_t i = 0; i < run->column_count; i++) {
+    run->names[i] = wanted->count ? wanted->items[i] : slt_cyclic_column_name(run->plant, i);
+    if (slt_cyclic_find(run->plant, run->names[i], &run->places[i]) >= 0) continue;
+    cli_error("--out: the model has no `%s`", run->names[i]);
+    return CLI_MODEL;
+  }
+  return CLI_DONE;
+}
+
+/// "hoop.csv" from "models/hoop.rules.md".
+static bool name_output(CyclicRun* run) {
+  const char* base = path_base(run->options->model);
+  size_t length = strlen(base);
+  if (path_ends_with(base, ".rules.md")) length -= strlen(".rules.md");
+  run->default_csv = malloc(length + sizeof ".csv");
+  if (!run->default_csv) return false;
+  memcpy(run->default_csv, base, length);
+  memcpy(run->default_csv + length, ".csv", sizeof ".csv");
+  return true;
+}
+
+static int choose_times(CyclicRun* run) {
+  const RunOptions* o = run->options;
+  SltRulesSettings settings = slt_rules_settings(run->rules);
+  run->dt = isnan(o->cyclic) ? settings.cycle : o->cyclic;
+  if (isnan(run->dt)) {
+    cli_error("the model asks for cyclic execution and gives no cycle");
+    cli_hint("--cyclic DT, or a row `cycle` in the table of settings");
+    return CLI_USAGE;
+  }
+  run->start = isnan(settings.start) ? 0.0 : settings.start;
+  run->end = !isnan(o->until) ? o->until : !isnan(settings.end) ? settings.end : 10.0;
+  double cycles = floor((run->end - run->start) / run->dt + 0.5);
+  if (!(cycles >= 0.0) || cycles > 1e15) {
+    cli_error("the run would have no end");
+    cli_hint("give an end after the start with --until");
+    return CLI_USAGE;
+  }
+  run->cycles = (uint64_t)cycles;
+  return CLI_DONE;
+}
+
+static int prepare(CyclicRun* run) {
+  const RunOptions* o = run->options;
+  run->rules = rules_load(o->model, o->settings.items, o->settings.count);
+  if (!run->rules) return CLI_MODEL;
+  int exit = choose_times(run);
+  if (exit != CLI_DONE) return exit;
+  if (o->events) {
+    cli_error("cyclic execution locates no events: --events has nothing to write");
+    return CLI_USAGE;
+  }
+  if (slt_cyclic_create(run->rules, run->dt, NULL, &run->plant) < 0) return out_of_memory();
+  exit = choose_columns(run);
+  if (exit != CLI_DONE) return exit;
+  if (!name_output(run)) return out_of_memory();
+  if (!o->csv && !output_is_ours(run->default_csv, "")) {
+    cli_error("%s exists and was not written by saltus; it was left as it is", run->default_csv);
+    cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
+    return CLI_USAGE;
+  }
+  run->csv.path = o->csv ? o->csv : run->default_csv;
+  return output_open(&run->csv) ? CLI_DONE : CLI_USAGE;
+}
+
+// ---- the run ------------------------------------------------------------------------------------
+
+/// Wait until a cycle may begin; note when it is already too late for that.
+static void keep_pace(CyclicRun* run, double due, double period) {
+  double late = wall_clock() - due;
+  if (late > 0.0) {
+    if (late > period) run->overruns++;
+    if (late > run->worst) run->worst = late;
+    return;
+  }
+  double whole = floor(-late);
+  struct timespec wait = {.tv_sec = (time_t)whole, .tv_nsec = (long)((-late - whole) * 1e9)};
+  while (nanosleep(&wait, &wait) != 0 && errno == EINTR) {
+  }
+}
+
+/// Cycles between two rows; a row stands at the cycle nearest to its time.
+static double row_distance(const CyclicRun* run) {
+  const RunOptions* o = run->options;
+  if (o->all_steps) return 1.0;
+  double every = o->every;
+  if (isnan(every) && !o->samples) every = slt_rules_settings(run->rules).every;
+  double samples = o->samples ? (double)o->samples : 500.0;
+  double distance = isnan(every) ? (double)run->cycles / samples : every / run->dt;
+  return distance > 1.0 ? distance : 1.0;
+}
+
+static int run_cycles(CyclicRun* run, double* wall) {
+  bool fine = write_header(run) && write_row(run);
+  double pace = run->options->realtime;
+  double distance = row_distance(run);
+  double rows = 1.0;
+  uint64_t due = (uint64_t)floor(distance + 0.5);
+  SltStatus status = SLT_OK;
+  double begun = wall_clock();
+  for (uint64_t cycle = 1; cycle <= run->cycles && fine; cycle++) {
+    double period = run->dt / pace;
+    if (pace > 0.0) keep_pace(run, begun + (double)(cycle - 1) * period, period);
+    status = slt_cyclic_cycle(run->plant);
+    if (status < 0) break;
+    if (cycle < due && cycle < run->cycles) continue;
+    fine = write_row(run);
+    rows += 1.0;
+    due = (uint64_t)floor(rows * distance + 0.5);
+  }
+  *wall = wall_clock() - begun;
+  if (status >= 0) return fine ? CLI_DONE : CLI_RUN;
+  SltCyclicProblem problem = slt_cyclic_problem(run->plant);
+  cli_error("%s:%u: rule %s gives no finite number for `%s`", problem.file, problem.line,
+            problem.rule, problem.variable);
+  char t[32];
+  cli_note("the rows up to t = %s are kept", cli_number_text(slt_cyclic_time(run->plant), t));
+  return CLI_RUN;
+}
+
+static void print_summary(const CyclicRun* run, double wall) {
+  if (run->options->quiet) return;
+  char t[32];
+  char dt[32];
+  char speed[32];
+  double span = (double)run->cycles * run->dt;
+  fprintf(stderr, "%s: done at t = %s, cyclic with dt = %s\n", path_base(run->options->model),
+          cli_number_text(slt_cyclic_time(run->plant), t), cli_number_text(run->dt, dt));
+  fprintf(stderr, "  cycles       %llu of %u rules\n", (unsigned long long)run->cycles,
+          slt_rules_settings(run->rules).rule_count);
+  fprintf(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
+          cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
+  if (run->options->realtime > 0.0) {
+    fprintf(stderr, "  overruns     %llu cycles began a whole period late; worst lateness %.3f ms\n",
+            (unsigned long long)run->overruns, 1e3 * run->worst);
+  }
+  SltCyclicProblem problem = slt_cyclic_problem(run->plant);
+  if (problem.divisions > 0) {
+    fprintf(stderr, "  divisions    %llu by zero; the variable kept its value\n",
+            (unsigned long long)problem.divisions);
+  }
+  fprintf(stderr, "  rows         %llu in %s\n",
+          (unsigned long long)(run->csv.lines ? run->csv.lines - 1 : 0), run->csv.path);
+}
+
+static int draw(const CyclicRun* run) {
+  SltTable* table = NULL;
+  if (slt_table_read_csv(run->text, run->length, &table, NULL) < 0) return out_of_memory();
+  int exit = plot_write(table, run->options->plot, path_base(run->options->model),
+                        run->options->plot_x, NULL);
+  slt_table_free(table);
+  return exit;
+}
+
+bool cyclic_is_wanted(const RunOptions* options) {
+  if (!isnan(options->cyclic)) return true;
+  if (!path_ends_with(options->model, ".rules.md")) return false;
+  SltRules* rules = NULL;
+  bool wanted = slt_rules_compile_file(options->model, NULL, &rules) >= 0 &&
+                slt_rules_settings(rules).cyclic;
+  slt_rules_free(rules);
+  return wanted;
+}
+
+int cyclic_run(const RunOptions* options) {
+  CyclicRun run = {.options = options, .csv = {.fd = -1}};
+  double wall = 0.0;
+  int exit = prepare(&run);
+  if (exit == CLI_DONE) {
+    exit = run_cycles(&run, &wall);
+    output_close(&run.csv);
+    int written = output_report(&run.csv, "rows");
+    if (written != CLI_DONE) exit = written;
+    if (options->plot && run.length > 0 && exit == CLI_DONE) exit = draw(&run);
+    if (exit == CLI_DONE) print_summary(&run, wall);
+  }
+  output_close(&run.csv);
+  slt_cyclic_free(run.plant);
+  slt_rules_free(run.rules);
+  free(run.places);
+  free((void*)run.names);
+  free(run.default_csv);
+  free(run.text);
+  return exit;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//
+// The located way: an adaptive one-step method with dense output. Check blocks are probed at
+// several points of every accepted step; a crossing is bracketed on the dense output down to
+// rounding, and the step is cut there. Right after an event the first part of the step is probed
+// more closely, so that a signal that comes back soon is seen to have been positive.
+#include "blocks/blocks.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define PROBES_MAX 80
+#define ROW_Y      5
+
+typedef struct Trial {
+  SltWorld* world;
+  double t0, t1;
+  bool dense;       // a polynomial stands behind it; else only time passes
+  uint32_t memory;  // whose x is followed
+} Trial;
+
+void blk_stepper_free(SltWorld* world) {
+  base_free(&world->allocator, world->stepper_storage, world->stepper_size);
+  world->stepper_storage = NULL;
+  world->stepper = NULL;
+  world->stepper_size = 0;
+  world->stepper_capacity = 0;
+}
+
+static SltStatus right_hand_side(void* user, double t, const double* x, double* dx) {
+  SltWorld* world = user;
+  blk_scatter(world, x);
+  SltStatus status = blk_pass(world, t, dx);
+  return world->status < 0 ? world->status : status;
+}
+
+/// A stepper for at least the present number of states, begun at the present point.
+static SltStatus prepare_stepper(SltWorld* world, double target) {
+  uint32_t n = world->state_count;
+  double h = 0.0;
+  if (world->stepper && (world->stepper_capacity < n || world->stepper_method != world->method)) {
+    h = world->stepper->control.h_next;
+    blk_stepper_free(world);
+    world->stepper_stale = true;
+  }
+  if (!world->stepper) {
+    uint32_t capacity = n < 8 ? 8 : n + n / 2;
+    NumOptions options = num_options();
+    options.rtol = world->options.rtol;
+    options.atol = world->options.atol;
+    options.h_max = world->options.h_max;
+    size_t size = num_stepper_size(world->method, capacity);
+    void* storage = size < SIZE_MAX ? base_alloc(&world->allocator, size) : NULL;
+    if (!storage) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    world->stepper_storage = storage;
+    world->stepper_size = size;
+    world->stepper_capacity = capacity;
+    world->stepper_method = world->method;
+    SLT_TRY(num_stepper_init(storage, world->method, capacity, &options, &world->stepper));
+    num_stepper_set_rhs(world->stepper, right_hand_side, world);
+    world->stepper_fresh = true;
+  }
+  double t = world->t;
+  double* y = blk_row(world, ROW_Y);
+  blk_gather(world, y);
+  NumStepper* s = world->stepper;
+  if (world->stepper_fresh) {
+    num_stepper_start(s, t, n, y, NULL);
+    if (h > 0.0) {
+      s->control.h_next = h;
+    } else if (num_stepper_choose_h(s, target) < 0) {
+      world->t = t;
+      return blk_fail(world, SLT_ERR_NOT_FINITE, "E0901",
+                      "the input of an integrator is not a finite number");
+    }
+    world->stepper_fresh = false;
+  } else if (world->stepper_stale || s->n != n || s->t != t ||
+             memcmp(y, s->x, n * sizeof *y) != 0) {
+    num_stepper_restart(s, t, n, y, NULL);
+  }
+  world->stepper_stale = false;
+  world->t = t;
+  return SLT_OK;
+}
+
+/// One accepted trial towards `target`.
+static SltStatus attempt(SltWorld* world, double target) {
+  NumStepper* s = world->stepper;
+  double t0 = s->t;
+  for (;;) {
+    double h = s->control.h_next;
+    double rest = target - t0;
+    double t1 = t0 + h;
+    if (h >= rest * (1.0 - 1e-9) || t1 >= target) {
+      t1 = target;
+    } else if (h > 0.5 * rest) {
+      t1 = t0 + 0.5 * rest;  // two equal steps instead of one and a crumb
+    }
+    world->h = t1 - t0;
+    SltStatus status = num_stepper_attempt(s, t1);
+    if (world->status < 0) return world->status;
+    if (status >= 0 && s->trial.error <= 1.0) return SLT_OK;
+    if (num_stepper_reject(s) < 0) {
+      world->t = t0;
+      blk_scatter(world, s->x);
+      if (status == SLT_ERR_NOT_FINITE) {
+        return blk_fail(world, status, "E0901",
+                        "the input of an integrator is not a finite number");
+      }
+      return blk_fail(world, SLT_ERR_STEP, "E0902", "the step size fell below its minimum");
+    }
+  }
+}
+
+/// Put the user's memory into the state of time t inside the trial.
+static SltStatus state_at(const Trial* trial, double t) {
+  SltWorld* world = trial->world;
+  if (trial->dense) {
+    double* y = blk_row(world, ROW_Y);
+    num_dense_eval(world->stepper, t, y);
+    blk_scatter(world, y);
+  }
+  (void)blk_pass(world, t, NULL);
+  return world->status < 0 ? world->status : SLT_OK;
+}
+
+static SltStatus followed(void* user, double t, double* g) {
+  const Trial* trial = user;
+  SltWorld* world = trial->world;
+  SLT_TRY(state_at(trial, t));
+  SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
+  blk_check_forget(world);
+  const BlkMemory* memory = &world->memory.data[trial->memory];
+  *g = memory->pass == world->pass ? memory->x : (double)NAN;
+  return SLT_OK;
+}
+
+/// The earliest crossing between two probes; `*te` is at first the later one.
+static SltStatus locate(Trial* trial, double lo, double* te) {
+  SltWorld* world = trial->world;
+  // the list of touched memories is written anew by every probe: keep the crossed marks
+  uint32_t count = world->memory.count;
+  uint32_t last = UINT32_MAX;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!world->memory.data[i].crossed) continue;
+    trial->memory = i;
+    double g_hi = 0.0;
+    SLT_TRY(followed(trial, *te, &g_hi));
+    if (!(g_hi <= 0.0)) continue;  // another event comes before
+    NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(*te), *te - lo),
+                              .g_window = HUGE_VAL,
+                              .side = NUM_SIDE_HI,
+                              .max_evaluations = 200};
+    NumBracket bracket = {lo, *te, world->memory.data[i].x_last, g_hi};
+    SltStatus status = num_root_bracket(followed, trial, &options, &bracket, NULL);
+    if (world->status < 0) return world->status;
+    // a signal that jumps or is not defined in between: the bracket is as good as it gets
+    (void)status;
+    *te = bracket.hi;
+    last = i;
+  }
+  if (last != UINT32_MAX) world->memory.data[last].forced = true;
+  return SLT_OK;
+}
+
+static uint32_t probe_points(const SltWorld* world, double* theta) {
+  uint32_t count = 0;
+  if (world->after_event) {
+    for (double part = 1.0 / 4096.0; part < 1.0 / world->options.probes; part *= 4.0) {
+      theta[count++] = part;
+    }
+  }
+  for (uint32_t i = 1; i <= world->options.probes; i++) {
+    theta[count++] = (double)i / world->options.probes;
+  }
+  return count;
+}
+
+static bool mark_crossings(SltWorld* world) {
+  bool any = false;
+  for (uint32_t i = 0; i < world->memory.count; i++) {
+    world->memory.data[i].crossed = false;
+  }
+  for (uint32_t i = 0; i < world->memory.touched_count; i++) {
+    BlkMemory* memory = &world->memory.data[world->memory.touched[i]];
+    memory->crossed = blk_memory_crosses(world, memory);
+    any |= memory->crossed;
+  }
+  return any;
+}
+
+/// Look for the first state event of the trial. SLT_EVENT: it is at `*te`, the memories are forced.
+static SltStatus search(Trial* trial, double* te) {
+  SltWorld* world = trial->world;
+  double theta[PROBES_MAX];
+  uint32_t count = probe_points(world, theta);
+  double before = trial->t0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool end = i + 1 == count;
+    double t = end ? trial->t1 : trial->t0 + theta[i] * (trial->t1 - trial->t0);
+    if (t <= before) continue;
+    SLT_TRY(state_at(trial, t));
+    SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
+    if (mark_crossings(world)) {
+      blk_check_forget(world);
+      *te = t;
+      SLT_TRY(locate(trial, before, te));
+      return SLT_EVENT;
+    }
+    // what check blocks want happens at the end of the step, after the discrete blocks there
+    if (!end || blk_due(world, t)) blk_check_forget(world);
+    blk_check_keep(world);
+    before = t;
+  }
+  return SLT_OK;
+}
+
+/// Samples strictly inside the trial.
+static SltStatus sample_inside(Trial* trial, double t1) {
+  SltWorld* world = trial->world;
+  if (!(world->grid_step > 0.0)) return SLT_OK;
+  for (;;) {
+    double t = blk_grid_time(world, world->grid_next);
+    if (!(t < t1 - blk_time_eps(t1))) return SLT_OK;
+    if (t > trial->t0 && blk_wants_samples(world)) {
+      SLT_TRY(state_at(trial, t));
+      if (blk_has_checks(world) && world->scene.shape_count > 0) {
+        SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));  // for the poses they give
+        blk_check_forget(world);
+      }
+      SLT_TRY(blk_sample(world));
+    }
+    world->grid_next++;
+  }
+}
+
+SltStatus blk_step_located(SltWorld* world, double target) {
+  SLT_TRY(blk_layout(world));
+  Trial trial = {.world = world, .t0 = world->t, .t1 = target, .dense = world->state_count > 0};
+  bool checks = blk_has_checks(world);
+  if (trial.dense) {
+    SLT_TRY(prepare_stepper(world, target));
+    SLT_TRY(attempt(world, target));
+    trial.t1 = world->stepper->trial.t;
+    SltStatus status = num_dense_prepare(world->stepper);
+    if (status < 0) return blk_fail(world, status, "E0901", "dense output cannot be computed");
+  } else {
+    world->h = target - world->t;
+  }
+  double te = trial.t1;
+  SltStatus found = SLT_OK;
+  if (checks) {
+    found = search(&trial, &te);
+    if (found < 0) return found;
+  }
+  world->after_event = false;
+  SLT_TRY(sample_inside(&trial, te));
+  if (trial.dense) {
+    SLT_TRY(num_stepper_accept_until(world->stepper, te));
+    blk_scatter(world, world->stepper->x);
+  }
+  SLT_TRY(blk_pass(world, te, NULL));
+  world->statistics.steps++;
+  if (found == SLT_EVENT) world->statistics.rollbacks++;
+  return found;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Random numbers of the public interface, on the streams of the models.
+#include "blocks/blocks.h"
+
+#include <math.h>
+
+_Static_assert(sizeof(SltRandom) == sizeof(ModelRandom), "one stream, two names");
+
+/// The public struct is the model's by another name; a copy of 32 bytes costs nothing.
+static ModelRandom* inner(SltRandom* random) {
+  return (ModelRandom*)(void*)random;
+}
+
+void slt_random_init(SltRandom* random, uint64_t seed, uint64_t stream) {
+  if (random) model_random_seed(inner(random), seed, stream);
+}
+
+double slt_random_uniform(SltRandom* random, double lo, double hi) {
+  return lo + (hi - lo) * model_random_uniform(inner(random));
+}
+
+double slt_random_exponential(SltRandom* random, double mean) {
+  return mean * model_random_exponential(inner(random));
+}
+
+double slt_random_normal(SltRandom* random, double mean, double deviation) {
+  return mean + deviation * model_random_normal(inner(random));
+}
+
+double slt_random_lognormal(SltRandom* random, double mean, double deviation) {
+  // moments of the variable to those of its logarithm
+  double ratio = deviation / mean;
+  double variance = log1p(ratio * ratio);
+  double centre = log(mean) - 0.5 * variance;
+  return exp(centre + sqrt(variance) * model_random_normal(inner(random)));
+}
+
+double slt_random_empirical(SltRandom* random, const double* values, const double* weights,
+                            uint32_t count) {
+  if (!values || count == 0) return (double)NAN;
+  double u = model_random_uniform(inner(random));
+  if (!weights) {
+    uint32_t index = (uint32_t)(u * count);
+    return values[index < count ? index : count - 1];
+  }
+  double total = 0.0;
+  for (uint32_t i = 0; i < count; i++) {
+    total += weights[i];
+  }
+  double rest = u * total;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!(weights[i] > 0.0)) continue;
+    last = i;
+    rest -= weights[i];
+    if (rest < 0.0) break;
+  }
+  return values[last];
+}
+
+uint32_t slt_random_index(SltRandom* random, uint32_t count) {
+  uint32_t index = (uint32_t)(model_random_uniform(inner(random)) * count);
+  return index < count ? index : (count ? count - 1 : 0);
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+//
+// Resources: units, a queue by priority and order of arrival, figures. A grant is an event of its
+// own at the present time, so whoever releases is never run over by whoever comes next.
+#include "blocks/blocks.h"
+
+#include <math.h>
+
+SltStatus slt_resource_create(SltWorld* world, const char* name, uint32_t units,
+                              SltResource** out) {
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  if (!world || units == 0) return SLT_ERR_ARGUMENT;
+  SltResource* resource = base_alloc(&world->allocator, sizeof *resource);
+  if (!resource) return SLT_ERR_NOMEM;
+  resource->world = world;
+  resource->units = units;
+  resource->name = blk_name(world, name);
+  slt_level_set(&resource->queue_level, world->t, 0.0);
+  slt_level_set(&resource->use_level, world->t, 0.0);
+  resource->link = world->resources;
+  world->resources = resource;
+  *out = resource;
+  return SLT_OK;
+}
+
+void blk_resources_clear(SltWorld* world) {
+  for (SltResource* resource = world->resources; resource;) {
+    SltResource* next = resource->link;
+    blk_heap_clear(&resource->queue, &world->allocator);
+    base_free(&world->allocator, resource, sizeof *resource);
+    resource = next;
+  }
+  world->resources = NULL;
+}
+
+static uint32_t request_new(SltWorld* world) {
+  uint32_t index = world->request_free;
+  if (index) {
+    world->request_free = world->requests[index].next;
+    return index;
+  }
+  if (blk_grow(world, &world->requests, &world->request_capacity, world->request_count + 1,
+               sizeof *world->requests) < 0) {
+    return 0;
+  }
+  index = world->request_count++;
+  world->requests[index].generation = 1;
+  return index;
+}
+
+void blk_request_free(SltWorld* world, uint32_t index) {
+  BlkRequest* request = &world->requests[index];
+  if (request->owner) {
+    if (request->prev) {
+      world->requests[request->prev].next = request->next;
+    } else {
+      world->transactions[request->owner].requests = request->next;
+    }
+    if (request->next) world->requests[request->next].prev = request->prev;
+  }
+  request->generation++;
+  if (request->generation == 0) request->generation = 1;
+  request->alive = false;
+  request->next = world->request_free;
+  world->request_free = index;
+}
+
+/// Give the units and let the asker know.
+static void grant(SltResource* resource, uint32_t index) {
+  SltWorld* world = resource->world;
+  BlkRequest* request = &world->requests[index];
+  resource->in_use += request->units;
+  resource->granted++;
+  double waited = world->t - request->t;
+  slt_tally_add(&resource->wait_tally, waited);
+  if (waited > 0.0) resource->waited++;
+  slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
+  SltBlockFn* fn = request->fn;
+  void* user = request->user;
+  uint32_t owner = request->owner;
+  if (owner) {
+    request->granted = true;  // its owner's end gives the units back
+  } else {
+    blk_request_free(world, index);
+  }
+  if (fn) (void)blk_call_now(world, fn, user, owner, NULL);
+}
+
+static bool request_waits(const SltWorld* world, const BlkEntry* entry) {
+  const BlkRequest* request = &world->requests[entry->slot];
+  return request->generation == entry->generation && request->alive && !request->granted;
+}
+
+/// Serve the queue as far as units reach; strictly in order.
+void blk_resource_serve(SltResource* resource) {
+  SltWorld* world = resource->world;
+  BlkHeap* queue = &resource->queue;
+  bool changed = false;
+  while (queue->count > 0) {
+    if (!request_waits(world, &queue->data[0])) {
+      (void)blk_heap_pop(queue);
+      continue;
+    }
+    uint32_t index = queue->data[0].slot;
+    uint32_t wanted = world->requests[index].units;
+    if (resource->in_use >= resource->units || wanted > resource->units - resource->in_use) break;
+    (void)blk_heap_pop(queue);
+    resource->waiting--;
+    changed = true;
+    grant(resource, index);
+  }
+  if (changed) slt_level_set(&resource->queue_level, world->t, (double)resource->waiting);
+}
+
+void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority) {
+  BlkRequest* request = &world->requests[index];
+  SltResource* resource = request->resource;
+  resource->requests++;
+  bool room =
+      resource->in_use < resource->units && request->units <= resource->units - resource->in_use;
+  if (resource->waiting == 0 && room) {
+    grant(resource, index);
+    return;
+  }
+  BlkEntry entry = {0.0, blk_order(priority, world->sequence++), index, request->generation};
+  if (blk_heap_push(&resource->queue, &world->allocator, entry) < 0) {
+    (void)blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    return;
+  }
+  resource->waiting++;
+  slt_level_set(&resource->queue_level, world->t, (double)resource->waiting);
+  // one of higher priority may fit where the first of the others does not
+  blk_resource_serve(resource);
+}
+
+SltStatus slt_resource_request(SltResource* resource, const SltRequestSpec* spec, SltRequest* out) {
+  if (out) *out = (SltRequest){0};
+  if (!resource || !spec || spec->units > resource->units || spec->priority > BLK_PRIORITY_MAX ||
+      spec->priority < -BLK_PRIORITY_MAX) {
+    return SLT_ERR_ARGUMENT;
+  }
+  SltWorld* world = resource->world;
+  if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
+  uint32_t owner = blk_owner_find(world, spec->transaction);
+  if (spec->transaction.index && !owner) return SLT_ERR_NOT_FOUND;
+  uint32_t index = request_new(world);
+  if (!index) return SLT_ERR_NOMEM;
+  BlkRequest* request = &world->requests[index];
+  *request = (BlkRequest){.resource = resource,
+                          .fn = spec->fn,
+                          .user = spec->user,
+                          .t = world->t,
+                          .generation = request->generation,
+                          .owner = owner,
+                          .units = spec->units ? spec->units : 1,
+                          .alive = true};
+  if (owner) {
+    request->next = world->transactions[owner].requests;
+    if (request->next) world->requests[request->next].prev = index;
+    world->transactions[owner].requests = index;
+  }
+  if (out) *out = (SltRequest){index, request->generation};
+  if (world->probing) {
+    BlkOp op = {.kind = BLK_OP_REQUEST, .index = index, .priority = spec->priority};
+    return blk_journal_add(world, &op);
+  }
+  blk_request_apply(world, index, spec->priority);
+  return world->status < 0 ? world->status : SLT_OK;
+}
+
+/// Withdraw a waiting request, or give back the units of a granted one.
+void blk_request_withdraw(SltWorld* world, uint32_t index) {
+  BlkRequest* request = &world->requests[index];
+  SltResource* resource = request->resource;
+  bool granted = request->granted;
+  uint32_t units = request->units;
+  blk_request_free(world, index);
+  if (granted) {
+    resource->in_use -= units < resource->in_use ? units : resource->in_use;
+    slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
+  } else {
+    resource->withdrawn++;
+    resource->waiting--;
+    slt_level_set(&resource->queue_level, world->t, (double)resource->waiting);
+  }
+  blk_resource_serve(resource);
+}
+
+SltStatus slt_request_cancel(SltResource* resource, SltRequest handle) {
+  if (!resource) return SLT_ERR_ARGUMENT;
+  SltWorld* world = resource->world;
+  if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
+  if (!handle.index || handle.index >= world->request_count) return SLT_ERR_NOT_FOUND;
+  const BlkRequest* request = &world->requests[handle.index];
+  if (request->generation != handle.generation || !request->alive || request->granted) {
+    return SLT_ERR_NOT_FOUND;
+  }
+  if (world->probing) {
+    BlkOp op = {
+        .kind = BLK_OP_CANCEL_REQUEST, .index = handle.index, .generation = handle.generation};
+    return blk_journal_add(world, &op);
+  }
+  blk_request_withdraw(world, handle.index);
+  return SLT_OK;
+}
+
+/// Units granted in the name of a transaction are noted there; take them off.
+static void forget_grants(SltWorld* world, const SltResource* resource, uint32_t owner,
+                          uint32_t units) {
+  for (uint32_t i = world->transactions[owner].requests; i && units > 0;) {
+    BlkRequest* request = &world->requests[i];
+    uint32_t next = request->next;
+    if (request->resource == resource && request->granted) {
+      uint32_t taken = request->units < units ? request->units : units;
+      request->units -= taken;
+      units -= taken;
+      if (request->units == 0) blk_request_free(world, i);
+    }
+    i = next;
+  }
+}
+
+void blk_resource_release(SltResource* resource, uint32_t units, uint32_t owner) {
+  SltWorld* world = resource->world;
+  if (units > resource->in_use) units = resource->in_use;
+  if (owner && world->transactions[owner].alive) forget_grants(world, resource, owner, units);
+  resource->in_use -= units;
+  slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
+  blk_resource_serve(resource);
+}
+
+SltStatus slt_resource_release(SltResource* resource, uint32_t units, SltTransaction transaction) {
+  if (!resource) return SLT_ERR_ARGUMENT;
+  SltWorld* world = resource->world;
+  if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
+  if (units == 0) units = 1;
+  if (units > resource->in_use) {
+    blk_message(world, SLT_WARNING, "W0910",
+                "resource '%s': %u units are released but only %u are in use; ignored",
+                blk_name_text(world, resource->name), units, resource->in_use);
+    return SLT_ERR_ARGUMENT;
+  }
+  uint32_t owner = blk_owner_find(world, transaction);
+  if (world->probing) {
+    BlkOp op = {.kind = BLK_OP_RELEASE, .object = resource, .units = units, .owner = owner};
+    return blk_journal_add(world, &op);
+  }
+  blk_resource_release(resource, units, owner);
+  return SLT_OK;
+}
+
+SltStatus slt_resource_set_units(SltResource* resource, uint32_t units) {
+  if (!resource || units == 0) return SLT_ERR_ARGUMENT;
+  SltWorld* world = resource->world;
+  if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
+  if (world->probing) {
+    BlkOp op = {.kind = BLK_OP_SET_UNITS, .object = resource, .units = units};
+    return blk_journal_add(world, &op);
+  }
+  resource->units = units;
+  blk_resource_serve(resource);
+  return SLT_OK;
+}
+
+uint32_t slt_resource_in_use(const SltResource* resource) {
+  return resource ? resource->in_use : 0;
+}
+
+uint32_t slt_resource_queue_length(const SltResource* resource) {
+  return resource ? resource->waiting : 0;
+}
+
+SltResourceStatistics slt_resource_statistics(const SltResource* resource) {
+  if (!resource) return (SltResourceStatistics){0};
+  double t = resource->world->t;
+  return (SltResourceStatistics){.waiting = slt_tally_summary(&resource->wait_tally, 0.95),
+                                 .queue = slt_level_summary(&resource->queue_level, t, 0.95),
+                                 .in_use = slt_level_summary(&resource->use_level, t, 0.95),
+                                 .requests = resource->requests,
+                                 .granted = resource->granted,
+                                 .withdrawn = resource->withdrawn,
+                                 .waited = resource->waited};
+}
+
+void slt_resource_clear_statistics(SltResource* resource) {
+  if (!resource) return;
+  double t = resource->world->t;
+  resource->wait_tally = (SltTally){0};
+  resource->queue_level = (SltLevel){0};
+  resource->use_level = (SltLevel){0};
+  slt_level_set(&resource->queue_level, t, (double)resource->waiting);
+  slt_level_set(&resource->use_level, t, (double)resource->in_use);
+  resource->requests = 0;
+  resource->granted = 0;
+  resource->withdrawn = 0;
+  resource->waited = 0;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+//
+// The run: steps between instants, and what happens at an instant.
+//
+// Instant: discrete blocks that are due (and what they schedule without delay), the continuous
+// blocks once so that everybody sees the new state, the check blocks, the conditions of waiting
+// processes; again until nothing is due. A world without anything continuous takes a short cut
+// through the queue.
+#include "blocks/blocks.h"
+
+#include <math.h>
+
+#define CROWD           1000000  // events at one instant that deserve a remark
+#define ZENO_FIRINGS    10000    // state events without progress of time
+#define WINDOW_RELATIVE 1e-12    // times closer than this are one time
+
+double blk_time_eps(double t) {
+  return WINDOW_RELATIVE * fmax(1e-3, fabs(t));
+}
+
+double blk_grid_time(const SltWorld* world, uint64_t n) {
+  return world->grid_base + (double)n * world->grid_step;
+}
+
+bool blk_wants_samples(const SltWorld* world) {
+  return !world->record_off && (world->watch_count > 0 || world->scene.shape_count > 0);
+}
+
+bool blk_due(SltWorld* world, double t) {
+  return blk_queue_time(world) <= t;
+}
+
+SltStatus blk_sample(SltWorld* world) {
+  if (world->record_off) return SLT_OK;
+  world->t_sampled = world->t;
+  if (world->watch_count > 0) SLT_TRY(blk_watch_row(world));
+  if (world->scene.shape_count > 0) SLT_TRY(blk_scene_commit(world));
+  return SLT_OK;
+}
+
+/// Nothing but events: no step, sample or check is needed between them.
+static bool is_plain(SltWorld* world) {
+  if (!world->plain_known) {
+    world->plain = world->order_count == 0 && world->active_count[0] == 0 &&
+                   world->active_count[1] == 0 && world->condition_count == 0 &&
+                   world->watch_count == 0 && world->scene.shape_count == 0 && !world->on_input &&
+                   world->pace == 0.0;
+    world->plain_known = true;
+  }
+  return world->plain;
+}
+
+/// Take the first event out of the queue and execute it.
+static SltStatus execute_first(SltWorld* world) {
+  BlkEntry entry = blk_heap_pop(&world->queue);
+  BlkNode* node = &world->nodes[entry.slot];
+  if (node->kind != SLT_BLOCK_DISCRETE) return blk_node_activate(world, entry.slot);
+  if (node->chain > world->options.max_chain) {
+    return blk_fail(world, SLT_ERR_LIMIT, "E0903",
+                    "endless loop without delay: block '%s' is the last of %u events that follow "
+                    "from each other at one time",
+                    blk_name_text(world, node->name), node->chain);
+  }
+  node->state = BLK_RUNNING;
+  world->chain = node->chain;
+  world->statistics.events++;
+  world->phase = BLK_DISCRETE;
+  blk_call_node(world, entry.slot);
+  world->phase = BLK_IDLE;
+  blk_node_free(world, entry.slot);
+  if (++world->instant_events == CROWD) {
+    blk_message(world, SLT_NOTE, "W0908", "more than %d events at one instant", CROWD);
+  }
+  return world->status < 0 ? world->status : SLT_OK;
+}
+
+static void enter_time(SltWorld* world, double t) {
+  world->t = t;
+  world->instant++;
+  world->instant_events = 0;
+  world->chain = 0;
+  world->scene.now_count = 0;
+}
+
+/// Events up to `t_end` as long as the world is plain.
+static SltStatus run_plain(SltWorld* world, double t_end) {
+  while (!world->stop && is_plain(world)) {
+    double t = blk_queue_time(world);
+    if (t > t_end) {
+      enter_time(world, t_end);
+      break;
+    }
+    if (t > world->t) {
+      world->t = t;
+      world->instant++;
+      world->instant_events = 0;
+    }
+    SLT_TRY(execute_first(world));
+  }
+  // the continuous part, should it come into being, starts from what the events have left
+  world->dirty = true;
+  if (world->grid_step > 0.0) {
+    double passed = floor((world->t - world->grid_base) / world->grid_step);
+    world->grid_next = (uint64_t)passed + 1;
+  }
+  return SLT_OK;
+}
+
+/// Bring the values the continuous blocks compute up to date.
+static SltStatus refresh(SltWorld* world) {
+  if (!world->dirty) return SLT_OK;
+  double t = world->t;
+  SLT_TRY(blk_layout(world));
+  world->dirty = false;
+  SltStatus status = blk_pass(world, t, blk_row(world, 1));
+  world->derivative_known = status >= 0;
+  if (world->state_count > 0) blk_gather(world, blk_row(world, 5));
+  world->stepper_stale = true;
+  return world->status < 0 ? world->status : SLT_OK;
+}
+
+static SltStatus check_live(SltWorld* world) {
+  if (!blk_has_checks(world)) return SLT_OK;
+  SLT_TRY(blk_check_pass(world, BLK_PASS_LIVE));
+  for (uint32_t i = 0; i < world->memory.count; i++) {
+    world->memory.data[i].forced = false;
+  }
+  blk_check_keep(world);
+  return SLT_OK;
+}
+
+/// Everything that happens at the present time. `fired`: a state event was located here.
+static SltStatus instant(SltWorld* world, bool fired, bool begin) {
+  bool due = blk_due(world, world->t);
+  bool input = begin || fired || due;
+  if (!input && world->condition_count == 0) return SLT_OK;
+  if ((fired || due) && !begin && blk_wants_samples(world)) SLT_TRY(blk_sample(world));
+  if (begin) {
+    // memories of an earlier run stand at this very time
+    world->dirty = true;
+  }
+  if (fired) {
+    SLT_TRY(check_live(world));
+    SLT_TRY(refresh(world));
+    world->after_event = true;
+  }
+  bool first = begin;
+  for (;;) {
+    bool ran = false;
+    while (!world->stop && blk_due(world, world->t)) {
+      SLT_TRY(execute_first(world));
+      world->dirty = true;
+      ran = true;
+    }
+    SLT_TRY(refresh(world));
+    if (ran || first) {
+      world->fired = false;
+      SLT_TRY(check_live(world));
+      if (world->fired) world->after_event = true;
+      SLT_TRY(refresh(world));
+    }
+    first = false;
+    bool woke = blk_conditions(world);
+    if (world->stop || (!woke && !blk_due(world, world->t))) break;
+  }
+  if ((fired || due) && !begin && blk_wants_samples(world)) SLT_TRY(blk_sample(world));
+  return SLT_OK;
+}
+
+/// Guards against state events that pile up at one time.
+static SltStatus note_firing(SltWorld* world) {
+  bool still = world->t - world->t_fired <= blk_time_eps(world->t);
+  world->fired_chain = still ? world->fired_chain + 1 : 0;
+  world->t_fired = world->t;
+  if (world->fired_chain < ZENO_FIRINGS) return SLT_OK;
+  return blk_fail(world, SLT_ERR_ZENO, "E0904",
+                  "state events follow each other without progress of time");
+}
+
+/// At a sample: pace, input, row.
+static SltStatus grid_point(SltWorld* world, bool sampled) {
+  world->grid_next++;
+  if (world->pace > 0.0) blk_pace_wait(world);
+  if (!sampled && blk_wants_samples(world)) SLT_TRY(blk_sample(world));
+  if (world->on_input) {
+    world->phase = BLK_DISCRETE;
+    world->on_input(world, world->input_user);
+    world->phase = BLK_IDLE;
+    if (world->journal_count > 0) blk_journal_apply(world);
+    world->dirty = true;
+    SLT_TRY(refresh(world));
+  }
+  return world->status < 0 ? world->status : SLT_OK;
+}
+
+/// Where the next step may go at most. Times that differ by rounding only are one time: the
+/// event's.
+static double next_target(SltWorld* world) {
+  double target = world->t_end;
+  double event = blk_queue_time(world);
+  if (event < target + blk_time_eps(target) && event <= target) target = event;
+  bool grid_bound = !world->method || world->on_input || world->pace > 0.0 ||
+                    (world->order_count == 0 && world->grid_step > 0.0);
+  if (grid_bound && world->grid_step > 0.0) {
+    double grid = blk_grid_time(world, world->grid_next);
+    if (grid < target - blk_time_eps(target)) target = grid;
+  }
+  return target;
+}
+
+static SltStatus advance(SltWorld* world) {
+  double target = next_target(world);
+  enter_time(world, world->t);
+  SltStatus status =
+      world->method ? blk_step_located(world, target) : blk_step_literal(world, target);
+  if (status < 0) return world->status < 0 ? world->status : status;
+  bool fired = status == SLT_EVENT;
+  if (fired) SLT_TRY(note_firing(world));
+  bool sampled = fired || blk_due(world, world->t);
+  SLT_TRY(instant(world, fired, false));
+  if (world->grid_step > 0.0) {
+    double grid = blk_grid_time(world, world->grid_next);
+    while (grid < world->t - blk_time_eps(world->t)) {
+      grid = blk_grid_time(world, ++world->grid_next);
+    }
+    if (grid <= world->t + blk_time_eps(world->t)) SLT_TRY(grid_point(world, sampled));
+  }
+  return SLT_OK;
+}
+
+static SltStatus begin_run(SltWorld* world, double t_end, double step) {
+  world->t_end = t_end;
+  world->grid_base = world->t;
+  world->grid_step = step;
+  world->grid_next = 1;
+  world->plain_known = false;
+  world->h = step;
+  blk_pace_begin(world);
+  enter_time(world, world->t);
+  SLT_TRY(instant(world, false, true));
+  if (blk_wants_samples(world) && world->t_sampled != world->t) SLT_TRY(blk_sample(world));
+  if (world->on_input) {
+    world->grid_next = 0;
+    SLT_TRY(grid_point(world, true));
+  }
+  return SLT_OK;
+}
+
+static SltStatus run(SltWorld* world, double t_end, double step) {
+  SLT_TRY(begin_run(world, t_end, step));
+  while (!world->stop && (world->t < t_end || blk_due(world, t_end))) {
+    if (is_plain(world)) {
+      SLT_TRY(run_plain(world, t_end));
+      if (world->t >= t_end) break;
+      continue;
+    }
+    if (!(world->grid_step > 0.0)) {
+      return blk_fail(world, SLT_ERR_ARGUMENT, "E0905", "the step is not positive");
+    }
+    if (world->t >= t_end) {
+      SLT_TRY(instant(world, false, false));
+      break;
+    }
+    SLT_TRY(advance(world));
+  }
+  if (!world->stop && world->t_sampled != world->t && blk_wants_samples(world)) {
+    SLT_TRY(blk_sample(world));
+  }
+  return SLT_OK;
+}
+
+SltStatus slt_world_run(SltWorld* world, double t_end, double step) {
+  if (!world) return SLT_ERR_ARGUMENT;
+  if (world->running) {
+    blk_message(world, SLT_WARNING, "W0909", "a run is started inside a run; ignored");
+    return SLT_ERR_ARGUMENT;
+  }
+  if (world->status < 0) return world->status;
+  if (!isfinite(t_end) || t_end < world->t || !(step >= 0.0) || isinf(step)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  world->running = true;
+  world->stop = false;
+  world->plain_known = false;
+  SltStatus status = run(world, t_end, step);
+  if (status < 0) (void)blk_fail(world, status, "E0906", "%s", slt_status_text(status));
+  world->running = false;
+  world->phase = BLK_IDLE;
+  world->probing = false;
+  world->current = 0;
+  if (world->status < 0) return world->status;
+  return world->stop ? SLT_END : SLT_OK;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// The data of a run as JSON inside its page.
+#include "blocks/blocks.h"
+#include "blocks/scene_page.h"
+
+#include <math.h>
+
+static void json_number(Sink* sink, double value) {
+  if (isfinite(value)) {
+    sink_double(sink, value);
+  } else {
+    sink_c(sink, "null");
+  }
+}
+
+/// A string literal that is safe inside <script> and inside text.
+static void json_text(Sink* sink, const char* text) {
+  static const char hex[] = "0123456789abcdef";
+  sink_char(sink, '"');
+  for (const char* c = text; *c; c++) {
+    unsigned char byte = (unsigned char)*c;
+    if (byte < 0x20 || byte == '"' || byte == '\\' || byte == '<' || byte == '>' || byte == '&') {
+      sink_c(sink, "\\u00");
+      sink_char(sink, hex[byte >> 4]);
+      sink_char(sink, hex[byte & 15]);
+    } else {
+      sink_char(sink, *c);
+    }
+  }
+  sink_char(sink, '"');
+}
+
+static void json_array(Sink* sink, const double* values, uint32_t count) {
+  sink_char(sink, '[');
+  for (uint32_t i = 0; i < count; i++) {
+    if (i > 0) sink_char(sink, ',');
+    json_number(sink, values[i]);
+  }
+  sink_char(sink, ']');
+}
+
+static void write_graphs(Sink* sink, const SltWorld* world) {
+  const SltTable* table = world->table;
+  uint32_t rows = table ? table->row_count : 0;
+  sink_c(sink, ",\n\"graphs\":[");
+  for (uint32_t i = 0; i < world->watch_count; i++) {
+    sink_c(sink, i > 0 ? ",{\"name\":" : "{\"name\":");
+    json_text(sink, table->columns[i + 1].name);
+    sink_c(sink, ",\"amplitude\":");
+    json_number(sink, world->watches[i].amplitude);
+    sink_char(sink, '}');
+  }
+  sink_c(sink, "],\n\"t\":");
+  json_array(sink, rows ? table->columns[0].values : NULL, rows);
+  sink_c(sink, ",\n\"y\":[");
+  for (uint32_t i = 0; i < world->watch_count; i++) {
+    if (i > 0) sink_c(sink, ",\n");
+    json_array(sink, rows ? table->columns[i + 1].values : NULL, rows);
+  }
+  sink_char(sink, ']');
+}
+
+static void write_place(Sink* sink, const BlkPlace* place) {
+  sink_char(sink, '[');
+  sink_unsigned(sink, place->shape);
+  const double values[] = {place->x, place->y, place->angle};
+  for (size_t i = 0; i < SLT_COUNT(values); i++) {
+    sink_char(sink, ',');
+    json_number(sink, isfinite(values[i]) ? values[i] : 0.0);
+  }
+  sink_char(sink, ']');
+}
+
+static void write_scene(Sink* sink, const BlkScene* scene) {
+  double field_x = 1.0;
+  double field_y = 1.0;
+  for (uint32_t i = 0; i < scene->shape_count; i++) {
+    const BlkShape* shape = &scene->shapes[i];
+    field_x = i == 0 ? shape->field_x : fmax(field_x, shape->field_x);
+    field_y = i == 0 ? shape->field_y : fmax(field_y, shape->field_y);
+  }
+  sink_c(sink, ",\n\"field\":[");
+  json_number(sink, field_x);
+  sink_char(sink, ',');
+  json_number(sink, field_y);
+  sink_c(sink, "],\n\"shapes\":[");
+  for (uint32_t i = 0; i < scene->shape_count; i++) {
+    const BlkShape* shape = &scene->shapes[i];
+    sink_c(sink, i > 0 ? ",\n{\"object\":" : "{\"object\":");
+    sink_unsigned(sink, shape->object);
+    sink_c(sink, ",\"a\":");
+    json_array(sink, shape->points, shape->count);
+    sink_c(sink, ",\"b\":");
+    json_array(sink, shape->points + shape->count, shape->count);
+    sink_char(sink, '}');
+  }
+  sink_c(sink, "],\n\"fixed\":[");
+  for (uint32_t i = 0; i < scene->fixed_count; i++) {
+    if (i > 0) sink_char(sink, ',');
+    write_place(sink, &scene->fixed[i]);
+  }
+  sink_c(sink, "],\n\"frames\":[");
+  for (uint32_t i = 0; i < scene->frame_count; i++) {
+    const BlkFrame* frame = &scene->frames[i];
+    sink_c(sink, i > 0 ? ",\n[" : "[");
+    json_number(sink, frame->t);
+    for (uint32_t k = 0; k < frame->count; k++) {
+      sink_char(sink, ',');
+      write_place(sink, &scene->places[frame->first + k]);
+    }
+    sink_char(sink, ']');
+  }
+  sink_char(sink, ']');
+}
+
+SltStatus slt_world_write_html(const SltWorld* world, const char* title, SltWriter writer) {
+  if (!world || !writer.write) return SLT_ERR_ARGUMENT;
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  sink_c(&sink, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                "<title>Simulation</title>\n<style>\n");
+  sink_c(&sink, blk_page_style);
+  sink_c(&sink, "</style></head><body>\n");
+  sink_c(&sink, blk_page_body);
+  sink_c(&sink, "<script type=\"application/json\" id=\"data\">{\"title\":");
+  json_text(&sink, title ? title : "Simulation");
+  write_graphs(&sink, world);
+  write_scene(&sink, &world->scene);
+  sink_c(&sink, "}</script>\n<script>\n");
+  for (const char* const* piece = blk_page_script; *piece; piece++) {
+    sink_c(&sink, *piece);
+  }
+  sink_c(&sink, "</script></body></html>\n");
+  SltStatus status = sink_flush(&sink);
+  sink_clear(&sink);
+  return status;
+}

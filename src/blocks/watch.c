@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Graphs: signals of the user's memory as columns of a table, and their pictures.
+#include "blocks/blocks.h"
+
+#include <math.h>
+#include <string.h>
+
+SltStatus slt_world_watch(SltWorld* world, const double* signal, double amplitude,
+                          const char* name) {
+  if (!world || !signal || !(amplitude >= 0.0) || isinf(amplitude)) return SLT_ERR_ARGUMENT;
+  if (world->table && world->table->row_count > 0) {
+    blk_message(world, SLT_WARNING, "W0911", "graph '%s' is ordered after the run began; ignored",
+                name ? name : "");
+    return SLT_ERR_ARGUMENT;
+  }
+  if (!world->table) {
+    world->table = table_create();
+    if (!world->table) return SLT_ERR_NOMEM;
+    SLT_TRY(table_add_column(world->table, STR_LIT("time"), false));
+  }
+  SLT_TRY(blk_grow(world, &world->watches, &world->watch_capacity, world->watch_count + 1,
+                   sizeof *world->watches));
+  SLT_TRY(table_add_column(world->table, str_from_c(name ? name : ""), false));
+  world->watches[world->watch_count++] = (BlkWatch){signal, amplitude};
+  world->plain_known = false;
+  return SLT_OK;
+}
+
+void slt_world_record(SltWorld* world, bool on) {
+  if (world) world->record_off = !on;
+}
+
+const SltTable* slt_world_table(const SltWorld* world) {
+  return world ? world->table : NULL;
+}
+
+uint32_t slt_world_graph_count(const SltWorld* world) {
+  return world ? world->watch_count : 0;
+}
+
+SltStatus blk_watch_row(SltWorld* world) {
+  SltStatus status = table_add_row(world->table);
+  if (status < 0) return blk_fail(world, status, "E0909", "out of memory");
+  table_set_number(world->table, 0, world->t);
+  for (uint32_t i = 0; i < world->watch_count; i++) {
+    BlkWatch* watch = &world->watches[i];
+    double value = *watch->signal;
+    table_set_number(world->table, i + 1, value);
+    while (watch->amplitude > 0.0 && isfinite(value) && fabs(value) > watch->amplitude) {
+      watch->amplitude *= 2.0;
+    }
+  }
+  return SLT_OK;
+}
+
+void blk_watch_clear(SltWorld* world) {
+  table_free(world->table);
+  base_free(&world->allocator, world->watches, world->watch_capacity * sizeof *world->watches);
+  world->table = NULL;
+  world->watches = NULL;
+  world->watch_count = 0;
+  world->watch_capacity = 0;
+}
+
+SltStatus slt_world_write_csv(const SltWorld* world, SltWriter writer) {
+  if (!world || !writer.write) return SLT_ERR_ARGUMENT;
+  CsvWriter csv;
+  SLT_TRY(csv_init(&csv, writer));
+  const SltTable* table = world->table;
+  csv_text(&csv, "time");
+  for (uint32_t c = 1; table && c < table->column_count; c++) {
+    csv_text(&csv, table->columns[c].name);
+  }
+  SltStatus status = csv_end_row(&csv);
+  for (uint32_t r = 0; table && status >= 0 && r < table->row_count; r++) {
+    for (uint32_t c = 0; c < table->column_count; c++) {
+      csv_number(&csv, table->columns[c].values[r]);
+    }
+    status = csv_end_row(&csv);
+  }
+  if (status >= 0) status = csv_flush(&csv);
+  csv_clear(&csv);
+  return status;
+}
+
+static void number_axis(PlotSpec* spec, const BlkWatch* watch) {
+  if (watch->amplitude > 0.0) spec->panels[0] = (PlotRange){-watch->amplitude, watch->amplitude};
+}
+
+SltStatus slt_world_write_svg(const SltWorld* world, uint32_t graph, SltWriter writer) {
+  if (!world || !writer.write || graph >= world->watch_count || world->table->row_count == 0) {
+    return SLT_ERR_ARGUMENT;
+  }
+  // names may repeat, so the picture is made of a table with this one column
+  SltTable one = *world->table;
+  TableColumn columns[2] = {world->table->columns[0], world->table->columns[graph + 1]};
+  one.columns = columns;
+  one.column_count = 2;
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  jmp_buf on_oom;
+  Arena arena;
+  arena_init(&arena, &world->allocator, &on_oom);
+  SltStatus status = SLT_ERR_NOMEM;
+  if (!setjmp(on_oom)) {
+    SltPlotOptions options = {.format = SLT_PLOT_SVG, .title = columns[1].name};
+    PlotSpec spec;
+    const char* bad = NULL;
+    status = plot_spec_prepare(&spec, &arena, &one, &options, &bad);
+    if (status >= 0) {
+      number_axis(&spec, &world->watches[graph]);
+      PlotCanvas canvas = plot_svg_canvas(&sink);
+      status = plot_draw(&spec, &canvas, 0, 0);
+    }
+  }
+  arena_free(&arena);
+  sink_clear(&sink);
+  return status;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//
+// Located execution: the equations of the rules as IR. They go through the one compiler of
+// equations; afterwards every place in its text is replaced by the place in the tables it was
+// written for, so that messages and events speak of rows.
+#include "rules/rules.h"
+
+#include <string.h>
+
+typedef struct Locate {
+  const RulesModel* m;
+  IrModel* ir;
+  Arena* arena;
+  DiagList* diags;
+  Source* text;  // the equations
+  RulesMap map;
+} Locate;
+
+// ---- what equations cannot say --------------------------------------------------------------------
+
+static uint32_t class_of(const RulesRule* rule) {
+  return rules_signature((RulesProcedure)rule->procedure)->class;
+}
+
+/// Rules of one variable that cannot stand side by side.
+static void check_mixture(Locate* l, uint32_t target) {
+  const RulesRule* lone = NULL;  // one that acts at instants, or a backlash
+  const RulesRule* other = NULL;
+  for (uint32_t i = 0; i < l->m->rules.count; i++) {
+    const RulesRule* rule = &l->m->rules.data[i];
+    if (rule->target != target || class_of(rule) == RULES_CLASS_ASSIGN) continue;
+    bool alone = class_of(rule) == RULES_CLASS_DISCRETE || class_of(rule) == RULES_CLASS_PLAY;
+    if (alone && !lone) {
+      lone = rule;
+    } else {
+      other = rule;
+    }
+  }
+  if (!lone || !other) return;
+  if (class_of(lone) == RULES_CLASS_DISCRETE && class_of(other) == RULES_CLASS_DISCRETE) return;
+  Str name = l->m->states.data[target].name;
+  Str procedure = rules_first_name(rules_signature((RulesProcedure)lone->procedure)->names);
+  Diag* diag = diag_add(l->diags, DIAG_E1060, lone->span,
+                        "rule %.*s: '%.*s' has another rule beside the procedure %.*s",
+                        STR_ARGS(lone->label), STR_ARGS(name), STR_ARGS(procedure));
+  diag_note(l->diags, diag, other->span, "the other one is here");
+  diag_hint(l->diags, diag, "give the procedure a variable of its own, or run with --cyclic");
+}
+
+/// Situations that need themselves: 1 while being looked at, 2 done.
+static void check_cycle(Locate* l, uint8_t* state, uint32_t situation, uint32_t depth) {
+  if (state[situation] == 2 || depth > l->m->situations.count) return;
+  if (state[situation] == 1) {
+    const RulesSituation* s = &l->m->situations.data[situation];
+    Diag* diag = diag_add(l->diags, DIAG_E1061, s->span, "the situation '%.*s' depends on itself",
+                          STR_ARGS(s->name));
+    diag_hint(l->diags, diag, "a memory is a logical state that is set and reset");
+    return;
+  }
+  state[situation] = 1;
+  for (uint32_t i = 0; i < l->m->rows.count; i++) {
+    const RulesSituationRow* row = &l->m->rows.data[i];
+    if (row->situation != situation) continue;
+    for (uint32_t k = 0; k < row->when.literals.count; k++) {
+      const RulesLiteral* literal = &row->when.literals.data[k];
+      if (literal->kind == RULES_LOGIC_SITUATION) check_cycle(l, state, literal->index, depth + 1);
+    }
+  }
+  state[situation] = 2;
+}
+
+static void check(Locate* l) {
+  for (uint32_t i = 0; i < l->m->states.count; i++) check_mixture(l, i);
+  uint8_t* state = ARENA_ARRAY(l->arena, uint8_t, l->m->situations.count + 1);
+  for (uint32_t i = 0; i < l->m->situations.count; i++) check_cycle(l, state, i, 0);
+}
+
+// ---- places ---------------------------------------------------------------------------------------
+
+static Span map_span(const Locate* l, Span span) {
+  uint32_t low = 0;
+  uint32_t high = l->map.items.count;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (l->map.items.data[middle].begin <= span.begin) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return high ? l->map.items.data[low].span : (Span){0, 0};
+}
+
+static void map_spans(Locate* l) {
+  IrModel* ir = l->ir;
+#define MAP(list, field) \
+  for (uint32_t i = 0; i < ir->list.count; i++) \
+    ir->list.data[i].field = map_span(l, ir->list.data[i].field)
+  MAP(params, span);
+  MAP(vars, span);
+  MAP(starts, span);
+  MAP(equations, span);
+  MAP(deletes, span);
+  MAP(atoms, span);
+  MAP(automata, span);
+  MAP(states, span);
+  MAP(states, invariant_span);
+  MAP(transitions, span);
+  MAP(actions, span);
+  MAP(schedules, span);
+  MAP(data, span);
+  MAP(macros, span);
+#undef MAP
+  ir->energy_span = map_span(l, ir->energy_span);
+}
+
+// ---- names ----------------------------------------------------------------------------------------
+
+static void hide_helpers(Locate* l) {
+  for (uint32_t i = 0; i < l->map.hidden.count; i++) {
+    uint32_t name = names_find(&l->ir->names, l->map.hidden.data[i]);
+    for (uint32_t v = 0; name && v < l->ir->vars.count; v++) {
+      if (l->ir->vars.data[v].name == name) l->ir->vars.data[v].hidden = true;
+    }
+  }
+}
+
+/// The condition of "if(condition, ..." at an offset of the equations, without backquotes when it
+/// is one name; for other functions such as "abs(x)" their text.
+static Str condition_text(const Locate* l, Span span) {
+  Str text = l->text->text;
+  uint32_t at = span.begin;
+  if (at + 3 > text.length || span.end > text.length) return (Str){0};
+  if (memcmp(text.data + at, "if(", 3) != 0) return (Str){text.data + at, span.end - at};
+  uint32_t begin = at + 3;
+  uint32_t depth = 0;
+  bool quoted = false;
+  for (at = begin; at < text.length; at++) {
+    char c = text.data[at];
+    if (c == '`') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '(' || c == '[') depth++;
+    if ((c == ')' || c == ']') && depth > 0) depth--;
+    if (c == ',' && depth == 0) break;
+  }
+  Str condition = {text.data + begin, at - begin};
+  bool name = condition.length > 2 && condition.data[0] == '`' &&
+              memchr(condition.data + 1, '`', condition.length - 1) ==
+                  condition.data + condition.length - 1;
+  return name ? (Str){condition.data + 1, condition.length - 2} : condition;
+}
+
+static bool automaton_named(const IrModel* ir, uint32_t name) {
+  for (uint32_t i = 0; i < ir->automata.count; i++) {
+    if (ir->automata.data[i].name == name) return true;
+  }
+  return false;
+}
+
+/// Switches are called by their condition: "braking" instead of a place in a text nobody wrote.
+static void name_switches(Locate* l) {
+  IrModel* ir = l->ir;
+  for (uint32_t i = 0; i < ir->automata.count; i++) {
+    IrAutomaton* automaton = &ir->automata.data[i];
+    if (automaton->kind != IR_AUTOMATON_SWITCH || automaton->hidden) continue;
+    Str condition = condition_text(l, automaton->span);
+    if (condition.length == 0 || condition.length > 200) continue;
+    uint32_t name = names_intern(&ir->names, condition);
+    for (uint32_t k = 2; automaton_named(ir, name); k++) {
+      name = names_intern(&ir->names, str_format(l->arena, "%.*s #%u", STR_ARGS(condition), k));
+    }
+    automaton->name = name;
+  }
+}
+
+// ---- entry ----------------------------------------------------------------------------------------
+
+/// The compiler of equations refused: tell it at the row its text came from.
+static void pass_messages(Locate* l, const DiagList* found) {
+  for (uint32_t i = 0; i < found->items.count; i++) {
+    const Diag* d = &found->items.data[i];
+    if (diag_code_severity(d->code) != SLT_ERROR) continue;
+    Diag* out = diag_add(l->diags, d->code, map_span(l, d->span), "as equations: %.*s",
+                         STR_ARGS(d->message));
+    if (d->hint.length) diag_hint(l->diags, out, "%.*s", STR_ARGS(d->hint));
+  }
+}
+
+bool rules_lower(const RulesModel* model, IrModel* ir, Arena* arena, const Source* source,
+                 const RulesOptions* options, DiagList* diags) {
+  Locate l = {.m = model, .ir = ir, .arena = arena, .diags = diags};
+  uint32_t errors = diags->error_count;
+  ir_model_init(ir, arena, source);
+  check(&l);
+  if (diags->error_count != errors) return false;
+  l.text = ARENA_NEW(arena, Source);
+  source_init(l.text, arena, source->name, rules_write_lisma(model, arena, &l.map));
+  DiagList found;
+  diag_init(&found, arena, l.text);
+  LismaOptions lisma = {0};
+  if (options) {
+    lisma.overrides = options->overrides;
+    lisma.override_count = options->override_count;
+  }
+  if (!lisma_compile(ir, arena, l.text, &lisma, &found)) {
+    pass_messages(&l, &found);
+    return false;
+  }
+  name_switches(&l);
+  map_spans(&l);
+  hide_helpers(&l);
+  ir->source = source;
+  ir_canonicalise(ir);
+  Str why = {0};
+  if (!ir_verify(ir, arena, &why)) {
+    diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
+    return false;
+  }
+  return true;
+}
