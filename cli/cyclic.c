@@ -5,9 +5,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
+#include <saltus/saltus_rules.h>
+
 #include <errno.h>
 #include <math.h>
-#include <saltus/saltus_rules.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -243,7 +244,8 @@ static void print_summary(const CyclicRun* run, double wall) {
   fprintf(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
           cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
   if (run->options->realtime > 0.0) {
-    fprintf(stderr, "  overruns     %llu cycles began a whole period late; worst lateness %.3f ms\n",
+    fprintf(stderr,
+            "  overruns     %llu cycles began a whole period late; worst lateness %.3f ms\n",
             (unsigned long long)run->overruns, 1e3 * run->worst);
   }
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
@@ -268,8 +270,8 @@ bool cyclic_is_wanted(const RunOptions* options) {
   if (!isnan(options->cyclic)) return true;
   if (!path_ends_with(options->model, ".rules.md")) return false;
   SltRules* rules = NULL;
-  bool wanted = slt_rules_compile_file(options->model, NULL, &rules) >= 0 &&
-                slt_rules_settings(rules).cyclic;
+  bool wanted =
+      slt_rules_compile_file(options->model, NULL, &rules) >= 0 && slt_rules_settings(rules).cyclic;
   slt_rules_free(rules);
   return wanted;
 }

@@ -3,13 +3,13 @@
 # The two libraries, each static and shared, from one object library per module. Sources are found
 # by their place in the tree; a module without sources is left out.
 #
-#   saltus_rt  runs compiled models: base, ir, model without the builder, numeric, engine, record,
+#   saltus_rt  runs compiled models: base, model without the builder, numeric, engine, record,
 #              and the part of the API that is in files api/rt_*.c
 #   saltus     everything
 set(SALTUS_MODULES base ir lisma rules symbolic model numeric engine record blocks api cdcsis
   CACHE STRING "Modules to build; a shorter list helps while working on one of them")
 mark_as_advanced(SALTUS_MODULES)
-set(SALTUS_RT_MODULES base ir model numeric engine record)
+set(SALTUS_RT_MODULES base model numeric engine record)
 
 # cairo draws PNG files; only its headers are needed here, the library is loaded when it is used
 find_package(PkgConfig QUIET)

@@ -3,12 +3,14 @@
 #
 # The library never prints, exits, aborts or reads the environment, and has no writable data of its
 # own. Checked in the sources and, where a build tree is given, in its objects: names hidden behind
-# macros and static variables show there. Usage: check_forbidden.sh [BUILD]
+# macros and static variables show there. Two files are exempt: the CDCSIS dialect has global variables
+# and prints and writes files by contract, and keeps them in one place each. Usage: check_forbidden.sh [BUILD]
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-}
 words='abort|exit|_exit|_Exit|quick_exit|printf|fprintf|vprintf|vfprintf|puts|putchar|perror|getenv|secure_getenv|setenv|putenv|setlocale|system'
 failed=0
+exempt='src/cdcsis/(globals|output)\.c'
 
 # sources: a call is a word followed by a bracket; comments and strings do not count
 strip_comments() {
@@ -20,7 +22,7 @@ while IFS= read -r file; do
     while IFS= read -r line; do echo "${file#"$root"/}:$line"; done <<<"$found"
     failed=1
   fi
-done < <(find "$root/src" -name '*.[ch]' | sort)
+done < <(find "$root/src" -name '*.[ch]' | grep -vE "/$exempt\$" | sort)
 
 # sanitizers and coverage add calls and data of their own: there the sources have to do
 instrumented=no
@@ -46,7 +48,7 @@ if [ -n "$build" ] && [ "$instrumented" = no ]; then
       echo "$short has writable data:" $data
       failed=1
     fi
-  done < <(find "$build/CMakeFiles" -path '*saltus_objects_*' -name '*.o' | sort)
+  done < <(find "$build/CMakeFiles" -path '*saltus_objects_*' -name '*.o' | grep -vE "/$exempt\.o\$" | sort)
 fi
 
 [ "$failed" = 0 ] && echo "forbidden calls and data: none"

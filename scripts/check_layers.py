@@ -5,7 +5,7 @@
 A file of a module includes its own module freely, of a module to its left only
 "<module>/<module>.h", the public headers as <saltus/...>, and the C library. The command line sees
 the public headers and libraries only. The runtime carries no builder: in src/model only files named
-build_* may use `symbolic`.
+build* may use `ir` and `symbolic`.
 
 Usage: check_layers.py [ROOT] | check_layers.py --self-test
 """
@@ -20,16 +20,17 @@ ALLOWED = {
     "lisma": {"base", "ir"},
     "rules": {"base", "ir", "lisma"},
     "symbolic": {"base", "ir"},
-    "model": {"base", "ir"},
+    "model": {"base"},
     "numeric": {"base"},
-    "engine": {"base", "ir", "model", "numeric"},
+    "engine": {"base", "model", "numeric"},
     "record": {"base"},
     "blocks": {"base", "model", "numeric", "record"},
     "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "numeric", "engine", "record",
             "blocks"},
     "cdcsis": {"base"},
 }
-BUILDER_EXTRA = {"symbolic"}  # for src/model/build_*
+BUILDER_EXTRA = {"ir", "symbolic"}  # for src/model/build*
+SECOND_HEADERS = {("api", "model/build.h")}  # the builder has a header of its own, for the API only
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -53,11 +54,13 @@ def check_include(module, path, quote, target, folder):
     if other == module:
         return None
     allowed = set(ALLOWED[module])
-    if module == "model" and path.name.startswith("build_"):
+    if module == "model" and path.name.startswith("build"):
         allowed |= BUILDER_EXTRA
     if other not in allowed:
         return f"{module} must not use {other}"
     # base is the ground everybody stands on: its parts may be included singly
+    if (module, target) in SECOND_HEADERS:
+        return None
     if other != "base" and parts != [other, f"{other}.h"]:
         return f'use "{other}/{other}.h" instead of "{target}"'
     return None
@@ -108,7 +111,7 @@ def self_test():
         ("src/lisma/a.c", '#include "symbolic/symbolic.h"', False),
         ("src/model/tape.c", '#include "symbolic/symbolic.h"', False),
         ("src/model/build_tape.c", '#include "symbolic/symbolic.h"', True),
-        ("src/model/model.h", '#include "ir/ir.h"', True),
+        ("src/model/model.h", '#include "ir/ir.h"', False),
         ("src/numeric/a.c", '#include "ir/ir.h"', False),
         ("src/numeric/a.c", "#include <suitesparse/klu.h>", True),
         ("src/engine/a.c", '#include "symbolic/symbolic.h"', False),

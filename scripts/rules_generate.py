@@ -167,11 +167,11 @@ def oscillators():
              "own and is drawn towards all others. Above a critical coupling they run in step, at the\n"
              "mean of their frequencies, 1 rad/s, although nobody leads.\n\n"
              "Source: Y. Kuramoto, \"Chemical Oscillations, Waves, and Turbulence\", 1984: theta_i' = w_i +\n"
-             "(K/N) sum sin(theta_j - theta_i), here with K = 1 and N = 5.\n")
+             "(K/N) sum sin(theta_j - theta_i), here with K = 2 and N = 5.\n")
     t = Tables(prose, [["end", 40], ["cycle", 0.001]])
     n = 5
     frequencies = [0.8, 0.9, 1.0, 1.1, 1.2]
-    t.constants = [["K coupling", 1, ""]]
+    t.constants = [["K coupling", 2, ""]]
     t.constants += [[f"w{i + 1}", frequencies[i], "rad/s"] for i in range(n)]
     t.states = [[f"phase {i + 1}", round(1.3 * i - 2, 1), "rad", "real"] for i in range(n)]
     for i in range(1, n + 1):

@@ -93,8 +93,8 @@ SLT_API void cdcsis_anim(double dx, double dy, double xmax, double ymax, double 
 SLT_API int cdcsis_method(const char* method);
 /// Tolerances of methods with error control [1e-6, 1e-9].
 SLT_API int cdcsis_tolerance(double rtol, double atol);
-/// Cancel all blocks that serve a transaction and the integrators they have made; call it before the
-/// transaction is freed. Inside a block it takes effect when the block returns.
+/// Cancel all blocks that serve a transaction and the integrators they have made; call it before
+/// the transaction is freed. Inside a block it takes effect when the block returns.
 SLT_API void cdcsis_canceltrans(void* transp);
 /// Begin of the file names instead of "cdcsis" (copied); NULL: write no files.
 SLT_API void cdcsis_output(const char* prefix);

@@ -40,9 +40,9 @@ typedef struct SltCompileOptions {
   bool colour;                     ///< rendered diagnostics with terminal colours
   SltLoadFn* load;                 ///< NULL: `data` files cannot be read (compile_file: from disk)
   void* load_user;
-  bool structure;                  ///< check the structure of modes before they are entered [true]
-  SltAllocator allocator;          ///< zeroed: the C library's
-  uint32_t cookie;                 ///< set by slt_compile_options()
+  bool structure;          ///< check the structure of modes before they are entered [true]
+  SltAllocator allocator;  ///< zeroed: the C library's
+  uint32_t cookie;         ///< set by slt_compile_options()
 } SltCompileOptions;
 
 /// Options with every field at its default.

@@ -167,8 +167,8 @@ SLT_API SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double val
 /// @return SLT_OK, SLT_END (the model stopped at once), or the error of the instant.
 SLT_API SltStatus slt_sim_start(SltSim* sim);
 
-/// Advance to exactly `t_stop`, or to the first instant (event) before or at it. After SLT_EVENT the
-/// values are those after the instant, and slt_sim_get_before() gives those before it.
+/// Advance to exactly `t_stop`, or to the first instant (event) before or at it. After SLT_EVENT
+/// the values are those after the instant, and slt_sim_get_before() gives those before it.
 ///
 /// Values between steps come from dense output: advancing in pieces gives the same bits as
 /// advancing at once, unless values are written in between. On error the values stay at the last
@@ -299,12 +299,12 @@ typedef struct SltEvent {
   const char* to;            ///< NULL with automaton
   const char* const* atoms;  ///< source texts of the relations that hold in the guard
   uint32_t atom_count;
-  SltAtomType type;      ///< of the relation that was located
-  uint32_t line;         ///< of the model's text; 0 for none
-  double bracket[2];     ///< the event time lies in between; [t, t] for time conditions
-  double slope;          ///< of g at the event; NaN when there is none
-  bool certified;        ///< proved that no earlier crossing was missed
-  const char* text;      ///< of a stop, an error, a warning; NULL for none
+  SltAtomType type;   ///< of the relation that was located
+  uint32_t line;      ///< of the model's text; 0 for none
+  double bracket[2];  ///< the event time lies in between; [t, t] for time conditions
+  double slope;       ///< of g at the event; NaN when there is none
+  bool certified;     ///< proved that no earlier crossing was missed
+  const char* text;   ///< of a stop, an error, a warning; NULL for none
   const SltChange* changes;
   uint32_t change_count;
   const SltChange* impulses;  ///< name and value (in `after`)
@@ -326,10 +326,10 @@ SLT_API void slt_sim_on_step(SltSim* sim, SltCancelFn* fn, void* user);
 
 /// Why a run failed. Pointers live as long as the run.
 typedef struct SltRunError {
-  SltStatus status;      ///< SLT_OK when nothing failed
-  const char* code;      ///< "E0801"; documented
-  double t;              ///< time of the failure
-  uint32_t line;         ///< place in the model; 0 when there is none
+  SltStatus status;  ///< SLT_OK when nothing failed
+  const char* code;  ///< "E0801"; documented
+  double t;          ///< time of the failure
+  uint32_t line;     ///< place in the model; 0 when there is none
   uint32_t column;
   const char* message;   ///< what happened
   const char* hint;      ///< what to try, or NULL
@@ -341,19 +341,19 @@ SLT_API SltRunError slt_sim_error(SltSim* sim);
 
 /// What a run has cost so far.
 typedef struct SltStatistics {
-  double t;               ///< how far the integration has come
-  uint64_t steps;         ///< accepted steps
-  uint64_t rejected;      ///< rejected and failed trials
-  uint64_t evaluations;   ///< of the right-hand side
+  double t;                    ///< how far the integration has come
+  uint64_t steps;              ///< accepted steps
+  uint64_t rejected;           ///< rejected and failed trials
+  uint64_t evaluations;        ///< of the right-hand side
   uint64_t guard_evaluations;  ///< of the guards on dense output
-  uint64_t instants;      ///< without the initial one and stops
-  uint64_t records;       ///< event records
-  uint64_t by_class[5];   ///< records by SltEventClass, initial and stop left out
-  uint64_t not_certified; ///< records whose detection was not proved
-  uint64_t silent;        ///< crossings that fired nothing
-  uint32_t modes;         ///< compiled equation sets visited
-  const char* method;     ///< method in use
-  const char* method_reason;  ///< why, when chosen automatically; else NULL
+  uint64_t instants;           ///< without the initial one and stops
+  uint64_t records;            ///< event records
+  uint64_t by_class[5];        ///< records by SltEventClass, initial and stop left out
+  uint64_t not_certified;      ///< records whose detection was not proved
+  uint64_t silent;             ///< crossings that fired nothing
+  uint32_t modes;              ///< compiled equation sets visited
+  const char* method;          ///< method in use
+  const char* method_reason;   ///< why, when chosen automatically; else NULL
 } SltStatistics;
 
 SLT_API SltStatistics slt_sim_statistics(const SltSim* sim);
@@ -379,14 +379,14 @@ typedef struct SltTable SltTable;        ///< Recorded rows in memory.
 
 /// Options of a recorder: take them from slt_recorder_options().
 typedef struct SltRecorderOptions {
-  double every;             ///< distance of the rows; NaN: `samples` instead
-  uint32_t samples;         ///< number of equidistant rows after the first [500]
-  bool all_steps;           ///< a row per step of the integrator instead
-  const char* const* names; ///< quantities to record; NULL: all variables in source order
+  double every;              ///< distance of the rows; NaN: `samples` instead
+  uint32_t samples;          ///< number of equidistant rows after the first [500]
+  bool all_steps;            ///< a row per step of the integrator instead
+  const char* const* names;  ///< quantities to record; NULL: all variables in source order
   uint32_t name_count;
-  SltWriter csv;            ///< write NULL: no CSV
-  SltWriter events;         ///< JSON lines; write NULL: none
-  bool keep;                ///< keep the rows in memory for slt_recorder_table()
+  SltWriter csv;     ///< write NULL: no CSV
+  SltWriter events;  ///< JSON lines; write NULL: none
+  bool keep;         ///< keep the rows in memory for slt_recorder_table()
   uint32_t cookie;
 } SltRecorderOptions;
 
@@ -435,8 +435,8 @@ typedef struct SltPlotOptions {
   const char* x;             ///< column of the horizontal axis; NULL: the first
   const char* const* names;  ///< columns to draw; NULL: all numbers
   uint32_t name_count;
-  uint32_t width, height;    ///< pixels, or characters for the terminal; 0: default
-  bool colour;               ///< terminal: use colours
+  uint32_t width, height;  ///< pixels, or characters for the terminal; 0: default
+  bool colour;             ///< terminal: use colours
   uint32_t cookie;
 } SltPlotOptions;
 

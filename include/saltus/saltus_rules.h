@@ -59,7 +59,8 @@ typedef struct SltRulesSettings {
 
 SLT_API SltRulesSettings slt_rules_settings(const SltRules* rules);
 
-/// Cyclic execution of rule tables: write inputs, run one cycle, read outputs. One thread at a time.
+/// Cyclic execution of rule tables: write inputs, run one cycle, read outputs. One thread at a
+/// time.
 typedef struct SltCyclic SltCyclic;
 
 /// Take all memory for the cycles of `rules`, which must outlive it.

@@ -61,7 +61,8 @@ typedef struct SltWorldOptions {
   double rtol;         ///< of adaptive methods, > 0 [1e-6]
   double atol;         ///< of adaptive methods, >= 0 [1e-9]
   double h_max;        ///< largest step of adaptive methods; 0: no limit [0]
-  uint32_t probes;     ///< looks at the check blocks per adaptive step, 1..64 [4]
+  uint32_t probes;     ///< looks at the check blocks per adaptive step, at least [4]; never further
+                       ///< apart than the samples of a run
   uint32_t max_chain;  ///< zero-delay events following from each other at one instant [1000000]
   uint64_t seed;       ///< of slt_world_random() [1]
   size_t stack_size;   ///< of a process, bytes [65536]

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECKED_MODES    256            // structural check before the run; others when entered
-#define SOURCE_BYTES_MAX (256u << 20)   // refuse to read more than this from disk
+#define CHECKED_MODES    256           // structural check before the run; others when entered
+#define SOURCE_BYTES_MAX (256u << 20)  // refuse to read more than this from disk
 
 SltCompileOptions slt_compile_options(void) {
   return (SltCompileOptions){.structure = true, .cookie = COMPILE_OPTIONS_COOKIE};
@@ -235,7 +235,7 @@ SltStatus slt_model_compile(const char* name, const char* text, size_t length,
 // ---- files --------------------------------------------------------------------------------------
 
 SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
-                           size_t* length) {
+                            size_t* length) {
   FILE* file = fopen(path, "rb");
   if (!file) return SLT_ERR_IO;
   char* data = NULL;
@@ -336,8 +336,8 @@ SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* opti
 
 SltExperiment slt_model_experiment(const SltModel* model) {
   double unset = (double)NAN;
-  SltExperiment out = {unset, unset, unset, unset, unset, unset,
-                       unset, unset, unset, unset, unset, NULL, NULL, 0};
+  SltExperiment out = {unset, unset, unset, unset, unset, unset, unset,
+                       unset, unset, unset, unset, NULL,  NULL,  0};
   if (!model) return out;
   const ModelExperiment* e = &model->model->experiment;
   const CompiledModel* compiled = (const CompiledModel*)model;

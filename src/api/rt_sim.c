@@ -242,8 +242,7 @@ static double read_value(SltSim* sim, SltQuantity q, bool before) {
     if (!determined_in(mode, q)) return (double)NAN;
     return env[sim->model->vars[q.index].env + q.order];
   case SLT_KIND_CONSTANT: return env[sim->model->params[q.index].env];
-  case SLT_KIND_MACRO:
-    return eng_evaluate(sim->engine, &sim->model->macros[q.index].value, before);
+  case SLT_KIND_MACRO: return eng_evaluate(sim->engine, &sim->model->macros[q.index].value, before);
   case SLT_KIND_MODE:
     return before ? eng_state_before(sim->engine, q.index) : eng_state(sim->engine, q.index);
   case SLT_KIND_TIME:

@@ -27,12 +27,28 @@
 
 // ---- queue --------------------------------------------------------------------------------------
 
-/// 24 bytes, so that the four children of an entry lie in two cache lines.
+/// 24 bytes, so that the four children of an entry lie close together. Time is kept as an integer
+/// of the same order: an entry compares as one number of 128 bits, without a branch.
 typedef struct BlkEntry {
-  double t;
+  uint64_t key;    // blk_time_key(time)
   uint64_t order;  // (BLK_PRIORITY_MAX - priority) << 48 | sequence
   uint32_t slot, generation;
 } BlkEntry;
+
+/// A number with the order of `t`, which is not NaN.
+static inline uint64_t blk_time_key(double t) {
+  uint64_t bits = 0;
+  t += 0.0;  // one zero
+  __builtin_memcpy(&bits, &t, sizeof bits);
+  return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static inline double blk_key_time(uint64_t key) {
+  uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
+  double t = 0.0;
+  __builtin_memcpy(&t, &bits, sizeof t);
+  return t;
+}
 
 /// A heap with four children per entry. Entries of slots that have moved on are dead: skipped when
 /// they come to the top, swept out when they are the majority.

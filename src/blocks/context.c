@@ -190,8 +190,12 @@ SltStatus blk_context_create(BlkContext* context, size_t size, bool guarded) {
   }
   context->stack = memory;
   context->size = whole;
-  uint64_t canary = CANARY;
-  memcpy(context->stack + page, &canary, sizeof canary);
+  context->guard = page;
+  context->guarded = guarded;
+  if (!guarded) {
+    uint64_t canary = CANARY;
+    memcpy(context->stack + page, &canary, sizeof canary);
+  }
 #if !CONTEXT_NATIVE
   context->machine =
       mmap(NULL, sizeof(Machine), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -223,8 +227,9 @@ void blk_context_free(BlkContext* context) {
 }
 
 bool blk_context_overrun(const BlkContext* context) {
+  if (context->guarded) return false;  // and its last page is not touched for nothing
   uint64_t canary = 0;
-  memcpy(&canary, context->stack + page_size(), sizeof canary);
+  memcpy(&canary, context->stack + context->guard, sizeof canary);
   return canary != CANARY;
 }
 
@@ -251,7 +256,7 @@ void blk_context_prepare(BlkContext* context, BlkContextFn* fn, void* user) {
   context->user = user;
 #ifdef CONTEXT_ASAN
   // what the last user of this stack has left behind is nobody's any more
-  ASAN_UNPOISON_MEMORY_REGION(context->stack + page_size(), context->size - page_size());
+  ASAN_UNPOISON_MEMORY_REGION(context->stack + context->guard, context->size - context->guard);
 #endif
 #if CONTEXT_NATIVE
   // at the entry of blk_context_start the stack is aligned so that its call leaves it as the ABI
@@ -263,8 +268,8 @@ void blk_context_prepare(BlkContext* context, BlkContextFn* fn, void* user) {
 #else
   Machine* machine = context->machine;
   (void)getcontext(&machine->inside);
-  machine->inside.uc_stack.ss_sp = context->stack + page_size();
-  machine->inside.uc_stack.ss_size = context->size - page_size();
+  machine->inside.uc_stack.ss_sp = context->stack + context->guard;
+  machine->inside.uc_stack.ss_size = context->size - context->guard;
   machine->inside.uc_link = NULL;
   uintptr_t address = (uintptr_t)context;
   makecontext(&machine->inside, (void (*)(void))context_main_split, 2, (unsigned)(address >> 32),
@@ -275,7 +280,8 @@ void blk_context_prepare(BlkContext* context, BlkContextFn* fn, void* user) {
 void blk_context_enter(BlkContext* context) {
 #ifdef CONTEXT_ASAN
   void* fake = NULL;
-  __sanitizer_start_switch_fiber(&fake, context->stack + page_size(), context->size - page_size());
+  __sanitizer_start_switch_fiber(&fake, context->stack + context->guard,
+                                 context->size - context->guard);
 #endif
 #ifdef CONTEXT_TSAN
   context->back_fiber = __tsan_get_current_fiber();

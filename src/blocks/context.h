@@ -16,6 +16,8 @@ typedef struct BlkContext {
   void* stack_pointer;   // where it was left
   unsigned char* stack;  // lowest address, guard page included
   size_t size;           // of the whole mapping
+  size_t guard;          // bytes below the usable part
+  bool guarded;          // they cannot be touched
   void* machine;         // of the ucontext fallback
   BlkContextFn* fn;
   void* user;
@@ -36,7 +38,7 @@ void blk_context_prepare(BlkContext* context, BlkContextFn* fn, void* user);
 void blk_context_enter(BlkContext* context);
 /// Leave the running context; returns when it is entered again. `last`: never.
 void blk_context_leave(BlkContext* context, bool last);
-/// Whether the stack has been written over its end.
+/// Whether the stack has been written over its end; a guarded one faults instead.
 bool blk_context_overrun(const BlkContext* context);
 
 #endif

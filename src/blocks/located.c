@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PROBES_MAX 80
+#define PROBES_MAX 1e6  // per step
 #define ROW_Y      5
 
 typedef struct Trial {
@@ -164,17 +164,26 @@ static SltStatus locate(Trial* trial, double lo, double* te) {
   return SLT_OK;
 }
 
-static uint32_t probe_points(const SltWorld* world, double* theta) {
-  uint32_t count = 0;
-  if (world->after_event) {
-    for (double part = 1.0 / 4096.0; part < 1.0 / world->options.probes; part *= 4.0) {
-      theta[count++] = part;
-    }
+/// Probes are `probes` to a step, but never further apart than samples: a signal that dips for
+/// longer than that is not missed however long the steps are.
+static uint32_t probe_count(const SltWorld* world, double h) {
+  double wanted = world->options.probes;
+  if (world->grid_step > 0.0) wanted = fmax(wanted, ceil(h / world->grid_step));
+  return (uint32_t)fmin(wanted, PROBES_MAX);
+}
+
+/// The next probe after `t`.
+static double next_probe(const Trial* trial, double t, uint32_t count) {
+  double h = trial->t1 - trial->t0;
+  double done = (t - trial->t0) / h;
+  double regular = (floor(done * count + 1e-9) + 1.0) / count;
+  if (trial->world->after_event) {
+    // right after an event: 1/4096, 1/1024, ... of the regular distance
+    double part = fmax(4.0 * done, 1.0 / (4096.0 * count));
+    if (part < 1.0 / count) regular = part;
   }
-  for (uint32_t i = 1; i <= world->options.probes; i++) {
-    theta[count++] = (double)i / world->options.probes;
-  }
-  return count;
+  double next = trial->t0 + regular * h;
+  return regular >= 1.0 - 1e-12 || next >= trial->t1 ? trial->t1 : next;
 }
 
 static bool mark_crossings(SltWorld* world) {
@@ -193,13 +202,10 @@ static bool mark_crossings(SltWorld* world) {
 /// Look for the first state event of the trial. SLT_EVENT: it is at `*te`, the memories are forced.
 static SltStatus search(Trial* trial, double* te) {
   SltWorld* world = trial->world;
-  double theta[PROBES_MAX];
-  uint32_t count = probe_points(world, theta);
-  double before = trial->t0;
-  for (uint32_t i = 0; i < count; i++) {
-    bool end = i + 1 == count;
-    double t = end ? trial->t1 : trial->t0 + theta[i] * (trial->t1 - trial->t0);
-    if (t <= before) continue;
+  uint32_t count = probe_count(world, trial->t1 - trial->t0);
+  for (double before = trial->t0; before < trial->t1;) {
+    double t = next_probe(trial, before, count);
+    if (t <= before) t = trial->t1;
     SLT_TRY(state_at(trial, t));
     SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
     if (mark_crossings(world)) {
@@ -209,7 +215,7 @@ static SltStatus search(Trial* trial, double* te) {
       return SLT_EVENT;
     }
     // what check blocks want happens at the end of the step, after the discrete blocks there
-    if (!end || blk_due(world, t)) blk_check_forget(world);
+    if (t < trial->t1 || blk_due(world, t)) blk_check_forget(world);
     blk_check_keep(world);
     before = t;
   }

@@ -9,8 +9,10 @@
 
 #define WAYS 4
 
+__extension__ typedef unsigned __int128 Rank;
+
 static inline bool before(const BlkEntry* a, const BlkEntry* b) {
-  return a->t < b->t || (a->t == b->t && a->order < b->order);
+  return ((Rank)a->key << 64 | a->order) < ((Rank)b->key << 64 | b->order);
 }
 
 uint64_t blk_order(int32_t priority, uint64_t sequence) {
@@ -34,9 +36,13 @@ static inline uint32_t sink_hole(BlkEntry* data, uint32_t count, uint32_t at) {
     if (first + WAYS <= count) {
       // four children: two comparisons side by side, then one
       uint32_t c = (uint32_t)first;
-      uint32_t left = before(&data[c + 1], &data[c]) ? c + 1 : c;
-      uint32_t right = before(&data[c + 3], &data[c + 2]) ? c + 3 : c + 2;
-      uint32_t least = before(&data[right], &data[left]) ? right : left;
+      if (first * WAYS + 2 * WAYS < count) {
+        __builtin_prefetch(&data[first * WAYS + 1]);
+        __builtin_prefetch(&data[first * WAYS + 9]);
+      }
+      uint32_t left = c + before(&data[c + 1], &data[c]);
+      uint32_t right = c + 2 + before(&data[c + 3], &data[c + 2]);
+      uint32_t least = left + (right - left) * before(&data[right], &data[left]);
       data[at] = data[least];
       at = least;
       continue;

@@ -123,7 +123,7 @@ void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority) {
     grant(resource, index);
     return;
   }
-  BlkEntry entry = {0.0, blk_order(priority, world->sequence++), index, request->generation};
+  BlkEntry entry = {0, blk_order(priority, world->sequence++), index, request->generation};
   if (blk_heap_push(&resource->queue, &world->allocator, entry) < 0) {
     (void)blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
     return;

@@ -56,7 +56,8 @@ SltStatus blk_node_insert(SltWorld* world, uint32_t index, double t) {
   node->state = BLK_PENDING;
   // only what a running event schedules without delay lengthens the chain
   node->chain = t <= world->t && world->running ? world->chain + 1 : 0;
-  BlkEntry entry = {t, blk_order(node->priority, world->sequence++), index, node->generation};
+  BlkEntry entry = {blk_time_key(t), blk_order(node->priority, world->sequence++), index,
+                    node->generation};
   SltStatus status = blk_heap_push(&world->queue, &world->allocator, entry);
   if (status < 0) {
     blk_node_free(world, index);
@@ -275,7 +276,7 @@ double blk_queue_time(SltWorld* world) {
     (void)blk_heap_pop(queue);
     queue->dead--;
   }
-  return queue->count > 0 ? queue->data[0].t : HUGE_VAL;
+  return queue->count > 0 ? blk_key_time(queue->data[0].key) : HUGE_VAL;
 }
 
 /// Call an active or running block; its cancellings take effect when it has returned.

@@ -93,9 +93,21 @@ double slt_signal_value(const SltSignal* signal, double t) {
   return signal->value[lo] + part * (signal->value[lo + 1] - signal->value[lo]);
 }
 
+/// The piece that ends at the next corner holds until that corner has been passed by an event: a
+/// step that ends at a jump must not see its other side.
 static void follow(SltWorld* world, void* user) {
   const Guide* guide = user;
-  *guide->target = slt_signal_value(guide->signal, slt_world_time(world));
+  const SltSignal* signal = guide->signal;
+  uint32_t k = guide->corner;
+  double t = slt_world_time(world);
+  if (k == 0 || k == signal->count) {
+    *guide->target = signal->value[k == 0 ? 0 : k - 1];
+  } else if (signal->kind == SLT_SIGNAL_STEP || !(signal->t[k] > signal->t[k - 1])) {
+    *guide->target = signal->value[k - 1];
+  } else {
+    double part = (t - signal->t[k - 1]) / (signal->t[k] - signal->t[k - 1]);
+    *guide->target = signal->value[k - 1] + part * (signal->value[k] - signal->value[k - 1]);
+  }
 }
 
 /// A corner: nothing happens but that a step ends here.

@@ -74,7 +74,8 @@ static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot)
   bool untouched = g == atom->g_start;
   if (atom->located && untouched) return atom->located_truth;
   if (model->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
-  if (fabs(g) > atom->eps) return g > 0.0;
+  double zone = atom->fresh ? atom->eps : atom->zone;
+  if (fabs(g) > zone) return g > 0.0;
   if (!atom->fresh && untouched) return atom->truth;
   // at the boundary of a relation that matters only now: where g is going decides
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
@@ -88,7 +89,8 @@ void eng_atoms_update(EngSim* sim) {
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
     set_truth(sim, id, instant_truth(sim, id, sim->g[i], sim->gdot[i]));
-    if (atom->separates && (atom->located || fabs(sim->g[i]) <= atom->eps)) atom->surface = true;
+    bool there = atom->located || fabs(sim->g[i]) <= atom->eps;
+    if (atom->separates && there) atom->surface = true;
   }
 }
 
@@ -130,10 +132,13 @@ void eng_atoms_end_instant(EngSim* sim) {
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
     atom->h_previous = 0.0;
-    // without a zone of its own an atom still lingers where rounding cannot tell it from zero
-    bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
-    atom->zone = certified ? fmax(atom->eps, sim->margin[i]) : atom->eps;
+    // a relation that only fires is done with its crossing as soon as rounding can tell; one that
+    // was taken before it crossed, or that switches, as soon as it has left its zone
+    bool early = (atom->located && atom->g < -sim->margin[i]) || atom->left_now;
+    bool wide = sim->model->atoms[id].bipolar || early;
+    atom->zone = wide ? fmax(atom->eps, sim->margin[i]) : sim->margin[i];
     atom->armed = fabs(atom->g) > atom->zone;
+    atom->clear = atom->g < -atom->zone;
     atom->in_zone = false;
     atom->located = false;
     atom->fresh = false;
@@ -192,7 +197,8 @@ void eng_atoms_mesh(EngSim* sim) {
       atom->armed = atom->end_armed;
     }
     atom->end_known = false;
-    atom->in_zone = !atom->truth && atom->armed && atom->g > -atom->eps;
+    if (atom->g < -atom->zone) atom->clear = true;
+    atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
     bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
                  : atom->sliding ? atom->truth
                                  : mesh_truth(model, atom);

@@ -23,6 +23,8 @@
 #define STACK_DEPTH    64
 #define COEFFICIENTS   (NUM_DENSE_DEGREE_MAX + 1)
 #define BERNSTEIN_ULPS 16.0  // rounding of coefficients, in ulps of the largest magnitude involved
+#define MARGIN_SLACK   1e-3  // states that have shrunk by more than this get new margins
+#define LINGER_BUDGET  6     // enclosures for an atom that stays where it could not be decided
 
 _Static_assert(COEFFICIENTS <= MODEL_LANES, "control points of a step fit into one block");
 
@@ -41,6 +43,7 @@ typedef struct Certifier {
   bool below;             // phi is on the side the atom waits from
   bool fell;              // phi has fallen since the start: a turn re-arms
   bool rose;              // the piece before rose
+  bool falls;             // a beginning, or the last piece with a direction fell: no peak follows
   uint32_t spent;
 } Certifier;
 
@@ -76,13 +79,13 @@ static void enclose_states(EngSim* sim, double l, double r) {
   double to = num_dense_theta(s, r);
   for (uint32_t i = 0; i < s->n; i++) {
     double b[COEFFICIENTS];
-    num_dense_bernstein(s, i, b);
+    memcpy(b, sim->control_x + (size_t)i * MODEL_LANES, (degree + 1) * sizeof *b);
     double largest = 0.0;
     for (uint32_t j = 0; j <= degree; j++) {
       largest = fmax(largest, fabs(b[j]));
     }
     eng_bernstein_restrict(b, degree, from, to);
-    double pad = 16.0 * DBL_EPSILON * largest;
+    double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
     double lo = b[0];
     double hi = b[0];
     double dlo = HUGE_VAL;
@@ -100,28 +103,34 @@ static void enclose_states(EngSim* sim, double l, double r) {
   }
 }
 
+void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out) {
+  ModelContext context = eng_context(sim);
+  enclose_states(sim, l, r);
+  model_program_enclose(&sim->core.mode->g_flow, &context, sim->dual_regs, (ModelInterval){l, r},
+                        sim->x_dual, out);
+}
+
 static void hull_of_enclosure(const Certifier* cert, const CertPiece* p, ModelInterval* phi,
                               ModelInterval* slope) {
   EngSim* sim = cert->f->sim;
-  ModelContext context = eng_context(sim);
-  enclose_states(sim, p->l, p->r);
-  ModelInterval t = {p->l, p->r};
-  model_program_enclose(&sim->core.mode->g_flow, &context, sim->dual_regs, t, sim->x_dual,
-                        sim->g_dual);
-  ModelDual g = sim->g_dual[cert->f->index];
+  // the whole is enclosed once for all atoms
+  if (cert->spent > 1) eng_enclose_atoms(sim, p->l, p->r, sim->g_dual);
+  ModelDual g = (cert->spent > 1 ? sim->g_dual : sim->g_whole)[cert->f->index];
   bool up = cert->f->sign > 0.0;
   *phi = up ? g.v : (ModelInterval){-g.v.hi, -g.v.lo};
   *slope = up ? g.d : (ModelInterval){-g.d.hi, -g.d.lo};
 }
 
-/// Largest value the slopes allow between the two ends (mean-value form at both).
+/// Largest value the slopes allow between the two ends (mean-value form at both). The values at the
+/// ends are what the tape computes there: the proof holds up to the rounding of these.
 static double slope_ceiling(const CertPiece* p, ModelInterval d) {
   double h = p->r - p->l;
   if (d.hi <= 0.0) return p->phi_l;
   if (d.lo >= 0.0) return p->phi_r;
   if (!(d.hi < HUGE_VAL && d.lo > -HUGE_VAL)) return HUGE_VAL;
   double s = (p->phi_r - p->phi_l - d.lo * h) / (d.hi - d.lo);
-  return p->phi_l + d.hi * fmin(fmax(s, 0.0), h);
+  double rounding = 8.0 * DBL_EPSILON * (fabs(p->phi_l) + fabs(p->phi_r) + (d.hi - d.lo) * h);
+  return p->phi_l + d.hi * fmin(fmax(s, 0.0), h) + rounding;
 }
 
 static double slope_floor(const CertPiece* p, ModelInterval d) {
@@ -157,12 +166,14 @@ static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInte
   if (slope.hi <= 0.0) {
     bool peak = cert->rose && peak_counts(cert, p->phi_l);
     cert->rose = false;
+    cert->falls = true;
     if (peak) return CERT_TOUCHES;
     cert->fell = true;
     if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
     return CERT_NOTHING;
   }
   cert->rose = true;
+  cert->falls = false;
   if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
   return CERT_NOTHING;
 }
@@ -182,12 +193,13 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   bool early = peak_counts(cert, HUGE_VAL);
   if (cert->below && ready(cert) && phi.hi < (early ? -eps : 0.0)) {
     cert->rose = false;
+    cert->falls = false;
     return CERT_NOTHING;
   }
   if (!cert->below && phi.lo > 0.0) return CERT_NOTHING;
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
   // within rounding of zero all along: a touch for an armed relation that includes zero
-  double flat = cert->control ? 2.0 * cert->margin : 0.0;
+  double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
   if (fabs(phi.lo) <= flat && fabs(phi.hi) <= flat) {
     if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
     bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);
@@ -200,8 +212,8 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
 static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
   double highest = fmax(p->phi_l, p->phi_r);
   if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
-  if (peak_counts(cert, highest)) return CERT_TOUCHES;
-  if (cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
+  if (!cert->falls && peak_counts(cert, highest)) return CERT_TOUCHES;
+  if (!cert->falls && cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
       fabs(highest) <= cert->margin) {
     return CERT_TOUCHES;
   }
@@ -260,12 +272,19 @@ static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
                        .certified = true};
 }
 
+/// Stays at its boundary, and could not be decided there before: not worth much effort.
+static bool lingers(const EngFollower* f, const EngPiece* p) {
+  double zone = f->atom->zone;
+  return f->atom->undecided > 0 && fabs(p->ga) <= zone && fabs(p->gb) <= zone;
+}
+
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided) {
   Certifier cert = {.f = f,
                     .control = control,
                     .margin = margin,
-                    .degree = f->sim->stepper->method->dense_degree};
+                    .degree = f->sim->stepper->method->dense_degree,
+                    .falls = true};
   bool waits = eng_follower_waits(f);
   if (waits) {
     eng_follower_aim(f, whole->ga, whole->da);
@@ -277,6 +296,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
   uint32_t depth = 1;
   first_piece(&cert, whole, &stack[0]);
   double shortest = 8.0 * DBL_EPSILON * fmax(fabs(whole->a), fabs(whole->b));
+  uint32_t budget = lingers(f, whole) ? LINGER_BUDGET : PIECE_BUDGET;
   *decided = true;
   while (depth > 0) {
     CertPiece p = stack[--depth];
@@ -295,7 +315,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
       return true;
     }
     if (verdict == CERT_NOTHING) continue;
-    if (cert.spent > PIECE_BUDGET) {
+    if (cert.spent > budget) {
       *decided = false;
       return false;
     }
@@ -347,32 +367,62 @@ void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) 
 
 // ---- control points -----------------------------------------------------------------------------
 
-static double state_scale(const EngSim* sim) {
-  double scale = 0.0;
-  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    scale = fmax(scale, fabs(sim->x[i]));
-  }
-  return scale;
-}
-
-void eng_control_margin(EngSim* sim) {
+/// How far rounding may move g at a control point: g enclosed over states and time that are off by
+/// BERNSTEIN_ULPS of the sizes in margin_x.
+static void compute_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
-  double scale = state_scale(sim);
-  sim->margin_scale = scale;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    double pad = BERNSTEIN_ULPS * DBL_EPSILON * fmax(fabs(sim->x[i]), scale * DBL_EPSILON);
+    double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[i];
     sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
   }
-  double t = sim->core.t;
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * fabs(t);
+  sim->margin_t = fabs(t);
   model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
                         (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     double width = sim->g_dual[i].v.hi - sim->g_dual[i].v.lo;
     // room for states and g to grow before the margins are computed anew
-    sim->margin[i] = isfinite(width) ? 2.0 * width + DBL_MIN : 0.0;
+    sim->margin[i] = isfinite(width) ? 2.0 * width + DBL_MIN : DBL_MIN;
   }
+}
+
+void eng_control_margin(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    sim->margin_x[i] = fabs(sim->x[i]);
+  }
+  compute_margins(sim, sim->core.t);
+}
+
+/// Largest coefficient of each state over the trial; false when the margins no longer fit them.
+static bool margins_fit(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t degree = sim->stepper->method->dense_degree;
+  bool fit = fabs(sim->stepper->trial.t) <= 2.0 * sim->margin_t;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
+    double size = 0.0;
+    for (uint32_t j = 0; j <= degree; j++) {
+      double a = fabs(lanes[j]);
+      size = a > size ? a : size;
+    }
+    fit &= size <= 2.0 * sim->margin_x[i] && size >= MARGIN_SLACK * sim->margin_x[i];
+  }
+  return fit;
+}
+
+static void refit_margins(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t degree = sim->stepper->method->dense_degree;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
+    sim->margin_x[i] = 0.0;
+    for (uint32_t j = 0; j <= degree; j++) {
+      sim->margin_x[i] = fmax(sim->margin_x[i], fabs(lanes[j]));
+    }
+  }
+  memcpy(sim->x, sim->stepper->trial.x, mode->state_count * sizeof *sim->x);
+  compute_margins(sim, sim->stepper->trial.t);
 }
 
 void eng_control_points(EngSim* sim) {
@@ -380,22 +430,14 @@ void eng_control_points(EngSim* sim) {
   const NumStepper* s = sim->stepper;
   ModelContext context = eng_context(sim);
   uint32_t degree = s->method->dense_degree;
-  double scale = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
     num_dense_bernstein(s, i, lanes);
     for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
       lanes[j] = lanes[degree];
     }
-    for (uint32_t j = 0; j <= degree; j++) {
-      scale = fmax(scale, fabs(lanes[j]));
-    }
   }
-  if (scale > 2.0 * sim->margin_scale) {
-    memcpy(sim->x, s->trial.x, mode->state_count * sizeof *sim->x);
-    eng_control_margin(sim);
-    sim->margin_scale = fmax(sim->margin_scale, scale);
-  }
+  if (!margins_fit(sim)) refit_margins(sim);
   double t[MODEL_LANES];
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
     uint32_t k = j < degree ? j : degree;

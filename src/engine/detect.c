@@ -31,7 +31,8 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (!waits_at_mesh && (f->model->bipolar || !f->atom->in_zone)) return false;
   bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps
                                                    : p->gb >= -f->atom->eps;
-  if (!inside || p->gb > 0.0) return false;
+  // on its way to the boundary, not just leaving it
+  if (!inside || p->gb > 0.0 || !(p->db >= 0.0)) return false;
   *out = (EngCrossing){.index = f->index,
                        .t = p->b,
                        .lo = p->b,
@@ -78,7 +79,9 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
     const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
     bool decided = true;
     EngFollower start = *f;
-    if (eng_certify(f, piece, control, sim->margin[f->index], out, &decided)) return true;
+    bool crosses = eng_certify(f, piece, control, sim->margin[f->index], out, &decided);
+    f->atom->undecided = decided ? 0 : f->atom->undecided + 1;
+    if (crosses) return true;
     if (decided) return arrives(f, piece, out);
     *f = start;
     sim->core.undecided++;
@@ -89,6 +92,33 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   return eng_follow(f, piece, out);
 }
 
+/// Whether a crossing of the atom is looked for.
+static bool is_followed(const EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  const ModelAtom* model = &sim->model->atoms[id];
+  return model->continuous && model->type != MODEL_ATOM_NOEVENT && !sim->atoms[id].sliding;
+}
+
+/// ... on the dense output; one that is linear in time is scheduled instead.
+static bool is_searched(const EngSim* sim, uint32_t index) {
+  return is_followed(sim, index) && !isfinite(sim->atoms[sim->core.mode->atoms[index]].t_linear);
+}
+
+/// What certification needs: control points once a step, the enclosure of all atoms that are not
+/// affine over the part of it that is looked at.
+static void prepare_proof(EngSim* sim, double t_from, bool first) {
+  const ModelMode* mode = sim->core.mode;
+  bool any = false;
+  bool curved = false;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (!is_searched(sim, i)) continue;
+    any = true;
+    curved |= mode->atom_class[i] == MODEL_CLASS_OTHER;
+  }
+  if (first && any) eng_control_points(sim);
+  if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->g_whole);
+}
+
 /// Collect the first crossing of each atom behind t_from; the earliest time, INFINITY for none.
 static double collect(EngSim* sim, double t_from) {
   const ModelMode* mode = sim->core.mode;
@@ -96,10 +126,10 @@ static double collect(EngSim* sim, double t_from) {
   double first = (double)INFINITY;
   sim->crossing_count = 0;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (!is_followed(sim, i)) continue;
     uint32_t id = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[id];
     EngAtom* atom = &sim->atoms[id];
-    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT || atom->sliding) continue;
     EngFollower f = {.sim = sim,
                      .index = i,
                      .model = model,
@@ -141,9 +171,16 @@ static void preview_truths(EngSim* sim, double t) {
   eng_evaluate_g(sim, t, true);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
-    if (model->continuous && model->type != MODEL_ATOM_NOEVENT) continue;
-    bool truth = eng_relation_holds(model->relation, sim->g[i]);
-    sim->atoms[mode->atoms[i]].truth = truth;
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    bool located = model->continuous && model->type != MODEL_ATOM_NOEVENT;
+    if (located) {
+      // one whose becoming false interests nobody has been let go silently
+      bool fell = atom->truth && !model->bipolar && sim->g[i] < -atom->zone;
+      if (!fell || atom->sliding) continue;
+      atom->armed = true;
+    }
+    bool truth = !located && eng_relation_holds(model->relation, sim->g[i]);
+    atom->truth = truth;
     sim->env[model->env] = truth ? 1.0 : 0.0;
   }
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
@@ -191,14 +228,24 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
     sim->end_gdot[i] = sim->gdot[i];
     sim->atoms[mode->atoms[i]].end_known = false;
   }
-  if (sim->options.detection == SLT_DETECTION_CERTIFIED) eng_control_points(sim);
   double leaves = (double)INFINITY;
   sim->core.exit_pending = false;
   if (sim->core.slide.count) {
     leaves = eng_slide_exit(sim, t_from, &sim->core.exit_surface, &sim->core.exit_above);
   }
+  sim->contact_ends = false;
+  double lifts = (double)INFINITY;
+  if (sim->core.contact.active) lifts = eng_contact_exit(sim, t_from);
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
+    if (sim->options.detection == SLT_DETECTION_CERTIFIED) prepare_proof(sim, t_from, round == 0);
     double first = collect(sim, t_from);
+    if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
+      sim->crossing_count = 0;
+      sim->contact_ends = true;
+      sim->core.t_event = lifts;
+      *found = true;
+      return SLT_OK;
+    }
     if (leaves < (double)INFINITY && leaves <= first) {
       sim->crossing_count = 0;
       sim->core.exit_pending = true;
@@ -233,7 +280,9 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[mode->atoms[index]];
   bool scheduled = model->continuous && model->type == MODEL_ATOM_CRITICAL;
   if (model->time_only && model->type != MODEL_ATOM_NOEVENT) scheduled = model->continuous;
+  // a constant slope alone is not enough: floor(time) has one
   if (mode->slope_class[index] != MODEL_CLASS_FIXED) scheduled = false;
+  if (mode->atom_class[index] == MODEL_CLASS_OTHER) scheduled = false;
   // slopes are those of the mode, not of the motion along a surface
   if (sim->core.slide.count && !model->time_only) scheduled = false;
   if (!scheduled) return (double)INFINITY;

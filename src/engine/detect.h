@@ -50,6 +50,9 @@ bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out);
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided);
 
+/// Values and slopes of the mode's atoms over [l, r] of the trial; control points are in place.
+void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out);
+
 void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right);
 void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to);
 

@@ -22,7 +22,7 @@ typedef struct EngSim EngSim;
 typedef struct EngOptions {
   double t_start;
   const NumMethod* method;
-  const char* method_reason;  // why `auto` chose it; NULL when named by the user
+  const char* method_reason;            // why `auto` chose it; NULL when named by the user
   double rtol, atol, h0, h_min, h_max;  // h0, h_min, h_max: 0 means not given
   double step;                          // of fixed-step methods
   double event_eps, gamma;

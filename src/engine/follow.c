@@ -176,7 +176,16 @@ static bool piece_crosses(EngFollower* f, const EngPiece* p, EngCrossing* out) {
   return da > 0.0 && db < 0.0 && peak_crosses(f, p, out);
 }
 
+/// Still at its last crossing and not moving, as far as rounding lets one see.
+static bool is_quiet(const EngFollower* f, const EngPiece* p) {
+  double noise = 2.0 * f->sim->margin[f->index];
+  double h = p->b - p->a;
+  return !f->armed && fabs(p->ga) <= noise && fabs(p->gb) <= noise && fabs(p->da) * h <= noise &&
+         fabs(p->db) * h <= noise;
+}
+
 bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
+  if (is_quiet(f, whole)) return false;
   bool fine = f->model->type == MODEL_ATOM_SHORTLIVING &&
               f->sim->options.detection != SLT_DETECTION_INTERPOLATION;
   if (!fine) return piece_crosses(f, whole, out);

@@ -32,8 +32,12 @@ static bool guard_has_new_edge(const EngSim* sim, const ModelGuard* guard) {
 bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
   EngTransition* edge = &sim->transitions[transition];
+  // an impact does not happen while its contact is closed
+  bool closed = sim->core.contact.active || sim->contact_holds;
+  if (closed && transition == sim->core.contact.transition) return false;
   if (!eng_guard(sim, &model->guard)) {
-    *edge = (EngTransition){false, false};
+    edge->edge_seen = false;
+    edge->taken = false;
     return false;
   }
   if (model->to != sim->state[model->automaton]) return true;
@@ -196,7 +200,8 @@ static void enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   }
   // what holds on entry is no new edge for the self loops of the state
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    sim->transitions[state->outgoing[i]] = (EngTransition){.edge_seen = true, .taken = true};
+    sim->transitions[state->outgoing[i]].edge_seen = true;
+    sim->transitions[state->outgoing[i]].taken = true;
   }
 }
 
@@ -204,6 +209,7 @@ static SltStatus fire_transition(EngSim* sim, uint32_t transition, uint32_t iter
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   uint32_t from = sim->state[t->automaton];
+  sim->transitions[transition].fired_now = true;
   uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
   if (from == t->to) {
     sim->transitions[transition].edge_seen = true;
@@ -295,10 +301,11 @@ static bool visited_before(EngSim* sim) {
 }
 
 static SltStatus endless(EngSim* sim) {
+  if (eng_zeno_suspected(sim)) return sim->error.status;
   char path[1200];
   eng_trace_path(sim, path, sizeof path);
-  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL,
-           "at t = %s the modes repeat without end: %s", eng_number(sim->core.t).text, path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL, "at t = %s the modes repeat without end: %s",
+           eng_number(sim->core.t).text, path);
   eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
   return sim->error.status;
 }
@@ -581,7 +588,7 @@ static SltStatus run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any)
 /// Whether the integration must start anew: equations, states or their inputs differ.
 static bool flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->core.slide.count || sim->was_sliding) return true;
+  if (sim->core.slide.count || sim->was_sliding || sim->core.contact.active) return true;
   if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
@@ -686,8 +693,25 @@ static void trace_sliding(EngSim* sim, const EngSlide* before, bool* fired) {
   if (now->count) eng_evaluate_full(sim, sim->core.t);
 }
 
+/// An instant during a contact: it goes on unless the force has ended or the mode has changed.
+static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
+  bool same_mode = sim->core.mode == sim->core.mode_before;
+  if (!sim->contact_ends && same_mode) {
+    sim->core.contact.active = true;
+    return eng_contact_rebind(sim);
+  }
+  sim->contact_ends = false;
+  *fired = true;
+  sim->atoms[atom].truth = false;
+  sim->atoms[atom].left_now = true;
+  sim->env[sim->model->atoms[atom].env] = 0.0;
+  eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, atom);
+  return SLT_OK;
+}
+
 static void mark_sliding(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
+  if (sim->core.contact.active) sim->atoms[sim->core.contact.atom].sliding = true;
   for (uint32_t k = 0; k < slide->count; k++) {
     for (uint32_t i = 0; i < slide->surfaces[k].mirror_count; i++) {
       sim->atoms[slide->surfaces[k].mirrors[i].atom].sliding = true;
@@ -705,8 +729,20 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->in_instant = true;
   EngSlide before = sim->core.slide;
   sim->was_sliding = before.count > 0;
+  bool released = sim->core.contact.active;
+  uint32_t contact_atom = sim->core.contact.atom;
+  sim->contact_holds = released && !sim->contact_ends;
+  sim->core.contact.active = false;
   SltStatus status = carry_out(sim, kind, fired);
   if (status >= 0) trace_sliding(sim, &before, fired);
+  bool closed = false;
+  if (status >= 0) status = eng_zeno_check(sim, &closed);
+  if (status >= 0 && released && !closed) status = keep_contact(sim, contact_atom, fired);
+  if (closed || sim->core.contact.active) {
+    eng_bind(sim);
+    eng_evaluate_full(sim, sim->core.t);
+    *fired = true;
+  }
   if (status >= 0) {
     eng_atoms_end_instant(sim);
     mark_sliding(sim);
@@ -720,6 +756,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     }
   }
   sim->in_instant = false;
+  sim->contact_holds = false;
   if (*fired) sim->core.instants++;
   eng_trace_end(sim);
   sim->due_count = 0;

@@ -22,13 +22,15 @@ typedef struct EngAtom {
   double g_start;       // at the start of the instant: tells whether an action touched it
   double eps, gamma;
   double zone;          // eps, or the rounding of g where that is larger
+  uint32_t undecided;   // successive steps in which it could not be decided
   uint64_t held_changes; // count of changes when it was held
   double t_linear;      // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
   bool end_known;
   bool truth;           // latched
   bool armed;           // false while it lingers in the eps zone of its last crossing
-  bool in_zone;         // armed and inside the eps zone at the last mesh point
+  bool clear;           // has been outside its eps zone since the last instant
+  bool in_zone;         // came from outside and is inside the eps zone at the last mesh point
   bool located;         // crossing found now: truth holds whatever the sign of g
   bool located_truth;   // which way it crossed
   bool fresh;           // became relevant in this instant
@@ -41,8 +43,26 @@ typedef struct EngAtom {
   bool relevant_start;  // belonged to the mode at the start of the instant
 } EngAtom;
 
+/// Times of a transition: a geometric sequence as long as it is one.
+typedef struct EngZeno {
+  uint32_t count;
+  double first, last;
+  double interval, ratio;  // the last ones
+} EngZeno;
+
+/// A closed contact: a relation held at zero by a force.
+typedef struct EngContact {
+  bool active;
+  uint32_t index;    // of the relation in the mode's list
+  uint32_t atom;
+  uint32_t transition;  // the impact that it has taken the place of
+  double stiffness;     // rate at which it attracts, 1/time
+} EngContact;
+
 /// What a run knows about one transition.
 typedef struct EngTransition {
+  EngZeno zeno;
+  bool fired_now;  // in the present instant
   bool edge_seen;  // a self loop: guard was true when last looked at
   bool taken;      // a self loop: fired in this instant and guard not seen false since
 } EngTransition;
@@ -95,6 +115,8 @@ typedef struct EngCore {
   double mesh_t;       // time of the last mesh point: committed step end or instant
   double t_linear;     // first crossing of an atom that is linear in time
   double t_event;      // time of the crossings found
+  double instant_t;    // time of the last instant that fired
+  double first_bound;  // of the first step after it
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
   uint32_t event_n;    // records of the instant so far
@@ -103,6 +125,7 @@ typedef struct EngCore {
   uint64_t instants, records, silent, not_certified, guard_evaluations;
   uint64_t by_class[5];
   EngSlide slide;      // motion along surfaces; count 0: none
+  EngContact contact;  // relation held at zero after infinitely many impacts
   bool exit_pending;   // the segment ends because a surface is left...
   uint32_t exit_surface;
   bool exit_above;     // ...to the side where its g is positive
@@ -177,8 +200,10 @@ struct EngSim {
   ModelDual* g_dual;      // per atom of the mode
   double* control_x;      // control points of the dense output, MODEL_LANES per state
   double* control_g;      // g there, MODEL_LANES per atom of the mode
+  ModelDual* g_whole;     // per atom of the mode: enclosure over the part of the step looked at
   double* margin;         // per atom of the mode: rounding of control_g
-  double margin_scale;    // size of the states for which `margin` holds
+  double* margin_x;       // per state: size for which `margin` holds
+  double margin_t;        // time for which it does
 
   // modes around a point on a surface
   uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
@@ -189,10 +214,15 @@ struct EngSim {
   double* side_g;
   double* side_probe;
   EngSideRegs side_regs[ENG_SIDES_MAX];
+  bool contact_holds;  // a contact was closed when the present instant began, and stays so
+  bool contact_ends;   // the segment ends because the force of the contact does
   bool was_sliding;    // when the present instant began
   bool slide_decided;  // the flow around the surfaces says how to go on in the present mode
   double* side_g_regs;
   size_t side_g_capacity;
+  double* contact_d;      // direction of the contact's force
+  ModelDual* contact_regs;
+  size_t contact_capacity;
 
   struct EngTrace* trace;
   Str stop_text;
@@ -300,6 +330,20 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
 /// Latch the surface's relations to that side; the states there are in side_work.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
+
+// ---- zeno.c -------------------------------------------------------------------------------------
+
+/// Note what fired in this instant; where it accumulates, close the contact or fail.
+SltStatus eng_zeno_check(EngSim* sim, bool* closed);
+/// Modes that repeat in an instant at the end of a shrinking sequence: fails with that and says so.
+bool eng_zeno_suspected(EngSim* sim);
+/// Add the contact's force to the flow in dx.
+SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
+/// The same for the derivatives in the environment.
+void eng_contact_full(EngSim* sim, double t);
+/// When the force of the contact ends, INFINITY for not in this trial.
+double eng_contact_exit(EngSim* sim, double t_from);
+SltStatus eng_contact_rebind(EngSim* sim);
 
 // ---- queue.c ------------------------------------------------------------------------------------
 

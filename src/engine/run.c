@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define FIRST_STEP 8.0  // longest first step after an event, in distances from the event before
+
 static void set_tolerances(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -28,6 +30,7 @@ SltStatus eng_start(EngSim* sim) {
   sim->core.t = sim->options.t_start;
   sim->core.mesh_t = sim->core.t;
   sim->core.stall_t = sim->core.t;
+  sim->core.instant_t = sim->core.t;
   model_random_seed(&sim->core.random, sim->options.seed, 0);
   SltStatus status = eng_init_values(sim);
   if (status >= 0) status = eng_enter_mode(sim);
@@ -98,6 +101,10 @@ static SltStatus commit_trial(EngSim* sim) {
 static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   bool changed = false;
   SLT_TRY(eng_instant(sim, kind, &changed, fired));
+  if (*fired) {
+    sim->core.first_bound = FIRST_STEP * (sim->core.t - sim->core.instant_t);
+    sim->core.instant_t = sim->core.t;
+  }
   if (*fired) SLT_TRY(check_progress(sim));
   if (changed || kind == ENG_INSTANT_INPUT) {
     SLT_TRY(commit_trial(sim));

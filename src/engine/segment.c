@@ -141,11 +141,16 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
-  Attempt attempt = {.bound = (double)INFINITY};
+  // events tend to come at similar distances: a first step far beyond the last one sees nothing of
+  // a motion that is small beside it
+  Attempt attempt = {.bound = sim->core.first_bound > 0.0 ? sim->core.first_bound
+                                                          : (double)INFINITY};
+  sim->core.first_bound = 0.0;
   SLT_TRY(first_step_size(sim, limit));
-  if (sim->core.slide.count && sim->stepper->control.h_next > 0.0) {
+  if (sim->stepper->control.h_next > 0.0) {
     // draw the motion to its surfaces within a few steps
     sim->core.slide.stiffness = 0.5 / sim->stepper->control.h_next;
+    sim->core.contact.stiffness = 0.25 / sim->stepper->control.h_next;
   }
   for (;;) {
     if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {

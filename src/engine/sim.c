@@ -105,6 +105,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
   sim->side_f = carve(c, n * ENG_SIDES_MAX, sizeof(double));
   sim->probe_x = carve(c, n, sizeof(double));
+  sim->contact_d = carve(c, n, sizeof(double));
   sim->side_g = carve(c, m->atom_count, sizeof(double));
   sim->side_probe = carve(c, m->atom_count, sizeof(double));
   sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));
@@ -113,8 +114,10 @@ static void lay_out(EngSim* sim, Carver* c) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     sim->control_x = carve(c, n * MODEL_LANES, sizeof(double));
     sim->control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
-    sim->margin = carve(c, m->atom_count, sizeof(double));
   }
+  sim->margin = carve(c, m->atom_count, sizeof(double));
+  sim->margin_x = carve(c, n, sizeof(double));
+  sim->g_whole = carve(c, m->atom_count, sizeof(ModelDual));
   sim->scratch = carve(c, m->scratch_regs, sizeof(double));
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
@@ -212,6 +215,7 @@ void eng_free(EngSim* sim) {
     base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
     base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
   }
+  base_free(&a, sim->contact_regs, sim->contact_capacity * sizeof *sim->contact_regs);
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
   base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);

@@ -5,26 +5,26 @@
 // After an instant the surfaces that the trajectory stands on are those of the relations located in
 // it. Around them lie 2^k modes, one for each combination of sides, reached without resets. Let
 // n_i(s) be the rate of g_i under the flow of the mode on sides s. Going on inside the region s is
-// consistent when every n_i(s) points into it; going on along a subset of the surfaces is consistent
-// when a convex combination of the flows keeps them at zero and every other n_j points off to its
-// side (Filippov 1988; for two and more surfaces the multilinear combination of Alexander and
-// Seidman). The smallest subset that is consistent is taken: where a motion can leave a surface it
-// does. The present region comes first, so that an escaping point stays in its mode.
+// consistent when every n_i(s) points into it; going on along a subset of the surfaces is
+// consistent when a convex combination of the flows keeps them at zero and every other n_j points
+// off to its side (Filippov 1988; for two and more surfaces the multilinear combination of
+// Alexander and Seidman). The smallest subset that is consistent is taken: where a motion can leave
+// a surface it does. The present region comes first, so that an escaping point stays in its mode.
 //
 // Along one surface the share of side 1 is a = n(0)/(n(0) - n(1)). The share used adds a term that
-// draws g to zero at a rate of about the step size, so that rounding cannot accumulate. A share that
-// leaves [0, 1] ends the sliding: the flow of one side no longer points at the surface.
+// draws g to zero at a rate of about the step size, so that rounding cannot accumulate. A share
+// that leaves [0, 1] ends the sliding: the flow of one side no longer points at the surface.
 #include "engine/internal.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define RATE_TOLERANCE   1e-9   // relative to the largest rate: smaller ones have no direction
-#define SETTLE_LIMIT     20     // switches on the way to the mode of one side
-#define PROBE            1e-3   // relative distance of the point that tells surfaces apart
-#define SHARE_ITERATIONS 30     // Newton, two and more surfaces
-#define REST_TOLERANCE   1e-4   // flows that cancel up to this part of their size
+#define RATE_TOLERANCE   1e-9  // relative to the largest rate: smaller ones have no direction
+#define SETTLE_LIMIT     20    // switches on the way to the mode of one side
+#define PROBE            1e-3  // relative distance of the point that tells surfaces apart
+#define SHARE_ITERATIONS 30    // Newton, two and more surfaces
+#define REST_TOLERANCE   1e-4  // flows that cancel up to this part of their size
 
 /// What is looked at while the continuation is searched.
 typedef struct Search {
@@ -87,8 +87,8 @@ static SltStatus g_values(EngSim* sim, const ModelMode* mode, double t, const do
 /// Registers for the programs of one side, bound to its states.
 static SltStatus bind_side(EngSim* sim, uint32_t side, const ModelMode* mode) {
   EngSideRegs* regs = &sim->side_regs[side];
-  SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count,
-                   sizeof(double)));
+  SLT_TRY(
+      eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count, sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
                    sizeof(double)));
   model_program_bind(&mode->rhs, sim->env, regs->rhs);
@@ -97,15 +97,14 @@ static SltStatus bind_side(EngSim* sim, uint32_t side, const ModelMode* mode) {
 }
 
 /// Rates of the surfaces' g along a direction of motion.
-static void surface_rates(EngSim* sim, const ModelMode* base, const uint32_t* index,
-                          uint32_t count, double t, const double* x, const double* dx,
-                          double* rate) {
+static void surface_rates(EngSim* sim, const ModelMode* base, const uint32_t* index, uint32_t count,
+                          double t, const double* x, const double* dx, double* rate) {
   ModelContext context = eng_context(sim);
   for (uint32_t i = 0; i < base->state_count; i++) {
     sim->x_dual[i] = (ModelDual){{x[i], x[i]}, {dx[i], dx[i]}};
   }
-  model_program_enclose(&base->g_flow, &context, sim->dual_regs, (ModelInterval){t, t},
-                        sim->x_dual, sim->g_dual);
+  model_program_enclose(&base->g_flow, &context, sim->dual_regs, (ModelInterval){t, t}, sim->x_dual,
+                        sim->g_dual);
   for (uint32_t k = 0; k < count; k++) {
     ModelInterval d = sim->g_dual[index[k]].d;
     rate[k] = 0.5 * (d.lo + d.hi);
@@ -325,8 +324,8 @@ static double combined_rate(const double rate[][ENG_SURFACES_MAX], uint32_t side
   return sum;
 }
 
-/// Shares for which every surface of `mask` moves at the wanted rate. One surface: closed form; more:
-/// Newton with a numerical Jacobian, the system being multilinear.
+/// Shares for which every surface of `mask` moves at the wanted rate. One surface: closed form;
+/// more: Newton with a numerical Jacobian, the system being multilinear.
 static bool solve_shares(const double rate[][ENG_SURFACES_MAX], uint32_t sides, uint32_t mask,
                          uint32_t fixed, const double* wanted, double* share) {
   uint32_t index[ENG_SURFACES_MAX];
@@ -397,14 +396,15 @@ static bool consistent(const Search* search, uint32_t mask, uint32_t fixed, doub
   return true;
 }
 
-/// At a point where both sides of a surface have no rate across it but flows that cancel each other,
-/// the motion has come to rest (second-order sliding).
+/// At a point where both sides of a surface have no rate across it but flows that cancel each
+/// other, the motion has come to rest (second-order sliding).
 static bool rests(const Search* search, uint32_t* mask, double* share) {
   const EngSim* sim = search->sim;
   for (uint32_t k = 0; k < search->count; k++) {
     uint32_t low = search->present & ~(1u << k);
     uint32_t high = search->present | 1u << k;
-    if (fabs(search->rate[low][k]) > REST_TOLERANCE || fabs(search->rate[high][k]) > REST_TOLERANCE) {
+    if (fabs(search->rate[low][k]) > REST_TOLERANCE ||
+        fabs(search->rate[high][k]) > REST_TOLERANCE) {
       continue;
     }
     const double* f = sim->side_f + (size_t)low * sim->n_max;
@@ -505,7 +505,8 @@ static void install(Search* search, uint32_t mask, uint32_t fixed, const double*
   sim->core.slide = slide;
 }
 
-/// Truths of the surfaces' relations as on one side; latched, so that nothing fires because of them.
+/// Truths of the surfaces' relations as on one side; latched, so that nothing fires because of
+/// them.
 static void latch_sides(Search* search, uint32_t side) {
   EngSim* sim = search->sim;
   for (uint32_t k = 0; k < search->count; k++) {
@@ -522,8 +523,8 @@ static void latch_sides(Search* search, uint32_t side) {
   }
 }
 
-/// Surfaces with the same mode on both sides separate nothing, and those that cannot be crossed back
-/// are crossed.
+/// Surfaces with the same mode on both sides separate nothing, and those that cannot be crossed
+/// back are crossed.
 static void drop_passive(Search* search) {
   EngSim* sim = search->sim;
   for (uint32_t k = search->count; k-- > 0;) {

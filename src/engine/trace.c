@@ -248,8 +248,7 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
   event->certified = true;
   if (record->crossing != MODEL_NONE) {
     const EngCrossing* crossing = &t->crossings[record->crossing];
-    const ModelAtom* atom =
-        &sim->model->atoms[sim->core.mode_before->atoms[crossing->index]];
+    const ModelAtom* atom = &sim->model->atoms[sim->core.mode_before->atoms[crossing->index]];
     event->type = public_type(atom);
     event->bracket[0] = crossing->lo;
     event->bracket[1] = crossing->hi;
@@ -279,8 +278,7 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   for (uint32_t i = 0; i < t->change_count; i++) {
     const Change* change = &t->changes[i];
     if (change->record != index || change->order > 0) continue;
-    t->out_changes[count++] =
-        (SltChange){change->var->name.data, change->before, change->after};
+    t->out_changes[count++] = (SltChange){change->var->name.data, change->before, change->after};
   }
   event->changes = t->out_changes;
   event->change_count = count;

@@ -97,8 +97,8 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
                 mode->g_flow.reg_count + mode->gdot.reg_count;
   SLT_TRY(eng_grow(sim, (void**)&sim->regs, &sim->reg_capacity, need, sizeof *sim->regs));
   size_t g_regs = mode->g_flow.reg_count;
-  SLT_TRY(eng_grow(sim, (void**)&sim->dual_regs, &sim->dual_capacity, g_regs,
-                   sizeof *sim->dual_regs));
+  SLT_TRY(
+      eng_grow(sim, (void**)&sim->dual_regs, &sim->dual_capacity, g_regs, sizeof *sim->dual_regs));
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     SLT_TRY(eng_grow(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
                      sizeof *sim->block_regs));
@@ -121,11 +121,12 @@ void eng_bind(EngSim* sim) {
   model_program_bind(&mode->g, sim->env, sim->g_regs);
   model_program_bind(&mode->g_flow, sim->env, sim->g_flow_regs);
   model_program_bind(&mode->gdot, sim->env, sim->gdot_regs);
-  if (mode->atom_count > 0) model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
-  if (sim->options.detection == SLT_DETECTION_CERTIFIED && mode->atom_count > 0) {
+  if (mode->atom_count == 0) return;
+  model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
-    eng_control_margin(sim);
   }
+  eng_control_margin(sim);
 }
 
 SltStatus eng_enter_mode(EngSim* sim) {
@@ -163,6 +164,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
 SltStatus eng_rebind_mode(EngSim* sim) {
   SLT_TRY(make_room(sim, sim->core.mode));
   eng_bind(sim);
+  if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
   return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;
 }
 
@@ -177,6 +179,7 @@ void eng_evaluate_full(EngSim* sim, double t) {
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     sim->env[mode->full_env[i]] = sim->full[i];
   }
+  if (sim->core.contact.active) eng_contact_full(sim, t);
 }
 
 void eng_sample(EngSim* sim, double t) {
@@ -218,7 +221,7 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   if (sim->has_unilateral && beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
   model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
-  return SLT_OK;
+  return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
 }
 
 const char* eng_not_finite(const EngSim* sim, bool* derivative) {

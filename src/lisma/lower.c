@@ -49,10 +49,26 @@ Str lower_instance_text(Lower* l) {
   return text_str(&out);
 }
 
+/// Line and column, counted on from the last place asked for: names of switches come in the order
+/// of the text, and a line may hold thousands of them.
+static void find_place(Lower* l, uint32_t offset, uint32_t* line, uint32_t* column) {
+  uint32_t known = l->place_line ? l->place_line : 1;
+  uint32_t end = known < l->source->line_count ? l->source->line_starts[known] : UINT32_MAX;
+  if (l->place_line && offset >= l->place_offset && offset < end) {
+    Str between = {l->source->text.data + l->place_offset, offset - l->place_offset};
+    l->place_column += utf8_count(between);
+  } else {
+    source_place(l->source, offset, &l->place_line, &l->place_column);
+  }
+  l->place_offset = offset;
+  *line = l->place_line;
+  *column = l->place_column;
+}
+
 uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
   uint32_t line = 0;
   uint32_t column = 0;
-  source_place(l->source, span.begin, &line, &column);
+  find_place(l, span.begin, &line, &column);
   TextBuffer* text = &l->text;
   text->length = 0;
   text_append_format(text, "%s@%u:%u", prefix, line, column);

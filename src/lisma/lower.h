@@ -61,8 +61,10 @@ typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T
 /// What a name means; beside the name table, by name id. Values, automata and states have names
 /// of their own: a state may be called like a variable.
 typedef struct Symbol {
-  uint16_t kind;     // SymbolKind
+  uint8_t kind;      // SymbolKind
   bool is_variable;  // declared as one somewhere in the text; known before it is one
+  bool is_index;     // of some loop
+  bool told;         // a message said what is wrong with it
   uint32_t index;
   uint32_t automaton;  // index + 1 of the automaton of this name, 0 for none
   uint32_t owner;      // index + 1 of an automaton that has a state of this name
@@ -277,8 +279,9 @@ typedef struct Lower {
   BASE_VEC(Macro) macros;
   BASE_VEC(VarInfo) vars;
   BASE_VEC(Binding) bindings;
-  uint32_t binding_base;              // those before it belong to the place that uses a definition
-  TextBuffer text;                    // for pasting names
+  uint32_t binding_base;  // those before it belong to the place that uses a definition
+  uint32_t place_offset, place_line, place_column;  // last place that was named
+  TextBuffer text;                                  // for pasting names
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
   Map functions;                      // name id -> function + 1
 

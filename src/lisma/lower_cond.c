@@ -359,17 +359,20 @@ static Value lower_qualified(Lower* l, const AstExpr* expr) {
 }
 
 static Value report_not_condition(Lower* l, const AstExpr* expr) {
-  Diag* diag =
-      lower_report(l, DIAG_E0302, expr->span, "a condition is needed here, and this is a number");
-  if (diag == &l->ignored || expr->kind != AST_NAME) return lower_value_bad();
-  uint32_t name = resolve_name(l, &expr->as.name.name);
-  uint32_t automaton = name ? resolve_symbol(l, name)->owner : 0;
+  uint32_t name = expr->kind == AST_NAME ? resolve_name(l, &expr->as.name.name) : 0;
   Str text = lower_name(l, name);
-  if (automaton) {
-    Str owner = lower_name(l, l->automata.data[automaton - 1].name);
+  Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
+  if (symbol.owner && symbol.kind == SYM_NONE) {
+    Str owner = lower_name(l, l->automata.data[symbol.owner - 1].name);
+    Diag* diag = lower_report(l, DIAG_E0302, expr->span, "'%.*s' is a state, not a condition",
+                              STR_ARGS(text));
     diag_hint(l->diags, diag, "whether a state is active is written '%.*s.%.*s'", STR_ARGS(owner),
               STR_ARGS(text));
-  } else {
+    return lower_value_bad();
+  }
+  Diag* diag =
+      lower_report(l, DIAG_E0302, expr->span, "a condition is needed here, and this is a number");
+  if (name) {
     diag_hint(l->diags, diag, "compare it with something: %.*s > 0, %.*s != 0", STR_ARGS(text),
               STR_ARGS(text));
   }

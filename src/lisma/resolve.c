@@ -185,7 +185,7 @@ Symbol* resolve_symbol(Lower* l, uint32_t name) {
 
 void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index) {
   Symbol* symbol = resolve_symbol(l, name);
-  symbol->kind = (uint16_t)kind;
+  symbol->kind = (uint8_t)kind;
   symbol->index = index;
 }
 

@@ -102,7 +102,10 @@ static void scan_statement(Lower* l, const AstStatement* statement) {
       scan_expr(l, statement->as.init.items.data[i].value);
     }
     break;
-  case AST_FOR: scan_block(l, &statement->as.loop.body); break;
+  case AST_FOR:
+    resolve_symbol(l, names_intern(&l->m->names, statement->as.loop.variable))->is_index = true;
+    scan_block(l, &statement->as.loop.body);
+    break;
   case AST_IF:
     for (uint32_t i = 0; i < statement->as.branches.count; i++) {
       const AstBranch* branch = &statement->as.branches.data[i];

@@ -249,9 +249,11 @@ static void note_determined(Matcher* w) {
 static void check_derivatives(Lower* l) {
   for (uint32_t i = 0; i < l->derivatives.count && !l->uncertain; i++) {
     NameUse use = l->derivatives.data[i];
-    const VarInfo* info = &l->vars.data[resolve_symbol(l, use.name)->index];
+    Symbol* symbol = resolve_symbol(l, use.name);
+    const VarInfo* info = &l->vars.data[symbol->index];
     if (info->flags & (VAR_STRONG | VAR_DETERMINED)) continue;
-    if (!(info->flags & (VAR_FIXED | VAR_GUESS | VAR_SET))) continue;  // told already
+    if (symbol->told) continue;
+    symbol->told = true;
     Str text = lower_name(l, use.name);
     Diag* diag =
         lower_report(l, DIAG_E0308, use.span, "'%.*s' has no derivative: no equation determines it",

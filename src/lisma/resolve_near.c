@@ -204,6 +204,13 @@ static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool con
               STR_ARGS(owner), STR_ARGS(text));
     return;
   }
+  if (resolve_symbol(l, name)->is_index) {
+    diag_hint(l->diags, diag,
+              "the index of a loop is known inside the loop only; a macro that uses it is declared "
+              "there, with the index in its name: macro m_[%.*s] = ...",
+              STR_ARGS(text));
+    return;
+  }
   Str near = resolve_near_value(l, text);
   Str index = near_index(l, text);
   if (has_twin(l, text)) {
@@ -227,6 +234,8 @@ static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool con
 }
 
 void resolve_unknown(Lower* l, uint32_t name, Span span, bool constant_needed) {
+  if (resolve_symbol(l, name)->told) return;
+  resolve_symbol(l, name)->told = true;
   Str text = lower_name(l, name);
   Str written = {l->source->text.data + span.begin, span.end - span.begin};
   bool pasted = !str_equal(written, text) && written.length && written.data[0] != '`';

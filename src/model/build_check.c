@@ -5,10 +5,14 @@
 
 #include <string.h>
 
+typedef struct CheckFailure {
+  const Diag* diag;
+} CheckFailure;
+
 typedef struct Check {
   uint32_t* mode;  // to look at next
   bool keep;       // its analysis: every run begins in the first mode
-  BASE_VEC(const Diag*) failures;
+  BASE_VEC(CheckFailure) failures;
 } Check;
 
 /// The same equations fail in the same way; only the name of the mode differs.
@@ -25,7 +29,8 @@ static bool same_failure(const Diag* a, const Diag* b) {
 
 static void check_begin(ModelBuild* build, void* argument) {
   Check* check = argument;
-  if (build->failure) base_vec_push(&build->arena, &check->failures, build->failure);
+  if (build->failure)
+    base_vec_push(&build->arena, &check->failures, (CheckFailure){build->failure});
   check->mode = ARENA_ARRAY(&build->arena, uint32_t, build->ir->automata.count);
 }
 
@@ -35,9 +40,9 @@ static void check_mode(ModelBuild* build, void* argument) {
       check->keep ? build_set(build, check->mode)->failure : build_failure(build, check->mode);
   if (!failure) return;
   for (uint32_t i = 0; i < check->failures.count; i++) {
-    if (same_failure(check->failures.data[i], failure)) return;
+    if (same_failure(check->failures.data[i].diag, failure)) return;
   }
-  base_vec_push(&build->arena, &check->failures, failure);
+  base_vec_push(&build->arena, &check->failures, (CheckFailure){failure});
 }
 
 /// Put a nested automaton and those around it into the states in which it is in `state`.
@@ -94,6 +99,6 @@ void model_build_check(ModelBuild* build, uint32_t limit, DiagList* diags) {
   // the list's arena may leave by a jump: only without the lock
   if (!done) longjmp(*diags->arena->on_oom, 1);
   for (uint32_t i = 0; i < check.failures.count; i++) {
-    copy_diag(diags, check.failures.data[i]);
+    copy_diag(diags, check.failures.data[i].diag);
   }
 }

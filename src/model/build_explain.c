@@ -122,12 +122,10 @@ static void explain_mode(ModelBuild* build, void* argument) {
     explain_role(build, out, sym, SYM_UNDETERMINED, "undetermined  ");
     explain_role(build, out, sym, SYM_DISCRETE, "discrete      ");
   }
-  if (set->failure) {
-    explain_failure(out, set->failure);
-  } else {
-    explain_order(build, out, sym);
-  }
-  if (sym) explain_shapes(build, out, sym);
+  if (set->failure) explain_failure(out, set->failure);
+  if (!sym) return;
+  if (!set->failure) explain_order(build, out, sym);
+  explain_shapes(build, out, sym);
   if (set->failure || build->failure) return;
   build_compile_set(build, set);
   explain_programs(out, set);

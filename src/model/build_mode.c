@@ -56,7 +56,7 @@ static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf l
   uint32_t* place = item_place(scope, leaf.id, leaf.order);
   if (is_item(scope, leaf)) return scope->items.data[*place - 1].value;
   if (*place) return *place - 1;
-  uint32_t value;
+  uint32_t value = 0;
   if (scope->set->sym->vars[leaf.id].role == SYM_STATE) {
     value = tape_state(graph, scope->set->state_of_var[leaf.id] + leaf.order);
   } else if (leaf.order > layout->var_order[leaf.id]) {

@@ -8,7 +8,8 @@
 static uint64_t leaf_slice(const BuildSet* set, const uint64_t* assigned, IrLeaf leaf) {
   if (leaf.kind != IR_LEAF_VAR) return 0;
   const SymVar* var = &set->sym->vars[leaf.id];
-  bool computed = var->role == SYM_ALGEBRAIC || (var->role == SYM_STATE && leaf.order >= var->order);
+  bool computed =
+      var->role == SYM_ALGEBRAIC || (var->role == SYM_STATE && leaf.order >= var->order);
   if (!computed || var->assign == IR_NONE) return 0;
   return hash_mix(assigned[var->assign], leaf.order);
 }

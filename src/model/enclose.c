@@ -78,8 +78,8 @@ static ModelInterval power_slope(ModelDual a, ModelDual b, ModelInterval v) {
   // constant exponent: b a^(b-1) a'
   if (is_zero(b.d)) {
     ModelInterval lower = model_interval_sub(b.v, one);
-    // b - 1 is exact for the small whole exponents that matter here
-    if (b.v.lo == b.v.hi && fabs(b.v.lo) < 1e9) {
+    // b - 1 is exact for small whole exponents, and has to be: the base may be negative
+    if (b.v.lo == b.v.hi && fabs(b.v.lo) < 1e9 && b.v.lo == floor(b.v.lo)) {
       lower = model_interval_point(b.v.lo - 1.0);
       if (lower.lo == 0.0) return a.d;
     }
@@ -92,6 +92,8 @@ static ModelInterval power_slope(ModelDual a, ModelDual b, ModelInterval v) {
 }
 
 static ModelInterval angle_slope(ModelDual y, ModelDual x) {
+  // the angle jumps where y passes zero at the left
+  if (x.v.lo <= 0.0 && y.v.lo <= 0.0 && y.v.hi >= 0.0) return whole_line;
   ModelInterval square_sum =
       model_interval_add(apply(MODEL_OP_SQUARE, x.v), apply(MODEL_OP_SQUARE, y.v));
   ModelInterval turn = model_interval_sub(times(x.v, y.d), times(y.v, x.d));
@@ -101,6 +103,13 @@ static ModelInterval angle_slope(ModelDual y, ModelDual x) {
 /// A step function: at rest unless it jumps inside.
 static ModelInterval step_slope(ModelInterval v) {
   return v.lo == v.hi ? nothing : whole_line;
+}
+
+/// a - b*floor(a/b): a straight line as long as a/b stays between two whole numbers.
+static ModelInterval remainder_slope(ModelDual a, ModelDual b) {
+  ModelInterval cell = apply(MODEL_OP_FLOOR, model_interval_div(a.v, b.v));
+  if (cell.lo != cell.hi) return whole_line;
+  return model_interval_sub(a.d, times(b.d, cell));
 }
 
 static ModelInterval binary_slope(uint32_t op, ModelDual a, ModelDual b, ModelInterval v) {
@@ -114,8 +123,14 @@ static ModelInterval binary_slope(uint32_t op, ModelDual a, ModelDual b, ModelIn
   case MODEL_OP_ATAN2: return angle_slope(a, b);
   case MODEL_OP_MIN: return choice_slope(a, b, true);
   case MODEL_OP_MAX: return choice_slope(a, b, false);
+  case MODEL_OP_MOD: return remainder_slope(a, b);
   default: return step_slope(v);
   }
+}
+
+/// Nothing can be said about the slope of what is not bounded: there may be a pole inside.
+static bool is_bounded(ModelInterval a) {
+  return a.lo > -HUGE_VAL && a.hi < HUGE_VAL;
 }
 
 static ModelDual evaluate(uint32_t op, ModelDual a, ModelDual b) {
@@ -152,6 +167,7 @@ static ModelDual evaluate(uint32_t op, ModelDual a, ModelDual b) {
     if (!rest) out.d = times(outer_slope(op, a.v, out.v), a.d);
     break;
   }
+  if (!is_bounded(out.v)) out.d = whole_line;
   return out;
 }
 
@@ -162,23 +178,33 @@ static ModelDual select(ModelDual condition, ModelDual a, ModelDual b) {
   return (ModelDual){model_interval_hull(a.v, b.v), whole_line};
 }
 
+/// What does not move while time flows.
+static ModelDual fixed(double value) {
+  ModelInterval v = model_interval_point(value);
+  return (ModelDual){v, is_bounded(v) ? nothing : whole_line};
+}
+
 void model_program_bind_dual(const ModelProgram* program, const double* env, ModelDual* regs) {
   for (uint32_t i = 0; i < program->const_count; i++) {
-    regs[program->const_begin + i] =
-        (ModelDual){model_interval_point(program->consts[i]), nothing};
+    regs[program->const_begin + i] = fixed(program->consts[i]);
   }
   for (uint32_t i = 0; i < program->input_count; i++) {
-    regs[program->inputs[i].reg] =
-        (ModelDual){model_interval_point(env[program->inputs[i].env]), nothing};
+    regs[program->inputs[i].reg] = fixed(env[program->inputs[i].env]);
   }
 }
 
-/// Tables and random numbers have no enclosure here; a point argument is looked up as it is.
+/// Random numbers have no enclosure. Tables: values and slopes over the arguments between points.
 static ModelDual look_up(const ModelInstr* pc, const ModelContext* context, ModelDual a) {
   int order = pc->op == MODEL_OP_TABLE ? 0 : pc->op == MODEL_OP_TABLE_SLOPE ? 1 : 2;
-  if (a.v.lo != a.v.hi) return (ModelDual){whole_line, whole_line};
-  double value = model_table_value(&context->tables[pc->b], a.v.lo, order);
-  return (ModelDual){model_interval_point(value), is_zero(a.d) ? nothing : whole_line};
+  const ModelTable* table = &context->tables[pc->b];
+  ModelDual out = {.v = model_table_enclose(table, a.v, order), .d = nothing};
+  if (!is_zero(a.d)) {
+    // slopes of a linear table, and curvatures of a cubic one, jump at its points
+    bool smooth = order == 0 || (order == 1 && table->slope) || model_table_one_segment(table, a.v);
+    out.d = smooth ? times(model_table_enclose(table, a.v, order + 1), a.d) : whole_line;
+  }
+  if (!is_bounded(out.v)) out.d = whole_line;
+  return out;
 }
 
 void model_program_enclose(const ModelProgram* program, const ModelContext* context,

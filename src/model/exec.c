@@ -78,7 +78,9 @@ static double draw(const ModelContext* context, double (*from)(ModelRandom*), do
   return middle + spread * from(context->random);
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation
 static void execute(const ModelInstr* pc, const ModelContext* context, double* regs) {
+  // cppcheck-suppress syntaxError
   LOOP_BEGIN()
   UNARY(MOVE, a)
   UNARY(NEG, -a)

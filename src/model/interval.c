@@ -28,8 +28,12 @@ static double shift(double x, int ulps) {
   return x;
 }
 
+/// Bounds computed in round to nearest, moved outwards. An overflow stands for a large finite value:
+/// it bounds on its own side only.
 static ModelInterval widen(double lo, double hi, int ulps) {
   if (isnan(lo) || isnan(hi)) return anything;
+  if (lo > DBL_MAX) lo = DBL_MAX;
+  if (hi < -DBL_MAX) hi = -DBL_MAX;
   return (ModelInterval){shift(lo, -ulps), shift(hi, ulps)};
 }
 

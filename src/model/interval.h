@@ -3,11 +3,24 @@
 // Enclosures: a program evaluated over intervals of time and state, with rigour.
 //
 // Every register holds an interval that contains all values the expression can take, and one that
-// contains all values of its derivative along a given motion of the states (forward mode). Sums,
-// products, quotients and roots are computed in round to nearest and widened by one unit in the
-// last place on each side, which covers directed rounding. Functions of libm are widened by
-// MODEL_LIBM_ULPS: glibc documents errors of at most 2 ulp for those used here (its manual, "Errors
-// in Math Functions", x86_64), and doubles of the reduction add less than another.
+// contains all values of its derivative along a given motion of the states (forward mode).
+//
+// Widening. The exact value of an operation lies in the interval, and so does what the tape computes
+// in round to nearest:
+//   + - * / sqrt, square, 1/x     one unit in the last place outwards on each side: rounding errs by
+//                                 half a unit. Overflow: the finite end is the largest double
+//   functions of libm             MODEL_LIBM_ULPS outwards at the ends where the function is
+//                                 monotone. glibc's manual ("Errors in Math Functions", x86_64)
+//                                 lists at most 2 ulp for those used here
+//   sin, cos, tan                 an extremum or pole within 1e-6 of an end counts as inside; beyond
+//                                 1e9 the reduction is not followed: the whole range
+//   pow                           corners for a positive base, whole exponents for others
+//   abs, min, max, floor, ceil,   exact: no widening
+//   sign, relations
+//   mod                           a - b*floor(a/b) from the above
+// Where an operation is undefined or has a pole inside its arguments the value is "anything", and so
+// is the slope of everything whose value is not bounded: what cannot be bounded is never flat, never
+// monotone. The same for a jump inside: the cut of atan2, floor, sign, relations.
 #ifndef SALTUS_MODEL_INTERVAL_H
 #define SALTUS_MODEL_INTERVAL_H
 
@@ -34,5 +47,11 @@ ModelInterval model_interval_div(ModelInterval a, ModelInterval b);
 /// One operation of the tape on intervals; `op` is a ModelOp with one or two operands (the second
 /// ignored for one), SELECT, tables and random functions excepted.
 ModelInterval model_interval_apply(uint32_t op, ModelInterval a, ModelInterval b);
+
+struct ModelTable;
+/// Values (order 0), slopes (1), curvatures (2) or their slopes (3) of a table over all x.
+ModelInterval model_table_enclose(const struct ModelTable* table, ModelInterval x, int order);
+/// Whether all of x lies between two neighbouring points.
+bool model_table_one_segment(const struct ModelTable* table, ModelInterval x);
 
 #endif

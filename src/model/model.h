@@ -299,6 +299,7 @@ typedef struct ModelExperiment {
 } ModelExperiment;
 
 /// Everything about a model that does not depend on the mode. Immutable.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): there is one, and pairs stay together
 typedef struct Model {
   const Source* source;
   uint32_t env_count;  // the engine keeps two of these: present values, then those before an event

@@ -45,6 +45,69 @@ double model_table_value(const ModelTable* table, double x, int order) {
   return table->slope ? cubic_value(table, i, x, order) : linear_value(table, i, x, order);
 }
 
+// ---- enclosures ---------------------------------------------------------------------------------
+
+static ModelInterval exact(double value) {
+  return (ModelInterval){value, value};
+}
+
+static ModelInterval difference(double a, double b) {
+  return model_interval_sub(exact(a), exact(b));
+}
+
+static ModelInterval scaled(double factor, ModelInterval a) {
+  return model_interval_mul(exact(factor), a);
+}
+
+/// base + s*rest: one level of Horner's scheme.
+static ModelInterval level(ModelInterval base, ModelInterval s, ModelInterval rest) {
+  return model_interval_add(base, model_interval_mul(s, rest));
+}
+
+/// linear_value and cubic_value over the part of segment i that x lies in.
+static ModelInterval segment_enclose(const ModelTable* table, uint32_t i, ModelInterval x,
+                                     int order) {
+  ModelInterval h = difference(table->x[i + 1], table->x[i]);
+  ModelInterval mean = model_interval_div(difference(table->y[i + 1], table->y[i]), h);
+  if (i > 0 && x.lo < table->x[i]) x.lo = table->x[i];
+  if (i + 2 < table->count && x.hi > table->x[i + 1]) x.hi = table->x[i + 1];
+  ModelInterval s = model_interval_sub(x, exact(table->x[i]));
+  ModelInterval y = exact(table->y[i]);
+  if (!table->slope) {
+    if (order == 0) return level(y, s, mean);
+    return order == 1 ? mean : exact(0.0);
+  }
+  ModelInterval left = exact(table->slope[i]);
+  ModelInterval right = exact(table->slope[i + 1]);
+  ModelInterval sum = model_interval_add(left, right);
+  ModelInterval bend =
+      model_interval_sub(model_interval_sub(scaled(3.0, mean), scaled(2.0, left)), right);
+  ModelInterval c = model_interval_div(bend, h);
+  ModelInterval twist = model_interval_sub(sum, scaled(2.0, mean));
+  ModelInterval b = model_interval_div(twist, model_interval_mul(h, h));
+  if (order == 0) return level(y, s, level(left, s, level(c, s, b)));
+  if (order == 1) return level(left, s, level(scaled(2.0, c), s, scaled(3.0, b)));
+  return order == 2 ? level(scaled(2.0, c), s, scaled(6.0, b)) : scaled(6.0, b);
+}
+
+ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int order) {
+  if (table->count == 0) return exact(0.0);
+  if (table->count == 1) return exact(order == 0 ? table->y[0] : 0.0);
+  uint32_t first = find_segment(table, x.lo);
+  uint32_t last = find_segment(table, x.hi);
+  ModelInterval all = segment_enclose(table, first, x, order);
+  for (uint32_t i = first + 1; i <= last; i++) {
+    all = model_interval_hull(all, segment_enclose(table, i, x, order));
+  }
+  return all;
+}
+
+bool model_table_one_segment(const ModelTable* table, ModelInterval x) {
+  return table->count < 2 || find_segment(table, x.lo) == find_segment(table, x.hi);
+}
+
+// ---- slopes of cubic tables ---------------------------------------------------------------------
+
 /// Slope at an end from the two segments next to it, limited so that it does not overshoot.
 static double end_slope(double h0, double h1, double mean0, double mean1) {
   double slope = ((2.0 * h0 + h1) * mean0 - h0 * mean1) / (h0 + h1);

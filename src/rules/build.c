@@ -6,12 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-// ---- files ----------------------------------------------------------------------------------------
+// ---- files
+// ----------------------------------------------------------------------------------------
 
 /// `name` as seen from the folder of `from`.
 static Str join_path(Arena* arena, Str from, Str name) {
   uint32_t folder = from.length;
-  while (folder > 0 && from.data[folder - 1] != '/') folder--;
+  while (folder > 0 && from.data[folder - 1] != '/')
+    folder--;
   if (name.length && name.data[0] == '/') folder = 0;
   return str_format(arena, "%.*s%.*s", (int)folder, from.data, STR_ARGS(name));
 }
@@ -68,8 +70,9 @@ static void find_includes(Reader* r, uint32_t file, uint32_t depth) {
       const RawRow* row = &table->rows.data[i];
       if (!is_include(r->arena, rules_cell(table, row, COLUMN_NAME).text)) continue;
       RawCell value = rules_cell(table, row, COLUMN_VALUE);
-      // places are known when all files are: a failing include is told at the start of its file
-      load_include(r, file, rules_cell_name(value), table, row, (Span){0, 0}, depth);
+      // where a later file begins is known only when all are there
+      Span span = file == 0 ? value.span : (Span){0, 0};
+      load_include(r, file, rules_cell_name(value), table, row, span, depth);
     }
   }
 }
@@ -84,7 +87,8 @@ static bool add_file(Reader* r, RawFile file, uint32_t depth) {
 static void check_encoding(Reader* r, uint32_t file) {
   const RawFile* f = &r->files.data[file];
   for (uint32_t i = 0; i < f->text.length;) {
-    uint32_t size = f->text.data[i] == '\0' ? 0 : utf8_decode(f->text.data + i, f->text.length - i, NULL);
+    uint32_t size =
+        f->text.data[i] == '\0' ? 0 : utf8_decode(f->text.data + i, f->text.length - i, NULL);
     if (size == 0) {
       uint32_t at = f->begin + i;
       diag_add(r->diags, DIAG_E1001, (Span){at, at + 1}, "this is not UTF-8 text");
@@ -102,11 +106,12 @@ static void join_files(Reader* r, Source* source) {
   for (uint32_t f = 0; f < r->files.count; f++) {
     RawFile* file = &r->files.data[f];
     file->begin = all.length;
-    parts[f] = (SourcePart){.name = str_copy(r->arena, file->name), .begin = all.length,
-                            .first_line = line};
+    parts[f] = (SourcePart){
+        .name = str_copy(r->arena, file->name), .begin = all.length, .first_line = line};
     text_append(&all, file->text);
     if (f + 1 < r->files.count) text_append_char(&all, '\n');
-    for (uint32_t i = file->begin; i < all.length; i++) line += all.data[i] == '\n';
+    for (uint32_t i = file->begin; i < all.length; i++)
+      line += all.data[i] == '\n';
   }
   Str text = text_str(&all);
   Str name = source->name;
@@ -129,8 +134,13 @@ static void add_folder(Reader* r, Str folder) {
     if (status < 0) continue;
     any = true;
     Str shown = str_format(r->arena, "%.*s/%.*s", STR_ARGS(folder), STR_ARGS(name));
-    add_file(r, (RawFile){.name = shown, .path = name, .text = text, .included_by = RULES_NONE,
-                          .csv_section = (uint8_t)s}, 0);
+    add_file(r,
+             (RawFile){.name = shown,
+                       .path = name,
+                       .text = text,
+                       .included_by = RULES_NONE,
+                       .csv_section = (uint8_t)s},
+             0);
   }
   if (!any) {
     diag_add(r->diags, DIAG_E1007, (Span){0, 0}, "there is no table in the folder '%.*s'",
@@ -138,7 +148,8 @@ static void add_folder(Reader* r, Str folder) {
   }
 }
 
-// ---- rows of all files ----------------------------------------------------------------------------
+// ---- rows of all files
+// ----------------------------------------------------------------------------
 
 /// Files in the order in which their rows count: an included one before the one that includes it.
 static void order_files(const Reader* r, uint32_t file, uint32_t* order, uint32_t* count) {
@@ -158,7 +169,8 @@ static Str row_key(Reader* r, const RawTable* table, const RawRow* row) {
 
 static void insert_row(Reader* r, MergedRows* list, uint32_t at, MergedRow row) {
   base_vec_push(r->arena, list, row);
-  for (uint32_t i = list->count - 1; i > at; i--) list->data[i] = list->data[i - 1];
+  for (uint32_t i = list->count - 1; i > at; i--)
+    list->data[i] = list->data[i - 1];
   list->data[at] = row;
 }
 
@@ -268,12 +280,19 @@ static void merge_rows(Reader* r, MergedRows* lists) {
   }
 }
 
-// ---- entry ----------------------------------------------------------------------------------------
+// ---- entry
+// ----------------------------------------------------------------------------------------
 
 static void init_model(RulesModel* model, Arena* arena, const Source* source) {
   double unset = (double)NAN;
-  *model = (RulesModel){.arena = arena, .source = source, .cycle = unset, .start = unset,
-                        .end = unset, .every = unset, .rtol = unset, .atol = unset};
+  *model = (RulesModel){.arena = arena,
+                        .source = source,
+                        .cycle = unset,
+                        .start = unset,
+                        .end = unset,
+                        .every = unset,
+                        .rtol = unset,
+                        .atol = unset};
 }
 
 bool rules_read(RulesModel* model, Arena* arena, Source* source, Str name, Str text,
@@ -290,12 +309,13 @@ bool rules_read(RulesModel* model, Arena* arena, Source* source, Str name, Str t
     // paths are counted from the folder of the model, which is where files are looked for
     Str base = source->name;
     uint32_t slash = base.length;
-    while (slash > 0 && base.data[slash - 1] != '/') slash--;
+    while (slash > 0 && base.data[slash - 1] != '/')
+      slash--;
     Str path = {base.data + slash, base.length - slash};
     add_file(&r, (RawFile){.name = base, .path = path, .text = text, .included_by = RULES_NONE}, 0);
   }
+  if (r.files.count > 0) join_files(&r, source);
   if (diags->error_count != errors) return false;
-  join_files(&r, source);
   for (uint32_t f = 0; f < r.files.count; f++) {
     check_encoding(&r, f);
     if (diags->error_count != errors) return false;
@@ -305,6 +325,8 @@ bool rules_read(RulesModel* model, Arena* arena, Source* source, Str name, Str t
       rules_read_markdown(&r, f);
     }
   }
+  // a column that is not known would show up again in every row
+  if (diags->error_count != errors) return false;
   Builder* b = ARENA_NEW(arena, Builder);
   *b = (Builder){.r = &r, .m = model};
   names_init(&b->names, arena);

@@ -39,7 +39,8 @@ bool rules_target_holds(const RulesModel* m, uint32_t target) {
   for (uint32_t i = 0; i < m->rules.count; i++) {
     const RulesRule* rule = &m->rules.data[i];
     if (rule->target != target) continue;
-    if (rules_signature((RulesProcedure)rule->procedure)->class != RULES_CLASS_ALGEBRAIC) return true;
+    if (rules_signature((RulesProcedure)rule->procedure)->class != RULES_CLASS_ALGEBRAIC)
+      return true;
   }
   return false;
 }

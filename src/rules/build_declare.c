@@ -36,7 +36,8 @@ static bool declare(Builder* b, const MergedRow* row, RulesColumn column, NameKi
     return false;
   }
   uint32_t id = names_intern(&b->names, str_copy(b->r->arena, name));
-  while (b->entries.count <= id) base_vec_push(b->r->arena, &b->entries, (NameEntry){0});
+  while (b->entries.count <= id)
+    base_vec_push(b->r->arena, &b->entries, (NameEntry){0});
   if (b->entries.data[id].kind != NAME_NONE) {
     static const char* const words[] = {"", "a constant", "a state", "a predicate", "a situation"};
     rules_report(b->r, DIAG_E1014, row->table, row->row, column, scan.cell.span,
@@ -48,7 +49,8 @@ static bool declare(Builder* b, const MergedRow* row, RulesColumn column, NameKi
   return true;
 }
 
-// ---- constants ------------------------------------------------------------------------------------
+// ---- constants
+// ------------------------------------------------------------------------------------
 
 static void declare_constants(Builder* b) {
   const MergedRows* rows = &b->rows[RULES_SECTION_CONSTANTS];
@@ -89,7 +91,8 @@ static double constant_value(Builder* b, const MergedRow* const* rows, uint8_t* 
   if (c->value) stack[depth++] = c->value;
   while (depth > 0) {
     const RulesExpr* e = stack[--depth];
-    if (e->op == RULES_OP_CONSTANT && state[e->index] != 2) constant_value(b, rows, state, e->index);
+    if (e->op == RULES_OP_CONSTANT && state[e->index] != 2)
+      constant_value(b, rows, state, e->index);
     if (e->a && depth < SLT_COUNT(stack)) stack[depth++] = e->a;
     if (e->b && depth < SLT_COUNT(stack)) stack[depth++] = e->b;
   }
@@ -117,25 +120,30 @@ static void resolve_constants(Builder* b) {
   }
   for (uint32_t i = 0; i < count; i++) {
     CellScan scan = scan_cell(b, rows[i], COLUMN_VALUE);
-    if (!rules_resolve(b, &scan, m->constants.data[i].value, true)) m->constants.data[i].value = NULL;
+    if (!rules_resolve(b, &scan, m->constants.data[i].value, true))
+      m->constants.data[i].value = NULL;
   }
-  for (uint32_t i = 0; i < count; i++) constant_value(b, rows, state, i);
+  for (uint32_t i = 0; i < count; i++)
+    constant_value(b, rows, state, i);
 }
 
-// ---- states ---------------------------------------------------------------------------------------
+// ---- states
+// ---------------------------------------------------------------------------------------
 
-static bool read_kind(Builder* b, const MergedRow* row, bool* logical) {
+static void read_kind(Builder* b, const MergedRow* row, bool* logical) {
   CellScan scan = scan_cell(b, row, COLUMN_KIND);
   Str word = rules_fold(b->r->arena, scan.cell.text);
   *logical = rules_in_list("logical|boolean|discrete|логическая|логическое|дискретное", word);
-  if (*logical || word.length == 0) return true;
+  if (*logical || word.length == 0) return;
   if (rules_in_list("real|number|continuous|вещественная|вещественное|непрерывное|число", word)) {
-    return true;
+    return;
   }
   Diag* diag = rules_report(b->r, DIAG_E1016, row->table, row->row, COLUMN_KIND, scan.cell.span,
                             "'%.*s' is no kind of state", STR_ARGS(scan.cell.text));
   diag_hint(b->r->diags, diag, "a state is 'real' or 'logical'");
-  return false;
+  // its initial value shows what was meant, and one mistake is one message
+  word = rules_fold(b->r->arena, rules_cell(row->table, row->row, COLUMN_INITIAL).text);
+  *logical = rules_in_list("true|false|истина|ложь", word);
 }
 
 static void read_initial(Builder* b, const MergedRow* row, RulesState* state) {
@@ -151,9 +159,9 @@ static void read_initial(Builder* b, const MergedRow* row, RulesState* state) {
   if (rules_word_true(word)) {
     state->number = 1.0;
   } else if (!rules_word_false(word)) {
-    Diag* diag = rules_report(b->r, DIAG_E1016, row->table, row->row, COLUMN_INITIAL,
-                              scan.cell.span, "'%.*s' is neither true nor false",
-                              STR_ARGS(scan.cell.text));
+    Diag* diag =
+        rules_report(b->r, DIAG_E1016, row->table, row->row, COLUMN_INITIAL, scan.cell.span,
+                     "'%.*s' is neither true nor false", STR_ARGS(scan.cell.text));
     diag_hint(b->r->diags, diag, "a logical state begins as 'true' or 'false'");
   }
 }
@@ -171,7 +179,8 @@ static void declare_states(Builder* b) {
   }
 }
 
-// ---- predicates -----------------------------------------------------------------------------------
+// ---- predicates
+// -----------------------------------------------------------------------------------
 
 static const RulesExpr* node(Builder* b, RulesOp op, const RulesExpr* x, const RulesExpr* y,
                              Span span) {
@@ -217,8 +226,8 @@ static const RulesExpr* range_relation(Builder* b, const MergedRow* row) {
   const RulesExpr* x4 = range_cell(b, row, COLUMN_X4, &upper);
   if (!x1 || !a || !x2 || !x3 || !limit || !x4) return NULL;
   Span span = row->row->span;
-  const RulesExpr* low = node(b, strict_a ? RULES_OP_GT : RULES_OP_GE, x1,
-                              node(b, RULES_OP_ADD, a, x2, span), span);
+  const RulesExpr* low =
+      node(b, strict_a ? RULES_OP_GT : RULES_OP_GE, x1, node(b, RULES_OP_ADD, a, x2, span), span);
   const RulesExpr* high = node(b, strict_b ? RULES_OP_LT : RULES_OP_LE, x3,
                                node(b, RULES_OP_ADD, limit, x4, span), span);
   if (lower && upper) return node(b, RULES_OP_AND, low, high, span);
@@ -258,7 +267,8 @@ static void resolve_predicates(Builder* b) {
   }
 }
 
-// ---- situations -----------------------------------------------------------------------------------
+// ---- situations
+// -----------------------------------------------------------------------------------
 
 static void declare_situations(Builder* b) {
   const MergedRows* rows = &b->rows[RULES_SECTION_SITUATIONS];

@@ -92,7 +92,8 @@ bool rules_resolve(Builder* b, const CellScan* scan, const RulesExpr* expr, bool
   return unknown_value(b, scan, e->name, constant);
 }
 
-// ---- conditions -----------------------------------------------------------------------------------
+// ---- conditions
+// -----------------------------------------------------------------------------------
 
 /// A literal of a conjunction by its name, with or without brackets around it.
 static bool find_literal(const Builder* b, Str name, RulesLiteral* out) {
@@ -123,15 +124,15 @@ static bool find_literal(const Builder* b, Str name, RulesLiteral* out) {
 static void unknown_literal(Builder* b, const CellScan* scan, Str name) {
   NameEntry entry = rules_lookup(b, name);
   if (entry.kind == NAME_STATE || entry.kind == NAME_CONSTANT) {
-    Diag* diag = rules_report(b->r, DIAG_E1033, scan->table, scan->row, scan->column,
-                              scan->cell.span, "'%.*s' is a number, and a condition is wanted",
-                              STR_ARGS(name));
+    Diag* diag =
+        rules_report(b->r, DIAG_E1033, scan->table, scan->row, scan->column, scan->cell.span,
+                     "'%.*s' is a number, and a condition is wanted", STR_ARGS(name));
     diag_hint(b->r->diags, diag, "compare it in the table of predicates");
     return;
   }
-  Diag* diag = rules_report(b->r, DIAG_E1032, scan->table, scan->row, scan->column, scan->cell.span,
-                            "there is no situation, predicate or logical state '%.*s'",
-                            STR_ARGS(name));
+  Diag* diag =
+      rules_report(b->r, DIAG_E1032, scan->table, scan->row, scan->column, scan->cell.span,
+                   "there is no situation, predicate or logical state '%.*s'", STR_ARGS(name));
   Str near = rules_nearest(b, name, 1u << NAME_STATE | 1u << NAME_PREDICATE | 1u << NAME_SITUATION);
   if (near.length) {
     diag_hint(b->r->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));

@@ -45,7 +45,8 @@ static const RulesExpr* argument_cell(Builder* b, const CellScan* scan) {
   return rules_resolve(b, scan, e, false) ? e : NULL;
 }
 
-// ---- parameters -----------------------------------------------------------------------------------
+// ---- parameters
+// -----------------------------------------------------------------------------------
 
 /// Numbers of a list in the order they stand in: "0 0; 1 2; 3 5" or "(0, 0) (1, 2)".
 static void read_points(Builder* b, const CellScan* scan, RulesRule* rule) {
@@ -68,9 +69,9 @@ static void read_points(Builder* b, const CellScan* scan, RulesRule* rule) {
     fine = numbers.data[i] > numbers.data[i - 2];
   }
   if (!fine || numbers.count < 4 || numbers.count % 2) {
-    Diag* diag = rules_report(b->r, DIAG_E1045, scan->table, scan->row, scan->column,
-                              scan->cell.span, "'%.*s' is no list of points",
-                              STR_ARGS(scan->cell.text));
+    Diag* diag =
+        rules_report(b->r, DIAG_E1045, scan->table, scan->row, scan->column, scan->cell.span,
+                     "'%.*s' is no list of points", STR_ARGS(scan->cell.text));
     diag_hint(b->r->diags, diag, "at least two points x y with rising x: 0 0; 1 2; 3 5");
     return;
   }
@@ -100,7 +101,9 @@ static void read_param_value(Builder* b, const CellScan* scan, RulesParam param,
   case RULES_PARAM_INTERPOLATION:
     rule->cubic = read_choice(b, scan, "cubic|кубическая", "linear|линейная");
     break;
-  case RULES_PARAM_KEEP: rule->keep = read_choice(b, scan, "yes|да|1|true", "no|нет|0|false"); break;
+  case RULES_PARAM_KEEP:
+    rule->keep = read_choice(b, scan, "yes|да|1|true", "no|нет|0|false");
+    break;
   case RULES_PARAM_RESTART:
     rule->no_restart = read_choice(b, scan, "no|нет|0|false", "yes|да|1|true");
     break;
@@ -110,28 +113,44 @@ static void read_param_value(Builder* b, const CellScan* scan, RulesParam param,
   rule->params[param] = given;
 }
 
-static void unknown_param(Builder* b, const CellScan* scan, const RulesRule* rule, RulesParam near) {
+static void unknown_param(Builder* b, const CellScan* scan, const RulesRule* rule,
+                          RulesParam near) {
+  static const char* const names[] = {
+#define X(id, en, ru) en,
+      RULES_PARAM_LIST(X)
+#undef X
+  };
   RulesProcedure procedure = (RulesProcedure)rule->procedure;
   Diag* diag = rules_report(b->r, DIAG_E1042, scan->table, scan->row, scan->column, scan->cell.span,
                             "the procedure has no parameter '%.*s'", STR_ARGS(scan->cell.text));
   Str signature = rules_signature_text(b->r->arena, procedure);
-  (void)near;
-  diag_hint(b->r->diags, diag, "%.*s", STR_ARGS(signature));
+  if (near == RULES_PARAM_COUNT) {
+    diag_hint(b->r->diags, diag, "%.*s", STR_ARGS(signature));
+    return;
+  }
+  Str name = rules_first_name(names[near]);
+  diag_hint(b->r->diags, diag, "did you mean '%.*s'? %.*s", STR_ARGS(name), STR_ARGS(signature));
 }
 
-/// Pairs of columns: a parameter's name, and the next column with a value.
-static void read_params(Builder* b, const MergedRow* row, RulesRule* rule) {
+/// Pairs of columns: a parameter's name, and the next column with a value. False when a name is
+/// unknown: what is missing may be what was meant.
+static bool read_params(Builder* b, const MergedRow* row, RulesRule* rule) {
   const RulesSignature* s = rules_signature((RulesProcedure)rule->procedure);
   const RawTable* table = row->table;
+  bool known = true;
   for (uint32_t i = 0; i < table->column_count; i++) {
     if (table->columns[i] != COLUMN_PARAMETER || row->row->cells[i].text.length == 0) continue;
-    CellScan name = {.r = b->r, .table = table, .row = row->row, .column = COLUMN_PARAMETER,
+    CellScan name = {.r = b->r,
+                     .table = table,
+                     .row = row->row,
+                     .column = COLUMN_PARAMETER,
                      .cell = row->row->cells[i]};
     RulesParam near = RULES_PARAM_COUNT;
-    RulesParam param = rules_find_param(rules_fold(b->r->arena, name.cell.text),
-                                        s->required | s->optional, &near);
+    RulesParam param =
+        rules_find_param(rules_fold(b->r->arena, name.cell.text), s->required | s->optional, &near);
     if (param == RULES_PARAM_COUNT) {
       unknown_param(b, &name, rule, near);
+      known = false;
       continue;
     }
     if (rule->params[param]) {
@@ -140,9 +159,13 @@ static void read_params(Builder* b, const MergedRow* row, RulesRule* rule) {
       continue;
     }
     uint32_t at = i + 1;
-    while (at < table->column_count && table->columns[at] == COLUMN_COMMENT) at++;
+    while (at < table->column_count && table->columns[at] == COLUMN_COMMENT)
+      at++;
     bool paired = at < table->column_count && table->columns[at] == COLUMN_VALUE;
-    CellScan value = {.r = b->r, .table = table, .row = row->row, .column = COLUMN_VALUE,
+    CellScan value = {.r = b->r,
+                      .table = table,
+                      .row = row->row,
+                      .column = COLUMN_VALUE,
                       .cell = paired ? row->row->cells[at] : name.cell};
     if (!paired || value.cell.text.length == 0) {
       rules_report(b->r, DIAG_E1043, table, row->row, COLUMN_VALUE, value.cell.span,
@@ -152,6 +175,7 @@ static void read_params(Builder* b, const MergedRow* row, RulesRule* rule) {
     }
     read_param_value(b, &value, param, rule);
   }
+  return known;
 }
 
 static void check_params(Builder* b, const MergedRow* row, const RulesRule* rule) {
@@ -164,17 +188,17 @@ static void check_params(Builder* b, const MergedRow* row, const RulesRule* rule
         RULES_PARAM_LIST(X)
 #undef X
     };
-    Diag* diag = rules_report(b->r, DIAG_E1041, row->table, row->row, COLUMN_PROCEDURE,
-                              scan.cell.span, "the parameter '%.*s' is missing",
-                              STR_ARGS(rules_first_name(names[i])));
+    Diag* diag =
+        rules_report(b->r, DIAG_E1041, row->table, row->row, COLUMN_PROCEDURE, scan.cell.span,
+                     "the parameter '%.*s' is missing", STR_ARGS(rules_first_name(names[i])));
     Str signature = rules_signature_text(b->r->arena, (RulesProcedure)rule->procedure);
     diag_hint(b->r->diags, diag, "%.*s", STR_ARGS(signature));
     return;
   }
   // times and widths that must be positive
-  static const uint8_t positive[] = {RULES_PARAM_T, RULES_PARAM_PERIOD, RULES_PARAM_WIDTH,
+  static const uint8_t positive[] = {RULES_PARAM_T,         RULES_PARAM_PERIOD,  RULES_PARAM_WIDTH,
                                      RULES_PARAM_FREQUENCY, RULES_PARAM_QUANTUM, RULES_PARAM_TI,
-                                     RULES_PARAM_FILTER, RULES_PARAM_SAMPLES};
+                                     RULES_PARAM_FILTER,    RULES_PARAM_SAMPLES};
   for (uint32_t i = 0; i < SLT_COUNT(positive); i++) {
     const RulesExpr* e = rule->params[positive[i]];
     if (!e || rules_constant_value(b->m, e) > 0.0) continue;
@@ -183,18 +207,20 @@ static void check_params(Builder* b, const MergedRow* row, const RulesRule* rule
   }
 }
 
-// ---- rules ----------------------------------------------------------------------------------------
+// ---- rules
+// ----------------------------------------------------------------------------------------
 
 static void unknown_procedure(Builder* b, const CellScan* scan, RulesProcedure near) {
-  Diag* diag = rules_report(b->r, DIAG_E1040, scan->table, scan->row, COLUMN_PROCEDURE,
-                            scan->cell.span, "there is no procedure '%.*s'",
-                            STR_ARGS(scan->cell.text));
+  Diag* diag =
+      rules_report(b->r, DIAG_E1040, scan->table, scan->row, COLUMN_PROCEDURE, scan->cell.span,
+                   "there is no procedure '%.*s'", STR_ARGS(scan->cell.text));
   if (near == RULES_PROCEDURE_COUNT) {
     diag_hint(b->r->diags, diag, "the procedures are listed in docs/rules.md");
     return;
   }
   Str signature = rules_signature_text(b->r->arena, near);
-  diag_hint(b->r->diags, diag, "did you mean %.*s", STR_ARGS(signature));
+  Str name = rules_first_name(rules_signature(near)->names);
+  diag_hint(b->r->diags, diag, "did you mean '%.*s'? %.*s", STR_ARGS(name), STR_ARGS(signature));
 }
 
 static bool read_target(Builder* b, const MergedRow* row, RulesRule* rule) {
@@ -225,9 +251,9 @@ static bool read_target(Builder* b, const MergedRow* row, RulesRule* rule) {
   }
   diag = rules_report(b->r, DIAG_E1035, row->table, row->row, COLUMN_VARIABLE, scan.cell.span,
                       "'%.*s' is no real state, so a rule cannot give it a value", STR_ARGS(name));
-  diag_hint(b->r->diags, diag, entry.kind == NAME_CONSTANT
-                                   ? "move it from the constants to the states"
-                                   : "logical states are set in the table of situations");
+  diag_hint(b->r->diags, diag,
+            entry.kind == NAME_CONSTANT ? "move it from the constants to the states"
+                                        : "logical states are set in the table of situations");
   return false;
 }
 
@@ -257,9 +283,9 @@ static void read_arguments(Builder* b, const MergedRow* row, RulesRule* rule) {
     if (given && i < s->most) {
       rule->arg[i].expr = argument_cell(b, &scan);
     } else if (given || i < s->least) {
-      Diag* diag = rules_report(b->r, DIAG_E1047, row->table, row->row, column, scan.cell.span,
-                                given ? "the procedure has no argument %u"
-                                      : "argument %u is missing", i + 1);
+      Diag* diag = rules_report(
+          b->r, DIAG_E1047, row->table, row->row, column, scan.cell.span,
+          given ? "the procedure has no argument %u" : "argument %u is missing", i + 1);
       Str signature = rules_signature_text(b->r->arena, (RulesProcedure)rule->procedure);
       diag_hint(b->r->diags, diag, "%.*s", STR_ARGS(signature));
     }
@@ -279,17 +305,18 @@ static void read_rule(Builder* b, const MergedRow* row) {
   read_arguments(b, row, &rule);
   CellScan situation = scan_cell(b, row, COLUMN_SITUATION);
   rules_parse_when(b, &situation, &rule.when);
-  read_params(b, row, &rule);
-  check_params(b, row, &rule);
+  if (read_params(b, row, &rule)) check_params(b, row, &rule);
   if (targeted) base_vec_push(b->r->arena, &b->m->rules, rule);
 }
 
 void rules_build_rules(Builder* b) {
   const MergedRows* rows = &b->rows[RULES_SECTION_RULES];
-  for (uint32_t i = 0; i < rows->count; i++) read_rule(b, &rows->data[i]);
+  for (uint32_t i = 0; i < rows->count; i++)
+    read_rule(b, &rows->data[i]);
 }
 
-// ---- settings -------------------------------------------------------------------------------------
+// ---- settings
+// -------------------------------------------------------------------------------------
 
 typedef struct SettingName {
   const char* names;
@@ -347,5 +374,6 @@ static void read_setting(Builder* b, const MergedRow* row) {
 
 void rules_build_settings(Builder* b) {
   const MergedRows* rows = &b->rows[RULES_SECTION_SETTINGS];
-  for (uint32_t i = 0; i < rows->count; i++) read_setting(b, &rows->data[i]);
+  for (uint32_t i = 0; i < rows->count; i++)
+    read_setting(b, &rows->data[i]);
 }

@@ -10,7 +10,8 @@
 
 #define STACK_MAX 160  // of a predicate; the reader limits the nesting
 
-// ---- layout ---------------------------------------------------------------------------------------
+// ---- layout
+// ---------------------------------------------------------------------------------------
 
 typedef struct Sizes {
   size_t ops, literals, memory, numbers;
@@ -25,7 +26,8 @@ static void count_expr(const RulesExpr* e, Sizes* s) {
 
 static Sizes measure(const RulesModel* m, double dt) {
   Sizes s = {0};
-  for (uint32_t i = 0; i < m->predicates.count; i++) count_expr(m->predicates.data[i].relation, &s);
+  for (uint32_t i = 0; i < m->predicates.count; i++)
+    count_expr(m->predicates.data[i].relation, &s);
   for (uint32_t i = 0; i < m->rows.count; i++) {
     s.literals += (size_t)m->rows.data[i].when.literals.count + m->rows.data[i].then.count;
   }
@@ -43,7 +45,8 @@ static void* take(char** at, size_t size) {
   return place;
 }
 
-// ---- compilation ----------------------------------------------------------------------------------
+// ---- compilation
+// ----------------------------------------------------------------------------------
 
 typedef struct Compiler {
   RulesCyclic* c;
@@ -114,6 +117,10 @@ static void compile_rules(Compiler* k) {
                          .zero = !rules_target_holds(m, from->target),
                          .k = rules_constant_value(m, from->coefficient),
                          .memory = k->memory,
+                         .first = from->arg[0].expr != NULL,
+                         .second = from->arg[1].expr != NULL,
+                         .keep = from->keep,
+                         .restart = !from->no_restart,
                          .source = from};
     rule->edge = from->procedure == RULES_COUNTER || from->procedure == RULES_TIMER;
     for (uint32_t j = i + 1; j < m->rules.count; j++) {
@@ -161,8 +168,8 @@ static void compile(RulesCyclic* c) {
 RulesCyclic* rules_cyclic_create(const RulesModel* m, double dt, const SltAllocator* given) {
   SltAllocator allocator = base_allocator(given);
   Sizes s = measure(m, dt);
-  size_t places = (size_t)m->constants.count + m->states.count + m->predicates.count +
-                  m->situations.count;
+  size_t places =
+      (size_t)m->constants.count + m->states.count + m->predicates.count + m->situations.count;
   size_t values = places + 2 + s.numbers;
   if (s.memory > UINT32_MAX / 2 || values > UINT32_MAX / 4) return NULL;
   size_t parts[] = {sizeof(RulesCyclic),
@@ -175,7 +182,8 @@ RulesCyclic* rules_cyclic_create(const RulesModel* m, double dt, const SltAlloca
                     s.memory * sizeof(double),
                     m->states.count * sizeof(bool)};
   size_t total = 0;
-  for (size_t i = 0; i < SLT_COUNT(parts); i++) total += (parts[i] + 15) & ~(size_t)15;
+  for (size_t i = 0; i < SLT_COUNT(parts); i++)
+    total += (parts[i] + 15) & ~(size_t)15;
   char* block = base_alloc(&allocator, total);
   if (!block) return NULL;
   char* at = block;
@@ -216,16 +224,19 @@ void rules_cyclic_reset(RulesCyclic* c) {
   c->failed = RULES_NONE;
   c->divisions = 0;
   memset(c->v, 0, c->place_count * sizeof *c->v);
-  for (uint32_t i = 0; i < c->constant_count; i++) c->v[i] = c->m->constants.data[i].number;
+  for (uint32_t i = 0; i < c->constant_count; i++)
+    c->v[i] = c->m->constants.data[i].number;
   for (uint32_t i = 0; i < c->state_count; i++) {
     c->v[c->constant_count + i] = c->m->states.data[i].number;
   }
   c->v[c->time_place] = c->t;
   c->v[c->time_place + 1] = 1.0;
-  for (uint32_t i = 0; i < c->memory_count; i++) c->memory[i] = 0.0;
+  for (uint32_t i = 0; i < c->memory_count; i++)
+    c->memory[i] = 0.0;
 }
 
-// ---- a cycle --------------------------------------------------------------------------------------
+// ---- a cycle
+// --------------------------------------------------------------------------------------
 
 static double relation(uint8_t op, double a, double b) {
   switch (op) {
@@ -300,7 +311,8 @@ static void scan_rows(RulesCyclic* c) {
 
 static bool scan_rules(RulesCyclic* c) {
   bool fine = true;
-  for (uint32_t i = 0; i < c->state_count; i++) c->active[i] = false;
+  for (uint32_t i = 0; i < c->state_count; i++)
+    c->active[i] = false;
   for (uint32_t i = 0; i < c->rule_count; i++) {
     const CyclicRule* rule = &c->rules[i];
     uint32_t state = rule->target - c->constant_count;
@@ -338,7 +350,8 @@ bool rules_cyclic_cycle(RulesCyclic* c) {
   return fine;
 }
 
-// ---- questions ------------------------------------------------------------------------------------
+// ---- questions
+// ------------------------------------------------------------------------------------
 
 double rules_cyclic_time(const RulesCyclic* c) {
   return c->t;

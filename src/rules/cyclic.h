@@ -8,7 +8,7 @@
 
 /// One operation of a predicate, for a stack of numbers.
 typedef struct CyclicOp {
-  uint8_t op;      // RulesOp; CONSTANT and STATE are places
+  uint8_t op;  // RulesOp; CONSTANT and STATE are places
   uint32_t place;
   double value;
 } CyclicOp;
@@ -34,9 +34,11 @@ typedef struct CyclicRow {
 
 typedef struct CyclicRule {
   uint8_t procedure;
-  bool last;    // of the rules of its variable
-  bool zero;    // its variable is 0 when none of them was active
-  bool edge;    // wants to know when its situation begins
+  bool last;           // of the rules of its variable
+  bool zero;           // its variable is 0 when none of them was active
+  bool edge;           // wants to know when its situation begins
+  bool first, second;  // has argument 1, 2
+  bool keep, restart;
   uint32_t target;
   uint32_t a, b, c;  // places of arguments
   double k;

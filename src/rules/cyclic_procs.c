@@ -105,7 +105,8 @@ void cyclic_prepare(const RulesModel* m, CyclicRule* r, double dt) {
   }
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps
+// ----------------------------------------------------------------------------------------
 
 static double clamp(double value, const double* limits) {
   if (value < limits[0]) return limits[0];
@@ -131,7 +132,8 @@ static double step_delay(RulesCyclic* c, const CyclicRule* r, double a) {
   double* ring = c->memory + r->memory;
   uint32_t size = r->count + 1;
   if (c->n == 0) {
-    for (uint32_t i = 0; i < size; i++) ring[i] = c->v[r->target];
+    for (uint32_t i = 0; i < size; i++)
+      ring[i] = c->v[r->target];
   }
   uint32_t at = (uint32_t)(c->n % size);
   ring[at] = r->k * a;
@@ -141,7 +143,7 @@ static double step_delay(RulesCyclic* c, const CyclicRule* r, double a) {
 static double step_pid(RulesCyclic* c, const CyclicRule* r) {
   double* mem = c->memory + r->memory;  // integral, filter, begun
   double e = c->v[r->a];
-  if (r->source->arg[1].expr) e = e - c->v[r->b];
+  if (r->second) e = e - c->v[r->b];
   double derivative = 0.0;
   if (r->p[3] > 0.0) {
     if (mem[2] == 0.0) mem[1] = e;
@@ -199,7 +201,8 @@ static double step_table(const CyclicRule* r, double a) {
     if (a >= s->points[2 * (size_t)last]) return r->k * s->points[2 * (size_t)last + 1];
   }
   uint32_t cell = 0;
-  while (cell + 1 < last && a >= s->points[2 * (size_t)(cell + 1)]) cell++;
+  while (cell + 1 < last && a >= s->points[2 * (size_t)(cell + 1)])
+    cell++;
   const double* p = s->points + 2 * (size_t)cell;
   double d = a - p[0];
   double slope = slope_at(p);
@@ -223,7 +226,7 @@ static double step_division(RulesCyclic* c, const CyclicRule* r, double a, doubl
 static double step_relay(const CyclicRule* r, double a, double y) {
   if (a > 0.0) return r->p[1];
   if (a < 0.0) return r->p[0];
-  return r->source->keep ? y : 0.0;
+  return r->keep ? y : 0.0;
 }
 
 static double step_source(const RulesCyclic* c, const CyclicRule* r) {
@@ -254,7 +257,7 @@ static double step_memory(RulesCyclic* c, const CyclicRule* r, double a, double 
     return r->k * a + r->p[0] < y ? r->k * a + r->p[0] : y;
   case RULES_SAMPLE_HOLD: return c->n % r->count == 0 ? r->k * a : y;
   case RULES_COUNTER: return rising ? y + r->k : y;
-  case RULES_TIMER: return (rising && !r->source->no_restart ? 0.0 : y) + r->k * c->dt;
+  case RULES_TIMER: return (rising && r->restart ? 0.0 : y) + r->k * c->dt;
   case RULES_LATCH:
     if (b > 0.0) return 0.0;
     return a > 0.0 ? r->k : y;
@@ -269,7 +272,7 @@ double cyclic_step(RulesCyclic* c, const CyclicRule* r, bool rising) {
   switch ((int)r->procedure) {
   case RULES_MULTIPLICATION: return r->k * a * b;
   case RULES_PROPORTIONAL: return r->k * a + r->p[0];
-  case RULES_ADDING: return r->source->arg[1].expr ? r->k * a + r->p[0] * b : r->k * a;
+  case RULES_ADDING: return r->second ? r->k * a + r->p[0] * b : r->k * a;
   case RULES_DIVISION: return step_division(c, r, a, b);
   case RULES_DIFFERENTIATION: return step_derivative(c, r, a);
   case RULES_ABSOLUTE: return r->k * fabs(a);
@@ -293,7 +296,7 @@ double cyclic_step(RulesCyclic* c, const CyclicRule* r, bool rising) {
   case RULES_SIGN: return r->k * (a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : 0.0);
   case RULES_OSCILLATOR: return step_oscillator(c, r, a);
   case RULES_PID: return step_pid(c, r);
-  case RULES_ASSIGN: return r->source->arg[0].expr ? r->k * a : r->k;
+  case RULES_ASSIGN: return r->first ? r->k * a : r->k;
   default: return step_memory(c, r, a, b, rising);
   }
 }

@@ -16,7 +16,8 @@ typedef struct Locate {
   RulesMap map;
 } Locate;
 
-// ---- what equations cannot say --------------------------------------------------------------------
+// ---- what equations cannot say
+// --------------------------------------------------------------------
 
 static uint32_t class_of(const RulesRule* rule) {
   return rules_signature((RulesProcedure)rule->procedure)->class;
@@ -70,12 +71,15 @@ static void check_cycle(Locate* l, uint8_t* state, uint32_t situation, uint32_t 
 }
 
 static void check(Locate* l) {
-  for (uint32_t i = 0; i < l->m->states.count; i++) check_mixture(l, i);
+  for (uint32_t i = 0; i < l->m->states.count; i++)
+    check_mixture(l, i);
   uint8_t* state = ARENA_ARRAY(l->arena, uint8_t, l->m->situations.count + 1);
-  for (uint32_t i = 0; i < l->m->situations.count; i++) check_cycle(l, state, i, 0);
+  for (uint32_t i = 0; i < l->m->situations.count; i++)
+    check_cycle(l, state, i, 0);
 }
 
-// ---- places ---------------------------------------------------------------------------------------
+// ---- places
+// ---------------------------------------------------------------------------------------
 
 static Span map_span(const Locate* l, Span span) {
   uint32_t low = 0;
@@ -95,7 +99,7 @@ static void map_spans(Locate* l) {
   IrModel* ir = l->ir;
 #define MAP(list, field) \
   for (uint32_t i = 0; i < ir->list.count; i++) \
-    ir->list.data[i].field = map_span(l, ir->list.data[i].field)
+  ir->list.data[i].field = map_span(l, ir->list.data[i].field)
   MAP(params, span);
   MAP(vars, span);
   MAP(starts, span);
@@ -114,7 +118,8 @@ static void map_spans(Locate* l) {
   ir->energy_span = map_span(l, ir->energy_span);
 }
 
-// ---- names ----------------------------------------------------------------------------------------
+// ---- names
+// ----------------------------------------------------------------------------------------
 
 static void hide_helpers(Locate* l) {
   for (uint32_t i = 0; i < l->map.hidden.count; i++) {
@@ -173,7 +178,8 @@ static void name_switches(Locate* l) {
   }
 }
 
-// ---- entry ----------------------------------------------------------------------------------------
+// ---- entry
+// ----------------------------------------------------------------------------------------
 
 /// The compiler of equations refused: tell it at the row its text came from.
 static void pass_messages(Locate* l, const DiagList* found) {

@@ -19,7 +19,8 @@ typedef enum RulesSection {
   RULES_SECTION_COUNT
 } RulesSection;
 
-// ---- expressions of constants and predicates ------------------------------------------------------
+// ---- expressions of constants and predicates
+// ------------------------------------------------------
 
 typedef enum RulesOp {
   RULES_OP_NUMBER,
@@ -55,7 +56,8 @@ typedef struct RulesArg {
   const RulesExpr* expr;  // NULL when the cell is empty; one node, never an operation
 } RulesArg;
 
-// ---- conditions -----------------------------------------------------------------------------------
+// ---- conditions
+// -----------------------------------------------------------------------------------
 
 typedef enum RulesLogic {
   RULES_LOGIC_TRUE,
@@ -76,7 +78,8 @@ typedef struct RulesWhen {
   BASE_VEC(RulesLiteral) literals;
 } RulesWhen;
 
-// ---- procedures -----------------------------------------------------------------------------------
+// ---- procedures
+// -----------------------------------------------------------------------------------
 
 #define RULES_PARAM_LIST(X) \
   X(K2, "second coefficient|2nd coefficient|k2|2nd coef|offset", \
@@ -119,7 +122,8 @@ typedef enum RulesParam {
 #define RULES_PROCEDURE_LIST(X) \
   X(MULTIPLICATION, ALGEBRAIC, 2, 2, 0, 0, "multiplication|multiply|product", \
     "умножение|произведение") \
-  X(PROPORTIONAL, ALGEBRAIC, 1, 1, 0, RULES_P(K2), "proportional|gain", "пропорциональная|усиление") \
+  X(PROPORTIONAL, ALGEBRAIC, 1, 1, 0, RULES_P(K2), "proportional|gain", \
+    "пропорциональная|усиление") \
   X(ADDING, ALGEBRAIC, 1, 2, 0, RULES_P(K2), "adding|sum|addition", "сумма|сложение") \
   X(DIVISION, ALGEBRAIC, 2, 2, 0, 0, "division|divide|quotient", "деление|частное") \
   X(INTEGRAL, FLOW, 1, 1, 0, RULES_P(UP) | RULES_P(LO), "integral|integration|integrator", \
@@ -130,17 +134,20 @@ typedef enum RulesParam {
     "сглаживание|инерционное звено|апериодическое звено") \
   X(ABSOLUTE, ALGEBRAIC, 1, 1, 0, 0, "absolute|abs|absolute value", "абсолютная|модуль") \
   X(RELAY, ALGEBRAIC, 1, 1, 0, RULES_P(UP) | RULES_P(LO) | RULES_P(KEEP), "relay", "реле") \
-  X(HYSTERESIS, DISCRETE, 1, 1, RULES_P(ZONE), RULES_P(UP) | RULES_P(LO), "relay with hysteresis|hysteresis", \
-    "реле с гистерезисом|гистерезис") \
-  X(DEAD_ZONE, ALGEBRAIC, 1, 1, RULES_P(ZONE), 0, "dead zone", "зона нечувствительности|мертвая зона") \
+  X(HYSTERESIS, DISCRETE, 1, 1, RULES_P(ZONE), RULES_P(UP) | RULES_P(LO), \
+    "relay with hysteresis|hysteresis", "реле с гистерезисом|гистерезис") \
+  X(DEAD_ZONE, ALGEBRAIC, 1, 1, RULES_P(ZONE), 0, "dead zone", \
+    "зона нечувствительности|мертвая зона") \
   X(SATURATION, ALGEBRAIC, 1, 1, 0, RULES_P(UP) | RULES_P(LO), "saturation|limit|limiter", \
     "насыщение|ограничение") \
   X(DELAY, MEMORY, 1, 1, RULES_P(T), RULES_P(SAMPLES), "delay|dead time", "запаздывание|задержка") \
   X(BACKLASH, PLAY, 1, 1, RULES_P(ZONE), 0, "backlash|play", "люфт") \
-  X(QUANTISE, ALGEBRAIC, 1, 1, RULES_P(QUANTUM), 0, "quantise|quantize|quantisation", "квантование") \
+  X(QUANTISE, ALGEBRAIC, 1, 1, RULES_P(QUANTUM), 0, "quantise|quantize|quantisation", \
+    "квантование") \
   X(SAMPLE_HOLD, DISCRETE, 1, 1, RULES_P(PERIOD), 0, "sample-hold|sample and hold", \
     "выборка-хранение|выборка и хранение") \
-  X(TABLE, ALGEBRAIC, 1, 1, RULES_P(POINTS), RULES_P(OUTSIDE) | RULES_P(INTERPOLATION), "table|lookup", "таблица") \
+  X(TABLE, ALGEBRAIC, 1, 1, RULES_P(POINTS), RULES_P(OUTSIDE) | RULES_P(INTERPOLATION), \
+    "table|lookup", "таблица") \
   X(SINE, ALGEBRAIC, 1, 1, 0, RULES_P(K2) | RULES_P(PHASE), "sine|sin", "синус") \
   X(COSINE, ALGEBRAIC, 1, 1, 0, RULES_P(K2) | RULES_P(PHASE), "cosine|cos", "косинус") \
   X(EXPONENTIAL, ALGEBRAIC, 1, 1, 0, RULES_P(K2), "exponential|exp", "экспонента") \
@@ -153,14 +160,15 @@ typedef enum RulesParam {
   X(SIGN, ALGEBRAIC, 1, 1, 0, 0, "sign", "знак") \
   X(STEP, ALGEBRAIC, 0, 0, 0, RULES_P(START), "step", "ступенька|скачок") \
   X(RAMP, ALGEBRAIC, 0, 0, 0, RULES_P(START) | RULES_P(SLOPE), "ramp", "линейное нарастание|пила") \
-  X(PULSE, ALGEBRAIC, 0, 0, RULES_P(PERIOD) | RULES_P(WIDTH), RULES_P(START), "pulse|pulses", "импульсы|импульс") \
+  X(PULSE, ALGEBRAIC, 0, 0, RULES_P(PERIOD) | RULES_P(WIDTH), RULES_P(START), "pulse|pulses", \
+    "импульсы|импульс") \
   X(SINE_SOURCE, ALGEBRAIC, 0, 0, RULES_P(FREQUENCY), RULES_P(PHASE), "sine source|sine wave", \
     "источник синуса|синусоида") \
   X(NOISE, DISCRETE, 0, 0, RULES_P(PERIOD), RULES_P(SEED), "noise", "шум") \
   X(OSCILLATOR, SECOND, 1, 1, RULES_P(T), RULES_P(DAMPING), "oscillator|second order lag", \
     "колебательное звено|осциллятор") \
-  X(PID, MEMORY, 1, 2, 0, RULES_P(TI) | RULES_P(TD) | RULES_P(FILTER) | RULES_P(UP) | RULES_P(LO), "pid|pid controller", \
-    "пид|пид-регулятор") \
+  X(PID, MEMORY, 1, 2, 0, RULES_P(TI) | RULES_P(TD) | RULES_P(FILTER) | RULES_P(UP) | RULES_P(LO), \
+    "pid|pid controller", "пид|пид-регулятор") \
   X(COUNTER, DISCRETE, 0, 0, 0, 0, "counter", "счетчик") \
   X(TIMER, TIMER, 0, 0, 0, RULES_P(RESTART), "timer", "таймер") \
   X(LATCH, DISCRETE, 2, 2, 0, 0, "latch|trigger", "триггер|защелка") \
@@ -177,7 +185,7 @@ typedef enum RulesClass {
   RULES_CLASS_DISCRETE,   // changes its variable at instants
   RULES_CLASS_PLAY,       // backlash: equation or rest
   RULES_CLASS_ASSIGN,
-  RULES_CLASS_REMOVE      // takes a row of an included model away
+  RULES_CLASS_REMOVE  // takes a row of an included model away
 } RulesClass;
 
 typedef enum RulesProcedure {
@@ -191,7 +199,7 @@ typedef struct RulesSignature {
   uint8_t class;  // RulesClass
   uint8_t least, most;
   uint32_t required, optional;  // masks of 1 << RulesParam
-  const char* names;  // separated by |, the first is the one shown
+  const char* names;            // separated by |, the first is the one shown
   const char* russian;
 } RulesSignature;
 
@@ -199,7 +207,8 @@ const RulesSignature* rules_signature(RulesProcedure procedure);
 /// First name in a list separated by |.
 Str rules_first_name(const char* names);
 
-// ---- the model ------------------------------------------------------------------------------------
+// ---- the model
+// ------------------------------------------------------------------------------------
 
 typedef struct RulesConstant {
   Str name, unit;
@@ -245,13 +254,13 @@ typedef struct RulesSituation {
 typedef struct RulesRule {
   Str label;  // the cell of column #, or its number
   uint32_t target;
-  uint8_t procedure;  // RulesProcedure
+  uint8_t procedure;             // RulesProcedure
   const RulesExpr* coefficient;  // never NULL
   RulesArg arg[2];
   RulesWhen when;
   const RulesExpr* params[RULES_PARAM_COUNT];  // numbers; NULL when not given
-  const double* points;  // POINTS: x0, y0, x1, y1, ...
-  uint32_t point_count;  // pairs
+  const double* points;                        // POINTS: x0, y0, x1, y1, ...
+  uint32_t point_count;                        // pairs
   bool extrapolate, cubic, keep, no_restart;
   Span span;
 } RulesRule;
@@ -274,9 +283,9 @@ typedef struct RulesModel {
   BASE_VEC(RulesSituationRow) rows;
   BASE_VEC(RulesRule) rules;
   BASE_VEC(RulesSetting) settings;
-  uint8_t unguarded;  // RulesUnguarded
-  double cycle;       // NaN when not given
-  bool cyclic;        // the model asks for cyclic execution
+  uint8_t unguarded;                     // RulesUnguarded
+  double cycle;                          // NaN when not given
+  bool cyclic;                           // the model asks for cyclic execution
   double start, end, every, rtol, atol;  // NaN when not given
 } RulesModel;
 

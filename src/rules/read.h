@@ -7,13 +7,13 @@
 
 #include "rules/rules.h"
 
-#define RULES_DEPTH_MAX    64u      // nesting of an expression
-#define RULES_NODES_MAX    500u     // names, numbers and operations of a cell
-#define RULES_INCLUDE_MAX  16u      // nesting of includes
-#define RULES_FILES_MAX    64u      // files of one model
-#define RULES_COLUMNS_MAX  64u      // of one table
-#define RULES_ROWS_MAX     100000u  // of one model
-#define RULES_NAME_MAX     1000u    // bytes of a name
+#define RULES_DEPTH_MAX   64u      // nesting of an expression
+#define RULES_NODES_MAX   500u     // names, numbers and operations of a cell
+#define RULES_INCLUDE_MAX 16u      // nesting of includes
+#define RULES_FILES_MAX   64u      // files of one model
+#define RULES_COLUMNS_MAX 64u      // of one table
+#define RULES_ROWS_MAX    100000u  // of one model
+#define RULES_NAME_MAX    1000u    // bytes of a name
 
 typedef struct RawCell {
   Str text;  // trimmed, escapes resolved
@@ -21,7 +21,7 @@ typedef struct RawCell {
 } RawCell;
 
 typedef struct RawRow {
-  RawCell* cells;  // as many as the header has; missing ones are empty
+  RawCell* cells;   // as many as the header has; missing ones are empty
   uint32_t number;  // 1-based inside its table
   Span span;
 } RawRow;
@@ -85,7 +85,8 @@ typedef struct Reader {
   uint32_t row_count;
 } Reader;
 
-// read_words.c --------------------------------------------------------------------------------------
+// read_words.c
+// --------------------------------------------------------------------------------------
 
 /// Lower case (Latin, Cyrillic), spaces collapsed, ё as е, no full stop at the end.
 Str rules_fold(Arena* arena, Str s);
@@ -107,7 +108,8 @@ Str rules_signature_text(Arena* arena, RulesProcedure procedure);
 bool rules_word_true(Str folded);
 bool rules_word_false(Str folded);
 
-// read_*.c ------------------------------------------------------------------------------------------
+// read_*.c
+// ------------------------------------------------------------------------------------------
 
 void rules_read_markdown(Reader* r, uint32_t file);
 void rules_read_csv(Reader* r, uint32_t file);
@@ -121,7 +123,8 @@ Diag* rules_report(Reader* r, DiagCode code, const RawTable* table, const RawRow
                    RulesColumn column, Span span, const char* format, ...)
     __attribute__((format(printf, 7, 8)));
 
-// read_expr.c ---------------------------------------------------------------------------------------
+// read_expr.c
+// ---------------------------------------------------------------------------------------
 
 /// Where a cell's text is read from, and whom to tell about mistakes.
 typedef struct CellScan {
@@ -142,10 +145,17 @@ Str rules_cell_name(RawCell cell);
 /// there is a `not` before it.
 bool rules_next_literal(Str* rest, Str* name, bool* negated);
 
-// build_*.c -----------------------------------------------------------------------------------------
+// build_*.c
+// -----------------------------------------------------------------------------------------
 
 /// A name of the model.
-typedef enum NameKind { NAME_NONE, NAME_CONSTANT, NAME_STATE, NAME_PREDICATE, NAME_SITUATION } NameKind;
+typedef enum NameKind {
+  NAME_NONE,
+  NAME_CONSTANT,
+  NAME_STATE,
+  NAME_PREDICATE,
+  NAME_SITUATION
+} NameKind;
 
 typedef struct NameEntry {
   uint8_t kind;

@@ -21,7 +21,8 @@ static char find_separator(Str text) {
   bool quoted = false;
   for (uint32_t i = 0; i < text.length && (quoted || text.data[i] != '\n'); i++) {
     if (text.data[i] == '"') quoted = !quoted;
-    for (uint32_t k = 0; k < 3 && !quoted; k++) counts[k] += text.data[i] == candidates[k];
+    for (uint32_t k = 0; k < 3 && !quoted; k++)
+      counts[k] += text.data[i] == candidates[k];
   }
   uint32_t best = 0;
   for (uint32_t k = 1; k < 3; k++) {
@@ -58,11 +59,13 @@ static bool at_line_end(const CsvScan* s) {
 static RawCell read_cell(CsvScan* s, const RawTable* table) {
   if (s->at < s->text.length && s->text.data[s->at] == '"') {
     RawCell cell = read_quoted(s, table);
-    while (!at_line_end(s) && s->text.data[s->at] != s->separator) s->at++;
+    while (!at_line_end(s) && s->text.data[s->at] != s->separator)
+      s->at++;
     return cell;
   }
   uint32_t begin = s->at;
-  while (!at_line_end(s) && s->text.data[s->at] != s->separator) s->at++;
+  while (!at_line_end(s) && s->text.data[s->at] != s->separator)
+    s->at++;
   Str inner = rules_trim((Str){s->text.data + begin, s->at - begin});
   uint32_t first = s->base + (inner.length ? (uint32_t)(inner.data - s->text.data) : begin);
   return (RawCell){.text = inner, .span = {first, first + inner.length}};
@@ -92,15 +95,18 @@ void rules_read_csv(Reader* r, uint32_t file) {
   Str title = str_from_c(rules_section_title(section));
   uint32_t begin = s.at;
   uint32_t count = read_line(&s, NULL, cells);
-  while (count > 1 && cells[count - 1].text.length == 0) count--;
-  RawTable* table = rules_add_table(r, file, section, title, cells, count,
-                                    (Span){s.base + begin, s.base + s.at});
+  while (count > 1 && cells[count - 1].text.length == 0)
+    count--;
+  RawTable* table =
+      rules_add_table(r, file, section, title, cells, count, (Span){s.base + begin, s.base + s.at});
   while (table && s.at < s.text.length) {
     begin = s.at;
     count = read_line(&s, table, cells);
-    while (count > 1 && cells[count - 1].text.length == 0) count--;
+    while (count > 1 && cells[count - 1].text.length == 0)
+      count--;
     uint32_t end = s.at;
-    while (end > begin && (unsigned char)s.text.data[end - 1] <= ' ') end--;
+    while (end > begin && (unsigned char)s.text.data[end - 1] <= ' ')
+      end--;
     rules_add_row(r, table, cells, count, (Span){s.base + begin, s.base + end});
   }
 }

@@ -30,16 +30,18 @@ static void fail(Parser* p, const char* what) {
   const CellScan* s = p->scan;
   Str rest = {p->text.data + p->at, p->text.length - p->at};
   if (rest.length > 40) rest.length = 40;
-  while (rest.length && ((unsigned char)rest.data[rest.length - 1] & 0xc0) == 0x80) rest.length--;
-  Diag* diag = rules_report(s->r, DIAG_E1020, s->table, s->row, s->column, s->cell.span,
-                            rest.length ? "%s at '%.*s'" : "%s at the end%.*s", what,
-                            STR_ARGS(rest));
+  while (rest.length && ((unsigned char)rest.data[rest.length - 1] & 0xc0) == 0x80)
+    rest.length--;
+  Diag* diag =
+      rules_report(s->r, DIAG_E1020, s->table, s->row, s->column, s->cell.span,
+                   rest.length ? "%s at '%.*s'" : "%s at the end%.*s", what, STR_ARGS(rest));
   diag_hint(s->r->diags, diag,
             "a name with blanks, operators or commas stands in backquotes: `h height` < 30");
 }
 
 static void skip_blanks(Parser* p) {
-  while (p->at < p->text.length && (unsigned char)p->text.data[p->at] <= ' ') p->at++;
+  while (p->at < p->text.length && (unsigned char)p->text.data[p->at] <= ' ')
+    p->at++;
 }
 
 /// Take one of the spellings (separated by a blank) of an operator.
@@ -47,13 +49,13 @@ static bool take(Parser* p, const char* spellings) {
   skip_blanks(p);
   while (*spellings) {
     size_t length = strcspn(spellings, " ");
-    if (p->text.length - p->at >= length &&
-        memcmp(p->text.data + p->at, spellings, length) == 0) {
+    if (p->text.length - p->at >= length && memcmp(p->text.data + p->at, spellings, length) == 0) {
       p->at += (uint32_t)length;
       return true;
     }
     spellings += length;
-    while (*spellings == ' ') spellings++;
+    while (*spellings == ' ')
+      spellings++;
   }
   return false;
 }
@@ -242,7 +244,8 @@ static const RulesExpr* parse_and(Parser* p) {
   return e;
 }
 
-// ---- types ----------------------------------------------------------------------------------------
+// ---- types
+// ----------------------------------------------------------------------------------------
 
 static bool is_boolean(const RulesExpr* e) {
   return e->op >= RULES_OP_LT;
@@ -259,7 +262,8 @@ static bool well_typed(const RulesExpr* e) {
 }
 
 static const RulesExpr* parse_cell(const CellScan* scan, bool relation) {
-  Parser p = {.scan = scan, .text = scan->cell.text};
+  // a column the table does not have gives a cell without any text
+  Parser p = {.scan = scan, .text = scan->cell.text.length ? scan->cell.text : STR_LIT("")};
   const RulesExpr* e = parse_and(&p);
   skip_blanks(&p);
   if (!p.failed && p.at < p.text.length) fail(&p, "an operator is missing");
@@ -282,7 +286,8 @@ const RulesExpr* rules_parse_relation(const CellScan* scan) {
   return parse_cell(scan, true);
 }
 
-// ---- lists of names -------------------------------------------------------------------------------
+// ---- lists of names
+// -------------------------------------------------------------------------------
 
 static Str unquote(Str s) {
   s = rules_trim(s);
@@ -335,7 +340,8 @@ bool rules_next_literal(Str* rest, Str* name, bool* negated) {
   *name = rules_trim((Str){rest->data, at});
   *rest = (Str){rest->data + at + joiner, rest->length - at - joiner};
   *negated = false;
-  while (take_not(name)) *negated = !*negated;
+  while (take_not(name))
+    *negated = !*negated;
   *name = unquote(*name);
   return true;
 }

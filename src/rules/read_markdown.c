@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-// ---- tables of any source -------------------------------------------------------------------------
+// ---- tables of any source
+// -------------------------------------------------------------------------
 
 Diag* rules_report(Reader* r, DiagCode code, const RawTable* table, const RawRow* row,
                    RulesColumn column, Span span, const char* format, ...) {
@@ -94,8 +95,8 @@ void rules_add_row(Reader* r, RawTable* table, const RawCell* cells, uint32_t co
   RawRow row = {.number = table->rows.count + 1, .span = span};
   if (++r->row_count > RULES_ROWS_MAX) {
     if (r->row_count == RULES_ROWS_MAX + 1) {
-      rules_report(r, DIAG_E1010, table, &row, COLUMN_COUNT, span,
-                   "a model has at most %u rows", RULES_ROWS_MAX);
+      rules_report(r, DIAG_E1010, table, &row, COLUMN_COUNT, span, "a model has at most %u rows",
+                   RULES_ROWS_MAX);
     }
     return;
   }
@@ -113,7 +114,8 @@ void rules_add_row(Reader* r, RawTable* table, const RawCell* cells, uint32_t co
   if (!empty) base_vec_push(r->arena, &table->rows, row);
 }
 
-// ---- Markdown -------------------------------------------------------------------------------------
+// ---- Markdown
+// -------------------------------------------------------------------------------------
 
 typedef struct MdScan {
   Reader* r;
@@ -128,13 +130,14 @@ typedef struct MdScan {
 
 static Str scan_line(Str text, uint32_t at) {
   uint32_t end = at;
-  while (end < text.length && text.data[end] != '\n') end++;
+  while (end < text.length && text.data[end] != '\n')
+    end++;
   return (Str){text.data + at, end - at};
 }
 
 static bool is_punctuation(char c) {
-  return c > ' ' && c < 127 && !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                                 (c >= 'a' && c <= 'z'));
+  return c > ' ' && c < 127 &&
+         !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'));
 }
 
 /// Trimmed text of a cell with backslash escapes resolved. Inside backquotes only \| is one.
@@ -163,13 +166,14 @@ static uint32_t split_line(const MdScan* s, Str line, uint32_t begin, RawCell* c
   uint32_t count = 0;
   while (at <= end && count < RULES_COLUMNS_MAX + 1) {
     uint32_t stop = at;
-    while (stop < end && text[stop] != '|') stop += text[stop] == '\\' && stop + 1 < end ? 2 : 1;
+    while (stop < end && text[stop] != '|')
+      stop += text[stop] == '\\' && stop + 1 < end ? 2 : 1;
     if (stop >= end && stop == at) break;  // behind the last bar
     Str raw = {text + at, stop - at};
     Str inner = rules_trim(raw);
     uint32_t first = s->base + (inner.length ? (uint32_t)(inner.data - text) : at);
-    cells[count++] = (RawCell){.text = cell_text(s->r->arena, raw),
-                               .span = {first, first + inner.length}};
+    cells[count++] =
+        (RawCell){.text = cell_text(s->r->arena, raw), .span = {first, first + inner.length}};
     at = stop + 1;
   }
   return count;
@@ -207,7 +211,8 @@ static void read_heading(MdScan* s, Str line) {
     title.length--;
   }
   title = rules_trim(title);
-  while (title.length && title.data[title.length - 1] == '#') title.length--;
+  while (title.length && title.data[title.length - 1] == '#')
+    title.length--;
   title = rules_trim(title);
   s->section = rules_find_section(rules_fold(s->r->arena, title));
   s->title = title;
@@ -224,7 +229,8 @@ static Span line_span(const MdScan* s, Str line, uint32_t begin) {
 static uint32_t read_outside(MdScan* s, Str line, uint32_t at) {
   Str inner = rules_trim(line);
   uint32_t hashes = 0;
-  while (hashes < inner.length && inner.data[hashes] == '#') hashes++;
+  while (hashes < inner.length && inner.data[hashes] == '#')
+    hashes++;
   if (hashes > 0 && hashes <= 6 && (hashes == inner.length || inner.data[hashes] == ' ')) {
     read_heading(s, line);
     return 1;
@@ -239,8 +245,8 @@ static uint32_t read_outside(MdScan* s, Str line, uint32_t at) {
     s->table = NULL;
     return 2;  // a table that is prose: its rows are as well
   }
-  s->table = rules_add_table(s->r, s->file, s->section, s->title, cells, count,
-                             line_span(s, line, at));
+  s->table =
+      rules_add_table(s->r, s->file, s->section, s->title, cells, count, line_span(s, line, at));
   return 2;
 }
 
@@ -251,17 +257,15 @@ static void read_table_row(MdScan* s, Str line, uint32_t at) {
 }
 
 void rules_read_markdown(Reader* r, uint32_t file) {
-  MdScan s = {.r = r,
-              .file = file,
-              .text = r->files.data[file].text,
-              .base = r->files.data[file].begin};
+  MdScan s = {
+      .r = r, .file = file, .text = r->files.data[file].text, .base = r->files.data[file].begin};
   uint32_t at = 0;
   while (at < s.text.length) {
     Str line = scan_line(s.text, at);
     Str inner = rules_trim(line);
     uint32_t used = 1;
-    bool fence = inner.length >= 3 && (memcmp(inner.data, "```", 3) == 0 ||
-                                       memcmp(inner.data, "~~~", 3) == 0);
+    bool fence = inner.length >= 3 &&
+                 (memcmp(inner.data, "```", 3) == 0 || memcmp(inner.data, "~~~", 3) == 0);
     if (fence) s.fenced = !s.fenced;
     if (fence || s.fenced) {
       s.table = NULL;

@@ -10,7 +10,8 @@ Str rules_trim(Str s) {
     s.data++;
     s.length--;
   }
-  while (s.length && (unsigned char)s.data[s.length - 1] <= ' ') s.length--;
+  while (s.length && (unsigned char)s.data[s.length - 1] <= ' ')
+    s.length--;
   return s;
 }
 
@@ -82,7 +83,8 @@ Str rules_first_name(const char* names) {
   return name;
 }
 
-// ---- sections and columns -------------------------------------------------------------------------
+// ---- sections and columns
+// -------------------------------------------------------------------------
 
 static const struct {
   const char* title;
@@ -163,23 +165,36 @@ bool rules_section_has(RulesSection section, RulesColumn column) {
 
 const char* rules_column_name(RulesColumn column) {
   static const char* const shown[COLUMN_COUNT] = {
-      [COLUMN_COMMENT] = "comment",         [COLUMN_NAME] = "name",
-      [COLUMN_VALUE] = "value",             [COLUMN_UNIT] = "unit",
-      [COLUMN_INITIAL] = "initial",         [COLUMN_KIND] = "kind",
-      [COLUMN_RELATION] = "relation",       [COLUMN_X1] = "x1",
-      [COLUMN_A] = "a",                     [COLUMN_X2] = "x2",
-      [COLUMN_X3] = "x3",                   [COLUMN_B] = "b",
-      [COLUMN_X4] = "x4",                   [COLUMN_STRICT] = "strict",
-      [COLUMN_SITUATION] = "situation",     [COLUMN_WHEN] = "when",
-      [COLUMN_THEN] = "then",               [COLUMN_NUMBER] = "#",
-      [COLUMN_VARIABLE] = "variable",       [COLUMN_PROCEDURE] = "procedure",
-      [COLUMN_COEFFICIENT] = "coefficient", [COLUMN_ARGUMENT1] = "argument 1",
-      [COLUMN_ARGUMENT2] = "argument 2",    [COLUMN_PARAMETER] = "parameter",
+      [COLUMN_COMMENT] = "comment",
+      [COLUMN_NAME] = "name",
+      [COLUMN_VALUE] = "value",
+      [COLUMN_UNIT] = "unit",
+      [COLUMN_INITIAL] = "initial",
+      [COLUMN_KIND] = "kind",
+      [COLUMN_RELATION] = "relation",
+      [COLUMN_X1] = "x1",
+      [COLUMN_A] = "a",
+      [COLUMN_X2] = "x2",
+      [COLUMN_X3] = "x3",
+      [COLUMN_B] = "b",
+      [COLUMN_X4] = "x4",
+      [COLUMN_STRICT] = "strict",
+      [COLUMN_SITUATION] = "situation",
+      [COLUMN_WHEN] = "when",
+      [COLUMN_THEN] = "then",
+      [COLUMN_NUMBER] = "#",
+      [COLUMN_VARIABLE] = "variable",
+      [COLUMN_PROCEDURE] = "procedure",
+      [COLUMN_COEFFICIENT] = "coefficient",
+      [COLUMN_ARGUMENT1] = "argument 1",
+      [COLUMN_ARGUMENT2] = "argument 2",
+      [COLUMN_PARAMETER] = "parameter",
   };
   return shown[column];
 }
 
-// ---- procedures and their parameters --------------------------------------------------------------
+// ---- procedures and their parameters
+// --------------------------------------------------------------
 
 static const RulesSignature signatures[RULES_PROCEDURE_COUNT] = {
 #define X(id, class, least, most, required, optional, en, ru) \

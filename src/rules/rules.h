@@ -5,9 +5,9 @@
 //
 // Data flow: text (Markdown, or CSV files) -> raw tables of cells (read_*.c) -> RulesModel with all
 // names looked up (build_*.c) -> either of two executions. `located`: the model is written as LISMA
-// text (write_*.c), which the one compiler of equations turns into the IR (locate.c); what `convert`
-// and `explain` show is therefore what runs. `cyclic`: the literal scan of the lists with a fixed
-// dt (cyclic*.c).
+// text (write_*.c), which the one compiler of equations turns into the IR (locate.c); what
+// `convert` and `explain` show is therefore what runs. `cyclic`: the literal scan of the lists with
+// a fixed dt (cyclic*.c).
 #ifndef SALTUS_RULES_H
 #define SALTUS_RULES_H
 
@@ -58,7 +58,8 @@ const char* rules_csv_name(RulesSection section);
 /// Equations per situation, and who reads and writes what.
 Str rules_write_explanation(const RulesModel* model, Arena* arena);
 
-// ---- the literal interpreter ----------------------------------------------------------------------
+// ---- the literal interpreter
+// ----------------------------------------------------------------------
 
 typedef struct RulesCyclic RulesCyclic;
 

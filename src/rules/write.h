@@ -10,8 +10,8 @@ typedef struct Writer {
   const RulesModel* m;
   Arena* arena;
   TextBuffer out;
-  RulesMap* map;      // NULL: not wanted
-  bool* assigned;     // logical states that some row of Situations sets
+  RulesMap* map;   // NULL: not wanted
+  bool* assigned;  // logical states that some row of Situations sets
 } Writer;
 
 /// What is written from here on comes from this place.

@@ -5,7 +5,8 @@
 
 static void pad(TextBuffer* out, Str text, uint32_t width) {
   text_append(out, text);
-  for (uint32_t i = utf8_count(text); i < width; i++) text_append_char(out, ' ');
+  for (uint32_t i = utf8_count(text); i < width; i++)
+    text_append_char(out, ' ');
 }
 
 static bool is_flow(const RulesRule* rule) {

@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-// ---- pieces ---------------------------------------------------------------------------------------
+// ---- pieces
+// ---------------------------------------------------------------------------------------
 
 void write_mark(Writer* w, Span span) {
   if (!w->map) return;
@@ -20,11 +21,14 @@ void write_mark(Writer* w, Span span) {
 
 static bool is_plain(Str name) {
   static const char* const words[] = {
-      "const", "macro", "state", "from", "for", "if", "else", "at", "automaton", "not", "and", "or",
-      "mod", "each", "repeat", "priority", "like", "set", "ic", "delete", "goto", "stop", "data",
-      "invariant", "unilateral", "bilateral", "ordinary", "shortliving", "noEvent", "energy",
-      "experiment", "t0", "sum", "prod", "der", "init", "pre", "post", "table", "true", "false",
-      "abs", "sin", "cos", "tan", "tg", "exp", "ln", "sqrt", "pow", "min", "max", "sign", "floor"};
+      "const",   "macro",     "state",      "from",       "for",       "if",       "else",
+      "at",      "automaton", "not",        "and",        "or",        "mod",      "each",
+      "repeat",  "priority",  "like",       "set",        "ic",        "delete",   "goto",
+      "stop",    "data",      "invariant",  "unilateral", "bilateral", "ordinary", "shortliving",
+      "noEvent", "energy",    "experiment", "t0",         "sum",       "prod",     "der",
+      "init",    "pre",       "post",       "table",      "true",      "false",    "abs",
+      "sin",     "cos",       "tan",        "tg",         "exp",       "ln",       "sqrt",
+      "pow",     "min",       "max",        "sign",       "floor"};
   for (uint32_t i = 0; i < SLT_COUNT(words); i++) {
     if (str_equal(name, str_from_c(words[i]))) return false;
   }
@@ -78,9 +82,9 @@ void write_number(Writer* w, double value) {
 
 void write_expr(Writer* w, const RulesExpr* e) {
   static const char* const signs[] = {
-      [RULES_OP_ADD] = " + ", [RULES_OP_SUB] = " - ", [RULES_OP_MUL] = "*",   [RULES_OP_DIV] = "/",
-      [RULES_OP_LT] = " < ",  [RULES_OP_LE] = " <= ", [RULES_OP_GT] = " > ",  [RULES_OP_GE] = " >= ",
-      [RULES_OP_AND] = " && "};
+      [RULES_OP_ADD] = " + ", [RULES_OP_SUB] = " - ", [RULES_OP_MUL] = "*",
+      [RULES_OP_DIV] = "/",   [RULES_OP_LT] = " < ",  [RULES_OP_LE] = " <= ",
+      [RULES_OP_GT] = " > ",  [RULES_OP_GE] = " >= ", [RULES_OP_AND] = " && "};
   switch ((RulesOp)e->op) {
   case RULES_OP_NUMBER: write_number(w, e->value); return;
   case RULES_OP_CONSTANT: write_name(w, w->m->constants.data[e->index].name); return;
@@ -179,7 +183,8 @@ void write_when(Writer* w, const RulesWhen* when) {
   if (first) W("[1 > 0]");
 }
 
-// ---- declarations ---------------------------------------------------------------------------------
+// ---- declarations
+// ---------------------------------------------------------------------------------
 
 static void write_constants(Writer* w) {
   const RulesModel* m = w->m;
@@ -303,10 +308,12 @@ static void write_conditions(Writer* w) {
     write_relation(w, p->relation);
     W(";\n");
   }
-  for (uint32_t i = 0; i < m->situations.count; i++) write_situation(w, i);
+  for (uint32_t i = 0; i < m->situations.count; i++)
+    write_situation(w, i);
 }
 
-// ---- logical states -------------------------------------------------------------------------------
+// ---- logical states
+// -------------------------------------------------------------------------------
 
 static bool row_sets(const RulesSituationRow* row, uint32_t state, bool value) {
   for (uint32_t i = 0; i < row->then.count; i++) {
@@ -381,7 +388,8 @@ static void write_logicals(Writer* w) {
   }
 }
 
-// ---- equations ------------------------------------------------------------------------------------
+// ---- equations
+// ------------------------------------------------------------------------------------
 
 /// The rules of one variable by what they are.
 typedef struct Target {
@@ -466,7 +474,8 @@ static void write_chain(Writer* w, const Target* t, bool zero) {
     open++;
     if (i == 1) W("0");
   }
-  for (uint32_t i = 0; i < open; i++) W(")");
+  for (uint32_t i = 0; i < open; i++)
+    W(")");
 }
 
 static void write_flows(Writer* w, const Target* t) {
@@ -515,7 +524,8 @@ static void write_holding(Writer* w, const Target* t) {
   W(";\nautomaton ");
   write_name(w, str_format(w->arena, "%.*s@hold", STR_ARGS(state->name)));
   for (uint32_t pass = 0; pass < 2; pass++) {
-    text_append_format(&w->out, "%s  state %s !(", pass ? "" : " {\n", pass ? "holding" : "resting");
+    text_append_format(&w->out, "%s  state %s !(", pass ? "" : " {\n",
+                       pass ? "holding" : "resting");
     write_any(w, t->values.data, t->values.count);
     W(") { ");
     if (pass) {
@@ -608,7 +618,8 @@ static void write_experiment(Writer* w) {
   } settings[] = {{"start", m->start}, {"end", m->end},   {"every", m->every},
                   {"rtol", m->rtol},   {"atol", m->atol}, {"step", m->cycle}};
   bool any = false;
-  for (uint32_t i = 0; i < SLT_COUNT(settings); i++) any = any || !isnan(settings[i].value);
+  for (uint32_t i = 0; i < SLT_COUNT(settings); i++)
+    any = any || !isnan(settings[i].value);
   if (!any) return;
   write_mark(w, (Span){0, 0});
   W("\nexperiment {");

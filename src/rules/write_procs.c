@@ -134,10 +134,12 @@ static void write_limited(Writer* w, const RulesRule* rule,
     open++;
   }
   value(w, rule);
-  for (uint32_t i = 0; i < open; i++) W(")");
+  for (uint32_t i = 0; i < open; i++)
+    W(")");
 }
 
-// ---- tables ---------------------------------------------------------------------------------------
+// ---- tables
+// ---------------------------------------------------------------------------------------
 
 static double slope(const RulesRule* rule, uint32_t cell) {
   const double* p = rule->points + 2 * (size_t)cell;
@@ -173,7 +175,8 @@ static void write_cell(Writer* w, const RulesRule* rule, uint32_t cell) {
     W(")*(");
     write_number(w, coefficients[k]);
   }
-  for (uint32_t k = 0; k < degree; k++) W(")");
+  for (uint32_t k = 0; k < degree; k++)
+    W(")");
   W(")");
 }
 
@@ -203,10 +206,12 @@ static void write_table(Writer* w, const RulesRule* rule) {
   } else {
     write_number(w, p[2 * (size_t)cells + 1]);
   }
-  for (uint32_t i = 0; i < open; i++) W(")");
+  for (uint32_t i = 0; i < open; i++)
+    W(")");
 }
 
-// ---- flows ----------------------------------------------------------------------------------------
+// ---- flows
+// ----------------------------------------------------------------------------------------
 
 static void write_integral(Writer* w, const RulesRule* rule) {
   uint32_t open = 0;
@@ -224,7 +229,8 @@ static void write_integral(Writer* w, const RulesRule* rule) {
     open++;
   }
   write_k_times_arg(w, rule);
-  for (uint32_t i = 0; i < open; i++) W(")");
+  for (uint32_t i = 0; i < open; i++)
+    W(")");
 }
 
 static void write_smoothing(Writer* w, const RulesRule* rule) {
@@ -236,7 +242,8 @@ static void write_smoothing(Writer* w, const RulesRule* rule) {
   write_param(w, rule, RULES_PARAM_T);
 }
 
-// ---- procedures with a memory ---------------------------------------------------------------------
+// ---- procedures with a memory
+// ---------------------------------------------------------------------
 
 static void write_derivative(Writer* w, const RulesRule* rule) {
   if (rule->params[RULES_PARAM_FILTER]) {
@@ -375,7 +382,8 @@ static void write_pid_integral(Writer* w, const RulesRule* rule) {
   write_error(w, rule);
   W("/");
   write_param(w, rule, RULES_PARAM_TI);
-  for (uint32_t i = 0; i < open; i++) W(")");
+  for (uint32_t i = 0; i < open; i++)
+    W(")");
   write_helper_flow_end(w, rule);
 }
 
@@ -466,7 +474,8 @@ static void write_oscillator_support(Writer* w, const RulesRule* rule) {
   write_helper_flow_end(w, rule);
 }
 
-// ---- procedures that act at instants --------------------------------------------------------------
+// ---- procedures that act at instants
+// --------------------------------------------------------------
 
 static void write_set(Writer* w, const RulesRule* rule) {
   W("set ");
@@ -606,8 +615,7 @@ static void write_pulse_support(Writer* w, const RulesRule* rule) {
 
 /// While the play is taken up the variable follows, in between it rests.
 static void write_backlash(Writer* w, const RulesRule* rule) {
-  Str label = str_format(w->arena, "%.*s@equation",
-                         STR_ARGS(w->m->states.data[rule->target].name));
+  Str label = str_format(w->arena, "%.*s@equation", STR_ARGS(w->m->states.data[rule->target].name));
   write_name(w, label);
   W(": ");
   write_state(w, rule->target);
@@ -646,7 +654,8 @@ static void write_backlash(Writer* w, const RulesRule* rule) {
   W("}\n");
 }
 
-// ---- all of them ----------------------------------------------------------------------------------
+// ---- all of them
+// ----------------------------------------------------------------------------------
 
 static void write_source(Writer* w, const RulesRule* rule) {
   switch ((int)rule->procedure) {

@@ -16,12 +16,13 @@ typedef struct TableWriter {
 
 const char* rules_csv_name(RulesSection section) {
   static const char* const names[RULES_SECTION_COUNT] = {
-      "",           "settings.csv",   "constants.csv", "states.csv",
-      "predicates.csv", "situations.csv", "rules.csv"};
+      "",         "settings.csv", "constants.csv", "states.csv", "predicates.csv", "situations.csv",
+      "rules.csv"};
   return names[section];
 }
 
-// ---- cells ----------------------------------------------------------------------------------------
+// ---- cells
+// ----------------------------------------------------------------------------------------
 
 /// A name as a part of a longer cell.
 static void append_quoted(TextBuffer* out, Str name) {
@@ -32,9 +33,9 @@ static void append_quoted(TextBuffer* out, Str name) {
 
 static void append_expr(TextBuffer* out, const RulesModel* m, const RulesExpr* e) {
   static const char* const signs[] = {
-      [RULES_OP_ADD] = " + ", [RULES_OP_SUB] = " - ", [RULES_OP_MUL] = "*",  [RULES_OP_DIV] = "/",
-      [RULES_OP_LT] = " < ",  [RULES_OP_LE] = " <= ", [RULES_OP_GT] = " > ", [RULES_OP_GE] = " >= ",
-      [RULES_OP_AND] = " and "};
+      [RULES_OP_ADD] = " + ", [RULES_OP_SUB] = " - ", [RULES_OP_MUL] = "*",
+      [RULES_OP_DIV] = "/",   [RULES_OP_LT] = " < ",  [RULES_OP_LE] = " <= ",
+      [RULES_OP_GT] = " > ",  [RULES_OP_GE] = " >= ", [RULES_OP_AND] = " and "};
   switch ((RulesOp)e->op) {
   case RULES_OP_NUMBER: text_append_double(out, e->value); return;
   case RULES_OP_NAME: append_quoted(out, e->name); return;
@@ -101,7 +102,8 @@ static Str when_text(TableWriter* w, const RulesWhen* when) {
   return text_str(&out);
 }
 
-// ---- rows -----------------------------------------------------------------------------------------
+// ---- rows
+// -----------------------------------------------------------------------------------------
 
 static void add(TableWriter* w, Str cell) {
   base_vec_push(w->arena, &w->cells, cell);
@@ -154,11 +156,13 @@ static void end_header(TableWriter* w) {
   end_row(w);
   if (w->csv) return;
   text_append_char(&w->out, '|');
-  for (uint32_t i = 0; i < columns; i++) text_append_c(&w->out, "---|");
+  for (uint32_t i = 0; i < columns; i++)
+    text_append_c(&w->out, "---|");
   text_append_char(&w->out, '\n');
 }
 
-// ---- sections -------------------------------------------------------------------------------------
+// ---- sections
+// -------------------------------------------------------------------------------------
 
 static void write_settings(TableWriter* w) {
   add_c(w, "name");
@@ -261,7 +265,8 @@ static Str param_text(TableWriter* w, const RulesRule* rule, uint32_t param) {
 
 static uint32_t count_params(const RulesRule* rule) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < RULES_PARAM_COUNT; i++) count += rule->params[i] != NULL;
+  for (uint32_t i = 0; i < RULES_PARAM_COUNT; i++)
+    count += rule->params[i] != NULL;
   return count;
 }
 
@@ -278,7 +283,8 @@ static void write_rules(TableWriter* w) {
     uint32_t count = count_params(&w->m->rules.data[i]);
     if (count > pairs) pairs = count;
   }
-  for (uint32_t i = 0; i < SLT_COUNT(header); i++) add_c(w, header[i]);
+  for (uint32_t i = 0; i < SLT_COUNT(header); i++)
+    add_c(w, header[i]);
   for (uint32_t i = 0; i < pairs; i++) {
     add_c(w, "parameter");
     add_c(w, "value");

@@ -151,7 +151,7 @@ static void report_equations(Report* report, const SymFailure* f, const uint32_t
 static void sort_ascending(uint64_t* keys, uint32_t count) {
   // heap sort: loops can be as large as the model
   for (uint32_t end = count, start = count / 2; end > 1;) {
-    uint64_t moving;
+    uint64_t moving = 0;
     if (start > 0) {
       moving = keys[--start];
     } else {

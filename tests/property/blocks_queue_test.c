@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The event queue against a sorted reference: random times with many ties, random priorities, random
-// cancelling. What comes out is exactly (time, priority descending, order of scheduling).
+// The event queue against a sorted reference: random times with many ties, random priorities,
+// random cancelling. What comes out is exactly (time, priority descending, order of scheduling).
 #include "blocks/blocks.h"
 #include "test.h"
 
@@ -22,6 +22,15 @@ static int compare(const void* a, const void* b) {
   return x->number < y->number ? -1 : 1;
 }
 
+TEST(keys_keep_the_order_of_times) {
+  static const double times[] = {-HUGE_VAL, -1e300, -1.0, -1e-310, 0.0, 1e-310, 1.0, 2.0, HUGE_VAL};
+  for (size_t i = 0; i < SLT_COUNT(times); i++) {
+    CHECK(blk_key_time(blk_time_key(times[i])) == times[i], "there and back");
+    if (i > 0) CHECK(blk_time_key(times[i - 1]) < blk_time_key(times[i]), "order");
+  }
+  CHECK(blk_time_key(-0.0) == blk_time_key(0.0), "zero");
+}
+
 TEST(heap_sorts) {
   uint64_t seed = 7;
   SltAllocator allocator = base_allocator(NULL);
@@ -29,10 +38,10 @@ TEST(heap_sorts) {
     BlkHeap heap = {0};
     Item items[300];
     for (uint32_t i = 0; i < count; i++) {
-      items[i] = (Item){.t = (double)(test_random(&seed) % 17),
+      items[i] = (Item){.t = (double)(test_random(&seed) % 17) - 8.0,
                         .priority = (int32_t)(test_random(&seed) % 5) - 2,
                         .number = i};
-      BlkEntry entry = {items[i].t, blk_order(items[i].priority, i), i, 1};
+      BlkEntry entry = {blk_time_key(items[i].t), blk_order(items[i].priority, i), i, 1};
       CHECK(blk_heap_push(&heap, &allocator, entry) == SLT_OK, "push");
     }
     qsort(items, count, sizeof *items, compare);

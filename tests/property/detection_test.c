@@ -73,11 +73,13 @@ static void compare(const Expected* expected, const Events* events, double toler
            (unsigned long long)seed, events->count, expected->count);
   CHECK(events->count == expected->count, name);
   for (uint32_t i = 0; i < expected->count; i++) {
-    snprintf(name, sizeof name, "%s, SALTUS_SEED=%llu: event %u at %.17g, root %.17g, bracket %.17g .. %.17g",
-             family, (unsigned long long)seed, i, events->t[i], expected->t[i], events->lo[i],
+    snprintf(name, sizeof name,
+             "%s, SALTUS_SEED=%llu: event %u at %.17g, root %.17g, bracket %.17g .. %.17g", family,
+             (unsigned long long)seed, i, events->t[i], expected->t[i], events->lo[i],
              events->hi[i]);
     CHECK(fabs(events->t[i] - expected->t[i]) <= tolerance, name);
-    CHECK(events->lo[i] - tolerance <= expected->t[i] && expected->t[i] <= events->hi[i] + tolerance,
+    CHECK(events->lo[i] - tolerance <= expected->t[i] &&
+              expected->t[i] <= events->hi[i] + tolerance,
           name);
     CHECK(events->certified[i], name);
     CHECK(i == 0 || events->t[i] >= events->t[i - 1], name);
@@ -130,8 +132,7 @@ static void rising_roots(const double* roots, uint32_t count, double sign, Expec
 TEST(polynomial_guards_on_a_clock) {
   SltModel* model = compile("const s = 1, a = 1, b = 2, c = 3, d = 4;\n"
                             "x' = 1; x(t0) = 0;\n" GUARDED(
-                                "bilateral(eps = 0)",
-                                "s*(x - a)*(x - b)*(x - c)*(x - d) > 0"));
+                                "bilateral(eps = 0)", "s*(x - a)*(x - b)*(x - c)*(x - d) > 0"));
   static const char* const names[] = {"s", "a", "b", "c", "d"};
   uint64_t first = setting("SALTUS_SEED", 1);
   uint64_t cases = setting("SALTUS_CASES", 30000);
@@ -156,9 +157,9 @@ TEST(polynomial_guards_on_a_clock) {
 }
 
 TEST(double_roots_touch_once) {
-  SltModel* model = compile("const a = 1, b = 2;\n"
-                            "x' = 1; x(t0) = 0;\n" GUARDED("bilateral(eps = 0)",
-                                                           "-(x - a)*(x - a)*(b - x) >= 0"));
+  SltModel* model = compile(
+      "const a = 1, b = 2;\n"
+      "x' = 1; x(t0) = 0;\n" GUARDED("bilateral(eps = 0)", "-(x - a)*(x - a)*(b - x) >= 0"));
   static const char* const names[] = {"a", "b"};
   uint64_t first = setting("SALTUS_SEED", 1);
   uint64_t cases = setting("SALTUS_CASES", 10000);
@@ -213,9 +214,9 @@ TEST(affine_guards_on_cubics) {
 }
 
 TEST(trigonometric_guards) {
-  SltModel* model = compile("const w = 1, p = 0, L = 0.5;\n"
-                            "x' = 1; x(t0) = 0;\n" GUARDED("bilateral(eps = 0)",
-                                                           "sin(w*x + p) - L > 0"));
+  SltModel* model =
+      compile("const w = 1, p = 0, L = 0.5;\n"
+              "x' = 1; x(t0) = 0;\n" GUARDED("bilateral(eps = 0)", "sin(w*x + p) - L > 0"));
   static const char* const names[] = {"w", "p", "L"};
   const double pi = 3.14159265358979323846;
   uint64_t first = setting("SALTUS_SEED", 1);
@@ -241,8 +242,7 @@ TEST(trigonometric_guards) {
 TEST(rational_guards) {
   SltModel* model = compile("const s = 1, a = 1, b = 2, c = 3;\n"
                             "x' = 1; x(t0) = 0;\n" GUARDED(
-                                "bilateral(eps = 0)",
-                                "s*(x - a)*(x - b)*(x - c)/(1 + x*x) > 0"));
+                                "bilateral(eps = 0)", "s*(x - a)*(x - b)*(x - c)/(1 + x*x) > 0"));
   static const char* const names[] = {"s", "a", "b", "c"};
   uint64_t first = setting("SALTUS_SEED", 1);
   uint64_t cases = setting("SALTUS_CASES", 20000);

@@ -73,8 +73,9 @@ class CliCase(unittest.TestCase):
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
         options.setdefault("env", self.environment())
-        done = subprocess.run([PROGRAM, *arguments], cwd=self.folder, timeout=120,
-                              stdin=subprocess.DEVNULL, check=False, **options)
+        options.setdefault("timeout", 120)
+        done = subprocess.run([PROGRAM, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              check=False, **options)
         decode = lambda b: (b or b"").decode("utf-8", "replace")  # noqa: E731
         return Result(done.returncode, decode(done.stdout), decode(done.stderr))
 

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+//
+// Zeno behaviour: infinitely many events in finite time, and what comes after them.
+//
+// A transition whose intervals shrink by a steady ratio r accumulates at t + d r/(1 - r). When that
+// is as good as reached, an impact (a self loop with resets) is closed: its relation stays at zero
+// with zero rate, held by a force along the direction d of the resets,
+//     x' = f + lambda d,   lambda such that g'' = 0 (and g, g' are drawn to zero),
+// for as long as the force pushes. For a ball on a floor d is the velocity's axis and lambda the
+// floor's reaction; the ball rests until the floor moves away. Anything else that accumulates is an
+// error with the time where it does.
+#include "engine/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define RATIO_LOW    0.02
+#define RATIO_HIGH   0.995
+#define RATIO_SPREAD 0.05
+#define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
+
+// ---- detection ----------------------------------------------------------------------------------
+
+/// Note a firing; a ratio out of line begins a new sequence.
+static void note_firing(EngZeno* zeno, double t) {
+  if (zeno->count == 0) {
+    *zeno = (EngZeno){.count = 1, .first = t, .last = t};
+    return;
+  }
+  double interval = t - zeno->last;
+  double ratio = zeno->count > 1 ? interval / zeno->interval : 0.0;
+  bool steady = zeno->count < 2 || (ratio > RATIO_LOW && ratio < RATIO_HIGH &&
+                                    (zeno->count < 3 || fabs(ratio - zeno->ratio) < RATIO_SPREAD));
+  if (!steady || !(interval > 0.0)) {
+    *zeno = (EngZeno){.count = 2, .first = zeno->last, .last = t, .interval = interval};
+    return;
+  }
+  zeno->ratio = ratio;
+  zeno->interval = interval;
+  zeno->last = t;
+  zeno->count++;
+}
+
+static bool has_accumulated(const EngZeno* zeno, double* t_limit) {
+  if (zeno->count < 8) return false;
+  double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
+  *t_limit = zeno->last + left;
+  return left < NEARNESS * (zeno->last - zeno->first);
+}
+
+// ---- the closed contact -------------------------------------------------------------------------
+
+/// Rates of g' of the contact's atom: along the flow, and along the direction of the force.
+typedef struct Rates {
+  double g, gdot;
+  double flow, force;
+} Rates;
+
+/// d/dt of g' when the states move along dx (time moving too).
+static double second_rate(EngSim* sim, double t, const double* x, const double* dx) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double d = dx ? dx[i] : 0.0;
+    sim->x_dual[i] = (ModelDual){{x[i], x[i]}, {d, d}};
+  }
+  model_program_enclose(&mode->gdot, &context, sim->contact_regs, (ModelInterval){t, t},
+                        sim->x_dual, sim->g_dual);
+  ModelInterval rate = sim->g_dual[sim->core.contact.index].d;
+  return 0.5 * (rate.lo + rate.hi);
+}
+
+static void contact_rates(EngSim* sim, double t, const double* x, const double* f, Rates* out) {
+  const ModelMode* mode = sim->core.mode;
+  const EngContact* contact = &sim->core.contact;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->side_g);
+  out->g = sim->side_g[contact->index];
+  model_program_run(&mode->gdot, &context, sim->gdot_regs, t, x, sim->side_g);
+  out->gdot = sim->side_g[contact->index];
+  out->flow = second_rate(sim, t, x, f);
+  out->force = second_rate(sim, t, x, sim->contact_d) - second_rate(sim, t, x, NULL);
+}
+
+/// The force that keeps g'' at zero; positive while it pushes along the resets.
+static double holding_force(const Rates* rates) {
+  return -rates->flow / rates->force;
+}
+
+SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
+  Rates rates;
+  contact_rates(sim, t, x, dx, &rates);
+  double k = sim->core.contact.stiffness;
+  double pull = (-2.0 * k * rates.gdot - k * k * rates.g) / rates.force;
+  double lambda = holding_force(&rates) + pull;
+  if (!isfinite(lambda)) return SLT_ERR_NOT_FINITE;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    dx[i] += lambda * sim->contact_d[i];
+  }
+  return SLT_OK;
+}
+
+/// Holding force at (t, x), the flow evaluated there.
+static double force_at(EngSim* sim, double t, const double* x) {
+  ModelContext context = eng_context(sim);
+  Rates rates;
+  model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, sim->side_f);
+  contact_rates(sim, t, x, sim->side_f, &rates);
+  return holding_force(&rates);
+}
+
+void eng_contact_full(EngSim* sim, double t) {
+  double lambda = force_at(sim, t, sim->x);
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    // the derivative of a state follows it in the environment
+    if (sim->contact_d[i] != 0.0) sim->env[mode->state_env[i] + 1] += lambda * sim->contact_d[i];
+  }
+}
+
+static SltStatus exit_function(void* user, double t, double* value) {
+  EngSim* sim = user;
+  num_dense_eval(sim->stepper, t, sim->probe_x);
+  *value = -force_at(sim, t, sim->probe_x);
+  return SLT_OK;
+}
+
+double eng_contact_exit(EngSim* sim, double t_from) {
+  double t_end = sim->stepper->trial.t;
+  double middle = t_from + 0.5 * (t_end - t_from);
+  double at_start = 0.0;
+  double at_middle = 0.0;
+  double at_end = 0.0;
+  exit_function(sim, t_from, &at_start);
+  exit_function(sim, middle, &at_middle);
+  exit_function(sim, t_end, &at_end);
+  double hi = at_middle > 0.0 ? middle : t_end;
+  double g_hi = at_middle > 0.0 ? at_middle : at_end;
+  if (!(g_hi > 0.0)) return (double)INFINITY;
+  if (!(at_start < 0.0)) return t_from;
+  NumBracket bracket = {t_from, hi, at_start, g_hi};
+  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t_from), fabs(hi)),
+                            .g_window = (double)INFINITY,
+                            .side = NUM_SIDE_HI,
+                            .zero_is_positive = true,
+                            .max_evaluations = 200};
+  num_root_bracket(exit_function, sim, &options, &bracket, NULL);
+  return bracket.hi;
+}
+
+SltStatus eng_contact_rebind(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  SLT_TRY(eng_grow(sim, (void**)&sim->contact_regs, &sim->contact_capacity, mode->gdot.reg_count,
+                   sizeof *sim->contact_regs));
+  model_program_bind_dual(&mode->gdot, sim->env, sim->contact_regs);
+  return SLT_OK;
+}
+
+// ---- closing ------------------------------------------------------------------------------------
+
+/// The located atom of an impact in the present mode's list; MODEL_NONE for none.
+static uint32_t impact_atom(const EngSim* sim, const ModelTransition* transition) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    for (uint32_t k = 0; k < transition->guard.atom_count; k++) {
+      uint32_t id = transition->guard.atoms[k];
+      if (mode->atoms[i] == id && sim->atoms[id].located && sim->model->atoms[id].continuous) {
+        return i;
+      }
+    }
+  }
+  return MODEL_NONE;
+}
+
+/// Close the contact of a self loop; false when its relation and resets do not allow it.
+static bool close_contact(EngSim* sim, uint32_t transition) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelTransition* t = &sim->model->transitions[transition];
+  uint32_t index = impact_atom(sim, t);
+  if (index == MODEL_NONE || t->to != sim->state[t->automaton]) return false;
+  // direction of the resets: what this instant changed
+  double length = 0.0;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->contact_d[i] = sim->env[mode->state_env[i]] - sim->before[mode->state_env[i]];
+    length = fmax(length, fabs(sim->contact_d[i]));
+  }
+  if (!(length > 0.0)) return false;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->contact_d[i] /= length;
+  }
+  sim->core.contact =
+      (EngContact){.index = index, .atom = mode->atoms[index], .transition = transition};
+  if (eng_contact_rebind(sim) < 0) return false;
+  ModelContext context = eng_context(sim);
+  Rates rates;
+  model_program_run(&mode->rhs, &context, sim->rhs_regs, sim->core.t, sim->x, sim->side_f);
+  contact_rates(sim, sim->core.t, sim->x, sim->side_f, &rates);
+  double lambda = holding_force(&rates);
+  if (!isfinite(lambda) || !(lambda > 0.0)) return false;
+  // take the rest of the speed out, along the same direction
+  double step = -rates.gdot / rates.force;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->env[mode->state_env[i]] += step * sim->contact_d[i];
+  }
+  sim->core.contact.active = true;
+  return true;
+}
+
+static SltStatus accumulates(EngSim* sim, uint32_t transition, double t_limit, double ratio) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelAutomaton* a = &sim->model->automata[t->automaton];
+  eng_fail(
+      sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
+      "infinitely many events accumulate at t = %s: the transitions of '%.*s' to '%.*s' follow "
+      "each other ever faster (ratio %s)",
+      eng_number(t_limit).text, STR_ARGS(a->name), STR_ARGS(a->states[t->to].name),
+      eng_number(ratio).text);
+  eng_hint(sim, "the model says nothing about what comes after; add a state for it");
+  return sim->error.status;
+}
+
+bool eng_zeno_suspected(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    const EngZeno* zeno = &sim->transitions[i].zeno;
+    if (!sim->transitions[i].fired_now || zeno->count < 6) continue;
+    double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
+    accumulates(sim, i, zeno->last + left, zeno->ratio);
+    return true;
+  }
+  return false;
+}
+
+SltStatus eng_zeno_check(EngSim* sim, bool* closed) {
+  *closed = false;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (!sim->transitions[i].fired_now) continue;
+    sim->transitions[i].fired_now = false;
+    EngZeno* zeno = &sim->transitions[i].zeno;
+    double t_limit = 0.0;
+    note_firing(zeno, sim->core.t);
+    if (!has_accumulated(zeno, &t_limit)) continue;
+    if (!close_contact(sim, i)) return accumulates(sim, i, t_limit, zeno->ratio);
+    zeno->count = 0;
+    eng_trace_slide(sim, SLT_EVENT_ZENO, sim->core.contact.atom);
+    *closed = true;
+    return SLT_OK;
+  }
+  return SLT_OK;
+}
