@@ -155,6 +155,10 @@ static int choose_times(CyclicRun* run) {
 
 static int prepare(CyclicRun* run) {
   const RunOptions* o = run->options;
+  if (path_ends_with(o->model, ".lisma")) {
+    cli_error("--cyclic scans rule tables; %s holds equations", o->model);
+    return CLI_USAGE;
+  }
   run->rules = rules_load(o->model, o->settings.items, o->settings.count);
   if (!run->rules) return CLI_MODEL;
   int exit = choose_times(run);

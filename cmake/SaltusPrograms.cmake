@@ -20,7 +20,7 @@ if(SALTUS_EXAMPLES)
     add_executable(example_${name} ${source})
     set_target_properties(example_${name} PROPERTIES
       OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
-    target_link_libraries(example_${name} PRIVATE saltus_shared saltus_flags m)
+    target_link_libraries(example_${name} PRIVATE saltus_shared saltus_flags Threads::Threads m)
     list(APPEND SALTUS_EXAMPLE_TARGETS ${name})
   endforeach()
 endif()

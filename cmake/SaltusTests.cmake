@@ -4,7 +4,7 @@
 #   tests/unit/*_test.c, tests/property/*_test.c, tests/limit/*_test.c   one cmocka program each
 #   tests/scripts/*.sh, *.py                                             one test each
 #   tests/fuzz/*_fuzz.c                                 replay of the corpus in tests/fuzz/corpus
-#   examples/*.c                                        each runs without arguments
+#   examples/*.c           each runs without arguments; prints examples/expected/*.txt if there
 set(SALTUS_TEST_ENVIRONMENT
   "SALTUS=${PROJECT_BINARY_DIR}/saltus"
   "SALTUS_SOURCE=${PROJECT_SOURCE_DIR}"
@@ -78,5 +78,12 @@ foreach(source IN LISTS sources)
 endforeach()
 
 foreach(name IN LISTS SALTUS_EXAMPLE_TARGETS)
-  saltus_add_test(example.${name} example_${name})
+  set(expected ${PROJECT_SOURCE_DIR}/examples/expected/${name}.txt)
+  if(EXISTS ${expected})
+    saltus_add_test(example.${name} python3
+      ${PROJECT_SOURCE_DIR}/tests/tools/compare_output.py ${expected}
+      $<TARGET_FILE:example_${name}>)
+  else()
+    saltus_add_test(example.${name} example_${name})
+  endif()
 endforeach()

@@ -36,11 +36,13 @@ extern "C" {
 
 // ---- system variables ---------------------------------------------------------------------------
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 extern SLT_API double cdcsis_simtime;  ///< simulation time; read only
 extern SLT_API double cdcsis_step;     ///< present time step; read only
 extern SLT_API double* cdcsis_ptrans;  ///< transaction the running block serves, or NULL
 extern SLT_API int cdcsis_stest;       ///< number of check prints still to come; set it at any time
 extern SLT_API int cdcsis_sj;          ///< number of the running block
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 // ---- procedures ---------------------------------------------------------------------------------
 
@@ -99,11 +101,11 @@ SLT_API void cdcsis_canceltrans(void* transp);
 /// Begin of the file names instead of "cdcsis" (copied); NULL: write no files.
 SLT_API void cdcsis_output(const char* prefix);
 /// Receives a line without its end.
-typedef void cdcsis_line(void* user, const char* line);
+typedef void CdcsisLineFn(void* user, const char* line);
 /// Where check prints go; NULL: to the standard output.
-SLT_API void cdcsis_on_print(cdcsis_line* fn, void* user);
+SLT_API void cdcsis_on_print(CdcsisLineFn* fn, void* user);
 /// Where warnings and errors go; NULL: to the standard error.
-SLT_API void cdcsis_on_message(cdcsis_line* fn, void* user);
+SLT_API void cdcsis_on_message(CdcsisLineFn* fn, void* user);
 /// Nonzero: report check blocks that give another result when they are repeated. Before anything
 /// else, or after `beg`.
 SLT_API void cdcsis_debug(int on);

@@ -275,6 +275,7 @@ typedef struct BlkStream {
   struct BlkStream* next;
 } BlkStream;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): fields stand by meaning
 struct SltWorld {
   SltAllocator allocator;
   SltWorldOptions options;

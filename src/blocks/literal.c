@@ -77,37 +77,49 @@ static double earliest_crossing(SltWorld* world, double t0, double h) {
   return earliest;
 }
 
-SltStatus blk_step_literal(SltWorld* world, double target) {
+/// y0 and k1 at the present point.
+static SltStatus begin_step(SltWorld* world) {
   SLT_TRY(blk_layout(world));
-  double t0 = world->t;
-  size_t bytes = world->state_count * sizeof(double);
   double* y0 = blk_row(world, ROW_Y0);
   if (world->state_count > 0) {
     blk_gather(world, y0);
     // a check block may have written into the state without any event
+    size_t bytes = world->state_count * sizeof *y0;
     if (memcmp(y0, blk_row(world, ROW_Y), bytes) != 0) world->derivative_known = false;
   }
-  if (!world->derivative_known) SLT_TRY(blk_pass(world, t0, blk_row(world, ROW_K1)));
-  SLT_TRY(runge_kutta(world, t0, target));
-  double te = HUGE_VAL;
-  if (blk_has_checks(world)) {
-    SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
-    te = earliest_crossing(world, t0, target - t0);
-    bool stands = te == HUGE_VAL && !blk_due(world, target);
-    if (!stands) blk_check_forget(world);  // discrete blocks come first, then the checks once more
+  return world->derivative_known ? SLT_OK : blk_pass(world, world->t, blk_row(world, ROW_K1));
+}
+
+/// Let the check blocks look at the end of the step; `*te` is the earliest crossing or HUGE_VAL.
+static SltStatus probe_end(SltWorld* world, double t0, double t1, double* te) {
+  *te = HUGE_VAL;
+  if (!blk_has_checks(world)) return SLT_OK;
+  SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
+  *te = earliest_crossing(world, t0, t1 - t0);
+  if (*te < HUGE_VAL) {
+    blk_check_forget(world);
+    *te = fmin(fmax(*te, t0), t1);
+    return SLT_OK;
   }
+  if (blk_due(world, t1)) blk_check_forget(world);  // discrete blocks first, then checks once more
+  blk_check_keep(world);
+  return SLT_OK;
+}
+
+SltStatus blk_step_literal(SltWorld* world, double target) {
+  double t0 = world->t;
+  double te = HUGE_VAL;
+  SLT_TRY(begin_step(world));
+  SLT_TRY(runge_kutta(world, t0, target));
+  SLT_TRY(probe_end(world, t0, target, &te));
   world->statistics.steps++;
   if (te < HUGE_VAL) {
     world->statistics.rollbacks++;
-    if (te < t0) te = t0;
-    if (te > target) te = target;
-    if (world->state_count > 0) blk_scatter(world, y0);
+    if (world->state_count > 0) blk_scatter(world, blk_row(world, ROW_Y0));
     SLT_TRY(runge_kutta(world, t0, te));
-  } else if (blk_has_checks(world)) {
-    blk_check_keep(world);
   }
   if (world->state_count > 0) {
-    memcpy(blk_row(world, ROW_K1), blk_row(world, ROW_K2), bytes);
+    memcpy(blk_row(world, ROW_K1), blk_row(world, ROW_K2), world->state_count * sizeof(double));
     blk_gather(world, blk_row(world, ROW_Y));
   }
   world->derivative_known = true;

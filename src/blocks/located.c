@@ -222,44 +222,47 @@ static SltStatus search(Trial* trial, double* te) {
   return SLT_OK;
 }
 
+static SltStatus sample_at(Trial* trial, double t) {
+  SltWorld* world = trial->world;
+  SLT_TRY(state_at(trial, t));
+  if (blk_has_checks(world) && world->scene.shape_count > 0) {
+    SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));  // for the poses they give
+    blk_check_forget(world);
+  }
+  return blk_sample(world);
+}
+
 /// Samples strictly inside the trial.
 static SltStatus sample_inside(Trial* trial, double t1) {
   SltWorld* world = trial->world;
   if (!(world->grid_step > 0.0)) return SLT_OK;
-  for (;;) {
+  for (;; world->grid_next++) {
     double t = blk_grid_time(world, world->grid_next);
     if (!(t < t1 - blk_time_eps(t1))) return SLT_OK;
-    if (t > trial->t0 && blk_wants_samples(world)) {
-      SLT_TRY(state_at(trial, t));
-      if (blk_has_checks(world) && world->scene.shape_count > 0) {
-        SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));  // for the poses they give
-        blk_check_forget(world);
-      }
-      SLT_TRY(blk_sample(world));
-    }
-    world->grid_next++;
+    if (t > trial->t0 && blk_wants_samples(world)) SLT_TRY(sample_at(trial, t));
   }
 }
 
-SltStatus blk_step_located(SltWorld* world, double target) {
+/// An accepted trial with its polynomial, or just a stretch of time when there is no state.
+static SltStatus make_trial(SltWorld* world, double target, Trial* trial) {
   SLT_TRY(blk_layout(world));
-  Trial trial = {.world = world, .t0 = world->t, .t1 = target, .dense = world->state_count > 0};
-  bool checks = blk_has_checks(world);
-  if (trial.dense) {
-    SLT_TRY(prepare_stepper(world, target));
-    SLT_TRY(attempt(world, target));
-    trial.t1 = world->stepper->trial.t;
-    SltStatus status = num_dense_prepare(world->stepper);
-    if (status < 0) return blk_fail(world, status, "E0901", "dense output cannot be computed");
-  } else {
-    world->h = target - world->t;
-  }
+  *trial = (Trial){.world = world, .t0 = world->t, .t1 = target, .dense = world->state_count > 0};
+  world->h = target - world->t;
+  if (!trial->dense) return SLT_OK;
+  SLT_TRY(prepare_stepper(world, target));
+  SLT_TRY(attempt(world, target));
+  trial->t1 = world->stepper->trial.t;
+  SltStatus status = num_dense_prepare(world->stepper);
+  if (status < 0) return blk_fail(world, status, "E0901", "dense output cannot be computed");
+  return SLT_OK;
+}
+
+SltStatus blk_step_located(SltWorld* world, double target) {
+  Trial trial;
+  SLT_TRY(make_trial(world, target, &trial));
   double te = trial.t1;
-  SltStatus found = SLT_OK;
-  if (checks) {
-    found = search(&trial, &te);
-    if (found < 0) return found;
-  }
+  SltStatus found = blk_has_checks(world) ? search(&trial, &te) : SLT_OK;
+  if (found < 0) return found;
   world->after_event = false;
   SLT_TRY(sample_inside(&trial, te));
   if (trial.dense) {

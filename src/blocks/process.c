@@ -31,7 +31,7 @@ static BlkProcess* process_new(SltWorld* world) {
     return process;
   }
   if (blk_grow(world, &world->processes, &world->process_capacity, world->process_count + 1,
-               sizeof(BlkProcess*)) < 0) {
+               sizeof(void*)) < 0) {
     return NULL;
   }
   process = base_alloc(&world->allocator, sizeof *process);
@@ -226,7 +226,8 @@ SltStatus slt_process_put(SltWorld* world, SltStore* store, void* item) {
   status = blk_store_put(store, item);
   if (status != SLT_ERR_LIMIT) return status;
   process->item = item;
-  SLT_TRY(blk_ring_push(world, &store->putters, &process, sizeof process));
+  void* waiting = process;
+  SLT_TRY(blk_ring_push(world, &store->putters, &waiting, sizeof waiting));
   process->status = SLT_OK;
   return leave(world, process);
 }
@@ -298,7 +299,7 @@ static void forget_putter(SltWorld* world, const BlkProcess* process) {
   for (SltStore* store = world->stores; store; store = store->link) {
     uint32_t count = store->putters.count;
     for (uint32_t i = 0; i < count; i++) {
-      BlkProcess* other = NULL;
+      void* other = NULL;
       (void)blk_ring_pop(&store->putters, &other, sizeof other);
       if (other != process) (void)blk_ring_push(world, &store->putters, &other, sizeof other);
     }
@@ -383,6 +384,6 @@ void blk_processes_clear(SltWorld* world) {
     blk_context_free(&process->context);
     base_free(&world->allocator, process, sizeof *process);
   }
-  base_free(&world->allocator, world->processes, world->process_capacity * sizeof(BlkProcess*));
+  base_free(&world->allocator, world->processes, world->process_capacity * sizeof(void*));
   world->process_count = 1;
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define WAYS 4
+#define WAYS UINT64_C(4)
 
 __extension__ typedef unsigned __int128 Rank;
 
@@ -21,7 +21,7 @@ uint64_t blk_order(int32_t priority, uint64_t sequence) {
 
 static void sift_up(BlkEntry* data, uint32_t at, BlkEntry entry) {
   while (at > 0) {
-    uint32_t parent = (at - 1) / WAYS;
+    uint32_t parent = (uint32_t)((at - 1) / WAYS);
     if (!before(&entry, &data[parent])) break;
     data[at] = data[parent];
     at = parent;
@@ -89,7 +89,7 @@ void blk_heap_sweep(BlkHeap* heap, bool (*keep)(const void* user, const BlkEntry
   }
   heap->count = kept;
   heap->dead = 0;
-  for (uint32_t i = kept / WAYS + 1; i-- > 0;) {
+  for (uint32_t i = (uint32_t)(kept / WAYS + 1); i-- > 0;) {
     if (i >= kept) continue;
     // an ordinary sift down: the entry is as likely large as small
     BlkEntry entry = heap->data[i];

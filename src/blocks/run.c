@@ -129,42 +129,48 @@ static SltStatus check_live(SltWorld* world) {
   return SLT_OK;
 }
 
+static SltStatus sample_if(SltWorld* world, bool wanted) {
+  return wanted && blk_wants_samples(world) ? blk_sample(world) : SLT_OK;
+}
+
+/// Discrete blocks that are due, then everything that looks at their results. `first`: look anyway.
+static SltStatus instant_round(SltWorld* world, bool first) {
+  bool ran = false;
+  while (!world->stop && blk_due(world, world->t)) {
+    SLT_TRY(execute_first(world));
+    world->dirty = true;
+    ran = true;
+  }
+  SLT_TRY(refresh(world));
+  if (!ran && !first) return SLT_OK;
+  world->fired = false;
+  SLT_TRY(check_live(world));
+  if (world->fired) world->after_event = true;
+  return refresh(world);
+}
+
+/// A state event was located at the present time: the check blocks hear of it.
+static SltStatus instant_fired(SltWorld* world) {
+  SLT_TRY(check_live(world));
+  world->after_event = true;
+  return refresh(world);
+}
+
 /// Everything that happens at the present time. `fired`: a state event was located here.
 static SltStatus instant(SltWorld* world, bool fired, bool begin) {
   bool due = blk_due(world, world->t);
-  bool input = begin || fired || due;
-  if (!input && world->condition_count == 0) return SLT_OK;
-  if ((fired || due) && !begin && blk_wants_samples(world)) SLT_TRY(blk_sample(world));
-  if (begin) {
-    // memories of an earlier run stand at this very time
-    world->dirty = true;
-  }
-  if (fired) {
-    SLT_TRY(check_live(world));
-    SLT_TRY(refresh(world));
-    world->after_event = true;
-  }
-  bool first = begin;
-  for (;;) {
-    bool ran = false;
-    while (!world->stop && blk_due(world, world->t)) {
-      SLT_TRY(execute_first(world));
-      world->dirty = true;
-      ran = true;
-    }
-    SLT_TRY(refresh(world));
-    if (ran || first) {
-      world->fired = false;
-      SLT_TRY(check_live(world));
-      if (world->fired) world->after_event = true;
-      SLT_TRY(refresh(world));
-    }
-    first = false;
+  if (!begin && !fired && !due && world->condition_count == 0) return SLT_OK;
+  bool both_sides = (fired || due) && !begin;
+  SLT_TRY(sample_if(world, both_sides));
+  if (begin) world->dirty = true;  // between two runs the user may have changed anything
+  if (fired) SLT_TRY(instant_fired(world));
+  bool again = true;
+  for (bool first = begin; again; first = false) {
+    SLT_TRY(instant_round(world, first));
     bool woke = blk_conditions(world);
-    if (world->stop || (!woke && !blk_due(world, world->t))) break;
+    again = !world->stop && (woke || blk_due(world, world->t));
   }
-  if ((fired || due) && !begin && blk_wants_samples(world)) SLT_TRY(blk_sample(world));
-  return SLT_OK;
+  return sample_if(world, both_sides);
 }
 
 /// Guards against state events that pile up at one time.
@@ -246,27 +252,21 @@ static SltStatus begin_run(SltWorld* world, double t_end, double step) {
   return SLT_OK;
 }
 
+/// One event of a plain world up to `t_end`, or one step of any other.
+static SltStatus proceed(SltWorld* world, double t_end) {
+  if (is_plain(world)) return run_plain(world, t_end);
+  if (!(world->grid_step > 0.0)) {
+    return blk_fail(world, SLT_ERR_ARGUMENT, "E0905", "the step is not positive");
+  }
+  return world->t < t_end ? advance(world) : instant(world, false, false);
+}
+
 static SltStatus run(SltWorld* world, double t_end, double step) {
   SLT_TRY(begin_run(world, t_end, step));
   while (!world->stop && (world->t < t_end || blk_due(world, t_end))) {
-    if (is_plain(world)) {
-      SLT_TRY(run_plain(world, t_end));
-      if (world->t >= t_end) break;
-      continue;
-    }
-    if (!(world->grid_step > 0.0)) {
-      return blk_fail(world, SLT_ERR_ARGUMENT, "E0905", "the step is not positive");
-    }
-    if (world->t >= t_end) {
-      SLT_TRY(instant(world, false, false));
-      break;
-    }
-    SLT_TRY(advance(world));
+    SLT_TRY(proceed(world, t_end));
   }
-  if (!world->stop && world->t_sampled != world->t && blk_wants_samples(world)) {
-    SLT_TRY(blk_sample(world));
-  }
-  return SLT_OK;
+  return sample_if(world, !world->stop && world->t_sampled != world->t);
 }
 
 SltStatus slt_world_run(SltWorld* world, double t_end, double step) {

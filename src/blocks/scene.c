@@ -123,7 +123,7 @@ void blk_scene_clear(SltWorld* world) {
   BlkScene* scene = &world->scene;
   for (uint32_t i = 0; i < scene->shape_count; i++) {
     base_free(&world->allocator, scene->shapes[i].points,
-              scene->shapes[i].count * 2 * sizeof(double));
+              scene->shapes[i].count * (2 * sizeof(double)));
   }
   base_free(&world->allocator, scene->shapes, scene->shape_capacity * sizeof *scene->shapes);
   base_free(&world->allocator, scene->places, scene->place_capacity * sizeof *scene->places);

@@ -44,7 +44,7 @@ static void write_graphs(Sink* sink, const SltWorld* world) {
   const SltTable* table = world->table;
   uint32_t rows = table ? table->row_count : 0;
   sink_c(sink, ",\n\"graphs\":[");
-  for (uint32_t i = 0; i < world->watch_count; i++) {
+  for (uint32_t i = 0; table && i < world->watch_count; i++) {
     sink_c(sink, i > 0 ? ",{\"name\":" : "{\"name\":");
     json_text(sink, table->columns[i + 1].name);
     sink_c(sink, ",\"amplitude\":");

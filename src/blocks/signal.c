@@ -69,7 +69,7 @@ SltStatus slt_signal_create(const SltTable* table, const char* time, const char*
 
 void slt_signal_free(SltSignal* signal) {
   if (!signal) return;
-  base_free(&signal->allocator, signal->t, signal->capacity * 2 * sizeof(double));
+  base_free(&signal->allocator, signal->t, signal->capacity * (2 * sizeof(double)));
   SltAllocator allocator = signal->allocator;
   base_free(&allocator, signal, sizeof *signal);
 }

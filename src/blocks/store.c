@@ -73,33 +73,39 @@ void blk_stores_clear(SltWorld* world) {
     SltStore* next = store->link;
     base_free(&world->allocator, store->items.data, store->items.capacity * sizeof(void*));
     base_free(&world->allocator, store->fetches.data, store->fetches.capacity * sizeof(BlkFetch));
-    base_free(&world->allocator, store->putters.data,
-              store->putters.capacity * sizeof(BlkProcess*));
+    base_free(&world->allocator, store->putters.data, store->putters.capacity * sizeof(void*));
     base_free(&world->allocator, store, sizeof *store);
     store = next;
   }
   world->stores = NULL;
 }
 
-/// Bring items and fetchers together, then let in who waits for room.
-static SltStatus settle(SltStore* store) {
+/// Send items on their way to who fetches.
+static SltStatus match(SltStore* store) {
   SltWorld* world = store->world;
+  while (store->items.count > 0 && store->fetches.count > 0) {
+    BlkFetch fetch;
+    (void)blk_ring_pop(&store->fetches, &fetch, sizeof fetch);
+    if (!fetch.fn) continue;  // was cancelled
+    Delivery* delivery = base_alloc(&world->allocator, sizeof *delivery);
+    if (!delivery) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    *delivery = (Delivery){store, fetch.fn, fetch.user, NULL};
+    (void)blk_ring_pop(&store->items, &delivery->item, sizeof delivery->item);
+    SLT_TRY(blk_call_now(world, deliver, delivery, 0, NULL));
+  }
+  return SLT_OK;
+}
+
+/// Bring items and fetchers together, and let in who waits for room.
+static SltStatus settle(SltStore* store) {
   for (;;) {
-    while (store->items.count > 0 && store->fetches.count > 0) {
-      BlkFetch fetch;
-      (void)blk_ring_pop(&store->fetches, &fetch, sizeof fetch);
-      if (!fetch.fn) continue;  // was cancelled
-      Delivery* delivery = base_alloc(&world->allocator, sizeof *delivery);
-      if (!delivery) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
-      *delivery = (Delivery){store, fetch.fn, fetch.user, NULL};
-      (void)blk_ring_pop(&store->items, &delivery->item, sizeof(void*));
-      SLT_TRY(blk_call_now(world, deliver, delivery, 0, NULL));
-    }
+    SLT_TRY(match(store));
     bool room = store->capacity == 0 || store->items.count < store->capacity;
-    BlkProcess* process = NULL;
-    if (!room || !blk_ring_pop(&store->putters, &process, sizeof process)) return SLT_OK;
-    SLT_TRY(blk_ring_push(world, &store->items, &process->item, sizeof(void*)));
-    blk_process_wake(world, process, SLT_OK);
+    void* waiting = NULL;
+    if (!room || !blk_ring_pop(&store->putters, &waiting, sizeof waiting)) return SLT_OK;
+    BlkProcess* process = waiting;
+    SLT_TRY(blk_ring_push(store->world, &store->items, &process->item, sizeof process->item));
+    blk_process_wake(store->world, process, SLT_OK);
   }
 }
 

@@ -30,7 +30,7 @@ void slt_tally_add(SltTally* tally, double value) {
   if (++tally->batch_fill < tally->batch_size) return;
   tally->batch_fill = 0;
   if (++tally->batch_count < SLT_BATCHES) return;
-  for (uint32_t i = 0; i < SLT_BATCHES / 2; i++) {
+  for (size_t i = 0; i < SLT_BATCHES / 2; i++) {
     tally->batch_sum[i] = tally->batch_sum[2 * i] + tally->batch_sum[2 * i + 1];
   }
   for (uint32_t i = SLT_BATCHES / 2; i < SLT_BATCHES; i++) {
@@ -50,7 +50,7 @@ static void spread(SltLevel* level, double t) {
     from = to;
     if (to < end) return;
     if (++level->batch_count < SLT_BATCHES) continue;
-    for (uint32_t i = 0; i < SLT_BATCHES / 2; i++) {
+    for (size_t i = 0; i < SLT_BATCHES / 2; i++) {
       level->batch_area[i] = level->batch_area[2 * i] + level->batch_area[2 * i + 1];
     }
     for (uint32_t i = SLT_BATCHES / 2; i < SLT_BATCHES; i++) {

@@ -38,9 +38,9 @@ typedef struct CdcsisState {
   uint32_t call_count, call_slots;
   CdcsisPlace* places;
   uint32_t place_count, place_capacity;
-  cdcsis_line* on_print;
+  CdcsisLineFn* on_print;
   void* print_user;
-  cdcsis_line* on_message;
+  CdcsisLineFn* on_message;
   void* message_user;
   char prefix[256];
   bool prefix_set, no_files, debug;
@@ -50,7 +50,7 @@ typedef struct CdcsisState {
 } CdcsisState;
 
 /// The one simulation of the dialect; in globals.c.
-extern CdcsisState cdcsis_state;
+extern CdcsisState cdcsis_state;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 // output.c
 void cdcsis_print_line(const char* line);

@@ -74,7 +74,7 @@ static bool grow_calls(CdcsisState* state) {
   CdcsisCall** old = state->calls;
   uint32_t old_slots = state->call_slots;
   uint32_t slots = old_slots ? 2 * old_slots : 64;
-  CdcsisCall** calls = calloc(slots, sizeof *calls);
+  CdcsisCall** calls = calloc(slots, sizeof(void*));
   if (!calls) return false;
   state->calls = calls;
   state->call_slots = slots;
@@ -358,12 +358,12 @@ void cdcsis_output(const char* prefix) {
   (void)snprintf(state->prefix, sizeof state->prefix, "%s", prefix ? prefix : "");
 }
 
-void cdcsis_on_print(cdcsis_line* fn, void* user) {
+void cdcsis_on_print(CdcsisLineFn* fn, void* user) {
   cdcsis_state.on_print = fn;
   cdcsis_state.print_user = user;
 }
 
-void cdcsis_on_message(cdcsis_line* fn, void* user) {
+void cdcsis_on_message(CdcsisLineFn* fn, void* user) {
   cdcsis_state.on_message = fn;
   cdcsis_state.message_user = user;
 }

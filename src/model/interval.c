@@ -9,7 +9,7 @@
 
 #define PI          3.14159265358979323846
 #define TRIG_LARGE  1e9    // arguments beyond: the whole range, the reduction is not followed
-#define TRIG_MARGIN 1e-6   // extrema this close to an end count as inside
+#define TRIG_ULPS   16.0   // extrema this close to an end count as inside: multiples of pi are rounded
 
 static const ModelInterval anything = {-HUGE_VAL, HUGE_VAL};
 
@@ -109,10 +109,12 @@ static ModelInterval clip(ModelInterval a, double lo, double hi) {
   return (ModelInterval){greatest(a.lo, lo), least(a.hi, hi)};
 }
 
-/// Whether phase + k*2*pi lies in [a.lo, a.hi] for some integer k, with a margin.
+/// Whether phase + k*2*pi lies in [a.lo, a.hi] for some integer k, with a margin: quotient, product
+/// and sum err by less than 4 ulp of the argument together.
 static bool holds_phase(ModelInterval a, double phase) {
-  double k = ceil((a.lo - TRIG_MARGIN - phase) / (2.0 * PI));
-  return phase + k * 2.0 * PI <= a.hi + TRIG_MARGIN;
+  double margin = TRIG_ULPS * DBL_EPSILON * greatest(8.0, greatest(-a.lo, a.hi));
+  double k = ceil((a.lo - margin - phase) / (2.0 * PI));
+  return phase + k * 2.0 * PI <= a.hi + margin;
 }
 
 static ModelInterval sine(ModelInterval a) {

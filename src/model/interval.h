@@ -12,8 +12,9 @@
 //   functions of libm             MODEL_LIBM_ULPS outwards at the ends where the function is
 //                                 monotone. glibc's manual ("Errors in Math Functions", x86_64)
 //                                 lists at most 2 ulp for those used here
-//   sin, cos, tan                 an extremum or pole within 1e-6 of an end counts as inside; beyond
-//                                 1e9 the reduction is not followed: the whole range
+//   sin, cos, tan                 an extremum or pole within 16 ulp of the argument (of 8 for small
+//                                 ones) from an end counts as inside; beyond 1e9 the reduction is
+//                                 not followed: the whole range
 //   pow                           corners for a positive base, whole exponents for others
 //   abs, min, max, floor, ceil,   exact: no widening
 //   sign, relations

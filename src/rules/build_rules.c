@@ -115,11 +115,6 @@ static void read_param_value(Builder* b, const CellScan* scan, RulesParam param,
 
 static void unknown_param(Builder* b, const CellScan* scan, const RulesRule* rule,
                           RulesParam near) {
-  static const char* const names[] = {
-#define X(id, en, ru) en,
-      RULES_PARAM_LIST(X)
-#undef X
-  };
   RulesProcedure procedure = (RulesProcedure)rule->procedure;
   Diag* diag = rules_report(b->r, DIAG_E1042, scan->table, scan->row, scan->column, scan->cell.span,
                             "the procedure has no parameter '%.*s'", STR_ARGS(scan->cell.text));
@@ -128,7 +123,7 @@ static void unknown_param(Builder* b, const CellScan* scan, const RulesRule* rul
     diag_hint(b->r->diags, diag, "%.*s", STR_ARGS(signature));
     return;
   }
-  Str name = rules_first_name(names[near]);
+  Str name = rules_param_name(near);
   diag_hint(b->r->diags, diag, "did you mean '%.*s'? %.*s", STR_ARGS(name), STR_ARGS(signature));
 }
 
@@ -183,14 +178,9 @@ static void check_params(Builder* b, const MergedRow* row, const RulesRule* rule
   for (uint32_t i = 0; i < RULES_PARAM_COUNT; i++) {
     if (!(s->required & 1u << i) || rule->params[i]) continue;
     CellScan scan = scan_cell(b, row, COLUMN_PROCEDURE);
-    static const char* const names[] = {
-#define X(id, en, ru) en,
-        RULES_PARAM_LIST(X)
-#undef X
-    };
     Diag* diag =
         rules_report(b->r, DIAG_E1041, row->table, row->row, COLUMN_PROCEDURE, scan.cell.span,
-                     "the parameter '%.*s' is missing", STR_ARGS(rules_first_name(names[i])));
+                     "the parameter '%.*s' is missing", STR_ARGS(rules_param_name((RulesParam)i)));
     Str signature = rules_signature_text(b->r->arena, (RulesProcedure)rule->procedure);
     diag_hint(b->r->diags, diag, "%.*s", STR_ARGS(signature));
     return;

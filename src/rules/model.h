@@ -206,6 +206,8 @@ typedef struct RulesSignature {
 const RulesSignature* rules_signature(RulesProcedure procedure);
 /// First name in a list separated by |.
 Str rules_first_name(const char* names);
+/// English name of a parameter.
+Str rules_param_name(RulesParam param);
 
 // ---- the model
 // ------------------------------------------------------------------------------------

@@ -212,6 +212,10 @@ static const struct {
 #undef X
 };
 
+Str rules_param_name(RulesParam param) {
+  return rules_first_name(params[param].names);
+}
+
 const RulesSignature* rules_signature(RulesProcedure procedure) {
   return &signatures[procedure];
 }
@@ -271,7 +275,7 @@ Str rules_signature_text(Arena* arena, RulesProcedure procedure) {
     if (!((s->required | s->optional) & 1u << i)) continue;
     bool needed = (s->required & 1u << i) != 0;
     text_append_c(&out, needed ? ", '" : " [, '");
-    text_append(&out, rules_first_name(params[i].names));
+    text_append(&out, rules_param_name((RulesParam)i));
     text_append_c(&out, needed ? "'" : "']");
   }
   return text_str(&out);

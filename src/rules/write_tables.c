@@ -271,11 +271,6 @@ static uint32_t count_params(const RulesRule* rule) {
 }
 
 static void write_rules(TableWriter* w) {
-  static const char* const names[] = {
-#define X(id, en, ru) en,
-      RULES_PARAM_LIST(X)
-#undef X
-  };
   static const char* const header[] = {"#",          "variable",   "procedure", "coefficient",
                                        "argument 1", "argument 2", "situation"};
   uint32_t pairs = 0;
@@ -302,7 +297,7 @@ static void write_rules(TableWriter* w) {
     uint32_t written = 0;
     for (uint32_t p = 0; p < RULES_PARAM_COUNT; p++) {
       if (!rule->params[p]) continue;
-      add(w, rules_first_name(names[p]));
+      add(w, rules_param_name((RulesParam)p));
       add(w, param_text(w, rule, p));
       written++;
     }

@@ -32,14 +32,18 @@ class Usage(cli_case.CliCase):
         self.fails(2, "run", "ball.lisma", "--quite", says="--quiet")
         self.fails(2, "run", "ball.lisma", "-x", says="-x")
 
+    def test_cyclic_is_for_tables(self):
+        self.fails(2, "run", "ball.lisma", "--cyclic", "0.1", says="holds equations")
+        self.fails(2, "run", "ball.lisma", "--realtime", says="--cyclic")
+        self.fails(2, "convert", "ball.lisma", "ball.rules.md", says="holds equations")
+
     def test_options_not_built_yet(self):
-        for option in (["--report", "r.html"], ["--realtime"], ["--realtime=2"],
-                       ["--checkpoint", "c"], ["--resume", "c"], ["--cyclic", "0.1"],
+        for option in (["--report", "r.html"],
+                       ["--checkpoint", "c"], ["--resume", "c"],
                        ["--native", "on"], ["--sliding", "utkin"], ["--zeno", "auto"],
                        ["-o", "rows.mat"]):
             self.fails(2, "run", "ball.lisma", *option, says="not built yet")
         self.fails(2, "explain", "ball.lisma", "--run", says="not built yet")
-        self.fails(2, "run", "m.rules.md", says="not built yet")
 
     def test_available_choices_are_taken(self):
         self.good("run", "ball.lisma", "-q", "--native", "auto", "--sliding", "on",
