@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# The command line, the examples and the benchmarks. All of them see the public headers only.
+# The command line, the examples and the benchmarks. All see the public headers only, but for
+# benchmarks of a single module.
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 if(cli_sources)
@@ -49,6 +50,7 @@ if(SALTUS_BENCH)
     set_target_properties(bench_${name} PROPERTIES
       OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     target_compile_options(bench_${name} PRIVATE -O3)
+    target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(bench_${name} PRIVATE saltus_static saltus_flags m)
     add_dependencies(saltus_bench bench_${name})
   endforeach()

@@ -58,6 +58,7 @@ typedef struct BlkHeap {
 } BlkHeap;
 
 uint64_t blk_order(int32_t priority, uint64_t sequence);
+bool blk_entry_before(const BlkEntry* a, const BlkEntry* b);
 SltStatus blk_heap_push(BlkHeap* heap, const SltAllocator* allocator, BlkEntry entry);
 /// Remove the first entry; count > 0.
 BlkEntry blk_heap_pop(BlkHeap* heap);
@@ -80,6 +81,7 @@ typedef struct BlkNode {
   uint32_t owner;       // transaction
   uint32_t next, prev;  // in the owner's list; `next` also links free nodes
   uint8_t kind, state;
+  bool soon;  // pending in `soon`, not in the heap
 } BlkNode;
 
 typedef struct BlkIntegrator {
@@ -293,6 +295,8 @@ struct SltWorld {
   bool derivative_known;  // k1 holds the derivative at (t, committed state)
 
   BlkHeap queue;
+  BlkEntry* soon;  // a ring of events without delay and priority: in order by themselves
+  uint32_t soon_first, soon_count, soon_capacity, soon_dead;
   uint64_t sequence;
   BlkNode* nodes;
   uint32_t node_count, node_capacity, node_free;
@@ -410,6 +414,8 @@ SltStatus blk_node_activate(SltWorld* world, uint32_t index);
 SltStatus blk_call_now(SltWorld* world, SltBlockFn* fn, void* user, uint32_t owner, SltBlock* out);
 /// Time of the next event, HUGE_VAL when there is none.
 double blk_queue_time(SltWorld* world);
+/// Take out the next event; there is one, and blk_queue_time() has just been asked.
+BlkEntry blk_queue_pop(SltWorld* world);
 void blk_call_node(SltWorld* world, uint32_t index);
 void blk_close_holes(SltWorld* world);
 

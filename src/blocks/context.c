@@ -259,10 +259,8 @@ void blk_context_prepare(BlkContext* context, BlkContextFn* fn, void* user) {
   ASAN_UNPOISON_MEMORY_REGION(context->stack + context->guard, context->size - context->guard);
 #endif
 #if CONTEXT_NATIVE
-  // at the entry of blk_context_start the stack is aligned so that its call leaves it as the ABI
-  // asks
-  uintptr_t top = ((uintptr_t)(context->stack + context->size) & ~(uintptr_t)63) - 64;
-  void** frame = (void**)top - SAVED_WORDS;
+  // the mapping ends at a page: blk_context_start finds its stack aligned as the ABI asks
+  void** frame = (void**)(void*)(context->stack + context->size - 64) - SAVED_WORDS;
   prepare_stack(frame, context_main, context);
   context->stack_pointer = frame;
 #else

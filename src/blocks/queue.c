@@ -15,6 +15,10 @@ static inline bool before(const BlkEntry* a, const BlkEntry* b) {
   return ((Rank)a->key << 64 | a->order) < ((Rank)b->key << 64 | b->order);
 }
 
+bool blk_entry_before(const BlkEntry* a, const BlkEntry* b) {
+  return before(a, b);
+}
+
 uint64_t blk_order(int32_t priority, uint64_t sequence) {
   return (uint64_t)(BLK_PRIORITY_MAX - priority) << 48 | (sequence & (UINT64_MAX >> 16));
 }

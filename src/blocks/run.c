@@ -52,7 +52,7 @@ static bool is_plain(SltWorld* world) {
 
 /// Take the first event out of the queue and execute it.
 static SltStatus execute_first(SltWorld* world) {
-  BlkEntry entry = blk_heap_pop(&world->queue);
+  BlkEntry entry = blk_queue_pop(world);
   BlkNode* node = &world->nodes[entry.slot];
   if (node->kind != SLT_BLOCK_DISCRETE) return blk_node_activate(world, entry.slot);
   if (node->chain > world->options.max_chain) {

@@ -51,14 +51,36 @@ void blk_node_free(SltWorld* world, uint32_t index) {
   world->node_free = index;
 }
 
+/// Append to the ring of what happens at once.
+static SltStatus push_soon(SltWorld* world, BlkEntry entry) {
+  if (world->soon_count == world->soon_capacity) {
+    if (world->soon_capacity > UINT32_MAX / 4) return SLT_ERR_NOMEM;
+    uint32_t capacity = world->soon_capacity ? 2 * world->soon_capacity : 64;
+    BlkEntry* ring = base_alloc(&world->allocator, base_mul_size(capacity, sizeof *ring));
+    if (!ring) return SLT_ERR_NOMEM;
+    for (uint32_t i = 0; i < world->soon_count; i++) {
+      ring[i] = world->soon[(world->soon_first + i) & (world->soon_capacity - 1)];
+    }
+    base_free(&world->allocator, world->soon, world->soon_capacity * sizeof *ring);
+    world->soon = ring;
+    world->soon_first = 0;
+    world->soon_capacity = capacity;
+  }
+  world->soon[(world->soon_first + world->soon_count++) & (world->soon_capacity - 1)] = entry;
+  return SLT_OK;
+}
+
 SltStatus blk_node_insert(SltWorld* world, uint32_t index, double t) {
   BlkNode* node = &world->nodes[index];
+  bool now = t <= world->t && world->running;
   node->state = BLK_PENDING;
   // only what a running event schedules without delay lengthens the chain
-  node->chain = t <= world->t && world->running ? world->chain + 1 : 0;
+  node->chain = now ? world->chain + 1 : 0;
+  node->soon = now && node->priority == 0;
   BlkEntry entry = {blk_time_key(t), blk_order(node->priority, world->sequence++), index,
                     node->generation};
-  SltStatus status = blk_heap_push(&world->queue, &world->allocator, entry);
+  SltStatus status =
+      node->soon ? push_soon(world, entry) : blk_heap_push(&world->queue, &world->allocator, entry);
   if (status < 0) {
     blk_node_free(world, index);
     return blk_fail(world, status, "E0909", "out of memory");
@@ -242,7 +264,7 @@ void blk_node_cancel(SltWorld* world, uint32_t index) {
   if (node->state == BLK_ACTIVE) {
     take_from_list(world, index);
   } else if (node->state == BLK_PENDING) {
-    world->queue.dead++;
+    *(node->soon ? &world->soon_dead : &world->queue.dead) += 1;
   } else if (node->state == BLK_RUNNING || node->state == BLK_FREE) {
     return;  // a discrete block that runs is spent anyway
   }
@@ -271,12 +293,37 @@ SltStatus blk_node_activate(SltWorld* world, uint32_t index) {
 }
 
 double blk_queue_time(SltWorld* world) {
+  while (world->soon_count > 0) {
+    const BlkEntry* first = &world->soon[world->soon_first];
+    if (entry_lives(world, first)) return blk_key_time(first->key);
+    world->soon_first = (world->soon_first + 1) & (world->soon_capacity - 1);
+    world->soon_count--;
+    world->soon_dead--;
+  }
   BlkHeap* queue = &world->queue;
   while (queue->count > 0 && !entry_lives(world, &queue->data[0])) {
     (void)blk_heap_pop(queue);
     queue->dead--;
   }
   return queue->count > 0 ? blk_key_time(queue->data[0].key) : HUGE_VAL;
+}
+
+BlkEntry blk_queue_pop(SltWorld* world) {
+  BlkHeap* queue = &world->queue;
+  if (world->soon_count > 0) {
+    // something of the same time with a priority, or scheduled long ago, may come before
+    while (queue->count > 0 && !entry_lives(world, &queue->data[0])) {
+      (void)blk_heap_pop(queue);
+      queue->dead--;
+    }
+    BlkEntry first = world->soon[world->soon_first];
+    if (queue->count == 0 || blk_entry_before(&first, &queue->data[0])) {
+      world->soon_first = (world->soon_first + 1) & (world->soon_capacity - 1);
+      world->soon_count--;
+      return first;
+    }
+  }
+  return blk_heap_pop(queue);
 }
 
 /// Call an active or running block; its cancellings take effect when it has returned.

@@ -107,6 +107,7 @@ void blk_clear(SltWorld* world) {
   blk_memory_clear(world);
   blk_stepper_free(world);
   blk_heap_clear(&world->queue, &world->allocator);
+  free_array(world, world->soon, world->soon_capacity, sizeof *world->soon);
   free_array(world, world->nodes, world->node_capacity, sizeof *world->nodes);
   for (int i = 0; i < 2; i++) {
     free_array(world, world->active[i], world->active_capacity[i], sizeof *world->active[i]);
@@ -187,7 +188,8 @@ SltRunError slt_world_error(const SltWorld* world) {
 SltWorldStatistics slt_world_statistics(const SltWorld* world) {
   if (!world) return (SltWorldStatistics){0};
   SltWorldStatistics statistics = world->statistics;
-  statistics.pending = world->queue.count - world->queue.dead;
+  statistics.pending =
+      (uint64_t)world->queue.count - world->queue.dead + world->soon_count - world->soon_dead;
   return statistics;
 }
 

@@ -35,19 +35,23 @@ SltWorld* cdcsis_world(void) {
 
 // ---- check prints -------------------------------------------------------------------------------
 
+__attribute__((format(printf, 1, 0))) static void print_va(const char* format, va_list args) {
+  char text[CDCSIS_LINE_MAX - 64];
+  if (vsnprintf(text, sizeof text, format, args) < 0) text[0] = '\0';
+  char time[NUMBER_TEXT_MAX];
+  time[number_write(time, cdcsis_simtime)] = '\0';
+  char line[CDCSIS_LINE_MAX];
+  (void)snprintf(line, sizeof line, "cdcsis: t = %s: %s", time, text);
+  cdcsis_print_line(line);
+}
+
 /// One check print, if some are still wanted. Graphs and animation begin when none is.
 __attribute__((format(printf, 1, 2))) static void trace(const char* format, ...) {
   if (cdcsis_stest > 0) {
-    char text[CDCSIS_LINE_MAX - 64];
     va_list args;
     va_start(args, format);
-    if (vsnprintf(text, sizeof text, format, args) < 0) text[0] = '\0';
+    print_va(format, args);
     va_end(args);
-    char time[NUMBER_TEXT_MAX];
-    time[number_write(time, cdcsis_simtime)] = '\0';
-    char line[CDCSIS_LINE_MAX];
-    (void)snprintf(line, sizeof line, "cdcsis: t = %s: %s", time, text);
-    cdcsis_print_line(line);
     cdcsis_stest--;
   }
   if (cdcsis_state.world) slt_world_record(cdcsis_state.world, cdcsis_stest <= 0);

@@ -11,7 +11,8 @@
 #include <float.h>
 #include <math.h>
 
-#define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
+#define SILENT_LIMIT   1000000  // crossings that fire nothing, in one step
+#define ROUNDING_SHARE 0.125    // of an atom's margin: what one step of rounding can do
 
 /// Times closer than this are one instant.
 static double time_resolution(double t) {
@@ -89,6 +90,7 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   }
   if (arrives(f, piece, out)) return true;
   if (sim->options.detection == SLT_DETECTION_INTERPOLATION) return eng_follow_ends(f, piece, out);
+  if (eng_extrapolates_all(sim)) return eng_follow_mesh(f, piece, out);
   return eng_follow(f, piece, out);
 }
 
@@ -293,9 +295,11 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   // still at its last crossing: only leaving the zone on the wrong side is something new
   double level = atom->armed ? 0.0 : waits_down ? -atom->zone : atom->zone;
   if (model->relation == MODEL_REL_EQ) level = 0.0;
-  // in time alone: from g at time 0, so that `time >= c` gives c itself
+  // in time alone: from g at time 0, so that `time >= c` gives c itself; otherwise a few units in the
+  // last place further, so that g has really passed
+  double beyond = copysign(ROUNDING_SHARE * sim->margin[index], atom->gdot);
   double t = model->time_only ? (level - sim->g_zero[index]) / atom->gdot
-                              : sim->core.t + (level - atom->g) / atom->gdot;
+                              : sim->core.t + (level - atom->g + beyond) / atom->gdot;
   return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
 }
 
@@ -349,6 +353,42 @@ static double step_bound(const EngAtom* atom, bool safeguard) {
   return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
 }
 
+/// Whether a guard changes its truth with that of one of its atoms, all others as they are.
+static bool guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
+  uint32_t k = 0;
+  while (k < guard->atom_count && guard->atoms[k] != atom) {
+    k++;
+  }
+  if (k == guard->atom_count) return false;
+  double* truth = &sim->env[sim->model->atoms[atom].env];
+  double latched = *truth;
+  *truth = 0.0;
+  bool without = eng_guard(sim, guard);
+  *truth = 1.0;
+  bool with = eng_guard(sim, guard);
+  *truth = latched;
+  return with != without;
+}
+
+/// Whether any guard of the present states hangs on the atom.
+static bool flip_matters(EngSim* sim, uint32_t atom) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!eng_automaton_active(sim, a)) continue;
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
+      if (guard_hangs_on(sim, &automaton->condition, atom)) return true;
+      continue;
+    }
+    const ModelState* state = &automaton->states[sim->state[a]];
+    if (state->has_invariant && guard_hangs_on(sim, &state->invariant, atom)) return true;
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
+      if (guard_hangs_on(sim, &transition->guard, atom)) return true;
+    }
+  }
+  return false;
+}
+
 double eng_extrapolate(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double bound = (double)INFINITY;
@@ -357,7 +397,8 @@ double eng_extrapolate(EngSim* sim) {
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (!extrapolates(sim, model) || atom->truth || !atom->armed || atom->g > -atom->eps) continue;
     bool safeguard = sim->options.detection != SLT_DETECTION_EXTRAPOLATION;
-    bound = fmin(bound, step_bound(atom, safeguard));
+    double h = step_bound(atom, safeguard);
+    if (h < bound && flip_matters(sim, mode->atoms[i])) bound = h;
   }
   return bound;
 }

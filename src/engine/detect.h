@@ -43,6 +43,8 @@ void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double 
 bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out);
 /// First crossing by the sign at the ends alone.
 bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out);
+/// Crossing placed at the end of the step that it lies in.
+bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out);
 
 /// The same with proof: true means that `out` is the first crossing there is, false that there is
 /// none, unless `decided` is false: then the budget was spent. `control`: Bernstein coefficients of

@@ -214,3 +214,17 @@ bool eng_follow_ends(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
   eng_follower_bracket(f, whole->a, whole->b, whole->ga, whole->gb, out);
   return true;
 }
+
+/// The truth at the mesh point alone: step 1 of the extrapolation algorithm as it is printed.
+bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
+  if (!eng_follower_waits(f)) return false;
+  eng_follower_aim(f, whole->ga, whole->da);
+  if (!crossed(f, whole->gb)) return false;
+  *out = (EngCrossing){.index = f->index,
+                       .t = whole->b,
+                       .lo = whole->a,
+                       .hi = whole->b,
+                       .slope = whole->db,
+                       .rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0};
+  return true;
+}

@@ -122,11 +122,14 @@ static void map_spans(Locate* l) {
 // ----------------------------------------------------------------------------------------
 
 static void hide_helpers(Locate* l) {
+  IrModel* ir = l->ir;
+  bool* hidden = ARENA_ARRAY(l->arena, bool, (size_t)ir->names.names.count + 1);
   for (uint32_t i = 0; i < l->map.hidden.count; i++) {
-    uint32_t name = names_find(&l->ir->names, l->map.hidden.data[i]);
-    for (uint32_t v = 0; name && v < l->ir->vars.count; v++) {
-      if (l->ir->vars.data[v].name == name) l->ir->vars.data[v].hidden = true;
-    }
+    hidden[names_find(&ir->names, l->map.hidden.data[i])] = true;
+  }
+  hidden[0] = false;  // a helper that the equations did not need
+  for (uint32_t v = 0; v < ir->vars.count; v++) {
+    if (hidden[ir->vars.data[v].name]) ir->vars.data[v].hidden = true;
   }
 }
 

@@ -7,13 +7,13 @@
 
 #include "rules/rules.h"
 
-#define RULES_DEPTH_MAX   64u      // nesting of an expression
-#define RULES_NODES_MAX   500u     // names, numbers and operations of a cell
-#define RULES_INCLUDE_MAX 16u      // nesting of includes
-#define RULES_FILES_MAX   64u      // files of one model
-#define RULES_COLUMNS_MAX 64u      // of one table
-#define RULES_ROWS_MAX    100000u  // of one model
-#define RULES_NAME_MAX    1000u    // bytes of a name
+#define RULES_DEPTH_MAX   64u     // nesting of an expression
+#define RULES_NODES_MAX   500u    // names, numbers and operations of a cell
+#define RULES_INCLUDE_MAX 16u     // nesting of includes
+#define RULES_FILES_MAX   64u     // files of one model
+#define RULES_COLUMNS_MAX 64u     // of one table
+#define RULES_ROWS_MAX    20000u  // of one model
+#define RULES_NAME_MAX    1000u   // bytes of a name
 
 typedef struct RawCell {
   Str text;  // trimmed, escapes resolved

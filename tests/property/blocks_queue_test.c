@@ -112,3 +112,74 @@ TEST(world_runs_events_in_order) {
     free(log.numbers);
   }
 }
+
+// ---- events that make events, many of them without delay ----------------------------------------
+
+typedef struct Tree {
+  SltWorld* world;
+  uint64_t seed;
+  uint32_t made;
+  Item items[4000];
+  bool done[4000];
+  SltBlock handles[4000];
+} Tree;
+
+typedef struct Leaf {
+  Tree* tree;
+  uint32_t number;
+} Leaf;
+
+static Leaf leaves[4000];
+
+/// The next one by looking at all of them.
+static uint32_t expected_next(const Tree* tree) {
+  uint32_t best = UINT32_MAX;
+  for (uint32_t i = 0; i < tree->made; i++) {
+    if (tree->done[i] || tree->items[i].cancelled) continue;
+    if (best == UINT32_MAX || compare(&tree->items[i], &tree->items[best]) < 0) best = i;
+  }
+  return best;
+}
+
+static void grow(SltWorld* world, void* user);
+
+static void make_leaf(Tree* tree, double t) {
+  if (tree->made == SLT_COUNT(leaves)) return;
+  uint32_t n = tree->made++;
+  int32_t priority = test_random(&tree->seed) % 4 ? 0 : (int32_t)(test_random(&tree->seed) % 3) - 1;
+  tree->items[n] = (Item){.t = t, .priority = priority, .number = n};
+  leaves[n] = (Leaf){tree, n};
+  SltBlockSpec spec = {.t = t, .priority = priority, .fn = grow, .user = &leaves[n]};
+  CHECK(slt_block_schedule(tree->world, &spec, &tree->handles[n]) == SLT_OK, "schedule");
+}
+
+static void grow(SltWorld* world, void* user) {
+  Leaf* leaf = user;
+  Tree* tree = leaf->tree;
+  CHECK(expected_next(tree) == leaf->number, "order");
+  tree->done[leaf->number] = true;
+  for (uint64_t k = test_random(&tree->seed) % 4; k > 0; k--) {
+    make_leaf(tree, slt_world_time(world) + (double)(test_random(&tree->seed) % 3) * 0.5);
+  }
+  uint32_t victim = (uint32_t)(test_random(&tree->seed) % tree->made);
+  if (!tree->done[victim] && !tree->items[victim].cancelled) {
+    CHECK(slt_block_cancel(world, tree->handles[victim]) == SLT_OK, "cancel");
+    tree->items[victim].cancelled = true;
+  }
+}
+
+TEST(zero_delay_keeps_the_order) {
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    Tree* tree = calloc(1, sizeof *tree);
+    tree->seed = seed;
+    CHECK(slt_world_create(NULL, &tree->world) == SLT_OK, "create");
+    for (int i = 0; i < 20; i++) {
+      make_leaf(tree, (double)(i % 3));
+    }
+    CHECK(slt_world_run(tree->world, 1000.0, 0.0) == SLT_OK, "run");
+    CHECK(expected_next(tree) == UINT32_MAX, "all done");
+    CHECK(slt_world_statistics(tree->world).pending == 0, "none left");
+    slt_world_free(tree->world);
+    free(tree);
+  }
+}

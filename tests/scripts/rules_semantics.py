@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What rule tables mean, in both executions: unguarded values, several rules of one variable,
+disjunctions, logical states that are set and reset, range predicates, inputs; and the command line
+of cyclic execution."""
+import csv
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ.get("SALTUS_SOURCE", pathlib.Path(__file__).parents[2]))
+SALTUS = os.environ.get("SALTUS", "saltus")
+SCRATCH = tempfile.TemporaryDirectory()
+FOLDER = pathlib.Path(SCRATCH.name)
+DT = 1e-3
+problems = []
+
+
+def saltus(*arguments):
+    return subprocess.run([SALTUS, *[str(a) for a in arguments]], cwd=FOLDER, capture_output=True,
+                          text=True, encoding="utf-8")
+
+
+def table(header, rows):
+    lines = [header] + ["|" + "---|" * (header.count("|") - 1)] + rows
+    return "\n".join(lines) + "\n"
+
+
+def model(rules, states, predicates=(), situations=(), settings=(), constants=()):
+    """A document; rules are 'variable; procedure; coefficient; argument 1; argument 2; situation'."""
+    parts = ["## Settings\n", table("| name | value |", ["| end | 10 |"] + [f"| {s} |" for s in settings])]
+    if constants:
+        parts += ["## Constants\n", table("| name | value |", [f"| {c} |" for c in constants])]
+    parts += ["## States\n", table("| name | initial | kind |", [f"| {s} |" for s in states])]
+    if predicates:
+        parts += ["## Predicates\n", table("| name | relation | x1 | a | x2 | x3 | b | x4 | strict |",
+                                           [f"| {p} |" for p in predicates])]
+    if situations:
+        parts += ["## Situations\n", table("| situation | when | then |", [f"| {s} |" for s in situations])]
+    rows = [f"| {i + 1} | " + " | ".join(c.strip() for c in r.split(";")) + " |"
+            for i, r in enumerate(rules)]
+    parts += ["## Rules\n", table("| # | variable | procedure | coefficient | argument 1 | argument 2 "
+                                  "| situation | parameter | value |", rows)]
+    return "\n".join(parts)
+
+
+def run(text, *options):
+    path = FOLDER / "model.rules.md"
+    path.write_text(text, encoding="utf-8")
+    done = saltus("run", path, "-q", "-o", "-", "--every", "0.05", *options)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+    out = {}
+    for row in rows[1:]:
+        out[round(float(row[0]), 9)] = dict(zip(rows[0], map(float, row)))
+    return out
+
+
+def expect(name, text, expected, skip=()):
+    """Both executions against expected(t) -> {variable: value}, but near the times of `skip`."""
+    for kind, options, tolerance in (("located", ["--rtol", "1e-8"], 2e-5),
+                                     ("cyclic", ["--cyclic", str(DT)], 1e-2)):
+        try:
+            rows = run(text, *options)
+        except RuntimeError as error:
+            problems.append(f"{name}, {kind}: {error}")
+            continue
+        for t, row in rows.items():
+            at = t - DT if kind == "cyclic" else t
+            if t == 0 or any(abs(t - s) < 0.02 for s in skip):
+                continue
+            wrong = [(v, row[v], e) for v, e in expected(at).items() if abs(row[v] - e) > tolerance]
+            if wrong:
+                problems.append(f"{name}, {kind}: at t = {t} {wrong}")
+                break
+
+
+RAMP = "r; ramp; 1; ; ; ; slope; 1"
+
+
+def check_unguarded():
+    rules = [RAMP, "y; proportional; 2; r; ; early", "i; integral; 1; r; ; early"]
+    states = ["r | 0 |", "y | 5 |", "i | 1 |"]
+    for policy, y, i in (("auto", 0.0, 5.5), ("hold", 6.0, 5.5), ("zero", 0.0, 0.0)):
+        expect(f"unguarded {policy}",
+               model(rules, states, ["early | r < 3 | | | | | | |"], settings=[f"unguarded | {policy}"]),
+               lambda t, y=y, i=i: {"y": 2 * t if t < 3 else y, "i": 1 + t * t / 2 if t < 3 else i}, [3])
+    # nothing was active yet: the initial value counts
+    late = [RAMP, "y; proportional; 2; r; ; late"]
+    for policy, y in (("auto", 0.0), ("hold", 5.0), ("zero", 0.0)):
+        expect(f"unguarded {policy} at the start",
+               model(late, states[:2], ["late | r > 3 | | | | | | |"], settings=[f"unguarded | {policy}"]),
+               lambda t, y=y: {"y": 2 * t if t > 3 else y}, [3])
+
+
+def check_several_rules():
+    predicates = ["a | r > 2 | | | | | | |", "b | r > 4 | | | | | | |", "c | r > 6 | | | | | | |"]
+    expect("the last active function counts",
+           model([RAMP, "y; proportional; 1; r", "y; proportional; 2; r; ; a", "y; proportional; 3; r; ; b"],
+                 ["r | 0 |", "y | 0 |"], predicates),
+           lambda t: {"y": t * (3 if t > 4 else 2 if t > 2 else 1)}, [2, 4])
+    expect("integrals add up",
+           model([RAMP, "y; integral; 1; 1", "y; integral; 2; 1; ; a", "y; integral; -3; 1; ; b"],
+                 ["r | 0 |", "y | 0 |"], predicates),
+           lambda t: {"y": t if t < 2 else 2 + 3 * (t - 2) if t < 4 else 8.0})
+    expect("a function beats integrals, which go on from its value",
+           model([RAMP, "y; integral; 1; 1", "y; proportional; -1; r; ; b, not c"],
+                 ["r | 0 |", "y | 0 |"], predicates),
+           lambda t: {"y": t if t < 4 else -t if t < 6 else -6 + (t - 6)}, [4, 6])
+
+
+def check_logic():
+    predicates = ["low |  | | | | r | 2 | | yes", "high | | r | 5 | | | | |", "middle | | r | 3 | | r | 4 | |"]
+    states = ["r | 0 |", "y | 0 |", "q | false | logical", "p | true | logical"]
+    expect("a disjunction of rows",
+           model([RAMP, "y; proportional; 1; 1; ; out"], states[:2], predicates,
+                 ["out | low |", "out | high |"]),
+           lambda t: {"y": 1.0 if t < 2 or t > 5 else 0.0}, [2, 5])
+    expect("negation and conjunction in a rule",
+           model([RAMP, "y; proportional; 1; 1; ; not low, not high"], states[:2], predicates),
+           lambda t: {"y": 1.0 if 2 < t < 5 else 0.0}, [2, 5])
+    expect("logical states are set, reset and kept",
+           model([RAMP, "y; proportional; 1; 1; ; q, p"], states, predicates,
+                 [" | middle | q", " | high | not q, not p"]),
+           lambda t: {"q": 1.0 if 3 < t < 5 else 0.0, "p": 1.0 if t < 5 else 0.0,
+                      "y": 1.0 if 3 < t < 5 else 0.0}, [3, 5])
+    expect("the last row that holds decides",
+           model([RAMP, "y; proportional; 1; 1; ; q"], states, predicates,
+                 [" | high | q", " | high, middle | q", " | middle | not q", " | low | q"]),
+           lambda t: {"q": 1.0 if t < 3 or t > 5 else 0.0}, [3, 5])
+    expect("a situation of situations, and one that also assigns",
+           model([RAMP, "y; proportional; 1; 1; ; both"], states, predicates,
+                 ["in | middle | q", "both | in, p |"]),
+           lambda t: {"y": 1.0 if 3 < t < 4 else 0.0, "q": 1.0 if t > 3 else 0.0}, [3, 4])
+    expect("an input that nobody sets stays what it is",
+           model([RAMP, "y; proportional; 1; r; ; p, not q"], states, predicates), lambda t: {"y": t})
+    expect("an absolute value that must not be zero",
+           model([RAMP, "y; proportional; 1; 1; ; moving", "d; adding; 1; r; -5", "a; absolute; 1; d"],
+                 ["r | 0 |", "y | 0 |", "d | 0 |", "a | 0 |"], ["moving | a > 0 | | | | | | |"]),
+           lambda t: {"y": 1.0, "a": abs(t - 5)}, [5])
+
+
+def check_command_line():
+    hoop = ROOT / "models/rules/hoop.rules.md"
+    done = saltus("run", hoop, "--cyclic", "0.001", "--until", "1", "-o", "rows.csv", "--out",
+                  "`h height`,braking,`h < R`", "--every", "0.1", "--set", "g gravity=100", "--plot",
+                  "rows.svg")
+    rows = (FOLDER / "rows.csv").read_text(encoding="utf-8").splitlines()
+    if done.returncode or len(rows) != 12 or rows[0] != "time,h height,braking,h < R":
+        problems.append(f"cyclic run: {done.stderr} {rows[:2]} {len(rows)}")
+    if abs(float(rows[-1].split(",")[1]) - (400 - 100 * 1.001 / 2)) > 1e-6:
+        problems.append(f"--set with --cyclic: {rows[-1]}")
+    if not (FOLDER / "rows.svg").exists():
+        problems.append("--plot with --cyclic writes no picture")
+    done = saltus("run", hoop, "--cyclic", "0.01", "--until", "0.2", "--realtime", "-o", "rows.csv")
+    if done.returncode or "overruns" not in done.stderr or "20 of 8 rules" not in done.stderr:
+        problems.append(f"--realtime: {done.stderr}")
+    for arguments, status, words in ((("run", hoop, "--cyclic", "0"), 2, "--cyclic"),
+                                     (("run", hoop, "--cyclic", "1", "--events", "e"), 2, "events"),
+                                     (("run", hoop, "--cyclic", "1", "--out", "nobody"), 1, "nobody"),
+                                     (("convert", hoop), 2, "convert"),
+                                     (("convert", hoop, "x.txt"), 2, ".rules.md"),
+                                     (("convert", hoop, hoop), 2, "same")):
+        done = saltus(*arguments)
+        if done.returncode != status or words not in done.stderr:
+            problems.append(f"{arguments}: exit {done.returncode}, {done.stderr}")
+    text = saltus("explain", hoop).stdout
+    for words in ("`Fy spring` = 60000*`R - h`    while braking", "`Fy spring` = 0 otherwise",
+                  "h height     written by 7; read by 8; predicate `h < R`"):
+        if words not in text:
+            problems.append(f"explain does not say: {words}")
+
+
+def main():
+    check_unguarded()
+    check_several_rules()
+    check_logic()
+    check_command_line()
+    print("\n".join(problems) or "rule tables mean what they say: ok")
+    return 1 if problems else 0
+
+
+sys.exit(main())
