@@ -138,7 +138,7 @@ void eng_atoms_end_instant(EngSim* sim) {
     bool wide = sim->model->atoms[id].bipolar || early;
     atom->zone = wide ? fmax(atom->eps, sim->margin[i]) : sim->margin[i];
     atom->armed = fabs(atom->g) > atom->zone;
-    atom->clear = atom->g < -atom->zone;
+    atom->clear = atom->g < -atom->eps;
     atom->in_zone = false;
     atom->located = false;
     atom->fresh = false;
@@ -197,7 +197,7 @@ void eng_atoms_mesh(EngSim* sim) {
       atom->armed = atom->end_armed;
     }
     atom->end_known = false;
-    if (atom->g < -atom->zone) atom->clear = true;
+    if (atom->g < -atom->eps) atom->clear = true;
     atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
     bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
                  : atom->sliding ? atom->truth
