@@ -85,7 +85,7 @@ int command_convert(int argc, char** argv) {
   OptionParser parser = {.command = "convert", .argc = argc, .argv = argv};
   const char* words[2] = {NULL, NULL};
   int count = 0;
-  for (int option; (option = option_next(&parser)) != OPTION_END;) {
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     if (option == OPTION_BAD) return CLI_USAGE;
     if (count < 2) words[count] = parser.value;
     count++;

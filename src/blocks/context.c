@@ -8,9 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__ELF__) && defined(__x86_64__) && !defined(__ILP32__)
+// BLK_CONTEXT_PORTABLE: for testing the fallback where it is not needed
+#if defined(__ELF__) && defined(__x86_64__) && !defined(__ILP32__) && !defined(BLK_CONTEXT_PORTABLE)
 #define CONTEXT_NATIVE 1
-#elif defined(__ELF__) && defined(__aarch64__)
+#elif defined(__ELF__) && defined(__aarch64__) && !defined(BLK_CONTEXT_PORTABLE)
 #define CONTEXT_NATIVE 1
 #else
 #define CONTEXT_NATIVE 0

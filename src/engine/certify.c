@@ -17,7 +17,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define PIECE_BUDGET   400   // enclosures per atom and step
 #define STACK_DEPTH    64
@@ -25,6 +24,26 @@
 #define BERNSTEIN_ULPS 16.0  // rounding of coefficients, in ulps of the largest magnitude involved
 #define MARGIN_SLACK   1e-3  // states that have shrunk by more than this get new margins
 #define LINGER_BUDGET  6     // enclosures for an atom that stays where it could not be decided
+
+// Inlined, because the compiler may not know the functions of the C library here (see the build's
+// flags for the same bits everywhere).
+static inline double magnitude(double a) {
+  return __builtin_fabs(a);
+}
+
+static inline double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+static inline double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+static inline void copy(double* to, const double* from, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    to[i] = from[i];
+  }
+}
 
 _Static_assert(COEFFICIENTS <= MODEL_LANES, "control points of a step fit into one block");
 
@@ -79,10 +98,10 @@ static void enclose_states(EngSim* sim, double l, double r) {
   double to = num_dense_theta(s, r);
   for (uint32_t i = 0; i < s->n; i++) {
     double b[COEFFICIENTS];
-    memcpy(b, sim->control_x + (size_t)i * MODEL_LANES, (degree + 1) * sizeof *b);
+    copy(b, sim->control_x + (size_t)i * MODEL_LANES, degree + 1);
     double largest = 0.0;
     for (uint32_t j = 0; j <= degree; j++) {
-      largest = fmax(largest, fabs(b[j]));
+      largest = larger(largest, magnitude(b[j]));
     }
     eng_bernstein_restrict(b, degree, from, to);
     double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
@@ -93,10 +112,10 @@ static void enclose_states(EngSim* sim, double l, double r) {
     double scale = (double)degree / ((to - from) * h);
     for (uint32_t j = 0; j < degree; j++) {
       double d = (b[j + 1] - b[j]) * scale;
-      lo = fmin(lo, b[j + 1]);
-      hi = fmax(hi, b[j + 1]);
-      dlo = fmin(dlo, d);
-      dhi = fmax(dhi, d);
+      lo = smaller(lo, b[j + 1]);
+      hi = larger(hi, b[j + 1]);
+      dlo = smaller(dlo, d);
+      dhi = larger(dhi, d);
     }
     double slope_pad = 2.0 * pad * scale;
     sim->x_dual[i] = (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
@@ -129,8 +148,8 @@ static double slope_ceiling(const CertPiece* p, ModelInterval d) {
   if (d.lo >= 0.0) return p->phi_r;
   if (!(d.hi < HUGE_VAL && d.lo > -HUGE_VAL)) return HUGE_VAL;
   double s = (p->phi_r - p->phi_l - d.lo * h) / (d.hi - d.lo);
-  double rounding = 8.0 * DBL_EPSILON * (fabs(p->phi_l) + fabs(p->phi_r) + (d.hi - d.lo) * h);
-  return p->phi_l + d.hi * fmin(fmax(s, 0.0), h) + rounding;
+  double rounding = 8.0 * DBL_EPSILON * (magnitude(p->phi_l) + magnitude(p->phi_r) + (d.hi - d.lo) * h);
+  return p->phi_l + d.hi * smaller(larger(s, 0.0), h) + rounding;
 }
 
 static double slope_floor(const CertPiece* p, ModelInterval d) {
@@ -186,8 +205,8 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
     hull_of_coefficients(cert, p, &phi, &slope);
   } else {
     hull_of_enclosure(cert, p, &phi, &slope);
-    phi.hi = fmin(phi.hi, slope_ceiling(p, slope));
-    phi.lo = fmax(phi.lo, slope_floor(p, slope));
+    phi.hi = smaller(phi.hi, slope_ceiling(p, slope));
+    phi.lo = larger(phi.lo, slope_floor(p, slope));
   }
   double eps = cert->f->atom->eps;
   bool early = peak_counts(cert, HUGE_VAL);
@@ -200,7 +219,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
-  if (fabs(phi.lo) <= flat && fabs(phi.hi) <= flat) {
+  if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {
     if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
     bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);
     return touch ? CERT_TOUCHES : CERT_NOTHING;
@@ -210,11 +229,11 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
 
 /// A piece too short to divide: its ends decide.
 static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
-  double highest = fmax(p->phi_l, p->phi_r);
+  double highest = larger(p->phi_l, p->phi_r);
   if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
   if (!cert->falls && peak_counts(cert, highest)) return CERT_TOUCHES;
   if (!cert->falls && cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
-      fabs(highest) <= cert->margin) {
+      magnitude(highest) <= cert->margin) {
     return CERT_TOUCHES;
   }
   if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
@@ -275,7 +294,7 @@ static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
 /// Stays at its boundary, and could not be decided there before: not worth much effort.
 static bool lingers(const EngFollower* f, const EngPiece* p) {
   double zone = f->atom->zone;
-  return f->atom->undecided > 0 && fabs(p->ga) <= zone && fabs(p->gb) <= zone;
+  return f->atom->undecided > 0 && magnitude(p->ga) <= zone && magnitude(p->gb) <= zone;
 }
 
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
@@ -295,7 +314,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
   CertPiece stack[STACK_DEPTH];
   uint32_t depth = 1;
   first_piece(&cert, whole, &stack[0]);
-  double shortest = 8.0 * DBL_EPSILON * fmax(fabs(whole->a), fabs(whole->b));
+  double shortest = 8.0 * DBL_EPSILON * larger(magnitude(whole->a), magnitude(whole->b));
   uint32_t budget = lingers(f, whole) ? LINGER_BUDGET : PIECE_BUDGET;
   *decided = true;
   while (depth > 0) {
@@ -331,7 +350,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
 
 void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right) {
   double work[COEFFICIENTS];
-  memcpy(work, c, (degree + 1) * sizeof *work);
+  copy(work, c, degree + 1);
   for (uint32_t j = 0; j <= degree; j++) {
     left[j] = work[0];
     right[degree - j] = work[degree - j];
@@ -345,7 +364,7 @@ void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double*
 void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) {
   if (to < 1.0) {
     double work[COEFFICIENTS];
-    memcpy(work, c, (degree + 1) * sizeof *work);
+    copy(work, c, degree + 1);
     for (uint32_t j = 0; j <= degree; j++) {
       c[j] = work[0];
       for (uint32_t k = 0; k + j < degree; k++) {
@@ -356,7 +375,7 @@ void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) 
   if (from <= 0.0) return;
   double cut = to > 0.0 ? from / to : 0.0;
   double work[COEFFICIENTS];
-  memcpy(work, c, (degree + 1) * sizeof *work);
+  copy(work, c, degree + 1);
   for (uint32_t j = 0; j <= degree; j++) {
     c[degree - j] = work[degree - j];
     for (uint32_t k = 0; k + j < degree; k++) {
@@ -376,8 +395,8 @@ static void compute_margins(EngSim* sim, double t) {
     double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[i];
     sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
   }
-  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * fabs(t);
-  sim->margin_t = fabs(t);
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
+  sim->margin_t = magnitude(t);
   model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
                         (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
@@ -389,7 +408,7 @@ static void compute_margins(EngSim* sim, double t) {
 
 void eng_control_margin(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    sim->margin_x[i] = fabs(sim->x[i]);
+    sim->margin_x[i] = magnitude(sim->x[i]);
   }
   compute_margins(sim, sim->core.t);
 }
@@ -398,12 +417,12 @@ void eng_control_margin(EngSim* sim) {
 static bool margins_fit(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   uint32_t degree = sim->stepper->method->dense_degree;
-  bool fit = fabs(sim->stepper->trial.t) <= 2.0 * sim->margin_t;
+  bool fit = magnitude(sim->stepper->trial.t) <= 2.0 * sim->margin_t;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
     double size = 0.0;
     for (uint32_t j = 0; j <= degree; j++) {
-      double a = fabs(lanes[j]);
+      double a = magnitude(lanes[j]);
       size = a > size ? a : size;
     }
     fit &= size <= 2.0 * sim->margin_x[i] && size >= MARGIN_SLACK * sim->margin_x[i];
@@ -418,10 +437,10 @@ static void refit_margins(EngSim* sim) {
     const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
     sim->margin_x[i] = 0.0;
     for (uint32_t j = 0; j <= degree; j++) {
-      sim->margin_x[i] = fmax(sim->margin_x[i], fabs(lanes[j]));
+      sim->margin_x[i] = larger(sim->margin_x[i], magnitude(lanes[j]));
     }
   }
-  memcpy(sim->x, sim->stepper->trial.x, mode->state_count * sizeof *sim->x);
+  copy(sim->x, sim->stepper->trial.x, mode->state_count);
   compute_margins(sim, sim->stepper->trial.t);
 }
 

@@ -4,7 +4,6 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <string.h>
 
 static const ModelInterval whole_line = {-HUGE_VAL, HUGE_VAL};
 static const ModelInterval nothing = {0.0, 0.0};
@@ -210,7 +209,9 @@ static ModelDual look_up(const ModelInstr* pc, const ModelContext* context, Mode
 void model_program_enclose(const ModelProgram* program, const ModelContext* context,
                            ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out) {
   regs[0] = (ModelDual){t, one};
-  if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
+  for (uint32_t i = 0; i < program->state_count; i++) {
+    regs[1 + i] = x[i];
+  }
   const ModelInstr* pc = program->code;
   for (uint32_t i = 0; i < program->code_count; i++, pc++) {
     switch (pc->op) {

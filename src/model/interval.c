@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define PI          3.14159265358979323846
 #define TRIG_LARGE  1e9    // arguments beyond: the whole range, the reduction is not followed
@@ -16,32 +15,33 @@ static const ModelInterval anything = {-HUGE_VAL, HUGE_VAL};
 // ---- rounding -----------------------------------------------------------------------------------
 
 /// The double `ulps` places above (or below) x; infinities stay, zero is left for subnormals.
-static double shift(double x, int ulps) {
-  if (!(fabs(x) <= DBL_MAX)) return x;
-  int64_t bits = 0;
-  memcpy(&bits, &x, sizeof bits);
+static inline double shift(double x, int ulps) {
+  union {
+    double value;
+    int64_t bits;
+  } u = {.value = x};
+  if (!(x >= -DBL_MAX && x <= DBL_MAX)) return x;
   // order doubles like integers: negative ones count downwards from -0
-  int64_t key = bits < 0 ? INT64_MIN - bits : bits;
+  int64_t key = u.bits < 0 ? INT64_MIN - u.bits : u.bits;
   key += ulps;
-  bits = key < 0 ? INT64_MIN - key : key;
-  memcpy(&x, &bits, sizeof bits);
-  return x;
+  u.bits = key < 0 ? INT64_MIN - key : key;
+  return u.value;
 }
 
 /// Bounds computed in round to nearest, moved outwards. An overflow stands for a large finite value:
 /// it bounds on its own side only.
-static ModelInterval widen(double lo, double hi, int ulps) {
-  if (isnan(lo) || isnan(hi)) return anything;
+static inline ModelInterval widen(double lo, double hi, int ulps) {
+  if (lo != lo || hi != hi) return anything;
   if (lo > DBL_MAX) lo = DBL_MAX;
   if (hi < -DBL_MAX) hi = -DBL_MAX;
   return (ModelInterval){shift(lo, -ulps), shift(hi, ulps)};
 }
 
-static double least(double a, double b) {
+static inline double least(double a, double b) {
   return a < b ? a : b;
 }
 
-static double greatest(double a, double b) {
+static inline double greatest(double a, double b) {
   return a > b ? a : b;
 }
 

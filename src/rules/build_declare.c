@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define CONSTANT_LEVELS_MAX 200u  // constants that need constants that need ...
+
 static CellScan scan_cell(Builder* b, const MergedRow* row, RulesColumn column) {
   return (CellScan){.r = b->r,
                     .table = row->table,
@@ -73,14 +75,17 @@ static void declare_constants(Builder* b) {
 }
 
 /// Values of constants; one that needs itself is told.
-static double constant_value(Builder* b, const MergedRow* const* rows, uint8_t* state,
-                             uint32_t index) {
+static double constant_value(Builder* b, const uint32_t* rows, uint8_t* state, uint32_t index,
+                             uint32_t level) {
   RulesConstant* c = &b->m->constants.data[index];
   if (state[index] == 2) return c->number;
-  if (state[index] == 1) {
-    CellScan scan = scan_cell(b, rows[index], COLUMN_VALUE);
+  if (state[index] == 1 || level > CONSTANT_LEVELS_MAX) {
+    CellScan scan = scan_cell(b, &b->rows[RULES_SECTION_CONSTANTS].data[rows[index]], COLUMN_VALUE);
     rules_report(b->r, DIAG_E1015, scan.table, scan.row, COLUMN_VALUE, scan.cell.span,
-                 "the value of '%.*s' depends on itself", STR_ARGS(c->name));
+                 state[index] == 1 ? "the value of '%.*s' depends on itself"
+                                   : "the value of '%.*s' leads through too many constants",
+                 STR_ARGS(c->name));
+    state[index] = 2;
     c->value = NULL;
     return (double)NAN;
   }
@@ -92,7 +97,7 @@ static double constant_value(Builder* b, const MergedRow* const* rows, uint8_t* 
   while (depth > 0) {
     const RulesExpr* e = stack[--depth];
     if (e->op == RULES_OP_CONSTANT && state[e->index] != 2)
-      constant_value(b, rows, state, e->index);
+      constant_value(b, rows, state, e->index, level + 1);
     if (e->a && depth < SLT_COUNT(stack)) stack[depth++] = e->a;
     if (e->b && depth < SLT_COUNT(stack)) stack[depth++] = e->b;
   }
@@ -111,20 +116,20 @@ static double constant_value(Builder* b, const MergedRow* const* rows, uint8_t* 
 static void resolve_constants(Builder* b) {
   RulesModel* m = b->m;
   uint32_t count = m->constants.count;
-  const MergedRow** rows = ARENA_ARRAY(b->r->arena, const MergedRow*, count + 1);
+  uint32_t* rows = ARENA_ARRAY(b->r->arena, uint32_t, count + 1);
   uint8_t* state = ARENA_ARRAY(b->r->arena, uint8_t, count + 1);
   const MergedRows* all = &b->rows[RULES_SECTION_CONSTANTS];
   for (uint32_t i = 0; i < all->count; i++) {
     NameEntry entry = rules_lookup(b, all->data[i].key);
-    if (entry.kind == NAME_CONSTANT && !rows[entry.index]) rows[entry.index] = &all->data[i];
+    if (entry.kind == NAME_CONSTANT) rows[entry.index] = i;
   }
   for (uint32_t i = 0; i < count; i++) {
-    CellScan scan = scan_cell(b, rows[i], COLUMN_VALUE);
+    CellScan scan = scan_cell(b, &all->data[rows[i]], COLUMN_VALUE);
     if (!rules_resolve(b, &scan, m->constants.data[i].value, true))
       m->constants.data[i].value = NULL;
   }
   for (uint32_t i = 0; i < count; i++)
-    constant_value(b, rows, state, i);
+    constant_value(b, rows, state, i, 0);
 }
 
 // ---- states

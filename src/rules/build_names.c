@@ -38,8 +38,8 @@ static bool unknown_value(Builder* b, const CellScan* scan, Str name, bool const
   uint32_t kinds = 1u << NAME_CONSTANT | (constant ? 0 : 1u << NAME_STATE);
   Diag* diag = NULL;
   if (entry.kind == NAME_PREDICATE || entry.kind == NAME_SITUATION) {
-    diag = rules_report(b->r, DIAG_E1031, scan->table, scan->row, scan->column, scan->cell.span,
-                        "'%.*s' is true or false, and a number is wanted", STR_ARGS(name));
+    rules_report(b->r, DIAG_E1031, scan->table, scan->row, scan->column, scan->cell.span,
+                 "'%.*s' is true or false, and a number is wanted", STR_ARGS(name));
     return false;
   }
   if (constant && entry.kind == NAME_STATE) {

@@ -250,7 +250,9 @@ static double relation(uint8_t op, double a, double b) {
 
 static double evaluate(const RulesCyclic* c, const CyclicPredicate* predicate) {
   double stack[STACK_MAX];
-  uint32_t top = 0;
+  uint32_t top = 1;
+  stack[0] = 0.0;  // under the first operand: the operators need no check of the depth
+  stack[1] = 0.0;
   for (uint32_t i = predicate->begin; i < predicate->end && top + 1 < STACK_MAX; i++) {
     const CyclicOp* op = &c->ops[i];
     switch (op->op) {
@@ -280,7 +282,7 @@ static double evaluate(const RulesCyclic* c, const CyclicPredicate* predicate) {
       break;
     }
   }
-  return top ? stack[0] : 0.0;
+  return stack[1];
 }
 
 static bool holds(const RulesCyclic* c, CyclicWhen when) {

@@ -24,7 +24,6 @@ uint32_t cyclic_memory(const RulesModel* m, const RulesRule* rule, double dt) {
   case RULES_OSCILLATOR:
   case RULES_COUNTER:
   case RULES_TIMER: return 1;
-  case RULES_NOISE: return 1;
   default: return 0;
   }
 }

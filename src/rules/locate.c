@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define SITUATION_LEVELS_MAX 1000u
+
 typedef struct Locate {
   const RulesModel* m;
   IrModel* ir;
@@ -50,7 +52,8 @@ static void check_mixture(Locate* l, uint32_t target) {
 
 /// Situations that need themselves: 1 while being looked at, 2 done.
 static void check_cycle(Locate* l, uint8_t* state, uint32_t situation, uint32_t depth) {
-  if (state[situation] == 2 || depth > l->m->situations.count) return;
+  // the compiler of equations has its own limit for what is nested deeper
+  if (state[situation] == 2 || depth > SITUATION_LEVELS_MAX) return;
   if (state[situation] == 1) {
     const RulesSituation* s = &l->m->situations.data[situation];
     Diag* diag = diag_add(l->diags, DIAG_E1061, s->span, "the situation '%.*s' depends on itself",
