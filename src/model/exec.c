@@ -78,7 +78,29 @@ static double draw(const ModelContext* context, double (*from)(ModelRandom*), do
   return middle + spread * from(context->random);
 }
 
-static void execute(const ModelInstr* pc, const ModelContext* context, double* regs) {
+static void execute(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+                    double* regs);
+
+typedef struct Body {
+  const ModelInstr* code;
+  const ModelContext* context;
+  double* regs;
+} Body;
+
+static void run_body(void* user) {
+  const Body* body = user;
+  execute(body->code, body->context, NULL, body->regs);
+}
+
+static void solve(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+                  double* regs) {
+  Body body = {pc + 1, context, regs};
+  bool done = model_solve(&solves[pc->dst], regs, run_body, &body);
+  if (!done && context->failed) *context->failed = solves[pc->dst].id;
+}
+
+static void execute(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+                    double* regs) {
   LOOP_BEGIN()
   UNARY(MOVE, a)
   UNARY(NEG, -a)
@@ -130,6 +152,11 @@ static void execute(const ModelInstr* pc, const ModelContext* context, double* r
   BINARY(UNIFORM, draw(context, model_random_uniform, a, b - a))
   BINARY(NORMAL, draw(context, model_random_normal, a, b))
   UNARY(EXPONENTIAL, draw(context, model_random_exponential, 0.0, a))
+  OP(SOLVE) {
+    solve(pc, context, solves, regs);
+    pc += pc->a;
+    NEXT();
+  }
   OP(END) {
     return;
   }
@@ -149,7 +176,7 @@ void model_program_run(const ModelProgram* program, const ModelContext* context,
                        double t, const double* x, double* out) {
   regs[0] = t;
   if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
-  if (program->code_count) execute(program->code, context, regs);
+  if (program->code_count) execute(program->code, context, program->solves, regs);
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];
   }
