@@ -87,7 +87,9 @@ void eng_atoms_update(EngSim* sim) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
-    set_truth(sim, id, instant_truth(sim, id, sim->g[i], sim->gdot[i]));
+    bool truth = instant_truth(sim, id, sim->g[i], sim->gdot[i]);
+    eng_impulse_truth(sim, i, &truth);
+    set_truth(sim, id, truth);
     if (atom->separates && (atom->located || fabs(sim->g[i]) <= atom->eps)) atom->surface = true;
   }
 }

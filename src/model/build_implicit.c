@@ -56,8 +56,7 @@ static bool seen_before(SymTerm term, uint32_t slot) {
 typedef BASE_VEC(ModelEntry) Entries;
 typedef BASE_VEC(uint32_t) Values;
 
-/// Slopes of a term with respect to the quantities it reads, from order `least` above the order
-/// solved for (0) or of any order (-1).
+/// Slopes of a term with respect to the quantities it reads, or to those solved for only.
 static void emit_slopes(RawScope* scope, TapeGraph* graph, SymTerm term, uint32_t row,
                         bool top_only, Entries* entries, Values* values) {
   ModelBuild* build = scope->build;
@@ -236,7 +235,7 @@ const Diag* build_hidden_room(ModelBuild* build, const SymMode* sym) {
   if (!sym->offsets) return NULL;
   for (uint32_t v = 0; v < build->ir->vars.count; v++) {
     const SymVar* var = &sym->vars[v];
-    if (!is_solved(var) || var->order <= build->layout.var_slots[v]) continue;
+    if (!is_solved(var) || var->order < build->layout.var_slots[v]) continue;
     DiagList list;
     diag_init(&list, &build->arena, build->ir->source);
     Str name = ir_var_name(build->ir, v);

@@ -515,12 +515,18 @@ static void append_solve(Finish* f, uint32_t position) {
     entries[i] = from->entries[i];
     entries[i].reg = graph->reg.data[from->entries[i].reg];
   }
+  uint32_t* guess_env = ARENA_ARRAY(f->out, uint32_t, from->count);
+  for (uint32_t i = 0; i < from->count; i++) {
+    const TapeValue* guess = &graph->values.data[from->guesses[i]];
+    guess_env[i] = guess->op == TAPE_INPUT ? guess->a : MODEL_NONE;
+  }
   f->solves[f->solve_count++] =
       (ModelSolve){.count = from->count,
                    .linear = from->linear,
                    .id = from->id,
                    .unknowns = solve_regs(f, from->trials, from->count),
                    .guesses = from->linear ? NULL : solve_regs(f, from->guesses, from->count),
+                   .guess_env = guess_env,
                    .residuals = solve_regs(f, from->residuals, from->count),
                    .entries = entries,
                    .entry_count = from->entry_count,

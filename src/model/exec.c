@@ -172,6 +172,17 @@ void model_program_bind(const ModelProgram* program, const double* env, double* 
   }
 }
 
+void model_program_guess(const ModelProgram* program, const double* env, double* regs) {
+  for (uint32_t i = 0; i < program->solve_count; i++) {
+    const ModelSolve* solve = &program->solves[i];
+    for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
+      if (solve->guess_env[k] == MODEL_NONE) continue;
+      double guess = env[solve->guess_env[k]];
+      if (isfinite(guess)) regs[solve->guesses[k]] = guess;
+    }
+  }
+}
+
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out) {
   regs[0] = t;

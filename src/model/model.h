@@ -72,7 +72,8 @@ typedef struct ModelSolve {
   bool linear;  // solved from 0 with one refinement; otherwise Newton's method from the guesses
   uint32_t id;  // block of the mode, for messages
   const uint32_t* unknowns;  // registers
-  const uint32_t* guesses;
+  const uint32_t* guesses;    // registers; none in linear blocks
+  const uint32_t* guess_env;  // where they come from; MODEL_NONE: nowhere
   const uint32_t* residuals;
   const ModelEntry* entries;
   uint32_t entry_count;
@@ -132,6 +133,9 @@ bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* us
 /// Copy constants and inputs into the registers; to be repeated whenever the environment changed.
 /// `regs` has room for reg_count doubles.
 void model_program_bind(const ModelProgram* program, const double* env, double* regs);
+
+/// Guesses of nonlinear blocks from the environment, everything else left alone.
+void model_program_guess(const ModelProgram* program, const double* env, double* regs);
 
 /// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
 /// receives output_count values.
