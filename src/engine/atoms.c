@@ -88,7 +88,9 @@ void eng_atoms_update(EngSim* sim) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
-    set_truth(sim, id, instant_truth(sim, id, sim->g[i], sim->gdot[i]));
+    bool truth = instant_truth(sim, id, sim->g[i], sim->gdot[i]);
+    eng_impulse_truth(sim, i, &truth);
+    set_truth(sim, id, truth);
     bool there = atom->located || fabs(sim->g[i]) <= atom->eps;
     if (atom->separates && there) atom->surface = true;
   }

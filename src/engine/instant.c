@@ -236,7 +236,7 @@ static SltStatus apply_groups(EngSim* sim) {
     const EngGroup* group = &sim->groups[i];
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
-      double value = action->guess ? 0.0 : eng_eval(sim, &action->value);
+      double value = eng_eval(sim, &action->value);
       if (!isfinite(value)) {
         const ModelVar* var = &sim->model->vars[action->var];
         return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
@@ -251,7 +251,12 @@ static SltStatus apply_groups(EngSim* sim) {
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       double value = sim->act_values[n++];
-      if (action->guess) continue;
+      sim->given[action->env] = action->guess ? ENG_GIVEN_GUESS : ENG_GIVEN_SET;
+      if (action->guess) {
+        // a guess matters to the solution of the equations only, not where a state is kept
+        if (sim->env_computed[action->env]) sim->env[action->env] = value;
+        continue;
+      }
       if (sim->env[action->env] != value) sim->core.changes++;
       eng_trace_change(sim, group->record, action, sim->env[action->env], value);
       sim->env[action->env] = value;
@@ -265,7 +270,7 @@ static void restore_values(EngSim* sim) {
   const double* saved = sim->env + sim->model->env_count;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     const ModelVar* var = &sim->model->vars[v];
-    for (uint32_t order = 0; order <= var->max_order; order++) {
+    for (uint32_t order = 0; order < var->slots; order++) {
       sim->env[var->env + order] = saved[var->env + order];
     }
   }
@@ -278,6 +283,8 @@ static void save_values(EngSim* sim) {
 /// Candidate: committed values with the queued resets, in the mode as it is now.
 static SltStatus make_candidate(EngSim* sim) {
   restore_values(sim);
+  memset(sim->given, 0, sim->model->env_count);
+  eng_trace_candidate(sim);
   SLT_TRY(apply_groups(sim));
   SLT_TRY(eng_enter_mode(sim));
   eng_atoms_update(sim);
@@ -416,6 +423,8 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
 
 static void begin_settling(EngSim* sim) {
   save_values(sim);
+  sim->implicit.from = sim->core.mode;
+  eng_trace_settling(sim);
   sim->group_count = 0;
   sim->visited_count = 0;
 }
@@ -507,6 +516,9 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
     eng_trace_transition(sim, a, MODEL_NONE, sim->state[a], sim->side_work[a], iteration);
     enter_state(sim, a, sim->side_work[a]);
   }
+  sim->implicit.from = sim->core.mode;
+  memset(sim->given, 0, sim->model->env_count);
+  eng_trace_settling(sim);
   SLT_TRY(eng_enter_mode(sim));
   eng_atoms_update(sim);
   return SLT_OK;
@@ -631,6 +643,8 @@ static SltStatus settle_initial_switches(EngSim* sim) {
     }
     // a position that comes back is one between two flows: that is decided later
     if (!flipped || visited_before(sim)) return SLT_OK;
+    // the mode tried first may have computed what is a state in this one
+    SLT_TRY(eng_start_values(sim));
     SLT_TRY(eng_enter_mode(sim));
     eng_atoms_update(sim);
   }
@@ -649,6 +663,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     }
     eng_atoms_update(sim);
     SLT_TRY(settle_initial_switches(sim));
+    sim->implicit.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
   if (sim->core.exit_pending) {
@@ -734,6 +749,11 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->contact_holds = released && !sim->contact_ends;
   sim->core.contact.active = false;
   SltStatus status = carry_out(sim, kind, fired);
+  if (status >= 0 && sim->implicit.impulsive) {
+    // the pulse is over: what is latched holds after it
+    sim->implicit.impulsive = false;
+    eng_atoms_update(sim);
+  }
   if (status >= 0) trace_sliding(sim, &before, fired);
   bool closed = false;
   if (status >= 0) status = eng_zeno_check(sim, &closed);

@@ -98,6 +98,25 @@ typedef struct EngSideRegs {
   size_t rhs_capacity, full_capacity;
 } EngSideRegs;
 
+/// Work space for implicit modes, and what the present candidate knows.
+typedef struct EngImplicit {
+  double *constraint_regs, *system_regs, *impulse_regs;  // in `regs`
+  double* regs;
+  size_t reg_capacity;
+  double* work;
+  size_t work_capacity;
+  double* impulse;  // per quantity solved for: weight of its Dirac pulse in this instant
+  size_t impulse_capacity;
+  double* guard;  // per atom of the mode: weight of the pulse in g
+  size_t guard_capacity;
+  bool impulsive;
+  bool initial;           // the run is about to start: initial values are fixed or guesses
+  const ModelMode* from;  // committed mode that the candidate comes from
+  uint32_t failed;        // block that could not be solved, MODEL_NONE for none
+} EngImplicit;
+
+enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
+
 /// Plain data of a run.
 typedef struct EngCore {
   double t;            // current time, inside the segment
@@ -224,6 +243,9 @@ struct EngSim {
   ModelDual* contact_regs;
   size_t contact_capacity;
 
+  EngImplicit implicit;
+  uint8_t* given;  // per environment entry: set or guessed by the actions of this candidate
+
   struct EngTrace* trace;
   Str stop_text;
   Span stop_span;
@@ -245,6 +267,8 @@ double eng_eval(EngSim* sim, const ModelProgram* program);
 /// Guard's truth on the present environment.
 bool eng_guard(EngSim* sim, const ModelGuard* guard);
 SltStatus eng_init_values(EngSim* sim);
+/// The initial values alone, once more.
+SltStatus eng_start_values(EngSim* sim);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
 /// Make the registers of core.mode ready again after a snapshot was restored.
@@ -345,6 +369,24 @@ void eng_contact_full(EngSim* sim, double t);
 double eng_contact_exit(EngSim* sim, double t_from);
 SltStatus eng_contact_rebind(EngSim* sim);
 
+// ---- implicit.c: modes with constraints or blocks -----------------------------------------------
+
+SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode);
+void eng_implicit_bind(EngSim* sim);
+/// Values of the environment made consistent with the equations of the mode: by initial values and
+/// guesses, or by a jump with impulses.
+SltStatus eng_implicit_enter(EngSim* sim);
+/// Bring states back to the constraints; false when that is not possible.
+bool eng_project(EngSim* sim, double t, double* x, bool* changed);
+/// The same for the end of the trial.
+SltStatus eng_project_trial(EngSim* sim);
+/// Guesses for what is solved for, from the values in the environment.
+void eng_implicit_guess(EngSim* sim);
+/// Truth of the mode's atom i where it reads an impulse; false when it does not.
+bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth);
+/// An error that names the block that could not be solved; false when none failed.
+bool eng_fail_solve(EngSim* sim);
+
 // ---- queue.c ------------------------------------------------------------------------------------
 
 SltStatus eng_queue_init(EngSim* sim);
@@ -376,6 +418,12 @@ void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text);
 /// A variable changed by the actions of a record.
 void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,
                       double after);
+/// Before the first candidate of a settling, and for each: its jumps and impulses, with its last
+/// record.
+void eng_trace_settling(EngSim* sim);
+void eng_trace_candidate(EngSim* sim);
+void eng_trace_jump(EngSim* sim, uint32_t var, double before, double after);
+void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse);
 /// The mode of the last record is left at once by its own flow.
 void eng_trace_boundary(EngSim* sim);
 /// Sliding begins or ends at the surface of an atom.

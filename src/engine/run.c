@@ -33,6 +33,8 @@ SltStatus eng_start(EngSim* sim) {
   sim->core.instant_t = sim->core.t;
   model_random_seed(&sim->core.random, sim->options.seed, 0);
   SltStatus status = eng_init_values(sim);
+  sim->implicit.initial = true;
+  sim->implicit.from = NULL;
   if (status >= 0) status = eng_enter_mode(sim);
   if (status >= 0) status = eng_queue_init(sim);
   bool changed = false;
@@ -49,6 +51,7 @@ SltStatus eng_start(EngSim* sim) {
   const char* name = eng_not_finite(sim, &derivative);
   if (name) {
     sim->core.failed = true;
+    if (eng_fail_solve(sim)) return sim->error.status;
     eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
              "at the start %s '%s' is not a finite number",
              derivative ? "the derivative of" : "the value of", name);
@@ -123,6 +126,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   core->seg_valid = false;
   SLT_TRY(num_dense_prepare(sim->stepper));
   eng_sample(sim, core->t);
+  if (core->mode->implicit) eng_implicit_guess(sim);
   if (core->seg_due) eng_queue_take(sim, core->t);
   if (core->seg_event || core->seg_due) {
     if (!core->seg_event) sim->crossing_count = 0;
@@ -151,6 +155,8 @@ static SltStatus fail_advance(EngSim* sim, SltStatus status) {
 static SltStatus take_inputs(EngSim* sim, bool* fired) {
   sim->core.touched = false;
   sim->crossing_count = 0;
+  sim->implicit.from = sim->core.mode;
+  memset(sim->given, 0, sim->model->env_count);
   SLT_TRY(eng_enter_mode(sim));
   return instant_here(sim, ENG_INSTANT_INPUT, fired);
 }

@@ -28,6 +28,7 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   sim->core.t = sim->stepper->t;
   eng_bind(sim);
   eng_evaluate_full(sim, sim->core.t);
+  if (eng_fail_solve(sim)) return sim->error.status;
   const char* name = eng_not_finite(sim, &derivative);
   EngNumber t = eng_number(sim->core.t);
   if (name) {
@@ -104,6 +105,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   double target = choose_target(sim, attempt, limit);
   double h = target - stepper->t;
   attempt->failure = SLT_OK;
+  sim->implicit.failed = MODEL_NONE;
   SltStatus status = num_stepper_attempt(stepper, target);
   if (status < 0) {
     double factor = status == SLT_ERR_STEP ? sim->options.gamma / 2.0 : FAILURE_REDUCTION;
@@ -117,6 +119,10 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
       return fail_step(sim, SLT_ERR_STEP);
     }
     return SLT_OK;
+  }
+  if (sim->core.mode->implicit) {
+    status = eng_project_trial(sim);
+    if (status < 0) return shrink(sim, attempt, h, FAILURE_REDUCTION, status);
   }
   if (attempt->overshoots < ENG_UNILATERAL_RETRIES && overshoots(sim)) {
     attempt->overshoots++;

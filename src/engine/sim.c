@@ -133,12 +133,13 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->fired_switch = carve(c, m->automaton_count, sizeof(bool));
   sim->marks = carve(c, m->env_count, 1);
   sim->env_computed = carve(c, m->env_count, 1);
+  sim->given = carve(c, m->env_count, 1);
 }
 
 static void measure(EngSim* sim) {
   const Model* m = sim->model;
   for (uint32_t v = 0; v < m->var_count; v++) {
-    sim->n_max += m->vars[v].max_order;
+    sim->n_max += m->vars[v].slots - 1u;
   }
   sim->iteration_limit = ENG_ITERATION_BASE;
   uint64_t more = (uint64_t)m->automaton_count * ENG_ITERATION_PER_AUTOMATON;
@@ -180,6 +181,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->model = model;
   sim->provider = provider;
   sim->options = *options;
+  sim->implicit.failed = MODEL_NONE;
   measure(sim);
   SltStatus status = take_memory(sim);
   if (status < 0) {
@@ -195,7 +197,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   }
   for (uint32_t v = 0; v < model->var_count; v++) {
     const ModelVar* var = &model->vars[v];
-    for (uint32_t k = 0; k <= var->max_order; k++) {
+    for (uint32_t k = 0; k < var->slots; k++) {
       sim->env_nominal[var->env + k] = var->nominal;
     }
   }
@@ -216,6 +218,10 @@ void eng_free(EngSim* sim) {
     base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
   }
   base_free(&a, sim->contact_regs, sim->contact_capacity * sizeof *sim->contact_regs);
+  base_free(&a, sim->implicit.regs, sim->implicit.reg_capacity * sizeof(double));
+  base_free(&a, sim->implicit.work, sim->implicit.work_capacity * sizeof(double));
+  base_free(&a, sim->implicit.impulse, sim->implicit.impulse_capacity * sizeof(double));
+  base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
   base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);

@@ -26,7 +26,20 @@ typedef struct Change {
   double before, after;
 } Change;
 
+/// What the solution of a candidate's equations changed.
+typedef struct Jump {
+  uint32_t record;
+  const ModelVar* var;
+  double before, after;  // an impulse: in `after`
+  bool impulse;
+} Jump;
+
 struct EngTrace {
+  Jump* jumps;
+  uint32_t jump_count, jump_capacity;
+  uint32_t jump_begin;  // of the present settling
+  SltChange* out_impulses;
+  uint32_t impulse_capacity;
   Record* records;
   uint32_t record_count, record_capacity;
   uint32_t* atoms;
@@ -54,6 +67,8 @@ void eng_trace_free(EngSim* sim) {
   const SltAllocator* a = &sim->options.allocator;
   uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
   base_free(a, t->crossings, n * sizeof(EngCrossing));
+  base_free(a, t->jumps, t->jump_capacity * sizeof *t->jumps);
+  base_free(a, t->out_impulses, t->impulse_capacity * sizeof *t->out_impulses);
   base_free(a, t->records, t->record_capacity * sizeof *t->records);
   base_free(a, t->atoms, t->atom_capacity * sizeof *t->atoms);
   base_free(a, t->changes, t->change_capacity * sizeof *t->changes);
@@ -80,6 +95,8 @@ void eng_trace_begin(EngSim* sim) {
   t->record_count = 0;
   t->atom_count = 0;
   t->change_count = 0;
+  t->jump_count = 0;
+  t->jump_begin = 0;
   t->crossing_count = sim->crossing_count;
   memcpy(t->crossings, sim->crossings, sim->crossing_count * sizeof *t->crossings);
 }
@@ -189,6 +206,37 @@ void eng_trace_mythical(EngSim* sim, uint32_t first) {
   }
 }
 
+void eng_trace_settling(EngSim* sim) {
+  sim->trace->jump_begin = sim->trace->jump_count;
+}
+
+void eng_trace_candidate(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  // those of a mythical mode are kept: they say why it was one
+  uint32_t kept = t->jump_begin;
+  for (uint32_t i = t->jump_begin; i < t->jump_count; i++) {
+    const Jump* jump = &t->jumps[i];
+    if (jump->impulse && t->records[jump->record].mythical) t->jumps[kept++] = *jump;
+  }
+  t->jump_count = kept;
+}
+
+static void add_jump(EngSim* sim, Jump jump) {
+  struct EngTrace* t = sim->trace;
+  if (t->record_count == 0 || jump.var->hidden) return;
+  jump.record = t->record_count - 1;
+  if (!grow(sim, (void**)&t->jumps, t->jump_count + 1, &t->jump_capacity, sizeof *t->jumps)) return;
+  t->jumps[t->jump_count++] = jump;
+}
+
+void eng_trace_jump(EngSim* sim, uint32_t var, double before, double after) {
+  add_jump(sim, (Jump){.var = &sim->model->vars[var], .before = before, .after = after});
+}
+
+void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse) {
+  add_jump(sim, (Jump){.var = &sim->model->vars[var], .after = impulse, .impulse = true});
+}
+
 void eng_trace_boundary(EngSim* sim) {
   struct EngTrace* t = sim->trace;
   if (t->record_count > 0) t->records[t->record_count - 1].boundary = true;
@@ -268,8 +316,10 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
 static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   struct EngTrace* t = sim->trace;
   const Record* record = &t->records[index];
-  if (!grow(sim, (void**)&t->out_changes, t->change_count, &t->out_capacity,
+  if (!grow(sim, (void**)&t->out_changes, t->change_count + t->jump_count, &t->out_capacity,
             sizeof *t->out_changes) ||
+      !grow(sim, (void**)&t->out_impulses, t->jump_count, &t->impulse_capacity,
+            sizeof *t->out_impulses) ||
       !grow(sim, (void**)&t->out_atoms, record->atom_count, &t->out_atom_capacity,
             sizeof *t->out_atoms)) {
     return false;
@@ -280,6 +330,28 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
     if (change->record != index || change->order > 0) continue;
     t->out_changes[count++] = (SltChange){change->var->name.data, change->before, change->after};
   }
+  uint32_t impulses = 0;
+  for (uint32_t i = 0; i < t->jump_count; i++) {
+    const Jump* jump = &t->jumps[i];
+    if (jump->record != index) continue;
+    SltChange change = {jump->var->name.data, jump->before, jump->after};
+    if (jump->impulse) {
+      t->out_impulses[impulses++] = change;
+      continue;
+    }
+    // on top of a reset of the same variable
+    uint32_t same = 0;
+    while (same < count && t->out_changes[same].name != change.name) {
+      same++;
+    }
+    if (same < count) {
+      t->out_changes[same].after = change.after;
+    } else {
+      t->out_changes[count++] = change;
+    }
+  }
+  event->impulses = t->out_impulses;
+  event->impulse_count = impulses;
   event->changes = t->out_changes;
   event->change_count = count;
   for (uint32_t i = 0; i < record->atom_count; i++) {
@@ -299,6 +371,9 @@ static void count_record(EngSim* sim, const Record* record, const SltEvent* even
 
 void eng_trace_end(EngSim* sim) {
   struct EngTrace* t = sim->trace;
+  for (uint32_t i = 0; i < t->jump_count; i++) {
+    if (!t->jumps[i].impulse) t->records[t->jumps[i].record].moved_state = true;
+  }
   for (uint32_t i = 0; i < t->record_count; i++) {
     const Record* record = &t->records[i];
     SltEvent event = {.t = sim->core.t, .n = i, .iter = record->iteration, .kind = record->kind};

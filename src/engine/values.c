@@ -7,7 +7,9 @@
 #include <string.h>
 
 ModelContext eng_context(EngSim* sim) {
-  return (ModelContext){.tables = sim->model->tables, .random = &sim->core.random};
+  return (ModelContext){.tables = sim->model->tables,
+                        .random = &sim->core.random,
+                        .failed = &sim->implicit.failed};
 }
 
 double eng_eval(EngSim* sim, const ModelProgram* program) {
@@ -42,6 +44,21 @@ void eng_publish_state(EngSim* sim, uint32_t automaton, double t) {
   if (a->entry_env != MODEL_NONE) sim->env[a->entry_env] = t;
 }
 
+static SltStatus init_atoms(EngSim* sim) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    const ModelAtom* atom = &model->atoms[i];
+    sim->atoms[i].eps = atom->eps ? eng_eval(sim, atom->eps) : sim->options.event_eps;
+    sim->atoms[i].gamma = atom->gamma ? eng_eval(sim, atom->gamma) : sim->options.gamma;
+    // written so that NaN fails
+    if (!(sim->atoms[i].eps >= 0.0) || !(sim->atoms[i].gamma > 0.0 && sim->atoms[i].gamma < 1.0)) {
+      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0810, &atom->span,
+                      "an event's eps must be at least 0 and its gamma between 0 and 1");
+    }
+  }
+  return SLT_OK;
+}
+
 SltStatus eng_init_values(EngSim* sim) {
   const Model* model = sim->model;
   if (model->start_time_env != MODEL_NONE) sim->env[model->start_time_env] = sim->core.t;
@@ -58,6 +75,12 @@ SltStatus eng_init_values(EngSim* sim) {
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     eng_publish_state(sim, a, sim->core.t);
   }
+  SLT_TRY(eng_start_values(sim));
+  return init_atoms(sim);
+}
+
+SltStatus eng_start_values(EngSim* sim) {
+  const Model* model = sim->model;
   for (uint32_t i = 0; i < model->start_count; i++) {
     const ModelStart* start = &model->starts[i];
     const ModelVar* var = &model->vars[start->var];
@@ -66,17 +89,7 @@ SltStatus eng_init_values(EngSim* sim) {
       return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &start->span,
                       "the initial value of '%.*s' is not a finite number", STR_ARGS(var->name));
     }
-    if (start->order <= var->max_order) sim->env[var->env + start->order] = value;
-  }
-  for (uint32_t i = 0; i < model->atom_count; i++) {
-    const ModelAtom* atom = &model->atoms[i];
-    sim->atoms[i].eps = atom->eps ? eng_eval(sim, atom->eps) : sim->options.event_eps;
-    sim->atoms[i].gamma = atom->gamma ? eng_eval(sim, atom->gamma) : sim->options.gamma;
-    // written so that NaN fails
-    if (!(sim->atoms[i].eps >= 0.0) || !(sim->atoms[i].gamma > 0.0 && sim->atoms[i].gamma < 1.0)) {
-      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0810, &atom->span,
-                      "an event's eps must be at least 0 and its gamma between 0 and 1");
-    }
+    if (start->order < var->slots) sim->env[var->env + start->order] = value;
   }
   return SLT_OK;
 }
@@ -108,7 +121,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   sim->g_regs = sim->full_regs + mode->full.reg_count;
   sim->g_flow_regs = sim->g_regs + mode->g.reg_count;
   sim->gdot_regs = sim->g_flow_regs + mode->g_flow.reg_count;
-  return SLT_OK;
+  return mode->implicit ? eng_implicit_room(sim, mode) : SLT_OK;
 }
 
 void eng_bind(EngSim* sim) {
@@ -121,6 +134,7 @@ void eng_bind(EngSim* sim) {
   model_program_bind(&mode->g, sim->env, sim->g_regs);
   model_program_bind(&mode->g_flow, sim->env, sim->g_flow_regs);
   model_program_bind(&mode->gdot, sim->env, sim->gdot_regs);
+  if (mode->implicit) eng_implicit_bind(sim);
   if (mode->atom_count == 0) return;
   model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
@@ -157,6 +171,8 @@ SltStatus eng_enter_mode(EngSim* sim) {
     eng_atoms_enter_mode(sim);
   }
   eng_bind(sim);
+  sim->implicit.impulsive = false;
+  if (mode->implicit) SLT_TRY(eng_implicit_enter(sim));
   eng_evaluate_full(sim, sim->core.t);
   return SLT_OK;
 }
@@ -185,6 +201,10 @@ void eng_evaluate_full(EngSim* sim, double t) {
 void eng_sample(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   num_dense_eval(sim->stepper, t, sim->x);
+  if (mode->implicit) {
+    bool changed = false;
+    eng_project(sim, t, sim->x, &changed);
+  }
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = sim->x[i];
   }
@@ -217,7 +237,7 @@ static bool beyond_boundary(EngSim* sim, double t, const double* x) {
 
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
-  ModelContext context = {.tables = sim->model->tables, .random = NULL};
+  ModelContext context = {.tables = sim->model->tables, .failed = &sim->implicit.failed};
   if (sim->has_unilateral && beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
   model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);

@@ -23,6 +23,14 @@ void model_program_classes(const ModelProgram* program, uint8_t* classes, uint8_
   }
   for (uint32_t i = 0; i < program->code_count; i++) {
     const ModelInstr* pc = &program->code[i];
+    if (pc->op == MODEL_OP_END) continue;
+    if (pc->op == MODEL_OP_SOLVE) {
+      const ModelSolve* solve = &program->solves[pc->dst];
+      for (uint32_t k = 0; k < solve->count; k++) {
+        classes[solve->unknowns[k]] = MODEL_CLASS_OTHER;
+      }
+      continue;
+    }
     uint32_t operands = model_op_operands(pc->op);
     uint8_t a = operands > 0 ? classes[pc->a] : MODEL_CLASS_FIXED;
     uint8_t b = operands > 1 ? classes[pc->b] : MODEL_CLASS_FIXED;

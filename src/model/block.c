@@ -101,6 +101,15 @@ void model_program_run_block(const ModelProgram* program, const ModelContext* co
   if (program->state_count) memcpy(regs + L, x, (size_t)program->state_count * L * sizeof *regs);
   const ModelInstr* pc = program->code;
   for (uint32_t i = 0; i < program->code_count; i++, pc++) {
+    if (pc->op == MODEL_OP_END) continue;
+    if (pc->op == MODEL_OP_SOLVE) {
+      // blocks of points serve what is affine in the states: nothing that is solved for
+      const ModelSolve* solve = &program->solves[pc->dst];
+      for (uint32_t k = 0; k < solve->count; k++) {
+        fill(regs + (size_t)solve->unknowns[k] * L, (double)NAN);
+      }
+      continue;
+    }
     bool table = pc->op == MODEL_OP_TABLE || pc->op == MODEL_OP_TABLE_SLOPE ||
                  pc->op == MODEL_OP_TABLE_CURVE;
     uint32_t b = model_op_operands(pc->op) > 1 && !table ? pc->b : pc->a;

@@ -129,6 +129,7 @@ static BuildSet* new_set(ModelBuild* build, const uint32_t* mode, const uint32_t
   BuildSet* set = ARENA_NEW(&build->arena, BuildSet);
   set->sym = sym_analyse(&build->sym, &build->arena, &build->scratch, equations, count, mode);
   set->failure = set->sym->failure;
+  if (!set->failure) set->failure = build_hidden_room(build, set->sym);
   words_add(&build->sets, &build->arena, equations, count, set);
   set->id = build->set_count++;
   return set;
@@ -183,7 +184,8 @@ const Diag* build_failure(ModelBuild* build, const uint32_t* mode) {
   uint32_t count = find_equations(build, mode, &equations, &failure);
   if (failure) return failure;
   Arena* scratch = &build->scratch;
-  return sym_analyse(&build->sym, scratch, scratch, equations, count, mode)->failure;
+  const SymMode* sym = sym_analyse(&build->sym, scratch, scratch, equations, count, mode);
+  return sym->failure ? sym->failure : build_hidden_room(build, sym);
 }
 
 // ---------------------------------------------------------------------------------------------

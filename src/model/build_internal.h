@@ -23,12 +23,29 @@ typedef enum TapeLeaf {
   TAPE_TIME = MODEL_OP_COUNT,
   TAPE_STATE,  // a: number of the state
   TAPE_INPUT,  // a: environment index
-  TAPE_CONST   // a, b: bits of the number
+  TAPE_CONST,  // a, b: bits of the number
+  TAPE_TRIAL,  // an unknown of a block as its equations see it
+  TAPE_BODY,   // a: number of the block; what its unknowns decide on comes behind
+  TAPE_PICK    // a: SOLVE value, b: TAPE_TRIAL: the unknown once it is solved for
 } TapeLeaf;
+
+/// A block of equations in a graph. Made by tape_body, filled, then closed by tape_solve.
+typedef struct TapeSolve {
+  uint32_t count;
+  bool linear;
+  uint32_t id;              // named in messages
+  uint32_t body;            // value of TAPE_BODY
+  const uint32_t* trials;   // values of TAPE_TRIAL
+  const uint32_t* guesses;  // values; nonlinear blocks only
+  const uint32_t* residuals;
+  const ModelEntry* entries;  // of the Jacobian; `reg` is the value
+  uint32_t entry_count;
+} TapeSolve;
 
 typedef struct TapeGraph {
   Arena* arena;  // of the work space
   BASE_VEC(TapeValue) values;
+  BASE_VEC(TapeSolve) solves;
   uint64_t* slots;  // open addressing: {generation, part of the hash, value}
   uint32_t slot_count;
   uint32_t generation;  // of the program, 1 .. 255; slots of others are free
@@ -51,6 +68,11 @@ uint32_t tape_const(TapeGraph* graph, double value);
 /// Operation of the IR on values; exactly as written up to the choice of equal operations.
 uint32_t tape_op(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c);
 uint32_t tape_table(TapeGraph* graph, uint32_t data, uint32_t argument);
+uint32_t tape_trial(TapeGraph* graph);
+/// Values made from here on to tape_solve are computed at every trial of the unknowns.
+uint32_t tape_body(TapeGraph* graph);
+/// Close a block: `picks` receives the values of the solved unknowns.
+void tape_solve(TapeGraph* graph, TapeSolve solve, uint32_t* picks);
 
 /// Number of operations that these outputs need.
 uint32_t tape_count(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count);
@@ -66,6 +88,8 @@ typedef struct BuildLayout {
   uint32_t param_begin;      // parameter p of the IR is at param_begin + p
   const uint32_t* var_env;   // per variable
   const uint8_t* var_order;  // per variable: highest order that anything reads or sets
+  const uint8_t* var_slots;  // per variable: environment entries, more than var_order + 1 for states
+                             // that are derivatives which stand in no equation
   uint32_t atom_begin;
   const uint32_t* test_env;   // per state of the IR; MODEL_NONE when nobody asks
   const uint32_t* entry_env;  // per automaton
@@ -121,6 +145,7 @@ typedef struct BuildSet {
   const uint32_t* atoms;  // that the equations themselves read, ascending
   uint32_t atom_count;
   const AtomPrograms* all_atoms;  // programs for all atoms at once, see build_mode.c; may be NULL
+  const ModelImplicit* implicit;  // NULL in explicit modes
 } BuildSet;
 
 struct ModelBuild {
@@ -177,6 +202,15 @@ void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, 
 // build_mode.c
 void build_compile_set(ModelBuild* build, BuildSet* set);
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);
+
+// build_implicit.c
+/// Constraints, system Jacobian and texts of an implicit mode; NULL for explicit ones.
+const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set);
+/// How impulses of what is solved for act on the atoms; NULL where there can be none.
+const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+                                  uint32_t count);
+/// Why the derivatives of the mode have no room; NULL when they have.
+const Diag* build_hidden_room(ModelBuild* build, const SymMode* sym);
 
 uint32_t build_line(const ModelBuild* build, Span span);
 

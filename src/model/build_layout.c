@@ -4,6 +4,8 @@
 // of atoms, mode tests, entry times, start of the run. Only what somebody reads gets a place.
 #include "model/build_internal.h"
 
+#define SMALL_MODEL 4096  // variables
+
 static void raise(uint8_t* orders, uint32_t var, uint8_t order) {
   if (order > orders[var]) orders[var] = order;
 }
@@ -65,18 +67,33 @@ static void place_asked(BuildLayout* layout, Arena* arena, const IrModel* ir, ui
   layout->entry_env = entries;
 }
 
+/// Differentiated equations have derivatives as states that stand in no equation. How many cannot
+/// be known before the modes are analysed; small models get room for all that is likely.
+static uint32_t hidden_orders(const IrModel* ir) {
+  return ir->vars.count <= SMALL_MODEL ? 3 : 0;
+}
+
 void build_layout(BuildLayout* layout, Arena* arena, const IrModel* ir) {
   *layout = (BuildLayout){.var_order = find_orders(arena, ir)};
+  uint32_t hidden = hidden_orders(ir);
+  uint8_t* slots = ARENA_ARRAY(arena, uint8_t, ir->vars.count);
+  for (uint32_t v = 0; v < ir->vars.count; v++) {
+    uint32_t more = ir->vars.data[v].kind == IR_VAR_UNKNOWN ? hidden : 0;
+    uint32_t count = layout->var_order[v] + 1u + more;
+    slots[v] = (uint8_t)(count > 255 ? 255 : count);
+  }
+  layout->var_slots = slots;
   // An item is at most max(order) + 1 levels above its assignment: one level for each order that
   // is read beyond it, and one for the derivative of an atom. What it reads is at that level, too.
   for (uint32_t v = 0; v < ir->vars.count; v++) {
     uint32_t levels = layout->var_order[v] + 1u;
     if (levels > layout->extra_orders) layout->extra_orders = levels;
   }
+  layout->extra_orders += hidden + 1;
   uint64_t room =
       (uint64_t)ir->params.count + ir->atoms.count + ir->states.count + ir->automata.count + 1;
   for (uint32_t v = 0; v < ir->vars.count; v++) {
-    room += layout->var_order[v] + (uint64_t)layout->extra_orders + 1;
+    room += layout->var_slots[v] + (uint64_t)layout->extra_orders + 1;
   }
   if (room > UINT32_MAX / 4) longjmp(*arena->on_oom, 1);  // twice this many are addressed
 
@@ -87,7 +104,7 @@ void build_layout(BuildLayout* layout, Arena* arena, const IrModel* ir) {
   for (uint32_t v = 0; v < ir->vars.count; v++) {
     var_env[v] = next;
     var_quantity[v] = quantity;
-    next += layout->var_order[v] + 1u;
+    next += layout->var_slots[v];
     quantity += layout->var_order[v] + layout->extra_orders + 1;
   }
   layout->var_env = var_env;

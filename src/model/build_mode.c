@@ -84,17 +84,102 @@ static SymTerm item_term(ModeScope* scope, uint32_t var, uint32_t order) {
   return term;
 }
 
+static void add_item(ModeScope* scope, uint32_t var, uint32_t order) {
+  uint32_t* place = item_place(scope, var, order);
+  if (*place) return;
+  Item item = {.term = item_term(scope, var, order)};
+  base_vec_push(&scope->build->scratch, &scope->items, item);
+  *place = scope->items.count;
+}
+
 static void need_row(ModeScope* scope, SymTerm term) {
+  const SymMode* sym = scope->set->sym;
   for (uint32_t k = 0; k < term.count; k++) {
     IrLeaf leaf = term.row[k];
-    if (!is_item(scope, leaf)) continue;
-    uint32_t* place = item_place(scope, leaf.id, leaf.order);
-    if (*place) continue;
-    Item item = {.term = item_term(scope, leaf.id, leaf.order)};
-    base_vec_push(&scope->build->scratch, &scope->items, item);
-    *place = scope->items.count;
-    uint32_t level = leaf.order - (uint32_t)scope->set->sym->vars[leaf.id].order;
+    if (!is_item(scope, leaf) || *item_place(scope, leaf.id, leaf.order)) continue;
+    uint32_t level = leaf.order - (uint32_t)sym->vars[leaf.id].order;
     if (level > scope->top_level) scope->top_level = level;
+    const SymAssign* assign = &sym->assigns[sym->vars[leaf.id].assign];
+    if (assign->kind != SYM_IN_BLOCK) {
+      add_item(scope, leaf.id, leaf.order);
+      continue;
+    }
+    // what is solved together is needed together
+    const SymBlock* block = &sym->blocks[assign->block];
+    for (uint32_t i = 0; i < block->count; i++) {
+      const SymAssign* member = &sym->assigns[block->begin + i];
+      add_item(scope, member->var, member->order + level);
+    }
+  }
+}
+
+/// Guess of an unknown: its value when the program was bound.
+static uint32_t guess_value(ModeScope* scope, uint32_t var, uint32_t order) {
+  const BuildLayout* layout = &scope->build->layout;
+  if (order >= layout->var_slots[var]) return tape_const(&scope->graph, 0.0);
+  return tape_input(&scope->graph, layout->var_env[var] + order);
+}
+
+/// Coefficients of the block's unknowns in its equations.
+static void emit_jacobian(ModeScope* scope, const SymBlock* block, uint32_t level,
+                          TapeSolve* solve) {
+  ModelBuild* build = scope->build;
+  const SymMode* sym = scope->set->sym;
+  BASE_VEC(ModelEntry) entries = {0};
+  for (uint32_t i = 0; i < block->count; i++) {
+    const SymAssign* row = &sym->assigns[block->begin + i];
+    SymTerm term = scope->items.data[*item_place(scope, row->var, row->order + level) - 1].term;
+    for (uint32_t j = 0; j < block->count; j++) {
+      const SymAssign* column = &sym->assigns[block->begin + j];
+      uint8_t order = (uint8_t)(column->order + level);
+      SymTerm slope = term;
+      slope.shape = sym_partial(&build->sym, &build->scratch, term, column->var, order);
+      if (!slope.shape.index) continue;
+      uint32_t value = build_emit(build, &scope->graph, &scope->base, slope);
+      ModelEntry entry = {.row = i, .column = j, .reg = value};
+      base_vec_push(&build->scratch, &entries, entry);
+    }
+  }
+  solve->entries = entries.data;
+  solve->entry_count = entries.count;
+}
+
+/// Solve a block for its unknowns, differentiated `level` times more than the equations need: then
+/// it is linear with the same coefficients.
+static void emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, uint32_t level) {
+  Arena* scratch = &scope->build->scratch;
+  const SymMode* sym = scope->set->sym;
+  uint32_t* trials = ARENA_ARRAY(scratch, uint32_t, block->count);
+  uint32_t* guesses = ARENA_ARRAY(scratch, uint32_t, block->count);
+  uint32_t* residuals = ARENA_ARRAY(scratch, uint32_t, block->count);
+  uint32_t* picks = ARENA_ARRAY(scratch, uint32_t, block->count);
+  TapeSolve solve = {.count = block->count,
+                     .linear = block->linear || level > 0,
+                     .id = index,
+                     .trials = trials,
+                     .guesses = guesses,
+                     .residuals = residuals};
+  for (uint32_t i = 0; i < block->count; i++) {
+    const SymAssign* member = &sym->assigns[block->begin + i];
+    guesses[i] = guess_value(scope, member->var, member->order);
+    trials[i] = tape_trial(&scope->graph);
+    uint32_t place = *item_place(scope, member->var, member->order + level);
+    scope->items.data[place - 1].value = trials[i];
+  }
+  if (solve.linear) emit_jacobian(scope, block, level, &solve);
+  solve.body = tape_body(&scope->graph);
+  for (uint32_t i = 0; i < block->count; i++) {
+    const SymAssign* member = &sym->assigns[block->begin + i];
+    uint32_t place = *item_place(scope, member->var, member->order + level);
+    SymTerm term = scope->items.data[place - 1].term;
+    residuals[i] = build_emit(scope->build, &scope->graph, &scope->base, term);
+  }
+  if (!solve.linear) emit_jacobian(scope, block, level, &solve);
+  tape_solve(&scope->graph, solve, picks);
+  for (uint32_t i = 0; i < block->count; i++) {
+    const SymAssign* member = &sym->assigns[block->begin + i];
+    uint32_t place = *item_place(scope, member->var, member->order + level);
+    scope->items.data[place - 1].value = picks[i];
   }
 }
 
@@ -120,6 +205,12 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
       if (order > layout->var_order[assign->var] + layout->extra_orders) continue;
       uint32_t index = *item_place(scope, assign->var, order);
       if (index <= first) continue;
+      if (assign->kind == SYM_IN_BLOCK) {
+        const SymBlock* block = &sym->blocks[assign->block];
+        emit_block(scope, block, assign->block, level);
+        i = block->begin + block->count - 1;
+        continue;
+      }
       SymTerm term = scope->items.data[index - 1].term;
       uint32_t value = build_emit(scope->build, &scope->graph, &scope->base, term);
       scope->items.data[index - 1].value = value;
@@ -172,7 +263,8 @@ static uint32_t count_full(const ModelBuild* build, const BuildSet* set) {
   for (uint32_t v = 0; v < build->ir->vars.count; v++) {
     const SymVar* var = &set->sym->vars[v];
     bool computed = var->role == SYM_STATE || var->role == SYM_ALGEBRAIC;
-    if (computed) count += build->layout.var_order[v] + 1u - var->order;
+    bool shown = computed && build->layout.var_order[v] >= var->order;
+    if (shown) count += build->layout.var_order[v] + 1u - var->order;
   }
   return count;
 }
@@ -197,6 +289,20 @@ static SymTerm* full_targets(ModelBuild* build, BuildSet* set, uint32_t count) {
   }
   set->full_env = env;
   return targets;
+}
+
+/// What is solved for beyond the orders that anything reads.
+static void need_hidden(ModelBuild* build, const BuildSet* set, ModeScope* scope) {
+  ExprId slot = ir_slot(&build->sym.view.pool, 0);
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &set->sym->vars[v];
+    if (var->role != SYM_STATE || var->order <= build->layout.var_order[v]) continue;
+    IrLeaf* leaf = ARENA_NEW(&build->scratch, IrLeaf);
+    *leaf = (IrLeaf){.id = v, .kind = IR_LEAF_VAR, .order = var->order};
+    SymTerm target = {.shape = slot, .row = leaf, .count = 1};
+    uint32_t value = 0;
+    scope_values(scope, &target, 1, &value);
+  }
 }
 
 /// Values of the derivatives of the states: the next state, or the unknown itself.
@@ -244,6 +350,7 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   SymTerm* targets = full_targets(build, &done, count);
   uint32_t* values = ARENA_ARRAY(&build->scratch, uint32_t, count);
   scope_values(&scope, targets, count, values);
+  if (done.sym->offsets) need_hidden(build, &done, &scope);
   const uint32_t* rhs = rhs_values(build, &done, &scope);
 
   // where everything is needed for the derivatives anyway, both programs are one
@@ -267,6 +374,7 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   } else {
     done.full = tape_finish(&scope.graph, &build->arena, done.state_count, values, count);
   }
+  done.implicit = build_implicit(build, &done);
   done.compiled = true;
   *set = done;
 }
@@ -413,6 +521,8 @@ const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mo
                         .slope_class = build_classes(build, &programs.gdot),
                         .g = programs.g,
                         .g_flow = programs.g_flow,
-                        .gdot = programs.gdot};
+                        .gdot = programs.gdot,
+                        .implicit = set->implicit,
+                        .impulse = build_impulse(build, set, atoms, count)};
   return result;
 }

@@ -21,6 +21,25 @@ static uint64_t* assigned_slices(ModelBuild* build, const BuildSet* set) {
   for (uint32_t i = 0; i < sym->assign_count; i++) {
     const SymAssign* assign = &sym->assigns[i];
     uint64_t hash = hash_mix(1, assign->equation);
+    if (assign->kind == SYM_IN_BLOCK) {
+      // all equations of a block have a part in each of its unknowns
+      const SymBlock* block = &sym->blocks[assign->block];
+      if (i > block->begin) {
+        assigned[i] = assigned[block->begin];
+        continue;
+      }
+      for (uint32_t m = 0; m < block->count; m++) {
+        const SymAssign* member = &sym->assigns[block->begin + m];
+        hash = hash_mix(hash, member->equation);
+        for (uint32_t k = 0; k < member->value.count; k++) {
+          IrLeaf leaf = member->value.row[k];
+          bool earlier = leaf.kind == IR_LEAF_VAR && sym->vars[leaf.id].assign < block->begin;
+          if (earlier) hash = hash_mix(hash, leaf_slice(set, assigned, leaf));
+        }
+      }
+      assigned[i] = hash;
+      continue;
+    }
     for (uint32_t k = 0; k < assign->value.count; k++) {
       // the derivative being solved for stands in the row too; it has no slice of its own yet
       const SymVar* var = &sym->vars[assign->value.row[k].id];

@@ -28,6 +28,7 @@ void tape_init(TapeGraph* graph, Arena* arena) {
 
 void tape_reset(TapeGraph* graph) {
   graph->values.count = 0;
+  graph->solves.count = 0;
   if (++graph->generation > TAPE_GENERATIONS) {
     memset(graph->slots, 0, graph->slot_count * sizeof *graph->slots);
     graph->generation = 1;
@@ -307,6 +308,23 @@ uint32_t tape_table(TapeGraph* graph, uint32_t data, uint32_t argument) {
   return intern(graph, (TapeValue){.op = ops[order], .a = argument, .b = SYM_TABLE_DATA(data)});
 }
 
+uint32_t tape_trial(TapeGraph* graph) {
+  return push_value(graph, (TapeValue){.op = TAPE_TRIAL});
+}
+
+uint32_t tape_body(TapeGraph* graph) {
+  return push_value(graph, (TapeValue){.op = TAPE_BODY, .a = graph->solves.count});
+}
+
+void tape_solve(TapeGraph* graph, TapeSolve solve, uint32_t* picks) {
+  uint32_t index = graph->solves.count;
+  base_vec_push(graph->arena, &graph->solves, solve);
+  uint32_t value = push_value(graph, (TapeValue){.op = MODEL_OP_SOLVE, .a = index});
+  for (uint32_t i = 0; i < solve.count; i++) {
+    picks[i] = push_value(graph, (TapeValue){.op = TAPE_PICK, .a = value, .b = solve.trials[i]});
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // from values to code
 
@@ -325,6 +343,22 @@ static uint32_t operand(const TapeValue* value, uint32_t which) {
   return which == 0 ? value->a : which == 1 ? value->b : value->c;
 }
 
+static void mark_solve(TapeGraph* graph, const TapeSolve* solve, uint32_t position) {
+  uint32_t* last_use = graph->last_use.data;
+  const uint32_t* lists[] = {solve->residuals, solve->linear ? NULL : solve->guesses};
+  for (uint32_t i = 0; i < solve->count; i++) {
+    last_use[solve->trials[i]] = UINT32_MAX;
+    for (size_t k = 0; k < SLT_COUNT(lists); k++) {
+      if (lists[k] && last_use[lists[k][i]] == 0) last_use[lists[k][i]] = position + 1;
+    }
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    uint32_t* use = &last_use[solve->entries[i].reg];
+    if (*use == 0) *use = position + 1;
+  }
+  last_use[solve->body] = UINT32_MAX;
+}
+
 /// Find what the outputs need and where each value is used last. Returns the number of operations.
 static uint32_t mark(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count) {
   uint32_t count = graph->values.count;
@@ -336,14 +370,29 @@ static uint32_t mark(TapeGraph* graph, const uint32_t* outputs, uint32_t output_
     last_use[outputs[i]] = UINT32_MAX;
   }
   uint32_t operations = 0;
+  // inside the body of a block: what was there before it must last until it ends
+  uint32_t body = UINT32_MAX;
+  uint32_t body_end = 0;
   for (uint32_t i = count; i-- > 0;) {
+    if (i == body) body = UINT32_MAX;
     if (last_use[i] == 0) continue;
     const TapeValue* value = &graph->values.data[i];
     operations += value->op < MODEL_OP_COUNT;
+    if (value->op == MODEL_OP_SOLVE) {
+      mark_solve(graph, &graph->solves.data[value->a], i);
+      body = graph->solves.data[value->a].body;
+      body_end = i;
+      operations++;  // for the end of the body
+    }
+    if (value->op == TAPE_PICK) {
+      if (last_use[value->a] == 0) last_use[value->a] = i + 1;
+      if (last_use[value->b] == 0) last_use[value->b] = UINT32_MAX;
+    }
     uint32_t arity = value_arity(value);
     for (uint32_t k = 0; k < arity; k++) {
       uint32_t* use = &last_use[operand(value, k)];
-      if (*use == 0) *use = i + 1;
+      bool outside = body != UINT32_MAX && operand(value, k) < body;
+      if (*use == 0) *use = outside ? body_end + 1 : i + 1;
     }
   }
   return operations;
@@ -358,6 +407,10 @@ typedef struct Finish {
   ModelInstr* code;
   uint32_t code_count;
   uint32_t next_reg;
+  Arena* out;
+  ModelSolve* solves;
+  uint32_t solve_count;
+  uint32_t solve_at;  // position of the open block's instruction
 } Finish;
 
 /// Registers of leaves, in the fixed order of ModelProgram.
@@ -390,6 +443,10 @@ static void place_leaves(Finish* f, Arena* arena, ModelProgram* program) {
     } else if (value->op == TAPE_CONST) {
       *reg = program->const_begin + number;
       consts[number++] = const_value(value);
+    } else if (value->op == TAPE_TRIAL) {
+      *reg = f->next_reg++;
+    } else if (value->op == TAPE_PICK) {
+      *reg = graph->reg.data[value->b];
     }
   }
   program->inputs = inputs;
@@ -439,9 +496,57 @@ static void append_select(Finish* f, uint32_t position) {
   graph->reg.data[position] = dst;
 }
 
+static const uint32_t* solve_regs(const Finish* f, const uint32_t* values, uint32_t count) {
+  uint32_t* regs = ARENA_ARRAY(f->out, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    regs[i] = f->graph->reg.data[values[i]];
+  }
+  return regs;
+}
+
+/// The body ends: the block's table is complete now.
+static void append_solve(Finish* f, uint32_t position) {
+  TapeGraph* graph = f->graph;
+  const TapeSolve* from = &graph->solves.data[graph->values.data[position].a];
+  append(f, MODEL_OP_END, 0, 0, 0);
+  f->code[f->solve_at].a = f->code_count - f->solve_at - 1;
+  ModelEntry* entries = ARENA_ARRAY(f->out, ModelEntry, from->entry_count);
+  for (uint32_t i = 0; i < from->entry_count; i++) {
+    entries[i] = from->entries[i];
+    entries[i].reg = graph->reg.data[from->entries[i].reg];
+  }
+  uint32_t* guess_env = ARENA_ARRAY(f->out, uint32_t, from->count);
+  for (uint32_t i = 0; i < from->count; i++) {
+    const TapeValue* guess = &graph->values.data[from->guesses[i]];
+    guess_env[i] = guess->op == TAPE_INPUT ? guess->a : MODEL_NONE;
+  }
+  f->solves[f->solve_count++] =
+      (ModelSolve){.count = from->count,
+                   .linear = from->linear,
+                   .id = from->id,
+                   .unknowns = solve_regs(f, from->trials, from->count),
+                   .guesses = from->linear ? NULL : solve_regs(f, from->guesses, from->count),
+                   .guess_env = guess_env,
+                   .residuals = solve_regs(f, from->residuals, from->count),
+                   .entries = entries,
+                   .entry_count = from->entry_count,
+                   .work = f->next_reg};
+  f->next_reg += from->count * from->count + 4 * from->count;
+  for (uint32_t i = 0; i < from->count; i++) {
+    release(f, from->residuals[i], position);
+  }
+  for (uint32_t i = 0; i < from->entry_count; i++) {
+    release(f, from->entries[i].reg, position);
+  }
+}
+
 static void append_value(Finish* f, uint32_t position) {
   TapeGraph* graph = f->graph;
   const TapeValue* value = &graph->values.data[position];
+  if (value->op == MODEL_OP_SOLVE) {
+    append_solve(f, position);
+    return;
+  }
   if (value->op == MODEL_OP_SELECT) {
     append_select(f, position);
     return;
@@ -473,20 +578,28 @@ ModelProgram tape_finish(TapeGraph* graph, Arena* arena, uint32_t state_count,
   graph->free_regs.count = 0;
   base_vec_reserve(graph->arena, &graph->reg, graph->values.count);
   ModelProgram program = {.code = end_only, .state_count = state_count};
-  Finish f = {.graph = graph};
+  Finish f = {.graph = graph, .out = arena};
+  if (graph->solves.count) f.solves = ARENA_ARRAY(arena, ModelSolve, graph->solves.count);
   place_leaves(&f, arena, &program);
   if (operations) {
     size_t room = (size_t)operations + count_selects(graph) + 1;
     f.code = ARENA_ARRAY(arena, ModelInstr, room);
     for (uint32_t i = 0; i < graph->values.count; i++) {
-      bool live = graph->last_use.data[i] && graph->values.data[i].op < MODEL_OP_COUNT;
-      if (live) append_value(&f, i);
+      if (!graph->last_use.data[i]) continue;
+      uint32_t op = graph->values.data[i].op;
+      if (op < MODEL_OP_COUNT) append_value(&f, i);
+      if (op == TAPE_BODY) {
+        f.solve_at = f.code_count;
+        append(&f, MODEL_OP_SOLVE, f.solve_count, 0, 0);
+      }
     }
     program.code_count = f.code_count;
     append(&f, MODEL_OP_END, 0, 0, 0);
     program.code = f.code;
   }
   program.reg_count = f.next_reg;
+  program.solves = f.solves;
+  program.solve_count = f.solve_count;
   uint32_t* registers = ARENA_ARRAY(arena, uint32_t, output_count);
   for (uint32_t i = 0; i < output_count; i++) {
     registers[i] = graph->reg.data[outputs[i]];

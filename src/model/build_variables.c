@@ -262,6 +262,7 @@ static void build_vars(ModelBuild* build) {
                          .unit = names_get(&ir->names, var->unit),
                          .kind = discrete ? MODEL_VAR_DISCRETE : MODEL_VAR_UNKNOWN,
                          .max_order = build->layout.var_order[v],
+                         .slots = build->layout.var_slots[v],
                          .hidden = var->hidden,
                          .inactive_zero = var->inactive_zero,
                          .nominal = var->nominal > 0.0 ? var->nominal : 1.0,

@@ -215,6 +215,13 @@ void model_program_enclose(const ModelProgram* program, const ModelContext* cont
   const ModelInstr* pc = program->code;
   for (uint32_t i = 0; i < program->code_count; i++, pc++) {
     switch (pc->op) {
+    case MODEL_OP_SOLVE:
+      // nothing is said about what is solved for; the body is not needed for it
+      for (uint32_t k = 0; k < program->solves[pc->dst].count; k++) {
+        regs[program->solves[pc->dst].unknowns[k]] = (ModelDual){whole_line, whole_line};
+      }
+      break;
+    case MODEL_OP_END: break;
     case MODEL_OP_SELECT: regs[pc->dst] = select(regs[pc->dst], regs[pc->a], regs[pc->b]); break;
     case MODEL_OP_TABLE:
     case MODEL_OP_TABLE_SLOPE:

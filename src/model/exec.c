@@ -78,8 +78,30 @@ static double draw(const ModelContext* context, double (*from)(ModelRandom*), do
   return middle + spread * from(context->random);
 }
 
+static void execute(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+                    double* regs);
+
+typedef struct Body {
+  const ModelInstr* code;
+  const ModelContext* context;
+  double* regs;
+} Body;
+
+static void run_body(void* user) {
+  const Body* body = user;
+  execute(body->code, body->context, NULL, body->regs);
+}
+
+static void solve(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+                  double* regs) {
+  Body body = {pc + 1, context, regs};
+  bool done = model_solve(&solves[pc->dst], regs, run_body, &body);
+  if (!done && context->failed) *context->failed = solves[pc->dst].id;
+}
+
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation
-static void execute(const ModelInstr* pc, const ModelContext* context, double* regs) {
+static void execute(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
+                    double* regs) {
   // cppcheck-suppress syntaxError
   LOOP_BEGIN()
   UNARY(MOVE, a)
@@ -132,6 +154,11 @@ static void execute(const ModelInstr* pc, const ModelContext* context, double* r
   BINARY(UNIFORM, draw(context, model_random_uniform, a, b - a))
   BINARY(NORMAL, draw(context, model_random_normal, a, b))
   UNARY(EXPONENTIAL, draw(context, model_random_exponential, 0.0, a))
+  OP(SOLVE) {
+    solve(pc, context, solves, regs);
+    pc += pc->a;
+    NEXT();
+  }
   OP(END) {
     return;
   }
@@ -147,11 +174,22 @@ void model_program_bind(const ModelProgram* program, const double* env, double* 
   }
 }
 
+void model_program_guess(const ModelProgram* program, const double* env, double* regs) {
+  for (uint32_t i = 0; i < program->solve_count; i++) {
+    const ModelSolve* solve = &program->solves[i];
+    for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
+      if (solve->guess_env[k] == MODEL_NONE) continue;
+      double guess = env[solve->guess_env[k]];
+      if (isfinite(guess)) regs[solve->guesses[k]] = guess;
+    }
+  }
+}
+
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out) {
   regs[0] = t;
   if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
-  if (program->code_count) execute(program->code, context, regs);
+  if (program->code_count) execute(program->code, context, program->solves, regs);
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];
   }

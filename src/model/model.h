@@ -35,6 +35,7 @@
   X(TABLE_SLOPE, 1) \
   X(TABLE_CURVE, 1) /* second derivative */ \
   X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(EXPONENTIAL, 1) \
+  X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
   X(END, 0)
 
 /// What the operations do beyond the C library's functions of the same name (a NaN always comes
@@ -58,6 +59,27 @@ typedef struct ModelInput {
   uint32_t reg, env;
 } ModelInput;
 
+/// An entry of a sparse matrix whose value is in a register (or among the outputs of a program).
+typedef struct ModelEntry {
+  uint32_t row, column, reg;
+} ModelEntry;
+
+/// A block of equations that a program solves: the body behind the SOLVE instruction computes
+/// residuals (and, unless the block is linear, Jacobian) from trial values of the unknowns. The
+/// unknowns keep their registers. Where no solution is found they are NaN.
+typedef struct ModelSolve {
+  uint32_t count;
+  bool linear;  // solved from 0 with one refinement; otherwise Newton's method from the guesses
+  uint32_t id;  // block of the mode, for messages
+  const uint32_t* unknowns;  // registers
+  const uint32_t* guesses;    // registers; none in linear blocks
+  const uint32_t* guess_env;  // where they come from; MODEL_NONE: nowhere
+  const uint32_t* residuals;
+  const ModelEntry* entries;
+  uint32_t entry_count;
+  uint32_t work;  // first of count*count + 4*count registers of work space
+} ModelSolve;
+
 /// Registers: [0] time, [1 .. state_count] states, then inputs, constants and temporaries.
 typedef struct ModelProgram {
   const ModelInstr* code;  // ends with MODEL_OP_END
@@ -70,6 +92,8 @@ typedef struct ModelProgram {
   uint32_t const_begin, const_count;
   const uint32_t* outputs;  // registers
   uint32_t output_count;
+  const ModelSolve* solves;
+  uint32_t solve_count;
 } ModelProgram;
 
 /// Points of a table; x strictly increasing. Beyond the ends the end segments go on.
@@ -99,11 +123,19 @@ double model_random_exponential(ModelRandom* random);  // mean 1; takes one numb
 typedef struct ModelContext {
   const ModelTable* tables;
   ModelRandom* random;
+  uint32_t* failed;  // id of a block that was not solved, left alone otherwise; may be NULL
 } ModelContext;
+
+/// Solve a block; `run` executes its body on the registers. False, and NaN, when that fails.
+typedef void ModelBody(void* user);
+bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user);
 
 /// Copy constants and inputs into the registers; to be repeated whenever the environment changed.
 /// `regs` has room for reg_count doubles.
 void model_program_bind(const ModelProgram* program, const double* env, double* regs);
+
+/// Guesses of nonlinear blocks from the environment, everything else left alone.
+void model_program_guess(const ModelProgram* program, const double* env, double* regs);
 
 /// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
 /// receives output_count values.
@@ -142,7 +174,8 @@ typedef struct ModelVar {
   Str name;
   Str unit;            // empty when none
   uint8_t kind;        // ModelVarKind
-  uint8_t max_order;   // the environment holds orders 0 .. max_order
+  uint8_t max_order;   // highest order that can be asked for
+  uint8_t slots;       // the environment holds orders 0 .. slots - 1
   bool hidden;         // helper of the front end: not a column
   bool inactive_zero;  // where undetermined: 0 instead of the last value
   double nominal;
@@ -345,6 +378,59 @@ typedef struct ModelVarMode {
   uint8_t state_order;  // number of states of this variable (highest derivative order)
 } ModelVarMode;
 
+/// A value or derivative of a variable: what the equations of an implicit mode are about.
+typedef struct ModelQuantity {
+  uint32_t var;
+  uint32_t order;
+  uint32_t env;
+  uint32_t state;  // number of the state; MODEL_NONE for what is solved for
+} ModelQuantity;
+
+/// An equation of the mode, differentiated `level` times.
+typedef struct ModelRow {
+  uint32_t equation;  // in ModelImplicit.equations
+  uint32_t level;
+  bool top;  // level is the equation's offset: determines what is solved for
+} ModelRow;
+
+typedef struct ModelEquationText {
+  Str text;
+  uint32_t line;
+  Span span;
+} ModelEquationText;
+
+/// A mode whose equations are differentiated or solved in blocks.
+///
+/// All derivatives below those solved for are states. `constraint` computes, from time and states,
+/// the equations of lower levels (one output per row, 0 when they hold) and behind them the entries
+/// of their Jacobian. `system` computes all rows and their Jacobian from time and quantities.
+typedef struct ModelImplicit {
+  const ModelQuantity* quantities;  // by variable, then order
+  uint32_t quantity_count;
+  const ModelRow* rows;  // constraints by level, then the top rows
+  uint32_t row_count, constraint_count;
+  ModelProgram constraint;
+  const ModelEntry* constraint_entries;  // column: state; reg: number of the output
+  uint32_t constraint_entry_count;
+  ModelProgram system;
+  const ModelEntry* system_entries;  // column: quantity; reg: number of the output
+  uint32_t system_entry_count;
+  const uint32_t* top;  // per variable: its quantity that is solved for, MODEL_NONE for none
+  const ModelEquationText* equations;
+  uint32_t equation_count;
+  const uint32_t* block_begin;  // equations of block b: block_equations[block_begin[b]] ...
+  const uint32_t* block_equations;
+  uint32_t block_count;
+  uint32_t freedom, index;
+} ModelImplicit;
+
+/// Derivatives of g of the mode's atoms with respect to what is solved for.
+typedef struct ModelImpulse {
+  ModelProgram slopes;        // over quantities
+  const ModelEntry* entries;  // row: atom of the mode; column: quantity; reg: number of the output
+  uint32_t entry_count;
+} ModelImpulse;
+
 /// The compiled equations of one product mode. Immutable.
 typedef struct ModelMode {
   uint32_t id;  // distinct equations have distinct ids within one provider
@@ -363,6 +449,8 @@ typedef struct ModelMode {
   ModelProgram g;                // value of g of each of them; pre(x) is read from the environment
   ModelProgram g_flow;           // the same between events, where pre(x) is x
   ModelProgram gdot;             // its total time derivative (0 for atoms that are not continuous)
+  const ModelImplicit* implicit; // NULL in explicit modes
+  const ModelImpulse* impulse;   // NULL where nothing can be impulsive
 } ModelMode;
 
 /// Gives the compiled equations of product modes. `get` may be called by several threads.

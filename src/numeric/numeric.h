@@ -187,6 +187,10 @@ double num_stepper_proposal(NumStepper* s);
 /// f at the end of the valid trial, evaluated if the method has not done so.
 SltStatus num_stepper_trial_derivative(NumStepper* s, const double** f);
 
+/// Put another state in place of the trial's end: a correction that is small beside its error. f
+/// there is evaluated anew when it is needed. The trial is valid, its dense output not prepared.
+void num_stepper_correct(NumStepper* s, const double* x);
+
 /// Commit the whole trial.
 void num_stepper_accept(NumStepper* s);
 

@@ -204,6 +204,12 @@ SltStatus num_stepper_trial_derivative(NumStepper* s, const double** f) {
   return SLT_OK;
 }
 
+void num_stepper_correct(NumStepper* s, const double* x) {
+  SLT_ASSERT(s->trial.valid && !s->trial.dense_ready);
+  copy_row(s->x_row[s->row_end], x, s->trial.n);
+  s->trial.f_known = false;
+}
+
 void num_stepper_accept(NumStepper* s) {
   SLT_ASSERT(s->trial.pending);
   num_control_accept(s, false);

@@ -233,3 +233,47 @@ SymTerm sym_total_derivative(Sym* sym, Arena* rows, SymTerm term, const SymVar* 
   ExprId shape = total_shape(sym, term.shape, moves, term.count);
   return (SymTerm){.shape = shape, .count = at, .row = row};
 }
+
+ExprId sym_partial(Sym* sym, Arena* scratch, SymTerm equation, uint32_t var, uint8_t order) {
+  uint32_t* slots = ARENA_ARRAY(scratch, uint32_t, equation.count);
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < equation.count; k++) {
+    IrLeaf leaf = equation.row[k];
+    bool same = leaf.kind == IR_LEAF_VAR && leaf.id == var && leaf.order == order;
+    if (same && leaf.when != IR_PRE) slots[count++] = k;
+  }
+  if (count == 0) return SYM_NO_EXPR;
+  uint32_t key_size = count * (uint32_t)sizeof *slots;
+  SymMemoEntry* known = sym_memo_find(sym, SYM_MEMO_PARTIAL, equation.shape, slots, key_size);
+  if (known) return known->expr;
+  const SymShape* laid = sym_shape(sym, equation.shape);
+  ExprId* seeds = sym_work(sym, 1, laid->slot_count > equation.count ? laid->slot_count
+                                                                       : equation.count);
+  for (uint32_t i = 0; i < count; i++) {
+    seeds[slots[i]] = sym_number(sym, 1.0);
+  }
+  ExprId result = sym_tangent(sym, laid, seeds, SYM_NO_EXPR);
+  if (sym_present(result) && sym_node(sym, result)->op == IR_EQUALS) {
+    ExprId left = {sym_node(sym, result)->arg[0]};
+    ExprId right = {sym_node(sym, result)->arg[1]};
+    result = sym_is_number(sym, right, 0.0) ? left
+             : sym_is_number(sym, left, 0.0) ? sym_make1(sym, IR_NEG, right)
+                                             : sym_make2(sym, IR_SUB, left, right);
+  }
+  if (sym_present(result) && sym_is_number(sym, result, 0.0)) result = SYM_NO_EXPR;
+  sym_memo_add(sym, SYM_MEMO_PARTIAL, equation.shape, slots, key_size)->expr = result;
+  return result;
+}
+
+bool sym_reads(Sym* sym, ExprId shape, const IrLeaf* row,
+               bool (*asks)(const void* user, IrLeaf leaf), const void* user) {
+  const SymShape* laid = sym_shape(sym, shape);
+  for (uint32_t i = 0; i < laid->count; i++) {
+    const SymStep* step = &laid->steps[i];
+    if (step->op == IR_SLOT && row[step->arg[0]].kind == IR_LEAF_VAR &&
+        asks(user, row[step->arg[0]])) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -14,7 +14,8 @@ typedef enum SymMemoKind {
   SYM_MEMO_DERIVATIVE,  // key: slot
   SYM_MEMO_TOTAL,       // key: one byte per slot, 1 where it moves
   SYM_MEMO_SIMPLE,
-  SYM_MEMO_SOLVE  // key: slots; tag: SymSolution
+  SYM_MEMO_SOLVE,   // key: slots; tag: SymSolution
+  SYM_MEMO_PARTIAL  // key: slots
 } SymMemoKind;
 
 typedef struct SymMemoEntry {
@@ -77,5 +78,22 @@ const Diag* sym_fail_loop(const SymFailure* failure, const int* rows, const int*
                           uint32_t count);
 const Diag* sym_fail_scalar(const SymFailure* failure, uint32_t row, uint32_t column,
                             SymSolution how);
+
+// modes that need differentiation or simultaneous solution (mode_implicit.c)
+
+typedef struct SymImplicit {
+  Sym* sym;
+  Arena* out;
+  Arena* scratch;
+  SymMode* mode;
+  SymVar* vars;
+  const uint32_t* columns;        // variable of each column
+  const uint32_t* column_of_var;
+  uint32_t column_count;
+  const SymFailure* failure;
+} SymImplicit;
+
+/// Fills the mode; every unknown can be paired with an equation in which it occurs in some order.
+const Diag* sym_analyse_implicit(SymImplicit* a);
 
 #endif

@@ -137,7 +137,8 @@ static SymSolution solve_block(Analysis* a, uint32_t row, uint32_t column, uint3
                         .var = var,
                         .order = order,
                         .kind = (uint8_t)how,
-                        .value = term};
+                        .value = term,
+                        .block = IR_NONE};
   return how;
 }
 
@@ -200,5 +201,17 @@ const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t*
   bool perfect = matched == count && matched == a.column_count;
   result->failure = perfect ? solve_blocks(&a, &highest, row_of_column)
                             : explain_singular(&a, &highest, row_of_column);
+  if (result->failure && result->failure->code == DIAG_E0522) {
+    SymImplicit implicit = {.sym = sym,
+                            .out = out,
+                            .scratch = scratch,
+                            .mode = result,
+                            .vars = vars,
+                            .columns = a.columns,
+                            .column_of_var = a.column_of_var,
+                            .column_count = a.column_count,
+                            .failure = &a.failure};
+    result->failure = sym_analyse_implicit(&implicit);
+  }
   return result;
 }

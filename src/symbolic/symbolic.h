@@ -108,13 +108,21 @@ typedef enum SymSolution {
   SYM_EXPLICIT,  // unknown alone on one side, as written
   SYM_LINEAR,    // remainder divided by the coefficient
   SYM_CANCELS,   // the unknown drops out
-  SYM_NONLINEAR  // not seen to be linear
+  SYM_NONLINEAR, // not seen to be linear
+  SYM_IN_BLOCK   // of an assignment: solved together with others, at run time
 } SymSolution;
 
 /// Solve the equation `shape` for what stands in the given slots (all the same leaf; usually one).
 /// On SYM_EXPLICIT and SYM_LINEAR `value` is the solution over the same row.
 SymSolution sym_solve(Sym* sym, ExprId shape, const uint32_t* slots, uint32_t slot_count,
                       ExprId* value);
+
+/// Partial derivative of an equation's residual (left - right) with respect to one quantity, which
+/// may stand in several slots. {0} when the residual does not depend on it.
+ExprId sym_partial(Sym* sym, Arena* scratch, SymTerm equation, uint32_t var, uint8_t order);
+/// Whether a shape over this row reads any variable for which `asks` says yes.
+bool sym_reads(Sym* sym, ExprId shape, const IrLeaf* row,
+               bool (*asks)(const void* user, IrLeaf leaf), const void* user);
 
 // ---------------------------------------------------------------------------------------------
 // one product mode
@@ -133,9 +141,16 @@ typedef struct SymAssign {
   uint32_t equation;
   uint32_t var;
   uint8_t order;
-  uint8_t kind;  // SymSolution, one of the first two
-  SymTerm value;
+  uint8_t kind;   // SymSolution: one of the first two, or SYM_IN_BLOCK
+  SymTerm value;  // SYM_IN_BLOCK: the equation matched to it, differentiated as often as needed
+  uint32_t block; // SYM_IN_BLOCK: index of its block
 } SymAssign;
+
+/// Assignments that need each other: solved together.
+typedef struct SymBlock {
+  uint32_t begin, count;  // in assigns
+  bool linear;            // the coefficients of its unknowns are free of them
+} SymBlock;
 
 /// The analysed equations of a product mode.
 typedef struct SymMode {
@@ -145,6 +160,15 @@ typedef struct SymMode {
   uint32_t assign_count;
   const SymVar* vars;   // per variable
   const Diag* failure;  // NULL when every unknown is solved for; then the rest is incomplete
+  // Implicit modes (Pryce's structural analysis): equation i is differentiated offsets[i] times,
+  // and vars[].order is the order that is then solved for. The equations differentiated fewer times
+  // constrain the states.
+  const uint8_t* offsets;  // per equation; NULL when nothing is differentiated
+  const SymBlock* blocks;
+  uint32_t block_count;
+  uint32_t constraint_count;  // sum of the offsets
+  uint32_t freedom;           // states that can be chosen freely
+  uint32_t index;             // structural index
 } SymMode;
 
 /// Analyse the active equations (ascending indices, copied) of a product mode. `mode` only gives
@@ -168,6 +192,21 @@ void sym_unknown_text(TextBuffer* out, const IrModel* ir, uint32_t var, uint8_t 
 
 // ---------------------------------------------------------------------------------------------
 // structure of sparse systems
+
+/// Highest derivative of each unknown (column) in each equation (row), where it occurs. Entries of
+/// a row are distinct columns; the preferred partner comes first.
+typedef struct SymSignature {
+  int row_count, column_count;
+  const int* begin;  // row_count + 1
+  const int* columns;
+  const int* orders;
+} SymSignature;
+
+/// A transversal of largest total order and the smallest offsets c >= 0, d that belong to it:
+/// d[j] - c[i] >= order(i, j) everywhere, with equality on the transversal (Pryce 2001). The row of
+/// each column goes to row_of_column. False when there is no transversal.
+bool sym_offsets(Arena* scratch, const SymSignature* signature, int* c, int* d,
+                 int* row_of_column);
 
 /// Which unknowns (columns) stand in which equations (rows).
 typedef struct SymIncidence {

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//
+// What the engine needs beyond the programs of a mode when its equations are differentiated or
+// solved in blocks: constraints between states, the system Jacobian, and texts for messages.
+#include "model/build_internal.h"
+
+/// Reads every quantity of the mode from the state vector of the program.
+typedef struct RawScope {
+  BuildScope base;  // first: BuildScope* points here
+  ModelBuild* build;
+  const SymMode* sym;
+  const uint32_t* first;  // per variable: the state of its value
+  uint32_t* value_of;     // per quantity of the layout: value + 1
+} RawScope;
+
+static bool is_solved(const SymVar* var) {
+  return var->role == SYM_STATE || var->role == SYM_ALGEBRAIC;
+}
+
+static uint32_t raw_variable(const BuildScope* base, TapeGraph* graph, IrLeaf leaf) {
+  const RawScope* scope = (const RawScope*)base;
+  const BuildLayout* layout = &scope->build->layout;
+  uint32_t* place = &scope->value_of[layout->var_quantity[leaf.id] + leaf.order];
+  if (*place) return *place - 1;
+  uint32_t value;
+  const SymVar* var = &scope->sym->vars[leaf.id];
+  if (is_solved(var) && leaf.order <= var->order) {
+    value = tape_state(graph, scope->first[leaf.id] + leaf.order);
+  } else if (leaf.order >= layout->var_slots[leaf.id]) {
+    value = tape_const(graph, 0.0);
+  } else {
+    value = tape_input(graph, layout->var_env[leaf.id] + leaf.order);
+  }
+  *place = value + 1;
+  return value;
+}
+
+static RawScope raw_scope(ModelBuild* build, const SymMode* sym, const uint32_t* first) {
+  return (RawScope){.base = {.variable = raw_variable},
+                    .build = build,
+                    .sym = sym,
+                    .first = first,
+                    .value_of = ARENA_ARRAY(&build->scratch, uint32_t,
+                                            build->layout.quantity_count)};
+}
+
+static bool seen_before(SymTerm term, uint32_t slot) {
+  IrLeaf leaf = term.row[slot];
+  for (uint32_t k = 0; k < slot; k++) {
+    IrLeaf other = term.row[k];
+    if (other.kind == leaf.kind && other.id == leaf.id && other.order == leaf.order) return true;
+  }
+  return false;
+}
+
+typedef BASE_VEC(ModelEntry) Entries;
+typedef BASE_VEC(uint32_t) Values;
+
+/// Slopes of a term with respect to the quantities it reads, or to those solved for only.
+static void emit_slopes(RawScope* scope, TapeGraph* graph, SymTerm term, uint32_t row,
+                        bool top_only, Entries* entries, Values* values) {
+  ModelBuild* build = scope->build;
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    if (leaf.kind != IR_LEAF_VAR || leaf.when == IR_PRE || !is_solved(&scope->sym->vars[leaf.id]))
+      continue;
+    uint8_t order = scope->sym->vars[leaf.id].order;
+    if (leaf.order > order || (top_only && leaf.order < order) || seen_before(term, k)) continue;
+    SymTerm slope = term;
+    slope.shape = sym_partial(&build->sym, &build->scratch, term, leaf.id, leaf.order);
+    if (!slope.shape.index) continue;
+    uint32_t value = build_emit(build, graph, &scope->base, slope);
+    ModelEntry entry = {.row = row,
+                        .column = scope->first[leaf.id] + leaf.order,
+                        .reg = values->count};
+    base_vec_push(&build->arena, entries, entry);
+    base_vec_push(&build->scratch, values, value);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void number_quantities(ModelBuild* build, const BuildSet* set, ModelImplicit* out,
+                              uint32_t* first) {
+  const SymMode* sym = set->sym;
+  uint32_t var_count = build->ir->vars.count;
+  uint32_t* top = ARENA_ARRAY(&build->arena, uint32_t, var_count);
+  for (uint32_t v = 0; v < var_count; v++) {
+    first[v] = out->quantity_count;
+    top[v] = MODEL_NONE;
+    if (!is_solved(&sym->vars[v])) continue;
+    top[v] = out->quantity_count + sym->vars[v].order;
+    out->quantity_count += sym->vars[v].order + 1u;
+  }
+  ModelQuantity* quantities = ARENA_ARRAY(&build->arena, ModelQuantity, out->quantity_count);
+  for (uint32_t v = 0; v < var_count; v++) {
+    for (uint32_t k = 0; is_solved(&sym->vars[v]) && k <= sym->vars[v].order; k++) {
+      bool placed = k < build->layout.var_slots[v];
+      bool state = k < sym->vars[v].order;
+      quantities[first[v] + k] =
+          (ModelQuantity){.var = v,
+                          .order = k,
+                          .env = placed ? build->layout.var_env[v] + k : MODEL_NONE,
+                          .state = state ? set->state_of_var[v] + k : MODEL_NONE};
+    }
+  }
+  out->quantities = quantities;
+  out->top = top;
+}
+
+/// Rows and their terms: constraints by level, then what determines the unknowns.
+static SymTerm* number_rows(ModelBuild* build, const SymMode* sym, ModelImplicit* out) {
+  uint32_t deepest = 0;
+  for (uint32_t i = 0; sym->offsets && i < sym->equation_count; i++) {
+    if (sym->offsets[i] > deepest) deepest = sym->offsets[i];
+  }
+  out->constraint_count = sym->constraint_count;
+  out->row_count = sym->constraint_count + sym->equation_count;
+  ModelRow* rows = ARENA_ARRAY(&build->arena, ModelRow, out->row_count);
+  SymTerm* terms = ARENA_ARRAY(&build->scratch, SymTerm, out->row_count);
+  SymTerm* present = ARENA_ARRAY(&build->scratch, SymTerm, sym->equation_count);
+  uint32_t at = 0;
+  uint32_t top = sym->constraint_count;
+  for (uint32_t level = 0; level <= deepest; level++) {
+    for (uint32_t i = 0; i < sym->equation_count; i++) {
+      uint32_t offset = sym->offsets ? sym->offsets[i] : 0;
+      if (level > offset) continue;
+      present[i] = level == 0 ? sym_term(&build->sym,
+                                         build->ir->equations.data[sym->equations[i]].term)
+                              : sym_total_derivative(&build->sym, &build->scratch, present[i],
+                                                     sym->vars);
+      uint32_t row = level < offset ? at++ : top + i;
+      rows[row] = (ModelRow){.equation = i, .level = level, .top = level == offset};
+      terms[row] = present[i];
+    }
+  }
+  out->rows = rows;
+  return terms;
+}
+
+static ModelProgram emit_rows(ModelBuild* build, const BuildSet* set, const uint32_t* first,
+                              uint32_t state_count, const SymTerm* terms, uint32_t count,
+                              const ModelEntry** entries, uint32_t* entry_count) {
+  TapeGraph graph;
+  tape_init(&graph, &build->scratch);
+  RawScope scope = raw_scope(build, set->sym, first);
+  Entries found = {0};
+  Values values = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t value = build_emit(build, &graph, &scope.base, terms[i]);
+    base_vec_push(&build->scratch, &values, value);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    emit_slopes(&scope, &graph, terms[i], i, false, &found, &values);
+  }
+  *entries = found.data;
+  *entry_count = found.count;
+  return tape_finish(&graph, &build->arena, state_count, values.data, values.count);
+}
+
+static void describe_equations(ModelBuild* build, const SymMode* sym, ModelImplicit* out) {
+  ModelEquationText* texts = ARENA_ARRAY(&build->arena, ModelEquationText, sym->equation_count);
+  for (uint32_t i = 0; i < sym->equation_count; i++) {
+    const IrEquation* equation = &build->ir->equations.data[sym->equations[i]];
+    TextBuffer text = {.arena = &build->arena};
+    ir_print_term(&text, build->ir, equation->term);
+    texts[i] = (ModelEquationText){.text = text_str(&text),
+                                   .line = build_line(build, equation->span),
+                                   .span = equation->span};
+  }
+  out->equations = texts;
+  out->equation_count = sym->equation_count;
+  uint32_t* begin = ARENA_ARRAY(&build->arena, uint32_t, (size_t)sym->block_count + 1);
+  uint32_t* members = ARENA_ARRAY(&build->arena, uint32_t, sym->assign_count);
+  uint32_t at = 0;
+  for (uint32_t b = 0; b < sym->block_count; b++) {
+    for (uint32_t k = 0; k < sym->blocks[b].count; k++) {
+      uint32_t equation = sym->assigns[sym->blocks[b].begin + k].equation;
+      for (uint32_t i = 0; i < sym->equation_count; i++) {
+        if (sym->equations[i] == equation) members[at] = i;
+      }
+      at++;
+    }
+    begin[b + 1] = at;
+  }
+  out->block_begin = begin;
+  out->block_equations = members;
+  out->block_count = sym->block_count;
+}
+
+const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
+  const SymMode* sym = set->sym;
+  if (!sym->offsets) return NULL;
+  ModelImplicit* out = ARENA_NEW(&build->arena, ModelImplicit);
+  out->freedom = sym->freedom;
+  out->index = sym->index;
+  uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
+  number_quantities(build, set, out, first);
+  const SymTerm* terms = number_rows(build, sym, out);
+  out->constraint =
+      emit_rows(build, set, set->state_of_var, set->state_count, terms, out->constraint_count,
+                &out->constraint_entries, &out->constraint_entry_count);
+  out->system = emit_rows(build, set, first, out->quantity_count, terms, out->row_count,
+                          &out->system_entries, &out->system_entry_count);
+  describe_equations(build, sym, out);
+  return out;
+}
+
+const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+                                  uint32_t count) {
+  if (!set->implicit || set->implicit->constraint_count == 0) return NULL;
+  uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    if (is_solved(&set->sym->vars[v])) first[v] = set->implicit->top[v] - set->sym->vars[v].order;
+  }
+  TapeGraph graph;
+  tape_init(&graph, &build->scratch);
+  RawScope scope = raw_scope(build, set->sym, first);
+  Entries found = {0};
+  Values values = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    SymTerm g = sym_term(&build->sym, build->ir->atoms.data[atoms[i]].g);
+    emit_slopes(&scope, &graph, g, i, true, &found, &values);
+  }
+  if (found.count == 0) return NULL;
+  ModelImpulse* impulse = ARENA_NEW(&build->arena, ModelImpulse);
+  impulse->entries = found.data;
+  impulse->entry_count = found.count;
+  impulse->slopes = tape_finish(&graph, &build->arena, set->implicit->quantity_count, values.data,
+                                values.count);
+  return impulse;
+}
+
+const Diag* build_hidden_room(ModelBuild* build, const SymMode* sym) {
+  if (!sym->offsets) return NULL;
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &sym->vars[v];
+    if (!is_solved(var) || var->order < build->layout.var_slots[v]) continue;
+    DiagList list;
+    diag_init(&list, &build->arena, build->ir->source);
+    Str name = ir_var_name(build->ir, v);
+    Diag* diag = diag_add(&list, DIAG_E0524, build->ir->vars.data[v].span,
+                          "the equations of a mode must be differentiated until %.*s has %u "
+                          "derivatives, which is more than is supported",
+                          STR_ARGS(name), var->order);
+    diag_hint(&list, diag,
+              "replace a constraint by its time derivative, or give a derivative its own name");
+    return diag;
+  }
+  return NULL;
+}

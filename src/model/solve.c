@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+//
+// Solving the blocks of a program. What comes out depends on the inputs (and, for nonlinear blocks,
+// on the guesses among them) alone, never on earlier runs: a trial that is thrown away leaves no
+// trace, and results do not depend on how often values were asked for.
+#include "model/model.h"
+
+#include <float.h>
+#include <math.h>
+
+#define PIVOT_MIN        1e-13  // relative to the largest entry of the row
+#define NEWTON_MAX       60
+#define HALVINGS_MAX     12
+#define NEWTON_SMALL     1e-10  // a step below may be the last one if it does not get smaller
+#define LINEAR_RESIDUAL  1e-9   // relative; above it the matrix was singular in all but name
+
+/// Pieces of a block's work space.
+typedef struct Work {
+  uint32_t n;
+  double* a;      // n*n, rows adjacent
+  double* scale;  // largest entry of each row
+  double* step;
+  double* trial;
+  double* order;  // rows as pivots were found, as numbers
+} Work;
+
+static Work work_space(const ModelSolve* solve, double* regs) {
+  uint32_t n = solve->count;
+  double* at = regs + solve->work;
+  return (Work){n, at, at + (size_t)n * n, at + (size_t)n * n + n, at + (size_t)n * n + 2 * n,
+                at + (size_t)n * n + 3 * n};
+}
+
+/// Factors of the Jacobian as it stands in the registers.
+static bool factor(const ModelSolve* solve, const double* regs, Work* w) {
+  uint32_t n = w->n;
+  for (uint32_t i = 0; i < n * n; i++) {
+    w->a[i] = 0.0;
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    const ModelEntry* entry = &solve->entries[i];
+    w->a[(size_t)entry->row * n + entry->column] += regs[entry->reg];
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    double largest = 0.0;
+    for (uint32_t j = 0; j < n; j++) {
+      double size = fabs(w->a[(size_t)i * n + j]);
+      if (!(size <= DBL_MAX)) return false;
+      if (size > largest) largest = size;
+    }
+    if (largest == 0.0) return false;
+    w->scale[i] = largest;
+    w->order[i] = (double)i;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t best = k;
+    double best_size = -1.0;
+    for (uint32_t i = k; i < n; i++) {
+      uint32_t row = (uint32_t)w->order[i];
+      double size = fabs(w->a[(size_t)row * n + k]) / w->scale[row];
+      if (size > best_size) {
+        best = i;
+        best_size = size;
+      }
+    }
+    if (!(best_size > PIVOT_MIN)) return false;
+    double swap = w->order[k];
+    w->order[k] = w->order[best];
+    w->order[best] = swap;
+    const double* pivot = w->a + (size_t)(uint32_t)w->order[k] * n;
+    for (uint32_t i = k + 1; i < n; i++) {
+      double* row = w->a + (size_t)(uint32_t)w->order[i] * n;
+      double factor = row[k] / pivot[k];
+      row[k] = factor;
+      if (factor == 0.0) continue;
+      for (uint32_t j = k + 1; j < n; j++) {
+        row[j] -= factor * pivot[j];
+      }
+    }
+  }
+  return true;
+}
+
+/// step := -J^-1 residual
+static void back_solve(const ModelSolve* solve, const double* regs, Work* w) {
+  uint32_t n = w->n;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t row = (uint32_t)w->order[i];
+    double sum = -regs[solve->residuals[row]];
+    for (uint32_t j = 0; j < i; j++) {
+      sum -= w->a[(size_t)row * n + j] * w->step[j];
+    }
+    w->step[i] = sum;
+  }
+  for (uint32_t i = n; i-- > 0;) {
+    uint32_t row = (uint32_t)w->order[i];
+    double sum = w->step[i];
+    for (uint32_t j = i + 1; j < n; j++) {
+      sum -= w->a[(size_t)row * n + j] * w->step[j];
+    }
+    w->step[i] = sum / w->a[(size_t)row * n + i];
+  }
+}
+
+/// Residuals by the sizes of their rows; infinity when one is not a number.
+static double residual_norm(const ModelSolve* solve, const double* regs, const Work* w) {
+  double norm = 0.0;
+  for (uint32_t i = 0; i < w->n; i++) {
+    double part = fabs(regs[solve->residuals[i]]) / w->scale[i];
+    if (!(part <= DBL_MAX)) return (double)INFINITY;
+    if (part > norm) norm = part;
+  }
+  return norm;
+}
+
+/// The step by the sizes of the unknowns.
+static double step_norm(const ModelSolve* solve, const double* regs, const Work* w) {
+  double norm = 0.0;
+  for (uint32_t i = 0; i < w->n; i++) {
+    double size = fabs(regs[solve->unknowns[i]]);
+    double part = fabs(w->step[i]) / (size > 1e-8 ? size : 1e-8);
+    if (!(part <= DBL_MAX)) return (double)INFINITY;
+    if (part > norm) norm = part;
+  }
+  return norm;
+}
+
+static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
+  Work w = work_space(solve, regs);
+  if (!factor(solve, regs, &w)) return false;
+  for (uint32_t i = 0; i < w.n; i++) {
+    regs[solve->unknowns[i]] = 0.0;
+  }
+  double size = 0.0;
+  for (int pass = 0; pass < 2; pass++) {
+    run(user);
+    double norm = residual_norm(solve, regs, &w);
+    if (!(norm <= DBL_MAX)) return false;
+    if (pass == 0) size = norm;
+    if (pass == 1) {
+      double largest = size;
+      for (uint32_t i = 0; i < w.n; i++) {
+        largest = fmax(largest, fabs(regs[solve->unknowns[i]]));
+      }
+      if (norm > LINEAR_RESIDUAL * largest) return false;
+    }
+    back_solve(solve, regs, &w);
+    for (uint32_t i = 0; i < w.n; i++) {
+      regs[solve->unknowns[i]] += w.step[i];
+    }
+  }
+  return true;
+}
+
+/// Halve the step until the residual falls; false when it does not.
+static bool damped_step(const ModelSolve* solve, double* regs, const Work* w, double before,
+                        double small, ModelBody* run, void* user) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    w->trial[i] = regs[solve->unknowns[i]];
+  }
+  double lambda = 1.0;
+  for (int halving = 0; halving <= HALVINGS_MAX; halving++, lambda *= 0.5) {
+    for (uint32_t i = 0; i < w->n; i++) {
+      regs[solve->unknowns[i]] = w->trial[i] + lambda * w->step[i];
+    }
+    run(user);
+    double after = residual_norm(solve, regs, w);
+    // close to the solution rounding decides about residuals: steps are looked at there
+    if (after <= (1.0 - 0.25 * lambda) * before || (small <= NEWTON_SMALL && after <= DBL_MAX)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
+  Work w = work_space(solve, regs);
+  for (uint32_t i = 0; i < w.n; i++) {
+    regs[solve->unknowns[i]] = regs[solve->guesses[i]];
+  }
+  run(user);
+  double last = (double)INFINITY;
+  for (int iteration = 0; iteration < NEWTON_MAX; iteration++) {
+    if (!factor(solve, regs, &w)) return false;
+    double before = residual_norm(solve, regs, &w);
+    if (!(before <= DBL_MAX)) return false;
+    if (before == 0.0) return true;
+    back_solve(solve, regs, &w);
+    double size = step_norm(solve, regs, &w);
+    // at rounding: the last step does not shrink any more
+    if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) return true;
+    if (!damped_step(solve, regs, &w, before, size, run, user)) return false;
+    last = size;
+  }
+  return false;
+}
+
+bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
+  bool done = solve->linear ? solve_linear(solve, regs, run, user)
+                            : solve_newton(solve, regs, run, user);
+  if (done) return true;
+  for (uint32_t i = 0; i < solve->count; i++) {
+    regs[solve->unknowns[i]] = (double)NAN;
+  }
+  return false;
+}

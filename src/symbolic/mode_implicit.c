@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+//
+// Modes whose equations must be differentiated, or solved several at a time.
+//
+// The offsets of sigma.c say how often each equation is differentiated (c) and which order of each
+// unknown is then solved for (d). The differentiated equations F_i^(c_i) in the unknowns x_j^(d_j)
+// have a system Jacobian whose pattern is that of the tight entries. Its block triangular form is
+// the order of solution; single equations that are linear in their unknown become assignments as in
+// an explicit mode. All lower derivatives x_j^(0 .. d_j - 1) are states, the less differentiated
+// equations are constraints between them.
+#include "symbolic/internal.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define ORDER_MAX 200
+
+typedef struct Entry {
+  int column, order;
+} Entry;
+
+static bool is_unknown(const SymImplicit* a, IrLeaf leaf) {
+  return leaf.kind == IR_LEAF_VAR && a->sym->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN;
+}
+
+static SymTerm equation_term(const SymImplicit* a, uint32_t row) {
+  return sym_term(a->sym, a->sym->ir->equations.data[a->mode->equations[row]].term);
+}
+
+/// The entries of one row, each column once, what stands alone on the left first.
+static int row_entries(const SymImplicit* a, uint32_t row, int* place, int begin, int* columns,
+                       int* orders) {
+  const IrEquation* equation = &a->sym->ir->equations.data[a->mode->equations[row]];
+  SymTerm term = equation_term(a, row);
+  int at = begin;
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    if (!is_unknown(a, leaf)) continue;
+    int column = (int)a->column_of_var[leaf.id];
+    if (place[column] < begin) {
+      place[column] = at;
+      columns[at] = column;
+      orders[at] = leaf.order;
+      at++;
+    } else if (leaf.order > orders[place[column]]) {
+      orders[place[column]] = leaf.order;
+    }
+  }
+  for (int k = begin; k < at; k++) {
+    if (a->columns[columns[k]] != equation->lhs_var || k == begin) continue;
+    int column = columns[k];
+    int order = orders[k];
+    columns[k] = columns[begin];
+    orders[k] = orders[begin];
+    columns[begin] = column;
+    orders[begin] = order;
+  }
+  return at;
+}
+
+static SymSignature build_signature(const SymImplicit* a) {
+  uint32_t rows = a->mode->equation_count;
+  size_t entries = 0;
+  for (uint32_t row = 0; row < rows; row++) {
+    entries += equation_term(a, row).count;
+  }
+  if (entries >= INT_MAX) longjmp(*a->scratch->on_oom, 1);
+  int* begin = ARENA_ARRAY(a->scratch, int, (size_t)rows + 1);
+  int* columns = ARENA_ARRAY(a->scratch, int, entries);
+  int* orders = ARENA_ARRAY(a->scratch, int, entries);
+  int* place = ARENA_ARRAY(a->scratch, int, a->column_count);
+  for (uint32_t j = 0; j < a->column_count; j++) {
+    place[j] = -1;
+  }
+  for (uint32_t row = 0; row < rows; row++) {
+    begin[row + 1] = row_entries(a, row, place, begin[row], columns, orders);
+  }
+  return (SymSignature){.row_count = (int)rows,
+                        .column_count = (int)a->column_count,
+                        .begin = begin,
+                        .columns = columns,
+                        .orders = orders};
+}
+
+/// Pattern of the system Jacobian.
+static SymIncidence tight_entries(const SymImplicit* a, const SymSignature* s, const int* c,
+                                  const int* d) {
+  SymIncidence tight = {.row_count = s->row_count,
+                        .column_count = s->column_count,
+                        .begin = ARENA_ARRAY(a->scratch, int, (size_t)s->row_count + 1),
+                        .columns = ARENA_ARRAY(a->scratch, int, (size_t)s->begin[s->row_count])};
+  int at = 0;
+  for (int row = 0; row < s->row_count; row++) {
+    for (int k = s->begin[row]; k < s->begin[row + 1]; k++) {
+      if (s->orders[k] + c[row] == d[s->columns[k]]) tight.columns[at++] = s->columns[k];
+    }
+    tight.begin[row + 1] = at;
+  }
+  return tight;
+}
+
+typedef struct BlockLeaves {
+  const SymImplicit* a;
+  uint32_t block;
+} BlockLeaves;
+
+static bool is_block_unknown(const void* user, IrLeaf leaf) {
+  const BlockLeaves* leaves = user;
+  const SymVar* var = &leaves->a->vars[leaf.id];
+  if (!is_unknown(leaves->a, leaf) || leaf.order != var->order || var->assign == IR_NONE) {
+    return false;
+  }
+  return leaves->a->mode->assigns[var->assign].block == leaves->block;
+}
+
+static bool block_is_linear(SymImplicit* a, const SymBlock* block, uint32_t index) {
+  const SymAssign* assigns = a->mode->assigns;
+  BlockLeaves leaves = {a, index};
+  for (uint32_t i = 0; i < block->count; i++) {
+    SymTerm term = assigns[block->begin + i].value;
+    for (uint32_t j = 0; j < block->count; j++) {
+      const SymAssign* unknown = &assigns[block->begin + j];
+      ExprId slope = sym_partial(a->sym, a->scratch, term, unknown->var, unknown->order);
+      if (slope.index && sym_reads(a->sym, slope, term.row, is_block_unknown, &leaves)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+static SymTerm differentiated(SymImplicit* a, uint32_t row, int times) {
+  SymTerm term = equation_term(a, row);
+  for (int k = 0; k < times; k++) {
+    term = sym_total_derivative(a->sym, a->out, term, a->vars);
+  }
+  return term;
+}
+
+/// A single equation for one unknown: an assignment if it is linear, otherwise a block of one.
+static SymSolution solve_scalar(SymImplicit* a, SymAssign* assign) {
+  uint32_t* slots = ARENA_ARRAY(a->scratch, uint32_t, assign->value.count);
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < assign->value.count; k++) {
+    IrLeaf leaf = assign->value.row[k];
+    bool same = leaf.kind == IR_LEAF_VAR && leaf.id == assign->var && leaf.order == assign->order;
+    if (same) slots[count++] = k;
+  }
+  ExprId value = {0};
+  SymSolution how = sym_solve(a->sym, assign->value.shape, slots, count, &value);
+  if (how == SYM_EXPLICIT || how == SYM_LINEAR) {
+    assign->value.shape = value;
+    assign->kind = (uint8_t)how;
+    assign->block = IR_NONE;
+  }
+  return how;
+}
+
+static void set_orders(SymImplicit* a, const int* c, const int* d) {
+  SymMode* mode = a->mode;
+  uint8_t* offsets = ARENA_ARRAY(a->out, uint8_t, mode->equation_count);
+  int largest = 0;
+  int sum = 0;
+  bool algebraic = false;
+  for (uint32_t i = 0; i < mode->equation_count; i++) {
+    offsets[i] = (uint8_t)c[i];
+    mode->constraint_count += (uint32_t)c[i];
+    if (c[i] > largest) largest = c[i];
+  }
+  for (uint32_t j = 0; j < a->column_count; j++) {
+    SymVar* var = &a->vars[a->columns[j]];
+    var->order = (uint8_t)d[j];
+    var->role = d[j] > 0 ? SYM_STATE : SYM_ALGEBRAIC;
+    var->assign = IR_NONE;
+    sum += d[j];
+    algebraic |= d[j] == 0;
+  }
+  mode->offsets = offsets;
+  mode->freedom = (uint32_t)sum - mode->constraint_count;
+  mode->index = (uint32_t)largest + (algebraic ? 1 : 0);
+}
+
+static bool orders_fit(const SymImplicit* a, const int* c, const int* d) {
+  for (uint32_t i = 0; i < a->column_count; i++) {
+    if (c[i] > ORDER_MAX || d[i] > ORDER_MAX) return false;
+  }
+  return true;
+}
+
+const Diag* sym_analyse_implicit(SymImplicit* a) {
+  SymMode* mode = a->mode;
+  const Diag* before = mode->failure;
+  int* c = ARENA_ARRAY(a->scratch, int, a->column_count);
+  int* d = ARENA_ARRAY(a->scratch, int, a->column_count);
+  int* row_of_column = ARENA_ARRAY(a->scratch, int, a->column_count);
+  SymSignature signature = build_signature(a);
+  if (!sym_offsets(a->scratch, &signature, c, d, row_of_column)) return before;
+  if (!orders_fit(a, c, d)) return before;
+  set_orders(a, c, d);
+  SymIncidence tight = tight_entries(a, &signature, c, d);
+  SymBlocks blocks = sym_blocks(a->scratch, &tight, row_of_column);
+  SymAssign* assigns = ARENA_ARRAY(a->out, SymAssign, a->column_count);
+  SymBlock* own = ARENA_ARRAY(a->out, SymBlock, blocks.count);
+  mode->assigns = assigns;
+  mode->blocks = own;
+  mode->assign_count = 0;
+  for (uint32_t b = 0; b < blocks.count; b++) {
+    SymBlock block = {.begin = mode->assign_count,
+                      .count = (uint32_t)(blocks.begin[b + 1] - blocks.begin[b])};
+    for (int at = blocks.begin[b]; at < blocks.begin[b + 1]; at++) {
+      uint32_t row = (uint32_t)blocks.rows[at];
+      uint32_t var = a->columns[blocks.columns[at]];
+      a->vars[var].assign = mode->assign_count;
+      assigns[mode->assign_count++] = (SymAssign){.equation = mode->equations[row],
+                                                  .var = var,
+                                                  .order = a->vars[var].order,
+                                                  .kind = SYM_IN_BLOCK,
+                                                  .value = differentiated(a, row, c[row]),
+                                                  .block = mode->block_count};
+    }
+    if (block.count == 1) {
+      SymSolution how = solve_scalar(a, &assigns[block.begin]);
+      if (how == SYM_CANCELS) {
+        return sym_fail_scalar(a->failure, (uint32_t)blocks.rows[blocks.begin[b]],
+                               (uint32_t)blocks.columns[blocks.begin[b]], how);
+      }
+      if (how != SYM_NONLINEAR) continue;
+    }
+    block.linear = block_is_linear(a, &block, mode->block_count);
+    own[mode->block_count++] = block;
+  }
+  return NULL;
+}
