@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A controller around a model: every period it reads an output and writes an input. Between the
-// periods the model moves on its own, with events of its own. How finely the time in between is asked
-// for changes nothing: the values come from dense output, and the results are the same bits.
+// periods the model moves on its own, with events of its own. How finely the time in between is
+// asked for changes nothing: the values come from dense output, and the results are the same bits.
 //
 //   cc control.c $(pkg-config --cflags --libs saltus) -o control
 #include <saltus/saltus.h>
@@ -40,6 +40,7 @@ static double controller(double wanted, double measured, double* integral) {
 /// The loop, with `pieces` advances per period; prints when `report`.
 static SltStatus simulate(const SltModel* model, int pieces, int report, Result* result) {
   SltSimOptions options = slt_sim_options();
+  options.rtol = 1e-9;
   SltSim* sim = NULL;
   SltQuantity temperature;
   SltQuantity power;

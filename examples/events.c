@@ -5,7 +5,6 @@
 //   cc events.c $(pkg-config --cflags --libs saltus) -o events
 #include <saltus/saltus.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +32,10 @@ static void on_event(void* user, const SltEvent* event) {
   printf("%8.4f  ", event->t);
   switch (event->kind) {
   case SLT_EVENT_INITIAL: printf("the run begins"); break;
-  case SLT_EVENT_STATE: printf("%s -> %s because %s", event->from, event->to, event->atoms[0]); break;
+  case SLT_EVENT_STATE:
+    printf("%s -> %s", event->from, event->to);
+    if (event->atom_count > 0) printf(" because %s", event->atoms[0]);
+    break;
   case SLT_EVENT_TIME: printf("a time event"); break;
   case SLT_EVENT_STOP: printf("the run ends: %s", event->text); break;
   case SLT_EVENT_SLIDE_IN:
@@ -69,11 +71,11 @@ static int run(const SltModel* model) {
   if (status < 0) {
     fputs(slt_sim_error(sim).rendered, stderr);
   } else {
-    SltQuantity level;
+    SltQuantity demand;
     SltStatistics statistics = slt_sim_statistics(sim);
-    slt_sim_find(sim, "level", &level);
-    printf("at t = %g the level is %.6f, the tank is %s\n", slt_sim_time(sim),
-           slt_sim_get(sim, level), slt_sim_automaton_state(sim, 0));
+    slt_sim_find(sim, "demand", &demand);
+    printf("at t = %g the demand is %g, the tank is %s\n", slt_sim_time(sim),
+           slt_sim_get(sim, demand), slt_sim_automaton_state(sim, 0));
     printf("%u records, %s with certainty\n", records,
            statistics.not_certified == 0 ? "all located" : "not all located");
   }

@@ -11,21 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char model_text[] =
-    "// a ball that bounces and comes to rest\n"
-    "const k = 0.8, v_rest = 0.05;\n"
-    "y' = v;   y(t0) = 2;\n"
-    "v' = -g;  v(t0) = 0;\n"
-    "bounces(t0) = 0;\n"
-    "state rest [y <= 0] && [v <= 0] && [v > -v_rest] {\n"
-    "  y' = 0;  y(t0) = 0;\n"
-    "  v' = 0;  v(t0) = 0;\n"
-    "  stop \"at rest\";\n"
-    "} from bounce;\n"
-    "state bounce [y <= 0] && [v < 0] {\n"
-    "  v(t0) = -k * v;\n"
-    "  set bounces = bounces + 1;\n"
-    "} from init, bounce;\n";
+static const char model_text[] = "// a ball that bounces and comes to rest\n"
+                                 "const k = 0.8, v_rest = 0.05;\n"
+                                 "y' = v;   y(t0) = 2;\n"
+                                 "v' = -g;  v(t0) = 0;\n"
+                                 "bounces(t0) = 0;\n"
+                                 "state rest [y <= 0] && [v <= 0] && [v > -v_rest] {\n"
+                                 "  y' = 0;  y(t0) = 0;\n"
+                                 "  v' = 0;  v(t0) = 0;\n"
+                                 "  stop \"at rest\";\n"
+                                 "} from bounce;\n"
+                                 "state bounce [y <= 0] && [v < 0] {\n"
+                                 "  v(t0) = -k * v;\n"
+                                 "  set bounces = bounces + 1;\n"
+                                 "} from init, bounce;\n";
 
 // ---- sweep --------------------------------------------------------------------------------------
 

@@ -63,8 +63,16 @@ void eng_atoms_enter_mode(EngSim* sim) {
   }
 }
 
+/// Whether a relation holds just after an action has put g to its boundary: what rounding leaves of
+/// zero is zero. (floor(x) goes up at x = 1 - 1e-16, and must not find itself above x then.)
+static bool holds_up_to_rounding(EngSim* sim, uint32_t index, uint8_t relation, double g) {
+  eng_control_margin(sim);
+  return eng_relation_holds(relation, fabs(g) <= sim->margin[index] ? 0.0 : g);
+}
+
 /// Truth of one atom during an instant.
-static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot) {
+static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
+  uint32_t id = sim->core.mode->atoms[index];
   const ModelAtom* model = &sim->model->atoms[id];
   const EngAtom* atom = &sim->atoms[id];
   if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
@@ -79,7 +87,7 @@ static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot)
   if (!atom->fresh && untouched) return atom->truth;
   // at the boundary of a relation that matters only now: where g is going decides
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
-  return eng_relation_holds(model->relation, g);
+  return holds_up_to_rounding(sim, index, model->relation, g);
 }
 
 void eng_atoms_update(EngSim* sim) {
@@ -88,7 +96,7 @@ void eng_atoms_update(EngSim* sim) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
-    bool truth = instant_truth(sim, id, sim->g[i], sim->gdot[i]);
+    bool truth = instant_truth(sim, i, sim->g[i], sim->gdot[i]);
     eng_impulse_truth(sim, i, &truth);
     set_truth(sim, id, truth);
     bool there = atom->located || fabs(sim->g[i]) <= atom->eps;
@@ -124,10 +132,12 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->located = true;
     atom->located_truth = sim->crossings[i].rising;
   }
+  eng_warn_of_grazing(sim);
 }
 
 void eng_atoms_end_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  eng_control_margin(sim);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
@@ -204,6 +214,7 @@ void eng_atoms_mesh(EngSim* sim) {
     bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
                  : atom->sliding ? atom->truth
                                  : mesh_truth(model, atom);
+    atom->truth = truth;
     if (truth == before) continue;
     set_truth(sim, id, truth);
     changed = true;

@@ -23,7 +23,9 @@
 #define COEFFICIENTS   (NUM_DENSE_DEGREE_MAX + 1)
 #define BERNSTEIN_ULPS 16.0  // rounding of coefficients, in ulps of the largest magnitude involved
 #define MARGIN_SLACK   1e-3  // states that have shrunk by more than this get new margins
-#define LINGER_BUDGET  6     // enclosures for an atom that stays where it could not be decided
+#define LINGER_BUDGET  60    // the same for an atom that stays at its boundary...
+#define LINGER_AGAIN   6     // ...where it could not be decided before
+#define NOISE_MARGINS  8.0   // variation of coefficients that is rounding
 
 // Inlined, because the compiler may not know the functions of the C library here (see the build's
 // flags for the same bits everywhere).
@@ -197,6 +199,19 @@ static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInte
   return CERT_NOTHING;
 }
 
+/// A piece too short to divide: its ends decide.
+static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
+  double highest = larger(p->phi_l, p->phi_r);
+  if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
+  if (!cert->falls && peak_counts(cert, highest)) return CERT_TOUCHES;
+  if (!cert->falls && cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
+      magnitude(highest) <= cert->margin) {
+    return CERT_TOUCHES;
+  }
+  if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
+  return CERT_NOTHING;
+}
+
 static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   ModelInterval phi;
   ModelInterval slope;
@@ -224,20 +239,11 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
     bool touch = cert->below && ready(cert) && eng_follower_zero_counts(cert->f);
     return touch ? CERT_TOUCHES : CERT_NOTHING;
   }
-  return CERT_SPLIT;
-}
-
-/// A piece too short to divide: its ends decide.
-static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
-  double highest = larger(p->phi_l, p->phi_r);
-  if (cert->below && passes(cert, p->phi_r)) return CERT_CROSSES;
-  if (!cert->falls && peak_counts(cert, highest)) return CERT_TOUCHES;
-  if (!cert->falls && cert->below && ready(cert) && eng_follower_zero_counts(cert->f) &&
-      magnitude(highest) <= cert->margin) {
-    return CERT_TOUCHES;
+  // g varies by no more than its rounding: smaller pieces would tell nothing new
+  if (cert->control && phi.hi - phi.lo <= NOISE_MARGINS * cert->margin) {
+    return judge_ends(cert, p);
   }
-  if (!eng_follower_beyond(cert->f, p->phi_r)) cert->below = true;
-  return CERT_NOTHING;
+  return CERT_SPLIT;
 }
 
 // ---- search -------------------------------------------------------------------------------------
@@ -291,10 +297,12 @@ static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
                        .certified = true};
 }
 
-/// Stays at its boundary, and could not be decided there before: not worth much effort.
-static bool lingers(const EngFollower* f, const EngPiece* p) {
-  double zone = f->atom->zone;
-  return f->atom->undecided > 0 && magnitude(p->ga) <= zone && magnitude(p->gb) <= zone;
+/// An atom that stays at its boundary is not worth much effort.
+static uint32_t budget_of(const EngFollower* f, const EngPiece* p) {
+  double zone = larger(f->atom->zone, f->atom->eps);
+  bool lingers = magnitude(p->ga) <= zone && magnitude(p->gb) <= zone;
+  if (!lingers) return PIECE_BUDGET;
+  return f->atom->undecided > 0 ? LINGER_AGAIN : LINGER_BUDGET;
 }
 
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
@@ -315,7 +323,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
   uint32_t depth = 1;
   first_piece(&cert, whole, &stack[0]);
   double shortest = 8.0 * DBL_EPSILON * larger(magnitude(whole->a), magnitude(whole->b));
-  uint32_t budget = lingers(f, whole) ? LINGER_BUDGET : PIECE_BUDGET;
+  uint32_t budget = budget_of(f, whole);
   *decided = true;
   while (depth > 0) {
     CertPiece p = stack[--depth];
@@ -396,7 +404,9 @@ static void compute_margins(EngSim* sim, double t) {
     sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
   }
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
-  sim->margin_t = magnitude(t);
+  sim->core.margin_stale = false;
+  sim->core.margin_mode = mode;
+  sim->core.margin_t = magnitude(t);
   model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
                         (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
@@ -407,17 +417,21 @@ static void compute_margins(EngSim* sim, double t) {
 }
 
 void eng_control_margin(EngSim* sim) {
-  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    sim->margin_x[i] = magnitude(sim->x[i]);
+  EngCore* core = &sim->core;
+  if (!core->margin_stale) return;
+  // a state that has come to zero has not lost its size
+  bool keep = core->margin_mode == core->mode;
+  for (uint32_t i = 0; i < core->mode->state_count; i++) {
+    sim->margin_x[i] = larger(magnitude(sim->x[i]), keep ? sim->margin_x[i] : 0.0);
   }
-  compute_margins(sim, sim->core.t);
+  compute_margins(sim, core->t);
 }
 
 /// Largest coefficient of each state over the trial; false when the margins no longer fit them.
 static bool margins_fit(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   uint32_t degree = sim->stepper->method->dense_degree;
-  bool fit = magnitude(sim->stepper->trial.t) <= 2.0 * sim->margin_t;
+  bool fit = magnitude(sim->stepper->trial.t) <= 2.0 * sim->core.margin_t;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
     double size = 0.0;
@@ -456,6 +470,7 @@ void eng_control_points(EngSim* sim) {
       lanes[j] = lanes[degree];
     }
   }
+  eng_control_margin(sim);
   if (!margins_fit(sim)) refit_margins(sim);
   double t[MODEL_LANES];
   for (uint32_t j = 0; j < MODEL_LANES; j++) {

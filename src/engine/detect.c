@@ -10,9 +10,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
-#define SILENT_LIMIT   1000000  // crossings that fire nothing, in one step
-#define ROUNDING_SHARE 0.125    // of an atom's margin: what one step of rounding can do
+#define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
 /// Times closer than this are one instant.
 static double time_resolution(double t) {
@@ -46,7 +46,7 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
 
 /// An atom that is linear in time has been scheduled: the step ends where it crosses.
 static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
-  if (p->b < f->atom->t_linear) return false;
+  if (p->b < f->atom->t_linear - time_resolution(p->b)) return false;
   *out = (EngCrossing){.index = f->index,
                        .t = p->b,
                        .lo = p->b,
@@ -92,6 +92,39 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   if (sim->options.detection == SLT_DETECTION_INTERPOLATION) return eng_follow_ends(f, piece, out);
   if (eng_extrapolates_all(sim)) return eng_follow_mesh(f, piece, out);
   return eng_follow(f, piece, out);
+}
+
+/// A contact that turns round within the atom's zone only grazes the boundary: g and its slope vanish
+/// together, and whether it happens at all hangs on errors that the zone allows for. Time by which
+/// such an error moves the event; 0 for a clean crossing.
+static double grazing_shift(const EngFollower* f, const EngPiece* p, const EngCrossing* c) {
+  double tolerance = fmax(f->atom->eps, f->sim->margin[f->index]);
+  double sign = c->rising ? 1.0 : -1.0;
+  bool ahead = p->b - c->t > 0.01 * (p->b - p->a);
+  double bend = ahead ? (p->db - c->slope) / (p->b - c->t) : (c->slope - p->da) / (c->t - p->a);
+  bend *= sign;
+  if (!(bend < 0.0) || c->slope * c->slope > -2.0 * bend * tolerance) return 0.0;
+  return sqrt(-2.0 * tolerance / bend);
+}
+
+void eng_warn_of_grazing(EngSim* sim) {
+  if (!sim->on_warning) return;
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    const EngCrossing* c = &sim->crossings[i];
+    uint32_t id = sim->core.mode->atoms[c->index];
+    if (!(c->shift > 0.0) || sim->atoms[id].warned) continue;
+    sim->atoms[id].warned = true;
+    double zone = fmax(sim->atoms[id].eps, sim->margin[c->index]);
+    char message[300];
+    snprintf(message, sizeof message,
+             "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
+             "%s, or undoes it",
+             eng_number(c->t).text, eng_number(zone).text,
+             eng_number(1e-3 * round(1e3 * c->shift / pow(10.0, floor(log10(c->shift)))) *
+                        pow(10.0, floor(log10(c->shift))))
+                 .text);
+    sim->on_warning(sim->warning_user, DIAG_W0802, sim->model->atoms[id].span, message);
+  }
 }
 
 /// Whether a crossing of the atom is looked for.
@@ -143,6 +176,7 @@ static double collect(EngSim* sim, double t_from) {
     bool crosses = isfinite(atom->t_linear) ? arrives_on_time(&f, &piece, &crossing)
                                             : follow(&f, &piece, &crossing);
     if (crosses || coincides(&f, &piece, &crossing)) {
+      if (!isfinite(atom->t_linear)) crossing.shift = grazing_shift(&f, &piece, &crossing);
       sim->crossings[sim->crossing_count++] = crossing;
       if (crossing.t < first) first = crossing.t;
     } else {
@@ -295,11 +329,9 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   // still at its last crossing: only leaving the zone on the wrong side is something new
   double level = atom->armed ? 0.0 : waits_down ? -atom->zone : atom->zone;
   if (model->relation == MODEL_REL_EQ) level = 0.0;
-  // in time alone: from g at time 0, so that `time >= c` gives c itself; otherwise a few units in the
-  // last place further, so that g has really passed
-  double beyond = copysign(ROUNDING_SHARE * sim->margin[index], atom->gdot);
+  // in time alone: from g at time 0, so that `time >= c` gives c itself
   double t = model->time_only ? (level - sim->g_zero[index]) / atom->gdot
-                              : sim->core.t + (level - atom->g + beyond) / atom->gdot;
+                              : sim->core.t + (level - atom->g) / atom->gdot;
   return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
 }
 

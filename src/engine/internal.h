@@ -36,6 +36,7 @@ typedef struct EngAtom {
   bool fresh;           // became relevant in this instant
   bool held;            // truth decided by the flow around it, until an action changes something
   bool separates;       // both sides may have modes of their own, reached without resets
+  bool warned;          // of a grazing contact
   bool surface;         // at zero in this instant: the motion may go on along it
   bool sliding;         // belongs to a surface that is slid along
   bool left_now;        // belongs to a surface left in this instant
@@ -90,6 +91,7 @@ typedef struct EngCrossing {
   double slope;
   bool rising;
   bool certified;  // proved to be the first
+  double shift;    // grazes: time by which an error within the zone moves it; 0: it does not
 } EngCrossing;
 
 /// Registers of the mode on one side of a surface.
@@ -138,6 +140,9 @@ typedef struct EngCore {
   double first_bound;  // of the first step after it
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
+  bool margin_stale;   // margins have to be computed anew before they are used
+  const ModelMode* margin_mode;  // mode, and...
+  double margin_t;               // ...time for which they hold
   uint32_t event_n;    // records of the instant so far
   uint32_t modes_seen;
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
@@ -222,7 +227,6 @@ struct EngSim {
   ModelDual* g_whole;     // per atom of the mode: enclosure over the part of the step looked at
   double* margin;         // per atom of the mode: rounding of control_g
   double* margin_x;       // per state: size for which `margin` holds
-  double margin_t;        // time for which it does
 
   // modes around a point on a surface
   uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
@@ -305,6 +309,8 @@ void eng_atoms_begin_instant(EngSim* sim);
 void eng_atoms_end_instant(EngSim* sim);
 /// After a committed step without an instant: follow g, re-arm.
 void eng_atoms_mesh(EngSim* sim);
+/// Say which of the located relations only graze their boundary.
+void eng_warn_of_grazing(EngSim* sim);
 /// Latched truths into the environment, after it was used for other modes.
 void eng_restore_truths(EngSim* sim);
 /// Literal truth of a relation.
@@ -319,7 +325,7 @@ SltStatus eng_next_segment(EngSim* sim);
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
 /// g at the control points of the trial's dense output, for certification.
 void eng_control_points(EngSim* sim);
-/// Size of the rounding errors in them, from the states as they are.
+/// Size of the rounding errors in them, from the states as they are; nothing to do if they are known.
 void eng_control_margin(EngSim* sim);
 bool eng_extrapolates_all(const EngSim* sim);
 /// Bound of the next step by extrapolation (INFINITY for none).

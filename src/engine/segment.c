@@ -8,6 +8,7 @@
 #include <math.h>
 
 #define LANDING            1.01  // a step that ends this close to a time event lands on it
+#define EARLY              1e-12 // share of time by which a crossing may be taken too early
 #define FAILURE_REDUCTION  0.25
 #define DEFAULT_IDLE_STEP  0.01  // models without states: distance of the points that are looked at
 
@@ -15,6 +16,7 @@
 typedef struct Attempt {
   double bound;        // from failed trials
   uint32_t overshoots; // of a unilateral boundary
+  bool early;          // land just before the crossing of an atom that is linear in time
   SltStatus failure;   // why the last trial was given up, SLT_OK if it was not
 } Attempt;
 
@@ -69,7 +71,10 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   h = fmin(h, fmin(extrapolated, attempt->bound));
   h = fmax(h, smallest_step(sim));
   double landing = bounded ? h : LANDING * h;
-  if (t + landing >= limit) return limit;
+  if (t + landing >= limit) {
+    double before = limit - EARLY * fmax(1.0, fabs(limit));
+    return attempt->early && before > t ? before : limit;
+  }
   double target = t + h;
   if (!isfinite(target)) target = t + 1e6 * fmax(1.0, fabs(t));
   return target > t ? target : nextafter(t, (double)INFINITY);
@@ -100,6 +105,15 @@ static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, 
   return fail_step(sim, cause);
 }
 
+/// A trial that failed where an atom crosses: beyond it the present equations may have no values
+/// (sqrt(abs(x)) at x = -1e-16), and rounding may have gone there. Just before is good enough.
+static bool lands_early(const EngSim* sim, Attempt* attempt, double target) {
+  if (attempt->early || target != sim->core.t_linear) return false;
+  attempt->early = true;
+  attempt->failure = SLT_ERR_NOT_FINITE;
+  return true;
+}
+
 static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   NumStepper* stepper = sim->stepper;
   double target = choose_target(sim, attempt, limit);
@@ -107,6 +121,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   attempt->failure = SLT_OK;
   sim->implicit.failed = MODEL_NONE;
   SltStatus status = num_stepper_attempt(stepper, target);
+  if (status == SLT_ERR_NOT_FINITE && lands_early(sim, attempt, target)) return SLT_OK;
   if (status < 0) {
     double factor = status == SLT_ERR_STEP ? sim->options.gamma / 2.0 : FAILURE_REDUCTION;
     return shrink(sim, attempt, h, factor, status);
@@ -168,6 +183,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
     if (status >= 0) return SLT_OK;
     if (sim->error.status < 0) return status;
+    if (lands_early(sim, &attempt, sim->stepper->trial.t)) continue;
     double h = sim->stepper->trial.h;
     SLT_TRY(shrink(sim, &attempt, h, FAILURE_REDUCTION, status));
   }

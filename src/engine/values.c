@@ -140,7 +140,7 @@ void eng_bind(EngSim* sim) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
   }
-  eng_control_margin(sim);
+  sim->core.margin_stale = true;
 }
 
 SltStatus eng_enter_mode(EngSim* sim) {
@@ -179,7 +179,9 @@ SltStatus eng_enter_mode(EngSim* sim) {
 
 SltStatus eng_rebind_mode(EngSim* sim) {
   SLT_TRY(make_room(sim, sim->core.mode));
+  bool margin_stale = sim->core.margin_stale;
   eng_bind(sim);
+  sim->core.margin_stale = margin_stale;
   if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
   return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;
 }

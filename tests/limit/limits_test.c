@@ -114,10 +114,14 @@ TEST(nesting_is_limited) {
     const char* piece;
     const char* code;
   } cases[] = {
-      {"parentheses", "x' = ", "(", "E0701"}, {"signs", "x' = ", "-", "E0701"},
-      {"negations", "state s ", "!", "E0701"}, {"powers", "x' = ", "2 ^ ", "E0701"},
-      {"calls", "x' = ", "sin(", "E0701"},     {"conditions", "x' = ", "if(x > 0, ", "E0701"},
-      {"indices", "", "x[", "E0701"},          {"blocks", "", "for i = 1:2 { ", "E0702"},
+      {"parentheses", "x' = ", "(", "E0701"},
+      {"signs", "x' = ", "-", "E0701"},
+      {"negations", "state s ", "!", "E0701"},
+      {"powers", "x' = ", "2 ^ ", "E0701"},
+      {"calls", "x' = ", "sin(", "E0701"},
+      {"conditions", "x' = ", "if(x > 0, ", "E0701"},
+      {"indices", "", "x[", "E0701"},
+      {"blocks", "", "for i = 1:2 { ", "E0702"},
       {"branches", "", "if (x > 0) { ", "E0702"},
   };
   FOR_CASES(c, cases) {
@@ -292,10 +296,11 @@ TEST(runs_end_with_a_status) {
     SltStatus status;
   } cases[] = {
       {"not a number at once", "x' = 0 / 0;\n", SLT_ERR_NOT_FINITE},
-      {"root of a negative number", "x' = -sqrt(x); y = ln(x - 2); x(t0) = 3;\n", SLT_ERR_NOT_FINITE},
+      {"root of a negative number", "x' = -sqrt(x); y = ln(x - 2); x(t0) = 3;\n",
+       SLT_ERR_NOT_FINITE},
       {"pole", "x' = x ^ 2; x(t0) = 1;\n", SLT_ERR_STEP},
-      {"modes that repeat",
-       "x' = 1; state a [x > 0] {} from init, b; state b [x > 0] {} from a;\n", SLT_ERR_MODE_LOOP},
+      {"modes that repeat", "x' = 1; state a [x > 0] {} from init, b; state b [x > 0] {} from a;\n",
+       SLT_ERR_MODE_LOOP},
       {"events without end", "n(t0) = 0; at 0 each 1e-300 repeat * { set n = n + 1; }\n",
        SLT_ERR_ZENO},
       {"a number that overflows", "n(t0) = 1; at 1 each 1e-3 repeat * { set n = n * 10; }\n",

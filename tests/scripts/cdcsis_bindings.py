@@ -73,11 +73,11 @@ def main():
         assert "-lsaltus -lm" in pc, pc
         check_headers(root, flags)
 
-        text = (EXAMPLES / "engine.c").read_text(encoding="utf-8")
+        text = (EXAMPLES / "paper" / "engine.c").read_text(encoding="utf-8")
         assert text.startswith("#include <saltus/cdcsis.h>\ndouble pom,k,T1,T2,T3,"), "one include"
         results = {}
-        for label, command in (("C", ["cc", EXAMPLES / "engine.c"]),
-                               ("C++", ["c++", "-x", "c++", EXAMPLES / "engine.c", "-x", "none"])):
+        for label, command in (("C", ["cc", EXAMPLES / "paper" / "engine.c"]),
+                               ("C++", ["c++", "-x", "c++", EXAMPLES / "paper" / "engine.c", "-x", "none"])):
             if not shutil.which(command[0]):
                 print(f"{label}: no compiler")
                 continue

@@ -160,13 +160,15 @@ def check_model(shop, block):
 # ---- commands -----------------------------------------------------------------------------------
 
 def commands(block):
-    """(command, output) of a console block; a command goes on after a backslash."""
-    found = []
+    """(command, output) of a console block; a command goes on after a backslash, `|` or `do`."""
+    found, looping = [], False
     for line in block.text:
         if line.startswith("$ "):
             found.append([line[2:], []])
-        elif found and found[-1][0].endswith("\\") and not found[-1][1]:
+            looping = line.endswith("; do")
+        elif found and not found[-1][1] and (looping or found[-1][0].endswith(("\\", "|"))):
             found[-1][0] += "\n" + line
+            looping = looping and line.strip() != "done"
         elif found:
             found[-1][1].append(line)
     return found

@@ -385,8 +385,9 @@ TEST(names_and_values) {
     CHECK((slt_sim_set(sim, q, c->value) == SLT_OK) == writable, c->name);
   }
   static const SltQuantity nonsense[] = {
-      {SLT_KIND_VARIABLE, 99, 0}, {SLT_KIND_VARIABLE, UINT32_MAX, 0}, {SLT_KIND_DERIVATIVE, 0, 99},
-      {SLT_KIND_CONSTANT, 99, 0}, {SLT_KIND_MACRO, 99, 0},            {SLT_KIND_MODE, 99, 0},
+      {SLT_KIND_VARIABLE, 99, 0},   {SLT_KIND_VARIABLE, UINT32_MAX, 0},
+      {SLT_KIND_DERIVATIVE, 0, 99}, {SLT_KIND_CONSTANT, 99, 0},
+      {SLT_KIND_MACRO, 99, 0},      {SLT_KIND_MODE, 99, 0},
       {(SltKind)42, 0, 0},
   };
   FOR_CASES(n, nonsense) {
@@ -596,7 +597,8 @@ TEST(tables_and_pictures_check_their_arguments) {
   CHECK(slt_table_plot(table, &zeroed, writer, &bad) == SLT_ERR_ARGUMENT, "cookie");
   CHECK(slt_table_plot(table, &options, (SltWriter){NULL, NULL}, &bad) == SLT_ERR_ARGUMENT,
         "writer");
-  CHECK(slt_table_plot(table, &options, (SltWriter){write_nothing, NULL}, NULL) == SLT_ERR_IO, "io");
+  CHECK(slt_table_plot(table, &options, (SltWriter){write_nothing, NULL}, NULL) == SLT_ERR_IO,
+        "io");
   options.format = (SltPlotFormat)9;
   CHECK(slt_table_plot(table, &options, writer, NULL) == SLT_ERR_ARGUMENT, "format");
   options.format = SLT_PLOT_SVG;
