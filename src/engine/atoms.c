@@ -63,6 +63,14 @@ void eng_atoms_enter_mode(EngSim* sim) {
   }
 }
 
+static bool released_constraint(const EngSim* sim) {
+  const ModelMode* from = sim->implicit.from;
+  const ModelMode* mode = sim->core.mode;
+  if (!from || !from->implicit || from == mode) return false;
+  uint32_t left = mode->implicit ? mode->implicit->constraint_count : 0;
+  return left < from->implicit->constraint_count;
+}
+
 /// Truth of one atom during an instant.
 static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot) {
   const ModelAtom* model = &sim->model->atoms[id];
@@ -78,6 +86,8 @@ static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot)
   if (!atom->fresh && untouched) return atom->truth;
   // at the boundary of a relation that matters only now: where g is going decides
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
+  // a constraint just released: the motion leaves its surface tangentially, the contact is over
+  if (atom->fresh && released_constraint(sim)) return false;
   return eng_relation_holds(model->relation, g);
 }
 

@@ -632,9 +632,9 @@ static void publish_jump(EngSim* sim, const JumpSpace* s) {
     implicit->impulse[s->column_quantity[k]] = s->total[k];
     implicit->impulsive = true;
     if (top->order == 0) eng_trace_impulse(sim, top->var, s->total[k]);
-    if (top->order == 1) {
+    if (top->order > 0) {
       uint32_t z = s->column_quantity[k] - 1;
-      eng_trace_jump(sim, top->var, s->before[z], s->value[z]);
+      eng_trace_jump(sim, top->var, top->order - 1, s->before[z], s->value[z]);
     }
   }
   if (implicit->impulsive) sim->core.changes++;

@@ -378,7 +378,7 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
 /// record.
 void eng_trace_settling(EngSim* sim);
 void eng_trace_candidate(EngSim* sim);
-void eng_trace_jump(EngSim* sim, uint32_t var, double before, double after);
+void eng_trace_jump(EngSim* sim, uint32_t var, uint32_t order, double before, double after);
 void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse);
 /// The mode of the last record is left at once by its own flow.
 void eng_trace_boundary(EngSim* sim);
