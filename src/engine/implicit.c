@@ -36,6 +36,7 @@
 
 static size_t work_size(const ModelMode* mode) {
   const ModelImplicit* implicit = mode->implicit;
+  if (implicit->constraint_count == 0) return 64;
   size_t n = mode->state_count;
   size_t c = implicit->constraint_count;
   size_t q = implicit->quantity_count;
@@ -82,6 +83,14 @@ void eng_implicit_guess(EngSim* sim) {
   double* regs[] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs, sim->gdot_regs};
   for (size_t i = 0; i < SLT_COUNT(programs); i++) {
     model_program_guess(programs[i], sim->env, regs[i]);
+  }
+  for (uint32_t i = 0; i < mode->g_flow.solve_count && mode->atom_count > 0; i++) {
+    const ModelSolve* solve = &mode->g_flow.solves[i];
+    for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
+      if (solve->guess_env[k] == MODEL_NONE) continue;
+      ModelInterval guess = model_interval_point(sim->env[solve->guess_env[k]]);
+      sim->dual_regs[solve->guesses[k]] = (ModelDual){guess, {0.0, 0.0}};
+    }
   }
 }
 

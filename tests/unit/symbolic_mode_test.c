@@ -248,10 +248,10 @@ TEST(implicit_modes) {
        "c 0 0 0 0 1; freedom 3, index 2; 3"},
       {"loop", "x' = a\na = 2*b + x\nb = 3*a - 1", "c 0 0 0; freedom 1, index 1; 2"},
       {"nonlinear", "x' = a\na + sin(a) = x", "c 0 0; freedom 1, index 1; 1n"},
-      {"capacitor", "u = sin(time)\ni = 2*u'", "c 0 1; freedom 0, index 2;"},
-      {"chain", "a = sin(time)\nb = a'\nc = b'\nd = c'", "c 0 1 2 3; freedom 0, index 4;"},
+      {"capacitor", "param k = 1\nu = k\ni = 2*u'", "c 0 1; freedom 0, index 2;"},
+      {"chain", "param k = 1\na = k\nb = a'\nc = b'\nd = c'", "c 0 1 2 3; freedom 0, index 4;"},
       {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b",
-       "c 0 0 1 1; freedom 0, index 2; 4"},
+       "c 0 0 1 1; freedom 1, index 2; 4"},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
