@@ -71,6 +71,12 @@ static bool released_constraint(const EngSim* sim) {
   return left < from->implicit->constraint_count;
 }
 
+/// A slope that the width of the event zone explains.
+static double tangential_slope(const EngSim* sim, const EngAtom* atom) {
+  double h = sim->stepper->control.h_next;
+  return SLOPE_TOLERANCE + (h > 0.0 ? 10.0 * atom->eps / h : 0.0);
+}
+
 /// Truth of one atom during an instant.
 static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot) {
   const ModelAtom* model = &sim->model->atoms[id];
@@ -85,9 +91,11 @@ static bool instant_truth(const EngSim* sim, uint32_t id, double g, double gdot)
   if (fabs(g) > atom->eps) return g > 0.0;
   if (!atom->fresh && untouched) return atom->truth;
   // at the boundary of a relation that matters only now: where g is going decides
-  if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
   // a constraint just released: the motion leaves its surface tangentially, the contact is over
-  if (atom->fresh && released_constraint(sim)) return false;
+  if (atom->fresh && released_constraint(sim) && fabs(gdot) <= tangential_slope(sim, atom)) {
+    return false;
+  }
+  if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
   return eng_relation_holds(model->relation, g);
 }
 

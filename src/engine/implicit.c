@@ -223,6 +223,16 @@ SltStatus eng_project_trial(EngSim* sim) {
   return SLT_OK;
 }
 
+SltStatus eng_check_trial(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (mode->full.solve_count <= mode->rhs.solve_count || sim->core.slide.count) return SLT_OK;
+  ModelContext context = eng_context(sim);
+  sim->implicit.failed = MODEL_NONE;
+  model_program_run(&mode->full, &context, sim->full_regs, sim->stepper->trial.t,
+                    sim->stepper->trial.x, sim->full);
+  return sim->implicit.failed == MODEL_NONE ? SLT_OK : SLT_ERR_NO_CONVERGENCE;
+}
+
 // ---- messages -----------------------------------------------------------------------------------
 
 static void append_text(char* out, size_t capacity, size_t* used, const char* format, ...)

@@ -336,6 +336,8 @@ SltStatus eng_implicit_enter(EngSim* sim);
 bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.
 SltStatus eng_project_trial(EngSim* sim);
+/// Whether what the right-hand side does not need can be solved for at the end of the trial too.
+SltStatus eng_check_trial(EngSim* sim);
 /// Guesses for what is solved for, from the values in the environment.
 void eng_implicit_guess(EngSim* sim);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
