@@ -190,7 +190,17 @@ static void json_mode(TextBuffer* out, const CompiledModel* model, const uint32_
     text_append_char(out, '}');
     return;
   }
-  text_append_format(out, "\"states\":%u,\"roles\":{", compiled->state_count);
+  const ModelImplicit* implicit = compiled->implicit;
+  text_append_format(out, "\"states\":%u,",
+                     implicit ? implicit->freedom : compiled->state_count);
+  if (implicit) {
+    text_append_format(out,
+                       "\"implicit\":{\"index\":%u,\"integrated\":%u,\"constraints\":%u,"
+                       "\"blocks\":%u},",
+                       implicit->index, compiled->state_count, implicit->constraint_count,
+                       implicit->block_count);
+  }
+  text_append_c(out, "\"roles\":{");
   for (uint32_t i = 0; i < m->column_count; i++) {
     json_separator(out, i);
     json_text(out, m->vars[m->columns[i]].name);

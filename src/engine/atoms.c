@@ -70,6 +70,20 @@ static bool holds_up_to_rounding(EngSim* sim, uint32_t index, uint8_t relation, 
   return eng_relation_holds(relation, fabs(g) <= sim->margin[index] ? 0.0 : g);
 }
 
+static bool released_constraint(const EngSim* sim) {
+  const ModelMode* from = sim->implicit.from;
+  const ModelMode* mode = sim->core.mode;
+  if (!from || !from->implicit || from == mode) return false;
+  uint32_t left = mode->implicit ? mode->implicit->constraint_count : 0;
+  return left < from->implicit->constraint_count;
+}
+
+/// A slope that the width of the event zone explains.
+static double tangential_slope(const EngSim* sim, const EngAtom* atom) {
+  double h = sim->stepper->control.h_next;
+  return SLOPE_TOLERANCE + (h > 0.0 ? 10.0 * atom->eps / h : 0.0);
+}
+
 /// Truth of one atom during an instant.
 static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
@@ -86,6 +100,10 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   if (fabs(g) > zone) return g > 0.0;
   if (!atom->fresh && untouched) return atom->truth;
   // at the boundary of a relation that matters only now: where g is going decides
+  // a constraint just released: the motion leaves its surface tangentially, the contact is over
+  if (atom->fresh && released_constraint(sim) && fabs(gdot) <= tangential_slope(sim, atom)) {
+    return false;
+  }
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
   return holds_up_to_rounding(sim, index, model->relation, g);
 }

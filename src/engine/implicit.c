@@ -36,6 +36,7 @@
 
 static size_t work_size(const ModelMode* mode) {
   const ModelImplicit* implicit = mode->implicit;
+  if (implicit->constraint_count == 0) return 64;
   size_t n = mode->state_count;
   size_t c = implicit->constraint_count;
   size_t q = implicit->quantity_count;
@@ -82,6 +83,14 @@ void eng_implicit_guess(EngSim* sim) {
   double* regs[] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs, sim->gdot_regs};
   for (size_t i = 0; i < SLT_COUNT(programs); i++) {
     model_program_guess(programs[i], sim->env, regs[i]);
+  }
+  for (uint32_t i = 0; i < mode->g_flow.solve_count && mode->atom_count > 0; i++) {
+    const ModelSolve* solve = &mode->g_flow.solves[i];
+    for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
+      if (solve->guess_env[k] == MODEL_NONE) continue;
+      ModelInterval guess = model_interval_point(sim->env[solve->guess_env[k]]);
+      sim->dual_regs[solve->guesses[k]] = (ModelDual){guess, {0.0, 0.0}};
+    }
   }
 }
 
@@ -212,6 +221,16 @@ SltStatus eng_project_trial(EngSim* sim) {
   if (!eng_project(sim, sim->stepper->trial.t, sim->x, &changed)) return SLT_ERR_STEP;
   if (changed) num_stepper_correct(sim->stepper, sim->x);
   return SLT_OK;
+}
+
+SltStatus eng_check_trial(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (mode->full.solve_count <= mode->rhs.solve_count || sim->core.slide.count) return SLT_OK;
+  ModelContext context = eng_context(sim);
+  sim->implicit.failed = MODEL_NONE;
+  model_program_run(&mode->full, &context, sim->full_regs, sim->stepper->trial.t,
+                    sim->stepper->trial.x, sim->full);
+  return sim->implicit.failed == MODEL_NONE ? SLT_OK : SLT_ERR_NO_CONVERGENCE;
 }
 
 // ---- messages -----------------------------------------------------------------------------------
@@ -632,9 +651,9 @@ static void publish_jump(EngSim* sim, const JumpSpace* s) {
     implicit->impulse[s->column_quantity[k]] = s->total[k];
     implicit->impulsive = true;
     if (top->order == 0) eng_trace_impulse(sim, top->var, s->total[k]);
-    if (top->order == 1) {
+    if (top->order > 0) {
       uint32_t z = s->column_quantity[k] - 1;
-      eng_trace_jump(sim, top->var, s->before[z], s->value[z]);
+      eng_trace_jump(sim, top->var, top->order - 1, s->before[z], s->value[z]);
     }
   }
   if (implicit->impulsive) sim->core.changes++;

@@ -154,6 +154,10 @@ typedef struct EngCore {
   uint32_t exit_surface;
   bool exit_above;     // ...to the side where its g is positive
   uint64_t changes;    // values changed by actions so far
+  struct {               // of EngSim, in snapshots only
+    uint32_t crossing_count;
+    bool contact_ends, has_unilateral;
+  } saved;
   const ModelMode* mode;
   const ModelMode* mode_before;
   ModelRandom random;
@@ -386,6 +390,8 @@ SltStatus eng_implicit_enter(EngSim* sim);
 bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.
 SltStatus eng_project_trial(EngSim* sim);
+/// Whether what the right-hand side does not need can be solved for at the end of the trial too.
+SltStatus eng_check_trial(EngSim* sim);
 /// Guesses for what is solved for, from the values in the environment.
 void eng_implicit_guess(EngSim* sim);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
@@ -428,7 +434,7 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
 /// record.
 void eng_trace_settling(EngSim* sim);
 void eng_trace_candidate(EngSim* sim);
-void eng_trace_jump(EngSim* sim, uint32_t var, double before, double after);
+void eng_trace_jump(EngSim* sim, uint32_t var, uint32_t order, double before, double after);
 void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse);
 /// The mode of the last record is left at once by its own flow.
 void eng_trace_boundary(EngSim* sim);

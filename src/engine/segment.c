@@ -137,6 +137,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   }
   if (sim->core.mode->implicit) {
     status = eng_project_trial(sim);
+    if (status >= 0) status = eng_check_trial(sim);
     if (status < 0) return shrink(sim, attempt, h, FAILURE_REDUCTION, status);
   }
   if (attempt->overshoots < ENG_UNILATERAL_RETRIES && overshoots(sim)) {

@@ -328,7 +328,11 @@ size_t eng_snapshot_size(const EngSim* sim) {
 SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   if (size < eng_snapshot_size(sim) || !sim->core.started) return SLT_ERR_ARGUMENT;
   char* out = buffer;
-  memcpy(out, &sim->core, sizeof sim->core);
+  EngCore core = sim->core;
+  core.saved.crossing_count = sim->crossing_count;
+  core.saved.contact_ends = sim->contact_ends;
+  core.saved.has_unilateral = sim->has_unilateral;
+  memcpy(out, &core, sizeof core);
   memcpy(out + sizeof sim->core, sim->block, sim->block_size);
   memcpy(out + sizeof sim->core + sim->block_size, sim->stepper_storage, sim->stepper_size);
   return SLT_OK;
@@ -341,6 +345,9 @@ SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
   memcpy(sim->block, in + sizeof sim->core, sim->block_size);
   memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
+  sim->crossing_count = sim->core.saved.crossing_count;
+  sim->contact_ends = sim->core.saved.contact_ends;
+  sim->has_unilateral = sim->core.saved.has_unilateral;
   sim->error.status = SLT_OK;
   // registers are not saved: those of the mode are bound anew from the restored environment
   return eng_rebind_mode(sim);

@@ -30,6 +30,7 @@ typedef struct Change {
 typedef struct Jump {
   uint32_t record;
   const ModelVar* var;
+  uint32_t order;        // of the derivative that jumps
   double before, after;  // an impulse: in `after`
   bool impulse;
 } Jump;
@@ -229,8 +230,11 @@ static void add_jump(EngSim* sim, Jump jump) {
   t->jumps[t->jump_count++] = jump;
 }
 
-void eng_trace_jump(EngSim* sim, uint32_t var, double before, double after) {
-  add_jump(sim, (Jump){.var = &sim->model->vars[var], .before = before, .after = after});
+void eng_trace_jump(EngSim* sim, uint32_t var, uint32_t order, double before, double after) {
+  add_jump(sim, (Jump){.var = &sim->model->vars[var],
+                       .order = order,
+                       .before = before,
+                       .after = after});
 }
 
 void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse) {
@@ -333,7 +337,7 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   uint32_t impulses = 0;
   for (uint32_t i = 0; i < t->jump_count; i++) {
     const Jump* jump = &t->jumps[i];
-    if (jump->record != index) continue;
+    if (jump->record != index || jump->order > 0) continue;
     SltChange change = {jump->var->name.data, jump->before, jump->after};
     if (jump->impulse) {
       t->out_impulses[impulses++] = change;

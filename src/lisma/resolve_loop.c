@@ -11,9 +11,9 @@ bool resolve_range(Lower* l, const AstRange* range, RangeValues* values) {
   double first = 0.0;
   if (!resolve_eval_whole(l, range->first, what, DIAG_E0209, &first)) return false;
   double last = first;
-  bool fine = !range->last || resolve_eval_whole(l, range->last, what, DIAG_E0209, &last);
+  if (range->last && !resolve_eval_whole(l, range->last, what, DIAG_E0209, &last)) return false;
   *values = (RangeValues){(int64_t)first, (int64_t)last};
-  return fine;
+  return true;
 }
 
 /// Size of something with all loops written out.

@@ -37,6 +37,57 @@ static void explain_role(ModelBuild* build, TextBuffer* out, const SymMode* sym,
   if (count) text_append_char(out, '\n');
 }
 
+/// What is differentiated, and what that leaves to choose.
+static void explain_implicit(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  if (!sym->offsets) return;
+  uint32_t linear = 0;
+  uint32_t largest = 0;
+  for (uint32_t b = 0; b < sym->block_count; b++) {
+    linear += sym->blocks[b].linear;
+    if (sym->blocks[b].count > largest) largest = sym->blocks[b].count;
+  }
+  text_append_format(out, "implicit      index %u, %u degree%s of freedom, %u constraint%s\n",
+                     sym->index, sym->freedom, plural(sym->freedom), sym->constraint_count,
+                     plural(sym->constraint_count));
+  if (sym->block_count) {
+    text_append_format(out, "blocks        %u linear, %u nonlinear, the largest of %u equation%s\n",
+                       linear, sym->block_count - linear, largest, plural(largest));
+  }
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < sym->equation_count; i++) {
+    if (sym->offsets[i] == 0) continue;
+    if (shown == 0) text_append_c(out, "differentiated\n");
+    if (shown++ >= LINES_MAX) continue;
+    const IrEquation* equation = &build->ir->equations.data[sym->equations[i]];
+    text_append_format(out, "%5u time%s  ", sym->offsets[i], plural(sym->offsets[i]));
+    ir_print_term(out, build->ir, equation->term);
+    text_append_format(out, "   (line %u)\n", build_line(build, equation->span));
+  }
+  if (shown > LINES_MAX) text_append_format(out, "       and %u more\n", shown - LINES_MAX);
+}
+
+/// "a, b, c: together, linear" and its equations.
+static void explain_block(ModelBuild* build, TextBuffer* out, const SymMode* sym,
+                          const SymBlock* block) {
+  for (uint32_t k = 0; k < block->count && k < NAMES_MAX; k++) {
+    const SymAssign* member = &sym->assigns[block->begin + k];
+    if (k) text_append_c(out, ", ");
+    sym_unknown_text(out, build->ir, member->var, member->order);
+  }
+  if (block->count > NAMES_MAX) text_append_format(out, " and %u more", block->count - NAMES_MAX);
+  text_append_format(out, ": %s, from\n",
+                     block->linear      ? "linear equations solved together"
+                     : block->count > 1 ? "nonlinear equations solved together by Newton's method"
+                                        : "by Newton's method");
+  for (uint32_t k = 0; k < block->count && k < LINES_MAX; k++) {
+    const SymAssign* member = &sym->assigns[block->begin + k];
+    const IrEquation* equation = &build->ir->equations.data[member->equation];
+    text_append_c(out, "         ");
+    ir_print_expr(out, &build->sym.view, member->value.shape, member->value.row);
+    text_append_format(out, "   (line %u)\n", build_line(build, equation->span));
+  }
+}
+
 static void explain_assign(ModelBuild* build, TextBuffer* out, const SymAssign* assign) {
   const IrEquation* equation = &build->ir->equations.data[assign->equation];
   sym_unknown_text(out, build->ir, assign->var, assign->order);
@@ -55,6 +106,12 @@ static void explain_order(ModelBuild* build, TextBuffer* out, const SymMode* sym
   text_append_c(out, "order of solution\n");
   for (uint32_t i = 0; i < sym->assign_count && i < LINES_MAX; i++) {
     text_append_format(out, "%5u  ", i + 1);
+    if (sym->assigns[i].kind == SYM_IN_BLOCK) {
+      const SymBlock* block = &sym->blocks[sym->assigns[i].block];
+      explain_block(build, out, sym, block);
+      i = block->begin + block->count - 1;
+      continue;
+    }
     explain_assign(build, out, &sym->assigns[i]);
   }
   if (sym->assign_count > LINES_MAX) {
@@ -121,6 +178,7 @@ static void explain_mode(ModelBuild* build, void* argument) {
     explain_role(build, out, sym, SYM_ALGEBRAIC, "algebraic     ");
     explain_role(build, out, sym, SYM_UNDETERMINED, "undetermined  ");
     explain_role(build, out, sym, SYM_DISCRETE, "discrete      ");
+    if (!set->failure) explain_implicit(build, out, sym);
   }
   if (set->failure) explain_failure(out, set->failure);
   if (!sym) return;

@@ -4,6 +4,8 @@
 // solved in blocks: constraints between states, the system Jacobian, and texts for messages.
 #include "model/build_internal.h"
 
+#define FULL_MATRIX_MAX 2000u
+
 /// Reads every quantity of the mode from the state vector of the program.
 typedef struct RawScope {
   BuildScope base;  // first: BuildScope* points here
@@ -195,6 +197,9 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   out->freedom = sym->freedom;
   out->index = sym->index;
   uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
+  describe_equations(build, sym, out);
+  // without constraints every value of the states is consistent
+  if (sym->constraint_count == 0) return out;
   number_quantities(build, set, out, first);
   const SymTerm* terms = number_rows(build, sym, out);
   out->constraint =
@@ -202,7 +207,6 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
                 &out->constraint_entries, &out->constraint_entry_count);
   out->system = emit_rows(build, set, first, out->quantity_count, terms, out->row_count,
                           &out->system_entries, &out->system_entry_count);
-  describe_equations(build, sym, out);
   return out;
 }
 
@@ -231,8 +235,27 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
   return impulse;
 }
 
+/// Blocks and constraints are solved with full matrices: beyond this they would not fit.
+static const Diag* too_large(ModelBuild* build, const SymMode* sym) {
+  uint32_t largest = sym->constraint_count ? sym->equation_count + sym->constraint_count : 0;
+  for (uint32_t b = 0; b < sym->block_count; b++) {
+    if (sym->blocks[b].count > largest) largest = sym->blocks[b].count;
+  }
+  if (largest <= FULL_MATRIX_MAX) return NULL;
+  DiagList list;
+  diag_init(&list, &build->arena, build->ir->source);
+  Diag* diag = diag_add(&list, DIAG_E0525, build->ir->equations.data[sym->equations[0]].span,
+                        "%u equations of a mode must be solved together, more than the %u that "
+                        "are supported",
+                        largest, FULL_MATRIX_MAX);
+  diag_hint(&list, diag, "solve the equations for their unknowns where that is possible");
+  return diag;
+}
+
 const Diag* build_hidden_room(ModelBuild* build, const SymMode* sym) {
   if (!sym->offsets) return NULL;
+  const Diag* large = too_large(build, sym);
+  if (large) return large;
   for (uint32_t v = 0; v < build->ir->vars.count; v++) {
     const SymVar* var = &sym->vars[v];
     if (!is_solved(var) || var->order < build->layout.var_slots[v]) continue;

@@ -206,22 +206,41 @@ static ModelDual look_up(const ModelInstr* pc, const ModelContext* context, Mode
   return out;
 }
 
-void model_program_enclose(const ModelProgram* program, const ModelContext* context,
-                           ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out) {
-  regs[0] = (ModelDual){t, one};
-  for (uint32_t i = 0; i < program->state_count; i++) {
-    regs[1 + i] = x[i];
+typedef struct DualBody {
+  const ModelProgram* program;
+  const ModelContext* context;
+  ModelDual* regs;
+  uint32_t begin, end;
+} DualBody;
+
+static void run_dual(void* user);
+
+/// Bounds for what a block is solved for; the body is run as often as that takes.
+static void enclose_block(const DualBody* outer, const ModelInstr* pc) {
+  const ModelSolve* solve = &outer->program->solves[pc->dst];
+  uint32_t at = (uint32_t)(pc - outer->program->code);
+  DualBody body = *outer;
+  body.begin = at + 1;
+  body.end = at + pc->a;  // without its end
+  if (model_solve_enclose(solve, outer->regs, run_dual, &body)) return;
+  for (uint32_t k = 0; k < solve->count; k++) {
+    outer->regs[solve->unknowns[k]] = (ModelDual){whole_line, whole_line};
   }
-  const ModelInstr* pc = program->code;
-  for (uint32_t i = 0; i < program->code_count; i++, pc++) {
+  // other values of the body may be read later
+  run_dual(&body);
+}
+
+static void run_dual(void* user) {
+  const DualBody* body = user;
+  const ModelContext* context = body->context;
+  ModelDual* regs = body->regs;
+  for (uint32_t i = body->begin; i < body->end; i++) {
+    const ModelInstr* pc = &body->program->code[i];
     switch (pc->op) {
     case MODEL_OP_SOLVE:
-      // nothing is said about what is solved for; the body is not needed for it
-      for (uint32_t k = 0; k < program->solves[pc->dst].count; k++) {
-        regs[program->solves[pc->dst].unknowns[k]] = (ModelDual){whole_line, whole_line};
-      }
+      enclose_block(body, pc);
+      i += pc->a;
       break;
-    case MODEL_OP_END: break;
     case MODEL_OP_SELECT: regs[pc->dst] = select(regs[pc->dst], regs[pc->a], regs[pc->b]); break;
     case MODEL_OP_TABLE:
     case MODEL_OP_TABLE_SLOPE:
@@ -237,6 +256,16 @@ void model_program_enclose(const ModelProgram* program, const ModelContext* cont
       break;
     }
   }
+}
+
+void model_program_enclose(const ModelProgram* program, const ModelContext* context,
+                           ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out) {
+  regs[0] = (ModelDual){t, one};
+  for (uint32_t i = 0; i < program->state_count; i++) {
+    regs[1 + i] = x[i];
+  }
+  DualBody all = {program, context, regs, 0, program->code_count};
+  run_dual(&all);
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];
   }

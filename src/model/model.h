@@ -129,6 +129,9 @@ typedef struct ModelContext {
 /// Solve a block; `run` executes its body on the registers. False, and NaN, when that fails.
 typedef void ModelBody(void* user);
 bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user);
+/// The same on enclosures: values and slopes of the unknowns for all inputs in their intervals.
+/// False when nothing could be shown; their registers are then undefined.
+bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* run, void* user);
 
 /// Copy constants and inputs into the registers; to be repeated whenever the environment changed.
 /// `regs` has room for reg_count doubles.

@@ -237,7 +237,7 @@ const Diag* sym_fail_under(const SymFailure* f, SymPart part) {
 static void report_implicit(Report* report, const SymFailure* f, Span span, Str why) {
   Str subject = subject_text(f);
   Str text = str_format(f->scratch,
-                        "%.*s needs implicit solving, which this version does not do yet: %.*s",
+                        "%.*s cannot be solved: %.*s",
                         STR_ARGS(subject), STR_ARGS(why));
   report_begin(report, f, DIAG_E0522, span, text);
 }

@@ -333,8 +333,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsi
   if (!original) return size;
   memcpy(original, data, size);
   for (int trial = 0; trial < 10; trial++) {
-    memcpy(data, original, size);
-    edit.size = size;
     for (uint32_t n = 1 + choose(&edit, 3); n > 0; n--) {
       if (choose(&edit, 5) == 0) {
         change_line(&edit);
@@ -343,6 +341,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsi
       }
     }
     if (compiles(&edit)) break;
+    memcpy(data, original, size);
+    edit.size = size;
   }
   free(original);
   return edit.size;
@@ -361,5 +361,5 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t*
   if (more.begin >= from.end && choose(&edit, 2)) from.end = more.end;
   size_t place = line_at(&edit, choose(&edit, a_size)).begin;
   replace(&edit, (Part){place, place}, (const char*)b + from.begin, from.end - from.begin);
-  return edit.size;
+  return compiles(&edit) ? edit.size : 0;
 }

@@ -164,6 +164,13 @@ class Checker:
             if pair is None:
                 return "not changed there"
             return compare(pair[0 if what == "before" else 1], float(words[4]), float(words[5]))
+        if what == "impulse":
+            # a mythical mode has pulses of its own: `impulse NAME` looks at the last record with it
+            name = column_name(words[3])
+            found = [r["impulses"][name] for r in instant.records if name in r["impulses"]]
+            if not found:
+                return "has no such impulse"
+            return compare(found[-1], float(words[4]), float(words[5]))
         if what == "steps":
             times = self.whole.column("time")
             steps = len({t for t in times if t <= instant.t}) - 1

@@ -684,7 +684,7 @@ TEST(checks) {
 TEST(failures_are_cached_and_told_by_the_provider) {
   TEST_ARENA(arena);
   Built b;
-  build_text(&b, &arena, "x' = a\na = b\nb = a + x");
+  build_text(&b, &arena, "x' = a\na + x = x + a");
   ModelProvider provider = model_build_provider(b.build);
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
@@ -739,12 +739,12 @@ TEST(explanations) {
   }
   model_build_free(b.build);
   // a mode that fails explains its failure
-  build_text(&b, &arena, "x' = a\na = b\nb = a + x");
+  build_text(&b, &arena, "x' = a\na + x = x + a");
   TextBuffer failed = {.arena = &arena};
   model_build_explain(b.build, NULL, &failed);
-  CHECK(strstr(text_str(&failed).data, "E0522: the model needs implicit solving") != NULL,
+  CHECK(strstr(text_str(&failed).data, "E0522: the model cannot be solved") != NULL,
         "failure");
-  CHECK(strstr(text_str(&failed).data, "`b = a + x`") != NULL, "equations");
+  CHECK(strstr(text_str(&failed).data, "`a + x = x + a`") != NULL, "equations");
   model_build_free(b.build);
   arena_free(&arena);
 }

@@ -182,44 +182,9 @@ TEST(messages) {
       {"over in a mode", "automaton main\nx' = v\nv' = -x\nstate fly\nx + v = 1\nx - v = 2", fly,
        "test.lisma:2:1: error[E0520]: too many equations in mode main=fly: 4 for 2 unknowns, v and "
        "x\n"},
-      {"constraint", "param l = 1\nx' = u\ny' = v\nu' = -f*x\nv' = -f*y - 9.81\nx*x + y*y = l*l",
-       NULL,
-       "test.lisma:6:1: error[E0522]: the model needs implicit solving, which this version does "
-       "not "
-       "do yet: `x*x + y*y = l*l` determines no derivative of highest order\n"
-       "    6 | x*x + y*y = l*l\n"
-       "      | ^^^^^^^^^^^^^^^\n"
-       "  = hint: choose coordinates that meet the constraint by themselves, or replace the "
-       "equation "
-       "by its time derivative\n"
-       "  test.lisma:6:1: note: `x*x + y*y = l*l` constrains states\n"
-       "    6 | x*x + y*y = l*l\n"
-       "      | ^^^^^^^^^^^^^^^\n"},
-      {"loop", "x' = a\na = 2*b + x\nb = 3*a - 1", NULL,
-       "test.lisma:2:1: error[E0522]: the model needs implicit solving, which this version does "
-       "not "
-       "do yet: a and b depend on each other in a loop\n"
-       "    2 | a = 2*b + x\n"
-       "      | ^^^^^^^^^^^\n"
-       "  = hint: solve these equations by hand for one of the unknowns\n"
-       "  test.lisma:2:1: note: `a = 2*b + x`\n"
-       "    2 | a = 2*b + x\n"
-       "      | ^^^^^^^^^^^\n"
-       "  test.lisma:3:1: note: `b = 3*a - 1`\n"
-       "    3 | b = 3*a - 1\n"
-       "      | ^^^^^^^^^^^\n"},
-      {"nonlinear", "automaton main\nx' = a\nstate fly\na + sin(a) = x", fly,
-       "test.lisma:4:1: error[E0522]: mode main=fly needs implicit solving, which this version "
-       "does "
-       "not do yet: `a + sin(a) = x` is not linear in a\n"},
       {"cancels", "a + x = x + a\nx' = a", NULL,
-       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does "
-       "not "
-       "do yet: a cancels out of `a + x = x + a`\n"},
-      {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b", NULL,
-       "test.lisma:1:1: error[E0522]: the model needs implicit solving, which this version does "
-       "not "
-       "do yet: 2 equations determine only a\n"},
+       "test.lisma:1:1: error[E0522]: the model cannot be solved: a cancels out of "
+       "`a + x = x + a`\n"},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
@@ -240,15 +205,193 @@ TEST(large_parts_are_cut_short) {
   for (int i = 0; i < 40; i++) {
     text_append_format(&text, "x_%d = x_%d + 1\n", i, (i + 1) % 40);
   }
+  text_append_c(&text, "x_0 = 5\n");
   Analysed a;
   analyse(&a, &arena, text_str(&text).data, NULL);
   const Diag* failure = a.mode->failure;
   CHECK_STR(failure->message,
-            "the model needs implicit solving, which this version does not do yet: x_0, x_1, x_2, "
-            "x_3, x_4, x_5, x_6 and 33 more depend on each other in a loop",
+            "too many equations: 41 for 40 unknowns, x_0, x_1, x_2, x_3, x_4, x_5, x_6 and 33 more",
             "message");
   CHECK(failure->notes.count == 8, "seven and the rest");
-  CHECK_STR(failure->notes.data[7].text, "and 33 equations more, from here on", "rest");
+  CHECK_STR(failure->notes.data[7].text, "and 34 equations more, from here on", "rest");
+  arena_free(&arena);
+}
+
+/// Offsets in ascending order, freedom, index, sizes of the blocks (n: nonlinear).
+static Str implicit_text(Arena* arena, const Analysed* a) {
+  TextBuffer out = {.arena = arena};
+  const SymMode* mode = a->mode;
+  text_append_c(&out, "c");
+  for (uint32_t c = 0; c < 10; c++) {
+    for (uint32_t i = 0; i < mode->equation_count; i++) {
+      if (mode->offsets[i] == c) text_append_format(&out, " %u", c);
+    }
+  }
+  text_append_format(&out, "; freedom %u, index %u;", mode->freedom, mode->index);
+  for (uint32_t b = 0; b < mode->block_count; b++) {
+    text_append_format(&out, " %u%s", mode->blocks[b].count, mode->blocks[b].linear ? "" : "n");
+  }
+  return text_str(&out);
+}
+
+TEST(implicit_modes) {
+  static const struct {
+    const char* name;
+    const char* text;
+    const char* want;
+  } cases[] = {
+      {"pendulum", "param l = 1\nx' = u\ny' = v\nu' = -f*x\nv' = -f*y - 9.81\nx*x + y*y = l*l",
+       "c 0 0 1 1 2; freedom 2, index 3; 5"},
+      {"pendulum of second order", "x'' = -f*x\ny'' = -f*y - 9.81\nx*x + y*y = 1",
+       "c 0 0 2; freedom 2, index 3; 3"},
+      {"pendulum, index 2", "x' = u\ny' = v\nu' = -f*x\nv' = -f*y - 9.81\nx*u + y*v = 0",
+       "c 0 0 0 0 1; freedom 3, index 2; 3"},
+      {"loop", "x' = a\na = 2*b + x\nb = 3*a - 1", "c 0 0 0; freedom 1, index 1; 2"},
+      {"nonlinear", "x' = a\na + sin(a) = x", "c 0 0; freedom 1, index 1; 1n"},
+      {"capacitor", "param k = 1\nu = k\ni = 2*u'", "c 0 1; freedom 0, index 2;"},
+      {"chain", "param k = 1\na = k\nb = a'\nc = b'\nd = c'", "c 0 1 2 3; freedom 0, index 4;"},
+      {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b",
+       "c 0 0 1 1; freedom 1, index 2; 4"},
+  };
+  TEST_ARENA(arena);
+  FOR_CASES(c, cases) {
+    Analysed a;
+    analyse(&a, &arena, c->text, NULL);
+    CHECK(a.mode->failure == NULL && a.mode->offsets, c->name);
+    CHECK_STR(implicit_text(&arena, &a), c->want, c->name);
+  }
+  arena_free(&arena);
+}
+
+// ---------------------------------------------------------------------------------------------
+// offsets against brute force and Pantelides
+
+typedef struct Signature {
+  int n;
+  int order[6][6];  // -1: does not occur
+} Signature;
+
+/// Best total order of all transversals; -1 when there is none.
+static int best_transversal(const Signature* s) {
+  int permutation[6] = {0, 1, 2, 3, 4, 5};
+  int best = -1;
+  int used[6];
+  // all permutations by counting in the factorial system
+  int total = 1;
+  for (int i = 2; i <= s->n; i++) {
+    total *= i;
+  }
+  for (int code = 0; code < total; code++) {
+    for (int i = 0; i < s->n; i++) {
+      used[i] = 0;
+    }
+    int rest = code;
+    int sum = 0;
+    for (int i = 0; i < s->n && sum >= 0; i++) {
+      int pick = rest % (s->n - i);
+      rest /= s->n - i;
+      int j = 0;
+      for (;; j++) {
+        if (used[j]) continue;
+        if (pick-- == 0) break;
+      }
+      used[j] = 1;
+      permutation[i] = j;
+      sum = s->order[i][j] < 0 ? -1 : sum + s->order[i][j];
+    }
+    if (sum > best) best = sum;
+  }
+  (void)permutation;
+  return best;
+}
+
+/// Pantelides: pair each equation with a highest derivative, differentiating what cannot be paired.
+static bool augment(const Signature* s, const int* c, const int* d, int row, int* seen_row,
+                    int* seen_column, int* row_of) {
+  seen_row[row] = 1;
+  for (int j = 0; j < s->n; j++) {
+    if (s->order[row][j] < 0 || s->order[row][j] + c[row] != d[j] || seen_column[j]) continue;
+    seen_column[j] = 1;
+    if (row_of[j] < 0 || augment(s, c, d, row_of[j], seen_row, seen_column, row_of)) {
+      row_of[j] = row;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void pantelides(const Signature* s, int* c) {
+  int d[6] = {0};
+  int row_of[6];
+  for (int j = 0; j < s->n; j++) {
+    row_of[j] = -1;
+    c[j] = 0;
+    for (int i = 0; i < s->n; i++) {
+      if (s->order[i][j] > d[j]) d[j] = s->order[i][j];
+    }
+  }
+  for (int row = 0; row < s->n; row++) {
+    for (;;) {
+      int seen_row[6] = {0};
+      int seen_column[6] = {0};
+      if (augment(s, c, d, row, seen_row, seen_column, row_of)) break;
+      for (int k = 0; k < s->n; k++) {
+        c[k] += seen_row[k];
+        d[k] += seen_column[k];
+      }
+    }
+  }
+}
+
+TEST(offsets_agree_with_brute_force_and_pantelides) {
+  TEST_ARENA(arena);
+  uint64_t seed = 4;
+  int solvable = 0;
+  for (int trial = 0; trial < 20000; trial++) {
+    Signature s = {.n = 1 + (int)test_uniform(&seed, 0.0, 5.999)};
+    int begin[7] = {0};
+    int columns[36];
+    int orders[36];
+    int at = 0;
+    for (int i = 0; i < s.n; i++) {
+      for (int j = 0; j < s.n; j++) {
+        bool there = test_uniform(&seed, 0.0, 1.0) < 0.5;
+        s.order[i][j] = there ? (int)test_uniform(&seed, 0.0, 2.999) : -1;
+        if (!there) continue;
+        columns[at] = j;
+        orders[at++] = s.order[i][j];
+      }
+      begin[i + 1] = at;
+    }
+    SymSignature signature = {s.n, s.n, begin, columns, orders};
+    int c[6];
+    int d[6];
+    int row_of_column[6];
+    int best = best_transversal(&s);
+    bool found = sym_offsets(&arena, &signature, c, d, row_of_column);
+    CHECK(found == (best >= 0), "a transversal or none");
+    if (!found) continue;
+    solvable++;
+    int sum = 0;
+    int dual = 0;
+    int smallest = 1000;
+    for (int j = 0; j < s.n; j++) {
+      sum += s.order[row_of_column[j]][j];
+      dual += d[j] - c[j];
+      if (c[j] < smallest) smallest = c[j];
+      for (int i = 0; i < s.n; i++) {
+        CHECK(s.order[i][j] < 0 || d[j] - c[i] >= s.order[i][j], "offsets are feasible");
+      }
+    }
+    CHECK(sum == best && dual == best, "the transversal is a best one");
+    CHECK(smallest == 0, "nothing is differentiated without need");
+    int want[6];
+    pantelides(&s, want);
+    for (int i = 0; i < s.n; i++) {
+      CHECK(c[i] == want[i], "as Pantelides differentiates");
+    }
+  }
+  CHECK(solvable > 5000, "enough cases");
   arena_free(&arena);
 }
 
