@@ -55,6 +55,22 @@ typedef struct Job {
   bool rules, folder;  // the text is a document of tables; the name is a folder of them
 } Job;
 
+/// Copy into the arena and free the original, also when the arena finds no memory.
+static Str take_over(Arena* arena, const SltAllocator* allocator, char* data, size_t length) {
+  jmp_buf* outer = arena->on_oom;
+  jmp_buf inner;
+  arena->on_oom = &inner;
+  if (setjmp(inner)) {
+    arena->on_oom = outer;
+    base_free(allocator, data, length);
+    longjmp(*outer, 1);
+  }
+  Str copy = str_copy(arena, (Str){data, (uint32_t)length});
+  arena->on_oom = outer;
+  base_free(allocator, data, length);
+  return copy;
+}
+
 SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   const CompileLoader* loader = user;
   const SltCompileOptions* options = loader->options;
@@ -63,12 +79,17 @@ SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   size_t length = 0;
   const SltAllocator* allocator = loader->allocator;
   Str terminated = str_copy(arena, name);
-  SLT_TRY(options->load(options->load_user, terminated.data, allocator, &data, &length));
-  SltStatus status = length > UINT32_MAX - 1 ? SLT_ERR_IO : SLT_OK;
-  // copied before it is freed; if the copy runs out of memory the file's bytes are lost with it
-  if (status >= 0) *content = str_copy(arena, (Str){data, (uint32_t)length});
-  base_free(allocator, data, length);
-  return status;
+  SltStatus status =
+      options->load(options->load_user, terminated.data, allocator, &data, &length);
+  // no memory is no fault of the file
+  if (status == SLT_ERR_NOMEM) longjmp(*arena->on_oom, 1);
+  if (status < 0) return status;
+  if (length > UINT32_MAX - 1) {
+    base_free(allocator, data, length);
+    return SLT_ERR_IO;
+  }
+  *content = take_over(arena, allocator, data, length);
+  return SLT_OK;
 }
 
 static SltStatus report_overrides(Job* job, const LismaOverride* overrides, uint32_t count,
@@ -204,6 +225,9 @@ static SltStatus compile(const char* name, const char* text, size_t length, bool
   if (!options) options = &defaults;
   if (!name || (!text && length > 0) || options->cookie != COMPILE_OPTIONS_COOKIE) {
     return SLT_ERR_ARGUMENT;
+  }
+  for (uint32_t i = 0; i < options->override_count; i++) {
+    if (!options->overrides || !options->overrides[i].name) return SLT_ERR_ARGUMENT;
   }
   if (length > SOURCE_BYTES_MAX) return too_long(options, name);
   SltAllocator allocator = base_allocator(&options->allocator);

@@ -55,7 +55,7 @@ SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode) {
   size_t system = implicit->system.reg_count;
   size_t impulse = mode->impulse ? mode->impulse->slopes.reg_count : 0;
   size_t outputs = mode->impulse ? mode->impulse->slopes.output_count : 0;
-  SLT_TRY(eng_grow(sim, (void**)&im->regs, &im->reg_capacity, constraint + system + impulse,
+  SLT_TRY(eng_grow(sim, (void**)&im->regs, &im->reg_capacity, constraint + system + impulse + 1,
                    sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&im->work, &im->work_capacity, work_size(mode) + outputs,
                    sizeof(double)));

@@ -118,14 +118,28 @@ static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   return SLT_OK;
 }
 
+/// No trial leads on from the committed point: its values are those of the instant.
+static void restore_committed(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->env[mode->state_env[i]] = sim->stepper->x[i];
+  }
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
+}
+
 /// Time has come to the end of the segment.
 static SltStatus finish_segment(EngSim* sim, bool* fired) {
   EngCore* core = &sim->core;
   *fired = false;
   core->t = core->seg_t1;
   core->seg_valid = false;
-  SLT_TRY(num_dense_prepare(sim->stepper));
-  eng_sample(sim, core->t);
+  if (core->trial_pending) {
+    SLT_TRY(num_dense_prepare(sim->stepper));
+    eng_sample(sim, core->t);
+  } else {
+    restore_committed(sim);
+  }
   if (core->mode->implicit) eng_implicit_guess(sim);
   if (core->seg_due) eng_queue_take(sim, core->t);
   if (core->seg_event || core->seg_due) {
@@ -212,5 +226,8 @@ SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
   core->seg_valid = false;
   core->touched = true;
   sim->env[model->env + order] = value;
+  // what follows from it follows at once
+  eng_bind(sim);
+  eng_evaluate_full(sim, core->t);
   return SLT_OK;
 }

@@ -18,6 +18,7 @@ typedef struct Attempt {
   uint32_t overshoots; // of a unilateral boundary
   bool early;          // land just before the crossing of an atom that is linear in time
   SltStatus failure;   // why the last trial was given up, SLT_OK if it was not
+  bool arrived;        // no trial is possible: the point itself is an event
 } Attempt;
 
 static double smallest_step(const EngSim* sim) {
@@ -97,11 +98,40 @@ static bool overshoots(EngSim* sim) {
   return false;
 }
 
+/// The model is not defined beyond the boundary of a relation that is as good as reached: that is
+/// its event. Fills the crossings; false when there is no such relation.
+static bool stands_at_boundary(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double reach = 4.0 * smallest_step(sim);
+  sim->crossing_count = 0;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT || atom->sliding) continue;
+    if (atom->truth && !model->bipolar) continue;
+    double towards = atom->truth ? -1.0 : 1.0;
+    double distance = -towards * atom->g;
+    double speed = towards * atom->gdot;
+    if (!atom->armed || !(distance >= 0.0) || !(distance <= speed * reach)) continue;
+    sim->crossings[sim->crossing_count++] = (EngCrossing){.index = i,
+                                                          .t = sim->stepper->t,
+                                                          .lo = sim->stepper->t,
+                                                          .hi = sim->stepper->t + reach,
+                                                          .slope = atom->gdot,
+                                                          .rising = !atom->truth};
+  }
+  return sim->crossing_count > 0;
+}
+
 /// The trial cannot be used: try again with a smaller step.
 static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
   attempt->failure = cause;
   attempt->bound = h * factor;
   if (attempt->bound >= smallest_step(sim)) return SLT_OK;
+  if (cause == SLT_ERR_NOT_FINITE && stands_at_boundary(sim)) {
+    attempt->arrived = true;
+    return SLT_OK;
+  }
   return fail_step(sim, cause);
 }
 
@@ -161,7 +191,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 }
 
 /// A trial that is accurate enough and, with its dense output, usable.
-static SltStatus new_trial(EngSim* sim, bool* found) {
+static SltStatus new_trial(EngSim* sim, bool* found, bool* arrived) {
   double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
   // events tend to come at similar distances: a first step far beyond the last one sees nothing of
   // a motion that is small beside it
@@ -180,6 +210,10 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
                       eng_number((double)sim->options.max_steps).text);
     }
     SLT_TRY(try_step(sim, &attempt, limit));
+    if (attempt.arrived) {
+      *arrived = true;
+      return SLT_OK;
+    }
     if (attempt.failure < 0) continue;
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
     if (status >= 0) return SLT_OK;
@@ -197,7 +231,17 @@ SltStatus eng_next_segment(EngSim* sim) {
     // an event that changed nothing lies behind us: the rest of the trial is still good
     SLT_TRY(eng_detect(sim, core->t, &found));
   } else {
-    SLT_TRY(new_trial(sim, &found));
+    bool arrived = false;
+    SLT_TRY(new_trial(sim, &found, &arrived));
+    if (arrived) {
+      core->seg_t0 = core->t;
+      core->seg_t1 = core->t;
+      core->seg_event = true;
+      core->seg_whole = false;
+      core->seg_due = false;
+      core->seg_valid = true;
+      return SLT_OK;
+    }
     core->trial_pending = true;
   }
   core->seg_t0 = core->t;

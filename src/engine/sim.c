@@ -48,6 +48,7 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
   } checks[] = {
       {pick_method(model, given, out) >= 0, "the method is not known"},
       {isfinite(out->t_start), "the start must be a finite time"},
+      {(unsigned)out->detection <= SLT_DETECTION_INTERPOLATION, "the detection is not known"},
       {out->rtol >= 0.0 && out->rtol < 1.0, "rtol must be at least 0 and below 1"},
       {out->atol >= 0.0 && isfinite(out->atol), "atol must be at least 0"},
       {out->rtol + out->atol > 0.0, "rtol and atol must not both be 0"},

@@ -661,7 +661,6 @@ void eng_slide_full(EngSim* sim, double t) {
   ModelContext context = eng_context(sim);
   double share[ENG_SURFACES_MAX];
   if (!shares_at(sim, t, sim->x, false, share)) return;
-  memcpy(slide->share, share, sizeof share);
   uint32_t all = (1u << slide->count) - 1u;
   const ModelMode* first = slide->modes[0];
   for (uint32_t i = 0; i < first->full.output_count; i++) {

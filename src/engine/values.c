@@ -178,6 +178,12 @@ SltStatus eng_enter_mode(EngSim* sim) {
 }
 
 SltStatus eng_rebind_mode(EngSim* sim) {
+  sim->has_unilateral = false;
+  for (uint32_t i = 0; i < sim->core.mode->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[sim->core.mode->atoms[i]];
+    sim->has_unilateral |= atom->type == MODEL_ATOM_UNILATERAL &&
+                           sim->options.detection != SLT_DETECTION_INTERPOLATION;
+  }
   SLT_TRY(make_room(sim, sim->core.mode));
   bool margin_stale = sim->core.margin_stale;
   eng_bind(sim);
