@@ -95,7 +95,8 @@ static bool overshoots(EngSim* sim) {
 /// The trial cannot be used: try again with a smaller step.
 static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
   attempt->failure = cause;
-  attempt->bound = h * factor;
+  // without states a trial may reach for ever
+  attempt->bound = isfinite(h) ? h * factor : 1e6 * fmax(1.0, fabs(sim->stepper->t));
   if (attempt->bound >= smallest_step(sim)) return SLT_OK;
   return fail_step(sim, cause);
 }
