@@ -126,7 +126,8 @@ static bool stands_at_boundary(EngSim* sim) {
 /// The trial cannot be used: try again with a smaller step.
 static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
   attempt->failure = cause;
-  attempt->bound = h * factor;
+  // without states a trial may reach for ever
+  attempt->bound = isfinite(h) ? h * factor : 1e6 * fmax(1.0, fabs(sim->stepper->t));
   if (attempt->bound >= smallest_step(sim)) return SLT_OK;
   if (cause == SLT_ERR_NOT_FINITE && stands_at_boundary(sim)) {
     attempt->arrived = true;
