@@ -2,8 +2,8 @@
 //
 // Cost of certification: every model of the gallery run with the detections "combined" (the
 // algorithm that suits the type of each event, nothing proved) and "certified" (the same, and proof
-// on every accepted step). Prints the time of a run with each (best of several), and the overhead of
-// the proof for each model and over the whole gallery. Models that fail on purpose are left out.
+// on every accepted step). Prints the time of a run with each (best of several), and the overhead
+// of the proof for each model and over the whole gallery. Models that fail on purpose are left out.
 //
 // Usage: detection [FOLDER OF MODELS]
 #define _POSIX_C_SOURCE 200809L

@@ -18,7 +18,7 @@
 #include <float.h>
 #include <math.h>
 
-#define PIECE_BUDGET   400   // enclosures per atom and step
+#define PIECE_BUDGET   400  // enclosures per atom and step
 #define STACK_DEPTH    64
 #define COEFFICIENTS   (NUM_DENSE_DEGREE_MAX + 1)
 #define BERNSTEIN_ULPS 16.0  // rounding of coefficients, in ulps of the largest magnitude involved
@@ -61,10 +61,10 @@ typedef struct Certifier {
   const double* control;  // Bernstein coefficients of g; NULL for the interval oracle
   double margin;          // of the coefficients
   uint32_t degree;
-  bool below;             // phi is on the side the atom waits from
-  bool fell;              // phi has fallen since the start: a turn re-arms
-  bool rose;              // the piece before rose
-  bool falls;             // a beginning, or the last piece with a direction fell: no peak follows
+  bool below;  // phi is on the side the atom waits from
+  bool fell;   // phi has fallen since the start: a turn re-arms
+  bool rose;   // the piece before rose
+  bool falls;  // a beginning, or the last piece with a direction fell: no peak follows
   uint32_t spent;
 } Certifier;
 
@@ -150,7 +150,8 @@ static double slope_ceiling(const CertPiece* p, ModelInterval d) {
   if (d.lo >= 0.0) return p->phi_r;
   if (!(d.hi < HUGE_VAL && d.lo > -HUGE_VAL)) return HUGE_VAL;
   double s = (p->phi_r - p->phi_l - d.lo * h) / (d.hi - d.lo);
-  double rounding = 8.0 * DBL_EPSILON * (magnitude(p->phi_l) + magnitude(p->phi_r) + (d.hi - d.lo) * h);
+  double rounding =
+      8.0 * DBL_EPSILON * (magnitude(p->phi_l) + magnitude(p->phi_r) + (d.hi - d.lo) * h);
   return p->phi_l + d.hi * smaller(larger(s, 0.0), h) + rounding;
 }
 

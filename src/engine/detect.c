@@ -30,8 +30,7 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   }
   bool waits_at_mesh = type == MODEL_ATOM_UNILATERAL || eng_extrapolates_all(f->sim);
   if (!waits_at_mesh && (f->model->bipolar || !f->atom->in_zone)) return false;
-  bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps
-                                                   : p->gb >= -f->atom->eps;
+  bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps : p->gb >= -f->atom->eps;
   // on its way to the boundary, not just leaving it
   if (!inside || p->gb > 0.0 || !(p->db >= 0.0)) return false;
   *out = (EngCrossing){.index = f->index,
@@ -57,7 +56,8 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
   return true;
 }
 
-/// At the time of a time event: an atom that rounding keeps just short of its crossing is there too.
+/// At the time of a time event: an atom that rounding keeps just short of its crossing is there
+/// too.
 static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
   if (eng_queue_next(f->sim) > p->b || -p->gb > p->db * time_resolution(p->b)) return false;
@@ -94,9 +94,9 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   return eng_follow(f, piece, out);
 }
 
-/// A contact that turns round within the atom's zone only grazes the boundary: g and its slope vanish
-/// together, and whether it happens at all hangs on errors that the zone allows for. Time by which
-/// such an error moves the event; 0 for a clean crossing.
+/// A contact that turns round within the atom's zone only grazes the boundary: g and its slope
+/// vanish together, and whether it happens at all hangs on errors that the zone allows for. Time by
+/// which such an error moves the event; 0 for a clean crossing.
 static double grazing_shift(const EngFollower* f, const EngPiece* p, const EngCrossing* c) {
   double tolerance = fmax(f->atom->eps, f->sim->margin[f->index]);
   double sign = c->rising ? 1.0 : -1.0;
@@ -372,8 +372,7 @@ static bool extrapolates(const EngSim* sim, const ModelAtom* model) {
   case SLT_DETECTION_INTERPOLATION: return false;
   case SLT_DETECTION_COMBINED:
   case SLT_DETECTION_CERTIFIED:
-  default:
-    return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
+  default: return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Following one atom over a step: what it waits for, and the plain search by signs, end slopes and
-// extrema. Where the slopes at the ends of a piece tell of an extremum inside, it is found first and
-// the piece is split there, so that g is monotone as far as end slopes can tell; a change of truth
-// is then bracketed and shrunk to rounding.
+// extrema. Where the slopes at the ends of a piece tell of an extremum inside, it is found first
+// and the piece is split there, so that g is monotone as far as end slopes can tell; a change of
+// truth is then bracketed and shrunk to rounding.
 #include "engine/detect.h"
 
 #include <float.h>

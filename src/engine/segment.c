@@ -7,18 +7,18 @@
 
 #include <math.h>
 
-#define LANDING            1.01  // a step that ends this close to a time event lands on it
-#define EARLY              1e-12 // share of time by which a crossing may be taken too early
-#define FAILURE_REDUCTION  0.25
-#define DEFAULT_IDLE_STEP  0.01  // models without states: distance of the points that are looked at
+#define LANDING           1.01   // a step that ends this close to a time event lands on it
+#define EARLY             1e-12  // share of time by which a crossing may be taken too early
+#define FAILURE_REDUCTION 0.25
+#define DEFAULT_IDLE_STEP 0.01  // models without states: distance of the points that are looked at
 
 /// Trials of one step: bounds beside the integrator's own proposal.
 typedef struct Attempt {
-  double bound;        // from failed trials
-  uint32_t overshoots; // of a unilateral boundary
-  bool early;          // land just before the crossing of an atom that is linear in time
-  SltStatus failure;   // why the last trial was given up, SLT_OK if it was not
-  bool arrived;        // no trial is possible: the point itself is an event
+  double bound;         // from failed trials
+  uint32_t overshoots;  // of a unilateral boundary
+  bool early;           // land just before the crossing of an atom that is linear in time
+  SltStatus failure;    // why the last trial was given up, SLT_OK if it was not
+  bool arrived;         // no trial is possible: the point itself is an event
 } Attempt;
 
 static double smallest_step(const EngSim* sim) {
@@ -35,9 +35,8 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   const char* name = eng_not_finite(sim, &derivative);
   EngNumber t = eng_number(sim->core.t);
   if (name) {
-    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
-             "at t = %s %s '%s' is not a finite number", t.text,
-             derivative ? "the derivative of" : "the value of", name);
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL, "at t = %s %s '%s' is not a finite number",
+             t.text, derivative ? "the derivative of" : "the value of", name);
     eng_hint(sim, "look for a division by zero, a root or logarithm of a negative number, or a "
                   "solution that grows without bound; a unilateral event keeps a model from "
                   "leaving the region where it is defined");
@@ -196,8 +195,8 @@ static SltStatus new_trial(EngSim* sim, bool* found, bool* arrived) {
   double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
   // events tend to come at similar distances: a first step far beyond the last one sees nothing of
   // a motion that is small beside it
-  Attempt attempt = {.bound = sim->core.first_bound > 0.0 ? sim->core.first_bound
-                                                          : (double)INFINITY};
+  Attempt attempt = {.bound =
+                         sim->core.first_bound > 0.0 ? sim->core.first_bound : (double)INFINITY};
   sim->core.first_bound = 0.0;
   SLT_TRY(first_step_size(sim, limit));
   if (sim->stepper->control.h_next > 0.0) {

@@ -116,8 +116,7 @@ static ModelInterval binary_slope(uint32_t op, ModelDual a, ModelDual b, ModelIn
   case MODEL_OP_ADD: return model_interval_add(a.d, b.d);
   case MODEL_OP_SUB: return model_interval_sub(a.d, b.d);
   case MODEL_OP_MUL: return model_interval_add(times(a.d, b.v), times(a.v, b.d));
-  case MODEL_OP_DIV:
-    return model_interval_div(model_interval_sub(a.d, times(v, b.d)), b.v);
+  case MODEL_OP_DIV: return model_interval_div(model_interval_sub(a.d, times(v, b.d)), b.v);
   case MODEL_OP_POW: return power_slope(a, b, v);
   case MODEL_OP_ATAN2: return angle_slope(a, b);
   case MODEL_OP_MIN: return choice_slope(a, b, true);

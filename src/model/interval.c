@@ -6,9 +6,9 @@
 #include <float.h>
 #include <math.h>
 
-#define PI          3.14159265358979323846
-#define TRIG_LARGE  1e9    // arguments beyond: the whole range, the reduction is not followed
-#define TRIG_ULPS   16.0   // extrema this close to an end count as inside: multiples of pi are rounded
+#define PI         3.14159265358979323846
+#define TRIG_LARGE 1e9   // arguments beyond: the whole range, the reduction is not followed
+#define TRIG_ULPS  16.0  // extrema this close to an end count as inside: multiples of pi are rounded
 
 static const ModelInterval anything = {-HUGE_VAL, HUGE_VAL};
 
@@ -28,8 +28,8 @@ static inline double shift(double x, int ulps) {
   return u.value;
 }
 
-/// Bounds computed in round to nearest, moved outwards. An overflow stands for a large finite value:
-/// it bounds on its own side only.
+/// Bounds computed in round to nearest, moved outwards. An overflow stands for a large finite
+/// value: it bounds on its own side only.
 static inline ModelInterval widen(double lo, double hi, int ulps) {
   if (lo != lo || hi != hi) return anything;
   if (lo > DBL_MAX) lo = DBL_MAX;
@@ -174,9 +174,8 @@ static ModelInterval power(ModelInterval a, ModelInterval b) {
     double r = pow(a.hi, b.lo);
     double s = pow(a.hi, b.hi);
     if (isnan(p) || isnan(q) || isnan(r) || isnan(s)) return anything;
-    ModelInterval corners =
-        widen(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)),
-              MODEL_LIBM_ULPS);
+    ModelInterval corners = widen(least(least(p, q), least(r, s)),
+                                  greatest(greatest(p, q), greatest(r, s)), MODEL_LIBM_ULPS);
     return clip(corners, 0.0, HUGE_VAL);
   }
   bool whole = b.lo == b.hi && b.lo == floor(b.lo) && fabs(b.lo) < 1e9;
@@ -201,8 +200,12 @@ static ModelInterval truth(bool surely, bool possibly) {
 }
 
 static ModelInterval sign_of(ModelInterval a) {
-  return (ModelInterval){a.lo > 0.0 ? 1.0 : a.lo == 0.0 ? 0.0 : -1.0,
-                         a.hi < 0.0 ? -1.0 : a.hi == 0.0 ? 0.0 : 1.0};
+  return (ModelInterval){a.lo > 0.0    ? 1.0
+                         : a.lo == 0.0 ? 0.0
+                                       : -1.0,
+                         a.hi < 0.0    ? -1.0
+                         : a.hi == 0.0 ? 0.0
+                                       : 1.0};
 }
 
 static ModelInterval absolute(ModelInterval a) {

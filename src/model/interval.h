@@ -5,9 +5,10 @@
 // Every register holds an interval that contains all values the expression can take, and one that
 // contains all values of its derivative along a given motion of the states (forward mode).
 //
-// Widening. The exact value of an operation lies in the interval, and so does what the tape computes
-// in round to nearest:
-//   + - * / sqrt, square, 1/x     one unit in the last place outwards on each side: rounding errs by
+// Widening. The exact value of an operation lies in the interval, and so does what the tape
+// computes in round to nearest:
+//   + - * / sqrt, square, 1/x     one unit in the last place outwards on each side: rounding errs
+//   by
 //                                 half a unit. Overflow: the finite end is the largest double
 //   functions of libm             MODEL_LIBM_ULPS outwards at the ends where the function is
 //                                 monotone. glibc's manual ("Errors in Math Functions", x86_64)
@@ -19,9 +20,9 @@
 //   abs, min, max, floor, ceil,   exact: no widening
 //   sign, relations
 //   mod                           a - b*floor(a/b) from the above
-// Where an operation is undefined or has a pole inside its arguments the value is "anything", and so
-// is the slope of everything whose value is not bounded: what cannot be bounded is never flat, never
-// monotone. The same for a jump inside: the cut of atan2, floor, sign, relations.
+// Where an operation is undefined or has a pole inside its arguments the value is "anything", and
+// so is the slope of everything whose value is not bounded: what cannot be bounded is never flat,
+// never monotone. The same for a jump inside: the cut of atan2, floor, sign, relations.
 #ifndef SALTUS_MODEL_INTERVAL_H
 #define SALTUS_MODEL_INTERVAL_H
 

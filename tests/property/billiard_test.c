@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The object between two concentric circles against the exact solution: every flight is a chord,
-// angular momentum and speed never change, so all reflections follow from the first. No limit on the
-// step: the inner circle is met and left well inside one step. SALTUS_CASES sets the number of
+// angular momentum and speed never change, so all reflections follow from the first. No limit on
+// the step: the inner circle is met and left well inside one step. SALTUS_CASES sets the number of
 // random starts, SALTUS_SEED repeats a failing one.
 #include "test.h"
 
@@ -77,7 +77,8 @@ static Start draw(uint64_t* seed, bool grazing) {
   if (test_uniform(seed, 0.0, 1.0) < 0.5) outward = -outward;
   double c = cos(phi);
   double s = sin(phi);
-  return (Start){r * c, r * s, speed * (outward * c - a * s) / r, speed * (outward * s + a * c) / r};
+  return (Start){r * c, r * s, speed * (outward * c - a * s) / r,
+                 speed * (outward * s + a * c) / r};
 }
 
 static void run(const SltModel* model, const Start* start, double t_end, Events* events,
@@ -131,9 +132,11 @@ TEST(random_starts_reflect_as_geometry_says) {
     double momentum = 0.0;
     run(model, &start, T_END, &events, &momentum);
     char name[200];
-    snprintf(name, sizeof name, "SALTUS_SEED=%llu: %u of %u reflections, %u not certified, times "
-             "within %.3g, momentum %.17g for %.17g", (unsigned long long)(first + k),
-             events.count, expected, events.uncertified, events.worst, momentum, L);
+    snprintf(name, sizeof name,
+             "SALTUS_SEED=%llu: %u of %u reflections, %u not certified, times "
+             "within %.3g, momentum %.17g for %.17g",
+             (unsigned long long)(first + k), events.count, expected, events.uncertified,
+             events.worst, momentum, L);
     CHECK(events.count == expected, name);
     CHECK(events.uncertified == 0, name);
     CHECK(fabs(momentum - L) <= 1e-6 * fabs(L), name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Every type of event is detected and placed as its row of the table says: random guards, random
-// eps, steps of all sizes. SALTUS_CASES sets the number of cases, SALTUS_SEED repeats a failing one.
+// eps, steps of all sizes. SALTUS_CASES sets the number of cases, SALTUS_SEED repeats a failing
+// one.
 #include "test.h"
 
 #include <saltus/saltus.h>
@@ -99,9 +100,11 @@ static void check_type(const Type* type, const char* method, uint64_t cases) {
     char name[300];
     for (; root + expected * period < T_END - 0.05; expected++) {
       double eps = options.event_eps;
-      snprintf(name, sizeof name, "%s %s SALTUS_SEED=%llu event %u of %u at %.17g, g %g, eps %g, "
-               "root %.17g", type->name, method, (unsigned long long)(first + k), expected,
-               events.count, events.t[expected], events.g[expected], eps, root + expected * period);
+      snprintf(name, sizeof name,
+               "%s %s SALTUS_SEED=%llu event %u of %u at %.17g, g %g, eps %g, "
+               "root %.17g",
+               type->name, method, (unsigned long long)(first + k), expected, events.count,
+               events.t[expected], events.g[expected], eps, root + expected * period);
       CHECK(events.count > expected, name);
       double g = events.g[expected];
       CHECK(g >= type->lo * eps - 1e-15 && g <= type->hi * eps + 1e-15, name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Enclosures contain what they claim to: every operation against dense sampling of its arguments, at
-// extrema, at the ends of domains, for huge, tiny and infinite arguments; slopes against finite
+// Enclosures contain what they claim to: every operation against dense sampling of its arguments,
+// at extrema, at the ends of domains, for huge, tiny and infinite arguments; slopes against finite
 // differences. A bound that is too tight by one unit in the last place is a failure.
 #include "model/model.h"
 #include "test.h"
@@ -20,8 +20,12 @@ static const char* const op_names[] = {
 static double tape(uint32_t op, double a, double b) {
   ModelInstr code[] = {{.op = op, .dst = 2, .a = 0, .b = 1}, {.op = MODEL_OP_END}};
   uint32_t output = 2;
-  ModelProgram program = {.code = code, .code_count = 1, .state_count = 1, .reg_count = 3,
-                          .outputs = &output, .output_count = 1};
+  ModelProgram program = {.code = code,
+                          .code_count = 1,
+                          .state_count = 1,
+                          .reg_count = 3,
+                          .outputs = &output,
+                          .output_count = 1};
   ModelContext context = {0};
   double regs[3] = {0};
   double out = 0.0;
@@ -33,8 +37,12 @@ static double tape(uint32_t op, double a, double b) {
 static ModelDual enclose(uint32_t op, ModelDual a, ModelDual b) {
   ModelInstr code[] = {{.op = op, .dst = 2, .a = 0, .b = 1}, {.op = MODEL_OP_END}};
   uint32_t output = 2;
-  ModelProgram program = {.code = code, .code_count = 1, .state_count = 2, .reg_count = 4,
-                          .outputs = &output, .output_count = 1};
+  ModelProgram program = {.code = code,
+                          .code_count = 1,
+                          .state_count = 2,
+                          .reg_count = 4,
+                          .outputs = &output,
+                          .output_count = 1};
   code[0].a = 1;
   code[0].b = 2;
   code[0].dst = 3;
@@ -52,16 +60,14 @@ static bool contains(ModelInterval a, double value) {
 }
 
 static const uint32_t unary[] = {
-    MODEL_OP_NEG,  MODEL_OP_SQUARE, MODEL_OP_RECIP, MODEL_OP_SIN,  MODEL_OP_COS,
-    MODEL_OP_TAN,  MODEL_OP_ASIN,   MODEL_OP_ACOS,  MODEL_OP_ATAN, MODEL_OP_SINH,
-    MODEL_OP_COSH, MODEL_OP_TANH,   MODEL_OP_EXP,   MODEL_OP_LN,   MODEL_OP_LOG10,
-    MODEL_OP_SQRT, MODEL_OP_ABS,    MODEL_OP_SIGN,  MODEL_OP_FLOOR, MODEL_OP_CEIL,
-    MODEL_OP_NOT};
-static const uint32_t binary[] = {MODEL_OP_ADD, MODEL_OP_SUB,   MODEL_OP_MUL, MODEL_OP_DIV,
-                                  MODEL_OP_POW, MODEL_OP_ATAN2, MODEL_OP_MIN, MODEL_OP_MAX,
-                                  MODEL_OP_MOD, MODEL_OP_LT,    MODEL_OP_LE,  MODEL_OP_GT,
-                                  MODEL_OP_GE,  MODEL_OP_EQ,    MODEL_OP_NE,  MODEL_OP_AND,
-                                  MODEL_OP_OR};
+    MODEL_OP_NEG,   MODEL_OP_SQUARE, MODEL_OP_RECIP, MODEL_OP_SIN,  MODEL_OP_COS,  MODEL_OP_TAN,
+    MODEL_OP_ASIN,  MODEL_OP_ACOS,   MODEL_OP_ATAN,  MODEL_OP_SINH, MODEL_OP_COSH, MODEL_OP_TANH,
+    MODEL_OP_EXP,   MODEL_OP_LN,     MODEL_OP_LOG10, MODEL_OP_SQRT, MODEL_OP_ABS,  MODEL_OP_SIGN,
+    MODEL_OP_FLOOR, MODEL_OP_CEIL,   MODEL_OP_NOT};
+static const uint32_t binary[] = {
+    MODEL_OP_ADD, MODEL_OP_SUB, MODEL_OP_MUL, MODEL_OP_DIV, MODEL_OP_POW, MODEL_OP_ATAN2,
+    MODEL_OP_MIN, MODEL_OP_MAX, MODEL_OP_MOD, MODEL_OP_LT,  MODEL_OP_LE,  MODEL_OP_GT,
+    MODEL_OP_GE,  MODEL_OP_EQ,  MODEL_OP_NE,  MODEL_OP_AND, MODEL_OP_OR};
 
 static const double special[] = {0.0,
                                  -0.0,
@@ -192,8 +198,7 @@ TEST(unbounded_arguments) {
       for (size_t j = 0; j < SLT_COUNT(ends); j++) {
         ModelInterval wide = model_interval_apply(binary[op], ends[i], ends[j]);
         for (int k = 0; k < SAMPLES; k += 3) {
-          double value =
-              tape(binary[op], sample(parts[i], k), sample(parts[j], (k * 7) % SAMPLES));
+          double value = tape(binary[op], sample(parts[i], k), sample(parts[j], (k * 7) % SAMPLES));
           CHECK(isnan(value) || contains(wide, value), op_names[binary[op]]);
         }
       }
@@ -247,18 +252,19 @@ TEST(no_slope_across_poles_and_jumps) {
     uint32_t op;
     ModelInterval a, b;
   } cases[] = {
-      {MODEL_OP_RECIP, {-1.0, 1.0}, {0.0, 0.0}},    {MODEL_OP_TAN, {1.0, 2.0}, {0.0, 0.0}},
-      {MODEL_OP_DIV, {1.0, 1.0}, {-1.0, 1.0}},      {MODEL_OP_ATAN2, {-1.0, 1.0}, {-2.0, -1.0}},
-      {MODEL_OP_POW, {-1.0, 1.0}, {-1.0, -1.0}},    {MODEL_OP_POW, {-1.0, 1.0}, {-2.0, -2.0}},
-      {MODEL_OP_MOD, {0.5, 1.5}, {1.0, 1.0}},       {MODEL_OP_FLOOR, {0.5, 1.5}, {0.0, 0.0}},
-      {MODEL_OP_SIGN, {-0.5, 1.5}, {0.0, 0.0}},     {MODEL_OP_LN, {-0.5, 1.5}, {0.0, 0.0}},
-      {MODEL_OP_SQRT, {-0.5, 1.5}, {0.0, 0.0}},     {MODEL_OP_ASIN, {0.5, 1.5}, {0.0, 0.0}},
-      {MODEL_OP_LT, {-0.5, 1.5}, {0.0, 0.0}},       {MODEL_OP_LOG10, {-0.5, 1.5}, {0.0, 0.0}},
+      {MODEL_OP_RECIP, {-1.0, 1.0}, {0.0, 0.0}}, {MODEL_OP_TAN, {1.0, 2.0}, {0.0, 0.0}},
+      {MODEL_OP_DIV, {1.0, 1.0}, {-1.0, 1.0}},   {MODEL_OP_ATAN2, {-1.0, 1.0}, {-2.0, -1.0}},
+      {MODEL_OP_POW, {-1.0, 1.0}, {-1.0, -1.0}}, {MODEL_OP_POW, {-1.0, 1.0}, {-2.0, -2.0}},
+      {MODEL_OP_MOD, {0.5, 1.5}, {1.0, 1.0}},    {MODEL_OP_FLOOR, {0.5, 1.5}, {0.0, 0.0}},
+      {MODEL_OP_SIGN, {-0.5, 1.5}, {0.0, 0.0}},  {MODEL_OP_LN, {-0.5, 1.5}, {0.0, 0.0}},
+      {MODEL_OP_SQRT, {-0.5, 1.5}, {0.0, 0.0}},  {MODEL_OP_ASIN, {0.5, 1.5}, {0.0, 0.0}},
+      {MODEL_OP_LT, {-0.5, 1.5}, {0.0, 0.0}},    {MODEL_OP_LOG10, {-0.5, 1.5}, {0.0, 0.0}},
   };
   for (size_t i = 0; i < SLT_COUNT(cases); i++) {
     ModelDual a = {cases[i].a, {1.0, 1.0}};
-    ModelDual b = {cases[i].b, {cases[i].b.lo < cases[i].b.hi ? 1.0 : 0.0,
-                                cases[i].b.lo < cases[i].b.hi ? 1.0 : 0.0}};
+    ModelDual b = {
+        cases[i].b,
+        {cases[i].b.lo < cases[i].b.hi ? 1.0 : 0.0, cases[i].b.lo < cases[i].b.hi ? 1.0 : 0.0}};
     ModelDual out = enclose(cases[i].op, a, b);
     CHECK(out.d.lo < 0.0 && out.d.hi > 0.0, op_names[cases[i].op]);
     CHECK(out.d.lo == -HUGE_VAL && out.d.hi == HUGE_VAL, op_names[cases[i].op]);
@@ -298,8 +304,8 @@ TEST(bounds_are_not_wasteful) {
     CHECK(v.hi - v.lo < 2e-5, op_names[unary[i]]);
   }
   for (size_t i = 0; i < SLT_COUNT(binary); i++) {
-    ModelInterval v =
-        model_interval_apply(binary[i], (ModelInterval){0.3, 0.3 + 1e-6}, (ModelInterval){0.7, 0.7});
+    ModelInterval v = model_interval_apply(binary[i], (ModelInterval){0.3, 0.3 + 1e-6},
+                                           (ModelInterval){0.7, 0.7});
     CHECK(v.hi - v.lo < 2e-5, op_names[binary[i]]);
   }
 }
