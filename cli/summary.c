@@ -27,6 +27,10 @@ static void print_events(const SltStatistics* s) {
   }
   fprintf(stderr, "%s, %llu not certified\n", separator[0] == ',' ? ")" : "",
           (unsigned long long)s->not_certified);
+  if (s->not_proved) {
+    fprintf(stderr, "  detection    %llu times without proof: looked at plainly\n",
+            (unsigned long long)s->not_proved);
+  }
 }
 
 static void print_wall(double seconds) {

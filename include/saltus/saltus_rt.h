@@ -351,6 +351,7 @@ typedef struct SltStatistics {
   uint64_t by_class[5];        ///< records by SltEventClass, initial and stop left out
   uint64_t not_certified;      ///< records whose detection was not proved
   uint64_t silent;             ///< crossings that fired nothing
+  uint64_t not_proved;         ///< relations over a step whose proof was given up; looked at plainly
   uint32_t modes;              ///< compiled equation sets visited
   const char* method;          ///< method in use
   const char* method_reason;   ///< why, when chosen automatically; else NULL

@@ -94,6 +94,8 @@ static SltStatus check_progress(EngSim* sim) {
 static SltStatus commit_trial(EngSim* sim) {
   if (!sim->core.trial_pending) return SLT_OK;
   sim->core.trial_pending = false;
+  // an event at the very point where the trial begins leaves nothing to commit
+  if (sim->core.t <= sim->stepper->trial.t0) return SLT_OK;
   if (sim->core.t >= sim->stepper->trial.t) {
     num_stepper_accept(sim->stepper);
     return SLT_OK;

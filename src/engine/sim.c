@@ -313,6 +313,7 @@ SltStatistics eng_statistics(const EngSim* sim) {
                      .records = sim->core.records,
                      .not_certified = sim->core.not_certified,
                      .silent = sim->core.silent,
+                     .not_proved = sim->core.undecided,
                      .modes = sim->core.modes_seen,
                      .method = sim->options.method->name,
                      .method_reason = sim->options.method_reason};

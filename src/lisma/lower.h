@@ -318,6 +318,7 @@ typedef struct Lower {
   uint32_t depth;
   uint64_t work;  // nodes of syntax trees visited
   uint64_t instances;
+  uint32_t reduced;  // terms of sums and products so far
   uint32_t max_instances, max_leaves;
   bool stopped;    // a limit was hit: leave as fast as possible
   bool uncertain;  // some equation could not be read: do not conclude from what is missing

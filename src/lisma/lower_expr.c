@@ -227,6 +227,8 @@ static Value lower_power(Lower* l, const AstExpr* expr) {
   return combine(l, IR_POW, base, exponent, expr->span);
 }
 
+#define REDUCED_MAX 4000000u  // terms of all sums and products of a model
+
 /// State of a sum or product while its loops run.
 typedef struct Reduction {
   const AstExpr* expr;
@@ -236,6 +238,12 @@ typedef struct Reduction {
 
 static void reduce(Lower* l, Reduction* r, uint32_t level) {
   if (level == r->expr->as.reduction.iterators.count) {
+    // sums in sums multiply their ranges: each may be small, all together not
+    if (++l->reduced > REDUCED_MAX) {
+      lower_report(l, DIAG_E0721, r->expr->span, "this sum or product makes the model too large");
+      l->stopped = true;
+      return;
+    }
     Value term = lower_value(l, r->expr->as.reduction.body);
     IrOp op = r->expr->as.reduction.product ? IR_MUL : IR_ADD;
     r->total = r->started ? combine(l, op, r->total, term, r->expr->span) : term;

@@ -404,31 +404,6 @@ TEST(writing_is_like_a_time_event) {
   slt_model_free(models[1]);
 }
 
-// ---- switches -----------------------------------------------------------------------------------
-
-/// What a switch promises about a sign holds at the switch and in the steps around it, too.
-TEST(a_root_of_a_switched_quantity) {
-  static const struct {
-    const char* text;
-    double t_end, w;
-  } cases[] = {
-      {"x' = 1; w' = sqrt(abs(2 - x));\n", 4.0, 3.771236166328254},
-      {"x' = 0.7; x(t0) = 0.25; w' = sqrt(max(2 - x, 0));\n", 6.0, 2.204792759220493},
-      {"w' = sqrt(abs(sin(time)));\n", 6.283185307179586, 4.792560938942369},
-      {"s = sin(time); w' = if(s > 0, sqrt(s), 0);\n", 6.283185307179586, 2.3962804694711844},
-      {"s = sin(time); if (s >= 0) { w' = sqrt(s); } else { w' = sqrt(-s); }\n", 6.283185307179586,
-       4.792560938942369},
-  };
-  FOR_CASES(c, cases) {
-    SltModel* model = compile(c->text);
-    SltSim* sim = create(model);
-    CHECK(slt_sim_start(sim) == SLT_OK && advance_to(sim, c->t_end) == SLT_OK, c->text);
-    CHECK_NEAR(slt_sim_get(sim, find(sim, "w")), c->w, 1e-3, 0.0);
-    slt_sim_free(sim);
-    slt_model_free(model);
-  }
-}
-
 // ---- memory -------------------------------------------------------------------------------------
 
 TEST(known_modes_take_no_memory) {
