@@ -550,11 +550,9 @@ static SltStatus run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
 
 /// The segment ended because a surface is left.
 static SltStatus leave_surface(EngSim* sim, bool* any) {
-  EngSlide slide = sim->core.slide;
   sim->core.exit_pending = false;
   *any = true;
   eng_slide_leave(sim, sim->core.exit_surface, sim->core.exit_above);
-  (void)slide;
   return move_to_side(sim, 0);
 }
 
