@@ -93,6 +93,7 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) {
     return eng_relation_holds(model->relation, g);
   }
+  if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
   bool untouched = g == atom->g_start;
   if (atom->located && untouched) return atom->located_truth;
   if (model->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;

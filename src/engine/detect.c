@@ -11,6 +11,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
@@ -144,6 +145,18 @@ static bool is_searched(const EngSim* sim, uint32_t index) {
   return is_followed(sim, index) && !isfinite(sim->atoms[sim->core.mode->atoms[index]].t_linear);
 }
 
+/// Atom `index` of the mode, as it is now.
+static EngFollower follower_of(EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  EngAtom* atom = &sim->atoms[id];
+  return (EngFollower){.sim = sim,
+                       .index = index,
+                       .model = &sim->model->atoms[id],
+                       .atom = atom,
+                       .truth = atom->truth,
+                       .armed = atom->armed};
+}
+
 /// What certification needs: control points once a step, the enclosure of all atoms that are not
 /// affine over the part of it that is looked at.
 static void prepare_proof(EngSim* sim, double t_from, bool first) {
@@ -168,14 +181,8 @@ static double collect(EngSim* sim, double t_from) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     if (!is_followed(sim, i)) continue;
     uint32_t id = mode->atoms[i];
-    const ModelAtom* model = &sim->model->atoms[id];
     EngAtom* atom = &sim->atoms[id];
-    EngFollower f = {.sim = sim,
-                     .index = i,
-                     .model = model,
-                     .atom = atom,
-                     .truth = atom->truth,
-                     .armed = atom->armed};
+    EngFollower f = follower_of(sim, i);
     EngPiece piece = {t_from, t_end, atom->g, sim->end_g[i], atom->gdot, sim->end_gdot[i]};
     EngCrossing crossing = {0};
     bool crosses = isfinite(atom->t_linear) ? arrives_on_time(&f, &piece, &crossing)
@@ -312,6 +319,55 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
   }
   return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL,
                   "more than a million crossings without effect in one step");
+}
+
+double eng_next_boundary(EngSim* sim) {
+  double nearest = (double)INFINITY;
+  for (uint32_t i = 0; i < sim->core.mode->atom_count; i++) {
+    if (!is_followed(sim, i)) continue;
+    EngFollower f = follower_of(sim, i);
+    if (!eng_follower_waits(&f)) continue;
+    eng_follower_aim(&f, f.atom->g, f.atom->gdot);
+    double speed = f.sign * f.atom->gdot;
+    double distance = f.threshold - f.sign * f.atom->g;
+    if (speed > 0.0 && distance >= 0.0) nearest = fmin(nearest, distance / speed);
+  }
+  return nearest;
+}
+
+bool eng_detect_drift(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double end = sim->stepper->trial.t;
+  if (num_dense_prepare(sim->stepper) < 0) return false;
+  num_dense_eval(sim->stepper, end, sim->x);
+  eng_evaluate_g(sim, end, false);
+  memcpy(sim->end_g, sim->g, mode->atom_count * sizeof *sim->g);
+  double first = (double)INFINITY;
+  sim->crossing_count = 0;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (!is_followed(sim, i)) continue;
+    EngFollower f = follower_of(sim, i);
+    if (!eng_follower_waits(&f)) continue;
+    eng_follower_aim(&f, f.atom->g, f.atom->gdot);
+    if (!eng_follower_beyond(&f, f.sign * sim->end_g[i] - f.threshold)) continue;
+    EngCrossing crossing = {0};
+    eng_follower_bracket(&f, sim->stepper->trial.t0, end, f.atom->g, sim->end_g[i], &crossing);
+    crossing.slope = f.atom->gdot;
+    crossing.certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
+    first = fmin(first, crossing.t);
+    sim->crossings[sim->crossing_count++] = crossing;
+  }
+  if (sim->crossing_count == 0) return false;
+  double t = keep_first(sim, first);
+  sim->core.t_event = t;
+  eng_sample(sim, t);
+  preview_truths(sim, t);
+  if (eng_anything_enabled(sim)) return true;
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    sim->atoms[mode->atoms[sim->crossings[i].index]].located = false;
+  }
+  eng_restore_truths(sim);
+  return false;
 }
 
 /// When an atom whose g is linear in time will cross; INFINITY when it does not, or is not linear.

@@ -138,6 +138,7 @@ typedef struct EngCore {
   double t_event;      // time of the crossings found
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
+  bool drifts;         // the equations have no values at the present point: go on along `tangent`
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
   bool margin_stale;   // margins have to be computed anew before they are used
@@ -184,6 +185,7 @@ struct EngSim {
   double* end_gdot;
   double* full;           // outputs of the mode's full program
   double* atol;           // per state
+  double* tangent;        // per state: how it moved before the last instant
   double* scratch;        // registers for programs of the tables
   uint32_t* state;        // per automaton
   uint32_t* state_before;
@@ -327,6 +329,10 @@ SltStatus eng_next_segment(EngSim* sim);
 /// First crossing in (t_from, trial end] that would do something; fills crossings. `found` false:
 /// none. Crossings that fire nothing are counted and followed.
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
+/// Time to the nearest boundary that an atom waits for, as its slope tells; INFINITY for none.
+double eng_next_boundary(EngSim* sim);
+/// Whether the straight trial crosses a boundary that would fire something.
+bool eng_detect_drift(EngSim* sim);
 /// g at the control points of the trial's dense output, for certification.
 void eng_control_points(EngSim* sim);
 /// Size of the rounding errors in them, from the states as they are; nothing to do if they are known.

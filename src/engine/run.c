@@ -16,12 +16,42 @@ static void set_tolerances(EngSim* sim) {
   num_stepper_set_tolerance(sim->stepper, sim->options.rtol, sim->options.atol, sim->atol);
 }
 
+static bool all_finite(const double* values, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(values[i])) return false;
+  }
+  return true;
+}
+
+/// Whether the mode that was left had the same states, and the instant left their values alone.
+static bool states_unchanged(const EngSim* sim) {
+  const ModelMode* before = sim->core.mode_before;
+  const ModelMode* mode = sim->core.mode;
+  if (before->state_count != mode->state_count) return false;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    uint32_t env = mode->state_env[i];
+    if (before->state_env[i] != env || sim->before[env] != sim->env[env]) return false;
+  }
+  return true;
+}
+
+/// Whether the equations have values at the integrator's point.
+static bool has_values(EngSim* sim) {
+  const double* f = NULL;
+  return num_stepper_derivative(sim->stepper, &f) >= 0 && all_finite(f, sim->stepper->n);
+}
+
 /// Let the integrator go on from the environment's values.
 static void restart_integration(EngSim* sim) {
+  NumStepper* stepper = sim->stepper;
   eng_bind(sim);
   if (sim->core.mode != sim->core.mode_before) set_tolerances(sim);
-  num_stepper_restart(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.trial_pending = false;
+  // A crossing is located up to rounding, so the point may lie a hair before the region in which
+  // the equations that were entered have values; the motion was on its way there.
+  sim->core.drifts = stepper->trial.dense_ready && !has_values(sim) && states_unchanged(sim);
+  if (sim->core.drifts) num_dense_derivative(stepper, sim->core.t, sim->tangent);
 }
 
 SltStatus eng_start(EngSim* sim) {
@@ -120,14 +150,20 @@ static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   return SLT_OK;
 }
 
-/// No trial leads on from the committed point: its values are those of the instant.
-static void restore_committed(EngSim* sim) {
+/// Values at the end of a segment. Equations may have none on the far side of the crossing they are
+/// left for (sqrt(h) of a level just below zero): then what follows from the states is as it was
+/// just before.
+static void sample_end(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  double t = sim->core.t;
+  eng_sample(sim, t);
+  if (!sim->core.seg_event || sim->crossing_count == 0) return;
+  if (all_finite(sim->full, mode->full.output_count)) return;
+  eng_sample(sim, sim->crossings[0].lo);
+  num_dense_eval(sim->stepper, t, sim->x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->env[mode->state_env[i]] = sim->stepper->x[i];
+    sim->env[mode->state_env[i]] = sim->x[i];
   }
-  eng_bind(sim);
-  eng_evaluate_full(sim, sim->core.t);
 }
 
 /// Time has come to the end of the segment.
@@ -136,12 +172,8 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   *fired = false;
   core->t = core->seg_t1;
   core->seg_valid = false;
-  if (core->trial_pending) {
-    SLT_TRY(num_dense_prepare(sim->stepper));
-    eng_sample(sim, core->t);
-  } else {
-    restore_committed(sim);
-  }
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  sample_end(sim);
   if (core->mode->implicit) eng_implicit_guess(sim);
   if (core->seg_due) eng_queue_take(sim, core->t);
   if (core->seg_event || core->seg_due) {

@@ -7,18 +7,19 @@
 
 #include <math.h>
 
-#define LANDING           1.01   // a step that ends this close to a time event lands on it
-#define EARLY             1e-12  // share of time by which a crossing may be taken too early
+#define LANDING           1.01  // a step that ends this close to a time event lands on it
 #define FAILURE_REDUCTION 0.25
-#define DEFAULT_IDLE_STEP 0.01  // models without states: distance of the points that are looked at
+#define HAIR              4.0   // smallest steps that a motion without values ahead may drift
+#define HAIR_GROWTH       16.0  // ... longer where rounding hides so short a way
+#define HAIR_TRIALS       3
 
 /// Trials of one step: bounds beside the integrator's own proposal.
 typedef struct Attempt {
   double bound;         // from failed trials
   uint32_t overshoots;  // of a unilateral boundary
-  bool early;           // land just before the crossing of an atom that is linear in time
+  uint32_t aims;        // trials that were to end just before a boundary
   SltStatus failure;    // why the last trial was given up, SLT_OK if it was not
-  bool arrived;         // no trial is possible: the point itself is an event
+  bool arrived;         // the model has no values ahead: the trial is a drift to an event
 } Attempt;
 
 static double smallest_step(const EngSim* sim) {
@@ -71,10 +72,7 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   h = fmin(h, fmin(extrapolated, attempt->bound));
   h = fmax(h, smallest_step(sim));
   double landing = bounded ? h : LANDING * h;
-  if (t + landing >= limit) {
-    double before = limit - EARLY * fmax(1.0, fabs(limit));
-    return attempt->early && before > t ? before : limit;
-  }
+  if (t + landing >= limit) return limit;
   double target = t + h;
   if (!isfinite(target)) target = t + 1e6 * fmax(1.0, fabs(t));
   return target > t ? target : nextafter(t, (double)INFINITY);
@@ -97,51 +95,45 @@ static bool overshoots(EngSim* sim) {
   return false;
 }
 
-/// The model is not defined beyond the boundary of a relation that is as good as reached: that is
-/// its event. Fills the crossings; false when there is no such relation.
-static bool stands_at_boundary(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  double reach = 4.0 * smallest_step(sim);
-  sim->crossing_count = 0;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
-    const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
-    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT || atom->sliding) continue;
-    if (atom->truth && !model->bipolar) continue;
-    double towards = atom->truth ? -1.0 : 1.0;
-    double distance = -towards * atom->g;
-    double speed = towards * atom->gdot;
-    if (!atom->armed || !(distance >= 0.0) || !(distance <= speed * reach)) continue;
-    sim->crossings[sim->crossing_count++] = (EngCrossing){.index = i,
-                                                          .t = sim->stepper->t,
-                                                          .lo = sim->stepper->t,
-                                                          .hi = sim->stepper->t + reach,
-                                                          .slope = atom->gdot,
-                                                          .rising = !atom->truth};
+/// The model has no values just ahead. Where a relation changes there, that is its event: the
+/// motion drifts over the boundary along its tangent, which asks for no values beyond.
+/// (sqrt(abs(x)) at x = 0 has none with either branch on the wrong side.)
+static bool drifts_to_event(EngSim* sim) {
+  double hair = HAIR * smallest_step(sim);
+  for (uint32_t i = 0; i < HAIR_TRIALS; i++, hair *= HAIR_GROWTH) {
+    double target = fmin(sim->stepper->t + hair, eng_queue_next(sim));
+    if (num_stepper_drift(sim->stepper, target, NULL) >= 0 && eng_detect_drift(sim)) return true;
   }
-  return sim->crossing_count > 0;
+  return false;
 }
 
-/// The trial cannot be used: try again with a smaller step.
+/// The equations just entered have no values at the present point, but may have them a hair ahead.
+static bool drifts_into_region(EngSim* sim) {
+  if (!sim->core.drifts) return false;
+  sim->core.drifts = false;
+  double target = fmin(sim->stepper->t + HAIR * smallest_step(sim), eng_queue_next(sim));
+  return num_stepper_drift(sim->stepper, target, sim->tangent) >= 0;
+}
+
+/// The trial cannot be used: try again with a smaller step, if there is a relation whose boundary
+/// may be the reason then with one that ends just before it.
 static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, SltStatus cause) {
+  static const double aims[] = {1.0 - 1e-6, 0.98};
   attempt->failure = cause;
   // without states a trial may reach for ever
-  attempt->bound = isfinite(h) ? h * factor : 1e6 * fmax(1.0, fabs(sim->stepper->t));
-  if (attempt->bound >= smallest_step(sim)) return SLT_OK;
-  if (cause == SLT_ERR_NOT_FINITE && stands_at_boundary(sim)) {
-    attempt->arrived = true;
-    return SLT_OK;
+  double bound = isfinite(h) ? h * factor : 1e6 * fmax(1.0, fabs(sim->stepper->t));
+  if (cause == SLT_ERR_NOT_FINITE) {
+    double distance = eng_next_boundary(sim);
+    double aimed = bound;
+    if (distance < h && attempt->aims < 2) aimed = distance * aims[attempt->aims++];
+    if (aimed < smallest_step(sim) && drifts_to_event(sim)) {
+      attempt->arrived = true;
+      return SLT_OK;
+    }
+    if (aimed >= smallest_step(sim)) bound = aimed;
   }
-  return fail_step(sim, cause);
-}
-
-/// A trial that failed where an atom crosses: beyond it the present equations may have no values
-/// (sqrt(abs(x)) at x = -1e-16), and rounding may have gone there. Just before is good enough.
-static bool lands_early(const EngSim* sim, Attempt* attempt, double target) {
-  if (attempt->early || target != sim->core.t_linear) return false;
-  attempt->early = true;
-  attempt->failure = SLT_ERR_NOT_FINITE;
-  return true;
+  attempt->bound = bound;
+  return bound >= smallest_step(sim) ? SLT_OK : fail_step(sim, cause);
 }
 
 static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
@@ -151,7 +143,6 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   attempt->failure = SLT_OK;
   sim->implicit.failed = MODEL_NONE;
   SltStatus status = num_stepper_attempt(stepper, target);
-  if (status == SLT_ERR_NOT_FINITE && lands_early(sim, attempt, target)) return SLT_OK;
   if (status < 0) {
     double factor = status == SLT_ERR_STEP ? sim->options.gamma / 2.0 : FAILURE_REDUCTION;
     return shrink(sim, attempt, h, factor, status);
@@ -191,7 +182,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 }
 
 /// A trial that is accurate enough and, with its dense output, usable.
-static SltStatus new_trial(EngSim* sim, bool* found, bool* arrived) {
+static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
   // events tend to come at similar distances: a first step far beyond the last one sees nothing of
   // a motion that is small beside it
@@ -210,17 +201,16 @@ static SltStatus new_trial(EngSim* sim, bool* found, bool* arrived) {
                       eng_number((double)sim->options.max_steps).text);
     }
     SLT_TRY(try_step(sim, &attempt, limit));
-    if (attempt.arrived) {
-      *arrived = true;
-      return SLT_OK;
-    }
-    if (attempt.failure < 0) continue;
+    if (attempt.failure < 0 && !attempt.arrived) continue;
+    *found = attempt.arrived;
+    if (attempt.arrived) return SLT_OK;
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
     if (status >= 0) return SLT_OK;
     if (sim->error.status < 0) return status;
-    if (lands_early(sim, &attempt, sim->stepper->trial.t)) continue;
     double h = sim->stepper->trial.h;
     SLT_TRY(shrink(sim, &attempt, h, FAILURE_REDUCTION, status));
+    *found = attempt.arrived;
+    if (attempt.arrived) return SLT_OK;
   }
 }
 
@@ -231,17 +221,7 @@ SltStatus eng_next_segment(EngSim* sim) {
     // an event that changed nothing lies behind us: the rest of the trial is still good
     SLT_TRY(eng_detect(sim, core->t, &found));
   } else {
-    bool arrived = false;
-    SLT_TRY(new_trial(sim, &found, &arrived));
-    if (arrived) {
-      core->seg_t0 = core->t;
-      core->seg_t1 = core->t;
-      core->seg_event = true;
-      core->seg_whole = false;
-      core->seg_due = false;
-      core->seg_valid = true;
-      return SLT_OK;
-    }
+    if (!drifts_into_region(sim)) SLT_TRY(new_trial(sim, &found));
     core->trial_pending = true;
   }
   core->seg_t0 = core->t;

@@ -96,6 +96,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->params_given = carve(c, m->param_count, sizeof(double));
   sim->x = carve(c, n, sizeof(double));
   sim->atol = carve(c, n, sizeof(double));
+  sim->tangent = carve(c, n, sizeof(double));
   sim->g = carve(c, m->atom_count, sizeof(double));
   sim->gdot = carve(c, m->atom_count, sizeof(double));
   sim->g_zero = carve(c, m->atom_count, sizeof(double));

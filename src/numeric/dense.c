@@ -31,6 +31,19 @@ SltStatus num_dense_prepare(NumStepper* s) {
     trial->dense_ready = true;
     return SLT_OK;
   }
+  if (trial->drift) {
+    for (size_t i = 0; i < n; i++) {
+      r1[i] = x1[i] - x0[i];
+    }
+    for (size_t j = 2; j <= s->method->dense_degree; j++) {
+      double* r = s->dense + j * s->n_max;
+      for (size_t i = 0; i < n; i++) {
+        r[i] = 0.0;
+      }
+    }
+    trial->dense_ready = true;
+    return SLT_OK;
+  }
   const double* f1 = NULL;
   SLT_TRY(num_stepper_trial_derivative(s, &f1));
   const double* restrict f0 = trial->f0;

@@ -104,6 +104,7 @@ typedef struct NumTrial {
   bool pending;      // ... and is neither accepted nor rejected
   bool f_known;
   bool dense_ready;
+  bool drift;  // made by num_stepper_drift
 } NumTrial;
 
 /// Fields are read-only outside the module, but for `control`, which may be set between steps.
@@ -180,6 +181,12 @@ SltStatus num_stepper_derivative(NumStepper* s, const double** f);
 /// SLT_ERR_NOT_FINITE; the trial is void. The committed point is untouched in every case. May be
 /// repeated with another target without reject.
 SltStatus num_stepper_attempt(NumStepper* s, double t_target);
+
+/// Trial along a straight line, x + (t_target - t) f, for the last hair before a point behind which
+/// the right-hand side has no values. `f`: the direction, or NULL for that of the right-hand side
+/// at the committed point; it is evaluated nowhere else. The error is said to be 0, and accepting
+/// the trial leaves the step control alone.
+SltStatus num_stepper_drift(NumStepper* s, double t_target, const double* f);
 
 /// The step that accept would put into control.h_next; the trial is pending.
 double num_stepper_proposal(NumStepper* s);

@@ -156,14 +156,13 @@ SltStatus num_stepper_derivative(NumStepper* s, const double** f) {
   return SLT_OK;
 }
 
-SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
-  if (!(t_target > s->t)) {
-    return SLT_ERR_ARGUMENT;
-  }
+/// Rows and times of a new trial.
+static void begin_trial(NumStepper* s, double t_target) {
   NumTrial* trial = &s->trial;
   trial->valid = false;
   trial->pending = false;
   trial->dense_ready = false;
+  trial->drift = false;
   trial->f_known = s->method->fsal;
   trial->n = s->n;
   trial->t0 = s->t;
@@ -179,11 +178,47 @@ SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
   trial->f0 = s->f_row[s->row];
   trial->x = s->x_row[s->row_end];
   trial->f = s->f_row[s->row_end];
+}
+
+SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
+  if (!(t_target > s->t)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  begin_trial(s, t_target);
   if (!s->f_known) {
     SLT_TRY(num_rhs(s, s->t, s->x, s->f_row[s->row]));
     s->f_known = true;
   }
   SLT_TRY(s->method->kernel->step(s));
+  s->failed = false;
+  s->trial.valid = true;
+  s->trial.pending = true;
+  return SLT_OK;
+}
+
+SltStatus num_stepper_drift(NumStepper* s, double t_target, const double* f) {
+  if (!(t_target > s->t)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  if (f) {
+    copy_row(s->f_row[s->row], f, s->n);
+    s->f_known = false;  // it is not the right-hand side's
+  } else {
+    SLT_TRY(num_stepper_derivative(s, &f));
+  }
+  begin_trial(s, t_target);
+  NumTrial* trial = &s->trial;
+  double* x = s->x_row[s->row_end];
+  for (uint32_t i = 0; i < s->n; i++) {
+    x[i] = trial->x0[i] + trial->h * trial->f0[i];
+    if (!num_finite(x[i])) {
+      return SLT_ERR_NOT_FINITE;
+    }
+  }
+  copy_row(s->f_row[s->row_end], trial->f0, s->n);
+  trial->error = 0.0;
+  trial->f_known = true;
+  trial->drift = true;
   s->failed = false;
   trial->valid = true;
   trial->pending = true;
@@ -210,13 +245,22 @@ void num_stepper_correct(NumStepper* s, const double* x) {
   s->trial.f_known = false;
 }
 
+/// An accepted trial, or part of it, in the counters and the step control.
+static void account(NumStepper* s, bool part) {
+  if (s->trial.drift) {
+    s->counters.steps++;
+  } else {
+    num_control_accept(s, part);
+  }
+}
+
 void num_stepper_accept(NumStepper* s) {
   SLT_ASSERT(s->trial.pending);
-  num_control_accept(s, false);
+  account(s, false);
   s->t = s->trial.t;
   s->row = s->row_end;
   s->x = s->x_row[s->row];
-  s->f_known = s->trial.f_known;
+  s->f_known = s->trial.f_known && !s->trial.drift;
   s->trial.pending = false;
 }
 
@@ -230,7 +274,7 @@ SltStatus num_stepper_accept_until(NumStepper* s, double t_event) {
   SLT_TRY(num_dense_prepare(s));
   uint32_t row = 3 - s->row_begin - s->row_end;
   num_dense_eval(s, t_event, s->x_row[row]);
-  num_control_accept(s, true);
+  account(s, true);
   s->t = t_event;
   s->row = row;
   s->x = s->x_row[row];

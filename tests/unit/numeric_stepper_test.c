@@ -258,6 +258,43 @@ TEST(f_is_reused_over_an_event) {
   free(s);
 }
 
+TEST(drift_is_a_straight_line) {
+  static const char* const methods[] = {"euler", "rk4", "bs32", "dp54", "dop853"};
+  FOR_CASES(name, methods) {
+    Problem problem = {0};
+    NumStepper* s = make_landau(*name, &problem);
+    CHECK(num_stepper_attempt(s, 0.1) == SLT_OK, *name);
+    num_stepper_accept(s);
+    NumControl control = s->control;
+    double x[3];
+    memcpy(x, s->x, sizeof x);
+    const double* f = NULL;
+    CHECK(num_stepper_derivative(s, &f) == SLT_OK, *name);
+    double slope[3];
+    memcpy(slope, f, sizeof slope);
+    uint64_t calls = problem.calls;
+    double h = 0.125;
+    CHECK(num_stepper_drift(s, s->t, NULL) == SLT_ERR_ARGUMENT, *name);
+    CHECK(num_stepper_drift(s, s->t + h, NULL) == SLT_OK && s->trial.error == 0.0, *name);
+    CHECK(num_dense_prepare(s) == SLT_OK && problem.calls == calls, "nothing is evaluated");
+    for (uint32_t i = 0; i < 3; i++) {
+      double middle = num_dense_component(s, i, s->trial.t0 + h / 2.0);
+      CHECK(fabs(middle - (x[i] + slope[i] * h / 2.0)) <= 1e-15 * fabs(middle), *name);
+      CHECK(num_dense_component_derivative(s, i, s->trial.t) == slope[i], *name);
+    }
+    num_stepper_accept(s);
+    CHECK(!s->f_known && s->control.h_next == control.h_next, "control is left alone");
+
+    // in a given direction: f at the committed point is still unknown if the trial is given up
+    double given[3] = {1.0, -2.0, 0.0};
+    memcpy(x, s->x, sizeof x);
+    CHECK(num_stepper_drift(s, s->t + h, given) == SLT_OK && !s->f_known, *name);
+    h = s->trial.h;
+    CHECK(s->trial.x[0] == x[0] + h && s->trial.x[1] == x[1] - 2.0 * h, *name);
+    free(s);
+  }
+}
+
 TEST(restart_keeps_the_step) {
   Problem problem = {0};
   NumStepper* s = make_landau("dp54", &problem);
