@@ -20,6 +20,9 @@ static void mark_separating(EngSim* sim, const ModelGuard* guard) {
 
 void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    sim->atoms[i].cell = MODEL_NONE;
+  }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       mark_separating(sim, &model->automata[a].condition);
@@ -29,6 +32,9 @@ void eng_atoms_init(EngSim* sim) {
     const ModelTransition* t = &model->transitions[i];
     const ModelState* to = &model->automata[t->automaton].states[t->to];
     bool self = t->from_count == 1 && t->from[0] == t->to;
+    for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
+      sim->atoms[t->guard.atoms[k]].cell = t->automaton;
+    }
     if (!self && t->action_count == 0 && to->action_count == 0) mark_separating(sim, &t->guard);
   }
 }
@@ -70,6 +76,27 @@ static bool holds_up_to_rounding(EngSim* sim, uint32_t index, uint8_t relation, 
   return eng_relation_holds(relation, fabs(g) <= sim->margin[index] ? 0.0 : g);
 }
 
+/// The pieces of floor(u) meet where u is: having gone down from n at u = n, the cell must not find
+/// that u has reached n and go up again. So where u is going decides, and if that is nowhere the
+/// step that was taken stands. The value is the one just after the instant.
+static bool cell_boundary(EngSim* sim, uint32_t index, const EngAtom* atom, double g, double gdot,
+                          bool* holds) {
+  if (atom->cell == MODEL_NONE) return false;
+  eng_control_margin(sim);
+  if (fabs(g) > sim->margin[index]) return false;
+  if (fabs(gdot) > SLOPE_TOLERANCE) {
+    *holds = gdot > 0.0;
+    return true;
+  }
+  const ModelState* state = &sim->model->automata[atom->cell].states[sim->state[atom->cell]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    if (!sim->transitions[state->outgoing[i]].fired_now) continue;
+    *holds = false;
+    return true;
+  }
+  return false;
+}
+
 static bool released_constraint(const EngSim* sim) {
   const ModelMode* from = sim->implicit.from;
   const ModelMode* mode = sim->core.mode;
@@ -106,6 +133,8 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
     return false;
   }
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
+  bool holds = false;
+  if (cell_boundary(sim, index, atom, g, gdot, &holds)) return holds;
   return holds_up_to_rounding(sim, index, model->relation, g);
 }
 

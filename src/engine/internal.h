@@ -23,6 +23,7 @@ typedef struct EngAtom {
   double eps, gamma;
   double zone;          // eps, or the rounding of g where that is larger
   uint32_t undecided;   // successive steps in which it could not be decided
+  uint32_t cell;        // automaton of the pieces of floor or a table it bounds; MODEL_NONE
   uint64_t held_changes; // count of changes when it was held
   double t_linear;      // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
