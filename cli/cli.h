@@ -143,6 +143,8 @@ char* input_read(const char* path, const char* what, size_t* length);
 
 /// Without folders.
 const char* path_base(const char* path);
+/// "hoop.csv" from "models/hoop.rules.md" or "models/hoop/" and ".csv"; free() it. NULL: no memory.
+char* path_title(const char* model, const char* ending);
 bool path_ends_with(const char* path, const char* suffix);
 
 /// Flush standard output at the end of a command; returns `status`, or the exit status of the

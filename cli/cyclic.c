@@ -2,16 +2,14 @@
 //
 // `saltus run --cyclic DT`: the literal scan of rule tables at a fixed period, at full speed or at
 // the pace of the clock.
-#define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
 #include <saltus/saltus_rules.h>
 
-#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct CyclicRun {
   const RunOptions* options;
@@ -26,19 +24,14 @@ typedef struct CyclicRun {
   char* default_csv;
   char* text;  // rows kept for a picture
   size_t length, capacity;
-  uint64_t overruns;
-  double worst;  // lateness, seconds
+  bool interrupted;
+  Progress progress;
+  Pace pace;
 } CyclicRun;
 
 static int out_of_memory(void) {
   cli_error("out of memory");
   return CLI_RUN;
-}
-
-static double wall_clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 // ---- rows ---------------------------------------------------------------------------------------
@@ -120,18 +113,6 @@ static int choose_columns(CyclicRun* run) {
   return CLI_DONE;
 }
 
-/// "hoop.csv" from "models/hoop.rules.md".
-static bool name_output(CyclicRun* run) {
-  const char* base = path_base(run->options->model);
-  size_t length = strlen(base);
-  if (path_ends_with(base, ".rules.md")) length -= strlen(".rules.md");
-  run->default_csv = malloc(length + sizeof ".csv");
-  if (!run->default_csv) return false;
-  memcpy(run->default_csv, base, length);
-  memcpy(run->default_csv + length, ".csv", sizeof ".csv");
-  return true;
-}
-
 static int choose_times(CyclicRun* run) {
   const RunOptions* o = run->options;
   SltRulesSettings settings = slt_rules_settings(run->rules);
@@ -163,6 +144,10 @@ static int prepare(CyclicRun* run) {
   if (!run->rules) return CLI_MODEL;
   int exit = choose_times(run);
   if (exit != CLI_DONE) return exit;
+  if (o->solver) {
+    cli_error("%s has no meaning in cyclic execution, which only scans the tables", o->solver);
+    return CLI_USAGE;
+  }
   if (o->events) {
     cli_error("cyclic execution locates no events: --events has nothing to write");
     return CLI_USAGE;
@@ -170,7 +155,8 @@ static int prepare(CyclicRun* run) {
   if (slt_cyclic_create(run->rules, run->dt, NULL, &run->plant) < 0) return out_of_memory();
   exit = choose_columns(run);
   if (exit != CLI_DONE) return exit;
-  if (!name_output(run)) return out_of_memory();
+  run->default_csv = path_title(o->model, ".csv");
+  if (!run->default_csv) return out_of_memory();
   if (!o->csv && !output_is_ours(run->default_csv, "")) {
     cli_error("%s exists and was not written by saltus; it was left as it is", run->default_csv);
     cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
@@ -181,20 +167,6 @@ static int prepare(CyclicRun* run) {
 }
 
 // ---- the run ------------------------------------------------------------------------------------
-
-/// Wait until a cycle may begin; note when it is already too late for that.
-static void keep_pace(CyclicRun* run, double due, double period) {
-  double late = wall_clock() - due;
-  if (late > 0.0) {
-    if (late > period) run->overruns++;
-    if (late > run->worst) run->worst = late;
-    return;
-  }
-  double whole = floor(-late);
-  struct timespec wait = {.tv_sec = (time_t)whole, .tv_nsec = (long)((-late - whole) * 1e9)};
-  while (nanosleep(&wait, &wait) != 0 && errno == EINTR) {
-  }
-}
 
 /// Cycles between two rows; a row stands at the cycle nearest to its time.
 static double row_distance(const CyclicRun* run) {
@@ -207,17 +179,30 @@ static double row_distance(const CyclicRun* run) {
   return distance > 1.0 ? distance : 1.0;
 }
 
+static int report_interrupt(const CyclicRun* run) {
+  char t[32];
+  unsigned long long rows = run->csv.lines > 0 ? run->csv.lines - 1 : 0;
+  cli_note("interrupted at t = %s", cli_number_text(slt_cyclic_time(run->plant), t));
+  cli_note("%llu row%s in %s", rows, rows == 1 ? " is" : "s are", run->csv.path);
+  return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
+}
+
 static int run_cycles(CyclicRun* run, double* wall) {
   bool fine = write_header(run) && write_row(run);
-  double pace = run->options->realtime;
   double distance = row_distance(run);
   double rows = 1.0;
   uint64_t due = (uint64_t)floor(distance + 0.5);
   SltStatus status = SLT_OK;
-  double begun = wall_clock();
+  run->progress = (Progress){.t_start = run->start,
+                             .t_end = run->end,
+                             .quiet = run->options->quiet,
+                             .to_stdout = strcmp(run->csv.path, "-") == 0};
+  progress_begin(&run->progress);
+  pace_begin(&run->pace, run->options->realtime);
   for (uint64_t cycle = 1; cycle <= run->cycles && fine; cycle++) {
-    double period = run->dt / pace;
-    if (pace > 0.0) keep_pace(run, begun + (double)(cycle - 1) * period, period);
+    pace_wait(&run->pace, (double)(cycle - 1) * run->dt, run->dt);
+    run->interrupted = progress_poll(&run->progress, slt_cyclic_time(run->plant));
+    if (run->interrupted) break;
     status = slt_cyclic_cycle(run->plant);
     if (status < 0) break;
     if (cycle < due && cycle < run->cycles) continue;
@@ -225,7 +210,8 @@ static int run_cycles(CyclicRun* run, double* wall) {
     rows += 1.0;
     due = (uint64_t)floor(rows * distance + 0.5);
   }
-  *wall = wall_clock() - begun;
+  *wall = progress_end(&run->progress);
+  if (run->interrupted) return report_interrupt(run);
   if (status >= 0) return fine ? CLI_DONE : CLI_RUN;
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
   cli_error("%s:%u: rule %s gives no finite number for `%s`", problem.file, problem.line,
@@ -247,11 +233,7 @@ static void print_summary(const CyclicRun* run, double wall) {
           slt_rules_settings(run->rules).rule_count);
   fprintf(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
           cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
-  if (run->options->realtime > 0.0) {
-    fprintf(stderr,
-            "  overruns     %llu cycles began a whole period late; worst lateness %.3f ms\n",
-            (unsigned long long)run->overruns, 1e3 * run->worst);
-  }
+  pace_print(&run->pace, "cycles began");
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
   if (problem.divisions > 0) {
     fprintf(stderr, "  divisions    %llu by zero; the variable kept its value\n",
@@ -272,7 +254,7 @@ static int draw(const CyclicRun* run) {
 
 bool cyclic_is_wanted(const RunOptions* options) {
   if (!isnan(options->cyclic)) return true;
-  if (!path_ends_with(options->model, ".rules.md")) return false;
+  if (path_ends_with(options->model, ".lisma")) return false;
   SltRules* rules = NULL;
   bool wanted =
       slt_rules_compile_file(options->model, NULL, &rules) >= 0 && slt_rules_settings(rules).cyclic;

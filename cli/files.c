@@ -21,6 +21,28 @@ const char* path_base(const char* path) {
   return slash ? slash + 1 : path;
 }
 
+char* path_title(const char* model, const char* ending) {
+  size_t end = strlen(model);
+  while (end > 1 && model[end - 1] == '/')
+    end--;  // a folder of tables
+  size_t begin = end;
+  while (begin > 0 && model[begin - 1] != '/')
+    begin--;
+  static const char* const endings[] = {".lisma", ".rules.md"};
+  size_t length = end - begin;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    size_t tail = strlen(endings[i]);
+    bool has = length > tail && memcmp(model + end - tail, endings[i], tail) == 0;
+    if (has) length -= tail;
+    if (has) break;
+  }
+  char* out = malloc(length + strlen(ending) + 1);
+  if (!out) return NULL;
+  memcpy(out, model + begin, length);
+  memcpy(out + length, ending, strlen(ending) + 1);
+  return out;
+}
+
 bool path_ends_with(const char* path, const char* suffix) {
   size_t length = strlen(path);
   size_t wanted = strlen(suffix);

@@ -58,7 +58,7 @@ static const char run_help[] =
     "\n"
     "rule tables (.rules.md, or a folder with rules.csv)\n"
     "  --cyclic DT         scan the tables literally every DT instead of locating events\n"
-    "  --realtime[=K]      with --cyclic: at the pace of the clock (K times), overruns reported\n"
+    "  --realtime[=K]      at the pace of the clock (K times as fast), overruns reported\n"
     "\n"
     "not built yet: --report, --checkpoint, --resume, --zeno,\n"
     "--native on, --sliding off|utkin, results as .mat\n"

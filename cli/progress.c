@@ -36,6 +36,12 @@ static double wall_clock(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static void print_events(const Progress* p) {
+  if (!p->sim) return;
+  unsigned long long events = slt_sim_statistics(p->sim).instants;
+  fprintf(stderr, ", %llu event%s", events, events == 1 ? "" : "s");
+}
+
 static void print_bar(Progress* p, double part, double t, double speed) {
   char t_text[32];
   char end_text[32];
@@ -47,18 +53,18 @@ static void print_bar(Progress* p, double part, double t, double speed) {
   bar[BAR_WIDTH] = '\0';
   snprintf(t_text, sizeof t_text, "%.4g", t);
   snprintf(speed_text, sizeof speed_text, "%.3g", speed);
-  unsigned long long events = slt_sim_statistics(p->sim).instants;
-  fprintf(stderr, "\r[%s] %3.0f %%  t = %s of %s, %s per second, %llu event%s\033[K", bar,
-          floor(100.0 * part), t_text, cli_number_text(p->t_end, end_text), speed_text, events,
-          events == 1 ? "" : "s");
+  fprintf(stderr, "\r[%s] %3.0f %%  t = %s of %s, %s per second", bar, floor(100.0 * part), t_text,
+          cli_number_text(p->t_end, end_text), speed_text);
+  print_events(p);
+  fputs("\033[K", stderr);
   fflush(stderr);
   p->shown = true;
 }
 
 static void print_line(Progress* p, double part, double t, double speed) {
-  unsigned long long events = slt_sim_statistics(p->sim).instants;
-  fprintf(stderr, "%.0f %%, t = %.6g, %.3g per second, %llu event%s\n", floor(100.0 * part), t,
-          speed, events, events == 1 ? "" : "s");
+  fprintf(stderr, "%.0f %%, t = %.6g, %.3g per second", floor(100.0 * part), t, speed);
+  print_events(p);
+  fputc('\n', stderr);
 }
 
 static void show(Progress* p, double t) {
@@ -74,13 +80,16 @@ static void show(Progress* p, double t) {
   }
 }
 
-static bool on_step(void* user, double t) {
-  Progress* p = user;
+bool progress_poll(Progress* progress, double t) {
   if (ended_by) return true;
   if (!ticked) return false;
   ticked = 0;
-  if (!p->quiet) show(p, t);
+  if (!progress->quiet) show(progress, t);
   return false;
+}
+
+static bool on_step(void* user, double t) {
+  return progress_poll(user, t);
 }
 
 static void set_handler(int signal_number, void (*handler)(int), int flags) {
@@ -110,7 +119,7 @@ void progress_begin(Progress* progress) {
   set_handler(SIGINT, on_end, (int)SA_RESETHAND);
   set_handler(SIGTERM, on_end, (int)SA_RESETHAND);
   set_handler(SIGALRM, on_tick, SA_RESTART);
-  slt_sim_on_step(progress->sim, on_step, progress);
+  if (progress->sim) slt_sim_on_step(progress->sim, on_step, progress);
   if (!progress->quiet) set_timer(TICK_MS);
 }
 
@@ -126,7 +135,7 @@ double progress_end(Progress* progress) {
   set_handler(SIGALRM, SIG_DFL, 0);
   set_handler(SIGINT, SIG_DFL, 0);
   set_handler(SIGTERM, SIG_DFL, 0);
-  slt_sim_on_step(progress->sim, NULL, NULL);
+  if (progress->sim) slt_sim_on_step(progress->sim, NULL, NULL);
   progress_hide(progress);
   return wall_clock() - progress->begun;
 }

@@ -18,6 +18,8 @@ typedef struct Run {
   char* title;  // the model's name without folder and ending
   Output csv, events;
   Progress progress;
+  Pace pace;
+  double row_period;  // usual distance of rows, for the report of what came late
   double t_start, t_end;
   char* stop_text;
 } Run;
@@ -35,18 +37,9 @@ static int out_of_memory(void) {
 
 /// "ball" from "models/ball.lisma", and "ball.csv" from it.
 static bool name_outputs(Run* run) {
-  const char* base = path_base(run->options.model);
-  size_t length = strlen(base);
-  if (path_ends_with(base, ".lisma")) length -= strlen(".lisma");
-  if (path_ends_with(base, ".rules.md")) length -= strlen(".rules.md");
-  run->title = malloc(length + 1);
-  run->default_csv = malloc(length + sizeof ".csv");
-  if (!run->title || !run->default_csv) return false;
-  memcpy(run->title, base, length);
-  run->title[length] = '\0';
-  memcpy(run->default_csv, base, length);
-  memcpy(run->default_csv + length, ".csv", sizeof ".csv");
-  return true;
+  run->title = path_title(run->options.model, "");
+  run->default_csv = path_title(run->options.model, ".csv");
+  return run->title && run->default_csv;
 }
 
 static int choose_times(Run* run) {
@@ -246,6 +239,12 @@ static void on_event(void* user, const SltEvent* event) {
   if (run->stop_text) memcpy(run->stop_text, event->text, size);
 }
 
+/// A row appears when the clock shows its time.
+static void on_row(void* user, double t) {
+  Run* run = user;
+  pace_wait(&run->pace, t - run->t_start, run->row_period);
+}
+
 /// Where the rows of an unfinished run are.
 static void say_what_is_kept(const Run* run) {
   if (run->csv.error || !run->csv.path) return;
@@ -293,6 +292,7 @@ static void print_summary(const Run* run, SltStatus status, double wall) {
                         .wall = wall,
                         .csv = &run->csv,
                         .events = &run->events,
+                        .pace = &run->pace,
                         .plot = run->options.plot};
   summary_print(&summary);
 }
@@ -306,6 +306,11 @@ static int run_and_report(Run* run) {
                              .quiet = run->options.quiet,
                              .to_stdout = is_stdout(run->csv.path) || is_stdout(run->events.path)};
   progress_begin(&run->progress);
+  pace_begin(&run->pace, run->options.realtime);
+  double every = isnan(run->options.every) ? run->experiment.every : run->options.every;
+  double samples = run->options.samples ? (double)run->options.samples : 500.0;
+  run->row_period = isnan(every) ? (run->t_end - run->t_start) / samples : every;
+  if (run->options.realtime > 0.0) slt_recorder_on_row(run->recorder, on_row, run);
   SltStatus status = slt_recorder_run(run->recorder, run->t_end);
   double wall = progress_end(&run->progress);
   output_close(&run->csv);
@@ -347,10 +352,6 @@ int command_run(int argc, char** argv) {
   Run run = {.csv = {.fd = -1}, .events = {.fd = -1}};
   int exit = run_options_parse(argc, argv, &run.options);
   bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options);
-  if (exit == CLI_DONE && !cyclic && run.options.realtime > 0.0) {
-    cli_error("--realtime is built for cyclic execution only (--cyclic DT)");
-    exit = CLI_USAGE;
-  }
   if (cyclic) exit = cyclic_run(&run.options);
   if (exit == CLI_DONE && !cyclic) exit = prepare(&run);
   if (exit == CLI_DONE && !cyclic) exit = run_and_report(&run);

@@ -20,8 +20,9 @@ typedef struct RunOptions {
   const char* plot;
   const char* plot_x;
   bool quiet;
-  double cyclic;    // period of cyclic execution; NaN: not given
-  double realtime;  // pace, 1 is the clock's; 0: as fast as possible
+  const char* solver;  // an option given that steers the integration; NULL: none
+  double cyclic;       // period of cyclic execution; NaN: not given
+  double realtime;     // pace, 1 is the clock's; 0: as fast as possible
 } RunOptions;
 
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
@@ -34,7 +35,7 @@ void run_options_clear(RunOptions* options);
 
 /// What is shown during a run, and the answer to Ctrl-C. There is one at a time.
 typedef struct Progress {
-  SltSim* sim;
+  SltSim* sim;  // NULL: the run calls progress_poll()
   double t_start, t_end;
   bool quiet;
   bool to_stdout;  // results go to standard output
@@ -50,10 +51,28 @@ typedef struct Progress {
 void progress_begin(Progress* progress);
 /// Takes the bar away and gives the signals back. Returns the wall time in seconds.
 double progress_end(Progress* progress);
+/// For what has no callback between steps: show the progress at time t; true when the run is to
+/// end.
+bool progress_poll(Progress* progress, double t);
 /// Remove the bar so that a message can be printed.
 void progress_hide(Progress* progress);
 /// The signal that ended the run: 0 for none.
 int progress_signal(void);
+
+/// Keeping pace with the clock (pace.c).
+typedef struct Pace {
+  double factor;      // model time per second; 0: as fast as possible
+  double begun;       // wall clock, seconds
+  uint64_t overruns;  // what came more than a period late
+  double worst;       // lateness, seconds
+} Pace;
+
+void pace_begin(Pace* pace, double factor);
+/// Wait until it is time for what belongs to `model_time` after the start, or note that it is late.
+/// `period` is the distance to the next.
+void pace_wait(Pace* pace, double model_time, double period);
+/// The line of the summary; nothing unless pace was kept. `what`: "cycles began".
+void pace_print(const Pace* pace, const char* what);
 
 /// The lines after a run.
 typedef struct RunSummary {
@@ -66,6 +85,7 @@ typedef struct RunSummary {
   const Output* csv;
   const Output* events;
   const char* plot;
+  const Pace* pace;
 } RunSummary;
 
 void summary_print(const RunSummary* summary);

@@ -135,6 +135,8 @@ static bool parse_csv(const char* text, RunOptions* out) {
 static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   SltSimOptions* sim = &out->sim;
   const char* name = specs[option].name;
+  bool steers = option != RUN_UNTIL && option != RUN_CYCLIC && option != RUN_REALTIME;
+  if (steers) out->solver = name;
   switch ((int)option) {
   case RUN_UNTIL: return option_number(name, text, &out->until);
   case RUN_FROM: return option_number(name, text, &sim->t_start);
@@ -235,10 +237,8 @@ static bool check_options(const RunOptions* o) {
 }
 
 int run_options_parse(int argc, char** argv, RunOptions* out) {
-  *out = (RunOptions){.until = (double)NAN,
-                      .every = (double)NAN,
-                      .cyclic = (double)NAN,
-                      .sim = slt_sim_options()};
+  *out = (RunOptions){
+      .until = (double)NAN, .every = (double)NAN, .cyclic = (double)NAN, .sim = slt_sim_options()};
   OptionParser parser = {
       .command = "run", .specs = specs, .spec_count = RUN_OPTION_COUNT, .argc = argc, .argv = argv};
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {

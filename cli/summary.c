@@ -69,6 +69,7 @@ void summary_print(const RunSummary* summary) {
   fprintf(stderr, "  evaluations  %llu of the equations, %llu of the guards\n",
           (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations);
   print_wall(summary->wall);
+  pace_print(summary->pace, "rows were");
   print_file("rows", summary->csv);
   print_file("records", summary->events);
   if (summary->plot && strcmp(summary->plot, "-") != 0) {

@@ -351,10 +351,10 @@ typedef struct SltStatistics {
   uint64_t by_class[5];        ///< records by SltEventClass, initial and stop left out
   uint64_t not_certified;      ///< records whose detection was not proved
   uint64_t silent;             ///< crossings that fired nothing
-  uint64_t not_proved;         ///< relations over a step whose proof was given up; looked at plainly
-  uint32_t modes;              ///< compiled equation sets visited
-  const char* method;          ///< method in use
-  const char* method_reason;   ///< why, when chosen automatically; else NULL
+  uint64_t not_proved;        ///< relations over a step whose proof was given up; looked at plainly
+  uint32_t modes;             ///< compiled equation sets visited
+  const char* method;         ///< method in use
+  const char* method_reason;  ///< why, when chosen automatically; else NULL
 } SltStatistics;
 
 SLT_API SltStatistics slt_sim_statistics(const SltSim* sim);
@@ -401,6 +401,12 @@ SLT_API SltStatus slt_recorder_create(SltSim* sim, const SltRecorderOptions* opt
                                       SltRecorder** out, const char** bad_name);
 SLT_API void slt_recorder_free(SltRecorder* recorder);
 SLT_API void slt_recorder_on_event(SltRecorder* recorder, SltEventFn* fn, void* user);
+
+/// Called with the time of each row just before it is written: a program that keeps pace with a
+/// clock waits here. The present values are those of the run at that time, or after the instant
+/// there. While a function is set, rows are handed to the writers one by one. NULL turns it off.
+typedef void SltRowFn(void* user, double t);
+SLT_API void slt_recorder_on_row(SltRecorder* recorder, SltRowFn* fn, void* user);
 
 /// Start the run if it is not started, and record it up to `t_end`. Rows already written stay
 /// whatever happens; the last row is at the time reached.

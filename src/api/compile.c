@@ -79,8 +79,7 @@ SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   size_t length = 0;
   const SltAllocator* allocator = loader->allocator;
   Str terminated = str_copy(arena, name);
-  SltStatus status =
-      options->load(options->load_user, terminated.data, allocator, &data, &length);
+  SltStatus status = options->load(options->load_user, terminated.data, allocator, &data, &length);
   // no memory is no fault of the file
   if (status == SLT_ERR_NOMEM) longjmp(*arena->on_oom, 1);
   if (status < 0) return status;
@@ -92,32 +91,39 @@ SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   return SLT_OK;
 }
 
-static SltStatus report_overrides(Job* job, const LismaOverride* overrides, uint32_t count,
-                                  const bool* applied) {
+SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides, uint32_t count,
+                                 const bool* applied, CompileNameFn* name_of, const void* names) {
   SltStatus status = SLT_OK;
   for (uint32_t i = 0; i < count; i++) {
     if (applied[i]) continue;
     Str wanted = overrides[i].name;
-    Diag* diag = diag_add(&job->diags, DIAG_E0290, (Span){0, 0},
+    Diag* diag = diag_add(diags, DIAG_E0290, (Span){0, 0},
                           "the model has no constant '%.*s' to set", STR_ARGS(wanted));
     uint32_t best = 3;
     Str nearest = {NULL, 0};
-    const IrModel* ir = &job->model->ir;
-    for (uint32_t p = 0; p < ir->params.count; p++) {
-      Str name = names_get(&ir->names, ir->params.data[p].name);
-      uint32_t distance = str_distance(name, wanted, best);
-      if (distance >= best || ir->params.data[p].hidden) continue;
+    Str name = {NULL, 0};
+    for (uint32_t k = 0; name_of(names, k, &name); k++) {
+      uint32_t distance = name.length ? str_distance(name, wanted, best) : best;
+      if (distance >= best) continue;
       best = distance;
       nearest = name;
     }
     if (nearest.data) {
-      diag_hint(&job->diags, diag, "did you mean '%.*s'?", STR_ARGS(nearest));
+      diag_hint(diags, diag, "did you mean '%.*s'?", STR_ARGS(nearest));
     } else {
-      diag_hint(&job->diags, diag, "only what is declared with 'const' can be set from outside");
+      diag_hint(diags, diag, "only constants can be set from outside");
     }
     status = SLT_ERR_NOT_FOUND;
   }
   return status;
+}
+
+static bool param_name(const void* names, uint32_t index, Str* out) {
+  const IrModel* ir = names;
+  if (index >= ir->params.count) return false;
+  const IrParam* param = &ir->params.data[index];
+  *out = param->hidden ? (Str){NULL, 0} : names_get(&ir->names, param->name);
+  return true;
 }
 
 /// Rule tables to IR.
@@ -159,7 +165,8 @@ static SltStatus compile_text(Job* job, Str text) {
     }
     return SLT_ERR_SEMANTIC;
   }
-  SLT_TRY(report_overrides(job, overrides, options.override_count, options.applied));
+  SLT_TRY(compile_report_unknown(&job->diags, overrides, options.override_count, options.applied,
+                                 param_name, &model->ir));
   SLT_TRY(model_build_create(&model->allocator, &model->ir, &model->build));
   if (given->structure) model_build_check(model->build, CHECKED_MODES, &job->diags);
   return job->diags.error_count ? SLT_ERR_SEMANTIC : SLT_OK;
@@ -210,7 +217,7 @@ static SltStatus too_long(const SltCompileOptions* options, const char* name) {
   return SLT_ERR_SYNTAX;
 }
 
-bool compile_is_rules(const char* name) {
+static bool compile_is_rules(const char* name) {
   static const char ending[] = ".rules.md";
   size_t length = strlen(name);
   size_t tail = sizeof ending - 1;
@@ -258,8 +265,8 @@ SltStatus slt_model_compile(const char* name, const char* text, size_t length,
 
 // ---- files --------------------------------------------------------------------------------------
 
-SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
-                            size_t* length) {
+static SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
+                                   size_t* length) {
   FILE* file = fopen(path, "rb");
   if (!file) return SLT_ERR_IO;
   char* data = NULL;
@@ -302,8 +309,8 @@ SltStatus compile_read_file(const char* path, const SltAllocator* allocator, cha
 }
 
 /// `data` files are looked for beside the model.
-SltStatus compile_load_beside(void* user, const char* name, const SltAllocator* allocator,
-                              char** content, size_t* length) {
+static SltStatus compile_load_beside(void* user, const char* name, const SltAllocator* allocator,
+                                     char** content, size_t* length) {
   const char* path = user;
   const char* slash = strrchr(path, '/');
   size_t folder = name[0] == '/' || !slash ? 0 : (size_t)(slash - path) + 1;
@@ -317,7 +324,7 @@ SltStatus compile_load_beside(void* user, const char* name, const SltAllocator* 
   return status;
 }
 
-char* compile_rules_folder(const char* path, const SltAllocator* allocator, size_t* size) {
+static char* compile_rules_folder(const char* path, const SltAllocator* allocator, size_t* size) {
   static const char name[] = "/rules.csv";
   size_t length = strlen(path);
   *size = length + sizeof name;
@@ -334,11 +341,9 @@ char* compile_rules_folder(const char* path, const SltAllocator* allocator, size
   return NULL;
 }
 
-SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
-                                 SltModel** out) {
+SltStatus compile_from_file(const char* path, const SltCompileOptions* options,
+                            CompileTextFn* fn, void* out) {
   SltCompileOptions own = options ? *options : slt_compile_options();
-  if (!out) return SLT_ERR_ARGUMENT;
-  *out = NULL;
   if (!path || own.cookie != COMPILE_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
   SltAllocator allocator = base_allocator(&own.allocator);
   size_t table_size = 0;
@@ -350,10 +355,22 @@ SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* opti
   char* text = NULL;
   size_t length = 0;
   SltStatus status = table ? SLT_OK : compile_read_file(path, &allocator, &text, &length);
-  if (status >= 0) status = compile(path, text, length, table != NULL, &own, out);
+  if (status >= 0) status = fn(path, text, length, table != NULL, &own, out);
   if (text) base_free(&allocator, text, length ? length : 1);
   if (table) base_free(&allocator, table, table_size);
   return status;
+}
+
+static SltStatus compile_to(const char* name, const char* text, size_t length, bool folder,
+                            const SltCompileOptions* options, void* out) {
+  return compile(name, text, length, folder, options, out);
+}
+
+SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
+                                 SltModel** out) {
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  return compile_from_file(path, options, compile_to, out);
 }
 
 // ---- questions ----------------------------------------------------------------------------------

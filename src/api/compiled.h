@@ -22,16 +22,17 @@ typedef struct CompiledModel {
   RulesModel* rules;       // the tables it comes from; NULL for equations
 } CompiledModel;
 
-/// Open a file for the compiler; sizes are limited. Free with base_free().
-SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
-                            size_t* length);
-/// SltLoadFn that looks beside the file named by `user`.
-SltStatus compile_load_beside(void* user, const char* name, const SltAllocator* allocator,
-                              char** content, size_t* length);
-/// Whether a file holds rule tables, by its ending.
-bool compile_is_rules(const char* name);
-/// "FOLDER/rules.csv" when `path` is a folder of tables, else NULL. Free with base_free().
-char* compile_rules_folder(const char* path, const SltAllocator* allocator, size_t* size);
+/// Read a file, or a folder of tables, and hand its text on: `folder` is then true and the text
+/// NULL. Further files are looked for beside it unless the options say how to load them.
+typedef SltStatus CompileTextFn(const char* name, const char* text, size_t length, bool folder,
+                                const SltCompileOptions* options, void* out);
+SltStatus compile_from_file(const char* path, const SltCompileOptions* options,
+                            CompileTextFn* fn, void* out);
+/// Values given for constants that are not there: a message each, with the nearest name. `name_of`
+/// is false behind the last name; an empty one is not offered.
+typedef bool CompileNameFn(const void* names, uint32_t index, Str* out);
+SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides, uint32_t count,
+                                 const bool* applied, CompileNameFn* name_of, const void* names);
 /// Messages to the caller's sink.
 void compile_send(const SltCompileOptions* options, DiagList* list, Arena* arena);
 /// RulesLoadFn and its user data over the caller's `load`.

@@ -41,6 +41,8 @@ struct SltRecorder {
   SltTable* table;
   SltEventFn* on_event;
   void* on_event_user;
+  SltRowFn* on_row;
+  void* on_row_user;
 
   bool started;
   bool mode_changed;  // by the records of the present advance
@@ -193,6 +195,12 @@ void slt_recorder_on_event(SltRecorder* recorder, SltEventFn* fn, void* user) {
   recorder->on_event_user = user;
 }
 
+void slt_recorder_on_row(SltRecorder* recorder, SltRowFn* fn, void* user) {
+  if (!recorder) return;
+  recorder->on_row = fn;
+  recorder->on_row_user = user;
+}
+
 const SltTable* slt_recorder_table(const SltRecorder* recorder) {
   return recorder ? recorder->table : NULL;
 }
@@ -241,6 +249,7 @@ static void read_cells(const SltRecorder* r, bool before, Reading* out) {
 }
 
 static void write_row(SltRecorder* r, double t, const Reading* cells) {
+  if (r->on_row) r->on_row(r->on_row_user, t);
   if (r->has_csv) {
     csv_number(&r->csv, t);
     for (uint32_t i = 0; i < r->column_count; i++) {
@@ -252,7 +261,9 @@ static void write_row(SltRecorder* r, double t, const Reading* cells) {
       }
     }
     csv_end_row(&r->csv);
+    if (r->on_row) csv_flush(&r->csv);
   }
+  if (r->has_events && r->on_row) sink_flush(&r->events);
   if (r->table && r->status >= 0) {
     r->status = table_add_row(r->table);
     if (r->status >= 0) table_set_number(r->table, 0, t);

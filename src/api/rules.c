@@ -32,16 +32,11 @@ typedef struct ReadJob {
   bool folder;
 } ReadJob;
 
-static SltStatus report_unknown(const ReadJob* job, DiagList* diags, const LismaOverride* overrides,
-                                const bool* applied) {
-  SltStatus status = SLT_OK;
-  for (uint32_t i = 0; i < job->options->override_count; i++) {
-    if (applied[i]) continue;
-    diag_add(diags, DIAG_E0290, (Span){0, 0}, "the model has no constant '%.*s' to set",
-             STR_ARGS(overrides[i].name));
-    status = SLT_ERR_NOT_FOUND;
-  }
-  return status;
+static bool constant_name(const void* names, uint32_t index, Str* out) {
+  const RulesModel* model = names;
+  if (index >= model->constants.count) return false;
+  *out = model->constants.data[index].name;
+  return true;
 }
 
 static SltStatus read_inside(ReadJob* job) {
@@ -63,13 +58,16 @@ static SltStatus read_inside(ReadJob* job) {
   bool good = rules_read(&rules->model, &rules->arena, &rules->source, str_from_c(job->name), text,
                          job->folder, &options, &diags);
   SltStatus status = good ? SLT_OK : SLT_ERR_SEMANTIC;
-  if (good) status = report_unknown(job, &diags, overrides, options.applied);
+  if (good) {
+    status = compile_report_unknown(&diags, overrides, options.override_count, options.applied,
+                                    constant_name, &rules->model);
+  }
   compile_send(given, &diags, &job->scratch);
   return status;
 }
 
 static SltStatus read_rules(const char* name, const char* text, size_t length, bool folder,
-                            const SltCompileOptions* options, SltRules** out) {
+                            const SltCompileOptions* options, void* out) {
   SltAllocator allocator = base_allocator(&options->allocator);
   SltRules* rules = base_alloc(&allocator, sizeof *rules);
   if (!rules) return SLT_ERR_NOMEM;
@@ -89,7 +87,7 @@ static SltStatus read_rules(const char* name, const char* text, size_t length, b
     slt_rules_free(rules);
     return status;
   }
-  *out = rules;
+  *(SltRules**)out = rules;
   return SLT_OK;
 }
 
@@ -108,24 +106,9 @@ SltStatus slt_rules_compile(const char* name, const char* text, size_t length,
 
 SltStatus slt_rules_compile_file(const char* path, const SltCompileOptions* options,
                                  SltRules** out) {
-  SltCompileOptions own = options ? *options : slt_compile_options();
   if (!out) return SLT_ERR_ARGUMENT;
   *out = NULL;
-  if (!path || own.cookie != COMPILE_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
-  SltAllocator allocator = base_allocator(&own.allocator);
-  size_t table_size = 0;
-  char* table = compile_rules_folder(path, &allocator, &table_size);
-  if (!own.load) {
-    own.load = compile_load_beside;
-    own.load_user = table ? table : (void*)(uintptr_t)path;
-  }
-  char* text = NULL;
-  size_t length = 0;
-  SltStatus status = table ? SLT_OK : compile_read_file(path, &allocator, &text, &length);
-  if (status >= 0) status = read_rules(path, text, length, table != NULL, &own, out);
-  if (text) base_free(&allocator, text, length ? length : 1);
-  if (table) base_free(&allocator, table, table_size);
-  return status;
+  return compile_from_file(path, options, read_rules, out);
 }
 
 void slt_rules_free(SltRules* rules) {

@@ -114,8 +114,7 @@ static void join_files(Reader* r, Source* source) {
       line += all.data[i] == '\n';
   }
   Str text = text_str(&all);
-  Str name = source->name;
-  source_init(source, r->arena, name, text);
+  source_init(source, r->arena, parts[0].name, text);
   source->parts = parts + 1;
   source->part_count = r->files.count - 1;
   for (uint32_t f = 0; f < r->files.count; f++) {
@@ -125,6 +124,8 @@ static void join_files(Reader* r, Source* source) {
 
 static void add_folder(Reader* r, Str folder) {
   bool any = false;
+  while (folder.length > 1 && folder.data[folder.length - 1] == '/')
+    folder.length--;
   for (uint32_t s = 1; s < RULES_SECTION_COUNT; s++) {
     Str name = str_from_c(rules_csv_name((RulesSection)s));
     Str text = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A table out of a CSV file (RFC 4180; a semicolon or a tab as separator is recognised by the
-// header, as spreadsheets of many countries write it).
+// header, as spreadsheets of many countries write it, and then a decimal comma too).
 #include "rules/read.h"
 
 #include <string.h>
@@ -56,6 +56,20 @@ static bool at_line_end(const CsvScan* s) {
   return s->at >= s->text.length || s->text.data[s->at] == '\n' || s->text.data[s->at] == '\r';
 }
 
+/// Where the comma does not separate cells it may stand for the decimal point: 0,25 is 0.25.
+static Str with_decimal_point(const CsvScan* s, Str cell) {
+  const char* comma =
+      s->separator == ',' || cell.length < 3 ? NULL : memchr(cell.data, ',', cell.length);
+  if (!comma) return cell;
+  uint32_t at = (uint32_t)(comma - cell.data);
+  char* out = ARENA_ARRAY(s->r->arena, char, (size_t)cell.length + 1);
+  memcpy(out, cell.data, cell.length);
+  out[at] = '.';
+  double value = 0.0;
+  Str number = {out, cell.length};
+  return number_read(number, true, &value) == number.length ? number : cell;
+}
+
 static RawCell read_cell(CsvScan* s, const RawTable* table) {
   if (s->at < s->text.length && s->text.data[s->at] == '"') {
     RawCell cell = read_quoted(s, table);
@@ -68,7 +82,7 @@ static RawCell read_cell(CsvScan* s, const RawTable* table) {
     s->at++;
   Str inner = rules_trim((Str){s->text.data + begin, s->at - begin});
   uint32_t first = s->base + (inner.length ? (uint32_t)(inner.data - s->text.data) : begin);
-  return (RawCell){.text = inner, .span = {first, first + inner.length}};
+  return (RawCell){.text = with_decimal_point(s, inner), .span = {first, first + inner.length}};
 }
 
 /// Cells of one line; `s->at` moves behind it.

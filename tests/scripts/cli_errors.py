@@ -34,7 +34,6 @@ class Usage(cli_case.CliCase):
 
     def test_cyclic_is_for_tables(self):
         self.fails(2, "run", "ball.lisma", "--cyclic", "0.1", says="holds equations")
-        self.fails(2, "run", "ball.lisma", "--realtime", says="--cyclic")
         self.fails(2, "convert", "ball.lisma", "ball.rules.md", says="holds equations")
 
     def test_options_not_built_yet(self):

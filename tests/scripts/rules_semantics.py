@@ -7,9 +7,11 @@ import csv
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(os.environ.get("SALTUS_SOURCE", pathlib.Path(__file__).parents[2]))
 SALTUS = os.environ.get("SALTUS", "saltus")
@@ -144,6 +146,48 @@ def check_logic():
            lambda t: {"y": 1.0, "a": abs(t - 5)}, [5])
 
 
+def check_clock(hoop):
+    """Pace, interrupts and folders of tables."""
+    for options in (["--cyclic", "0.01"], []):
+        begun = time.monotonic()
+        done = saltus("run", hoop, "--until", "2", "--realtime=5", "-o", "rows.csv", *options)
+        if done.returncode or "overruns" not in done.stderr or time.monotonic() - begun < 0.38:
+            problems.append(f"--realtime=5 {options}: {time.monotonic() - begun} s, {done.stderr}")
+    for options in (["--cyclic", "0.01"], ["--every", "0.01"]):
+        rows = FOLDER / "paced.csv"
+        rows.unlink(missing_ok=True)
+        run = subprocess.Popen([SALTUS, "run", str(hoop), "--until", "1000", "--all-steps" if "--cyclic" in
+                                options else "-q", "--realtime", "-o", str(rows), *options],
+                               stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        while not rows.exists() or rows.stat().st_size < 500:  # rows come as their time comes
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        said = run.communicate(timeout=60)[1]
+        if run.returncode != 130 or "interrupted at t = " not in said:
+            problems.append(f"interrupted {options}: exit {run.returncode}, {said}")
+        if not rows.read_text(encoding="utf-8").endswith("\n"):
+            problems.append(f"interrupted {options}: the last row is not whole")
+    saltus("convert", hoop, "tables")
+    text = (FOLDER / "tables/settings.csv").read_text(encoding="utf-8")
+    (FOLDER / "tables/settings.csv").write_text(text + "execution,cyclic\n", encoding="utf-8")
+    done = saltus("run", "tables/", "--until", "0.005")
+    if done.returncode or "50 of 8 rules" not in done.stderr or not (FOLDER / "tables.csv").exists():
+        problems.append(f"a folder that asks for cyclic execution: {done.stderr}")
+    # as a spreadsheet of another country saves it: semicolons, decimal commas, a byte order mark
+    rows = (FOLDER / "tables/states.csv").read_text(encoding="utf-8").replace(",", ";").replace("400", "400,5")
+    (FOLDER / "tables/states.csv").write_text("\ufeff" + rows, encoding="utf-8")
+    done = saltus("run", "tables", "--until", "0", "--out", "h height", "-o", "-", "-q")
+    if done.stdout.splitlines()[1:] != ["0,400.5"]:
+        problems.append(f"a decimal comma: {done.stdout}{done.stderr}")
+    (FOLDER / "tables/settings.csv").write_text("name,value\nfrequency,1\n", encoding="utf-8")
+    done = saltus("check", "tables/")
+    if "tables/settings.csv:2:1: error[E105" not in done.stderr:
+        problems.append(f"a place in a CSV file: {done.stderr}")
+    done = saltus("run", hoop, "--cyclic", "0.01", "--rtol", "1e-9")
+    if done.returncode != 2 or "--rtol" not in done.stderr:
+        problems.append(f"--rtol with --cyclic: {done.stderr}")
+
+
 def check_command_line():
     hoop = ROOT / "models/rules/hoop.rules.md"
     done = saltus("run", hoop, "--cyclic", "0.001", "--until", "1", "-o", "rows.csv", "--out",
@@ -168,6 +212,7 @@ def check_command_line():
         done = saltus(*arguments)
         if done.returncode != status or words not in done.stderr:
             problems.append(f"{arguments}: exit {done.returncode}, {done.stderr}")
+    check_clock(hoop)
     text = saltus("explain", hoop).stdout
     for words in ("`Fy spring` = 60000*`R - h`    while braking", "`Fy spring` = 0 otherwise",
                   "h height     written by 7; read by 8; predicate `h < R`"):
