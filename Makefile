@@ -48,7 +48,7 @@ test: setup-test
 bench: setup-build
 	@$(CONFIGURE) --preset release -DSALTUS_BENCH=ON $(QUIET)
 	@cmake --build --preset release -j $(JOBS) --target saltus_bench
-	@scripts/bench.sh build/release
+	@scripts/bench.py build/release
 
 install: setup-build
 	@$(CONFIGURE) --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(QUIET)

@@ -9,23 +9,11 @@
 // (processes and a resource, CPython) takes about 4.2 us per event on the same problem. Hold model:
 // a constant number of pending events, each schedules its successor.
 // Prints nanoseconds per event (best of several runs) and the ratio to the opponent.
-#define _POSIX_C_SOURCE 199309L
-#include <saltus/saltus.h>
+#include "bench.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#define RUNS 7
 
-#define CUSTOMERS 1000000
-#define RUNS      7
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static int customers = 1000000;
 
 // ---- by hand ------------------------------------------------------------------------------------
 
@@ -73,7 +61,7 @@ static double by_hand(void) {
   slt_random_init(&services, 1, 2);
   Event storage[16];
   Heap heap = {storage, 0};
-  double* waiting = malloc(CUSTOMERS * sizeof *waiting);
+  double* waiting = malloc((size_t)customers * sizeof *waiting);
   if (!waiting) return 0.0;
   int first = 0;
   int last = 0;
@@ -84,7 +72,7 @@ static double by_hand(void) {
   while (heap.count > 0) {
     Event event = heap_pop(&heap);
     if (event.kind == 0) {
-      if (++come < CUSTOMERS) {
+      if (++come < customers) {
         heap_push(&heap, (Event){event.t + slt_random_exponential(&arrivals, 1.25), 0});
       }
       if (busy) {
@@ -101,7 +89,7 @@ static double by_hand(void) {
     }
   }
   free(waiting);
-  return total / CUSTOMERS;
+  return total / customers;
 }
 
 // ---- the world ----------------------------------------------------------------------------------
@@ -129,7 +117,7 @@ static void leave(SltWorld* world, void* user) {
 static void arrive(SltWorld* world, void* user) {
   Queue* q = user;
   double t = slt_world_time(world);
-  if (++q->come < CUSTOMERS) {
+  if (++q->come < customers) {
     (void)slt_world_call(world, t + slt_random_exponential(&q->arrivals, 1.25), arrive, q, NULL);
   }
   if (q->busy) {
@@ -153,7 +141,7 @@ static void granted(SltWorld* world, void* user) {
 
 static void ask(SltWorld* world, void* user) {
   Queue* q = user;
-  if (++q->come < CUSTOMERS) {
+  if (++q->come < customers) {
     double next = slt_world_time(world) + slt_random_exponential(&q->arrivals, 1.25);
     (void)slt_world_call(world, next, ask, q, NULL);
   }
@@ -163,7 +151,7 @@ static void ask(SltWorld* world, void* user) {
 
 static void customer(SltWorld* world, void* user) {
   Queue* q = user;
-  if (++q->come < CUSTOMERS) {
+  if (++q->come < customers) {
     double next = slt_world_time(world) + slt_random_exponential(&q->arrivals, 1.25);
     (void)slt_process_start(world, next, customer, q, NULL, NULL);
   }
@@ -181,7 +169,7 @@ static double world_run(Style style) {
   if (slt_world_create(NULL, &q.world) < 0) return 0.0;
   double mean = 0.0;
   if (style == EVENTS) {
-    q.waiting = malloc(CUSTOMERS * sizeof *q.waiting);
+    q.waiting = malloc((size_t)customers * sizeof *q.waiting);
     (void)slt_world_call(q.world, 0.0, arrive, &q, NULL);
   } else {
     (void)slt_resource_create(q.world, "server", 1, &q.server);
@@ -192,7 +180,7 @@ static double world_run(Style style) {
     }
   }
   (void)slt_world_run(q.world, 1e9, 0.0);
-  mean = style == EVENTS ? q.total / CUSTOMERS : slt_resource_statistics(q.server).waiting.mean;
+  mean = style == EVENTS ? q.total / customers : slt_resource_statistics(q.server).waiting.mean;
   slt_world_free(q.world);
   free(q.waiting);
   return mean;
@@ -224,10 +212,10 @@ static void hold_model(uint32_t pending) {
       (void)slt_world_call(world, slt_random_exponential(&hold.random, 1.0), successor, &hold,
                            NULL);
     }
-    double from = seconds();
+    double from = bench_cpu();
     (void)slt_world_run(world, 2000000.0 / pending, 0.0);
     uint64_t events = slt_world_statistics(world).events;
-    double ns = (seconds() - from) * 1e9 / (double)events;
+    double ns = (bench_cpu() - from) * 1e9 / (double)events;
     if (ns < best) best = ns;
     slt_world_free(world);
   }
@@ -240,21 +228,44 @@ static double style_run(int style) {
 
 int main(void) {
   static const char* const names[] = {"heap by hand", "bare events", "resource", "process"};
+  static const char* const rows[] = {"", "queue", "queue_resource", "queue_process"};
   double best[4] = {1e30, 1e30, 1e30, 1e30};
   double mean[4] = {0};
+  customers = (int)bench_size(1e6, 1000.0);
+  int runs = bench_smoke() || bench_counts() ? 1 : RUNS;
   // in turns, so that a busy machine is busy for all of them
-  for (int run = 0; run < RUNS; run++) {
+  for (int run = 0; run < runs; run++) {
     for (int i = 0; i < 4; i++) {
-      double from = seconds();
+      double from = bench_cpu();
+      CALLGRIND_TOGGLE_COLLECT;
       mean[i] = style_run(i - 1);
-      double ns = (seconds() - from) * 1e9 / (2.0 * CUSTOMERS);
+      CALLGRIND_TOGGLE_COLLECT;
+      double ns = (bench_cpu() - from) * 1e9 / (2.0 * customers);
       if (ns < best[i]) best[i] = ns;
+      if (bench_counts() && i == 0) CALLGRIND_DUMP_STATS_AT("opponent queue");
+      if (bench_counts() && i == 1) CALLGRIND_DUMP_STATS_AT("saltus queue");
     }
   }
   printf("M/M/1              ns/event    ratio   mean wait (theory 4)\n");
   for (int i = 0; i < 4; i++) {
     printf("%-16s %10.1f %8.2f %10.4f\n", names[i], best[i], best[i] / best[0], mean[i]);
   }
+  for (int i = 1; i < 4; i++) {
+    char what[100];
+    snprintf(what, sizeof what, "queue M/M/1, 1e6 customers: %s", names[i]);
+    BenchRow row = bench_row(rows[i], what);
+    row.opponent = "heap in C";
+    row.unit = "event";
+    row.units = 2.0 * customers;
+    row.opponent_s = best[0] * row.units * 1e-9;
+    row.saltus_s = best[i] * row.units * 1e-9;
+    // same random numbers: the same mean, but for the order in which it is summed
+    row.error = fabs(mean[i] / mean[0] - 1.0);
+    row.opponent_error = 0.0;
+    if (i == 1) row.budget = 4.0;
+    bench_print(&row);
+  }
+  if (bench_smoke() || bench_counts()) return 0;
   for (uint32_t pending = 100; pending <= 1000000; pending *= 100) {
     hold_model(pending);
   }

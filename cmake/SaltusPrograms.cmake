@@ -43,7 +43,8 @@ if(SALTUS_EXAMPLES)
 endif()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
-if(SALTUS_BENCH)
+if(SALTUS_BENCH OR SALTUS_TESTS)
+  # a test runs them in a tiny form
   add_custom_target(saltus_bench)
   foreach(source IN LISTS bench_sources)
     get_filename_component(name ${source} NAME_WE)
@@ -55,4 +56,5 @@ if(SALTUS_BENCH)
     target_link_libraries(bench_${name} PRIVATE saltus_static saltus_flags m)
     add_dependencies(saltus_bench bench_${name})
   endforeach()
+  add_dependencies(saltus_bench saltus_cli)  # one of them starts it
 endif()
