@@ -9,6 +9,7 @@
 #include "engine/internal.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SLOPE_TOLERANCE 1e-9  // a slope below says nothing about where g is going
 
@@ -52,13 +53,58 @@ static void set_truth(EngSim* sim, uint32_t id, bool truth) {
   sim->env[sim->model->atoms[id].env] = truth ? 1.0 : 0.0;
 }
 
+static void mark_guard(const ModelGuard* guard, uint8_t* relevant) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    relevant[guard->atoms[i]] = 1;
+  }
+}
+
+void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relevant) {
+  const Model* model = sim->model;
+  memset(relevant, 0, model->atom_count);
+  if (!mode->shared) {
+    for (uint32_t i = 0; i < mode->atom_count; i++) {
+      relevant[mode->atoms[i]] = 1;
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < mode->equation_atom_count; i++) {
+    relevant[mode->equation_atoms[i]] = 1;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    const ModelState* state = &automaton->states[sim->state[a]];
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      mark_guard(&model->transitions[state->outgoing[i]].guard, relevant);
+    }
+    mark_guard(&state->invariant, relevant);
+    bool follows = automaton->kind == MODEL_AUTOMATON_SWITCH && eng_automaton_active(sim, a);
+    if (follows) mark_guard(&automaton->condition, relevant);
+  }
+}
+
+void eng_find_active(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  eng_relevant_atoms(sim, mode, sim->relevant);
+  sim->active_count = 0;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (sim->relevant[mode->atoms[i]]) sim->active[sim->active_count++] = i;
+  }
+}
+
+uint64_t eng_mode_key(const EngSim* sim) {
+  return hash_bytes(sim->state, sim->model->automaton_count * sizeof *sim->state, 1);
+}
+
 void eng_atoms_enter_mode(EngSim* sim) {
+  eng_find_active(sim);
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     sim->atoms[i].relevant = false;
   }
   sim->has_unilateral = false;
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->relevant = true;
     if (!atom->relevant_start) atom->fresh = true;
@@ -141,7 +187,8 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
 void eng_atoms_update(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_g(sim, sim->core.t, true);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
     bool truth = instant_truth(sim, i, sim->g[i], sim->gdot[i]);
@@ -172,7 +219,8 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->sliding = false;
   }
   eng_evaluate_g(sim, sim->core.t, false);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     sim->atoms[mode->atoms[i]].g_start = sim->g[i];
   }
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
@@ -186,7 +234,8 @@ void eng_atoms_begin_instant(EngSim* sim) {
 void eng_atoms_end_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_control_margin(sim);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
     atom->g = sim->g[i];
@@ -238,11 +287,12 @@ static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
 
 void eng_atoms_mesh(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (mode->atom_count == 0) return;
+  if (sim->active_count == 0) return;
   double h = sim->core.t - sim->core.mesh_t;
   eng_evaluate_g(sim, sim->core.t, true);
   bool changed = false;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     uint32_t id = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[id];
     EngAtom* atom = &sim->atoms[id];

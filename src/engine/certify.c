@@ -91,52 +91,70 @@ static void hull_of_coefficients(const Certifier* cert, const CertPiece* p, Mode
   *slope = (ModelInterval){dlo - 2.0 * cert->margin, dhi + 2.0 * cert->margin};
 }
 
-/// States and their slopes over [l, r] from the Bernstein form of the dense output.
-static void enclose_states(EngSim* sim, double l, double r) {
-  const NumStepper* s = sim->stepper;
+/// A part of the trial that is looked at.
+typedef struct TrialPart {
+  const EngSim* sim;
+  double from, to;  // in steps
+} TrialPart;
+
+/// A state and its slope over a part of the trial, from the Bernstein form of the dense output.
+static ModelDual enclose_state(const void* user, uint32_t i) {
+  const TrialPart* part = user;
+  const NumStepper* s = part->sim->stepper;
   uint32_t degree = s->method->dense_degree;
-  double h = s->trial.h;
-  double from = num_dense_theta(s, l);
-  double to = num_dense_theta(s, r);
-  for (uint32_t i = 0; i < s->n; i++) {
-    double b[COEFFICIENTS];
-    copy(b, sim->control_x + (size_t)i * MODEL_LANES, degree + 1);
-    double largest = 0.0;
-    for (uint32_t j = 0; j <= degree; j++) {
-      largest = larger(largest, magnitude(b[j]));
-    }
-    eng_bernstein_restrict(b, degree, from, to);
-    double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
-    double lo = b[0];
-    double hi = b[0];
-    double dlo = HUGE_VAL;
-    double dhi = -HUGE_VAL;
-    double scale = (double)degree / ((to - from) * h);
-    for (uint32_t j = 0; j < degree; j++) {
-      double d = (b[j + 1] - b[j]) * scale;
-      lo = smaller(lo, b[j + 1]);
-      hi = larger(hi, b[j + 1]);
-      dlo = smaller(dlo, d);
-      dhi = larger(dhi, d);
-    }
-    double slope_pad = 2.0 * pad * scale;
-    sim->x_dual[i] = (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
+  double b[COEFFICIENTS];
+  copy(b, part->sim->control_x + (size_t)i * MODEL_LANES, degree + 1);
+  double largest = 0.0;
+  for (uint32_t j = 0; j <= degree; j++) {
+    largest = larger(largest, magnitude(b[j]));
   }
+  eng_bernstein_restrict(b, degree, part->from, part->to);
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
+  double lo = b[0];
+  double hi = b[0];
+  double dlo = HUGE_VAL;
+  double dhi = -HUGE_VAL;
+  double scale = (double)degree / ((part->to - part->from) * s->trial.h);
+  for (uint32_t j = 0; j < degree; j++) {
+    double d = (b[j + 1] - b[j]) * scale;
+    lo = smaller(lo, b[j + 1]);
+    hi = larger(hi, b[j + 1]);
+    dlo = smaller(dlo, d);
+    dhi = larger(dhi, d);
+  }
+  double slope_pad = 2.0 * pad * scale;
+  return (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
 }
 
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out) {
   ModelContext context = eng_context(sim);
-  enclose_states(sim, l, r);
+  TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  for (uint32_t i = 0; i < sim->stepper->n; i++) {
+    sim->x_dual[i] = enclose_state(&part, i);
+  }
   model_program_enclose(&sim->core.mode->g_flow, &context, sim->dual_regs, (ModelInterval){l, r},
                         sim->x_dual, out);
+}
+
+/// The same for one atom.
+static ModelDual enclose_atom(EngSim* sim, uint32_t index, double l, double r) {
+  ModelContext context = eng_context(sim);
+  TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  ModelDual g = {0};
+  if (model_program_enclose_output(&sim->core.mode->g_flow, &context, sim->dual_regs,
+                                   (ModelInterval){l, r}, enclose_state, &part, index, &g)) {
+    return g;
+  }
+  eng_enclose_atoms(sim, l, r, sim->g_dual);
+  return sim->g_dual[index];
 }
 
 static void hull_of_enclosure(const Certifier* cert, const CertPiece* p, ModelInterval* phi,
                               ModelInterval* slope) {
   EngSim* sim = cert->f->sim;
   // the whole is enclosed once for all atoms
-  if (cert->spent > 1) eng_enclose_atoms(sim, p->l, p->r, sim->g_dual);
-  ModelDual g = (cert->spent > 1 ? sim->g_dual : sim->g_whole)[cert->f->index];
+  ModelDual g = cert->spent > 1 ? enclose_atom(sim, cert->f->index, p->l, p->r)
+                                : sim->g_whole[cert->f->index];
   bool up = cert->f->sign > 0.0;
   *phi = up ? g.v : (ModelInterval){-g.v.hi, -g.v.lo};
   *slope = up ? g.d : (ModelInterval){-g.d.hi, -g.d.lo};
@@ -406,7 +424,7 @@ static void compute_margins(EngSim* sim, double t) {
   }
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
   sim->core.margin_stale = false;
-  sim->core.margin_mode = mode;
+  sim->core.margin_mode = eng_mode_key(sim);
   sim->core.margin_t = magnitude(t);
   model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
                         (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
@@ -421,7 +439,7 @@ void eng_control_margin(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->margin_stale) return;
   // a state that has come to zero has not lost its size
-  bool keep = core->margin_mode == core->mode;
+  bool keep = core->margin_mode == eng_mode_key(sim);
   for (uint32_t i = 0; i < core->mode->state_count; i++) {
     sim->margin_x[i] = larger(magnitude(sim->x[i]), keep ? sim->margin_x[i] : 0.0);
   }

@@ -163,7 +163,8 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   const ModelMode* mode = sim->core.mode;
   bool any = false;
   bool curved = false;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     if (!is_searched(sim, i)) continue;
     any = true;
     curved |= mode->atom_class[i] == MODEL_CLASS_OTHER;
@@ -178,7 +179,8 @@ static double collect(EngSim* sim, double t_from) {
   double t_end = sim->stepper->trial.t;
   double first = (double)INFINITY;
   sim->crossing_count = 0;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     if (!is_followed(sim, i)) continue;
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
@@ -217,7 +219,8 @@ static double keep_first(EngSim* sim, double first) {
 static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_g(sim, t, true);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     bool located = model->continuous && model->type != MODEL_ATOM_NOEVENT;
@@ -252,7 +255,8 @@ static void follow_silently(EngSim* sim, double t) {
     sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
     sim->core.silent++;
   }
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
@@ -266,12 +270,13 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
   *found = false;
   sim->crossing_count = 0;
   const ModelMode* mode = sim->core.mode;
-  if (mode->atom_count == 0) return SLT_OK;
+  if (sim->active_count == 0) return SLT_OK;
   SLT_TRY(num_dense_prepare(sim->stepper));
   double t_end = sim->stepper->trial.t;
   num_dense_eval(sim->stepper, t_end, sim->x);
   eng_evaluate_g(sim, t_end, true);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     sim->end_g[i] = sim->g[i];
     sim->end_gdot[i] = sim->gdot[i];
     sim->atoms[mode->atoms[i]].end_known = false;
@@ -323,7 +328,8 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
 
 double eng_next_boundary(EngSim* sim) {
   double nearest = (double)INFINITY;
-  for (uint32_t i = 0; i < sim->core.mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     if (!is_followed(sim, i)) continue;
     EngFollower f = follower_of(sim, i);
     if (!eng_follower_waits(&f)) continue;
@@ -344,7 +350,8 @@ bool eng_detect_drift(EngSim* sim) {
   memcpy(sim->end_g, sim->g, mode->atom_count * sizeof *sim->g);
   double first = (double)INFINITY;
   sim->crossing_count = 0;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     if (!is_followed(sim, i)) continue;
     EngFollower f = follower_of(sim, i);
     if (!eng_follower_waits(&f)) continue;
@@ -400,14 +407,16 @@ void eng_schedule_linear(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->core.t_linear = (double)INFINITY;
   bool any = false;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     any |= sim->model->atoms[mode->atoms[i]].time_only;
   }
   if (any) {
     ModelContext context = eng_context(sim);
     model_program_run(&mode->g_flow, &context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
   }
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
                  sim->options.detection == SLT_DETECTION_COMBINED;
@@ -484,7 +493,8 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
 double eng_extrapolate(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double bound = (double)INFINITY;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (!extrapolates(sim, model) || atom->truth || !atom->armed || atom->g > -atom->eps) continue;

@@ -13,8 +13,36 @@
 #define GRAZE_FRACTION     1e-3  // refine an extremum that comes this close, relative to g
 #define ROOT_EVALUATIONS   200
 
+/// A state of the trial at one time.
+typedef struct TrialPoint {
+  const NumStepper* stepper;
+  double t;
+} TrialPoint;
+
+static double trial_state(const void* user, uint32_t state) {
+  const TrialPoint* point = user;
+  return num_dense_component(point->stepper, state, point->t);
+}
+
+/// What one atom needs and no more: false when its programs cannot be run in parts.
+static bool follower_slice(const EngFollower* f, double t, double* g, double* gdot) {
+  EngSim* sim = f->sim;
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  TrialPoint point = {sim->stepper, t};
+  if (gdot && !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, trial_state,
+                                        &point, f->index, gdot)) {
+    return false;
+  }
+  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, t, trial_state, &point,
+                                  f->index, g);
+}
+
 void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot) {
   EngSim* sim = f->sim;
+  sim->core.guard_evaluations++;
+  if (follower_slice(f, t, g, gdot)) return;
+  sim->core.guard_evaluations--;  // counted by the evaluation of all
   num_dense_eval(sim->stepper, t, sim->x);
   eng_evaluate_g(sim, t, gdot != NULL);
   *g = sim->g[f->index];

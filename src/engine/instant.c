@@ -293,13 +293,9 @@ static SltStatus make_candidate(EngSim* sim) {
 
 // ---- settling -----------------------------------------------------------------------------------
 
-static uint64_t mode_hash(const EngSim* sim) {
-  return hash_bytes(sim->state, sim->model->automaton_count * sizeof *sim->state, 1);
-}
-
 /// Remember the present mode; true when it was there before.
 static bool visited_before(EngSim* sim) {
-  uint64_t hash = mode_hash(sim);
+  uint64_t hash = eng_mode_key(sim);
   for (uint32_t i = 0; i < sim->visited_count; i++) {
     if (sim->visited[i] == hash) return true;
   }
@@ -317,8 +313,9 @@ static SltStatus endless(EngSim* sim) {
   return sim->error.status;
 }
 
-static uint64_t slice_of(const ModelMode* mode, uint32_t atom) {
-  if (!mode || !mode->atom_slice) return 0;
+/// Through which equations an atom is computed; 0 where it reads none, or does not matter.
+static uint64_t slice_of(const ModelMode* mode, uint32_t atom, bool relevant) {
+  if (!mode || !mode->atom_slice || (mode->shared && !relevant)) return 0;
   uint32_t lo = 0;
   uint32_t hi = mode->atom_count;
   while (lo < hi) {
@@ -340,8 +337,10 @@ static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const Mo
     for (uint32_t k = 0; k < atom->read_count; k++) {
       if (atom->reads[k].when == MODEL_POST) return true;
     }
-    uint64_t slice = slice_of(sim->core.mode, guard->atoms[i]);
-    if (slice != 0 && slice != slice_of(from, guard->atoms[i])) return true;
+    const EngAtom* present = &sim->atoms[guard->atoms[i]];
+    uint64_t slice = slice_of(sim->core.mode, guard->atoms[i], present->relevant);
+    uint64_t before = slice_of(from, guard->atoms[i], present->relevant_round);
+    if (slice != 0 && slice != before) return true;
   }
   return false;
 }
@@ -423,6 +422,9 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
 
 static void begin_settling(EngSim* sim) {
   save_values(sim);
+  for (uint32_t i = 0; sim->core.mode->shared && i < sim->model->atom_count; i++) {
+    sim->atoms[i].relevant_round = sim->atoms[i].relevant;
+  }
   sim->implicit.from = sim->core.mode;
   eng_trace_settling(sim);
   sim->group_count = 0;
@@ -435,7 +437,7 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
   const ModelMode* from = sim->core.mode;
   begin_settling(sim);
   marks_clear(sim);
-  sim->visited[sim->visited_count++] = mode_hash(sim);
+  sim->visited[sim->visited_count++] = eng_mode_key(sim);
   uint32_t first_record = eng_trace_count(sim);
   uint32_t count = 0;
   bool stays = true;
@@ -478,7 +480,7 @@ typedef struct Path {
 
 /// A mode that comes back with nothing changed: the flows on both sides of a surface point at it.
 static bool comes_back(Path* path, const EngSim* sim) {
-  uint64_t hash = mode_hash(sim);
+  uint64_t hash = eng_mode_key(sim);
   for (uint32_t i = 0; i < path->count; i++) {
     if (path->mode[i] == hash && path->changes[i] == sim->core.changes) return true;
   }
@@ -495,12 +497,12 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
   *undecided = false;
   for (uint32_t round = 0;; round++) {
     bool fired = false;
-    uint64_t before = mode_hash(sim);
+    uint64_t before = eng_mode_key(sim);
     if (round > sim->iteration_limit) return iteration_exceeded(sim);
     SLT_TRY(run_round(sim, iteration, &fired));
     if (!fired) return SLT_OK;
     *any = true;
-    if (mode_hash(sim) != before && comes_back(&path, sim)) {
+    if (eng_mode_key(sim) != before && comes_back(&path, sim)) {
       *undecided = true;
       return SLT_OK;
     }
@@ -708,7 +710,8 @@ static void trace_sliding(EngSim* sim, const EngSlide* before, bool* fired) {
 
 /// An instant during a contact: it goes on unless the force has ended or the mode has changed.
 static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
-  bool same_mode = sim->core.mode == sim->core.mode_before;
+  bool same_mode =
+      memcmp(sim->state, sim->state_before, sim->model->automaton_count * sizeof *sim->state) == 0;
   if (!sim->contact_ends && same_mode) {
     sim->core.contact.active = true;
     return eng_contact_rebind(sim);

@@ -43,6 +43,7 @@ typedef struct EngAtom {
   bool left_now;        // belongs to a surface left in this instant
   bool relevant;        // belongs to the present mode
   bool relevant_start;  // belonged to the mode at the start of the instant
+  bool relevant_round;  // ... at the start of the round
 } EngAtom;
 
 /// Times of a transition: a geometric sequence as long as it is one.
@@ -143,7 +144,7 @@ typedef struct EngCore {
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
   bool margin_stale;   // margins have to be computed anew before they are used
-  const ModelMode* margin_mode;  // mode, and...
+  uint64_t margin_mode;          // key of the mode, and...
   double margin_t;               // ...time for which they hold
   uint32_t event_n;    // records of the instant so far
   uint32_t modes_seen;
@@ -179,6 +180,9 @@ struct EngSim {
   double* env_nominal;    // nominal of each variable's entries
   double* params_given;   // overrides, NaN for none
   double* x;              // states of the present mode, gathered
+  uint32_t* active;       // atoms that matter at present: places in the mode's list, ascending
+  uint32_t active_count;
+  uint8_t* relevant;      // per atom: work space of eng_relevant_atoms
   double* g;              // per atom of the mode
   double* gdot;
   double* g_zero;         // at time 0, for atoms in time alone
@@ -304,6 +308,12 @@ bool eng_automaton_active(const EngSim* sim, uint32_t automaton);
 
 // ---- atoms.c: truth and arming ------------------------------------------------------------------
 
+/// Mark the atoms (per atom, 1) that matter in `mode` with the automata in sim->state.
+void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relevant);
+/// Find the atoms of the present mode that matter: sim->active.
+void eng_find_active(EngSim* sim);
+/// Identity of the present product mode.
+uint64_t eng_mode_key(const EngSim* sim);
 /// Facts about the atoms that never change.
 void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.

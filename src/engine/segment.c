@@ -64,7 +64,7 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   double t = stepper->t;
   double h = stepper->method->adaptive ? stepper->control.h_next : sim->options.step;
   if (sim->core.mode->state_count == 0) {
-    h = sim->core.mode->atom_count ? sim->idle_step : (double)INFINITY;
+    h = sim->active_count ? sim->idle_step : (double)INFINITY;
   }
   if (sim->options.h_max > 0.0) h = fmin(h, sim->options.h_max);
   double extrapolated = eng_extrapolate(sim);
@@ -87,7 +87,8 @@ static bool overshoots(EngSim* sim) {
     sim->x[i] = x[i];
   }
   eng_evaluate_g(sim, sim->stepper->trial.t, false);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (sim->model->atoms[mode->atoms[i]].type != MODEL_ATOM_UNILATERAL) continue;
     if (atom->armed && !atom->truth && !(sim->g[i] <= 0.0)) return true;

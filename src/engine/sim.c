@@ -97,6 +97,8 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->x = carve(c, n, sizeof(double));
   sim->atol = carve(c, n, sizeof(double));
   sim->tangent = carve(c, n, sizeof(double));
+  sim->active = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->relevant = carve(c, m->atom_count, sizeof(uint8_t));
   sim->g = carve(c, m->atom_count, sizeof(double));
   sim->gdot = carve(c, m->atom_count, sizeof(double));
   sim->g_zero = carve(c, m->atom_count, sizeof(double));

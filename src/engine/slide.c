@@ -148,9 +148,11 @@ static SltStatus recognise(Search* search, const ModelMode* mode) {
   EngSim* sim = search->sim;
   SLT_TRY(g_values(sim, mode, sim->core.t, sim->x, sim->side_g));
   SLT_TRY(g_values(sim, mode, probe_time(sim), sim->probe_x, sim->side_probe));
+  if (mode->shared) eng_relevant_atoms(sim, mode, sim->relevant);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[atom];
+    if (mode->shared && !sim->relevant[atom]) continue;
     if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) continue;
     if (model->relation == MODEL_REL_EQ || !on_surface(sim, atom, sim->side_g[i])) continue;
     bool same = true;
@@ -168,7 +170,8 @@ static SltStatus find_surfaces(Search* search) {
   probe_point(sim, sim->probe_x);
   SLT_TRY(g_values(sim, mode, sim->core.t, sim->x, sim->side_g));
   SLT_TRY(g_values(sim, mode, probe_time(sim), sim->probe_x, sim->side_probe));
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[atom];
     if (!sim->atoms[atom].surface || sim->atoms[atom].left_now) continue;

@@ -7,9 +7,8 @@
 #include <string.h>
 
 ModelContext eng_context(EngSim* sim) {
-  return (ModelContext){.tables = sim->model->tables,
-                        .random = &sim->core.random,
-                        .failed = &sim->implicit.failed};
+  return (ModelContext){
+      .tables = sim->model->tables, .random = &sim->core.random, .failed = &sim->implicit.failed};
 }
 
 double eng_eval(EngSim* sim, const ModelProgram* program) {
@@ -168,8 +167,9 @@ SltStatus eng_enter_mode(EngSim* sim) {
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env_computed[mode->full_env[i]] = 1;
     }
-    eng_atoms_enter_mode(sim);
   }
+  // product modes with the same equations may be one
+  if (!same || mode->shared) eng_atoms_enter_mode(sim);
   eng_bind(sim);
   sim->implicit.impulsive = false;
   if (mode->implicit) SLT_TRY(eng_implicit_enter(sim));
@@ -179,7 +179,9 @@ SltStatus eng_enter_mode(EngSim* sim) {
 
 SltStatus eng_rebind_mode(EngSim* sim) {
   sim->has_unilateral = false;
-  for (uint32_t i = 0; i < sim->core.mode->atom_count; i++) {
+  eng_find_active(sim);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     const ModelAtom* atom = &sim->model->atoms[sim->core.mode->atoms[i]];
     sim->has_unilateral |= atom->type == MODEL_ATOM_UNILATERAL &&
                            sim->options.detection != SLT_DETECTION_INTERPOLATION;
@@ -235,7 +237,8 @@ static bool beyond_boundary(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
   model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->g);
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (sim->model->atoms[mode->atoms[i]].type != MODEL_ATOM_UNILATERAL) continue;
     if (atom->armed && !atom->truth && !(sim->g[i] <= 0.0)) return true;

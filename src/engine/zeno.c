@@ -162,7 +162,8 @@ SltStatus eng_contact_rebind(EngSim* sim) {
 /// The located atom of an impact in the present mode's list; MODEL_NONE for none.
 static uint32_t impact_atom(const EngSim* sim, const ModelTransition* transition) {
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
     for (uint32_t k = 0; k < transition->guard.atom_count; k++) {
       uint32_t id = transition->guard.atoms[k];
       if (mode->atoms[i] == id && sim->atoms[id].located && sim->model->atoms[id].continuous) {

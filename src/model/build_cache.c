@@ -199,18 +199,24 @@ typedef struct CachedMode {
 
 typedef struct Request {
   const uint32_t* mode;
-  const CachedMode* answer;
+  CachedMode answer;
 } Request;
 
 static void answer_request(ModelBuild* build, void* argument) {
   Request* request = argument;
   BuildSet* set = build_set(build, request->mode);
+  const Diag* failure = build->failure ? build->failure : set->failure;
+  if (!failure && build_is_shared(set)) {
+    // not remembered by its states: there may be any number of such modes
+    request->answer = (CachedMode){.mode = build_mode(build, set, request->mode)};
+    return;
+  }
   CachedMode* cached = ARENA_NEW(&build->arena, CachedMode);
-  cached->failure = build->failure ? build->failure : set->failure;
-  if (!cached->failure) cached->mode = build_mode(build, set, request->mode);
+  cached->failure = failure;
+  if (!failure) cached->mode = build_mode(build, set, request->mode);
   words_add(&build->modes, &build->arena, request->mode, build->ir->automata.count, cached);
   set->mode_count++;
-  request->answer = cached;
+  request->answer = *cached;
 }
 
 static SltStatus get_mode(void* user, const uint32_t* mode, const ModelMode** out,
@@ -220,13 +226,14 @@ static SltStatus get_mode(void* user, const uint32_t* mode, const ModelMode** ou
   if (failure) *failure = NULL;
   pthread_mutex_lock(&build->mutex);
   Request request = {.mode = mode};
-  request.answer = words_find(&build->modes, mode, build->ir->automata.count);
-  bool known = request.answer || build_guarded(build, answer_request, &request);
+  const CachedMode* cached = words_find(&build->modes, mode, build->ir->automata.count);
+  if (cached) request.answer = *cached;
+  bool known = cached || build_guarded(build, answer_request, &request);
   pthread_mutex_unlock(&build->mutex);
   if (!known) return SLT_ERR_NOMEM;
-  if (failure) *failure = request.answer->failure;
-  *out = request.answer->mode;
-  return request.answer->failure ? SLT_ERR_STRUCTURE : SLT_OK;
+  if (failure) *failure = request.answer.failure;
+  *out = request.answer.mode;
+  return request.answer.failure ? SLT_ERR_STRUCTURE : SLT_OK;
 }
 
 ModelProvider model_build_provider(ModelBuild* build) {

@@ -144,7 +144,7 @@ typedef struct BuildSet {
   const uint32_t* full_env;
   const uint32_t* atoms;  // that the equations themselves read, ascending
   uint32_t atom_count;
-  const AtomPrograms* all_atoms;  // programs for all atoms at once, see build_mode.c; may be NULL
+  const ModelMode* shared;        // for all product modes at once, see build_mode.c; may be NULL
   const ModelImplicit* implicit;  // NULL in explicit modes
 } BuildSet;
 
@@ -202,6 +202,8 @@ void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, 
 // build_mode.c
 void build_compile_set(ModelBuild* build, BuildSet* set);
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);
+/// Whether a set has had so many product modes that all others share one.
+bool build_is_shared(const BuildSet* set);
 
 // build_implicit.c
 /// Constraints, system Jacobian and texts of an implicit mode; NULL for explicit ones.
@@ -220,6 +222,8 @@ uint32_t build_line(const ModelBuild* build, Span span);
 /// Per atom: hash of the equations it is computed through; 0 when it reads none.
 const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                              uint32_t count);
+/// What each output of a program needs; NULL for programs that solve blocks.
+const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* program);
 /// Per output: ModelClass.
 const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program);
 

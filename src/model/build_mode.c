@@ -9,8 +9,9 @@
 // of level j that come earlier, and items of lower levels.
 //
 // Product modes with the same equations differ in their atoms only. While there are few of them
-// each gets programs for exactly its atoms; from SHARE_FROM on they share programs for all atoms of
-// the model and merely select among their outputs. An atom's value has the same bits either way.
+// each gets programs for exactly its atoms; from SHARE_FROM on all of them are one mode with all
+// atoms of the model, and the engine looks which of them matter: N automata side by side have 2^N
+// product modes. An atom's value has the same bits either way.
 #include "model/build_internal.h"
 
 #define SHARE_FROM 16
@@ -463,50 +464,19 @@ static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const 
     programs.g_flow = atom_program(build, set, atoms, count, true, false);
   }
   programs.gdot = atom_program(build, set, atoms, count, true, true);
+  programs.g_flow.slices = build_output_slices(build, &programs.g_flow);
+  programs.gdot.slices = build_output_slices(build, &programs.gdot);
   return programs;
 }
 
-/// Programs for all atoms of the model.
-static const AtomPrograms* all_atom_programs(ModelBuild* build, BuildSet* set) {
-  if (set->all_atoms) return set->all_atoms;
-  uint32_t count = build->ir->atoms.count;
-  uint32_t* atoms = ARENA_ARRAY(&build->scratch, uint32_t, count);
-  for (uint32_t i = 0; i < count; i++) {
-    atoms[i] = i;
-  }
-  AtomPrograms* programs = ARENA_NEW(&build->arena, AtomPrograms);
-  *programs = atom_programs(build, set, atoms, count);
-  set->all_atoms = programs;
-  return programs;
+bool build_is_shared(const BuildSet* set) {
+  return set->mode_count >= SHARE_FROM;
 }
 
-/// The same program with some of its outputs.
-static ModelProgram with_outputs(ModelBuild* build, const ModelProgram* all, const uint32_t* which,
-                                 uint32_t count) {
-  ModelProgram program = *all;
-  uint32_t* outputs = ARENA_ARRAY(&build->arena, uint32_t, count);
-  for (uint32_t i = 0; i < count; i++) {
-    outputs[i] = all->outputs[which[i]];
-  }
-  program.outputs = outputs;
-  program.output_count = count;
-  return program;
-}
-
-const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode) {
-  build_compile_set(build, set);
+static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+                                uint32_t count) {
   ModelMode* result = ARENA_NEW(&build->arena, ModelMode);
-  uint32_t count = 0;
-  const uint32_t* atoms = relevant_atoms(build, set, mode, &count);
-  AtomPrograms programs;
-  if (set->mode_count < SHARE_FROM) {
-    programs = atom_programs(build, set, atoms, count);
-  } else {
-    const AtomPrograms* all = all_atom_programs(build, set);
-    programs.g = with_outputs(build, &all->g, atoms, count);
-    programs.g_flow = with_outputs(build, &all->g_flow, atoms, count);
-    programs.gdot = with_outputs(build, &all->gdot, atoms, count);
-  }
+  AtomPrograms programs = atom_programs(build, set, atoms, count);
   *result = (ModelMode){.id = set->id,
                         .state_count = set->state_count,
                         .state_env = set->state_env,
@@ -516,6 +486,8 @@ const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mo
                         .full_env = set->full_env,
                         .atoms = atoms,
                         .atom_count = count,
+                        .equation_atoms = set->atoms,
+                        .equation_atom_count = set->atom_count,
                         .atom_slice = build_slices(build, set, atoms, count),
                         .atom_class = build_classes(build, &programs.g_flow),
                         .slope_class = build_classes(build, &programs.gdot),
@@ -525,4 +497,26 @@ const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mo
                         .implicit = set->implicit,
                         .impulse = build_impulse(build, set, atoms, count)};
   return result;
+}
+
+/// The mode of all atoms of the model.
+static const ModelMode* shared_mode(ModelBuild* build, BuildSet* set) {
+  if (set->shared) return set->shared;
+  uint32_t count = build->ir->atoms.count;
+  uint32_t* atoms = ARENA_ARRAY(&build->arena, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    atoms[i] = i;
+  }
+  ModelMode* mode = mode_of_atoms(build, set, atoms, count);
+  mode->shared = true;
+  set->shared = mode;
+  return mode;
+}
+
+const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode) {
+  build_compile_set(build, set);
+  if (build_is_shared(set)) return shared_mode(build, set);
+  uint32_t count = 0;
+  const uint32_t* atoms = relevant_atoms(build, set, mode, &count);
+  return mode_of_atoms(build, set, atoms, count);
 }

@@ -4,6 +4,8 @@
 // is computed, and how it depends on time and states.
 #include "model/build_internal.h"
 
+#include <string.h>
+
 /// Identity of the way a quantity is computed: 0 for what is not computed in this mode.
 static uint64_t leaf_slice(const BuildSet* set, const uint64_t* assigned, IrLeaf leaf) {
   if (leaf.kind != IR_LEAF_VAR) return 0;
@@ -72,4 +74,92 @@ const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program) {
   uint8_t* scratch = ARENA_ARRAY(&build->scratch, uint8_t, program->reg_count);
   model_program_classes(program, scratch, classes);
   return classes;
+}
+
+// ---------------------------------------------------------------------------------------------
+// slices of programs
+
+// Lists of instructions may be this much longer than the program and its outputs. Where many
+// outputs share a long part (a sum over everything), listing it for each would be quadratic.
+#define SLICE_SHARE  4
+#define SLICE_OUTPUT 16
+
+/// Who computed the operands of each instruction: instruction + 1, 0 for a leaf.
+typedef struct Origins {
+  uint32_t (*of)[3];
+  uint32_t* last;  // per register
+} Origins;
+
+static Origins find_origins(Arena* scratch, const ModelProgram* program) {
+  Origins origins = {.last = ARENA_ARRAY(scratch, uint32_t, program->reg_count)};
+  origins.of = arena_alloc(scratch, base_mul_size(sizeof *origins.of, program->code_count),
+                           sizeof(uint32_t));
+  for (uint32_t i = 0; i < program->code_count; i++) {
+    const ModelInstr* pc = &program->code[i];
+    uint32_t operands = model_op_operands(pc->op);
+    if (operands > 0) origins.of[i][0] = origins.last[pc->a];
+    if (operands > 1) origins.of[i][1] = origins.last[pc->b];
+    // the condition stands in the target
+    if (pc->op == MODEL_OP_SELECT) origins.of[i][2] = origins.last[pc->dst];
+    origins.last[pc->dst] = i + 1;
+  }
+  return origins;
+}
+
+static void sort_ascending(uint32_t* list, uint32_t count) {
+  uint32_t gap = 1;
+  while (gap < count / 3) {
+    gap = 3 * gap + 1;
+  }
+  for (; gap > 0; gap /= 3) {
+    for (uint32_t i = gap; i < count; i++) {
+      uint32_t value = list[i];
+      uint32_t at = i;
+      for (; at >= gap && list[at - gap] > value; at -= gap) {
+        list[at] = list[at - gap];
+      }
+      list[at] = value;
+    }
+  }
+}
+
+const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* program) {
+  if (program->solve_count > 0 || program->output_count < 2) return NULL;
+  Arena* scratch = &build->scratch;
+  Origins origins = find_origins(scratch, program);
+  uint64_t room =
+      (uint64_t)program->code_count * SLICE_SHARE + (uint64_t)program->output_count * SLICE_OUTPUT;
+  if (room > UINT32_MAX / 2) room = UINT32_MAX / 2;
+  ModelSlices* slices = ARENA_NEW(&build->arena, ModelSlices);
+  uint32_t* begin = ARENA_ARRAY(&build->arena, uint32_t, (size_t)program->output_count + 1);
+  uint8_t* whole = ARENA_ARRAY(&build->arena, uint8_t, program->output_count);
+  uint32_t* seen = ARENA_ARRAY(scratch, uint32_t, program->code_count);
+  BASE_VEC(uint32_t) list = {0};
+  for (uint32_t k = 0; k < program->output_count; k++) {
+    // the list itself is the stack: what stands behind `next` is still to be looked at
+    begin[k] = list.count;
+    uint32_t origin = origins.last[program->outputs[k]];
+    if (origin) base_vec_push(scratch, &list, origin - 1);
+    if (origin) seen[origin - 1] = k + 1;
+    for (uint32_t next = begin[k]; next < list.count && list.count <= room; next++) {
+      uint32_t instr = list.data[next];
+      for (uint32_t m = 0; m < 3; m++) {
+        uint32_t from = origins.of[instr][m];
+        if (!from || seen[from - 1] == k + 1) continue;
+        seen[from - 1] = k + 1;
+        base_vec_push(scratch, &list, from - 1);
+      }
+    }
+    if (list.count > room) {
+      list.count = begin[k];
+      whole[k] = 1;
+      room -= (room - begin[k]) / 2;  // so that hopeless attempts become cheap
+    }
+    sort_ascending(list.data + begin[k], list.count - begin[k]);
+  }
+  begin[program->output_count] = list.count;
+  uint32_t* instrs = ARENA_ARRAY(&build->arena, uint32_t, list.count);
+  if (list.count) memcpy(instrs, list.data, list.count * sizeof *instrs);
+  *slices = (ModelSlices){.begin = begin, .instrs = instrs, .whole = whole};
+  return slices;
 }

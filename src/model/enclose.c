@@ -229,30 +229,34 @@ static void enclose_block(const DualBody* outer, const ModelInstr* pc) {
   run_dual(&body);
 }
 
+/// Any operation but SOLVE.
+static void step_dual(const ModelInstr* pc, const ModelContext* context, ModelDual* regs) {
+  switch (pc->op) {
+  case MODEL_OP_SELECT: regs[pc->dst] = select(regs[pc->dst], regs[pc->a], regs[pc->b]); break;
+  case MODEL_OP_TABLE:
+  case MODEL_OP_TABLE_SLOPE:
+  case MODEL_OP_TABLE_CURVE: regs[pc->dst] = look_up(pc, context, regs[pc->a]); break;
+  case MODEL_OP_RANDOM:
+  case MODEL_OP_UNIFORM:
+  case MODEL_OP_NORMAL:
+  case MODEL_OP_EXPONENTIAL: regs[pc->dst] = (ModelDual){whole_line, whole_line}; break;
+  // one operand: the second register is not to be read
+  default:
+    regs[pc->dst] =
+        evaluate(pc->op, regs[pc->a], model_op_operands(pc->op) > 1 ? regs[pc->b] : regs[pc->a]);
+    break;
+  }
+}
+
 static void run_dual(void* user) {
   const DualBody* body = user;
-  const ModelContext* context = body->context;
-  ModelDual* regs = body->regs;
   for (uint32_t i = body->begin; i < body->end; i++) {
     const ModelInstr* pc = &body->program->code[i];
-    switch (pc->op) {
-    case MODEL_OP_SOLVE:
+    if (pc->op == MODEL_OP_SOLVE) {
       enclose_block(body, pc);
       i += pc->a;
-      break;
-    case MODEL_OP_SELECT: regs[pc->dst] = select(regs[pc->dst], regs[pc->a], regs[pc->b]); break;
-    case MODEL_OP_TABLE:
-    case MODEL_OP_TABLE_SLOPE:
-    case MODEL_OP_TABLE_CURVE: regs[pc->dst] = look_up(pc, context, regs[pc->a]); break;
-    case MODEL_OP_RANDOM:
-    case MODEL_OP_UNIFORM:
-    case MODEL_OP_NORMAL:
-    case MODEL_OP_EXPONENTIAL: regs[pc->dst] = (ModelDual){whole_line, whole_line}; break;
-    // one operand: the second register is not to be read
-    default:
-      regs[pc->dst] =
-          evaluate(pc->op, regs[pc->a], model_op_operands(pc->op) > 1 ? regs[pc->b] : regs[pc->a]);
-      break;
+    } else {
+      step_dual(pc, body->context, body->regs);
     }
   }
 }
@@ -268,4 +272,28 @@ void model_program_enclose(const ModelProgram* program, const ModelContext* cont
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];
   }
+}
+
+/// Fetch an operand that is a state.
+static void fetch_state(const ModelProgram* program, ModelDual* regs, ModelStateDualFn* state,
+                        const void* user, uint32_t reg) {
+  if (reg >= 1 && reg <= program->state_count) regs[reg] = state(user, reg - 1);
+}
+
+bool model_program_enclose_output(const ModelProgram* program, const ModelContext* context,
+                                  ModelDual* regs, ModelInterval t, ModelStateDualFn* state,
+                                  const void* user, uint32_t output, ModelDual* value) {
+  const ModelSlices* slices = program->slices;
+  if (!slices || slices->whole[output]) return false;
+  regs[0] = (ModelDual){t, one};
+  for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    uint32_t operands = model_op_operands(pc->op);
+    if (operands > 0) fetch_state(program, regs, state, user, pc->a);
+    if (operands > 1) fetch_state(program, regs, state, user, pc->b);
+    step_dual(pc, context, regs);
+  }
+  fetch_state(program, regs, state, user, program->outputs[output]);
+  *value = regs[program->outputs[output]];
+  return true;
 }

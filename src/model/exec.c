@@ -194,3 +194,36 @@ void model_program_run(const ModelProgram* program, const ModelContext* context,
     out[i] = regs[program->outputs[i]];
   }
 }
+
+#define SLICE_CHUNK 32
+
+/// Fetch an operand that is a state.
+static void fetch_state(const ModelProgram* program, double* regs, ModelStateFn* state,
+                        const void* user, uint32_t reg) {
+  if (reg >= 1 && reg <= program->state_count) regs[reg] = state(user, reg - 1);
+}
+
+bool model_program_run_output(const ModelProgram* program, const ModelContext* context,
+                              double* regs, double t, ModelStateFn* state, const void* user,
+                              uint32_t output, double* value) {
+  const ModelSlices* slices = program->slices;
+  if (!slices || slices->whole[output]) return false;
+  ModelInstr chunk[SLICE_CHUNK + 1];
+  regs[0] = t;
+  uint32_t end = slices->begin[output + 1];
+  for (uint32_t i = slices->begin[output]; i < end;) {
+    uint32_t count = 0;
+    for (; count < SLICE_CHUNK && i < end; count++, i++) {
+      const ModelInstr* instr = &program->code[slices->instrs[i]];
+      uint32_t operands = model_op_operands(instr->op);
+      if (operands > 0) fetch_state(program, regs, state, user, instr->a);
+      if (operands > 1) fetch_state(program, regs, state, user, instr->b);
+      chunk[count] = *instr;
+    }
+    chunk[count] = (ModelInstr){.op = MODEL_OP_END};
+    execute(chunk, context, NULL, regs);
+  }
+  fetch_state(program, regs, state, user, program->outputs[output]);
+  *value = regs[program->outputs[output]];
+  return true;
+}

@@ -80,6 +80,15 @@ typedef struct ModelSolve {
   uint32_t work;  // first of count*count + 4*count registers of work space
 } ModelSolve;
 
+/// Which instructions each output of a program needs, so that one output can be computed alone.
+/// Registers are given by last use over the whole tape, so any part of it that is closed under what
+/// it reads can be run in order on the same registers.
+typedef struct ModelSlices {
+  const uint32_t* begin;   // output_count + 1: where the instructions of each output begin
+  const uint32_t* instrs;  // numbers of instructions, ascending for each output
+  const uint8_t* whole;    // per output: 1 when its part is too long to be listed
+} ModelSlices;
+
 /// Registers: [0] time, [1 .. state_count] states, then inputs, constants and temporaries.
 typedef struct ModelProgram {
   const ModelInstr* code;  // ends with MODEL_OP_END
@@ -94,6 +103,7 @@ typedef struct ModelProgram {
   uint32_t output_count;
   const ModelSolve* solves;
   uint32_t solve_count;
+  const ModelSlices* slices;  // NULL: outputs are computed together only
 } ModelProgram;
 
 /// Points of a table; x strictly increasing. Beyond the ends the end segments go on.
@@ -145,6 +155,15 @@ void model_program_guess(const ModelProgram* program, const double* env, double*
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out);
 
+/// Gives one state at the time that is looked at.
+typedef double ModelStateFn(const void* user, uint32_t state);
+
+/// One output alone, on bound registers: asks for the states that it reads. Same bits as the whole
+/// run. False, and nothing done, where the program has no slice for it.
+bool model_program_run_output(const ModelProgram* program, const ModelContext* context,
+                              double* regs, double t, ModelStateFn* state, const void* user,
+                              uint32_t output, double* value);
+
 /// How a value depends on time and states, inputs and constants given.
 typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTHER } ModelClass;
 
@@ -167,6 +186,13 @@ void model_program_bind_dual(const ModelProgram* program, const double* env, Mod
 /// pole, a domain left) the enclosure is the whole line.
 void model_program_enclose(const ModelProgram* program, const ModelContext* context,
                            ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out);
+
+typedef ModelDual ModelStateDualFn(const void* user, uint32_t state);
+
+/// One output alone; false where the program has no slice for it.
+bool model_program_enclose_output(const ModelProgram* program, const ModelContext* context,
+                                  ModelDual* regs, ModelInterval t, ModelStateDualFn* state,
+                                  const void* user, uint32_t output, ModelDual* value);
 
 // ---------------------------------------------------------------------------------------------
 // tables
@@ -445,6 +471,10 @@ typedef struct ModelMode {
   const uint32_t* full_env;      // ...and where they go in the environment
   const uint32_t* atoms;         // atoms that matter in this mode (ascending)
   uint32_t atom_count;
+  bool shared;                   // for all product modes with these equations: `atoms` are all of the
+                                 // model, and the states tell which of them matter
+  const uint32_t* equation_atoms;  // atoms that the equations read
+  uint32_t equation_atom_count;
   const uint64_t* atom_slice;    // hash of the equations g is computed through; 0: none, g reads
                                  // states, discrete values, parameters and time directly
   const uint8_t* atom_class;     // ModelClass of g_flow

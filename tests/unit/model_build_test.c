@@ -473,6 +473,77 @@ TEST(pre_is_a_value_of_its_own_in_an_instant) {
   arena_free(&arena);
 }
 
+/// A state as the programs ask for it one by one.
+static double state_value(const void* user, uint32_t state) {
+  return ((const double*)user)[state];
+}
+
+static ModelDual state_dual(const void* user, uint32_t state) {
+  return (ModelDual){model_interval_point(((const double*)user)[state]), {-1.0, 1.0}};
+}
+
+/// Every output alone, in a mixed order: the bits and bounds of the whole run.
+static void check_slices(Arena* arena, const Built* b, const ModelMode* mode,
+                         const ModelProgram* program) {
+  CHECK(program->slices != NULL, "slices");
+  const double* all = run_mode(arena, b, mode, program, 0.5, NULL);
+  double* x = ARENA_ARRAY(arena, double, mode->state_count);
+  ModelDual* x_dual = ARENA_ARRAY(arena, ModelDual, mode->state_count);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    x[i] = b->env[mode->state_env[i]];
+    x_dual[i] = state_dual(x, i);
+  }
+  double* regs = ARENA_ARRAY(arena, double, program->reg_count);
+  ModelDual* dual_regs = ARENA_ARRAY(arena, ModelDual, program->reg_count);
+  ModelDual* bounds = ARENA_ARRAY(arena, ModelDual, program->output_count);
+  ModelContext context = {.tables = b->model->tables};
+  ModelInterval t = {0.5, 0.75};
+  model_program_bind(program, b->env, regs);
+  model_program_bind_dual(program, b->env, dual_regs);
+  model_program_enclose(program, &context, dual_regs, t, x_dual, bounds);
+  for (uint32_t i = 0; i < 2 * program->output_count; i++) {
+    uint32_t k = i * 7 % program->output_count;
+    double value = 0.0;
+    ModelDual bound = {0};
+    if (!model_program_run_output(program, &context, regs, 0.5, state_value, x, k, &value)) {
+      CHECK(program->slices->whole[k], "a part");
+      continue;
+    }
+    CHECK(same_bits(value, all[k]), "output alone");
+    CHECK(model_program_enclose_output(program, &context, dual_regs, t, state_dual, x, k, &bound),
+          "bounds");
+    CHECK(same_bits(bound.v.lo, bounds[k].v.lo) && same_bits(bound.v.hi, bounds[k].v.hi) &&
+              same_bits(bound.d.lo, bounds[k].d.lo) && same_bits(bound.d.hi, bounds[k].d.hi),
+          "bounds alone");
+  }
+}
+
+TEST(outputs_alone_have_the_bits_of_the_whole) {
+  TEST_ARENA(arena);
+  TextBuffer text = {.arena = &arena};
+  enum { CELLS = 40 };
+  // a shared part of growing length, choices, and functions
+  text_append_c(&text, "s0 = sin(t)\n");
+  for (int i = 0; i < CELLS; i++) {
+    text_append_format(&text, "s%d = s%d + cos(x%d)*%d\nx%d' = -x%d*s%d\n", i + 1, i, i, i + 2, i,
+                       i, i);
+    text_append_format(&text, "atom p%d = x%d*s%d - exp(x%d)/%d\n", i, i, i + 1, (i + 3) % CELLS,
+                       i + 2);
+    text_append_format(&text, "switch w%d = p%d\n", i, i);
+  }
+  Built b;
+  build_text(&b, &arena, text_str(&text).data);
+  for (int i = 0; i < CELLS; i++) {
+    *value_of(&b, str_format(&arena, "x%d", i).data, 0) = 0.25 * i - 3.0;
+  }
+  const ModelMode* mode = get_mode(&b, NULL);
+  CHECK(mode->atom_count == CELLS, "atoms");
+  check_slices(&arena, &b, mode, &mode->g_flow);
+  check_slices(&arena, &b, mode, &mode->gdot);
+  model_build_free(b.build);
+  arena_free(&arena);
+}
+
 TEST(many_modes_share_their_programs) {
   TEST_ARENA(arena);
   TextBuffer text = {.arena = &arena};
@@ -485,6 +556,8 @@ TEST(many_modes_share_their_programs) {
   Built b;
   build_text(&b, &arena, text_str(&text).data);
   const ModelMode* first = NULL;
+  const ModelMode* shared = NULL;
+  uint32_t own = 0;
   for (uint32_t vector = 0; vector < 1u << CELLS; vector++) {
     uint32_t mode[CELLS];
     uint32_t expected = 0;
@@ -496,6 +569,14 @@ TEST(many_modes_share_their_programs) {
     const ModelMode* m = get_mode(&b, mode);
     if (!first) first = m;
     CHECK(m->id == first->id && m->rhs.code == first->rhs.code, "same equations");
+    // few modes have their own lists; then one serves all
+    if (m->shared) {
+      if (!shared) shared = m;
+      CHECK(m == shared && m->atom_count == 2 * CELLS, "one for all");
+      check_slices(&arena, &b, m, &m->g_flow);
+      continue;
+    }
+    own++;
     CHECK(m->atom_count == expected && m->g.output_count == expected, "atoms of this mode");
     const double* g = run_mode(&arena, &b, m, &m->g, 0.0, NULL);
     const double* gdot = run_mode(&arena, &b, m, &m->gdot, 0.0, NULL);
@@ -509,6 +590,7 @@ TEST(many_modes_share_their_programs) {
     }
   }
   CHECK(get_mode(&b, NULL) == first, "cached");
+  CHECK(own > 1 && own < 1u << CELLS && shared, "both kinds");
   model_build_free(b.build);
   arena_free(&arena);
 }
@@ -742,8 +824,7 @@ TEST(explanations) {
   build_text(&b, &arena, "x' = a\na + x = x + a");
   TextBuffer failed = {.arena = &arena};
   model_build_explain(b.build, NULL, &failed);
-  CHECK(strstr(text_str(&failed).data, "E0522: the model cannot be solved") != NULL,
-        "failure");
+  CHECK(strstr(text_str(&failed).data, "E0522: the model cannot be solved") != NULL, "failure");
   CHECK(strstr(text_str(&failed).data, "`a + x = x + a`") != NULL, "equations");
   model_build_free(b.build);
   arena_free(&arena);
