@@ -278,8 +278,17 @@ char* input_read(const char* path, const char* what, size_t* length) {
   FILE* file = fopen(path, "rb");
   char* data = NULL;
   size_t capacity = 0;
+  size_t checked = 0;
   *length = 0;
   while (file && !feof(file) && !ferror(file)) {
+    // text has no zero bytes; a device may have nothing else, without end
+    if (*length > checked && memchr(data + checked, '\0', *length - checked)) {
+      cli_error("%s is no %s: it contains zero bytes", path, what);
+      fclose(file);
+      free(data);
+      return NULL;
+    }
+    checked = *length;
     if (*length == capacity) {
       capacity = capacity ? 2 * capacity : 65536;
       char* more = realloc(data, capacity);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROWS_MAX 9007199254740992.0  // 2^53
+
 /// One `saltus run` from options to exit status.
 typedef struct Run {
   RunOptions options;
@@ -42,6 +44,21 @@ static bool name_outputs(Run* run) {
   return run->title && run->default_csv;
 }
 
+/// Rows are numbered; a grid too fine for that has no points between some of its rows either.
+static int check_grid(const Run* run) {
+  const RunOptions* o = &run->options;
+  bool own = !isnan(o->every);
+  double every = own || o->samples > 0 || o->all_steps ? o->every : run->experiment.every;
+  if (isnan(every) || (run->t_end - run->t_start) / every <= ROWS_MAX) return CLI_DONE;
+  char step[32];
+  char end[32];
+  cli_error("%s %s is too small for a run until %s: there are not so many different times",
+            own ? "--every" : "the experiment's every", cli_number_text(every, step),
+            cli_number_text(run->t_end, end));
+  cli_hint("give a larger step, or --all-steps for a row per step of the integrator");
+  return CLI_USAGE;
+}
+
 static int choose_times(Run* run) {
   const RunOptions* o = &run->options;
   run->t_start = !isnan(o->sim.t_start)          ? o->sim.t_start
@@ -50,7 +67,7 @@ static int choose_times(Run* run) {
   run->t_end = !isnan(o->until)              ? o->until
                : !isnan(run->experiment.end) ? run->experiment.end
                                              : 10.0;
-  if (run->t_end >= run->t_start) return CLI_DONE;
+  if (run->t_end >= run->t_start) return check_grid(run);
   char start[32];
   char end[32];
   cli_error("the run would end at %s, before it starts at %s", cli_number_text(run->t_end, end),

@@ -271,6 +271,7 @@ struct EngSim {
   void* step_user;
   EngWarningFn* on_warning;
   void* warning_user;
+  bool warned_of_values;  // that something has none
   EngError error;
 };
 
@@ -421,7 +422,7 @@ bool eng_fail_solve(EngSim* sim);
 SltStatus eng_queue_init(EngSim* sim);
 double eng_queue_next(const EngSim* sim);
 /// Schedules due at time t into sim->due, ordered by priority, then canonical order; advances them.
-void eng_queue_take(EngSim* sim, double t);
+SltStatus eng_queue_take(EngSim* sim, double t);
 
 // ---- instant.c ----------------------------------------------------------------------------------
 

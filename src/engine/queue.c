@@ -64,13 +64,24 @@ double eng_queue_next(const EngSim* sim) {
   return next;
 }
 
-void eng_queue_take(EngSim* sim, double t) {
+/// A period too short to be seen at the present time would stop it.
+static SltStatus check_period(EngSim* sim, uint32_t index, double t) {
+  const EngSchedule* schedule = &sim->schedules[index];
+  if (schedule->next > t) return SLT_OK;
+  return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0808, &sim->model->schedules[index].span,
+                  "at t = %s the period %s of this 'at' is too short: adding it leaves the time as "
+                  "it is",
+                  eng_number(t).text, eng_number(schedule->period).text);
+}
+
+SltStatus eng_queue_take(EngSim* sim, double t) {
   sim->due_count = 0;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     EngSchedule* schedule = &sim->schedules[i];
     if (!schedule->active || schedule->next > t) continue;
     schedule->fired++;
     schedule_next(sim, i);
+    SLT_TRY(check_period(sim, i, t));
     // insertion by priority keeps the canonical order among equals
     int32_t priority = sim->model->schedules[i].priority;
     uint32_t at = sim->due_count++;
@@ -80,4 +91,5 @@ void eng_queue_take(EngSim* sim, double t) {
     }
     sim->due[at] = i;
   }
+  return SLT_OK;
 }

@@ -4,6 +4,7 @@
 #include "engine/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIRST_STEP 8.0  // longest first step after an event, in distances from the event before
@@ -17,10 +18,11 @@ static void set_tolerances(EngSim* sim) {
 }
 
 static bool all_finite(const double* values, size_t n) {
+  double sum = 0.0;
   for (size_t i = 0; i < n; i++) {
-    if (!isfinite(values[i])) return false;
+    sum += 0.0 * values[i];
   }
-  return true;
+  return sum == 0.0;
 }
 
 /// Whether the mode that was left had the same states, and the instant left their values alone.
@@ -69,10 +71,8 @@ SltStatus eng_start(EngSim* sim) {
   if (status >= 0) status = eng_queue_init(sim);
   bool changed = false;
   bool fired = false;
-  if (status >= 0) {
-    eng_queue_take(sim, sim->core.t);
-    status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
-  }
+  if (status >= 0) status = eng_queue_take(sim, sim->core.t);
+  if (status >= 0) status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
   if (status < 0) {
     sim->core.failed = true;
     return status;
@@ -166,6 +166,26 @@ static void sample_end(EngSim* sim) {
   }
 }
 
+/// What no state depends on may lose its values without stopping the run: say so once.
+static void warn_of_values(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (!sim->on_warning || sim->warned_of_values) return;
+  if (all_finite(sim->full, mode->full.output_count)) return;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    if (var->hidden || mode->vars[v].role == MODEL_ROLE_UNDETERMINED) continue;
+    if (isfinite(sim->env[var->env])) continue;
+    sim->warned_of_values = true;
+    char message[300];
+    snprintf(message, sizeof message,
+             "at t = %s '%.*s' is not a finite number; its cells stay empty while that lasts",
+             eng_number(sim->core.t).text,
+             (int)(var->name.length < 100 ? var->name.length : 100), var->name.data);
+    sim->on_warning(sim->warning_user, DIAG_W0810, var->span, message);
+    return;
+  }
+}
+
 /// Time has come to the end of the segment.
 static SltStatus finish_segment(EngSim* sim, bool* fired) {
   EngCore* core = &sim->core;
@@ -174,8 +194,9 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   core->seg_valid = false;
   SLT_TRY(num_dense_prepare(sim->stepper));
   sample_end(sim);
+  warn_of_values(sim);
   if (core->mode->implicit) eng_implicit_guess(sim);
-  if (core->seg_due) eng_queue_take(sim, core->t);
+  if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
   if (core->seg_event || core->seg_due) {
     if (!core->seg_event) sim->crossing_count = 0;
     return instant_here(sim, ENG_INSTANT_EVENT, fired);

@@ -167,6 +167,18 @@ class Models(cli_case.CliCase):
         self.assertGreater(len(rows), 10)
         self.assertGreater(float(rows[-1].split(",")[0]), 0.9)
 
+    def test_a_grid_without_points(self):
+        self.fails(2, "run", "ball.lisma", "--every", "1e-300", says="--every 1e-300 is too small")
+        self.write("fine.lisma", "x' = 1; experiment { every = 1e-300; end = 1; }\n")
+        self.fails(2, "run", "fine.lisma", says="the experiment's every 1e-300 is too small")
+
+    def test_a_period_that_time_does_not_see(self):
+        self.write("ticks.lisma", "n(t0) = 0;\nat 1 each 1e-18 repeat * { set n = n + 1; }\n")
+        self.fails(3, "run", "ticks.lisma", says=["ticks.lisma:2:1: error[E0808]", "too short"])
+
+    def test_a_table_without_end(self):
+        self.fails(1, "plot", "/dev/zero", says="/dev/zero is no table")
+
     def test_an_option_against_the_model(self):
         self.fails(2, "run", "ball.lisma", "--method", "rk4", says="step")
 
