@@ -546,4 +546,7 @@ uint32_t lower_add_data(Lower* l, uint32_t name, const double* x, const double* 
 /// Checks and decisions that need the whole model, before it is canonical.
 void lower_finish(Lower* l);
 
+/// Names on left sides that look misspelt; the model has no errors.
+void lower_warn_of_strays(Lower* l);
+
 #endif

@@ -327,5 +327,6 @@ void lower_finish(Lower* l) {
   check_labels(l);
   check_reachable(l);
   check_starts(l);
+  if (l->diags->error_count == 0) lower_warn_of_strays(l);
   order_by_appearance(l);
 }

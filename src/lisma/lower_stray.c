@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// Names that look misspelt. A new name on a left side makes a new variable, so a slip there is no
+// error: the model runs, and something else keeps a value it should not have. Told is only what is
+// hardly ever meant: nothing reads the variable, and it is left over in one of three ways.
+#include "lisma/lower.h"
+
+#define STRAY_VARS_MAX 5000u  // larger models are written by loops, where a slip shows in many names
+#define STRAY_TOLD_MAX 10u
+
+/// What the model says about a variable.
+enum {
+  USE_READ = 1,    // anywhere but as the left side of its own equation
+  USE_GLOBAL = 2,  // an equation outside of states determines it
+  USE_STATE = 4,   // an equation of a state, or one that does not name its result
+  USE_SET = 8,
+  USE_START = 16
+};
+
+static void mark_equations(const IrModel* m, uint8_t* uses, bool* is_side) {
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    const IrEquation* equation = &m->equations.data[i];
+    if (equation->lhs_var == IR_NONE) continue;
+    uses[equation->lhs_var] |= equation->body == 0 ? USE_GLOBAL : USE_STATE;
+    for (uint32_t k = 0; k < equation->term.leaf_count; k++) {
+      IrLeaf leaf = ir_leaf(m, equation->term, k);
+      bool side = leaf.kind == IR_LEAF_VAR && leaf.id == equation->lhs_var &&
+                  leaf.order == equation->lhs_order;
+      if (side) is_side[equation->term.leaf_begin + k] = true;
+    }
+  }
+}
+
+static void mark_outputs(Lower* l, uint8_t* uses) {
+  const IrModel* m = l->m;
+  for (uint32_t i = 0; i < m->vars.count; i++) {
+    Str name = lower_name(l, m->vars.data[i].name);
+    for (uint32_t k = 0; k < m->experiment.out.count; k++) {
+      if (str_equal(name, m->experiment.out.data[k])) uses[i] |= USE_READ;
+    }
+  }
+}
+
+static uint8_t* find_uses(Lower* l) {
+  const IrModel* m = l->m;
+  uint8_t* uses = ARENA_ARRAY(l->scratch, uint8_t, m->vars.count);
+  bool* is_side = ARENA_ARRAY(l->scratch, bool, m->leaves.count);
+  mark_equations(m, uses, is_side);
+  for (uint32_t i = 0; i < m->leaves.count; i++) {
+    IrLeaf leaf = m->leaves.data[i];
+    if (leaf.kind == IR_LEAF_VAR && !is_side[i]) uses[leaf.id] |= USE_READ;
+  }
+  for (uint32_t i = 0; i < m->actions.count; i++) {
+    uses[m->actions.data[i].var] |= USE_SET;
+  }
+  for (uint32_t i = 0; i < m->starts.count; i++) {
+    uses[m->starts.data[i].var] |= USE_START;
+  }
+  mark_outputs(l, uses);
+  return uses;
+}
+
+/// Why a variable that nothing reads should not be there; NULL when it may.
+static const char* what_is_odd(Lower* l, const uint8_t* uses, uint32_t var, Str near) {
+  uint8_t own = uses[var];
+  if (own == USE_START) return "has an initial value, but nothing computes, sets or reads it";
+  if (own == USE_SET) return "is set here, but nothing reads it, and it has no initial value";
+  if (near.length == 0) return NULL;
+  if (own == USE_STATE) return "is computed in this state only, and nothing reads it";
+  // an equation for a name nobody knows, beside a name without an equation
+  const Symbol* other = resolve_symbol(l, names_find(&l->m->names, near));
+  bool waits = other->kind == SYM_VAR && uses[other->index] == (USE_READ | USE_START);
+  return own == USE_GLOBAL && waits ? "is computed, but nothing reads it" : NULL;
+}
+
+void lower_warn_of_strays(Lower* l) {
+  const IrModel* m = l->m;
+  if (m->vars.count > STRAY_VARS_MAX) return;
+  const uint8_t* uses = find_uses(l);
+  uint32_t told = 0;
+  for (uint32_t i = 0; i < m->vars.count && told < STRAY_TOLD_MAX; i++) {
+    if (uses[i] & USE_READ || m->vars.data[i].hidden) continue;
+    Str name = lower_name(l, m->vars.data[i].name);
+    Str near = resolve_near_value(l, name);
+    const char* odd = what_is_odd(l, uses, i, near);
+    if (!odd) continue;
+    told++;
+    Diag* diag = lower_report(l, DIAG_W0222, m->vars.data[i].span, "'%.*s' %s", STR_ARGS(name), odd);
+    if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  }
+}
