@@ -176,6 +176,7 @@ bool plot_path_check(const char* option, const char* path);
 int command_run(int argc, char** argv);
 int command_check(int argc, char** argv);
 int command_explain(int argc, char** argv);
+int command_explain_run(int argc, char** argv);  // with --run: takes the options of `run`
 int command_plot(int argc, char** argv);
 int command_new(int argc, char** argv);
 int command_methods(int argc, char** argv);

@@ -12,19 +12,12 @@
 
 // ---- arguments shared by check and explain ------------------------------------------------------
 
-typedef enum ModelOption {
-  MODEL_SET,
-  MODEL_JSON,
-  MODEL_IR,
-  MODEL_RUN,
-  MODEL_OPTION_COUNT
-} ModelOption;
+typedef enum ModelOption { MODEL_SET, MODEL_JSON, MODEL_IR, MODEL_OPTION_COUNT } ModelOption;
 
 static const OptionSpec model_specs[MODEL_OPTION_COUNT] = {
     [MODEL_SET] = {"--set", NULL, OPTION_VALUE},
     [MODEL_JSON] = {"--json", NULL, OPTION_FLAG},
     [MODEL_IR] = {"--ir", NULL, OPTION_FLAG},
-    [MODEL_RUN] = {"--run", NULL, OPTION_FLAG},
 };
 
 typedef struct ModelArguments {
@@ -58,11 +51,6 @@ static int parse_model_arguments(const char* command, size_t spec_count, int arg
       break;
     case MODEL_JSON: out->json = true; break;
     case MODEL_IR: out->ir = true; break;
-    case MODEL_RUN:
-      cli_error("explain --run is not built yet");
-      cli_hint("`saltus run %s --events -` lists the transitions",
-               out->path ? out->path : "MODEL.lisma");
-      return CLI_USAGE;
     default: break;
     }
   }
@@ -92,7 +80,16 @@ int command_check(int argc, char** argv) {
 
 // ---- explain ------------------------------------------------------------------------------------
 
+/// --run turns the options into those of a run.
+static bool wants_run(int argc, char** argv) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (strcmp(argv[i], "--run") == 0) return true;
+  }
+  return false;
+}
+
 int command_explain(int argc, char** argv) {
+  if (wants_run(argc, argv)) return command_explain_run(argc, argv);
   ModelArguments arguments = {.path = NULL};
   int exit = parse_model_arguments("explain", MODEL_OPTION_COUNT, argc, argv, &arguments);
   if (exit == CLI_DONE && arguments.json && arguments.ir) {

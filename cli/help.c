@@ -3,22 +3,23 @@
 
 #include <string.h>
 
-static const char general[] = "saltus simulates systems that flow and jump.\n"
-                              "\n"
-                              "usage: saltus COMMAND [ARGUMENTS]\n"
-                              "\n"
-                              "  run MODEL       simulate a model and write the results\n"
-                              "  check MODEL     look for mistakes in a model\n"
-                              "  explain MODEL   show the structure of every mode\n"
-                              "  plot FILE       draw a table of results\n"
+static const char general[] =
+    "saltus simulates systems that flow and jump.\n"
+    "\n"
+    "usage: saltus COMMAND [ARGUMENTS]\n"
+    "\n"
+    "  run MODEL       simulate a model and write the results\n"
+    "  check MODEL     look for mistakes in a model\n"
+    "  explain MODEL   show the structure of every mode, or tell what happens in a run\n"
+    "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
-                              "  new NAME        write a model to start from\n"
-                              "  methods         list the integration methods\n"
-                              "  help COMMAND    explain a command; also COMMAND --help\n"
-                              "\n"
-                              "  --version       print the version\n"
-                              "\n"
-                              "To begin:  saltus new ball && saltus run ball.lisma --plot -\n";
+    "  new NAME        write a model to start from\n"
+    "  methods         list the integration methods\n"
+    "  help COMMAND    explain a command; also COMMAND --help\n"
+    "\n"
+    "  --version       print the version\n"
+    "\n"
+    "To begin:  saltus new ball && saltus run ball.lisma --plot -\n";
 
 static const char run_help[] =
     "usage: saltus run MODEL [OPTIONS]\n"
@@ -76,10 +77,16 @@ static const char check_help[] = "usage: saltus check MODEL [--set NAME=VALUE]..
 
 static const char explain_help[] =
     "usage: saltus explain MODEL [--json | --ir] [--set NAME=VALUE]...\n"
+    "       saltus explain MODEL --run [--all | --json] [OPTIONS OF RUN]\n"
     "\n"
     "Show what the model is: variables, equations, automata, and for each mode what determines\n"
     "what. --json gives the same as data, --ir the intermediate representation.\n"
-    "not built yet: --run\n";
+    "\n"
+    "With --run the model is run, and each instant is told: what fired and why, with its line; "
+    "the\n"
+    "modes that were only tried; what changed, and pulses; the class; how the motion goes on.\n"
+    "Instants that repeat are counted, --all tells them all, --json writes the records as\n"
+    "`run --events` does. No rows are written unless -o asks for them.\n";
 
 static const char plot_help[] =
     "usage: saltus plot FILE.csv [x,y,...] [--plot-x NAME] [-o FILE.svg|FILE.png|-]\n"

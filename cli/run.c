@@ -15,6 +15,7 @@ typedef struct Run {
   SltModel* model;
   SltSim* sim;
   SltRecorder* recorder;
+  SltStory* story;
   SltExperiment experiment;
   char* default_csv;
   char* title;  // the model's name without folder and ending
@@ -121,7 +122,8 @@ static int create_recorder(Run* run) {
   } else if (!o->all_steps) {
     options.every = isnan(o->every) ? run->experiment.every : o->every;
   }
-  options.csv = (SltWriter){output_write, &run->csv};
+  if (!o->explain || o->csv) options.csv = (SltWriter){output_write, &run->csv};
+  if (o->explain_json) options.events = (SltWriter){stdout_write, NULL};
   if (o->events) options.events = (SltWriter){output_write, &run->events};
   options.keep = o->plot != NULL;
   const char* bad = NULL;
@@ -204,7 +206,7 @@ static char* csv_header(const Run* run) {
 
 static int open_outputs(Run* run) {
   RunOptions* o = &run->options;
-  if (!o->csv) {
+  if (!o->csv && !o->explain) {
     char* header = csv_header(run);
     if (!header) return out_of_memory();
     bool ours = output_is_ours(run->default_csv, header);
@@ -224,7 +226,7 @@ static int open_outputs(Run* run) {
       return CLI_USAGE;
     }
   }
-  run->csv.path = o->csv ? o->csv : run->default_csv;
+  run->csv.path = o->csv ? o->csv : o->explain ? NULL : run->default_csv;
   run->events.path = o->events;
   if (!output_open(&run->csv) || !output_open(&run->events)) return CLI_USAGE;
   if (!outputs_are_same(&run->csv, &run->events)) return CLI_DONE;
@@ -249,6 +251,7 @@ static void on_warning(void* user, const SltDiagnostic* d) {
 
 static void on_event(void* user, const SltEvent* event) {
   Run* run = user;
+  if (run->story) slt_story_event(run->story, event);
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
   size_t size = strlen(event->text) + 1;
   free(run->stop_text);
@@ -267,6 +270,10 @@ static void say_what_is_kept(const Run* run) {
   if (run->csv.error || !run->csv.path) return;
   unsigned long long rows = run->csv.lines > 0 ? run->csv.lines - 1 : 0;
   char t_text[32];
+  if (rows == 0) {
+    cli_note("no rows were written");
+    return;
+  }
   cli_note("%llu row%s up to t = %s %s in %s", rows, rows == 1 ? "" : "s",
            cli_number_text(slt_sim_time(run->sim), t_text), rows == 1 ? "is" : "are",
            is_stdout(run->csv.path) ? "standard output" : run->csv.path);
@@ -300,7 +307,7 @@ static int report_outputs(const Run* run) {
 }
 
 static void print_summary(const Run* run, SltStatus status, double wall) {
-  if (run->options.quiet) return;
+  if (run->options.quiet || run->options.explain) return;
   RunSummary summary = {.model = run->title,
                         .sim = run->sim,
                         .t = slt_sim_time(run->sim),
@@ -320,7 +327,7 @@ static int run_and_report(Run* run) {
   run->progress = (Progress){.sim = run->sim,
                              .t_start = run->t_start,
                              .t_end = run->t_end,
-                             .quiet = run->options.quiet,
+                             .quiet = run->options.quiet || run->options.explain,
                              .to_stdout = is_stdout(run->csv.path) || is_stdout(run->events.path)};
   progress_begin(&run->progress);
   pace_begin(&run->pace, run->options.realtime);
@@ -332,6 +339,8 @@ static int run_and_report(Run* run) {
   double wall = progress_end(&run->progress);
   output_close(&run->csv);
   output_close(&run->events);
+  // an error of writing is reported when standard output is finished
+  if (run->story) slt_story_end(run->story, status);
 
   int exit = report_outputs(run);
   if (exit == CLI_PIPE) return exit;
@@ -350,6 +359,18 @@ static int run_and_report(Run* run) {
   return exit;
 }
 
+static int begin_story(Run* run) {
+  if (!run->options.explain || run->options.explain_json) return CLI_DONE;
+  SltStatus status = slt_story_create(run->sim, run->options.explain_all,
+                                      (SltWriter){stdout_write, NULL}, &run->story);
+  if (status < 0) return out_of_memory();
+  char start[32];
+  char end[32];
+  printf("%s from t = %s to t = %s\n", run->options.model, cli_number_text(run->t_start, start),
+         cli_number_text(run->t_end, end));
+  return CLI_DONE;
+}
+
 static int prepare(Run* run) {
   SltStatus status = SLT_OK;
   uint32_t warnings = 0;
@@ -362,18 +383,25 @@ static int prepare(Run* run) {
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
   if (exit == CLI_DONE) exit = check_plot_x(run);
-  return exit == CLI_DONE ? open_outputs(run) : exit;
+  if (exit == CLI_DONE) exit = open_outputs(run);
+  return exit == CLI_DONE ? begin_story(run) : exit;
 }
 
-int command_run(int argc, char** argv) {
+static int run_command(bool explain, int argc, char** argv) {
   Run run = {.csv = {.fd = -1}, .events = {.fd = -1}};
-  int exit = run_options_parse(argc, argv, &run.options);
+  int exit = run_options_parse(explain, argc, argv, &run.options);
   bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options);
+  if (cyclic && explain) {
+    cli_error("explain --run tells of located events, not of cyclic execution");
+    exit = CLI_USAGE;
+    cyclic = false;
+  }
   if (cyclic) exit = cyclic_run(&run.options);
   if (exit == CLI_DONE && !cyclic) exit = prepare(&run);
   if (exit == CLI_DONE && !cyclic) exit = run_and_report(&run);
   output_close(&run.csv);
   output_close(&run.events);
+  slt_story_free(run.story);
   slt_recorder_free(run.recorder);
   slt_sim_free(run.sim);
   slt_model_free(run.model);
@@ -382,4 +410,12 @@ int command_run(int argc, char** argv) {
   free(run.stop_text);
   run_options_clear(&run.options);
   return exit;
+}
+
+int command_run(int argc, char** argv) {
+  return run_command(false, argc, argv);
+}
+
+int command_explain_run(int argc, char** argv) {
+  return run_command(true, argc, argv);
 }

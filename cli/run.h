@@ -21,16 +21,20 @@ typedef struct RunOptions {
   const char* plot_x;
   bool quiet;
   const char* solver;  // an option given that steers the integration; NULL: none
-  double cyclic;       // period of cyclic execution; NaN: not given
-  double realtime;     // pace, 1 is the clock's; 0: as fast as possible
+  bool explain;       // `saltus explain --run`: tell what happens instead of writing rows
+  bool explain_json;  // as event records
+  bool explain_all;   // every instant
+  double cyclic;      // period of cyclic execution; NaN: not given
+  double realtime;    // pace, 1 is the clock's; 0: as fast as possible
 } RunOptions;
 
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
 bool cyclic_is_wanted(const RunOptions* options);
 int cyclic_run(const RunOptions* options);
 
-/// Returns CLI_DONE, or the exit status after a message. Clear the options in any case.
-int run_options_parse(int argc, char** argv, RunOptions* out);
+/// Options of `run`, or with `explain` those of `explain --run`. Returns CLI_DONE, or the exit
+/// status after a message. Clear the options in any case.
+int run_options_parse(bool explain, int argc, char** argv, RunOptions* out);
 void run_options_clear(RunOptions* options);
 
 /// What is shown during a run, and the answer to Ctrl-C. There is one at a time.

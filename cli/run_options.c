@@ -36,10 +36,15 @@ typedef enum RunOption {
   RUN_CHECKPOINT,
   RUN_RESUME,
   RUN_QUIET,
-  RUN_OPTION_COUNT
+  RUN_OPTION_COUNT,
+  // of `explain --run` beside these
+  RUN_EXPLAIN = RUN_OPTION_COUNT,
+  RUN_JSON,
+  RUN_ALL,
+  EXPLAIN_OPTION_COUNT
 } RunOption;
 
-static const OptionSpec specs[RUN_OPTION_COUNT] = {
+static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_UNTIL] = {"--until", NULL, OPTION_VALUE},
     [RUN_FROM] = {"--from", NULL, OPTION_VALUE},
     [RUN_METHOD] = {"--method", NULL, OPTION_VALUE},
@@ -71,6 +76,9 @@ static const OptionSpec specs[RUN_OPTION_COUNT] = {
     [RUN_CHECKPOINT] = {"--checkpoint", NULL, OPTION_VALUE},
     [RUN_RESUME] = {"--resume", NULL, OPTION_VALUE},
     [RUN_QUIET] = {"--quiet", "-q", OPTION_FLAG},
+    [RUN_EXPLAIN] = {"--run", NULL, OPTION_FLAG},
+    [RUN_JSON] = {"--json", NULL, OPTION_FLAG},
+    [RUN_ALL] = {"--all", NULL, OPTION_FLAG},
 };
 
 static bool not_built(const char* what) {
@@ -179,6 +187,9 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_PLOT: out->plot = text; return plot_path_check(name, text);
   case RUN_PLOT_X: out->plot_x = text; return true;
   case RUN_QUIET: out->quiet = true; return true;
+  case RUN_EXPLAIN: return true;
+  case RUN_JSON: out->explain_json = true; return true;
+  case RUN_ALL: out->explain_all = true; return true;
   default: return parse_solver(option, text, out);
   }
 }
@@ -191,7 +202,13 @@ static bool is_stdout(const char* path) {
 static bool check_outputs(const RunOptions* o) {
   const char* paths[] = {o->csv, o->events, o->plot};
   static const char* const names[] = {"-o", "--events", "--plot"};
-  if (is_stdout(o->csv) + is_stdout(o->events) + is_stdout(o->plot) > 1) {
+  int to_stdout = is_stdout(o->csv) + is_stdout(o->events) + is_stdout(o->plot);
+  if (o->explain && to_stdout > 0) {
+    cli_error("standard output (-) is taken by the explanation");
+    cli_hint("name a file for the other results");
+    return false;
+  }
+  if (to_stdout > 1) {
     cli_error("only one of -o, --events and --plot can go to standard output (-)");
     return false;
   }
@@ -214,7 +231,21 @@ static bool check_outputs(const RunOptions* o) {
   return true;
 }
 
+static bool check_explain(const RunOptions* o) {
+  if (!o->model) {
+    cli_error("explain needs a model");
+    cli_hint("saltus explain MODEL.lisma --run");
+    return false;
+  }
+  if (o->explain_json && (o->explain_all || o->events)) {
+    cli_error("explain --run --json writes every record to standard output: no --all, no --events");
+    return false;
+  }
+  return true;
+}
+
 static bool check_options(const RunOptions* o) {
+  if (o->explain && !check_explain(o)) return false;
   if (!o->model) {
     cli_error("run needs a model");
     cli_hint("saltus run MODEL.lisma; `saltus new NAME` writes one to start from");
@@ -236,15 +267,21 @@ static bool check_options(const RunOptions* o) {
   return check_outputs(o);
 }
 
-int run_options_parse(int argc, char** argv, RunOptions* out) {
-  *out = (RunOptions){
-      .until = (double)NAN, .every = (double)NAN, .cyclic = (double)NAN, .sim = slt_sim_options()};
-  OptionParser parser = {
-      .command = "run", .specs = specs, .spec_count = RUN_OPTION_COUNT, .argc = argc, .argv = argv};
+int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
+  *out = (RunOptions){.explain = explain,
+                      .until = (double)NAN,
+                      .every = (double)NAN,
+                      .cyclic = (double)NAN,
+                      .sim = slt_sim_options()};
+  OptionParser parser = {.command = explain ? "explain" : "run",
+                         .specs = specs,
+                         .spec_count = explain ? EXPLAIN_OPTION_COUNT : RUN_OPTION_COUNT,
+                         .argc = argc,
+                         .argv = argv};
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     bool good = option != OPTION_BAD;
     if (option == OPTION_WORD) {
-      good = cli_one_model("run", parser.value, &out->model);
+      good = cli_one_model(parser.command, parser.value, &out->model);
     } else if (option >= 0) {
       good = parse_option((RunOption)option, parser.value, out);
     }

@@ -38,7 +38,7 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words=$run ;;
     check) words="--set --help" ;;
-    explain) words="--json --ir --run --set --help" ;;
+    explain) words="--json --ir --run --all --set --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     help) COMPREPLY=($(compgen -W "run check explain plot new methods" -- "$word")); return ;;
     *) words="--help" ending= ;;

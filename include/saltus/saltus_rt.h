@@ -280,6 +280,17 @@ typedef enum SltAtomType {
   SLT_ATOM_NONE  ///< nothing was located: level-triggered, initial, stop
 } SltAtomType;
 
+/// What made a transition fire.
+typedef enum SltCause {
+  SLT_CAUSE_NONE,      ///< the record is no transition
+  SLT_CAUSE_CROSSING,  ///< a relation of its guard was located here
+  SLT_CAUSE_LEVEL,     ///< its guard holds already: at the start, or since values or states changed
+  SLT_CAUSE_CANDIDATE,  ///< its guard holds in a mode that was only tried, which is thereby
+                        ///< mythical
+  SLT_CAUSE_FLOW,       ///< the flow on a surface leads there
+  SLT_CAUSE_TIME        ///< `at`
+} SltCause;
+
 /// A variable changed by an event.
 typedef struct SltChange {
   const char* name;
@@ -294,6 +305,7 @@ typedef struct SltEvent {
   uint32_t iter;  ///< round of the event iteration; transitions fired together share it
   SltEventKind kind;
   SltEventClass event_class;
+  SltCause cause;            ///< of a transition; what went before it stands in the records before
   const char* automaton;     ///< NULL for `at` without goto
   const char* from;          ///< NULL with automaton
   const char* to;            ///< NULL with automaton
@@ -309,11 +321,33 @@ typedef struct SltEvent {
   uint32_t change_count;
   const SltChange* impulses;  ///< name and value (in `after`)
   uint32_t impulse_count;
+  const SltChange* candidate;  ///< mythical: what the discarded mode would have changed
+  uint32_t candidate_count;
 } SltEvent;
 
 /// Receives event records in order, as they happen.
 typedef void SltEventFn(void* user, const SltEvent* event);
 SLT_API void slt_sim_on_event(SltSim* sim, SltEventFn* fn, void* user);
+
+/// A run told in words: for each instant what fired and why, the modes that were only tried, what
+/// changed, and how the motion goes on.
+typedef struct SltStory SltStory;
+
+/// Begin the story of a run, which must outlive it.
+/// @param all     tell every instant; otherwise those that repeat are counted.
+/// @param writer  receives the text.
+/// @param out     receives the story, NULL on failure; free it with slt_story_free().
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_story_create(const SltSim* sim, bool all, SltWriter writer, SltStory** out);
+/// Free a story. Accepts NULL.
+SLT_API void slt_story_free(SltStory* story);
+/// Take a record: an SltEventFn for slt_sim_on_event() or slt_recorder_on_event(), with the story
+/// as its user.
+SLT_API void slt_story_event(void* story, const SltEvent* event);
+/// Tell what is left, and how the run ended.
+/// @param status  of the run.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, or the writer's error.
+SLT_API SltStatus slt_story_end(SltStory* story, SltStatus status);
 
 /// Warnings of a run (conflicting assignments and the like); the text says all.
 typedef void SltWarningFn(void* user, const SltDiagnostic* diagnostic);

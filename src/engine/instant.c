@@ -515,7 +515,7 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
 static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (sim->state[a] == sim->side_work[a]) continue;
-    eng_trace_transition(sim, a, MODEL_NONE, sim->state[a], sim->side_work[a], iteration);
+    eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
     enter_state(sim, a, sim->side_work[a]);
   }
   sim->implicit.from = sim->core.mode;

@@ -441,6 +441,9 @@ void eng_trace_begin(EngSim* sim);
 /// class stays open until the iteration is settled.
 uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
                               uint32_t to, uint32_t iteration);
+/// The same where the flow leads into another state and no guard was asked.
+uint32_t eng_trace_flow(EngSim* sim, uint32_t automaton, uint32_t from, uint32_t to,
+                        uint32_t iteration);
 /// A firing of `at`; `automaton` MODEL_NONE when it has no goto.
 uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, uint32_t from,
                             uint32_t to, uint32_t iteration);
@@ -458,7 +461,8 @@ void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse);
 void eng_trace_boundary(EngSim* sim);
 /// Sliding begins or ends at the surface of an atom.
 void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom);
-/// Records from `first` on: their candidate was discarded, and their changes with it.
+/// Records from `first` on: their candidate was discarded; what it would have changed is told as
+/// that. Records that follow before the next candidate are those that reject it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);
 uint32_t eng_trace_count(const EngSim* sim);
 /// The path of the instant so far in words, newest last: "main: a -> b, sw: open -> closed".

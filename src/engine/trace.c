@@ -16,12 +16,13 @@ typedef struct Record {
   uint32_t crossing;  // index into crossings, MODEL_NONE for none
   uint32_t line;
   Str text;
+  SltCause cause;
   bool mythical, moved_state, boundary;
 } Record;
 
 typedef struct Change {
   uint32_t record;
-  const ModelVar* var;
+  uint32_t var;
   uint32_t order;
   double before, after;
 } Change;
@@ -29,7 +30,7 @@ typedef struct Change {
 /// What the solution of a candidate's equations changed.
 typedef struct Jump {
   uint32_t record;
-  const ModelVar* var;
+  uint32_t var;
   uint32_t order;        // of the derivative that jumps
   double before, after;  // an impulse: in `after`
   bool impulse;
@@ -38,7 +39,10 @@ typedef struct Jump {
 struct EngTrace {
   Jump* jumps;
   uint32_t jump_count, jump_capacity;
-  uint32_t jump_begin;  // of the present settling
+  uint32_t jump_begin, change_begin;  // of the present settling
+  bool rejecting;                     // what fires now rejects the last candidate
+  char** names;                       // of derivatives, once they are asked for
+  uint32_t name_count;
   SltChange* out_impulses;
   uint32_t impulse_capacity;
   Record* records;
@@ -68,6 +72,10 @@ void eng_trace_free(EngSim* sim) {
   const SltAllocator* a = &sim->options.allocator;
   uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
   base_free(a, t->crossings, n * sizeof(EngCrossing));
+  for (uint32_t i = 0; i < t->name_count; i++) {
+    if (t->names[i]) base_free(a, t->names[i], strlen(t->names[i]) + 1);
+  }
+  base_free(a, (void*)t->names, t->name_count * sizeof *t->names);
   base_free(a, t->jumps, t->jump_capacity * sizeof *t->jumps);
   base_free(a, t->out_impulses, t->impulse_capacity * sizeof *t->out_impulses);
   base_free(a, t->records, t->record_capacity * sizeof *t->records);
@@ -98,6 +106,8 @@ void eng_trace_begin(EngSim* sim) {
   t->change_count = 0;
   t->jump_count = 0;
   t->jump_begin = 0;
+  t->change_begin = 0;
+  t->rejecting = false;
   t->crossing_count = sim->crossing_count;
   memcpy(t->crossings, sim->crossings, sim->crossing_count * sizeof *t->crossings);
 }
@@ -139,6 +149,26 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
   record->atom_count = t->atom_count - record->atom_begin;
 }
 
+/// The transition between two states that comes first; MODEL_NONE for a switch.
+static uint32_t find_transition(const ModelAutomaton* a, const Model* model, uint32_t from,
+                                uint32_t to) {
+  for (uint32_t i = 0; i < a->states[from].outgoing_count; i++) {
+    if (model->transitions[a->states[from].outgoing[i]].to == to) {
+      return a->states[from].outgoing[i];
+    }
+  }
+  return MODEL_NONE;
+}
+
+uint32_t eng_trace_flow(EngSim* sim, uint32_t automaton, uint32_t from, uint32_t to,
+                        uint32_t iteration) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  uint32_t transition = find_transition(a, sim->model, from, to);
+  uint32_t record = eng_trace_transition(sim, automaton, transition, from, to, iteration);
+  if (record != MODEL_NONE) sim->trace->records[record].cause = SLT_CAUSE_FLOW;
+  return record;
+}
+
 uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
                               uint32_t to, uint32_t iteration) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
@@ -155,6 +185,9 @@ uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transiti
     record.line = model->line;
     note_guard(sim, &model->guard, true, &record);
   }
+  record.cause = sim->trace->rejecting           ? SLT_CAUSE_CANDIDATE
+                 : record.crossing != MODEL_NONE ? SLT_CAUSE_CROSSING
+                                                 : SLT_CAUSE_LEVEL;
   return add_record(sim, record);
 }
 
@@ -166,6 +199,7 @@ uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, 
                                   .to = to,
                                   .iteration = iteration,
                                   .crossing = MODEL_NONE,
+                                  .cause = SLT_CAUSE_TIME,
                                   .line = sim->model->schedules[schedule].line});
 }
 
@@ -193,7 +227,7 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
             sizeof *t->changes)) {
     return;
   }
-  t->changes[t->change_count++] = (Change){record, var, action->order, before, after};
+  t->changes[t->change_count++] = (Change){record, action->var, action->order, before, after};
 }
 
 void eng_trace_mythical(EngSim* sim, uint32_t first) {
@@ -202,43 +236,45 @@ void eng_trace_mythical(EngSim* sim, uint32_t first) {
     t->records[i].mythical = true;
     t->records[i].moved_state = false;
   }
-  while (t->change_count > 0 && t->changes[t->change_count - 1].record >= first) {
-    t->change_count--;
-  }
+  t->rejecting = true;
 }
 
 void eng_trace_settling(EngSim* sim) {
   sim->trace->jump_begin = sim->trace->jump_count;
+  sim->trace->change_begin = sim->trace->change_count;
+  sim->trace->rejecting = false;
 }
 
 void eng_trace_candidate(EngSim* sim) {
   struct EngTrace* t = sim->trace;
+  t->rejecting = false;
   // those of a mythical mode are kept: they say why it was one
   uint32_t kept = t->jump_begin;
   for (uint32_t i = t->jump_begin; i < t->jump_count; i++) {
-    const Jump* jump = &t->jumps[i];
-    if (jump->impulse && t->records[jump->record].mythical) t->jumps[kept++] = *jump;
+    if (t->records[t->jumps[i].record].mythical) t->jumps[kept++] = t->jumps[i];
   }
   t->jump_count = kept;
+  kept = t->change_begin;
+  for (uint32_t i = t->change_begin; i < t->change_count; i++) {
+    if (t->records[t->changes[i].record].mythical) t->changes[kept++] = t->changes[i];
+  }
+  t->change_count = kept;
 }
 
 static void add_jump(EngSim* sim, Jump jump) {
   struct EngTrace* t = sim->trace;
-  if (t->record_count == 0 || jump.var->hidden) return;
+  if (t->record_count == 0 || sim->model->vars[jump.var].hidden) return;
   jump.record = t->record_count - 1;
   if (!grow(sim, (void**)&t->jumps, t->jump_count + 1, &t->jump_capacity, sizeof *t->jumps)) return;
   t->jumps[t->jump_count++] = jump;
 }
 
 void eng_trace_jump(EngSim* sim, uint32_t var, uint32_t order, double before, double after) {
-  add_jump(sim, (Jump){.var = &sim->model->vars[var],
-                       .order = order,
-                       .before = before,
-                       .after = after});
+  add_jump(sim, (Jump){.var = var, .order = order, .before = before, .after = after});
 }
 
 void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse) {
-  add_jump(sim, (Jump){.var = &sim->model->vars[var], .after = impulse, .impulse = true});
+  add_jump(sim, (Jump){.var = var, .after = impulse, .impulse = true});
 }
 
 void eng_trace_boundary(EngSim* sim) {
@@ -316,7 +352,41 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
   }
 }
 
-/// Changes and atoms of one record into the arrays that are sent.
+/// "x''": made once and kept. The plain name where memory is exhausted.
+static const char* name_of(EngSim* sim, uint32_t var, uint32_t order) {
+  const Model* model = sim->model;
+  struct EngTrace* t = sim->trace;
+  Str name = model->vars[var].name;
+  if (order == 0 || order >= model->vars[var].slots) return name.data;
+  const SltAllocator* a = &sim->options.allocator;
+  if (!t->names) {
+    t->names = base_alloc(a, model->env_count * sizeof *t->names);
+    if (!t->names) return name.data;
+    t->name_count = model->env_count;
+    memset((void*)t->names, 0, t->name_count * sizeof *t->names);
+  }
+  char** slot = &t->names[model->vars[var].env + order];
+  if (*slot) return *slot;
+  *slot = base_alloc(a, name.length + order + 1);
+  if (!*slot) return name.data;
+  memcpy(*slot, name.data, name.length);
+  memset(*slot + name.length, '\'', order);
+  (*slot)[name.length + order] = '\0';
+  return *slot;
+}
+
+/// A change into a list; on top of an earlier one of the same quantity.
+static void list_change(SltChange* list, uint32_t* count, const char* name, double before,
+                        double after) {
+  for (uint32_t i = 0; i < *count; i++) {
+    if (list[i].name != name) continue;
+    list[i].after = after;
+    return;
+  }
+  list[(*count)++] = (SltChange){name, before, after};
+}
+
+/// Changes, impulses and atoms of one record into the arrays that are sent.
 static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   struct EngTrace* t = sim->trace;
   const Record* record = &t->records[index];
@@ -331,33 +401,28 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < t->change_count; i++) {
     const Change* change = &t->changes[i];
-    if (change->record != index || change->order > 0) continue;
-    t->out_changes[count++] = (SltChange){change->var->name.data, change->before, change->after};
+    if (change->record != index) continue;
+    list_change(t->out_changes, &count, name_of(sim, change->var, change->order), change->before,
+                change->after);
   }
-  uint32_t impulses = 0;
   for (uint32_t i = 0; i < t->jump_count; i++) {
     const Jump* jump = &t->jumps[i];
-    if (jump->record != index || jump->order > 0) continue;
-    SltChange change = {jump->var->name.data, jump->before, jump->after};
+    if (jump->record != index) continue;
+    const char* name = name_of(sim, jump->var, jump->order);
     if (jump->impulse) {
-      t->out_impulses[impulses++] = change;
-      continue;
-    }
-    // on top of a reset of the same variable
-    uint32_t same = 0;
-    while (same < count && t->out_changes[same].name != change.name) {
-      same++;
-    }
-    if (same < count) {
-      t->out_changes[same].after = change.after;
+      t->out_impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};
     } else {
-      t->out_changes[count++] = change;
+      list_change(t->out_changes, &count, name, jump->before, jump->after);
     }
   }
   event->impulses = t->out_impulses;
-  event->impulse_count = impulses;
-  event->changes = t->out_changes;
-  event->change_count = count;
+  if (record->mythical) {
+    event->candidate = t->out_changes;
+    event->candidate_count = count;
+  } else {
+    event->changes = t->out_changes;
+    event->change_count = count;
+  }
   for (uint32_t i = 0; i < record->atom_count; i++) {
     t->out_atoms[i] = sim->model->atoms[t->atoms[record->atom_begin + i]].text.data;
   }
@@ -376,7 +441,8 @@ static void count_record(EngSim* sim, const Record* record, const SltEvent* even
 void eng_trace_end(EngSim* sim) {
   struct EngTrace* t = sim->trace;
   for (uint32_t i = 0; i < t->jump_count; i++) {
-    if (!t->jumps[i].impulse) t->records[t->jumps[i].record].moved_state = true;
+    Record* record = &t->records[t->jumps[i].record];
+    if (!t->jumps[i].impulse && !record->mythical) record->moved_state = true;
   }
   for (uint32_t i = 0; i < t->record_count; i++) {
     const Record* record = &t->records[i];
@@ -393,6 +459,7 @@ void eng_trace_end(EngSim* sim) {
       event.to = a->states[record->to].name.data;
     }
     event.line = record->line;
+    event.cause = record->cause;
     event.text = record->text.data;
     describe_location(sim, record, &event);
     count_record(sim, record, &event);

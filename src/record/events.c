@@ -44,6 +44,18 @@ const char* events_type_text(SltAtomType type) {
   return NULL;
 }
 
+const char* events_cause_text(SltCause cause) {
+  switch (cause) {
+  case SLT_CAUSE_CROSSING: return "crossing";
+  case SLT_CAUSE_LEVEL: return "level";
+  case SLT_CAUSE_CANDIDATE: return "candidate";
+  case SLT_CAUSE_FLOW: return "flow";
+  case SLT_CAUSE_TIME: return "time";
+  case SLT_CAUSE_NONE: return NULL;
+  }
+  return NULL;
+}
+
 /// JSON has no NaN and no infinity.
 static void write_number(Sink* sink, double value) {
   if (isfinite(value)) {
@@ -158,6 +170,14 @@ void events_write(Sink* sink, const SltEvent* event) {
   write_changes(sink, event->changes, event->change_count, true);
   sink_c(sink, ",\"impulses\":");
   write_changes(sink, event->impulses, event->impulse_count, false);
+  if (event->cause != SLT_CAUSE_NONE) {
+    sink_c(sink, ",\"because\":");
+    write_string(sink, events_cause_text(event->cause));
+  }
+  if (event->candidate_count) {
+    sink_c(sink, ",\"candidate\":");
+    write_changes(sink, event->candidate, event->candidate_count, true);
+  }
   if (event->text) {
     sink_c(sink, ",\"text\":");
     write_string(sink, event->text);

@@ -14,5 +14,6 @@ void events_write(Sink* sink, const SltEvent* event);
 const char* events_kind_text(SltEventKind kind);
 const char* events_class_text(SltEventClass event_class);
 const char* events_type_text(SltAtomType type);
+const char* events_cause_text(SltCause cause);
 
 #endif

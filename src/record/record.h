@@ -10,6 +10,7 @@
 #include "record/events.h"
 #include "record/plot.h"
 #include "record/sink.h"
+#include "record/story.h"
 #include "record/table.h"
 
 #endif

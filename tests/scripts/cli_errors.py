@@ -42,7 +42,6 @@ class Usage(cli_case.CliCase):
                        ["--native", "on"], ["--sliding", "utkin"], ["--zeno", "auto"],
                        ["-o", "rows.mat"]):
             self.fails(2, "run", "ball.lisma", *option, says="not built yet")
-        self.fails(2, "explain", "ball.lisma", "--run", says="not built yet")
 
     def test_available_choices_are_taken(self):
         self.good("run", "ball.lisma", "-q", "--native", "auto", "--sliding", "on",

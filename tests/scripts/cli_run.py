@@ -147,7 +147,8 @@ class Events(cli_case.CliCase):
         for record in self.records():
             keys = list(record)
             self.assertEqual(keys[:len(FIELDS)], FIELDS)
-            self.assertIn(keys[len(FIELDS):], ([], ["text"]))
+            self.assertEqual(keys[len(FIELDS):],
+                             [key for key in ("because", "candidate", "text") if key in keys])
             self.assertIn(record["kind"], ["initial", "time", "state", "slide-in", "slide-out",
                                            "zeno", "reinit", "chatter", "limit", "stop"])
             self.assertIn(record["class"], ["mythical", "pinnacle", "interior", "boundary",

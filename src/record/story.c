@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: MIT
+#include "record/story.h"
+
+#include "record/events.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DIGITS      10  // of numbers in the text
+#define PERIOD_MAX  8   // instants in a pattern that is recognised
+#define REPETITIONS 2   // of a pattern that are told before it is only counted
+
+/// A text in the story's memory: an offset, 0 for none.
+typedef size_t Text;
+
+typedef struct Value {
+  Text name;
+  double before, after;
+} Value;
+
+/// Part of an array.
+typedef struct Range {
+  uint32_t begin, count;
+} Range;
+
+typedef struct Record {
+  SltEvent event;  // its pointers are not used
+  Text automaton, from, to, text;
+  Range atoms, changes, impulses;
+} Record;
+
+struct Story {
+  SltAllocator allocator;
+  Sink sink;
+  bool all;
+  bool lost;  // memory was exhausted: this instant cannot be told
+
+  // the instant that is collected
+  char* texts;
+  size_t text_count, text_capacity;
+  Record* records;
+  size_t record_count, record_capacity;
+  Value* values;
+  size_t value_count, value_capacity;
+  Text* atoms;
+  size_t atom_count, atom_capacity;
+  Text* automata;  // the mode after it: names, then states
+  size_t mode_count, mode_capacity;
+  uint32_t mode_more;
+
+  // patterns
+  uint64_t past[2 * PERIOD_MAX];  // signatures of the last instants, newest last
+  uint32_t past_count;
+  uint32_t period;    // of the pattern that is skipped; 0: none
+  uint64_t skipped;   // instants
+  double skipped_to;  // time of the last of them
+  uint64_t told, by_class[5];
+  bool begun;
+};
+
+static bool grow(Story* s, void** data, size_t need, size_t* capacity, size_t size) {
+  if (need <= *capacity) return true;
+  size_t wanted = *capacity ? 2 * *capacity : 64;
+  if (wanted < need) wanted = need;
+  void* grown = base_realloc(&s->allocator, *data, *capacity * size, base_mul_size(wanted, size));
+  if (!grown) {
+    s->lost = true;
+    return false;
+  }
+  *data = grown;
+  *capacity = wanted;
+  return true;
+}
+
+Story* story_create(const SltAllocator* allocator, SltWriter writer, bool all) {
+  SltAllocator a = base_allocator(allocator);
+  Story* s = base_alloc(&a, sizeof *s);
+  if (!s) return NULL;
+  *s = (Story){.allocator = a, .all = all};
+  if (sink_init(&s->sink, writer) < 0) {
+    base_free(&a, s, sizeof *s);
+    return NULL;
+  }
+  return s;
+}
+
+void story_free(Story* s) {
+  if (!s) return;
+  SltAllocator a = s->allocator;
+  sink_clear(&s->sink);
+  base_free(&a, s->texts, s->text_capacity);
+  base_free(&a, s->records, s->record_capacity * sizeof *s->records);
+  base_free(&a, s->values, s->value_capacity * sizeof *s->values);
+  base_free(&a, s->atoms, s->atom_capacity * sizeof *s->atoms);
+  base_free(&a, s->automata, s->mode_capacity * sizeof *s->automata);
+  base_free(&a, s, sizeof *s);
+}
+
+// ---- collecting ---------------------------------------------------------------------------------
+
+static Text keep(Story* s, const char* text) {
+  if (!text) return 0;
+  size_t size = strlen(text) + 1;
+  // offset 0 is no text
+  if (s->text_count == 0) s->text_count = 1;
+  if (!grow(s, (void**)&s->texts, s->text_count + size, &s->text_capacity, 1)) return 0;
+  Text at = s->text_count;
+  memcpy(s->texts + at, text, size);
+  s->text_count += size;
+  return at;
+}
+
+static const char* get(const Story* s, Text text) {
+  return text ? s->texts + text : "";
+}
+
+static Range keep_values(Story* s, const SltChange* changes, uint32_t count) {
+  Range range = {(uint32_t)s->value_count, 0};
+  if (!grow(s, (void**)&s->values, s->value_count + count, &s->value_capacity, sizeof *s->values)) {
+    return range;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    Value value = {keep(s, changes[i].name), changes[i].before, changes[i].after};
+    s->values[s->value_count++] = value;
+  }
+  range.count = count;
+  return range;
+}
+
+static void keep_mode(Story* s, const StoryMode* mode) {
+  s->mode_count = 0;
+  s->mode_more = mode->more;
+  size_t need = 2 * (size_t)mode->count;
+  if (!grow(s, (void**)&s->automata, need, &s->mode_capacity, sizeof *s->automata)) return;
+  s->mode_count = mode->count;
+  for (uint32_t i = 0; i < mode->count; i++) {
+    s->automata[i] = keep(s, mode->automata[i]);
+    s->automata[mode->count + i] = keep(s, mode->states[i]);
+  }
+}
+
+static void forget(Story* s) {
+  s->text_count = 0;
+  s->record_count = 0;
+  s->value_count = 0;
+  s->atom_count = 0;
+  s->mode_count = 0;
+  s->lost = false;
+}
+
+// ---- words --------------------------------------------------------------------------------------
+
+static void say(Story* s, const char* text) {
+  sink_c(&s->sink, text);
+}
+
+static void say_exact(Story* s, double value) {
+  char text[NUMBER_TEXT_MAX];
+  number_write(text, value);
+  say(s, text);
+}
+
+/// For people: at most DIGITS digits.
+static void say_rounded(Story* s, double value, int digits) {
+  if (value == 0.0 || !isfinite(value)) {
+    say_exact(s, value == 0.0 ? 0.0 : value);
+    return;
+  }
+  int exponent = (int)floor(log10(fabs(value)));
+  bool plain = exponent >= -5 && exponent < 15;
+  int places = digits - 1 - (plain ? exponent : 0);
+  double mantissa = plain ? value : value / pow(10.0, exponent);
+  // powers of ten up to 22 are exact, so the quotient is the double next to the decimal
+  double scale = pow(10.0, places < 0 ? -places : places);
+  double rounded = places < 0 ? round(mantissa / scale) * scale : round(mantissa * scale) / scale;
+  say_exact(s, rounded);
+  if (plain) return;
+  say(s, "e");
+  say_exact(s, exponent);
+}
+
+static void say_number(Story* s, double value) {
+  say_rounded(s, value, DIGITS);
+}
+
+static void say_line(Story* s, uint32_t line) {
+  if (line == 0) return;
+  say(s, " (line ");
+  sink_unsigned(&s->sink, line);
+  say(s, ")");
+}
+
+static void say_atoms(Story* s, Range atoms) {
+  for (uint32_t i = 0; i < atoms.count; i++) {
+    if (i) say(s, i + 1 == atoms.count ? " and " : ", ");
+    say(s, get(s, s->atoms[atoms.begin + i]));
+  }
+}
+
+/// "v -14 -> 11.2, n 0 -> 1"
+static void say_changes(Story* s, Range values) {
+  for (uint32_t i = 0; i < values.count; i++) {
+    const Value* value = &s->values[values.begin + i];
+    if (i) say(s, ", ");
+    say(s, get(s, value->name));
+    say(s, " ");
+    say_number(s, value->before);
+    say(s, " -> ");
+    say_number(s, value->after);
+  }
+}
+
+static void say_impulses(Story* s, Range values) {
+  if (values.count == 0) return;
+  say(s, values.count == 1 ? "pulse " : "pulses ");
+  for (uint32_t i = 0; i < values.count; i++) {
+    const Value* value = &s->values[values.begin + i];
+    if (i) say(s, ", ");
+    say(s, get(s, value->name));
+    say(s, " ");
+    say_number(s, value->after);
+  }
+}
+
+static void say_values(Story* s, const Record* r, const char* lead) {
+  if (r->changes.count == 0 && r->impulses.count == 0) return;
+  say(s, "      ");
+  say(s, lead);
+  say_changes(s, r->changes);
+  if (r->changes.count && r->impulses.count) say(s, "; ");
+  say_impulses(s, r->impulses);
+  say(s, "\n");
+}
+
+/// The only automaton of a model needs no name.
+static bool is_alone(const Story* s, const char* automaton) {
+  return s->mode_count + s->mode_more <= 1 && strcmp(automaton, "main") == 0;
+}
+
+static bool is_switch(const char* automaton) {
+  return strncmp(automaton, "if@", 3) == 0;
+}
+
+/// "Sw1 Closed, Sw2 Open"; `states` stands for those of the mode.
+static void say_mode(Story* s, const Text* states) {
+  for (size_t i = 0; i < s->mode_count; i++) {
+    if (i) say(s, ", ");
+    if (!is_alone(s, get(s, s->automata[i]))) {
+      say(s, get(s, s->automata[i]));
+      say(s, " ");
+    }
+    say(s, get(s, states[i]));
+  }
+  if (s->mode_more) {
+    say(s, s->mode_count ? ", and " : "");
+    sink_unsigned(&s->sink, s->mode_more);
+    say(s, " more");
+  }
+}
+
+static void say_switch(Story* s, const Record* r) {
+  bool on = strcmp(get(s, r->to), "true") == 0;
+  say(s, "  ");
+  if (r->atoms.count) {
+    say_atoms(s, r->atoms);
+  } else {
+    say(s, "the condition of ");
+    say(s, get(s, r->automaton));
+  }
+  say_line(s, r->event.line);
+  say(s, on ? " becomes true" : " becomes false");
+  if (r->event.cause == SLT_CAUSE_FLOW) say(s, ": the flow leads there");
+  if (r->event.cause == SLT_CAUSE_LEVEL) say(s, " with the new values");
+  say(s, "\n");
+}
+
+static void say_transition(Story* s, const Record* r) {
+  const char* name = get(s, r->automaton);
+  bool self = strcmp(get(s, r->from), get(s, r->to)) == 0;
+  say(s, "  ");
+  if (!is_alone(s, name)) {
+    say(s, name);
+    say(s, ": ");
+  }
+  if (self) {
+    say(s, get(s, r->to));
+    say(s, " again");
+  } else {
+    say(s, get(s, r->from));
+    say(s, " -> ");
+    say(s, get(s, r->to));
+  }
+  switch (r->event.cause) {
+  case SLT_CAUSE_TIME: say(s, ", at its time"); break;
+  case SLT_CAUSE_FLOW: say(s, ", for the flow leads there"); break;
+  case SLT_CAUSE_CROSSING:
+  case SLT_CAUSE_LEVEL:
+  case SLT_CAUSE_CANDIDATE:
+    if (r->atoms.count == 0) {
+      say(s, ", following the other states");
+      break;
+    }
+    say(s, r->event.cause == SLT_CAUSE_CANDIDATE ? ", because in this mode " : ", because ");
+    say_atoms(s, r->atoms);
+    if (r->event.cause == SLT_CAUSE_CROSSING) say(s, " now");
+    break;
+  case SLT_CAUSE_NONE: break;
+  }
+  say_line(s, r->event.line);
+  say(s, "\n");
+}
+
+static void say_surface(Story* s, const Record* r, const char* before, const char* after) {
+  say(s, "  ");
+  say(s, before);
+  say_atoms(s, r->atoms);
+  say_line(s, r->event.line);
+  say(s, after);
+  say(s, "\n");
+}
+
+static void say_text(Story* s, const Record* r, const char* lead) {
+  say(s, "  ");
+  say(s, lead);
+  if (r->text) {
+    say(s, ": ");
+    say(s, get(s, r->text));
+  }
+  say_line(s, r->event.line);
+  say(s, "\n");
+}
+
+static void say_class(Story* s, const Record* r) {
+  switch (r->event.event_class) {
+  case SLT_CLASS_MYTHICAL:
+    say_values(s, r, "this mode would give ");
+    say(s, "      mythical: the mode is left before it exists, and nothing of it is kept\n");
+    break;
+  case SLT_CLASS_PINNACLE:
+    say_values(s, r, "");
+    say(s, "      pinnacle: the values jump at this point in time\n");
+    break;
+  case SLT_CLASS_BOUNDARY:
+    say_values(s, r, "");
+    say(s, "      boundary: its own flow leaves this mode at once\n");
+    break;
+  case SLT_CLASS_INTERIOR:
+  case SLT_CLASS_SLIDING: say_values(s, r, ""); break;
+  }
+}
+
+/// What was tried: the states as they stand after record `index`, until the next one that rejects.
+static void say_candidate(Story* s, size_t index) {
+  if (s->mode_count < 2) return;
+  Text states[16];
+  size_t count = s->mode_count < SLT_COUNT(states) ? s->mode_count : SLT_COUNT(states);
+  memcpy(states, s->automata + s->mode_count, count * sizeof *states);
+  for (size_t k = s->record_count; k-- > index + 1;) {
+    for (size_t i = 0; i < count; i++) {
+      bool same = strcmp(get(s, s->automata[i]), get(s, s->records[k].automaton)) == 0;
+      if (same && s->records[k].automaton) states[i] = s->records[k].from;
+    }
+  }
+  say(s, "      tried: ");
+  say_mode(s, states);
+  say(s, "\n");
+}
+
+static void say_record(Story* s, size_t index) {
+  const Record* r = &s->records[index];
+  switch (r->event.kind) {
+  case SLT_EVENT_INITIAL: return;
+  case SLT_EVENT_TIME:
+    if (r->automaton) {
+      say_transition(s, r);
+    } else {
+      say_text(s, r, "what is due at this time happens");
+    }
+    break;
+  case SLT_EVENT_STATE:
+    if (is_switch(get(s, r->automaton))) {
+      say_switch(s, r);
+    } else {
+      say_transition(s, r);
+    }
+    break;
+  case SLT_EVENT_SLIDE_IN:
+    say_surface(s, r, "on both sides of ", " the flow points at the boundary: sliding begins");
+    return;
+  case SLT_EVENT_SLIDE_OUT:
+    say_surface(s, r, "the motion leaves the boundary of ", ": sliding ends");
+    return;
+  case SLT_EVENT_ZENO:
+    say_surface(s, r, "the events of ",
+                " follow each other ever faster and accumulate here: from "
+                "now on the contact is closed");
+    return;
+  case SLT_EVENT_REINIT: say_text(s, r, "the values are made consistent with the equations"); break;
+  case SLT_EVENT_CHATTER: say_text(s, r, "chattering"); return;
+  case SLT_EVENT_LIMIT: say_text(s, r, "a limit is reached"); return;
+  case SLT_EVENT_STOP: say_text(s, r, "the model stops the run"); return;
+  }
+  if (r->event.event_class == SLT_CLASS_MYTHICAL) say_candidate(s, index);
+  say_class(s, r);
+}
+
+/// "t = 0.2, located to 1.7e-16, certified"
+static void say_head(Story* s) {
+  const SltEvent* first = &s->records[0].event;
+  say(s, "\nt = ");
+  say_number(s, first->t);
+  for (size_t i = 0; i < s->record_count; i++) {
+    const SltEvent* e = &s->records[i].event;
+    if (e->type == SLT_ATOM_NONE || e->kind != SLT_EVENT_STATE) continue;
+    double width = e->bracket[1] - e->bracket[0];
+    if (e->type == SLT_ATOM_NOEVENT) {
+      say(s, ", seen at the end of a step");
+    } else if (width > 0.0) {
+      say(s, ", located to ");
+      say_rounded(s, width, 2);
+    }
+    if (e->type != SLT_ATOM_NOEVENT && e->certified) say(s, ", certified");
+    break;
+  }
+  say(s, "\n");
+}
+
+static void say_instant(Story* s) {
+  const Record* last = &s->records[s->record_count - 1];
+  bool initial = s->records[0].event.kind == SLT_EVENT_INITIAL;
+  bool slides = false;
+  for (size_t i = 0; i < s->record_count; i++) {
+    const SltEvent* e = &s->records[i].event;
+    slides |= e->event_class == SLT_CLASS_SLIDING;
+  }
+  say_head(s);
+  if (initial) say(s, "  the run begins\n");
+  for (size_t i = 0; i < s->record_count; i++) {
+    say_record(s, i);
+  }
+  if (last->event.kind == SLT_EVENT_STOP) return;
+  say(s, "  the motion goes on");
+  if (s->mode_count + s->mode_more > 0) {
+    say(s, " in ");
+    say_mode(s, s->automata + s->mode_count);
+  }
+  say(s, slides ? ", sliding\n" : "\n");
+}
+
+// ---- patterns -----------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  return hash_bytes(&value, sizeof value, hash);
+}
+
+static uint64_t mix_text(const Story* s, uint64_t hash, Text text) {
+  const char* chars = get(s, text);
+  return hash_bytes(chars, strlen(chars) + 1, hash);
+}
+
+/// What happened, without when and with which values.
+static uint64_t signature(const Story* s) {
+  uint64_t hash = 1;
+  for (size_t i = 0; i < s->record_count; i++) {
+    const Record* r = &s->records[i];
+    hash = mix(hash, (uint64_t)r->event.kind << 16 | (uint64_t)r->event.event_class << 8 |
+                         (uint64_t)r->event.cause);
+    hash = mix(hash, r->event.line);
+    hash = mix_text(s, hash, r->automaton);
+    hash = mix_text(s, hash, r->from);
+    hash = mix_text(s, hash, r->to);
+    for (uint32_t k = 0; k < r->atoms.count; k++) {
+      hash = mix_text(s, hash, s->atoms[r->atoms.begin + k]);
+    }
+  }
+  return hash;
+}
+
+static void remember(Story* s, uint64_t hash) {
+  if (s->past_count == SLT_COUNT(s->past)) {
+    memmove(s->past, s->past + 1, (SLT_COUNT(s->past) - 1) * sizeof *s->past);
+    s->past_count--;
+  }
+  s->past[s->past_count++] = hash;
+}
+
+/// Length of a pattern that has been told REPETITIONS times and goes on with `hash`; 0 for none.
+static uint32_t pattern(const Story* s, uint64_t hash) {
+  for (uint32_t p = 1; p <= PERIOD_MAX && REPETITIONS * p <= s->past_count; p++) {
+    const uint64_t* end = s->past + s->past_count;
+    bool repeats = end[-(int64_t)p] == hash;
+    for (uint32_t i = 1; repeats && i <= (REPETITIONS - 1) * p; i++) {
+      repeats = end[-(int64_t)i] == end[-(int64_t)(i + p)];
+    }
+    if (repeats) return p;
+  }
+  return 0;
+}
+
+static void say_skipped(Story* s) {
+  if (s->skipped == 0) return;
+  say(s, "\n  ... the same ");
+  if (s->period > 1) {
+    sink_unsigned(&s->sink, s->period);
+    say(s, " in turn, ");
+  }
+  sink_unsigned(&s->sink, s->skipped);
+  say(s, s->period > 1     ? " more instants, until t = "
+         : s->skipped == 1 ? " more time, at t = "
+                           : " more times, until t = ");
+  say_number(s, s->skipped_to);
+  say(s, "\n");
+  s->skipped = 0;
+}
+
+static void count_classes(Story* s) {
+  bool happened = false;
+  for (size_t i = 0; i < s->record_count; i++) {
+    const SltEvent* e = &s->records[i].event;
+    if (e->kind == SLT_EVENT_INITIAL || e->kind == SLT_EVENT_STOP) continue;
+    s->by_class[e->event_class]++;
+    happened = true;
+  }
+  if (happened) s->told++;
+}
+
+static void tell(Story* s) {
+  if (s->record_count == 0) return;
+  if (s->lost) {
+    say(s, "\nmemory is exhausted: an instant is left out\n");
+    forget(s);
+    return;
+  }
+  count_classes(s);
+  uint64_t hash = signature(s);
+  uint32_t period = s->all ? 0 : pattern(s, hash);
+  if (period != s->period) say_skipped(s);
+  s->period = period;
+  remember(s, hash);
+  if (period) {
+    s->skipped++;
+    s->skipped_to = s->records[0].event.t;
+  } else {
+    say_instant(s);
+  }
+  sink_end_unit(&s->sink);
+  forget(s);
+}
+
+void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
+  if (event->n == 0) tell(s);
+  if (!grow(s, (void**)&s->records, s->record_count + 1, &s->record_capacity, sizeof *s->records) ||
+      !grow(s, (void**)&s->atoms, s->atom_count + event->atom_count, &s->atom_capacity,
+            sizeof *s->atoms)) {
+    return;
+  }
+  Record record = {.event = *event,
+                   .automaton = keep(s, event->automaton),
+                   .from = keep(s, event->from),
+                   .to = keep(s, event->to),
+                   .text = keep(s, event->text)};
+  record.atoms = (Range){(uint32_t)s->atom_count, event->atom_count};
+  for (uint32_t i = 0; i < event->atom_count; i++) {
+    s->atoms[s->atom_count++] = keep(s, event->atoms[i]);
+  }
+  bool mythical = event->event_class == SLT_CLASS_MYTHICAL;
+  record.changes = keep_values(s, mythical ? event->candidate : event->changes,
+                               mythical ? event->candidate_count : event->change_count);
+  record.impulses = keep_values(s, event->impulses, event->impulse_count);
+  s->records[s->record_count++] = record;
+  keep_mode(s, mode);
+}
+
+SltStatus story_end(Story* s, double t, bool done) {
+  tell(s);
+  say_skipped(s);
+  s->period = 0;
+  say(s, done ? "\nend at t = " : "\nthe run ends here, at t = ");
+  say_number(s, t);
+  say(s, ": ");
+  sink_unsigned(&s->sink, s->told);
+  say(s, s->told == 1 ? " instant" : " instants");
+  static const char* const names[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
+  const char* separator = "; records by class: ";
+  for (uint32_t i = 0; i < SLT_COUNT(names); i++) {
+    if (s->by_class[i] == 0) continue;
+    say(s, separator);
+    sink_unsigned(&s->sink, s->by_class[i]);
+    say(s, " ");
+    say(s, names[i]);
+    separator = ", ";
+  }
+  say(s, "\n");
+  return sink_flush(&s->sink);
+}
