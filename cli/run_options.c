@@ -126,10 +126,10 @@ static bool parse_sliding(const char* text) {
   return choice == 0;
 }
 
-static bool parse_native(const char* text) {
-  static const char* const words[] = {"auto", "off", "on"};
+static bool parse_native(const char* text, SltNativeWhen* out) {
+  static const char* const words[] = {"off", "auto", "on"};
   int choice = option_choice("--native", text, words, 3);
-  if (choice == 2) return not_built("--native on");
+  if (choice >= 0) *out = (SltNativeWhen)choice;
   return choice >= 0;
 }
 
@@ -159,7 +159,7 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   case RUN_EVENT_EPS: return option_positive(name, text, &sim->event_eps);
   case RUN_GAMMA: return parse_gamma(text, sim);
   case RUN_SLIDING: return parse_sliding(text);
-  case RUN_NATIVE: return parse_native(text);
+  case RUN_NATIVE: return parse_native(text, &out->native);
   case RUN_CYCLIC: return option_positive(name, text, &out->cyclic);
   case RUN_REALTIME:
     out->realtime = 1.0;
@@ -272,6 +272,7 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
                       .until = (double)NAN,
                       .every = (double)NAN,
                       .cyclic = (double)NAN,
+                      .native = SLT_NATIVE_AUTO,
                       .sim = slt_sim_options()};
   OptionParser parser = {.command = explain ? "explain" : "run",
                          .specs = specs,
