@@ -22,7 +22,7 @@ typedef struct EngSim EngSim;
 typedef struct EngOptions {
   double t_start;
   const NumMethod* method;
-  const char* method_reason;            // why `auto` chose it; NULL when named by the user
+  bool method_auto;                     // `method` is only where to begin
   double rtol, atol, h0, h_min, h_max;  // h0, h_min, h_max: 0 means not given
   double step;                          // of fixed-step methods
   double event_eps, gamma;
@@ -71,7 +71,7 @@ void eng_on_event(EngSim* sim, EngEventFn* fn, void* user);
 void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user);
 void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user);
 
-SltStatistics eng_statistics(const EngSim* sim);
+SltStatistics eng_statistics(EngSim* sim);
 
 #define ENG_MESSAGE_MAX 2000
 #define ENG_HINT_MAX    400

@@ -13,6 +13,8 @@
 #define ENG_STALL_INSTANTS          1000 // this many instants within ENG_STALL_SPAN are an error
 #define ENG_STALL_SPAN              1e-9 // relative to max(1, |t|)
 #define ENG_UNILATERAL_RETRIES      5
+#define ENG_EXPLICIT_METHOD         "dp54"   // what `auto` begins with
+#define ENG_STIFF_METHOD            "rodas"  // ... and changes to where that pays
 
 /// What a run knows about one atom of the model.
 typedef struct EngAtom {
@@ -119,7 +121,36 @@ typedef struct EngImplicit {
   uint32_t failed;        // block that could not be solved, MODEL_NONE for none
 } EngImplicit;
 
+/// What stiff methods know of a mode.
+typedef struct EngStiffMode {
+  const ModelStiff* stiff;
+  NumLinear* linear;
+} EngStiffMode;
+
+typedef struct EngStiff {
+  EngStiffMode* modes;  // by id of the mode
+  size_t mode_capacity;
+  const ModelStiff* present;
+  double *regs, *stage_regs, *jacobian_regs;  // of the present mode; the others lie in `regs`
+  size_t reg_capacity;
+  NumLinear* full;  // for motion that combines modes
+  uint32_t full_states;
+  double* work;
+  size_t work_capacity;
+  bool ready;  // the stepper's system belongs to the present motion and its values
+} EngStiff;
+
 enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
+
+/// Which method is in use, and why.
+typedef struct EngChoice {
+  uint64_t steps_seen;      // steps of the stepper when it was last looked at
+  uint32_t stiff_steps;     // successive steps that stability has limited
+  uint32_t easy_steps;      // successive steps of a stiff method that an explicit one could take
+  uint32_t switches;
+  double t_first, t_last;   // times of the first and the last switch
+  bool no_jacobian;         // a stiff method was tried and is not possible here
+} EngChoice;
 
 /// Plain data of a run.
 typedef struct EngCore {
@@ -164,6 +195,7 @@ typedef struct EngCore {
   const ModelMode* mode;
   const ModelMode* mode_before;
   ModelRandom random;
+  EngChoice choice;
 } EngCore;
 
 struct EngSim {
@@ -263,6 +295,8 @@ struct EngSim {
   uint64_t tune_seen, tune_at;
 
   EngImplicit implicit;
+  EngStiff stiff;
+  char method_reason[200];
   uint8_t* given;  // per environment entry: set or guessed by the actions of this candidate
 
   struct EngTrace* trace;
@@ -420,6 +454,16 @@ void eng_implicit_guess(EngSim* sim);
 bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth);
 /// An error that names the block that could not be solved; false when none failed.
 bool eng_fail_solve(EngSim* sim);
+
+// ---- stiff.c ------------------------------------------------------------------------------------
+
+/// Before a trial step: choose the method, and let a stiff one know the equations in force.
+SltStatus eng_stiff_prepare(EngSim* sim);
+/// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.
+const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity);
+void eng_stiff_free(EngSim* sim);
+/// Whether a unilateral relation is beyond its boundary: the model must not be evaluated there.
+bool eng_beyond_boundary(EngSim* sim, double t, const double* x);
 
 // ---- queue.c ------------------------------------------------------------------------------------
 

@@ -190,6 +190,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   Attempt attempt = {.bound =
                          sim->core.first_bound > 0.0 ? sim->core.first_bound : (double)INFINITY};
   sim->core.first_bound = 0.0;
+  SLT_TRY(eng_stiff_prepare(sim));
   SLT_TRY(first_step_size(sim, limit));
   if (sim->stepper->control.h_next > 0.0) {
     // draw the motion to its surfaces within a few steps

@@ -16,11 +16,8 @@ static double pick(double given, double experiment, double fallback) {
 
 static SltStatus pick_method(const Model* model, const SltSimOptions* given, EngOptions* out) {
   Str name = given->method ? str_from_c(given->method) : model->experiment.method;
-  out->method_reason = NULL;
-  if (name.length == 0 || str_equal(name, STR_LIT("auto"))) {
-    out->method_reason = "explicit equations; no sign of stiffness is looked for yet";
-    name = STR_LIT("dp54");
-  }
+  out->method_auto = name.length == 0 || str_equal(name, STR_LIT("auto"));
+  if (out->method_auto) name = STR_LIT(ENG_EXPLICIT_METHOD);
   out->method = num_method_find(name);
   return out->method ? SLT_OK : SLT_ERR_ARGUMENT;
 }
@@ -169,6 +166,15 @@ static SltStatus take_memory(EngSim* sim) {
   options.h0 = sim->options.method->adaptive ? sim->options.h0 : sim->options.step;
   options.h_max = sim->options.h_max;
   sim->stepper_size = num_stepper_size(sim->options.method, sim->n_max);
+  if (sim->options.method_auto || sim->options.method->stiff) {
+    // room for the methods that may take turns
+    const NumMethod* others[] = {num_method_find(STR_LIT(ENG_EXPLICIT_METHOD)),
+                                 num_method_find(STR_LIT(ENG_STIFF_METHOD))};
+    for (size_t i = 0; i < SLT_COUNT(others); i++) {
+      size_t size = num_stepper_size(others[i], sim->n_max);
+      if (size > sim->stepper_size) sim->stepper_size = size;
+    }
+  }
   sim->stepper_storage = base_alloc(a, sim->stepper_size);
   if (!sim->stepper_storage) return SLT_ERR_NOMEM;
   SLT_TRY(num_stepper_init(sim->stepper_storage, sim->options.method, sim->n_max, &options,
@@ -216,6 +222,7 @@ void eng_free(EngSim* sim) {
   if (!sim) return;
   SltAllocator a = sim->options.allocator;
   eng_trace_free(sim);
+  eng_stiff_free(sim);
   base_free(&a, sim->regs, sim->reg_capacity * sizeof(double));
   for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
     base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
@@ -305,7 +312,7 @@ const EngError* eng_error(const EngSim* sim) {
   return &sim->error;
 }
 
-SltStatistics eng_statistics(const EngSim* sim) {
+SltStatistics eng_statistics(EngSim* sim) {
   const NumCounters* counters = &sim->stepper->counters;
   SltStatistics s = {.t = sim->stepper->t,
                      .steps = counters->steps,
@@ -318,8 +325,9 @@ SltStatistics eng_statistics(const EngSim* sim) {
                      .silent = sim->core.silent,
                      .not_proved = sim->core.undecided,
                      .modes = sim->core.modes_seen,
-                     .method = sim->options.method->name,
-                     .method_reason = sim->options.method_reason};
+                     .method = sim->stepper->method->name,
+                     .method_reason = eng_method_reason(sim, sim->method_reason,
+                                                        sizeof sim->method_reason)};
   memcpy(s.by_class, sim->core.by_class, sizeof s.by_class);
   return s;
 }
@@ -350,6 +358,7 @@ SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
   memcpy(sim->block, in + sizeof sim->core, sim->block_size);
   memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
+  sim->stiff.ready = false;
   sim->crossing_count = sim->core.saved.crossing_count;
   sim->contact_ends = sim->core.saved.contact_ends;
   sim->has_unilateral = sim->core.saved.has_unilateral;

@@ -125,6 +125,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
 
 void eng_bind(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  sim->stiff.ready = false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->x[i] = sim->env[mode->state_env[i]];
   }
@@ -234,7 +235,7 @@ void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
 }
 
 /// A unilateral guard forbids evaluating the model beyond its boundary.
-static bool beyond_boundary(EngSim* sim, double t, const double* x) {
+bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
   model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->g);
@@ -250,7 +251,7 @@ static bool beyond_boundary(EngSim* sim, double t, const double* x) {
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
   ModelContext context = {.tables = sim->model->tables, .failed = &sim->implicit.failed};
-  if (sim->has_unilateral && beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
+  if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
   model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
   return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;

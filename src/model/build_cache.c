@@ -236,6 +236,34 @@ static SltStatus get_mode(void* user, const uint32_t* mode, const ModelMode** ou
   return request.answer.failure ? SLT_ERR_STRUCTURE : SLT_OK;
 }
 
+typedef struct StiffRequest {
+  const uint32_t* mode;
+  const BuildSet* set;
+} StiffRequest;
+
+static void answer_stiff(ModelBuild* build, void* argument) {
+  StiffRequest* request = argument;
+  BuildSet* set = build_set(build, request->mode);
+  if (!set->failure && !set->stiff_known) {
+    build_compile_set(build, set);
+    const ModelStiff* stiff = build_stiff(build, set);
+    set->stiff = stiff;
+    set->stiff_known = true;
+  }
+  request->set = set;
+}
+
+static SltStatus get_stiff(void* user, const uint32_t* mode, const ModelStiff** out) {
+  ModelBuild* build = user;
+  StiffRequest request = {.mode = mode};
+  pthread_mutex_lock(&build->mutex);
+  bool known = build_guarded(build, answer_stiff, &request);
+  pthread_mutex_unlock(&build->mutex);
+  *out = known ? request.set->stiff : NULL;
+  if (!known) return SLT_ERR_NOMEM;
+  return *out ? SLT_OK : SLT_ERR_LIMIT;
+}
+
 ModelProvider model_build_provider(ModelBuild* build) {
-  return (ModelProvider){.get = get_mode, .user = build};
+  return (ModelProvider){.get = get_mode, .stiff = get_stiff, .user = build};
 }

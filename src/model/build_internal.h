@@ -74,6 +74,28 @@ uint32_t tape_body(TapeGraph* graph);
 /// Close a block: `picks` receives the values of the solved unknowns.
 void tape_solve(TapeGraph* graph, TapeSolve solve, uint32_t* picks);
 
+/// A partial derivative: `column` is the number of a state, TAPE_TIME_COLUMN for time.
+typedef struct TapeSlope {
+  uint32_t column, value;
+} TapeSlope;
+
+#define TAPE_TIME_COLUMN UINT32_MAX
+
+/// Work space for slopes of one graph (build_slopes.c).
+typedef struct TapeSlopes {
+  Arena* arena;
+  BASE_VEC(uint32_t) adjoint;  // per value: its adjoint + 1
+  BASE_VEC(uint32_t) heap;     // values to be looked at, the newest on top
+  BASE_VEC(uint32_t) column;   // per state: its slope + 1
+  BASE_VEC(TapeSlope) found;   // the result, by column
+  uint64_t visited;            // values looked at, over all outputs
+} TapeSlopes;
+
+void tape_slopes_init(TapeSlopes* slopes, Arena* arena, uint32_t state_count);
+/// All partial derivatives of a value that are not zero, into slopes->found. The graph has no
+/// blocks of equations. New values are made in it.
+void tape_slopes(TapeSlopes* slopes, TapeGraph* graph, uint32_t value);
+
 /// Number of operations that these outputs need.
 uint32_t tape_count(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count);
 /// The program that computes `outputs`, in `arena`, without what they do not need. The register of
@@ -88,8 +110,8 @@ typedef struct BuildLayout {
   uint32_t param_begin;      // parameter p of the IR is at param_begin + p
   const uint32_t* var_env;   // per variable
   const uint8_t* var_order;  // per variable: highest order that anything reads or sets
-  const uint8_t* var_slots;  // per variable: environment entries, more than var_order + 1 for states
-                             // that are derivatives which stand in no equation
+  const uint8_t* var_slots;  // per variable: environment entries, more than var_order + 1 for
+                             // states that are derivatives which stand in no equation
   uint32_t atom_begin;
   const uint32_t* test_env;   // per state of the IR; MODEL_NONE when nobody asks
   const uint32_t* entry_env;  // per automaton
@@ -146,6 +168,8 @@ typedef struct BuildSet {
   uint32_t atom_count;
   const ModelMode* shared;        // for all product modes at once, see build_mode.c; may be NULL
   const ModelImplicit* implicit;  // NULL in explicit modes
+  bool stiff_known;               // somebody asked for...
+  const ModelStiff* stiff;        // ...the Jacobian; NULL: too large
 } BuildSet;
 
 struct ModelBuild {
@@ -204,6 +228,10 @@ void build_compile_set(ModelBuild* build, BuildSet* set);
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);
 /// Whether a set has had so many product modes that all others share one.
 bool build_is_shared(const BuildSet* set);
+
+/// The Jacobian of a compiled set, and its blocks as algebraic equations; NULL when it is too
+/// large.
+const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set);
 
 // build_implicit.c
 /// Constraints, system Jacobian and texts of an implicit mode; NULL for explicit ones.

@@ -22,6 +22,11 @@ typedef struct Item {
   uint32_t value;  // in the graph, once emitted
 } Item;
 
+/// An unknown of a block that is not solved.
+typedef struct DirectUnknown {
+  uint32_t block, index;
+} DirectUnknown;
+
 typedef struct ModeScope {
   BuildScope base;  // first: BuildScope* points here
   ModelBuild* build;
@@ -31,6 +36,9 @@ typedef struct ModeScope {
   uint32_t* item_of;  // per quantity, 0 for none: item + 1; its value + 1 if it is not computed
   BASE_VEC(Item) items;
   uint32_t top_level;
+  bool direct;                   // unknowns of blocks are further states, not solved for
+  BASE_VEC(uint32_t) residuals;  // direct: values of their equations
+  BASE_VEC(DirectUnknown) direct_unknowns;
 } ModeScope;
 
 /// Whether a leaf stands for something the mode computes; if so, of which variable and order.
@@ -184,6 +192,26 @@ static void emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, 
   }
 }
 
+/// The block as algebraic equations between further states.
+static void emit_direct(ModeScope* scope, const SymBlock* block, uint32_t index) {
+  Arena* scratch = &scope->build->scratch;
+  const SymMode* sym = scope->set->sym;
+  for (uint32_t i = 0; i < block->count; i++) {
+    const SymAssign* member = &sym->assigns[block->begin + i];
+    uint32_t state = scope->set->state_count + scope->direct_unknowns.count;
+    DirectUnknown unknown = {.block = index, .index = i};
+    base_vec_push(scratch, &scope->direct_unknowns, unknown);
+    uint32_t place = *item_place(scope, member->var, member->order);
+    scope->items.data[place - 1].value = tape_state(&scope->graph, state);
+  }
+  for (uint32_t i = 0; i < block->count; i++) {
+    const SymAssign* member = &sym->assigns[block->begin + i];
+    SymTerm term = scope->items.data[*item_place(scope, member->var, member->order) - 1].term;
+    uint32_t value = build_emit(scope->build, &scope->graph, &scope->base, term);
+    base_vec_push(scratch, &scope->residuals, value);
+  }
+}
+
 /// Values of terms in this mode. May be called again: what is there already is used.
 static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t count,
                          uint32_t* values) {
@@ -208,7 +236,11 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
       if (index <= first) continue;
       if (assign->kind == SYM_IN_BLOCK) {
         const SymBlock* block = &sym->blocks[assign->block];
-        emit_block(scope, block, assign->block, level);
+        if (scope->direct && level == 0) {
+          emit_direct(scope, block, assign->block);
+        } else {
+          emit_block(scope, block, assign->block, level);
+        }
         i = block->begin + block->count - 1;
         continue;
       }
@@ -380,6 +412,107 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   done.full.native = ARENA_NEW(&build->arena, ModelCode);
   done.compiled = true;
   *set = done;
+}
+
+// ---------------------------------------------------------------------------------------------
+// the Jacobian
+
+#define STIFF_VISITS_MAX  UINT64_C(100000000)  // work that a Jacobian may cost
+#define STIFF_ENTRIES_MAX 40000000u
+
+/// The derivatives that are not states.
+static void need_derivatives(ModelBuild* build, const BuildSet* set, ModeScope* scope) {
+  Arena* scratch = &build->scratch;
+  ExprId slot = ir_slot(&build->sym.view.pool, 0);
+  uint32_t var_count = build->ir->vars.count;
+  SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, var_count);
+  IrLeaf* leaves = ARENA_ARRAY(scratch, IrLeaf, var_count);
+  uint32_t* values = ARENA_ARRAY(scratch, uint32_t, var_count);
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < var_count; v++) {
+    const SymVar* var = &set->sym->vars[v];
+    if (var->role != SYM_STATE) continue;
+    leaves[count] = (IrLeaf){.id = v, .kind = IR_LEAF_VAR, .order = var->order};
+    targets[count] = (SymTerm){.shape = slot, .row = &leaves[count], .count = 1};
+    count++;
+  }
+  scope_values(scope, targets, count, values);
+}
+
+/// Registers of `rhs` that hold the unknowns: the first solution of a block has the order of the
+/// equations, later ones are derivatives.
+static const uint32_t* unknown_registers(ModelBuild* build, const BuildSet* set,
+                                         const ModeScope* scope) {
+  uint32_t count = scope->direct_unknowns.count;
+  uint32_t* regs = ARENA_ARRAY(&build->arena, uint32_t, count);
+  for (uint32_t k = 0; k < count; k++) {
+    const DirectUnknown* unknown = &scope->direct_unknowns.data[k];
+    for (uint32_t i = 0; i < set->rhs.solve_count; i++) {
+      if (set->rhs.solves[i].id != unknown->block) continue;
+      regs[k] = set->rhs.solves[i].unknowns[unknown->index];
+      break;
+    }
+  }
+  return regs;
+}
+
+/// Pattern and outputs of the Jacobian's program; false when it grows too large.
+static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* rows, uint32_t count,
+                        ModelStiff* out) {
+  Arena* scratch = &build->scratch;
+  TapeSlopes slopes;
+  tape_slopes_init(&slopes, scratch, count);
+  BASE_VEC(uint32_t) values = {0};
+  BASE_VEC(uint32_t) times = {0};
+  BASE_VEC(uint32_t) columns = {0};
+  BASE_VEC(uint32_t) time_rows = {0};
+  uint32_t* begin = ARENA_ARRAY(&build->arena, uint32_t, (size_t)count + 1);
+  for (uint32_t i = 0; i < count; i++) {
+    tape_slopes(&slopes, &scope->graph, rows[i]);
+    if (slopes.visited > STIFF_VISITS_MAX || values.count > STIFF_ENTRIES_MAX) return false;
+    for (uint32_t k = 0; k < slopes.found.count; k++) {
+      TapeSlope slope = slopes.found.data[k];
+      if (slope.column == TAPE_TIME_COLUMN) {
+        base_vec_push(scratch, &times, slope.value);
+        base_vec_push(&build->arena, &time_rows, i);
+      } else {
+        base_vec_push(scratch, &values, slope.value);
+        base_vec_push(&build->arena, &columns, slope.column);
+      }
+    }
+    begin[i + 1] = values.count;
+  }
+  out->begin = begin;
+  out->columns = columns.data;
+  out->entry_count = values.count;
+  out->time_rows = time_rows.data;
+  out->time_count = times.count;
+  for (uint32_t i = 0; i < times.count; i++) {
+    base_vec_push(scratch, &values, times.data[i]);
+  }
+  out->jacobian = tape_finish(&scope->graph, &build->arena, count, values.data, values.count);
+  return true;
+}
+
+const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
+  Arena* scratch = &build->scratch;
+  ModeScope scope;
+  scope_init(&scope, build, set);
+  scope.direct = true;
+  need_derivatives(build, set, &scope);
+  const uint32_t* rhs = rhs_values(build, set, &scope);
+  ModelStiff* out = ARENA_NEW(&build->arena, ModelStiff);
+  out->algebraic = scope.residuals.count;
+  uint32_t count = set->state_count + out->algebraic;
+  uint32_t* rows = ARENA_ARRAY(scratch, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    rows[i] = i < set->state_count ? rhs[i] : scope.residuals.data[i - set->state_count];
+  }
+  out->unknowns = unknown_registers(build, set, &scope);
+  if (out->algebraic) {
+    out->stage = tape_finish(&scope.graph, &build->arena, count, rows, count);
+  }
+  return emit_slopes(build, &scope, rows, count, out) ? out : NULL;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -510,6 +510,21 @@ typedef struct ModelImpulse {
   uint32_t entry_count;
 } ModelImpulse;
 
+/// A mode as stiff methods see it: what `rhs` solves in blocks are algebraic unknowns behind the
+/// states, and the equations of the blocks are residuals behind the derivatives. Both programs are
+/// over time, states and algebraic unknowns.
+typedef struct ModelStiff {
+  uint32_t algebraic;
+  const uint32_t* unknowns;  // registers of `rhs` that hold them once it has run
+  ModelProgram stage;        // derivatives and residuals
+  ModelProgram jacobian;     // entries of their Jacobian, then derivatives with respect to time
+  const uint32_t* begin;     // row i has entries begin[i] .. begin[i + 1] - 1...
+  const uint32_t* columns;   // ...in these columns, ascending
+  uint32_t entry_count;
+  const uint32_t* time_rows;  // rows that depend on time
+  uint32_t time_count;
+} ModelStiff;
+
 /// The compiled equations of one product mode. Immutable.
 typedef struct ModelMode {
   uint32_t id;  // distinct equations have distinct ids within one provider
@@ -541,6 +556,9 @@ typedef struct ModelProvider {
   /// `mode[a]` is the state of automaton a. On failure returns a negative status and `failure`
   /// points at a message that lives as long as the provider.
   SltStatus (*get)(void* user, const uint32_t* mode, const ModelMode** out, const Diag** failure);
+  /// For a mode that `get` gave: its Jacobian, made when it is first asked for. May be NULL: none is
+  /// known. SLT_ERR_LIMIT: it has too many entries.
+  SltStatus (*stiff)(void* user, const uint32_t* mode, const ModelStiff** out);
   void* user;
   /// Asked between steps, `evaluations` of the mode's equations after the last time; may attach
   /// code to its programs. Returns the number of evaluations to wait before asking again. May be

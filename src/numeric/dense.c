@@ -8,7 +8,8 @@
 // there is for methods of degree 3. Later coefficients vanish with their derivative at both ends.
 // r_j multiplies theta^a (1 - theta)^b, a = ceil(j/2), b = floor(j/2): a Bernstein polynomial of
 // degree j up to its factor, so the form is well conditioned. Row 0 of the coefficients is not
-// used.
+// used. Stiff methods have coefficients r2, r3, ... of their own: combinations of their stages that
+// are as smooth as the solution, which f at the ends is not.
 #include "numeric/internal.h"
 
 SltStatus num_dense_prepare(NumStepper* s) {
@@ -24,7 +25,8 @@ SltStatus num_dense_prepare(NumStepper* s) {
   const double* restrict x0 = trial->x0;
   const double* restrict x1 = trial->x;
   double* restrict r1 = s->dense + s->n_max;
-  if (s->method->dense_degree == 1) {
+  // the later coefficients of stiff methods come with the step
+  if (s->method->dense_degree == 1 || (s->method->stiff && !trial->drift)) {
     for (size_t i = 0; i < n; i++) {
       r1[i] = x1[i] - x0[i];
     }
@@ -136,11 +138,13 @@ double num_dense_component(const NumStepper* s, uint32_t i, double t) {
 double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready && i < trial->n);
-  if (t == trial->t0 || s->method->dense_degree == 1) {
-    return trial->f0[i];
-  }
-  if (t == trial->t) {
-    return trial->f[i];
+  if (!s->method->stiff) {
+    if (t == trial->t0 || s->method->dense_degree == 1) {
+      return trial->f0[i];
+    }
+    if (t == trial->t) {
+      return trial->f[i];
+    }
   }
   double theta = num_dense_theta(s, t);
   return nested_slope(s->dense + i, s->n_max, s->method->dense_degree, theta) / trial->h;

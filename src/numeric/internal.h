@@ -20,7 +20,34 @@ struct NumKernel {
 };
 
 extern const NumKernel num_kernel_euler, num_kernel_rk4, num_kernel_merson, num_kernel_bs32,
-    num_kernel_dp54, num_kernel_dop853;
+    num_kernel_dp54, num_kernel_dop853, num_kernel_rodas3, num_kernel_rodas, num_kernel_rodas5;
+
+#define NUM_LINEAR_STAGES 8  // most stages of a stiff method
+
+/// Rows that a step of a stiff method works on, of states + algebraic unknowns.
+typedef struct NumLinearRows {
+  uint32_t states, count;
+  double* u[NUM_LINEAR_STAGES + 1];  // increments of the stages, from 1
+  double* xu;                        // begin of the step
+  double* y;                         // argument of a stage
+  double* out;                       // what the system makes of it
+  double* ft;                        // derivative with respect to time
+} NumLinearRows;
+
+NumLinearRows* num_linear_rows(NumLinear* linear);
+
+// band.c: elimination within a band. Row i of `a` holds columns i - below .. i + above, those
+// outside of the matrix being 0; `lower` has n * below numbers.
+/// False: singular.
+bool num_band_factor(uint32_t n, uint32_t below, uint32_t above, double* a, double* lower,
+                     uint32_t* pivot);
+void num_band_solve(uint32_t n, uint32_t below, uint32_t above, const double* a,
+                    const double* lower, const uint32_t* pivot, double* b);
+
+/// Order of the nodes of a symmetric graph that keeps neighbours close (reverse Cuthill-McKee):
+/// order[new] = old. `work`: 3 n numbers.
+void num_order_band(uint32_t n, const uint32_t* begin, const uint32_t* neighbours, uint32_t* order,
+                    uint32_t* work);
 
 // The modules are compiled with -fno-builtin, which would make calls of these; both are exact.
 #if defined(__GNUC__)

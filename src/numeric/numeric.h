@@ -3,10 +3,11 @@
 // numeric: numerical kernels that know no model. One-step methods with dense output and step
 // control, bracketing root finders, maximisers, small dense linear algebra.
 //
-// Invariants. Nothing is allocated, printed or kept in globals: objects live in the caller's
-// storage. A trial step never touches the committed state, whatever fails. Time lands exactly on
-// the times given. Every sum has a fixed order, no product is contracted into it, and the step
-// control uses no libm function, so the bits do not depend on compiler, optimisation or libm.
+// Invariants. Nothing is printed or kept in globals, and nothing is allocated but by
+// num_linear_create: all other objects live in the caller's storage. A trial step never touches the
+// committed state, whatever fails. Time lands exactly on the times given. Every sum has a fixed
+// order, no product is contracted into it, and the step control uses no libm function, so the bits
+// do not depend on compiler, optimisation or libm.
 #ifndef SALTUS_NUMERIC_H
 #define SALTUS_NUMERIC_H
 
@@ -18,7 +19,9 @@
 
 typedef struct NumKernel NumKernel;  // the method's inner loops; private to the module
 
-/// What is known about a method. All methods are explicit Runge-Kutta methods so far.
+/// What is known about a method: explicit Runge-Kutta methods, and linearly implicit ones
+/// (Rosenbrock methods), which solve linear systems with the Jacobian and so take stiff problems
+/// and algebraic equations.
 typedef struct NumMethod {
   const char* name;         // as on the command line
   const char* description;  // one line, lower case, no full stop
@@ -30,14 +33,15 @@ typedef struct NumMethod {
   uint32_t dense_stages;    // further right-hand sides dense output needs (beyond f at the end)
   bool fsal;                // f at the end of the step is part of the step
   bool adaptive;            // has an error estimate
-  double stability;         // |h lambda| of the real stability interval [-stability, 0]
+  bool stiff;               // linearly implicit: needs num_stepper_set_system
+  double stability;  // |h lambda| of the real stability interval [-stability, 0]; 0: all of it
   const NumKernel* kernel;
 } NumMethod;
 
 /// All methods, in the order they are listed to the user.
 uint32_t num_method_count(void);
 const NumMethod* num_method_get(uint32_t index);
-/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853.
+/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853 rodas3 rodas rodas5.
 const NumMethod* num_method_find(Str name);
 
 // ---- stepper ------------------------------------------------------------------------------------
@@ -51,6 +55,25 @@ const NumMethod* num_method_find(Str name);
 /// dx = f(t, x). A negative status says that f cannot be evaluated here (domain error, guard beyond
 /// its boundary): the attempt is abandoned with that status. `x` and `dx` never overlap.
 typedef SltStatus NumRhs(void* user, double t, const double* x, double* dx);
+
+/// Linear systems with the matrices c D - J, D being 1 for states and 0 for algebraic unknowns.
+typedef struct NumLinear NumLinear;
+
+/// What a linearly implicit method needs beside the right-hand side: x' = f(t, x, u), 0 = r(t, x,
+/// u).
+typedef struct NumSystem {
+  NumLinear* linear;  // made for the pattern of J; not owned
+  /// At t and the states that `xu` begins with: the algebraic unknowns, to be put behind them; f;
+  /// the entries of J = d(f, r)/d(x, u) in the order of the pattern; and the partial derivatives of
+  /// (f, r) with respect to time. `timed` false: these are 0, and ft need not be written. Fails
+  /// like NumRhs.
+  SltStatus (*linearize)(void* user, double t, double* xu, double* f, double* values, double* ft,
+                         bool* timed);
+  /// (f, r) at t and (x, u). NULL: there are no algebraic unknowns, and the right-hand side does
+  /// it.
+  SltStatus (*stage)(void* user, double t, const double* xu, double* out);
+  void* user;
+} NumSystem;
 
 typedef enum NumNorm {
   NUM_NORM_RMS = 0,  // root mean square over the components (Hairer)
@@ -89,6 +112,8 @@ typedef struct NumCounters {
   uint64_t failed;             // trials given up because the right-hand side failed
   uint64_t rhs;                // right-hand sides evaluated, failing ones included
   uint64_t stability_limited;  // steps whose successor was limited by stability
+  uint64_t jacobians;          // linearisations
+  uint64_t factors;            // matrices factored
 } NumCounters;
 
 /// The last attempted step. Read-only outside the module.
@@ -120,6 +145,7 @@ typedef struct NumStepper {
   NumOptions options;
   NumRhs* rhs;
   void* user;
+  NumSystem system;  // of a stiff method; linear NULL: none yet
 
   // private: rows of n_max doubles behind the struct. Rows of x and f rotate over three roles:
   // begin of the trial, end of the trial, committed point; the last may coincide with either.
@@ -133,7 +159,10 @@ typedef struct NumStepper {
   uint32_t n_max;
   uint32_t method_index;
   uint32_t row, row_begin, row_end;
-  bool failed;  // the last attempt was abandoned
+  bool failed;        // the last attempt was abandoned
+  bool linear_known;  // the system is linearised at the committed point
+  bool timed;         // ... and depends on time
+  double factored;    // c of the factored matrix c D - J; 0: none
   double error_squared;
   double n_inverse;  // 1 / n
   double h_wanted;   // control.h_next when the trial was attempted
@@ -156,6 +185,11 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user);
 /// Right-hand side from now on. What is known of f stays: follow with restart if f has changed.
 void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user);
 
+/// Linear systems of a stiff method from now on; their number of states is that of the stepper when
+/// a step is attempted. To be set again when the Jacobian has changed in another way than with t
+/// and x; NULL: none. Without them an attempt is SLT_ERR_ARGUMENT.
+void num_stepper_set_system(NumStepper* s, const NumSystem* system);
+
 /// Tolerances from now on. `atol_vector` has n_max entries, of which the first n count, and is
 /// copied; or NULL.
 void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector);
@@ -172,6 +206,10 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
 /// Set control.h_next from two evaluations (Hairer, Norsett & Wanner I, II.4), at most `t_bound` -
 /// t. Only for the very start. A failing probe point is moved closer; fails only when f(t, x) does.
 SltStatus num_stepper_choose_h(NumStepper* s, double t_bound);
+
+/// Go on with another method from the committed point; the step size is kept, the trial void. The
+/// storage must be large enough for both methods.
+void num_stepper_switch(NumStepper* s, const NumMethod* method);
 
 /// f at the committed point, evaluated if not known yet.
 SltStatus num_stepper_derivative(NumStepper* s, const double** f);
@@ -214,7 +252,9 @@ SltStatus num_stepper_reject(NumStepper* s);
 // ---- dense output of the last valid trial -------------------------------------------------------
 //
 // A polynomial per component in theta = (t - t0) / h. At t0 and trial.t it gives the bits of x0 and
-// x (and its derivative those of f0 and f). Call num_dense_prepare first.
+// x, and for explicit methods its derivative those of f0 and f. (For stiff components these are the
+// errors of x magnified, so the output of stiff methods does not use them.) Call num_dense_prepare
+// first.
 
 /// Compute the coefficients; may evaluate the right-hand side and fail with its status. Does
 /// nothing when they are there. The trial stays valid either way.
@@ -279,6 +319,49 @@ SltStatus num_max_on_interval(NumFn* fn, void* user, double a, double b, double 
 /// db at the ends of a step h. False when there is none (the larger end is the maximum).
 bool num_hermite_max(double ga, double gb, double da, double db, double h, double* theta,
                      double* value);
+
+// ---- linear systems of stiff methods ------------------------------------------------------------
+
+typedef enum NumLinearKind {
+  NUM_LINEAR_DENSE,  // elimination with partial pivoting
+  NUM_LINEAR_BAND,   // the same within a band, rows and columns in the order of Cuthill and McKee
+  NUM_LINEAR_SPARSE  // KLU
+} NumLinearKind;
+
+/// Where a Jacobian has entries: row i has columns[begin[i]] .. columns[begin[i + 1] - 1],
+/// ascending. States come first, then algebraic unknowns.
+typedef struct NumPattern {
+  uint32_t states, algebraic;
+  const uint32_t* begin;
+  const uint32_t* columns;
+} NumPattern;
+
+/// Choose how to solve by the estimated cost, and take all memory that steps need. The choice and
+/// the order of elimination depend on the pattern alone. SLT_ERR_NOMEM; SLT_ERR_STRUCTURE: singular
+/// whatever the values.
+SltStatus num_linear_create(const SltAllocator* allocator, const NumPattern* pattern,
+                            NumLinear** out);
+/// The same with every entry present, as for a Jacobian by differences.
+SltStatus num_linear_create_full(const SltAllocator* allocator, uint32_t states, NumLinear** out);
+void num_linear_free(NumLinear* linear);
+NumLinearKind num_linear_kind(const NumLinear* linear);
+/// Width of the band below and above the diagonal; 0 for other kinds.
+void num_linear_band(const NumLinear* linear, uint32_t* below, uint32_t* above);
+/// Entries of J, to be filled before num_linear_factor.
+double* num_linear_values(NumLinear* linear);
+/// Factors of c D - J. SLT_ERR_STRUCTURE: singular, or not safe to solve with.
+SltStatus num_linear_factor(NumLinear* linear, double c);
+/// b becomes the solution.
+void num_linear_solve(NumLinear* linear, double* b);
+/// An upper bound of the moduli of the eigenvalues of J.
+double num_linear_bound(const NumLinear* linear);
+
+/// J of f by one-sided differences, for a system made by num_linear_create_full. `work`: 2 n
+/// doubles; f is the value at (t, x), `scale` the size below which a component counts as 0. df/dt
+/// goes to ft.
+SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, double t,
+                                 const double* x, const double* f, const double* scale,
+                                 double* work, double* ft);
 
 // ---- small dense linear algebra -----------------------------------------------------------------
 

@@ -57,6 +57,15 @@ static bool options_valid(const NumMethod* method, const NumOptions* o) {
   return o->rtol > 0.0 || o->atol > 0.0 || o->atol_vector;
 }
 
+static void set_method(NumStepper* s, const NumMethod* method) {
+  s->method = method;
+  for (uint32_t i = 0; i < num_method_count(); i++) {
+    if (num_method_get(i) == method) {
+      s->method_index = i;
+    }
+  }
+}
+
 SltStatus num_stepper_init(void* storage, const NumMethod* method, uint32_t n_max,
                            const NumOptions* options, NumStepper** out) {
   *out = NULL;
@@ -65,12 +74,7 @@ SltStatus num_stepper_init(void* storage, const NumMethod* method, uint32_t n_ma
   }
   memset(storage, 0, num_stepper_size(method, n_max));
   NumStepper* s = storage;
-  s->method = method;
-  for (uint32_t i = 0; i < num_method_count(); i++) {
-    if (num_method_get(i) == method) {
-      s->method_index = i;
-    }
-  }
+  set_method(s, method);
   s->n_max = n_max;
   s->n = n_max;
   s->options = *options;
@@ -81,16 +85,34 @@ SltStatus num_stepper_init(void* storage, const NumMethod* method, uint32_t n_ma
   return SLT_OK;
 }
 
+void num_stepper_switch(NumStepper* s, const NumMethod* method) {
+  set_method(s, method);
+  s->trial.valid = false;
+  s->trial.pending = false;
+  s->trial.dense_ready = false;
+  s->linear_known = false;
+  s->control = (NumControl){.h_next = s->control.h_next};
+  set_pointers(s);
+}
+
 NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   NumStepper* s = storage;
   s->method = num_method_get(s->method_index);
   s->rhs = rhs;
   s->user = user;
+  s->system = (NumSystem){0};
+  s->linear_known = false;
   set_pointers(s);
   return s;
 }
 
+void num_stepper_set_system(NumStepper* s, const NumSystem* system) {
+  s->system = system ? *system : (NumSystem){0};
+  s->linear_known = false;
+}
+
 void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user) {
+  s->linear_known = false;
   s->rhs = rhs;
   s->user = user;
 }
@@ -129,6 +151,7 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
   s->row = row;
   s->x = s->x_row[row];
   s->f_known = f != NULL;
+  s->linear_known = false;
   s->control.error_log2 = 0.0;
   s->control.lambda = 0.0;
 }
@@ -153,6 +176,33 @@ SltStatus num_stepper_derivative(NumStepper* s, const double** f) {
   if (s->trial.valid && s->row == s->row_end) {
     s->trial.f_known = true;
   }
+  return SLT_OK;
+}
+
+/// f at the committed point, with all that a stiff method needs there.
+static SltStatus know_point(NumStepper* s) {
+  double* f = s->f_row[s->row];
+  if (!s->method->stiff) {
+    if (s->f_known) {
+      return SLT_OK;
+    }
+    SLT_TRY(num_rhs(s, s->t, s->x, f));
+    s->f_known = true;
+    return SLT_OK;
+  }
+  if (s->linear_known && s->f_known) {
+    return SLT_OK;
+  }
+  NumLinearRows* rows = num_linear_rows(s->system.linear);
+  s->counters.rhs++;
+  s->counters.jacobians++;
+  s->timed = true;
+  copy_row(rows->xu, s->x, s->n);
+  SLT_TRY(s->system.linearize(s->system.user, s->t, rows->xu, f,
+                              num_linear_values(s->system.linear), rows->ft, &s->timed));
+  s->factored = 0.0;
+  s->f_known = true;
+  s->linear_known = true;
   return SLT_OK;
 }
 
@@ -181,14 +231,15 @@ static void begin_trial(NumStepper* s, double t_target) {
 }
 
 SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
+  if (s->method->stiff &&
+      (!s->system.linear || num_linear_rows(s->system.linear)->states != s->n)) {
+    return SLT_ERR_ARGUMENT;
+  }
   if (!(t_target > s->t)) {
     return SLT_ERR_ARGUMENT;
   }
   begin_trial(s, t_target);
-  if (!s->f_known) {
-    SLT_TRY(num_rhs(s, s->t, s->x, s->f_row[s->row]));
-    s->f_known = true;
-  }
+  SLT_TRY(know_point(s));
   SLT_TRY(s->method->kernel->step(s));
   s->failed = false;
   s->trial.valid = true;
@@ -261,6 +312,7 @@ void num_stepper_accept(NumStepper* s) {
   s->row = s->row_end;
   s->x = s->x_row[s->row];
   s->f_known = s->trial.f_known && !s->trial.drift;
+  s->linear_known = false;
   s->trial.pending = false;
 }
 
@@ -279,6 +331,7 @@ SltStatus num_stepper_accept_until(NumStepper* s, double t_event) {
   s->row = row;
   s->x = s->x_row[row];
   s->f_known = false;
+  s->linear_known = false;
   s->trial.pending = false;
   return SLT_OK;
 }

@@ -3,6 +3,7 @@
 // The coefficients themselves: order conditions over all rooted trees up to order 8 for the
 // solutions, the error estimates and the dense outputs; real stability intervals; the table.
 #include "numeric/numeric.h"
+#include "numeric/ros_tableau.h"
 #include "numeric/tableau.h"
 #include "test.h"
 
@@ -200,6 +201,9 @@ TEST(order_conditions_hold) {
   forest_init(&f);
   for (uint32_t m = 0; m < num_method_count(); m++) {
     const NumMethod* method = num_method_get(m);
+    if (method->stiff) {
+      continue;
+    }
     Tableau t = tableau_of(method->name);
     weights_init(&w, &t, &f);
 
@@ -246,7 +250,7 @@ TEST(dense_output_conditions_hold) {
   forest_init(&f);
   for (uint32_t m = 0; m < num_method_count(); m++) {
     const NumMethod* method = num_method_get(m);
-    if (method->dense_degree == 1) {
+    if (method->dense_degree == 1 || method->stiff) {
       continue;
     }
     Tableau t = tableau_of(method->name);
@@ -277,6 +281,9 @@ static double stability_function(const Tableau* t, double z) {
 TEST(stability_intervals) {
   for (uint32_t m = 0; m < num_method_count(); m++) {
     const NumMethod* method = num_method_get(m);
+    if (method->stiff) {
+      continue;
+    }
     Tableau t = tableau_of(method->name);
     double z = 0.0;
     while (fabs(stability_function(&t, -z)) <= 1.0 + 1e-12) {
@@ -289,8 +296,186 @@ TEST(stability_intervals) {
   }
 }
 
+// ---- Rosenbrock methods
+// --------------------------------------------------------------------------
+
+typedef struct Rosenbrock {
+  uint32_t stages;
+  double gamma;
+  double a[9][9], c[9][9], b[9], h[5][9];  // as printed
+  double time[9], shift[9];                // c and d as printed
+  double alpha[9][9], beta[9][9];          // of the increments without transformation
+  double weight[9], inverse[9][9];         // b there; matrix that leads there
+} Rosenbrock;
+
+#define ROS_ROW(j, c_j, d_j, A, C) \
+  r.stages = (j); \
+  r.time[j] = (c_j); \
+  r.shift[j] = (d_j); \
+  FILL(r.a[j], A); \
+  FILL(r.c[j], C);
+
+static Rosenbrock rosenbrock_of(const char* name) {
+  Rosenbrock r = {0};
+  if (!strcmp(name, "rodas3")) {
+    r.gamma = RODAS3_GAMMA;
+    r.shift[1] = RODAS3_D1;
+    RODAS3_STAGES(ROS_ROW)
+    FILL(r.b, RODAS3_B);
+    FILL(r.h[2], RODAS3_H2);
+  } else if (!strcmp(name, "rodas")) {
+    r.gamma = RODAS_GAMMA;
+    r.shift[1] = RODAS_D1;
+    RODAS_STAGES(ROS_ROW)
+    FILL(r.b, RODAS_B);
+    FILL(r.h[2], RODAS_H2);
+    FILL(r.h[3], RODAS_H3);
+  } else {
+    r.gamma = RODAS5_GAMMA;
+    r.shift[1] = RODAS5_D1;
+    RODAS5_STAGES(ROS_ROW)
+    FILL(r.b, RODAS5_B);
+    FILL(r.h[2], RODAS5_H2);
+    FILL(r.h[3], RODAS5_H3);
+    FILL(r.h[4], RODAS5_H4);
+  }
+  // Gamma^-1 = 1/gamma - C; its inverse by forward substitution
+  double gamma[9][9] = {{0}};
+  for (uint32_t j = 1; j <= r.stages; j++) {
+    for (uint32_t i = j; i <= r.stages; i++) {
+      double sum = i == j ? 1.0 : 0.0;
+      for (uint32_t k = j; k < i; k++) {
+        sum += r.c[i][k] * gamma[k][j];
+      }
+      gamma[i][j] = r.gamma * sum;
+    }
+  }
+  for (uint32_t i = 1; i <= r.stages; i++) {
+    for (uint32_t j = 1; j <= r.stages; j++) {
+      for (uint32_t k = 1; k <= r.stages; k++) {
+        r.alpha[i][j] += r.a[i][k] * gamma[k][j];
+      }
+      r.beta[i][j] = r.alpha[i][j] + gamma[i][j];
+      r.weight[j] += r.b[i] * gamma[i][j];
+      r.inverse[i][j] = gamma[i][j];
+    }
+  }
+  return r;
+}
+
+/// Like weights_init: a node with one child sees beta, one with more sees alpha (HW II, IV.7).
+static void rosenbrock_weights(Weights* w, const Rosenbrock* r, const Forest* f) {
+  for (uint32_t n = 0; n < f->count; n++) {
+    for (uint32_t i = 1; i <= r->stages; i++) {
+      double product = 1.0;
+      for (uint32_t m = 0; m < f->tree[n].children; m++) {
+        double sum = 0.0;
+        for (uint32_t j = 1; j <= r->stages; j++) {
+          double factor = f->tree[n].children == 1 ? r->beta[i][j] : r->alpha[i][j];
+          sum += factor * w->phi[f->tree[n].child[m]][j];
+        }
+        product *= sum;
+      }
+      w->phi[n][i] = product;
+    }
+  }
+}
+
+static const char* const stiff_names[] = {"rodas3", "rodas", "rodas5"};
+
+TEST(rosenbrock_order_conditions_hold) {
+  static Forest f;
+  static Weights w;
+  forest_init(&f);
+  for (size_t m = 0; m < SLT_COUNT(stiff_names); m++) {
+    const NumMethod* method = num_method_find(str_from_c(stiff_names[m]));
+    Rosenbrock r = rosenbrock_of(method->name);
+    Tableau t = {.stages = r.stages};
+    rosenbrock_weights(&w, &r, &f);
+    for (uint32_t i = 1; i <= r.stages; i++) {
+      double time = 0.0;
+      double shift = 0.0;
+      for (uint32_t j = 1; j <= r.stages; j++) {
+        time += r.alpha[i][j];
+        shift += r.beta[i][j] - r.alpha[i][j];
+      }
+      CHECK_NEAR(time, r.time[i], 1e-12, 0);
+      CHECK_NEAR(shift, r.shift[i], 1e-12, 0);
+    }
+    CHECK(defect(&t, &f, &w, r.weight, 1, method->order, 1.0, true) < 1e-12, method->name);
+    uint32_t next = method->order + 1;
+    CHECK(defect(&t, &f, &w, r.weight, next, next, 1.0, true) > 1e-5, method->name);
+
+    // the last increment is the difference to a solution of one order less
+    double error[9] = {0};
+    for (uint32_t j = 1; j <= r.stages; j++) {
+      error[j] = r.inverse[r.stages][j];
+    }
+    CHECK(defect(&t, &f, &w, error, 1, method->error_order, 1.0, false) < 1e-12, method->name);
+    CHECK(defect(&t, &f, &w, error, method->error_order + 1, method->error_order + 1, 1.0, false) >
+              1e-5,
+          method->name);
+  }
+}
+
+TEST(rosenbrock_dense_output_conditions_hold) {
+  static Forest f;
+  static Weights w;
+  forest_init(&f);
+  for (size_t m = 0; m < SLT_COUNT(stiff_names); m++) {
+    const NumMethod* method = num_method_find(str_from_c(stiff_names[m]));
+    Rosenbrock r = rosenbrock_of(method->name);
+    Tableau t = {.stages = r.stages};
+    rosenbrock_weights(&w, &r, &f);
+    memcpy(r.h[1], r.b, sizeof r.b);
+    for (int k = 0; k <= 10; k++) {
+      double theta = 0.1 * k;
+      double weight[9] = {0};
+      for (uint32_t i = 1; i <= r.stages; i++) {
+        double value = 0.0;
+        for (uint32_t j = method->dense_degree; j > 0; j--) {
+          value = (j % 2 ? theta : 1.0 - theta) * (r.h[j][i] + value);
+        }
+        for (uint32_t j = 1; j <= r.stages; j++) {
+          weight[j] += value * r.inverse[i][j];
+        }
+      }
+      CHECK(defect(&t, &f, &w, weight, 1, method->dense_order, theta, true) < 1e-11, method->name);
+    }
+  }
+}
+
+/// R(z) of x' = lambda x, by the stages themselves.
+static double rosenbrock_stability(const Rosenbrock* r, double z) {
+  double u[9] = {0};
+  double end = 1.0;
+  for (uint32_t i = 1; i <= r->stages; i++) {
+    double argument = 1.0;
+    double sum = 0.0;
+    for (uint32_t j = 1; j < i; j++) {
+      argument += r->a[i][j] * u[j];
+      sum += r->c[i][j] * u[j];
+    }
+    u[i] = (z * argument + sum) / (1.0 / r->gamma - z);
+    end += r->b[i] * u[i];
+  }
+  return end;
+}
+
+TEST(rosenbrock_methods_are_l_stable_on_the_axis) {
+  for (size_t m = 0; m < SLT_COUNT(stiff_names); m++) {
+    Rosenbrock r = rosenbrock_of(stiff_names[m]);
+    for (double z = 1e-3; z < 1e9; z *= 1.1) {
+      CHECK(fabs(rosenbrock_stability(&r, -z)) <= 1.0 + 1e-12, stiff_names[m]);
+    }
+    CHECK(fabs(rosenbrock_stability(&r, -1e9)) < 1e-7, stiff_names[m]);
+    CHECK_NEAR(rosenbrock_stability(&r, -0.01), exp(-0.01), 1e-6, 0);
+  }
+}
+
 TEST(methods_are_found_by_name) {
-  static const char* const names[] = {"euler", "rk4", "merson", "bs32", "dp54", "dop853"};
+  static const char* const names[] = {"euler",  "rk4",    "merson", "bs32",  "dp54",
+                                      "dop853", "rodas3", "rodas",  "rodas5"};
   CHECK(num_method_count() == SLT_COUNT(names), "count");
   for (uint32_t i = 0; i < SLT_COUNT(names); i++) {
     const NumMethod* method = num_method_find(str_from_c(names[i]));

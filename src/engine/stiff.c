@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+//
+// What stiff methods need of the present motion: the Jacobian of the mode, the equations of its
+// blocks as algebraic equations, and a solver for systems of that pattern. Everything is made when
+// a mode is entered for the first time with such a method, and kept.
+//
+// Motion along a surface and closed contacts combine the flows of several modes by shares that
+// depend on the states; their Jacobian is taken by differences.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DIFFERENCES_MAX 1000  // states of a motion whose Jacobian is full
+#define STIFF_STEPS     40    // suspicious steps in a row after which a stiff method pays
+#define EASY_STEPS      25    // ... and steps in a row after which it does not any more
+#define EASY_PRODUCT    2.5   // step times bound of the eigenvalues that an explicit method can take
+
+static bool combined_flow(const EngSim* sim) {
+  return sim->core.slide.count > 0 || sim->core.contact.active;
+}
+
+// ---- callbacks of the stepper -------------------------------------------------------------------
+
+/// A slope that is no number (the root of nothing) counts as 0: the error estimate sees what that
+/// costs, and the step gets shorter.
+static void tame(double* values, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(values[i])) values[i] = 0.0;
+  }
+}
+
+static SltStatus linearize_mode(void* user, double t, double* xu, double* f, double* values,
+                                double* ft, bool* timed) {
+  EngSim* sim = user;
+  const EngStiff* st = &sim->stiff;
+  const ModelMode* mode = sim->core.mode;
+  const ModelStiff* stiff = st->present;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->rhs, &context, sim->rhs_regs, t, xu, f);
+  for (uint32_t i = 0; i < stiff->algebraic; i++) {
+    xu[mode->state_count + i] = sim->rhs_regs[stiff->unknowns[i]];
+  }
+  ModelProgram entries = stiff->jacobian;
+  entries.output_count = stiff->entry_count;
+  model_program_run(&entries, &context, st->jacobian_regs, t, xu, values);
+  tame(values, stiff->entry_count);
+  *timed = stiff->time_count > 0;
+  if (!*timed) return SLT_OK;
+  memset(ft, 0, ((size_t)mode->state_count + stiff->algebraic) * sizeof *ft);
+  for (uint32_t i = 0; i < stiff->time_count; i++) {
+    ft[stiff->time_rows[i]] = st->jacobian_regs[stiff->jacobian.outputs[stiff->entry_count + i]];
+  }
+  tame(ft, (size_t)mode->state_count + stiff->algebraic);
+  return SLT_OK;
+}
+
+static SltStatus stage_of_mode(void* user, double t, const double* xu, double* out) {
+  EngSim* sim = user;
+  ModelContext context = eng_context(sim);
+  if (sim->has_unilateral && eng_beyond_boundary(sim, t, xu)) return SLT_ERR_STEP;
+  model_program_run(&sim->stiff.present->stage, &context, sim->stiff.stage_regs, t, xu, out);
+  return SLT_OK;
+}
+
+static SltStatus linearize_combined(void* user, double t, double* xu, double* f, double* values,
+                                    double* ft, bool* timed) {
+  EngSim* sim = user;
+  const ModelMode* mode = sim->core.mode;
+  EngStiff* st = &sim->stiff;
+  SLT_TRY(eng_rhs(sim, t, xu, f));
+  double* scale = st->work;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    scale[i] = 1e-3 * sim->env_nominal[mode->state_env[i]];
+  }
+  *timed = true;
+  SLT_TRY(num_linear_differences(st->full, eng_rhs, sim, t, xu, f, scale,
+                                 st->work + mode->state_count, ft));
+  tame(values, (size_t)mode->state_count * mode->state_count);
+  tame(ft, mode->state_count);
+  return SLT_OK;
+}
+
+// ---- making -------------------------------------------------------------------------------------
+
+static SltStatus fail_jacobian(EngSim* sim, SltStatus status) {
+  if (status == SLT_ERR_NOMEM) {
+    return eng_fail(sim, status, DIAG_E0811, NULL, "out of memory for the Jacobian of a mode");
+  }
+  eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0825, NULL,
+           "at t = %s the method %s needs the Jacobian of the equations, which is too large here",
+           eng_number(sim->core.t).text, sim->stepper->method->name);
+  eng_hint(sim, "an explicit method needs none: --method dp54");
+  return sim->error.status;
+}
+
+/// Solver and programs of the present mode, made at its first entry.
+static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
+  EngStiff* st = &sim->stiff;
+  const ModelMode* mode = sim->core.mode;
+  size_t known = st->mode_capacity;
+  SLT_TRY(eng_grow(sim, (void**)&st->modes, &st->mode_capacity, (size_t)mode->id + 1,
+                   sizeof *st->modes));
+  for (size_t i = known; i < st->mode_capacity; i++) {
+    st->modes[i] = (EngStiffMode){0};
+  }
+  EngStiffMode* entry = &st->modes[mode->id];
+  *out = entry;
+  if (entry->linear) return SLT_OK;
+  if (!sim->provider.stiff) return fail_jacobian(sim, SLT_ERR_LIMIT);
+  SltStatus status = sim->provider.stiff(sim->provider.user, sim->state, &entry->stiff);
+  if (status < 0) return fail_jacobian(sim, status);
+  NumPattern pattern = {.states = mode->state_count,
+                        .algebraic = entry->stiff->algebraic,
+                        .begin = entry->stiff->begin,
+                        .columns = entry->stiff->columns};
+  status = num_linear_create(&sim->options.allocator, &pattern, &entry->linear);
+  return status < 0 ? fail_jacobian(sim, status) : SLT_OK;
+}
+
+// ---- choice of the method -----------------------------------------------------------------------
+
+static void switch_to(EngSim* sim, const NumMethod* method) {
+  EngChoice* choice = &sim->core.choice;
+  if (sim->options.method_auto) {
+    if (choice->switches == 0) choice->t_first = sim->core.t;
+    choice->t_last = sim->core.t;
+    choice->switches++;
+  }
+  choice->stiff_steps = 0;
+  choice->easy_steps = 0;
+  num_stepper_switch(sim->stepper, method);
+  sim->stiff.ready = false;
+}
+
+/// Count what the last step tells; true when the other kind of method should take over.
+static bool step_asks_for_change(EngSim* sim) {
+  NumStepper* stepper = sim->stepper;
+  EngChoice* choice = &sim->core.choice;
+  if (stepper->counters.steps == choice->steps_seen) return false;
+  choice->steps_seen = stepper->counters.steps;
+  if (!stepper->method->stiff) {
+    choice->stiff_steps = stepper->control.stiff_suspected ? choice->stiff_steps + 1 : 0;
+    return choice->stiff_steps >= STIFF_STEPS && !choice->no_jacobian;
+  }
+  if (!sim->stiff.ready) return false;
+  double product = stepper->trial.h * num_linear_bound(stepper->system.linear);
+  choice->easy_steps = product <= EASY_PRODUCT ? choice->easy_steps + 1 : 0;
+  return choice->easy_steps >= EASY_STEPS;
+}
+
+/// Whether a motion that combines modes has too many states for a full Jacobian.
+static bool must_be_explicit(const EngSim* sim) {
+  return combined_flow(sim) && sim->core.mode->state_count > DIFFERENCES_MAX;
+}
+
+static void choose_method(EngSim* sim) {
+  const NumMethod* present = sim->stepper->method;
+  if (sim->core.mode->state_count == 0) return;
+  if (sim->options.method_auto) {
+    bool change = step_asks_for_change(sim);
+    if (present->stiff && must_be_explicit(sim)) change = true;
+    if (!present->stiff && must_be_explicit(sim)) change = false;
+    if (!change) return;
+    switch_to(sim, present->stiff ? num_method_find(STR_LIT(ENG_EXPLICIT_METHOD))
+                                  : num_method_find(STR_LIT(ENG_STIFF_METHOD)));
+    return;
+  }
+  if (!sim->options.method->stiff) return;
+  bool stiff = !must_be_explicit(sim);
+  if (stiff == present->stiff) return;
+  switch_to(sim, stiff ? sim->options.method : num_method_find(STR_LIT(ENG_EXPLICIT_METHOD)));
+}
+
+/// A time for a sentence: four digits.
+static EngNumber rounded(double t) {
+  if (t == 0.0) return eng_number(t);
+  double unit = pow(10.0, floor(log10(fabs(t))) - 3.0);
+  return eng_number(unit < 1.0 ? round(t / unit) / round(1.0 / unit) : round(t / unit) * unit);
+}
+
+const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
+  const EngChoice* choice = &sim->core.choice;
+  if (!sim->options.method_auto) return NULL;
+  if (choice->switches == 0) {
+    snprintf(text, capacity, "no sign of stiffness");
+  } else if (choice->switches == 1) {
+    snprintf(text, capacity, "stiff from t = %s on, %s before", rounded(choice->t_first).text,
+             ENG_EXPLICIT_METHOD);
+  } else {
+    snprintf(text, capacity, "stiff at times, %u switches between %s and %s from t = %s to %s",
+             choice->switches, ENG_EXPLICIT_METHOD, ENG_STIFF_METHOD,
+             rounded(choice->t_first).text, rounded(choice->t_last).text);
+  }
+  return text;
+}
+
+// ---- before a step ------------------------------------------------------------------------------
+
+static SltStatus prepare_mode(EngSim* sim) {
+  EngStiff* st = &sim->stiff;
+  EngStiffMode* entry = NULL;
+  SLT_TRY(find_mode(sim, &entry));
+  const ModelStiff* stiff = entry->stiff;
+  size_t stage = stiff->algebraic ? stiff->stage.reg_count : 0;
+  SLT_TRY(eng_grow(sim, (void**)&st->regs, &st->reg_capacity, stage + stiff->jacobian.reg_count,
+                   sizeof *st->regs));
+  st->stage_regs = st->regs;
+  st->jacobian_regs = st->regs + stage;
+  if (stage) model_program_bind(&stiff->stage, sim->env, st->stage_regs);
+  model_program_bind(&stiff->jacobian, sim->env, st->jacobian_regs);
+  st->present = stiff;
+  NumSystem system = {.linear = entry->linear,
+                      .linearize = linearize_mode,
+                      .stage = stage ? stage_of_mode : NULL,
+                      .user = sim};
+  num_stepper_set_system(sim->stepper, &system);
+  return SLT_OK;
+}
+
+static SltStatus prepare_combined(EngSim* sim) {
+  EngStiff* st = &sim->stiff;
+  uint32_t n = sim->core.mode->state_count;
+  if (n > DIFFERENCES_MAX) return fail_jacobian(sim, SLT_ERR_LIMIT);
+  if (!st->full || st->full_states != n) {
+    num_linear_free(st->full);
+    st->full = NULL;
+    SltStatus status = num_linear_create_full(&sim->options.allocator, n, &st->full);
+    if (status < 0) return fail_jacobian(sim, status);
+    st->full_states = n;
+  }
+  SLT_TRY(
+      eng_grow(sim, (void**)&st->work, &st->work_capacity, 3 * (size_t)n + 1, sizeof *st->work));
+  NumSystem system = {.linear = st->full, .linearize = linearize_combined, .user = sim};
+  num_stepper_set_system(sim->stepper, &system);
+  return SLT_OK;
+}
+
+SltStatus eng_stiff_prepare(EngSim* sim) {
+  if (!sim->options.method_auto && !sim->options.method->stiff) return SLT_OK;
+  choose_method(sim);
+  if (!sim->stepper->method->stiff || sim->stiff.ready) return SLT_OK;
+  bool full = sim->core.mode->state_count == 0 || combined_flow(sim);
+  SltStatus status = full ? prepare_combined(sim) : prepare_mode(sim);
+  if (status == SLT_ERR_LIMIT && sim->options.method_auto) {
+    // no room for a Jacobian: stiff or not, an explicit method goes on
+    sim->error = (EngError){0};
+    sim->core.choice.no_jacobian = true;
+    switch_to(sim, num_method_find(STR_LIT(ENG_EXPLICIT_METHOD)));
+    return SLT_OK;
+  }
+  SLT_TRY(status);
+  sim->stiff.ready = true;
+  return SLT_OK;
+}
+
+void eng_stiff_free(EngSim* sim) {
+  const SltAllocator* a = &sim->options.allocator;
+  EngStiff* st = &sim->stiff;
+  for (size_t i = 0; i < st->mode_capacity; i++) {
+    num_linear_free(st->modes[i].linear);
+  }
+  num_linear_free(st->full);
+  base_free(a, st->modes, st->mode_capacity * sizeof *st->modes);
+  base_free(a, st->regs, st->reg_capacity * sizeof *st->regs);
+  base_free(a, st->work, st->work_capacity * sizeof *st->work);
+}

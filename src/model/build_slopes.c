@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+//
+// Partial derivatives of one value of a graph with respect to states and time, in reverse: each
+// value that the output depends on hands its adjoint on to its operands. The cost is that of the
+// output's own slice, whatever the number of states, and what equations have in common is computed
+// once, since the adjoints are values of the same graph.
+#include "model/build_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LN_10 2.302585092994046
+
+void tape_slopes_init(TapeSlopes* slopes, Arena* arena, uint32_t state_count) {
+  *slopes = (TapeSlopes){.arena = arena};
+  base_vec_reserve(arena, &slopes->column, state_count);
+  if (state_count) memset(slopes->column.data, 0, state_count * sizeof *slopes->column.data);
+  slopes->column.count = state_count;
+}
+
+// ---- the values still to be looked at, newest first ---------------------------------------------
+
+static void push(TapeSlopes* s, uint32_t value) {
+  base_vec_push(s->arena, &s->heap, value);
+  uint32_t* heap = s->heap.data;
+  uint32_t at = s->heap.count - 1;
+  while (at > 0 && heap[(at - 1) / 2] < value) {
+    heap[at] = heap[(at - 1) / 2];
+    at = (at - 1) / 2;
+  }
+  heap[at] = value;
+}
+
+static uint32_t pop(TapeSlopes* s) {
+  uint32_t* heap = s->heap.data;
+  uint32_t top = heap[0];
+  uint32_t value = heap[--s->heap.count];
+  uint32_t count = s->heap.count;
+  uint32_t at = 0;
+  for (;;) {
+    uint32_t child = 2 * at + 1;
+    if (child >= count) break;
+    if (child + 1 < count && heap[child + 1] > heap[child]) child++;
+    if (heap[child] <= value) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  if (count) heap[at] = value;
+  return top;
+}
+
+// ---- rules --------------------------------------------------------------------------------------
+
+typedef struct Rule {
+  TapeSlopes* slopes;
+  TapeGraph* graph;
+  TapeValue value;
+  uint32_t self;     // the value itself
+  uint32_t adjoint;  // its adjoint
+} Rule;
+
+static uint32_t two(const Rule* r, IrOp op, uint32_t a, uint32_t b) {
+  return tape_op(r->graph, op, a, b, 0);
+}
+
+static uint32_t one(const Rule* r, IrOp op, uint32_t a) {
+  return tape_op(r->graph, op, a, 0, 0);
+}
+
+static uint32_t number(const Rule* r, double value) {
+  return tape_const(r->graph, value);
+}
+
+static bool is_number(const TapeGraph* graph, uint32_t value) {
+  return graph->values.data[value].op == TAPE_CONST;
+}
+
+/// Add to the adjoint of an operand; leaves that stand still have none.
+static void give(const Rule* r, uint32_t operand, uint32_t slope) {
+  uint32_t op = r->graph->values.data[operand].op;
+  if (op == TAPE_CONST || op == TAPE_INPUT) return;
+  uint32_t* place = &r->slopes->adjoint.data[operand];
+  if (*place) {
+    *place = two(r, IR_ADD, *place - 1, slope) + 1;
+    return;
+  }
+  *place = slope + 1;
+  push(r->slopes, operand);
+}
+
+static void give_scaled(const Rule* r, uint32_t operand, uint32_t factor) {
+  give(r, operand, two(r, IR_MUL, factor, r->adjoint));
+}
+
+static void give_over(const Rule* r, uint32_t operand, uint32_t divisor) {
+  give(r, operand, two(r, IR_DIV, r->adjoint, divisor));
+}
+
+/// The adjoint goes to the branch in force.
+static void give_choice(const Rule* r, uint32_t condition, uint32_t a, uint32_t b) {
+  uint32_t zero = number(r, 0.0);
+  give(r, a, tape_op(r->graph, IR_SELECT, condition, r->adjoint, zero));
+  give(r, b, tape_op(r->graph, IR_SELECT, condition, zero, r->adjoint));
+}
+
+static uint32_t square(const Rule* r, uint32_t a) {
+  return two(r, IR_MUL, a, a);
+}
+
+static void derive_power(const Rule* r) {
+  uint32_t a = r->value.a;
+  uint32_t b = r->value.b;
+  uint32_t lower = two(r, IR_POW, a, two(r, IR_SUB, b, number(r, 1.0)));
+  give_scaled(r, a, two(r, IR_MUL, b, lower));
+  if (is_number(r->graph, b) || r->graph->values.data[b].op == TAPE_INPUT) return;
+  give_scaled(r, b, two(r, IR_MUL, r->self, one(r, IR_LN, a)));
+}
+
+static void derive_two(const Rule* r) {
+  uint32_t a = r->value.a;
+  uint32_t b = r->value.b;
+  switch (r->value.op) {
+  case MODEL_OP_ADD:
+    give(r, a, r->adjoint);
+    give(r, b, r->adjoint);
+    break;
+  case MODEL_OP_SUB:
+    give(r, a, r->adjoint);
+    give(r, b, one(r, IR_NEG, r->adjoint));
+    break;
+  case MODEL_OP_MUL:
+    give_scaled(r, a, b);
+    give_scaled(r, b, a);
+    break;
+  case MODEL_OP_DIV:
+    give_over(r, a, b);
+    give(r, b, one(r, IR_NEG, two(r, IR_MUL, r->self, two(r, IR_DIV, r->adjoint, b))));
+    break;
+  case MODEL_OP_POW: derive_power(r); break;
+  case MODEL_OP_ATAN2: {
+    uint32_t length = two(r, IR_ADD, square(r, a), square(r, b));
+    give_scaled(r, a, two(r, IR_DIV, b, length));
+    give_scaled(r, b, one(r, IR_NEG, two(r, IR_DIV, a, length)));
+    break;
+  }
+  case MODEL_OP_MIN: give_choice(r, two(r, IR_LT, a, b), a, b); break;
+  case MODEL_OP_MAX: give_choice(r, two(r, IR_GT, a, b), a, b); break;
+  case MODEL_OP_MOD:
+    give(r, a, r->adjoint);
+    give_scaled(r, b, one(r, IR_NEG, one(r, IR_FLOOR, two(r, IR_DIV, a, b))));
+    break;
+  default: break;  // truth values and random numbers have no slope
+  }
+}
+
+static void derive_arc(const Rule* r, bool sine) {
+  uint32_t root = one(r, IR_SQRT, two(r, IR_SUB, number(r, 1.0), square(r, r->value.a)));
+  uint32_t slope = two(r, IR_DIV, r->adjoint, root);
+  give(r, r->value.a, sine ? slope : one(r, IR_NEG, slope));
+}
+
+static void derive_table(const Rule* r) {
+  if (r->value.op == MODEL_OP_TABLE_CURVE) return;
+  uint32_t order = r->value.op == MODEL_OP_TABLE ? 1 : 2;
+  give_scaled(r, r->value.a, tape_table(r->graph, order << 30 | r->value.b, r->value.a));
+}
+
+static void derive_one(const Rule* r) {
+  uint32_t a = r->value.a;
+  uint32_t self = r->self;
+  uint32_t unit = number(r, 1.0);
+  switch (r->value.op) {
+  case MODEL_OP_MOVE: give(r, a, r->adjoint); break;
+  case MODEL_OP_NEG: give(r, a, one(r, IR_NEG, r->adjoint)); break;
+  case MODEL_OP_SQUARE: give_scaled(r, a, two(r, IR_MUL, number(r, 2.0), a)); break;
+  case MODEL_OP_RECIP: give_scaled(r, a, one(r, IR_NEG, square(r, self))); break;
+  case MODEL_OP_SIN: give_scaled(r, a, one(r, IR_COS, a)); break;
+  case MODEL_OP_COS: give_scaled(r, a, one(r, IR_NEG, one(r, IR_SIN, a))); break;
+  case MODEL_OP_TAN: give_scaled(r, a, two(r, IR_ADD, unit, square(r, self))); break;
+  case MODEL_OP_ASIN: derive_arc(r, true); break;
+  case MODEL_OP_ACOS: derive_arc(r, false); break;
+  case MODEL_OP_ATAN: give_over(r, a, two(r, IR_ADD, unit, square(r, a))); break;
+  case MODEL_OP_SINH: give_scaled(r, a, one(r, IR_COSH, a)); break;
+  case MODEL_OP_COSH: give_scaled(r, a, one(r, IR_SINH, a)); break;
+  case MODEL_OP_TANH: give_scaled(r, a, two(r, IR_SUB, unit, square(r, self))); break;
+  case MODEL_OP_EXP: give_scaled(r, a, self); break;
+  case MODEL_OP_LN: give_over(r, a, a); break;
+  case MODEL_OP_LOG10: give_over(r, a, two(r, IR_MUL, number(r, LN_10), a)); break;
+  case MODEL_OP_SQRT: give_over(r, a, two(r, IR_MUL, number(r, 2.0), self)); break;
+  case MODEL_OP_ABS: give_scaled(r, a, one(r, IR_SIGN, a)); break;
+  case MODEL_OP_TABLE:
+  case MODEL_OP_TABLE_SLOPE:
+  case MODEL_OP_TABLE_CURVE: derive_table(r); break;
+  default: break;  // sign, floor and ceil stand still
+  }
+}
+
+static void derive(const Rule* r) {
+  if (r->value.op == MODEL_OP_SELECT) {
+    give_choice(r, r->value.a, r->value.b, r->value.c);
+  } else if (model_op_operands(r->value.op) == 2) {
+    derive_two(r);
+  } else if (model_op_operands(r->value.op) == 1) {
+    derive_one(r);
+  }
+}
+
+// ---- one output ---------------------------------------------------------------------------------
+
+static int by_column(const void* a, const void* b) {
+  uint32_t p = ((const TapeSlope*)a)->column;
+  uint32_t q = ((const TapeSlope*)b)->column;
+  return p < q ? -1 : p > q;
+}
+
+static void note(TapeSlopes* s, TapeGraph* graph, uint32_t column, uint32_t value) {
+  uint32_t* known = &s->column.data[column];
+  if (*known) {
+    *known = tape_op(graph, IR_ADD, *known - 1, value, 0) + 1;
+    return;
+  }
+  *known = value + 1;
+  TapeSlope slope = {.column = column};
+  base_vec_push(s->arena, &s->found, slope);
+}
+
+static bool is_zero(const TapeGraph* graph, uint32_t value) {
+  const TapeValue* v = &graph->values.data[value];
+  return v->op == TAPE_CONST && v->a == 0 && (v->b & 0x7fffffffu) == 0;
+}
+
+/// Values of the columns found, without those that vanish, by column.
+static void collect(TapeSlopes* s, const TapeGraph* graph) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < s->found.count; i++) {
+    TapeSlope slope = s->found.data[i];
+    if (slope.column != TAPE_TIME_COLUMN) {
+      slope.value = s->column.data[slope.column] - 1;
+      s->column.data[slope.column] = 0;
+    }
+    if (!is_zero(graph, slope.value)) s->found.data[kept++] = slope;
+  }
+  s->found.count = kept;
+  if (kept > 1) qsort(s->found.data, kept, sizeof *s->found.data, by_column);
+}
+
+void tape_slopes(TapeSlopes* s, TapeGraph* graph, uint32_t value) {
+  s->found.count = 0;
+  if (s->adjoint.count <= value) {
+    // nothing behind the value has an adjoint
+    uint32_t room = value + 1 - s->adjoint.count;
+    base_vec_reserve(s->arena, &s->adjoint, room);
+    memset(s->adjoint.data + s->adjoint.count, 0, room * sizeof *s->adjoint.data);
+    s->adjoint.count = value + 1;
+  }
+  Rule rule = {.slopes = s, .graph = graph};
+  give(&rule, value, tape_const(graph, 1.0));
+  while (s->heap.count) {
+    rule.self = pop(s);
+    rule.value = graph->values.data[rule.self];
+    rule.adjoint = s->adjoint.data[rule.self] - 1;
+    s->adjoint.data[rule.self] = 0;
+    s->visited++;
+    if (rule.value.op == TAPE_STATE) {
+      note(s, graph, rule.value.a, rule.adjoint);
+    } else if (rule.value.op == TAPE_TIME) {
+      TapeSlope slope = {.column = TAPE_TIME_COLUMN, .value = rule.adjoint};
+      base_vec_push(s->arena, &s->found, slope);
+    } else if (rule.value.op < MODEL_OP_COUNT) {
+      derive(&rule);
+    }
+  }
+  collect(s, graph);
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+//
+// Linear systems of stiff methods: one object per sparsity pattern, which knows the cheapest way to
+// solve them and holds everything a step needs.
+#include "numeric/linear.h"
+
+#include <string.h>
+
+#define DENSE_ALWAYS 12  // up to here nothing else can be cheaper
+#define PIVOT_MIN    1e-14
+#define TICK         6.0  // solutions per factorisation, for the estimate of costs
+
+static double dense_cost(double n) {
+  return 0.15 * n * n * n + TICK * 0.6 * n * n;
+}
+
+static double band_cost(double n, double below, double above) {
+  double width = below + above + 1.0;
+  return n * (below * (2.0 + 0.5 * width) + 6.0) + TICK * n * (2.0 + 0.6 * (width + below));
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+typedef struct Carver {
+  char* base;
+  size_t used;
+} Carver;
+
+static void* carve(Carver* c, size_t count, size_t size) {
+  size_t at = c->used;
+  size_t bytes = base_add_size(base_mul_size(count ? count : 1, size), 7) & ~(size_t)7;
+  c->used = base_add_size(c->used, bytes);
+  return c->base ? c->base + at : NULL;
+}
+
+static void lay_out(NumLinear* linear, Carver* c) {
+  size_t n = linear->n;
+  bool band = linear->kind == NUM_LINEAR_BAND;
+  linear->begin = carve(c, n + 1, sizeof *linear->begin);
+  linear->columns = carve(c, linear->entry_count, sizeof *linear->columns);
+  linear->place = carve(c, linear->entry_count, sizeof *linear->place);
+  linear->diagonal = carve(c, linear->rows.states, sizeof *linear->diagonal);
+  linear->order = carve(c, band ? n : 0, sizeof *linear->order);
+  linear->values = carve(c, linear->entry_count, sizeof(double));
+  linear->store = carve(c, linear->store_count, sizeof(double));
+  linear->lower = carve(c, band ? base_mul_size(n, linear->below) : 0, sizeof(double));
+  linear->scratch = carve(c, n, sizeof(double));
+  linear->pivot = carve(c, n, sizeof *linear->pivot);
+  for (uint32_t j = 1; j <= NUM_LINEAR_STAGES; j++) {
+    linear->rows.u[j] = carve(c, n, sizeof(double));
+  }
+  linear->rows.xu = carve(c, n, sizeof(double));
+  linear->rows.y = carve(c, n, sizeof(double));
+  linear->rows.out = carve(c, n, sizeof(double));
+  linear->rows.ft = carve(c, n, sizeof(double));
+}
+
+// ---- choice -------------------------------------------------------------------------------------
+
+typedef struct Choice {
+  NumLinearKind kind;
+  uint32_t below, above;
+  uint32_t* order;  // of the band, or NULL
+  NumSparse* sparse;
+} Choice;
+
+/// Neighbours of each unknown: who stands in whose equation.
+static void make_graph(const NumPattern* p, uint32_t* begin, uint32_t* neighbours) {
+  uint32_t n = p->states + p->algebraic;
+  memset(begin, 0, ((size_t)n + 2) * sizeof *begin);
+  for (int pass = 0; pass < 2; pass++) {
+    uint32_t* at = begin + (pass ? 1 : 2);
+    for (uint32_t i = 0; i < n; i++) {
+      for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+        uint32_t j = p->columns[k];
+        if (i == j) {
+          continue;
+        }
+        if (pass) {
+          neighbours[at[i]] = j;
+          neighbours[at[j]] = i;
+        }
+        at[i]++;
+        at[j]++;
+      }
+    }
+    for (uint32_t i = 0; !pass && i < n; i++) {
+      begin[i + 2] += begin[i + 1];
+    }
+  }
+}
+
+/// Width of the band in an order; `position` is its inverse.
+static void measure_band(const NumPattern* p, const uint32_t* position, Choice* choice) {
+  uint32_t n = p->states + p->algebraic;
+  choice->below = 0;
+  choice->above = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      uint32_t row = position[i];
+      uint32_t column = position[p->columns[k]];
+      if (row > column && row - column > choice->below) {
+        choice->below = row - column;
+      }
+      if (column > row && column - row > choice->above) {
+        choice->above = column - row;
+      }
+    }
+  }
+}
+
+/// Order and width of the band. `order` has room for n numbers.
+static SltStatus find_band(const SltAllocator* a, const NumPattern* p, Choice* choice) {
+  size_t n = (size_t)p->states + p->algebraic;
+  size_t edges = base_mul_size(2, p->begin[n]);
+  size_t count = base_add_size(base_add_size(n + 2, edges), base_mul_size(3, n));
+  size_t bytes = base_mul_size(count, sizeof(uint32_t));
+  uint32_t* begin = base_alloc(a, bytes);
+  if (!begin) {
+    return SLT_ERR_NOMEM;
+  }
+  uint32_t* neighbours = begin + n + 2;
+  uint32_t* work = neighbours + edges;
+  make_graph(p, begin, neighbours);
+  num_order_band((uint32_t)n, begin, neighbours, choice->order, work);
+  for (uint32_t i = 0; i < n; i++) {
+    work[choice->order[i]] = i;
+  }
+  measure_band(p, work, choice);
+  base_free(a, begin, bytes);
+  return SLT_OK;
+}
+
+static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choice) {
+  double n = (double)p->states + (double)p->algebraic;
+  double best = dense_cost(n);
+  choice->kind = NUM_LINEAR_DENSE;
+  if (n <= DENSE_ALWAYS) {
+    return SLT_OK;
+  }
+  SLT_TRY(find_band(a, p, choice));
+  double banded = band_cost(n, choice->below, choice->above);
+  if (banded < best) {
+    best = banded;
+    choice->kind = NUM_LINEAR_BAND;
+  }
+  // a sparse method has its price per entry too: not worth a look where the others are close to it
+  double entries = (double)p->begin[p->states + p->algebraic];
+  if (best <= 60.0 * (entries + n)) {
+    return SLT_OK;
+  }
+  double cost = 0.0;
+  SltStatus status = num_sparse_create(p, &choice->sparse, &cost);
+  if (status == SLT_ERR_STRUCTURE) {
+    return status;
+  }
+  SLT_TRY(status);
+  if (cost < best) {
+    choice->kind = NUM_LINEAR_SPARSE;
+    return SLT_OK;
+  }
+  num_sparse_free(choice->sparse);
+  choice->sparse = NULL;
+  return SLT_OK;
+}
+
+// ---- making -------------------------------------------------------------------------------------
+
+static void place_band(const NumLinear* linear, const NumPattern* p, uint32_t* position,
+                       size_t* place, size_t* diagonal) {
+  size_t width = (size_t)linear->below + linear->above + 1;
+  for (uint32_t i = 0; i < linear->n; i++) {
+    position[linear->order[i]] = i;
+  }
+  for (uint32_t i = 0; i < linear->n; i++) {
+    size_t row = (size_t)position[i] * width + linear->below;
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      place[k] = row + position[p->columns[k]] - position[i];
+    }
+    if (i < p->states) {
+      diagonal[i] = row;
+    }
+  }
+}
+
+static void place_dense(const NumLinear* linear, const NumPattern* p, size_t* place,
+                        size_t* diagonal) {
+  for (uint32_t i = 0; i < linear->n; i++) {
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      place[k] = (size_t)i * linear->n + p->columns[k];
+    }
+    if (i < p->states) {
+      diagonal[i] = (size_t)i * linear->n + i;
+    }
+  }
+}
+
+static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice, NumLinear** out) {
+  NumLinear shape = {.allocator = *a,
+                     .kind = choice->kind,
+                     .n = p->states + p->algebraic,
+                     .below = choice->below,
+                     .above = choice->above};
+  shape.entry_count = p->begin[shape.n];
+  shape.rows.states = p->states;
+  shape.rows.count = shape.n;
+  switch (choice->kind) {
+  case NUM_LINEAR_DENSE: shape.store_count = base_mul_size(shape.n, shape.n); break;
+  case NUM_LINEAR_BAND:
+    shape.store_count = base_mul_size(shape.n, (size_t)shape.below + shape.above + 1);
+    break;
+  case NUM_LINEAR_SPARSE: shape.store_count = num_sparse_count(choice->sparse); break;
+  }
+  Carver carver = {NULL, (sizeof shape + 7) & ~(size_t)7};
+  lay_out(&shape, &carver);
+  shape.block_size = carver.used;
+  NumLinear* linear = base_alloc(a, shape.block_size);
+  if (!linear) {
+    return SLT_ERR_NOMEM;
+  }
+  *linear = shape;
+  carver = (Carver){(char*)linear, (sizeof shape + 7) & ~(size_t)7};
+  lay_out(linear, &carver);
+  memcpy((void*)linear->begin, p->begin, ((size_t)linear->n + 1) * sizeof *p->begin);
+  if (linear->entry_count) {
+    memcpy((void*)linear->columns, p->columns, linear->entry_count * sizeof *p->columns);
+  }
+  size_t* place = (size_t*)linear->place;
+  size_t* diagonal = (size_t*)linear->diagonal;
+  if (linear->kind == NUM_LINEAR_BAND) {
+    memcpy((void*)linear->order, choice->order, linear->n * sizeof *choice->order);
+    place_band(linear, p, linear->pivot, place, diagonal);
+  } else if (linear->kind == NUM_LINEAR_DENSE) {
+    place_dense(linear, p, place, diagonal);
+  } else {
+    num_sparse_places(choice->sparse, p, place, diagonal);
+    linear->sparse = choice->sparse;
+    choice->sparse = NULL;
+  }
+  *out = linear;
+  return SLT_OK;
+}
+
+SltStatus num_linear_create(const SltAllocator* allocator, const NumPattern* pattern,
+                            NumLinear** out) {
+  *out = NULL;
+  SltAllocator a = base_allocator(allocator);
+  size_t n = (size_t)pattern->states + pattern->algebraic;
+  size_t order_size = base_mul_size(n ? n : 1, sizeof(uint32_t));
+  Choice choice = {.order = base_alloc(&a, order_size)};
+  if (!choice.order) {
+    return SLT_ERR_NOMEM;
+  }
+  SltStatus status = choose(&a, pattern, &choice);
+  if (status >= 0) {
+    status = make(&a, pattern, &choice, out);
+  }
+  num_sparse_free(choice.sparse);
+  base_free(&a, choice.order, order_size);
+  return status;
+}
+
+SltStatus num_linear_create_full(const SltAllocator* allocator, uint32_t states, NumLinear** out) {
+  *out = NULL;
+  SltAllocator a = base_allocator(allocator);
+  size_t entries = base_mul_size(states, states);
+  size_t bytes = base_mul_size(base_add_size(entries, (size_t)states + 1), sizeof(uint32_t));
+  if (entries > UINT32_MAX) {
+    return SLT_ERR_NOMEM;
+  }
+  uint32_t* begin = base_alloc(&a, bytes);
+  if (!begin) {
+    return SLT_ERR_NOMEM;
+  }
+  uint32_t* columns = begin + states + 1;
+  for (uint32_t i = 0; i <= states; i++) {
+    begin[i] = i * states;
+  }
+  for (size_t k = 0; k < entries; k++) {
+    columns[k] = (uint32_t)(k % states);
+  }
+  NumPattern pattern = {.states = states, .begin = begin, .columns = columns};
+  Choice choice = {.kind = NUM_LINEAR_DENSE};
+  SltStatus status = make(&a, &pattern, &choice, out);
+  base_free(&a, begin, bytes);
+  return status;
+}
+
+void num_linear_free(NumLinear* linear) {
+  if (!linear) {
+    return;
+  }
+  SltAllocator a = linear->allocator;
+  num_sparse_free(linear->sparse);
+  base_free(&a, linear, linear->block_size);
+}
+
+// ---- use ----------------------------------------------------------------------------------------
+
+NumLinearRows* num_linear_rows(NumLinear* linear) {
+  return &linear->rows;
+}
+
+NumLinearKind num_linear_kind(const NumLinear* linear) {
+  return linear->kind;
+}
+
+void num_linear_band(const NumLinear* linear, uint32_t* below, uint32_t* above) {
+  bool band = linear->kind == NUM_LINEAR_BAND;
+  *below = band ? linear->below : 0;
+  *above = band ? linear->above : 0;
+}
+
+double* num_linear_values(NumLinear* linear) {
+  return linear->values;
+}
+
+SltStatus num_linear_factor(NumLinear* linear, double c) {
+  double* restrict store = linear->store;
+  memset(store, 0, linear->store_count * sizeof *store);
+  for (uint32_t k = 0; k < linear->entry_count; k++) {
+    store[linear->place[k]] = -linear->values[k];
+  }
+  for (uint32_t i = 0; i < linear->rows.states; i++) {
+    store[linear->diagonal[i]] += c;
+  }
+  switch (linear->kind) {
+  case NUM_LINEAR_DENSE:
+    return num_lu_factor(linear->n, store, PIVOT_MIN, linear->scratch, linear->pivot, NULL);
+  case NUM_LINEAR_BAND:
+    return num_band_factor(linear->n, linear->below, linear->above, store, linear->lower,
+                           linear->pivot)
+               ? SLT_OK
+               : SLT_ERR_STRUCTURE;
+  case NUM_LINEAR_SPARSE: return num_sparse_factor(linear->sparse, store);
+  }
+  return SLT_ERR_ARGUMENT;
+}
+
+void num_linear_solve(NumLinear* linear, double* b) {
+  if (linear->kind == NUM_LINEAR_DENSE) {
+    num_lu_solve(linear->n, linear->store, linear->pivot, linear->scratch, b);
+    return;
+  }
+  if (linear->kind == NUM_LINEAR_SPARSE) {
+    num_sparse_solve(linear->sparse, b);
+    return;
+  }
+  double* restrict ordered = linear->scratch;
+  for (uint32_t i = 0; i < linear->n; i++) {
+    ordered[i] = b[linear->order[i]];
+  }
+  num_band_solve(linear->n, linear->below, linear->above, linear->store, linear->lower,
+                 linear->pivot, ordered);
+  for (uint32_t i = 0; i < linear->n; i++) {
+    b[linear->order[i]] = ordered[i];
+  }
+}
+
+double num_linear_bound(const NumLinear* linear) {
+  if (linear->rows.count > linear->rows.states) {
+    return HUGE_VAL;
+  }
+  double* column = linear->rows.out;
+  double rows = 0.0;
+  double columns = 0.0;
+  for (uint32_t j = 0; j < linear->n; j++) {
+    column[j] = 0.0;
+  }
+  for (uint32_t i = 0; i < linear->n; i++) {
+    double sum = 0.0;
+    for (uint32_t k = linear->begin[i]; k < linear->begin[i + 1]; k++) {
+      double size = num_abs(linear->values[k]);
+      sum += size;
+      column[linear->columns[k]] += size;
+    }
+    rows = num_max(rows, sum);
+  }
+  for (uint32_t j = 0; j < linear->n; j++) {
+    columns = num_max(columns, column[j]);
+  }
+  return num_min(rows, columns);
+}
+
+// ---- differences --------------------------------------------------------------------------------
+
+#define SQRT_EPSILON 1.4901161193847656e-8
+
+SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, double t,
+                                 const double* x, const double* f, const double* scale,
+                                 double* work, double* ft) {
+  const uint32_t n = linear->n;
+  double* moved = work;
+  double* there = work + n;
+  memcpy(moved, x, n * sizeof *x);
+  for (uint32_t j = 0; j < n; j++) {
+    // along the motion first, where the model is defined
+    double size = SQRT_EPSILON * num_max(num_abs(x[j]), scale[j]);
+    double step = f[j] < 0.0 ? -size : size;
+    moved[j] = x[j] + step;
+    SltStatus status = rhs(user, t, moved, there);
+    if (status < 0) {
+      moved[j] = x[j] - step;
+      SLT_TRY(rhs(user, t, moved, there));
+    }
+    step = moved[j] - x[j];
+    moved[j] = x[j];
+    for (uint32_t i = 0; i < n; i++) {
+      linear->values[(size_t)i * n + j] = step != 0.0 ? (there[i] - f[i]) / step : 0.0;
+    }
+  }
+  double later = t + SQRT_EPSILON * num_max(num_abs(t), 1.0);
+  if (rhs(user, later, x, there) < 0) {
+    later = t - SQRT_EPSILON * num_max(num_abs(t), 1.0);
+    SLT_TRY(rhs(user, later, x, there));
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    ft[i] = (there[i] - f[i]) / (later - t);
+  }
+  return SLT_OK;
+}

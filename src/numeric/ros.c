@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+//
+// Rosenbrock methods: linearly implicit, L-stable, stiffly accurate (Hairer & Wanner II, IV.7,
+// VI.4).
+//
+// One matrix D/(h gamma) - J is factored per step and serves all stages; J itself lasts until a
+// step is accepted. Algebraic unknowns are rows without a derivative. Their values at the beginning
+// of a step come from the system's own solution of the algebraic equations, so nothing drifts;
+// inside the step they follow the stages, which costs no iteration. The error is estimated in the
+// states.
+#include "numeric/erk.h"
+#include "numeric/ros_tableau.h"
+
+#define ROS_FOR(limit, ...) \
+  do { \
+    if (small) { \
+      for (size_t i = 0; i < (limit); i++) { \
+        ERK_SCALAR(i); \
+        __VA_ARGS__; \
+      } \
+    } else { \
+      for (size_t i = 0; i < (limit); i++) { \
+        __VA_ARGS__; \
+      } \
+    } \
+  } while (0)
+
+/// Names that every kernel uses; `all` counts states and algebraic unknowns.
+#define ROS_ROWS \
+  NumLinear* linear = s->system.linear; \
+  const NumLinearRows* rows = num_linear_rows(linear); \
+  const size_t n = rows->states; \
+  const size_t all = rows->count; \
+  const double h = s->trial.h; \
+  const double per_h = 1.0 / h; \
+  const double* restrict x = rows->xu; \
+  double* restrict y = rows->y; \
+  double* restrict out = rows->out; \
+  double* restrict k1 = rows->u[1]; \
+  double* restrict k2 = rows->u[2]; \
+  double* restrict k3 = rows->u[3]; \
+  double* restrict k4 = rows->u[4]
+
+/// System at a stage, its argument being in y.
+static SltStatus evaluate(NumStepper* s, double t, const double* y, double* out) {
+  if (!s->system.stage) {
+    return num_rhs(s, t, y, out);
+  }
+  s->counters.rhs++;
+  return s->system.stage(s->system.user, t, y, out);
+}
+
+/// Factors for this step size; those of the last attempt if it was as long.
+static SltStatus factor(NumStepper* s, double gamma) {
+  double c = 1.0 / (s->trial.h * gamma);
+  if (s->factored == c) {
+    return SLT_OK;
+  }
+  s->factored = 0.0;
+  s->counters.factors++;
+  SLT_TRY(num_linear_factor(s->system.linear, c));
+  s->factored = c;
+  return SLT_OK;
+}
+
+/// Part of every stage's right-hand side: h d F_t.
+static inline void add_time(const NumStepper* s, const NumLinearRows* rows, double d, double* b) {
+  if (!s->timed || d == 0.0) {
+    return;
+  }
+  const double scale = s->trial.h * d;
+  for (size_t i = 0; i < rows->count; i++) {
+    b[i] += scale * rows->ft[i];
+  }
+}
+
+/// The first stage; the algebraic equations hold where it begins.
+static void first_stage(const NumStepper* s, const NumLinearRows* rows, double d) {
+  double* b = rows->u[1];
+  for (size_t i = 0; i < rows->count; i++) {
+    b[i] = i < rows->states ? s->trial.f0[i] : 0.0;
+  }
+  add_time(s, rows, d, b);
+  num_linear_solve(s->system.linear, b);
+}
+
+#define ROS_SOLVE(j, d, C) \
+  ROS_FOR(n, k##j[i] = out[i] + per_h * ERK_SUM(C)); \
+  for (size_t i = n; i < all; i++) { \
+    k##j[i] = out[i]; \
+  } \
+  add_time(s, rows, d, k##j); \
+  num_linear_solve(linear, k##j)
+
+#define ROS_STAGE(j, c, d, A, C) \
+  ROS_FOR(all, y[i] = x[i] + ERK_SUM(A)); \
+  SLT_TRY(evaluate(s, (c) == 1.0 ? s->trial.t : s->trial.t0 + (c)*h, y, out)); \
+  ROS_SOLVE(j, d, C)
+
+/// The argument is that of the stage before with its increment.
+#define ROS_STAGE_END(j, before, C) \
+  ROS_FOR(all, y[i] += k##before[i]); \
+  SLT_TRY(evaluate(s, s->trial.t, y, out)); \
+  ROS_SOLVE(j, 0.0, C)
+
+/// New state and error from the last stage.
+#define ROS_END(last) \
+  do { \
+    double* restrict x_end = s->x_row[s->row_end]; \
+    double* restrict scaled = s->scaled; \
+    const double* restrict atol = s->atol; \
+    const double rtol = s->options.rtol; \
+    ROS_FOR(n, x_end[i] = y[i] + k##last[i]; \
+            double weight = atol[i] + rtol * num_max(num_abs(x[i]), num_abs(x_end[i])); \
+            scaled[i] = k##last[i] / weight); \
+  } while (0)
+
+#define ROS_DENSE(j, LIST) \
+  do { \
+    double* restrict r = s->dense + (size_t)(j)*s->n_max; \
+    ROS_FOR(n, r[i] = ERK_SUM(LIST)); \
+  } while (0)
+
+// ---- order 3 ------------------------------------------------------------------------------------
+
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
+ERK_INLINE SltStatus rodas3_any(NumStepper* s, bool small) {
+  ROS_ROWS;
+  SLT_TRY(factor(s, RODAS3_GAMMA));
+  first_stage(s, rows, RODAS3_D1);
+  // the second stage looks where the first did
+  for (size_t i = 0; i < all; i++) {
+    out[i] = i < n ? s->trial.f0[i] : 0.0;
+  }
+  ROS_SOLVE(2, 1.5, RODAS3_C2);
+  ROS_STAGE(3, 1.0, 0.0, RODAS3_A3, RODAS3_C3);
+  ROS_STAGE_END(4, 3, RODAS3_C4);
+  ROS_END(4);
+  ROS_DENSE(2, RODAS3_H2);
+  return erk_finish(s, num_norm_squared(s, s->scaled));
+}
+ERK_STEP(rodas3)
+
+const NumKernel num_kernel_rodas3 = {.k_rows = 1, .step = rodas3_step, .error_exponent = 1.0 / 3};
+
+// ---- order 4 ------------------------------------------------------------------------------------
+
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
+ERK_INLINE SltStatus rodas_any(NumStepper* s, bool small) {
+  ROS_ROWS;
+  double* restrict k5 = rows->u[5];
+  double* restrict k6 = rows->u[6];
+  SLT_TRY(factor(s, RODAS_GAMMA));
+  first_stage(s, rows, RODAS_D1);
+  ROS_STAGE(2, 0.386, -0.1043, RODAS_A2, RODAS_C2);
+  ROS_STAGE(3, 0.21, 0.1035, RODAS_A3, RODAS_C3);
+  ROS_STAGE(4, 0.63, -0.0362, RODAS_A4, RODAS_C4);
+  ROS_STAGE(5, 1.0, 0.0, RODAS_A5, RODAS_C5);
+  ROS_STAGE_END(6, 5, RODAS_C6);
+  ROS_END(6);
+  ROS_DENSE(2, RODAS_H2);
+  ROS_DENSE(3, RODAS_H3);
+  return erk_finish(s, num_norm_squared(s, s->scaled));
+}
+ERK_STEP(rodas)
+
+const NumKernel num_kernel_rodas = {.k_rows = 1, .step = rodas_step, .error_exponent = 1.0 / 4};
+
+// ---- order 5 ------------------------------------------------------------------------------------
+
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
+ERK_INLINE SltStatus rodas5_any(NumStepper* s, bool small) {
+  ROS_ROWS;
+  double* restrict k5 = rows->u[5];
+  double* restrict k6 = rows->u[6];
+  double* restrict k7 = rows->u[7];
+  double* restrict k8 = rows->u[8];
+  SLT_TRY(factor(s, RODAS5_GAMMA));
+  first_stage(s, rows, RODAS5_D1);
+  ROS_STAGE(2, 0.6358126895828704, -0.42387512638858027, RODAS5_A2, RODAS5_C2);
+  ROS_STAGE(3, 0.4095798393397535, -0.3384627126235924, RODAS5_A3, RODAS5_C3);
+  ROS_STAGE(4, 0.9769306725060716, 1.8046452872882734, RODAS5_A4, RODAS5_C4);
+  ROS_STAGE(5, 0.4288403609558664, 2.325825639765069, RODAS5_A5, RODAS5_C5);
+  ROS_STAGE(6, 1.0, 0.0, RODAS5_A6, RODAS5_C6);
+  ROS_STAGE_END(7, 6, RODAS5_C7);
+  ROS_STAGE_END(8, 7, RODAS5_C8);
+  ROS_END(8);
+  ROS_DENSE(2, RODAS5_H2);
+  ROS_DENSE(3, RODAS5_H3);
+  ROS_DENSE(4, RODAS5_H4);
+  return erk_finish(s, num_norm_squared(s, s->scaled));
+}
+ERK_STEP(rodas5)
+
+const NumKernel num_kernel_rodas5 = {.k_rows = 1, .step = rodas5_step, .error_exponent = 1.0 / 5};
