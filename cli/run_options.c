@@ -118,18 +118,25 @@ static bool parse_detection(const char* text, SltSimOptions* sim) {
   return choice >= 0;
 }
 
-static bool parse_sliding(const char* text) {
+static bool parse_sliding(const char* text, SltSimOptions* sim) {
   static const char* const words[] = {"on", "off", "utkin"};
   int choice = option_choice("--sliding", text, words, 3);
-  if (choice == 1) return not_built("--sliding off");
   if (choice == 2) return not_built("--sliding utkin");
-  return choice == 0;
+  if (choice >= 0) sim->sliding = (SltSliding)choice;
+  return choice >= 0;
 }
 
-static bool parse_native(const char* text, SltNativeWhen* out) {
-  static const char* const words[] = {"off", "auto", "on"};
+static bool parse_zeno(const char* text, SltSimOptions* sim) {
+  static const char* const words[] = {"auto", "stop", "dwell"};
+  int choice = option_choice("--zeno", text, words, 3);
+  if (choice >= 0) sim->zeno = (SltZeno)choice;
+  return choice >= 0;
+}
+
+static bool parse_native(const char* text) {
+  static const char* const words[] = {"auto", "off", "on"};
   int choice = option_choice("--native", text, words, 3);
-  if (choice >= 0) *out = (SltNativeWhen)choice;
+  if (choice == 2) return not_built("--native on");
   return choice >= 0;
 }
 
@@ -158,8 +165,9 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   case RUN_DETECTION: return parse_detection(text, sim);
   case RUN_EVENT_EPS: return option_positive(name, text, &sim->event_eps);
   case RUN_GAMMA: return parse_gamma(text, sim);
-  case RUN_SLIDING: return parse_sliding(text);
-  case RUN_NATIVE: return parse_native(text, &out->native);
+  case RUN_SLIDING: return parse_sliding(text, sim);
+  case RUN_ZENO: return parse_zeno(text, sim);
+  case RUN_NATIVE: return parse_native(text);
   case RUN_CYCLIC: return option_positive(name, text, &out->cyclic);
   case RUN_REALTIME:
     out->realtime = 1.0;
@@ -272,7 +280,6 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
                       .until = (double)NAN,
                       .every = (double)NAN,
                       .cyclic = (double)NAN,
-                      .native = SLT_NATIVE_AUTO,
                       .sim = slt_sim_options()};
   OptionParser parser = {.command = explain ? "explain" : "run",
                          .specs = specs,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain plot new methods cache help
+set -l commands run check explain plot new methods help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -9,8 +9,6 @@ complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a explain -d 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a plot -d "draw a table of results"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a new -d "write a model to start from"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a methods -d "list the integration methods"
-complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a cache -d "show or clear the cache of compiled equations"
-complete -c saltus -n "__fish_seen_subcommand_from cache" -x -a "show path clear limit"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a help -d "explain a command"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -l version -d "print the version"
 
@@ -44,7 +42,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l detection -x -a "cert
 complete -c saltus -n "__fish_seen_subcommand_from run" -l event-eps -x -d "width of the zone around a boundary"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l gamma -x -d "reduction per step of extrapolation"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l sliding -x -a "on off utkin" -d "sliding on boundaries"
-complete -c saltus -n "__fish_seen_subcommand_from run" -l zeno -x -a "auto stop dwell" -d "not built yet"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l zeno -x -a "auto stop dwell" -d "after infinitely many events"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l native -x -a "auto on off" -d "compiled code"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l cyclic -x -d "scan rule tables every DT"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l seed -x -d "seed of the random streams"

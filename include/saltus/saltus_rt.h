@@ -119,6 +119,20 @@ typedef enum SltDetection {
   SLT_DETECTION_INTERPOLATION = 3   ///< a sign test at step ends for every event
 } SltDetection;
 
+/// Motion along boundaries at which the flows on both sides point (see the manual, "Sliding").
+typedef enum SltSliding {
+  SLT_SLIDING_FILIPPOV = 0,  ///< the combination of the flows that stays on the boundary
+  SLT_SLIDING_OFF = 1,       ///< none: what chatters is followed with a minimal distance in time
+  SLT_SLIDING_UTKIN = 2      ///< the combination of the switched values that stays there
+} SltSliding;
+
+/// What follows infinitely many events in finite time (see the manual, "Accumulating events").
+typedef enum SltZeno {
+  SLT_ZENO_AUTO = 0,  ///< a state of the model for it, or a contact; otherwise the run fails
+  SLT_ZENO_STOP = 1,  ///< the run fails
+  SLT_ZENO_DWELL = 2  ///< as auto; instead of failing every mode is kept for a while
+} SltZeno;
+
 /// Options of a run: take them from slt_sim_options(), then change what you need. A field that is
 /// NaN means: what the model's experiment says, else the default in brackets.
 typedef struct SltSimOptions {
@@ -133,6 +147,8 @@ typedef struct SltSimOptions {
   double event_eps;        ///< width of the zone around a guard's boundary [1e-6]
   double gamma;            ///< reduction per step of extrapolation, in (0, 1) [0.6]
   SltDetection detection;  ///< how events are detected
+  SltSliding sliding;      ///< motion along boundaries
+  SltZeno zeno;            ///< what follows an accumulation of events
   uint64_t seed;           ///< of the random streams
   uint64_t max_events;     ///< instants before the run stops with SLT_ERR_LIMIT; 0: no limit
   uint64_t max_steps;      ///< steps before the run stops with SLT_ERR_LIMIT; 0: no limit

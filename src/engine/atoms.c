@@ -161,7 +161,7 @@ static double tangential_slope(const EngSim* sim, const EngAtom* atom) {
 static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
   const ModelAtom* model = &sim->model->atoms[id];
-  const EngAtom* atom = &sim->atoms[id];
+  EngAtom* atom = &sim->atoms[id];
   if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) {
     return eng_relation_holds(model->relation, g);
@@ -176,6 +176,7 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   // at the boundary of a relation that matters only now: where g is going decides
   // a constraint just released: the motion leaves its surface tangentially, the contact is over
   if (atom->fresh && released_constraint(sim) && fabs(gdot) <= tangential_slope(sim, atom)) {
+    atom->tangential = true;
     return false;
   }
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
@@ -215,6 +216,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->fresh = false;
     atom->held = false;
     atom->left_now = false;
+    atom->tangential = false;
     atom->surface = atom->sliding;
     atom->sliding = false;
   }
@@ -243,7 +245,8 @@ void eng_atoms_end_instant(EngSim* sim) {
     atom->h_previous = 0.0;
     // a relation that only fires is done with its crossing as soon as rounding can tell; one that
     // was taken before it crossed, or that switches, as soon as it has left its zone
-    bool early = (atom->located && atom->g < -sim->margin[i]) || atom->left_now;
+    bool early = (atom->located && atom->g < -sim->margin[i]) || atom->left_now ||
+                 atom->tangential;
     bool wide = sim->model->atoms[id].bipolar || early;
     atom->zone = wide ? fmax(atom->eps, sim->margin[i]) : sim->margin[i];
     atom->armed = fabs(atom->g) > atom->zone;

@@ -27,6 +27,8 @@ typedef struct EngOptions {
   double step;                          // of fixed-step methods
   double event_eps, gamma;
   SltDetection detection;
+  SltSliding sliding;
+  SltZeno zeno;
   uint64_t seed, max_events, max_steps;
   SltAllocator allocator;
 } EngOptions;

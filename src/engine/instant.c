@@ -35,6 +35,8 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   // an impact does not happen while its contact is closed
   bool closed = sim->core.contact.active || sim->contact_holds;
   if (closed && transition == sim->core.contact.transition) return false;
+  if (model->zeno && model->automaton != sim->zeno_automaton) return false;
+  if (eng_dwells(sim, model->automaton)) return false;
   if (!eng_guard(sim, &model->guard)) {
     edge->edge_seen = false;
     edge->taken = false;
@@ -47,6 +49,7 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
 
 static bool switch_flips(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
+  if (eng_dwells(sim, automaton)) return false;
   return eng_guard(sim, &a->condition) != (sim->state[automaton] == 1);
 }
 
@@ -401,11 +404,40 @@ static SltStatus iteration_exceeded(EngSim* sim) {
   return sim->error.status;
 }
 
+/// A relation that was taken for reached but only grazes its boundary: the motion turns round
+/// inside the zone.
+static bool only_grazes(const EngSim* sim, uint32_t id) {
+  const EngAtom* atom = &sim->atoms[id];
+  if (!atom->located || !atom->located_truth) return false;
+  return fabs(atom->g_start) <= fmax(atom->zone, atom->eps);
+}
+
+/// All candidates were rejected and lead back to where the round began. If what fired were
+/// relations that only graze, they were not reached after all, and nothing happens.
+static bool returns_from_grazing(EngSim* sim, const ModelMode* from) {
+  if (eng_mode_key(sim) != sim->visited[0]) return false;
+  bool found = false;
+  for (uint32_t i = 0; i < from->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[from->atoms[i]];
+    if (!only_grazes(sim, from->atoms[i])) continue;
+    found = true;
+    // still located: it stays in its zone, and waits until it has left it
+    atom->truth = false;
+    atom->held = true;
+    atom->held_changes = sim->core.changes;
+  }
+  return found;
+}
+
 /// From what has fired (states set, groups queued) to a committed mode.
 static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration) {
   for (;;) {
-    if (visited_before(sim)) return endless(sim);
+    if (visited_before(sim)) {
+      if (!returns_from_grazing(sim, from)) return endless(sim);
+      eng_trace_mythical(sim, first_record);
+      return make_candidate(sim);
+    }
     SLT_TRY(make_candidate(sim));
     uint32_t fired = 0;
     if (++*iteration > sim->iteration_limit) return iteration_exceeded(sim);
@@ -540,7 +572,7 @@ static SltStatus run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     SLT_TRY(eng_slide_continue(sim, true, &verdict));
     if (verdict != ENG_SLIDE_MOVES) {
       bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->slide_decided;
-      return goes_on ? SLT_OK : endless(sim);
+      return goes_on || eng_dwell_undecided(sim) ? SLT_OK : endless(sim);
     }
     eng_trace_boundary(sim);
     *any = true;
@@ -650,6 +682,18 @@ static SltStatus settle_initial_switches(EngSim* sim) {
   }
 }
 
+/// The model has a state for what comes after infinitely many events: enter it.
+static SltStatus take_zeno_exit(EngSim* sim) {
+  uint32_t iteration = eng_trace_count(sim);
+  bool any = false;
+  SltStatus status = run_to_rest(sim, &iteration, &any);
+  sim->zeno_automaton = MODEL_NONE;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    sim->transitions[i].fired_now = false;
+  }
+  return status;
+}
+
 static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   uint32_t iteration = 0;
   save_values(sim);
@@ -742,6 +786,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->core.stop_wanted = false;
   *fired = false;
   eng_trace_begin(sim);
+  eng_dwell_release(sim);
   sim->in_instant = true;
   EngSlide before = sim->core.slide;
   sim->was_sliding = before.count > 0;
@@ -756,8 +801,12 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_atoms_update(sim);
   }
   if (status >= 0) trace_sliding(sim, &before, fired);
-  bool closed = false;
-  if (status >= 0) status = eng_zeno_check(sim, &closed);
+  EngZenoVerdict zeno = ENG_ZENO_NONE;
+  if (status >= 0) status = eng_zeno_check(sim, &zeno);
+  if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
+  bool dwells = false;
+  if (status >= 0) status = eng_dwell_check(sim, &dwells);
+  bool closed = zeno == ENG_ZENO_CLOSED;
   if (status >= 0 && released && !closed) status = keep_contact(sim, contact_atom, fired);
   if (closed || sim->core.contact.active) {
     eng_bind(sim);
@@ -770,7 +819,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
-    *changed = flow_changed(sim);
+    *changed = dwells || flow_changed(sim);
     if (sim->core.stop_wanted) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
       sim->core.ended = true;

@@ -40,9 +40,11 @@ typedef struct EngAtom {
   bool held;            // truth decided by the flow around it, until an action changes something
   bool separates;       // both sides may have modes of their own, reached without resets
   bool warned;          // of a grazing contact
+  bool warned_escaping; // of a point where the motion could go either way
   bool surface;         // at zero in this instant: the motion may go on along it
   bool sliding;         // belongs to a surface that is slid along
   bool left_now;        // belongs to a surface left in this instant
+  bool tangential;      // a constraint along its boundary was released in this instant
   bool relevant;        // belongs to the present mode
   bool relevant_start;  // belonged to the mode at the start of the instant
   bool relevant_round;  // ... at the start of the round
@@ -63,6 +65,17 @@ typedef struct EngContact {
   uint32_t transition;  // the impact that it has taken the place of
   double stiffness;     // rate at which it attracts, 1/time
 } EngContact;
+
+/// State changes of an automaton that follow each other without progress.
+typedef struct EngChatter {
+  uint32_t count;
+  double last;           // time of the last change
+  double until, length;  // while it dwells: how long it keeps its state
+  bool moved;            // has changed before
+  bool dwelling;
+  bool released;         // has just stopped dwelling
+  bool warned;
+} EngChatter;
 
 /// What a run knows about one transition.
 typedef struct EngTransition {
@@ -184,6 +197,8 @@ typedef struct EngCore {
   uint64_t by_class[5];
   EngSlide slide;      // motion along surfaces; count 0: none
   EngContact contact;  // relation held at zero after infinitely many impacts
+  bool dwelling;       // some automaton keeps its state for a while...
+  double dwell_until;  // ...and the first one until then
   bool exit_pending;   // the segment ends because a surface is left...
   uint32_t exit_surface;
   bool exit_above;     // ...to the side where its g is positive
@@ -228,6 +243,7 @@ struct EngSim {
   uint32_t* state_before;
   EngAtom* atoms;
   EngTransition* transitions;
+  EngChatter* chatter;    // per automaton
   EngSchedule* schedules;
   uint32_t* fired;        // transitions (or switches) that fire in this iteration
   bool* fired_switch;     // which of them are switches
@@ -280,6 +296,7 @@ struct EngSim {
   double* side_g;
   double* side_probe;
   EngSideRegs side_regs[ENG_SIDES_MAX];
+  uint32_t zeno_automaton;  // whose transitions at an accumulation are enabled; MODEL_NONE: none
   bool contact_holds;  // a contact was closed when the present instant began, and stays so
   bool contact_ends;   // the segment ends because the force of the contact does
   bool was_sliding;    // when the present instant began
@@ -289,10 +306,6 @@ struct EngSim {
   double* contact_d;      // direction of the contact's force
   ModelDual* contact_regs;
   size_t contact_capacity;
-
-  // evaluations of the right-hand side when the provider was last asked for faster code, and when
-  // it is to be asked again
-  uint64_t tune_seen, tune_at;
 
   EngImplicit implicit;
   EngStiff stiff;
@@ -423,8 +436,15 @@ SltStatus eng_slide_rebind(EngSim* sim);
 
 // ---- zeno.c -------------------------------------------------------------------------------------
 
-/// Note what fired in this instant; where it accumulates, close the contact or fail.
-SltStatus eng_zeno_check(EngSim* sim, bool* closed);
+typedef enum EngZenoVerdict {
+  ENG_ZENO_NONE,
+  ENG_ZENO_CLOSED,  // a contact is closed now
+  ENG_ZENO_EXIT     // the model has a state for it: transitions of zeno_automaton that wait for it
+                    // are enabled
+} EngZenoVerdict;
+
+/// Note what fired in this instant; where it accumulates, find how to go on, or fail.
+SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict);
 /// Modes that repeat in an instant at the end of a shrinking sequence: fails with that and says so.
 bool eng_zeno_suspected(EngSim* sim);
 /// Add the contact's force to the flow in dx.
@@ -434,6 +454,21 @@ void eng_contact_full(EngSim* sim, double t);
 /// When the force of the contact ends, INFINITY for not in this trial.
 double eng_contact_exit(EngSim* sim, double t_from);
 SltStatus eng_contact_rebind(EngSim* sim);
+
+// ---- dwell.c: switching that makes no progress ----------------------------------------------------
+
+/// Note which automata changed their state in this instant; one that does nothing else dwells.
+SltStatus eng_dwell_check(EngSim* sim, bool* begun);
+/// Modes repeat in an instant without end: keep the present one for a while, if that is wanted.
+bool eng_dwell_undecided(EngSim* sim);
+/// Keep the state of an automaton for `length` from now on.
+void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length);
+/// At the start of an instant: the automaton may move again if its time is over.
+void eng_dwell_release(EngSim* sim);
+/// Whether the automaton has to keep its state now.
+bool eng_dwells(const EngSim* sim, uint32_t automaton);
+/// End of the present dwell, INFINITY for none.
+double eng_dwell_end(const EngSim* sim);
 
 // ---- implicit.c: modes with constraints or blocks -----------------------------------------------
 

@@ -184,7 +184,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
-  double limit = fmin(eng_queue_next(sim), sim->core.t_linear);
+  double limit = fmin(fmin(eng_queue_next(sim), eng_dwell_end(sim)), sim->core.t_linear);
   // events tend to come at similar distances: a first step far beyond the last one sees nothing of
   // a motion that is small beside it
   Attempt attempt = {.bound =
@@ -230,7 +230,8 @@ SltStatus eng_next_segment(EngSim* sim) {
   core->seg_t1 = found ? core->t_event : sim->stepper->trial.t;
   core->seg_event = found;
   core->seg_whole = core->seg_t1 == sim->stepper->trial.t;
-  core->seg_due = core->seg_whole && eng_queue_next(sim) <= core->seg_t1;
+  double due = fmin(eng_queue_next(sim), eng_dwell_end(sim));
+  core->seg_due = core->seg_whole && due <= core->seg_t1;
   core->seg_valid = true;
   return SLT_OK;
 }

@@ -35,6 +35,8 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
                       .event_eps = pick(given->event_eps, e->eventeps, 1e-6),
                       .gamma = pick(given->gamma, e->gamma, 0.6),
                       .detection = given->detection,
+                      .sliding = given->sliding,
+                      .zeno = given->zeno,
                       .seed = given->seed,
                       .max_events = given->max_events,
                       .max_steps = given->max_steps,
@@ -46,6 +48,8 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
       {pick_method(model, given, out) >= 0, "the method is not known"},
       {isfinite(out->t_start), "the start must be a finite time"},
       {(unsigned)out->detection <= SLT_DETECTION_INTERPOLATION, "the detection is not known"},
+      {(unsigned)out->sliding <= SLT_SLIDING_UTKIN, "the kind of sliding is not known"},
+      {(unsigned)out->zeno <= SLT_ZENO_DWELL, "what to do about accumulations is not known"},
       {out->rtol >= 0.0 && out->rtol < 1.0, "rtol must be at least 0 and below 1"},
       {out->atol >= 0.0 && isfinite(out->atol), "atol must be at least 0"},
       {out->rtol + out->atol > 0.0, "rtol and atol must not both be 0"},
@@ -122,6 +126,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->scratch = carve(c, m->scratch_regs, sizeof(double));
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
+  sim->chatter = carve(c, m->automaton_count, sizeof(EngChatter));
   sim->schedules = carve(c, m->schedule_count, sizeof(EngSchedule));
   sim->crossings = carve(c, m->atom_count, sizeof(EngCrossing));
   sim->visited = carve(c, (size_t)sim->iteration_limit + 1, sizeof(uint64_t));
@@ -214,6 +219,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   double span = model->experiment.end - options->t_start;
   sim->idle_step = span > 0.0 && isfinite(span) ? span / 1000.0 : 0.01;
   sim->core.t = options->t_start;
+  sim->zeno_automaton = MODEL_NONE;
   *out = sim;
   return SLT_OK;
 }

@@ -18,6 +18,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define RATE_TOLERANCE   1e-9  // relative to the largest rate: smaller ones have no direction
@@ -564,12 +565,33 @@ static void drop_passive(Search* search) {
   }
 }
 
+/// Both flows lead away from a surface the motion stands on: what follows is a choice.
+static void warn_of_escaping(const Search* search, uint32_t fixed) {
+  EngSim* sim = search->sim;
+  for (uint32_t k = 0; k < search->count; k++) {
+    uint32_t bit = 1u << k;
+    EngAtom* atom = &sim->atoms[search->surfaces[k].atom];
+    bool escaping = search->rate[fixed & ~bit][k] < -search->tolerance &&
+                    search->rate[fixed | bit][k] > search->tolerance;
+    if (!escaping || atom->warned_escaping || !sim->on_warning) continue;
+    atom->warned_escaping = true;
+    char message[300];
+    snprintf(message, sizeof message,
+             "at t = %s the motion stands on this boundary and could leave it to either side; it "
+             "goes on where the relation %s",
+             eng_number(sim->core.t).text, fixed & bit ? "holds" : "does not hold");
+    sim->on_warning(sim->warning_user, DIAG_W0804,
+                    sim->model->atoms[search->surfaces[k].atom].span, message);
+  }
+}
+
 SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   Search search = {.sim = sim};
   *verdict = ENG_SLIDE_NONE;
   sim->slide_decided = false;
   sim->core.slide.count = 0;
   if (sim->core.mode->state_count == 0) return SLT_OK;
+  if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
   if (find_surfaces(&search) < 0 || search.count == 0) return SLT_OK;
   memcpy(sim->state_settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
   bool complete = false;
@@ -591,6 +613,7 @@ SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict
     return SLT_OK;
   }
   sim->slide_decided = true;
+  if (!mask) warn_of_escaping(&search, fixed);
   // a plain crossing is left to the guards unless they have had their say
   if (!mask && !settled) return SLT_OK;
   latch_sides(&search, fixed);

@@ -7,8 +7,9 @@
 // with zero rate, held by a force along the direction d of the resets,
 //     x' = f + lambda d,   lambda such that g'' = 0 (and g, g' are drawn to zero),
 // for as long as the force pushes. For a ball on a floor d is the velocity's axis and lambda the
-// floor's reaction; the ball rests until the floor moves away. Anything else that accumulates is an
-// error with the time where it does.
+// floor's reaction; the ball rests until the floor moves away. A model that says itself what comes
+// after (a guard with `zeno`) is followed. Anything else that accumulates is an error with the time
+// where it does, or, if the user wants it so, goes on with every mode kept for a while (dwell.c).
 #include "engine/internal.h"
 
 #include <float.h>
@@ -18,6 +19,7 @@
 #define RATIO_LOW    0.02
 #define RATIO_HIGH   0.995
 #define RATIO_SPREAD 0.05
+#define DWELL_SHARE  1e-4  // of the length of the sequence: how long a mode is kept from then on
 #define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
 
 // ---- detection ----------------------------------------------------------------------------------
@@ -232,20 +234,59 @@ bool eng_zeno_suspected(EngSim* sim) {
   return false;
 }
 
-SltStatus eng_zeno_check(EngSim* sim, bool* closed) {
-  *closed = false;
+/// Whether the model has a state for what comes after, and it can be entered now.
+static bool has_exit(EngSim* sim, uint32_t automaton) {
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
+    if (t->zeno && eng_guard(sim, &t->guard)) return true;
+  }
+  return false;
+}
+
+/// Sequences of an automaton that goes on in another way are over.
+static void forget(EngSim* sim, uint32_t automaton) {
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (sim->model->transitions[i].automaton == automaton) sim->transitions[i].zeno.count = 0;
+  }
+}
+
+/// The first transition of this instant whose firings have accumulated; MODEL_NONE for none.
+static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
+  uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->transitions[i].fired_now) continue;
     sim->transitions[i].fired_now = false;
-    EngZeno* zeno = &sim->transitions[i].zeno;
-    double t_limit = 0.0;
-    note_firing(zeno, sim->core.t);
-    if (!has_accumulated(zeno, &t_limit)) continue;
-    if (!close_contact(sim, i)) return accumulates(sim, i, t_limit, zeno->ratio);
-    zeno->count = 0;
-    eng_trace_slide(sim, SLT_EVENT_ZENO, sim->core.contact.atom);
-    *closed = true;
-    return SLT_OK;
+    double limit = 0.0;
+    note_firing(&sim->transitions[i].zeno, sim->core.t);
+    if (found != MODEL_NONE || !has_accumulated(&sim->transitions[i].zeno, &limit)) continue;
+    found = i;
+    *t_limit = limit;
   }
+  return found;
+}
+
+SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
+  *verdict = ENG_ZENO_NONE;
+  double t_limit = 0.0;
+  uint32_t i = find_accumulation(sim, &t_limit);
+  if (i == MODEL_NONE) return SLT_OK;
+  uint32_t automaton = sim->model->transitions[i].automaton;
+  double ratio = sim->transitions[i].zeno.ratio;
+  if (sim->options.zeno == SLT_ZENO_STOP) return accumulates(sim, i, t_limit, ratio);
+  if (has_exit(sim, automaton)) {
+    sim->zeno_automaton = automaton;
+    eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
+    *verdict = ENG_ZENO_EXIT;
+  } else if (close_contact(sim, i)) {
+    eng_trace_slide(sim, SLT_EVENT_ZENO, sim->core.contact.atom);
+    *verdict = ENG_ZENO_CLOSED;
+  } else if (sim->options.zeno == SLT_ZENO_DWELL) {
+    const EngZeno* zeno = &sim->transitions[i].zeno;
+    eng_dwell_begin(sim, automaton, DWELL_SHARE * (zeno->last - zeno->first));
+  } else {
+    return accumulates(sim, i, t_limit, ratio);
+  }
+  forget(sim, automaton);
   return SLT_OK;
 }

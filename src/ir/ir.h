@@ -244,6 +244,7 @@ typedef struct IrAtom {
   bool continuous;   // reads time or a variable that is not discrete
   IrTerm eps;        // absent: default of the run
   IrTerm gamma;      // absent: default of the run
+  Str text;          // the relation, where the model does not write it out; empty otherwise
   Span span;         // the relation as written
 } IrAtom;
 
@@ -285,6 +286,7 @@ typedef struct IrTransition {
   uint32_t from_begin, from_count;  // in from_states: state indices inside the automaton
   uint32_t to;                      // state index inside the automaton
   IrTerm guard;                     // truth over atoms and mode tests
+  bool zeno;                        // only when the events of its automaton accumulate
   uint32_t action_begin, action_count;  // actions of this transition besides the entry actions
   Span span;                        // the guard, or the state's head when it has none
 } IrTransition;

@@ -144,7 +144,10 @@ static void push_atom(Printer* p, uint32_t atom_id) {
   bool eps = ir_term_present(atom->eps);
   bool gamma = ir_term_present(atom->gamma);
   TextBuffer source = {.arena = p->out->arena};
-  if (ir_print_source(&source, p->model, atom->span) && is_telling(text_str(&source))) {
+  if (atom->text.length) {
+    push_text(p, "]");
+    push_text(p, str_copy(p->out->arena, atom->text).data);
+  } else if (ir_print_source(&source, p->model, atom->span) && is_telling(text_str(&source))) {
     push_text(p, "]");
     push_text(p, text_str(&source).data);
   } else {

@@ -194,6 +194,7 @@ static void print_transition(const ModelPrinter* p, const IrAutomaton* automaton
   }
   text_append_c(p->out, " to ");
   ir_print_name(p->out, name_of(p, states[t->to].name));
+  if (t->zeno) text_append_c(p->out, " at an accumulation");
   if (ir_term_present(t->guard)) {
     text_append_c(p->out, " when ");
     term(p, t->guard);
@@ -255,7 +256,10 @@ static void print_atoms(const ModelPrinter* p) {
     print_option(p, ", eps ", atom->eps);
     print_option(p, ", gamma ", atom->gamma);
     TextBuffer source = {.arena = p->out->arena};
-    if (ir_print_source(&source, p->model, atom->span)) {
+    if (atom->text.length) {
+      text_append_c(p->out, ", called ");
+      text_append(p->out, atom->text);
+    } else if (ir_print_source(&source, p->model, atom->span)) {
       text_append_c(p->out, ", written ");
       text_append(p->out, text_str(&source));
     }

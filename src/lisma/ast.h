@@ -196,6 +196,7 @@ struct AstExpr {
 
     struct {  // AST_ATOM
       AstEvent type;
+      Str text;        // of a relation that the model does not write out; empty otherwise
       AstExpr* eps;    // NULL when not given
       AstExpr* gamma;  // NULL when not given
       AstExpr* condition;
@@ -267,6 +268,7 @@ typedef struct AstInit {
   AstName name;
   uint32_t order;  // 1 for x'(t0)
   bool guess;      // `~` or `~=`
+  bool hidden;     // memory of an element: discrete, and no column
   AstExpr* value;
 } AstInit;
 
@@ -292,10 +294,23 @@ typedef struct AstState {
   AstName name;
   AstExpr* guard;  // NULL when there is none
   AstName* like;   // NULL when there is none
+  bool zeno;       // entered when the events of its automaton accumulate (elements only)
   bool has_body;
   AstBlock body;     // only with has_body
   AstNameList from;  // empty when there is no `from`
 } AstState;
+
+typedef enum AstElementKind { AST_ELEMENT_CONTACT, AST_ELEMENT_FRICTION } AstElementKind;
+
+/// A physical element: what was written, and the equations and the automaton it stands for.
+typedef struct AstElement {
+  AstElementKind kind;
+  AstName name;
+  AstSettingList settings;
+  AstExpr* kinetic;  // levels of a friction, for the check that they fit; NULL in a contact
+  AstExpr* stiction;
+  AstBlock body;  // empty after a reported error
+} AstElement;
 
 typedef enum AstStatementKind {
   AST_CONST,       // const a = 1, b = c = 2;
@@ -307,6 +322,7 @@ typedef enum AstStatementKind {
   AST_ATTRIBUTES,  // x { nominal = 10; unit = "m"; }
   AST_ENERGY,      // energy = expr;  (top level, no label, no backquotes)
   AST_EXPERIMENT,  // experiment { end = 10; }
+  AST_ELEMENT,     // contact c { gap = y; force = N; }  friction f { ... }
   AST_FOR,         // for i = 1:N, 7 { ... }
   AST_IF,          // if (c) { ... } else if (d) { ... } else { ... }
   AST_STATE,       // state S [g] like P { ... } from A, B;
@@ -343,6 +359,8 @@ struct AstStatement {
       AstSettingList settings;
     } attributes;
 
+    AstElement* element;  // AST_ELEMENT
+
     AstExpr* energy;  // AST_ENERGY
 
     struct {  // AST_FOR
@@ -358,6 +376,7 @@ struct AstStatement {
 
     struct {  // AST_AUTOMATON: only states inside
       AstName* name;
+      Str initial;  // name of its first state; empty for `init`
       AstBlock body;
     } automaton;
 

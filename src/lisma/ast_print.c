@@ -268,6 +268,17 @@ static void print_attributes(TextBuffer* out, const AstStatement* s) {
   text_append_c(out, " }");
 }
 
+static void print_element(TextBuffer* out, const AstElement* element) {
+  text_append_c(out, element->kind == AST_ELEMENT_CONTACT ? "contact " : "friction ");
+  ast_print_name(out, &element->name);
+  text_append_c(out, " {");
+  for (uint32_t i = 0; i < element->settings.count; i++) {
+    text_append_char(out, ' ');
+    print_setting(out, &element->settings.data[i]);
+  }
+  text_append_c(out, " }");
+}
+
 static void print_experiment(TextBuffer* out, const AstSettingList* settings, uint32_t depth) {
   text_append_c(out, "experiment {\n");
   for (uint32_t i = 0; i < settings->count; i++) {
@@ -385,6 +396,7 @@ void ast_print_statement(TextBuffer* out, const AstStatement* s, uint32_t depth)
   case AST_ATTRIBUTES: print_attributes(out, s); break;
   case AST_ENERGY: print_simple(out, "energy = ", s->as.energy); break;
   case AST_EXPERIMENT: print_experiment(out, &s->as.attributes.settings, depth); break;
+  case AST_ELEMENT: print_element(out, s->as.element); break;
   case AST_FOR: print_for(out, s, depth); break;
   case AST_IF: print_if(out, &s->as.branches, depth); break;
   case AST_STATE: print_state(out, s->as.state, depth); break;

@@ -88,6 +88,8 @@ typedef enum TokenKind {
   X(WORD_GOTO, "goto") \
   X(WORD_STOP, "stop") \
   X(WORD_DATA, "data") \
+  X(WORD_CONTACT, "contact") \
+  X(WORD_FRICTION, "friction") \
   X(WORD_INVARIANT, "invariant") \
   X(WORD_UNILATERAL, "unilateral") \
   X(WORD_BILATERAL, "bilateral") \

@@ -174,6 +174,7 @@ typedef struct AtomStyle {
   bool shared;  // atoms of switches: equal ones are one
   bool inside;  // already inside `[ ]`
   bool judge;   // find out whether it can hold at all: guards
+  Str text;  // of a relation that is not written out
   IrTerm eps, gamma;
 } AtomStyle;
 
@@ -304,6 +305,7 @@ typedef struct Lower {
   uint32_t term_number;  // of the term under construction, for memos
   uint32_t term_count;
   Scope scope;
+  const AstExpr* zeno_operand;  // the word `zeno` in the guard at hand; NULL when it is not there
   SharedTable shared_atoms;
   SharedTable switches;
   SharedTable cells;

@@ -226,6 +226,10 @@ void lower_init(Lower* l, const AstStatement* statement, const Site* site) {
     const AstInit* item = &statement->as.init.items.data[i];
     uint32_t var = 0;
     if (!lower_target(l, &item->name, item->order, site->actions, &var)) continue;
+    if (item->hidden) {
+      l->m->vars.data[var].hidden = true;
+      l->m->vars.data[var].kind = IR_VAR_DISCRETE;
+    }
     if (site->actions) {
       add_action(l, item, var, site);
     } else {
@@ -343,6 +347,32 @@ static void lower_energy(Lower* l, const AstStatement* statement) {
   l->m->energy_span = value->span;
 }
 
+/// A static level below the kinetic one makes a body that can neither stick nor slide.
+static void check_levels(Lower* l, const AstElement* element) {
+  if (!element->kinetic) return;
+  const AstExpr* static_level = element->stiction ? element->stiction : element->kinetic;
+  double kinetic = 0.0;
+  double stiction = 0.0;
+  Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
+  if (!resolve_term_value(l, lower_term(l, element->kinetic, scope, NULL), &kinetic)) return;
+  if (!resolve_term_value(l, lower_term(l, static_level, scope, NULL), &stiction)) return;
+  if (kinetic < 0.0) {
+    lower_report(l, DIAG_E0417, element->kinetic->span, "a level of friction cannot be negative");
+  } else if (stiction < kinetic) {
+    Diag* diag = lower_report(l, DIAG_E0417, static_level->span,
+                              "the static level %.*s is below the kinetic level %.*s",
+                              STR_ARGS(lower_number_text(l, stiction)),
+                              STR_ARGS(lower_number_text(l, kinetic)));
+    diag_hint(l->diags, diag,
+              "a body holds up to the static level and then slides at the kinetic one");
+  }
+}
+
+static void lower_element(Lower* l, const AstStatement* statement, const Site* site) {
+  check_levels(l, statement->as.element);
+  lower_block(l, &statement->as.element->body, site);
+}
+
 static void lower_statement(Lower* l, const AstStatement* statement, const Site* site) {
   switch (statement->kind) {
   case AST_EQUATION: lower_equation(l, statement, site); break;
@@ -351,6 +381,7 @@ static void lower_statement(Lower* l, const AstStatement* statement, const Site*
   case AST_ATTRIBUTES: lower_attributes(l, statement); break;
   case AST_ENERGY: lower_energy(l, statement); break;
   case AST_EXPERIMENT: lower_experiment(l, statement); break;
+  case AST_ELEMENT: lower_element(l, statement, site); break;
   case AST_FOR: lower_loop(l, statement, site); break;
   case AST_IF: lower_if(l, statement, site); break;
   case AST_STATE: lower_state(l, statement, site); break;

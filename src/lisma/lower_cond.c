@@ -153,6 +153,7 @@ uint32_t lower_add_atom(Lower* l, IrTerm g, uint8_t relation, AtomStyle style, S
                  .bipolar = style.bipolar,
                  .eps = style.eps,
                  .gamma = style.gamma,
+                 .text = style.text,
                  .span = span};
   base_vec_push(l->arena, &l->m->atoms, atom);
   uint32_t index = l->m->atoms.count - 1;
@@ -226,6 +227,7 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
 
   if (op == IR_NE) style.bipolar = true;
   Span span = {links->data[0].operand->span.begin, links->data[1].operand->span.end};
+  if (style.text.length) span = expr->span;
   uint32_t atom = lower_add_atom(l, term, relation, style, span);
   ExprId e = lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM});
   if (op == IR_NE) {
@@ -319,6 +321,7 @@ static Value lower_atom(Lower* l, const AstExpr* expr, AtomStyle style) {
   }
   style.inside = true;
   style.type = atom_type(expr->as.atom.type);
+  style.text = expr->as.atom.text;
   style.eps = atom_parameter(l, expr->as.atom.eps, "eps", 1e300);
   style.gamma = atom_parameter(l, expr->as.atom.gamma, "gamma", 1.0);
   return lower_condition(l, expr->as.atom.condition, style);
@@ -370,6 +373,12 @@ static Value report_not_condition(Lower* l, const AstExpr* expr) {
               STR_ARGS(text));
     return lower_value_bad();
   }
+  if (symbol.kind == SYM_NONE && str_equal(text, STR_LIT("zeno"))) {
+    Diag* diag = lower_report(l, DIAG_E0302, expr->span, "'zeno' has no meaning here");
+    diag_hint(l->diags, diag,
+              "it is the guard of a state, alone or joined with conditions by '&&'");
+    return lower_value_bad();
+  }
   Diag* diag =
       lower_report(l, DIAG_E0302, expr->span, "a condition is needed here, and this is a number");
   if (name) {
@@ -400,6 +409,7 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
 }
 
 static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style) {
+  if (expr == l->zeno_operand) return truth_value(l, true);
   if (expr->kind == AST_NAME) return lower_condition_name(l, expr, style);
   if (expr->kind == AST_ERROR) return lower_value_bad();
   if (!lower_is_condition(expr)) return report_not_condition(l, expr);

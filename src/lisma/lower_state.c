@@ -141,13 +141,35 @@ static bool lower_from(Lower* l, const AstState* declaration, uint32_t automaton
   return fine;
 }
 
+/// The word `zeno`, unless the model has a meaning of its own for it.
+static bool is_zeno(Lower* l, const AstExpr* expr) {
+  if (expr->kind != AST_NAME || expr->as.name.order) return false;
+  if (!ast_name_is_word(&expr->as.name.name, STR_LIT("zeno"))) return false;
+  Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
+  return symbol.kind == SYM_NONE;
+}
+
+/// `zeno` as the guard or as one of the conditions it joins by `&&`; NULL when it is not there.
+static const AstExpr* zeno_operand(Lower* l, const AstExpr* guard) {
+  if (is_zeno(l, guard)) return guard;
+  if (guard->kind != AST_CHAIN || guard->as.chain.level != AST_LEVEL_AND) return NULL;
+  for (uint32_t i = 0; i < guard->as.chain.links.count; i++) {
+    const AstExpr* operand = guard->as.chain.links.data[i].operand;
+    if (is_zeno(l, operand)) return operand;
+  }
+  return NULL;
+}
+
 static void lower_transition(Lower* l, const AstState* declaration, uint32_t at) {
   StateInfo* state = &l->states.data[at];
   IrTransition transition = {.automaton = state->automaton,
                              .to = state->index,
                              .span = declaration->guard ? declaration->guard->span
                                                         : declaration->name.span};
+  l->zeno_operand = declaration->guard ? zeno_operand(l, declaration->guard) : NULL;
+  transition.zeno = declaration->zeno || l->zeno_operand;
   bool guarded = !declaration->guard || lower_guard(l, declaration, state, &transition.guard);
+  l->zeno_operand = NULL;
   if (declaration->from.count == 0) {
     if (!declaration->guard) return;
     Diag* diag = lower_report(l, DIAG_E0406, declaration->guard->span,

@@ -117,6 +117,7 @@ static const Placement placements[] = {
     {AST_ATTRIBUTES, PLACE_TOP, true, "a list of attributes", "give it at the top level"},
     {AST_ENERGY, PLACE_TOP, false, "the energy", "give it at the top level"},
     {AST_EXPERIMENT, PLACE_TOP, false, "'experiment'", "give it at the top level"},
+    {AST_ELEMENT, PLACE_TOP, true, "an element", "declare it at the top level"},
     {AST_FOR, EVERYWHERE, true, "a loop", NULL},
     {AST_IF, PLACE_TOP | PLACE_STATE | PLACE_IF, true, "'if'",
      "it switches equations; values are chosen by the function if(condition, value, value)"},

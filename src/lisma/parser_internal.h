@@ -124,6 +124,14 @@ bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out);
 bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label, AstExpr* lhs,
                   AstStatement* out);
 
+/// `{ key = value; ... }`, the '{' being the present token.
+AstSettingList parser_settings(Parser* p);
+
+// parser_element.c ----------------------------------------------------------------------------
+
+/// `contact NAME { ... }` or `friction NAME { ... }`.
+bool parser_element(Parser* p, AstStatement* out);
+
 // parser_block.c ------------------------------------------------------------------------------
 
 bool parser_for(Parser* p, const BlockFrame* frame, AstStatement* out);

@@ -137,7 +137,7 @@ static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
 
 static const char* const statement_words[] = {
     "const",  "macro", "state", "for",  "automaton", "set",
-    "delete", "goto",  "stop",  "data", "invariant",
+    "delete", "goto",  "stop",  "data", "invariant", "contact", "friction",
 };
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
@@ -155,7 +155,7 @@ static const char* nearest_word(const AstExpr* lhs) {
 
 /// A word that begins a statement together with a name.
 static bool is_naming_word(const AstExpr* lhs) {
-  static const char* const words[] = {"set", "ic", "delete", "goto", "data"};
+  static const char* const words[] = {"set", "ic", "delete", "goto", "data", "contact", "friction"};
   for (size_t i = 0; i < SLT_COUNT(words); i++) {
     if (ast_name_is_word(&lhs->as.name.name, str_from_c(words[i]))) return true;
   }
@@ -270,7 +270,8 @@ static void parse_setting(Parser* p, AstSetting* setting) {
   setting->span = parser_since(p, begin);
 }
 
-static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, AstStatement* out) {
+AstSettingList parser_settings(Parser* p) {
+  AstSettingList list = {0};
   Span open = p->tok.span;
   parser_advance(p);
   size_t mark = p->scratch_used;
@@ -284,11 +285,16 @@ static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, Ast
     if (p->recovering) parser_synchronise(p, start);
     if (setting.values.count) parser_push(p, &setting, sizeof setting);
   }
+  PARSER_TAKE(p, mark, AstSetting, list);
+  parser_close(p, TOK_RBRACE, open);
+  return list;
+}
+
+static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, AstStatement* out) {
   bool experiment = ast_name_is_word(name, STR_LIT("experiment"));
   out->kind = experiment ? AST_EXPERIMENT : AST_ATTRIBUTES;
   if (!experiment) out->as.attributes.name = *name;
-  PARSER_TAKE(p, mark, AstSetting, out->as.attributes.settings);
-  parser_close(p, TOK_RBRACE, open);
+  out->as.attributes.settings = parser_settings(p);
   out->span = parser_since(p, begin);
   return true;
 }
@@ -395,6 +401,10 @@ static bool parse_word_statement(Parser* p, AstStatement* out, bool* keep) {
     return named;
   case WORD_DATA:
     if (named) *keep = parse_data(p, out);
+    return named;
+  case WORD_CONTACT:
+  case WORD_FRICTION:
+    if (named) *keep = parser_element(p, out);
     return named;
   case WORD_STOP: {
     bool stop = p->next.kind == TOK_STRING || p->next.kind == TOK_SEMICOLON;

@@ -117,6 +117,7 @@ static void scan_statement(Lower* l, const AstStatement* statement) {
     if (statement->as.state->guard) scan_expr(l, statement->as.state->guard);
     if (statement->as.state->has_body) scan_block(l, &statement->as.state->body);
     break;
+  case AST_ELEMENT: scan_block(l, &statement->as.element->body); break;
   case AST_AUTOMATON: scan_block(l, &statement->as.automaton.body); break;
   case AST_AT: scan_block(l, &statement->as.at.body); break;
   case AST_ENERGY: scan_expr(l, statement->as.energy); break;

@@ -139,12 +139,12 @@ static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span
   return at;
 }
 
-static uint32_t add_automaton(Lower* l, uint32_t name, Span span) {
+static uint32_t add_automaton(Lower* l, uint32_t name, Str initial, Span span) {
   AutomatonInfo info = {.name = name, .span = span, .first = IR_NONE, .last = IR_NONE};
   base_vec_push(l->scratch, &l->automata, info);
   uint32_t automaton = l->automata.count - 1;
   resolve_symbol(l, name)->automaton = automaton + 1;
-  add_state(l, automaton, names_intern(&l->m->names, STR_LIT("init")), span);
+  add_state(l, automaton, names_intern(&l->m->names, initial), span);
   return automaton;
 }
 
@@ -179,7 +179,8 @@ static void declare_state(Lower* l, const AstState* declaration, uint32_t automa
   if (automaton == IR_NONE) {
     if (l->main == IR_NONE) {
       l->main =
-          add_automaton(l, names_intern(&l->m->names, STR_LIT("main")), declaration->name.span);
+          add_automaton(l, names_intern(&l->m->names, STR_LIT("main")), STR_LIT("init"),
+                        declaration->name.span);
     }
     automaton = l->main;
   }
@@ -207,7 +208,9 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
     }
     return;
   }
-  declare_block(l, &statement->as.automaton.body, add_automaton(l, name, written->span));
+  Str initial = statement->as.automaton.initial;
+  if (initial.length == 0) initial = STR_LIT("init");
+  declare_block(l, &statement->as.automaton.body, add_automaton(l, name, initial, written->span));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ static bool block_declares(const AstBlock* block) {
   for (uint32_t i = 0; i < block->statements.count; i++) {
     const AstStatement* s = &block->statements.data[i];
     if (s->kind == AST_CONST || s->kind == AST_MACRO || s->kind == AST_STATE) return true;
-    if (s->kind == AST_AUTOMATON) return true;
+    if (s->kind == AST_AUTOMATON || s->kind == AST_ELEMENT) return true;
     if (s->kind == AST_FOR && block_declares(&s->as.loop.body)) return true;
   }
   return false;
@@ -236,6 +239,7 @@ static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton) {
     const AstStatement* s = &block->statements.data[i];
     if (s->kind == AST_STATE) declare_state(l, s->as.state, automaton);
     if (s->kind == AST_AUTOMATON) declare_automaton(l, s);
+    if (s->kind == AST_ELEMENT) declare_block(l, &s->as.element->body, IR_NONE);
     if (s->kind != AST_FOR || !block_declares(&s->as.loop.body)) continue;
     bool outermost = l->bindings.count == 0;
     if (!outermost || resolve_loop_fits(l, s)) {

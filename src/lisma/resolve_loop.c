@@ -142,6 +142,7 @@ static bool statement_bounds_use(const AstStatement* s, Str name) {
     }
     return false;
   case AST_STATE: return s->as.state->has_body && block_bounds_use(&s->as.state->body, name);
+  case AST_ELEMENT: return block_bounds_use(&s->as.element->body, name);
   case AST_AUTOMATON: return block_bounds_use(&s->as.automaton.body, name);
   case AST_AT: return block_bounds_use(&s->as.at.body, name);
   case AST_CONST:
@@ -219,6 +220,7 @@ static Size weigh_statement(Weigher* w, const AstStatement* s) {
     if (s->as.state->guard) size.leaves = weigh_expr(w, s->as.state->guard);
     if (s->as.state->has_body) size = size_add(size, weigh_block(w, &s->as.state->body));
     break;
+  case AST_ELEMENT: return weigh_block(w, &s->as.element->body);
   case AST_AUTOMATON: return weigh_block(w, &s->as.automaton.body);
   case AST_AT: return weigh_block(w, &s->as.at.body);
   case AST_CONST:

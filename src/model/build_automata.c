@@ -26,6 +26,7 @@ static const ModelProgram* optional_program(ModelBuild* build, IrTerm term) {
 static Str atom_text(ModelBuild* build, const IrAtom* atom) {
   const Source* source = build->ir->source;
   Span span = atom->span;
+  if (atom->text.length) return str_copy(&build->arena, atom->text);
   if (source && span.begin < span.end && span.end <= source->text.length) {
     // NUL-terminated: it goes out with event records
     return str_copy(&build->arena, (Str){source->text.data + span.begin, span.end - span.begin});
@@ -103,6 +104,7 @@ static void build_transitions(ModelBuild* build) {
                                        .from_count = t->from_count,
                                        .to = t->to,
                                        .guard = build_guard(build, t->guard),
+                                       .zeno = t->zeno,
                                        .action_begin = t->action_begin,
                                        .action_count = t->action_count,
                                        .line = build_line(build, t->span),

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//
+// Chattering: an automaton that changes its state again and again while time hardly moves.
+//
+// Where the flows on both sides of a surface point at it the motion slides (slide.c), and nothing
+// chatters. What is left over (sides that have no common flow, sliding turned off) is recognised by
+// its rhythm: many changes of one automaton, none of them with a jump, at distances far below the
+// steps of the run. It is never followed silently: the user is warned, and from then on the
+// automaton keeps each state for a while, a hysteresis in time. It moves freely again as soon as
+// nothing wants to change when such a while is over.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define CHATTER_CHANGES 12    // that follow each other
+#define CHATTER_SHARE   1e-3  // of the mean step: distance below which they make no progress
+#define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
+#define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
+
+bool eng_dwells(const EngSim* sim, uint32_t automaton) {
+  const EngChatter* c = &sim->chatter[automaton];
+  return c->dwelling && sim->core.t < c->until;
+}
+
+double eng_dwell_end(const EngSim* sim) {
+  return sim->core.dwelling ? sim->core.dwell_until : (double)INFINITY;
+}
+
+/// The earliest end of all that dwell.
+static void find_end(EngSim* sim) {
+  sim->core.dwelling = false;
+  sim->core.dwell_until = (double)INFINITY;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!sim->chatter[a].dwelling) continue;
+    sim->core.dwelling = true;
+    sim->core.dwell_until = fmin(sim->core.dwell_until, sim->chatter[a].until);
+  }
+}
+
+static void keep(EngSim* sim, uint32_t automaton, double length) {
+  EngChatter* c = &sim->chatter[automaton];
+  c->dwelling = true;
+  c->released = false;
+  c->length = length;
+  double until = sim->core.t + length;
+  c->until = until > sim->core.t ? until : nextafter(sim->core.t, (double)INFINITY);
+  sim->core.dwelling = true;
+}
+
+void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
+  EngChatter* c = &sim->chatter[automaton];
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  bool again = c->length > 0.0;
+  keep(sim, automaton, again ? c->length : length);
+  c->count = CHATTER_CHANGES;
+  if (again) return;
+  eng_trace_mark(sim, SLT_EVENT_CHATTER, &a->span, (Str){NULL, 0});
+  if (c->warned || !sim->on_warning) return;
+  c->warned = true;
+  char message[400];
+  snprintf(message, sizeof message,
+           "from t = %s on '%.*s' only switches to and fro; each state is kept for %s at least",
+           eng_number(sim->core.t).text, STR_ARGS(a->name), eng_number(length).text);
+  sim->on_warning(sim->warning_user, DIAG_W0803, a->span, message);
+}
+
+void eng_dwell_release(EngSim* sim) {
+  if (!sim->core.dwelling || sim->core.t < sim->core.dwell_until) return;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    EngChatter* c = &sim->chatter[a];
+    if (!c->dwelling || sim->core.t < c->until) continue;
+    c->dwelling = false;
+    c->released = true;
+  }
+}
+
+/// Whether this instant moved a state of the motion: then something other than switching happens.
+static bool has_jumped(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
+  }
+  return false;
+}
+
+static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (sim->model->transitions[i].automaton != automaton) continue;
+    if (sim->transitions[i].zeno.count >= ZENO_SUSPECT) return true;
+  }
+  return false;
+}
+
+static SltStatus stops(EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, &a->span,
+           "at t = %s '%.*s' only switches to and fro, and time hardly goes on",
+           eng_number(sim->core.t).text, STR_ARGS(a->name));
+  eng_hint(sim, "its guards need a distance between switching on and off; without --zeno stop each "
+                "state would be kept for a while");
+  return sim->error.status;
+}
+
+bool eng_dwell_undecided(EngSim* sim) {
+  if (sim->options.zeno != SLT_ZENO_DWELL) return false;
+  double steps = fmax(1.0, (double)sim->stepper->counters.steps);
+  double step = (sim->core.t - sim->options.t_start) / steps;
+  if (!(step > 0.0)) return false;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (!sim->transitions[i].fired_now) continue;
+    uint32_t automaton = sim->model->transitions[i].automaton;
+    if (!sim->chatter[automaton].dwelling) eng_dwell_begin(sim, automaton, CHATTER_SHARE * step);
+  }
+  find_end(sim);
+  return sim->core.dwelling;
+}
+
+SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
+  *begun = false;
+  double t = sim->core.t;
+  double steps = fmax(1.0, (double)sim->stepper->counters.steps);
+  double step = (t - sim->options.t_start) / steps;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    EngChatter* c = &sim->chatter[a];
+    bool moved = sim->state[a] != sim->state_before[a];
+    if (c->released && moved) {
+      keep(sim, a, c->length);
+      *begun = true;
+    }
+    c->released = false;
+    if (!moved) continue;
+    bool close = c->moved && t - c->last <= fmax(CHATTER_SHARE * step, NEAR * c->length);
+    close &= !has_jumped(sim);
+    c->count = close ? c->count + 1 : 0;
+    if (!close && !c->dwelling) c->length = 0.0;
+    c->last = t;
+    c->moved = true;
+    if (c->dwelling || c->count < CHATTER_CHANGES || shrinks_steadily(sim, a)) continue;
+    if (sim->options.zeno == SLT_ZENO_STOP) return stops(sim, a);
+    eng_dwell_begin(sim, a, CHATTER_SHARE * step);
+    *begun = true;
+  }
+  find_end(sim);
+  return SLT_OK;
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+//
+// Physical elements: a contact that can only push, and dry friction. Each stands for a labelled
+// equation and an automaton that edits it; the tree of these is made here, from the expressions of
+// the settings, so that everything behind the parser sees nothing new.
+//
+//   contact NAME { gap = g; velocity = w; force = N; restitution = e; rest = r; }
+//     NAME: N = 0;
+//     automaton NAME, beginning in `free`:
+//       closed   [gap <= 0] && [velocity <= 0] && [restitution*velocity >= -rest]   from free
+//       hit      [gap <= 0] && [velocity < 0]                                       from free
+//       settled  when impacts accumulate                                            from free
+//       free     from hit;  [force < 0] from closed
+//       closed   from settled
+//     hit:      NAME: w = -e*(w before);     the impulse of N does it
+//     settled:  NAME: w = 0;                 what infinitely many impacts leave
+//     closed:   NAME: g = 0;
+//   Without restitution there are no impacts: the gap just closes.
+//
+//   friction NAME { velocity = w; force = F; kinetic = Fk; static = Fs; }
+//     NAME: F = -Fk;
+//     automaton NAME, beginning in `forward`:
+//       stick     [velocity <= 0] from forward;  [velocity >= 0] from backward
+//       forward   [force < -static] from stick
+//       backward  [force > static] from stick
+//     stick: NAME: w = 0;    backward: NAME: F = Fk;
+//   A body that cannot stay at rest passes `stick` without stopping: the force it would take is
+//   read on the candidate.
+#include "lisma/parser_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// Trees
+
+typedef struct Maker {
+  Parser* p;
+  const AstName* name;
+  size_t mark;  // of the list of states
+} Maker;
+
+static AstExpr* make_number(const Maker* m, double value, Span span) {
+  AstExpr* e = parser_node(m->p, AST_NUMBER, span, 0);
+  e->as.number = value;
+  return e;
+}
+
+static AstExpr* make_name(const Maker* m, const AstName* name, uint32_t order, Span span) {
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < name->indices.count; i++) {
+    const AstExprList* subscripts = &name->indices.data[i].subscripts;
+    for (uint32_t k = 0; k < subscripts->count; k++) {
+      if (subscripts->data[k]->depth > depth) depth = subscripts->data[k]->depth;
+    }
+  }
+  AstExpr* e = parser_node(m->p, AST_NAME, span, depth);
+  if (e->kind == AST_ERROR) return e;
+  e->as.name.name = *name;
+  e->as.name.order = order;
+  return e;
+}
+
+static AstExpr* make_minus(const Maker* m, AstExpr* operand) {
+  AstExpr* e = parser_node(m->p, AST_UNARY, operand->span, operand->depth);
+  if (e->kind == AST_ERROR) return e;
+  e->as.unary.op = AST_UNARY_MINUS;
+  e->as.unary.operand = operand;
+  return e;
+}
+
+static AstExpr* make_binary(const Maker* m, AstExpr* a, AstOp op, AstExpr* b) {
+  uint32_t depth = a->depth > b->depth ? a->depth : b->depth;
+  AstExpr* e = parser_node(m->p, AST_CHAIN, a->span, depth);
+  if (e->kind == AST_ERROR) return e;
+  e->as.chain.level = ast_op_level(op);
+  e->as.chain.links.data = ARENA_ARRAY(m->p->arena, AstLink, 2);
+  e->as.chain.links.count = 2;
+  e->as.chain.links.data[0] = (AstLink){.op = op, .operand = a};
+  e->as.chain.links.data[1] = (AstLink){.op = op, .op_span = a->span, .operand = b};
+  return e;
+}
+
+/// `[a op b]`, told in events as `text`.
+static AstExpr* make_atom(const Maker* m, AstExpr* a, AstOp op, AstExpr* b, const char* text) {
+  AstExpr* relation = make_binary(m, a, op, b);
+  AstExpr* e = parser_node(m->p, AST_ATOM, a->span, relation->depth);
+  if (e->kind == AST_ERROR) return e;
+  e->as.atom.type = AST_EVENT_PLAIN;
+  e->as.atom.text = str_from_c(text);
+  e->as.atom.condition = relation;
+  return e;
+}
+
+static AstStatement make_law(const Maker* m, AstExpr* lhs, AstExpr* rhs) {
+  AstStatement s = {.kind = AST_EQUATION, .span = lhs->span};
+  s.as.equation.label = ARENA_NEW(m->p->arena, AstName);
+  *s.as.equation.label = *m->name;
+  s.as.equation.lhs = lhs;
+  s.as.equation.rhs = rhs;
+  return s;
+}
+
+/// NAME with a suffix that no written name has.
+static AstName make_suffixed(const Maker* m, const char* suffix) {
+  AstName name = *m->name;
+  if (name.indices.count == 0) {
+    name.head = str_format(m->p->arena, "%.*s%s", STR_ARGS(name.head), suffix);
+    return name;
+  }
+  AstIndex* indices = ARENA_ARRAY(m->p->arena, AstIndex, name.indices.count);
+  for (uint32_t i = 0; i < name.indices.count; i++) {
+    indices[i] = name.indices.data[i];
+  }
+  AstIndex* last = &indices[name.indices.count - 1];
+  last->tail = str_format(m->p->arena, "%.*s%s", STR_ARGS(last->tail), suffix);
+  name.indices.data = indices;
+  return name;
+}
+
+static AstStatement make_memory(const Maker* m, const AstName* memory, AstInitForm form,
+                                AstExpr* value) {
+  AstStatement s = {.kind = AST_INIT, .span = value->span};
+  AstInit* item = ARENA_NEW(m->p->arena, AstInit);
+  *item = (AstInit){.span = m->name->span, .name = *memory, .hidden = true, .value = value};
+  s.as.init.form = form;
+  s.as.init.items.data = item;
+  s.as.init.items.count = 1;
+  return s;
+}
+
+static AstBlock make_block(const Maker* m, const AstStatement* statements, uint32_t count) {
+  AstBlock block = {.span = m->name->span};
+  block.statements.data = ARENA_ARRAY(m->p->arena, AstStatement, count);
+  block.statements.count = count;
+  for (uint32_t i = 0; i < count; i++) {
+    block.statements.data[i] = statements[i];
+  }
+  return block;
+}
+
+static AstName make_word(const Maker* m, const char* word) {
+  return (AstName){.span = m->name->span, .head = str_from_c(word)};
+}
+
+/// A state entered from one other; `body` NULL for a further declaration. Returns it for changes.
+static AstState* push_state(const Maker* m, const char* name, AstExpr* guard, const char* from,
+                            const AstBlock* body) {
+  AstState* state = ARENA_NEW(m->p->arena, AstState);
+  state->name = make_word(m, name);
+  state->guard = guard;
+  state->has_body = body != NULL;
+  if (body) state->body = *body;
+  state->from.data = ARENA_NEW(m->p->arena, AstName);
+  state->from.data[0] = make_word(m, from);
+  state->from.count = 1;
+  AstStatement s = {.kind = AST_STATE, .span = m->name->span};
+  s.as.state = state;
+  parser_push(m->p, &s, sizeof s);
+  return state;
+}
+
+static AstStatement take_automaton(const Maker* m, const char* initial) {
+  AstStatement s = {.kind = AST_AUTOMATON, .span = m->name->span};
+  s.as.automaton.name = ARENA_NEW(m->p->arena, AstName);
+  *s.as.automaton.name = *m->name;
+  s.as.automaton.initial = str_from_c(initial);
+  s.as.automaton.body.span = m->name->span;
+  PARSER_TAKE(m->p, m->mark, AstStatement, s.as.automaton.body.statements);
+  return s;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Settings
+
+typedef struct Settings {
+  AstExpr *gap, *velocity, *force, *restitution, *rest, *kinetic, *stiction;
+} Settings;
+
+static AstExpr** setting_slot(Settings* s, AstElementKind kind, Str key) {
+  if (str_equal(key, STR_LIT("velocity"))) return &s->velocity;
+  if (str_equal(key, STR_LIT("force"))) return &s->force;
+  if (kind == AST_ELEMENT_CONTACT) {
+    if (str_equal(key, STR_LIT("gap"))) return &s->gap;
+    if (str_equal(key, STR_LIT("restitution"))) return &s->restitution;
+    if (str_equal(key, STR_LIT("rest"))) return &s->rest;
+  } else {
+    if (str_equal(key, STR_LIT("kinetic"))) return &s->kinetic;
+    if (str_equal(key, STR_LIT("static"))) return &s->stiction;
+  }
+  return NULL;
+}
+
+static const char* element_text(AstElementKind kind) {
+  return kind == AST_ELEMENT_CONTACT ? "contact" : "friction";
+}
+
+static bool report_setting(Parser* p, AstElementKind kind, Span span, Str message) {
+  if (!parser_mend(p)) return false;
+  Diag* diag = diag_add(p->diags, DIAG_E0130, span, "%.*s", STR_ARGS(message));
+  diag_hint(p->diags, diag, "%s",
+            kind == AST_ELEMENT_CONTACT
+                ? "write contact NAME { gap = y; velocity = v; force = N; restitution = 0.8; }"
+                : "write friction NAME { velocity = v; force = F; kinetic = 0.5; static = 1; }");
+  return false;
+}
+
+static bool read_settings(Parser* p, const AstElement* element, Settings* out) {
+  const char* what = element_text(element->kind);
+  for (uint32_t i = 0; i < element->settings.count; i++) {
+    const AstSetting* setting = &element->settings.data[i];
+    AstExpr** slot = setting_slot(out, element->kind, setting->key);
+    if (!slot) {
+      return report_setting(
+          p, element->kind, setting->key_span,
+          str_format(p->arena, "a %s has no setting '%.*s'", what, STR_ARGS(setting->key)));
+    }
+    if (*slot) {
+      return report_setting(p, element->kind, setting->key_span,
+                            str_format(p->arena, "'%.*s' is given twice", STR_ARGS(setting->key)));
+    }
+    if (setting->values.count != 1 || !setting->values.data[0].expr) {
+      return report_setting(
+          p, element->kind, setting->span,
+          str_format(p->arena, "'%.*s' is one expression", STR_ARGS(setting->key)));
+    }
+    *slot = setting->values.data[0].expr;
+  }
+  return true;
+}
+
+static bool require(Parser* p, const AstElement* element, const AstExpr* value, const char* key) {
+  if (value) return true;
+  return report_setting(
+      p, element->kind, element->name.span,
+      str_format(p->arena, "this %s lacks '%s'", element_text(element->kind), key));
+}
+
+static bool is_variable(const AstExpr* e) {
+  return e->kind == AST_NAME && e->as.name.order == 0;
+}
+
+static bool complete_settings(const Maker* m, AstElement* element, Settings* s) {
+  Parser* p = m->p;
+  bool contact = element->kind == AST_ELEMENT_CONTACT;
+  if (contact && !require(p, element, s->gap, "gap")) return false;
+  if (!require(p, element, s->force, "force")) return false;
+  if (!is_variable(s->force)) {
+    return report_setting(p, element->kind, s->force->span,
+                          STR_LIT("the force is a variable that stands in the equations"));
+  }
+  // the gap's own derivative, where it has one
+  if (contact && !s->velocity && is_variable(s->gap)) {
+    s->velocity = make_name(m, &s->gap->as.name.name, 1, s->gap->span);
+  }
+  if (!require(p, element, s->velocity, "velocity")) return false;
+  if (contact && s->rest && !s->restitution) {
+    return report_setting(p, element->kind, s->rest->span,
+                          STR_LIT("without restitution every impact is the last one"));
+  }
+  if (!contact && !require(p, element, s->kinetic, "kinetic")) return false;
+  element->kinetic = s->kinetic;
+  element->stiction = s->stiction;
+  if (!contact && !s->stiction) s->stiction = s->kinetic;
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Elements
+
+static AstExpr* make_and(const Maker* m, AstExpr* a, AstExpr* b) {
+  return make_binary(m, a, AST_OP_AND, b);
+}
+
+static AstBlock make_contact(const Maker* m, const Settings* s) {
+  AstExpr* zero = make_number(m, 0.0, s->gap->span);
+  AstExpr* none = make_number(m, 0.0, s->force->span);
+  AstName memory = make_suffixed(m, ".speed");
+  AstExpr* speed = make_name(m, &memory, 0, s->velocity->span);
+  AstExpr* touches = make_atom(m, s->gap, AST_OP_LE, zero, "gap <= 0");
+  AstExpr* stays = make_atom(m, s->velocity, AST_OP_LE, zero, "velocity <= 0");
+
+  AstStatement kept = make_law(m, s->gap, zero);
+  AstBlock closed = make_block(m, &kept, 1);
+  if (s->restitution) {
+    AstExpr* rest = s->rest ? make_minus(m, s->rest) : zero;
+    AstExpr* rebound = make_binary(m, s->restitution, AST_OP_MUL, s->velocity);
+    AstExpr* slow = make_atom(m, rebound, AST_OP_GE, rest, "restitution*velocity >= -rest");
+    push_state(m, "closed", make_and(m, make_and(m, touches, stays), slow), "free", &closed);
+    AstExpr* nears = make_atom(m, s->velocity, AST_OP_LT, zero, "velocity < 0");
+    AstExpr* after = make_minus(m, make_binary(m, s->restitution, AST_OP_MUL, speed));
+    AstStatement impact[] = {make_law(m, s->velocity, after),
+                             make_memory(m, &memory, AST_INIT_SET, s->velocity)};
+    AstBlock hit = make_block(m, impact, 2);
+    push_state(m, "hit", make_and(m, touches, nears), "free", &hit);
+    AstStatement still = make_law(m, s->velocity, zero);
+    AstBlock settled = make_block(m, &still, 1);
+    push_state(m, "settled", NULL, "free", &settled)->zeno = true;
+    push_state(m, "free", NULL, "hit", NULL);
+    push_state(m, "closed", NULL, "settled", NULL);
+  } else {
+    push_state(m, "closed", make_and(m, touches, stays), "free", &closed);
+  }
+  push_state(m, "free", make_atom(m, s->force, AST_OP_LT, none, "force < 0"), "closed", NULL);
+
+  AstStatement all[] = {make_law(m, s->force, none), take_automaton(m, "free"),
+                        make_memory(m, &memory, AST_INIT_T0, none)};
+  return make_block(m, all, s->restitution ? 3 : 2);
+}
+
+static AstBlock make_friction(const Maker* m, const Settings* s) {
+  AstExpr* zero = make_number(m, 0.0, s->velocity->span);
+  AstStatement still = make_law(m, s->velocity, zero);
+  AstBlock stick = make_block(m, &still, 1);
+  AstExpr* slowed = make_atom(m, s->velocity, AST_OP_LE, zero, "velocity <= 0");
+  push_state(m, "stick", slowed, "forward", &stick);
+  AstExpr* turned = make_atom(m, s->velocity, AST_OP_GE, zero, "velocity >= 0");
+  push_state(m, "stick", turned, "backward", NULL);
+  AstExpr* pulled =
+      make_atom(m, s->force, AST_OP_LT, make_minus(m, s->stiction), "force < -static");
+  push_state(m, "forward", pulled, "stick", NULL);
+  AstStatement against = make_law(m, s->force, s->kinetic);
+  AstBlock backward = make_block(m, &against, 1);
+  AstExpr* pushed = make_atom(m, s->force, AST_OP_GT, s->stiction, "force > static");
+  push_state(m, "backward", pushed, "stick", &backward);
+
+  AstStatement all[] = {make_law(m, s->force, make_minus(m, s->kinetic)),
+                        take_automaton(m, "forward")};
+  return make_block(m, all, 2);
+}
+
+bool parser_element(Parser* p, AstStatement* out) {
+  AstElement* element = ARENA_NEW(p->arena, AstElement);
+  element->kind = p->tok.word == WORD_CONTACT ? AST_ELEMENT_CONTACT : AST_ELEMENT_FRICTION;
+  parser_advance(p);
+  out->kind = AST_ELEMENT;
+  out->as.element = element;
+  if (!parser_expect_name(p, "the name of the element", &element->name)) return false;
+  if (p->tok.kind != TOK_LBRACE) {
+    if (parser_fail(p)) {
+      Str found = parser_describe(p, &p->tok);
+      diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '{' after the name, found %.*s",
+               STR_ARGS(found));
+    }
+    return false;
+  }
+  uint32_t errors = p->diags->error_count;
+  element->settings = parser_settings(p);
+  if (p->recovering || p->diags->error_count > errors) return true;
+  Maker m = {.p = p, .name = &element->name, .mark = p->scratch_used};
+  Settings s = {0};
+  if (!read_settings(p, element, &s) || !complete_settings(&m, element, &s)) return true;
+  element->body =
+      element->kind == AST_ELEMENT_CONTACT ? make_contact(&m, &s) : make_friction(&m, &s);
+  return true;
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Contacts, dry friction, accumulations and chattering, seen from the command line."""
+import json
+import math
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from cli_case import CliCase  # noqa: E402
+
+USER_REST = """
+y' = v;   y(t0) = 10;
+v' = -9.81;  v(t0) = 0;
+state bounce [y <= 0] && [v < 0] { v(t0) = -0.8*v; } from init, bounce;
+state rest zeno { y' = 0; v' = 0; y(t0) = 0; v(t0) = 0; } from bounce;
+experiment { end = 20; rtol = 1e-9; }
+"""
+
+TANKS = """
+x1' = 0.25;  x1(t0) = 0;
+x2' = -0.5;  x2(t0) = 1;
+state second [x2 <= 0] { x1' = -0.5; x2' = 0.25; } from init, first;
+state first [x1 <= 0] { x1' = 0.25; x2' = -0.5; } from second;
+experiment { end = 5; }
+"""
+
+CHAIN = """
+const N = 100, k = 100;
+for i = 1:N {
+  x_[i]' = v_[i];  x_[i](t0) = 0;  v_[i](t0) = 0;
+  friction f_[i] { velocity = v_[i]; force = F_[i]; kinetic = 1; static = 1.2; }
+}
+v_[1]' = k*(0.5*sin(2*time) - 2*x_[1] + x_[2]) + F_[1];
+for i = 2:N-1 { v_[i]' = k*(x_[i-1] - 2*x_[i] + x_[i+1]) + F_[i]; }
+v_[N]' = k*(x_[N-1] - x_[N]) + F_[N];
+experiment { end = 1.5; }
+"""
+
+
+class Contact(CliCase):
+    def run_model(self, text, *options):
+        """Rows as a list of dicts, records, messages."""
+        self.write("model.lisma", text)
+        result = self.good("run", "model.lisma", "-q", "--events", "events.jsonl",
+                           "-o", "rows.csv", *options)
+        lines = self.read("rows.csv").splitlines()
+        names = lines[0].split(",")
+        rows = [dict(zip(names, map(float, line.split(",")))) for line in lines[1:]]
+        records = [json.loads(line) for line in self.read("events.jsonl").splitlines()]
+        return rows, records, result.err
+
+    def test_a_state_for_what_comes_after(self):
+        rows, records, err = self.run_model(USER_REST, "--out", "y,v")
+        rest = [r for r in records if r["to"] == "rest"]
+        self.assertEqual(len(rest), 1)
+        self.assertAlmostEqual(rest[0]["t"], 12.85058, delta=1e-4)
+        self.assertEqual(sum(r["kind"] == "zeno" for r in records), 1)
+        self.assertEqual((rows[-1]["y"], rows[-1]["v"]), (0, 0))
+        self.assertEqual(err, "")
+
+    def test_zeno_stop_and_dwell(self):
+        self.write("model.lisma", USER_REST)
+        self.fails(3, "run", "model.lisma", "-q", "--zeno", "stop", says="E0807")
+        self.write("model.lisma", TANKS)
+        self.fails(3, "run", "model.lisma", "-q", says="E0807")
+        rows, records, err = self.run_model(TANKS, "--zeno", "dwell")
+        self.assertIn("W0803", err)
+        self.assertGreater(sum(r["kind"] == "chatter" for r in records), 0)
+        # what flows out of both tanks and in is kept: 0.25 a second less in all
+        self.assertAlmostEqual(rows[-1]["x1"] + rows[-1]["x2"], 1 - 0.25 * 5, delta=1e-3)
+        times = [r["t"] for r in records if r["kind"] == "state" and r["t"] > 4.1]
+        gaps = [b - a for a, b in zip(times, times[1:]) if b > a]
+        self.assertGreater(min(gaps), 1e-5)
+
+    def test_sliding_off_chatters_and_says_so(self):
+        model = "x' = 0.5 - sign(x);  x(t0) = 1;\nexperiment { end = 3; }\n"
+        _, records, err = self.run_model(model)
+        self.assertEqual((err, len(records)), ("", 2))
+        rows, records, err = self.run_model(model, "--sliding", "off")
+        self.assertIn("W0803", err)
+        self.assertTrue(any(r["kind"] == "chatter" for r in records))
+        self.assertGreater(len(records), 1000)
+        self.assertLess(len(records), 100000)
+        self.assertAlmostEqual(rows[-1]["x"], 0, delta=1e-3)
+        self.fails(3, "run", "model.lisma", "-q", "--sliding", "off", "--zeno", "stop", says="E0807")
+
+    def test_both_ways_away_is_told(self):
+        rows, _, err = self.run_model("x' = if(x > 0, 1, -1);  x(t0) = 0;\n", "--until", "1")
+        self.assertIn("W0804", err)
+        self.assertAlmostEqual(rows[-1]["x"], -1, delta=1e-9)
+        _, _, err = self.run_model("x' = if(x > 0, 1, 2);  x(t0) = -1;\n", "--until", "1")
+        self.assertEqual(err, "")
+
+    def test_sliding_costs_the_same_at_every_tolerance(self):
+        model = ("x' = v;  x(t0) = 1;\nv' = -sign(x + v);  v(t0) = 0;\n"
+                 "experiment { end = 5; }\n")
+        for exponent in range(4, 11):
+            rows, records, err = self.run_model(model, "--rtol", f"1e-{exponent}", "--atol",
+                                                f"1e-{exponent + 3}", "--all-steps")
+            self.assertEqual(err, "")
+            self.assertEqual([r["kind"] for r in records], ["initial", "slide-in"])
+            self.assertAlmostEqual(rows[-1]["x"], 0.732050808 * math.exp(0.732050808 - 5),
+                                   delta=10 ** -(exponent - 1.5))
+            self.assertLess(len(rows), 400)
+
+    def test_friction_holds_up_to_its_static_level(self):
+        rows, records, _ = self.run_model(
+            "v' = time + F;  v(t0) = 0;\n"
+            "friction f { velocity = v; force = F; kinetic = 1; static = 2; }\n", "--until", "4")
+        away = [r for r in records if r["to"] == "forward"]
+        self.assertEqual(len(away), 1)
+        self.assertAlmostEqual(away[0]["t"], 2, delta=1e-9)
+        self.assertEqual(away[0]["atom"], ["force < -static"])
+        self.assertAlmostEqual(rows[-1]["v"], 0.5 * (16 - 4) - 2, delta=1e-7)
+
+    def test_a_plastic_contact_closes_and_opens(self):
+        rows, records, _ = self.run_model(
+            "y' = v;  y(t0) = 1;\nv' = -10 + N + if(time < 2, 0, 12);  v(t0) = 0;\n"
+            "contact floor { gap = y; force = N; }\n", "--until", "3")
+        moves = [(r["to"], round(r["t"], 6)) for r in records if r["automaton"] == "floor"]
+        self.assertEqual(moves, [("closed", round(math.sqrt(0.2), 6)), ("free", 2)])
+        self.assertAlmostEqual(rows[-1]["y"], 1, delta=1e-6)
+
+    def test_impacts_through_a_rod_of_masses(self):
+        # two masses on a string that is taut: the impact of the lower one stops both
+        rows, records, _ = self.run_model(
+            "y' = v;  y(t0) = 1;  v' = -10 + N - T;  v(t0) = 0;\n"
+            "z' = w;  z(t0) = 2;  2*w' = -20 + T;  w(t0) = 0;\nz - y = 1;\n"
+            "contact floor { gap = y; force = N; restitution = 0.5; }\n", "--until", "0.6")
+        hit = [r for r in records if r["to"] == "hit"][0]
+        self.assertAlmostEqual(hit["impulses"]["N"], 1.5 * 3 * math.sqrt(20), delta=1e-6)
+        self.assertAlmostEqual(hit["changed"]["w"][1], 0.5 * math.sqrt(20), delta=1e-6)
+        self.assertGreater(rows[-1]["y"], 0)
+
+    def test_a_chain_of_a_hundred_blocks(self):
+        rows, records, _ = self.run_model(CHAIN, "--samples", "10")
+        moved = [i for i in range(1, 101) if rows[-1][f"x_{i}"] != 0]
+        self.assertGreater(len(moved), 3)
+        self.assertLess(len(moved), 60)
+        self.assertTrue(any(r["class"] == "mythical" or r["to"] == "stick" for r in records))
+        for i in range(1, 101):
+            self.assertLessEqual(abs(rows[-1][f"F_{i}"]), 1.2 + 1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
