@@ -168,6 +168,10 @@ SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t ov
 /// Draw a table to a file or to standard output; `path` says which (".svg", ".png", "-").
 int plot_write(const SltTable* table, const char* path, const char* title, const char* x,
                const CliNames* names);
+/// Whether `path` is a file for the picture of automata; prints a message when not.
+bool graph_path_check(const char* path);
+/// Write the picture of a model's automata.
+int graph_write(const SltGraph* graph, const char* title, const char* path);
 /// Whether `path` is a picture we can write; prints a message when not.
 bool plot_path_check(const char* option, const char* path);
 

@@ -12,18 +12,26 @@
 
 // ---- arguments shared by check and explain ------------------------------------------------------
 
-typedef enum ModelOption { MODEL_SET, MODEL_JSON, MODEL_IR, MODEL_OPTION_COUNT } ModelOption;
+typedef enum ModelOption {
+  MODEL_SET,
+  MODEL_JSON,
+  MODEL_IR,
+  MODEL_GRAPH,
+  MODEL_OPTION_COUNT
+} ModelOption;
 
 static const OptionSpec model_specs[MODEL_OPTION_COUNT] = {
     [MODEL_SET] = {"--set", NULL, OPTION_VALUE},
     [MODEL_JSON] = {"--json", NULL, OPTION_FLAG},
     [MODEL_IR] = {"--ir", NULL, OPTION_FLAG},
+    [MODEL_GRAPH] = {"--graph", NULL, OPTION_VALUE},
 };
 
 typedef struct ModelArguments {
   const char* path;
   CliSettings settings;
   bool json, ir;
+  const char* graph;
 } ModelArguments;
 
 static int missing_model(const char* command) {
@@ -51,6 +59,10 @@ static int parse_model_arguments(const char* command, size_t spec_count, int arg
       break;
     case MODEL_JSON: out->json = true; break;
     case MODEL_IR: out->ir = true; break;
+    case MODEL_GRAPH:
+      if (!graph_path_check(parser.value)) return CLI_USAGE;
+      out->graph = parser.value;
+      break;
     default: break;
     }
   }
@@ -80,6 +92,22 @@ int command_check(int argc, char** argv) {
 
 // ---- explain ------------------------------------------------------------------------------------
 
+/// The picture of the automata instead of the text.
+static int draw_automata(const SltModel* model, const ModelArguments* arguments) {
+  SltGraph* graph = NULL;
+  if (files_are_same(arguments->graph, arguments->path)) {
+    cli_error("--graph %s would overwrite the model", arguments->graph);
+    return CLI_USAGE;
+  }
+  if (slt_graph_create(model, &graph) < 0) {
+    cli_error("out of memory");
+    return CLI_RUN;
+  }
+  int exit = graph_write(graph, path_base(arguments->path), arguments->graph);
+  slt_graph_free(graph);
+  return exit;
+}
+
 /// --run turns the options into those of a run.
 static bool wants_run(int argc, char** argv) {
   for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -105,7 +133,9 @@ int command_explain(int argc, char** argv) {
                               : arguments.ir ? SLT_EXPLAIN_IR
                                              : SLT_EXPLAIN_TEXT;
     exit = CLI_MODEL;
-    if (model) {
+    if (model && arguments.graph) {
+      exit = draw_automata(model, &arguments);
+    } else if (model) {
       status = slt_model_explain(model, format, (SltWriter){stdout_write, NULL});
       exit = CLI_DONE;
       // an error of writing is reported when standard output is finished

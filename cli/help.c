@@ -79,6 +79,7 @@ static const char check_help[] = "usage: saltus check MODEL [--set NAME=VALUE]..
 static const char explain_help[] =
     "usage: saltus explain MODEL [--json | --ir] [--set NAME=VALUE]...\n"
     "       saltus explain MODEL --run [--all | --json] [OPTIONS OF RUN]\n"
+    "       saltus explain MODEL [--run] --graph FILE.svg\n"
     "\n"
     "Show what the model is: variables, equations, automata, and for each mode what determines\n"
     "what. --json gives the same as data, --ir the intermediate representation.\n"
@@ -87,7 +88,10 @@ static const char explain_help[] =
     "the\n"
     "modes that were only tried; what changed, and pulses; the class; how the motion goes on.\n"
     "Instants that repeat are counted, --all tells them all, --json writes the records as\n"
-    "`run --events` does. No rows are written unless -o asks for them.\n";
+    "`run --events` does. No rows are written unless -o asks for them.\n"
+    "\n"
+    "--graph draws the automata: states as boxes, transitions as arrows with their guards. With\n"
+    "--run it shows which were taken, how often and of which class.\n";
 
 static const char plot_help[] =
     "usage: saltus plot FILE.csv [x,y,...] [--plot-x NAME] [-o FILE.svg|FILE.png|-]\n"

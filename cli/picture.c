@@ -98,3 +98,27 @@ int plot_write(const SltTable* table, const char* path, const char* title, const
   if (output.error) return output_report(&output, "lines");
   return status < 0 ? plot_failed(table, status, bad_name) : CLI_DONE;
 }
+
+// ---- automata -----------------------------------------------------------------------------------
+
+bool graph_path_check(const char* path) {
+  if (path_ends_with(path, ".svg")) return true;
+  cli_error("--graph %s: the picture of automata is a file ending in .svg", path);
+  return false;
+}
+
+int graph_write(const SltGraph* graph, const char* title, const char* path) {
+  SltStatus status = slt_graph_write(graph, title, (SltWriter){swallow, NULL});
+  if (status == SLT_ERR_ARGUMENT) {
+    cli_error("--graph: the model has no automata and no switches to draw");
+    return CLI_MODEL;
+  }
+  Output output = {.path = path};
+  if (!output_open(&output)) return CLI_USAGE;
+  if (status >= 0) status = slt_graph_write(graph, title, (SltWriter){output_write, &output});
+  output_close(&output);
+  if (output.error) return output_report(&output, "lines");
+  if (status >= 0) return CLI_DONE;
+  cli_error("cannot draw: %s", slt_status_text(status));
+  return CLI_RUN;
+}

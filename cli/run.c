@@ -16,6 +16,7 @@ typedef struct Run {
   SltSim* sim;
   SltRecorder* recorder;
   SltStory* story;
+  SltGraph* graph;
   SltExperiment experiment;
   char* default_csv;
   char* title;  // the model's name without folder and ending
@@ -252,6 +253,7 @@ static void on_warning(void* user, const SltDiagnostic* d) {
 static void on_event(void* user, const SltEvent* event) {
   Run* run = user;
   if (run->story) slt_story_event(run->story, event);
+  if (run->graph) slt_graph_event(run->graph, event);
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
   size_t size = strlen(event->text) + 1;
   free(run->stop_text);
@@ -355,11 +357,16 @@ static int run_and_report(Run* run) {
     int drawn = plot_write(table, run->options.plot, run->title, run->options.plot_x, NULL);
     if (exit == CLI_DONE) exit = drawn;
   }
+  if (run->graph) {
+    int drawn = graph_write(run->graph, run->title, run->options.graph);
+    if (exit == CLI_DONE) exit = drawn;
+  }
   if (exit == CLI_DONE) print_summary(run, status, wall);
   return exit;
 }
 
 static int begin_story(Run* run) {
+  if (run->options.graph && slt_graph_create(run->model, &run->graph) < 0) return out_of_memory();
   if (!run->options.explain || run->options.explain_json) return CLI_DONE;
   SltStatus status = slt_story_create(run->sim, run->options.explain_all,
                                       (SltWriter){stdout_write, NULL}, &run->story);
@@ -402,6 +409,7 @@ static int run_command(bool explain, int argc, char** argv) {
   output_close(&run.csv);
   output_close(&run.events);
   slt_story_free(run.story);
+  slt_graph_free(run.graph);
   slt_recorder_free(run.recorder);
   slt_sim_free(run.sim);
   slt_model_free(run.model);

@@ -21,11 +21,12 @@ typedef struct RunOptions {
   const char* plot_x;
   bool quiet;
   const char* solver;  // an option given that steers the integration; NULL: none
-  bool explain;       // `saltus explain --run`: tell what happens instead of writing rows
-  bool explain_json;  // as event records
-  bool explain_all;   // every instant
-  double cyclic;      // period of cyclic execution; NaN: not given
-  double realtime;    // pace, 1 is the clock's; 0: as fast as possible
+  bool explain;        // `saltus explain --run`: tell what happens instead of writing rows
+  bool explain_json;   // as event records
+  bool explain_all;    // every instant
+  const char* graph;   // picture of the automata; NULL: none
+  double cyclic;       // period of cyclic execution; NaN: not given
+  double realtime;     // pace, 1 is the clock's; 0: as fast as possible
 } RunOptions;
 
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.

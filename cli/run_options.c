@@ -41,6 +41,7 @@ typedef enum RunOption {
   RUN_EXPLAIN = RUN_OPTION_COUNT,
   RUN_JSON,
   RUN_ALL,
+  RUN_GRAPH,
   EXPLAIN_OPTION_COUNT
 } RunOption;
 
@@ -79,6 +80,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_EXPLAIN] = {"--run", NULL, OPTION_FLAG},
     [RUN_JSON] = {"--json", NULL, OPTION_FLAG},
     [RUN_ALL] = {"--all", NULL, OPTION_FLAG},
+    [RUN_GRAPH] = {"--graph", NULL, OPTION_VALUE},
 };
 
 static bool not_built(const char* what) {
@@ -198,6 +200,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_EXPLAIN: return true;
   case RUN_JSON: out->explain_json = true; return true;
   case RUN_ALL: out->explain_all = true; return true;
+  case RUN_GRAPH: out->graph = text; return graph_path_check(text);
   default: return parse_solver(option, text, out);
   }
 }
@@ -208,8 +211,8 @@ static bool is_stdout(const char* path) {
 
 /// Two outputs into one file would destroy each other, and an output must not be the model.
 static bool check_outputs(const RunOptions* o) {
-  const char* paths[] = {o->csv, o->events, o->plot};
-  static const char* const names[] = {"-o", "--events", "--plot"};
+  const char* paths[] = {o->csv, o->events, o->plot, o->graph};
+  static const char* const names[] = {"-o", "--events", "--plot", "--graph"};
   int to_stdout = is_stdout(o->csv) + is_stdout(o->events) + is_stdout(o->plot);
   if (o->explain && to_stdout > 0) {
     cli_error("standard output (-) is taken by the explanation");
@@ -220,7 +223,7 @@ static bool check_outputs(const RunOptions* o) {
     cli_error("only one of -o, --events and --plot can go to standard output (-)");
     return false;
   }
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     if (!paths[i]) continue;
     if (paths[i][0] == '\0') {
       cli_error("%s needs the name of a file, or -", names[i]);

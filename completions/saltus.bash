@@ -24,7 +24,7 @@ _saltus() {
     --native) words="auto on off" ;;
     --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--out|--every|--samples|--plot-x|\
     --event-eps|--gamma|--cyclic|--seed) return ;;
-    -o|--output|--events|--plot|--report|--checkpoint|--resume)
+    -o|--output|--events|--plot|--graph|--report|--checkpoint|--resume)
       COMPREPLY=($(compgen -f -- "$word"))
       return ;;
   esac
@@ -38,7 +38,7 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words=$run ;;
     check) words="--set --help" ;;
-    explain) words="--json --ir --run --all --set --help $run" ;;
+    explain) words="--json --ir --run --all --graph --set --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     help) COMPREPLY=($(compgen -W "run check explain plot new methods" -- "$word")); return ;;
     *) words="--help" ending= ;;

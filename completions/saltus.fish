@@ -18,6 +18,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run check explain" -l set -x 
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l json -d "as data"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l run -d "tell what happens in a run"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l all -d "tell every instant"
+complete -c saltus -n "__fish_seen_subcommand_from explain" -l graph -r -d "picture of the automata"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l ir -d "the intermediate representation"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -s o -l output -r -F -d "where the result goes"
 complete -c saltus -n "__fish_seen_subcommand_from run plot" -l plot -r -F -d "a picture"

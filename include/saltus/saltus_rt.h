@@ -365,6 +365,25 @@ SLT_API void slt_story_event(void* story, const SltEvent* event);
 /// @return SLT_OK, SLT_ERR_ARGUMENT, or the writer's error.
 SLT_API SltStatus slt_story_end(SltStory* story, SltStatus status);
 
+/// A picture of the model's automata: states, transitions with their guards, and what of them was
+/// visited.
+typedef struct SltGraph SltGraph;
+
+/// Make the picture of a model, which must outlive it.
+/// @param out  receives the graph, NULL on failure; free it with slt_graph_free().
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_graph_create(const SltModel* model, SltGraph** out);
+/// Free a graph. Accepts NULL.
+SLT_API void slt_graph_free(SltGraph* graph);
+/// Count a record: an SltEventFn for slt_sim_on_event() or slt_recorder_on_event(), with the graph as
+/// its user. Once it was called, the picture tells what was visited, how often and of which class.
+SLT_API void slt_graph_event(void* graph, const SltEvent* event);
+/// Write it as one SVG file.
+/// @param title  not NULL.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (also: the model has neither automata nor switches),
+///         SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter writer);
+
 /// Warnings of a run (conflicting assignments and the like); the text says all.
 typedef void SltWarningFn(void* user, const SltDiagnostic* diagnostic);
 SLT_API void slt_sim_on_warning(SltSim* sim, SltWarningFn* fn, void* user);

@@ -101,6 +101,8 @@ SltStatus plot_draw(const PlotSpec* spec, const PlotCanvas* canvas, uint32_t wid
                     uint32_t height);
 /// Canvas that writes SVG into a sink.
 PlotCanvas plot_svg_canvas(Sink* sink);
+/// Text of an XML file: markup escaped; what XML 1.0 cannot hold becomes U+FFFD.
+void plot_svg_escaped(Sink* sink, Str text);
 /// Terminal picture into a sink (plot_text.c).
 SltStatus plot_text(const PlotSpec* spec, const SltPlotOptions* options, Sink* sink, Arena* arena);
 

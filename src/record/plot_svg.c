@@ -6,7 +6,7 @@
 #include <string.h>
 
 /// Text of an XML file: markup escaped; what XML 1.0 cannot hold becomes U+FFFD.
-static void write_escaped(Sink* sink, Str text) {
+void plot_svg_escaped(Sink* sink, Str text) {
   for (uint32_t i = 0; i < text.length;) {
     uint32_t code = 0;
     uint32_t size = utf8_decode(text.data + i, text.length - i, &code);
@@ -59,7 +59,7 @@ static void svg_begin(void* user, double width, double height, const char* title
                " sans-serif\">\n");
   if (!title) return;
   sink_c(sink, "<title>");
-  write_escaped(sink, str_from_c(title));
+  plot_svg_escaped(sink, str_from_c(title));
   sink_c(sink, "</title>\n");
 }
 
@@ -131,7 +131,7 @@ static void svg_text(void* user, double x, double y, const PlotFont* font, Str t
   }
   if (font->bold) sink_c(sink, " font-weight=\"bold\"");
   sink_char(sink, '>');
-  write_escaped(sink, text);
+  plot_svg_escaped(sink, text);
   sink_c(sink, "</text>\n");
 }
 

@@ -8,6 +8,7 @@
 
 #include "record/csv.h"
 #include "record/events.h"
+#include "record/graph.h"
 #include "record/plot.h"
 #include "record/sink.h"
 #include "record/story.h"

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+//
+// The picture of a model's automata: what record/graph draws, taken from the model's tables and
+// counted from the records of a run.
+#include "api/handles.h"
+#include "record/record.h"
+
+#include <string.h>
+
+struct SltGraph {
+  const Model* model;
+  SltAllocator allocator;
+  Arena arena;
+  Graph graph;
+  uint32_t* tried;  // per automaton: state that a mythical record of this instant led into
+};
+
+// ---- texts --------------------------------------------------------------------------------------
+
+/// What the source has there, runs of blanks made one; empty when there is no source.
+static Str source_text(const Model* model, Span span, Arena* arena) {
+  TextBuffer text = {.arena = arena};
+  const Source* source = model->source;
+  if (!source || span.begin >= span.end || span.end > source->text.length) return (Str){NULL, 0};
+  bool blank = false;
+  for (uint32_t i = span.begin; i < span.end; i++) {
+    char c = source->text.data[i];
+    bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (is_blank && blank) continue;
+    text_append_char(&text, is_blank ? ' ' : c);
+    blank = is_blank;
+  }
+  return text_str(&text);
+}
+
+static Str atoms_text(const Model* model, const ModelGuard* guard, Arena* arena) {
+  TextBuffer text = {.arena = arena};
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    if (i) text_append_c(&text, ", ");
+    text_append(&text, model->atoms[guard->atoms[i]].text);
+  }
+  return text_str(&text);
+}
+
+/// "sets v, n": targets of the actions of a transition and of the state it leads to.
+static Str resets_text(const Model* model, const uint32_t* begin, const uint32_t* count,
+                       uint32_t lists, Arena* arena) {
+  TextBuffer text = {.arena = arena};
+  uint32_t written = 0;
+  for (uint32_t k = 0; k < lists; k++) {
+    for (uint32_t i = begin[k]; i < begin[k] + count[k]; i++) {
+      const ModelAction* action = &model->actions[i];
+      const ModelVar* var = &model->vars[action->var];
+      if (var->hidden) continue;
+      if (written == 4) {
+        text_append_c(&text, ", ...");
+        return text_str(&text);
+      }
+      text_append_c(&text, written++ ? ", " : "sets ");
+      text_append(&text, var->name);
+      for (uint32_t order = 0; order < action->order; order++)
+        text_append_char(&text, '\'');
+    }
+  }
+  return text_str(&text);
+}
+
+// ---- building -----------------------------------------------------------------------------------
+
+static void add_transitions(SltGraph* g, uint32_t automaton, GraphAutomaton* out) {
+  const Model* model = g->model;
+  for (uint32_t t = 0; t < model->transition_count; t++) {
+    const ModelTransition* transition = &model->transitions[t];
+    if (transition->automaton != automaton) continue;
+    const ModelState* to = &model->automata[automaton].states[transition->to];
+    uint32_t begin[] = {to->action_begin, transition->action_begin};
+    uint32_t count[] = {to->action_count, transition->action_count};
+    bool written = transition->guard.program.output_count > 0;
+    Str guard = written ? source_text(model, transition->span, &g->arena) : STR_LIT("always");
+    if (guard.length == 0) guard = atoms_text(model, &transition->guard, &g->arena);
+    for (uint32_t i = 0; i < transition->from_count; i++) {
+      out->arrows[out->arrow_count++] =
+          (GraphArrow){.from = transition->from[i],
+                       .to = transition->to,
+                       .guard = guard,
+                       .resets = resets_text(model, begin, count, 2, &g->arena),
+                       .line = transition->line};
+    }
+  }
+}
+
+static void add_schedules(SltGraph* g, uint32_t automaton, GraphAutomaton* out) {
+  const Model* model = g->model;
+  for (uint32_t s = 0; s < model->schedule_count; s++) {
+    const ModelSchedule* schedule = &model->schedules[s];
+    for (uint32_t i = 0; i < schedule->goto_count; i++) {
+      if (schedule->gotos[i].automaton != automaton) continue;
+      TextBuffer text = {.arena = &g->arena};
+      text_append_format(&text, "at, line %u", schedule->line);
+      out->arrows[out->arrow_count++] = (GraphArrow){.from = GRAPH_ANY,
+                                                     .to = schedule->gotos[i].state,
+                                                     .guard = text_str(&text),
+                                                     .line = schedule->line};
+    }
+  }
+}
+
+static uint32_t arrow_limit(const Model* model, uint32_t automaton) {
+  uint32_t count = 0;
+  for (uint32_t t = 0; t < model->transition_count; t++) {
+    if (model->transitions[t].automaton == automaton) count += model->transitions[t].from_count;
+  }
+  // a time event starts from wherever the automaton is: an arrow for each state it was met in
+  for (uint32_t s = 0; s < model->schedule_count; s++) {
+    for (uint32_t i = 0; i < model->schedules[s].goto_count; i++) {
+      if (model->schedules[s].gotos[i].automaton != automaton) continue;
+      count += model->automata[automaton].state_count;
+    }
+  }
+  return count;
+}
+
+static void add_automaton(SltGraph* g, uint32_t index) {
+  const ModelAutomaton* a = &g->model->automata[index];
+  GraphAutomaton* out = &g->graph.automata[g->graph.automaton_count++];
+  *out = (GraphAutomaton){.name = a->name, .state_count = a->state_count};
+  out->states = ARENA_ARRAY(&g->arena, GraphState, a->state_count);
+  for (uint32_t s = 0; s < a->state_count; s++) {
+    out->states[s] = (GraphState){.name = a->states[s].name};
+  }
+  out->arrow_capacity = arrow_limit(g->model, index);
+  out->arrows = ARENA_ARRAY(&g->arena, GraphArrow, out->arrow_capacity + 1);
+  add_transitions(g, index, out);
+  add_schedules(g, index, out);
+}
+
+static void build(SltGraph* g) {
+  const Model* model = g->model;
+  g->graph.automata = ARENA_ARRAY(&g->arena, GraphAutomaton, model->automaton_count + 1);
+  g->graph.switches = ARENA_ARRAY(&g->arena, GraphSwitch, model->automaton_count + 1);
+  g->tried = ARENA_ARRAY(&g->arena, uint32_t, model->automaton_count + 1);
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    if (automaton->hidden) continue;
+    if (automaton->kind == MODEL_AUTOMATON_USER) {
+      add_automaton(g, a);
+      continue;
+    }
+    g->graph.switches[g->graph.switch_count++] =
+        (GraphSwitch){.name = automaton->name,
+                      .text = atoms_text(model, &automaton->condition, &g->arena),
+                      .line = automaton->line};
+  }
+}
+
+SltStatus slt_graph_create(const SltModel* model, SltGraph** out) {
+  if (out) *out = NULL;
+  if (!model || !out) return SLT_ERR_ARGUMENT;
+  SltAllocator allocator = base_allocator(NULL);
+  SltGraph* volatile g = base_alloc(&allocator, sizeof *g);
+  if (!g) return SLT_ERR_NOMEM;
+  g->model = model->model;
+  g->allocator = allocator;
+  jmp_buf oom;
+  arena_init(&g->arena, &allocator, &oom);
+  if (setjmp(oom) != 0) {
+    slt_graph_free(g);
+    return SLT_ERR_NOMEM;
+  }
+  build(g);
+  *out = g;
+  return SLT_OK;
+}
+
+void slt_graph_free(SltGraph* graph) {
+  if (!graph) return;
+  SltAllocator allocator = graph->allocator;
+  arena_free(&graph->arena);
+  base_free(&allocator, graph, sizeof *graph);
+}
+
+// ---- counting -----------------------------------------------------------------------------------
+
+static uint32_t find_state(const GraphAutomaton* a, const char* name) {
+  for (uint32_t s = 0; s < a->state_count; s++) {
+    if (str_equal(a->states[s].name, str_from_c(name))) return s;
+  }
+  return GRAPH_ANY;
+}
+
+/// The arrow of a time event out of the state it was met in; NULL when there is none.
+static GraphArrow* timed_arrow(GraphAutomaton* a, uint32_t from, uint32_t to, uint32_t line) {
+  GraphArrow* other = NULL;
+  for (uint32_t i = 0; i < a->arrow_count; i++) {
+    GraphArrow* arrow = &a->arrows[i];
+    if (arrow->to != to || arrow->line != line) continue;
+    if (arrow->from == GRAPH_ANY) arrow->from = from;
+    if (arrow->from == from) return arrow;
+    other = arrow;
+  }
+  if (!other || a->arrow_count == a->arrow_capacity) return NULL;
+  GraphArrow* added = &a->arrows[a->arrow_count++];
+  *added = (GraphArrow){.from = from, .to = to, .guard = other->guard, .line = line};
+  return added;
+}
+
+static GraphArrow* find_arrow(GraphAutomaton* a, uint32_t from, uint32_t to, uint32_t line) {
+  for (uint32_t i = 0; i < a->arrow_count; i++) {
+    GraphArrow* arrow = &a->arrows[i];
+    if (arrow->from == from && arrow->to == to && arrow->line == line) return arrow;
+  }
+  return NULL;
+}
+
+static void count_transition(GraphAutomaton* a, uint32_t* tried, const SltEvent* event) {
+  uint32_t from = find_state(a, event->from);
+  uint32_t to = find_state(a, event->to);
+  if (from == GRAPH_ANY || to == GRAPH_ANY) return;
+  if (*tried == from) {
+    // entered and left in one instant, with a candidate that was given up
+    a->states[from].real--;
+    a->states[from].mythical++;
+  }
+  *tried = event->event_class == SLT_CLASS_MYTHICAL ? to : GRAPH_ANY;
+  a->states[to].real++;
+  GraphArrow* arrow = event->kind == SLT_EVENT_TIME ? timed_arrow(a, from, to, event->line)
+                                                    : find_arrow(a, from, to, event->line);
+  if (arrow) arrow->count[event->event_class]++;
+}
+
+void slt_graph_event(void* graph, const SltEvent* event) {
+  SltGraph* g = graph;
+  if (!g || !event) return;
+  g->graph.ran = true;
+  if (event->n == 0) {
+    for (uint32_t a = 0; a < g->graph.automaton_count; a++)
+      g->tried[a] = GRAPH_ANY;
+  }
+  if (event->kind == SLT_EVENT_INITIAL) {
+    for (uint32_t a = 0; a < g->graph.automaton_count; a++)
+      g->graph.automata[a].states[0].real++;
+  }
+  g->graph.slides += event->kind == SLT_EVENT_SLIDE_IN;
+  if (!event->automaton || !event->from || !event->to) return;
+  Str name = str_from_c(event->automaton);
+  for (uint32_t a = 0; a < g->graph.automaton_count; a++) {
+    if (!str_equal(g->graph.automata[a].name, name)) continue;
+    count_transition(&g->graph.automata[a], &g->tried[a], event);
+  }
+  for (uint32_t s = 0; s < g->graph.switch_count; s++) {
+    if (str_equal(g->graph.switches[s].name, name)) g->graph.switches[s].turned++;
+  }
+}
+
+SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter writer) {
+  if (!graph || !title || !writer.write) return SLT_ERR_ARGUMENT;
+  if (graph->graph.automaton_count + graph->graph.switch_count == 0) return SLT_ERR_ARGUMENT;
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  Arena arena;
+  jmp_buf oom;
+  volatile SltStatus status = SLT_ERR_NOMEM;
+  arena_init(&arena, &graph->allocator, &oom);
+  if (setjmp(oom) == 0) {
+    graph_write_svg(&graph->graph, title, &arena, &sink);
+    status = sink_flush(&sink);
+  }
+  arena_free(&arena);
+  sink_clear(&sink);
+  return status;
+}

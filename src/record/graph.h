@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// A picture of automata: states as boxes, transitions as arrows with their guards; after a run with
+// what was visited, how often, and of which class.
+#ifndef SALTUS_RECORD_GRAPH_H
+#define SALTUS_RECORD_GRAPH_H
+
+#include "record/sink.h"
+
+#define GRAPH_ANY     UINT32_MAX  // `from` of an arrow that can start anywhere: `at ... goto`
+#define GRAPH_CLASSES 5           // SltEventClass
+
+typedef struct GraphState {
+  Str name;
+  uint64_t real, mythical;  // entered, and only passed through
+} GraphState;
+
+typedef struct GraphArrow {
+  uint32_t from, to;
+  Str guard;   // as written
+  Str resets;  // names of what it sets; may be empty
+  uint32_t line;
+  uint64_t count[GRAPH_CLASSES];
+} GraphArrow;
+
+typedef struct GraphAutomaton {
+  Str name;
+  GraphState* states;  // the first one is where it begins
+  uint32_t state_count;
+  GraphArrow* arrows;
+  uint32_t arrow_count, arrow_capacity;
+} GraphAutomaton;
+
+/// An `if` or a piecewise function.
+typedef struct GraphSwitch {
+  Str name, text;
+  uint32_t line;
+  uint64_t turned;
+} GraphSwitch;
+
+typedef struct Graph {
+  GraphAutomaton* automata;
+  uint32_t automaton_count;
+  GraphSwitch* switches;
+  uint32_t switch_count;
+  uint64_t slides;
+  bool ran;  // counts mean something
+} Graph;
+
+/// Draw as one SVG file. `arena` is for scratch memory.
+void graph_write_svg(const Graph* graph, const char* title, Arena* arena, Sink* sink);
+
+#endif

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The picture of automata: every state and guard is there, nothing covers a state, counts are those of the run."""
+import collections
+import glob
+import json
+import os
+import re
+import sys
+import unittest
+import xml.etree.ElementTree as xml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+SVG = "{http://www.w3.org/2000/svg}"
+PARALLEL = """x' = 1; x(t0) = 0;
+n(t0) = 0;
+automaton a {
+  state two [x >= 1] && [n < 5] && [x < 100] && [n > -1] { set n = n + 1; } from init;
+  state one [x >= 2] {} from two;
+  state two2 [x >= 50] {} from one;
+}
+automaton b { state on [x >= 1.5] {} from init; state off [x >= 1.5] {} from on; }
+y = if(x > 0.5, 1, 0);
+at 0.25 each 1 repeat 2 { goto a.init; }
+experiment { end = 3; }
+"""
+
+
+class Graph(cli_case.CliCase):
+    def draw(self, *arguments):
+        self.good("explain", *arguments, "--graph", "g.svg")
+        return xml.fromstring(self.read("g.svg"))
+
+    @staticmethod
+    def texts(svg):
+        return ["".join(t.itertext()) for t in svg.iter(f"{SVG}text")]
+
+    def check_boxes(self, svg, name):
+        """States lie in the picture and apart from each other; labels lie in the picture."""
+        width, height = float(svg.get("width")), float(svg.get("height"))
+        for group in svg.iter(f"{SVG}g"):
+            dx, dy = map(float, re.findall(r"[-\d.]+", group.get("transform")))
+            boxes = [tuple(float(r.get(k)) for k in ("x", "y", "width", "height"))
+                     for r in group.iter(f"{SVG}rect")]
+            for i, (x, y, w, h) in enumerate(boxes):
+                self.assertTrue(0 <= x + dx and x + w + dx <= width, name)
+                self.assertTrue(0 <= y + dy and y + h + dy <= height, name)
+                for x2, y2, w2, h2 in boxes[:i]:
+                    self.assertFalse(abs(x + w / 2 - x2 - w2 / 2) < (w + w2) / 2 and
+                                     abs(y + h / 2 - y2 - h2 / 2) < (h + h2) / 2, name)
+            for t in group.iter(f"{SVG}text"):
+                self.assertTrue(0 <= float(t.get("x")) + dx <= width, name)
+                self.assertTrue(0 <= float(t.get("y")) + dy <= height, name)
+
+    def test_structure(self):
+        svg = self.draw("ball.lisma")
+        texts = self.texts(svg)
+        for state in ("init", "bounce", "rest"):
+            self.assertIn(state, texts)
+        self.assertIn("unilateral[y <= 0] && v < 0", " ".join(texts))
+        self.assertNotIn("pinnacle", " ".join(texts))
+        self.check_boxes(svg, "ball")
+
+    def test_counts_are_those_of_the_run(self):
+        svg = self.draw("ball.lisma", "--run")
+        self.good("run", "ball.lisma", "-q", "--events", "e.jsonl", "-o", "b.csv")
+        counts = collections.Counter(
+            (r["from"], r["to"], r["class"])
+            for r in map(json.loads, self.read("e.jsonl").splitlines()) if r["kind"] == "state")
+        told = collections.Counter(t for t in self.texts(svg) if "\u00d7 " in t)
+        self.assertEqual(told, collections.Counter(f"{n}\u00d7 {c}" for (_, _, c), n in counts.items()))
+
+    def test_mythical_states_are_dashed(self):
+        self.write("m.lisma", "x' = 1; x(t0) = 0;\nsw: F = 0;\n"
+                              "state hit [x >= 0.5] { sw: F = -1; } from init;\n"
+                              "state out [F < 0] { sw: F = 0; } from hit;\n"
+                              "experiment { end = 1; }\n")
+        svg = self.draw("m.lisma", "--run")
+        dashed = [r for r in svg.iter(f"{SVG}rect") if r.get("stroke-dasharray")]
+        self.assertEqual(len(dashed), 1)
+        self.assertIn("1\u00d7 mythical", self.texts(svg))
+
+    def test_parallel_automata(self):
+        self.write("m.lisma", PARALLEL)
+        svg = self.draw("m.lisma", "--run")
+        texts = self.texts(svg)
+        self.assertEqual(len(list(svg.iter(f"{SVG}g"))), 2)
+        self.assertIn("a", texts)
+        self.assertIn("sets n", texts)
+        self.assertIn("at, line 10", texts)
+        self.assertTrue(any(t.startswith("x > 0.5 (line 9): turned 1 time") for t in texts), texts)
+        self.check_boxes(svg, "parallel")
+
+    def test_gallery(self):
+        drawn = 0
+        for path in sorted(glob.glob(os.path.join(cli_case.SOURCE, "models", "*.lisma"))):
+            result = self.saltus("explain", path, "--graph", "g.svg")
+            if result.status == 1 and "no automata" in result.err:
+                continue
+            self.assertEqual(result.status, 0, path + result.err)
+            self.check_boxes(xml.fromstring(self.read("g.svg")), path)
+            drawn += 1
+        self.assertGreater(drawn, 20)
+
+    def test_usage(self):
+        self.fails(2, "explain", "ball.lisma", "--graph", "g.png", says=".svg")
+        self.fails(2, "explain", "ball.lisma", "--run", "--graph", "g.png", says=".svg")
+        self.write("m.lisma", "x' = 1; x(t0) = 0;\n")
+        self.fails(1, "explain", "m.lisma", "--graph", "g.svg", says="no automata")
+        self.assertFalse(os.path.exists(self.path("g.svg")))
+
+
+if __name__ == "__main__":
+    cli_case.main()
