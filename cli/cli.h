@@ -175,6 +175,15 @@ int graph_write(const SltGraph* graph, const char* title, const char* path);
 /// Whether `path` is a picture we can write; prints a message when not.
 bool plot_path_check(const char* option, const char* path);
 
+// ---- compiled equations (native.c) --------------------------------------------------------------
+
+/// $XDG_CACHE_HOME/saltus, else ~/.cache/saltus. False when neither is known.
+bool native_cache_folder(char* out, size_t size);
+/// $SALTUS_CC, else cc, gcc or clang on the PATH, as an absolute path.
+bool native_find_compiler(char* out, size_t size);
+/// Let runs of the model use both.
+SltStatus native_prepare(SltModel* model, SltNativeWhen when);
+
 // ---- commands -----------------------------------------------------------------------------------
 
 int command_run(int argc, char** argv);
@@ -185,6 +194,7 @@ int command_plot(int argc, char** argv);
 int command_new(int argc, char** argv);
 int command_methods(int argc, char** argv);
 int command_convert(int argc, char** argv);
+int command_cache(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.
 bool help_print(FILE* to, const char* command);

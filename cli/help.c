@@ -15,6 +15,7 @@ static const char general[] =
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  new NAME        write a model to start from\n"
     "  methods         list the integration methods\n"
+    "  cache           show or clear the cache of compiled equations\n"
     "  help COMMAND    explain a command; also COMMAND --help\n"
     "\n"
     "  --version       print the version\n"
@@ -56,14 +57,14 @@ static const char run_help[] =
     "  --gamma G           reduction per step of extrapolation, 0..1   [0.6]\n"
     "  --sliding on|off        motion along boundaries at which both flows point [on]\n"
     "  --zeno auto|stop|dwell  after infinitely many events: go on, fail, keep modes  [auto]\n"
-    "  --native auto|off   compiled code where it pays\n"
+    "  --native auto|on|off   equations as machine code: where it pays, always, never [auto]\n"
     "\n"
     "rule tables (.rules.md, or a folder with rules.csv)\n"
     "  --cyclic DT         scan the tables literally every DT instead of locating events\n"
     "  --realtime[=K]      at the pace of the clock (K times as fast), overruns reported\n"
     "\n"
     "not built yet: --report, --checkpoint, --resume,\n"
-    "--native on, --sliding utkin, results as .mat\n"
+    "--sliding utkin, results as .mat\n"
     "\n"
     "An existing MODEL.csv that saltus did not write is not overwritten unless -o names it.\n"
     "At most one of the outputs can be - (standard output).\n"
@@ -108,6 +109,13 @@ static const char methods_help[] = "usage: saltus methods\n"
                                    "\n"
                                    "List the integration methods for --method.\n";
 
+static const char cache_help[] =
+    "usage: saltus cache [show | path | clear | limit [BYTES]]\n"
+    "\n"
+    "The cache of equations compiled to machine code (`saltus run --native`): what is in it, where\n"
+    "it is, remove all of it, show or set how large it may grow (e.g. 64M). It is in\n"
+    "$XDG_CACHE_HOME/saltus, else ~/.cache/saltus.\n";
+
 static const char convert_help[] =
     "usage: saltus convert FROM TO\n"
     "\n"
@@ -121,6 +129,7 @@ bool help_print(FILE* to, const char* command) {
   } pages[] = {
       {"run", run_help}, {"check", check_help},     {"explain", explain_help}, {"plot", plot_help},
       {"new", new_help}, {"methods", methods_help}, {"convert", convert_help}, {"help", general},
+      {"cache", cache_help},
   };
   if (!command) {
     fputs(general, to);

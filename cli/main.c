@@ -15,7 +15,7 @@ static const struct {
 } commands[] = {
     {"run", command_run},   {"check", command_check}, {"explain", command_explain},
     {"plot", command_plot}, {"new", command_new},     {"methods", command_methods},
-    {"convert", command_convert}, {"cache", NULL},          {"fmt", NULL},
+    {"convert", command_convert}, {"cache", command_cache},          {"fmt", NULL},
     {"lsp", NULL},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -81,6 +81,7 @@ static int choose_times(Run* run) {
 static int create_sim(Run* run) {
   const char* problem = NULL;
   SltStatus status = slt_sim_options_check(run->model, &run->options.sim, &problem);
+  if (status >= 0) status = native_prepare(run->model, run->options.native);
   if (status >= 0) status = slt_sim_create(run->model, &run->options.sim, &run->sim);
   if (status >= 0) return CLI_DONE;
   if (status == SLT_ERR_NOMEM) return out_of_memory();
@@ -319,7 +320,8 @@ static void print_summary(const Run* run, SltStatus status, double wall) {
                         .csv = &run->csv,
                         .events = &run->events,
                         .pace = &run->pace,
-                        .plot = run->options.plot};
+                        .plot = run->options.plot,
+                        .native = slt_model_native_report(run->model)};
   summary_print(&summary);
 }
 

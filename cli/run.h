@@ -20,6 +20,7 @@ typedef struct RunOptions {
   const char* plot;
   const char* plot_x;
   bool quiet;
+  SltNativeWhen native;
   const char* solver;  // an option given that steers the integration; NULL: none
   bool explain;        // `saltus explain --run`: tell what happens instead of writing rows
   bool explain_json;   // as event records
@@ -91,6 +92,7 @@ typedef struct RunSummary {
   const Output* events;
   const char* plot;
   const Pace* pace;
+  SltNativeReport native;
 } RunSummary;
 
 void summary_print(const RunSummary* summary);

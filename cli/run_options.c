@@ -135,10 +135,10 @@ static bool parse_zeno(const char* text, SltSimOptions* sim) {
   return choice >= 0;
 }
 
-static bool parse_native(const char* text) {
-  static const char* const words[] = {"auto", "off", "on"};
+static bool parse_native(const char* text, SltNativeWhen* out) {
+  static const char* const words[] = {"off", "auto", "on"};
   int choice = option_choice("--native", text, words, 3);
-  if (choice == 2) return not_built("--native on");
+  if (choice >= 0) *out = (SltNativeWhen)choice;
   return choice >= 0;
 }
 
@@ -169,7 +169,7 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   case RUN_GAMMA: return parse_gamma(text, sim);
   case RUN_SLIDING: return parse_sliding(text, sim);
   case RUN_ZENO: return parse_zeno(text, sim);
-  case RUN_NATIVE: return parse_native(text);
+  case RUN_NATIVE: return parse_native(text, &out->native);
   case RUN_CYCLIC: return option_positive(name, text, &out->cyclic);
   case RUN_REALTIME:
     out->realtime = 1.0;
@@ -283,6 +283,7 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
                       .until = (double)NAN,
                       .every = (double)NAN,
                       .cyclic = (double)NAN,
+                      .native = SLT_NATIVE_AUTO,
                       .sim = slt_sim_options()};
   OptionParser parser = {.command = explain ? "explain" : "run",
                          .specs = specs,

@@ -33,6 +33,18 @@ static void print_events(const SltStatistics* s) {
   }
 }
 
+/// Nothing is said about runs too short to be worth it.
+static void print_native(const SltNativeReport* native) {
+  if (native->programs) {
+    fprintf(stderr,
+            "  native       %u programs as machine code, %u unit%s compiled, %u from the cache\n",
+            native->programs, native->compiled, native->compiled == 1 ? "" : "s", native->loaded);
+  }
+  if (native->note) {
+    fprintf(stderr, "  native       %s: interpreted\n", native->note);
+  }
+}
+
 static void print_wall(double seconds) {
   if (seconds < 1.0) {
     fprintf(stderr, "  wall time    %.3g ms\n", 1e3 * seconds);
@@ -68,6 +80,7 @@ void summary_print(const RunSummary* summary) {
   print_events(&s);
   fprintf(stderr, "  evaluations  %llu of the equations, %llu of the guards\n",
           (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations);
+  print_native(&summary->native);
   print_wall(summary->wall);
   pace_print(summary->pace, "rows were");
   print_file("rows", summary->csv);

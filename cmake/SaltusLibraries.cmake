@@ -6,9 +6,14 @@
 #   saltus_rt  runs compiled models: base, model without the builder, numeric, engine, record,
 #              and the part of the API that is in files api/rt_*.c
 #   saltus     everything
-set(SALTUS_MODULES base ir lisma rules symbolic model numeric engine record blocks api cdcsis
-  CACHE STRING "Modules to build; a shorter list helps while working on one of them")
-mark_as_advanced(SALTUS_MODULES)
+set(SALTUS_ONLY_MODULES "" CACHE STRING
+  "Modules to build; a list helps while working on one of them, empty means all")
+mark_as_advanced(SALTUS_ONLY_MODULES)
+unset(SALTUS_MODULES CACHE)
+set(SALTUS_MODULES base ir lisma rules symbolic model native numeric engine record blocks api cdcsis)
+if(SALTUS_ONLY_MODULES)
+  set(SALTUS_MODULES ${SALTUS_ONLY_MODULES})
+endif()
 set(SALTUS_RT_MODULES base model numeric engine record)
 
 # cairo draws PNG files; only its headers are needed here, the library is loaded when it is used

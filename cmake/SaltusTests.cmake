@@ -8,7 +8,8 @@
 set(SALTUS_TEST_ENVIRONMENT
   "SALTUS=${PROJECT_BINARY_DIR}/saltus"
   "SALTUS_SOURCE=${PROJECT_SOURCE_DIR}"
-  "SALTUS_BUILD=${PROJECT_BINARY_DIR}")
+  "SALTUS_BUILD=${PROJECT_BINARY_DIR}"
+  "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/scratch/cache")
 set(test_scratch ${PROJECT_BINARY_DIR}/scratch)
 file(MAKE_DIRECTORY ${test_scratch})
 
@@ -43,6 +44,10 @@ if(CMOCKA_INCLUDE_DIR AND CMOCKA_LIBRARY)
       saltus_inner_program(${target} ${source})
       target_include_directories(${target} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
       target_link_libraries(${target} PRIVATE ${CMOCKA_LIBRARY})
+      if(name MATCHES "allocation")  # counts calls of the C library's functions
+        target_link_options(${target} PRIVATE
+          LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc)
+      endif()
       saltus_add_test(${group}.${name} ${target})
     endforeach()
   endforeach()

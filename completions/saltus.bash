@@ -10,7 +10,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain plot new methods help --help --version"
+    words="run check explain plot new methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -40,7 +40,8 @@ _saltus() {
     check) words="--set --help" ;;
     explain) words="--json --ir --run --all --graph --set --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
-    help) COMPREPLY=($(compgen -W "run check explain plot new methods" -- "$word")); return ;;
+    cache) words="show path clear limit" ;;
+    help) COMPREPLY=($(compgen -W "run check explain plot new methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* ]]; then

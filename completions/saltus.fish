@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain plot new methods help
+set -l commands run check explain plot new methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -9,6 +9,8 @@ complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a explain -d 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a plot -d "draw a table of results"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a new -d "write a model to start from"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a methods -d "list the integration methods"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a cache -d "show or clear the cache of compiled equations"
+complete -c saltus -n "__fish_seen_subcommand_from cache" -x -a "show path clear limit"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a help -d "explain a command"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -l version -d "print the version"
 

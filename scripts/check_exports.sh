@@ -68,8 +68,8 @@ check_complete() {
 # with modules left out the libraries cannot be complete
 absent=""
 for module in base ir lisma symbolic model numeric engine record api; do
-  listed=$(sed -n 's/^SALTUS_MODULES:[^=]*=\(.*\)/;\1;/p' "$build/CMakeCache.txt")
-  if [[ "$listed" != *";$module;"* ]] || ! compgen -G "$root/src/$module/*.c" >/dev/null; then
+  listed=$(sed -n 's/^SALTUS_ONLY_MODULES:[^=]*=\(.*\)/;\1;/p' "$build/CMakeCache.txt")
+  if [[ "$listed" != ";;" && "$listed" != *";$module;"* ]] || ! compgen -G "$root/src/$module/*.c" >/dev/null; then
     absent="$absent $module"
   fi
 done

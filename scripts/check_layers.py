@@ -21,11 +21,12 @@ ALLOWED = {
     "rules": {"base", "ir", "lisma"},
     "symbolic": {"base", "ir"},
     "model": {"base"},
+    "native": {"base", "model"},
     "numeric": {"base"},
     "engine": {"base", "model", "numeric"},
     "record": {"base"},
     "blocks": {"base", "model", "numeric", "record"},
-    "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "numeric", "engine", "record",
+    "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "native", "numeric", "engine", "record",
             "blocks"},
     "cdcsis": {"base"},
 }

@@ -87,6 +87,70 @@ typedef enum SltExplainFormat {
 SLT_API SltStatus slt_model_explain(const SltModel* model, SltExplainFormat format,
                                     SltWriter writer);
 
+// ---- machine code
+// --------------------------------------------------------------------------------
+//
+// Equations can be compiled by the machine's C compiler while a run is going on with its own
+// interpreter; results have the same bits either way. The library starts no compiler and writes no
+// file unless it is told where they are.
+
+/// When equations are compiled.
+typedef enum SltNativeWhen {
+  SLT_NATIVE_OFF = 0,
+  SLT_NATIVE_AUTO = 1,  ///< in the background, once a run has been long enough for it to pay
+  SLT_NATIVE_ON = 2     ///< every mode when it is entered; the run waits for the compiler
+} SltNativeWhen;
+
+/// Take them from slt_native_options().
+typedef struct SltNativeOptions {
+  SltNativeWhen when;    ///< [SLT_NATIVE_AUTO]
+  const char* compiler;  ///< absolute path of a C compiler that takes gcc's options; NULL: none
+  const char* cache;     ///< folder for compiled code, made when missing; it must belong to the
+                         ///< user and be closed to others
+  uint64_t cache_limit;  ///< bytes kept there, the longest unused go first [64 MiB]
+  uint32_t cookie;       ///< set by slt_native_options()
+} SltNativeOptions;
+
+/// Options with every field at its default.
+SLT_API SltNativeOptions slt_native_options(void);
+
+/// Let runs of the model use machine code. To be called once, before the first run is made;
+/// nothing is started or opened yet. Whatever goes wrong later leaves the interpreter in force and
+/// a note in the report. A compiler is a child process: while one is at work, a program that
+/// collects all its children's exits may take this one's too.
+/// @param options  from slt_native_options(); copied.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (also for a second call), SLT_ERR_NOMEM.
+SLT_API SltStatus slt_model_set_native(SltModel* model, const SltNativeOptions* options);
+
+/// What has become of it.
+typedef struct SltNativeReport {
+  uint32_t programs;  ///< that run as machine code: equations, guards, their slopes, by mode
+  uint32_t compiled;  ///< calls of the compiler that have given code
+  uint32_t loaded;    ///< found in the cache instead
+  const char* note;   ///< why equations were not compiled that should have been (static), or NULL
+} SltNativeReport;
+
+/// May be called by any thread while runs are going on. All zero without slt_model_set_native().
+SLT_API SltNativeReport slt_model_native_report(const SltModel* model);
+
+/// What is in a cache folder.
+typedef struct SltNativeCache {
+  uint64_t entries, bytes;
+} SltNativeCache;
+
+/// Look at a cache folder; one that does not exist is empty.
+/// @param problem  receives why it cannot be used (static); may be NULL.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_IO.
+SLT_API SltStatus slt_native_cache_info(const char* folder, SltNativeCache* out,
+                                        const char** problem);
+
+/// Remove entries, the longest unused first, until at most `limit` bytes are left; 0 removes all.
+/// Runs that use them are not disturbed.
+/// @param removed  receives the number of entries removed; may be NULL.
+/// @return as slt_native_cache_info().
+SLT_API SltStatus slt_native_cache_trim(const char* folder, uint64_t limit, uint64_t* removed,
+                                        const char** problem);
+
 #ifdef __cplusplus
 }
 #endif

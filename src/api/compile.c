@@ -175,6 +175,7 @@ static SltStatus compile_text(Job* job, Str text) {
 static void destroy_compiled(SltModel* base) {
   CompiledModel* model = (CompiledModel*)base;
   SltAllocator allocator = model->allocator;
+  native_tier_free(model->native);
   model_build_free(model->build);
   arena_free(&model->arena);
   base_free(&allocator, model, sizeof *model);

@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "ir/ir.h"
 #include "model/build.h"
+#include "native/native.h"
 #include "rules/rules.h"
 
 #include <saltus/saltus.h>
@@ -20,6 +21,7 @@ typedef struct CompiledModel {
   ModelBuild* build;
   const char** out_names;  // of the experiment
   RulesModel* rules;       // the tables it comes from; NULL for equations
+  NativeTier* native;      // NULL: the tape alone
 } CompiledModel;
 
 /// Read a file, or a folder of tables, and hand its text on: `folder` is then true and the text

@@ -11,6 +11,7 @@
 #define RECORDER_OPTIONS_COOKIE 0x51a17002u
 #define PLOT_OPTIONS_COOKIE     0x51a17003u
 #define COMPILE_OPTIONS_COOKIE  0x51a17004u
+#define NATIVE_OPTIONS_COOKIE   0x51a17005u
 
 struct SltModel {
   const Model* model;

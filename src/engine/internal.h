@@ -307,6 +307,10 @@ struct EngSim {
   ModelDual* contact_regs;
   size_t contact_capacity;
 
+  // evaluations of the right-hand side when the provider was last asked for faster code, and when
+  // it is to be asked again
+  uint64_t tune_seen, tune_at;
+
   EngImplicit implicit;
   EngStiff stiff;
   char method_reason[200];

@@ -230,6 +230,15 @@ static SltStatus take_inputs(EngSim* sim, bool* fired) {
   return instant_here(sim, ENG_INSTANT_INPUT, fired);
 }
 
+/// Between steps: programs of the mode may be given compiled code. Never changes a bit.
+static void tune(EngSim* sim) {
+  uint64_t count = sim->stepper->counters.rhs;
+  uint64_t more = count > sim->tune_seen ? count - sim->tune_seen : 0;
+  uint64_t wait = sim->provider.tune(sim->provider.tuner, sim->core.mode, more);
+  sim->tune_seen = count;
+  sim->tune_at = wait < UINT64_MAX - count ? count + wait : UINT64_MAX;
+}
+
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   EngCore* core = &sim->core;
   if (!core->started || core->failed || !(t_stop >= core->t)) return SLT_ERR_ARGUMENT;
@@ -245,6 +254,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   while (core->t < t_stop) {
     if (!core->seg_valid) {
       if (sim->on_step && sim->on_step(sim->step_user, core->t)) return SLT_ERR_CANCELLED;
+      if (sim->provider.tune && sim->stepper->counters.rhs >= sim->tune_at) tune(sim);
       status = eng_next_segment(sim);
       if (status < 0) return fail_advance(sim, status);
     }

@@ -95,8 +95,14 @@ void model_program_bind_block(const ModelProgram* program, const double* env, do
   }
 }
 
-void model_program_run_block(const ModelProgram* program, const ModelContext* context,
-                             double* regs, const double* t, const double* x, double* out) {
+void model_program_run_block(const ModelProgram* program, const ModelContext* context, double* regs,
+                             const double* t, const double* x, double* out) {
+  ModelBlockFn* run =
+      program->native ? atomic_load_explicit(&program->native->block, memory_order_acquire) : NULL;
+  if (run) {
+    run(&model_host, program, context, regs, t, x, out);
+    return;
+  }
   memcpy(regs, t, L * sizeof *regs);
   if (program->state_count) memcpy(regs + L, x, (size_t)program->state_count * L * sizeof *regs);
   const ModelInstr* pc = program->code;

@@ -205,6 +205,7 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   out->constraint =
       emit_rows(build, set, set->state_of_var, set->state_count, terms, out->constraint_count,
                 &out->constraint_entries, &out->constraint_entry_count);
+  out->constraint.native = ARENA_NEW(&build->arena, ModelCode);
   out->system = emit_rows(build, set, first, out->quantity_count, terms, out->row_count,
                           &out->system_entries, &out->system_entry_count);
   return out;

@@ -408,6 +408,8 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
     done.full = tape_finish(&scope.graph, &build->arena, done.state_count, values, count);
   }
   done.implicit = build_implicit(build, &done);
+  done.rhs.native = ARENA_NEW(&build->arena, ModelCode);
+  done.full.native = ARENA_NEW(&build->arena, ModelCode);
   done.compiled = true;
   *set = done;
 }
@@ -592,11 +594,14 @@ static bool reads_pre(const ModelBuild* build, const uint32_t* atoms, uint32_t c
 static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                                   uint32_t count) {
   AtomPrograms programs = {.g = atom_program(build, set, atoms, count, false, false)};
+  programs.g.native = ARENA_NEW(&build->arena, ModelCode);
   programs.g_flow = programs.g;
   if (reads_pre(build, atoms, count)) {
     programs.g_flow = atom_program(build, set, atoms, count, true, false);
+    programs.g_flow.native = ARENA_NEW(&build->arena, ModelCode);
   }
   programs.gdot = atom_program(build, set, atoms, count, true, true);
+  programs.gdot.native = ARENA_NEW(&build->arena, ModelCode);
   programs.g_flow.slices = build_output_slices(build, &programs.g_flow);
   programs.gdot.slices = build_output_slices(build, &programs.gdot);
   return programs;

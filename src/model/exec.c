@@ -187,6 +187,12 @@ void model_program_guess(const ModelProgram* program, const double* env, double*
 
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out) {
+  ModelRunFn* run =
+      program->native ? atomic_load_explicit(&program->native->run, memory_order_acquire) : NULL;
+  if (run) {
+    run(&model_host, program, context, regs, t, x, out);
+    return;
+  }
   regs[0] = t;
   if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
   if (program->code_count) execute(program->code, context, program->solves, regs);

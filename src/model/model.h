@@ -16,6 +16,8 @@
 #include "base/base.h"
 #include "model/interval.h"
 
+#include <stdatomic.h>
+
 #define MODEL_NONE UINT32_MAX
 
 // ---------------------------------------------------------------------------------------------
@@ -89,6 +91,8 @@ typedef struct ModelSlices {
   const uint8_t* whole;    // per output: 1 when its part is too long to be listed
 } ModelSlices;
 
+struct ModelCode;
+
 /// Registers: [0] time, [1 .. state_count] states, then inputs, constants and temporaries.
 typedef struct ModelProgram {
   const ModelInstr* code;  // ends with MODEL_OP_END
@@ -104,6 +108,7 @@ typedef struct ModelProgram {
   const ModelSolve* solves;
   uint32_t solve_count;
   const ModelSlices* slices;  // NULL: outputs are computed together only
+  struct ModelCode* native;  // place for compiled code; NULL: the tape alone
 } ModelProgram;
 
 /// Points of a table; x strictly increasing. Beyond the ends the end segments go on.
@@ -142,6 +147,51 @@ bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* us
 /// The same on enclosures: values and slopes of the unknowns for all inputs in their intervals.
 /// False when nothing could be shown; their registers are then undefined.
 bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* run, void* user);
+
+// ---------------------------------------------------------------------------------------------
+// machine code in place of the tape
+
+/// What compiled code calls. Functions of the C library come from here, not from its own linking:
+/// the same function gives the same bits.
+#define MODEL_HOST_UNARY(X) \
+  X(sin) \
+  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(exp) X(log) X(log10) X(floor) \
+      X(ceil)
+#define MODEL_HOST_BINARY(X) X(pow) X(atan2)
+
+typedef struct ModelHost {
+#define X(name) double (*name)(double);
+  MODEL_HOST_UNARY(X)
+#undef X
+#define X(name) double (*name)(double, double);
+  MODEL_HOST_BINARY(X)
+#undef X
+  double (*table)(const ModelContext* context, uint32_t table, double x, int order);
+  void (*solve)(const ModelProgram* program, const ModelContext* context, uint32_t index,
+                double* regs, ModelBody* body, void* user);
+} ModelHost;
+
+extern const ModelHost model_host;
+
+/// Does what model_program_run or model_program_run_block does with the program, to the bit.
+/// Registers are bound; what else is in them is of no meaning before and after.
+typedef void ModelRunFn(const ModelHost* host, const ModelProgram* program,
+                        const ModelContext* context, double* regs, double t, const double* x,
+                        double* out);
+typedef void ModelBlockFn(const ModelHost* host, const ModelProgram* program,
+                          const ModelContext* context, double* regs, const double* t,
+                          const double* x, double* out);
+
+/// Where compiled code is put when it is ready. Programs that are copies of each other share it.
+typedef struct ModelCode {
+  _Atomic(ModelRunFn*) run;  // NULL: not there
+  _Atomic(ModelBlockFn*) block;
+  bool claimed;  // the rest belongs to whoever attaches code, under his lock
+  uint64_t work;
+} ModelCode;
+
+// ---------------------------------------------------------------------------------------------
+// running programs
 
 /// Copy constants and inputs into the registers; to be repeated whenever the environment changed.
 /// `regs` has room for reg_count doubles.
@@ -511,6 +561,11 @@ typedef struct ModelProvider {
   /// known. SLT_ERR_LIMIT: it has too many entries.
   SltStatus (*stiff)(void* user, const uint32_t* mode, const ModelStiff** out);
   void* user;
+  /// Asked between steps, `evaluations` of the mode's equations after the last time; may attach
+  /// code to its programs. Returns the number of evaluations to wait before asking again. May be
+  /// NULL.
+  uint64_t (*tune)(void* tuner, const ModelMode* mode, uint64_t evaluations);
+  void* tuner;
 } ModelProvider;
 
 #endif

@@ -22,7 +22,7 @@ class Usage(cli_case.CliCase):
         self.fails(2, "--frobnicate", says="saltus help")
 
     def test_commands_not_built_yet(self):
-        for command in ("cache", "fmt", "lsp"):
+        for command in ("fmt", "lsp"):
             self.fails(2, command, says="not built yet")
 
     def test_unknown_options(self):
@@ -39,7 +39,7 @@ class Usage(cli_case.CliCase):
     def test_options_not_built_yet(self):
         for option in (["--report", "r.html"],
                        ["--checkpoint", "c"], ["--resume", "c"],
-                       ["--native", "on"], ["--sliding", "utkin"],
+                       ["--sliding", "utkin"],
                        ["-o", "rows.mat"]):
             self.fails(2, "run", "ball.lisma", *option, says="not built yet")
 

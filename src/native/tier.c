@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+//
+// Which programs are compiled, and when. A mode is looked up in the cache once it has been at work
+// for about a millisecond, and given to the compiler once that is likely to pay. One compiler runs
+// at a time; whoever comes between two steps looks whether it has finished.
+#define _POSIX_C_SOURCE 200809L
+#include "native/native.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOKUP_WORK     1e6  // operations of the tape, about 2 ns each
+#define COMPILE_WORK    3e7
+#define EVALUATION_WORK 10       // of one evaluation beside its operations
+#define POLL_WAIT       2000     // evaluations between two looks at the compiler...
+#define POLL_NS         1000000  // ...which are at least this far apart
+#define UNITS_MAX       64       // modes beyond stay on the tape: there may be very many
+
+/// A unit that waits for the compiler, or that the compiler works on.
+typedef struct Pending {
+  struct Pending* next;
+  ModelCode* cells[NATIVE_UNIT_MAX];
+  bool block[NATIVE_UNIT_MAX];
+  uint32_t count;
+  NativeKey key;
+  Arena arena;  // of the text
+  Str text;
+} Pending;
+
+struct NativeTier {
+  SltAllocator allocator;
+  pthread_mutex_t mutex;  // guards all below, and the cells' own fields
+  bool at_once;
+  char *compiler_path, *cache_path;
+  size_t compiler_size, cache_size;
+  NativeCompiler compiler;
+  NativeCache cache;
+  bool ready;           // compiler and cache are there
+  const char* problem;  // why not
+  bool broken;          // something failed: no more attempts
+  Pending* first;       // in order; the compiler works on this one if `job` runs
+  Pending** last;
+  NativeJob job;
+  int64_t polled;  // clock of the last look, ns
+  void* handles[UNITS_MAX];
+  uint32_t handle_count, unit_count;
+  NativeReport report;
+};
+
+// ---------------------------------------------------------------------------------------------
+// creation
+
+static bool copy_text(const SltAllocator* allocator, const char* text, char** out, size_t* size) {
+  *size = text ? strlen(text) + 1 : 0;
+  if (!text) return true;
+  *out = base_alloc(allocator, *size);
+  if (*out) memcpy(*out, text, *size);
+  return *out != NULL;
+}
+
+SltStatus native_tier_create(const SltAllocator* allocator, const NativeOptions* options,
+                             NativeTier** out) {
+  *out = NULL;
+  SltAllocator memory = base_allocator(allocator);
+  NativeTier* tier = base_alloc(&memory, sizeof *tier);
+  if (!tier) return SLT_ERR_NOMEM;
+  tier->allocator = memory;
+  tier->at_once = options->at_once;
+  tier->cache.fd = -1;
+  tier->cache.limit = options->limit;
+  tier->last = &tier->first;
+  if (pthread_mutex_init(&tier->mutex, NULL) != 0) {
+    base_free(&memory, tier, sizeof *tier);
+    return SLT_ERR_NOMEM;
+  }
+  if (!copy_text(&memory, options->compiler, &tier->compiler_path, &tier->compiler_size) ||
+      !copy_text(&memory, options->cache, &tier->cache_path, &tier->cache_size)) {
+    native_tier_free(tier);
+    return SLT_ERR_NOMEM;
+  }
+  *out = tier;
+  return SLT_OK;
+}
+
+static void free_pending(NativeTier* tier, Pending* pending) {
+  arena_free(&pending->arena);
+  base_free(&tier->allocator, pending, sizeof *pending);
+}
+
+static void pop_pending(NativeTier* tier) {
+  Pending* done = tier->first;
+  tier->first = done->next;
+  if (!tier->first) tier->last = &tier->first;
+  free_pending(tier, done);
+}
+
+void native_tier_free(NativeTier* tier) {
+  if (!tier) return;
+  SltAllocator memory = tier->allocator;
+  native_job_cancel(&tier->job, &tier->cache);
+  while (tier->first) {
+    pop_pending(tier);
+  }
+  for (uint32_t i = 0; i < tier->handle_count; i++) {
+    dlclose(tier->handles[i]);
+  }
+  native_cache_close(&tier->cache);
+  base_free(&memory, tier->compiler_path, tier->compiler_size);
+  base_free(&memory, tier->cache_path, tier->cache_size);
+  pthread_mutex_destroy(&tier->mutex);
+  base_free(&memory, tier, sizeof *tier);
+}
+
+/// Compiler and cache are looked for when they are needed first: most runs are too short for them.
+static bool is_ready(NativeTier* tier) {
+  if (tier->ready) return true;
+  if (tier->problem) return false;
+  if (!tier->compiler_path) {
+    tier->problem = "no C compiler was found";
+  } else if (!native_compiler_init(&tier->compiler, tier->compiler_path)) {
+    tier->problem = "the C compiler cannot be run";
+  } else if (!tier->cache_path) {
+    tier->problem = "there is no cache folder";
+  } else {
+    tier->problem = native_cache_open(&tier->cache, tier->cache_path, tier->cache.limit, true);
+  }
+  tier->ready = !tier->problem;
+  return tier->ready;
+}
+
+static void give_up(NativeTier* tier, const char* why) {
+  tier->broken = true;
+  if (!tier->report.note) tier->report.note = why;
+}
+
+// ---------------------------------------------------------------------------------------------
+// units
+
+/// The programs of a mode that nobody has compiled or is compiling.
+static NativeUnit open_programs(const ModelMode* mode) {
+  struct {
+    const ModelProgram* program;
+    bool block;
+  } all[] = {{&mode->g_flow, true}, {&mode->rhs, false},  {&mode->full, false},
+             {&mode->g, false},     {&mode->gdot, false}, {NULL, false}};
+  if (mode->implicit && mode->implicit->constraint_count)
+    all[5].program = &mode->implicit->constraint;
+  NativeUnit unit = {.count = 0};
+  for (size_t i = 0; i < SLT_COUNT(all); i++) {
+    const ModelProgram* program = all[i].program;
+    if (!program || !program->native || program->native->claimed) continue;
+    bool known = false;
+    for (uint32_t k = 0; k < unit.count; k++) {
+      known = known || unit.programs[k]->native == program->native;
+    }
+    if (known) continue;
+    unit.programs[unit.count] = program;
+    unit.block[unit.count++] = all[i].block;
+  }
+  return unit;
+}
+
+/// Text and key of a unit; NULL when it cannot be written.
+static Pending* new_pending(NativeTier* tier, const NativeUnit* unit) {
+  Pending* pending = base_alloc(&tier->allocator, sizeof *pending);
+  if (!pending) {
+    give_up(tier, "out of memory");
+    return NULL;
+  }
+  jmp_buf oom;
+  arena_init(&pending->arena, &tier->allocator, &oom);
+  TextBuffer text = {.arena = &pending->arena};
+  const char* volatile why = "out of memory";
+  if (setjmp(oom) == 0) {
+    why = native_write(&text, unit) ? NULL : "the equations are too long to be compiled";
+    pending->text = text_str(&text);
+  }
+  pending->arena.on_oom = NULL;
+  if (why) {
+    if (!tier->report.note) tier->report.note = why;
+    free_pending(tier, pending);
+    return NULL;
+  }
+  for (uint32_t i = 0; i < unit->count; i++) {
+    pending->cells[i] = unit->programs[i]->native;
+  }
+  pending->count = unit->count;
+  NativeHash hash;
+  native_hash_init(&hash);
+  native_hash_add(&hash, &tier->compiler.identity, sizeof tier->compiler.identity);
+  native_hash_add(&hash, pending->text.data, pending->text.length);
+  pending->key = native_hash_key(&hash);
+  return pending;
+}
+
+/// Attach the code of an entry of the cache.
+static bool load(NativeTier* tier, const Pending* pending, const char* name) {
+  char path[4096];
+  int length = snprintf(path, sizeof path, "%s/%s", tier->cache.path, name);
+  if (length < 0 || (size_t)length >= sizeof path) return false;
+  if (tier->handle_count == UNITS_MAX) return false;
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const NativeEntry* entries = handle ? dlsym(handle, "saltus_native") : NULL;
+  if (!entries) {
+    // what the compiler wrote is no library: nobody should try again
+    native_cache_remove(&tier->cache, name);
+    if (handle) dlclose(handle);
+    return false;
+  }
+  tier->handles[tier->handle_count++] = handle;
+  for (uint32_t i = 0; i < pending->count; i++) {
+    ModelCode* cell = pending->cells[i];
+    atomic_store_explicit(&cell->run, entries[i].run, memory_order_release);
+    atomic_store_explicit(&cell->block, entries[i].block, memory_order_release);
+    tier->report.programs++;
+  }
+  return true;
+}
+
+static bool load_cached(NativeTier* tier, const Pending* pending) {
+  char name[NATIVE_NAME_MAX];
+  if (!native_cache_find(&tier->cache, &pending->key, name)) return false;
+  if (!load(tier, pending, name)) return false;
+  tier->report.loaded++;
+  return true;
+}
+
+static void start_next(NativeTier* tier) {
+  // other modes, or other processes, may have made the same code in the meantime
+  while (tier->first && !tier->job.pid && load_cached(tier, tier->first)) {
+    pop_pending(tier);
+  }
+  if (!tier->first || tier->job.pid || tier->broken) return;
+  if (native_job_start(&tier->job, &tier->compiler, &tier->cache, tier->first->text)) return;
+  give_up(tier, "the C compiler cannot be started, or the cache folder cannot be written");
+}
+
+/// The compiler has ended: take what it made.
+static void finish_job(NativeTier* tier, NativeJobState state) {
+  char name[NATIVE_NAME_MAX];
+  if (state == NATIVE_JOB_FAILED) {
+    give_up(tier, "the C compiler failed");
+  } else if (!native_cache_store(&tier->cache, &tier->first->key, tier->job.object, name)) {
+    give_up(tier, "the cache folder cannot be written");
+  } else if (!load(tier, tier->first, name)) {
+    give_up(tier, "the compiled code cannot be loaded");
+  } else {
+    tier->report.compiled++;
+    native_cache_trim(&tier->cache, tier->cache.limit);
+  }
+  pop_pending(tier);
+}
+
+static void poll(NativeTier* tier, bool wait) {
+  if (!tier->job.pid) return;
+  struct timespec clock = {0};
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  int64_t now = (int64_t)clock.tv_sec * 1000000000 + clock.tv_nsec;
+  if (!wait && now - tier->polled < POLL_NS) return;
+  tier->polled = now;
+  NativeJobState state = native_job_poll(&tier->job, &tier->cache, wait);
+  if (state == NATIVE_JOB_RUNS) return;
+  finish_job(tier, state);
+  start_next(tier);
+}
+
+// ---------------------------------------------------------------------------------------------
+// asked between steps
+
+/// Look for the mode's code in the cache; where it is missing, and `compile`, have it made.
+static void acquire(NativeTier* tier, const ModelMode* mode, bool compile) {
+  if (tier->broken || tier->unit_count >= UNITS_MAX) return;
+  if (!is_ready(tier)) {
+    if (compile) give_up(tier, tier->problem);
+    return;
+  }
+  NativeUnit unit = open_programs(mode);
+  if (unit.count == 0) return;
+  Pending* pending = new_pending(tier, &unit);
+  bool claim = compile || !pending;
+  bool found = pending && !compile && load_cached(tier, pending);
+  for (uint32_t i = 0; i < unit.count; i++) {
+    unit.programs[i]->native->claimed = claim || found;
+  }
+  if (found || (pending && !compile)) {
+    tier->unit_count += found;
+    free_pending(tier, pending);
+  } else if (pending) {
+    tier->unit_count++;
+    *tier->last = pending;
+    tier->last = &pending->next;
+    start_next(tier);
+  }
+}
+
+static uint64_t tune(NativeTier* tier, const ModelMode* mode, uint64_t evaluations) {
+  poll(tier, false);
+  ModelCode* cell = mode->g_flow.native;
+  if (mode->state_count == 0 || !cell || tier->broken) return UINT64_MAX;
+  uint64_t operations = (uint64_t)mode->rhs.code_count + EVALUATION_WORK;
+  if (!cell->claimed) {
+    double before = (double)cell->work;
+    cell->work += evaluations * operations;
+    double work = (double)cell->work;
+    if (tier->at_once || (before < COMPILE_WORK && work >= COMPILE_WORK)) {
+      acquire(tier, mode, true);
+    } else if (before < LOOKUP_WORK && work >= LOOKUP_WORK) {
+      acquire(tier, mode, false);
+    }
+  }
+  while (tier->at_once && tier->first && !tier->broken) {
+    poll(tier, true);
+  }
+  if (tier->first && !tier->broken) return POLL_WAIT;
+  if (cell->claimed || (double)cell->work >= COMPILE_WORK) return UINT64_MAX;
+  double goal = (double)cell->work < LOOKUP_WORK ? LOOKUP_WORK : COMPILE_WORK;
+  return (uint64_t)((goal - (double)cell->work) / (double)operations) + 1;
+}
+
+uint64_t native_tier_tune(void* user, const ModelMode* mode, uint64_t evaluations) {
+  NativeTier* tier = user;
+  pthread_mutex_lock(&tier->mutex);
+  uint64_t wait = tune(tier, mode, evaluations);
+  pthread_mutex_unlock(&tier->mutex);
+  return wait;
+}
+
+NativeReport native_tier_report(NativeTier* tier) {
+  pthread_mutex_lock(&tier->mutex);
+  NativeReport report = tier->report;
+  pthread_mutex_unlock(&tier->mutex);
+  return report;
+}

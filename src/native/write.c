@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs as C text. Nothing but numbers and register indices of the programs gets into it: no
+// name, no text of the model.
+//
+// Registers of the tape become variables that are assigned once, so the compiler sees the data flow
+// and not the reuse of registers. Only what the runtime has to see is in the registers in memory:
+// around the solution of a block of equations, its body being a function of its own.
+#include "native/native.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX 40  // of an operand
+
+// How the operations read in C; `a`, `b` are the operands, `d` the register's value before. The
+// tape has the same expressions (exec.c); a test compares them on every kind of number.
+static const char* const expressions[MODEL_OP_COUNT] = {
+    [MODEL_OP_MOVE] = "a",
+    [MODEL_OP_NEG] = "-a",
+    [MODEL_OP_ADD] = "a + b",
+    [MODEL_OP_SUB] = "a - b",
+    [MODEL_OP_MUL] = "a * b",
+    [MODEL_OP_DIV] = "a / b",
+    [MODEL_OP_POW] = "H->pow(a, b)",
+    [MODEL_OP_SQUARE] = "a * a",
+    [MODEL_OP_RECIP] = "1.0 / a",
+    [MODEL_OP_SIN] = "H->sin(a)",
+    [MODEL_OP_COS] = "H->cos(a)",
+    [MODEL_OP_TAN] = "H->tan(a)",
+    [MODEL_OP_ASIN] = "H->asin(a)",
+    [MODEL_OP_ACOS] = "H->acos(a)",
+    [MODEL_OP_ATAN] = "H->atan(a)",
+    [MODEL_OP_SINH] = "H->sinh(a)",
+    [MODEL_OP_COSH] = "H->cosh(a)",
+    [MODEL_OP_TANH] = "H->tanh(a)",
+    [MODEL_OP_EXP] = "H->exp(a)",
+    [MODEL_OP_LN] = "H->log(a)",
+    [MODEL_OP_LOG10] = "H->log10(a)",
+    [MODEL_OP_SQRT] = "__builtin_sqrt(a)",
+    [MODEL_OP_ABS] = "__builtin_fabs(a)",
+    [MODEL_OP_SIGN] = "a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a",
+    [MODEL_OP_FLOOR] = "H->floor(a)",
+    [MODEL_OP_CEIL] = "H->ceil(a)",
+    [MODEL_OP_ATAN2] = "H->atan2(a, b)",
+    [MODEL_OP_MIN] = "a < b || a != a ? a : b",
+    [MODEL_OP_MAX] = "a > b || a != a ? a : b",
+    [MODEL_OP_MOD] = "a - b * H->floor(a / b)",
+    [MODEL_OP_LT] = "a < b ? 1.0 : 0.0",
+    [MODEL_OP_LE] = "a <= b ? 1.0 : 0.0",
+    [MODEL_OP_GT] = "a > b ? 1.0 : 0.0",
+    [MODEL_OP_GE] = "a >= b ? 1.0 : 0.0",
+    [MODEL_OP_EQ] = "a == b ? 1.0 : 0.0",
+    [MODEL_OP_NE] = "a != b ? 1.0 : 0.0",
+    [MODEL_OP_AND] = "a != 0.0 && b != 0.0 ? 1.0 : 0.0",
+    [MODEL_OP_OR] = "a != 0.0 || b != 0.0 ? 1.0 : 0.0",
+    [MODEL_OP_NOT] = "a == 0.0 ? 1.0 : 0.0",
+    [MODEL_OP_SELECT] = "d != 0.0 ? a : b",
+    [MODEL_OP_TABLE] = "H->table(C, b, a, 0)",
+    [MODEL_OP_TABLE_SLOPE] = "H->table(C, b, a, 1)",
+    [MODEL_OP_TABLE_CURVE] = "H->table(C, b, a, 2)",
+};
+
+// ModelHost and the signatures, as the unit sees them.
+#define STRING(...) #__VA_ARGS__
+#define EXPAND(...) STRING(__VA_ARGS__)
+#define X1(name)    double (*name)(double);
+#define X2(name)    double (*name)(double, double);
+static const char prelude[] =
+    "typedef struct Host { " EXPAND(MODEL_HOST_UNARY(X1)) EXPAND(MODEL_HOST_BINARY(
+        X2)) "double (*table)(const void*, unsigned, double, int);"
+             "void (*solve)(const void*, const void*, unsigned, double*, void (*)(void*), void*);"
+             " } Host;\n"
+             "typedef struct Body { const Host* H; const void* C; double* R; } Body;\n"
+             "typedef void Run(const Host*, const void*, const void*, double*, double, const "
+             "double*,"
+             " double*);\n"
+             "typedef void Block(const Host*, const void*, const void*, double*, const double*,"
+             " const double*, double*);\n"
+             "typedef struct Entry { Run* run; Block* block; } Entry;\n"
+             "#define OP(name, a, b, d, ...) static inline __attribute__((always_inline)) double "
+             "name("
+             "const Host* H, const void* C, a, b, d) { return __VA_ARGS__; }\n";
+
+// where the value of a register is
+#define IN_PLACE  UINT32_MAX        // where the call left it: time, states, registers
+#define IN_MEMORY (UINT32_MAX - 1)  // in the registers
+
+typedef struct Writer {
+  TextBuffer* out;
+  const ModelProgram* program;
+  uint32_t* where;  // per register: number of the variable, or one of the above
+  uint32_t next;    // number of the next variable
+  bool lanes;       // one of several points: k is its number
+  bool body;        // inside the body of a block: everything comes from the registers
+} Writer;
+
+typedef struct Operand {
+  char text[TEXT_MAX];
+} Operand;
+
+/// Hexadecimal, by hand: printf would ask the locale for the point.
+static Operand number_text(double value) {
+  union {
+    double value;
+    uint64_t bits;
+  } u = {.value = value};
+  Operand o;
+  uint64_t fraction = u.bits & ((UINT64_C(1) << 52) - 1);
+  int exponent = (int)(u.bits >> 52 & 0x7ff);
+  int power = exponent ? exponent - 1023 : -1022;
+  snprintf(o.text, sizeof o.text, "(%s0x%d.%013llxp%d)", u.bits >> 63 ? "-" : "", exponent != 0,
+           (unsigned long long)fraction, power);
+  return o;
+}
+
+static bool is_finite(double value) {
+  return value - value == 0.0;
+}
+
+static Operand variable(uint32_t number) {
+  Operand o;
+  snprintf(o.text, sizeof o.text, "v%u", number);
+  return o;
+}
+
+/// The value of a register that is in memory or was handed to the function.
+static Operand load(Writer* w, uint32_t reg) {
+  const ModelProgram* p = w->program;
+  bool given = reg <= p->state_count && !w->body && w->where[reg] == IN_PLACE;
+  Operand o = variable(w->next);
+  text_append_format(w->out, "const double %s = ", o.text);
+  if (given && reg == 0) {
+    text_append_c(w->out, w->lanes ? "T[k]" : "t");
+  } else if (given) {
+    text_append_format(w->out, w->lanes ? "X[%u + k]" : "X[%u]",
+                       (reg - 1) * (w->lanes ? MODEL_LANES : 1));
+  } else {
+    // inputs and constants are the same in all lanes, and nothing else is read from there
+    text_append_format(w->out, "R[%u]", reg * (w->lanes ? MODEL_LANES : 1));
+  }
+  text_append_c(w->out, ";\n");
+  w->where[reg] = w->next++;
+  return o;
+}
+
+static Operand operand(Writer* w, uint32_t reg) {
+  const ModelProgram* p = w->program;
+  if (reg >= p->const_begin && reg < p->const_begin + p->const_count) {
+    double value = p->consts[reg - p->const_begin];
+    if (is_finite(value)) return number_text(value);
+  }
+  if (w->where[reg] == IN_PLACE || w->where[reg] == IN_MEMORY) return load(w, reg);
+  return variable(w->where[reg]);
+}
+
+static bool is_table(uint32_t op) {
+  return op == MODEL_OP_TABLE || op == MODEL_OP_TABLE_SLOPE || op == MODEL_OP_TABLE_CURVE;
+}
+
+static void write_operation(Writer* w, const ModelInstr* pc) {
+  Operand a = operand(w, pc->a);
+  Operand b = {"0"};
+  Operand d = {"0"};
+  if (is_table(pc->op)) snprintf(b.text, sizeof b.text, "%u", pc->b);
+  if (model_op_operands(pc->op) > 1) b = operand(w, pc->b);
+  if (pc->op == MODEL_OP_SELECT) d = operand(w, pc->dst);
+  text_append_format(w->out, "const double v%u = op%u(H, C, %s, %s, %s);\n", w->next, pc->op,
+                     a.text, b.text, d.text);
+  w->where[pc->dst] = w->next++;
+}
+
+// ---------------------------------------------------------------------------------------------
+// blocks of equations
+
+static bool reads(const ModelInstr* pc, uint32_t reg) {
+  uint32_t operands = model_op_operands(pc->op);
+  return (operands > 0 && pc->a == reg) || (operands > 1 && pc->b == reg) ||
+         (pc->op == MODEL_OP_SELECT && pc->dst == reg);
+}
+
+/// Whether the body of the block at `at` leaves a value in `reg` that anybody reads.
+static bool leaves(const ModelProgram* p, uint32_t at, uint32_t reg) {
+  const ModelInstr* pc = &p->code[at];
+  const ModelSolve* solve = &p->solves[pc->dst];
+  for (uint32_t i = 0; i < solve->count; i++) {
+    if (solve->residuals[i] == reg) return true;
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    if (solve->entries[i].reg == reg) return true;
+  }
+  for (uint32_t i = at + pc->a + 1; i < p->code_count; i++) {
+    const ModelInstr* later = &p->code[i];
+    // what a later block reads is stored before it; its tables are part of that
+    if (later->op == MODEL_OP_SOLVE) return true;
+    if (reads(later, reg)) return true;
+    if (later->op != MODEL_OP_END && later->dst == reg) return false;
+  }
+  for (uint32_t i = 0; i < p->output_count; i++) {
+    if (p->outputs[i] == reg) return true;
+  }
+  return false;
+}
+
+static void reset(Writer* w) {
+  memset(w->where, 0xff, w->program->reg_count * sizeof *w->where);
+}
+
+static void write_body(Writer* w, uint32_t number, uint32_t at) {
+  const ModelProgram* p = w->program;
+  uint32_t end = at + p->code[at].a;
+  text_append_format(w->out,
+                     "static void p%u_s%u(void* user) {\n"
+                     "const Body* body = user;\n"
+                     "const Host* const H = body->H;\nconst void* const C = body->C;\n"
+                     "double* const R = body->R;\n(void)H;\n(void)C;\n",
+                     number, p->code[at].dst);
+  reset(w);
+  w->body = true;
+  for (uint32_t i = at + 1; i < end; i++) {
+    write_operation(w, &p->code[i]);
+  }
+  w->body = false;
+  for (uint32_t i = at + 1; i < end; i++) {
+    uint32_t reg = p->code[i].dst;
+    if (w->where[reg] == IN_MEMORY || !leaves(p, at, reg)) continue;
+    text_append_format(w->out, "R[%u] = v%u;\n", reg, w->where[reg]);
+    w->where[reg] = IN_MEMORY;  // once
+  }
+  text_append_c(w->out, "}\n");
+}
+
+/// Put a register's value where the runtime and the body look for it.
+static void spill(Writer* w, uint32_t reg) {
+  const ModelProgram* p = w->program;
+  bool leaf = reg > p->state_count && reg < p->const_begin + p->const_count;
+  if (leaf || w->where[reg] == IN_MEMORY) return;
+  if (w->where[reg] == IN_PLACE && reg > p->state_count) return;
+  Operand value = operand(w, reg);
+  text_append_format(w->out, "R[%u] = %s;\n", reg, value.text);
+}
+
+static void write_solve(Writer* w, uint32_t number, uint32_t at) {
+  const ModelProgram* p = w->program;
+  const ModelInstr* pc = &p->code[at];
+  const ModelSolve* solve = &p->solves[pc->dst];
+  uint32_t end = at + pc->a;
+  for (uint32_t i = at + 1; i < end; i++) {
+    const ModelInstr* inner = &p->code[i];
+    uint32_t operands = model_op_operands(inner->op);
+    if (operands > 0) spill(w, inner->a);
+    if (operands > 1) spill(w, inner->b);
+    if (inner->op == MODEL_OP_SELECT) spill(w, inner->dst);
+  }
+  for (uint32_t i = 0; i < solve->count; i++) {
+    spill(w, solve->residuals[i]);
+    if (!solve->linear) spill(w, solve->guesses[i]);
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    spill(w, solve->entries[i].reg);
+  }
+  text_append_format(w->out,
+                     "{\nBody body = {H, C, R};\nH->solve(P, C, %u, R, p%u_s%u, &body);\n}\n",
+                     pc->dst, number, pc->dst);
+  for (uint32_t i = at + 1; i < end; i++) {
+    w->where[p->code[i].dst] = IN_MEMORY;
+  }
+  for (uint32_t i = 0; i < solve->count; i++) {
+    w->where[solve->unknowns[i]] = IN_MEMORY;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// programs
+
+static void write_outputs(Writer* w) {
+  const ModelProgram* p = w->program;
+  uint32_t lanes = w->lanes ? MODEL_LANES : 1;
+  const char* lane = w->lanes ? " + k" : "";
+  // first all values, then all stores: they may go where states come from
+  for (uint32_t i = 0; i < p->output_count; i++) {
+    operand(w, p->outputs[i]);
+  }
+  for (uint32_t i = 0; i < p->output_count; i++) {
+    Operand value = operand(w, p->outputs[i]);
+    text_append_format(w->out, "O[%u%s] = %s;\n", i * lanes, lane, value.text);
+  }
+}
+
+static void write_run(Writer* w, uint32_t number) {
+  const ModelProgram* p = w->program;
+  for (uint32_t i = 0; i < p->code_count; i++) {
+    if (p->code[i].op == MODEL_OP_SOLVE) write_body(w, number, i);
+  }
+  text_append_format(w->out,
+                     "static void p%u(const Host* H, const void* P, const void* C, double* R,"
+                     " double t, const double* X, double* O) {\n",
+                     number);
+  reset(w);
+  for (uint32_t i = 0; i < p->code_count; i++) {
+    const ModelInstr* pc = &p->code[i];
+    if (pc->op == MODEL_OP_SOLVE) {
+      write_solve(w, number, i);
+      i += pc->a;
+    } else {
+      write_operation(w, pc);
+    }
+  }
+  write_outputs(w);
+  text_append_c(w->out, "}\n");
+}
+
+static void write_block(Writer* w, uint32_t number) {
+  const ModelProgram* p = w->program;
+  text_append_format(w->out,
+                     "static void b%u(const Host* H, const void* P, const void* C,"
+                     " double* restrict R, const double* restrict T, const double* restrict X,"
+                     " double* restrict O) {\nfor (int k = 0; k < %d; k++) {\n",
+                     number, MODEL_LANES);
+  reset(w);
+  w->lanes = true;
+  for (uint32_t i = 0; i < p->code_count; i++) {
+    write_operation(w, &p->code[i]);
+  }
+  write_outputs(w);
+  w->lanes = false;
+  text_append_c(w->out, "}\n}\n");
+}
+
+static bool is_writable(const ModelProgram* p) {
+  for (uint32_t i = 0; i < p->code_count; i++) {
+    uint32_t op = p->code[i].op;
+    if (op == MODEL_OP_SOLVE || op == MODEL_OP_END) continue;
+    if (op >= MODEL_OP_COUNT || !expressions[op]) return false;
+  }
+  return true;
+}
+
+static void write_prelude(TextBuffer* out) {
+  text_append_c(out, prelude);
+  for (uint32_t op = 0; op < MODEL_OP_COUNT; op++) {
+    if (!expressions[op]) continue;
+    text_append_format(out, "OP(op%u, double a, %s b, double d, %s)\n", op,
+                       is_table(op) ? "unsigned" : "double", expressions[op]);
+  }
+}
+
+bool native_write(TextBuffer* out, const NativeUnit* unit) {
+  uint64_t size = 0;
+  uint32_t regs = 0;
+  for (uint32_t i = 0; i < unit->count; i++) {
+    const ModelProgram* p = unit->programs[i];
+    if (!is_writable(p)) return false;
+    size += (uint64_t)p->code_count + p->output_count;
+    if (p->reg_count > regs) regs = p->reg_count;
+  }
+  if (size > NATIVE_CODE_MAX) return false;
+  write_prelude(out);
+  Writer w = {.out = out, .where = ARENA_ARRAY(out->arena, uint32_t, regs)};
+  for (uint32_t i = 0; i < unit->count; i++) {
+    w.program = unit->programs[i];
+    write_run(&w, i);
+    if (unit->block[i] && w.program->solve_count == 0) write_block(&w, i);
+  }
+  text_append_c(out, "__attribute__((visibility(\"default\"))) const Entry saltus_native[] = {\n");
+  for (uint32_t i = 0; i < unit->count; i++) {
+    bool block = unit->block[i] && unit->programs[i]->solve_count == 0;
+    text_append_format(out, block ? "{p%u, b%u},\n" : "{p%u, 0},\n", i, i);
+  }
+  text_append_c(out, "};\n");
+  return true;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs as machine code against the tape, operation by operation and bit by bit, on every kind
+// of number; hashes; what the text may hold.
+#define _POSIX_C_SOURCE 200809L
+#include "native/native.h"
+#include "test.h"
+
+#include <unistd.h>
+
+// ---- hashes -------------------------------------------------------------------------------------
+
+static void check_hash(const char* text, size_t repeat, const char* want) {
+  NativeHash hash;
+  native_hash_init(&hash);
+  for (size_t i = 0; i < repeat; i++) {
+    native_hash_add(&hash, text, strlen(text));
+  }
+  NativeKey key = native_hash_key(&hash);
+  char got[2 * NATIVE_KEY_BYTES + 1];
+  for (size_t i = 0; i < NATIVE_KEY_BYTES; i++) {
+    snprintf(got + 2 * i, 3, "%02x", key.bytes[i]);
+  }
+  CHECK(strcmp(got, want) == 0, want);
+}
+
+TEST(hashes_are_those_of_the_standard) {
+  // examples of FIPS 180-4, and one that crosses blocks in uneven pieces
+  check_hash("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  check_hash("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  check_hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  check_hash("a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+// ---- a mode made by hand ------------------------------------------------------------------------
+
+enum { OPERATION_MAX = 64, CONST_COUNT = 10 };
+
+static const double consts[CONST_COUNT] = {0.0, -0.0,  1.0,      -2.5,      5e-324,
+                                           0.1, 1e308, HUGE_VAL, -HUGE_VAL, (double)NAN};
+
+/// Every operation on state 0 and on an operand that changes kind: state, input, each constant.
+typedef struct Bench {
+  ModelInstr code[2 * OPERATION_MAX + 1];
+  uint32_t outputs[2 * OPERATION_MAX + 16];
+  ModelInput inputs[1];
+  ModelProgram tape;    // no code of its own
+  ModelProgram native;  // the same with a place for code
+  ModelCode cell;
+} Bench;
+
+static bool is_tested(uint32_t op) {
+  bool random = op >= MODEL_OP_RANDOM && op <= MODEL_OP_EXPONENTIAL;
+  return op < MODEL_OP_SOLVE && !random;
+}
+
+static void bench_init(Bench* b, uint32_t second) {
+  // registers: time, 2 states, input, constants, then results
+  uint32_t const_begin = 4;
+  uint32_t next = const_begin + CONST_COUNT;
+  uint32_t count = 0;
+  uint32_t outputs = 0;
+  b->inputs[0] = (ModelInput){.reg = 3, .env = 0};
+  for (uint32_t op = 0; op < MODEL_OP_COUNT; op++) {
+    if (!is_tested(op)) continue;
+    bool table = op >= MODEL_OP_TABLE && op <= MODEL_OP_TABLE_CURVE;
+    if (op == MODEL_OP_SELECT) {
+      b->code[count++] = (ModelInstr){.op = MODEL_OP_MOVE, .dst = next, .a = 2};
+    }
+    b->code[count++] =
+        (ModelInstr){.op = op, .dst = next, .a = 1, .b = table ? second % 2 : second};
+    b->outputs[outputs++] = next++;
+  }
+  for (uint32_t reg = 0; reg < const_begin + CONST_COUNT; reg++) {
+    b->outputs[outputs++] = reg;
+  }
+  b->code[count] = (ModelInstr){.op = MODEL_OP_END};
+  b->tape = (ModelProgram){.code = b->code,
+                           .code_count = count,
+                           .state_count = 2,
+                           .reg_count = next,
+                           .inputs = b->inputs,
+                           .input_count = 1,
+                           .consts = consts,
+                           .const_begin = const_begin,
+                           .const_count = CONST_COUNT,
+                           .outputs = b->outputs,
+                           .output_count = outputs};
+  b->native = b->tape;
+  b->native.native = &b->cell;
+}
+
+static const char* find_compiler(void) {
+  static const char* const paths[] = {"/usr/bin/cc", "/usr/bin/gcc", "/usr/bin/clang"};
+  for (size_t i = 0; i < SLT_COUNT(paths); i++) {
+    if (access(paths[i], X_OK) == 0) return paths[i];
+  }
+  return NULL;
+}
+
+static bool same_bits(double a, double b) {
+  return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static void compare(const Bench* b, const ModelContext* context, double t, const double* x,
+                    double input) {
+  double regs[256] = {0};
+  double want[160];
+  double got[160];
+  double env[1] = {input};
+  char name[100];
+  model_program_bind(&b->tape, env, regs);
+  model_program_run(&b->tape, context, regs, t, x, want);
+  model_program_bind(&b->native, env, regs);
+  model_program_run(&b->native, context, regs, t, x, got);
+  for (uint32_t i = 0; i < b->tape.output_count; i++) {
+    snprintf(name, sizeof name, "output %u of x = %a, %a, input %a: %a, not %a", i, x[0], x[1],
+             input, got[i], want[i]);
+    CHECK(same_bits(got[i], want[i]), name);
+  }
+}
+
+static void compare_block(const Bench* b, const ModelContext* context, const double* values,
+                          size_t count) {
+  static double regs[256 * MODEL_LANES];
+  double t[MODEL_LANES];
+  double x[2 * MODEL_LANES];
+  static double want[160 * MODEL_LANES];
+  static double got[160 * MODEL_LANES];
+  double env[1] = {0.75};
+  for (size_t k = 0; k < MODEL_LANES; k++) {
+    t[k] = (double)k;
+    x[k] = values[(3 * k) % count];
+    x[MODEL_LANES + k] = values[(5 * k + 1) % count];
+  }
+  model_program_bind_block(&b->tape, env, regs);
+  model_program_run_block(&b->tape, context, regs, t, x, want);
+  model_program_run_block(&b->native, context, regs, t, x, got);
+  for (uint32_t i = 0; i < b->tape.output_count * MODEL_LANES; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "lane output %u", i);
+    CHECK(same_bits(got[i], want[i]), name);
+  }
+}
+
+TEST(every_operation_has_the_bits_of_the_tape) {
+  const char* compiler = find_compiler();
+  if (!compiler) skip();
+  char folder[] = "/tmp/saltus-native-test-XXXXXX";
+  CHECK(mkdtemp(folder) != NULL, "folder");
+  static const double table_x[] = {-1.0, 0.0, 2.0};
+  static const double table_y[] = {1.0, 3.0, -1.0};
+  static const double slopes[] = {0.5, 0.0, -1.0};
+  const ModelTable tables[] = {{table_x, table_y, NULL, 3}, {table_x, table_y, slopes, 3}};
+  ModelContext context = {.tables = tables};
+  static const double values[] = {
+      0.0,    -0.0, 1.0, -1.0,  0.3,      -7.25,     5e-324,      1e308, -1e308,
+      1e-300, 2.0,  3.0, 100.5, HUGE_VAL, -HUGE_VAL, (double)NAN, 1e-17, 0.9999999999999999};
+  static Bench benches[3];
+  ModelMode mode = {.state_count = 2};
+  const uint32_t seconds[] = {2, 3, 7};  // a state, the input, a constant
+  for (size_t i = 0; i < SLT_COUNT(benches); i++) {
+    bench_init(&benches[i], seconds[i]);
+  }
+  mode.g_flow = benches[0].native;
+  mode.rhs = benches[1].native;
+  mode.full = benches[2].native;
+  NativeTier* tier = NULL;
+  NativeOptions options = {.at_once = true, .compiler = compiler, .cache = folder, .limit = 0};
+  CHECK(native_tier_create(NULL, &options, &tier) == SLT_OK, "tier");
+  CHECK(native_tier_tune(tier, &mode, 0) == UINT64_MAX, "done at once");
+  NativeReport report = native_tier_report(tier);
+  CHECK(report.programs == 3 && report.compiled == 1 && !report.note,
+        report.note ? report.note : "");
+  for (size_t i = 0; i < SLT_COUNT(benches); i++) {
+    CHECK(benches[i].cell.run != NULL, "code");
+    for (size_t j = 0; j < SLT_COUNT(values); j++) {
+      for (size_t k = 0; k < SLT_COUNT(values); k++) {
+        const double x[] = {values[j], values[k]};
+        compare(&benches[i], &context, values[k], x, values[k]);
+      }
+    }
+  }
+  CHECK(benches[0].cell.block != NULL, "code for blocks");
+  compare_block(&benches[0], &context, values, SLT_COUNT(values));
+  native_tier_free(tier);
+  CHECK(rmdir(folder) == 0, "a limit of 0 leaves nothing in the cache");
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+TEST(what_cannot_be_written_is_refused) {
+  Arena arena;
+  arena_init(&arena, NULL, &test_oom);
+  static ModelInstr code[NATIVE_CODE_MAX + 2];
+  uint32_t output = 2;
+  ModelProgram program = {.code = code,
+                          .code_count = 1,
+                          .state_count = 1,
+                          .reg_count = 3,
+                          .const_begin = 2,
+                          .outputs = &output,
+                          .output_count = 1};
+  NativeUnit unit = {.programs = {&program}, .count = 1};
+  TextBuffer text = {.arena = &arena};
+  code[0] = (ModelInstr){.op = MODEL_OP_SQUARE, .dst = 2, .a = 1};
+  CHECK(native_write(&text, &unit), "plain");
+  code[0].op = MODEL_OP_RANDOM;
+  CHECK(!native_write(&text, &unit), "random numbers");
+  code[0].op = MODEL_OP_COUNT + 7;
+  CHECK(!native_write(&text, &unit), "an operation of the future");
+  for (uint32_t i = 0; i <= NATIVE_CODE_MAX; i++) {
+    code[i] = (ModelInstr){.op = MODEL_OP_SQUARE, .dst = 2, .a = i ? 2 : 1};
+  }
+  program.code_count = NATIVE_CODE_MAX + 1;
+  CHECK(!native_write(&text, &unit), "too long");
+  arena_free(&arena);
+}
+
+TEST(text_depends_on_the_program_alone) {
+  Arena arena;
+  arena_init(&arena, NULL, &test_oom);
+  static Bench a;
+  static Bench b;
+  bench_init(&a, 2);
+  bench_init(&b, 2);
+  NativeUnit first = {.programs = {&a.native}, .block = {true}, .count = 1};
+  NativeUnit second = {.programs = {&b.native}, .block = {true}, .count = 1};
+  TextBuffer left = {.arena = &arena};
+  TextBuffer right = {.arena = &arena};
+  CHECK(native_write(&left, &first) && native_write(&right, &second), "written");
+  CHECK(str_equal(text_str(&left), text_str(&right)), "equal");
+  arena_free(&arena);
+}
