@@ -141,6 +141,9 @@ typedef struct ModelContext {
   uint32_t* failed;  // id of a block that was not solved, left alone otherwise; may be NULL
 } ModelContext;
 
+#define MODEL_PIVOT_MIN       1e-13  // relative to the largest entry of the row
+#define MODEL_LINEAR_RESIDUAL 1e-9   // relative; above it the matrix was singular in all but name
+
 /// Solve a block; `run` executes its body on the registers. False, and NaN, when that fails.
 typedef void ModelBody(void* user);
 bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user);
@@ -169,12 +172,14 @@ typedef struct ModelHost {
   double (*table)(const ModelContext* context, uint32_t table, double x, int order);
   void (*solve)(const ModelProgram* program, const ModelContext* context, uint32_t index,
                 double* regs, ModelBody* body, void* user);
+  /// A block was not solved by the code itself.
+  void (*fail)(const ModelProgram* program, const ModelContext* context, uint32_t index);
 } ModelHost;
 
 extern const ModelHost model_host;
 
 /// Does what model_program_run or model_program_run_block does with the program, to the bit.
-/// Registers are bound; what else is in them is of no meaning before and after.
+/// Registers are bound; afterwards they hold the unknowns of blocks, and nothing else that counts.
 typedef void ModelRunFn(const ModelHost* host, const ModelProgram* program,
                         const ModelContext* context, double* regs, double t, const double* x,
                         double* out);

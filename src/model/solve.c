@@ -8,11 +8,9 @@
 #include <float.h>
 #include <math.h>
 
-#define PIVOT_MIN        1e-13  // relative to the largest entry of the row
 #define NEWTON_MAX       60
 #define HALVINGS_MAX     12
 #define NEWTON_SMALL     1e-10  // a step below may be the last one if it does not get smaller
-#define LINEAR_RESIDUAL  1e-9   // relative; above it the matrix was singular in all but name
 
 /// Pieces of a block's work space.
 typedef struct Work {
@@ -63,7 +61,7 @@ static bool factor(const ModelSolve* solve, const double* regs, Work* w) {
         best_size = size;
       }
     }
-    if (!(best_size > PIVOT_MIN)) return false;
+    if (!(best_size > MODEL_PIVOT_MIN)) return false;
     double swap = w->order[k];
     w->order[k] = w->order[best];
     w->order[best] = swap;
@@ -142,7 +140,7 @@ static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, 
       for (uint32_t i = 0; i < w.n; i++) {
         largest = fmax(largest, fabs(regs[solve->unknowns[i]]));
       }
-      if (norm > LINEAR_RESIDUAL * largest) return false;
+      if (norm > MODEL_LINEAR_RESIDUAL * largest) return false;
     }
     back_solve(solve, regs, &w);
     for (uint32_t i = 0; i < w.n; i++) {

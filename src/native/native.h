@@ -17,7 +17,7 @@
 // ---------------------------------------------------------------------------------------------
 // C text (write.c)
 
-#define NATIVE_ABI      1      // of the generated code: part of every key
+#define NATIVE_ABI      2      // of the generated code: part of every key
 #define NATIVE_CODE_MAX 20000  // operations in one unit: beyond, compilers take too long
 #define NATIVE_UNIT_MAX 8      // programs in one unit
 

@@ -6,12 +6,10 @@
 // Registers of the tape become variables that are assigned once, so the compiler sees the data flow
 // and not the reuse of registers. Only what the runtime has to see is in the registers in memory:
 // around the solution of a block of equations, its body being a function of its own.
-#include "native/native.h"
+#include "native/write.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define TEXT_MAX 40  // of an operand
 
 // How the operations read in C; `a`, `b` are the operands, `d` the register's value before. The
 // tape has the same expressions (exec.c); a test compares them on every kind of number.
@@ -70,6 +68,7 @@ static const char prelude[] =
     "typedef struct Host { " EXPAND(MODEL_HOST_UNARY(X1)) EXPAND(MODEL_HOST_BINARY(
         X2)) "double (*table)(const void*, unsigned, double, int);"
              "void (*solve)(const void*, const void*, unsigned, double*, void (*)(void*), void*);"
+             "void (*fail)(const void*, const void*, unsigned);"
              " } Host;\n"
              "typedef struct Body { const Host* H; const void* C; double* R; } Body;\n"
              "typedef void Run(const Host*, const void*, const void*, double*, double, const "
@@ -78,29 +77,13 @@ static const char prelude[] =
              "typedef void Block(const Host*, const void*, const void*, double*, const double*,"
              " const double*, double*);\n"
              "typedef struct Entry { Run* run; Block* block; } Entry;\n"
+             "#define MAX 0x1.fffffffffffffp1023\n"
              "#define OP(name, a, b, d, ...) static inline __attribute__((always_inline)) double "
              "name("
              "const Host* H, const void* C, a, b, d) { return __VA_ARGS__; }\n";
 
-// where the value of a register is
-#define IN_PLACE  UINT32_MAX        // where the call left it: time, states, registers
-#define IN_MEMORY (UINT32_MAX - 1)  // in the registers
-
-typedef struct Writer {
-  TextBuffer* out;
-  const ModelProgram* program;
-  uint32_t* where;  // per register: number of the variable, or one of the above
-  uint32_t next;    // number of the next variable
-  bool lanes;       // one of several points: k is its number
-  bool body;        // inside the body of a block: everything comes from the registers
-} Writer;
-
-typedef struct Operand {
-  char text[TEXT_MAX];
-} Operand;
-
 /// Hexadecimal, by hand: printf would ask the locale for the point.
-static Operand number_text(double value) {
+Operand native_number(double value) {
   union {
     double value;
     uint64_t bits;
@@ -144,11 +127,11 @@ static Operand load(Writer* w, uint32_t reg) {
   return o;
 }
 
-static Operand operand(Writer* w, uint32_t reg) {
+Operand native_operand(Writer* w, uint32_t reg) {
   const ModelProgram* p = w->program;
   if (reg >= p->const_begin && reg < p->const_begin + p->const_count) {
     double value = p->consts[reg - p->const_begin];
-    if (is_finite(value)) return number_text(value);
+    if (is_finite(value)) return native_number(value);
   }
   if (w->where[reg] == IN_PLACE || w->where[reg] == IN_MEMORY) return load(w, reg);
   return variable(w->where[reg]);
@@ -158,13 +141,13 @@ static bool is_table(uint32_t op) {
   return op == MODEL_OP_TABLE || op == MODEL_OP_TABLE_SLOPE || op == MODEL_OP_TABLE_CURVE;
 }
 
-static void write_operation(Writer* w, const ModelInstr* pc) {
-  Operand a = operand(w, pc->a);
+void native_operation(Writer* w, const ModelInstr* pc) {
+  Operand a = native_operand(w, pc->a);
   Operand b = {"0"};
   Operand d = {"0"};
   if (is_table(pc->op)) snprintf(b.text, sizeof b.text, "%u", pc->b);
-  if (model_op_operands(pc->op) > 1) b = operand(w, pc->b);
-  if (pc->op == MODEL_OP_SELECT) d = operand(w, pc->dst);
+  if (model_op_operands(pc->op) > 1) b = native_operand(w, pc->b);
+  if (pc->op == MODEL_OP_SELECT) d = native_operand(w, pc->dst);
   text_append_format(w->out, "const double v%u = op%u(H, C, %s, %s, %s);\n", w->next, pc->op,
                      a.text, b.text, d.text);
   w->where[pc->dst] = w->next++;
@@ -173,7 +156,7 @@ static void write_operation(Writer* w, const ModelInstr* pc) {
 // ---------------------------------------------------------------------------------------------
 // blocks of equations
 
-static bool reads(const ModelInstr* pc, uint32_t reg) {
+bool native_reads(const ModelInstr* pc, uint32_t reg) {
   uint32_t operands = model_op_operands(pc->op);
   return (operands > 0 && pc->a == reg) || (operands > 1 && pc->b == reg) ||
          (pc->op == MODEL_OP_SELECT && pc->dst == reg);
@@ -193,7 +176,7 @@ static bool leaves(const ModelProgram* p, uint32_t at, uint32_t reg) {
     const ModelInstr* later = &p->code[i];
     // what a later block reads is stored before it; its tables are part of that
     if (later->op == MODEL_OP_SOLVE) return true;
-    if (reads(later, reg)) return true;
+    if (native_reads(later, reg)) return true;
     if (later->op != MODEL_OP_END && later->dst == reg) return false;
   }
   for (uint32_t i = 0; i < p->output_count; i++) {
@@ -218,7 +201,7 @@ static void write_body(Writer* w, uint32_t number, uint32_t at) {
   reset(w);
   w->body = true;
   for (uint32_t i = at + 1; i < end; i++) {
-    write_operation(w, &p->code[i]);
+    native_operation(w, &p->code[i]);
   }
   w->body = false;
   for (uint32_t i = at + 1; i < end; i++) {
@@ -236,7 +219,7 @@ static void spill(Writer* w, uint32_t reg) {
   bool leaf = reg > p->state_count && reg < p->const_begin + p->const_count;
   if (leaf || w->where[reg] == IN_MEMORY) return;
   if (w->where[reg] == IN_PLACE && reg > p->state_count) return;
-  Operand value = operand(w, reg);
+  Operand value = native_operand(w, reg);
   text_append_format(w->out, "R[%u] = %s;\n", reg, value.text);
 }
 
@@ -279,10 +262,10 @@ static void write_outputs(Writer* w) {
   const char* lane = w->lanes ? " + k" : "";
   // first all values, then all stores: they may go where states come from
   for (uint32_t i = 0; i < p->output_count; i++) {
-    operand(w, p->outputs[i]);
+    native_operand(w, p->outputs[i]);
   }
   for (uint32_t i = 0; i < p->output_count; i++) {
-    Operand value = operand(w, p->outputs[i]);
+    Operand value = native_operand(w, p->outputs[i]);
     text_append_format(w->out, "O[%u%s] = %s;\n", i * lanes, lane, value.text);
   }
 }
@@ -290,7 +273,8 @@ static void write_outputs(Writer* w) {
 static void write_run(Writer* w, uint32_t number) {
   const ModelProgram* p = w->program;
   for (uint32_t i = 0; i < p->code_count; i++) {
-    if (p->code[i].op == MODEL_OP_SOLVE) write_body(w, number, i);
+    if (p->code[i].op != MODEL_OP_SOLVE) continue;
+    if (!native_is_inline(p, i)) write_body(w, number, i);
   }
   text_append_format(w->out,
                      "static void p%u(const Host* H, const void* P, const void* C, double* R,"
@@ -300,10 +284,14 @@ static void write_run(Writer* w, uint32_t number) {
   for (uint32_t i = 0; i < p->code_count; i++) {
     const ModelInstr* pc = &p->code[i];
     if (pc->op == MODEL_OP_SOLVE) {
-      write_solve(w, number, i);
+      if (native_is_inline(p, i)) {
+        native_write_linear(w, i);
+      } else {
+        write_solve(w, number, i);
+      }
       i += pc->a;
     } else {
-      write_operation(w, pc);
+      native_operation(w, pc);
     }
   }
   write_outputs(w);
@@ -320,7 +308,7 @@ static void write_block(Writer* w, uint32_t number) {
   reset(w);
   w->lanes = true;
   for (uint32_t i = 0; i < p->code_count; i++) {
-    write_operation(w, &p->code[i]);
+    native_operation(w, &p->code[i]);
   }
   write_outputs(w);
   w->lanes = false;

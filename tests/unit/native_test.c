@@ -188,6 +188,137 @@ TEST(every_operation_has_the_bits_of_the_tape) {
   CHECK(rmdir(folder) == 0, "a limit of 0 leaves nothing in the cache");
 }
 
+// ---- blocks of linear equations -----------------------------------------------------------------
+
+enum { BLOCK_MAX = 7, BLOCK_REGS = 400 };
+
+/// A u = b of size n, the entries of A and b being states; unknowns and their sum are outputs.
+typedef struct Block {
+  ModelInstr code[2 * BLOCK_MAX * BLOCK_MAX + 4 * BLOCK_MAX];
+  uint32_t unknowns[BLOCK_MAX], residuals[BLOCK_MAX], outputs[BLOCK_MAX + 1];
+  ModelEntry entries[BLOCK_MAX * BLOCK_MAX];
+  ModelSolve solve;
+  ModelProgram tape, native;
+  ModelCode cell;
+} Block;
+
+static void block_init(Block* b, uint32_t n) {
+  uint32_t states = n * n + n;
+  uint32_t next = 1 + states;
+  uint32_t count = 1;
+  for (uint32_t i = 0; i < n; i++) {
+    b->unknowns[i] = next++;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t sum = next++;
+    uint32_t part = next++;
+    b->code[count++] = (ModelInstr){.op = MODEL_OP_NEG, .dst = sum, .a = 1 + n * n + i};
+    for (uint32_t j = 0; j < n; j++) {
+      uint32_t entry = 1 + i * n + j;
+      b->code[count++] =
+          (ModelInstr){.op = MODEL_OP_MUL, .dst = part, .a = entry, .b = b->unknowns[j]};
+      b->code[count++] = (ModelInstr){.op = MODEL_OP_ADD, .dst = sum, .a = sum, .b = part};
+      b->entries[i * n + j] = (ModelEntry){.row = i, .column = j, .reg = entry};
+    }
+    b->residuals[i] = sum;
+  }
+  b->code[count] = (ModelInstr){.op = MODEL_OP_END};
+  b->code[0] = (ModelInstr){.op = MODEL_OP_SOLVE, .dst = 0, .a = count++};
+  uint32_t total = next++;
+  b->code[count++] = (ModelInstr){.op = MODEL_OP_MOVE, .dst = total, .a = b->unknowns[0]};
+  for (uint32_t i = 1; i < n; i++) {
+    b->code[count++] =
+        (ModelInstr){.op = MODEL_OP_ADD, .dst = total, .a = total, .b = b->unknowns[i]};
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    b->outputs[i] = b->unknowns[i];
+  }
+  b->outputs[n] = total;
+  b->code[count] = (ModelInstr){.op = MODEL_OP_END};
+  b->solve = (ModelSolve){.count = n,
+                          .linear = true,
+                          .id = 17 + n,
+                          .unknowns = b->unknowns,
+                          .residuals = b->residuals,
+                          .entries = b->entries,
+                          .entry_count = n * n,
+                          .work = next};
+  b->tape = (ModelProgram){.code = b->code,
+                           .code_count = count,
+                           .state_count = states,
+                           .reg_count = next + n * n + 4 * n,
+                           .const_begin = 1 + states,
+                           .outputs = b->outputs,
+                           .output_count = n + 1,
+                           .solves = &b->solve,
+                           .solve_count = 1};
+  b->native = b->tape;
+  b->native.native = &b->cell;
+}
+
+/// Numbers of a matrix: ordinary ones, and now and then those that make it singular or worse.
+static double matrix_number(ModelRandom* random) {
+  static const double odd[] = {0.0, 0.0, 0.0, 0.0, 1.0, HUGE_VAL, (double)NAN, 1e300, 1e-300, -0.0};
+  double kind = model_random_uniform(random);
+  if (kind < 0.2) return odd[(size_t)(model_random_uniform(random) * 8.0)];
+  if (kind < 0.22) return odd[5 + (size_t)(model_random_uniform(random) * 5.0)];
+  return model_random_normal(random);
+}
+
+TEST(linear_blocks_are_solved_to_the_same_bits) {
+  const char* compiler = find_compiler();
+  if (!compiler) skip();
+  char folder[] = "/tmp/saltus-native-test-XXXXXX";
+  CHECK(mkdtemp(folder) != NULL, "folder");
+  static Block blocks[BLOCK_MAX];
+  NativeTier* tier = NULL;
+  NativeOptions options = {.at_once = true, .compiler = compiler, .cache = folder, .limit = 0};
+  CHECK(native_tier_create(NULL, &options, &tier) == SLT_OK, "tier");
+  ModelRandom random;
+  model_random_seed(&random, 1, 1);
+  uint32_t solved = 0;
+  uint32_t failed = 0;
+  for (uint32_t n = 1; n <= BLOCK_MAX; n++) {
+    Block* b = &blocks[n - 1];
+    block_init(b, n);
+    ModelMode mode = {.state_count = b->tape.state_count, .g_flow = b->native};
+    native_tier_tune(tier, &mode, 0);
+    CHECK(b->cell.run != NULL, "code");
+    for (int round = 0; round < 2000; round++) {
+      static double regs[BLOCK_REGS];
+      static double native_regs[BLOCK_REGS];
+      double x[BLOCK_MAX * BLOCK_MAX + BLOCK_MAX];
+      double want[BLOCK_MAX + 1];
+      double got[BLOCK_MAX + 1];
+      uint32_t failures[2] = {0, 0};
+      for (uint32_t i = 0; i < b->tape.state_count; i++) {
+        x[i] = round % 2 ? matrix_number(&random) : model_random_normal(&random);
+      }
+      // rows that are nearly equal
+      if (round % 5 == 4 && n > 1) memcpy(x + n, x, n * sizeof *x);
+      ModelContext tape_context = {.failed = &failures[0]};
+      ModelContext native_context = {.failed = &failures[1]};
+      model_program_run(&b->tape, &tape_context, regs, 0.0, x, want);
+      model_program_run(&b->native, &native_context, native_regs, 0.0, x, got);
+      CHECK(failures[0] == failures[1], "which block failed");
+      solved += failures[0] == 0;
+      failed += failures[0] != 0;
+      for (uint32_t i = 0; i <= n; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "size %u, round %d, output %u: %a, not %a", n, round, i, got[i],
+                 want[i]);
+        CHECK(same_bits(got[i], want[i]), name);
+      }
+      for (uint32_t i = 0; i < n; i++) {
+        CHECK(same_bits(native_regs[b->unknowns[i]], want[i]), "unknowns are left in registers");
+      }
+    }
+  }
+  CHECK(solved > 3000 && failed > 1000, "both kinds occur");
+  native_tier_free(tier);
+  CHECK(rmdir(folder) == 0, "nothing is left");
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 
 TEST(what_cannot_be_written_is_refused) {
