@@ -26,6 +26,8 @@ typedef struct Run {
   double row_period;  // usual distance of rows, for the report of what came late
   double t_start, t_end;
   char* stop_text;
+  char undetermined[400];  // variables that some mode leaves undetermined, and the mode
+  size_t undetermined_used;
 } Run;
 
 static bool is_stdout(const char* path) {
@@ -251,10 +253,45 @@ static void on_warning(void* user, const SltDiagnostic* d) {
   fprintf(stderr, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
 }
 
+static void append_undetermined(Run* run, const char* text) {
+  size_t length = strlen(text);
+  size_t room = sizeof run->undetermined - 1 - run->undetermined_used;
+  if (length > room) {
+    memcpy(run->undetermined + sizeof run->undetermined - 4, "...", 4);
+    run->undetermined_used = sizeof run->undetermined - 1;
+    return;
+  }
+  memcpy(run->undetermined + run->undetermined_used, text, length + 1);
+  run->undetermined_used += length;
+}
+
+/// "T in mode Falling", once for each variable and mode.
+static void note_undetermined(Run* run, const SltEvent* event) {
+  char note[300] = "";
+  size_t used = 0;
+  for (uint32_t i = 0; i < event->undetermined_count && used < sizeof note; i++) {
+    int wrote =
+        snprintf(note + used, sizeof note - used, "%s%s", i ? ", " : "", event->undetermined[i]);
+    used += wrote > 0 ? (size_t)wrote : 0;
+  }
+  uint32_t count = slt_sim_automaton_count(run->sim);
+  for (uint32_t i = 0; i < count && used < sizeof note; i++) {
+    const char* name = slt_sim_automaton_name(run->sim, i);
+    bool alone = count == 1 && strcmp(name, "main") == 0;
+    int wrote = snprintf(note + used, sizeof note - used, "%s%s%s%s", i ? ", " : " in mode ",
+                         alone ? "" : name, alone ? "" : " ", slt_sim_automaton_state(run->sim, i));
+    used += wrote > 0 ? (size_t)wrote : 0;
+  }
+  if (strstr(run->undetermined, note)) return;
+  if (run->undetermined_used) append_undetermined(run, "; ");
+  append_undetermined(run, note);
+}
+
 static void on_event(void* user, const SltEvent* event) {
   Run* run = user;
   if (run->story) slt_story_event(run->story, event);
   if (run->graph) slt_graph_event(run->graph, event);
+  if (event->undetermined_count) note_undetermined(run, event);
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
   size_t size = strlen(event->text) + 1;
   free(run->stop_text);
@@ -316,6 +353,7 @@ static void print_summary(const Run* run, SltStatus status, double wall) {
                         .t = slt_sim_time(run->sim),
                         .stopped = status == SLT_END,
                         .stop_text = run->stop_text,
+                        .undetermined = run->undetermined,
                         .wall = wall,
                         .csv = &run->csv,
                         .events = &run->events,

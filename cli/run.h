@@ -87,6 +87,7 @@ typedef struct RunSummary {
   double t;
   bool stopped;           // by the model
   const char* stop_text;  // may be NULL
+  const char* undetermined;  // "T in mode Falling; ...", empty when there was none
   double wall;
   const Output* csv;
   const Output* events;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_mode(SltSim* sim) {
@@ -14,6 +16,13 @@ static void print_mode(SltSim* sim) {
     fprintf(stderr, "%s%s%s%s", i ? ", " : "", alone ? "" : name, alone ? "" : " ", state);
   }
   if (count > SHOWN) fprintf(stderr, ", and %u more", count - SHOWN);
+}
+
+/// Six digits are enough for people.
+static double rounded(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", value);
+  return strtod(text, NULL);
 }
 
 static void print_events(const SltStatistics* s) {
@@ -43,6 +52,25 @@ static void print_native(const SltNativeReport* native) {
   if (native->note) {
     fprintf(stderr, "  native       %s: interpreted\n", native->note);
   }
+}
+
+/// What became of the energy that the model declares.
+static void print_energy(const SltStatistics* s) {
+  char start[32];
+  char end[32];
+  char events[32];
+  char gained[32];
+  char motion[32];
+  if (isnan(s->energy_start)) return;
+  double now = s->energy_start + s->energy_events + s->energy_motion;
+  fprintf(stderr, "  energy       %s at the start, %s at the end: motion %s, events %s",
+          cli_number_text(rounded(s->energy_start), start), cli_number_text(rounded(now), end),
+          cli_number_text(rounded(s->energy_motion), motion),
+          cli_number_text(rounded(s->energy_events), events));
+  if (s->energy_gained > 0.0) {
+    fprintf(stderr, ", of them %s created", cli_number_text(rounded(s->energy_gained), gained));
+  }
+  fputc('\n', stderr);
 }
 
 static void print_wall(double seconds) {
@@ -78,6 +106,8 @@ void summary_print(const RunSummary* summary) {
           (unsigned long long)s.steps, (unsigned long long)s.rejected, s.method ? s.method : "-",
           s.method_reason ? ": " : "", s.method_reason ? s.method_reason : "");
   print_events(&s);
+  if (summary->undetermined[0]) fprintf(stderr, "  undetermined %s\n", summary->undetermined);
+  print_energy(&s);
   fprintf(stderr, "  evaluations  %llu of the equations, %llu of the guards\n",
           (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations);
   print_native(&summary->native);

@@ -339,6 +339,11 @@ typedef struct SltEvent {
   uint32_t impulse_count;
   const SltChange* candidate;  ///< mythical: what the discarded mode would have changed
   uint32_t candidate_count;
+  const char* const* undetermined;  ///< variables that nothing determines from here on; with the
+                                    ///< last record of the instant
+  uint32_t undetermined_count;
+  bool has_energy;   ///< the model declares an energy, and this is the last record of the instant
+  double energy[2];  ///< before and after the instant
 } SltEvent;
 
 /// Receives event records in order, as they happen.
@@ -420,10 +425,14 @@ typedef struct SltStatistics {
   uint64_t by_class[5];        ///< records by SltEventClass, initial and stop left out
   uint64_t not_certified;      ///< records whose detection was not proved
   uint64_t silent;             ///< crossings that fired nothing
-  uint64_t not_proved;        ///< relations over a step whose proof was given up; looked at plainly
-  uint32_t modes;             ///< compiled equation sets visited
-  const char* method;         ///< method in use
-  const char* method_reason;  ///< why, when chosen automatically; else NULL
+  uint64_t not_proved;         ///< relations over a step whose proof was given up; looked at plainly
+  uint32_t modes;              ///< compiled equation sets visited
+  const char* method;          ///< method in use
+  const char* method_reason;   ///< why, when chosen automatically; else NULL
+  double energy_start;         ///< declared energy at the start; NaN when the model declares none
+  double energy_events;        ///< what events have changed in sum
+  double energy_gained;        ///< what those that created energy have added
+  double energy_motion;        ///< what the motion between events has changed in sum
 } SltStatistics;
 
 SLT_API SltStatistics slt_sim_statistics(const SltSim* sim);

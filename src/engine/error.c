@@ -3,6 +3,7 @@
 // Failures of a run: what happened, when, where in the model, what to try.
 #include "engine/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,14 @@ EngNumber eng_number(double value) {
   EngNumber number;
   number.text[number_write(number.text, value)] = '\0';
   return number;
+}
+
+EngNumber eng_short(double value) {
+  if (value == 0.0 || !isfinite(value)) return eng_number(value);
+  double unit = pow(10.0, floor(log10(fabs(value))) - 5.0);
+  double rounded =
+      unit < 1.0 ? round(value / unit) / round(1.0 / unit) : round(value / unit) * unit;
+  return eng_number(isfinite(rounded) ? rounded : value);
 }
 
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,

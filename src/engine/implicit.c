@@ -77,18 +77,46 @@ void eng_implicit_bind(EngSim* sim) {
   if (mode->impulse) model_program_bind(&mode->impulse->slopes, sim->env, im->impulse_regs);
 }
 
+void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program) {
+  for (uint32_t i = 0; i < program->solve_count; i++) {
+    const ModelSolve* solve = &program->solves[i];
+    for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
+      uint32_t env = solve->guess_env[k];
+      if (env != MODEL_NONE && isfinite(sim->env[env])) sim->guess[env] = sim->env[env];
+    }
+  }
+}
+
 void eng_implicit_guess(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow, &mode->gdot};
+  for (size_t i = 0; i < SLT_COUNT(programs); i++) {
+    eng_implicit_note_guess(sim, programs[i]);
+  }
+  const EngSlide* slide = &sim->core.slide;
+  for (uint32_t side = 0; slide->count && side < 1u << slide->count; side++) {
+    eng_implicit_note_guess(sim, &slide->modes[side]->rhs);
+    eng_implicit_note_guess(sim, &slide->modes[side]->full);
+  }
+  eng_implicit_use_guess(sim);
+  for (uint32_t side = 0; slide->count && side < 1u << slide->count; side++) {
+    model_program_guess(&slide->modes[side]->rhs, sim->guess, sim->side_regs[side].rhs);
+    model_program_guess(&slide->modes[side]->full, sim->guess, sim->side_regs[side].full);
+  }
+}
+
+void eng_implicit_use_guess(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow, &mode->gdot};
   double* regs[] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs, sim->gdot_regs};
   for (size_t i = 0; i < SLT_COUNT(programs); i++) {
-    model_program_guess(programs[i], sim->env, regs[i]);
+    model_program_guess(programs[i], sim->guess, regs[i]);
   }
   for (uint32_t i = 0; i < mode->g_flow.solve_count && mode->atom_count > 0; i++) {
     const ModelSolve* solve = &mode->g_flow.solves[i];
     for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
       if (solve->guess_env[k] == MODEL_NONE) continue;
-      ModelInterval guess = model_interval_point(sim->env[solve->guess_env[k]]);
+      ModelInterval guess = model_interval_point(sim->guess[solve->guess_env[k]]);
       sim->dual_regs[solve->guesses[k]] = (ModelDual){guess, {0.0, 0.0}};
     }
   }

@@ -787,6 +787,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   *fired = false;
   eng_trace_begin(sim);
   eng_dwell_release(sim);
+  eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
   sim->in_instant = true;
   EngSlide before = sim->core.slide;
   sim->was_sliding = before.count > 0;
@@ -828,6 +829,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->in_instant = false;
   sim->contact_holds = false;
   if (*fired) sim->core.instants++;
+  if (status >= 0) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
   eng_trace_end(sim);
   sim->due_count = 0;
   sim->crossing_count = 0;

@@ -153,6 +153,17 @@ typedef struct EngStiff {
   bool ready;  // the stepper's system belongs to the present motion and its values
 } EngStiff;
 
+/// The energy that the model declares, and what was said about variables without equations.
+typedef struct EngAudit {
+  double start;
+  double before, now;     // before and after the last instant
+  double motion, events;  // what changed it so far
+  double gained;          // sum of what events created
+  double largest;
+  bool warned;
+  uint64_t held_seen;  // modes whose held variables were told of, by their ids
+} EngAudit;
+
 enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
 
 /// Which method is in use, and why.
@@ -203,6 +214,7 @@ typedef struct EngCore {
   uint32_t exit_surface;
   bool exit_above;     // ...to the side where its g is positive
   uint64_t changes;    // values changed by actions so far
+  EngAudit audit;
   struct {               // of EngSim, in snapshots only
     uint32_t crossing_count;
     bool contact_ends, has_unilateral;
@@ -224,6 +236,7 @@ struct EngSim {
   size_t block_size;
   double* env;            // present values, then those before the present round (pre)
   double* before;         // values before the last instant
+  double* guess;          // per environment entry: where Newton's method starts from
   double* env_nominal;    // nominal of each variable's entries
   double* params_given;   // overrides, NaN for none
   double* x;              // states of the present mode, gathered
@@ -489,6 +502,10 @@ SltStatus eng_project_trial(EngSim* sim);
 SltStatus eng_check_trial(EngSim* sim);
 /// Guesses for what is solved for, from the values in the environment.
 void eng_implicit_guess(EngSim* sim);
+/// The guesses as they are, into the registers that were just bound.
+void eng_implicit_use_guess(EngSim* sim);
+/// Note the values in the environment as guesses of a program.
+void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
 bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth);
 /// An error that names the block that could not be solved; false when none failed.
@@ -503,6 +520,13 @@ const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity);
 void eng_stiff_free(EngSim* sim);
 /// Whether a unilateral relation is beyond its boundary: the model must not be evaluated there.
 bool eng_beyond_boundary(EngSim* sim, double t, const double* x);
+
+// ---- audit.c ------------------------------------------------------------------------------------
+
+void eng_audit_begin(EngSim* sim, bool initial);
+void eng_audit_end(EngSim* sim, bool initial);
+/// Change of the energy since the last instant.
+double eng_energy_since(EngSim* sim);
 
 // ---- queue.c ------------------------------------------------------------------------------------
 
@@ -568,6 +592,8 @@ typedef struct EngNumber {
   char text[NUMBER_TEXT_MAX];
 } EngNumber;
 EngNumber eng_number(double value);
+/// Six significant digits, for people.
+EngNumber eng_short(double value);
 /// "main=fly, valve=open": the visible automata; into `out`.
 void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity);
 

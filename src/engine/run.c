@@ -195,7 +195,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   SLT_TRY(num_dense_prepare(sim->stepper));
   sample_end(sim);
   warn_of_values(sim);
-  if (core->mode->implicit) eng_implicit_guess(sim);
+  if (core->mode->implicit || core->slide.count) eng_implicit_guess(sim);
   if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
   if (core->seg_event || core->seg_due) {
     if (!core->seg_event) sim->crossing_count = 0;

@@ -93,6 +93,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   size_t n = sim->n_max;
   sim->env = carve(c, 2 * (size_t)m->env_count, sizeof(double));
   sim->before = carve(c, m->env_count, sizeof(double));
+  sim->guess = carve(c, m->env_count, sizeof(double));
   sim->env_nominal = carve(c, m->env_count, sizeof(double));
   sim->params_given = carve(c, m->param_count, sizeof(double));
   sim->x = carve(c, n, sizeof(double));
@@ -334,6 +335,12 @@ SltStatistics eng_statistics(EngSim* sim) {
                      .method = sim->stepper->method->name,
                      .method_reason = eng_method_reason(sim, sim->method_reason,
                                                         sizeof sim->method_reason)};
+  const EngAudit* audit = &sim->core.audit;
+  bool declared = sim->model->energy != NULL;
+  s.energy_start = declared ? audit->start : (double)NAN;
+  s.energy_events = declared ? audit->events : (double)NAN;
+  s.energy_gained = declared ? audit->gained : (double)NAN;
+  s.energy_motion = declared ? audit->motion + eng_energy_since(sim) : (double)NAN;
   memcpy(s.by_class, sim->core.by_class, sizeof s.by_class);
   return s;
 }

@@ -94,6 +94,8 @@ static SltStatus bind_side(EngSim* sim, uint32_t side, const ModelMode* mode) {
                    sizeof(double)));
   model_program_bind(&mode->rhs, sim->env, regs->rhs);
   model_program_bind(&mode->full, sim->env, regs->full);
+  model_program_guess(&mode->rhs, sim->guess, regs->rhs);
+  model_program_guess(&mode->full, sim->guess, regs->full);
   return SLT_OK;
 }
 
@@ -270,6 +272,8 @@ static SltStatus survey(Search* search, bool* complete) {
       break;
     }
     memcpy(side_states(sim, side), sim->state, sim->model->automaton_count * sizeof *sim->state);
+    eng_implicit_note_guess(sim, &search->modes[side]->rhs);
+    eng_implicit_note_guess(sim, &search->modes[side]->full);
     SLT_TRY(bind_side(sim, side, search->modes[side]));
     double* f = sim->side_f + (size_t)side * sim->n_max;
     model_program_run(&search->modes[side]->rhs, &context, sim->side_regs[side].rhs, sim->core.t,

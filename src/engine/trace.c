@@ -54,6 +54,8 @@ struct EngTrace {
   SltChange* out_changes;
   const char** out_atoms;
   uint32_t out_capacity, out_atom_capacity;
+  const char** out_names;
+  uint32_t name_capacity;
   EngCrossing* crossings;  // as they were when the instant began
   uint32_t crossing_count;
 };
@@ -83,6 +85,7 @@ void eng_trace_free(EngSim* sim) {
   base_free(a, t->changes, t->change_capacity * sizeof *t->changes);
   base_free(a, t->out_changes, t->out_capacity * sizeof *t->out_changes);
   base_free(a, t->out_atoms, t->out_atom_capacity * sizeof *t->out_atoms);
+  base_free(a, t->out_names, t->name_capacity * sizeof *t->out_names);
   base_free(a, t, sizeof *t);
 }
 
@@ -431,6 +434,28 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   return true;
 }
 
+/// What nothing determines any more, and what happened to the energy.
+static void fill_audit(EngSim* sim, SltEvent* event) {
+  struct EngTrace* t = sim->trace;
+  const ModelMode* mode = sim->core.mode;
+  bool initial = t->records[0].kind == SLT_EVENT_INITIAL;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    if (sim->model->vars[v].hidden || mode->vars[v].role != MODEL_ROLE_UNDETERMINED) continue;
+    bool before = !initial && sim->core.mode_before->vars[v].role == MODEL_ROLE_UNDETERMINED;
+    if (before) continue;
+    if (!grow(sim, (void**)&t->out_names, event->undetermined_count + 1, &t->name_capacity,
+              sizeof *t->out_names)) {
+      break;
+    }
+    t->out_names[event->undetermined_count++] = sim->model->vars[v].name.data;
+  }
+  event->undetermined = t->out_names;
+  if (!sim->model->energy) return;
+  event->has_energy = true;
+  event->energy[0] = sim->core.audit.before;
+  event->energy[1] = sim->core.audit.now;
+}
+
 static void count_record(EngSim* sim, const Record* record, const SltEvent* event) {
   sim->core.records++;
   if (record->kind == SLT_EVENT_INITIAL || record->kind == SLT_EVENT_STOP) return;
@@ -463,6 +488,7 @@ void eng_trace_end(EngSim* sim) {
     event.text = record->text.data;
     describe_location(sim, record, &event);
     count_record(sim, record, &event);
+    if (sim->on_event && i + 1 == t->record_count && sim->core.mode) fill_audit(sim, &event);
     if (sim->on_event && fill_lists(sim, i, &event)) sim->on_event(sim->event_user, &event);
   }
 }

@@ -123,7 +123,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   return mode->implicit ? eng_implicit_room(sim, mode) : SLT_OK;
 }
 
-void eng_bind(EngSim* sim) {
+static void bind_programs(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -141,6 +141,11 @@ void eng_bind(EngSim* sim) {
     model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
   }
   sim->core.margin_stale = true;
+}
+
+void eng_bind(EngSim* sim) {
+  bind_programs(sim);
+  if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);
 }
 
 SltStatus eng_enter_mode(EngSim* sim) {
@@ -190,7 +195,9 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   }
   SLT_TRY(make_room(sim, sim->core.mode));
   bool margin_stale = sim->core.margin_stale;
-  eng_bind(sim);
+  bind_programs(sim);
+  // the environment may hold values from inside a step; guesses come from its beginning
+  if (sim->core.mode->implicit) eng_implicit_use_guess(sim);
   sim->core.margin_stale = margin_stale;
   if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
   return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;

@@ -37,6 +37,20 @@ static void explain_role(ModelBuild* build, TextBuffer* out, const SymMode* sym,
   if (count) text_append_char(out, '\n');
 }
 
+/// "with what is undetermined held: y, x'": what the equations leave a choice of.
+static void explain_loose(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &sym->vars[v];
+    if (!var->loose || has_role(var, SYM_UNDETERMINED)) continue;
+    if (count++ >= NAMES_MAX) continue;
+    text_append_c(out, count > 1 ? ", " : "depends on undetermined values  ");
+    sym_unknown_text(out, build->ir, v, 0);
+  }
+  if (count > NAMES_MAX) text_append_format(out, " and %u more", count - NAMES_MAX);
+  if (count) text_append_char(out, '\n');
+}
+
 /// What is differentiated, and what that leaves to choose.
 static void explain_implicit(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
   if (!sym->offsets) return;
@@ -177,6 +191,7 @@ static void explain_mode(ModelBuild* build, void* argument) {
     explain_role(build, out, sym, SYM_STATE, "states        ");
     explain_role(build, out, sym, SYM_ALGEBRAIC, "algebraic     ");
     explain_role(build, out, sym, SYM_UNDETERMINED, "undetermined  ");
+    explain_loose(build, out, sym);
     explain_role(build, out, sym, SYM_DISCRETE, "discrete      ");
     if (!set->failure) explain_implicit(build, out, sym);
   }

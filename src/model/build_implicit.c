@@ -28,7 +28,8 @@ static uint32_t raw_variable(const BuildScope* base, TapeGraph* graph, IrLeaf le
   const SymVar* var = &scope->sym->vars[leaf.id];
   if (is_solved(var) && leaf.order <= var->order) {
     value = tape_state(graph, scope->first[leaf.id] + leaf.order);
-  } else if (leaf.order >= layout->var_slots[leaf.id]) {
+  } else if (leaf.order >= layout->var_slots[leaf.id] ||
+             (leaf.order > 0 && var->role == SYM_UNDETERMINED)) {
     value = tape_const(graph, 0.0);
   } else {
     value = tape_input(graph, layout->var_env[leaf.id] + leaf.order);

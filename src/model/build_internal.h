@@ -161,6 +161,7 @@ typedef struct BuildSet {
   const uint32_t* state_of_var;  // first state of each variable that has states
   uint32_t state_count;
   const uint32_t* state_env;
+  uint32_t held_count, first_held;
   const ModelVarMode* vars;
   ModelProgram rhs, full;
   const uint32_t* full_env;

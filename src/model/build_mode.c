@@ -53,6 +53,11 @@ static uint32_t* item_place(const ModeScope* scope, uint32_t var, uint32_t order
   return &scope->item_of[scope->build->layout.var_quantity[var] + order];
 }
 
+/// A derivative of something that keeps its value.
+static bool stands_still(const ModeScope* scope, IrLeaf leaf) {
+  return leaf.order > 0 && scope->set->sym->vars[leaf.id].role == SYM_UNDETERMINED;
+}
+
 /// Value of a variable in this mode: a state, an item that is emitted already, or something that
 /// stands still.
 static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf leaf) {
@@ -68,7 +73,7 @@ static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf l
   uint32_t value = 0;
   if (scope->set->sym->vars[leaf.id].role == SYM_STATE) {
     value = tape_state(graph, scope->set->state_of_var[leaf.id] + leaf.order);
-  } else if (leaf.order > layout->var_order[leaf.id]) {
+  } else if (leaf.order > layout->var_order[leaf.id] || stands_still(scope, leaf)) {
     value = tape_const(graph, 0.0);
   } else {
     value = tape_input(graph, env);
@@ -277,6 +282,8 @@ static void place_states(ModelBuild* build, BuildSet* set) {
     bool has_states = var->role == SYM_STATE;
     vars[v].role = (uint8_t)role_of((SymRole)var->role);
     vars[v].state_order = has_states ? var->order : 0;
+    vars[v].loose = var->loose;
+    if (var->loose && var->role == SYM_UNDETERMINED && set->held_count++ == 0) set->first_held = v;
     state_of_var[v] = set->state_count;
     set->state_count += vars[v].state_order;
   }
@@ -619,6 +626,8 @@ static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const ui
                         .state_count = set->state_count,
                         .state_env = set->state_env,
                         .vars = set->vars,
+                        .held_count = set->held_count,
+                        .first_held = set->first_held,
                         .rhs = set->rhs,
                         .full = set->full,
                         .full_env = set->full_env,

@@ -332,6 +332,7 @@ void build_variables(ModelBuild* build) {
     ModelProgram* energy = ARENA_NEW(&build->arena, ModelProgram);
     *energy = build_program(build, build->ir->energy);
     build->model.energy = energy;
+    build->model.energy_span = build->ir->energy_span;
   }
   build->model.experiment = copy_experiment(&build->ir->experiment);
 }

@@ -445,6 +445,7 @@ typedef struct Model {
   const ModelTable* tables;
   uint32_t table_count;
   const ModelProgram* energy;  // NULL when not declared
+  Span energy_span;
   uint32_t start_time_env;     // start of the run; MODEL_NONE when nobody asks
   uint32_t scratch_regs;       // enough registers for any program in these tables
   ModelExperiment experiment;
@@ -453,14 +454,15 @@ typedef struct Model {
 /// How a variable is determined in one mode.
 typedef enum ModelRole {
   MODEL_ROLE_DISCRETE,
-  MODEL_ROLE_STATE,        // orders 0 .. state_order-1 are states
+  MODEL_ROLE_STATE,  // orders 0 .. state_order-1 are states
   MODEL_ROLE_ALGEBRAIC,
-  MODEL_ROLE_UNDETERMINED  // no equation of this mode says anything about it
+  MODEL_ROLE_UNDETERMINED  // the equations of this mode do not determine it: it keeps its value
 } ModelRole;
 
 typedef struct ModelVarMode {
   uint8_t role;         // ModelRole
   uint8_t state_order;  // number of states of this variable (highest derivative order)
+  bool loose;           // undetermined though equations read it, or computed from such values
 } ModelVarMode;
 
 /// A value or derivative of a variable: what the equations of an implicit mode are about.
@@ -537,6 +539,8 @@ typedef struct ModelMode {
   uint32_t state_count;
   const uint32_t* state_env;     // environment index of each state
   const ModelVarMode* vars;      // per variable
+  uint32_t held_count;           // undetermined variables that equations read
+  uint32_t first_held;           // the first of them
   ModelProgram rhs;              // derivatives of the states
   ModelProgram full;             // all algebraic values and derivatives...
   const uint32_t* full_env;      // ...and where they go in the environment

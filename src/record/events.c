@@ -178,6 +178,17 @@ void events_write(Sink* sink, const SltEvent* event) {
     sink_c(sink, ",\"candidate\":");
     write_changes(sink, event->candidate, event->candidate_count, true);
   }
+  if (event->undetermined_count) {
+    sink_c(sink, ",\"undetermined\":");
+    write_strings(sink, event->undetermined, event->undetermined_count);
+  }
+  if (event->has_energy) {
+    sink_c(sink, ",\"energy\":[");
+    write_number(sink, event->energy[0]);
+    sink_char(sink, ',');
+    write_number(sink, event->energy[1]);
+    sink_char(sink, ']');
+  }
   if (event->text) {
     sink_c(sink, ",\"text\":");
     write_string(sink, event->text);

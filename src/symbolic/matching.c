@@ -189,3 +189,61 @@ SymPart sym_under_part(Arena* scratch, const SymIncidence* incidence, const int*
   reach_under(&region);
   return region_end(&region, scratch);
 }
+
+/// An alternating path inside the region from a column to a row without a partner; pairs along it.
+static bool pair_column(const Region* region, int root, int* row_of_column, int* column_of_row,
+                        int* from, int* queue) {
+  int queued = 0;
+  for (int row = 0; row < region->incidence->row_count; row++) {
+    from[row] = -1;
+  }
+  queue[queued++] = root;
+  for (int next = 0; next < queued; next++) {
+    int column = queue[next];
+    for (int k = region->begin[column]; k < region->begin[column + 1]; k++) {
+      int row = region->rows[k];
+      if (!region->has_row[row] || from[row] >= 0) continue;
+      from[row] = column;
+      if (column_of_row[row] >= 0) {
+        queue[queued++] = column_of_row[row];
+        continue;
+      }
+      for (;;) {
+        int giver = from[row];
+        int given = row_of_column[giver];
+        row_of_column[giver] = row;
+        column_of_row[row] = giver;
+        if (giver == root) return true;
+        row = given;
+      }
+    }
+  }
+  return false;
+}
+
+void sym_choose_held(Arena* scratch, const SymIncidence* incidence, const int* row_of_column,
+                     const uint8_t* rank, uint8_t* loose, uint8_t* held) {
+  Region region = region_begin(scratch, incidence, row_of_column);
+  reach_under(&region);
+  size_t rows = (size_t)incidence->row_count;
+  size_t columns = (size_t)incidence->column_count;
+  int* pair_of_column = ARENA_ARRAY(scratch, int, columns);
+  int* pair_of_row = ARENA_ARRAY(scratch, int, rows);
+  int* from = ARENA_ARRAY(scratch, int, rows);
+  int* queue = ARENA_ARRAY(scratch, int, columns + 1);
+  for (size_t i = 0; i < columns; i++) {
+    pair_of_column[i] = -1;
+    loose[i] = region.has_column[i];
+    held[i] = 0;
+  }
+  for (size_t i = 0; i < rows; i++) {
+    pair_of_row[i] = -1;
+  }
+  // sets of columns that can be paired form a matroid: taking the best first is optimal
+  for (unsigned level = 0; level <= UINT8_MAX; level++) {
+    for (int column = 0; column < incidence->column_count; column++) {
+      if (!region.has_column[column] || rank[column] != level) continue;
+      held[column] = !pair_column(&region, column, pair_of_column, pair_of_row, from, queue);
+    }
+  }
+}

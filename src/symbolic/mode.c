@@ -23,10 +23,13 @@ typedef struct Analysis {
   uint32_t* column_of_var;
   uint32_t column_count;
   SymFailure failure;
+  const uint8_t* held;   // per variable: no unknown, though equations read it; NULL: none
+  const uint8_t* loose;  // per variable: its equations leave a choice; NULL: none
 } Analysis;
 
 static bool is_unknown(const Analysis* a, IrLeaf leaf) {
-  return leaf.kind == IR_LEAF_VAR && a->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN;
+  if (leaf.kind != IR_LEAF_VAR || a->ir->vars.data[leaf.id].kind != IR_VAR_UNKNOWN) return false;
+  return !a->held || !a->held[leaf.id];
 }
 
 static SymTerm equation_term(const Analysis* a, uint32_t row) {
@@ -38,8 +41,11 @@ static void find_unknowns(Analysis* a) {
   uint32_t var_count = a->ir->vars.count;
   for (uint32_t v = 0; v < var_count; v++) {
     bool unknown = a->ir->vars.data[v].kind == IR_VAR_UNKNOWN;
-    a->vars[v] = (SymVar){.role = unknown ? SYM_UNDETERMINED : SYM_DISCRETE, .assign = IR_NONE};
+    a->vars[v] = (SymVar){.role = unknown ? SYM_UNDETERMINED : SYM_DISCRETE,
+                          .assign = IR_NONE,
+                          .loose = a->loose && a->loose[v]};
   }
+  a->column_count = 0;
   for (uint32_t row = 0; row < a->mode->equation_count; row++) {
     SymTerm term = equation_term(a, row);
     for (uint32_t k = 0; k < term.count; k++) {
@@ -99,8 +105,74 @@ static SymIncidence build_incidence(const Analysis* a, bool any_order) {
   return incidence;
 }
 
+/// Whether all equations of the model together could determine a variable. Where they could not,
+/// an equation was forgotten; where they could, a mode has left some of them out.
+static bool determined_somewhere(const Analysis* a, const uint8_t* held) {
+  const IrModel* ir = a->ir;
+  uint64_t entries = 0;
+  for (uint32_t i = 0; i < ir->equations.count; i++) {
+    entries += ir->equations.data[i].term.leaf_count;
+  }
+  if (entries >= INT_MAX || ir->equations.count >= INT_MAX / 5) longjmp(*a->scratch->on_oom, 1);
+  SymIncidence all = {.row_count = (int)ir->equations.count,
+                      .column_count = (int)ir->vars.count,
+                      .begin = ARENA_ARRAY(a->scratch, int, (size_t)ir->equations.count + 1),
+                      .columns = ARENA_ARRAY(a->scratch, int, (size_t)entries)};
+  int at = 0;
+  for (uint32_t i = 0; i < ir->equations.count; i++) {
+    SymTerm term = sym_term(a->sym, ir->equations.data[i].term);
+    for (uint32_t k = 0; k < term.count; k++) {
+      if (is_unknown(a, term.row[k])) all.columns[at++] = (int)term.row[k].id;
+    }
+    all.begin[i + 1] = at;
+  }
+  int* row_of_column = ARENA_ARRAY(a->scratch, int, ir->vars.count);
+  uint8_t* rank = ARENA_ARRAY(a->scratch, uint8_t, ir->vars.count);
+  uint8_t* loose = ARENA_ARRAY(a->scratch, uint8_t, ir->vars.count);
+  uint8_t* left = ARENA_ARRAY(a->scratch, uint8_t, ir->vars.count);
+  sym_match(a->scratch, &all, row_of_column);
+  sym_choose_held(a->scratch, &all, row_of_column, rank, loose, left);
+  for (uint32_t v = 0; v < ir->vars.count; v++) {
+    if (held[v] && loose[v]) return false;
+  }
+  return true;
+}
+
+/// A mode that has too few equations: the variables that keep their values, such that the others
+/// follow. False when the equations are not there in any mode.
+static bool hold_undetermined(Analysis* a, const SymIncidence* any, const int* row_of_column) {
+  uint32_t var_count = a->ir->vars.count;
+  uint8_t* rank = ARENA_ARRAY(a->scratch, uint8_t, a->column_count);
+  uint8_t* loose_column = ARENA_ARRAY(a->scratch, uint8_t, a->column_count);
+  uint8_t* held_column = ARENA_ARRAY(a->scratch, uint8_t, a->column_count);
+  uint8_t* held = ARENA_ARRAY(a->scratch, uint8_t, var_count);
+  uint8_t* loose = ARENA_ARRAY(a->scratch, uint8_t, var_count);
+  // a motion goes on rather than stops, and what stands alone on a left side is meant to be
+  // computed
+  for (uint32_t j = 0; j < a->column_count; j++) {
+    rank[j] = a->vars[a->columns[j]].order > 0 ? 0 : 2;
+  }
+  for (uint32_t row = 0; row < a->mode->equation_count; row++) {
+    uint32_t var = a->ir->equations.data[a->mode->equations[row]].lhs_var;
+    if (var == IR_NONE) continue;
+    uint32_t column = a->column_of_var[var];
+    if (column < a->column_count && a->columns[column] == var && rank[column] == 2) {
+      rank[column] = 1;
+    }
+  }
+  sym_choose_held(a->scratch, any, row_of_column, rank, loose_column, held_column);
+  for (uint32_t j = 0; j < a->column_count; j++) {
+    held[a->columns[j]] = held_column[j];
+    loose[a->columns[j]] = loose_column[j];
+  }
+  if (!determined_somewhere(a, held)) return false;
+  a->held = held;
+  a->loose = loose;
+  return true;
+}
+
 /// Why there is no perfect pairing of equations and highest derivatives.
-static const Diag* explain_singular(const Analysis* a, const SymIncidence* highest,
+static const Diag* explain_singular(Analysis* a, const SymIncidence* highest,
                                     const int* row_of_highest) {
   SymIncidence any = build_incidence(a, true);
   int* row_of_column = ARENA_ARRAY(a->scratch, int, a->column_count);
@@ -109,6 +181,7 @@ static const Diag* explain_singular(const Analysis* a, const SymIncidence* highe
     return sym_fail_over(&a->failure, sym_over_part(a->scratch, &any, row_of_column));
   }
   if (matched < a->column_count) {
+    if (hold_undetermined(a, &any, row_of_column)) return NULL;
     return sym_fail_under(&a->failure, sym_under_part(a->scratch, &any, row_of_column));
   }
   return sym_fail_index(&a->failure, sym_over_part(a->scratch, highest, row_of_highest));
@@ -171,6 +244,18 @@ static const Diag* solve_blocks(Analysis* a, const SymIncidence* highest,
   return NULL;
 }
 
+/// The mode as a sequence of assignments, or why it is none. Sets a->held when there are too few
+/// equations: then there is neither.
+static const Diag* solve_explicit(Analysis* a) {
+  find_unknowns(a);
+  SymIncidence highest = build_incidence(a, false);
+  int* row_of_column = ARENA_ARRAY(a->scratch, int, a->column_count);
+  uint32_t matched = (uint32_t)sym_match(a->scratch, &highest, row_of_column);
+  bool perfect = matched == a->mode->equation_count && matched == a->column_count;
+  return perfect ? solve_blocks(a, &highest, row_of_column)
+                 : explain_singular(a, &highest, row_of_column);
+}
+
 const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
                            uint32_t count, const uint32_t* mode) {
   uint32_t var_count = sym->ir->vars.count;
@@ -193,14 +278,9 @@ const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t*
                            .equations = own,
                            .columns = a.columns,
                            .vars = vars};
-  find_unknowns(&a);
-
-  SymIncidence highest = build_incidence(&a, false);
-  int* row_of_column = ARENA_ARRAY(scratch, int, a.column_count);
-  uint32_t matched = (uint32_t)sym_match(scratch, &highest, row_of_column);
-  bool perfect = matched == count && matched == a.column_count;
-  result->failure = perfect ? solve_blocks(&a, &highest, row_of_column)
-                            : explain_singular(&a, &highest, row_of_column);
+  result->failure = solve_explicit(&a);
+  // with too few equations some variables are held, and the rest is looked at again
+  if (a.held) result->failure = solve_explicit(&a);
   if (result->failure && result->failure->code == DIAG_E0522) {
     SymImplicit implicit = {.sym = sym,
                             .out = out,

@@ -20,7 +20,9 @@ typedef struct Entry {
 } Entry;
 
 static bool is_unknown(const SymImplicit* a, IrLeaf leaf) {
-  return leaf.kind == IR_LEAF_VAR && a->sym->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN;
+  if (leaf.kind != IR_LEAF_VAR) return false;
+  return a->sym->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN &&
+         a->vars[leaf.id].role != SYM_UNDETERMINED;
 }
 
 static SymTerm equation_term(const SymImplicit* a, uint32_t row) {

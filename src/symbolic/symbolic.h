@@ -133,6 +133,7 @@ typedef enum SymRole { SYM_DISCRETE, SYM_STATE, SYM_ALGEBRAIC, SYM_UNDETERMINED 
 typedef struct SymVar {
   uint8_t role;     // SymRole
   uint8_t order;    // highest derivative order in the equations: the unknown; below are states
+  bool loose;       // its equations leave a choice: undetermined, or computed from what is
   uint32_t assign;  // position of the assignment of the unknown, IR_NONE when there is none
 } SymVar;
 
@@ -227,6 +228,12 @@ typedef struct SymPart {
   const uint32_t* columns;
   uint32_t row_count, column_count;
 } SymPart;
+
+/// Columns of the under-determined part that are best left without a row, so that the others can
+/// all be paired: those of the largest `rank` (ties: the last columns). `loose` marks the whole
+/// part, `held` what is left.
+void sym_choose_held(Arena* scratch, const SymIncidence* incidence, const int* row_of_column,
+                     const uint8_t* rank, uint8_t* loose, uint8_t* held);
 
 SymPart sym_over_part(Arena* scratch, const SymIncidence* incidence, const int* row_of_column);
 SymPart sym_under_part(Arena* scratch, const SymIncidence* incidence, const int* row_of_column);

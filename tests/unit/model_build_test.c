@@ -746,8 +746,10 @@ TEST(checks) {
        "E0521 not enough equations in mode a=init, b=init: 1 for 2 unknowns, x and y\n"},
       {"the limit", "x' = 1\nautomaton a\nstate s\nx' = 2\nstate u\nx = 1", 2, ""},
       {"nested",
-       "x' = 1\natom p = x\nautomaton a\nstate s\ny = 2\nswitch w = p\nin w true\ny = 3*z", 100,
-       "E0521 not enough equations in mode a=s, w=true: 1 for 2 unknowns, y and z\n"},
+       "x' = 1\natom p = x\nautomaton a\nstate s\ny = 2\nswitch w = p\nin w true\nx + y = 2", 100,
+       "E0520 too many equations in mode a=s, w=true: 3 for 2 unknowns, x and y\n"},
+      {"equations that a state leaves out", "x' = 1\ny = 2*x\nz = y\nautomaton a\nstate s\ny = 3*z",
+       100, ""},
       {"conflict",
        "x' = 1\natom p = x\nswitch v = p\nin v false\nx' = 4\nglobal\nswitch w = p\nin w true\nx' "
        "= 3",
