@@ -33,6 +33,7 @@ struct ArenaChunk {
   size_t used;
   size_t newest;  // where the newest block starts; it can grow in place
   bool single;    // holds one large block, which may grow together with the chunk
+  bool zeroed;    // what is not used yet is zero
   max_align_t data[];
 };
 
@@ -64,6 +65,8 @@ void* base_realloc(const SltAllocator* a, void* pointer, size_t old_size, size_t
   size = block_size(size);
   old_size = pointer ? block_size(old_size) : 0;
   if (size > PTRDIFF_MAX) return NULL;
+  // the C library knows which pages are zero already, and those cost nothing until they are used
+  if (!pointer && a->realloc_fn == libc_realloc) return calloc(1, size);
   char* moved = a->realloc_fn(a->user, pointer, old_size, size);
   if (moved && size > old_size) memset(moved + old_size, 0, size - old_size);
   return moved;
@@ -100,13 +103,16 @@ _Noreturn static void arena_fail(Arena* arena) {
   longjmp(*arena->on_oom, 1);
 }
 
-/// Take a chunk with room for `capacity` bytes, or leave. The contents are not zeroed: blocks are.
+/// Take a chunk with room for `capacity` bytes, or leave. Blocks are zeroed when they are taken,
+/// unless the C library has done it for the whole chunk.
 static ArenaChunk* chunk_create(Arena* arena, size_t capacity) {
   size_t bytes = base_add_size(sizeof(ArenaChunk), capacity);
   if (bytes > PTRDIFF_MAX) arena_fail(arena);
-  ArenaChunk* chunk = arena->allocator.realloc_fn(arena->allocator.user, NULL, 0, bytes);
+  bool plain = arena->allocator.realloc_fn == libc_realloc;
+  ArenaChunk* chunk =
+      plain ? calloc(1, bytes) : arena->allocator.realloc_fn(arena->allocator.user, NULL, 0, bytes);
   if (!chunk) arena_fail(arena);
-  *chunk = (ArenaChunk){.capacity = capacity};
+  *chunk = (ArenaChunk){.capacity = capacity, .zeroed = plain};
   ASAN_POISON_MEMORY_REGION(chunk->data, capacity);
   arena->total += bytes;
   return chunk;
@@ -125,7 +131,7 @@ static void* chunk_take(ArenaChunk* chunk, size_t at, size_t size) {
   size_t end = at + size;
   chunk->used = end + ARENA_GAP <= chunk->capacity ? end + ARENA_GAP : chunk->capacity;
   ASAN_UNPOISON_MEMORY_REGION(block, size);
-  return memset(block, 0, size);
+  return chunk->zeroed ? block : memset(block, 0, size);
 }
 
 static void* chunk_take_block(ArenaChunk* chunk, size_t at, size_t size) {

@@ -67,8 +67,8 @@ Str source_name(const Source* source, uint32_t offset) {
   return part ? part->name : source->name;
 }
 
-void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column) {
-  if (offset > source->text.length) offset = source->text.length;
+/// Index of the line in the whole text.
+static uint32_t find_line(const Source* source, uint32_t offset) {
   uint32_t low = 0;
   uint32_t high = source->line_count;
   while (high - low > 1) {
@@ -79,9 +79,19 @@ void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_
       high = middle;
     }
   }
-  uint32_t start = source->line_starts[low];
+  return low;
+}
+
+uint32_t source_line_number(const Source* source, uint32_t offset) {
+  if (offset > source->text.length) offset = source->text.length;
   const SourcePart* part = source_part(source, offset);
-  *line = low + 1 - (part ? part->first_line - 1 : 0);
+  return find_line(source, offset) + 1 - (part ? part->first_line - 1 : 0);
+}
+
+void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column) {
+  if (offset > source->text.length) offset = source->text.length;
+  uint32_t start = source->line_starts[find_line(source, offset)];
+  *line = source_line_number(source, offset);
   *column = 1;
   if (offset > start) *column += utf8_count((Str){source->text.data + start, offset - start});
 }

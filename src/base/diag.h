@@ -38,6 +38,8 @@ typedef struct Source {
 void source_init(Source* source, Arena* arena, Str name, Str text);
 /// 1-based line and column (in characters) of a byte offset, counted inside its part.
 void source_place(const Source* source, uint32_t offset, uint32_t* line, uint32_t* column);
+/// The line alone: cheap, however long the line is.
+uint32_t source_line_number(const Source* source, uint32_t offset);
 /// One line of the whole text without its end; `line` is 1-based.
 Str source_line(const Source* source, uint32_t line);
 /// The part an offset lies in; NULL when it belongs to the source itself.

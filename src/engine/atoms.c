@@ -26,7 +26,7 @@ void eng_atoms_init(EngSim* sim) {
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      mark_separating(sim, &model->automata[a].condition);
+      mark_separating(sim, model->automata[a].condition);
     }
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
@@ -77,9 +77,9 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       mark_guard(&model->transitions[state->outgoing[i]].guard, relevant);
     }
-    mark_guard(&state->invariant, relevant);
+    if (state->invariant) mark_guard(state->invariant, relevant);
     bool follows = automaton->kind == MODEL_AUTOMATON_SWITCH && eng_automaton_active(sim, a);
-    if (follows) mark_guard(&automaton->condition, relevant);
+    if (follows) mark_guard(automaton->condition, relevant);
   }
 }
 

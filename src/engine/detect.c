@@ -78,7 +78,7 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     const ModelMode* mode = sim->core.mode;
     bool affine = mode->atom_class[f->index] != MODEL_CLASS_OTHER;
-    const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
+    const double* control = affine ? eng_control_g(sim, f->index) : NULL;
     bool decided = true;
     EngFollower start = *f;
     bool crosses = eng_certify(f, piece, control, sim->margin[f->index], out, &decided);
@@ -477,11 +477,11 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
     if (!eng_automaton_active(sim, a)) continue;
     const ModelAutomaton* automaton = &sim->model->automata[a];
     if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
-      if (guard_hangs_on(sim, &automaton->condition, atom)) return true;
+      if (guard_hangs_on(sim, automaton->condition, atom)) return true;
       continue;
     }
     const ModelState* state = &automaton->states[sim->state[a]];
-    if (state->has_invariant && guard_hangs_on(sim, &state->invariant, atom)) return true;
+    if (state->invariant && guard_hangs_on(sim, state->invariant, atom)) return true;
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
       if (guard_hangs_on(sim, &transition->guard, atom)) return true;

@@ -50,7 +50,7 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
 static bool switch_flips(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   if (eng_dwells(sim, automaton)) return false;
-  return eng_guard(sim, &a->condition) != (sim->state[automaton] == 1);
+  return eng_guard(sim, a->condition) != (sim->state[automaton] == 1);
 }
 
 /// First enabled transition of an automaton; MODEL_NONE for none.
@@ -66,7 +66,7 @@ static uint32_t first_enabled(EngSim* sim, uint32_t automaton) {
 static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
-    if (!state->has_invariant || eng_guard(sim, &state->invariant)) continue;
+    if (!state->invariant || eng_guard(sim, state->invariant)) continue;
     *automaton = a;
     return false;
   }

@@ -294,10 +294,10 @@ struct EngSim {
   size_t dual_capacity, block_capacity;
   ModelDual* x_dual;      // per state
   ModelDual* g_dual;      // per atom of the mode
-  double* control_x;      // control points of the dense output, MODEL_LANES per state
-  double* control_g;      // g there, MODEL_LANES per atom of the mode
+  double* control_x;      // control points of the dense output, MODEL_LANES per state: the
+                          // registers of the states in block_regs
   ModelDual* g_whole;     // per atom of the mode: enclosure over the part of the step looked at
-  double* margin;         // per atom of the mode: rounding of control_g
+  double* margin;         // per atom of the mode: rounding of g at control points
   double* margin_x;       // per state: size for which `margin` holds
 
   // modes around a point on a surface

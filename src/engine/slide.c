@@ -211,7 +211,7 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
   if (!eng_automaton_active(sim, automaton)) return true;
   uint32_t to = sim->state[automaton];
   if (a->kind == MODEL_AUTOMATON_SWITCH) {
-    to = eng_guard(sim, &a->condition) ? 1 : 0;
+    to = eng_guard(sim, a->condition) ? 1 : 0;
   } else {
     const ModelState* state = &a->states[to];
     for (uint32_t i = 0; i < state->outgoing_count; i++) {

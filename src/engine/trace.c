@@ -182,7 +182,7 @@ uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transiti
                    .iteration = iteration,
                    .line = a->line};
   if (transition == MODEL_NONE) {
-    note_guard(sim, &a->condition, to == 1, &record);
+    note_guard(sim, a->condition, to == 1, &record);
   } else {
     const ModelTransition* model = &sim->model->transitions[transition];
     record.line = model->line;

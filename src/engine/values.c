@@ -114,6 +114,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     SLT_TRY(eng_grow(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
                      sizeof *sim->block_regs));
+    sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
   }
   sim->rhs_regs = sim->regs;
   sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;

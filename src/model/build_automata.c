@@ -15,6 +15,13 @@ static ModelGuard build_guard(ModelBuild* build, IrTerm term) {
   return guard;
 }
 
+static const ModelGuard* optional_guard(ModelBuild* build, IrTerm term) {
+  if (!ir_term_present(term)) return NULL;
+  ModelGuard* guard = ARENA_NEW(&build->arena, ModelGuard);
+  *guard = build_guard(build, term);
+  return guard;
+}
+
 static const ModelProgram* optional_program(ModelBuild* build, IrTerm term) {
   if (!ir_term_present(term)) return NULL;
   ModelProgram* program = ARENA_NEW(&build->arena, ModelProgram);
@@ -22,12 +29,16 @@ static const ModelProgram* optional_program(ModelBuild* build, IrTerm term) {
   return program;
 }
 
-/// The relation as written; as printed when there is no source.
-static Str atom_text(ModelBuild* build, const IrAtom* atom) {
+/// The relation as written; as printed when there is no source. `before`: the atom before it.
+static Str atom_text(ModelBuild* build, const IrAtom* atom, const ModelAtom* before) {
   const Source* source = build->ir->source;
   Span span = atom->span;
   if (atom->text.length) return str_copy(&build->arena, atom->text);
   if (source && span.begin < span.end && span.end <= source->text.length) {
+    // instances of a loop have one text
+    if (before && before->span.begin == span.begin && before->span.end == span.end) {
+      return before->text;
+    }
     // NUL-terminated: it goes out with event records
     return str_copy(&build->arena, (Str){source->text.data + span.begin, span.end - span.begin});
   }
@@ -68,7 +79,7 @@ static void build_atoms(ModelBuild* build) {
                            .eps = optional_program(build, atom->eps),
                            .gamma = optional_program(build, atom->gamma),
                            .env = build->layout.atom_begin + i,
-                           .text = atom_text(build, atom),
+                           .text = atom_text(build, atom, i > 0 ? &atoms[i - 1] : NULL),
                            .line = build_line(build, atom->span),
                            .span = atom->span};
     atom_reads(build, atom, &atoms[i]);
@@ -123,8 +134,7 @@ static ModelState* build_states(ModelBuild* build) {
     states[i] = (ModelState){.name = names_get(&ir->names, state->name),
                              .action_begin = state->action_begin,
                              .action_count = state->action_count,
-                             .invariant = build_guard(build, state->invariant),
-                             .has_invariant = ir_term_present(state->invariant),
+                             .invariant = optional_guard(build, state->invariant),
                              .invariant_span = state->invariant_span,
                              .stops = state->stop.data != NULL,
                              .stop_text = state->stop.data ? str_copy(&build->arena, state->stop)
@@ -179,7 +189,7 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
                          .kind = is_switch ? MODEL_AUTOMATON_SWITCH : MODEL_AUTOMATON_USER,
                          .hidden = a->hidden,
                          .has_bodies = sym_edits_equations(ir, i),
-                         .condition = build_guard(build, a->condition),
+                         .condition = optional_guard(build, a->condition),
                          .states = states + a->state_begin,
                          .state_count = a->state_count,
                          .entry_env = build->layout.entry_env[i],

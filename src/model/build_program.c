@@ -95,8 +95,5 @@ const uint32_t* build_row_atoms(Arena* arena, const IrLeaf* row, uint32_t count,
 
 uint32_t build_line(const ModelBuild* build, Span span) {
   if (!build->ir->source || build->ir->source->line_count == 0) return 0;
-  uint32_t line = 0;
-  uint32_t column = 0;
-  source_place(build->ir->source, span.begin, &line, &column);
-  return line;
+  return source_line_number(build->ir->source, span.begin);
 }

@@ -96,19 +96,19 @@ struct ModelCode;
 /// Registers: [0] time, [1 .. state_count] states, then inputs, constants and temporaries.
 typedef struct ModelProgram {
   const ModelInstr* code;  // ends with MODEL_OP_END
-  uint32_t code_count;     // without the end
-  uint32_t state_count;    // 0 for programs over the environment alone
-  uint32_t reg_count;
   const ModelInput* inputs;
-  uint32_t input_count;
   const double* consts;
-  uint32_t const_begin, const_count;
   const uint32_t* outputs;  // registers
-  uint32_t output_count;
   const ModelSolve* solves;
-  uint32_t solve_count;
   const ModelSlices* slices;  // NULL: outputs are computed together only
   struct ModelCode* native;  // place for compiled code; NULL: the tape alone
+  uint32_t code_count;        // without the end
+  uint32_t state_count;       // 0 for programs over the environment alone
+  uint32_t reg_count;
+  uint32_t input_count;
+  uint32_t const_begin, const_count;
+  uint32_t output_count;
+  uint32_t solve_count;
 } ModelProgram;
 
 /// Points of a table; x strictly increasing. Beyond the ends the end segments go on.
@@ -228,7 +228,8 @@ void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_
 #define MODEL_LANES 8  // points per block
 
 /// The same for MODEL_LANES points at once: every register has that many lanes, adjacent; `t`, `x`
-/// and `out` likewise. Same bits per lane as the scalar run.
+/// and `out` likewise. Same bits per lane as the scalar run. `x` may be the registers of the states
+/// themselves, and `out` NULL: outputs stay in their registers.
 void model_program_bind_block(const ModelProgram* program, const double* env, double* regs);
 void model_program_run_block(const ModelProgram* program, const ModelContext* context,
                              double* regs, const double* t, const double* x, double* out);
@@ -363,8 +364,7 @@ typedef struct ModelState {
   uint32_t action_begin, action_count;  // entry actions
   const uint32_t* outgoing;             // transitions that start here, in order of priority
   uint32_t outgoing_count;
-  ModelGuard invariant;  // always true when there is none
-  bool has_invariant;
+  const ModelGuard* invariant;  // NULL when there is none
   Span invariant_span;
   bool stops;
   Str stop_text;
@@ -380,7 +380,7 @@ typedef struct ModelAutomaton {
   uint8_t kind;
   bool hidden;
   bool has_bodies;        // its state influences which equations are active
-  ModelGuard condition;   // SWITCH: state 1 while true, state 0 while false
+  const ModelGuard* condition;  // SWITCH: state 1 while true, state 0 while false; else NULL
   uint32_t parent_automaton, parent_state;  // SWITCH nested in a state's body; else MODEL_NONE
   const ModelState* states;
   uint32_t state_count;

@@ -610,7 +610,7 @@ TEST(switches_and_nested_switches) {
         "nested");
   CHECK(automata[w].parent_automaton == MODEL_NONE, "not nested");
   CHECK(automata[w].has_bodies && automata[w].kind == MODEL_AUTOMATON_SWITCH, "w");
-  CHECK(automata[w].condition.atom_count == 2, "p and q");
+  CHECK(automata[w].condition->atom_count == 2, "p and q");
   uint32_t mode[3] = {0, 0, 0};
   const ModelMode* outside = get_mode(&b, mode);
   CHECK(outside->atom_count == 2, "inner is dormant");
