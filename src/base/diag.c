@@ -121,6 +121,10 @@ static bool is_scratch(const DiagList* list, const Diag* diag) {
   return diag == list->items.data + list->items.count;
 }
 
+bool diag_is_kept(const DiagList* list, const Diag* diag) {
+  return !is_scratch(list, diag);
+}
+
 Diag* diag_add(DiagList* list, DiagCode code, Span span, const char* format, ...) {
   bool kept = diag_count(list, diag_code_severity(code));
   base_vec_reserve(list->arena, &list->items, 1);

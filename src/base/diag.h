@@ -70,6 +70,9 @@ typedef struct DiagList {
 
 void diag_init(DiagList* list, Arena* arena, const Source* source);
 
+/// Whether a message will be shown; hints that are costly to find are not worth it otherwise.
+bool diag_is_kept(const DiagList* list, const Diag* diag);
+
 /// Add a message; the returned pointer is valid until the next diag_add. Never NULL: beyond the
 /// limit it is a scratch object that nobody shows.
 Diag* diag_add(DiagList* list, DiagCode code, Span span, const char* format, ...)

@@ -172,13 +172,22 @@ static Str latin_twin(Arena* arena, Str s) {
   return text_str(&out);
 }
 
+static bool is_ascii(Str s) {
+  for (uint32_t i = 0; i < s.length; i++) {
+    if ((unsigned char)s.data[i] >= 0x80) return false;
+  }
+  return true;
+}
+
 /// A known name that looks exactly like `name` and is spelt with letters of another script.
 static bool has_twin(Lower* l, Str name) {
   Str wanted = latin_twin(l->scratch, name);
+  bool ascii = is_ascii(name);
   uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
   for (uint32_t i = 1; i < count; i++) {
     Str candidate = lower_name(l, i);
     if (!is_known_value(l, l->symbols.data[i]) || str_equal(candidate, name)) continue;
+    if (ascii && is_ascii(candidate)) continue;
     if (candidate.length > 2 * name.length || name.length > 2 * candidate.length) continue;
     if (str_equal(wanted, latin_twin(l->scratch, candidate))) return true;
   }
@@ -246,5 +255,7 @@ void resolve_unknown(Lower* l, uint32_t name, Span span, bool constant_needed) {
   } else {
     diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s'", STR_ARGS(text));
   }
-  if (diag != &l->ignored) hint_unknown(l, diag, name, text, constant_needed);
+  if (diag != &l->ignored && diag_is_kept(l->diags, diag)) {
+    hint_unknown(l, diag, name, text, constant_needed);
+  }
 }

@@ -169,7 +169,7 @@ class Sizes(Limits):
 
     def test_many_mistakes(self):
         self.refused("syntax", "x' = ;\n" * 100000)
-        self.refused("names", "".join(f"x{i}' = y{i};\n" for i in range(1000)), says="E0203")
+        self.refused("names", "".join(f"x{i}' = y{i};\n" for i in range(20000)), says="E0203")
 
     def test_many_things(self):
         self.accepted("equations", "".join(f"x{i}' = {i};\n" for i in range(50000)))
