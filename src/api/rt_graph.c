@@ -148,7 +148,7 @@ static void build(SltGraph* g) {
     }
     g->graph.switches[g->graph.switch_count++] =
         (GraphSwitch){.name = automaton->name,
-                      .text = atoms_text(model, &automaton->condition, &g->arena),
+                      .text = atoms_text(model, automaton->condition, &g->arena),
                       .line = automaton->line};
   }
 }
