@@ -496,5 +496,6 @@ void eng_control_points(EngSim* sim) {
     uint32_t k = j < degree ? j : degree;
     t[j] = s->trial.t0 + s->trial.h * ((double)k / (double)degree);
   }
-  model_program_run_block(&mode->g_flow, &context, sim->block_regs, t, sim->control_x, NULL);
+  model_program_run_block(&mode->g_flow, &context, sim->block_regs, t, sim->control_x,
+                          sim->control_g);
 }

@@ -78,7 +78,7 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     const ModelMode* mode = sim->core.mode;
     bool affine = mode->atom_class[f->index] != MODEL_CLASS_OTHER;
-    const double* control = affine ? eng_control_g(sim, f->index) : NULL;
+    const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
     bool decided = true;
     EngFollower start = *f;
     bool crosses = eng_certify(f, piece, control, sim->margin[f->index], out, &decided);

@@ -52,11 +52,6 @@ bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out);
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided);
 
-/// g of the mode's atom at the control points of the trial.
-static inline const double* eng_control_g(const EngSim* sim, uint32_t index) {
-  return sim->block_regs + (size_t)sim->core.mode->g_flow.outputs[index] * MODEL_LANES;
-}
-
 /// Values and slopes of the mode's atoms over [l, r] of the trial; control points are in place.
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out);
 

@@ -296,6 +296,7 @@ struct EngSim {
   ModelDual* g_dual;      // per atom of the mode
   double* control_x;      // control points of the dense output, MODEL_LANES per state: the
                           // registers of the states in block_regs
+  double* control_g;      // g there, MODEL_LANES per atom of the mode
   ModelDual* g_whole;     // per atom of the mode: enclosure over the part of the step looked at
   double* margin;         // per atom of the mode: rounding of g at control points
   double* margin_x;       // per state: size for which `margin` holds

@@ -117,6 +117,9 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));
   sim->side_work = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->state_settled = carve(c, m->automaton_count, sizeof(uint32_t));
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+    sim->control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
+  }
   sim->margin = carve(c, m->atom_count, sizeof(double));
   sim->margin_x = carve(c, n, sizeof(double));
   sim->g_whole = carve(c, m->atom_count, sizeof(ModelDual));

@@ -124,7 +124,7 @@ void model_program_run_block(const ModelProgram* program, const ModelContext* co
     run_lanes(pc, context, regs + (size_t)pc->a * L, regs + (size_t)b * L,
               regs + (size_t)pc->dst * L);
   }
-  for (uint32_t i = 0; out && i < program->output_count; i++) {
+  for (uint32_t i = 0; i < program->output_count; i++) {
     memcpy(out + (size_t)i * L, regs + (size_t)program->outputs[i] * L, L * sizeof *out);
   }
 }

@@ -229,7 +229,7 @@ void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_
 
 /// The same for MODEL_LANES points at once: every register has that many lanes, adjacent; `t`, `x`
 /// and `out` likewise. Same bits per lane as the scalar run. `x` may be the registers of the states
-/// themselves, and `out` NULL: outputs stay in their registers.
+/// themselves.
 void model_program_bind_block(const ModelProgram* program, const double* env, double* regs);
 void model_program_run_block(const ModelProgram* program, const ModelContext* context,
                              double* regs, const double* t, const double* x, double* out);
