@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__has_include)
 #if __has_include(<valgrind/callgrind.h>)
@@ -189,6 +190,29 @@ static inline double bench_value(SltSim* sim, const char* name) {
     exit(1);
   }
   return slt_sim_get(sim, quantity);
+}
+
+/// Let runs of a model use machine code, and have that made by a short run. False without a
+/// compiler.
+static inline bool bench_native(SltModel* model, double t_short) {
+  static const char* const compilers[] = {"/usr/bin/cc", "/usr/bin/gcc", "/usr/bin/clang"};
+  SltNativeOptions options = slt_native_options();
+  char folder[] = "/tmp/saltus-bench-XXXXXX";
+  for (size_t i = 0; i < sizeof compilers / sizeof *compilers && !options.compiler; i++) {
+    if (access(compilers[i], X_OK) == 0) options.compiler = compilers[i];
+  }
+  if (!options.compiler || !mkdtemp(folder)) return false;
+  options.when = SLT_NATIVE_ON;
+  options.cache = folder;
+  options.cache_limit = 0;  // nothing is kept
+  bool set = slt_model_set_native(model, &options) == SLT_OK;
+  if (set) {
+    SltSim* sim = bench_start(model, NULL);
+    bench_advance(sim, t_short);
+    slt_sim_free(sim);
+  }
+  rmdir(folder);
+  return set && slt_model_native_report(model).programs > 0;
 }
 
 #endif

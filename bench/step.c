@@ -62,17 +62,24 @@ static double by_saltus(void* user) {
   return fabs(error);
 }
 
-int main(void) {
-  Task task = {.model = bench_model("step", text), .t_end = bench_size(5e4, 10.0)};
-  BenchRow row = bench_row("step", "one accepted step, 2 states, DP5, tape");
+static void compare(Task* task, const char* name, const char* what, double budget) {
+  BenchRow row = bench_row(name, what);
   row.opponent = "DP5 fused";
   row.unit = "step";
-  row.budget = 3.0;
-  bench_compare(&row, by_hand, by_saltus, &task);
+  row.budget = budget;
+  bench_compare(&row, by_hand, by_saltus, task);
   // per step of each: the controllers differ in detail
-  row.units = task.opponent_steps;
-  row.saltus_s *= task.opponent_steps / task.saltus_steps;
+  row.units = task->opponent_steps;
+  row.saltus_s *= task->opponent_steps / task->saltus_steps;
   bench_print(&row);
+}
+
+int main(void) {
+  Task task = {.model = bench_model("step", text), .t_end = bench_size(5e4, 10.0)};
+  compare(&task, "step", "one accepted step, 2 states, DP5, tape", 3.0);
+  if (bench_native(task.model, 1.0)) {
+    compare(&task, "step-native", "the same in machine code", 1.5);
+  }
   slt_model_free(task.model);
   return 0;
 }

@@ -369,6 +369,8 @@ void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
 /// Room for `need` elements; what was there is kept.
 SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
+/// Before a trial: whether compiled code computes all its stages at once.
+void eng_choose_stages(EngSim* sim);
 /// Name of a quantity whose derivative or value is not finite in the environment; NULL if none.
 const char* eng_not_finite(const EngSim* sim, bool* derivative);
 /// Truths of "automaton is in state" and entry times into the environment.

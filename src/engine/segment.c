@@ -143,6 +143,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   double h = target - stepper->t;
   attempt->failure = SLT_OK;
   sim->implicit.failed = MODEL_NONE;
+  eng_choose_stages(sim);
   SltStatus status = num_stepper_attempt(stepper, target);
   if (status < 0) {
     double factor = status == SLT_ERR_STEP ? sim->options.gamma / 2.0 : FAILURE_REDUCTION;

@@ -265,6 +265,34 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
 }
 
+static SltStatus stages_of_mode(void* user, const NumStages* s) {
+  EngSim* sim = user;
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  ModelContext context = {.tables = sim->model->tables, .failed = &sim->implicit.failed};
+  ModelStages stages = {.t = s->t,
+                        .h = s->h,
+                        .t_end = s->t_end,
+                        .x = s->x,
+                        .k1 = s->k1,
+                        .k = s->k,
+                        .stride = s->stride,
+                        .y = s->y,
+                        .x_end = s->x_end,
+                        .k7 = s->k7};
+  ModelStagesFn* run = atomic_load_explicit(&rhs->native->stages, memory_order_acquire);
+  run(&model_host, rhs, &context, sim->rhs_regs, &stages);
+  return SLT_OK;
+}
+
+void eng_choose_stages(EngSim* sim) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  // where eng_rhs does nothing but run the program
+  bool plain = !sim->has_unilateral && !sim->core.slide.count && !sim->core.contact.active;
+  bool ready = plain && rhs->native &&
+               atomic_load_explicit(&rhs->native->stages, memory_order_relaxed) != NULL;
+  sim->stepper->stages = ready ? stages_of_mode : NULL;
+}
+
 const char* eng_not_finite(const EngSim* sim, bool* derivative) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {

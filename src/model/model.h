@@ -187,10 +187,24 @@ typedef void ModelBlockFn(const ModelHost* host, const ModelProgram* program,
                           const ModelContext* context, double* regs, const double* t,
                           const double* x, double* out);
 
+/// The stages of a step of Dormand-Prince 5(4) with the program as right-hand side, as NumStages in
+/// numeric.h describes them.
+typedef struct ModelStages {
+  double t, h, t_end;
+  const double *x, *k1;
+  double* k;
+  size_t stride;
+  double *y, *x_end, *k7;
+} ModelStages;
+
+typedef void ModelStagesFn(const ModelHost* host, const ModelProgram* program,
+                           const ModelContext* context, double* regs, const ModelStages* stages);
+
 /// Where compiled code is put when it is ready. Programs that are copies of each other share it.
 typedef struct ModelCode {
   _Atomic(ModelRunFn*) run;  // NULL: not there
   _Atomic(ModelBlockFn*) block;
+  _Atomic(ModelStagesFn*) stages;
   bool claimed;  // the rest belongs to whoever attaches code, under his lock
   uint64_t work;
 } ModelCode;

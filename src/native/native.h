@@ -17,20 +17,22 @@
 // ---------------------------------------------------------------------------------------------
 // C text (write.c)
 
-#define NATIVE_ABI      2      // of the generated code: part of every key
+#define NATIVE_ABI      3      // of the generated code: part of every key
 #define NATIVE_CODE_MAX 20000  // operations in one unit: beyond, compilers take too long
 #define NATIVE_UNIT_MAX 8      // programs in one unit
 
-/// What a unit exports as `saltus_native`, one per program. `block` may be NULL.
+/// What a unit exports as `saltus_native`, one per program. `block` and `stages` may be NULL.
 typedef struct NativeEntry {
   ModelRunFn* run;
   ModelBlockFn* block;
+  ModelStagesFn* stages;
 } NativeEntry;
 
 /// Programs that are compiled together.
 typedef struct NativeUnit {
   const ModelProgram* programs[NATIVE_UNIT_MAX];
-  bool block[NATIVE_UNIT_MAX];  // also for blocks of points
+  bool block[NATIVE_UNIT_MAX];   // also for blocks of points
+  bool stages[NATIVE_UNIT_MAX];  // also whole steps, where the program is short
   uint32_t count;
 } NativeUnit;
 

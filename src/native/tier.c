@@ -23,7 +23,6 @@
 typedef struct Pending {
   struct Pending* next;
   ModelCode* cells[NATIVE_UNIT_MAX];
-  bool block[NATIVE_UNIT_MAX];
   uint32_t count;
   NativeKey key;
   Arena arena;  // of the text
@@ -143,9 +142,9 @@ static void give_up(NativeTier* tier, const char* why) {
 static NativeUnit open_programs(const ModelMode* mode) {
   struct {
     const ModelProgram* program;
-    bool block;
-  } all[] = {{&mode->g_flow, true}, {&mode->rhs, false},  {&mode->full, false},
-             {&mode->g, false},     {&mode->gdot, false}, {NULL, false}};
+    bool block, stages;
+  } all[] = {{&mode->g_flow, true, false}, {&mode->rhs, false, true},   {&mode->full, false, false},
+             {&mode->g, false, false},     {&mode->gdot, false, false}, {NULL, false, false}};
   if (mode->implicit && mode->implicit->constraint_count)
     all[5].program = &mode->implicit->constraint;
   NativeUnit unit = {.count = 0};
@@ -158,7 +157,8 @@ static NativeUnit open_programs(const ModelMode* mode) {
     }
     if (known) continue;
     unit.programs[unit.count] = program;
-    unit.block[unit.count++] = all[i].block;
+    unit.block[unit.count] = all[i].block;
+    unit.stages[unit.count++] = all[i].stages;
   }
   return unit;
 }
@@ -215,6 +215,7 @@ static bool load(NativeTier* tier, const Pending* pending, const char* name) {
     ModelCode* cell = pending->cells[i];
     atomic_store_explicit(&cell->run, entries[i].run, memory_order_release);
     atomic_store_explicit(&cell->block, entries[i].block, memory_order_release);
+    atomic_store_explicit(&cell->stages, entries[i].stages, memory_order_release);
     tier->report.programs++;
   }
   return true;

@@ -8,8 +8,13 @@
 // around the solution of a block of equations, its body being a function of its own.
 #include "native/write.h"
 
+#include "numeric/numeric.h"
+
 #include <stdio.h>
 #include <string.h>
+
+#define STAGES_STATES 8
+#define STAGES_CODE   64
 
 // How the operations read in C; `a`, `b` are the operands, `d` the register's value before. The
 // tape has the same expressions (exec.c); a test compares them on every kind of number.
@@ -76,7 +81,10 @@ static const char prelude[] =
              " double*);\n"
              "typedef void Block(const Host*, const void*, const void*, double*, const double*,"
              " const double*, double*);\n"
-             "typedef struct Entry { Run* run; Block* block; } Entry;\n"
+             "typedef struct Stages { double t, h, t_end; const double *x, *k1; double* k;"
+             " unsigned long stride; double *y, *x_end, *k7; } Stages;\n"
+             "typedef void Steps(const Host*, const void*, const void*, double*, const Stages*);\n"
+             "typedef struct Entry { Run* run; Block* block; Steps* stages; } Entry;\n"
              "#define MAX 0x1.fffffffffffffp1023\n"
              "#define OP(name, a, b, d, ...) static inline __attribute__((always_inline)) double "
              "name("
@@ -270,16 +278,16 @@ static void write_outputs(Writer* w) {
   }
 }
 
-static void write_run(Writer* w, uint32_t number) {
+static void write_run(Writer* w, uint32_t number, bool inlined) {
   const ModelProgram* p = w->program;
   for (uint32_t i = 0; i < p->code_count; i++) {
     if (p->code[i].op != MODEL_OP_SOLVE) continue;
     if (!native_is_inline(p, i)) write_body(w, number, i);
   }
   text_append_format(w->out,
-                     "static void p%u(const Host* H, const void* P, const void* C, double* R,"
+                     "static %svoid p%u(const Host* H, const void* P, const void* C, double* R,"
                      " double t, const double* X, double* O) {\n",
-                     number);
+                     inlined ? "inline __attribute__((always_inline)) " : "", number);
   reset(w);
   for (uint32_t i = 0; i < p->code_count; i++) {
     const ModelInstr* pc = &p->code[i];
@@ -315,6 +323,55 @@ static void write_block(Writer* w, uint32_t number) {
   text_append_c(w->out, "}\n}\n");
 }
 
+/// Short enough that a step is one function, its arrays variables.
+static bool has_stages(const NativeUnit* unit, uint32_t number) {
+  const ModelProgram* p = unit->programs[number];
+  return unit->stages[number] && p->state_count > 0 && p->state_count <= STAGES_STATES &&
+         p->output_count == p->state_count && p->code_count <= STAGES_CODE && p->solve_count == 0;
+}
+
+/// The stages of dp54 around the program, in the order of operations of numeric/erk.h.
+static void write_stages(const Writer* w, uint32_t number) {
+  uint32_t n = w->program->state_count;
+  text_append_format(w->out,
+                     "static void f%u(const Host* H, const void* P, const void* C, double* R,"
+                     " const Stages* s) {\nconst double h = s->h;\ndouble y[%u], x[%u], k1[%u]",
+                     number, n, n, n);
+  for (uint32_t stage = 2; stage <= 7; stage++) {
+    text_append_format(w->out, ", k%u[%u]", stage, n);
+  }
+  text_append_c(w->out, ";\n");
+  for (uint32_t i = 0; i < n; i++) {
+    text_append_format(w->out, "x[%u] = s->x[%u];\nk1[%u] = s->k1[%u];\n", i, i, i, i);
+  }
+  for (uint32_t stage = 2; stage <= 7; stage++) {
+    const NumStageRow* row = &num_dp54_rows[stage - 2];
+    for (uint32_t i = 0; i < n; i++) {
+      text_append_format(w->out, "y[%u] = x[%u] + h * (", i, i);
+      for (uint32_t k = 0; k < row->count; k++) {
+        text_append_format(w->out, "%s%s * k%u[%u]", k ? " + " : "",
+                           native_number(row->terms[k].a).text, row->terms[k].stage, i);
+      }
+      text_append_c(w->out, ");\n");
+      if (stage >= 6) {
+        text_append_format(w->out, "s->%s[%u] = y[%u];\n", stage == 6 ? "y" : "x_end", i, i);
+      }
+    }
+    if (row->c == 1.0) {
+      text_append_format(w->out, "p%u(H, P, C, R, s->t_end, y, k%u);\n", number, stage);
+    } else {
+      text_append_format(w->out, "p%u(H, P, C, R, s->t + %s * h, y, k%u);\n", number,
+                         native_number(row->c).text, stage);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+      if (stage < 7) text_append_format(w->out, "s->k[%u * s->stride + %u]", stage - 2, i);
+      if (stage == 7) text_append_format(w->out, "s->k7[%u]", i);
+      text_append_format(w->out, " = k%u[%u];\n", stage, i);
+    }
+  }
+  text_append_c(w->out, "}\n");
+}
+
 static bool is_writable(const ModelProgram* p) {
   for (uint32_t i = 0; i < p->code_count; i++) {
     uint32_t op = p->code[i].op;
@@ -347,13 +404,15 @@ bool native_write(TextBuffer* out, const NativeUnit* unit) {
   Writer w = {.out = out, .where = ARENA_ARRAY(out->arena, uint32_t, regs)};
   for (uint32_t i = 0; i < unit->count; i++) {
     w.program = unit->programs[i];
-    write_run(&w, i);
+    write_run(&w, i, has_stages(unit, i));
+    if (has_stages(unit, i)) write_stages(&w, i);
     if (unit->block[i] && w.program->solve_count == 0) write_block(&w, i);
   }
   text_append_c(out, "__attribute__((visibility(\"default\"))) const Entry saltus_native[] = {\n");
   for (uint32_t i = 0; i < unit->count; i++) {
     bool block = unit->block[i] && unit->programs[i]->solve_count == 0;
-    text_append_format(out, block ? "{p%u, b%u},\n" : "{p%u, 0},\n", i, i);
+    text_append_format(out, block ? "{p%u, b%u, " : "{p%u, 0, ", i, i);
+    text_append_format(out, has_stages(unit, i) ? "f%u},\n" : "0},\n", i);
   }
   text_append_c(out, "};\n");
   return true;

@@ -3,6 +3,11 @@
 // Dormand-Prince 5(4), the default method.
 #include "numeric/erk.h"
 
+#define TERM(j, a)      {j, a},
+#define COUNT(j, a)     +1
+#define ROW(j, c, LIST) {c, 0 LIST(COUNT, COUNT), {LIST(TERM, TERM)}},
+const NumStageRow num_dp54_rows[6] = {DP54_STAGES(ROW)};
+
 // NOLINTNEXTLINE(readability-function-cognitive-complexity)
 ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
   ERK_ROWS;
@@ -13,6 +18,22 @@ ERK_INLINE SltStatus dp54_any(NumStepper* s, bool small) {
   double* restrict k6 = erk_k(s, 6);
   double* restrict k7 = s->f_row[s->row_end];
   double* restrict scaled = s->scaled;
+  if (s->stages) {
+    const NumStages stages = {.t = s->trial.t0,
+                              .h = h,
+                              .t_end = s->trial.t,
+                              .x = x,
+                              .k1 = k1,
+                              .k = s->k,
+                              .stride = s->n_max,
+                              .y = y,
+                              .x_end = x_end,
+                              .k7 = k7};
+    s->counters.rhs += SLT_COUNT(num_dp54_rows);
+    SLT_TRY(s->stages(s->user, &stages));
+    ERK_SCALED_ERROR(DP54_E, scaled);
+    return erk_finish(s, num_norm_squared(s, scaled));
+  }
   ERK_STAGE(2, 1.0 / 5, DP54_A2);
   ERK_STAGE(3, 3.0 / 10, DP54_A3);
   ERK_STAGE(4, 4.0 / 5, DP54_A4);

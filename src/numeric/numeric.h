@@ -132,7 +132,36 @@ typedef struct NumTrial {
   bool drift;  // made by num_stepper_drift
 } NumTrial;
 
-/// Fields are read-only outside the module, but for `control`, which may be set between steps.
+/// One row of an explicit method: argument x + h * sum of a_j k_j, at t + c h.
+typedef struct NumStageRow {
+  double c;
+  uint32_t count;
+  struct {
+    uint32_t stage;  // 1: f at the begin
+    double a;
+  } terms[6];
+} NumStageRow;
+
+/// Dormand-Prince 5(4): stages 2 to 6, and the end of the step, which is the argument of stage 7.
+/// Stages with c = 1 are at the trial's end time itself.
+extern const NumStageRow num_dp54_rows[6];
+
+/// All stages of a trial of dp54 in one call.
+typedef struct NumStages {
+  double t, h, t_end;
+  const double *x, *k1;  // state and f at t
+  double* k;             // rows for k2 .. k6
+  size_t stride;         // of the rows
+  double* y;             // argument of stage 6
+  double *x_end, *k7;    // state and f at t_end
+} NumStages;
+
+/// Compute them with the operations of num_dp54_rows, sums from left to right: h times the sum is
+/// added to x. Statuses as NumRhs.
+typedef SltStatus NumStagesFn(void* user, const NumStages* stages);
+
+/// Fields are read-only outside the module, but for `control` and `stages`, which may be set
+/// between steps.
 typedef struct NumStepper {
   double t;         // committed time
   const double* x;  // committed state, n values
@@ -144,6 +173,7 @@ typedef struct NumStepper {
   const NumMethod* method;
   NumOptions options;
   NumRhs* rhs;
+  NumStagesFn* stages;  // dp54 calls it in place of `rhs`; NULL: stage by stage
   void* user;
   NumSystem system;  // of a stiff method; linear NULL: none yet
 

@@ -99,6 +99,7 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   NumStepper* s = storage;
   s->method = num_method_get(s->method_index);
   s->rhs = rhs;
+  s->stages = NULL;
   s->user = user;
   s->system = (NumSystem){0};
   s->linear_known = false;
