@@ -19,6 +19,16 @@ static void mark_separating(EngSim* sim, const ModelGuard* guard) {
   }
 }
 
+/// Whether the state can be left for another one without resets.
+static bool has_free_way_out(const Model* model, const ModelState* state) {
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelTransition* t = &model->transitions[state->outgoing[i]];
+    const ModelState* to = &model->automata[t->automaton].states[t->to];
+    if (to != state && t->action_count == 0 && to->action_count == 0) return true;
+  }
+  return false;
+}
+
 void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->atom_count; i++) {
@@ -36,7 +46,9 @@ void eng_atoms_init(EngSim* sim) {
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
       sim->atoms[t->guard.atoms[k]].cell = t->automaton;
     }
-    if (!self && t->action_count == 0 && to->action_count == 0) mark_separating(sim, &t->guard);
+    bool resets = t->action_count > 0 || to->action_count > 0;
+    // what cannot be crossed back without resets is crossed, never slid along
+    if (!self && !resets && has_free_way_out(model, to)) mark_separating(sim, &t->guard);
   }
 }
 
@@ -93,7 +105,12 @@ void eng_find_active(EngSim* sim) {
 }
 
 uint64_t eng_mode_key(const EngSim* sim) {
-  return hash_bytes(sim->state, sim->model->automaton_count * sizeof *sim->state, 1);
+  uint64_t key = 1;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    key = (key ^ sim->state[a]) * 0x9E3779B97F4A7C15u;
+    key ^= key >> 29;
+  }
+  return key;
 }
 
 void eng_atoms_enter_mode(EngSim* sim) {

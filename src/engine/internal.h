@@ -283,6 +283,9 @@ struct EngSim {
   double* regs;
   size_t reg_capacity;
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
+  const ModelMode* bound;  // whose constants are in them; NULL for none
+  double sampled_t;        // time of the pending trial for which the environment holds the values
+  bool sampled;            // ... if it does
   bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms

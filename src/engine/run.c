@@ -156,7 +156,9 @@ static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
 static void sample_end(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double t = sim->core.t;
-  eng_sample(sim, t);
+  // the search for the event has been here already
+  if (!(sim->sampled && sim->sampled_t == t)) eng_sample(sim, t);
+  sim->sampled = false;
   if (!sim->core.seg_event || sim->crossing_count == 0) return;
   if (all_finite(sim->full, mode->full.output_count)) return;
   eng_sample(sim, sim->crossings[0].lo);

@@ -219,6 +219,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
 
 SltStatus eng_next_segment(EngSim* sim) {
   EngCore* core = &sim->core;
+  sim->sampled = false;
   bool found = false;
   if (core->trial_pending) {
     // an event that changed nothing lies behind us: the rest of the trial is still good

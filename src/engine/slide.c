@@ -170,6 +170,11 @@ static SltStatus find_surfaces(Search* search) {
   EngSim* sim = search->sim;
   const ModelMode* mode = sim->core.mode;
   search->base = mode;
+  bool any = false;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    any |= sim->atoms[mode->atoms[i]].surface;
+  }
+  if (!any) return SLT_OK;
   probe_point(sim, sim->probe_x);
   SLT_TRY(g_values(sim, mode, sim->core.t, sim->x, sim->side_g));
   SLT_TRY(g_values(sim, mode, probe_time(sim), sim->probe_x, sim->side_probe));

@@ -116,6 +116,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
                      sizeof *sim->block_regs));
     sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
   }
+  sim->bound = NULL;
   sim->rhs_regs = sim->regs;
   sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
   sim->g_regs = sim->full_regs + mode->full.reg_count;
@@ -124,24 +125,54 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   return mode->implicit ? eng_implicit_room(sim, mode) : SLT_OK;
 }
 
+/// Constants and inputs of all programs of the mode.
+static void bind_all(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  sim->bound = mode;
+  model_program_bind(&mode->rhs, sim->env, sim->rhs_regs);
+  model_program_bind(&mode->full, sim->env, sim->full_regs);
+  model_program_bind(&mode->g, sim->env, sim->g_regs);
+  model_program_bind(&mode->g_flow, sim->env, sim->g_flow_regs);
+  model_program_bind(&mode->gdot, sim->env, sim->gdot_regs);
+}
+
+/// Whether the margins of the atoms, made for states of a certain size, hold for the present ones.
+static bool margins_hold(const EngSim* sim) {
+  const EngCore* core = &sim->core;
+  if (core->margin_stale) return false;
+  bool hold = fabs(core->t) <= 2.0 * core->margin_t;
+  for (uint32_t i = 0; i < core->mode->state_count; i++) {
+    hold &= fabs(sim->x[i]) <= 2.0 * sim->margin_x[i];
+  }
+  return hold;
+}
+
 static void bind_programs(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->x[i] = sim->env[mode->state_env[i]];
   }
-  model_program_bind(&mode->rhs, sim->env, sim->rhs_regs);
-  model_program_bind(&mode->full, sim->env, sim->full_regs);
-  model_program_bind(&mode->g, sim->env, sim->g_regs);
-  model_program_bind(&mode->g_flow, sim->env, sim->g_flow_regs);
-  model_program_bind(&mode->gdot, sim->env, sim->gdot_regs);
+  bool anew = sim->bound != mode;
+  bool moved = anew;
+  if (anew) {
+    bind_all(sim);
+  } else {
+    model_program_bind_inputs(&mode->rhs, sim->env, sim->rhs_regs);
+    model_program_bind_inputs(&mode->full, sim->env, sim->full_regs);
+    model_program_bind_inputs(&mode->g, sim->env, sim->g_regs);
+    model_program_bind_inputs(&mode->gdot, sim->env, sim->gdot_regs);
+    moved = model_program_bind_inputs(&mode->g_flow, sim->env, sim->g_flow_regs);
+  }
   if (mode->implicit) eng_implicit_bind(sim);
   if (mode->atom_count == 0) return;
-  model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
-  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-    model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
+  if (moved) {
+    model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
+    if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+      model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
+    }
   }
-  sim->core.margin_stale = true;
+  if (moved || !margins_hold(sim)) sim->core.margin_stale = true;
 }
 
 void eng_bind(EngSim* sim) {
@@ -195,6 +226,7 @@ SltStatus eng_rebind_mode(EngSim* sim) {
                            sim->options.detection != SLT_DETECTION_INTERPOLATION;
   }
   SLT_TRY(make_room(sim, sim->core.mode));
+  sim->sampled = false;
   bool margin_stale = sim->core.margin_stale;
   bind_programs(sim);
   // the environment may hold values from inside a step; guesses come from its beginning
@@ -220,6 +252,8 @@ void eng_evaluate_full(EngSim* sim, double t) {
 
 void eng_sample(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
+  sim->sampled = true;
+  sim->sampled_t = t;
   num_dense_eval(sim->stepper, t, sim->x);
   if (mode->implicit) {
     bool changed = false;

@@ -174,6 +174,16 @@ void model_program_bind(const ModelProgram* program, const double* env, double* 
   }
 }
 
+bool model_program_bind_inputs(const ModelProgram* program, const double* env, double* regs) {
+  bool changed = false;
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    double value = env[program->inputs[i].env];
+    changed |= !(regs[program->inputs[i].reg] == value);
+    regs[program->inputs[i].reg] = value;
+  }
+  return changed;
+}
+
 void model_program_guess(const ModelProgram* program, const double* env, double* regs) {
   for (uint32_t i = 0; i < program->solve_count; i++) {
     const ModelSolve* solve = &program->solves[i];

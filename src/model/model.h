@@ -215,6 +215,8 @@ typedef struct ModelCode {
 /// Copy constants and inputs into the registers; to be repeated whenever the environment changed.
 /// `regs` has room for reg_count doubles.
 void model_program_bind(const ModelProgram* program, const double* env, double* regs);
+/// The inputs alone, where the constants are in place. Returns whether one of them has changed.
+bool model_program_bind_inputs(const ModelProgram* program, const double* env, double* regs);
 
 /// Guesses of nonlinear blocks from the environment, everything else left alone.
 void model_program_guess(const ModelProgram* program, const double* env, double* regs);

@@ -189,10 +189,8 @@ static const double binomial[NUM_DENSE_DEGREE_MAX + 1][NUM_DENSE_DEGREE_MAX + 1]
     {1, 7, 21, 35, 35, 21, 7, 1},
 };
 
-void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
-  const uint32_t degree = s->method->dense_degree;
-  SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
-
+/// With a constant degree the loops unroll and the conditions vanish.
+static inline void bernstein_row(const NumStepper* s, uint32_t i, uint32_t degree, double* b) {
   // theta^a (1 - theta)^b = sum_k C(d - j, k - a) / C(d, k) B_k, degree elevation from j = a + b
   for (uint32_t k = 0; k <= degree; k++) {
     double sum = 0.0;
@@ -205,4 +203,29 @@ void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
     b[k] = s->trial.x0[i] + sum / binomial[degree][k];
   }
   b[degree] = s->trial.x[i];
+}
+
+/// Degree 4 written out: that of the default method.
+static inline void bernstein_4(const NumStepper* s, uint32_t i, double* b) {
+  const double* r = s->dense + i;
+  const size_t row = s->n_max;
+  double x0 = s->trial.x0[i];
+  double r1 = r[row];
+  double r2 = r[2 * row];
+  double r3 = r[3 * row];
+  double r4 = r[4 * row];
+  b[0] = x0;
+  b[1] = x0 + (r1 + r2) / 4.0;
+  b[2] = x0 + (r1 * 3.0 + r2 * 2.0 + r3 + r4) / 6.0;
+  b[3] = x0 + (r1 * 3.0 + r2 + r3) / 4.0;
+  b[4] = s->trial.x[i];
+}
+
+void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
+  SLT_ASSERT(s->trial.dense_ready && i < s->trial.n);
+  if (s->method->dense_degree == 4) {
+    bernstein_4(s, i, b);
+  } else {
+    bernstein_row(s, i, s->method->dense_degree, b);
+  }
 }
