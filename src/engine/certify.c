@@ -26,6 +26,8 @@
 #define LINGER_BUDGET  60    // the same for an atom that stays at its boundary...
 #define LINGER_AGAIN   6     // ...where it could not be decided before
 #define NOISE_MARGINS  8.0   // variation of coefficients that is rounding
+#define NEWTON_LIMIT   60    // iterations for the root of a Bernstein form
+#define TIGHTEN_LIMIT  6     // values of the tape around it
 
 // Inlined, because the compiler may not know the functions of the C library here (see the build's
 // flags for the same bits everywhere).
@@ -66,9 +68,16 @@ typedef struct Certifier {
   bool rose;   // the piece before rose
   bool falls;  // a beginning, or the last piece with a direction fell: no peak follows
   uint32_t spent;
+  double turn, back;  // of a valley: shares of the piece
 } Certifier;
 
-typedef enum CertVerdict { CERT_NOTHING, CERT_CROSSES, CERT_TOUCHES, CERT_SPLIT } CertVerdict;
+typedef enum CertVerdict {
+  CERT_NOTHING,
+  CERT_CROSSES,
+  CERT_RISES,  // ... behind a valley: falls first, then rises through the boundary
+  CERT_TOUCHES,
+  CERT_SPLIT
+} CertVerdict;
 
 // ---- oracles ------------------------------------------------------------------------------------
 
@@ -218,6 +227,70 @@ static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInte
   return CERT_NOTHING;
 }
 
+/// Whether phi falls first and then rises, with one turn: the differences, which are the Bernstein
+/// coefficients of its slope, change their sign once, whatever rounding has done to them. (One that
+/// is zero up to rounding may stand in between: it makes no difference which sign it has.)
+static bool has_one_valley(const Certifier* cert, const CertPiece* p) {
+  double noise = 2.0 * cert->margin;
+  uint32_t j = 0;
+  while (j < cert->degree && p->c[j + 1] - p->c[j] < -noise) {
+    j++;
+  }
+  if (j == 0 || j == cert->degree) return false;
+  if (p->c[j + 1] - p->c[j] <= noise) j++;
+  if (j == cert->degree) return false;
+  for (; j < cert->degree; j++) {
+    if (!(p->c[j + 1] - p->c[j] > noise)) return false;
+  }
+  return true;
+}
+
+/// phi and its slope at a share u of the piece, by de Casteljau's construction.
+static double bernstein_value(const Certifier* cert, const CertPiece* p, double u, double* slope) {
+  double work[COEFFICIENTS];
+  uint32_t degree = cert->degree;
+  copy(work, p->c, degree + 1);
+  for (uint32_t j = degree; j > 1; j--) {
+    for (uint32_t k = 0; k < j; k++) {
+      work[k] += u * (work[k + 1] - work[k]);
+    }
+  }
+  *slope = (double)degree * (work[1] - work[0]);
+  return work[0] + u * (work[1] - work[0]);
+}
+
+/// Where phi turns in a valley, from the polygon of its slope, and where it comes back to zero if
+/// it is a parabola. False: it does not get below zero.
+static bool valley_of(Certifier* cert, const CertPiece* p) {
+  double n = (double)cert->degree;
+  uint32_t k = 1;
+  while (k < cert->degree && p->c[k + 1] - p->c[k] < 0.0) {
+    k++;
+  }
+  if (k == cert->degree) return false;
+  double before = p->c[k] - p->c[k - 1];
+  double behind = p->c[k + 1] - p->c[k];
+  double u = ((double)(k - 1) + before / (before - behind)) / (n - 1.0);
+  double slope = 0.0;
+  double depth = -bernstein_value(cert, p, u, &slope);
+  if (!(depth > cert->margin)) return false;
+  double bend = n * (n - 1.0) * (behind - before);
+  cert->turn = u;
+  cert->back = smaller(u + __builtin_sqrt(2.0 * depth / bend), 1.0);
+  return true;
+}
+
+/// The verdict of judge_monotone() on the two sides of a valley.
+static CertVerdict judge_valley(Certifier* cert, const CertPiece* p) {
+  if (!valley_of(cert, p)) return CERT_SPLIT;
+  if (cert->rose && peak_counts(cert, p->phi_l)) return CERT_TOUCHES;
+  cert->below = true;
+  cert->fell = true;
+  cert->rose = true;
+  cert->falls = false;
+  return passes(cert, p->phi_r) ? CERT_RISES : CERT_NOTHING;
+}
+
 /// A piece too short to divide: its ends decide.
 static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
   double highest = larger(p->phi_l, p->phi_r);
@@ -251,6 +324,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   }
   if (!cert->below && phi.lo > 0.0) return CERT_NOTHING;
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
+  if (cert->control && has_one_valley(cert, p)) return judge_valley(cert, p);
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
   if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {
@@ -263,6 +337,116 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
     return judge_ends(cert, p);
   }
   return CERT_SPLIT;
+}
+
+// ---- the crossing of an affine atom -------------------------------------------------------------
+
+/// phi in powers of the share u: less exact than the Bernstein form, but quickly evaluated.
+static void power_form(const Certifier* cert, const CertPiece* p, double* a) {
+  uint32_t degree = cert->degree;
+  double work[COEFFICIENTS];
+  double factor = 1.0;
+  copy(work, p->c, degree + 1);
+  for (uint32_t j = 0; j <= degree; j++) {
+    a[j] = factor * work[0];
+    factor *= (double)(degree - j) / (double)(j + 1);
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] = work[k + 1] - work[k];
+    }
+  }
+}
+
+/// Where phi rises through the level on (from, 1] of the piece, by Newton's method within
+/// bisection: first coarsely, then to rounding.
+static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double start,
+                             double level) {
+  double a[COEFFICIENTS];
+  double lo = from;
+  double hi = 1.0;
+  double u = start;
+  bool coarse = true;
+  power_form(cert, p, a);
+  for (uint32_t i = 0; i < NEWTON_LIMIT; i++) {
+    double slope = 0.0;
+    double value = 0.0;
+    if (coarse) {
+      for (uint32_t j = cert->degree + 1; j-- > 0;) {
+        slope = slope * u + value;
+        value = value * u + a[j];
+      }
+    } else {
+      value = bernstein_value(cert, p, u, &slope);
+    }
+    value -= level;
+    if (value < 0.0) {
+      lo = u;
+    } else {
+      hi = u;
+    }
+    double next = u - value / slope;
+    if (!(next >= lo && next <= hi)) next = 0.5 * (lo + hi);
+    double move = magnitude(next - u);
+    u = next;
+    if (!coarse && move <= 1e-7 * u) break;  // quadratic convergence: the next one is at rounding
+    if (coarse && move <= 1e-4 * u) {
+      coarse = false;
+      lo = from;
+      hi = 1.0;
+    }
+  }
+  return u;
+}
+
+/// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
+/// the tape: within [p->l, p->r]. What is known at its ends stays if nothing closer is found.
+static void tighten(const Certifier* cert, CertPiece* p, double root) {
+  const EngFollower* f = cert->f;
+  double reach = 2.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
+  double level = threshold(cert);
+  double t = root;
+  for (uint32_t i = 0; i < TIGHTEN_LIMIT; i++) {
+    if (!(t > p->l && t < p->r)) return;
+    double g = 0.0;
+    eng_follower_value(f, t, &g, NULL);
+    double phi = f->sign * g;
+    bool beyond = eng_follower_beyond(f, phi - level);
+    if (beyond) {
+      p->r = t;
+      p->phi_r = phi;
+    } else {
+      p->l = t;
+      p->phi_l = phi;
+    }
+    if (p->r - p->l <= 2.0 * reach) return;
+    t = beyond ? t - reach : t + reach;
+    if (i > 0) reach *= 8.0;
+  }
+}
+
+/// The crossing of phi on a piece where it rises, or falls and then rises (`valley`).
+static void place_crossing(Certifier* cert, CertPiece* p, bool valley, EngCrossing* out) {
+  EngFollower* f = cert->f;
+  if (cert->control) {
+    double level = threshold(cert);
+    double from = valley ? cert->turn : 0.0;
+    double start = valley ? cert->back : (level - p->phi_l) / (p->phi_r - p->phi_l);
+    if (!(start > 0.0 && start <= 1.0)) start = 0.5;
+    double l = p->l;
+    double width = p->r - p->l;
+    double root = bernstein_root(cert, p, from, start, level);
+    if (valley) {
+      p->l = l + from * width;
+      double g = 0.0;
+      eng_follower_value(f, p->l, &g, NULL);
+      p->phi_l = f->sign * g;
+    }
+    if (!eng_follower_beyond(f, p->phi_l - level)) tighten(cert, p, l + root * width);
+  }
+  f->threshold = threshold(cert);
+  f->armed = f->armed || cert->fell;
+  double sign = f->sign;
+  eng_follower_bracket(f, p->l, p->r, sign * p->phi_l, sign * p->phi_r, out);
+  out->certified = true;
 }
 
 // ---- search -------------------------------------------------------------------------------------
@@ -348,12 +532,8 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
     CertPiece p = stack[--depth];
     bool last = p.r - p.l <= shortest || depth + 2 > STACK_DEPTH;
     CertVerdict verdict = last ? judge_ends(&cert, &p) : judge(&cert, &p);
-    if (verdict == CERT_CROSSES) {
-      f->threshold = threshold(&cert);
-      f->armed = f->armed || cert.fell;
-      double sign = f->sign;
-      eng_follower_bracket(f, p.l, p.r, sign * p.phi_l, sign * p.phi_r, out);
-      out->certified = true;
+    if (verdict == CERT_CROSSES || verdict == CERT_RISES) {
+      place_crossing(&cert, &p, verdict == CERT_RISES, out);
       return true;
     }
     if (verdict == CERT_TOUCHES) {
