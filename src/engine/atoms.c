@@ -203,8 +203,12 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
 }
 
 void eng_atoms_update(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   eng_evaluate_g(sim, sim->core.t, true);
+  eng_atoms_judge(sim);
+}
+
+void eng_atoms_judge(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     uint32_t id = mode->atoms[i];
@@ -237,7 +241,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->surface = atom->sliding;
     atom->sliding = false;
   }
-  eng_evaluate_g(sim, sim->core.t, false);
+  eng_evaluate_g(sim, sim->core.t, true);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     sim->atoms[mode->atoms[i]].g_start = sim->g[i];

@@ -218,7 +218,7 @@ static double keep_first(EngSim* sim, double first) {
 /// Truths as an instant at time t would see them; env and g hold the values there.
 static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  eng_evaluate_g(sim, t, true);
+  eng_evaluate_g(sim, t, false);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
@@ -245,6 +245,7 @@ static void preview_truths(EngSim* sim, double t) {
 /// The crossings at t fire nothing: latch them and move the mesh point there.
 static void follow_silently(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
+  eng_evaluate_gdot(sim, t);
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     uint32_t id = mode->atoms[sim->crossings[i].index];
     EngAtom* atom = &sim->atoms[id];

@@ -12,6 +12,7 @@
 #define SHORTLIVING_PIECES 5     // a short-living atom is followed on so many pieces
 #define GRAZE_FRACTION     1e-3  // refine an extremum that comes this close, relative to g
 #define ROOT_EVALUATIONS   200
+#define SHORT_TAPE         48
 
 /// A state of the trial at one time.
 typedef struct TrialPoint {
@@ -28,6 +29,8 @@ static double trial_state(const void* user, uint32_t state) {
 static bool follower_slice(const EngFollower* f, double t, double* g, double* gdot) {
   EngSim* sim = f->sim;
   const ModelMode* mode = sim->core.mode;
+  // picking out instructions costs more than running a few too many
+  if (mode->g_flow.code_count <= SHORT_TAPE) return false;
   ModelContext context = eng_context(sim);
   TrialPoint point = {sim->stepper, t};
   if (gdot && !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, trial_state,

@@ -163,17 +163,30 @@ static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
   return collide;
 }
 
-/// A transition joins what fires in this iteration unless its resets interfere with theirs.
-static bool may_join(EngSim* sim, uint32_t transition) {
+/// Visit what a transition reads and writes, as actions_collide() does.
+static bool transition_collides(EngSim* sim, uint32_t transition, bool mark) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
-  bool collide = guard_collides(sim, &t->guard, false);
-  collide |= actions_collide(sim, t->action_begin, t->action_count, false);
-  collide |= actions_collide(sim, to->action_begin, to->action_count, false);
-  if (collide) return false;
-  guard_collides(sim, &t->guard, true);
-  actions_collide(sim, t->action_begin, t->action_count, true);
-  actions_collide(sim, to->action_begin, to->action_count, true);
+  bool collide = guard_collides(sim, &t->guard, mark);
+  collide |= actions_collide(sim, t->action_begin, t->action_count, mark);
+  collide |= actions_collide(sim, to->action_begin, to->action_count, mark);
+  return collide;
+}
+
+/// A transition joins what fires in this iteration unless its resets interfere with theirs. The
+/// first is noted only when there is a second (`alone`: MODEL_NONE from then on).
+static bool may_join(EngSim* sim, uint32_t transition, uint32_t* alone, bool first) {
+  if (first) {
+    *alone = transition;
+    return true;
+  }
+  if (*alone != MODEL_NONE) {
+    marks_clear(sim);
+    transition_collides(sim, *alone, true);
+    *alone = MODEL_NONE;
+  }
+  if (transition_collides(sim, transition, false)) return false;
+  transition_collides(sim, transition, true);
   return true;
 }
 
@@ -468,10 +481,11 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
   *fired = false;
   const ModelMode* from = sim->core.mode;
   begin_settling(sim);
-  marks_clear(sim);
   sim->visited[sim->visited_count++] = eng_mode_key(sim);
   uint32_t first_record = eng_trace_count(sim);
   uint32_t count = 0;
+  uint32_t alone = MODEL_NONE;
+  bool joined = false;
   bool stays = true;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (!eng_automaton_active(sim, a)) continue;
@@ -482,7 +496,8 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
       continue;
     }
     uint32_t transition = first_enabled(sim, a);
-    if (transition == MODEL_NONE || !may_join(sim, transition)) continue;
+    if (transition == MODEL_NONE || !may_join(sim, transition, &alone, !joined)) continue;
+    joined = true;
     sim->fired_switch[count] = false;
     sim->fired[count++] = transition;
   }
@@ -712,9 +727,12 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   }
   if (sim->core.exit_pending) {
     SLT_TRY(leave_surface(sim, any));
-  } else {
+  } else if (kind == ENG_INSTANT_INITIAL) {
     sim->core.slide.count = 0;
     eng_atoms_update(sim);
+  } else {
+    sim->core.slide.count = 0;
+    eng_atoms_judge(sim);
   }
   SLT_TRY(run_due(sim, false, &iteration, any));
   SLT_TRY(run_to_rest(sim, &iteration, any));

@@ -369,6 +369,7 @@ void eng_evaluate_full(EngSim* sim, double t);
 void eng_sample(EngSim* sim, double t);
 /// g (and gdot) of the mode's atoms from sim->x at time t.
 void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
+void eng_evaluate_gdot(EngSim* sim, double t);
 /// Room for `need` elements; what was there is kept.
 SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
@@ -395,6 +396,8 @@ void eng_atoms_init(EngSim* sim);
 void eng_atoms_enter_mode(EngSim* sim);
 /// Truths from the present values by the rules of an instant; into the environment too.
 void eng_atoms_update(EngSim* sim);
+/// The same where g and gdot are those of the present values already.
+void eng_atoms_judge(EngSim* sim);
 /// At the start of an instant: remember g, mark the located ones.
 void eng_atoms_begin_instant(EngSim* sim);
 /// At its end: latch, arm or disarm.

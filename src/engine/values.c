@@ -21,6 +21,13 @@ double eng_eval(EngSim* sim, const ModelProgram* program) {
 
 bool eng_guard(EngSim* sim, const ModelGuard* guard) {
   if (guard->program.output_count == 0) return true;
+  if (guard->conjunction) {
+    const ModelInput* inputs = guard->program.inputs;
+    for (uint32_t i = 0; i < guard->program.input_count; i++) {
+      if (sim->env[inputs[i].env] == 0.0) return false;
+    }
+    return true;
+  }
   return eng_eval(sim, &guard->program) != 0.0;
 }
 
@@ -272,8 +279,13 @@ void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
   const ModelProgram* g = sim->in_instant ? &mode->g : &mode->g_flow;
   double* regs = sim->in_instant ? sim->g_regs : sim->g_flow_regs;
   model_program_run(g, &context, regs, t, sim->x, sim->g);
-  if (with_slope) model_program_run(&mode->gdot, &context, sim->gdot_regs, t, sim->x, sim->gdot);
+  if (with_slope) eng_evaluate_gdot(sim, t);
   sim->core.guard_evaluations++;
+}
+
+void eng_evaluate_gdot(EngSim* sim, double t) {
+  ModelContext context = eng_context(sim);
+  model_program_run(&sim->core.mode->gdot, &context, sim->gdot_regs, t, sim->x, sim->gdot);
 }
 
 /// A unilateral guard forbids evaluating the model beyond its boundary.

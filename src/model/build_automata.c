@@ -3,10 +3,23 @@
 // Atoms, guards, automata, actions and schedules.
 #include "model/build_internal.h"
 
+/// A program of AND alone: all of its inputs are combined, and constants have been folded away.
+static bool is_conjunction(const ModelProgram* program) {
+  if (program->input_count == 0 || program->const_count > 0) return false;
+  for (uint32_t i = 0; i < program->code_count; i++) {
+    uint32_t op = program->code[i].op;
+    if (op != MODEL_OP_AND && op != MODEL_OP_END) return false;
+    // time has a register too
+    if (op == MODEL_OP_AND && (program->code[i].a == 0 || program->code[i].b == 0)) return false;
+  }
+  return program->code_count > 0 || program->outputs[0] == program->inputs[0].reg;
+}
+
 static ModelGuard build_guard(ModelBuild* build, IrTerm term) {
   ModelGuard guard = {.program = {.state_count = 0}};
   if (!ir_term_present(term)) return guard;
   guard.program = build_program(build, term);
+  guard.conjunction = is_conjunction(&guard.program);
   SymTerm row = sym_term(&build->sym, term);
   guard.atoms = build_row_atoms(&build->arena, row.row, row.count, &guard.atom_count);
   for (uint32_t k = 0; k < row.count; k++) {

@@ -352,6 +352,7 @@ typedef struct ModelGuard {
   const uint32_t* atoms;
   uint32_t atom_count;
   bool has_mode_test;
+  bool conjunction;  // true when all inputs of the program are: no need to run it
 } ModelGuard;
 
 typedef struct ModelAction {
