@@ -232,10 +232,22 @@ static bool determined_in(const ModelMode* mode, SltQuantity q) {
   }
 }
 
+/// A state or a discrete variable: known without evaluating equations.
+static bool is_kept(const ModelMode* mode, SltQuantity q) {
+  if (!mode || (q.kind != SLT_KIND_VARIABLE && q.kind != SLT_KIND_DERIVATIVE)) {
+    return q.kind != SLT_KIND_MACRO;
+  }
+  const ModelVarMode* var = &mode->vars[q.index];
+  if (var->role == MODEL_ROLE_STATE) return q.order < var->state_order;
+  return var->role == MODEL_ROLE_DISCRETE;
+}
+
 static double read_value(SltSim* sim, SltQuantity q, bool before) {
   if (!quantity_valid(sim, q) || !eng_is_started(sim->engine)) return (double)NAN;
-  const double* env = before ? eng_env_before(sim->engine) : eng_env(sim->engine);
   const ModelMode* mode = before ? eng_mode_before(sim->engine) : eng_mode(sim->engine);
+  const double* env = before             ? eng_env_before(sim->engine)
+                      : is_kept(mode, q) ? eng_env_states(sim->engine)
+                                         : eng_env(sim->engine);
   switch (q.kind) {
   case SLT_KIND_VARIABLE:
   case SLT_KIND_DERIVATIVE:

@@ -189,7 +189,7 @@ typedef struct EngCore {
   bool started, ended, failed;
   bool stop_wanted;    // a state or `at` of this instant stops the run
   bool touched;        // values were written from outside: an instant is due
-  bool sampled;        // environment holds dense-output values of time t
+  bool full_stale;     // the environment holds states of time t, but not yet what follows from them
   double mesh_t;       // time of the last mesh point: committed step end or instant
   double t_linear;     // first crossing of an atom that is linear in time
   double t_event;      // time of the crossings found
@@ -367,6 +367,8 @@ void eng_bind(EngSim* sim);
 void eng_evaluate_full(EngSim* sim, double t);
 /// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).
 void eng_sample(EngSim* sim, double t);
+/// The states alone: core.full_stale tells that the rest is missing.
+void eng_sample_states(EngSim* sim, double t);
 /// g (and gdot) of the mode's atoms from sim->x at time t.
 void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
 void eng_evaluate_gdot(EngSim* sim, double t);

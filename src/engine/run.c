@@ -157,7 +157,8 @@ static void sample_end(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double t = sim->core.t;
   // the search for the event has been here already
-  if (!(sim->sampled && sim->sampled_t == t)) eng_sample(sim, t);
+  bool there = sim->sampled && sim->sampled_t == t && !sim->core.full_stale;
+  if (!there) eng_sample(sim, t);
   sim->sampled = false;
   if (!sim->core.seg_event || sim->crossing_count == 0) return;
   if (all_finite(sim->full, mode->full.output_count)) return;
@@ -181,8 +182,8 @@ static void warn_of_values(EngSim* sim) {
     char message[300];
     snprintf(message, sizeof message,
              "at t = %s '%.*s' is not a finite number; its cells stay empty while that lasts",
-             eng_number(sim->core.t).text,
-             (int)(var->name.length < 100 ? var->name.length : 100), var->name.data);
+             eng_number(sim->core.t).text, (int)(var->name.length < 100 ? var->name.length : 100),
+             var->name.data);
     sim->on_warning(sim->warning_user, DIAG_W0810, var->span, message);
     return;
   }
@@ -264,7 +265,8 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
       status = num_dense_prepare(sim->stepper);
       if (status < 0) return fail_advance(sim, status);
       core->t = t_stop;
-      eng_sample(sim, t_stop);
+      // what follows from the states is computed when it is asked for
+      eng_sample_states(sim, t_stop);
       return SLT_OK;
     }
     status = finish_segment(sim, &fired);

@@ -267,7 +267,12 @@ double eng_time(const EngSim* sim) {
   return sim->core.t;
 }
 
-const double* eng_env(const EngSim* sim) {
+const double* eng_env(EngSim* sim) {
+  if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
+  return sim->env;
+}
+
+const double* eng_env_states(const EngSim* sim) {
   return sim->env;
 }
 
@@ -278,7 +283,7 @@ const double* eng_env_before(const EngSim* sim) {
 double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before) {
   ModelContext context = eng_context(sim);
   double value = 0.0;
-  model_program_bind(program, before ? sim->before : sim->env, sim->scratch);
+  model_program_bind(program, before ? sim->before : eng_env(sim), sim->scratch);
   model_program_run(program, &context, sim->scratch, sim->core.t, NULL, &value);
   return value;
 }

@@ -244,6 +244,7 @@ SltStatus eng_rebind_mode(EngSim* sim) {
 }
 
 void eng_evaluate_full(EngSim* sim, double t) {
+  sim->core.full_stale = false;
   if (sim->core.slide.count) {
     eng_slide_full(sim, t);
     return;
@@ -257,10 +258,11 @@ void eng_evaluate_full(EngSim* sim, double t) {
   if (sim->core.contact.active) eng_contact_full(sim, t);
 }
 
-void eng_sample(EngSim* sim, double t) {
+void eng_sample_states(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   sim->sampled = true;
   sim->sampled_t = t;
+  sim->core.full_stale = true;
   num_dense_eval(sim->stepper, t, sim->x);
   if (mode->implicit) {
     bool changed = false;
@@ -269,6 +271,10 @@ void eng_sample(EngSim* sim, double t) {
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = sim->x[i];
   }
+}
+
+void eng_sample(EngSim* sim, double t) {
+  eng_sample_states(sim, t);
   eng_evaluate_full(sim, t);
 }
 

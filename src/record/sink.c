@@ -39,9 +39,7 @@ SltStatus sink_flush(Sink* sink) {
   return sink->status;
 }
 
-/// A place for `length` more bytes, `length` far below the buffer's size; NULL when none are
-/// wanted.
-static char* sink_room(Sink* sink, size_t length) {
+char* sink_make_room(Sink* sink, size_t length) {
   if (!sink->data || sink->status < 0) return NULL;
   while (SINK_BYTES - sink->used < length)
     sink_drain(sink);

@@ -26,6 +26,16 @@ void sink_clear(Sink* sink);
 /// Hand everything to the writer.
 SltStatus sink_flush(Sink* sink);
 
+/// A place for `length` more bytes after writing what is complete; NULL when none are wanted.
+char* sink_make_room(Sink* sink, size_t length);
+
+/// The same where there is room already. `length` is far below the buffer's size; add what was
+/// written to `used`.
+static inline char* sink_room(Sink* sink, size_t length) {
+  bool ready = sink->data && sink->status >= 0 && SINK_BYTES - sink->used >= length;
+  return ready ? sink->data + sink->used : sink_make_room(sink, length);
+}
+
 void sink_bytes(Sink* sink, const char* data, size_t length);
 void sink_str(Sink* sink, Str text);
 void sink_c(Sink* sink, const char* text);
