@@ -286,6 +286,7 @@ struct EngSim {
   const ModelMode* bound;  // whose constants are in them; NULL for none
   double sampled_t;        // time of the pending trial for which the environment holds the values
   bool sampled;            // ... if it does
+  bool only_states;        // no variable of the present mode is computed but derivatives of states
   bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms
@@ -367,6 +368,8 @@ void eng_bind(EngSim* sim);
 void eng_evaluate_full(EngSim* sim, double t);
 /// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).
 void eng_sample(EngSim* sim, double t);
+/// The states at the end of the trial, explicit mode; needs no dense output.
+void eng_take_trial_end(EngSim* sim);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
 /// g (and gdot) of the mode's atoms from sim->x at time t.

@@ -189,16 +189,34 @@ static void warn_of_values(EngSim* sim) {
   }
 }
 
+/// Whether the segment is a plain step of a mode in which states are all there is: then nothing has
+/// to be computed from them before somebody asks.
+static bool is_plain_step(const EngSim* sim) {
+  const EngCore* core = &sim->core;
+  if (core->seg_event || core->seg_due || core->mode->implicit || !sim->only_states) return false;
+  return core->slide.count == 0 && !core->contact.active && !sim->has_auxiliary;
+}
+
+/// Values at the end of the segment into the environment.
+static SltStatus arrive(EngSim* sim) {
+  if (is_plain_step(sim)) {
+    eng_take_trial_end(sim);
+    return SLT_OK;
+  }
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  sample_end(sim);
+  warn_of_values(sim);
+  if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);
+  return SLT_OK;
+}
+
 /// Time has come to the end of the segment.
 static SltStatus finish_segment(EngSim* sim, bool* fired) {
   EngCore* core = &sim->core;
   *fired = false;
   core->t = core->seg_t1;
   core->seg_valid = false;
-  SLT_TRY(num_dense_prepare(sim->stepper));
-  sample_end(sim);
-  warn_of_values(sim);
-  if (core->mode->implicit || core->slide.count) eng_implicit_guess(sim);
+  SLT_TRY(arrive(sim));
   if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
   if (core->seg_event || core->seg_due) {
     if (!core->seg_event) sim->crossing_count = 0;

@@ -124,6 +124,10 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
     sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
   }
   sim->bound = NULL;
+  sim->only_states = true;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    sim->only_states &= mode->vars[v].role != MODEL_ROLE_ALGEBRAIC;
+  }
   sim->rhs_regs = sim->regs;
   sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
   sim->g_regs = sim->full_regs + mode->full.reg_count;
@@ -271,6 +275,17 @@ void eng_sample_states(EngSim* sim, double t) {
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] = sim->x[i];
   }
+}
+
+void eng_take_trial_end(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const double* x = sim->stepper->trial.x;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = x[i];
+    sim->env[mode->state_env[i]] = x[i];
+  }
+  sim->sampled = false;
+  sim->core.full_stale = true;
 }
 
 void eng_sample(EngSim* sim, double t) {

@@ -195,6 +195,20 @@ void model_program_guess(const ModelProgram* program, const double* env, double*
   }
 }
 
+/// A call costs more than copying a few.
+static inline void copy_states(double* to, const double* from, uint32_t count) {
+  if (count > 8) {
+    memcpy(to, from, count * sizeof *to);
+    return;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(i));  // or the compiler makes a call of the loop
+#endif
+    to[i] = from[i];
+  }
+}
+
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out) {
   ModelRunFn* run =
@@ -204,7 +218,7 @@ void model_program_run(const ModelProgram* program, const ModelContext* context,
     return;
   }
   regs[0] = t;
-  if (program->state_count) memcpy(regs + 1, x, program->state_count * sizeof *regs);
+  copy_states(regs + 1, x, program->state_count);
   if (program->code_count) execute(program->code, context, program->solves, regs);
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];
