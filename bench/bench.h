@@ -9,7 +9,8 @@
 // thread on a processor.
 //
 // Environment: SALTUS_BENCH_SMOKE=1 makes everything tiny (does it run at all?),
-// SALTUS_BENCH_COUNT=1 runs each side once and tells callgrind which instructions are whose.
+// SALTUS_BENCH_COUNT=1 runs each side once and tells callgrind which instructions are whose,
+// SALTUS_BENCH_NATIVE=FOLDER runs the equations as machine code that is kept in the folder.
 #ifndef SALTUS_BENCH_H
 #define SALTUS_BENCH_H
 
@@ -50,6 +51,7 @@ typedef struct BenchRow {
   double opponent_s, saltus_s;           // seconds for all of it
   double error, opponent_error;          // accuracy of the two
   double budget, error_budget, limit_s;  // what has to be reached: ratio, error, seconds
+  double native_budget;                  // ratio with machine code, where that is asked for
   const char* note;
 } BenchRow;
 
@@ -93,7 +95,8 @@ static inline BenchRow bench_row(const char* name, const char* what) {
                     .opponent_error = none,
                     .budget = none,
                     .error_budget = none,
-                    .limit_s = none};
+                    .limit_s = none,
+                    .native_budget = none};
 }
 
 static inline double bench_once(BenchFn* fn, void* user, const char* side, double* error) {
@@ -147,16 +150,29 @@ static inline void bench_print(const BenchRow* row) {
   bench_field("budget", row->budget);
   bench_field("error_budget", row->error_budget);
   bench_field("limit_s", row->limit_s);
+  bench_field("native_budget", row->native_budget);
   bench_words("note", row->note);
   printf("}\n");
   fflush(stdout);
 }
 
+/// Compile a model; with SALTUS_BENCH_NATIVE its equations become machine code when they are first
+/// used, which the first round pays for.
 static inline SltModel* bench_model(const char* name, const char* text) {
   SltModel* model = NULL;
-  if (slt_model_compile(name, text, strlen(text), NULL, &model) == SLT_OK) return model;
-  fprintf(stderr, "%s: the model does not compile\n", name);
-  exit(1);
+  if (slt_model_compile(name, text, strlen(text), NULL, &model) != SLT_OK) {
+    fprintf(stderr, "%s: the model does not compile\n", name);
+    exit(1);
+  }
+  const char* folder = getenv("SALTUS_BENCH_NATIVE");
+  if (folder) {
+    SltNativeOptions native = slt_native_options();
+    native.when = SLT_NATIVE_ON;
+    native.compiler = "/usr/bin/cc";
+    native.cache = folder;
+    if (slt_model_set_native(model, &native) < 0) exit(1);
+  }
+  return model;
 }
 
 /// A run with default options (NULL) or others.

@@ -435,10 +435,9 @@ static void place_crossing(Certifier* cert, CertPiece* p, bool valley, EngCrossi
     double width = p->r - p->l;
     double root = bernstein_root(cert, p, from, start, level);
     if (valley) {
+      double slope = 0.0;
       p->l = l + from * width;
-      double g = 0.0;
-      eng_follower_value(f, p->l, &g, NULL);
-      p->phi_l = f->sign * g;
+      p->phi_l = bernstein_value(cert, p, from, &slope);
     }
     if (!eng_follower_beyond(f, p->phi_l - level)) tighten(cert, p, l + root * width);
   }

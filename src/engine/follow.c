@@ -52,6 +52,16 @@ void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot)
   if (gdot) *gdot = sim->gdot[f->index];
 }
 
+static double follower_slope(const EngFollower* f, double t) {
+  EngSim* sim = f->sim;
+  double g = 0.0;
+  double slope = 0.0;
+  if (follower_slice(f, t, &g, &slope)) return slope;
+  num_dense_eval(sim->stepper, t, sim->x);
+  eng_evaluate_gdot(sim, t);
+  return sim->gdot[f->index];
+}
+
 bool eng_follower_waits(const EngFollower* f) {
   return !f->truth || f->model->bipolar || f->model->relation == MODEL_REL_EQ;
 }
@@ -113,10 +123,8 @@ void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double 
     // a failing search leaves a valid, if wider, bracket: good enough to go on with
     num_root_bracket(crossing_function, f, &options, &bracket, NULL);
   }
-  double g = 0.0;
-  double slope = 0.0;
   double t = nearer_left(f, &bracket) ? bracket.lo : bracket.hi;
-  eng_follower_value(f, t, &g, &slope);
+  double slope = follower_slope(f, t);
   *out = (EngCrossing){.index = f->index,
                        .t = t,
                        .lo = bracket.lo,

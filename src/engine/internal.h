@@ -283,6 +283,8 @@ struct EngSim {
   double* regs;
   size_t reg_capacity;
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
+  uint32_t* entered_state; // per automaton: states for which the present mode was fetched...
+  bool entered;            // ... if it was
   const ModelMode* bound;  // whose constants are in them; NULL for none
   double sampled_t;        // time of the pending trial for which the environment holds the values
   bool sampled;            // ... if it does

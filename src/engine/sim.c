@@ -135,6 +135,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->state = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->state_before = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->fired = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->entered_state = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->due = carve(c, m->schedule_count, sizeof(uint32_t));
   sim->fired_switch = carve(c, m->automaton_count, sizeof(bool));
   sim->marks = carve(c, m->env_count, 1);

@@ -170,11 +170,6 @@ static SltStatus find_surfaces(Search* search) {
   EngSim* sim = search->sim;
   const ModelMode* mode = sim->core.mode;
   search->base = mode;
-  bool any = false;
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
-    any |= sim->atoms[mode->atoms[i]].surface;
-  }
-  if (!any) return SLT_OK;
   probe_point(sim, sim->probe_x);
   SLT_TRY(g_values(sim, mode, sim->core.t, sim->x, sim->side_g));
   SLT_TRY(g_values(sim, mode, probe_time(sim), sim->probe_x, sim->side_probe));
@@ -594,13 +589,28 @@ static void warn_of_escaping(const Search* search, uint32_t fixed) {
   }
 }
 
+/// Whether any relation stands at a boundary along which the motion might go on.
+static bool stands_at_surface(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    if (sim->atoms[mode->atoms[sim->active[place]]].surface) return true;
+  }
+  return false;
+}
+
+static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict);
+
 SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
-  Search search = {.sim = sim};
   *verdict = ENG_SLIDE_NONE;
   sim->slide_decided = false;
   sim->core.slide.count = 0;
-  if (sim->core.mode->state_count == 0) return SLT_OK;
+  if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
+  return continue_from_surface(sim, settled, verdict);
+}
+
+static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
+  Search search = {.sim = sim};
   if (find_surfaces(&search) < 0 || search.count == 0) return SLT_OK;
   memcpy(sim->state_settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
   bool complete = false;

@@ -194,7 +194,14 @@ void eng_bind(EngSim* sim) {
 SltStatus eng_enter_mode(EngSim* sim) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
-  SltStatus status = sim->provider.get(sim->provider.user, sim->state, &mode, &failure);
+  size_t bytes = sim->model->automaton_count * sizeof *sim->state;
+  bool entered = sim->entered && memcmp(sim->entered_state, sim->state, bytes) == 0;
+  SltStatus status = SLT_OK;
+  if (entered) {
+    mode = sim->core.mode;
+  } else {
+    status = sim->provider.get(sim->provider.user, sim->state, &mode, &failure);
+  }
   if (status < 0) {
     if (!failure) return eng_fail(sim, status, DIAG_E0811, NULL, "%s", slt_status_text(status));
     eng_fail(sim, status, failure->code, &failure->span, "%.*s", STR_ARGS(failure->message));
@@ -202,6 +209,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
     return status;
   }
   bool same = mode == sim->core.mode;
+  sim->entered = false;
   if (!same) {
     SLT_TRY(make_room(sim, mode));
     sim->core.mode = mode;
@@ -219,7 +227,9 @@ SltStatus eng_enter_mode(EngSim* sim) {
     }
   }
   // product modes with the same equations may be one
-  if (!same || mode->shared) eng_atoms_enter_mode(sim);
+  if (!same || (mode->shared && !entered)) eng_atoms_enter_mode(sim);
+  if (!entered) memcpy(sim->entered_state, sim->state, bytes);
+  sim->entered = true;
   eng_bind(sim);
   sim->implicit.impulsive = false;
   if (mode->implicit) SLT_TRY(eng_implicit_enter(sim));
@@ -238,6 +248,7 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   }
   SLT_TRY(make_room(sim, sim->core.mode));
   sim->sampled = false;
+  sim->entered = false;
   bool margin_stale = sim->core.margin_stale;
   bind_programs(sim);
   // the environment may hold values from inside a step; guesses come from its beginning
