@@ -8,9 +8,11 @@
 // or turning round inside it, counts as something new.
 #include "engine/internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#define TIME_PLACES     16.0  // brackets of crossings are that narrow, in roundings of the time
 #define SLOPE_TOLERANCE 1e-9  // a slope below says nothing about where g is going
 
 static void mark_separating(EngSim* sim, const ModelGuard* guard) {
@@ -250,6 +252,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     EngAtom* atom = &sim->atoms[mode->atoms[sim->crossings[i].index]];
     atom->located = true;
     atom->located_truth = sim->crossings[i].rising;
+    atom->time_noise = TIME_PLACES * DBL_EPSILON * fabs(sim->core.t * sim->crossings[i].slope);
   }
   eng_warn_of_grazing(sim);
 }
@@ -266,10 +269,11 @@ void eng_atoms_end_instant(EngSim* sim) {
     atom->h_previous = 0.0;
     // a relation that only fires is done with its crossing as soon as rounding can tell; one that
     // was taken before it crossed, or that switches, as soon as it has left its zone
-    bool early = (atom->located && atom->g < -sim->margin[i]) || atom->left_now ||
-                 atom->tangential;
+    // (that it may stand one place of its time before the crossing is rounding too)
+    double noise = sim->margin[i] + (atom->located ? atom->time_noise : 0.0);
+    bool early = (atom->located && atom->g < -noise) || atom->left_now || atom->tangential;
     bool wide = sim->model->atoms[id].bipolar || early;
-    atom->zone = wide ? fmax(atom->eps, sim->margin[i]) : sim->margin[i];
+    atom->zone = wide ? fmax(atom->eps, noise) : noise;
     atom->armed = fabs(atom->g) > atom->zone;
     atom->clear = atom->g < -atom->eps;
     atom->in_zone = false;

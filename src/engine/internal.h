@@ -24,6 +24,7 @@ typedef struct EngAtom {
   double g_start;       // at the start of the instant: tells whether an action touched it
   double eps, gamma;
   double zone;          // eps, or the rounding of g where that is larger
+  double time_noise;    // located: g that a rounding of the time explains
   uint32_t undecided;   // successive steps in which it could not be decided
   uint32_t cell;        // automaton of the pieces of floor or a table it bounds; MODEL_NONE
   uint64_t held_changes; // count of changes when it was held
