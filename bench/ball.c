@@ -13,6 +13,7 @@ static inline void dp5_rhs(double t, const double* x, double* dx) {
   dx[0] = x[1];
   dx[1] = -9.81;
 }
+#define BENCH_NATIVE
 #include "bench.h"
 #include "dp5.h"
 

@@ -156,8 +156,15 @@ static inline void bench_print(const BenchRow* row) {
   fflush(stdout);
 }
 
+#ifdef BENCH_NATIVE
+static const bool bench_uses_native = true;
+#else
+static const bool bench_uses_native = false;
+#endif
+
 /// Compile a model; with SALTUS_BENCH_NATIVE its equations become machine code when they are first
-/// used, which the first round pays for.
+/// used, which the first round pays for. (Programs that define BENCH_NATIVE before this file: large
+/// models would wait for the compiler.)
 static inline SltModel* bench_model(const char* name, const char* text) {
   SltModel* model = NULL;
   if (slt_model_compile(name, text, strlen(text), NULL, &model) != SLT_OK) {
@@ -165,7 +172,7 @@ static inline SltModel* bench_model(const char* name, const char* text) {
     exit(1);
   }
   const char* folder = getenv("SALTUS_BENCH_NATIVE");
-  if (folder) {
+  if (folder && bench_uses_native) {
     SltNativeOptions native = slt_native_options();
     native.when = SLT_NATIVE_ON;
     native.compiler = "/usr/bin/cc";

@@ -17,6 +17,7 @@ static inline void dp5_rhs(double t, const double* x, double* dx) {
   dx[2] = 0.0;
   dx[3] = 0.0;
 }
+#define BENCH_NATIVE
 #include "bench.h"
 #include "dp5.h"
 

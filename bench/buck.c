@@ -20,6 +20,7 @@ static inline void dp5_rhs(double t, const double* x, double* dx) {
   dx[1] = (x[0] - x[1] / load) / 100e-6;
   dx[2] = 5.0 * (12.0 - x[1]);
 }
+#define BENCH_NATIVE
 #include "bench.h"
 #include "dp5.h"
 

@@ -18,6 +18,7 @@ static inline void dp5_rhs(double t, const double* x, double* dx) {
   dx[2] = -s * x[0];
   dx[3] = -s * x[1] - G;
 }
+#define BENCH_NATIVE
 #include "bench.h"
 #include "dp5.h"
 

@@ -215,7 +215,7 @@ def marks_sides(program):
 def run_native(program, rows):
     """The same with equations as machine code; only the ratio is kept."""
     source = SOURCE / "bench" / (program.name + ".c")
-    if not source.exists() or "bench_model" not in source.read_text():
+    if not source.exists() or "#define BENCH_NATIVE" not in source.read_text():
         return
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "SALTUS_BENCH_NATIVE": folder}

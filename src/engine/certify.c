@@ -333,9 +333,10 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
     return touch ? CERT_TOUCHES : CERT_NOTHING;
   }
   // g varies by no more than its rounding: smaller pieces would tell nothing new
-  if (cert->control && phi.hi - phi.lo <= NOISE_MARGINS * cert->margin) {
-    return judge_ends(cert, p);
-  }
+  // (an enclosure is wider than g: near zero it is to be trusted to the last place)
+  double noise = NOISE_MARGINS * cert->margin;
+  bool clear = cert->control || phi.hi < -noise || phi.lo > noise;
+  if (clear && phi.hi - phi.lo <= noise) return judge_ends(cert, p);
   return CERT_SPLIT;
 }
 
