@@ -161,7 +161,7 @@ static Result stepper_time(const char* name, size_t n, double t_end, bool stabil
   start_values(n, x0);
   if (storage && num_stepper_init(storage, method, (uint32_t)n, &options, &s) == SLT_OK) {
     num_stepper_set_rhs(s, ring_rhs, &n);
-    for (int run = 0; run < 7; run++) {
+    for (int run = 0; run < (bench_smoke() ? 1 : 7); run++) {
       uint64_t rhs = s->counters.rhs;
       double from = bench_cpu();
       uint64_t steps = stepper_run(s, n, t_end, x0, dense);
@@ -179,7 +179,7 @@ static Result stepper_time(const char* name, size_t n, double t_end, bool stabil
 static Result fused_time(size_t n, double t_end) {
   double* block = malloc(10 * n * sizeof *block);
   Result best = {1e30, 0, 0};
-  for (int run = 0; block && run < 7; run++) {
+  for (int run = 0; block && run < (bench_smoke() ? 1 : 7); run++) {
     double from = bench_cpu();
     uint64_t steps = n == 2 ? fused_run(2, t_end, block) : fused_run(n, t_end, block);
     double ns = (bench_cpu() - from) * 1e9 / (double)steps;

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   double best = 1e9;
-  for (int run = 0; run < 5; run++) {
+  for (int run = 0; run < (bench_smoke() ? 1 : 5); run++) {
     slt_cyclic_reset(plant);
     double begun = bench_cpu();
     for (int i = 0; i < cycles; i++)
