@@ -69,6 +69,7 @@ typedef struct Certifier {
   bool falls;  // a beginning, or the last piece with a direction fell: no peak follows
   uint32_t spent;
   double turn, back;  // of a valley: shares of the piece
+  double depth;       // ... and how far below zero it goes
 } Certifier;
 
 typedef enum CertVerdict {
@@ -245,10 +246,10 @@ static bool has_one_valley(const Certifier* cert, const CertPiece* p) {
   return true;
 }
 
-/// phi and its slope at a share u of the piece, by de Casteljau's construction.
-static double bernstein_value(const Certifier* cert, const CertPiece* p, double u, double* slope) {
+// Degree 4 is that of the default method: with a constant the loops unroll.
+
+static inline double value_of_degree(uint32_t degree, const CertPiece* p, double u, double* slope) {
   double work[COEFFICIENTS];
-  uint32_t degree = cert->degree;
   copy(work, p->c, degree + 1);
   for (uint32_t j = degree; j > 1; j--) {
     for (uint32_t k = 0; k < j; k++) {
@@ -257,6 +258,12 @@ static double bernstein_value(const Certifier* cert, const CertPiece* p, double 
   }
   *slope = (double)degree * (work[1] - work[0]);
   return work[0] + u * (work[1] - work[0]);
+}
+
+/// phi and its slope at a share u of the piece, by de Casteljau's construction.
+static double bernstein_value(const Certifier* cert, const CertPiece* p, double u, double* slope) {
+  if (cert->degree == 4) return value_of_degree(4, p, u, slope);
+  return value_of_degree(cert->degree, p, u, slope);
 }
 
 /// Where phi turns in a valley, from the polygon of its slope, and where it comes back to zero if
@@ -274,6 +281,7 @@ static bool valley_of(Certifier* cert, const CertPiece* p) {
   double slope = 0.0;
   double depth = -bernstein_value(cert, p, u, &slope);
   if (!(depth > cert->margin)) return false;
+  cert->depth = depth;
   double bend = n * (n - 1.0) * (behind - before);
   cert->turn = u;
   cert->back = smaller(u + __builtin_sqrt(2.0 * depth / bend), 1.0);
@@ -343,8 +351,7 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
 // ---- the crossing of an affine atom -------------------------------------------------------------
 
 /// phi in powers of the share u: less exact than the Bernstein form, but quickly evaluated.
-static void power_form(const Certifier* cert, const CertPiece* p, double* a) {
-  uint32_t degree = cert->degree;
+static inline void power_form(uint32_t degree, const CertPiece* p, double* a) {
   double work[COEFFICIENTS];
   double factor = 1.0;
   copy(work, p->c, degree + 1);
@@ -357,26 +364,24 @@ static void power_form(const Certifier* cert, const CertPiece* p, double* a) {
   }
 }
 
-/// Where phi rises through the level on (from, 1] of the piece, by Newton's method within
-/// bisection: first coarsely, then to rounding.
-static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double start,
-                             double level) {
+static inline double root_of_degree(uint32_t degree, const CertPiece* p, double from, double start,
+                                    double level) {
   double a[COEFFICIENTS];
   double lo = from;
   double hi = 1.0;
   double u = start;
   bool coarse = true;
-  power_form(cert, p, a);
+  power_form(degree, p, a);
   for (uint32_t i = 0; i < NEWTON_LIMIT; i++) {
     double slope = 0.0;
     double value = 0.0;
     if (coarse) {
-      for (uint32_t j = cert->degree + 1; j-- > 0;) {
+      for (uint32_t j = degree + 1; j-- > 0;) {
         slope = slope * u + value;
         value = value * u + a[j];
       }
     } else {
-      value = bernstein_value(cert, p, u, &slope);
+      value = value_of_degree(degree, p, u, &slope);
     }
     value -= level;
     if (value < 0.0) {
@@ -396,6 +401,14 @@ static double bernstein_root(const Certifier* cert, const CertPiece* p, double f
     }
   }
   return u;
+}
+
+/// Where phi rises through the level on (from, 1] of the piece, by Newton's method within
+/// bisection: first coarsely, then to rounding.
+static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double start,
+                             double level) {
+  if (cert->degree == 4) return root_of_degree(4, p, from, start, level);
+  return root_of_degree(cert->degree, p, from, start, level);
 }
 
 /// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
@@ -436,9 +449,8 @@ static void place_crossing(Certifier* cert, CertPiece* p, bool valley, EngCrossi
     double width = p->r - p->l;
     double root = bernstein_root(cert, p, from, start, level);
     if (valley) {
-      double slope = 0.0;
       p->l = l + from * width;
-      p->phi_l = bernstein_value(cert, p, from, &slope);
+      p->phi_l = -cert->depth;
     }
     if (!eng_follower_beyond(f, p->phi_l - level)) tighten(cert, p, l + root * width);
   }
