@@ -207,7 +207,7 @@ int main(void) {
            (unsigned long long)off.steps, off.ns, "", off.ns / fused.ns);
     for (uint32_t m = 0; m < num_method_count(); m++) {
       const NumMethod* method = num_method_get(m);
-      if (!method->adaptive) {
+      if (!method->adaptive || method->stiff) {
         continue;
       }
       Result plain = stepper_time(method->name, cases[i].n, t_end, true, false);
