@@ -14,7 +14,6 @@ static inline void dp5_rhs(double t, const double* x, double* dx) {
   dx[0] = x[1];
   dx[1] = -x[0] * x[0] * x[0] - x[0];
 }
-#define BENCH_NATIVE
 #include "bench.h"
 #include "dp5.h"
 
