@@ -88,7 +88,25 @@ static bool not_built(const char* what) {
   return false;
 }
 
+/// Methods that people know from SUNDIALS: which of ours to take instead.
+static bool is_foreign_method(const char* text) {
+  static const struct {
+    const char* name;
+    const char* instead;
+  } foreign[] = {{"bdf", "rodas, for stiff problems"},
+                 {"ida", "rodas, which takes algebraic equations directly"},
+                 {"adams", "dop853, for smooth problems and tight tolerances"}};
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    if (strcmp(text, foreign[i].name) != 0) continue;
+    cli_error("--method: %s is a method of SUNDIALS, which is not built in; try %s", text,
+              foreign[i].instead);
+    return true;
+  }
+  return false;
+}
+
 static bool parse_method(const char* text, SltSimOptions* sim) {
+  if (is_foreign_method(text)) return false;
   const char* names[65] = {"auto"};
   size_t count = 1;
   for (uint32_t i = 0; i < slt_method_count() && count < 65; i++) {

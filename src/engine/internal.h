@@ -139,6 +139,7 @@ typedef struct EngImplicit {
 typedef struct EngStiffMode {
   const ModelStiff* stiff;
   NumLinear* linear;
+  NumLinear* full;  // for motion that combines this mode with others
 } EngStiffMode;
 
 typedef struct EngStiff {
@@ -147,8 +148,6 @@ typedef struct EngStiff {
   const ModelStiff* present;
   double *regs, *stage_regs, *jacobian_regs;  // of the present mode; the others lie in `regs`
   size_t reg_capacity;
-  NumLinear* full;  // for motion that combines modes
-  uint32_t full_states;
   double* work;
   size_t work_capacity;
   bool ready;  // the stepper's system belongs to the present motion and its values
@@ -172,6 +171,9 @@ typedef struct EngChoice {
   uint64_t steps_seen;      // steps of the stepper when it was last looked at
   uint32_t stiff_steps;     // successive steps that stability has limited
   uint32_t easy_steps;      // successive steps of a stiff method that an explicit one could take
+  uint32_t patience;        // stiff_steps after which a stiff method takes over; grows where that
+                            // did not pay
+  uint64_t steps_then;      // steps when it did
   uint32_t switches;
   double t_first, t_last;   // times of the first and the last switch
   bool no_jacobian;         // a stiff method was tried and is not possible here

@@ -15,7 +15,8 @@
 #define DIFFERENCES_MAX 1000  // states of a motion whose Jacobian is full
 #define STIFF_STEPS     40    // suspicious steps in a row after which a stiff method pays
 #define EASY_STEPS      25    // ... and steps in a row after which it does not any more
-#define EASY_PRODUCT    2.5   // step times bound of the eigenvalues that an explicit method can take
+#define EASY_PRODUCT    2.5  // step times bound of the eigenvalues that an explicit method can take
+#define PATIENCE_GROWS  8    // where a stiff method did not pay for long
 
 static bool combined_flow(const EngSim* sim) {
   return sim->core.slide.count > 0 || sim->core.contact.active;
@@ -75,7 +76,7 @@ static SltStatus linearize_combined(void* user, double t, double* xu, double* f,
     scale[i] = 1e-3 * sim->env_nominal[mode->state_env[i]];
   }
   *timed = true;
-  SLT_TRY(num_linear_differences(st->full, eng_rhs, sim, t, xu, f, scale,
+  SLT_TRY(num_linear_differences(sim->stepper->system.linear, eng_rhs, sim, t, xu, f, scale,
                                  st->work + mode->state_count, ft));
   tame(values, (size_t)mode->state_count * mode->state_count);
   tame(ft, mode->state_count);
@@ -95,8 +96,8 @@ static SltStatus fail_jacobian(EngSim* sim, SltStatus status) {
   return sim->error.status;
 }
 
-/// Solver and programs of the present mode, made at its first entry.
-static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
+/// What is known of the present mode; nothing at its first entry.
+static SltStatus find_entry(EngSim* sim, EngStiffMode** out) {
   EngStiff* st = &sim->stiff;
   const ModelMode* mode = sim->core.mode;
   size_t known = st->mode_capacity;
@@ -105,8 +106,15 @@ static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
   for (size_t i = known; i < st->mode_capacity; i++) {
     st->modes[i] = (EngStiffMode){0};
   }
-  EngStiffMode* entry = &st->modes[mode->id];
-  *out = entry;
+  *out = &st->modes[mode->id];
+  return SLT_OK;
+}
+
+/// Solver and programs of the present mode.
+static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
+  const ModelMode* mode = sim->core.mode;
+  SLT_TRY(find_entry(sim, out));
+  EngStiffMode* entry = *out;
   if (entry->linear) return SLT_OK;
   if (!sim->provider.stiff) return fail_jacobian(sim, SLT_ERR_LIMIT);
   SltStatus status = sim->provider.stiff(sim->provider.user, sim->state, &entry->stiff);
@@ -128,10 +136,26 @@ static void switch_to(EngSim* sim, const NumMethod* method) {
     choice->t_last = sim->core.t;
     choice->switches++;
   }
+  uint64_t steps = sim->stepper->counters.steps;
+  if (method->stiff) {
+    choice->steps_then = steps;
+  } else if (steps - choice->steps_then > 2 * EASY_STEPS) {
+    choice->patience = STIFF_STEPS;
+  } else if (choice->patience < 1000000) {
+    choice->patience *= PATIENCE_GROWS;
+  }
   choice->stiff_steps = 0;
   choice->easy_steps = 0;
   num_stepper_switch(sim->stepper, method);
   sim->stiff.ready = false;
+}
+
+/// How much longer a step must be than an explicit one to pay: the operations of both.
+static double price(const EngSim* sim) {
+  double rhs = (double)sim->core.mode->rhs.code_count + 20.0;
+  double jacobian = combined_flow(sim) ? rhs * (double)sim->core.mode->state_count
+                                       : (double)sim->stiff.present->jacobian.code_count;
+  return 1.0 + (jacobian + num_linear_cost(sim->stepper->system.linear)) / (6.0 * rhs);
 }
 
 /// Count what the last step tells; true when the other kind of method should take over.
@@ -142,11 +166,12 @@ static bool step_asks_for_change(EngSim* sim) {
   choice->steps_seen = stepper->counters.steps;
   if (!stepper->method->stiff) {
     choice->stiff_steps = stepper->control.stiff_suspected ? choice->stiff_steps + 1 : 0;
-    return choice->stiff_steps >= STIFF_STEPS && !choice->no_jacobian;
+    if (choice->patience == 0) choice->patience = STIFF_STEPS;
+    return choice->stiff_steps >= choice->patience && !choice->no_jacobian;
   }
   if (!sim->stiff.ready) return false;
   double product = stepper->trial.h * num_linear_bound(stepper->system.linear);
-  choice->easy_steps = product <= EASY_PRODUCT ? choice->easy_steps + 1 : 0;
+  choice->easy_steps = product <= EASY_PRODUCT * price(sim) ? choice->easy_steps + 1 : 0;
   return choice->easy_steps >= EASY_STEPS;
 }
 
@@ -190,8 +215,8 @@ const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
              ENG_EXPLICIT_METHOD);
   } else {
     snprintf(text, capacity, "stiff at times, %u switches between %s and %s from t = %s to %s",
-             choice->switches, ENG_EXPLICIT_METHOD, ENG_STIFF_METHOD,
-             rounded(choice->t_first).text, rounded(choice->t_last).text);
+             choice->switches, ENG_EXPLICIT_METHOD, ENG_STIFF_METHOD, rounded(choice->t_first).text,
+             rounded(choice->t_last).text);
   }
   return text;
 }
@@ -222,17 +247,15 @@ static SltStatus prepare_mode(EngSim* sim) {
 static SltStatus prepare_combined(EngSim* sim) {
   EngStiff* st = &sim->stiff;
   uint32_t n = sim->core.mode->state_count;
-  if (n > DIFFERENCES_MAX) return fail_jacobian(sim, SLT_ERR_LIMIT);
-  if (!st->full || st->full_states != n) {
-    num_linear_free(st->full);
-    st->full = NULL;
-    SltStatus status = num_linear_create_full(&sim->options.allocator, n, &st->full);
+  EngStiffMode* entry = NULL;
+  SLT_TRY(find_entry(sim, &entry));
+  if (!entry->full) {
+    SltStatus status = num_linear_create_full(&sim->options.allocator, n, &entry->full);
     if (status < 0) return fail_jacobian(sim, status);
-    st->full_states = n;
   }
   SLT_TRY(
       eng_grow(sim, (void**)&st->work, &st->work_capacity, 3 * (size_t)n + 1, sizeof *st->work));
-  NumSystem system = {.linear = st->full, .linearize = linearize_combined, .user = sim};
+  NumSystem system = {.linear = entry->full, .linearize = linearize_combined, .user = sim};
   num_stepper_set_system(sim->stepper, &system);
   return SLT_OK;
 }
@@ -260,8 +283,8 @@ void eng_stiff_free(EngSim* sim) {
   EngStiff* st = &sim->stiff;
   for (size_t i = 0; i < st->mode_capacity; i++) {
     num_linear_free(st->modes[i].linear);
+    num_linear_free(st->modes[i].full);
   }
-  num_linear_free(st->full);
   base_free(a, st->modes, st->mode_capacity * sizeof *st->modes);
   base_free(a, st->regs, st->reg_capacity * sizeof *st->regs);
   base_free(a, st->work, st->work_capacity * sizeof *st->work);

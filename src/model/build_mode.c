@@ -424,8 +424,8 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
 // ---------------------------------------------------------------------------------------------
 // the Jacobian
 
-#define STIFF_VISITS_MAX  UINT64_C(100000000)  // work that a Jacobian may cost
-#define STIFF_ENTRIES_MAX 40000000u
+#define STIFF_VISITS_MAX  UINT64_C(50000000)  // work that a Jacobian may cost
+#define STIFF_ENTRIES_MAX 20000000u
 
 /// The derivatives that are not states.
 static void need_derivatives(ModelBuild* build, const BuildSet* set, ModeScope* scope) {

@@ -68,22 +68,25 @@ BAND_INLINE bool factor_any(uint32_t n, uint32_t below, uint32_t above, double* 
       }
       row[width - 1] = 0.0;
     }
+    for (uint32_t i = last - k; i < below; i++) {
+      lower[(size_t)k * below + i] = 0.0;
+    }
     top[0] = reciprocal;
   }
   return true;
 }
 
-BAND_INLINE void solve_any(uint32_t n, uint32_t below, uint32_t above, const double* restrict a,
-                           const double* restrict lower, const uint32_t* restrict pivot,
-                           double* restrict b) {
+// Sums end with the unknown found last, so that each waits for one product only.
+
+static void solve_wide(uint32_t n, uint32_t below, uint32_t above, const double* restrict a,
+                       const double* restrict lower, const uint32_t* restrict pivot,
+                       double* restrict b) {
   const size_t width = (size_t)below + above + 1;
   for (uint32_t k = 0; k < n; k++) {
     uint32_t best = pivot[k];
     double value = b[best];
-    if (best != k) {
-      b[best] = b[k];
-      b[k] = value;
-    }
+    b[best] = b[k];
+    b[k] = value;
     uint32_t count = n - k > below ? below : n - 1 - k;
     for (uint32_t i = 0; i < count; i++) {
       b[k + 1 + i] -= lower[(size_t)k * below + i] * value;
@@ -92,11 +95,53 @@ BAND_INLINE void solve_any(uint32_t n, uint32_t below, uint32_t above, const dou
   for (uint32_t k = n; k-- > 0;) {
     const double* row = a + (size_t)k * width;
     double sum = b[k];
-    size_t count = n - k < width ? n - k : width;
-    for (size_t j = 1; j < count; j++) {
+    for (size_t j = n - k < width ? n - k : width; j-- > 1;) {
       sum -= row[j] * b[k + j];
     }
     b[k] = sum * row[0];
+  }
+}
+
+#define NARROW_MAX 3  // below and above
+
+/// The same for a band whose width the compiler knows: the unknowns at work stay in registers.
+/// Beyond the last row there are zeros to work on.
+BAND_INLINE void solve_narrow(uint32_t n, uint32_t below, uint32_t above, const double* restrict a,
+                              const double* restrict lower, const uint32_t* restrict pivot,
+                              double* restrict b) {
+  const size_t width = (size_t)below + above + 1;
+  double w[2 * NARROW_MAX + 1];
+  for (uint32_t i = 0; i <= below; i++) {
+    w[i] = i < n ? b[i] : 0.0;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t i = 1; i <= below; i++) {
+      if (pivot[k] == k + i) {
+        double keep = w[0];
+        w[0] = w[i];
+        w[i] = keep;
+      }
+    }
+    b[k] = w[0];
+    for (uint32_t i = 1; i <= below; i++) {
+      w[i - 1] = w[i] - lower[(size_t)k * below + (i - 1)] * b[k];
+    }
+    w[below] = n - k > below + 1 ? b[k + below + 1] : 0.0;
+  }
+  for (size_t j = 1; j < width; j++) {
+    w[j] = 0.0;
+  }
+  for (uint32_t k = n; k-- > 0;) {
+    const double* row = a + (size_t)k * width;
+    double sum = b[k];
+    for (size_t j = width - 1; j > 0; j--) {
+      sum -= row[j] * w[j];
+    }
+    for (size_t j = width - 1; j > 1; j--) {
+      w[j] = w[j - 1];
+    }
+    w[1] = sum * row[0];
+    b[k] = w[1];
   }
 }
 
@@ -121,7 +166,12 @@ bool num_band_factor(uint32_t n, uint32_t below, uint32_t above, double* a, doub
 
 void num_band_solve(uint32_t n, uint32_t below, uint32_t above, const double* a,
                     const double* lower, const uint32_t* pivot, double* b) {
-#define CALL(p, q) solve_any(n, p, q, a, lower, pivot, b)
+#define CALL(p, q) \
+  if ((p) == (q) && (p) <= NARROW_MAX) { \
+    solve_narrow(n, p, q, a, lower, pivot, b); \
+  } else { \
+    solve_wide(n, p, q, a, lower, pivot, b); \
+  }
   NARROW(below, above, CALL)
 #undef CALL
 }

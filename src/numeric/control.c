@@ -14,6 +14,7 @@
 #define GROWTH_MAX         5.0
 #define SHRINK_MIN         0.2
 #define SHRINK_FAILED      0.25
+#define SHRINK_AGAIN       0.4
 #define ERROR_FLOOR        1e-10  // below it the estimate is rounding
 #define ERROR_TELLING      1e-4   // below it a shortened step tells nothing about h
 #define ERROR_TELLING_LOG2 -13.287712379549449
@@ -206,6 +207,10 @@ SltStatus num_stepper_reject(NumStepper* s) {
     if (s->trial.error > 1.0) {
       double power = num_power(s->trial.error, -s->method->kernel->error_exponent);
       factor = num_max(SAFETY * power, SHRINK_MIN);
+      // in a layer of a stiff component the error does not follow the order of the method
+      if (s->method->stiff && s->control.after_rejection) {
+        factor = num_min(factor, SHRINK_AGAIN);
+      }
     }
   }
   s->trial.pending = false;

@@ -62,6 +62,7 @@ typedef struct Choice {
   uint32_t below, above;
   uint32_t* order;  // of the band, or NULL
   NumSparse* sparse;
+  double cost;
 } Choice;
 
 /// Neighbours of each unknown: who stands in whose equation.
@@ -135,6 +136,7 @@ static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choi
   double n = (double)p->states + (double)p->algebraic;
   double best = dense_cost(n);
   choice->kind = NUM_LINEAR_DENSE;
+  choice->cost = best;
   if (n <= DENSE_ALWAYS) {
     return SLT_OK;
   }
@@ -143,6 +145,7 @@ static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choi
   if (banded < best) {
     best = banded;
     choice->kind = NUM_LINEAR_BAND;
+    choice->cost = best;
   }
   // a sparse method has its price per entry too: not worth a look where the others are close to it
   double entries = (double)p->begin[p->states + p->algebraic];
@@ -157,6 +160,7 @@ static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choi
   SLT_TRY(status);
   if (cost < best) {
     choice->kind = NUM_LINEAR_SPARSE;
+    choice->cost = cost;
     return SLT_OK;
   }
   num_sparse_free(choice->sparse);
@@ -200,7 +204,8 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
                      .kind = choice->kind,
                      .n = p->states + p->algebraic,
                      .below = choice->below,
-                     .above = choice->above};
+                     .above = choice->above,
+                     .cost = choice->cost};
   shape.entry_count = p->begin[shape.n];
   shape.rows.states = p->states;
   shape.rows.count = shape.n;
@@ -280,7 +285,7 @@ SltStatus num_linear_create_full(const SltAllocator* allocator, uint32_t states,
     columns[k] = (uint32_t)(k % states);
   }
   NumPattern pattern = {.states = states, .begin = begin, .columns = columns};
-  Choice choice = {.kind = NUM_LINEAR_DENSE};
+  Choice choice = {.kind = NUM_LINEAR_DENSE, .cost = dense_cost((double)states)};
   SltStatus status = make(&a, &pattern, &choice, out);
   base_free(&a, begin, bytes);
   return status;
@@ -311,8 +316,79 @@ void num_linear_band(const NumLinear* linear, uint32_t* below, uint32_t* above) 
   *above = band ? linear->above : 0;
 }
 
+double num_linear_cost(const NumLinear* linear) {
+  return linear->cost;
+}
+
 double* num_linear_values(NumLinear* linear) {
   return linear->values;
+}
+
+/// Two equations, the commonest stiff system: rows exchanged in place, reciprocals on the diagonal.
+static SltStatus factor_two(NumLinear* linear) {
+  double* a = linear->store;
+  double top = num_max(num_abs(a[0]), num_abs(a[1]));
+  double low = num_max(num_abs(a[2]), num_abs(a[3]));
+  if (!num_finite(top) || !num_finite(low) || a[0] != a[0] || a[2] != a[2]) {
+    return SLT_ERR_NOT_FINITE;
+  }
+  bool swap = num_abs(a[2]) * top > num_abs(a[0]) * low;
+  linear->pivot[0] = swap;
+  double p = swap ? a[2] : a[0];
+  double q = swap ? a[3] : a[1];
+  double factor = (swap ? a[0] : a[2]) / p;
+  double rest = (swap ? a[1] : a[3]) - factor * q;
+  if (!(num_abs(p) > PIVOT_MIN * (swap ? low : top)) ||
+      !(num_abs(rest) > PIVOT_MIN * (swap ? top : low))) {
+    return SLT_ERR_STRUCTURE;
+  }
+  a[0] = 1.0 / p;
+  a[1] = q;
+  a[2] = factor;
+  a[3] = 1.0 / rest;
+  return SLT_OK;
+}
+
+static inline void solve_two(const NumLinear* linear, double* b) {
+  const double* a = linear->store;
+  double first = linear->pivot[0] ? b[1] : b[0];
+  double second = (linear->pivot[0] ? b[0] : b[1]) - a[2] * first;
+  b[1] = second * a[3];
+  b[0] = (first - a[1] * b[1]) * a[0];
+}
+
+static SltStatus factor_dense(NumLinear* linear) {
+  const uint32_t n = linear->n;
+  if (n == 2) {
+    return factor_two(linear);
+  }
+  SLT_TRY(num_lu_factor(n, linear->store, PIVOT_MIN, linear->scratch, linear->pivot, NULL));
+  for (uint32_t i = 0; i < n; i++) {
+    double* diagonal = &linear->store[(size_t)i * n + i];
+    *diagonal = 1.0 / *diagonal;
+  }
+  return SLT_OK;
+}
+
+static void solve_dense(const NumLinear* linear, double* b) {
+  const uint32_t n = linear->n;
+  double* restrict y = linear->scratch;
+  for (uint32_t i = 0; i < n; i++) {
+    const double* row = linear->store + (size_t)i * n;
+    double sum = b[linear->pivot[i]];
+    for (uint32_t j = 0; j < i; j++) {
+      sum -= row[j] * y[j];
+    }
+    y[i] = sum;
+  }
+  for (uint32_t i = n; i-- > 0;) {
+    const double* row = linear->store + (size_t)i * n;
+    double sum = y[i];
+    for (uint32_t j = i + 1; j < n; j++) {
+      sum -= row[j] * b[j];
+    }
+    b[i] = sum * row[i];
+  }
 }
 
 SltStatus num_linear_factor(NumLinear* linear, double c) {
@@ -325,8 +401,7 @@ SltStatus num_linear_factor(NumLinear* linear, double c) {
     store[linear->diagonal[i]] += c;
   }
   switch (linear->kind) {
-  case NUM_LINEAR_DENSE:
-    return num_lu_factor(linear->n, store, PIVOT_MIN, linear->scratch, linear->pivot, NULL);
+  case NUM_LINEAR_DENSE: return factor_dense(linear);
   case NUM_LINEAR_BAND:
     return num_band_factor(linear->n, linear->below, linear->above, store, linear->lower,
                            linear->pivot)
@@ -339,7 +414,11 @@ SltStatus num_linear_factor(NumLinear* linear, double c) {
 
 void num_linear_solve(NumLinear* linear, double* b) {
   if (linear->kind == NUM_LINEAR_DENSE) {
-    num_lu_solve(linear->n, linear->store, linear->pivot, linear->scratch, b);
+    if (linear->n == 2) {
+      solve_two(linear, b);
+    } else {
+      solve_dense(linear, b);
+    }
     return;
   }
   if (linear->kind == NUM_LINEAR_SPARSE) {

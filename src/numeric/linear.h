@@ -28,6 +28,7 @@ struct NumLinear {
   double* scratch;  // n
   uint32_t* pivot;
   NumSparse* sparse;
+  double cost;        // estimate by which the kind was chosen
   size_t block_size;  // bytes behind this struct, itself included
 };
 

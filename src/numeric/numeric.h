@@ -377,6 +377,8 @@ void num_linear_free(NumLinear* linear);
 NumLinearKind num_linear_kind(const NumLinear* linear);
 /// Width of the band below and above the diagonal; 0 for other kinds.
 void num_linear_band(const NumLinear* linear, uint32_t* below, uint32_t* above);
+/// Rough cost of a step's linear algebra, in operations.
+double num_linear_cost(const NumLinear* linear);
 /// Entries of J, to be filled before num_linear_factor.
 double* num_linear_values(NumLinear* linear);
 /// Factors of c D - J. SLT_ERR_STRUCTURE: singular, or not safe to solve with.

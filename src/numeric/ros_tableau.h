@@ -15,8 +15,8 @@
 // clang-format off
 
 // ---- order 3(2): Sandu, Verwer, Blom, Spee, Carmichael & Potra, Atmospheric Environment 31, 1997 ----
-// The second stage shares its argument with the first. Dense output of order 2 by the two stages that
-// determine it.
+// The second stage shares its argument with the first. Dense output of order 2: by the first two stages,
+// and by the third one in stiff components that are driven by time.
 #define RODAS3_GAMMA 0.5
 #define RODAS3_D1    0.5
 #define RODAS3_A2(F, N) F(1, 0.0)
@@ -26,39 +26,41 @@
 #define RODAS3_C2(F, N) F(1, 4.0)
 #define RODAS3_C3(F, N) F(1, 1.0) N(2, -1.0)
 #define RODAS3_C4(F, N) F(1, 1.0) N(2, -1.0) N(3, -8.0 / 3)
-#define RODAS3_H2(F, N) F(1, 3.0) N(2, -1.0)
+#define RODAS3_H2(F, N) F(1, 3.0) N(2, -1.0) N(3, -1.0)
 #define RODAS3_STAGES(S) \
   S(2, 0.0, 1.5, RODAS3_A2, RODAS3_C2) S(3, 1.0, 0.0, RODAS3_A3, RODAS3_C3) \
   S(4, 1.0, 0.0, RODAS3_A4, RODAS3_C4)
 
-// ---- order 4(3): RODAS, Hairer & Wanner II, IV.7 and VI.4 ----
+// ---- order 4(3): RODASP2, Steinebach, "Improvement of Rosenbrock-Wanner method RODASP", 2020 ----
+// Unlike RODAS itself it keeps its order, in the dense output too, where stiff components are driven
+// by time or by boundary values (the problem of Prothero and Robinson).
 #define RODAS_GAMMA 0.25
 #define RODAS_D1    0.25
-#define RODAS_A2(F, N) F(1, 1.544)
-#define RODAS_A3(F, N) F(1, 0.9466785280815826) N(2, 0.2557011698983284)
-#define RODAS_A4(F, N) F(1, 3.314825187068521) N(2, 2.896124015972201) N(3, 0.9986419139977817)
-#define RODAS_A5(F, N) F(1, 1.221224509226641) N(2, 6.019134481288629) N(3, 12.53708332932087) \
-  N(4, -0.687886036105895)
-#define RODAS_A6(F, N) F(1, 1.221224509226641) N(2, 6.019134481288629) N(3, 12.53708332932087) \
-  N(4, -0.687886036105895) N(5, 1.0)
-#define RODAS_B(F, N) F(1, 1.221224509226641) N(2, 6.019134481288629) N(3, 12.53708332932087) \
-  N(4, -0.687886036105895) N(5, 1.0) N(6, 1.0)
-#define RODAS_C2(F, N) F(1, -5.6688)
-#define RODAS_C3(F, N) F(1, -2.430093356833875) N(2, -0.2063599157091915)
-#define RODAS_C4(F, N) F(1, -0.1073529058151375) N(2, -9.594562251023355) \
-  N(3, -20.47028614809616)
-#define RODAS_C5(F, N) F(1, 7.496443313967647) N(2, -10.24680431464352) N(3, -33.99990352819905) \
-  N(4, 11.7089089320616)
-#define RODAS_C6(F, N) F(1, 8.083246795921522) N(2, -7.981132988064893) N(3, -31.52159432874371) \
-  N(4, 16.31930543123136) N(5, -6.058818238834054)
-#define RODAS_H2(F, N) F(1, 10.12623508344586) N(2, -7.487995877610167) N(3, -34.80091861555747) \
-  N(4, -7.992771707568823) N(5, 1.025137723295662)
-#define RODAS_H3(F, N) F(1, -0.6762803392801253) N(2, 6.087714651680015) N(3, 16.43084320892478) \
-  N(4, 24.76722511418386) N(5, -6.594389125716872)
+#define RODAS_A2(F, N) F(1, 3.0)
+#define RODAS_A3(F, N) F(1, 0.906377755268814) N(2, -0.189707390391685)
+#define RODAS_A4(F, N) F(1, 3.758617027739064) N(2, 1.161741776019525) N(3, -0.849258085312803)
+#define RODAS_A5(F, N) F(1, 7.089566927282776) N(2, 4.573591406461604) N(3, -8.423496976860259) \
+  N(4, -0.959280113459775)
+#define RODAS_A6(F, N) F(1, 7.089566927282776) N(2, 4.573591406461604) N(3, -8.423496976860259) \
+  N(4, -0.959280113459775) N(5, 1.0)
+#define RODAS_B(F, N) F(1, 7.089566927282776) N(2, 4.573591406461604) N(3, -8.423496976860259) \
+  N(4, -0.959280113459775) N(5, 1.0) N(6, 1.0)
+#define RODAS_C2(F, N) F(1, -12.0)
+#define RODAS_C3(F, N) F(1, -6.354581592719008) N(2, 0.338972550544623)
+#define RODAS_C4(F, N) F(1, -8.575016317114033) N(2, -7.606483992117508) N(3, 12.22499765012482)
+#define RODAS_C5(F, N) F(1, -5.888975457523102) N(2, -8.15739661784182) N(3, 24.805546872612922) \
+  N(4, 12.79040151279698)
+#define RODAS_C6(F, N) F(1, -4.408651676063871) N(2, -6.692003137674639) \
+  N(3, 24.625568527593117) N(4, 16.627521966636085) N(5, -5.714285714285718)
+#define RODAS_H2(F, N) F(1, -5.323528268423303) N(2, -10.042123754867493) \
+  N(3, 17.175254928256965) N(4, -5.079931171878093) N(5, -0.016185991706112)
+#define RODAS_H3(F, N) F(1, 6.984505741529879) N(2, 6.914061169603662) N(3, -0.849178943070653) \
+  N(4, 18.104410789349338) N(5, -3.516963011559032)
 #define RODAS_STAGES(S) \
-  S(2, 0.386, -0.1043, RODAS_A2, RODAS_C2) S(3, 0.21, 0.1035, RODAS_A3, RODAS_C3) \
-  S(4, 0.63, -0.0362, RODAS_A4, RODAS_C4) S(5, 1.0, 0.0, RODAS_A5, RODAS_C5) \
-  S(6, 1.0, 0.0, RODAS_A6, RODAS_C6)
+  S(2, 0.75, -0.5, RODAS_A2, RODAS_C2) \
+  S(3, 0.321448134013046, -0.189532918363016, RODAS_A3, RODAS_C3) \
+  S(4, 0.519745732277726, 0.085612108792769, RODAS_A4, RODAS_C4) \
+  S(5, 1.0, 0.0, RODAS_A5, RODAS_C5) S(6, 1.0, 0.0, RODAS_A6, RODAS_C6)
 
 // ---- order 5(4): Rodas5P, Steinebach, BIT 63, 2023 ----
 // Its dense output is printed for powers: theta^3 (1 - theta) = theta^2 (1 - theta) - theta^2 (1 -

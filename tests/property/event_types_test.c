@@ -202,7 +202,8 @@ static double deviation(const char* method, double gamma) {
 }
 
 TEST(extrapolation_reduces_g_by_gamma) {
-  static const char* const methods[] = {"merson", "dp54", "bs32", "dop853"};
+  static const char* const methods[] = {"merson", "dp54", "bs32", "dop853",
+                                        "rodas3", "rodas", "rodas5"};
   for (size_t i = 0; i < SLT_COUNT(methods); i++) {
     for (int k = 3; k <= 8; k++) {
       // g'' is at most 4 here
@@ -221,7 +222,7 @@ static void check_domain(const char* rhs, const char* guard, double empty) {
            rhs, guard);
   SltModel* model = compile(text);
   static const double sizes[] = {0.0, 0.01, 0.3, 5.0};
-  static const char* const methods[] = {"merson", "dp54", "dop853"};
+  static const char* const methods[] = {"merson", "dp54", "dop853", "rodas", "rodas5"};
   for (size_t i = 0; i < SLT_COUNT(sizes); i++) {
     for (size_t m = 0; m < SLT_COUNT(methods); m++) {
       SltSimOptions options = slt_sim_options();

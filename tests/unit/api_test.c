@@ -620,28 +620,32 @@ typedef struct Hungry {
   const char* text;
   double t_end;
   SltStatus status;  // of the whole when there is memory enough
+  const char* method;
 } Hungry;
 
 static const Hungry hungry[] = {
-    {"ball", ball, 2.0, SLT_OK},
+    {"ball", ball, 2.0, SLT_OK, NULL},
     {"loop",
      "const N = 40;\nfor i = 1:N { T[i](t0) = i; T[i]' = abs(T[i]) - T[i] ^ 2; }\n"
      "total = sum(i = 1:N, T[i]);\n",
-     0.5, SLT_OK},
+     0.5, SLT_OK, NULL},
     {"automata",
      "x' = u; x(t0) = 0; u = 1;\n"
      "automaton up { state a [x >= 1] { u = -1; } from init, b; state b [x <= 0] {} from a; }\n"
      "automaton lamp { state on up.a {} from init, off; state off !up.a {} from on; }\n"
      "at 0.3 each 0.4 repeat 5 { set n = n + normal(0, 1); }\nn(t0) = 0;\n"
      "if (x > 0.5) { z = 1; } else { z = min(x, 0.2); }\n",
-     5.0, SLT_OK},
-    {"tables", "data road = \"speed.csv\", speed;\ns' = table(road, time);\n", 4.0, SLT_OK},
-    {"long table", "data road = \"long.csv\", speed;\ns' = table(road, time);\n", 4.0, SLT_OK},
-    {"second order", "2 * x'' - 4 * x' + 10 * t * x = 0; x(t0) = 1; x'(t0) = 0;\n", 1.0, SLT_OK},
-    {"pole", "x' = x * x; x(t0) = 1;\n", 2.0, SLT_ERR_STEP},
-    {"mistakes", "x' = y +;\nstate s [x > ] {} from nowhere;\n", 1.0, SLT_ERR_SYNTAX},
-    {"unknown", "x' = spede; speed = 1;\n", 1.0, SLT_ERR_SEMANTIC},
-    {"structure", "x' = 1; x = 2; y' = z;\n z = y + z ^ 3;\n", 1.0, SLT_ERR_SEMANTIC},
+     5.0, SLT_OK, NULL},
+    {"tables", "data road = \"speed.csv\", speed;\ns' = table(road, time);\n", 4.0, SLT_OK, NULL},
+    {"long table", "data road = \"long.csv\", speed;\ns' = table(road, time);\n", 4.0, SLT_OK, NULL},
+    {"second order", "2 * x'' - 4 * x' + 10 * t * x = 0; x(t0) = 1; x'(t0) = 0;\n", 1.0, SLT_OK, NULL},
+    {"stiff", "x' = -1e3 * (x - y); x(t0) = 1; y + y ^ 3 = cos(time); y(t0) ~ 0.6;\n", 1.0, SLT_OK,
+     "rodas"},
+    {"stiff at times", "x' = -1e4 * (x - cos(time)); x(t0) = 1;\n", 1.0, SLT_OK, NULL},
+    {"pole", "x' = x * x; x(t0) = 1;\n", 2.0, SLT_ERR_STEP, NULL},
+    {"mistakes", "x' = y +;\nstate s [x > ] {} from nowhere;\n", 1.0, SLT_ERR_SYNTAX, NULL},
+    {"unknown", "x' = spede; speed = 1;\n", 1.0, SLT_ERR_SEMANTIC, NULL},
+    {"structure", "x' = 1; x = 2; y' = z;\n z = y + z ^ 3;\n", 1.0, SLT_ERR_SEMANTIC, NULL},
 };
 
 static void ignore_event(void* user, const SltEvent* event) {
@@ -674,6 +678,7 @@ static SltStatus live(const Hungry* h, SltAllocator compile_memory, SltAllocator
   if (status >= 0) {
     SltSimOptions options = slt_sim_options();
     options.allocator = run_memory;
+    options.method = h->method;
     status = slt_sim_create(model, &options, &sim);
     CHECK((status >= 0) == (sim != NULL), h->name);
   }

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stiff methods on whole runs: every method on every kind of implicit mode, blocks as algebraic rows,
+sliding and contacts, the choice of `auto`, and results that do not depend on how they are asked for."""
+import math
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import saltus_run  # noqa: E402
+
+STIFF = ["rodas3", "rodas", "rodas5"]
+
+# a diode in series with a resistor charges a capacitor: i is the root of an equation, fast or slow
+DIODE = """
+const R = 100, C = 1e-6, Is = 1e-12, Ut = 0.025;
+e = sin(2 * pi * 50 * time);
+C * v' = i - v / 1e5;  v(t0) = 0;
+i = Is * (exp((e - v - R * i) / Ut) - 1);
+i(t0) ~ 0;
+experiment { end = 0.04; every = 0.001; rtol = 1e-7; atol = 1e-12; }
+"""
+
+# a relay with a fast actuator that slides along x + y = 0
+SLIDES = """
+x' = y;                x(t0) = 1;
+y' = u - 0.1 * y;      y(t0) = 0;
+f' = (y - f) / 1e-4;   f(t0) = 0;
+u = if(x + y > 0, -2, 2);
+experiment { end = 4; every = 0.1; }
+"""
+
+FORCED = """
+x' = -1e6 * (x - cos(time)) - sin(time);  x(t0) = 1;
+experiment { end = 20; every = 0.5; }
+"""
+
+EASY = """
+x' = y;   x(t0) = 1;
+y' = -x;  y(t0) = 0;
+experiment { end = 100; }
+"""
+
+
+def methods():
+    status, out, errors = saltus_run.command("methods")
+    assert status == 0, errors
+    for line in out.splitlines()[1:]:
+        words = line.split()
+        if words[1].isdigit():
+            yield words[0], int(words[1]), words[4] == "adaptive"
+
+
+def gallery(*parts):
+    return os.path.join(saltus_run.SOURCE, "models", *parts)
+
+
+class Stiff(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="saltus-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def run_text(self, text, *options):
+        path = os.path.join(self.folder.name, "m.lisma")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        run = saltus_run.run(path, *options)
+        self.assertEqual(run.status, 0, run.errors)
+        return run
+
+    def test_every_method_runs_every_implicit_mode(self):
+        """Fragile pendulum, pendulum of index 3, 2 and 1, forced voltage; by order of the method."""
+        steps = {1: "1e-4", 4: "0.005"}
+        loose = {1: 2e-2, 3: 1e-5}
+        for name, order, adaptive in methods():
+            more = ["--rtol", "1e-8"] if adaptive else ["--step", steps[order]]
+            tolerance = loose.get(order, 2e-6)
+            with self.subTest(method=name):
+                for model in ("pendulum", "pendulum_index2", "pendulum_index1"):
+                    run = saltus_run.run(gallery("dae", model + ".lisma"), "--method", name,
+                                         "--until", "5", "--every", "1", *more)
+                    self.assertEqual(run.status, 0, run.errors)
+                    self.assertAlmostEqual(run.last("x"), 3.8356087233089524, delta=tolerance)
+                    radius = math.hypot(run.last("x"), run.last("y"))
+                    if model == "pendulum":
+                        self.assertAlmostEqual(radius, 5, delta=1e-10 * 5)
+                run = saltus_run.run(gallery("dae", "fragile_pendulum.lisma"), "--method", name, *more)
+                self.assertEqual(run.status, 0, run.errors)
+                broken = [i.t for i in run.instants()
+                          if any(r.get("to") == "Falling" for r in i.records)]
+                self.assertEqual(len(broken), 1)
+                self.assertAlmostEqual(broken[0], 1.50374032, delta=max(tolerance, 1e-6))
+                run = saltus_run.run(gallery("dae", "capacitor.lisma"), "--method", name, *more)
+                self.assertEqual(run.status, 0, run.errors)
+                self.assertAlmostEqual(run.last("i"), 1.0806046117362795, delta=1e-7)
+
+    def test_blocks_are_algebraic_rows(self):
+        reference = self.run_text(DIODE, "--method", "dop853", "--rtol", "1e-10", "--atol", "1e-14")
+        for name in STIFF:
+            run = self.run_text(DIODE, "--method", name)
+            for column in ("v", "i"):
+                scale = max(abs(v) for v in reference.column(column))
+                worst = max(abs(a - b) for a, b in zip(run.column(column), reference.column(column)))
+                self.assertLess(worst, 2e-5 * scale, f"{name}: {column}")
+
+    def test_motion_along_a_surface(self):
+        reference = self.run_text(SLIDES, "--method", "dp54", "--rtol", "1e-9")
+        for name in STIFF:
+            run = self.run_text(SLIDES, "--method", name)
+            kinds = [[r["kind"] for r in i.records] for i in run.instants()]
+            self.assertEqual(kinds, [[r["kind"] for r in i.records] for i in reference.instants()])
+            for column in ("x", "y", "f"):
+                self.assertAlmostEqual(run.last(column), reference.last(column), delta=2e-5)
+
+    def summary(self, text):
+        path = os.path.join(self.folder.name, "s.lisma")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        status, _, errors = saltus_run.command("run", path, "-o", os.path.join(self.folder.name, "s.csv"))
+        self.assertEqual(status, 0, errors)
+        return errors
+
+    def test_auto_says_what_it_does(self):
+        run = self.run_text(FORCED)
+        self.assertIn("method rodas: stiff from t = ", self.summary(FORCED))
+        for t, x in zip(run.column("time"), run.column("x")):
+            self.assertAlmostEqual(x, math.cos(t), delta=1e-5)
+        self.assertIn("method dp54: no sign of stiffness", self.summary(EASY))
+        with open(gallery("stiff", "van_der_pol.lisma"), encoding="utf-8") as file:
+            self.assertIn("switches between dp54 and rodas", self.summary(file.read()))
+        # the first method is the explicit one to the bit
+        self.assertEqual(self.run_text(EASY).rows, self.run_text(EASY, "--method", "dp54").rows)
+
+    def test_rows_do_not_touch_the_motion(self):
+        for method in ("rodas", "auto"):
+            for model in ("van_der_pol", "thermostat"):
+                path = gallery("stiff", model + ".lisma")
+                coarse = saltus_run.run(path, "--method", method, "--samples", "3")
+                fine = saltus_run.run(path, "--method", method, "--samples", "1001")
+                self.assertEqual(coarse.rows[-1], fine.rows[-1])
+                self.assertEqual([i.t for i in coarse.instants()], [i.t for i in fine.instants()])
+
+
+if __name__ == "__main__":
+    unittest.main()
