@@ -178,6 +178,7 @@ typedef struct ModelHost {
 
 extern const ModelHost model_host;
 
+/// `x` and `out` do not overlap.
 /// Does what model_program_run or model_program_run_block does with the program, to the bit.
 /// Registers are bound; afterwards they hold the unknowns of blocks, and nothing else that counts.
 typedef void ModelRunFn(const ModelHost* host, const ModelProgram* program,

@@ -5,7 +5,7 @@
 // programs between two steps. Every result has the same bits as the tape's; whatever goes wrong
 // here leaves the tape in force and a note.
 //
-//   write.c   programs to C text, numbers and register indices only
+//   write*.c  programs to C text, numbers and register indices only
 //   cache.c   the folder of compiled units
 //   job.c     one run of the compiler as a child process, never through a shell
 //   tier.c    which programs, when; loading
@@ -17,9 +17,9 @@
 // ---------------------------------------------------------------------------------------------
 // C text (write.c)
 
-#define NATIVE_ABI      3      // of the generated code: part of every key
-#define NATIVE_CODE_MAX 20000  // operations in one unit: beyond, compilers take too long
-#define NATIVE_UNIT_MAX 8      // programs in one unit
+#define NATIVE_ABI      4     // of the generated code: part of every key
+#define NATIVE_CODE_MAX 4000  // operations without repetition: beyond, compilers take too long
+#define NATIVE_UNIT_MAX 8     // programs in one unit
 
 /// What a unit exports as `saltus_native`, one per program. `block` and `stages` may be NULL.
 typedef struct NativeEntry {
@@ -36,9 +36,9 @@ typedef struct NativeUnit {
   uint32_t count;
 } NativeUnit;
 
-/// Write a unit as C. Depends on the programs alone. False when one of them cannot be written (too
-/// long; draws random numbers).
-bool native_write(TextBuffer* out, const NativeUnit* unit);
+/// Write a unit as C. Depends on the programs alone. Programs that cannot be written (too long, too
+/// irregular) have no entry. Returns the number of the others.
+uint32_t native_write(TextBuffer* out, const NativeUnit* unit);
 
 // ---------------------------------------------------------------------------------------------
 // the cache (cache.c)

@@ -17,7 +17,7 @@
 #define EVALUATION_WORK 10       // of one evaluation beside its operations
 #define POLL_WAIT       2000     // evaluations between two looks at the compiler...
 #define POLL_NS         1000000  // ...which are at least this far apart
-#define UNITS_MAX       64       // modes beyond stay on the tape: there may be very many
+#define UNITS_MAX       32       // modes beyond stay on the tape: there may be very many
 
 /// A unit that waits for the compiler, or that the compiler works on.
 typedef struct Pending {
@@ -216,7 +216,7 @@ static bool load(NativeTier* tier, const Pending* pending, const char* name) {
     atomic_store_explicit(&cell->run, entries[i].run, memory_order_release);
     atomic_store_explicit(&cell->block, entries[i].block, memory_order_release);
     atomic_store_explicit(&cell->stages, entries[i].stages, memory_order_release);
-    tier->report.programs++;
+    tier->report.programs += entries[i].run != NULL;
   }
   return true;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ROLL_FROM     600  // operations: longer programs become loops
 #define STAGES_STATES 8
 #define STAGES_CODE   64
 
@@ -85,6 +86,7 @@ static const char prelude[] =
              " unsigned long stride; double *y, *x_end, *k7; } Stages;\n"
              "typedef void Steps(const Host*, const void*, const void*, double*, const Stages*);\n"
              "typedef struct Entry { Run* run; Block* block; Steps* stages; } Entry;\n"
+             "typedef struct Instr { unsigned op, dst, a, b; } Instr;\n"
              "#define MAX 0x1.fffffffffffffp1023\n"
              "#define OP(name, a, b, d, ...) static inline __attribute__((always_inline)) double "
              "name("
@@ -330,6 +332,12 @@ static bool has_stages(const NativeUnit* unit, uint32_t number) {
          p->output_count == p->state_count && p->code_count <= STAGES_CODE && p->solve_count == 0;
 }
 
+static bool has_block(const NativeUnit* unit, uint32_t number) {
+  const ModelProgram* p = unit->programs[number];
+  uint64_t size = (uint64_t)p->code_count + p->output_count;
+  return unit->block[number] && p->solve_count == 0 && size <= ROLL_FROM;
+}
+
 /// The stages of dp54 around the program, in the order of operations of numeric/erk.h.
 static void write_stages(const Writer* w, uint32_t number) {
   uint32_t n = w->program->state_count;
@@ -390,30 +398,39 @@ static void write_prelude(TextBuffer* out) {
   }
 }
 
-bool native_write(TextBuffer* out, const NativeUnit* unit) {
-  uint64_t size = 0;
+/// Write the functions of program `i`; false when it cannot be written.
+static bool write_program(Writer* w, const NativeUnit* unit, uint32_t i) {
+  const ModelProgram* p = w->program;
+  if (!is_writable(p)) return false;
+  uint64_t size = (uint64_t)p->code_count + p->output_count;
+  if (size > ROLL_FROM && native_write_rolled(w, i)) return true;
+  if (size > NATIVE_CODE_MAX) return false;
+  write_run(w, i, has_stages(unit, i));
+  if (has_stages(unit, i)) write_stages(w, i);
+  if (has_block(unit, i)) write_block(w, i);
+  return true;
+}
+
+uint32_t native_write(TextBuffer* out, const NativeUnit* unit) {
   uint32_t regs = 0;
   for (uint32_t i = 0; i < unit->count; i++) {
-    const ModelProgram* p = unit->programs[i];
-    if (!is_writable(p)) return false;
-    size += (uint64_t)p->code_count + p->output_count;
-    if (p->reg_count > regs) regs = p->reg_count;
+    if (unit->programs[i]->reg_count > regs) regs = unit->programs[i]->reg_count;
   }
-  if (size > NATIVE_CODE_MAX) return false;
   write_prelude(out);
   Writer w = {.out = out, .where = ARENA_ARRAY(out->arena, uint32_t, regs)};
+  bool written[NATIVE_UNIT_MAX];
+  uint32_t count = 0;
   for (uint32_t i = 0; i < unit->count; i++) {
     w.program = unit->programs[i];
-    write_run(&w, i, has_stages(unit, i));
-    if (has_stages(unit, i)) write_stages(&w, i);
-    if (unit->block[i] && w.program->solve_count == 0) write_block(&w, i);
+    written[i] = write_program(&w, unit, i);
+    count += written[i];
   }
   text_append_c(out, "__attribute__((visibility(\"default\"))) const Entry saltus_native[] = {\n");
   for (uint32_t i = 0; i < unit->count; i++) {
-    bool block = unit->block[i] && unit->programs[i]->solve_count == 0;
-    text_append_format(out, block ? "{p%u, b%u, " : "{p%u, 0, ", i, i);
-    text_append_format(out, has_stages(unit, i) ? "f%u},\n" : "0},\n", i);
+    text_append_format(out, written[i] ? "{p%u, " : "{0, ", i);
+    text_append_format(out, written[i] && has_block(unit, i) ? "b%u, " : "0, ", i);
+    text_append_format(out, written[i] && has_stages(unit, i) ? "f%u},\n" : "0},\n", i);
   }
   text_append_c(out, "};\n");
-  return true;
+  return count;
 }

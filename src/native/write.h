@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shared by write.c and write_linear.c only.
+// Shared by the write*.c only.
 #ifndef SALTUS_NATIVE_WRITE_H
 #define SALTUS_NATIVE_WRITE_H
 
@@ -32,6 +32,9 @@ Operand native_operand(Writer* w, uint32_t reg);
 void native_operation(Writer* w, const ModelInstr* pc);
 /// Whether an instruction reads a register.
 bool native_reads(const ModelInstr* pc, uint32_t reg);
+
+/// A long program as loops over its repetitions; false, and nothing written, when it has too few.
+bool native_write_rolled(Writer* w, uint32_t number);
 
 /// Whether the block at `at` is linear and small enough to be solved in place.
 bool native_is_inline(const ModelProgram* program, uint32_t at);

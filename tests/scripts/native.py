@@ -133,6 +133,55 @@ state `}} abort();` [`{bad}` > 0.9] {{ set `{bad}` = 0; }} from init;
         self.assertRegex(body, r"\A[\w\s(){}\[\]*&,;.=+\-<>\"]*\Z")
         self.assertFalse(os.path.exists(self.path("owned")))
 
+    @needs_compiler
+    def test_long_programs(self):
+        """Shapes become loops: few lines for many equations, and the same bits."""
+        spy = self.script("spy", f'for last; do :; done\ncp "$last" "{self.folder}/seen.c"\n'
+                                 f'exec {COMPILER} "$@"\n')
+        random = __import__("random").Random(7)
+        flat = ["x_1' = -x_1;"] + [
+            f"x_{i}' = sin(x_{random.randrange(1, 401)}) * {random.random():.6f} - "
+            f"x_{random.randrange(1, 401)} * x_{i} + {random.choice(('a', 'b'))};"
+            for i in range(2, 401)]
+        models = {
+            "chain": "const N = 400, k = 2;\n"
+                     "for i = 1:N { x_[i]' = v_[i]; x_[i](t0) = sin(i); v_[i](t0) = 0; }\n"
+                     "v_1' = k*(x_2 - 2*x_1) - 0.1*v_1;\n"
+                     "for i = 2:N-1 { v_[i]' = k*(x_[i-1] - 2*x_[i] + x_[i+1]) - 0.1*v_[i]; }\n"
+                     "v_[N]' = k*(x_[N-1] - 2*x_[N] + cos(time)) - 0.1*v_[N];\n",
+            "backwards": "const N = 300;\nfor i = 1:N { x_[i](t0) = i/N; "
+                         "x_[i]' = x_[N+1-i] - x_[i]^3 + time; }\n",
+            "sum": "const N = 300;\ns = sum(i = 1:N, x_[i]*x_[i]);\n"
+                   "for i = 1:N { x_[i](t0) = 1/i; x_[i]' = -x_[i]*s/N; }\n",
+            "plate": "const N = 20, h = 0.1;\n"
+                     "for i = 0:N+1 { for j = 0:N+1 { T[i, j](t0) = i*j/400; } }\n"
+                     "for i = 1:N { for j = 1:N { T[i, j]' = (T[i-1, j] + T[i+1, j] + T[i, j-1] "
+                     "+ T[i, j+1] - 4*T[i, j])/h; } }\n"
+                     "for i = 0:N+1 { T[i, 0]' = 0; T[i, N+1]' = 0; }\n"
+                     "for j = 1:N { T[0, j]' = 0; T[N+1, j]' = 1; }\n",
+            "flat": "const a = 0.5, b = -0.25;\nfor i = 1:400 { x_[i](t0) = 1/i; }\n" +
+                    "\n".join(flat) + "\n",
+            "guards": "const N = 400;\nfor i = 1:N { x_[i](t0) = 0; x_[i]' = 1 + i/N; }\n"
+                      "n(t0) = 0;\nstate hit " +
+                      " || ".join(f"[x_{i} >= {0.3 + 1.7 * i / 400:.4f}]" for i in range(1, 401)) +
+                      " { set n = n + 1; } from init;\n",
+        }
+        compiled = 0
+        for name, text in models.items():
+            self.write("long.lisma", text)
+            checked = self.saltus("check", "long.lisma")
+            self.assertEqual(checked.status, 0, f"{name}: {checked.err}")
+            options = ("--until", "0.9", "--samples", "9")
+            plain, _ = self.rows("long.lisma", "--native", "off", *options)
+            rows, messages = self.rows("long.lisma", "--native", "on", *options, SALTUS_CC=spy)
+            self.assertEqual(rows, plain, name)
+            self.assertIn("as machine code", messages, name)
+            text = self.read("seen.c")
+            compiled += "const Instr* const q" in text
+            if name in ("chain", "backwards", "plate"):
+                self.assertLess(text.count("\n"), 1500, name)
+        self.assertGreater(compiled, 4)
+
     # ---- what can go wrong ------------------------------------------------------------------
 
     def test_no_compiler(self):

@@ -341,8 +341,12 @@ TEST(what_cannot_be_written_is_refused) {
   CHECK(!native_write(&text, &unit), "random numbers");
   code[0].op = MODEL_OP_COUNT + 7;
   CHECK(!native_write(&text, &unit), "an operation of the future");
+  // no operation follows from the one before: nothing that could be a loop
+  ModelRandom random;
+  model_random_seed(&random, 1, 2);
   for (uint32_t i = 0; i <= NATIVE_CODE_MAX; i++) {
-    code[i] = (ModelInstr){.op = MODEL_OP_SQUARE, .dst = 2, .a = i ? 2 : 1};
+    uint32_t op = MODEL_OP_SIN + (uint32_t)(10.0 * model_random_uniform(&random));
+    code[i] = (ModelInstr){.op = op, .dst = 2, .a = i ? 2 : 1};
   }
   program.code_count = NATIVE_CODE_MAX + 1;
   CHECK(!native_write(&text, &unit), "too long");
