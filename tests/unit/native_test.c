@@ -6,6 +6,9 @@
 #include "native/native.h"
 #include "test.h"
 
+#include <saltus/saltus.h>
+
+#include <pthread.h>
 #include <unistd.h>
 
 // ---- hashes -------------------------------------------------------------------------------------
@@ -367,4 +370,94 @@ TEST(text_depends_on_the_program_alone) {
   CHECK(native_write(&left, &first) && native_write(&right, &second), "written");
   CHECK(str_equal(text_str(&left), text_str(&right)), "equal");
   arena_free(&arena);
+}
+
+// ---- runs in several threads --------------------------------------------------------------------
+
+static const char shared_text[] = "x' = v; x(t0) = 1; v' = -x + u; v(t0) = 0; u(t0) = 0;\n"
+                                  "state up [x <= -0.5] { set u = 0.1; } from init, down;\n"
+                                  "state down [x >= 0.5] { set u = -0.1; } from init, up;\n";
+
+typedef struct Runner {
+  const SltModel* model;
+  pthread_t thread;
+  double end[2];
+} Runner;
+
+static void* run_to_the_end(void* user) {
+  Runner* runner = user;
+  SltSim* sim = NULL;
+  SltSimOptions options = slt_sim_options();
+  SltQuantity x;
+  SltQuantity v;
+  if (slt_sim_create(runner->model, &options, &sim) < 0 || slt_sim_start(sim) < 0) return NULL;
+  if (slt_sim_find(sim, "x", &x) < 0 || slt_sim_find(sim, "v", &v) < 0) return NULL;
+  SltStatus status = SLT_EVENT;
+  while (status == SLT_EVENT) {
+    status = slt_sim_advance(sim, 40.0, NULL);
+  }
+  runner->end[0] = slt_sim_get(sim, x);
+  runner->end[1] = slt_sim_get(sim, v);
+  slt_sim_free(sim);
+  return NULL;
+}
+
+TEST(threads_share_the_code_of_a_model) {
+  const char* compiler = find_compiler();
+  if (!compiler) skip();
+  char folder[] = "/tmp/saltus-native-test-XXXXXX";
+  CHECK(mkdtemp(folder) != NULL, "folder");
+  SltModel* model = NULL;
+  CHECK(slt_model_compile("shared", shared_text, strlen(shared_text), NULL, &model) == SLT_OK, "");
+  Runner tape = {.model = model};
+  run_to_the_end(&tape);
+  SltNativeOptions options = slt_native_options();
+  options.when = SLT_NATIVE_ON;
+  options.compiler = compiler;
+  options.cache = folder;
+  options.cache_limit = 0;
+  CHECK(slt_model_set_native(model, &options) == SLT_OK, "set");
+  CHECK(slt_model_set_native(model, &options) == SLT_ERR_ARGUMENT, "once only");
+  Runner runners[3];
+  for (size_t i = 0; i < SLT_COUNT(runners); i++) {
+    runners[i] = (Runner){.model = model};
+    CHECK(pthread_create(&runners[i].thread, NULL, run_to_the_end, &runners[i]) == 0, "thread");
+  }
+  for (size_t i = 0; i < SLT_COUNT(runners); i++) {
+    pthread_join(runners[i].thread, NULL);
+    CHECK(same_bits(runners[i].end[0], tape.end[0]), "x at the end");
+    CHECK(same_bits(runners[i].end[1], tape.end[1]), "v at the end");
+  }
+  SltNativeReport report = slt_model_native_report(model);
+  CHECK(report.programs > 0 && !report.note, report.note ? report.note : "");
+  slt_model_free(model);
+  CHECK(rmdir(folder) == 0, "nothing is left");
+}
+
+TEST(wrong_calls_are_refused) {
+  SltModel* model = NULL;
+  CHECK(slt_model_compile("shared", shared_text, strlen(shared_text), NULL, &model) == SLT_OK, "");
+  SltNativeOptions options = slt_native_options();
+  SltNativeCache cache;
+  CHECK(slt_model_set_native(NULL, &options) == SLT_ERR_ARGUMENT, "no model");
+  CHECK(slt_model_set_native(model, NULL) == SLT_ERR_ARGUMENT, "no options");
+  options.cookie = 0;
+  CHECK(slt_model_set_native(model, &options) == SLT_ERR_ARGUMENT, "options by hand");
+  options = slt_native_options();
+  options.when = (SltNativeWhen)3;
+  CHECK(slt_model_set_native(model, &options) == SLT_ERR_ARGUMENT, "no such time");
+  CHECK(slt_model_native_report(NULL).programs == 0, "report of nothing");
+  CHECK(slt_native_cache_info(NULL, &cache, NULL) == SLT_ERR_ARGUMENT, "no folder");
+  CHECK(slt_native_cache_info("/tmp", NULL, NULL) == SLT_ERR_ARGUMENT, "no place");
+  CHECK(slt_native_cache_info("/nowhere/at/all", &cache, NULL) == SLT_OK, "a missing one is empty");
+  CHECK(cache.entries == 0, "empty");
+  CHECK(slt_native_cache_trim(NULL, 0, NULL, NULL) == SLT_ERR_ARGUMENT, "no folder");
+  // without compiler and folder: the interpreter, and a note
+  options = slt_native_options();
+  options.when = SLT_NATIVE_ON;
+  CHECK(slt_model_set_native(model, &options) == SLT_OK, "nothing to use");
+  Runner runner = {.model = model};
+  run_to_the_end(&runner);
+  CHECK(slt_model_native_report(model).note != NULL, "why");
+  slt_model_free(model);
 }
