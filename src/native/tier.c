@@ -12,12 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOKUP_WORK     1e6  // operations of the tape, about 2 ns each
-#define COMPILE_WORK    3e7
-#define EVALUATION_WORK 10       // of one evaluation beside its operations
-#define POLL_WAIT       2000     // evaluations between two looks at the compiler...
-#define POLL_NS         1000000  // ...which are at least this far apart
-#define UNITS_MAX       32       // modes beyond stay on the tape: there may be very many
+#define LOOKUP_WORK         1000000  // operations of the tape, about 2 ns each
+#define LOOKUP_EVALUATIONS  50
+#define COMPILE_WORK        30000000
+#define COMPILE_EVALUATIONS 500
+#define EVALUATION_WORK     10       // of one evaluation beside its operations
+#define POLL_WAIT           2000     // evaluations between two looks at the compiler...
+#define POLL_NS             1000000  // ...which are at least this far apart
+#define UNITS_MAX           32       // modes beyond stay on the tape: there may be very many
 
 /// A unit that waits for the compiler, or that the compiler works on.
 typedef struct Pending {
@@ -302,13 +304,15 @@ static uint64_t tune(NativeTier* tier, const ModelMode* mode, uint64_t evaluatio
   ModelCode* cell = mode->g_flow.native;
   if (mode->state_count == 0 || !cell || tier->broken) return UINT64_MAX;
   uint64_t operations = (uint64_t)mode->rhs.code_count + EVALUATION_WORK;
+  // writing a long program takes as long as some of its evaluations
+  uint64_t lookup = LOOKUP_WORK + LOOKUP_EVALUATIONS * operations;
+  uint64_t compile = COMPILE_WORK + COMPILE_EVALUATIONS * operations;
   if (!cell->claimed) {
-    double before = (double)cell->work;
+    uint64_t before = cell->work;
     cell->work += evaluations * operations;
-    double work = (double)cell->work;
-    if (tier->at_once || (before < COMPILE_WORK && work >= COMPILE_WORK)) {
+    if (tier->at_once || (before < compile && cell->work >= compile)) {
       acquire(tier, mode, true);
-    } else if (before < LOOKUP_WORK && work >= LOOKUP_WORK) {
+    } else if (before < lookup && cell->work >= lookup) {
       acquire(tier, mode, false);
     }
   }
@@ -316,9 +320,9 @@ static uint64_t tune(NativeTier* tier, const ModelMode* mode, uint64_t evaluatio
     poll(tier, true);
   }
   if (tier->first && !tier->broken) return POLL_WAIT;
-  if (cell->claimed || (double)cell->work >= COMPILE_WORK) return UINT64_MAX;
-  double goal = (double)cell->work < LOOKUP_WORK ? LOOKUP_WORK : COMPILE_WORK;
-  return (uint64_t)((goal - (double)cell->work) / (double)operations) + 1;
+  if (cell->claimed || cell->work >= compile) return UINT64_MAX;
+  uint64_t goal = cell->work < lookup ? lookup : compile;
+  return (goal - cell->work) / operations + 1;
 }
 
 uint64_t native_tier_tune(void* user, const ModelMode* mode, uint64_t evaluations) {

@@ -15,6 +15,7 @@
 #define REPEATS_MIN  4
 #define REGION_MIN   24  // operations: below, a loop is not worth it
 #define STRAIGHT_MAX 4000
+#define ROLLED_MAX   5000000  // operations: the search keeps some 20 bytes for each
 #define REGIONS_MAX  1000
 #define NONE         UINT32_MAX
 
@@ -60,6 +61,7 @@ static Region best_region(const ModelProgram* p, uint32_t at) {
   Region best = {at, 1, 1};
   uint32_t covered = 0;
   for (uint32_t length = 1; length <= PERIOD_MAX && at + 2 * length <= p->code_count; length++) {
+    if (best.count > 1 && length % best.length == 0) continue;
     uint32_t same = 0;
     while (at + same + length < p->code_count &&
            same_kind(&p->code[at + same], &p->code[at + same + length])) {
@@ -468,7 +470,8 @@ static bool init_roll(Roll* roll, Arena* arena, const ModelProgram* p) {
 bool native_write_rolled(Writer* w, uint32_t number) {
   const ModelProgram* p = w->program;
   Roll roll;
-  if (p->solve_count || !init_roll(&roll, w->out->arena, p)) return false;
+  if (p->solve_count || p->code_count > ROLLED_MAX || !init_roll(&roll, w->out->arena, p))
+    return false;
   OUT("static void p%u(const Host* H, const void* P, const void* C, double* restrict R, double t,"
       " const double* restrict X, double* restrict O) {\n"
       "const Instr* const code = *(const Instr* const*)((const char*)P + %zu);\n"
