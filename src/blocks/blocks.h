@@ -105,9 +105,12 @@ typedef struct BlkRequest {
   SltBlockFn* fn;
   void* user;
   double t;
-  uint32_t generation, owner, next, prev;
+  uint32_t generation, owner, next, prev;  // list of the owner's
+  uint64_t order;                           // blk_order(): who comes first
+  uint32_t before, behind;                  // neighbours in the line
   uint32_t units;
   bool alive, granted;  // granted ones live on only for their owner's sake
+  bool in_line;
 } BlkRequest;
 
 struct SltResource {
@@ -115,6 +118,8 @@ struct SltResource {
   SltResource* link;
   uint32_t name;
   uint32_t units, in_use, waiting;
+  // who comes behind everybody else joins the line; who has to go before somebody waits in the heap
+  uint32_t line_first, line_last;
   BlkHeap queue;
   SltTally wait_tally;
   SltLevel queue_level, use_level;
@@ -415,6 +420,8 @@ SltStatus blk_call_now(SltWorld* world, SltBlockFn* fn, void* user, uint32_t own
 /// Time of the next event, HUGE_VAL when there is none.
 double blk_queue_time(SltWorld* world);
 /// Take out the next event; there is one, and blk_queue_time() has just been asked.
+/// Take the first event out of the queue unless it comes after `t_end`.
+bool blk_queue_take(SltWorld* world, double t_end, BlkEntry* out);
 BlkEntry blk_queue_pop(SltWorld* world);
 void blk_call_node(SltWorld* world, uint32_t index);
 void blk_close_holes(SltWorld* world);

@@ -40,6 +40,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#define STACK_COLOURS 32u  // lines of the cache over which the beginnings of stacks are spread
 #define CANARY UINT64_C(0x5a17c0de5a17c0de)
 
 // ---- the switch ---------------------------------------------------------------------------------
@@ -52,7 +53,9 @@ void blk_context_switch(void** from, void* to) __attribute__((visibility("hidden
 void blk_context_start(void) __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
-// six registers, and the control words of SSE and x87
+// Six registers, and the control words of SSE and x87: those are compared, since writing them waits
+// for all arithmetic under way and they nearly never differ. The return is a jump: a `ret` would go
+// to where the processor does not expect it, and spoil its guesses for the returns after it.
 __asm__(".text\n"
         ".hidden blk_context_switch\n"
         ".globl blk_context_switch\n"
@@ -68,9 +71,17 @@ __asm__(".text\n"
         "  stmxcsr (%rsp)\n"
         "  fnstcw 4(%rsp)\n"
         "  movq %rsp, (%rdi)\n"
+        "  movl (%rsp), %eax\n"
+        "  movzwl 4(%rsp), %ecx\n"
         "  movq %rsi, %rsp\n"
+        "  cmpl %eax, (%rsp)\n"
+        "  je 1f\n"
         "  ldmxcsr (%rsp)\n"
+        "1:\n"
+        "  cmpw %cx, 4(%rsp)\n"
+        "  je 2f\n"
         "  fldcw 4(%rsp)\n"
+        "2:\n"
         "  addq $8, %rsp\n"
         "  popq %r15\n"
         "  popq %r14\n"
@@ -78,7 +89,8 @@ __asm__(".text\n"
         "  popq %r12\n"
         "  popq %rbx\n"
         "  popq %rbp\n"
-        "  ret\n"
+        "  popq %rcx\n"
+        "  jmpq *%rcx\n"
         ".size blk_context_switch,.-blk_context_switch\n"
         ".hidden blk_context_start\n"
         ".globl blk_context_start\n"
@@ -260,8 +272,12 @@ void blk_context_prepare(BlkContext* context, BlkContextFn* fn, void* user) {
   ASAN_UNPOISON_MEMORY_REGION(context->stack + context->guard, context->size - context->guard);
 #endif
 #if CONTEXT_NATIVE
-  // the mapping ends at a page: blk_context_start finds its stack aligned as the ABI asks
-  void** frame = (void**)(void*)(context->stack + context->size - 64) - SAVED_WORDS;
+  // The mapping ends at a page, and so do all others: begun at the same place in their pages, the
+  // stacks would share a few lines of the cache. Every distance is a multiple of 64, so that
+  // blk_context_start finds its stack aligned as the ABI asks.
+  size_t page = ((uintptr_t)context->stack / context->size) & (STACK_COLOURS - 1);
+  size_t colour = 64 * (1 + page);
+  void** frame = (void**)(void*)(context->stack + context->size - colour) - SAVED_WORDS;
   prepare_stack(frame, context_main, context);
   context->stack_pointer = frame;
 #else

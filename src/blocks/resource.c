@@ -75,7 +75,6 @@ static void grant(SltResource* resource, uint32_t index) {
   double waited = world->t - request->t;
   slt_tally_add(&resource->wait_tally, waited);
   if (waited > 0.0) resource->waited++;
-  slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
   SltBlockFn* fn = request->fn;
   void* user = request->user;
   uint32_t owner = request->owner;
@@ -87,30 +86,87 @@ static void grant(SltResource* resource, uint32_t index) {
   if (fn) (void)blk_call_now(world, fn, user, owner, NULL);
 }
 
-static bool request_waits(const SltWorld* world, const BlkEntry* entry) {
+// ---- those who wait -----------------------------------------------------------------------------
+
+static bool request_waits(const void* user, const BlkEntry* entry) {
+  const SltWorld* world = user;
   const BlkRequest* request = &world->requests[entry->slot];
   return request->generation == entry->generation && request->alive && !request->granted;
 }
 
-/// Serve the queue as far as units reach; strictly in order.
-void blk_resource_serve(SltResource* resource) {
+static SltStatus wait_add(SltResource* resource, uint32_t index) {
+  BlkRequest* requests = resource->world->requests;
+  BlkRequest* request = &requests[index];
+  uint32_t last = resource->line_last;
+  if (last && request->order < requests[last].order) {
+    BlkEntry entry = {0, request->order, index, request->generation};
+    return blk_heap_push(&resource->queue, &resource->world->allocator, entry);
+  }
+  request->in_line = true;
+  request->before = last;
+  request->behind = 0;
+  *(last ? &requests[last].behind : &resource->line_first) = index;
+  resource->line_last = index;
+  return SLT_OK;
+}
+
+static void wait_remove(SltResource* resource, uint32_t index) {
+  SltWorld* world = resource->world;
+  BlkRequest* request = &world->requests[index];
+  if (request->in_line) {
+    uint32_t before = request->before;
+    uint32_t behind = request->behind;
+    *(before ? &world->requests[before].behind : &resource->line_first) = behind;
+    *(behind ? &world->requests[behind].before : &resource->line_last) = before;
+    request->in_line = false;
+    return;
+  }
+  // its entry is stale as soon as the request is freed
+  BlkHeap* queue = &resource->queue;
+  if (++queue->dead > 64 && queue->dead > queue->count / 2) {
+    request->alive = false;
+    blk_heap_sweep(queue, request_waits, world);
+  }
+}
+
+/// The request to be served first; 0 for none.
+static uint32_t wait_first(SltResource* resource) {
   SltWorld* world = resource->world;
   BlkHeap* queue = &resource->queue;
+  while (queue->count > 0 && !request_waits(world, &queue->data[0])) {
+    (void)blk_heap_pop(queue);
+    if (queue->dead > 0) queue->dead--;
+  }
+  uint32_t first = resource->line_first;
+  if (queue->count == 0) return first;
+  bool line = first && world->requests[first].order < queue->data[0].order;
+  return line ? first : queue->data[0].slot;
+}
+
+/// Serve the queue as far as units reach; strictly in order.
+static void serve(SltResource* resource) {
+  SltWorld* world = resource->world;
   bool changed = false;
-  while (queue->count > 0) {
-    if (!request_waits(world, &queue->data[0])) {
-      (void)blk_heap_pop(queue);
-      continue;
-    }
-    uint32_t index = queue->data[0].slot;
+  while (resource->waiting > 0) {
+    uint32_t index = wait_first(resource);
     uint32_t wanted = world->requests[index].units;
     if (resource->in_use >= resource->units || wanted > resource->units - resource->in_use) break;
-    (void)blk_heap_pop(queue);
+    if (world->requests[index].in_line) {
+      wait_remove(resource, index);
+    } else {
+      (void)blk_heap_pop(&resource->queue);
+    }
     resource->waiting--;
     changed = true;
     grant(resource, index);
   }
   if (changed) slt_level_set(&resource->queue_level, world->t, (double)resource->waiting);
+}
+
+/// After units were given back: serve, and note what is in use once nobody else can be served.
+void blk_resource_serve(SltResource* resource) {
+  serve(resource);
+  slt_level_set(&resource->use_level, resource->world->t, (double)resource->in_use);
 }
 
 void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority) {
@@ -121,17 +177,18 @@ void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority) {
       resource->in_use < resource->units && request->units <= resource->units - resource->in_use;
   if (resource->waiting == 0 && room) {
     grant(resource, index);
+    slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
     return;
   }
-  BlkEntry entry = {0, blk_order(priority, world->sequence++), index, request->generation};
-  if (blk_heap_push(&resource->queue, &world->allocator, entry) < 0) {
+  request->order = blk_order(priority, world->sequence++);
+  if (wait_add(resource, index) < 0) {
     (void)blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
     return;
   }
   resource->waiting++;
   slt_level_set(&resource->queue_level, world->t, (double)resource->waiting);
   // one of higher priority may fit where the first of the others does not
-  blk_resource_serve(resource);
+  if (room) blk_resource_serve(resource);
 }
 
 SltStatus slt_resource_request(SltResource* resource, const SltRequestSpec* spec, SltRequest* out) {
@@ -175,10 +232,10 @@ void blk_request_withdraw(SltWorld* world, uint32_t index) {
   SltResource* resource = request->resource;
   bool granted = request->granted;
   uint32_t units = request->units;
+  if (!granted) wait_remove(resource, index);
   blk_request_free(world, index);
   if (granted) {
     resource->in_use -= units < resource->in_use ? units : resource->in_use;
-    slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
   } else {
     resource->withdrawn++;
     resource->waiting--;
@@ -226,7 +283,6 @@ void blk_resource_release(SltResource* resource, uint32_t units, uint32_t owner)
   if (units > resource->in_use) units = resource->in_use;
   if (owner && world->transactions[owner].alive) forget_grants(world, resource, owner, units);
   resource->in_use -= units;
-  slt_level_set(&resource->use_level, world->t, (double)resource->in_use);
   blk_resource_serve(resource);
 }
 

@@ -50,9 +50,8 @@ static bool is_plain(SltWorld* world) {
   return world->plain;
 }
 
-/// Take the first event out of the queue and execute it.
-static SltStatus execute_first(SltWorld* world) {
-  BlkEntry entry = blk_queue_pop(world);
+/// Execute an event that was taken out of the queue.
+static SltStatus execute(SltWorld* world, BlkEntry entry) {
   BlkNode* node = &world->nodes[entry.slot];
   if (node->kind != SLT_BLOCK_DISCRETE) return blk_node_activate(world, entry.slot);
   if (node->chain > world->options.max_chain) {
@@ -85,17 +84,18 @@ static void enter_time(SltWorld* world, double t) {
 /// Events up to `t_end` as long as the world is plain.
 static SltStatus run_plain(SltWorld* world, double t_end) {
   while (!world->stop && is_plain(world)) {
-    double t = blk_queue_time(world);
-    if (t > t_end) {
+    BlkEntry entry;
+    if (!blk_queue_take(world, t_end, &entry)) {
       enter_time(world, t_end);
       break;
     }
+    double t = blk_key_time(entry.key);
     if (t > world->t) {
       world->t = t;
       world->instant++;
       world->instant_events = 0;
     }
-    SLT_TRY(execute_first(world));
+    SLT_TRY(execute(world, entry));
   }
   // the continuous part, should it come into being, starts from what the events have left
   world->dirty = true;
@@ -137,7 +137,7 @@ static SltStatus sample_if(SltWorld* world, bool wanted) {
 static SltStatus instant_round(SltWorld* world, bool first) {
   bool ran = false;
   while (!world->stop && blk_due(world, world->t)) {
-    SLT_TRY(execute_first(world));
+    SLT_TRY(execute(world, blk_queue_pop(world)));
     world->dirty = true;
     ran = true;
   }

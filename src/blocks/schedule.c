@@ -326,6 +326,22 @@ BlkEntry blk_queue_pop(SltWorld* world) {
   return blk_heap_pop(queue);
 }
 
+bool blk_queue_take(SltWorld* world, double t_end, BlkEntry* out) {
+  BlkHeap* queue = &world->queue;
+  while (world->soon_count == 0 && queue->count > 0) {
+    if (entry_lives(world, &queue->data[0])) {
+      if (queue->data[0].key > blk_time_key(t_end)) return false;
+      *out = blk_heap_pop(queue);
+      return true;
+    }
+    (void)blk_heap_pop(queue);
+    queue->dead--;
+  }
+  if (blk_queue_time(world) > t_end) return false;
+  *out = blk_queue_pop(world);
+  return true;
+}
+
 /// Call an active or running block; its cancellings take effect when it has returned.
 void blk_call_node(SltWorld* world, uint32_t index) {
   uint32_t outer = world->current;

@@ -183,3 +183,100 @@ TEST(zero_delay_keeps_the_order) {
     free(tree);
   }
 }
+
+// ---- resources ----------------------------------------------------------------------------------
+
+#define REQUESTS 4000
+
+/// One request of the random sequence, and what a list kept in order says about it.
+typedef struct Asked {
+  int32_t priority;
+  uint32_t units;
+  bool waits;
+  SltRequest handle;
+} Asked;
+
+typedef struct Office {
+  Asked asked[REQUESTS];
+  uint32_t count, in_use, waiting;
+  uint32_t expected[REQUESTS], expected_count;
+  uint32_t granted[REQUESTS], granted_count;
+} Office;
+
+typedef struct Grant {
+  Office* office;
+  uint32_t number;
+} Grant;
+
+static void on_grant(SltWorld* world, void* user) {
+  (void)world;
+  const Grant* grant = user;
+  grant->office->granted[grant->office->granted_count++] = grant->number;
+}
+
+/// Serve by looking through everybody: larger priority first, then who came first.
+static void serve_slowly(Office* o, uint32_t capacity) {
+  for (;;) {
+    uint32_t first = REQUESTS;
+    for (uint32_t i = 0; i < o->count; i++) {
+      if (!o->asked[i].waits) continue;
+      if (first == REQUESTS || o->asked[i].priority > o->asked[first].priority) first = i;
+    }
+    if (first == REQUESTS || o->asked[first].units > capacity - o->in_use) return;
+    o->asked[first].waits = false;
+    o->waiting--;
+    o->in_use += o->asked[first].units;
+    o->expected[o->expected_count++] = first;
+  }
+}
+
+TEST(resources_serve_in_order) {
+  enum { CAPACITY = 5 };
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    static Office o;
+    static Grant grants[REQUESTS];
+    memset(&o, 0, sizeof o);
+    uint64_t random = seed;
+    SltWorld* world = NULL;
+    SltResource* resource = NULL;
+    CHECK(slt_world_create(NULL, &world) == SLT_OK, "world");
+    CHECK(slt_resource_create(world, "office", CAPACITY, &resource) == SLT_OK, "resource");
+    // many levels of priority fill the heap, one keeps everybody in line
+    uint32_t levels = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 3 : 1000;
+    while (o.count < REQUESTS) {
+      uint32_t what = (uint32_t)(test_random(&random) % 10);
+      if (what < 5) {
+        Asked* asked = &o.asked[o.count];
+        *asked = (Asked){.priority = (int32_t)(test_random(&random) % levels),
+                         .units = 1 + (uint32_t)(test_random(&random) % 3),
+                         .waits = true};
+        grants[o.count] = (Grant){&o, o.count};
+        SltRequestSpec spec = {.units = asked->units,
+                               .priority = asked->priority,
+                               .fn = on_grant,
+                               .user = &grants[o.count]};
+        o.count++;
+        o.waiting++;
+        CHECK(slt_resource_request(resource, &spec, &asked->handle) == SLT_OK, "request");
+      } else if (what < 7) {
+        uint32_t units = o.in_use ? 1 + (uint32_t)(test_random(&random) % o.in_use) : 0;
+        if (units) CHECK(slt_resource_release(resource, units, (SltTransaction){0, 0}) == SLT_OK, "");
+        o.in_use -= units;
+      } else if (o.count) {
+        // most of those that are found have gone already
+        Asked* asked = &o.asked[test_random(&random) % o.count];
+        SltStatus status = slt_request_cancel(resource, asked->handle);
+        CHECK(status == (asked->waits ? SLT_OK : SLT_ERR_NOT_FOUND), "withdraw");
+        o.waiting -= asked->waits;
+        asked->waits = false;
+      }
+      serve_slowly(&o, CAPACITY);
+      CHECK(slt_resource_in_use(resource) == o.in_use, "in use");
+      CHECK(slt_resource_queue_length(resource) == o.waiting, "waiting");
+    }
+    CHECK(slt_world_run(world, 1.0, 0.0) == SLT_OK, "run");
+    CHECK(o.granted_count == o.expected_count && o.granted_count > 500, "number of grants");
+    CHECK(memcmp(o.granted, o.expected, o.granted_count * sizeof *o.granted) == 0, "order");
+    slt_world_free(world);
+  }
+}
