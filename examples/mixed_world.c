@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A compiled model, opaque blocks and a process in one simulation. The model is a tank that drains
-// by its own equations; an opaque block computes the heat of the water, a process is the operator
-// who looks every five minutes and opens the inflow for a while when the level is low. They
-// exchange signals through three doubles. A hose that is measured in a file disturbs the
-// temperature.
+// Equations, a table of rules, opaque blocks and a process in one simulation. The equations are a
+// tank that drains; the table is a heater with a thermostat; an opaque block computes the heat of
+// the water; a process is the operator who looks every five minutes and opens the inflow for a
+// while when the level is low. They exchange signals through a few doubles. A hose that is measured
+// in a file disturbs the temperature.
 #include <saltus/saltus.h>
 
 #include <stdio.h>
@@ -16,11 +16,26 @@ static const char tank[] = "const area = 2;\n"
                            "level(t0) = 2;\n"
                            "area * level' = inflow - 0.1;\n";
 
+static const char heater[] = "## States\n\n"
+                             "| name | initial | kind |\n|---|---|---|\n"
+                             "| water temperature | 18 | |\n| heating power | 0 | |\n"
+                             "| on | false | logical |\n\n"
+                             "## Predicates\n\n| name | relation |\n|---|---|\n"
+                             "| too cold | `water temperature` <= 17 |\n"
+                             "| warm again | `water temperature` >= 18 |\n\n"
+                             "## Situations\n\n| when | then |\n|---|---|\n"
+                             "| too cold | on |\n| warm again | not on |\n\n"
+                             "## Rules\n\n"
+                             "| variable | procedure | coefficient | argument 1 | situation |\n"
+                             "|---|---|---|---|---|\n"
+                             "| heating power | proportional | 0.5 | 1 | on |\n";
+
 static const char hose[] = "minute,celsius\n0,15\n30,15\n30,40\n60,40\n61,15\n";
 
 typedef struct Plant {
   double level, inflow;  // shared with the model
   double heat[2];        // temperature and its rate
+  double power;          // of the heater
   double hose;           // of the measured signal
   int openings;
 } Plant;
@@ -28,7 +43,7 @@ typedef struct Plant {
 static void warm(SltWorld* world, void* user) {
   (void)world;
   Plant* plant = user;
-  plant->heat[1] = 0.05 * (18.0 - plant->heat[0]);
+  plant->heat[1] = 0.05 * (14.0 - plant->heat[0]) + plant->power;
   if (plant->inflow > 0.0) {
     plant->heat[1] += plant->inflow / (2.0 * plant->level) * (plant->hose - plant->heat[0]);
   }
@@ -50,11 +65,29 @@ static SltStatus to_stdout(void* user, const char* data, size_t length) {
   return fwrite(data, 1, length, stdout) == length ? SLT_OK : SLT_ERR_IO;
 }
 
-static SltStatus build(SltWorld* world, SltSim* sim, SltSignal* signal, Plant* plant) {
-  SltMember* member = NULL;
-  SltStatus status = slt_world_add_model(world, sim, 0.5, &member);
-  if (status >= 0) status = slt_member_input(member, "inflow", &plant->inflow);
-  if (status >= 0) status = slt_member_output(member, "level", &plant->level);
+/// Compile a model and let it take part in the world. What is its own is freed in main.
+static SltStatus join(SltWorld* world, const char* name, const char* text, SltModel** model,
+                      SltSim** sim, SltMember** member) {
+  SltSimOptions options = slt_sim_options();
+  SltStatus status = slt_model_compile(name, text, strlen(text), NULL, model);
+  if (status >= 0) status = slt_sim_create(*model, &options, sim);
+  if (status >= 0) status = slt_sim_start(*sim);
+  return status >= 0 ? slt_world_add_model(world, *sim, 0.1, member) : status;
+}
+
+static SltStatus build(SltWorld* world, SltModel** models, SltSim** sims, SltSignal* signal,
+                       Plant* plant) {
+  SltMember* water = NULL;
+  SltMember* thermostat = NULL;
+  SltStatus status = join(world, "tank", tank, &models[0], &sims[0], &water);
+  if (status >= 0) status = slt_member_input(water, "inflow", &plant->inflow);
+  if (status >= 0) status = slt_member_output(water, "level", &plant->level);
+  // the name says that these are tables
+  if (status >= 0) {
+    status = join(world, "heater.rules.md", heater, &models[1], &sims[1], &thermostat);
+  }
+  if (status >= 0) status = slt_member_input(thermostat, "water temperature", &plant->heat[0]);
+  if (status >= 0) status = slt_member_output(thermostat, "heating power", &plant->power);
   if (status >= 0) status = slt_world_add_signal(world, signal, &plant->hose);
   SltBlockSpec spec = {.kind = SLT_BLOCK_CONTINUOUS, .priority = 1, .fn = warm, .user = plant};
   if (status >= 0) status = slt_block_schedule(world, &spec, NULL);
@@ -70,23 +103,19 @@ static SltStatus build(SltWorld* world, SltSim* sim, SltSignal* signal, Plant* p
 
 int main(void) {
   Plant plant = {.level = 2.0, .heat = {18.0, 0.0}};
-  SltModel* model = NULL;
-  SltSim* sim = NULL;
+  SltModel* models[2] = {NULL, NULL};
+  SltSim* sims[2] = {NULL, NULL};
   SltTable* table = NULL;
   SltSignal* signal = NULL;
   SltWorld* world = NULL;
-  SltSimOptions sim_options = slt_sim_options();
   SltWorldOptions options = slt_world_options();
   options.method = "dp54";
-  SltStatus status = slt_model_compile("tank", tank, strlen(tank), NULL, &model);
-  if (status >= 0) status = slt_sim_create(model, &sim_options, &sim);
-  if (status >= 0) status = slt_sim_start(sim);
-  if (status >= 0) status = slt_table_read_csv(hose, strlen(hose), &table, NULL);
+  SltStatus status = slt_table_read_csv(hose, strlen(hose), &table, NULL);
   if (status >= 0) {
     status = slt_signal_create(table, "minute", "celsius", SLT_SIGNAL_LINEAR, &signal);
   }
   if (status >= 0) status = slt_world_create(&options, &world);
-  if (status >= 0) status = build(world, sim, signal, &plant);
+  if (status >= 0) status = build(world, models, sims, signal, &plant);
   if (status >= 0) status = slt_world_run(world, 120.0, 1.0);
 
   SltPlotOptions plot = slt_plot_options();
@@ -97,11 +126,14 @@ int main(void) {
   printf("openings = %d\nlevel = %.6g\ntemperature = %.6g\n", plant.openings, plant.level,
          plant.heat[0]);
   if (status < 0) fprintf(stderr, "failed: %s\n", slt_status_text(status));
-  bool good = status >= 0 && plant.openings >= 2 && plant.level > 0.5 && plant.level < 3.0;
+  bool good = status >= 0 && plant.openings >= 2 && plant.level > 0.5 && plant.level < 3.0 &&
+              plant.heat[0] > 16.5;
   slt_world_free(world);
   slt_signal_free(signal);
   slt_table_free(table);
-  slt_sim_free(sim);
-  slt_model_free(model);
+  for (int i = 0; i < 2; i++) {
+    slt_sim_free(sims[i]);
+    slt_model_free(models[i]);
+  }
   return !good;
 }

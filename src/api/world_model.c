@@ -60,7 +60,7 @@ static void run_ahead(SltMember* member) {
   SltStatus status = slt_sim_advance(member->sim, stop, &reached);
   if (status < 0) {
     SltRunError error = slt_sim_error(member->sim);
-    (void)blk_fail(world, status, "E0908", "a model of the world has failed: %s",
+    (void)blk_fail(world, status, DIAG_E0908, "a model of the world has failed: %s",
                    error.message ? error.message : slt_status_text(status));
     return;
   }
@@ -79,7 +79,7 @@ static void meet(SltWorld* world, void* user) {
   for (Port* port = member->inputs; port; port = port->next) {
     SltStatus status = slt_sim_set(member->sim, port->quantity, *port->from);
     if (status < 0) {
-      (void)blk_fail(world, status, "E0908", "an input of a model cannot be written: %s",
+      (void)blk_fail(world, status, DIAG_E0908, "an input of a model cannot be written: %s",
                      slt_status_text(status));
       return;
     }

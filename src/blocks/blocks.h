@@ -204,6 +204,8 @@ typedef struct BlkMemory {
   uint64_t transaction, site;
   double x, x_last;          // in the present pass, and in the last one that was kept
   uint64_t pass, pass_last;  // numbers of those passes
+  double x_earlier;          // in the pass kept before the last one
+  uint64_t pass_earlier;
   uint64_t fired_instant;    // does not fire or arm again within the same instant
   double t_cross;            // literal: interpolated time
   bool crossed, forced;
@@ -397,10 +399,10 @@ struct SltWorld {
 
 /// Grow an array of the world by doubling so that it holds `wanted` elements; the tail is zeroed.
 SltStatus blk_grow(SltWorld* world, void* array, uint32_t* capacity, uint32_t wanted, size_t size);
-void blk_message(SltWorld* world, SltSeverity severity, const char* code, const char* format, ...)
+void blk_message(SltWorld* world, SltSeverity severity, DiagCode code, const char* format, ...)
     __attribute__((format(printf, 4, 5)));
 /// Note the first error of a run; returns `status`.
-SltStatus blk_fail(SltWorld* world, SltStatus status, const char* code, const char* format, ...)
+SltStatus blk_fail(SltWorld* world, SltStatus status, DiagCode code, const char* format, ...)
     __attribute__((format(printf, 4, 5)));
 uint32_t blk_name(SltWorld* world, const char* text);
 uint32_t blk_name_find(const SltWorld* world, const char* text);

@@ -41,7 +41,7 @@
 #endif
 
 #define STACK_COLOURS 32u  // lines of the cache over which the beginnings of stacks are spread
-#define CANARY UINT64_C(0x5a17c0de5a17c0de)
+#define CANARY        UINT64_C(0x5a17c0de5a17c0de)
 
 // ---- the switch ---------------------------------------------------------------------------------
 

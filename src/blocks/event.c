@@ -38,7 +38,7 @@ static SltStatus memory_reserve(SltWorld* world) {
   if (2 * (table->count + 1) <= table->slot_count) return SLT_OK;
   uint32_t count = table->slot_count ? 2 * table->slot_count : 64;
   uint32_t* slots = base_alloc(&world->allocator, base_mul_size(count, sizeof *slots));
-  if (!slots) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+  if (!slots) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
   base_free(&world->allocator, table->slots, table->slot_count * sizeof *slots);
   table->slots = slots;
   table->slot_count = count;
@@ -72,7 +72,7 @@ static BlkMemory* memory_get(SltWorld* world, uint64_t transaction, uint64_t sit
 bool slt_world_event(SltWorld* world, double x, uint64_t site) {
   if (!world) return false;
   if (world->phase != BLK_CHECK) {
-    blk_message(world, SLT_WARNING, "W0906", "event() outside of a check block is always false");
+    blk_message(world, SLT_WARNING, DIAG_W0906, "event() outside of a check block is always false");
     return false;
   }
   const BlkNode* node = &world->nodes[world->current];
@@ -142,7 +142,7 @@ static SltStatus check_twice(SltWorld* world, uint32_t node) {
   if (2 * size > world->shadow_size) {
     unsigned char* shadow =
         base_realloc(&world->allocator, world->shadow, world->shadow_size, 2 * size);
-    if (!shadow) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    if (!shadow) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     world->shadow = shadow;
     world->shadow_size = 2 * size;
   }
@@ -167,7 +167,7 @@ static SltStatus check_twice(SltWorld* world, uint32_t node) {
   unsigned char* at = first;
   each_region(world, region_load, &at);
   if (!same) {
-    blk_message(world, SLT_WARNING, "W0907",
+    blk_message(world, SLT_WARNING, DIAG_W0907,
                 "check block '%s' gives another result when it is repeated at the same time",
                 blk_name_text(world, world->nodes[node].name));
   }
@@ -223,6 +223,8 @@ void blk_check_keep(SltWorld* world) {
   world->pass_kept = world->pass;
   for (uint32_t i = 0; i < world->memory.touched_count; i++) {
     BlkMemory* memory = &world->memory.data[world->memory.touched[i]];
+    memory->x_earlier = memory->x_last;
+    memory->pass_earlier = memory->pass_last;
     memory->pass_last = world->pass;
     // what fired in this instant is not armed by where it was located
     memory->x_last = memory->fired_instant == world->instant ? 0.0 : memory->x;

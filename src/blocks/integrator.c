@@ -97,7 +97,7 @@ bool slt_integrator_is_alive(const SltWorld* world, SltIntegrator integrator) {
 SltStatus slt_integrator_cancel(SltWorld* world, SltIntegrator integrator) {
   if (!world) return SLT_ERR_ARGUMENT;
   if (!integrator_lives(world, integrator)) {
-    blk_message(world, SLT_WARNING, "W0904",
+    blk_message(world, SLT_WARNING, DIAG_W0904,
                 "an integrator is cancelled that does not exist any more");
     return SLT_ERR_NOT_FOUND;
   }
@@ -119,7 +119,7 @@ SltStatus blk_layout(SltWorld* world) {
     BlkIntegrator* integrator = &world->integrators[world->order[i]];
     integrator->offset = (uint32_t)n;
     n += integrator->count;
-    if (n > UINT32_MAX / 64) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "too many states");
+    if (n > UINT32_MAX / 64) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "too many states");
   }
   world->state_count = (uint32_t)n;
   // six rows, one behind the other
@@ -149,7 +149,7 @@ void blk_scatter(SltWorld* world, const double* y) {
 }
 
 static SltStatus report_not_finite(SltWorld* world, const BlkIntegrator* integrator, uint32_t k) {
-  return blk_fail(world, SLT_ERR_NOT_FINITE, "E0901",
+  return blk_fail(world, SLT_ERR_NOT_FINITE, DIAG_E0901,
                   "the input of integrator '%s' is not a finite number (component %u)",
                   blk_name_text(world, integrator->name), k);
 }

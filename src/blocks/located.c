@@ -2,8 +2,10 @@
 //
 // The located way: an adaptive one-step method with dense output. Check blocks are probed at
 // several points of every accepted step; a crossing is bracketed on the dense output down to
-// rounding, and the step is cut there. Right after an event the first part of the step is probed
-// more closely, so that a signal that comes back soon is seen to have been positive.
+// rounding, and the step is cut there. Where three probes show a valley that may reach zero, its
+// deepest point is looked for: a dip between two probes is an event too. Right after an event the
+// first part of the step is probed more closely, so that a signal that comes back soon is seen to
+// have been positive.
 #include "blocks/blocks.h"
 
 #include <float.h>
@@ -12,6 +14,9 @@
 
 #define PROBES_MAX 1e6  // per step
 #define ROW_Y      5
+#define DIP_PART   0.7   // a valley whose parabola stays above this part of its rim is left alone
+#define DIP_ERROR  0.02  // error of the parabola, as a part of how much the values differ
+#define DIP_SLACK  0.25  // how far outside of its probes its bottom may seem to lie
 
 typedef struct Trial {
   SltWorld* world;
@@ -52,7 +57,7 @@ static SltStatus prepare_stepper(SltWorld* world, double target) {
     options.h_max = world->options.h_max;
     size_t size = num_stepper_size(world->method, capacity);
     void* storage = size < SIZE_MAX ? base_alloc(&world->allocator, size) : NULL;
-    if (!storage) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    if (!storage) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     world->stepper_storage = storage;
     world->stepper_size = size;
     world->stepper_capacity = capacity;
@@ -71,7 +76,7 @@ static SltStatus prepare_stepper(SltWorld* world, double target) {
       s->control.h_next = h;
     } else if (num_stepper_choose_h(s, target) < 0) {
       world->t = t;
-      return blk_fail(world, SLT_ERR_NOT_FINITE, "E0901",
+      return blk_fail(world, SLT_ERR_NOT_FINITE, DIAG_E0901,
                       "the input of an integrator is not a finite number");
     }
     world->stepper_fresh = false;
@@ -105,10 +110,10 @@ static SltStatus attempt(SltWorld* world, double target) {
       world->t = t0;
       blk_scatter(world, s->x);
       if (status == SLT_ERR_NOT_FINITE) {
-        return blk_fail(world, status, "E0901",
+        return blk_fail(world, status, DIAG_E0901,
                         "the input of an integrator is not a finite number");
       }
-      return blk_fail(world, SLT_ERR_STEP, "E0902", "the step size fell below its minimum");
+      return blk_fail(world, SLT_ERR_STEP, DIAG_E0902, "the step size fell below its minimum");
     }
   }
 }
@@ -180,6 +185,8 @@ static double next_probe(const Trial* trial, double t, uint32_t count) {
   if (trial->world->after_event) {
     // right after an event: 1/4096, 1/1024, ... of the regular distance
     double part = fmax(4.0 * done, 1.0 / (4096.0 * count));
+    while (trial->t0 + part * h <= t && part < 1.0 / count)
+      part *= 4.0;  // too fine for the resolution of time
     if (part < 1.0 / count) regular = part;
   }
   double next = trial->t0 + regular * h;
@@ -199,10 +206,89 @@ static bool mark_crossings(SltWorld* world) {
   return any;
 }
 
+// ---- dips between probes ------------------------------------------------------------------------
+
+/// Three probes after one another, the last of them the present one.
+typedef struct Triple {
+  double t[3];
+  uint64_t pass_first, pass_middle;
+} Triple;
+
+/// Whether the parabola through the values of the three probes has a valley that goes deep.
+static bool may_dip(const SltWorld* world, const BlkMemory* m, const Triple* at) {
+  if (m->pass != world->pass || m->pass_last != at->pass_middle ||
+      m->pass_earlier != at->pass_first) {
+    return false;
+  }
+  if (!(m->x_earlier > 0.0) || !(m->x_last > 0.0) || !(m->x > 0.0)) return false;
+  const double* t = at->t;
+  double left = (m->x_last - m->x_earlier) / (t[1] - t[0]);
+  double right = (m->x - m->x_last) / (t[2] - t[1]);
+  double bend = (right - left) / (t[2] - t[0]);
+  if (!(bend > 0.0)) return false;
+  double bottom = 0.5 * (t[0] + t[1]) - 0.5 * left / bend;
+  // the parabola is not the signal: its bottom may lie beside the one that is there
+  double slack = DIP_SLACK * (t[2] - t[0]);
+  if (!(bottom > t[0] - slack) || !(bottom < t[2] + slack)) return false;
+  double depth = m->x_earlier + (bottom - t[0]) * left + bend * (bottom - t[0]) * (bottom - t[1]);
+  double least = fmin(m->x_earlier, fmin(m->x_last, m->x));
+  double most = fmax(m->x_earlier, fmax(m->x_last, m->x));
+  return depth < DIP_PART * least || depth < DIP_ERROR * (most - least);
+}
+
+static SltStatus followed_down(void* user, double t, double* g) {
+  SLT_TRY(followed(user, t, g));
+  *g = -*g;
+  return SLT_OK;
+}
+
+/// The probe in the middle is taken back: an event lies before it.
+static void step_back(SltWorld* world, const Triple* at) {
+  for (uint32_t i = 0; i < world->memory.count; i++) {
+    BlkMemory* memory = &world->memory.data[i];
+    if (memory->pass_last != at->pass_middle) continue;
+    memory->x_last = memory->pass_earlier == at->pass_first ? memory->x_earlier : 0.0;
+  }
+}
+
+/// A signal that goes below zero and comes back between probes. SLT_EVENT as search().
+static SltStatus search_dips(Trial* trial, const Triple* at, double* te) {
+  SltWorld* world = trial->world;
+  bool any = false;
+  for (uint32_t i = 0; i < world->memory.count; i++) {
+    BlkMemory* memory = &world->memory.data[i];
+    memory->crossed = may_dip(world, memory, at);
+    any |= memory->crossed;
+  }
+  if (!any) return SLT_OK;
+  blk_check_forget(world);
+  double first = HUGE_VAL;
+  for (uint32_t i = 0; i < world->memory.count; i++) {
+    if (!world->memory.data[i].crossed) continue;
+    trial->memory = i;
+    NumMaximum bottom = {0.0, -HUGE_VAL};
+    (void)num_max_on_interval(followed_down, trial, at->t[0], at->t[2],
+                              1e-7 * (at->t[2] - at->t[0]), 0.0, &bottom, NULL);
+    if (world->status < 0) return world->status;
+    world->memory.data[i].crossed = bottom.g >= 0.0;
+    if (bottom.g >= 0.0 && bottom.t < first) first = bottom.t;
+  }
+  if (!(first < HUGE_VAL)) {
+    SLT_TRY(state_at(trial, at->t[2]));
+    return blk_check_pass(world, BLK_PASS_PROBE);
+  }
+  *te = first;
+  bool early = *te <= at->t[1];
+  if (early) step_back(world, at);
+  SLT_TRY(locate(trial, early ? at->t[0] : at->t[1], te));
+  return SLT_EVENT;
+}
+
 /// Look for the first state event of the trial. SLT_EVENT: it is at `*te`, the memories are forced.
 static SltStatus search(Trial* trial, double* te) {
   SltWorld* world = trial->world;
   uint32_t count = probe_count(world, trial->t1 - trial->t0);
+  Triple at = {.t = {trial->t0, trial->t0, trial->t0}};
   for (double before = trial->t0; before < trial->t1;) {
     double t = next_probe(trial, before, count);
     if (t <= before) t = trial->t1;
@@ -213,6 +299,11 @@ static SltStatus search(Trial* trial, double* te) {
       *te = t;
       SLT_TRY(locate(trial, before, te));
       return SLT_EVENT;
+    }
+    at = (Triple){{at.t[1], before, t}, at.pass_middle, world->pass_kept};
+    if (at.t[0] < at.t[1]) {
+      SltStatus status = search_dips(trial, &at, te);
+      if (status != SLT_OK) return status;
     }
     // what check blocks want happens at the end of the step, after the discrete blocks there
     if (t < trial->t1 || blk_due(world, t)) blk_check_forget(world);
@@ -253,7 +344,7 @@ static SltStatus make_trial(SltWorld* world, double target, Trial* trial) {
   SLT_TRY(attempt(world, target));
   trial->t1 = world->stepper->trial.t;
   SltStatus status = num_dense_prepare(world->stepper);
-  if (status < 0) return blk_fail(world, status, "E0901", "dense output cannot be computed");
+  if (status < 0) return blk_fail(world, status, DIAG_E0901, "dense output cannot be computed");
   return SLT_OK;
 }
 

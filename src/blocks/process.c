@@ -64,7 +64,7 @@ SltStatus slt_process_start(SltWorld* world, double t, SltProcessFn* fn, void* u
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
   if (t < world->t) t = world->t;
   BlkProcess* process = process_new(world);
-  if (!process) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+  if (!process) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
   process->fn = fn;
   process->user = user;
   process->name = blk_name(world, name);
@@ -108,7 +108,7 @@ void blk_process_resume(SltWorld* world, void* user) {
   world->process = outer;
   world->current = current;
   if (blk_context_overrun(&process->context)) {
-    (void)blk_fail(world, SLT_ERR_LIMIT, "E0907",
+    (void)blk_fail(world, SLT_ERR_LIMIT, DIAG_E0907,
                    "process '%s' has used more stack than it has (option stack_size)",
                    blk_name_text(world, process->name));
   }
@@ -357,7 +357,8 @@ void blk_process_cancel(SltWorld* world, BlkProcess* process) {
 SltStatus slt_process_cancel(SltWorld* world, SltProcess handle) {
   if (!world) return SLT_ERR_ARGUMENT;
   if (!process_lives(world, handle)) {
-    blk_message(world, SLT_WARNING, "W0904", "a process is cancelled that does not exist any more");
+    blk_message(world, SLT_WARNING, DIAG_W0904,
+                "a process is cancelled that does not exist any more");
     return SLT_ERR_NOT_FOUND;
   }
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;

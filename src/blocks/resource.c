@@ -182,7 +182,7 @@ void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority) {
   }
   request->order = blk_order(priority, world->sequence++);
   if (wait_add(resource, index) < 0) {
-    (void)blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    (void)blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     return;
   }
   resource->waiting++;
@@ -292,7 +292,7 @@ SltStatus slt_resource_release(SltResource* resource, uint32_t units, SltTransac
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
   if (units == 0) units = 1;
   if (units > resource->in_use) {
-    blk_message(world, SLT_WARNING, "W0910",
+    blk_message(world, SLT_WARNING, DIAG_W0910,
                 "resource '%s': %u units are released but only %u are in use; ignored",
                 blk_name_text(world, resource->name), units, resource->in_use);
     return SLT_ERR_ARGUMENT;

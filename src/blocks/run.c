@@ -55,7 +55,7 @@ static SltStatus execute(SltWorld* world, BlkEntry entry) {
   BlkNode* node = &world->nodes[entry.slot];
   if (node->kind != SLT_BLOCK_DISCRETE) return blk_node_activate(world, entry.slot);
   if (node->chain > world->options.max_chain) {
-    return blk_fail(world, SLT_ERR_LIMIT, "E0903",
+    return blk_fail(world, SLT_ERR_LIMIT, DIAG_E0903,
                     "endless loop without delay: block '%s' is the last of %u events that follow "
                     "from each other at one time",
                     blk_name_text(world, node->name), node->chain);
@@ -68,7 +68,7 @@ static SltStatus execute(SltWorld* world, BlkEntry entry) {
   world->phase = BLK_IDLE;
   blk_node_free(world, entry.slot);
   if (++world->instant_events == CROWD) {
-    blk_message(world, SLT_NOTE, "W0908", "more than %d events at one instant", CROWD);
+    blk_message(world, SLT_NOTE, DIAG_W0908, "more than %d events at one instant", CROWD);
   }
   return world->status < 0 ? world->status : SLT_OK;
 }
@@ -179,7 +179,7 @@ static SltStatus note_firing(SltWorld* world) {
   world->fired_chain = still ? world->fired_chain + 1 : 0;
   world->t_fired = world->t;
   if (world->fired_chain < ZENO_FIRINGS) return SLT_OK;
-  return blk_fail(world, SLT_ERR_ZENO, "E0904",
+  return blk_fail(world, SLT_ERR_ZENO, DIAG_E0904,
                   "state events follow each other without progress of time");
 }
 
@@ -256,7 +256,7 @@ static SltStatus begin_run(SltWorld* world, double t_end, double step) {
 static SltStatus proceed(SltWorld* world, double t_end) {
   if (is_plain(world)) return run_plain(world, t_end);
   if (!(world->grid_step > 0.0)) {
-    return blk_fail(world, SLT_ERR_ARGUMENT, "E0905", "the step is not positive");
+    return blk_fail(world, SLT_ERR_ARGUMENT, DIAG_E0905, "the step is not positive");
   }
   return world->t < t_end ? advance(world) : instant(world, false, false);
 }
@@ -272,7 +272,7 @@ static SltStatus run(SltWorld* world, double t_end, double step) {
 SltStatus slt_world_run(SltWorld* world, double t_end, double step) {
   if (!world) return SLT_ERR_ARGUMENT;
   if (world->running) {
-    blk_message(world, SLT_WARNING, "W0909", "a run is started inside a run; ignored");
+    blk_message(world, SLT_WARNING, DIAG_W0909, "a run is started inside a run; ignored");
     return SLT_ERR_ARGUMENT;
   }
   if (world->status < 0) return world->status;
@@ -283,7 +283,7 @@ SltStatus slt_world_run(SltWorld* world, double t_end, double step) {
   world->stop = false;
   world->plain_known = false;
   SltStatus status = run(world, t_end, step);
-  if (status < 0) (void)blk_fail(world, status, "E0906", "%s", slt_status_text(status));
+  if (status < 0) (void)blk_fail(world, status, DIAG_E0906, "%s", slt_status_text(status));
   world->running = false;
   world->phase = BLK_IDLE;
   world->probing = false;

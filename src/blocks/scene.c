@@ -50,7 +50,7 @@ static uint32_t find_shape(SltWorld* world, const SltPose* pose) {
     }
   }
   if (clipped && !scene->clip_warned) {
-    blk_message(world, SLT_WARNING, "W0912", "a drawing is larger than stated; it is clipped");
+    blk_message(world, SLT_WARNING, DIAG_W0912, "a drawing is larger than stated; it is clipped");
     scene->clip_warned = true;
   }
   if (blk_grow(world, &scene->shapes, &scene->shape_capacity, scene->shape_count + 1,

@@ -83,7 +83,7 @@ SltStatus blk_node_insert(SltWorld* world, uint32_t index, double t) {
       node->soon ? push_soon(world, entry) : blk_heap_push(&world->queue, &world->allocator, entry);
   if (status < 0) {
     blk_node_free(world, index);
-    return blk_fail(world, status, "E0909", "out of memory");
+    return blk_fail(world, status, DIAG_E0909, "out of memory");
   }
   return SLT_OK;
 }
@@ -100,14 +100,14 @@ SltStatus blk_call_now(SltWorld* world, SltBlockFn* fn, void* user, uint32_t own
 /// A time that is not a number counts as an error, one in the past as now.
 static SltStatus check_time(SltWorld* world, double* t, const char* name) {
   if (isnan(*t)) {
-    blk_message(world, SLT_WARNING, "W0902",
+    blk_message(world, SLT_WARNING, DIAG_W0902,
                 "block '%s' is scheduled at a time that is not a number", name ? name : "");
     return SLT_ERR_ARGUMENT;
   }
   if (*t < world->t) {
     if (*t < world->t - blk_time_eps(world->t)) {
-      blk_message(world, SLT_WARNING, "W0901", "block '%s' is scheduled in the past; it runs now",
-                  name ? name : "");
+      blk_message(world, SLT_WARNING, DIAG_W0901,
+                  "block '%s' is scheduled in the past; it runs now", name ? name : "");
     }
     *t = world->t;
   }
@@ -195,7 +195,8 @@ const char* slt_block_name(const SltWorld* world, SltBlock block) {
 SltStatus slt_block_cancel(SltWorld* world, SltBlock block) {
   if (!world) return SLT_ERR_ARGUMENT;
   if (!block_lives(world, block)) {
-    blk_message(world, SLT_WARNING, "W0904", "a block is cancelled that does not exist any more");
+    blk_message(world, SLT_WARNING, DIAG_W0904,
+                "a block is cancelled that does not exist any more");
     return SLT_ERR_NOT_FOUND;
   }
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
@@ -226,7 +227,7 @@ SltStatus slt_world_cancel(SltWorld* world, const char* name) {
     found = true;
   }
   if (!found) {
-    blk_message(world, SLT_WARNING, "W0905", "cancel: there is nothing of the name '%s'", name);
+    blk_message(world, SLT_WARNING, DIAG_W0905, "cancel: there is nothing of the name '%s'", name);
     return SLT_ERR_NOT_FOUND;
   }
   if (world->phase == BLK_IDLE) blk_journal_apply(world);

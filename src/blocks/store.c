@@ -10,7 +10,7 @@ SltStatus blk_ring_push(SltWorld* world, BlkRing* ring, const void* element, siz
     if (ring->capacity > UINT32_MAX / 2) return SLT_ERR_NOMEM;
     uint32_t capacity = ring->capacity ? 2 * ring->capacity : 16;
     unsigned char* data = base_alloc(&world->allocator, base_mul_size(capacity, size));
-    if (!data) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    if (!data) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     for (uint32_t i = 0; i < ring->count; i++) {
       uint32_t at = (ring->first + i) % ring->capacity;
       memcpy(data + i * size, ring->data + at * size, size);
@@ -88,7 +88,7 @@ static SltStatus match(SltStore* store) {
     (void)blk_ring_pop(&store->fetches, &fetch, sizeof fetch);
     if (!fetch.fn) continue;  // was cancelled
     Delivery* delivery = base_alloc(&world->allocator, sizeof *delivery);
-    if (!delivery) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    if (!delivery) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     *delivery = (Delivery){store, fetch.fn, fetch.user, NULL};
     (void)blk_ring_pop(&store->items, &delivery->item, sizeof delivery->item);
     SLT_TRY(blk_call_now(world, deliver, delivery, 0, NULL));

@@ -94,7 +94,8 @@ void blk_transaction_end(SltWorld* world, uint32_t index) {
 SltStatus slt_transaction_end(SltWorld* world, SltTransaction transaction) {
   if (!world) return SLT_ERR_ARGUMENT;
   if (!blk_owner_find(world, transaction)) {
-    blk_message(world, SLT_WARNING, "W0904", "a transaction is ended that does not exist any more");
+    blk_message(world, SLT_WARNING, DIAG_W0904,
+                "a transaction is ended that does not exist any more");
     return SLT_ERR_NOT_FOUND;
   }
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;

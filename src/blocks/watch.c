@@ -10,8 +10,8 @@ SltStatus slt_world_watch(SltWorld* world, const double* signal, double amplitud
                           const char* name) {
   if (!world || !signal || !(amplitude >= 0.0) || isinf(amplitude)) return SLT_ERR_ARGUMENT;
   if (world->table && world->table->row_count > 0) {
-    blk_message(world, SLT_WARNING, "W0911", "graph '%s' is ordered after the run began; ignored",
-                name ? name : "");
+    blk_message(world, SLT_WARNING, DIAG_W0911,
+                "graph '%s' is ordered after the run began; ignored", name ? name : "");
     return SLT_ERR_ARGUMENT;
   }
   if (!world->table) {
@@ -41,7 +41,7 @@ uint32_t slt_world_graph_count(const SltWorld* world) {
 
 SltStatus blk_watch_row(SltWorld* world) {
   SltStatus status = table_add_row(world->table);
-  if (status < 0) return blk_fail(world, status, "E0909", "out of memory");
+  if (status < 0) return blk_fail(world, status, DIAG_E0909, "out of memory");
   table_set_number(world->table, 0, world->t);
   for (uint32_t i = 0; i < world->watch_count; i++) {
     BlkWatch* watch = &world->watches[i];

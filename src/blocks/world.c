@@ -205,7 +205,7 @@ SltStatus blk_grow(SltWorld* world, void* array, uint32_t* capacity, uint32_t wa
   size_t old_size = *capacity * size;
   size_t new_size = base_mul_size(more, size);
   unsigned char* data = base_realloc(&world->allocator, old, old_size, new_size);
-  if (!data) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+  if (!data) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
   void* moved = data;
   memcpy(array, &moved, sizeof moved);
   *capacity = more;
@@ -222,26 +222,26 @@ static void message_va(SltWorld* world, SltSeverity severity, const char* code, 
   }
 }
 
-void blk_message(SltWorld* world, SltSeverity severity, const char* code, const char* format, ...) {
+void blk_message(SltWorld* world, SltSeverity severity, DiagCode code, const char* format, ...) {
   char text[BLK_TEXT_MAX];
   va_list args;
   va_start(args, format);
-  message_va(world, severity, code, text, format, args);
+  message_va(world, severity, diag_code_text(code), text, format, args);
   va_end(args);
 }
 
-SltStatus blk_fail(SltWorld* world, SltStatus status, const char* code, const char* format, ...) {
+SltStatus blk_fail(SltWorld* world, SltStatus status, DiagCode code, const char* format, ...) {
   if (world->status < 0) return world->status;
   va_list args;
   va_start(args, format);
-  message_va(world, SLT_ERROR, code, world->error_text, format, args);
+  message_va(world, SLT_ERROR, diag_code_text(code), world->error_text, format, args);
   va_end(args);
   char t[NUMBER_TEXT_MAX];
   t[number_write(t, world->t)] = '\0';
   (void)snprintf(world->error_rendered, sizeof world->error_rendered, "error[%s] at t = %s: %s",
-                 code, t, world->error_text);
+                 diag_code_text(code), t, world->error_text);
   world->error = (SltRunError){.status = status,
-                               .code = code,
+                               .code = diag_code_text(code),
                                .t = world->t,
                                .message = world->error_text,
                                .rendered = world->error_rendered};
@@ -254,7 +254,7 @@ bool blk_may_change(SltWorld* world) {
   if (world->phase != BLK_CONTINUOUS) return true;
   if (!(world->warned & BLK_WARN_CONTINUOUS)) {
     blk_message(
-        world, SLT_WARNING, "W0903",
+        world, SLT_WARNING, DIAG_W0903,
         "continuous block '%s' tries to change the system; ignored (let a discrete or check "
         "block do it)",
         blk_name_text(world, world->current ? world->nodes[world->current].name : 0));
@@ -289,7 +289,7 @@ static SltStatus grow_names(SltWorld* world) {
   uint32_t old_count = world->name_slot_count;
   uint32_t count = old_count ? 2 * old_count : 64;
   uint32_t* slots = base_alloc(&world->allocator, base_mul_size(count, sizeof *slots));
-  if (!slots) return blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+  if (!slots) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
   world->name_slots = slots;
   world->name_slot_count = count;
   for (uint32_t i = 1; i < world->name_count; i++) {
@@ -307,7 +307,7 @@ uint32_t blk_name(SltWorld* world, const char* text) {
   size_t length = strlen(text);
   char* copy = length < UINT32_MAX ? base_alloc(&world->allocator, length + 1) : NULL;
   if (!copy) {
-    (void)blk_fail(world, SLT_ERR_NOMEM, "E0909", "out of memory");
+    (void)blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     return 0;
   }
   memcpy(copy, text, length + 1);

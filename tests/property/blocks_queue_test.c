@@ -260,7 +260,8 @@ TEST(resources_serve_in_order) {
         CHECK(slt_resource_request(resource, &spec, &asked->handle) == SLT_OK, "request");
       } else if (what < 7) {
         uint32_t units = o.in_use ? 1 + (uint32_t)(test_random(&random) % o.in_use) : 0;
-        if (units) CHECK(slt_resource_release(resource, units, (SltTransaction){0, 0}) == SLT_OK, "");
+        if (units)
+          CHECK(slt_resource_release(resource, units, (SltTransaction){0, 0}) == SLT_OK, "");
         o.in_use -= units;
       } else if (o.count) {
         // most of those that are found have gone already

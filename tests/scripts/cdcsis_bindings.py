@@ -54,6 +54,20 @@ def check_headers(folder, flags):
             sh([compiler, *extra, "-Wall", "-Werror", path, "-fsyntax-only", *flags], folder)
 
 
+def installed(root):
+    """Flags of the installed library, as the one line with pkg-config gives them."""
+    sh(["cmake", "--install", BUILD], BUILD, dict(os.environ, DESTDIR=str(root)))
+    prefix = next(root.rglob("saltus/cdcsis.h")).parent.parent.parent
+    if not shutil.which("pkg-config"):
+        return [f"-I{prefix / 'include'}"], [f"-L{BUILD}", "-lsaltus", "-lm", f"-Wl,-rpath,{BUILD}"]
+    folder = next(root.rglob("saltus.pc")).parent
+    env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=str(root), PKG_CONFIG_PATH=str(folder))
+    flags = sh(["pkg-config", "--cflags", "saltus"], root, env).split()
+    link = sh(["pkg-config", "--libs", "saltus"], root, env).split()
+    assert f"-I{prefix / 'include'}" in flags and "-lsaltus" in link, (flags, link)
+    return flags, [*link, f"-Wl,-rpath,{folder.parent}"]
+
+
 def main():
     cache = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
     sanitized = any(line.startswith("SALTUS_SANITIZE:") and not line.endswith("=")
@@ -63,14 +77,7 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
-        prefix = root / "prefix"
-        (prefix / "include").mkdir(parents=True)
-        shutil.copytree(SOURCE / "include" / "saltus", prefix / "include" / "saltus")
-        flags = [f"-I{prefix / 'include'}"]
-        link = [f"-L{BUILD}", "-lsaltus", "-lm", f"-Wl,-rpath,{BUILD}"]
-        # the pkg-config file names the same libraries
-        pc = (BUILD / "saltus.pc").read_text(encoding="utf-8")
-        assert "-lsaltus -lm" in pc, pc
+        flags, link = installed(root / "tree")
         check_headers(root, flags)
 
         text = (EXAMPLES / "paper" / "engine.c").read_text(encoding="utf-8")

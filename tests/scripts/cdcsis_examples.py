@@ -26,6 +26,20 @@ def near(name, actual, expected, tolerance):
     assert abs(actual - expected) <= tolerance, (name, actual, expected, tolerance)
 
 
+def check_engine_located(v):
+    near("y_at_5_5", v["y_at_5_5"], 0.0002445965789516919, 1e-8)
+    near("alfa_at_5_5", v["alfa_at_5_5"], 0.00039376650055669173, 1e-8)
+    near("fi_end", v["fi_end"], 600.0, 1e-6)
+    near("omega_end", v["omega_end"], 0.0, 1e-9)
+    near("y_end", v["y_end"], 4.458963683433322e-05, 1e-8)
+    rows = [[float(c) for c in line.split(",")]
+            for line in pathlib.Path("cdcsis.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    # figure 3: up in 5 s, level for 1 s, down in 5 s
+    for t, y, alfa, w in rows:
+        near("w", w, min(20.0 * t, 100.0) if t <= 6 else max(0.0, 100.0 - 20.0 * (t - 6)), 1e-9)
+    assert pathlib.Path("cdcsis-3.svg").exists(), "third graph"
+
+
 def check_wheel(v):
     near("t_first_slip", v["t_first_slip"], math.asin(0.8) / 12.0, 1e-11)
     assert v["slips"] >= 5 and abs(v["slips"] - v["sticks"]) <= 1, v
@@ -200,12 +214,16 @@ def main():
     checks = {name[6:]: check for name, check in globals().items() if name.startswith("check_")}
     built = {path.name for path in FOLDER.iterdir() if path.is_file()}
     assert built - {"engine"} == set(checks), (built, set(checks))
+    home = os.getcwd()
     for name, check in checks.items():
         with tempfile.TemporaryDirectory() as folder:
-            check(run(name, folder))
+            values = run(name, folder)
+            os.chdir(folder)
+            check(values)
             files = {path.name for path in pathlib.Path(folder).iterdir()}
             if name != "hospital":  # it orders no graphs
                 assert {"cdcsis.csv", "cdcsis.html", "cdcsis-1.svg"} <= files, (name, files)
+            os.chdir(home)
         print(f"{name}: ok")
 
 
