@@ -363,9 +363,7 @@ static void write_logical(Writer* w, uint32_t index) {
     if (!ever_set(w->m, index, value)) continue;
     text_append_format(&w->out, "  state `%s` ", value ? "true" : "false");
     write_final(w, index, value);
-    W(" { set ");
-    write_name(w, state->name);
-    text_append_format(&w->out, " = %d; } from ", value ? 1 : 0);
+    W(" {} from ");
     if (pass == 0) {
       text_append_format(&w->out, back ? "init, `%s`" : "init", begins ? "true" : "false");
     } else {
@@ -374,6 +372,12 @@ static void write_logical(Writer* w, uint32_t index) {
     W(";\n");
   }
   W("}\n");
+  // its column: an equation, since a reset would be dropped with a candidate that does not stand
+  write_name(w, state->name);
+  W(" = if(");
+  write_name(w, state->name);
+  text_append_format(&w->out, ".`%s`, %d, %d);\n", begins ? "false" : "true", begins ? 0 : 1,
+                     begins ? 1 : 0);
 }
 
 static void write_logicals(Writer* w) {
@@ -403,14 +407,23 @@ static uint32_t class_of(const RulesRule* rule) {
   return rules_signature((RulesProcedure)rule->procedure)->class;
 }
 
+static bool is_function(const RulesRule* rule) {
+  return class_of(rule) == RULES_CLASS_ALGEBRAIC || class_of(rule) == RULES_CLASS_MEMORY;
+}
+
 static Target collect(Writer* w, uint32_t state) {
   const RulesModel* m = w->m;
   Target t = {.state = state};
+  bool functions = false;
+  for (uint32_t i = 0; i < m->rules.count; i++) {
+    functions |= m->rules.data[i].target == state && is_function(&m->rules.data[i]);
+  }
   for (uint32_t i = 0; i < m->rules.count; i++) {
     const RulesRule* rule = &m->rules.data[i];
     if (rule->target != state) continue;
     uint32_t class = class_of(rule);
-    if (class == RULES_CLASS_ALGEBRAIC || class == RULES_CLASS_MEMORY) {
+    // an assignment among functions is one more function, at its place in the list
+    if (is_function(rule) || (functions && class == RULES_CLASS_ASSIGN)) {
       base_vec_push(w->arena, &t.values, rule);
     } else if (class == RULES_CLASS_FLOW || class == RULES_CLASS_SECOND ||
                class == RULES_CLASS_TIMER) {
@@ -418,19 +431,6 @@ static Target collect(Writer* w, uint32_t state) {
     } else {
       base_vec_push(w->arena, &t.others, rule);
     }
-  }
-  // an assignment among functions is one more function
-  if (t.values.count) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < t.others.count; i++) {
-      const RulesRule* rule = t.others.data[i];
-      if (rule->procedure == RULES_ASSIGN) {
-        base_vec_push(w->arena, &t.values, rule);
-      } else {
-        t.others.data[kept++] = rule;
-      }
-    }
-    t.others.count = kept;
   }
   return t;
 }
@@ -523,9 +523,10 @@ static void write_holding(Writer* w, const Target* t) {
   write_chain(w, t, false);
   W(";\nautomaton ");
   write_name(w, str_format(w->arena, "%.*s@hold", STR_ARGS(state->name)));
+  // one round later than the logical states, which come before the rules in the first cycle too
+  W(" {\n  state begin [1 > 0] {} from init;\n");
   for (uint32_t pass = 0; pass < 2; pass++) {
-    text_append_format(&w->out, "%s  state %s !(", pass ? "" : " {\n",
-                       pass ? "holding" : "resting");
+    text_append_format(&w->out, "  state %s !(", pass ? "holding" : "resting");
     write_any(w, t->values.data, t->values.count);
     W(") { ");
     if (pass) {
@@ -539,11 +540,11 @@ static void write_holding(Writer* w, const Target* t) {
     write_state(w, t->state);
     W(" = ");
     write_held(w, t->state);
-    text_append_format(&w->out, "; } from %s;\n", pass ? "active" : "init");
+    text_append_format(&w->out, "; } from %s;\n", pass ? "active" : "begin");
   }
   W("  state active ");
   write_any(w, t->values.data, t->values.count);
-  W(" {} from init, resting, holding;\n}\n");
+  W(" {} from begin, resting, holding;\n}\n");
 }
 
 /// Functions in some situations, integrals in the others.
@@ -570,6 +571,19 @@ static void write_mixed(Writer* w, const Target* t, bool zero) {
     write_state(w, t->state);
     W(" = 0; }\n");
   }
+}
+
+/// What acts at instants leaves its variable as it is; with `zero` it ends with its situations.
+static void write_zeroing(Writer* w, const Target* t) {
+  W("automaton ");
+  write_name(w, str_format(w->arena, "%.*s@zero", STR_ARGS(w->m->states.data[t->state].name)));
+  W(" {\n  state off !(");
+  write_any(w, t->others.data, t->others.count);
+  W(") { set ");
+  write_state(w, t->state);
+  W(" = 0; } from init, on;\n  state on ");
+  write_any(w, t->others.data, t->others.count);
+  W(" {} from init, off;\n}\n");
 }
 
 static void write_target(Writer* w, uint32_t state) {
@@ -601,6 +615,8 @@ static void write_target(Writer* w, uint32_t state) {
       write_chain(w, &t, true);
       W(";\n");
     }
+  } else if (m->unguarded == RULES_ZERO && !always_active(t.others.data, t.others.count)) {
+    write_zeroing(w, &t);
   }
   for (uint32_t i = 0; i < m->rules.count; i++) {
     if (m->rules.data[i].target == state) {

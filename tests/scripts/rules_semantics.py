@@ -99,12 +99,30 @@ def check_unguarded():
                lambda t, y=y: {"y": 2 * t if t > 3 else y}, [3])
 
 
+    # what acts at instants keeps its value, unless everything unguarded is zero
+    for policy, y in (("auto", 7.0), ("hold", 7.0), ("zero", 0.0)):
+        expect(f"unguarded {policy}, assignment",
+               model([RAMP, "y; assign; 7; ; ; middle"], ["r | 0 |", "y | 5 |"],
+                     ["middle | | r | 3 | | r | 4 | |"], settings=[f"unguarded | {policy}"]),
+               lambda t, y=y: {"y": 7.0 if 3 < t < 4 else (y and 5.0) if t < 3 else y}, [3, 4])
+    # the first cycle changes logical states before it comes to the rules
+    expect("unguarded hold, logical states first",
+           model([RAMP, "y; proportional; 2; r; ; q"], ["r | 0 |", "y | 5 |", "q | true | logical"],
+                 ["early | r < 3 | | | | | | |"], [" | early | not q", " | not early | q"],
+                 settings=["unguarded | hold"]),
+           lambda t: {"y": 2 * t if t > 3 else 5.0, "q": 1.0 if t > 3 else 0.0}, [3])
+
+
 def check_several_rules():
     predicates = ["a | r > 2 | | | | | | |", "b | r > 4 | | | | | | |", "c | r > 6 | | | | | | |"]
     expect("the last active function counts",
            model([RAMP, "y; proportional; 1; r", "y; proportional; 2; r; ; a", "y; proportional; 3; r; ; b"],
                  ["r | 0 |", "y | 0 |"], predicates),
            lambda t: {"y": t * (3 if t > 4 else 2 if t > 2 else 1)}, [2, 4])
+    expect("assignments have their place in the list",
+           model([RAMP, "y; assign; 7; ; ; a", "y; proportional; 2; r; ; b", "y; assign; -1; ; ; c"],
+                 ["r | 0 |", "y | 0 |"], predicates),
+           lambda t: {"y": -1.0 if t > 6 else 2 * t if t > 4 else 7.0 if t > 2 else 0.0}, [2, 4, 6])
     expect("integrals add up",
            model([RAMP, "y; integral; 1; 1", "y; integral; 2; 1; ; a", "y; integral; -3; 1; ; b"],
                  ["r | 0 |", "y | 0 |"], predicates),
