@@ -348,6 +348,8 @@ static uint64_t slice_of(const ModelMode* mode, uint32_t atom, bool relevant) {
 /// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new
 /// mode computes something it reads in another way than the mode of the committed values did.
 static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
+  // the same equations compute everything in the same way, also what no guard has read before
+  bool same = from && from->id == sim->core.mode->id;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
     for (uint32_t k = 0; k < atom->read_count; k++) {
@@ -356,7 +358,7 @@ static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const Mo
     const EngAtom* present = &sim->atoms[guard->atoms[i]];
     uint64_t slice = slice_of(sim->core.mode, guard->atoms[i], present->relevant);
     uint64_t before = slice_of(from, guard->atoms[i], present->relevant_round);
-    if (slice != 0 && slice != before) return true;
+    if (!same && slice != 0 && slice != before) return true;
   }
   return false;
 }

@@ -333,6 +333,8 @@ static bool scan_rules(RulesCyclic* c) {
         if (c->failed == RULES_NONE) c->failed = i;
         fine = false;
       }
+    } else {
+      cyclic_idle(c, rule);
     }
     if (rule->last && rule->zero && !c->active[state]) c->v[rule->target] = 0.0;
   }

@@ -82,5 +82,7 @@ uint32_t cyclic_memory(const RulesModel* m, const RulesRule* rule, double dt);
 void cyclic_prepare(const RulesModel* m, CyclicRule* rule, double dt);
 /// New value of the rule's variable. `rising`: its situation was false in the cycle before.
 double cyclic_step(RulesCyclic* c, const CyclicRule* rule, bool rising);
+/// What goes on while the situation does not hold: the past of an argument.
+void cyclic_idle(RulesCyclic* c, const CyclicRule* rule);
 
 #endif

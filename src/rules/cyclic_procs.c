@@ -139,17 +139,23 @@ static double step_delay(RulesCyclic* c, const CyclicRule* r, double a) {
   return ring[(at + 1) % size];
 }
 
+static double pid_error(const RulesCyclic* c, const CyclicRule* r) {
+  return r->second ? c->v[r->a] - c->v[r->b] : c->v[r->a];
+}
+
+static void filter_error(RulesCyclic* c, const CyclicRule* r, double e) {
+  double* mem = c->memory + r->memory;
+  if (!(r->p[3] > 0.0)) return;
+  if (mem[2] == 0.0) mem[1] = e;
+  mem[2] = 1.0;
+  mem[1] = mem[1] + (e - mem[1]) * c->dt / (r->p[4] + c->dt);
+}
+
 static double step_pid(RulesCyclic* c, const CyclicRule* r) {
   double* mem = c->memory + r->memory;  // integral, filter, begun
-  double e = c->v[r->a];
-  if (r->second) e = e - c->v[r->b];
-  double derivative = 0.0;
-  if (r->p[3] > 0.0) {
-    if (mem[2] == 0.0) mem[1] = e;
-    mem[2] = 1.0;
-    mem[1] = mem[1] + (e - mem[1]) * c->dt / (r->p[4] + c->dt);
-    derivative = r->p[3] * (e - mem[1]) / r->p[4];
-  }
+  double e = pid_error(c, r);
+  filter_error(c, r, e);
+  double derivative = r->p[3] > 0.0 ? r->p[3] * (e - mem[1]) / r->p[4] : 0.0;
   double v = r->k * (e + mem[0] + derivative);
   bool stopped = (v > r->p[1] && r->k * e > 0.0) || (v < r->p[0] && r->k * e < 0.0);
   if (r->p[2] > 0.0 && !stopped) mem[0] = mem[0] + e * c->dt / r->p[2];
@@ -297,5 +303,14 @@ double cyclic_step(RulesCyclic* c, const CyclicRule* r, bool rising) {
   case RULES_PID: return step_pid(c, r);
   case RULES_ASSIGN: return r->first ? r->k * a : r->k;
   default: return step_memory(c, r, a, b, rising);
+  }
+}
+
+void cyclic_idle(RulesCyclic* c, const CyclicRule* r) {
+  switch ((int)r->procedure) {
+  case RULES_DELAY: (void)step_delay(c, r, c->v[r->a]); break;
+  case RULES_DIFFERENTIATION: (void)step_derivative(c, r, c->v[r->a]); break;
+  case RULES_PID: filter_error(c, r, pid_error(c, r)); break;
+  default: break;
   }
 }

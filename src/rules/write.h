@@ -12,6 +12,7 @@ typedef struct Writer {
   TextBuffer out;
   RulesMap* map;   // NULL: not wanted
   bool* assigned;  // logical states that some row of Situations sets
+  bool plain;      // conditions in the words of the tables
 } Writer;
 
 /// What is written from here on comes from this place.

@@ -91,18 +91,28 @@ static void explain_conditions(Writer* w) {
   }
 }
 
+static bool expr_reads(const RulesExpr* e, uint8_t op, uint32_t index) {
+  if (!e) return false;
+  if (e->op == op && e->index == index) return true;
+  return expr_reads(e->a, op, index) || expr_reads(e->b, op, index);
+}
+
+static bool rule_reads(const RulesRule* rule, uint8_t op, uint32_t index) {
+  bool found = expr_reads(rule->arg[0].expr, op, index) ||
+               expr_reads(rule->arg[1].expr, op, index) || expr_reads(rule->coefficient, op, index);
+  for (uint32_t k = 0; k < RULES_PARAM_COUNT && !found; k++)
+    found = expr_reads(rule->params[k], op, index);
+  return found;
+}
+
 /// Labels of the rules that read (or write) a state or constant.
 static void list_rules(Writer* w, uint8_t op, uint32_t index, bool writes) {
   const RulesModel* m = w->m;
   bool any = false;
   for (uint32_t i = 0; i < m->rules.count; i++) {
     const RulesRule* rule = &m->rules.data[i];
-    bool found = writes && op == RULES_OP_STATE && rule->target == index;
-    const RulesExpr* read[] = {rule->arg[0].expr, rule->arg[1].expr,
-                               rule->params[RULES_PARAM_OTHERWISE], rule->coefficient};
-    for (uint32_t k = 0; k < SLT_COUNT(read) && !writes; k++) {
-      found = found || (read[k] && read[k]->op == op && read[k]->index == index);
-    }
+    bool found =
+        writes ? op == RULES_OP_STATE && rule->target == index : rule_reads(rule, op, index);
     if (!found) continue;
     text_append_format(&w->out, any ? ", %.*s" : "%.*s", STR_ARGS(rule->label));
     any = true;
@@ -110,10 +120,44 @@ static void list_rules(Writer* w, uint8_t op, uint32_t index, bool writes) {
   if (!any) W("-");
 }
 
-static bool expr_reads(const RulesExpr* e, uint8_t op, uint32_t index) {
-  if (!e) return false;
-  if (e->op == op && e->index == index) return true;
-  return expr_reads(e->a, op, index) || expr_reads(e->b, op, index);
+// ---- logical states
+// -------------------------------------------------------------------------------
+
+static bool when_reads(const RulesWhen* when, uint8_t kind, uint32_t index) {
+  for (uint32_t i = 0; i < when->literals.count; i++) {
+    const RulesLiteral* literal = &when->literals.data[i];
+    if (literal->kind == kind && literal->index == index) return true;
+  }
+  return false;
+}
+
+/// A logical state: the rows of Situations that set and read it, the rules that wait for it.
+static void explain_logical(Writer* w, uint32_t state, uint32_t width) {
+  const RulesModel* m = w->m;
+  W("  ");
+  pad(&w->out, m->states.data[state].name, width);
+  for (uint32_t pass = 0; pass < 2; pass++) {
+    bool any = false;
+    W(pass ? "; read by situation rows " : "  set by situation rows ");
+    for (uint32_t i = 0; i < m->rows.count; i++) {
+      const RulesSituationRow* row = &m->rows.data[i];
+      bool found = pass && when_reads(&row->when, RULES_LOGIC_STATE, state);
+      for (uint32_t k = 0; k < row->then.count && !pass; k++)
+        found = found || row->then.data[k].state == state;
+      if (!found) continue;
+      text_append_format(&w->out, any ? ", %u" : "%u", i + 1);
+      any = true;
+    }
+    if (!any) W("-");
+  }
+  W("; situation of rules ");
+  bool any = false;
+  for (uint32_t i = 0; i < m->rules.count; i++) {
+    if (!when_reads(&m->rules.data[i].when, RULES_LOGIC_STATE, state)) continue;
+    text_append_format(&w->out, any ? ", %.*s" : "%.*s", STR_ARGS(m->rules.data[i].label));
+    any = true;
+  }
+  W(any ? "\n" : "-\n");
 }
 
 static void explain_use(Writer* w, uint8_t op, uint32_t index, Str name, uint32_t width) {
@@ -145,8 +189,11 @@ static void explain_uses(Writer* w) {
   }
   W("\nwho reads and writes what (numbers of rules)\n");
   for (uint32_t i = 0; i < m->states.count; i++) {
-    if (m->states.data[i].logical) continue;
-    explain_use(w, RULES_OP_STATE, i, m->states.data[i].name, width);
+    if (m->states.data[i].logical) {
+      explain_logical(w, i, width);
+    } else {
+      explain_use(w, RULES_OP_STATE, i, m->states.data[i].name, width);
+    }
   }
   for (uint32_t i = 0; i < m->constants.count; i++) {
     explain_use(w, RULES_OP_CONSTANT, i, m->constants.data[i].name, width);
@@ -154,14 +201,8 @@ static void explain_uses(Writer* w) {
 }
 
 Str rules_write_explanation(const RulesModel* model, Arena* arena) {
-  Writer writer = {.m = model, .arena = arena, .out = {.arena = arena}};
+  Writer writer = {.m = model, .arena = arena, .out = {.arena = arena}, .plain = true};
   Writer* w = &writer;
-  w->assigned = ARENA_ARRAY(arena, bool, model->states.count + 1);
-  for (uint32_t i = 0; i < model->rows.count; i++) {
-    for (uint32_t k = 0; k < model->rows.data[i].then.count; k++) {
-      w->assigned[model->rows.data[i].then.data[k].state] = true;
-    }
-  }
   explain_equations(w);
   explain_conditions(w);
   explain_uses(w);

@@ -135,6 +135,16 @@ void write_expr(Writer* w, const RulesExpr* e) {
 static void write_literal(Writer* w, const RulesLiteral* literal) {
   const RulesModel* m = w->m;
   bool negated = literal->negated;
+  if (w->plain) {
+    static const char* const always = "EverTrue";
+    Str name = literal->kind == RULES_LOGIC_TRUE        ? str_from_c(always)
+               : literal->kind == RULES_LOGIC_STATE     ? m->states.data[literal->index].name
+               : literal->kind == RULES_LOGIC_PREDICATE ? m->predicates.data[literal->index].name
+                                                        : m->situations.data[literal->index].name;
+    if (negated) W("not ");
+    write_name(w, name);
+    return;
+  }
   switch ((RulesLogic)literal->kind) {
   case RULES_LOGIC_TRUE: W(negated ? "[1 < 0]" : "[1 > 0]"); return;
   case RULES_LOGIC_STATE: {
@@ -176,7 +186,7 @@ void write_when(Writer* w, const RulesWhen* when) {
   for (uint32_t i = 0; i < when->literals.count; i++) {
     const RulesLiteral* literal = &when->literals.data[i];
     if (literal->kind == RULES_LOGIC_TRUE && !literal->negated) continue;
-    if (!first) W(" && ");
+    if (!first) W(w->plain ? ", " : " && ");
     write_literal(w, literal);
     first = false;
   }
@@ -523,8 +533,13 @@ static void write_holding(Writer* w, const Target* t) {
   write_chain(w, t, false);
   W(";\nautomaton ");
   write_name(w, str_format(w->arena, "%.*s@hold", STR_ARGS(state->name)));
-  // one round later than the logical states, which come before the rules in the first cycle too
-  W(" {\n  state begin [1 > 0] {} from init;\n");
+  // One round later than the logical states, which come before the rules in the first cycle too.
+  // The guard is always true; what it reads has been read before when the next ones ask for it.
+  W(" {\n  state begin ");
+  write_any(w, t->values.data, t->values.count);
+  W(" || !(");
+  write_any(w, t->values.data, t->values.count);
+  W(") {} from init;\n");
   for (uint32_t pass = 0; pass < 2; pass++) {
     text_append_format(&w->out, "  state %s !(", pass ? "holding" : "resting");
     write_any(w, t->values.data, t->values.count);

@@ -335,6 +335,15 @@ static void write_error(Writer* w, const RulesRule* rule) {
   write_helper(w, rule, "e");
 }
 
+/// An equation of a helper state that follows its argument also while its rule is not active.
+static void write_past(Writer* w, const RulesRule* rule, const char* part) {
+  write_hide(w, rule, part);
+  write_helper(w, rule, part);
+  W("(t0) = 0;  ");
+  write_helper(w, rule, part);
+  W("' = ");
+}
+
 /// An equation of a helper state that stands still while its rule is not active.
 static void write_helper_flow(Writer* w, const RulesRule* rule, const char* part) {
   write_hide(w, rule, part);
@@ -401,14 +410,14 @@ static void write_pid_support(Writer* w, const RulesRule* rule) {
   W(";\n");
   if (rule->params[RULES_PARAM_TI]) write_pid_integral(w, rule);
   if (derivative) {
-    write_helper_flow(w, rule, "z");
+    write_past(w, rule, "z");
     W("(");
     write_error(w, rule);
     W(" - ");
     write_helper(w, rule, "z");
     W(")/");
     write_filter_time(w, rule);
-    write_helper_flow_end(w, rule);
+    W(";\n");
     W("at t0 { set ");
     write_helper(w, rule, "z");
     W(" = ");
@@ -438,14 +447,14 @@ static void write_pid_support(Writer* w, const RulesRule* rule) {
 }
 
 static void write_filter_support(Writer* w, const RulesRule* rule) {
-  write_helper_flow(w, rule, "z");
+  write_past(w, rule, "z");
   W("(");
   write_arg(w, rule, 0);
   W(" - ");
   write_helper(w, rule, "z");
   W(")/");
   write_param(w, rule, RULES_PARAM_FILTER);
-  write_helper_flow_end(w, rule);
+  W(";\n");
   W("at t0 { set ");
   write_helper(w, rule, "z");
   W(" = ");
@@ -496,6 +505,18 @@ static void write_and(Writer* w, const RulesRule* rule) {
   W(" && ");
 }
 
+/// With `zero` the variable ends with its situation, so what acts at instants begins anew with it.
+static bool forgets(const Writer* w, const RulesRule* rule) {
+  return w->m->unguarded == RULES_ZERO && !write_is_always(&rule->when);
+}
+
+static void write_forgetting(Writer* w, const RulesRule* rule, const char* states) {
+  if (!forgets(w, rule)) return;
+  W("  state off !(");
+  write_when(w, &rule->when);
+  text_append_format(&w->out, ") {} from %s;\n", states);
+}
+
 static void write_hysteresis(Writer* w, const RulesRule* rule) {
   write_automaton(w, rule);
   for (uint32_t side = 0; side < 2; side++) {
@@ -508,8 +529,10 @@ static void write_hysteresis(Writer* w, const RulesRule* rule) {
     W("] { ");
     write_set(w, rule);
     write_level(w, rule, side == 0);
-    text_append_format(&w->out, "; } from init, %s;\n", side ? "up" : "down");
+    text_append_format(&w->out, "; } from init, %s%s;\n", side ? "up" : "down",
+                       forgets(w, rule) ? ", off" : "");
   }
+  write_forgetting(w, rule, "up, down");
   W("}\n");
 }
 
@@ -521,7 +544,8 @@ static void write_latch(Writer* w, const RulesRule* rule) {
   write_arg(w, rule, 1);
   W(" > 0] { ");
   write_set(w, rule);
-  W("0; } from init, `set`;\n  state `set` ");
+  W("0; } from init, `set`");
+  W(forgets(w, rule) ? ", off;\n  state `set` " : ";\n  state `set` ");
   write_and(w, rule);
   W("[");
   write_arg(w, rule, 0);
@@ -530,7 +554,10 @@ static void write_latch(Writer* w, const RulesRule* rule) {
   W(" > 0] { ");
   write_set(w, rule);
   write_k(w, rule);
-  W("; } from init, clear;\n}\n");
+  W("; } from init, clear");
+  W(forgets(w, rule) ? ", off;\n" : ";\n");
+  write_forgetting(w, rule, "clear, `set`");
+  W("}\n");
 }
 
 /// What happens when the situation begins.
@@ -546,7 +573,11 @@ static void write_rising(Writer* w, const RulesRule* rule,
   W(always ? "; } from init;\n}\n" : "; } from init, off;\n  state off !(");
   if (always) return;
   write_when(w, &rule->when);
-  W(") {} from on;\n}\n");
+  // with a reset, though an empty one: there is no motion along this boundary
+  W(") { ");
+  write_set(w, rule);
+  write_state(w, rule->target);
+  W("; } from on;\n}\n");
 }
 
 static void write_counted(Writer* w, const RulesRule* rule) {
@@ -613,32 +644,49 @@ static void write_pulse_support(Writer* w, const RulesRule* rule) {
   }
 }
 
-/// While the play is taken up the variable follows, in between it rests.
+static void write_edge(Writer* w, const RulesRule* rule, uint32_t side) {
+  write_k_times_arg(w, rule);
+  W(side ? " + " : " - ");
+  write_param(w, rule, RULES_PARAM_ZONE);
+}
+
+/// While the play is taken up the variable follows, in between it rests. It is a state throughout:
+/// its rate is that of the argument or 0. Beyond an edge it is brought there; if the argument is
+/// already on its way back it rests there (`high`, `low`), which can only be so in the beginning.
 static void write_backlash(Writer* w, const RulesRule* rule) {
+  static const char* const names[2][2] = {{"up", "high"}, {"down", "low"}};
+  static const char* const from[2] = {"init, free, high, low, down", "init, free, high, low, up"};
   Str label = str_format(w->arena, "%.*s@equation", STR_ARGS(w->m->states.data[rule->target].name));
   write_name(w, label);
   W(": ");
   write_state(w, rule->target);
   W("' = 0;\n");
   write_automaton(w, rule);
-  for (uint32_t side = 0; side < 2; side++) {
-    text_append_format(&w->out, "  state %s ", side ? "down" : "up");
+  for (uint32_t k = 0; k < 4; k++) {
+    uint32_t side = k / 2;
+    bool back = k % 2 != 0;
+    text_append_format(&w->out, "  state %s ", names[side][back]);
     write_and(w, rule);
     W("[");
-    write_k_times_arg(w, rule);
-    W(side ? " + " : " - ");
-    write_param(w, rule, RULES_PARAM_ZONE);
+    write_edge(w, rule, side);
     W(side ? " < " : " > ");
     write_state(w, rule->target);
-    W("] { ");
-    write_name(w, label);
-    W(": ");
+    W(back ? "] && [" : "] && ![");
+    write_k_times_arg(w, rule);
+    W(side ? "' > 0] { set " : "' < 0] { set ");
     write_state(w, rule->target);
     W(" = ");
-    write_k_times_arg(w, rule);
-    W(side ? " + " : " - ");
-    write_param(w, rule, RULES_PARAM_ZONE);
-    text_append_format(&w->out, "; } from init, free, %s;\n", side ? "up" : "down");
+    write_edge(w, rule, side);
+    W("; ");
+    if (!back) {
+      write_name(w, label);
+      W(": ");
+      write_state(w, rule->target);
+      W("' = ");
+      write_k_times_arg(w, rule);
+      W("'; ");
+    }
+    text_append_format(&w->out, "} from %s;\n", from[side]);
   }
   for (uint32_t side = 0; side < 2; side++) {
     W("  state free [");
@@ -804,7 +852,7 @@ void write_support(Writer* w, const RulesRule* rule) {
   case RULES_PID: write_pid_support(w, rule); break;
   case RULES_COUNTER: write_rising(w, rule, write_counted); break;
   case RULES_TIMER:
-    if (!rule->no_restart && !write_is_always(&rule->when)) write_rising(w, rule, write_zero);
+    if (!rule->no_restart) write_rising(w, rule, write_zero);
     break;
   case RULES_LATCH: write_latch(w, rule); break;
   case RULES_ASSIGN:

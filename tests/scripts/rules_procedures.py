@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,11 @@ def main():
                 if gap > 0.05:
                     problems.append(f"{name}: executions differ by {gap}")
     problems = [p for p in problems if p]
+    header = (ROOT / "src/rules/model.h").read_text(encoding="utf-8")
+    listed = header[header.index("#define RULES_PROCEDURE_LIST"):header.index("typedef enum RulesClass")]
+    used = {rule[1] for case in rules_cases.CASES for rule in case[1]}
+    problems += [f"no case for {n}" for n in re.findall(r'X\((?:.|\n)*?"([^"|]+)[|"]', listed)
+                 if n not in used | {"remove"}]
     print("\n".join(problems) or f"{len(rules_cases.CASES)} procedures: ok")
     return 1 if problems else 0
 

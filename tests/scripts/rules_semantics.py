@@ -236,6 +236,16 @@ def check_command_line():
                   "h height     written by 7; read by 8; predicate `h < R`"):
         if words not in text:
             problems.append(f"explain does not say: {words}")
+    (FOLDER / "kettle.rules.md").write_text(
+        model(["flow; proportional; 1; 2000; ; on, not `boils, at last`", "T; integral; 1/(c*m); flow"],
+              ["T | 20 |", "flow | 0 |", "on | true | logical"], ["boils, at last | T >= 100 | | | | | | |"],
+              [" | `boils, at last` | not on"], constants=["c | 4200", "m | 1.5"]), encoding="utf-8")
+    text = saltus("explain", "kettle.rules.md").stdout
+    for words in ("flow = 2000    while on, not `boils, at last`", "when `boils, at last`: set on = false",
+                  "on    set by situation rows 1; read by situation rows -; situation of rules 1",
+                  "c     written by -; read by 2", "m     written by -; read by 2"):
+        if words not in text:
+            problems.append(f"explain does not say: {words}\n{text}")
 
 
 def main():

@@ -140,6 +140,9 @@ CASES = [
      lambda t: {"y": backlash_of_sine(t)}),
     ("quantise", [RAMP, ("y", "quantise", 1, "r", "", "EverTrue", {"quantum": 0.5})], "r y",
      lambda t: {"y": 0.5 * math.floor(r(t) / 0.5 + 0.5)} if abs((t + 0.5) % 1) > 0.02 else {}),
+    ("quantise, up and down", [SINE, ("y", "quantise", 1, "s", "", "EverTrue", {"quantum": 0.5})], "s y",
+     lambda t: {"y": 0.5 * math.floor(s(t) / 0.5 + 0.5)}
+     if abs(s(t) / 0.5 + 0.5 - round(s(t) / 0.5 + 0.5)) > 0.05 else {}),
     ("sample-hold", [SINE, ("y", "sample-hold", 1, "s", "", "EverTrue", {"period": 0.7})], "s y",
      lambda t: {"y": s(0.7 * math.floor(t / 0.7 + 1e-9))} if (t + 0.01) % 0.7 > 0.02 else {}),
     ("table", [RAMP, ("y", "table", 1, "r", "", "EverTrue", {"points": "-1 0; 0 1; 1 0.5; 2 2"})],
