@@ -51,6 +51,13 @@ static void audit_energy(EngSim* sim, bool initial) {
   warn_of_energy(sim, gain);
 }
 
+/// Whether a variable that nothing determines is read by equations, and not by intent: helpers of a
+/// front end keep their last value because it says so.
+static bool is_held(const EngSim* sim, uint32_t var) {
+  const ModelVarMode* mode = &sim->core.mode->vars[var];
+  return mode->role == MODEL_ROLE_UNDETERMINED && mode->loose && !sim->model->vars[var].hidden;
+}
+
 /// Equations go on to read what keeps its value: say so once for each mode.
 static void warn_of_held(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
@@ -62,19 +69,22 @@ static void warn_of_held(EngSim* sim) {
   char message[900];
   size_t used = 0;
   uint32_t named = 0;
+  uint32_t first = MODEL_NONE;
   for (uint32_t v = 0; v < sim->model->var_count && named < 5; v++) {
-    if (mode->vars[v].role != MODEL_ROLE_UNDETERMINED || !mode->vars[v].loose) continue;
+    if (!is_held(sim, v)) continue;
+    if (first == MODEL_NONE) first = v;
     int wrote = snprintf(text + used, sizeof text - used, "%s%.*s", named++ ? ", " : "",
                          STR_ARGS(sim->model->vars[v].name));
     if (wrote < 0 || (size_t)wrote >= sizeof text - used) break;
     used += (size_t)wrote;
   }
+  if (first == MODEL_NONE) return;
   eng_describe_mode(sim, sim->state, state, sizeof state);
   snprintf(message, sizeof message,
            "from t = %s on nothing determines %s in mode %s; the equations that read %s use the "
            "last value",
-           eng_short(sim->core.t).text, text, state, mode->held_count == 1 ? "it" : "them");
-  sim->on_warning(sim->warning_user, DIAG_W0825, sim->model->vars[mode->first_held].span, message);
+           eng_short(sim->core.t).text, text, state, named == 1 ? "it" : "them");
+  sim->on_warning(sim->warning_user, DIAG_W0825, sim->model->vars[first].span, message);
 }
 
 void eng_audit_end(EngSim* sim, bool initial) {

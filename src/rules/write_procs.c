@@ -767,7 +767,41 @@ static void write_select(Writer* w, const RulesRule* rule) {
   W(")");
 }
 
+/// A divisor that may become zero.
+static bool may_divide_by_zero(const RulesRule* rule) {
+  if (rule->procedure != RULES_DIVISION) return false;
+  return rule->arg[1].expr->op == RULES_OP_STATE || rule->arg[1].expr->op == RULES_OP_TIME;
+}
+
+/// The quotient has no equation while its divisor is zero, and so keeps its last value.
+static void write_quotient_support(Writer* w, const RulesRule* rule) {
+  const RulesState* target = &w->m->states.data[rule->target];
+  write_hide(w, rule, "q");
+  write_helper(w, rule, "q");
+  W("(t0) = ");
+  if (target->initial) {
+    write_expr(w, target->initial);
+  } else {
+    write_number(w, target->number);
+  }
+  W(";\nif ([");
+  write_arg(w, rule, 1);
+  W(" > 0] || [");
+  write_arg(w, rule, 1);
+  W(" < 0]) { ");
+  write_helper(w, rule, "q");
+  W(" = ");
+  write_k_times_arg(w, rule);
+  W("/");
+  write_arg(w, rule, 1);
+  W("; }\n");
+}
+
 static void write_arithmetic(Writer* w, const RulesRule* rule) {
+  if (may_divide_by_zero(rule) && !w->plain) {
+    write_helper(w, rule, "q");
+    return;
+  }
   write_k_times_arg(w, rule);
   switch ((int)rule->procedure) {
   case RULES_MULTIPLICATION:
@@ -843,6 +877,9 @@ void write_support(Writer* w, const RulesRule* rule) {
     if (rule->params[RULES_PARAM_FILTER]) write_filter_support(w, rule);
     break;
   case RULES_HYSTERESIS: write_hysteresis(w, rule); break;
+  case RULES_DIVISION:
+    if (may_divide_by_zero(rule)) write_quotient_support(w, rule);
+    break;
   case RULES_DELAY: write_delay_support(w, rule); break;
   case RULES_BACKLASH: write_backlash(w, rule); break;
   case RULES_SAMPLE_HOLD: write_periodic(w, rule, write_k_times_arg); break;

@@ -45,7 +45,7 @@ def model(rules, states, predicates=(), situations=(), settings=(), constants=()
     rows = [f"| {i + 1} | " + " | ".join(c.strip() for c in r.split(";")) + " |"
             for i, r in enumerate(rules)]
     parts += ["## Rules\n", table("| # | variable | procedure | coefficient | argument 1 | argument 2 "
-                                  "| situation | parameter | value |", rows)]
+                                  "| situation | parameter | value | parameter | value | parameter | value |", rows)]
     return "\n".join(parts)
 
 
@@ -111,6 +111,19 @@ def check_unguarded():
                  ["early | r < 3 | | | | | | |"], [" | early | not q", " | not early | q"],
                  settings=["unguarded | hold"]),
            lambda t: {"y": 2 * t if t > 3 else 5.0, "q": 1.0 if t > 3 else 0.0}, [3])
+
+
+    # a quotient keeps its value while its divisor is zero
+    for guard, before in (("", 0.0), ("EverTrue", 0.0)):
+        expect(f"division by zero {guard}",
+               model([RAMP, "b; pulse; 2; ; ; ; period; 4 ; width; 2; start; 1",
+                      f"y; division; 3; r; b; {guard}"],
+                     ["r | 0 |", "b | 0 |", "y | 0 |"]),
+               lambda t, before=before: {"y": before if t < 1 else 1.5 * t if (t - 1) % 4 < 2 else
+                                         1.5 * (3 + 4 * ((t - 1) // 4))}, [1, 3, 5, 7, 9])
+    expect("division by what goes through zero",
+           model([RAMP, "b; adding; 1; r; -5", "y; division; 1; 1; b"], ["r | 0 |", "b | 0 |", "y | 0 |"]),
+           lambda t: {"y": 1 / (t - 5)} if abs(t - 5) > 0.5 else {}, [5])
 
 
 def check_several_rules():
