@@ -133,7 +133,7 @@ bool outputs_are_same(const Output* a, const Output* b);
 /// Files we write carry a mark (an extended attribute); where the file system keeps none, the file
 /// must begin with the very header that is about to be written.
 bool output_is_ours(const char* path, const char* header);
-/// Whether both names lead to one existing file.
+/// Whether both names lead to one file, or would.
 bool files_are_same(const char* a, const char* b);
 
 /// Whether a file can be read; else prints why not and what to do. `what` is "model" or "table".

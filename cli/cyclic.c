@@ -152,6 +152,10 @@ static int prepare(CyclicRun* run) {
     cli_error("cyclic execution locates no events: --events has nothing to write");
     return CLI_USAGE;
   }
+  if (o->report || (o->csv && path_ends_with(o->csv, ".mat"))) {
+    cli_error("cyclic execution writes its rows as CSV only, and no report");
+    return CLI_USAGE;
+  }
   if (slt_cyclic_create(run->rules, run->dt, NULL, &run->plant) < 0) return out_of_memory();
   exit = choose_columns(run);
   if (exit != CLI_DONE) return exit;
@@ -233,7 +237,7 @@ static void print_summary(const CyclicRun* run, double wall) {
           slt_rules_settings(run->rules).rule_count);
   fprintf(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
           cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
-  pace_print(&run->pace, "cycles began");
+  pace_print(stderr, &run->pace, "cycles began");
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
   if (problem.divisions > 0) {
     fprintf(stderr, "  divisions    %llu by zero; the variable kept its value\n",

@@ -49,12 +49,32 @@ bool path_ends_with(const char* path, const char* suffix) {
   return length > wanted && strcmp(path + length - wanted, suffix) == 0;
 }
 
+/// The folder a file that does not exist yet would be in.
+static bool stat_folder(const char* path, struct stat* out) {
+  size_t length = (size_t)(path_base(path) - path);
+  char* folder = malloc(length + 2);
+  if (!folder) return false;
+  memcpy(folder, path, length);
+  folder[length] = '.';
+  folder[length + 1] = '\0';
+  bool exists = stat(folder, out) == 0;
+  free(folder);
+  return exists;
+}
+
+static bool is_same(const struct stat* a, const struct stat* b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 bool files_are_same(const char* a, const char* b) {
   struct stat left;
   struct stat right;
   if (strcmp(a, b) == 0) return true;
-  if (stat(a, &left) != 0 || stat(b, &right) != 0 || !S_ISREG(left.st_mode)) return false;
-  return left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+  bool has_left = stat(a, &left) == 0;
+  bool has_right = stat(b, &right) == 0;
+  if (has_left && has_right) return S_ISREG(left.st_mode) && is_same(&left, &right);
+  if (has_left || has_right || strcmp(path_base(a), path_base(b)) != 0) return false;
+  return stat_folder(a, &left) && stat_folder(b, &right) && is_same(&left, &right);
 }
 
 // ---- the mark of our own files ------------------------------------------------------------------

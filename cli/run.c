@@ -21,6 +21,7 @@ typedef struct Run {
   char* default_csv;
   char* title;  // the model's name without folder and ending
   Output csv, events;
+  Report report;
   Progress progress;
   Pace pace;
   double row_period;  // usual distance of rows, for the report of what came late
@@ -110,6 +111,11 @@ static void suggest_name(const Run* run, const char* bad) {
   free((void*)names);
 }
 
+/// Rows go to a MAT-file, which can only be written when they are all there.
+static bool is_mat(const Run* run) {
+  return run->options.csv && path_ends_with(run->options.csv, ".mat");
+}
+
 static int create_recorder(Run* run) {
   const RunOptions* o = &run->options;
   SltRecorderOptions options = slt_recorder_options();
@@ -126,10 +132,11 @@ static int create_recorder(Run* run) {
   } else if (!o->all_steps) {
     options.every = isnan(o->every) ? run->experiment.every : o->every;
   }
-  if (!o->explain || o->csv) options.csv = (SltWriter){output_write, &run->csv};
+  bool rows = (!o->explain || o->csv) && !is_mat(run);
+  if (rows) options.csv = (SltWriter){output_write, &run->csv};
   if (o->explain_json) options.events = (SltWriter){stdout_write, NULL};
   if (o->events) options.events = (SltWriter){output_write, &run->events};
-  options.keep = o->plot != NULL;
+  options.keep = o->plot || o->report || is_mat(run);
   const char* bad = NULL;
   SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, &bad);
   if (status >= 0) return CLI_DONE;
@@ -222,8 +229,8 @@ static int open_outputs(Run* run) {
       cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
       return CLI_USAGE;
     }
-    const char* others[] = {o->events, o->plot, o->model};
-    for (int i = 0; i < 3; i++) {
+    const char* others[] = {o->events, o->plot, o->report, o->model};
+    for (int i = 0; i < 4; i++) {
       if (!others[i] || !files_are_same(others[i], run->default_csv)) continue;
       cli_error("the rows would go to %s, which is already in use here", run->default_csv);
       cli_hint("choose another file for them with -o");
@@ -292,6 +299,7 @@ static void on_event(void* user, const SltEvent* event) {
   if (run->story) slt_story_event(run->story, event);
   if (run->graph) slt_graph_event(run->graph, event);
   if (event->undetermined_count) note_undetermined(run, event);
+  if (run->report.events) report_event(&run->report, event);
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
   size_t size = strlen(event->text) + 1;
   free(run->stop_text);
@@ -308,7 +316,9 @@ static void on_row(void* user, double t) {
 /// Where the rows of an unfinished run are.
 static void say_what_is_kept(const Run* run) {
   if (run->csv.error || !run->csv.path) return;
-  unsigned long long rows = run->csv.lines > 0 ? run->csv.lines - 1 : 0;
+  unsigned long long rows = is_mat(run) ? slt_table_row_count(slt_recorder_table(run->recorder))
+                            : run->csv.lines > 0 ? run->csv.lines - 1
+                                                 : 0;
   char t_text[32];
   if (rows == 0) {
     cli_note("no rows were written");
@@ -346,21 +356,41 @@ static int report_outputs(const Run* run) {
   return csv != CLI_DONE ? csv : events;
 }
 
-static void print_summary(const Run* run, SltStatus status, double wall) {
-  if (run->options.quiet || run->options.explain) return;
-  RunSummary summary = {.model = run->title,
-                        .sim = run->sim,
-                        .t = slt_sim_time(run->sim),
-                        .stopped = status == SLT_END,
-                        .stop_text = run->stop_text,
-                        .undetermined = run->undetermined,
-                        .wall = wall,
-                        .csv = &run->csv,
-                        .events = &run->events,
-                        .pace = &run->pace,
-                        .plot = run->options.plot,
-                        .native = slt_model_native_report(run->model)};
-  summary_print(&summary);
+static RunSummary summarize(const Run* run, SltStatus status, double wall) {
+  return (RunSummary){.model = run->title,
+                      .sim = run->sim,
+                      .t = slt_sim_time(run->sim),
+                      .stopped = status == SLT_END,
+                      .stop_text = run->stop_text,
+                      .undetermined = run->undetermined,
+                      .wall = wall,
+                      .csv = &run->csv,
+                      .events = &run->events,
+                      .pace = &run->pace,
+                      .plot = run->options.plot,
+                      .report = run->options.report,
+                      .native = slt_model_native_report(run->model),
+                      .mat_rows =
+                          is_mat(run) ? slt_table_row_count(slt_recorder_table(run->recorder)) : 0};
+}
+
+/// What is made of the rows when they are all there; rows of a run that did not finish count too.
+static int write_products(Run* run, const RunSummary* summary, SltStatus status) {
+  const RunOptions* o = &run->options;
+  const SltTable* table = slt_recorder_table(run->recorder);
+  int exit = CLI_DONE;
+  if (o->plot && slt_table_row_count(table) > 0) {
+    exit = plot_write(table, o->plot, run->title, o->plot_x, NULL);
+  }
+  if (!o->report) return exit;
+  if (status == SLT_ERR_CANCELLED) run->report.failure = "It was interrupted.";
+  if (status < 0 && status != SLT_ERR_CANCELLED) {
+    SltRunError error = slt_sim_error(run->sim);
+    run->report.failure =
+        error.rendered && error.rendered[0] ? error.rendered : slt_status_text(status);
+  }
+  int reported = report_write(&run->report, summary, table, o);
+  return exit == CLI_DONE ? reported : exit;
 }
 
 static int run_and_report(Run* run) {
@@ -379,6 +409,9 @@ static int run_and_report(Run* run) {
   if (run->options.realtime > 0.0) slt_recorder_on_row(run->recorder, on_row, run);
   SltStatus status = slt_recorder_run(run->recorder, run->t_end);
   double wall = progress_end(&run->progress);
+  if (is_mat(run)) {
+    slt_table_write_mat(slt_recorder_table(run->recorder), (SltWriter){output_write, &run->csv});
+  }
   output_close(&run->csv);
   output_close(&run->events);
   // an error of writing is reported when standard output is finished
@@ -391,17 +424,16 @@ static int run_and_report(Run* run) {
   } else if (status < 0 && status != SLT_ERR_IO) {
     exit = report_failure(run, status);
   }
-  // rows of a run that did not finish make a picture as well
-  const SltTable* table = slt_recorder_table(run->recorder);
-  if (run->options.plot && slt_table_row_count(table) > 0) {
-    int drawn = plot_write(table, run->options.plot, run->title, run->options.plot_x, NULL);
-    if (exit == CLI_DONE) exit = drawn;
-  }
+  RunSummary summary = summarize(run, status, wall);
+  int written = write_products(run, &summary, status);
+  if (exit == CLI_DONE) exit = written;
   if (run->graph) {
     int drawn = graph_write(run->graph, run->title, run->options.graph);
     if (exit == CLI_DONE) exit = drawn;
   }
-  if (exit == CLI_DONE) print_summary(run, status, wall);
+  if (exit == CLI_DONE && !run->options.quiet && !run->options.explain) {
+    summary_write(stderr, &summary);
+  }
   return exit;
 }
 
@@ -430,6 +462,9 @@ static int prepare(Run* run) {
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
   if (exit == CLI_DONE) exit = check_plot_x(run);
+  if (exit == CLI_DONE && run->options.report && !report_begin(&run->report)) {
+    return out_of_memory();
+  }
   if (exit == CLI_DONE) exit = open_outputs(run);
   return exit == CLI_DONE ? begin_story(run) : exit;
 }
@@ -450,6 +485,7 @@ static int run_command(bool explain, int argc, char** argv) {
   output_close(&run.events);
   slt_story_free(run.story);
   slt_graph_free(run.graph);
+  report_clear(&run.report);
   slt_recorder_free(run.recorder);
   slt_sim_free(run.sim);
   slt_model_free(run.model);

@@ -19,6 +19,7 @@ typedef struct RunOptions {
   const char* events;
   const char* plot;
   const char* plot_x;
+  const char* report;
   bool quiet;
   SltNativeWhen native;
   const char* solver;  // an option given that steers the integration; NULL: none
@@ -78,7 +79,7 @@ void pace_begin(Pace* pace, double factor);
 /// `period` is the distance to the next.
 void pace_wait(Pace* pace, double model_time, double period);
 /// The line of the summary; nothing unless pace was kept. `what`: "cycles began".
-void pace_print(const Pace* pace, const char* what);
+void pace_print(FILE* out, const Pace* pace, const char* what);
 
 /// The lines after a run.
 typedef struct RunSummary {
@@ -92,10 +93,29 @@ typedef struct RunSummary {
   const Output* csv;
   const Output* events;
   const char* plot;
+  const char* report;
+  uint32_t mat_rows;  // rows that went to a MAT-file; 0: it is CSV
   const Pace* pace;
   SltNativeReport native;
 } RunSummary;
 
-void summary_print(const RunSummary* summary);
+void summary_write(FILE* out, const RunSummary* summary);
+
+/// A page about the run (report.c).
+typedef struct Report {
+  FILE* events;  // the table's rows so far; NULL: no report is wanted
+  char* event_text;
+  size_t event_size;
+  uint64_t count;       // of events
+  const char* failure;  // why the run did not finish, or NULL
+} Report;
+
+/// False when memory is exhausted. Clear it in any case.
+bool report_begin(Report* report);
+void report_event(Report* report, const SltEvent* event);
+/// Write the page to options->report; returns the exit status.
+int report_write(Report* report, const RunSummary* summary, const SltTable* table,
+                 const RunOptions* options);
+void report_clear(Report* report);
 
 #endif

@@ -161,9 +161,14 @@ static bool parse_native(const char* text, SltNativeWhen* out) {
 }
 
 static bool parse_csv(const char* text, RunOptions* out) {
-  if (path_ends_with(text, ".mat")) return not_built("writing .mat files");
   out->csv = text;
   return true;
+}
+
+static bool parse_report(const char* text) {
+  if (path_ends_with(text, ".html")) return true;
+  cli_error("--report %s: a report is a page, a file ending in .html", text);
+  return false;
 }
 
 /// Options with a number of the solver.
@@ -214,6 +219,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_EVENTS: out->events = text; return true;
   case RUN_PLOT: out->plot = text; return plot_path_check(name, text);
   case RUN_PLOT_X: out->plot_x = text; return true;
+  case RUN_REPORT: out->report = text; return parse_report(text);
   case RUN_QUIET: out->quiet = true; return true;
   case RUN_EXPLAIN: return true;
   case RUN_JSON: out->explain_json = true; return true;
@@ -229,8 +235,8 @@ static bool is_stdout(const char* path) {
 
 /// Two outputs into one file would destroy each other, and an output must not be the model.
 static bool check_outputs(const RunOptions* o) {
-  const char* paths[] = {o->csv, o->events, o->plot, o->graph};
-  static const char* const names[] = {"-o", "--events", "--plot", "--graph"};
+  const char* paths[] = {o->csv, o->events, o->plot, o->graph, o->report};
+  static const char* const names[] = {"-o", "--events", "--plot", "--graph", "--report"};
   int to_stdout = is_stdout(o->csv) + is_stdout(o->events) + is_stdout(o->plot);
   if (o->explain && to_stdout > 0) {
     cli_error("standard output (-) is taken by the explanation");
@@ -241,7 +247,7 @@ static bool check_outputs(const RunOptions* o) {
     cli_error("only one of -o, --events and --plot can go to standard output (-)");
     return false;
   }
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     if (!paths[i]) continue;
     if (paths[i][0] == '\0') {
       cli_error("%s needs the name of a file, or -", names[i]);

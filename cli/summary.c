@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_mode(SltSim* sim) {
+static void print_mode(FILE* out, SltSim* sim) {
   uint32_t count = slt_sim_automaton_count(sim);
   enum { SHOWN = 6 };
   for (uint32_t i = 0; i < count && i < SHOWN; i++) {
@@ -13,9 +13,9 @@ static void print_mode(SltSim* sim) {
     const char* state = slt_sim_automaton_state(sim, i);
     // the only automaton of a model needs no name
     bool alone = count == 1 && strcmp(name, "main") == 0;
-    fprintf(stderr, "%s%s%s%s", i ? ", " : "", alone ? "" : name, alone ? "" : " ", state);
+    fprintf(out, "%s%s%s%s", i ? ", " : "", alone ? "" : name, alone ? "" : " ", state);
   }
-  if (count > SHOWN) fprintf(stderr, ", and %u more", count - SHOWN);
+  if (count > SHOWN) fprintf(out, ", and %u more", count - SHOWN);
 }
 
 /// Six digits are enough for people.
@@ -25,37 +25,37 @@ static double rounded(double value) {
   return strtod(text, NULL);
 }
 
-static void print_events(const SltStatistics* s) {
+static void print_events(FILE* out, const SltStatistics* s) {
   static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
-  fprintf(stderr, "  events       %llu", (unsigned long long)s->instants);
+  fprintf(out, "  events       %llu", (unsigned long long)s->instants);
   const char* separator = " (";
   for (int i = 0; i < 5; i++) {
     if (s->by_class[i] == 0) continue;
-    fprintf(stderr, "%s%llu %s", separator, (unsigned long long)s->by_class[i], classes[i]);
+    fprintf(out, "%s%llu %s", separator, (unsigned long long)s->by_class[i], classes[i]);
     separator = ", ";
   }
-  fprintf(stderr, "%s, %llu not certified\n", separator[0] == ',' ? ")" : "",
+  fprintf(out, "%s, %llu not certified\n", separator[0] == ',' ? ")" : "",
           (unsigned long long)s->not_certified);
   if (s->not_proved) {
-    fprintf(stderr, "  detection    %llu times without proof: looked at plainly\n",
+    fprintf(out, "  detection    %llu times without proof: looked at plainly\n",
             (unsigned long long)s->not_proved);
   }
 }
 
 /// Nothing is said about runs too short to be worth it.
-static void print_native(const SltNativeReport* native) {
+static void print_native(FILE* out, const SltNativeReport* native) {
   if (native->programs) {
-    fprintf(stderr,
+    fprintf(out,
             "  native       %u programs as machine code, %u unit%s compiled, %u from the cache\n",
             native->programs, native->compiled, native->compiled == 1 ? "" : "s", native->loaded);
   }
   if (native->note) {
-    fprintf(stderr, "  native       %s: interpreted\n", native->note);
+    fprintf(out, "  native       %s: interpreted\n", native->note);
   }
 }
 
 /// What became of the energy that the model declares.
-static void print_energy(const SltStatistics* s) {
+static void print_energy(FILE* out, const SltStatistics* s) {
   char start[32];
   char end[32];
   char events[32];
@@ -63,59 +63,63 @@ static void print_energy(const SltStatistics* s) {
   char motion[32];
   if (isnan(s->energy_start)) return;
   double now = s->energy_start + s->energy_events + s->energy_motion;
-  fprintf(stderr, "  energy       %s at the start, %s at the end: motion %s, events %s",
+  fprintf(out, "  energy       %s at the start, %s at the end: motion %s, events %s",
           cli_number_text(rounded(s->energy_start), start), cli_number_text(rounded(now), end),
           cli_number_text(rounded(s->energy_motion), motion),
           cli_number_text(rounded(s->energy_events), events));
   if (s->energy_gained > 0.0) {
-    fprintf(stderr, ", of them %s created", cli_number_text(rounded(s->energy_gained), gained));
+    fprintf(out, ", of them %s created", cli_number_text(rounded(s->energy_gained), gained));
   }
-  fputc('\n', stderr);
+  fputc('\n', out);
 }
 
-static void print_wall(double seconds) {
+static void print_wall(FILE* out, double seconds) {
   if (seconds < 1.0) {
-    fprintf(stderr, "  wall time    %.3g ms\n", 1e3 * seconds);
+    fprintf(out, "  wall time    %.3g ms\n", 1e3 * seconds);
   } else {
-    fprintf(stderr, "  wall time    %.3g s\n", seconds);
+    fprintf(out, "  wall time    %.3g s\n", seconds);
   }
 }
 
-static void print_file(const char* what, const Output* output) {
+static void print_file(FILE* out, const char* what, const Output* output) {
   if (!output->path) return;
   unsigned long long lines = output->lines;
   bool rows = strcmp(what, "rows") == 0;
   if (rows && lines > 0) lines--;  // the header is no row
   bool to_stdout = strcmp(output->path, "-") == 0;
-  fprintf(stderr, "  %-11s  %llu in %s\n", what, lines,
-          to_stdout ? "standard output" : output->path);
+  fprintf(out, "  %-11s  %llu in %s\n", what, lines, to_stdout ? "standard output" : output->path);
 }
 
-void summary_print(const RunSummary* summary) {
+void summary_write(FILE* out, const RunSummary* summary) {
   char t_text[32];
   SltStatistics s = slt_sim_statistics(summary->sim);
-  fprintf(stderr, "%s: %s at t = %s", summary->model, summary->stopped ? "stopped" : "done",
+  fprintf(out, "%s: %s at t = %s", summary->model, summary->stopped ? "stopped" : "done",
           cli_number_text(summary->t, t_text));
   if (slt_sim_automaton_count(summary->sim) > 0) {
-    fputs(", mode ", stderr);
-    print_mode(summary->sim);
+    fputs(", mode ", out);
+    print_mode(out, summary->sim);
   }
-  if (summary->stop_text && summary->stop_text[0]) fprintf(stderr, ": %s", summary->stop_text);
-  fputc('\n', stderr);
-  fprintf(stderr, "  steps        %llu (%llu rejected), method %s%s%s\n",
-          (unsigned long long)s.steps, (unsigned long long)s.rejected, s.method ? s.method : "-",
-          s.method_reason ? ": " : "", s.method_reason ? s.method_reason : "");
-  print_events(&s);
-  if (summary->undetermined[0]) fprintf(stderr, "  undetermined %s\n", summary->undetermined);
-  print_energy(&s);
-  fprintf(stderr, "  evaluations  %llu of the equations, %llu of the guards\n",
+  if (summary->stop_text && summary->stop_text[0]) fprintf(out, ": %s", summary->stop_text);
+  fputc('\n', out);
+  fprintf(out, "  steps        %llu (%llu rejected), method %s%s%s\n", (unsigned long long)s.steps,
+          (unsigned long long)s.rejected, s.method ? s.method : "-", s.method_reason ? ": " : "",
+          s.method_reason ? s.method_reason : "");
+  print_events(out, &s);
+  if (summary->undetermined[0]) fprintf(out, "  undetermined %s\n", summary->undetermined);
+  print_energy(out, &s);
+  fprintf(out, "  evaluations  %llu of the equations, %llu of the guards\n",
           (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations);
-  print_native(&summary->native);
-  print_wall(summary->wall);
-  pace_print(summary->pace, "rows were");
-  print_file("rows", summary->csv);
-  print_file("records", summary->events);
-  if (summary->plot && strcmp(summary->plot, "-") != 0) {
-    fprintf(stderr, "  picture      %s\n", summary->plot);
+  print_native(out, &summary->native);
+  print_wall(out, summary->wall);
+  pace_print(out, summary->pace, "rows were");
+  if (summary->mat_rows) {
+    fprintf(out, "  rows         %u in %s\n", summary->mat_rows, summary->csv->path);
+  } else {
+    print_file(out, "rows", summary->csv);
   }
+  print_file(out, "records", summary->events);
+  if (summary->plot && strcmp(summary->plot, "-") != 0) {
+    fprintf(out, "  picture      %s\n", summary->plot);
+  }
+  if (summary->report) fprintf(out, "  report       %s\n", summary->report);
 }

@@ -511,6 +511,12 @@ SLT_API double slt_table_value(const SltTable* table, uint32_t row, uint32_t col
 /// Text of a cell that is not a number (the state of an automaton), else NULL.
 SLT_API const char* slt_table_text(const SltTable* table, uint32_t row, uint32_t column);
 
+/// Write a table as a MAT-file of level 4 (MATLAB, Octave, Scilab, SciPy): a vector per column,
+/// characters for states of automata, NaN where undetermined. Names that are no identifiers there
+/// are spelt with letters (x' is der_x); the matrix `names` holds them as they are.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_table_write_mat(const SltTable* table, SltWriter writer);
+
 typedef enum SltPlotFormat { SLT_PLOT_SVG, SLT_PLOT_TERMINAL, SLT_PLOT_PNG } SltPlotFormat;
 
 /// Options of a picture: take them from slt_plot_options().

@@ -85,3 +85,17 @@ SltStatus slt_table_plot(const SltTable* table, const SltPlotOptions* options, S
   sink_clear(&sink);
   return status;
 }
+
+SltStatus slt_table_write_mat(const SltTable* table, SltWriter writer) {
+  if (!table || !writer.write) return SLT_ERR_ARGUMENT;
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  jmp_buf on_oom;
+  Arena arena;
+  arena_init(&arena, NULL, &on_oom);
+  SltStatus status = SLT_ERR_NOMEM;
+  if (!setjmp(on_oom)) status = table_write_mat(table, &sink, &arena);
+  arena_free(&arena);
+  sink_clear(&sink);
+  return status;
+}

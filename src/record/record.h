@@ -13,5 +13,6 @@
 #include "record/sink.h"
 #include "record/story.h"
 #include "record/table.h"
+#include "record/table_mat.h"
 
 #endif

@@ -37,11 +37,14 @@ class Usage(cli_case.CliCase):
         self.fails(2, "convert", "ball.lisma", "ball.rules.md", says="holds equations")
 
     def test_options_not_built_yet(self):
-        for option in (["--report", "r.html"],
-                       ["--checkpoint", "c"], ["--resume", "c"],
-                       ["--sliding", "utkin"],
-                       ["-o", "rows.mat"]):
+        for option in (["--checkpoint", "c"], ["--resume", "c"], ["--sliding", "utkin"]):
             self.fails(2, "run", "ball.lisma", *option, says="not built yet")
+
+    def test_a_report_is_a_page(self):
+        self.fails(2, "run", "ball.lisma", "--report", "r.pdf", says="ending in .html")
+        self.fails(2, "run", "ball.lisma", "--report", "no/such/r.html", says="no/such/r.html")
+        self.fails(2, "run", "ball.lisma", "-o", "r.html", "--report", "./r.html",
+                   says="the same file")
 
     def test_available_choices_are_taken(self):
         self.good("run", "ball.lisma", "-q", "--native", "auto", "--sliding", "on",

@@ -248,6 +248,86 @@ class Output(cli_case.CliCase):
         self.good("run", "ball.lisma", "-q", "--plot", "phase.svg", "--plot-x", "y", "--out", "y,v")
         self.assertIn(">y</text>", self.read("phase.svg"))
 
+    def test_report(self):
+        self.write("odd.lisma", """// a < b & "c"
+            x' = -1; x(t0) = 1; `a<b>`(t0) = 0;
+            state low [x < 0.5] { set `a<b>` = 1; } from init;
+            state off [x < 0.25] { stop "enough & <more>"; } from low;
+            """)
+        self.good("run", "odd.lisma", "-q", "--report", "odd.html")
+        page = self.read("odd.html")
+        import html.parser
+
+        class Reader(html.parser.HTMLParser):
+            def __init__(self):
+                super().__init__()
+                self.open, self.text, self.links, self.anchors = [], "", set(), set()
+
+            def handle_starttag(self, tag, attributes):
+                given = dict(attributes)
+                if tag not in ("meta", "br"):
+                    self.open.append(tag)
+                self.links.add(given.get("href"))
+                self.anchors.add("#" + given.get("id", ""))
+
+            def handle_startendtag(self, tag, attributes):
+                pass
+
+            def handle_endtag(self, tag):
+                assert self.open.pop() == tag, tag
+
+            def handle_data(self, data):
+                self.text += data
+
+        reader = Reader()
+        reader.feed(page)
+        self.assertEqual(reader.open, [])
+        for text in ("init → low", "low → off", "x < 0.5", "a<b>: 0 → 1", "enough & <more>",
+                     '// a < b & "c"', "wall time"):
+            self.assertIn(text, reader.text)
+        self.assertLessEqual(reader.links - {None}, reader.anchors)
+        self.assertIn("#L3", reader.links)
+        self.assertNotIn("http://", page.replace("http://www.w3.org/2000/svg", ""))
+        # a run that fails has a report too, with the reason
+        self.write("pole.lisma", "x' = x*x; x(t0) = 1;\n")
+        self.fails(3, "run", "pole.lisma", "--until", "2", "--report", "pole.html")
+        self.assertIn("did not finish", self.read("pole.html"))
+        self.assertIn("E08", self.read("pole.html"))
+
+    def test_mat(self):
+        import math
+        import struct
+        self.write("m.lisma", "x' = 1; x(t0) = 0; `длина, м` = 2*x; y: z = x;\n"
+                              "state late [x >= 0.5] { delete y; } from init;\n")
+        self.good("run", "m.lisma", "--until", "1", "--samples", "4", "-q", "-o", "m.mat",
+                  "--out", "x,x',`длина, м`,z,main.state,main.state")
+        self.good("run", "m.lisma", "--until", "1", "--samples", "4", "-q", "-o", "m.csv",
+                  "--out", "x")
+        with open(self.path("m.mat"), "rb") as file:
+            data = file.read()
+        at, matrices = 0, {}
+        while at < len(data):
+            kind, rows, columns, _, size = struct.unpack_from("<5i", data, at)
+            name = data[at + 20:at + 19 + size].decode()
+            at += 20 + size
+            matrices[name] = kind, rows, columns, struct.unpack_from(f"<{rows*columns}d", data, at)
+            at += 8*rows*columns
+        rows = self.read("m.csv").splitlines()[1:]
+        self.assertEqual(list(matrices),
+                         ["time", "x", "der_x", "xu0434u043bu0438u043du0430__u043c", "z",
+                          "main_state", "main_state_2", "names"])
+        self.assertEqual(matrices["x"][:3], (0, len(rows), 1))
+        self.assertEqual(list(matrices["x"][3]), [float(row.split(",")[1]) for row in rows])
+        self.assertEqual(set(matrices["der_x"][3]), {1.0})
+        self.assertTrue(math.isnan(matrices["z"][3][-1]))
+        kind, count, width, codes = matrices["main_state"]
+        states = ["".join(chr(int(codes[k*count + i])) for k in range(width)) for i in range(count)]
+        self.assertEqual((kind, states[0], states[-1]), (1, "init", "late"))
+        kind, count, width, codes = matrices["names"]
+        names = [bytes(int(codes[k*count + i]) for k in range(width)).decode().rstrip()
+                 for i in range(count)]
+        self.assertEqual(names[:4], ["time", "x", "x'", "длина, м"])
+
     def test_same_bits_every_time(self):
         first = self.good("run", "ball.lisma", "-q", "-o", "-").out
         self.assertEqual(first, self.good("run", "ball.lisma", "-q", "-o", "-").out)
