@@ -35,6 +35,9 @@ void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->atom_count; i++) {
     sim->atoms[i].cell = MODEL_NONE;
+    for (uint32_t k = 0; k < model->atoms[i].read_count; k++) {
+      sim->has_pre |= model->atoms[i].reads[k].when == MODEL_PRE;
+    }
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
@@ -128,7 +131,7 @@ void eng_atoms_enter_mode(EngSim* sim) {
     atom->relevant = true;
     if (!atom->relevant_start) atom->fresh = true;
     if (sim->model->atoms[mode->atoms[i]].type == MODEL_ATOM_UNILATERAL &&
-        sim->options.detection != SLT_DETECTION_INTERPOLATION) {
+        sim->options.detection != SLT_DETECTION_INTERPOLATION && !sim->options.method->literal) {
       sim->has_unilateral = true;
     }
   }
@@ -215,7 +218,9 @@ void eng_atoms_judge(EngSim* sim) {
     uint32_t i = sim->active[place];
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
-    bool truth = instant_truth(sim, i, sim->g[i], sim->gdot[i]);
+    bool truth = sim->options.method->literal
+                     ? eng_relation_holds(sim->model->atoms[id].relation, sim->g[i])
+                     : instant_truth(sim, i, sim->g[i], sim->gdot[i]);
     eng_impulse_truth(sim, i, &truth);
     set_truth(sim, id, truth);
     bool there = atom->located || fabs(sim->g[i]) <= atom->eps;

@@ -47,14 +47,14 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   return !edge->edge_seen || guard_has_new_edge(sim, &model->guard);
 }
 
-static bool switch_flips(EngSim* sim, uint32_t automaton) {
+bool eng_switch_flips(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   if (eng_dwells(sim, automaton)) return false;
   return eng_guard(sim, a->condition) != (sim->state[automaton] == 1);
 }
 
 /// First enabled transition of an automaton; MODEL_NONE for none.
-static uint32_t first_enabled(EngSim* sim, uint32_t automaton) {
+uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
@@ -77,8 +77,8 @@ bool eng_anything_enabled(EngSim* sim) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (!eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      if (switch_flips(sim, a)) return true;
-    } else if (first_enabled(sim, a) != MODEL_NONE) {
+      if (eng_switch_flips(sim, a)) return true;
+    } else if (eng_first_enabled(sim, a) != MODEL_NONE) {
       return true;
     }
   }
@@ -221,7 +221,7 @@ static void enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   }
 }
 
-static SltStatus fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration) {
+SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   uint32_t from = sim->state[t->automaton];
@@ -239,7 +239,7 @@ static SltStatus fire_transition(EngSim* sim, uint32_t transition, uint32_t iter
   return queue_group(sim, t->action_begin, t->action_count, record);
 }
 
-static void fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
+void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
   uint32_t from = sim->state[automaton];
   eng_trace_transition(sim, automaton, MODEL_NONE, from, 1 - from, iteration);
   enter_state(sim, automaton, 1 - from);
@@ -297,7 +297,7 @@ static void save_values(EngSim* sim) {
 }
 
 /// Candidate: committed values with the queued resets, in the mode as it is now.
-static SltStatus make_candidate(EngSim* sim) {
+SltStatus eng_make_candidate(EngSim* sim) {
   restore_values(sim);
   memset(sim->given, 0, sim->model->env_count);
   eng_trace_candidate(sim);
@@ -310,7 +310,7 @@ static SltStatus make_candidate(EngSim* sim) {
 // ---- settling -----------------------------------------------------------------------------------
 
 /// Remember the present mode; true when it was there before.
-static bool visited_before(EngSim* sim) {
+bool eng_visited_before(EngSim* sim) {
   uint64_t hash = eng_mode_key(sim);
   for (uint32_t i = 0; i < sim->visited_count; i++) {
     if (sim->visited[i] == hash) return true;
@@ -319,7 +319,7 @@ static bool visited_before(EngSim* sim) {
   return false;
 }
 
-static SltStatus endless(EngSim* sim) {
+SltStatus eng_endless(EngSim* sim) {
   if (eng_zeno_suspected(sim)) return sim->error.status;
   char path[1200];
   eng_trace_path(sim, path, sizeof path);
@@ -373,16 +373,16 @@ static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fir
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (!eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      if (!switch_flips(sim, a)) continue;
-      fire_switch(sim, a, iteration);
+      if (!eng_switch_flips(sim, a)) continue;
+      eng_fire_switch(sim, a, iteration);
       (*fired)++;
       continue;
     }
-    uint32_t transition = first_enabled(sim, a);
+    uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     const ModelTransition* t = &sim->model->transitions[transition];
     if (t->to == sim->state[a] || !tests_modes_only(&t->guard)) continue;
-    SLT_TRY(fire_transition(sim, transition, iteration));
+    SLT_TRY(eng_fire_transition(sim, transition, iteration));
     (*fired)++;
   }
   return SLT_OK;
@@ -394,7 +394,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
   *fired = 0;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
-    uint32_t transition = first_enabled(sim, a);
+    uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     if (!reads_candidate(sim, &sim->model->transitions[transition].guard, from)) continue;
     if (*fired == 0) {
@@ -402,7 +402,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
       sim->group_count = 0;
       sim->core.stop_wanted = false;
     }
-    SLT_TRY(fire_transition(sim, transition, iteration));
+    SLT_TRY(eng_fire_transition(sim, transition, iteration));
     (*fired)++;
   }
   return SLT_OK;
@@ -448,12 +448,12 @@ static bool returns_from_grazing(EngSim* sim, const ModelMode* from) {
 static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration) {
   for (;;) {
-    if (visited_before(sim)) {
-      if (!returns_from_grazing(sim, from)) return endless(sim);
+    if (eng_visited_before(sim)) {
+      if (!returns_from_grazing(sim, from)) return eng_endless(sim);
       eng_trace_mythical(sim, first_record);
-      return make_candidate(sim);
+      return eng_make_candidate(sim);
     }
-    SLT_TRY(make_candidate(sim));
+    SLT_TRY(eng_make_candidate(sim));
     uint32_t fired = 0;
     if (++*iteration > sim->iteration_limit) return iteration_exceeded(sim);
     SLT_TRY(follow_candidate(sim, *iteration, &fired));
@@ -467,7 +467,7 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
   return SLT_OK;
 }
 
-static void begin_settling(EngSim* sim) {
+void eng_begin_settling(EngSim* sim) {
   save_values(sim);
   for (uint32_t i = 0; sim->core.mode->shared && i < sim->model->atom_count; i++) {
     sim->atoms[i].relevant_round = sim->atoms[i].relevant;
@@ -476,13 +476,17 @@ static void begin_settling(EngSim* sim) {
   eng_trace_settling(sim);
   sim->group_count = 0;
   sim->visited_count = 0;
+  if (!sim->has_pre) return;
+  // what was committed is the past of this round
+  eng_bind(sim);
+  eng_atoms_update(sim);
 }
 
 /// One round on committed values; `fired` false when nothing is enabled.
 static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
   *fired = false;
   const ModelMode* from = sim->core.mode;
-  begin_settling(sim);
+  eng_begin_settling(sim);
   sim->visited[sim->visited_count++] = eng_mode_key(sim);
   uint32_t first_record = eng_trace_count(sim);
   uint32_t count = 0;
@@ -492,12 +496,12 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (!eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
-      if (!switch_flips(sim, a)) continue;
+      if (!eng_switch_flips(sim, a)) continue;
       sim->fired_switch[count] = true;
       sim->fired[count++] = a;
       continue;
     }
-    uint32_t transition = first_enabled(sim, a);
+    uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE || !may_join(sim, transition, &alone, !joined)) continue;
     joined = true;
     sim->fired_switch[count] = false;
@@ -507,13 +511,13 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
   *fired = true;
   for (uint32_t i = 0; i < count; i++) {
     if (sim->fired_switch[i]) {
-      fire_switch(sim, sim->fired[i], *iteration);
+      eng_fire_switch(sim, sim->fired[i], *iteration);
       stays = false;
       continue;
     }
     const ModelTransition* t = &sim->model->transitions[sim->fired[i]];
     if (t->to != sim->state[t->automaton]) stays = false;
-    SLT_TRY(fire_transition(sim, sim->fired[i], *iteration));
+    SLT_TRY(eng_fire_transition(sim, sim->fired[i], *iteration));
   }
   // self loops alone leave the mode as it is: that is no repetition
   if (stays) sim->visited_count = 0;
@@ -589,7 +593,7 @@ static SltStatus run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     SLT_TRY(eng_slide_continue(sim, true, &verdict));
     if (verdict != ENG_SLIDE_MOVES) {
       bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->slide_decided;
-      return goes_on || eng_dwell_undecided(sim) ? SLT_OK : endless(sim);
+      return goes_on || eng_dwell_undecided(sim) ? SLT_OK : eng_endless(sim);
     }
     eng_trace_boundary(sim);
     *any = true;
@@ -612,7 +616,7 @@ static SltStatus leave_surface(EngSim* sim, bool* any) {
 static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) {
   const ModelSchedule* schedule = &sim->model->schedules[index];
   const ModelMode* from = sim->core.mode;
-  begin_settling(sim);
+  eng_begin_settling(sim);
   uint32_t first_record = eng_trace_count(sim);
   uint32_t record = MODEL_NONE;
   for (uint32_t i = 0; i < schedule->goto_count; i++) {
@@ -635,7 +639,7 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   return settle(sim, from, first_record, iteration);
 }
 
-static SltStatus run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
+SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
   for (uint32_t i = 0; i < sim->due_count; i++) {
     if ((sim->model->schedules[sim->due[i]].priority < 0) != late) continue;
     SLT_TRY(run_schedule(sim, sim->due[i], iteration));
@@ -647,7 +651,7 @@ static SltStatus run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any)
 // ---- the whole instant --------------------------------------------------------------------------
 
 /// Whether the integration must start anew: equations, states or their inputs differ.
-static bool flow_changed(const EngSim* sim) {
+bool eng_flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (sim->core.slide.count || sim->was_sliding || sim->core.contact.active) return true;
   if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
@@ -678,20 +682,20 @@ static SltStatus check_invariants(EngSim* sim) {
 }
 
 /// Switches take the position that the initial values ask for, without records.
-static SltStatus settle_initial_switches(EngSim* sim) {
+SltStatus eng_settle_initial_switches(EngSim* sim) {
   sim->visited_count = 0;
   sim->group_count = 0;
   for (;;) {
     bool flipped = false;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
       if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
-      if (!eng_automaton_active(sim, a) || !switch_flips(sim, a)) continue;
+      if (!eng_automaton_active(sim, a) || !eng_switch_flips(sim, a)) continue;
       sim->state[a] = 1 - sim->state[a];
       eng_publish_state(sim, a, sim->core.t);
       flipped = true;
     }
     // a position that comes back is one between two flows: that is decided later
-    if (!flipped || visited_before(sim)) return SLT_OK;
+    if (!flipped || eng_visited_before(sim)) return SLT_OK;
     // the mode tried first may have computed what is a state in this one
     SLT_TRY(eng_start_values(sim));
     SLT_TRY(eng_enter_mode(sim));
@@ -723,7 +727,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
       sim->atoms[i].g_start = (double)NAN;
     }
     eng_atoms_update(sim);
-    SLT_TRY(settle_initial_switches(sim));
+    SLT_TRY(eng_settle_initial_switches(sim));
     sim->implicit.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
@@ -736,10 +740,10 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     sim->core.slide.count = 0;
     eng_atoms_judge(sim);
   }
-  SLT_TRY(run_due(sim, false, &iteration, any));
+  SLT_TRY(eng_run_due(sim, false, &iteration, any));
   SLT_TRY(run_to_rest(sim, &iteration, any));
   bool late = false;
-  SLT_TRY(run_due(sim, true, &iteration, &late));
+  SLT_TRY(eng_run_due(sim, true, &iteration, &late));
   if (late) {
     *any = true;
     SLT_TRY(run_to_rest(sim, &iteration, any));
@@ -800,6 +804,7 @@ static void mark_sliding(EngSim* sim) {
 }
 
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
+  if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
   memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
   sim->core.mode_before = sim->core.mode;
@@ -840,7 +845,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
-    *changed = dwells || flow_changed(sim);
+    *changed = dwells || eng_flow_changed(sim);
     if (sim->core.stop_wanted) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
       sim->core.ended = true;

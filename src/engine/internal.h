@@ -295,6 +295,7 @@ struct EngSim {
   bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms
+  bool has_pre;         // some relation reads pre(x)
   double idle_step;     // distance of the points looked at in a mode without states
 
   // enclosures and control points for certified detection; same growth
@@ -561,6 +562,35 @@ typedef enum EngInstantKind { ENG_INSTANT_INITIAL, ENG_INSTANT_EVENT, ENG_INSTAN
 /// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
 /// inputs of the equations or the equations themselves differ from before.
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
+
+// The parts of an instant, for mosterman.c.
+
+/// Whether a switch stands against its condition.
+bool eng_switch_flips(EngSim* sim, uint32_t automaton);
+/// First enabled transition of an automaton; MODEL_NONE for none.
+uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
+/// Set the state, queue the resets, write the record.
+SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration);
+void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration);
+/// Present values are the committed ones; nothing is queued, no mode visited.
+void eng_begin_settling(EngSim* sim);
+/// Candidate: committed values with the queued resets, in the mode as it is now.
+SltStatus eng_make_candidate(EngSim* sim);
+/// Remember the present mode; true when it was there before.
+bool eng_visited_before(EngSim* sim);
+/// Fails: modes repeat without end.
+SltStatus eng_endless(EngSim* sim);
+/// Carry out the schedules in sim->due, early or late ones.
+SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any);
+/// Switches take the position that the initial values ask for, without records.
+SltStatus eng_settle_initial_switches(EngSim* sim);
+/// Whether the integration must start anew: equations, states or their inputs differ.
+bool eng_flow_changed(const EngSim* sim);
+
+// ---- mosterman.c --------------------------------------------------------------------------------
+
+/// The instant at a mesh point by the printed algorithm.
+SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
 
 // ---- trace.c ------------------------------------------------------------------------------------
 

@@ -218,6 +218,10 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   core->seg_valid = false;
   SLT_TRY(arrive(sim));
   if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
+  if (sim->options.method->literal) {
+    sim->crossing_count = 0;
+    return instant_here(sim, ENG_INSTANT_EVENT, fired);
+  }
   if (core->seg_event || core->seg_due) {
     if (!core->seg_event) sim->crossing_count = 0;
     return instant_here(sim, ENG_INSTANT_EVENT, fired);

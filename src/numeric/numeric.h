@@ -33,6 +33,7 @@ typedef struct NumMethod {
   uint32_t dense_stages;    // further right-hand sides dense output needs (beyond f at the end)
   bool fsal;                // f at the end of the step is part of the step
   bool adaptive;            // has an error estimate
+  bool literal;             // no error, no events between mesh points: the printed algorithm
   bool stiff;               // linearly implicit: needs num_stepper_set_system
   double stability;  // |h lambda| of the real stability interval [-stability, 0]; 0: all of it
   const NumKernel* kernel;
@@ -41,7 +42,8 @@ typedef struct NumMethod {
 /// All methods, in the order they are listed to the user.
 uint32_t num_method_count(void);
 const NumMethod* num_method_get(uint32_t index);
-/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853 rodas3 rodas rodas5.
+/// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853 rodas3 rodas rodas5
+/// mosterman.
 const NumMethod* num_method_find(Str name);
 
 // ---- stepper ------------------------------------------------------------------------------------
