@@ -184,6 +184,7 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
   const ModelAtom* model = &sim->model->atoms[id];
   EngAtom* atom = &sim->atoms[id];
+  atom->by_flow = false;
   if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) {
     return eng_relation_holds(model->relation, g);
@@ -201,7 +202,10 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
     atom->tangential = true;
     return false;
   }
-  if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) return gdot > 0.0;
+  if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) {
+    atom->by_flow = gdot > 0.0;
+    return gdot > 0.0;
+  }
   bool holds = false;
   if (cell_boundary(sim, index, atom, g, gdot, &holds)) return holds;
   return holds_up_to_rounding(sim, index, model->relation, g);

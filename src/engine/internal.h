@@ -44,6 +44,7 @@ typedef struct EngAtom {
   bool warned_escaping; // of a point where the motion could go either way
   bool surface;         // at zero in this instant: the motion may go on along it
   bool sliding;         // belongs to a surface that is slid along
+  bool by_flow;         // at its boundary, and holds because the flow leads that way
   bool left_now;        // belongs to a surface left in this instant
   bool tangential;      // a constraint along its boundary was released in this instant
   bool relevant;        // belongs to the present mode

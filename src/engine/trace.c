@@ -172,6 +172,26 @@ uint32_t eng_trace_flow(EngSim* sim, uint32_t automaton, uint32_t from, uint32_t
   return record;
 }
 
+/// A state that was entered in this instant at the edge of its patch and is left by its own flow, to
+/// another state than the one before it, is a boundary.
+static bool leaves_boundary(EngSim* sim, const Record* record, const ModelGuard* guard) {
+  struct EngTrace* t = sim->trace;
+  bool flow = false;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    flow |= atom->truth && atom->by_flow;
+  }
+  if (!flow) return false;
+  for (uint32_t i = t->record_count; i-- > 0;) {
+    Record* before = &t->records[i];
+    if (before->automaton != record->automaton) continue;
+    if (before->mythical || before->to != record->from || before->from == record->to) return false;
+    before->boundary = true;
+    return true;
+  }
+  return false;
+}
+
 uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
                               uint32_t to, uint32_t iteration) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
@@ -191,6 +211,10 @@ uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transiti
   record.cause = sim->trace->rejecting           ? SLT_CAUSE_CANDIDATE
                  : record.crossing != MODEL_NONE ? SLT_CAUSE_CROSSING
                                                  : SLT_CAUSE_LEVEL;
+  if (record.cause == SLT_CAUSE_LEVEL && transition != MODEL_NONE &&
+      leaves_boundary(sim, &record, &sim->model->transitions[transition].guard)) {
+    record.cause = SLT_CAUSE_FLOW;
+  }
   return add_record(sim, record);
 }
 

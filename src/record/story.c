@@ -173,6 +173,10 @@ static void say_rounded(Story* s, double value, int digits) {
   // powers of ten up to 22 are exact, so the quotient is the double next to the decimal
   double scale = pow(10.0, places < 0 ? -places : places);
   double rounded = places < 0 ? round(mantissa / scale) * scale : round(mantissa * scale) / scale;
+  if (!plain && fabs(rounded) >= 10.0) {  // 9.99 became 10
+    rounded /= 10.0;
+    exponent++;
+  }
   say_exact(s, rounded);
   if (plain) return;
   say(s, "e");
@@ -292,7 +296,13 @@ static void say_transition(Story* s, const Record* r) {
   }
   switch (r->event.cause) {
   case SLT_CAUSE_TIME: say(s, ", at its time"); break;
-  case SLT_CAUSE_FLOW: say(s, ", for the flow leads there"); break;
+  case SLT_CAUSE_FLOW:
+    say(s, ", for the flow leads there");
+    if (r->atoms.count) {
+      say(s, ": ");
+      say_atoms(s, r->atoms);
+    }
+    break;
   case SLT_CAUSE_CROSSING:
   case SLT_CAUSE_LEVEL:
   case SLT_CAUSE_CANDIDATE:

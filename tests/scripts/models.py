@@ -38,7 +38,8 @@ def main():
     models = sys.argv[1:] or sorted(
         glob.glob(os.path.join(saltus_run.SOURCE, "models", "*.lisma")) +
         glob.glob(os.path.join(saltus_run.SOURCE, "models", "dae", "*.lisma")) +
-        glob.glob(os.path.join(saltus_run.SOURCE, "models", "stiff", "*.lisma")))
+        glob.glob(os.path.join(saltus_run.SOURCE, "models", "stiff", "*.lisma")) +
+        glob.glob(os.path.join(saltus_run.SOURCE, "models", "ontology", "*.lisma")))
     total = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for count, messages in pool.map(check_model, models):
