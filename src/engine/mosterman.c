@@ -101,7 +101,7 @@ static bool next_states(EngSim* sim, uint32_t* out) {
     const ModelAutomaton* automaton = &sim->model->automata[a];
     if (!eng_automaton_active(sim, a)) continue;
     if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
-      out[a] = eng_guard(sim, &automaton->condition) ? 1 : 0;
+      out[a] = eng_guard(sim, automaton->condition) ? 1 : 0;
       continue;
     }
     uint32_t transition = eng_first_enabled(sim, a);
