@@ -172,8 +172,8 @@ uint32_t eng_trace_flow(EngSim* sim, uint32_t automaton, uint32_t from, uint32_t
   return record;
 }
 
-/// A state that was entered in this instant at the edge of its patch and is left by its own flow, to
-/// another state than the one before it, is a boundary.
+/// A state that was entered in this instant at the edge of its patch and is left by its own flow,
+/// to another state than the one before it, is a boundary.
 static bool leaves_boundary(EngSim* sim, const Record* record, const ModelGuard* guard) {
   struct EngTrace* t = sim->trace;
   bool flow = false;

@@ -196,6 +196,8 @@ static void draw_panel(Sink* sink, const GraphPanel* panel, bool ran, double x, 
 
 static Str switch_text(const GraphSwitch* s, bool ran, Arena* arena) {
   TextBuffer text = {.arena = arena};
+  bool named = s->name.length > 3 && !str_equal((Str){s->name.data, 3}, STR_LIT("if@"));
+  if (named) text_append_format(&text, "%.*s: ", STR_ARGS(s->name));
   text_append_format(&text, "%.*s (line %u)", STR_ARGS(s->text), s->line);
   if (ran) {
     text_append_format(&text, ": turned %llu time%s", (unsigned long long)s->turned,

@@ -241,8 +241,14 @@ static bool is_alone(const Story* s, const char* automaton) {
   return s->mode_count + s->mode_more <= 1 && strcmp(automaton, "main") == 0;
 }
 
-static bool is_switch(const char* automaton) {
-  return strncmp(automaton, "if@", 3) == 0;
+/// Conditions of `if`, piecewise functions and situations of rule tables: true or false.
+static bool is_switch(const Story* s, const Record* r) {
+  const char* to = get(s, r->to);
+  return strcmp(to, "true") == 0 || strcmp(to, "false") == 0;
+}
+
+static bool has_name(const char* name) {
+  return strncmp(name, "if@", 3) != 0;
 }
 
 /// "Sw1 Closed, Sw2 Open"; `states` stands for those of the mode.
@@ -262,20 +268,45 @@ static void say_mode(Story* s, const Text* states) {
   }
 }
 
-static void say_switch(Story* s, const Record* r) {
-  bool on = strcmp(get(s, r->to), "true") == 0;
-  say(s, "  ");
-  if (r->atoms.count) {
-    say_atoms(s, r->atoms);
-  } else {
-    say(s, "the condition of ");
-    say(s, get(s, r->automaton));
-  }
-  say_line(s, r->event.line);
+/// What a condition did, where it stands first in its sentence.
+static void say_turn(Story* s, const Record* r, bool on) {
   say(s, on ? " becomes true" : " becomes false");
   if (r->event.cause == SLT_CAUSE_FLOW) say(s, ": the flow leads there");
   if (r->event.cause == SLT_CAUSE_LEVEL) say(s, " with the new values");
+}
+
+static void say_switch(Story* s, const Record* r) {
+  bool on = strcmp(get(s, r->to), "true") == 0;
+  say(s, "  ");
+  if (has_name(get(s, r->automaton))) {
+    say(s, get(s, r->automaton));
+    say_turn(s, r, on);
+    if (r->atoms.count) say(s, on ? ": " : ": no longer ");
+    say_atoms(s, r->atoms);
+    say_line(s, r->event.line);
+  } else {
+    say_atoms(s, r->atoms);
+    if (r->atoms.count == 0) say(s, "a condition");
+    say_line(s, r->event.line);
+    say_turn(s, r, on);
+  }
   say(s, "\n");
+}
+
+/// A guard without relations: always true, or about states alone.
+static void say_without_relation(Story* s, const Record* r) {
+  size_t index = (size_t)(r - s->records);
+  if (index > 0 && s->records[index - 1].event.kind == SLT_EVENT_ZENO) {
+    say(s, ", because of that");
+    return;
+  }
+  for (size_t i = 0; i < index; i++) {
+    bool same = strcmp(get(s, s->records[i].automaton), get(s, r->automaton)) == 0;
+    if (!same) continue;
+    say(s, ", at once");
+    return;
+  }
+  say(s, ", following the other states");
 }
 
 static void say_transition(Story* s, const Record* r) {
@@ -307,7 +338,7 @@ static void say_transition(Story* s, const Record* r) {
   case SLT_CAUSE_LEVEL:
   case SLT_CAUSE_CANDIDATE:
     if (r->atoms.count == 0) {
-      say(s, ", following the other states");
+      say_without_relation(s, r);
       break;
     }
     say(s, r->event.cause == SLT_CAUSE_CANDIDATE ? ", because in this mode " : ", because ");
@@ -324,6 +355,7 @@ static void say_surface(Story* s, const Record* r, const char* before, const cha
   say(s, "  ");
   say(s, before);
   say_atoms(s, r->atoms);
+  if (r->atoms.count == 0) say(s, "this place");
   say_line(s, r->event.line);
   say(s, after);
   say(s, "\n");
@@ -388,7 +420,7 @@ static void say_record(Story* s, size_t index) {
     }
     break;
   case SLT_EVENT_STATE:
-    if (is_switch(get(s, r->automaton))) {
+    if (is_switch(s, r)) {
       say_switch(s, r);
     } else {
       say_transition(s, r);

@@ -120,6 +120,21 @@ class ExplainRun(cli_case.CliCase):
                       "the same 2 in turn, ", "end at t = 20")
         self.assertEqual(out.count("down -> up"), 2)
 
+    def test_situations_of_rule_tables(self):
+        path = os.path.join(cli_case.SOURCE, "models", "rules", "hoop.rules.md")
+        out = self.good("explain", path, "--run", "--until", "1").out
+        self.in_order(out, "braking becomes true: `Vy velocity` < 0 and `h height` < `R radius` (line",
+                      "braking becomes false: no longer ")
+        self.assertNotIn("true ->", out)
+
+    def test_guards_without_relations(self):
+        out = self.tell("x' = 1; x(t0) = 0;\n"
+                        "automaton a { state hit [x >= 1] {} from init; state off {} from hit; }\n"
+                        "automaton b { state too a.off {} from init; }\n"
+                        "experiment { end = 2; }\n")
+        self.in_order(out, "a: init -> hit, because x >= 1 now (line 2)", "a: hit -> off, at once (line 2)",
+                      "b: init -> too, following the other states (line 3)")
+
     def test_json_is_the_file_of_events(self):
         self.write("m.lisma", FREEWHEEL)
         told = self.good("explain", "m.lisma", "--run", "--json").out
