@@ -220,6 +220,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
   if (sim->options.method->literal) {
     sim->crossing_count = 0;
+    if (core->full_stale) eng_evaluate_full(sim, core->t);
     return instant_here(sim, ENG_INSTANT_EVENT, fired);
   }
   if (core->seg_event || core->seg_due) {
