@@ -351,8 +351,8 @@ SltStatistics eng_statistics(EngSim* sim) {
                      .not_proved = sim->core.undecided,
                      .modes = sim->core.modes_seen,
                      .method = sim->stepper->method->name,
-                     .method_reason = eng_method_reason(sim, sim->method_reason,
-                                                        sizeof sim->method_reason)};
+                     .method_reason =
+                         eng_method_reason(sim, sim->method_reason, sizeof sim->method_reason)};
   const EngAudit* audit = &sim->core.audit;
   bool declared = sim->model->energy != NULL;
   s.energy_start = declared ? audit->start : (double)NAN;

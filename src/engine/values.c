@@ -244,7 +244,8 @@ SltStatus eng_rebind_mode(EngSim* sim) {
     uint32_t i = sim->active[place];
     const ModelAtom* atom = &sim->model->atoms[sim->core.mode->atoms[i]];
     sim->has_unilateral |= atom->type == MODEL_ATOM_UNILATERAL &&
-                           sim->options.detection != SLT_DETECTION_INTERPOLATION;
+                           sim->options.detection != SLT_DETECTION_INTERPOLATION &&
+                           !sim->options.method->literal;
   }
   SLT_TRY(make_room(sim, sim->core.mode));
   sim->sampled = false;
