@@ -10,7 +10,7 @@
 # other load of the machine can disturb. The results go to bench/results: results.json, table.md
 # (the table with machine and commit), size.svg (cost over size).
 #
-# Usage: bench.py BUILD [--only NAME,...] [--no-count] [--no-peers] [--out FOLDER] [--smoke]
+# Usage: bench.py BUILD [--only NAME,...] [--no-count] [--no-peers] [--out FOLDER] [--update] [--smoke]
 import argparse
 import json
 import math
@@ -174,7 +174,7 @@ def machine(build):
     return {
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}",
         "compiler": compiler,
         "commit": commit,
         "load": os.getloadavg()[0],
@@ -337,6 +337,14 @@ def write_results(folder, rows, curves, facts):
         (folder / "size.svg").write_text(picture)
 
 
+def merged(folder, rows, curves):
+    """What is in the results already, with the new rows in their places."""
+    old = json.loads((folder / "results.json").read_text())
+    new = {row["name"]: row for row in rows}
+    kept = [new.pop(row["name"], row) for row in old["rows"]]
+    return kept + list(new.values()), curves or old["curves"]
+
+
 def main():
     parser = argparse.ArgumentParser(description="run the benchmarks")
     parser.add_argument("build", type=Path)
@@ -344,6 +352,8 @@ def main():
     parser.add_argument("--no-count", action="store_true", help="do not count instructions")
     parser.add_argument("--no-peers", action="store_true", help="leave other simulators out")
     parser.add_argument("--out", type=Path, default=SOURCE / "bench" / "results")
+    parser.add_argument("--update", action="store_true",
+                        help="with --only: put the rows into the results that are there")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes: does it run at all?")
     options = parser.parse_args()
     build = options.build.resolve()
@@ -376,11 +386,11 @@ def main():
         parse(done.stdout, rows, curves, False)
     print()
     print(text_table(rows))
-    if not only and not options.smoke:
+    if options.update:
+        rows, curves = merged(options.out, rows, curves)
+    if options.update or options.smoke or not only:
         write_results(options.out, rows, curves, machine(build))
         print(f"\nwritten to {options.out}")
-    elif options.smoke:
-        write_results(options.out, rows, curves, machine(build))
     if failed:
         print("failed: " + ", ".join(failed))
     return 1 if failed else 0
