@@ -287,11 +287,11 @@ struct EngSim {
   double* regs;
   size_t reg_capacity;
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
-  uint32_t* entered_state; // per automaton: states for which the present mode was fetched...
-  bool entered;            // ... if it was
+  uint32_t* entered_state; // per automaton: states for which the present mode was fetched
   const ModelMode* bound;  // whose constants are in them; NULL for none
   double sampled_t;        // time of the pending trial for which the environment holds the values
   bool sampled;            // ... if it does
+  bool entered;            // the present mode was fetched for entered_state
   bool only_states;        // no variable of the present mode is computed but derivatives of states
   bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
   bool has_unilateral;  // the present mode has such an atom
