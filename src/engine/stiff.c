@@ -139,7 +139,7 @@ static void switch_to(EngSim* sim, const NumMethod* method) {
   uint64_t steps = sim->stepper->counters.steps;
   if (method->stiff) {
     choice->steps_then = steps;
-  } else if (steps - choice->steps_then > 2 * EASY_STEPS) {
+  } else if (steps - choice->steps_then > (uint64_t)2 * EASY_STEPS) {
     choice->patience = STIFF_STEPS;
   } else if (choice->patience < 1000000) {
     choice->patience *= PATIENCE_GROWS;

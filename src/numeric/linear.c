@@ -232,7 +232,7 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
   }
   size_t* place = (size_t*)linear->place;
   size_t* diagonal = (size_t*)linear->diagonal;
-  if (linear->kind == NUM_LINEAR_BAND) {
+  if (linear->kind == NUM_LINEAR_BAND && choice->order) {
     memcpy((void*)linear->order, choice->order, linear->n * sizeof *choice->order);
     place_band(linear, p, linear->pivot, place, diagonal);
   } else if (linear->kind == NUM_LINEAR_DENSE) {
@@ -278,11 +278,11 @@ SltStatus num_linear_create_full(const SltAllocator* allocator, uint32_t states,
     return SLT_ERR_NOMEM;
   }
   uint32_t* columns = begin + states + 1;
-  for (uint32_t i = 0; i <= states; i++) {
-    begin[i] = i * states;
-  }
-  for (size_t k = 0; k < entries; k++) {
-    columns[k] = (uint32_t)(k % states);
+  for (uint32_t i = 0; i < states; i++) {
+    begin[i + 1] = (i + 1) * states;
+    for (uint32_t j = 0; j < states; j++) {
+      columns[(size_t)i * states + j] = j;
+    }
   }
   NumPattern pattern = {.states = states, .begin = begin, .columns = columns};
   Choice choice = {.kind = NUM_LINEAR_DENSE, .cost = dense_cost((double)states)};

@@ -146,6 +146,7 @@ ERK_INLINE double scaled_norm(NumStepper* s, const double* error, bool small) {
 /// defect of the dense output, f(p) - p', filtered by the matrix of the step. For slow components
 /// this is about their error, for fast ones their distance from where they belong. So a layer that
 /// an event has left is not stepped over as long as it is larger than the tolerance.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
 ERK_INLINE SltStatus finish(NumStepper* s, const NumLinearRows* rows, uint32_t degree, bool small) {
   const double end_squared = num_norm_squared(s, s->scaled);
   if (!(end_squared <= 1.0)) {

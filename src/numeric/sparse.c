@@ -25,6 +25,26 @@ struct NumSparse {
   int* rows;
 };
 
+/// One entry: counted in the first pass, put into its column in the second.
+static void put(NumSparse* sparse, int pass, uint32_t row, uint32_t column) {
+  int* at = &sparse->begin[column + (pass ? 1 : 2)];
+  if (pass) {
+    sparse->rows[*at] = (int)row;
+  }
+  (*at)++;
+}
+
+static void put_row(NumSparse* sparse, const NumPattern* pattern, int pass, uint32_t row) {
+  bool placed = row >= pattern->states;  // its diagonal
+  for (uint32_t k = pattern->begin[row]; k < pattern->begin[row + 1]; k++) {
+    placed |= pattern->columns[k] == row;
+    put(sparse, pass, row, pattern->columns[k]);
+  }
+  if (!placed) {
+    put(sparse, pass, row, row);
+  }
+}
+
 /// Columns from rows, with the diagonal of the states; rows ascend by construction.
 static bool compress(const NumPattern* pattern, NumSparse* sparse) {
   uint32_t n = pattern->states + pattern->algebraic;
@@ -40,23 +60,7 @@ static bool compress(const NumPattern* pattern, NumSparse* sparse) {
   }
   for (int pass = 0; pass < 2; pass++) {
     for (uint32_t i = 0; i < n; i++) {
-      bool placed = i >= pattern->states;  // its diagonal
-      for (uint32_t k = pattern->begin[i]; k < pattern->begin[i + 1]; k++) {
-        uint32_t j = pattern->columns[k];
-        placed |= j == i;
-        int* at = &sparse->begin[j + (pass ? 1 : 2)];
-        if (pass) {
-          sparse->rows[*at] = (int)i;
-        }
-        (*at)++;
-      }
-      if (!placed) {
-        int* at = &sparse->begin[i + (pass ? 1 : 2)];
-        if (pass) {
-          sparse->rows[*at] = (int)i;
-        }
-        (*at)++;
-      }
+      put_row(sparse, pattern, pass, i);
     }
     for (uint32_t j = 0; !pass && j < n; j++) {
       sparse->begin[j + 2] += sparse->begin[j + 1];

@@ -41,7 +41,7 @@ static void check_slopes(Fixture* f, uint32_t value, const char* name) {
   uint32_t count = f->slopes.found.count;
   TapeSlope found[4];
   CHECK(count <= 4, name);
-  memcpy(found, f->slopes.found.data, count * sizeof *found);
+  if (count) memcpy(found, f->slopes.found.data, count * sizeof *found);
   double got[4] = {0};
   for (uint32_t i = 0; i < count; i++) {
     uint32_t column = found[i].column == TAPE_TIME_COLUMN ? 3 : found[i].column;
