@@ -92,7 +92,7 @@ SltStatus native_prepare(SltModel* model, SltNativeWhen when) {
 static void print_bytes(uint64_t bytes) {
   if (bytes < 1024) {
     printf("%llu bytes", (unsigned long long)bytes);
-  } else if (bytes < 1024 * 1024) {
+  } else if (bytes < UINT64_C(1024) * 1024) {
     printf("%.1f KiB", (double)bytes / 1024.0);
   } else {
     printf("%.1f MiB", (double)bytes / (1024.0 * 1024.0));

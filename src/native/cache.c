@@ -91,7 +91,7 @@ static void entry_name(const NativeKey* key, char* name) {
 }
 
 static bool is_entry(const char* name) {
-  size_t length = 2 * NATIVE_KEY_BYTES;
+  size_t length = 2 * (size_t)NATIVE_KEY_BYTES;
   return strspn(name, "0123456789abcdef") == length && strcmp(name + length, ENDING) == 0;
 }
 
@@ -200,6 +200,7 @@ static void list_entries(const NativeCache* cache, bool all, Listing* list) {
     return;
   }
   time_t now = time(NULL);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
   for (const struct dirent* item = NULL; (item = readdir(folder)) != NULL;) {
     struct stat info;
     // "cc...": compilers' own, for they are told to work here

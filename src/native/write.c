@@ -338,7 +338,20 @@ static bool has_block(const NativeUnit* unit, uint32_t number) {
   return unit->block[number] && p->solve_count == 0 && size <= ROLL_FROM;
 }
 
-/// The stages of dp54 around the program, in the order of operations of numeric/erk.h.
+/// y := x + h * sum of a_j k_j for one row of the method, in the order of operations of
+/// numeric/erk.h.
+static void write_stage_argument(const Writer* w, const NumStageRow* row) {
+  for (uint32_t i = 0; i < w->program->state_count; i++) {
+    text_append_format(w->out, "y[%u] = x[%u] + h * (", i, i);
+    for (uint32_t k = 0; k < row->count; k++) {
+      text_append_format(w->out, "%s%s * k%u[%u]", k ? " + " : "",
+                         native_number(row->terms[k].a).text, row->terms[k].stage, i);
+    }
+    text_append_c(w->out, ");\n");
+  }
+}
+
+/// The stages of dp54 around the program.
 static void write_stages(const Writer* w, uint32_t number) {
   uint32_t n = w->program->state_count;
   text_append_format(w->out,
@@ -354,26 +367,17 @@ static void write_stages(const Writer* w, uint32_t number) {
   }
   for (uint32_t stage = 2; stage <= 7; stage++) {
     const NumStageRow* row = &num_dp54_rows[stage - 2];
-    for (uint32_t i = 0; i < n; i++) {
-      text_append_format(w->out, "y[%u] = x[%u] + h * (", i, i);
-      for (uint32_t k = 0; k < row->count; k++) {
-        text_append_format(w->out, "%s%s * k%u[%u]", k ? " + " : "",
-                           native_number(row->terms[k].a).text, row->terms[k].stage, i);
-      }
-      text_append_c(w->out, ");\n");
-      if (stage >= 6) {
-        text_append_format(w->out, "s->%s[%u] = y[%u];\n", stage == 6 ? "y" : "x_end", i, i);
-      }
+    write_stage_argument(w, row);
+    for (uint32_t i = 0; stage >= 6 && i < n; i++) {
+      text_append_format(w->out, "s->%s[%u] = y[%u];\n", stage == 6 ? "y" : "x_end", i, i);
     }
-    if (row->c == 1.0) {
-      text_append_format(w->out, "p%u(H, P, C, R, s->t_end, y, k%u);\n", number, stage);
-    } else {
-      text_append_format(w->out, "p%u(H, P, C, R, s->t + %s * h, y, k%u);\n", number,
-                         native_number(row->c).text, stage);
-    }
+    Operand c = native_number(row->c);
+    text_append_format(w->out, "p%u(H, P, C, R, ", number);
+    text_append_format(w->out, row->c == 1.0 ? "s->t_end" : "s->t + %s * h", c.text);
+    text_append_format(w->out, ", y, k%u);\n", stage);
     for (uint32_t i = 0; i < n; i++) {
-      if (stage < 7) text_append_format(w->out, "s->k[%u * s->stride + %u]", stage - 2, i);
-      if (stage == 7) text_append_format(w->out, "s->k7[%u]", i);
+      text_append_format(w->out, stage < 7 ? "s->k[%u * s->stride + %u]" : "s->k7[%u + %u]",
+                         stage < 7 ? stage - 2 : 0, i);
       text_append_format(w->out, " = k%u[%u];\n", stage, i);
     }
   }

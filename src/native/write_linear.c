@@ -18,18 +18,23 @@ static bool is_written(const ModelProgram* p, uint32_t at, uint32_t reg) {
   return false;
 }
 
+/// Whether the tables of a block name a register that has to be computed before it.
+static bool is_in_tables(const ModelSolve* solve, uint32_t reg) {
+  for (uint32_t k = 0; k < solve->count; k++) {
+    if (solve->residuals[k] == reg || (!solve->linear && solve->guesses[k] == reg)) return true;
+  }
+  for (uint32_t k = 0; k < solve->entry_count; k++) {
+    if (solve->entries[k].reg == reg) return true;
+  }
+  return false;
+}
+
 /// Whether anything behind the block reads what its body has computed.
 static bool is_read_later(const ModelProgram* p, uint32_t at, uint32_t reg) {
   for (uint32_t i = at + p->code[at].a + 1; i < p->code_count; i++) {
     const ModelInstr* pc = &p->code[i];
     if (pc->op == MODEL_OP_SOLVE) {
-      const ModelSolve* solve = &p->solves[pc->dst];
-      for (uint32_t k = 0; k < solve->count; k++) {
-        if (solve->residuals[k] == reg || (!solve->linear && solve->guesses[k] == reg)) return true;
-      }
-      for (uint32_t k = 0; k < solve->entry_count; k++) {
-        if (solve->entries[k].reg == reg) return true;
-      }
+      if (is_in_tables(&p->solves[pc->dst], reg)) return true;
       continue;
     }
     if (native_reads(pc, reg)) return true;

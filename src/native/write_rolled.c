@@ -223,34 +223,41 @@ static bool is_local(const Roll* roll, const Region* region, uint32_t s, uint32_
   return true;
 }
 
+static void place_operand(Roll* roll, const Region* region, uint32_t s, uint32_t which) {
+  bool local = is_local(roll, region, s, which);
+  for (uint32_t k = 0; k < region->count; k++) {
+    uint32_t at = region->begin + k * region->length + s;
+    uint32_t def = roll->def[which][at];
+    roll->local[which][at] = local;
+    if (!local && def != NONE) roll->stored[def] = 1;
+  }
+}
+
+/// What one instance of a slot stores, all store.
+static void level_stores(Roll* roll, const Region* region) {
+  for (uint32_t s = 0; s < region->length; s++) {
+    uint8_t any = 0;
+    for (uint32_t k = 0; k < region->count; k++) {
+      any |= roll->stored[region->begin + k * region->length + s];
+    }
+    for (uint32_t k = 0; k < region->count; k++) {
+      roll->stored[region->begin + k * region->length + s] = any;
+    }
+  }
+}
+
 static void place_operands(Roll* roll) {
   for (uint32_t r = 0; r < roll->regions.count; r++) {
     const Region* region = &roll->regions.data[r];
     for (uint32_t s = 0; s < region->length; s++) {
       for (uint32_t which = 0; which < 3; which++) {
-        if (!has_operand(&roll->p->code[region->begin + s], which)) continue;
-        bool local = is_local(roll, region, s, which);
-        for (uint32_t k = 0; k < region->count; k++) {
-          uint32_t at = region->begin + k * region->length + s;
-          uint32_t def = roll->def[which][at];
-          roll->local[which][at] = local;
-          if (!local && def != NONE) roll->stored[def] = 1;
-        }
+        const ModelInstr* pc = &roll->p->code[region->begin + s];
+        if (has_operand(pc, which)) place_operand(roll, region, s, which);
       }
     }
   }
-  // what one instance of a slot stores, all store
   for (uint32_t r = 0; r < roll->regions.count; r++) {
-    const Region* region = &roll->regions.data[r];
-    for (uint32_t s = 0; s < region->length; s++) {
-      uint8_t any = 0;
-      for (uint32_t k = 0; k < region->count; k++) {
-        any |= roll->stored[region->begin + k * region->length + s];
-      }
-      for (uint32_t k = 0; k < region->count; k++) {
-        roll->stored[region->begin + k * region->length + s] = any;
-      }
-    }
+    level_stores(roll, &roll->regions.data[r]);
   }
 }
 
