@@ -37,6 +37,9 @@ struct SltRecorder {
   Reading* now;
   bool has_csv, has_events;
   CsvWriter csv;
+  CsvWriter heading;  // while the columns are found; into `header`
+  char* header;       // waits for the run: nothing is written before
+  size_t header_length, header_capacity;
   Sink events;
   SltTable* table;
   SltEventFn* on_event;
@@ -58,6 +61,36 @@ SltRecorderOptions slt_recorder_options(void) {
 
 // ---- creation -----------------------------------------------------------------------------------
 
+/// SltWriteFn of the header, which may be longer than the buffer of a sink.
+static SltStatus keep_header(void* user, const char* data, size_t length) {
+  SltRecorder* r = user;
+  size_t need = base_add_size(r->header_length, length);
+  if (need > r->header_capacity) {
+    size_t capacity = need < SIZE_MAX / 2 ? 2 * need : need;
+    char* grown = base_realloc(&r->allocator, r->header, r->header_capacity, capacity);
+    if (!grown) return SLT_ERR_NOMEM;
+    r->header = grown;
+    r->header_capacity = capacity;
+  }
+  memcpy(r->header + r->header_length, data, length);
+  r->header_length = need;
+  return SLT_OK;
+}
+
+static void free_header(SltRecorder* r) {
+  base_free(&r->allocator, r->header, r->header_capacity);
+  r->header = NULL;
+  r->header_capacity = 0;
+}
+
+static void write_header(SltRecorder* r) {
+  if (!r->header) return;
+  sink_bytes(&r->csv.sink, r->header, r->header_length);
+  sink_end_unit(&r->csv.sink);
+  r->csv.rows++;
+  free_header(r);
+}
+
 static bool is_time(const char* name) {
   return strcmp(name, "time") == 0;
 }
@@ -67,7 +100,7 @@ static SltStatus add_column(SltRecorder* r, const char* name, bool hidden) {
   SLT_TRY(slt_sim_find(r->sim, name, &quantity));
   SLT_ASSERT(r->column_count < r->column_capacity);
   r->columns[r->column_count++] = (RecorderColumn){.quantity = quantity, .hidden = hidden};
-  if (r->has_csv && !hidden) csv_text(&r->csv, name);
+  if (r->has_csv && !hidden) csv_text(&r->heading, name);
   if (r->table) return table_add_column(r->table, str_from_c(name), hidden);
   return SLT_OK;
 }
@@ -133,12 +166,18 @@ static SltStatus take_memory(SltRecorder* r, const SltRecorderOptions* options) 
 
 static SltStatus set_up(SltRecorder* r, const SltRecorderOptions* options, const char** bad_name) {
   SLT_TRY(take_memory(r, options));
-  if (r->has_csv) csv_text(&r->csv, "time");
+  if (r->has_csv) {
+    SLT_TRY(csv_init(&r->heading, (SltWriter){keep_header, r}));
+    csv_text(&r->heading, "time");
+  }
   if (r->table) SLT_TRY(table_add_column(r->table, STR_LIT("time"), false));
   SLT_TRY(options->names ? add_named(r, options, bad_name) : add_default(r, bad_name));
   if (r->table) SLT_TRY(add_automata(r));
-  if (r->has_csv) SLT_TRY(csv_end_row(&r->csv));
-  return SLT_OK;
+  if (!r->has_csv) return SLT_OK;
+  csv_end_row(&r->heading);
+  SltStatus status = csv_flush(&r->heading);
+  csv_clear(&r->heading);
+  return status;
 }
 
 static bool options_valid(const SltRecorderOptions* options) {
@@ -180,6 +219,8 @@ void slt_recorder_free(SltRecorder* recorder) {
   if (!r) return;
   slt_sim_on_event(r->sim, NULL, NULL);
   SltAllocator allocator = r->allocator;
+  free_header(r);
+  csv_clear(&r->heading);
   csv_clear(&r->csv);
   sink_clear(&r->events);
   table_free(r->table);
@@ -392,6 +433,7 @@ static SltStatus advance(SltRecorder* r, Grid* grid, bool* done) {
 }
 
 static SltStatus run(SltRecorder* r, double t_end) {
+  write_header(r);
   if (!r->started) {
     SltStatus status = start(r);
     if (status < 0 || status == SLT_END) return status;

@@ -24,6 +24,15 @@ class Rows(cli_case.CliCase):
     def rows(self, *arguments):
         return table(self.good("run", "ball.lisma", "-q", "-o", "-", *arguments).out)
 
+    def test_header_longer_than_any_buffer(self):
+        """The file is opened after the columns are known, and a header of thousands has to wait."""
+        self.write("wide.lisma", "for i = 1:12000 { some_long_name_[i]' = 0; }\n")
+        self.good("run", "wide.lisma", "-q", "--until", "1", "--samples", "1")
+        names, rows = table(self.read("wide.csv"))
+        self.assertEqual(len(names), 12001)
+        self.assertEqual((names[0], names[-1]), ("time", "some_long_name_12000"))
+        self.assertEqual([len(row) for row in rows], [12001, 12001])
+
     def test_default_file_has_500_samples_and_events(self):
         self.good("run", "ball.lisma")
         text = self.read("ball.csv")
