@@ -669,6 +669,65 @@ static void refit_margins(EngSim* sim) {
   compute_margins(sim, sim->stepper->trial.t);
 }
 
+/// A state at one control point of the trial.
+typedef struct ControlPoint {
+  const EngSim* sim;
+  uint32_t lane;
+} ControlPoint;
+
+static double control_state(const void* user, uint32_t state) {
+  const ControlPoint* point = user;
+  return point->sim->control_x[(size_t)state * MODEL_LANES + point->lane];
+}
+
+/// A state at the end of the trial, off by what rounding may do to it.
+static ModelDual rounded_state(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[state];
+  double x = sim->stepper->trial.x[state];
+  return (ModelDual){{x - pad, x + pad}, {0.0, 0.0}};
+}
+
+static double control_time(const NumStepper* s, uint32_t lane) {
+  uint32_t degree = s->method->dense_degree;
+  uint32_t k = lane < degree ? lane : degree;
+  return s->trial.t0 + s->trial.h * ((double)k / (double)degree);
+}
+
+void eng_control_state(EngSim* sim, uint32_t state) {
+  uint32_t degree = sim->stepper->method->dense_degree;
+  double* lanes = sim->control_x + (size_t)state * MODEL_LANES;
+  num_dense_bernstein(sim->stepper, state, lanes);
+  for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    if (j > degree) lanes[j] = lanes[degree];
+    sim->margin_x[state] = larger(sim->margin_x[state], magnitude(lanes[j]));
+  }
+}
+
+void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  ModelContext context = eng_context(sim);
+  ModelDual g = {0};
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(s->trial.t);
+  ModelInterval end = {s->trial.t - t_pad, s->trial.t + t_pad};
+  if (model_program_enclose_output(&mode->g_flow, &context, sim->dual_regs, end, rounded_state, sim,
+                                   index, &g)) {
+    double width = g.v.hi - g.v.lo;
+    sim->margin[index] = isfinite(width) ? 2.0 * width + DBL_MIN : DBL_MIN;
+  }
+  if (mode->atom_class[index] == MODEL_CLASS_OTHER) {
+    sim->g_whole[index] = enclose_atom(sim, index, t_from, s->trial.t);
+    return;
+  }
+  for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    ControlPoint point = {sim, j};
+    model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, control_time(s, j),
+                             control_state, &point, index,
+                             &sim->control_g[(size_t)index * MODEL_LANES + j]);
+  }
+}
+
 void eng_control_points(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
@@ -685,8 +744,7 @@ void eng_control_points(EngSim* sim) {
   if (!margins_fit(sim)) refit_margins(sim);
   double t[MODEL_LANES];
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
-    uint32_t k = j < degree ? j : degree;
-    t[j] = s->trial.t0 + s->trial.h * ((double)k / (double)degree);
+    t[j] = control_time(s, j);
   }
   model_program_run_block(&mode->g_flow, &context, sim->block_regs, t, sim->control_x,
                           sim->control_g);

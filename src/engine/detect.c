@@ -15,8 +15,7 @@
 
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
-/// Times closer than this are one instant.
-static double time_resolution(double t) {
+double eng_time_resolution(double t) {
   return 2e-12 * fmax(1.0, fabs(t));
 }
 
@@ -46,7 +45,7 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
 
 /// An atom that is linear in time has been scheduled: the step ends where it crosses.
 static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
-  if (p->b < f->atom->t_linear - time_resolution(p->b)) return false;
+  if (p->b < f->atom->t_linear - eng_time_resolution(p->b)) return false;
   *out = (EngCrossing){.index = f->index,
                        .t = p->b,
                        .lo = p->b,
@@ -61,11 +60,11 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
 /// too.
 static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
-  if (eng_queue_next(f->sim) > p->b || -p->gb > p->db * time_resolution(p->b)) return false;
+  if (eng_queue_next(f->sim) > p->b || -p->gb > p->db * eng_time_resolution(p->b)) return false;
   *out = (EngCrossing){.index = f->index,
                        .t = p->b,
                        .lo = p->b,
-                       .hi = p->b + time_resolution(p->b),
+                       .hi = p->b + eng_time_resolution(p->b),
                        .slope = p->db,
                        .rising = true,
                        .certified = true};
@@ -202,10 +201,29 @@ static double collect(EngSim* sim, double t_from) {
   return first;
 }
 
+bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* out) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!is_followed(sim, index)) return false;
+  double t_end = sim->stepper->trial.t;
+  EngFollower f = follower_of(sim, index);
+  eng_follower_value(&f, t_end, &sim->end_g[index], &sim->end_gdot[index]);
+  eng_control_atom(sim, index, t_from);
+  EngPiece piece = {t_from, t_end, atom->g, sim->end_g[index], atom->gdot, sim->end_gdot[index]};
+  *out = (EngCrossing){0};
+  if (follow(&f, &piece, out)) {
+    out->shift = grazing_shift(&f, &piece, out);
+    return true;
+  }
+  atom->end_truth = f.truth;
+  atom->end_armed = f.armed;
+  atom->end_known = true;
+  return false;
+}
+
 /// Keep the crossings of the first instant; returns its time.
 static double keep_first(EngSim* sim, double first) {
   double t_end = sim->stepper->trial.t;
-  double reach = time_resolution(first);
+  double reach = eng_time_resolution(first);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     if (sim->crossings[i].t <= first + reach) sim->crossings[kept++] = sim->crossings[i];
@@ -293,6 +311,7 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     if (sim->options.detection == SLT_DETECTION_CERTIFIED) prepare_proof(sim, t_from, round == 0);
     double first = collect(sim, t_from);
+    eng_local_collect(sim);
     if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
       sim->crossing_count = 0;
       sim->contact_ends = true;

@@ -55,8 +55,8 @@ double eng_time(const EngSim* sim);
 /// Present environment, and the one just before the last instant.
 const double* eng_env(EngSim* sim);
 /// The same for states and what changes at events alone: the rest may be out of date.
-const double* eng_env_states(const EngSim* sim);
-const double* eng_env_before(const EngSim* sim);
+const double* eng_env_states(EngSim* sim);
+const double* eng_env_before(EngSim* sim);
 /// Evaluate a program of the model's tables (a macro) on one of them.
 double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before);
 /// State of an automaton, and the one before the last instant.

@@ -165,6 +165,15 @@ typedef struct EngAudit {
   uint64_t held_seen;  // modes whose held variables were told of, by their ids
 } EngAudit;
 
+/// A crossing that waits for its time.
+typedef struct EngWaiting {
+  double t;
+  uint32_t atom;
+} EngWaiting;
+
+#define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local.c)
+#define ENG_LOCAL_WIDE     4   // states read by many, in one trial
+
 enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
 
 /// Which method is in use, and why.
@@ -219,6 +228,18 @@ typedef struct EngCore {
   bool exit_above;     // ...to the side where its g is positive
   uint64_t changes;    // values changed by actions so far
   EngAudit audit;
+
+  bool local;            // the crossings of the present trial wait in local_heap
+  bool local_prepared;   // the run is ready for local events
+  bool local_stale;      // states and computed values in the environment are not those of time t
+  bool local_doubt;      // one of them is not proved
+  uint32_t local_count;  // of the heap
+  uint32_t local_automaton;  // of the last local event
+  double local_spent;    // error, in tolerances, of what reads the states in wide_state
+  double local_bound;    // of the step, so that it is not spent too soon; 0: none
+  double local_t, local_spacing;  // time of the last local event, mean distance of recent ones
+  uint32_t wide_state[ENG_LOCAL_WIDE];
+  double wide_rate[ENG_LOCAL_WIDE];
   struct {               // of EngSim, in snapshots only
     uint32_t crossing_count;
     bool contact_ends, has_unilateral;
@@ -335,6 +356,14 @@ struct EngSim {
   // evaluations of the right-hand side when the provider was last asked for faster code, and when
   // it is to be asked again
   uint64_t tune_seen, tune_at;
+
+  // local events; NULL in models of few automata
+  struct EngLocal* local;
+  EngWaiting* local_heap;
+  uint32_t local_capacity;
+  EngCrossing* local_crossing;  // per atom: its next one
+  uint8_t* local_waits;         // per atom: there is one
+  double* local_drift;          // per state: error from what it reads, in tolerances
 
   EngImplicit implicit;
   EngStiff stiff;
@@ -548,6 +577,36 @@ void eng_audit_begin(EngSim* sim, bool initial);
 void eng_audit_end(EngSim* sim, bool initial);
 /// Change of the energy since the last instant.
 double eng_energy_since(EngSim* sim);
+
+// ---- local.c: events that concern few -----------------------------------------------------------
+
+SltStatus eng_local_create(EngSim* sim);
+void eng_local_free(EngSim* sim);
+/// After an instant, between steps: take the memory that is needed, once.
+void eng_local_prepare(EngSim* sim);
+/// All first crossings of a trial are found: keep them.
+void eng_local_collect(EngSim* sim);
+/// Next segment of a trial whose crossings are kept; false when they are not.
+bool eng_local_next(EngSim* sim);
+/// Carry out the event at core.t if it is local. False: nothing has changed. `restart`: the rest of
+/// the trial is not good any more.
+bool eng_local_event(EngSim* sim, bool* restart);
+/// An instant of the usual kind follows: bring all atoms to the present time.
+void eng_local_sync(EngSim* sim);
+/// Values of the present time, and those before the last event, into the environment.
+void eng_local_refresh(EngSim* sim);
+/// The same for one atom, from t_from to the end of the trial.
+bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* out);
+/// Control points of one state, and what the proof of one atom needs.
+void eng_control_state(EngSim* sim, uint32_t state);
+void eng_control_atom(EngSim* sim, uint32_t index, double t_from);
+/// Times closer than this are one instant.
+double eng_time_resolution(double t);
+/// First enabled transition of an automaton; MODEL_NONE for none.
+uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
+/// A transition has fired now; whether its firings may accumulate.
+void eng_zeno_note(EngSim* sim, uint32_t transition);
+bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
 
 // ---- queue.c ------------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ static bool has_values(EngSim* sim) {
 
 /// Let the integrator go on from the environment's values.
 static void restart_integration(EngSim* sim) {
+  sim->core.local = false;
   NumStepper* stepper = sim->stepper;
   eng_bind(sim);
   if (sim->core.mode != sim->core.mode_before) set_tolerances(sim);
@@ -59,6 +60,7 @@ static void restart_integration(EngSim* sim) {
 SltStatus eng_start(EngSim* sim) {
   if (sim->core.started) return SLT_ERR_ARGUMENT;
   sim->core.started = true;
+  sim->core.local_automaton = MODEL_NONE;
   sim->core.t = sim->options.t_start;
   sim->core.mesh_t = sim->core.t;
   sim->core.stall_t = sim->core.t;
@@ -136,6 +138,7 @@ static SltStatus commit_trial(EngSim* sim) {
 static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   bool changed = false;
   SLT_TRY(eng_instant(sim, kind, &changed, fired));
+  eng_local_prepare(sim);
   if (*fired) {
     sim->core.first_bound = FIRST_STEP * (sim->core.t - sim->core.instant_t);
     sim->core.instant_t = sim->core.t;
@@ -216,7 +219,17 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   *fired = false;
   core->t = core->seg_t1;
   core->seg_valid = false;
+  bool restart = false;
+  if (core->seg_event && eng_local_event(sim, &restart)) {
+    *fired = true;
+    if (restart) {
+      SLT_TRY(commit_trial(sim));
+      restart_integration(sim);
+    }
+    return check_progress(sim);
+  }
   SLT_TRY(arrive(sim));
+  if (core->seg_event || core->seg_due) eng_local_sync(sim);
   if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
   if (sim->options.method->literal) {
     sim->crossing_count = 0;
@@ -312,7 +325,11 @@ SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
   if (core->trial_pending) {
     SLT_TRY(num_dense_prepare(sim->stepper));
     // keep other values written at this time: sample only when nothing was written yet
-    if (!core->touched) eng_sample(sim, core->t);
+    if (core->local_stale) {
+      eng_local_refresh(sim);
+    } else if (!core->touched) {
+      eng_sample(sim, core->t);
+    }
     SLT_TRY(commit_trial(sim));
   }
   core->seg_valid = false;

@@ -72,6 +72,7 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
     h = sim->active_count ? sim->idle_step : (double)INFINITY;
   }
   if (sim->options.h_max > 0.0) h = fmin(h, sim->options.h_max);
+  if (sim->core.local_bound > 0.0) h = fmin(h, sim->core.local_bound);
   double extrapolated = eng_extrapolate(sim);
   bool bounded = extrapolated < h || attempt->bound < h;
   h = fmin(h, fmin(extrapolated, attempt->bound));
@@ -227,7 +228,9 @@ SltStatus eng_next_segment(EngSim* sim) {
   EngCore* core = &sim->core;
   sim->sampled = false;
   bool found = false;
-  if (core->trial_pending) {
+  if (eng_local_next(sim)) {
+    found = core->seg_event;
+  } else if (core->trial_pending) {
     // an event that changed nothing lies behind us: the rest of the trial is still good
     SLT_TRY(eng_detect(sim, core->t, &found));
   } else {

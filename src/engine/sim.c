@@ -133,6 +133,13 @@ static void lay_out(EngSim* sim, Carver* c) {
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     sim->control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
   }
+  if (m->automaton_count >= ENG_LOCAL_AUTOMATA) {
+    sim->local_capacity = 2 * m->atom_count + 4096;
+    sim->local_heap = carve(c, sim->local_capacity, sizeof(EngWaiting));
+    sim->local_crossing = carve(c, m->atom_count, sizeof(EngCrossing));
+    sim->local_waits = carve(c, m->atom_count, 1);
+    sim->local_drift = carve(c, n, sizeof(double));
+  }
   sim->margin = carve(c, m->atom_count, sizeof(double));
   sim->margin_x = carve(c, n, sizeof(double));
   sim->g_whole = carve(c, m->atom_count, sizeof(ModelDual));
@@ -199,6 +206,7 @@ static SltStatus take_memory(EngSim* sim) {
   SLT_TRY(num_stepper_init(sim->stepper_storage, sim->options.method, sim->n_max, &options,
                            &sim->stepper));
   num_stepper_set_rhs(sim->stepper, eng_rhs, sim);
+  SLT_TRY(eng_local_create(sim));
   return eng_trace_create(sim);
 }
 
@@ -242,6 +250,7 @@ void eng_free(EngSim* sim) {
   if (!sim) return;
   SltAllocator a = sim->options.allocator;
   eng_trace_free(sim);
+  eng_local_free(sim);
   eng_stiff_free(sim);
   base_free(&a, sim->regs, sim->reg_capacity * sizeof(double));
   for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
@@ -282,19 +291,23 @@ double eng_time(const EngSim* sim) {
 }
 
 const double* eng_env(EngSim* sim) {
+  eng_local_refresh(sim);
   if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
   return sim->env;
 }
 
-const double* eng_env_states(const EngSim* sim) {
+const double* eng_env_states(EngSim* sim) {
+  eng_local_refresh(sim);
   return sim->env;
 }
 
-const double* eng_env_before(const EngSim* sim) {
+const double* eng_env_before(EngSim* sim) {
+  eng_local_refresh(sim);
   return sim->before;
 }
 
 double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before) {
+  eng_local_refresh(sim);
   ModelContext context = eng_context(sim);
   double value = 0.0;
   model_program_bind(program, before ? sim->before : eng_env(sim), sim->scratch);
@@ -372,6 +385,7 @@ size_t eng_snapshot_size(const EngSim* sim) {
 SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   if (size < eng_snapshot_size(sim) || !sim->core.started) return SLT_ERR_ARGUMENT;
   char* out = buffer;
+  eng_local_refresh((EngSim*)(uintptr_t)sim);  // what is not in the environment yet
   EngCore core = sim->core;
   core.saved.crossing_count = sim->crossing_count;
   core.saved.contact_ends = sim->contact_ends;

@@ -255,6 +255,12 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   // the environment may hold values from inside a step; guesses come from its beginning
   if (sim->core.mode->implicit) eng_implicit_use_guess(sim);
   sim->core.margin_stale = margin_stale;
+  if (sim->core.local_prepared) eng_local_prepare(sim);
+  // control points are kept in registers
+  bool pending = sim->core.local && sim->core.trial_pending;
+  for (uint32_t i = 0; pending && i < sim->core.mode->state_count; i++) {
+    eng_control_state(sim, i);
+  }
   if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
   return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;
 }
@@ -275,6 +281,7 @@ void eng_evaluate_full(EngSim* sim, double t) {
 }
 
 void eng_sample_states(EngSim* sim, double t) {
+  sim->core.local_stale = false;
   const ModelMode* mode = sim->core.mode;
   sim->sampled = true;
   sim->sampled_t = t;
@@ -298,6 +305,7 @@ void eng_take_trial_end(EngSim* sim) {
   }
   sim->sampled = false;
   sim->core.full_stale = true;
+  sim->core.local_stale = false;
 }
 
 void eng_sample(EngSim* sim, double t) {

@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SUSPECT      5     // firings at steady ratios that may become a sequence
+#define SOON         1e-6  // of a step: firings so close to each other may chatter
 #define RATIO_LOW    0.02
 #define RATIO_HIGH   0.995
 #define RATIO_SPREAD 0.05
@@ -42,6 +44,16 @@ static void note_firing(EngZeno* zeno, double t) {
   zeno->interval = interval;
   zeno->last = t;
   zeno->count++;
+}
+
+void eng_zeno_note(EngSim* sim, uint32_t transition) {
+  note_firing(&sim->transitions[transition].zeno, sim->core.t);
+}
+
+bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
+  const EngZeno* zeno = &sim->transitions[transition].zeno;
+  bool soon = zeno->count > 0 && sim->core.t - zeno->last < SOON * sim->stepper->trial.h;
+  return zeno->count >= SUSPECT || soon;
 }
 
 static bool has_accumulated(const EngZeno* zeno, double* t_limit) {

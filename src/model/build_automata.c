@@ -212,6 +212,7 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
     if (automata[i].has_bodies) editors[build->editor_count++] = i;
   }
   build->editors = editors;
+  build->edit_words = ARENA_ARRAY(&build->arena, uint32_t, build->editor_count);
   build->model.automata = automata;
   build->model.automaton_count = ir->automata.count;
 }

@@ -206,7 +206,7 @@ static void answer_request(ModelBuild* build, void* argument) {
   Request* request = argument;
   BuildSet* set = build_set(build, request->mode);
   const Diag* failure = build->failure ? build->failure : set->failure;
-  if (!failure && build_is_shared(set)) {
+  if (!failure && build_is_shared(build, set)) {
     // not remembered by its states: there may be any number of such modes
     request->answer = (CachedMode){.mode = build_mode(build, set, request->mode)};
     return;
@@ -219,6 +219,16 @@ static void answer_request(ModelBuild* build, void* argument) {
   request->answer = *cached;
 }
 
+/// A mode that all product modes with its equations share, once there is one. Takes no memory.
+static const ModelMode* find_shared(ModelBuild* build, const uint32_t* mode) {
+  for (uint32_t i = 0; i < build->editor_count; i++) {
+    build->edit_words[i] = mode[build->editors[i]];
+  }
+  const BuildSet* set = words_find(&build->edits, build->edit_words, build->editor_count);
+  bool usable = set && !set->failure && !build->failure && build_is_shared(build, set);
+  return usable ? set->shared : NULL;
+}
+
 static SltStatus get_mode(void* user, const uint32_t* mode, const ModelMode** out,
                           const Diag** failure) {
   ModelBuild* build = user;
@@ -228,7 +238,8 @@ static SltStatus get_mode(void* user, const uint32_t* mode, const ModelMode** ou
   Request request = {.mode = mode};
   const CachedMode* cached = words_find(&build->modes, mode, build->ir->automata.count);
   if (cached) request.answer = *cached;
-  bool known = cached || build_guarded(build, answer_request, &request);
+  if (!cached) request.answer.mode = find_shared(build, mode);
+  bool known = cached || request.answer.mode || build_guarded(build, answer_request, &request);
   pthread_mutex_unlock(&build->mutex);
   if (!known) return SLT_ERR_NOMEM;
   if (failure) *failure = request.answer.failure;

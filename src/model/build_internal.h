@@ -186,6 +186,7 @@ struct ModelBuild {
   BASE_VEC(uint32_t) step_values;  // work space of build_emit
   const uint32_t* editors;         // automata whose states influence the equations
   uint32_t editor_count;
+  uint32_t* edit_words;            // room for their states
   const Diag* failure;  // of what does not depend on the mode; NULL when it is sound
   WordMap modes;        // product mode -> ModelMode
   WordMap edits;        // states of the editors -> BuildSet
@@ -228,7 +229,7 @@ void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, 
 void build_compile_set(ModelBuild* build, BuildSet* set);
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);
 /// Whether a set has had so many product modes that all others share one.
-bool build_is_shared(const BuildSet* set);
+bool build_is_shared(const ModelBuild* build, const BuildSet* set);
 
 /// The Jacobian of a compiled set, and its blocks as algebraic equations; NULL when it is too
 /// large.

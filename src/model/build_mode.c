@@ -415,6 +415,10 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
     done.full = tape_finish(&scope.graph, &build->arena, done.state_count, values, count);
   }
   done.implicit = build_implicit(build, &done);
+  // events in models of many automata are local: few equations are computed at a time
+  if (!done.implicit && build->ir->automata.count > SHARE_FROM) {
+    done.rhs.slices = build_output_slices(build, &done.rhs);
+  }
   done.rhs.native = ARENA_NEW(&build->arena, ModelCode);
   done.full.native = ARENA_NEW(&build->arena, ModelCode);
   done.compiled = true;
@@ -614,8 +618,8 @@ static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const 
   return programs;
 }
 
-bool build_is_shared(const BuildSet* set) {
-  return set->mode_count >= SHARE_FROM;
+bool build_is_shared(const ModelBuild* build, const BuildSet* set) {
+  return set->mode_count >= SHARE_FROM || build->ir->automata.count > SHARE_FROM;
 }
 
 static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
@@ -662,7 +666,7 @@ static const ModelMode* shared_mode(ModelBuild* build, BuildSet* set) {
 
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode) {
   build_compile_set(build, set);
-  if (build_is_shared(set)) return shared_mode(build, set);
+  if (build_is_shared(build, set)) return shared_mode(build, set);
   uint32_t count = 0;
   const uint32_t* atoms = relevant_atoms(build, set, mode, &count);
   return mode_of_atoms(build, set, atoms, count);

@@ -274,18 +274,17 @@ static ModelDual select(ModelDual condition, ModelDual a, ModelDual b) {
   return (ModelDual){model_interval_hull(a.v, b.v), whole_line};
 }
 
-/// What does not move while time flows.
-static ModelDual fixed(double value) {
+ModelDual model_dual_fixed(double value) {
   ModelInterval v = model_interval_point(value);
   return (ModelDual){v, is_bounded(v) ? nothing : whole_line};
 }
 
 void model_program_bind_dual(const ModelProgram* program, const double* env, ModelDual* regs) {
   for (uint32_t i = 0; i < program->const_count; i++) {
-    regs[program->const_begin + i] = fixed(program->consts[i]);
+    regs[program->const_begin + i] = model_dual_fixed(program->consts[i]);
   }
   for (uint32_t i = 0; i < program->input_count; i++) {
-    regs[program->inputs[i].reg] = fixed(env[program->inputs[i].env]);
+    regs[program->inputs[i].reg] = model_dual_fixed(env[program->inputs[i].env]);
   }
 }
 

@@ -251,6 +251,9 @@ void model_program_bind_block(const ModelProgram* program, const double* env, do
 void model_program_run_block(const ModelProgram* program, const ModelContext* context,
                              double* regs, const double* t, const double* x, double* out);
 
+/// What does not move while time flows.
+ModelDual model_dual_fixed(double value);
+
 /// The same for enclosures: registers of duals, inputs and constants as points at rest.
 void model_program_bind_dual(const ModelProgram* program, const double* env, ModelDual* regs);
 

@@ -134,7 +134,7 @@ static Proposal propose(const NumStepper* s) {
       p.h = num_min(p.h, h * SAFETY * control_exp2(-q * p.error_log2));
     }
   }
-  if (s->options.stability && kernel->probe && p.h > reference) {
+  if (s->options.stability && kernel->probe && p.h > reference && !s->trial.replaced) {
     double seen = kernel->probe(s) / h;
     double bound = STABILITY_MARGIN * s->method->stability;
     p.stiff = p.h * seen > bound;

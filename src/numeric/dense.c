@@ -177,6 +177,37 @@ void num_dense_power(const NumStepper* s, uint32_t i, double* c) {
   }
 }
 
+void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k) {
+  SLT_ASSERT(s->trial.pending && s->trial.dense_ready && part->trial.dense_ready);
+  SLT_ASSERT(part->method->dense_degree <= 4 && s->method->dense_degree >= 1);
+  const uint32_t degree = part->method->dense_degree;
+  double own[NUM_DENSE_DEGREE_MAX + 1];
+  double c[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+  num_dense_power(part, k, own);
+  // its theta is scale theta + shift in ours
+  double scale = s->trial.h / part->trial.h;
+  double shift = -(part->trial.t0 - s->trial.t0) / part->trial.h;
+  for (uint32_t j = degree + 1; j-- > 0;) {
+    for (uint32_t m = 4; m > 0; m--) {
+      c[m] = c[m] * shift + c[m - 1] * scale;
+    }
+    c[0] = c[0] * shift + own[j];
+  }
+  // from powers to the nested form
+  double r[5] = {0.0, 0.0, 0.0, 0.0, c[4]};
+  r[3] = -c[3] - 2.0 * r[4];
+  r[2] = r[3] + r[4] - c[2];
+  r[1] = c[1] - r[2];
+  for (uint32_t j = 1; j <= s->method->dense_degree; j++) {
+    s->dense[(size_t)j * s->n_max + i] = j <= 4 ? r[j] : 0.0;
+  }
+  s->x_row[s->row_begin][i] = c[0];
+  s->x_row[s->row_end][i] = part->trial.x[k];
+  s->f_row[s->row_end][i] = part->trial.f[k];
+  s->trial.f_known = false;
+  s->trial.replaced = true;
+}
+
 /// Binomial coefficients up to NUM_DENSE_DEGREE_MAX.
 static const double binomial[NUM_DENSE_DEGREE_MAX + 1][NUM_DENSE_DEGREE_MAX + 1] = {
     {1},

@@ -132,6 +132,7 @@ typedef struct NumTrial {
   bool f_known;
   bool dense_ready;
   bool drift;  // made by num_stepper_drift
+  bool replaced;  // some components by num_dense_replace: its stages tell nothing of its end
 } NumTrial;
 
 /// One row of an explicit method: argument x + h * sum of a_j k_j, at t + c h.
@@ -304,6 +305,12 @@ void num_dense_power(const NumStepper* s, uint32_t i, double* c);
 /// min b <= component <= max b on [0, 1], up to a few ulp of the largest |b|; b[0] and the last are
 /// the bits of x0 and x.
 void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b);
+
+/// Component `i` of the pending trial moves from part->trial.t0 on as component `k` of the trial of
+/// `part` does, which ends at the same time and has a dense output of the same degree, at most 4.
+/// The polynomial holds from there on; before, it has no meaning any more. f at the end of the
+/// trial is evaluated anew when it is needed.
+void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k);
 
 // ---- roots and maxima of a scalar function ------------------------------------------------------
 

@@ -214,6 +214,7 @@ static void begin_trial(NumStepper* s, double t_target) {
   trial->pending = false;
   trial->dense_ready = false;
   trial->drift = false;
+  trial->replaced = false;
   trial->f_known = s->method->fsal;
   trial->n = s->n;
   trial->t0 = s->t;

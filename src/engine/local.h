@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by local.c and local_index.c.
+#ifndef SALTUS_ENGINE_LOCAL_H
+#define SALTUS_ENGINE_LOCAL_H
+
+#include "engine/internal.h"
+
+#define LOCAL_STATES  8     // states whose equations one event may change
+#define LOCAL_ATOMS   32    // atoms that may read them
+#define LOCAL_WRITES  16    // values that may be set
+#define LOCAL_WIDE    48    // readers beyond which a quantity is read by "everybody"
+#define LOCAL_SHARE   0.1   // of the tolerance, for what is left alone
+#define LOCAL_EVENTS  4.0   // in a step, at least, if it is made short for their sake
+#define LOCAL_REST    1e-3  // of the trial: shorter rests are not worth the trouble
+#define LOCAL_SEVERAL (MODEL_NONE - 1)
+
+/// LocalReaders of each key: lists behind each other.
+typedef struct LocalReaders {
+  uint32_t* begin;  // key_count + 1
+  uint32_t* list;
+  size_t list_capacity;
+} LocalReaders;
+
+/// Who reads what in a mode. Keys: environment entries, then states.
+typedef struct LocalIndex {
+  const ModelMode* mode;
+  bool allowed;
+  uint32_t key_count;
+  uint32_t* state_of_env;  // MODEL_NONE: no state
+  uint32_t* owner;         // per atom: the automaton that asks for it; MODEL_NONE, LOCAL_SEVERAL
+  uint8_t* plain;          // per automaton: nothing but its own transitions hangs on its state
+  uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
+  LocalReaders rhs, atoms;
+  LocalReaders regs;  // per environment entry: registers of its copies, as program << 29 | register
+} LocalIndex;
+
+typedef struct LocalChange {
+  uint32_t env;
+  double before, after;
+  const ModelAction* action;
+} LocalChange;
+
+struct EngLocal {
+  bool prepared;
+  LocalIndex index;
+  void* part_storage;  // a stepper for few states
+  size_t part_size;
+  NumStepper* part;
+  // the event in progress
+  uint32_t states[LOCAL_STATES];
+  uint32_t state_count;
+  double x[LOCAL_STATES];
+  double atol[LOCAL_STATES];
+  uint32_t atoms[LOCAL_ATOMS];
+  uint8_t fresh[LOCAL_ATOMS];
+  double g[LOCAL_ATOMS], gdot[LOCAL_ATOMS];
+  bool truth[LOCAL_ATOMS];
+  uint32_t atom_count;
+  bool restart;  // the motion of the others would be off too far: all is integrated anew
+  LocalChange changes[LOCAL_WRITES];
+  uint32_t change_count;
+};
+
+enum { LOCAL_PROGRAMS = 5, LOCAL_REG_BITS = 29 };
+
+/// The programs whose registers hold copies of the environment.
+const ModelProgram* local_program(const ModelMode* mode, uint32_t which);
+
+/// Everything is there for the present mode and method.
+bool local_is_prepared(const EngSim* sim);
+
+#endif

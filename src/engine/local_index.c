@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+//
+// Who reads what: from values of the environment and states to the equations, atoms and registers
+// that read them, for events that concern few (local.c). Made once, from the slices of the
+// programs.
+#include "engine/local.h"
+
+#include <string.h>
+
+// ---- index --------------------------------------------------------------------------------------
+
+static void free_array(EngSim* sim, void* data, size_t count, size_t size) {
+  if (data) base_free(&sim->options.allocator, data, count * size);
+}
+
+static void index_clear(EngSim* sim, LocalIndex* index) {
+  size_t keys = (size_t)index->key_count + 1;
+  LocalReaders* all[] = {&index->rhs, &index->atoms, &index->regs};
+  for (size_t i = 0; i < SLT_COUNT(all); i++) {
+    free_array(sim, all[i]->begin, keys, sizeof(uint32_t));
+    free_array(sim, all[i]->list, all[i]->list_capacity, sizeof(uint32_t));
+  }
+  free_array(sim, index->state_of_env, sim->model->env_count, sizeof(uint32_t));
+  free_array(sim, index->owner, sim->model->atom_count, sizeof(uint32_t));
+  free_array(sim, index->plain, sim->model->automaton_count, 1);
+  free_array(sim, index->wide, keys, 1);
+  *index = (LocalIndex){0};
+}
+
+void eng_local_free(EngSim* sim) {
+  if (!sim->local) return;
+  index_clear(sim, &sim->local->index);
+  free_array(sim, sim->local->part_storage, sim->local->part_size, 1);
+  free_array(sim, sim->local, 1, sizeof *sim->local);
+  sim->local = NULL;
+}
+
+static void own(LocalIndex* index, const ModelGuard* guard, uint32_t automaton) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t* owner = &index->owner[guard->atoms[i]];
+    bool other = *owner != MODEL_NONE && *owner != automaton;
+    *owner = other || guard->has_mode_test ? LOCAL_SEVERAL : automaton;
+  }
+}
+
+static bool is_plain(const ModelAutomaton* a) {
+  bool plain = a->kind == MODEL_AUTOMATON_USER && !a->has_bodies && a->entry_env == MODEL_NONE &&
+               a->parent_automaton == MODEL_NONE;
+  for (uint32_t s = 0; s < a->state_count; s++) {
+    plain &= !a->states[s].invariant && !a->states[s].stops && a->states[s].test_env == MODEL_NONE;
+  }
+  return plain;
+}
+
+static void index_automata(const EngSim* sim, LocalIndex* index) {
+  const Model* model = sim->model;
+  memset(index->owner, 0xff, model->atom_count * sizeof *index->owner);
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    index->plain[a] = is_plain(automaton);
+    uint32_t name = index->plain[a] ? a : LOCAL_SEVERAL;
+    if (automaton->condition) own(index, automaton->condition, LOCAL_SEVERAL);
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      const ModelState* state = &automaton->states[s];
+      if (state->invariant) own(index, state->invariant, LOCAL_SEVERAL);
+      for (uint32_t i = 0; i < state->outgoing_count; i++) {
+        own(index, &model->transitions[state->outgoing[i]].guard, name);
+      }
+    }
+  }
+  for (uint32_t i = 0; i < index->mode->equation_atom_count; i++) {
+    index->owner[index->mode->equation_atoms[i]] = LOCAL_SEVERAL;
+  }
+}
+
+/// What a register holds at the beginning of a program: a key, or MODEL_NONE.
+typedef struct Leaves {
+  uint32_t* key;
+  const ModelProgram* program;
+} Leaves;
+
+static uint32_t leaf_key(const EngSim* sim, const Leaves* leaves, uint32_t reg) {
+  if (reg >= 1 && reg <= leaves->program->state_count) return sim->model->env_count + reg - 1;
+  return leaves->key[reg];
+}
+
+typedef struct ReaderPass {
+  const EngSim* sim;
+  Leaves leaves;
+  LocalReaders* readers;
+  uint32_t* seen;  // per key: last reader + 1
+  bool count;
+} ReaderPass;
+
+static void note_read(ReaderPass* pass, uint32_t reg, uint32_t reader) {
+  uint32_t key = leaf_key(pass->sim, &pass->leaves, reg);
+  if (key == MODEL_NONE || pass->seen[key] == reader + 1) return;
+  pass->seen[key] = reader + 1;
+  uint32_t* at = &pass->readers->begin[key];
+  if (!pass->count) pass->readers->list[*at] = reader;
+  (*at)++;
+}
+
+/// Visit what each output of the program reads.
+static void visit_reads(ReaderPass* pass, uint32_t key_count) {
+  const ModelProgram* program = pass->leaves.program;
+  const ModelSlices* slices = program->slices;
+  memset(pass->seen, 0, key_count * sizeof *pass->seen);
+  for (uint32_t k = 0; k < program->output_count; k++) {
+    for (uint32_t i = slices->begin[k]; i < slices->begin[k + 1]; i++) {
+      const ModelInstr* pc = &program->code[slices->instrs[i]];
+      uint32_t operands = model_op_operands(pc->op);
+      if (operands > 0) note_read(pass, pc->a, k);
+      if (operands > 1) note_read(pass, pc->b, k);
+    }
+    note_read(pass, program->outputs[k], k);
+  }
+}
+
+/// Counts become beginnings; visiting again then moves each to its end, which is the next
+/// beginning.
+static uint32_t counts_to_begins(uint32_t* begin, uint32_t key_count) {
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i <= key_count; i++) {
+    uint32_t count = begin[i];
+    begin[i] = sum;
+    sum += count;
+  }
+  return sum;
+}
+
+static void shift_begins(uint32_t* begin, uint32_t key_count) {
+  memmove(begin + 1, begin, key_count * sizeof *begin);
+  begin[0] = 0;
+}
+
+static bool make_list(EngSim* sim, LocalReaders* readers, uint32_t count) {
+  readers->list = base_alloc(&sim->options.allocator, ((size_t)count + 1) * sizeof(uint32_t));
+  readers->list_capacity = (size_t)count + 1;
+  return readers->list != NULL;
+}
+
+static bool index_program(EngSim* sim, LocalIndex* index, const ModelProgram* program,
+                          LocalReaders* readers, uint8_t wide, uint32_t* work) {
+  uint32_t keys = index->key_count;
+  const ModelSlices* slices = program->slices;
+  if (!slices) return false;
+  for (uint32_t k = 0; k < program->output_count; k++) {
+    if (slices->whole[k]) return false;
+  }
+  ReaderPass pass = {.sim = sim,
+                     .leaves = {work, program},
+                     .readers = readers,
+                     .seen = work + program->reg_count,
+                     .count = true};
+  memset(work, 0xff, program->reg_count * sizeof *work);
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    // pre(x) is x between events
+    uint32_t env = program->inputs[i].env;
+    work[program->inputs[i].reg] = env < sim->model->env_count ? env : env - sim->model->env_count;
+  }
+  visit_reads(&pass, keys);
+  for (uint32_t i = 0; i < keys; i++) {
+    if (readers->begin[i] > LOCAL_WIDE) index->wide[i] |= wide;
+  }
+  if (!make_list(sim, readers, counts_to_begins(readers->begin, keys))) return false;
+  pass.count = false;
+  visit_reads(&pass, keys);
+  shift_begins(readers->begin, keys);
+  return true;
+}
+
+const ModelProgram* local_program(const ModelMode* mode, uint32_t which) {
+  const ModelProgram* all[LOCAL_PROGRAMS] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow,
+                                             &mode->gdot};
+  return all[which];
+}
+
+static bool index_registers(EngSim* sim, LocalIndex* index) {
+  const ModelMode* mode = index->mode;
+  LocalReaders* regs = &index->regs;
+  for (int pass = 0; pass < 2; pass++) {
+    for (uint32_t p = 0; p < LOCAL_PROGRAMS; p++) {
+      const ModelProgram* program = local_program(mode, p);
+      if (program->reg_count >> LOCAL_REG_BITS) return false;
+      for (uint32_t i = 0; i < program->input_count; i++) {
+        uint32_t env = program->inputs[i].env;
+        if (env >= sim->model->env_count) continue;
+        uint32_t* at = &regs->begin[env];
+        if (pass) regs->list[*at] = p << LOCAL_REG_BITS | program->inputs[i].reg;
+        (*at)++;
+      }
+    }
+    if (pass == 0 && !make_list(sim, regs, counts_to_begins(regs->begin, index->key_count))) {
+      return false;
+    }
+  }
+  shift_begins(regs->begin, index->key_count);
+  return true;
+}
+
+static bool index_arrays(EngSim* sim, LocalIndex* index) {
+  const SltAllocator* a = &sim->options.allocator;
+  size_t keys = (size_t)index->key_count + 1;
+  index->state_of_env = base_alloc(a, sim->model->env_count * sizeof(uint32_t));
+  index->owner = base_alloc(a, sim->model->atom_count * sizeof(uint32_t));
+  index->plain = base_alloc(a, sim->model->automaton_count);
+  index->wide = base_alloc(a, keys);
+  index->rhs.begin = base_alloc(a, keys * sizeof(uint32_t));
+  index->atoms.begin = base_alloc(a, keys * sizeof(uint32_t));
+  index->regs.begin = base_alloc(a, keys * sizeof(uint32_t));
+  return index->state_of_env && index->owner && index->plain && index->wide && index->rhs.begin &&
+         index->atoms.begin && index->regs.begin;
+}
+
+static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
+  const NumMethod* method = sim->stepper->method;
+  return mode->shared && !mode->implicit && !method->stiff && mode->rhs.slices &&
+         mode->gdot.slices && mode->rhs.output_count == mode->state_count &&
+         mode->state_count > LOCAL_STATES && method->adaptive && method->dense_degree <= 4 &&
+         !sim->has_auxiliary && sim->model->automaton_count >= ENG_LOCAL_AUTOMATA &&
+         !sim->has_unilateral && sim->options.detection == SLT_DETECTION_CERTIFIED;
+}
+
+/// Learn who reads what in the present mode.
+static bool index_mode(EngSim* sim) {
+  LocalIndex* index = &sim->local->index;
+  const ModelMode* mode = sim->core.mode;
+  index->mode = mode;
+  if (!mode_is_suitable(sim, mode)) return false;
+  index->key_count = sim->model->env_count + mode->state_count;
+  if (!index_arrays(sim, index)) return false;
+  memset(index->state_of_env, 0xff, sim->model->env_count * sizeof(uint32_t));
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    index->state_of_env[mode->state_env[i]] = i;
+  }
+  index_automata(sim, index);
+  uint32_t most = mode->rhs.reg_count;
+  if (mode->g_flow.reg_count > most) most = mode->g_flow.reg_count;
+  size_t room = (size_t)most + index->key_count;
+  uint32_t* work = base_alloc(&sim->options.allocator, room * sizeof *work);
+  if (!work) return false;
+  index->allowed = index_program(sim, index, &mode->rhs, &index->rhs, 1, work) &&
+                   index_program(sim, index, &mode->g_flow, &index->atoms, 2, work) &&
+                   index_registers(sim, index);
+  free_array(sim, work, room, sizeof *work);
+  return index->allowed;
+}
+
+SltStatus eng_local_create(EngSim* sim) {
+  if (sim->model->automaton_count < ENG_LOCAL_AUTOMATA) return SLT_OK;
+  if (sim->options.detection != SLT_DETECTION_CERTIFIED) return SLT_OK;
+  if (sim->model->energy) return SLT_OK;  // is looked at in every instant
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    // steps are bounded by where these are expected
+    uint8_t type = sim->model->atoms[i].type;
+    if (type == MODEL_ATOM_UNILATERAL || type == MODEL_ATOM_SHORTLIVING) return SLT_OK;
+  }
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (sim->model->automata[a].has_bodies) return SLT_OK;  // the index is for one set of equations
+  }
+  sim->local = base_alloc(&sim->options.allocator, sizeof *sim->local);
+  return sim->local ? SLT_OK : SLT_ERR_NOMEM;
+}
+
+static bool part_stepper(EngSim* sim) {
+  struct EngLocal* local = sim->local;
+  const NumMethod* method = sim->stepper->method;
+  local->part_size = num_stepper_size(method, LOCAL_STATES);
+  local->part_storage = base_alloc(&sim->options.allocator, local->part_size);
+  if (!local->part_storage) return false;
+  NumOptions options = num_options();
+  options.rtol = sim->options.rtol;
+  options.atol = sim->options.atol;
+  options.norm = sim->stepper->options.norm;
+  options.stability = false;
+  return num_stepper_init(local->part_storage, method, LOCAL_STATES, &options, &local->part) >= 0;
+}
+
+void eng_local_prepare(EngSim* sim) {
+  struct EngLocal* local = sim->local;
+  if (!local) return;
+  // part of the run and of its snapshots, whatever is in memory already
+  sim->core.local_prepared = true;
+  if (local->prepared) return;
+  local->prepared = true;
+  // without memory events are not local, no more
+  if (index_mode(sim) && !part_stepper(sim)) local->index.allowed = false;
+}
+
+bool local_is_prepared(const EngSim* sim) {
+  const struct EngLocal* local = sim->local;
+  return local && sim->core.local_prepared && local->index.allowed &&
+         local->index.mode == sim->core.mode && local->part &&
+         local->part->method == sim->stepper->method;
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Events that concern few of many automata: same events as in a tight run, few steps, same bits however one asks."""
+import json
+import math
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+# rooms that share a supply which all of them read
+ROOMS = """const N = 800, phi = 0.6180339887498949;
+To = 5 + 5 * sin(2 * pi * time / 86400);
+s' = (1 - 0.2 * Non / N - s) / 60;  s(t0) = 1;
+sp(t0) = 0;
+Non(t0) = 0;
+for i = 1:N {
+  const tau_[i] = 5000 + 5000 * mod(i * phi, 1), d_[i] = 0.6 * mod(3 * i * phi, 1) - 0.3;
+  const q_[i] = (27 + 8 * mod(2 * i * phi, 1)) / tau_[i];
+  T_[i]' = (To - T_[i]) / tau_[i] + q_[i] * s * u_[i];
+  T_[i](t0) = 19.5 + d_[i] + mod(5 * i * phi, 1);
+  u_[i](t0) = 0;
+  automaton room_[i] {
+    state off [T_[i] >= 20.5 + d_[i] + sp] { set u_[i] = 0, Non = Non - 1; } from on;
+    state on [T_[i] <= 19.5 + d_[i] + sp] { set u_[i] = 1, Non = Non + 1; } from init, off;
+  }
+}
+at 300 each 300 repeat * { set sp = max(-0.4, min(0.4, 0.5 - Non / N)); }
+experiment { end = 330; out = s, Non, T_1, T_150; }
+"""
+
+# neurons without coupling: V_i = I_i (1 - exp(-t)), reset at 1
+NEURONS = """const N = 40;
+for i = 1:N {
+  const I_[i] = 1.2 + i / 20;
+  V_[i]' = I_[i] - V_[i];  V_[i](t0) = 0;
+  spikes_[i](t0) = 0;
+  automaton neuron_[i] {
+    state fired [V_[i] >= 1] { set V_[i] = 0, spikes_[i] = spikes_[i] + 1; } from init, fired;
+  }
+}
+experiment { end = 8; rtol = 1e-8; atol = 1e-10; }
+"""
+
+# a chain in which every cell reads its neighbours
+CHAIN = """const N = 40;
+T_0 = 0;
+T_[N+1] = 0;
+for i = 1:N {
+  T_[i]' = 0.02 * (T_[i-1] - 2 * T_[i] + T_[i+1]) + u_[i] - 0.3 * T_[i];
+  T_[i](t0) = 0.5 + 0.4 * sin(7 * i);
+  u_[i](t0) = 0;
+  automaton cell_[i] {
+    state off [T_[i] >= 1 + i / 500] { set u_[i] = 0; } from on;
+    state on [T_[i] <= 0.4 - i / 500] { set u_[i] = 0.8; } from init, off;
+  }
+}
+experiment { end = 30; out = T_1, T_20, T_40; }
+"""
+
+
+class LocalEvents(cli_case.CliCase):
+    def run_model(self, text, *options):
+        """Records of what fired, the last row, and the summary."""
+        self.write("m.lisma", text)
+        result = self.good("run", "m.lisma", "-o", "m.csv", "--events", "e.jsonl", "--method",
+                           "dp54", *options)
+        records = [json.loads(line) for line in self.read("e.jsonl").splitlines()]
+        last = [float(x) for x in self.read("m.csv").splitlines()[-1].split(",")]
+        steps = int(re.search(r"steps +(\d+)", result.err).group(1))
+        return [r for r in records if r["kind"] == "state"], last, steps
+
+    def compare(self, text, error, time_error, fewer):
+        """The same transitions as with tight tolerances, at the same times and with the same effect."""
+        records, last, steps = self.run_model(text)
+        tight, reference, _ = self.run_model(text, "--rtol", "1e-11", "--atol", "1e-13")
+        self.assertEqual([(r["automaton"], r["from"], r["to"]) for r in records],
+                         [(r["automaton"], r["from"], r["to"]) for r in tight])
+        for r, exact in zip(records, tight):
+            self.assertAlmostEqual(r["t"], exact["t"], delta=time_error)
+            self.assertTrue(r["certified"])
+            self.assertEqual(sorted(r["changed"]), sorted(exact["changed"]))
+        for value, exact in zip(last, reference):
+            self.assertAlmostEqual(value, exact, delta=error)
+        # an event does not stop the others
+        self.assertLess(steps, fewer * len(records))
+        return records
+
+    def test_rooms_with_a_shared_supply(self):
+        records = self.compare(ROOMS, 2e-5, 0.05, 0.6)
+        self.assertGreater(len(records), 300)
+
+    def test_a_chain_of_neighbours(self):
+        self.compare(CHAIN, 5e-5, 1e-4, 1.1)
+
+    def test_resets_have_their_closed_form(self):
+        records, _, steps = self.run_model(NEURONS)
+        counts = {}
+        for r in records:
+            i = int(r["automaton"].split("_")[1])
+            counts[i] = counts.get(i, 0) + 1
+            current = 1.2 + i / 20
+            exact = counts[i] * math.log(current / (current - 1))
+            self.assertAlmostEqual(r["t"], exact, delta=1e-6)
+            self.assertEqual(r["class"], "pinnacle")
+            self.assertEqual(r["changed"][f"V_{i}"][1], 0)
+            self.assertEqual(r["changed"][f"spikes_{i}"], [counts[i] - 1, counts[i]])
+        for i, count in counts.items():
+            current = 1.2 + i / 20
+            self.assertEqual(count, int(8 / math.log(current / (current - 1))))
+        self.assertLess(steps, len(records) / 2)
+
+    def test_rows_do_not_matter(self):
+        # rows ask for all values at every event and in between; the events stay the same to the last bit
+        events = []
+        for options in (("--samples", "1", "--out", "s"), ("--every", "0.37"), ("--all-steps",)):
+            self.run_model(ROOMS, *options)
+            events.append(self.read("e.jsonl"))
+        self.assertEqual(events[0], events[1])
+        self.assertEqual(events[0], events[2])
+
+    def test_rows_around_an_event(self):
+        # before and after: the reset is exact, everything else is continuous
+        self.write("m.lisma", NEURONS)
+        self.good("run", "m.lisma", "-q", "-o", "m.csv", "--samples", "1", "--out", "V_5,V_6,V_5'")
+        rows = [[float(x) for x in line.split(",")] for line in self.read("m.csv").splitlines()[1:]]
+        resets = 0
+        for before, after in zip(rows, rows[1:]):
+            if before[0] != after[0]:
+                continue
+            self.assertTrue(after[1] == 0 or abs(after[1] - before[1]) < 1e-9)
+            self.assertTrue(after[2] == 0 or abs(after[2] - before[2]) < 1e-9)
+            self.assertAlmostEqual(before[3], 1.45 - before[1], 9)
+            self.assertAlmostEqual(after[3], 1.45 - after[1], 9)
+            resets += after[1] == 0
+        self.assertGreater(resets, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
