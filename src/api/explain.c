@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#define SHAPED_ROWS     20  // fewer equations are not counted by shape
 #define EXPLAINED_MODES 64  // text for people: more modes than this are named, not shown
 
 /// Visit the first mode, then each state of each automaton with the others as they begin.
@@ -41,12 +42,62 @@ static bool walk_next(ModeWalk* walk) {
   return false;
 }
 
+/// How many different shapes a list of terms has: `at` gives term i.
+typedef IrTerm TermFn(const IrModel* ir, uint32_t i);
+
+static IrTerm equation_term(const IrModel* ir, uint32_t i) {
+  return ir->equations.data[i].term;
+}
+
+static IrTerm atom_term(const IrModel* ir, uint32_t i) {
+  return ir->atoms.data[i].g;
+}
+
+static IrTerm action_term(const IrModel* ir, uint32_t i) {
+  return ir->actions.data[i].value;
+}
+
+static uint32_t count_shapes(const IrModel* ir, Arena* arena, TermFn* at, uint32_t count) {
+  uint8_t* seen = ARENA_ARRAY(arena, uint8_t, ir->pool.nodes.count);
+  uint32_t shapes = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint8_t* mark = &seen[at(ir, i).shape.index];
+    shapes += !*mark;
+    *mark = 1;
+  }
+  return shapes;
+}
+
+/// Where structure repeats: of how few shapes the model is made, and what an instance takes.
+static void explain_shapes(const CompiledModel* model, TextBuffer* out) {
+  const IrModel* ir = &model->ir;
+  const struct {
+    const char* what;
+    TermFn* at;
+    uint32_t count;
+  } lists[] = {{"equations", equation_term, ir->equations.count},
+               {"relations", atom_term, ir->atoms.count},
+               {"resets", action_term, ir->actions.count}};
+  bool any = false;
+  for (size_t i = 0; i < SLT_COUNT(lists); i++) {
+    if (lists[i].count < SHAPED_ROWS) continue;
+    text_append_format(out, "%s %u %s of %u shapes", any ? "," : " ", lists[i].count, lists[i].what,
+                       count_shapes(ir, out->arena, lists[i].at, lists[i].count));
+    any = true;
+  }
+  if (!any) return;
+  size_t bytes = model->arena.total + model_build_memory(model->build);
+  text_append_format(out, "; about %u bytes for each equation\n",
+                     (unsigned)(bytes / (ir->equations.count ? ir->equations.count : 1)));
+}
+
 static void explain_text(const CompiledModel* model, TextBuffer* out) {
   const Model* m = model->base.model;
   text_append_format(out, "%.*s\n", STR_ARGS(model->source.name));
   text_append_format(out, "  %u variables, %u constants, %u automata, %u relations, %u schedules\n",
                      m->column_count, m->param_count, m->automaton_count, m->atom_count,
                      m->schedule_count);
+  explain_shapes(model, out);
   if (model->rules) {
     text_append_char(out, '\n');
     text_append(out, rules_write_explanation(model->rules, out->arena));

@@ -468,7 +468,8 @@ static void fill_audit(EngSim* sim, SltEvent* event) {
   struct EngTrace* t = sim->trace;
   const ModelMode* mode = sim->core.mode;
   bool initial = t->records[0].kind == SLT_EVENT_INITIAL;
-  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+  bool same = !initial && mode == sim->core.mode_before;
+  for (uint32_t v = 0; !same && v < sim->model->var_count; v++) {
     if (sim->model->vars[v].hidden || mode->vars[v].role != MODEL_ROLE_UNDETERMINED) continue;
     bool before = !initial && sim->core.mode_before->vars[v].role == MODEL_ROLE_UNDETERMINED;
     if (before) continue;

@@ -18,6 +18,8 @@ typedef struct ModelBuild ModelBuild;
 SltStatus model_build_create(const SltAllocator* allocator, const IrModel* ir, ModelBuild** out);
 void model_build_free(ModelBuild* build);
 
+/// Bytes that the tables and the modes compiled so far take.
+size_t model_build_memory(ModelBuild* build);
 const Model* model_build_model(const ModelBuild* build);
 /// Compiles a mode when it is first asked for; failures are remembered too, except running out of
 /// memory. May be used by several threads.

@@ -117,6 +117,13 @@ void model_build_free(ModelBuild* build) {
   base_free(&memory, build, sizeof *build);
 }
 
+size_t model_build_memory(ModelBuild* build) {
+  pthread_mutex_lock(&build->mutex);
+  size_t bytes = build->arena.total;
+  pthread_mutex_unlock(&build->mutex);
+  return bytes;
+}
+
 const Model* model_build_model(const ModelBuild* build) {
   return &build->model;
 }

@@ -96,6 +96,10 @@ class Questions(cli_case.CliCase):
         self.assertIn("bounce", self.good("explain", "ball.lisma").out)
         import json
         json.loads(self.good("explain", "ball.lisma", "--json").out)
+        self.write("many.lisma", "for i = 1:50 { x_[i]' = -i * x_[i] + if(x_[i] < 3, 1, 0); }\ny' = 1;\n")
+        out = self.good("explain", "many.lisma").out
+        self.assertRegex(out, r"51 equations of 2 shapes, 50 relations of 1 shapes; about \d+ bytes for each")
+        self.assertNotIn("shapes;", self.good("explain", "ball.lisma").out)
         self.assertTrue(self.good("explain", "ball.lisma", "--ir").out)
         self.fails(2, "explain", "ball.lisma", "--ir", "--json")
         self.fails(2, "explain", says="model")
