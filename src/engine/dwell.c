@@ -121,6 +121,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
   double t = sim->core.t;
   double steps = fmax(1.0, (double)sim->stepper->counters.steps);
   double step = (t - sim->options.t_start) / steps;
+  int jumped = -1;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     EngChatter* c = &sim->chatter[a];
     bool moved = sim->state[a] != sim->state_before[a];
@@ -131,7 +132,8 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     c->released = false;
     if (!moved) continue;
     bool close = c->moved && t - c->last <= fmax(CHATTER_SHARE * step, NEAR * c->length);
-    close &= !has_jumped(sim);
+    if (close && jumped < 0) jumped = has_jumped(sim);  // asked once, for however many move
+    close &= jumped != 1;
     c->count = close ? c->count + 1 : 0;
     if (!close && !c->dwelling) c->length = 0.0;
     c->last = t;
