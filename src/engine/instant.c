@@ -54,18 +54,13 @@ bool eng_switch_flips(EngSim* sim, uint32_t automaton) {
 }
 
 /// First enabled transition of an automaton; MODEL_NONE for none.
-/// First enabled transition of an automaton; MODEL_NONE for none.
-static uint32_t first_enabled(EngSim* sim, uint32_t automaton) {
+uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     if (eng_transition_enabled(sim, state->outgoing[i])) return state->outgoing[i];
   }
   return MODEL_NONE;
-}
-
-uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
-  return first_enabled(sim, automaton);
 }
 
 static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
@@ -83,7 +78,7 @@ bool eng_anything_enabled(EngSim* sim) {
     if (!eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (eng_switch_flips(sim, a)) return true;
-    } else if (first_enabled(sim, a) != MODEL_NONE) {
+    } else if (eng_first_enabled(sim, a) != MODEL_NONE) {
       return true;
     }
   }
@@ -383,7 +378,7 @@ static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fir
       (*fired)++;
       continue;
     }
-    uint32_t transition = first_enabled(sim, a);
+    uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     const ModelTransition* t = &sim->model->transitions[transition];
     if (t->to == sim->state[a] || !tests_modes_only(&t->guard)) continue;
@@ -399,7 +394,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
   *fired = 0;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
-    uint32_t transition = first_enabled(sim, a);
+    uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     if (!reads_candidate(sim, &sim->model->transitions[transition].guard, from)) continue;
     if (*fired == 0) {
@@ -506,7 +501,7 @@ static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
       sim->fired[count++] = a;
       continue;
     }
-    uint32_t transition = first_enabled(sim, a);
+    uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE || !may_join(sim, transition, &alone, !joined)) continue;
     joined = true;
     sim->fired_switch[count] = false;
@@ -810,6 +805,7 @@ static void mark_sliding(EngSim* sim) {
 
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
+  sim->core.local_automaton = MODEL_NONE;
   memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
   memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
   sim->core.mode_before = sim->core.mode;

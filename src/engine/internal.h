@@ -602,8 +602,6 @@ void eng_control_state(EngSim* sim, uint32_t state);
 void eng_control_atom(EngSim* sim, uint32_t index, double t_from);
 /// Times closer than this are one instant.
 double eng_time_resolution(double t);
-/// First enabled transition of an automaton; MODEL_NONE for none.
-uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
 /// A transition has fired now; whether its firings may accumulate.
 void eng_zeno_note(EngSim* sim, uint32_t transition);
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
