@@ -179,6 +179,24 @@ static double tangential_slope(const EngSim* sim, const EngAtom* atom) {
   return SLOPE_TOLERANCE + (h > 0.0 ? 10.0 * atom->eps / h : 0.0);
 }
 
+/// Whether g, at its boundary with a small slope, rises by less than the event zone before it
+/// falls: the slope a little later along the flow tells how it bends.
+static bool turns_back(EngSim* sim, uint32_t index, const EngAtom* atom, double gdot) {
+  const ModelMode* mode = sim->core.mode;
+  double h = sim->stepper->control.h_next;
+  if (!(h > 0.0) || sim->core.slide.count || sim->core.contact.active) return false;
+  double ahead = 1e-3 * h;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->rhs, &context, sim->rhs_regs, sim->core.t, sim->x, sim->probe_x);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->probe_x[i] = sim->x[i] + ahead * sim->probe_x[i];
+  }
+  model_program_run(&mode->gdot, &context, sim->gdot_regs, sim->core.t + ahead, sim->probe_x,
+                    sim->side_g);
+  double bend = (sim->side_g[index] - gdot) / ahead;
+  return bend < 0.0 && gdot * gdot <= -2.0 * bend * atom->eps;
+}
+
 /// Truth of one atom during an instant.
 static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
@@ -198,7 +216,8 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   if (!atom->fresh && untouched) return atom->truth;
   // at the boundary of a relation that matters only now: where g is going decides
   // a constraint just released: the motion leaves its surface tangentially, the contact is over
-  if (atom->fresh && released_constraint(sim) && fabs(gdot) <= tangential_slope(sim, atom)) {
+  if (atom->fresh && released_constraint(sim) &&
+      (fabs(gdot) <= tangential_slope(sim, atom) || turns_back(sim, index, atom, gdot))) {
     atom->tangential = true;
     return false;
   }

@@ -90,6 +90,7 @@ static void warn_of_held(EngSim* sim) {
 void eng_audit_end(EngSim* sim, bool initial) {
   if (sim->model->energy) audit_energy(sim, initial);
   warn_of_held(sim);
+  eng_warn_least(sim);
 }
 
 double eng_energy_since(EngSim* sim) {

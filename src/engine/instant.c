@@ -728,6 +728,11 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     }
     eng_atoms_update(sim);
     SLT_TRY(eng_settle_initial_switches(sim));
+    sim->implicit.tentative = false;
+    if (sim->implicit.contradicts) {
+      SLT_TRY(eng_start_values(sim));
+      SLT_TRY(eng_enter_mode(sim));
+    }
     sim->implicit.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }

@@ -130,10 +130,17 @@ typedef struct EngImplicit {
   size_t impulse_capacity;
   double* guard;  // per atom of the mode: weight of the pulse in g
   size_t guard_capacity;
+  double* entry;  // per quantity: its value when the mode was entered
+  size_t entry_capacity;
+  uint8_t* marks;  // per row
+  size_t mark_capacity;
   bool impulsive;
+  bool tentative;         // switches have no position yet: contradictions are only noted
+  bool contradicts;       // ... and there was one
   bool initial;           // the run is about to start: initial values are fixed or guesses
   const ModelMode* from;  // committed mode that the candidate comes from
   uint32_t failed;        // block that could not be solved, MODEL_NONE for none
+  uint32_t least;         // block that leaves something open, MODEL_NONE for none
 } EngImplicit;
 
 /// What stiff methods know of a mode.
@@ -162,7 +169,8 @@ typedef struct EngAudit {
   double gained;          // sum of what events created
   double largest;
   bool warned;
-  uint64_t held_seen;  // modes whose held variables were told of, by their ids
+  uint64_t held_seen;   // modes whose held variables were told of, by their ids
+  uint64_t least_seen;  // modes whose blocks without full rank were told of
 } EngAudit;
 
 /// A crossing that waits for its time.
@@ -544,6 +552,9 @@ void eng_implicit_bind(EngSim* sim);
 /// Values of the environment made consistent with the equations of the mode: by initial values and
 /// guesses, or by a jump with impulses.
 SltStatus eng_implicit_enter(EngSim* sim);
+/// After the values of a mode were computed and a block failed: by all means, before it is given
+/// up.
+void eng_implicit_rescue(EngSim* sim);
 /// Bring states back to the constraints; false when that is not possible.
 bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.
@@ -558,6 +569,8 @@ void eng_implicit_use_guess(EngSim* sim);
 void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
 bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth);
+/// A warning where a block had to be given its smallest solution, once for each mode.
+void eng_warn_least(EngSim* sim);
 /// An error that names the block that could not be solved; false when none failed.
 bool eng_fail_solve(EngSim* sim);
 

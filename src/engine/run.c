@@ -68,6 +68,7 @@ SltStatus eng_start(EngSim* sim) {
   model_random_seed(&sim->core.random, sim->options.seed, 0);
   SltStatus status = eng_init_values(sim);
   sim->implicit.initial = true;
+  sim->implicit.tentative = true;
   sim->implicit.from = NULL;
   if (status >= 0) status = eng_enter_mode(sim);
   if (status >= 0) status = eng_queue_init(sim);
@@ -230,6 +231,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   }
   SLT_TRY(arrive(sim));
   if (core->seg_event || core->seg_due) eng_local_sync(sim);
+  eng_warn_least(sim);
   if (core->seg_due) SLT_TRY(eng_queue_take(sim, core->t));
   if (sim->options.method->literal) {
     sim->crossing_count = 0;

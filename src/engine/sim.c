@@ -219,6 +219,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->provider = provider;
   sim->options = *options;
   sim->implicit.failed = MODEL_NONE;
+  sim->implicit.least = MODEL_NONE;
   measure(sim);
   SltStatus status = take_memory(sim);
   if (status < 0) {
@@ -261,6 +262,8 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->implicit.regs, sim->implicit.reg_capacity * sizeof(double));
   base_free(&a, sim->implicit.work, sim->implicit.work_capacity * sizeof(double));
   base_free(&a, sim->implicit.impulse, sim->implicit.impulse_capacity * sizeof(double));
+  base_free(&a, sim->implicit.entry, sim->implicit.entry_capacity * sizeof(double));
+  base_free(&a, sim->implicit.marks, sim->implicit.mark_capacity);
   base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);

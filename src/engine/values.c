@@ -7,8 +7,10 @@
 #include <string.h>
 
 ModelContext eng_context(EngSim* sim) {
-  return (ModelContext){
-      .tables = sim->model->tables, .random = &sim->core.random, .failed = &sim->implicit.failed};
+  return (ModelContext){.tables = sim->model->tables,
+                        .random = &sim->core.random,
+                        .failed = &sim->implicit.failed,
+                        .least = &sim->implicit.least};
 }
 
 double eng_eval(EngSim* sim, const ModelProgram* program) {
@@ -232,8 +234,10 @@ SltStatus eng_enter_mode(EngSim* sim) {
   sim->entered = true;
   eng_bind(sim);
   sim->implicit.impulsive = false;
+  sim->implicit.contradicts = false;
   if (mode->implicit) SLT_TRY(eng_implicit_enter(sim));
   eng_evaluate_full(sim, sim->core.t);
+  if (mode->implicit) eng_implicit_rescue(sim);
   return SLT_OK;
 }
 
@@ -345,7 +349,8 @@ bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
 
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
-  ModelContext context = {.tables = sim->model->tables, .failed = &sim->implicit.failed};
+  ModelContext context = {
+      .tables = sim->model->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
   model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);

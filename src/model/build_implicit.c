@@ -5,6 +5,7 @@
 #include "model/build_internal.h"
 
 #define FULL_MATRIX_MAX 2000u
+#define SYSTEM_MAX      100u  // equations of a mode without constraints: more are not explained
 
 /// Reads every quantity of the mode from the state vector of the program.
 typedef struct RawScope {
@@ -191,16 +192,37 @@ static void describe_equations(ModelBuild* build, const SymMode* sym, ModelImpli
   out->block_count = sym->block_count;
 }
 
+/// Whether an initial value is fixed of something that the mode computes: it constrains the states.
+static bool fixes_computed(const ModelBuild* build, const SymMode* sym) {
+  const Model* model = &build->model;
+  for (uint32_t i = 0; i < model->start_count; i++) {
+    const SymVar* var = &sym->vars[model->starts[i].var];
+    if (model->starts[i].fixed && is_solved(var) && model->starts[i].order >= var->order) {
+      return true;
+    }
+  }
+  return false;
+}
+
 const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   const SymMode* sym = set->sym;
-  if (!sym->offsets) return NULL;
+  bool small = sym->equation_count <= SYSTEM_MAX;
+  bool fixes = fixes_computed(build, sym);
+  if (!sym->offsets && !(small && fixes)) return NULL;
   ModelImplicit* out = ARENA_NEW(&build->arena, ModelImplicit);
-  out->freedom = sym->freedom;
+  out->fixes_computed = fixes;
+  out->settles = fixes;
+  for (uint32_t b = 0; b < sym->block_count; b++) {
+    out->settles |= !sym->blocks[b].linear;
+  }
+  out->explicit_order = !sym->offsets;
+  out->freedom = sym->offsets ? sym->freedom : set->state_count;
   out->index = sym->index;
   uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
   describe_equations(build, sym, out);
-  // without constraints every value of the states is consistent
-  if (sym->constraint_count == 0) return out;
+  // without constraints every value of the states is consistent: the equations as one system serve
+  // to find a first solution, and to explain why there is none
+  if (sym->constraint_count == 0 && !small) return out;
   number_quantities(build, set, out, first);
   const SymTerm* terms = number_rows(build, sym, out);
   out->constraint =

@@ -95,8 +95,7 @@ static void run_body(void* user) {
 static void solve(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
                   double* regs) {
   Body body = {pc + 1, context, regs};
-  bool done = model_solve(&solves[pc->dst], regs, run_body, &body);
-  if (!done && context->failed) *context->failed = solves[pc->dst].id;
+  model_solve_note(model_solve(&solves[pc->dst], regs, run_body, &body), &solves[pc->dst], context);
 }
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation

@@ -9,14 +9,10 @@ static double host_table(const ModelContext* context, uint32_t table, double x, 
   return model_table_value(&context->tables[table], x, order);
 }
 
-static void host_fail(const ModelProgram* program, const ModelContext* context, uint32_t index) {
-  if (context->failed) *context->failed = program->solves[index].id;
-}
-
 static void host_solve(const ModelProgram* program, const ModelContext* context, uint32_t index,
                        double* regs, ModelBody* body, void* user) {
-  bool done = model_solve(&program->solves[index], regs, body, user);
-  if (!done) host_fail(program, context, index);
+  const ModelSolve* solve = &program->solves[index];
+  model_solve_note(model_solve(solve, regs, body, user), solve, context);
 }
 
 const ModelHost model_host = {
@@ -25,5 +21,4 @@ const ModelHost model_host = {
 #undef X
         .table = host_table,
     .solve = host_solve,
-    .fail = host_fail,
 };

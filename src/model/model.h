@@ -139,14 +139,23 @@ typedef struct ModelContext {
   const ModelTable* tables;
   ModelRandom* random;
   uint32_t* failed;  // id of a block that was not solved, left alone otherwise; may be NULL
+  uint32_t* least;   // id of a block that does not determine all its unknowns; likewise
 } ModelContext;
 
 #define MODEL_PIVOT_MIN       1e-13  // relative to the largest entry of the row
 #define MODEL_LINEAR_RESIDUAL 1e-9   // relative; above it the matrix was singular in all but name
 
-/// Solve a block; `run` executes its body on the registers. False, and NaN, when that fails.
+typedef enum ModelSolved {
+  MODEL_UNSOLVED,
+  MODEL_SOLVED,
+  MODEL_SOLVED_LEAST  // the equations agree but do not determine everything: the smallest solution
+} ModelSolved;
+
+/// Solve a block; `run` executes its body on the registers. The unknowns are NaN when that fails.
 typedef void ModelBody(void* user);
-bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user);
+ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user);
+/// What became of a block, to the context.
+void model_solve_note(ModelSolved solved, const ModelSolve* solve, const ModelContext* context);
 /// The same on enclosures: values and slopes of the unknowns for all inputs in their intervals.
 /// False when nothing could be shown; their registers are then undefined.
 bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* run, void* user);
@@ -172,8 +181,6 @@ typedef struct ModelHost {
   double (*table)(const ModelContext* context, uint32_t table, double x, int order);
   void (*solve)(const ModelProgram* program, const ModelContext* context, uint32_t index,
                 double* regs, ModelBody* body, void* user);
-  /// A block was not solved by the code itself.
-  void (*fail)(const ModelProgram* program, const ModelContext* context, uint32_t index);
 } ModelHost;
 
 extern const ModelHost model_host;
@@ -507,7 +514,9 @@ typedef struct ModelEquationText {
   Span span;
 } ModelEquationText;
 
-/// A mode whose equations are differentiated or solved in blocks.
+/// A mode whose equations are differentiated or solved in blocks, or whose initial values may
+/// contradict them. Without constraints and with very many equations there is no system: then
+/// quantity_count is 0.
 ///
 /// All derivatives below those solved for are states. `constraint` computes, from time and states,
 /// the equations of lower levels (one output per row, 0 when they hold) and behind them the entries
@@ -530,6 +539,10 @@ typedef struct ModelImplicit {
   const uint32_t* block_equations;
   uint32_t block_count;
   uint32_t freedom, index;
+  bool settles;         // at the start the system is solved as a whole first
+  bool fixes_computed;  // initial values fix something that the mode computes
+  bool
+      explicit_order;  // all unknowns are computed one after the other; the system serves the start
 } ModelImplicit;
 
 /// Derivatives of g of the mode's atoms with respect to what is solved for.

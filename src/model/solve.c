@@ -4,6 +4,7 @@
 // on the guesses among them) alone, never on earlier runs: a trial that is thrown away leaves no
 // trace, and results do not depend on how often values were asked for.
 #include "model/model.h"
+#include "model/solve_rank.h"
 
 #include <float.h>
 #include <math.h>
@@ -123,6 +124,59 @@ static double step_norm(const ModelSolve* solve, const double* regs, const Work*
   return norm;
 }
 
+/// step := the smallest solution of J step = -residual, for a Jacobian without full rank. False
+/// when the equations contradict each other.
+static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w, double size) {
+  uint32_t n = w->n;
+  for (size_t i = 0; i < (size_t)n * n; i++) {
+    w->a[i] = 0.0;
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    const ModelEntry* entry = &solve->entries[i];
+    w->a[(size_t)entry->row * n + entry->column] += regs[entry->reg];
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    double largest = 0.0;
+    for (uint32_t j = 0; j < n; j++) {
+      largest = fmax(largest, fabs(w->a[(size_t)i * n + j]));
+    }
+    // an empty row must hold as it stands
+    w->scale[i] = largest > 0.0 ? largest : 1.0;
+    for (uint32_t j = 0; j < n; j++) {
+      w->a[(size_t)i * n + j] /= w->scale[i];
+    }
+    w->trial[i] = -regs[solve->residuals[i]] / w->scale[i];
+    size = fmax(size, fabs(w->trial[i]));
+  }
+  return model_rank_solve(n, w->a, w->trial, size, w->order, w->step) != MODEL_RANK_NONE;
+}
+
+static double unknowns_size(const ModelSolve* solve, const double* regs) {
+  double size = 0.0;
+  for (uint32_t i = 0; i < solve->count; i++) {
+    size = fmax(size, fabs(regs[solve->unknowns[i]]));
+  }
+  return size;
+}
+
+/// A linear block without full rank: the smallest solution, if there is one.
+static bool solve_deficient(const ModelSolve* solve, double* regs, Work* w, ModelBody* run,
+                            void* user) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    regs[solve->unknowns[i]] = 0.0;
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    run(user);
+    if (!smallest_step(solve, regs, w, unknowns_size(solve, regs))) return false;
+    for (uint32_t i = 0; i < w->n; i++) {
+      regs[solve->unknowns[i]] += w->step[i];
+    }
+  }
+  run(user);
+  double largest = unknowns_size(solve, regs);
+  return residual_norm(solve, regs, w) <= MODEL_LINEAR_RESIDUAL * fmax(largest, DBL_MIN);
+}
+
 static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
   Work w = work_space(solve, regs);
   if (!factor(solve, regs, &w)) return false;
@@ -171,7 +225,8 @@ static bool damped_step(const ModelSolve* solve, double* regs, const Work* w, do
   return false;
 }
 
-static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
+static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, void* user,
+                         bool* deficient) {
   Work w = work_space(solve, regs);
   for (uint32_t i = 0; i < w.n; i++) {
     regs[solve->unknowns[i]] = regs[solve->guesses[i]];
@@ -179,11 +234,15 @@ static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, 
   run(user);
   double last = (double)INFINITY;
   for (int iteration = 0; iteration < NEWTON_MAX; iteration++) {
-    if (!factor(solve, regs, &w)) return false;
+    *deficient = !factor(solve, regs, &w);
+    if (*deficient) {
+      if (!smallest_step(solve, regs, &w, unknowns_size(solve, regs))) return false;
+    } else {
+      back_solve(solve, regs, &w);
+    }
     double before = residual_norm(solve, regs, &w);
     if (!(before <= DBL_MAX)) return false;
     if (before == 0.0) return true;
-    back_solve(solve, regs, &w);
     double size = step_norm(solve, regs, &w);
     // at rounding: the last step does not shrink any more
     if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) return true;
@@ -193,12 +252,27 @@ static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, 
   return false;
 }
 
-bool model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
-  bool done = solve->linear ? solve_linear(solve, regs, run, user)
-                            : solve_newton(solve, regs, run, user);
-  if (done) return true;
+ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
+  bool deficient = false;
+  bool done = false;
+  if (solve->linear) {
+    done = solve_linear(solve, regs, run, user);
+    if (!done) {
+      Work w = work_space(solve, regs);
+      deficient = true;
+      done = solve_deficient(solve, regs, &w, run, user);
+    }
+  } else {
+    done = solve_newton(solve, regs, run, user, &deficient);
+  }
+  if (done) return deficient ? MODEL_SOLVED_LEAST : MODEL_SOLVED;
   for (uint32_t i = 0; i < solve->count; i++) {
     regs[solve->unknowns[i]] = (double)NAN;
   }
-  return false;
+  return MODEL_UNSOLVED;
+}
+
+void model_solve_note(ModelSolved solved, const ModelSolve* solve, const ModelContext* context) {
+  if (solved == MODEL_UNSOLVED && context->failed) *context->failed = solve->id;
+  if (solved == MODEL_SOLVED_LEAST && context->least) *context->least = solve->id;
 }

@@ -74,7 +74,6 @@ static const char prelude[] =
     "typedef struct Host { " EXPAND(MODEL_HOST_UNARY(X1)) EXPAND(MODEL_HOST_BINARY(
         X2)) "double (*table)(const void*, unsigned, double, int);"
              "void (*solve)(const void*, const void*, unsigned, double*, void (*)(void*), void*);"
-             "void (*fail)(const void*, const void*, unsigned);"
              " } Host;\n"
              "typedef struct Body { const Host* H; const void* C; double* R; } Body;\n"
              "typedef void Run(const Host*, const void*, const void*, double*, double, const "
@@ -224,7 +223,7 @@ static void write_body(Writer* w, uint32_t number, uint32_t at) {
 }
 
 /// Put a register's value where the runtime and the body look for it.
-static void spill(Writer* w, uint32_t reg) {
+void native_spill(Writer* w, uint32_t reg) {
   const ModelProgram* p = w->program;
   bool leaf = reg > p->state_count && reg < p->const_begin + p->const_count;
   if (leaf || w->where[reg] == IN_MEMORY) return;
@@ -241,16 +240,16 @@ static void write_solve(Writer* w, uint32_t number, uint32_t at) {
   for (uint32_t i = at + 1; i < end; i++) {
     const ModelInstr* inner = &p->code[i];
     uint32_t operands = model_op_operands(inner->op);
-    if (operands > 0) spill(w, inner->a);
-    if (operands > 1) spill(w, inner->b);
-    if (inner->op == MODEL_OP_SELECT) spill(w, inner->dst);
+    if (operands > 0) native_spill(w, inner->a);
+    if (operands > 1) native_spill(w, inner->b);
+    if (inner->op == MODEL_OP_SELECT) native_spill(w, inner->dst);
   }
   for (uint32_t i = 0; i < solve->count; i++) {
-    spill(w, solve->residuals[i]);
-    if (!solve->linear) spill(w, solve->guesses[i]);
+    native_spill(w, solve->residuals[i]);
+    if (!solve->linear) native_spill(w, solve->guesses[i]);
   }
   for (uint32_t i = 0; i < solve->entry_count; i++) {
-    spill(w, solve->entries[i].reg);
+    native_spill(w, solve->entries[i].reg);
   }
   text_append_format(w->out,
                      "{\nBody body = {H, C, R};\nH->solve(P, C, %u, R, p%u_s%u, &body);\n}\n",
@@ -284,7 +283,7 @@ static void write_run(Writer* w, uint32_t number, bool inlined) {
   const ModelProgram* p = w->program;
   for (uint32_t i = 0; i < p->code_count; i++) {
     if (p->code[i].op != MODEL_OP_SOLVE) continue;
-    if (!native_is_inline(p, i)) write_body(w, number, i);
+    write_body(w, number, i);
   }
   text_append_format(w->out,
                      "static %svoid p%u(const Host* H, const void* P, const void* C, double* R,"
@@ -295,7 +294,7 @@ static void write_run(Writer* w, uint32_t number, bool inlined) {
     const ModelInstr* pc = &p->code[i];
     if (pc->op == MODEL_OP_SOLVE) {
       if (native_is_inline(p, i)) {
-        native_write_linear(w, i);
+        native_write_linear(w, number, i);
       } else {
         write_solve(w, number, i);
       }

@@ -39,6 +39,8 @@ bool native_write_rolled(Writer* w, uint32_t number);
 /// Whether the block at `at` is linear and small enough to be solved in place.
 bool native_is_inline(const ModelProgram* program, uint32_t at);
 /// Its solution written out, with the operations and the order of model_solve().
-void native_write_linear(Writer* w, uint32_t at);
+void native_write_linear(Writer* w, uint32_t number, uint32_t at);
+/// Put a register's value where the runtime and bodies look for it.
+void native_spill(Writer* w, uint32_t reg);
 
 #endif

@@ -153,7 +153,7 @@ static void write_pass(Writer* w, uint32_t at, const ModelSolve* solve, bool las
   OUT("}\n");
 }
 
-void native_write_linear(Writer* w, uint32_t at) {
+void native_write_linear(Writer* w, uint32_t number, uint32_t at) {
   const ModelProgram* p = w->program;
   const ModelSolve* solve = &p->solves[p->code[at].dst];
   uint32_t end = at + p->code[at].a;
@@ -182,9 +182,27 @@ void native_write_linear(Writer* w, uint32_t at) {
   write_factors(w, solve->count);
   write_pass(w, at, solve, false);
   write_pass(w, at, solve, true);
-  OUT("solved = 1;\n} while (0);\nif (!solved) {\nH->fail(P, C, %u);\n", p->code[at].dst);
+  // without full rank the runtime knows what to do
+  OUT("solved = 1;\n} while (0);\nif (!solved) {\n");
+  for (uint32_t i = at + 1; i < end; i++) {
+    const ModelInstr* pc = &p->code[i];
+    uint32_t operands = model_op_operands(pc->op);
+    uint32_t read[] = {pc->a, pc->b, pc->dst};
+    bool used[] = {operands > 0, operands > 1, pc->op == MODEL_OP_SELECT};
+    for (uint32_t k = 0; k < 3; k++) {
+      if (used[k] && !is_written(p, at, read[k])) native_spill(w, read[k]);
+    }
+  }
   for (uint32_t i = 0; i < solve->count; i++) {
-    OUT("v%u = __builtin_nan(\"\");\n", w->where[solve->unknowns[i]]);
+    if (!is_written(p, at, solve->residuals[i])) native_spill(w, solve->residuals[i]);
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    native_spill(w, solve->entries[i].reg);
+  }
+  OUT("Body body = {H, C, R};\nH->solve(P, C, %u, R, p%u_s%u, &body);\n", p->code[at].dst, number,
+      p->code[at].dst);
+  for (uint32_t i = 0; i < solve->count; i++) {
+    OUT("v%u = R[%u];\n", w->where[solve->unknowns[i]], solve->unknowns[i]);
   }
   OUT("}\n}\n");
   for (uint32_t i = 0; i < solve->count; i++) {

@@ -223,7 +223,7 @@ static void write_states(Writer* w) {
     const RulesState* s = &m->states.data[i];
     write_mark(w, s->span);
     write_name(w, s->name);
-    W("(t0) = ");
+    W("(t0) ~ ");
     if (s->initial) {
       write_expr(w, s->initial);
     } else {

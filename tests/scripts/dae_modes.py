@@ -110,5 +110,151 @@ class Energy(ModeCase):
         self.assertAlmostEqual(before - after, 3.0, delta=1e-12)
 
 
+class Start(ModeCase):
+    def test_values_that_contradict_explicit_equations(self):
+        message = self.fail_text("x' = -x;\ny = 2*x;\nx(t0) = 1;\ny(t0) = 3;\n")
+        self.assertIn("E0820", message)
+        self.assertIn("`y = 2*x` (line 2) is off by 1, with x = 1 (line 3), y = 3 (line 4)", message)
+
+    def test_what_is_computed_may_determine_a_state(self):
+        rows, _, _ = self.run_text("x' = -x;\ny = 2*x;\ny(t0) = 3;\nz'' = -z' - z; z(t0) = 1;\n"
+                                   "experiment { end = 1; every = 1; out = x, y, z, z'; }\n")
+        self.assertAlmostEqual(rows[0]["x"], 1.5, delta=1e-12)
+        # what has nothing to do with it stays where it was
+        self.assertEqual((rows[0]["z"], rows[0]["z'"]), (1.0, 0.0))
+
+    def test_a_slope_may_determine_a_state(self):
+        rows, _, _ = self.run_text("x' = x*x*x + x;\nx'(t0) = 2;\nx(t0) ~ 0.5;\n"
+                                   "experiment { end = 0.1; every = 0.1; out = x, x'; }\n")
+        self.assertAlmostEqual(rows[0]["x"], 1.0, delta=1e-12)
+
+    def test_far_guesses(self):
+        # a full step of Newton's method from 0 goes far beyond, and the damped one stops short
+        for text, name, wanted in (
+                ("w*exp(w) + atan(50*w) = 20 + x;", "w", 2.1854338189519),
+                ("w*w*w - 2*w + 2 = x - 1;", "w", -1.7692923542386314),
+                ("exp(w) + w*exp(5) = 10 - x; w(t0) ~ 40;", "w", 0.0535330438)):
+            rows, _, _ = self.run_text(f"x' = -x; x(t0) = 1;\n{text}\nexperiment {{ end = 0.1; every = 1; }}\n")
+            self.assertAlmostEqual(rows[0][name], wanted, delta=1e-6, msg=text)
+
+    def test_the_branch_in_force_counts(self):
+        rows, _, _ = self.run_text("x(t0) = 0;\nif (time < 0.5) { x' = 10; } else { x = -5; }\n"
+                                   "experiment { end = 1; every = 0.25; }\n")
+        self.assertEqual((rows[0]["x"], rows[-1]["x"]), (0.0, -5.0))
+        self.assertIn("E0820", self.fail_text(
+            "x(t0) = 0;\nif (time < 0.5) { x = -5; } else { x' = 10; }\n"))
+
+
+class Switched(ModeCase):
+    """Two-line models with other equations in each branch (Modelica specification 2411 and its like)."""
+
+    def values(self, text, *times):
+        rows, _, _ = self.run_text(text + "experiment { end = 2; every = 0.25; rtol = 1e-9; }\n")
+        after = {}
+        for row in rows:
+            after[row["time"]] = row  # the last one at a time: after the event
+        return [after[t] for t in times]
+
+    def test_a_value_then_a_motion(self):
+        a, b = self.values("if (time < 1) { x = sin(time); } else { x' = 1; }\n", 0.5, 2)
+        self.assertAlmostEqual(a["x"], 0.479425538604203, delta=1e-12)
+        self.assertAlmostEqual(b["x"], 0.8414709848078965 + 1, delta=1e-9)
+
+    def test_unknowns_change_sides(self):
+        a, b = self.values("x' = u; x(t0) = 0;\nif (x < 0.5) { u = 1; } else { x = 0.5; }\n", 0.25, 2)
+        self.assertEqual(a["u"], 1.0)
+        self.assertAlmostEqual(b["x"], 0.5, delta=1e-12)
+        self.assertAlmostEqual(b["u"], 0.0, delta=1e-9)
+
+    def test_an_order_more(self):
+        a, b = self.values("x(t0) = 1; x'(t0) = 0;\nif (time < 1) { x'' = -x; } else { x' = -x; }\n", 1, 2)
+        self.assertAlmostEqual(a["x"], 0.5403023058681398, delta=1e-8)
+        self.assertAlmostEqual(b["x"], 0.5403023058681398 / 2.718281828459045, delta=1e-8)
+
+    def test_another_number_of_equations(self):
+        a, b = self.values("x' = 1; x(t0) = 0; y = 2*x;\n"
+                           "state more [x >= 1] { y = z - x; z*z*z + z = 10; } from init;\n", 0.5, 2)
+        self.assertAlmostEqual(a["y"], 1.0, delta=1e-12)
+        self.assertIsNone(a["z"])
+        self.assertAlmostEqual(b["y"], 0.0, delta=1e-9)
+        self.assertAlmostEqual(b["z"], 2.0, delta=1e-12)
+
+
+class Rank(ModeCase):
+    """Four ideal diodes as equations with switched coefficients: when all are off the source floats."""
+
+    BRIDGE = ("const U = 10, w = 314.1592653589793, R = 100, C = 1e-4, Rs = 1;\n"
+              "a - b = U*sin(w*time) - Rs*i;\n"
+              "i = i1 - i3; 0 - i = i2 - i4;\n"
+              "C*v' = i1 + i2 - v/R; v(t0) = 0;\n"
+              "on1*(a - v) = (1 - on1)*i1; on2*(b - v) = (1 - on2)*i2;\n"
+              "on3*(0 - a) = (1 - on3)*i3; on4*(0 - b) = (1 - on4)*i4;\n"
+              "on1(t0) = 0; on2(t0) = 0; on3(t0) = 0; on4(t0) = 0;\n"
+              "at 0.001 { set on1 = 1; set on4 = 1; }\nat 0.004 { set on1 = 0; set on4 = 0; }\n"
+              "experiment { end = 0.006; every = 0.0005; rtol = 1e-10; }\n")
+
+    def test_a_floating_source_takes_the_smallest_potentials(self):
+        for native in ("on", "off"):
+            rows, _, messages = self.run_text(self.BRIDGE, "--native", native)
+            self.assertIn("W0827", messages)
+            for row in rows:
+                self.assertAlmostEqual(row["i"], row["i1"] - row["i3"], delta=1e-9)
+                if row["on1"] == 0:
+                    # only the difference is given, so they lie on both sides of zero
+                    self.assertAlmostEqual(row["a"] + row["b"], 0.0, delta=1e-9)
+                    self.assertAlmostEqual(row["i"], 0.0, delta=1e-9)
+
+    def test_equations_that_disagree_are_named(self):
+        message = self.fail_text("x' = 1; x(t0) = 0; k(t0) = 1;\ny + z = x;\n2*y + (1 + k)*z = 2*x + 1;\n")
+        for part in ("E0822", "`y + z = x` (line 2), off by 0.", "(line 3), off by", "y = ", "with x = 0"):
+            self.assertIn(part, message)
+
+
+class Errors(ModeCase):
+    def test_a_solution_that_ends(self):
+        message = self.fail_text("x' = -1; x(t0) = 1;\ny*y = x; y(t0) ~ 1;\nexperiment { end = 2; }\n")
+        for part in ("E0822", "t = ", "`y*y = x` (line 2), off by", "with x = "):
+            self.assertIn(part, message)
+
+    def test_the_mode_is_named(self):
+        message = self.fail_text("x' = 1; x(t0) = 0; a: y = 1;\n"
+                                 "state s [x >= 1] { a: y*y = 0 - x; } from init;\nexperiment { end = 2; }\n")
+        self.assertIn("no solution was found in mode main=s of `y*y = 0 - x` (line 2)", message)
+
+    def test_values_before_the_event(self):
+        message = self.fail_text("p' = 1; p(t0) = 2; x' = 1; x(t0) = 0; b: f = 0;\n"
+                                 "state tied [x >= 1] { p' = f; b: p*p + 1 = 0; } from init;\n"
+                                 "experiment { end = 2; }\n")
+        self.assertIn("in mode main=tied: `p*p + 1 = 0` (line 2) is off by 10, with p = 3", message)
+
+
+class Extrapolation(ModeCase):
+    """Guards on solved unknowns, with steps bounded by the slopes of the differentiated equations."""
+
+    def times(self, text, *options):
+        _, records, _ = self.run_text(text, *options)
+        return [r["t"] for r in records if r["kind"] == "state"]
+
+    def test_a_force_and_a_root(self):
+        pendulum = ("x'' = -s*x; x(t0) = 4; x'(t0) = 0;\ny'' = -s*y - 9.81; y(t0) = -3;\n"
+                    "x*x + y*y = 25;\nn(t0) = 0;\n"
+                    "state strong unilateral(eps = 1e-8)[s >= 3] { set n = n + 1; } from init, strong;\n"
+                    "experiment { end = 5; rtol = 1e-9; atol = 1e-11; }\n")
+        root = ("x' = 1; x(t0) = 0;\ny*y*y + y = x; y(t0) ~ 0;\nn(t0) = 0;\n"
+                "state past unilateral(eps = 1e-8)[y >= 0.5] { set n = n + 1; } from init, past;\n"
+                "experiment { end = 2; rtol = 1e-9; }\n")
+        for text, first in ((pendulum, None), (root, 0.625)):
+            located = self.times(text)
+            found = self.times(text, "--detection", "extrapolation")
+            self.assertEqual(len(located), len(found))
+            self.assertTrue(located)
+            for a, b in zip(located, found):
+                # on the left side, within eps of the boundary
+                self.assertAlmostEqual(a, b, delta=1e-7)
+            if first:
+                self.assertAlmostEqual(found[0], first, delta=3e-8)
+                self.assertLessEqual(found[0], first)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by the files about modes with constraints or blocks. They work on the *quantities* of a
+// mode, values and derivatives of its variables, and on *rows*, its equations differentiated so and
+// so many times; ModelImplicit.system computes the rows and their Jacobian from the quantities.
+#ifndef SALTUS_ENGINE_IMPLICIT_H
+#define SALTUS_ENGINE_IMPLICIT_H
+
+#include "engine/internal.h"
+
+/// The next piece of the work space.
+double* imp_take(double** at, size_t count);
+
+double imp_nominal(const EngSim* sim, const ModelQuantity* quantity);
+/// Values of all quantities; where the environment has none, the guess.
+void imp_gather(const EngSim* sim, const ModelImplicit* im, double* q);
+/// Into the environment and the state vector; what is solved for only with `tops`.
+void imp_scatter(EngSim* sim, const ModelImplicit* im, const double* q, bool tops);
+void imp_run_system(EngSim* sim, const ModelImplicit* im, const double* q, double* out);
+
+// ---- implicit_settle.c --------------------------------------------------------------------------
+
+size_t imp_settle_size(const ModelImplicit* im);
+/// Values that fulfil all equations, from the initial values (at the start) or from what the
+/// actions of the candidate set and guessed.
+SltStatus imp_settle(EngSim* sim);
+/// What is solved for from the states as they are, by all means; false when that fails.
+bool imp_settle_tops(EngSim* sim);
+/// The values of what is solved for that come closest to a solution: residuals of all rows, and the
+/// quantities. Both live in the work space.
+void imp_nearest(EngSim* sim, const double** residual, const double** value);
+/// Whether an initial value of the model fixes this quantity; where, if `line` is not NULL.
+bool imp_is_fixed_start(const EngSim* sim, const ModelQuantity* quantity, uint32_t* line);
+
+// ---- implicit_jump.c ----------------------------------------------------------------------------
+
+size_t imp_jump_size(const ModelImplicit* im);
+/// The equations integrated over the instant: what may jump jumps, the rest becomes pulses.
+SltStatus imp_jump(EngSim* sim);
+
+// ---- implicit_fail.c ----------------------------------------------------------------------------
+
+void imp_quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* out,
+                       size_t capacity);
+/// Values contradict the rows with the largest distances. `residual`: of the values with which the
+/// mode was entered.
+SltStatus imp_fail_rows(EngSim* sim, const double* distance, const double* residual,
+                        uint32_t row_count);
+/// The Jacobian of the mode does not determine a quantity.
+SltStatus imp_fail_singular(EngSim* sim, uint32_t quantity);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//
+// The equations of an entered mode integrated over the instant: quantities one order below those
+// solved for may jump, forces and voltages become pulses, and one system with the mode's own
+// Jacobian says how large. Momentum, charge and flux are conserved because the equations say so.
+#include "engine/implicit.h"
+
+#include <math.h>
+#include <string.h>
+
+#define JUMP_MAX    30
+#define IMPULSE_MIN 1e-9  // relative: smaller pulses are rounding
+
+size_t imp_jump_size(const ModelImplicit* im) {
+  size_t e = im->equation_count;
+  return im->system.output_count + e * e + 8 * e + 4 * im->quantity_count;
+}
+
+typedef struct JumpSpace {
+  const ModelImplicit* im;
+  uint32_t e;
+  double* out;
+  double* value;
+  double* before;
+  double* matrix;
+  double* scale;
+  double* delta;
+  double* total;
+  double* work;
+  uint32_t* pivot;
+  uint32_t* column_quantity;
+  uint32_t* hidden_row;  // per equation: its row one level below the top; MODEL_NONE for none
+} JumpSpace;
+
+static JumpSpace jump_space(EngSim* sim) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  double* at = sim->implicit.work;
+  JumpSpace s = {.im = im, .e = im->equation_count};
+  s.out = imp_take(&at, im->system.output_count);
+  s.value = imp_take(&at, im->quantity_count);
+  s.before = imp_take(&at, im->quantity_count);
+  s.matrix = imp_take(&at, (size_t)s.e * s.e);
+  s.scale = imp_take(&at, s.e);
+  s.delta = imp_take(&at, s.e);
+  s.total = imp_take(&at, s.e);
+  s.work = imp_take(&at, s.e);
+  s.pivot = (uint32_t*)imp_take(&at, s.e);
+  s.column_quantity = (uint32_t*)imp_take(&at, s.e);
+  s.hidden_row = (uint32_t*)imp_take(&at, s.e);
+  uint32_t column = 0;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    if (im->top[v] != MODEL_NONE && column < s.e) s.column_quantity[column++] = im->top[v];
+  }
+  for (uint32_t i = 0; i < s.e; i++) {
+    s.hidden_row[i] = MODEL_NONE;
+  }
+  // levels ascend: the last one below the top stays
+  for (uint32_t i = 0; i < im->constraint_count; i++) {
+    s.hidden_row[im->rows[i].equation] = i;
+  }
+  return s;
+}
+
+static void jump_matrix(JumpSpace* s) {
+  const ModelImplicit* im = s->im;
+  memset(s->matrix, 0, (size_t)s->e * s->e * sizeof *s->matrix);
+  for (uint32_t i = 0; i < im->system_entry_count; i++) {
+    const ModelEntry* entry = &im->system_entries[i];
+    if (entry->row < im->constraint_count) continue;
+    uint32_t equation = im->rows[entry->row].equation;
+    for (uint32_t k = 0; k < s->e; k++) {
+      if (s->column_quantity[k] != entry->column) continue;
+      s->matrix[(size_t)equation * s->e + k] += s->out[entry->reg];
+    }
+  }
+}
+
+/// Jumps and pulses into the trace and to the guards.
+static void publish_jump(EngSim* sim, const JumpSpace* s) {
+  const ModelImplicit* im = s->im;
+  EngImplicit* implicit = &sim->implicit;
+  memset(implicit->impulse, 0, im->quantity_count * sizeof *implicit->impulse);
+  double size = 0.0;
+  for (uint32_t k = 0; k < s->e; k++) {
+    double part = fabs(s->total[k]);
+    if (part > size) size = part;
+  }
+  implicit->impulsive = false;
+  for (uint32_t k = 0; k < s->e; k++) {
+    const ModelQuantity* top = &im->quantities[s->column_quantity[k]];
+    double nominal = imp_nominal(sim, top);
+    if (!(fabs(s->total[k]) > IMPULSE_MIN * (nominal + size))) continue;
+    implicit->impulse[s->column_quantity[k]] = s->total[k];
+    implicit->impulsive = true;
+    if (top->order == 0) eng_trace_impulse(sim, top->var, s->total[k]);
+    if (top->order > 0) {
+      uint32_t z = s->column_quantity[k] - 1;
+      eng_trace_jump(sim, top->var, top->order - 1, s->before[z], s->value[z]);
+    }
+  }
+  if (implicit->impulsive) sim->core.changes++;
+}
+
+/// Impulse parts of the guards' relations.
+static void publish_guards(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  EngImplicit* implicit = &sim->implicit;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    implicit->guard[i] = 0.0;
+  }
+  if (!mode->impulse || !implicit->impulsive) return;
+  double* q = implicit->work;
+  double* slopes = q + mode->implicit->quantity_count;
+  imp_gather(sim, mode->implicit, q);
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->impulse->slopes, &context, implicit->impulse_regs, sim->core.t, q,
+                    slopes);
+  for (uint32_t i = 0; i < mode->impulse->entry_count; i++) {
+    const ModelEntry* entry = &mode->impulse->entries[i];
+    implicit->guard[entry->row] += slopes[entry->reg] * implicit->impulse[entry->column];
+  }
+}
+
+bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
+  if (!sim->implicit.impulsive || !sim->core.mode->impulse) return false;
+  double weight = sim->implicit.guard[i];
+  if (!(fabs(weight) > IMPULSE_MIN)) return false;
+  *truth = weight > 0.0;
+  return true;
+}
+
+/// J delta = -r: what may jump jumps, the rest becomes pulses.
+SltStatus imp_jump(EngSim* sim) {
+  JumpSpace s = jump_space(sim);
+  const ModelImplicit* im = s.im;
+  imp_gather(sim, im, s.value);
+  memcpy(s.before, s.value, im->quantity_count * sizeof *s.value);
+  memset(s.total, 0, s.e * sizeof *s.total);
+  imp_run_system(sim, im, s.value, s.out);
+  jump_matrix(&s);
+  uint32_t bad = 0;
+  if (num_lu_factor(s.e, s.matrix, 1e-13, s.scale, s.pivot, &bad) < 0) {
+    return imp_fail_singular(sim, s.column_quantity[bad < s.e ? bad : 0]);
+  }
+  double last = (double)INFINITY;
+  for (int pass = 0; pass < JUMP_MAX; pass++) {
+    double norm = 0.0;
+    for (uint32_t i = 0; i < s.e; i++) {
+      s.delta[i] = s.hidden_row[i] == MODEL_NONE ? 0.0 : -s.out[s.hidden_row[i]];
+      norm = fmax(norm, fabs(s.delta[i]));
+    }
+    if (norm == 0.0 || !(norm < 0.9 * last)) break;
+    last = norm;
+    num_lu_solve(s.e, s.matrix, s.pivot, s.work, s.delta);
+    for (uint32_t k = 0; k < s.e; k++) {
+      uint32_t quantity = s.column_quantity[k];
+      s.total[k] += s.delta[k];
+      if (im->quantities[quantity].order > 0) s.value[quantity - 1] += s.delta[k];
+    }
+    imp_run_system(sim, im, s.value, s.out);
+  }
+  imp_scatter(sim, im, s.value, false);
+  publish_jump(sim, &s);
+  publish_guards(sim);
+  return SLT_OK;
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+//
+// Values that fulfil all equations of a mode at once: at the start of a run, where the entered
+// state gives guesses, and where what is solved for cannot be found from the last values.
+//
+// Quantities are released in the order of Mobility, the later ones only where equations that hang
+// together with them cannot be fulfilled otherwise. Each stage tries Gauss-Newton steps with
+// damping, then the same beside points where equations say nothing (zeros), then a homotopy that
+// takes the residuals of the first values away little by little, then a few other beginnings. What
+// was found is accepted by its residuals, never by the size of a step.
+#include "engine/implicit.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define STEPS_MAX      60
+#define HALVINGS_MAX   20
+#define GOOD           1e-10  // residual of a solution, by the sizes of rows and values
+#define REGULAR        1e-13  // of the least squares problem
+#define PATH_FIRST     0.125  // steps along the homotopy
+#define PATH_SMALLEST  1e-3
+#define PATH_STEPS_MAX 60
+
+/// What moves first; the last never does.
+typedef enum Mobility {
+  MOVE_TOP,   // solved for
+  MOVE_FREE,  // derivatives that nobody gave
+  MOVE_GUESS,
+  MOVE_DEFAULT,  // values that nobody gave
+  MOVE_KEPT,     // carried over from before the event
+  MOVE_NEVER
+} Mobility;
+
+typedef struct Settle {
+  const ModelImplicit* im;
+  uint32_t r, q;
+  double* out;
+  double* value;  // of the quantities
+  double* start;
+  double* trial;
+  double* jacobian;  // r rows of q, by nominal values
+  double* matrix;
+  double* scale;
+  double* lambda;
+  double* row;
+  double* distance;
+  double* step;
+  double* first;  // residuals of the first values
+  double* path;   // quantities at the last point of the path
+  double rest;    // share of them that is left
+  uint32_t* pivot;
+  uint8_t* mobility;
+  uint8_t* moves;  // per quantity: released
+} Settle;
+
+size_t imp_settle_size(const ModelImplicit* im) {
+  size_t q = im->quantity_count;
+  size_t r = im->row_count;
+  return im->system.output_count + r * r + r * q + 8 * r + 9 * q + 8;
+}
+
+static Settle settle_space(EngSim* sim) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  double* at = sim->implicit.work;
+  Settle s = {.im = im, .r = im->row_count, .q = im->quantity_count};
+  s.out = imp_take(&at, im->system.output_count);
+  s.value = imp_take(&at, s.q);
+  s.start = imp_take(&at, s.q);
+  s.trial = imp_take(&at, s.q);
+  s.step = imp_take(&at, s.q);
+  s.path = imp_take(&at, s.q);
+  s.mobility = (uint8_t*)imp_take(&at, s.q);
+  s.moves = (uint8_t*)imp_take(&at, s.q);
+  s.jacobian = imp_take(&at, (size_t)s.r * s.q);
+  s.matrix = imp_take(&at, (size_t)s.r * s.r);
+  s.scale = imp_take(&at, s.r);
+  s.lambda = imp_take(&at, s.r);
+  s.row = imp_take(&at, s.r);
+  s.distance = imp_take(&at, s.r);
+  s.first = imp_take(&at, s.r);
+  s.pivot = (uint32_t*)imp_take(&at, s.r);
+  imp_gather(sim, im, s.start);
+  memset(s.moves, 0, s.q);
+  return s;
+}
+
+// ---- who may move -------------------------------------------------------------------------------
+
+static const ModelStart* find_start(const EngSim* sim, const ModelQuantity* quantity) {
+  for (uint32_t i = 0; i < sim->model->start_count; i++) {
+    const ModelStart* start = &sim->model->starts[i];
+    if (start->var == quantity->var && start->order == quantity->order) return start;
+  }
+  return NULL;
+}
+
+bool imp_is_fixed_start(const EngSim* sim, const ModelQuantity* quantity, uint32_t* line) {
+  const ModelStart* start = find_start(sim, quantity);
+  if (!start || !start->fixed) return false;
+  if (line && sim->model->source) {
+    uint32_t column = 0;
+    source_place(sim->model->source, start->span.begin, line, &column);
+  }
+  return true;
+}
+
+static Mobility initial_mobility(const EngSim* sim, const ModelQuantity* quantity) {
+  const ModelStart* start = find_start(sim, quantity);
+  if (start && start->fixed) return MOVE_NEVER;
+  if (quantity->state == MODEL_NONE) return MOVE_TOP;
+  if (start) return MOVE_GUESS;
+  return quantity->order > 0 ? MOVE_FREE : MOVE_DEFAULT;
+}
+
+static Mobility event_mobility(const EngSim* sim, const ModelQuantity* quantity) {
+  uint8_t given = quantity->env == MODEL_NONE ? 0 : sim->given[quantity->env];
+  if (given == ENG_GIVEN_SET) return MOVE_NEVER;
+  if (quantity->state == MODEL_NONE) return MOVE_TOP;
+  if (given == ENG_GIVEN_GUESS) return MOVE_GUESS;
+  const ModelMode* from = sim->implicit.from;
+  bool kept = from && from->vars[quantity->var].role == MODEL_ROLE_STATE &&
+              quantity->order < from->vars[quantity->var].state_order;
+  // derivatives beside which the variable's own value stands follow what is kept
+  if (kept && quantity->order == 0) return MOVE_KEPT;
+  return quantity->order > 0 ? MOVE_FREE : MOVE_DEFAULT;
+}
+
+static void release_tops(Settle* s) {
+  for (uint32_t j = 0; j < s->q; j++) {
+    s->moves[j] = s->mobility[j] == MOVE_TOP;
+  }
+}
+
+/// Release quantities up to a mobility that hang together with equations that do not hold. False
+/// when there are no more of them.
+static bool release(Settle* s, Mobility limit, double tolerance) {
+  const ModelImplicit* im = s->im;
+  uint8_t* reached = (uint8_t*)s->trial;
+  bool more = false;
+  for (uint32_t i = 0; i < s->r; i++) {
+    reached[i] = !(s->distance[i] <= tolerance);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t k = 0; k < im->system_entry_count; k++) {
+      const ModelEntry* entry = &im->system_entries[k];
+      if (s->mobility[entry->column] > limit) continue;
+      if (reached[entry->row] && !(s->moves[entry->column] & 2)) {
+        more |= s->moves[entry->column] == 0;
+        s->moves[entry->column] = 3;
+        changed = true;
+      }
+      if ((s->moves[entry->column] & 2) && !reached[entry->row]) {
+        reached[entry->row] = 1;
+        changed = true;
+      }
+    }
+  }
+  for (uint32_t j = 0; j < s->q; j++) {
+    s->moves[j] &= 1;
+  }
+  return more;
+}
+
+// ---- one stage ----------------------------------------------------------------------------------
+
+/// Distances of all equations, by the sizes of their rows; with the Jacobian at hand. Negative when
+/// something is not a number.
+static double settle_residual(EngSim* sim, Settle* s, const double* value) {
+  imp_run_system(sim, s->im, value, s->out);
+  memset(s->jacobian, 0, (size_t)s->r * s->q * sizeof *s->jacobian);
+  for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
+    const ModelEntry* entry = &s->im->system_entries[i];
+    double nominal = imp_nominal(sim, &s->im->quantities[entry->column]);
+    s->jacobian[(size_t)entry->row * s->q + entry->column] += s->out[entry->reg] * nominal;
+  }
+  double sum = 0.0;
+  for (uint32_t i = 0; i < s->r; i++) {
+    double size = 0.0;
+    for (uint32_t j = 0; j < s->q; j++) {
+      size += fabs(s->jacobian[(size_t)i * s->q + j]);
+    }
+    s->row[i] = size > 1e-12 ? size : 1e-12;
+    if (s->rest > 0.0) s->out[i] -= s->rest * s->first[i];
+    s->distance[i] = fabs(s->out[i]) / s->row[i];
+    sum += s->distance[i] * s->distance[i];
+    if (!(sum <= DBL_MAX)) return -1.0;
+  }
+  return sqrt(sum);
+}
+
+static double settle_size(const EngSim* sim, const Settle* s, const double* value) {
+  double size = 1.0;
+  for (uint32_t i = 0; i < s->q; i++) {
+    double part = fabs(value[i]) / imp_nominal(sim, &s->im->quantities[i]);
+    if (part > size) size = part;
+  }
+  return size;
+}
+
+/// The smallest step of the released quantities that lowers the residuals best.
+static bool settle_step(const EngSim* sim, Settle* s) {
+  double largest = 0.0;
+  for (uint32_t i = 0; i < s->r; i++) {
+    for (uint32_t k = 0; k < s->r; k++) {
+      double sum = 0.0;
+      for (uint32_t j = 0; j < s->q; j++) {
+        if (!s->moves[j]) continue;
+        sum += s->jacobian[(size_t)i * s->q + j] / s->row[i] *
+               (s->jacobian[(size_t)k * s->q + j] / s->row[k]);
+      }
+      s->matrix[(size_t)i * s->r + k] = sum;
+      if (i == k && sum > largest) largest = sum;
+    }
+    s->lambda[i] = -s->out[i] / s->row[i];
+  }
+  for (uint32_t i = 0; i < s->r; i++) {
+    s->matrix[(size_t)i * s->r + i] += REGULAR * (largest > 0.0 ? largest : 1.0);
+  }
+  if (num_lu_factor(s->r, s->matrix, 0.0, s->scale, s->pivot, NULL) < 0) return false;
+  num_lu_solve(s->r, s->matrix, s->pivot, s->scale, s->lambda);
+  for (uint32_t j = 0; j < s->q; j++) {
+    double sum = 0.0;
+    for (uint32_t i = 0; i < s->r && s->moves[j]; i++) {
+      sum += s->jacobian[(size_t)i * s->q + j] / s->row[i] * s->lambda[i];
+    }
+    s->step[j] = sum * imp_nominal(sim, &s->im->quantities[j]);
+    if (!isfinite(s->step[j])) return false;
+  }
+  return true;
+}
+
+/// What the whole step would leave of the residuals if the equations were linear.
+static double predicted(const EngSim* sim, const Settle* s) {
+  double sum = 0.0;
+  for (uint32_t i = 0; i < s->r; i++) {
+    double part = s->out[i];
+    for (uint32_t j = 0; j < s->q; j++) {
+      if (!s->moves[j]) continue;
+      part +=
+          s->jacobian[(size_t)i * s->q + j] * s->step[j] / imp_nominal(sim, &s->im->quantities[j]);
+    }
+    sum += part / s->row[i] * (part / s->row[i]);
+  }
+  return sqrt(sum);
+}
+
+/// Gauss-Newton with damping from s->value; true when all equations hold.
+static bool settle_stage(EngSim* sim, Settle* s) {
+  double norm = settle_residual(sim, s, s->value);
+  bool polished = false;
+  for (int pass = 0; pass < STEPS_MAX && norm >= 0.0; pass++) {
+    double size = settle_size(sim, s, s->value);
+    bool good = norm <= GOOD * size;
+    if (good && (polished || norm <= 1e-15 * size)) return true;
+    if (!settle_step(sim, s)) return good;
+    double lambda = 1.0;
+    double after = -1.0;
+    double before = norm;
+    // equations that cannot hold must not keep the others from being fulfilled
+    double gain = norm - predicted(sim, s);
+    if (!good && !(gain > 1e-9 * norm)) return false;
+    for (int halving = 0; halving < HALVINGS_MAX; halving++, lambda *= 0.5) {
+      for (uint32_t j = 0; j < s->q; j++) {
+        s->trial[j] = s->value[j] + lambda * s->step[j];
+      }
+      after = settle_residual(sim, s, s->trial);
+      if (after >= 0.0 && after <= norm - 0.1 * lambda * gain) break;
+    }
+    bool better = after >= 0.0 && after < before;
+    if (better) memcpy(s->value, s->trial, s->q * sizeof *s->value);
+    norm = settle_residual(sim, s, s->value);
+    if (good) polished = true;
+    if (!good && !better) return false;
+  }
+  return false;
+}
+
+/// Leave a point at which the equations say nothing about a quantity.
+static void perturb(const EngSim* sim, Settle* s) {
+  for (uint32_t j = 0; j < s->q; j++) {
+    if (!s->moves[j] || s->value[j] != 0.0) continue;
+    s->value[j] = 0.01 * imp_nominal(sim, &s->im->quantities[j]);
+  }
+}
+
+/// From the first values, whose residuals are taken as they are, to those without.
+static bool settle_path(EngSim* sim, Settle* s) {
+  s->rest = 0.0;
+  if (settle_residual(sim, s, s->value) < 0.0) return false;
+  memcpy(s->first, s->out, s->r * sizeof *s->first);
+  memcpy(s->path, s->value, s->q * sizeof *s->path);
+  double reached = 0.0;
+  double length = PATH_FIRST;
+  for (int k = 0; k < PATH_STEPS_MAX && reached < 1.0 && length >= PATH_SMALLEST; k++) {
+    double next = fmin(1.0, reached + length);
+    memcpy(s->value, s->path, s->q * sizeof *s->value);
+    s->rest = 1.0 - next;
+    if (settle_stage(sim, s)) {
+      memcpy(s->path, s->value, s->q * sizeof *s->path);
+      reached = next;
+      length *= 2.0;
+    } else {
+      length *= 0.25;
+    }
+  }
+  s->rest = 0.0;
+  return reached >= 1.0;
+}
+
+/// All means, with what is released.
+static bool settle_released(EngSim* sim, Settle* s) {
+  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  if (settle_stage(sim, s)) return true;
+  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  perturb(sim, s);
+  if (settle_stage(sim, s)) return true;
+  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  perturb(sim, s);
+  if (settle_path(sim, s)) return true;
+  // a minimum of the residuals stands in the way: begin on its other sides
+  static const double beside[] = {1.0, -1.0, 10.0, -10.0};
+  for (size_t k = 0; k < SLT_COUNT(beside); k++) {
+    for (uint32_t j = 0; j < s->q; j++) {
+      double offset = beside[k] * imp_nominal(sim, &s->im->quantities[j]);
+      s->value[j] = s->start[j] + (s->mobility[j] == MOVE_TOP ? offset : 0.0);
+    }
+    if (settle_stage(sim, s)) return true;
+  }
+  return false;
+}
+
+/// As near as the released quantities come; distances are left for the next release.
+static void settle_nearest(EngSim* sim, Settle* s) {
+  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  settle_stage(sim, s);
+  settle_residual(sim, s, s->value);
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+SltStatus imp_settle(EngSim* sim) {
+  Settle s = settle_space(sim);
+  for (uint32_t j = 0; j < s.q; j++) {
+    const ModelQuantity* quantity = &s.im->quantities[j];
+    Mobility mobility =
+        sim->implicit.initial ? initial_mobility(sim, quantity) : event_mobility(sim, quantity);
+    s.mobility[j] = (uint8_t)mobility;
+  }
+  release_tops(&s);
+  for (Mobility limit = MOVE_TOP; limit <= MOVE_KEPT; limit++) {
+    bool more = true;
+    if (limit > MOVE_TOP) {
+      settle_nearest(sim, &s);
+      more = release(&s, limit, GOOD * settle_size(sim, &s, s.value));
+    }
+    if (more && settle_released(sim, &s)) {
+      imp_scatter(sim, s.im, s.value, true);
+      return SLT_OK;
+    }
+  }
+  // the smallest residuals that can be had tell what contradicts what; how far off it is, the
+  // values that were given tell where nothing has to be solved for
+  settle_nearest(sim, &s);
+  memcpy(s.first, s.out, s.r * sizeof *s.first);
+  imp_run_system(sim, s.im, s.start, s.out);
+  for (uint32_t i = 0; i < s.im->constraint_count; i++) {
+    if (isfinite(s.out[i])) s.first[i] = s.out[i];
+  }
+  return imp_fail_rows(sim, s.distance, s.first, s.r);
+}
+
+static Settle tops_space(EngSim* sim) {
+  Settle s = settle_space(sim);
+  for (uint32_t j = 0; j < s.q; j++) {
+    s.mobility[j] = s.im->quantities[j].state == MODEL_NONE ? MOVE_TOP : MOVE_NEVER;
+  }
+  release_tops(&s);
+  return s;
+}
+
+bool imp_settle_tops(EngSim* sim) {
+  Settle s = tops_space(sim);
+  if (!settle_released(sim, &s)) return false;
+  imp_scatter(sim, s.im, s.value, true);
+  return true;
+}
+
+void imp_nearest(EngSim* sim, const double** residual, const double** value) {
+  Settle s = tops_space(sim);
+  settle_nearest(sim, &s);
+  *residual = s.out;
+  *value = s.value;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocks of equations: linear, nonlinear, without full rank, without solution; and their
+// enclosures.
+#include "ir_text.h"
+#include "model/build.h"
+#include "model/solve_rank.h"
+
+#define OUT_MAX 8
+
+typedef struct Block {
+  IrText text;
+  ModelBuild* build;
+  const Model* model;
+  const ModelMode* mode;
+  double* env;
+  double* regs;
+} Block;
+
+static void block_open(Block* b, Arena* arena, const char* text) {
+  const Diag* failure = NULL;
+  ir_text(&b->text, arena, text);
+  CHECK(model_build_create(NULL, &b->text.model, &b->build) == SLT_OK, text);
+  b->model = model_build_model(b->build);
+  ModelProvider provider = model_build_provider(b->build);
+  CHECK(provider.get(provider.user, NULL, &b->mode, &failure) == SLT_OK, text);
+  b->env = ARENA_ARRAY(arena, double, 2 * (size_t)b->model->env_count);
+  b->regs = ARENA_ARRAY(arena, double, b->mode->full.reg_count);
+}
+
+static void set_guess(Block* b, const char* name, double value) {
+  b->env[b->model->vars[ir_text_var(&b->text.model, name)].env] = value;
+}
+
+/// All values of the mode into the environment; what became of the blocks.
+static void block_run(Block* b, double t, const double* x, uint32_t* failed, uint32_t* least) {
+  double out[OUT_MAX];
+  ModelContext context = {.tables = b->model->tables, .failed = failed, .least = least};
+  *failed = MODEL_NONE;
+  *least = MODEL_NONE;
+  CHECK(b->mode->full.output_count <= OUT_MAX, "room");
+  model_program_bind(&b->mode->full, b->env, b->regs);
+  model_program_run(&b->mode->full, &context, b->regs, t, x, out);
+  for (uint32_t i = 0; i < b->mode->full.output_count; i++) {
+    b->env[b->mode->full_env[i]] = out[i];
+  }
+}
+
+static double value_of(const Block* b, const char* name) {
+  return b->env[b->model->vars[ir_text_var(&b->text.model, name)].env];
+}
+
+TEST(blocks_are_solved) {
+  static const struct {
+    const char* text;
+    double guess;  // of all unknowns
+    double y, z;   // with x = 2 at t = 0
+    bool failed, least;
+  } cases[] = {
+      {"x' = 0\ny + z = 3*x\ny - 2*z = 0", 0.0, 4.0, 2.0, false, false},
+      // rows and columns of very different size
+      {"x' = 0\n1e9*y + 1e3*z = 1e9*x\n1e-6*y - 1e-12*z = 2e-6", 0.0, 2.0, 0.0, false, false},
+      // the guess chooses the root
+      {"x' = 0\ny*y + z*z = 25\nx*y - z = 5", 3.0, 4.0, 3.0, false, false},
+      {"x' = 0\ny*y + z*z = 25\nx*y - z = 5", -3.0, 0.0, -5.0, false, false},
+      // far away: the first whole step would overshoot
+      {"x' = 0\natan(y) + z = 0\nz + y*x = 0.25 - 0.25", 20.0, 0.0, 0.0, false, false},
+      // one equation is twice the other one: the smallest solution
+      {"x' = 0\ny + z = x\n2*y + 2*z = 2*x", 0.0, 1.0, 1.0, false, true},
+      {"x' = 0\ny + 3*z = 5*x\n2*y + 6*z = 10*x", 0.0, 1.0, 3.0, false, true},
+      // ... and twice something else
+      {"x' = 0\ny + z = x\n2*y + 2*z = 2*x + 1", 0.0, NAN, NAN, true, false},
+      // no real solution
+      {"x' = 0\ny*y + z*z = -x\ny - z = 1", 1.0, NAN, NAN, true, false},
+  };
+  TEST_ARENA(arena);
+  FOR_CASES(c, cases) {
+    Block b;
+    block_open(&b, &arena, c->text);
+    set_guess(&b, "y", c->guess);
+    set_guess(&b, "z", c->guess);
+    double x = 2.0;
+    uint32_t failed = 0;
+    uint32_t least = 0;
+    block_run(&b, 0.0, &x, &failed, &least);
+    CHECK((failed != MODEL_NONE) == c->failed, c->text);
+    CHECK((least != MODEL_NONE) == c->least, c->text);
+    if (c->failed) {
+      CHECK(isnan(value_of(&b, "y")) && isnan(value_of(&b, "z")), c->text);
+    } else {
+      CHECK_NEAR(value_of(&b, "y"), c->y, 1e-12, 1e-12);
+      CHECK_NEAR(value_of(&b, "z"), c->z, 1e-9, 1e-12);
+    }
+    model_build_free(b.build);
+  }
+  arena_free(&arena);
+}
+
+TEST(smallest_solutions_of_random_systems) {
+  uint64_t seed = 5;
+  for (int round = 0; round < 200; round++) {
+    // a of rank r as a product; b in its range, or beside it
+    enum { N = 6 };
+    uint32_t rank = (uint32_t)(test_random(&seed) % (N + 1));
+    double left[N][N];
+    double right[N][N];
+    double a[N * N];
+    double b[N] = {0.0};
+    double copy[N * N];
+    double right_side[N];
+    double order[N];
+    double x[N];
+    double solution[N];
+    for (uint32_t i = 0; i < N; i++) {
+      solution[i] = test_uniform(&seed, -2.0, 2.0);
+      for (uint32_t j = 0; j < N; j++) {
+        left[i][j] = test_uniform(&seed, -1.0, 1.0);
+        right[i][j] = test_uniform(&seed, -1.0, 1.0);
+      }
+    }
+    for (uint32_t i = 0; i < N; i++) {
+      for (uint32_t j = 0; j < N; j++) {
+        a[i * N + j] = 0.0;
+        for (uint32_t k = 0; k < rank; k++) {
+          a[i * N + j] += left[i][k] * right[k][j];
+        }
+        b[i] += a[i * N + j] * solution[j];
+      }
+    }
+    memcpy(copy, a, sizeof a);
+    memcpy(right_side, b, sizeof b);
+    CHECK(model_rank_solve(N, a, b, 1.0, order, x) == rank, "rank");
+    double norm = 0.0;
+    double other = 0.0;
+    for (uint32_t i = 0; i < N; i++) {
+      double sum = 0.0;
+      for (uint32_t j = 0; j < N; j++) {
+        sum += copy[i * N + j] * x[j];
+      }
+      CHECK_NEAR(sum, right_side[i], 1e-9, 1e-9);
+      norm += x[i] * x[i];
+      other += solution[i] * solution[i];
+    }
+    CHECK(norm <= other * (1.0 + 1e-9), "smallest");
+    // orthogonal to the null space: a combination of the rows
+    if (rank == N || rank == 0) continue;
+    memcpy(a, copy, sizeof a);
+    memcpy(b, right_side, sizeof b);
+    b[0] += 1.0;
+    b[1] -= 0.7;
+    CHECK(model_rank_solve(N, a, b, 1.0, order, x) == MODEL_RANK_NONE || rank >= N - 1, "beside");
+  }
+}
+
+// ---- enclosures ---------------------------------------------------------------------------------
+
+static bool full_env_is(const Block* b, uint32_t output, const char* name) {
+  return b->mode->full_env[output] == b->model->vars[ir_text_var(&b->text.model, name)].env;
+}
+
+TEST(enclosures_hold_what_is_solved_for) {
+  TEST_ARENA(arena);
+  static const struct {
+    const char* text;
+    double guess, lo, hi;
+    bool shown;
+  } boxes[] = {
+      {"x' = 1\ny + z = 3*x\ny - 2*z = sin(x)", 0.0, 0.9, 1.1, true},
+      {"x' = 1\ny*y + z*z = 25\nx*y - z = 5", 3.0, 1.95, 2.05, true},
+      {"x' = 1\nexp(y) + z = 3 + x\nz*z*z - y = x", 1.0, 0.45, 0.55, true},
+      // the two roots meet at x = 0: nothing can be shown around it
+      {"x' = 1\ny*y = x + z\nz = y*1e-9", 0.1, -0.01, 0.01, false},
+      // no full rank: nothing is unique
+      {"x' = 1\ny + z = x\n2*y + 2*z = 2*x", 0.0, 0.9, 1.1, false},
+  };
+  FOR_CASES(c, boxes) {
+    Block b;
+    block_open(&b, &arena, c->text);
+    set_guess(&b, "y", c->guess);
+    set_guess(&b, "z", c->guess);
+    const ModelProgram* full = &b.mode->full;
+    ModelDual* duals = ARENA_ARRAY(&arena, ModelDual, full->reg_count);
+    ModelDual out[OUT_MAX];
+    ModelContext context = {0};
+    model_program_bind_dual(full, b.env, duals);
+    ModelDual x = {{c->lo, c->hi}, {1.0, 1.0}};
+    model_program_enclose(full, &context, duals, (ModelInterval){0.0, 0.0}, &x, out);
+    for (uint32_t i = 0; i < full->output_count; i++) {
+      bool is_y = full_env_is(&b, i, "y");
+      if (!is_y && !full_env_is(&b, i, "z")) continue;
+      const char* name = is_y ? "y" : "z";
+      bool bounded = isfinite(out[i].v.lo) && isfinite(out[i].v.hi);
+      CHECK(bounded == c->shown, c->text);
+      if (!bounded) continue;
+      // values and slopes at many points lie inside, and the enclosure is not idle
+      double low = HUGE_VAL;
+      double high = -HUGE_VAL;
+      for (int k = 0; k <= 20; k++) {
+        uint32_t failed = 0;
+        uint32_t least = 0;
+        double value[3];
+        double h = 1e-6;
+        for (int side = -1; side <= 1; side++) {
+          double at = c->lo + (c->hi - c->lo) * k / 20.0 + side * h;
+          set_guess(&b, "y", c->guess);
+          set_guess(&b, "z", c->guess);
+          block_run(&b, 0.0, &at, &failed, &least);
+          CHECK(failed == MODEL_NONE, c->text);
+          value[side + 1] = value_of(&b, name);
+        }
+        CHECK(value[1] >= out[i].v.lo && value[1] <= out[i].v.hi, c->text);
+        double slope = (value[2] - value[0]) / (2.0 * h);
+        CHECK(slope >= out[i].d.lo - 1e-4 && slope <= out[i].d.hi + 1e-4, c->text);
+        low = fmin(low, value[1]);
+        high = fmax(high, value[1]);
+      }
+      CHECK(out[i].v.hi - out[i].v.lo <= 20.0 * (high - low) + 1e-6, c->text);
+    }
+    model_build_free(b.build);
+  }
+  arena_free(&arena);
+}
