@@ -251,6 +251,7 @@ static void json_mode(TextBuffer* out, const CompiledModel* model, const uint32_
                        implicit->index, compiled->state_count, implicit->constraint_count,
                        implicit->block_count);
   }
+  model_build_explain_json(model->build, mode, out);
   text_append_c(out, "\"roles\":{");
   for (uint32_t i = 0; i < m->column_count; i++) {
     json_separator(out, i);

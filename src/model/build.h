@@ -33,5 +33,8 @@ void model_build_check(ModelBuild* build, uint32_t limit, DiagList* diags);
 /// Readable structure of one mode: unknowns, states, order of solution, what each equation
 /// determines, shapes and the number of their instances.
 void model_build_explain(ModelBuild* build, const uint32_t* mode, TextBuffer* out);
+/// The same as members of a JSON object, each with a comma behind it; nothing for a mode that
+/// fails.
+void model_build_explain_json(ModelBuild* build, const uint32_t* mode, TextBuffer* out);
 
 #endif

@@ -157,6 +157,119 @@ static void explain_shapes(ModelBuild* build, TextBuffer* out, const SymMode* sy
   if (shapes > LINES_MAX) text_append_format(out, "       and %u more\n", shapes - LINES_MAX);
 }
 
+// ---------------------------------------------------------------------------------------------
+// the same as JSON
+
+static void json_string(TextBuffer* out, Str text) {
+  static const char hex[] = "0123456789abcdef";
+  text_append_char(out, '"');
+  for (uint32_t i = 0; i < text.length; i++) {
+    unsigned char c = (unsigned char)text.data[i];
+    if (c == '"' || c == '\\') text_append_char(out, '\\');
+    if (c < 0x20) {
+      text_append_c(out, "\\u00");
+      text_append_char(out, hex[c >> 4]);
+      text_append_char(out, hex[c & 15]);
+    } else {
+      text_append_char(out, (char)c);
+    }
+  }
+  text_append_char(out, '"');
+}
+
+static void json_unknown(ModelBuild* build, TextBuffer* out, uint32_t var, uint32_t order) {
+  TextBuffer name = {.arena = &build->scratch};
+  sym_unknown_text(&name, build->ir, var, (uint8_t)order);
+  json_string(out, text_str(&name));
+}
+
+/// ["x","x'"]: the variables of a role, states with their orders.
+static void json_role(ModelBuild* build, TextBuffer* out, const SymMode* sym, const char* key,
+                      SymRole role) {
+  uint32_t count = 0;
+  text_append_format(out, "\"%s\":[", key);
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &sym->vars[v];
+    if (!has_role(var, role)) continue;
+    uint32_t orders = role == SYM_STATE ? var->order : 1;
+    for (uint32_t k = 0; k < orders; k++) {
+      if (count++) text_append_char(out, ',');
+      json_unknown(build, out, v, k);
+    }
+  }
+  text_append_c(out, "],");
+}
+
+static void json_equation(ModelBuild* build, TextBuffer* out, uint32_t equation) {
+  const IrEquation* e = &build->ir->equations.data[equation];
+  TextBuffer text = {.arena = &build->scratch};
+  ir_print_term(&text, build->ir, e->term);
+  text_append_c(out, "\"text\":");
+  json_string(out, text_str(&text));
+  text_append_format(out, ",\"line\":%u", build_line(build, e->span));
+}
+
+static void json_equations(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  text_append_c(out, "\"equations\":[");
+  for (uint32_t i = 0; i < sym->equation_count; i++) {
+    if (i) text_append_char(out, ',');
+    text_append_char(out, '{');
+    json_equation(build, out, sym->equations[i]);
+    text_append_format(out, ",\"differentiated\":%u}", sym->offsets ? sym->offsets[i] : 0);
+  }
+  text_append_c(out, "],");
+}
+
+static const char* how_text(const SymMode* sym, const SymAssign* assign) {
+  if (assign->kind != SYM_IN_BLOCK) return assign->kind == SYM_LINEAR ? "solved" : "assigned";
+  return sym->blocks[assign->block].linear ? "linear" : "newton";
+}
+
+/// The order of solution: what is computed at once, how, and from which equations.
+static void json_order(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  text_append_c(out, "\"order\":[");
+  for (uint32_t i = 0; i < sym->assign_count;) {
+    const SymAssign* assign = &sym->assigns[i];
+    bool block = assign->kind == SYM_IN_BLOCK;
+    uint32_t count = block ? sym->blocks[assign->block].count : 1;
+    text_append_format(out, "%s{\"how\":\"%s\",\"unknowns\":[", i ? "," : "",
+                       how_text(sym, assign));
+    for (uint32_t k = 0; k < count; k++) {
+      if (k) text_append_char(out, ',');
+      json_unknown(build, out, sym->assigns[i + k].var, sym->assigns[i + k].order);
+    }
+    text_append_c(out, "],\"equations\":[");
+    for (uint32_t k = 0; k < count; k++) {
+      text_append_format(out, "%s{", k ? "," : "");
+      json_equation(build, out, sym->assigns[i + k].equation);
+      text_append_char(out, '}');
+    }
+    text_append_c(out, "]}");
+    i += count;
+  }
+  text_append_c(out, "],");
+}
+
+static void json_mode(ModelBuild* build, void* argument) {
+  Explain* explain = argument;
+  TextBuffer* out = &explain->out;
+  const BuildSet* set = build_set(build, explain->mode);
+  const SymMode* sym = set->sym;
+  if (!sym || set->failure) return;
+  json_role(build, out, sym, "integrated", SYM_STATE);
+  json_role(build, out, sym, "undetermined", SYM_UNDETERMINED);
+  text_append_c(out, "\"depends_on_undetermined\":[");
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    if (!sym->vars[v].loose || has_role(&sym->vars[v], SYM_UNDETERMINED)) continue;
+    if (count++) text_append_char(out, ',');
+    json_unknown(build, out, v, 0);
+  }
+  text_append_c(out, "],");
+  json_equations(build, out, sym);
+  json_order(build, out, sym);
+}
+
 static void explain_failure(TextBuffer* out, const Diag* failure) {
   text_append_format(out, "%s: ", diag_code_text(failure->code));
   text_append(out, failure->message);
@@ -204,12 +317,21 @@ static void explain_mode(ModelBuild* build, void* argument) {
   explain_programs(out, set);
 }
 
-void model_build_explain(ModelBuild* build, const uint32_t* mode, TextBuffer* out) {
+static void explain_with(ModelBuild* build, const uint32_t* mode, TextBuffer* out,
+                         BuildWork* work) {
   Explain explain = {.mode = mode, .out = {.arena = &build->arena}};
   pthread_mutex_lock(&build->mutex);
-  bool done = build_guarded(build, explain_mode, &explain);
+  bool done = build_guarded(build, work, &explain);
   pthread_mutex_unlock(&build->mutex);
   // the caller's arena may leave by a jump: only without the lock
   if (!done) longjmp(*out->arena->on_oom, 1);
   text_append(out, (Str){explain.out.data, explain.out.length});
+}
+
+void model_build_explain(ModelBuild* build, const uint32_t* mode, TextBuffer* out) {
+  explain_with(build, mode, out, explain_mode);
+}
+
+void model_build_explain_json(ModelBuild* build, const uint32_t* mode, TextBuffer* out) {
+  explain_with(build, mode, out, json_mode);
 }

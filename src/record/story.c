@@ -26,7 +26,7 @@ typedef struct Range {
 typedef struct Record {
   SltEvent event;  // its pointers are not used
   Text automaton, from, to, text;
-  Range atoms, changes, impulses;
+  Range atoms, changes, impulses, undetermined;
 } Record;
 
 struct Story {
@@ -223,6 +223,26 @@ static void say_impulses(Story* s, Range values) {
     say(s, get(s, value->name));
     say(s, " ");
     say_number(s, value->after);
+  }
+}
+
+/// What the new mode leaves open, and what happened to the energy.
+static void say_audit(Story* s, const Record* r) {
+  if (r->undetermined.count) {
+    say(s, "  nothing determines ");
+    for (uint32_t i = 0; i < r->undetermined.count; i++) {
+      if (i) say(s, ", ");
+      say(s, get(s, s->atoms[r->undetermined.begin + i]));
+    }
+    say(s, r->undetermined.count == 1 ? " from here on: it keeps its value\n"
+                                      : " from here on: they keep their values\n");
+  }
+  if (r->event.has_energy && r->event.energy[0] != r->event.energy[1]) {
+    say(s, "  energy ");
+    say_number(s, r->event.energy[0]);
+    say(s, " -> ");
+    say_number(s, r->event.energy[1]);
+    say(s, "\n");
   }
 }
 
@@ -480,6 +500,7 @@ static void say_instant(Story* s) {
   for (size_t i = 0; i < s->record_count; i++) {
     say_record(s, i);
   }
+  say_audit(s, last);
   if (last->event.kind == SLT_EVENT_STOP) return;
   say(s, "  the motion goes on");
   if (s->mode_count + s->mode_more > 0) {
@@ -592,8 +613,8 @@ static void tell(Story* s) {
 void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
   if (event->n == 0) tell(s);
   if (!grow(s, (void**)&s->records, s->record_count + 1, &s->record_capacity, sizeof *s->records) ||
-      !grow(s, (void**)&s->atoms, s->atom_count + event->atom_count, &s->atom_capacity,
-            sizeof *s->atoms)) {
+      !grow(s, (void**)&s->atoms, s->atom_count + event->atom_count + event->undetermined_count,
+            &s->atom_capacity, sizeof *s->atoms)) {
     return;
   }
   Record record = {.event = *event,
@@ -604,6 +625,10 @@ void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
   record.atoms = (Range){(uint32_t)s->atom_count, event->atom_count};
   for (uint32_t i = 0; i < event->atom_count; i++) {
     s->atoms[s->atom_count++] = keep(s, event->atoms[i]);
+  }
+  record.undetermined = (Range){(uint32_t)s->atom_count, event->undetermined_count};
+  for (uint32_t i = 0; i < event->undetermined_count; i++) {
+    s->atoms[s->atom_count++] = keep(s, event->undetermined[i]);
   }
   bool mythical = event->event_class == SLT_CLASS_MYTHICAL;
   record.changes = keep_values(s, mythical ? event->candidate : event->changes,

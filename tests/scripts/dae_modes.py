@@ -73,6 +73,27 @@ class Undetermined(ModeCase):
         self.assertIn("undetermined  z\n", part)
         self.assertIn("depends on undetermined values  y\n", part)
 
+    def test_explain_as_data_and_in_words(self):
+        self.write("m.lisma", self.SUM)
+        modes = json.loads(self.good("explain", "--json", "m.lisma").out)["modes"]
+        self.assertEqual([mode["undetermined"] for mode in modes], [[], ["z"], []])
+        self.assertEqual(modes[1]["depends_on_undetermined"], ["y"])
+        self.assertIn("nothing determines z from here on", self.good("explain", "m.lisma", "--run").out)
+
+    def test_structure_as_data(self):
+        path = os.path.join(cli_case.SOURCE, "models", "dae", "fragile_pendulum.lisma")
+        init, swing, fall = json.loads(self.good("explain", "--json", path).out)["modes"]
+        self.assertEqual((init["states"], swing["states"], fall["states"]), (2, 2, 4))
+        self.assertEqual(swing["implicit"]["index"], 3)
+        self.assertEqual({e["text"]: e["differentiated"] for e in swing["equations"]},
+                         {"x' = v_x": 1, "y' = v_y": 1, "x*x + y*y = l*l": 2, "m*v_x' = -T*x/l": 0,
+                          "m*v_y' = -T*y/l - m*9.80665": 0})
+        self.assertEqual(swing["integrated"], ["v_x", "v_y", "x", "x'", "y", "y'"])
+        block = swing["order"][0]
+        self.assertEqual((block["how"], sorted(block["unknowns"])),
+                         ("linear", ["T", "v_x'", "v_y'", "x''", "y''"]))
+        self.assertEqual(fall["undetermined"], ["T"])
+
     def test_an_equation_that_no_state_has_is_missed(self):
         self.assertIn("E0521", self.fail_text("x' + y' = 1; x(t0) = 0;\n"
                                               "state b [x > 1] { delete e; } from init;\ne: z = x;\n"))

@@ -34,10 +34,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import saltus_run  # noqa: E402
 
-PAGES = ["README.md", "docs/language.md", "docs/events.md", "docs/embedding.md",
+PAGES = ["README.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
          "docs/command-line.md", "docs/transitions.md", "examples/README.md"]
 LINKED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md",
-          "docs/language.md", "docs/events.md", "docs/embedding.md", "docs/command-line.md",
+          "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
+          "docs/command-line.md",
           "docs/transitions.md", "examples/README.md", "models/README.md"]
 WARNINGS = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SECONDS = 120
