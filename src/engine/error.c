@@ -15,9 +15,10 @@ EngNumber eng_number(double value) {
 
 EngNumber eng_short(double value) {
   if (value == 0.0 || !isfinite(value)) return eng_number(value);
-  double unit = pow(10.0, floor(log10(fabs(value))) - 5.0);
-  double rounded =
-      unit < 1.0 ? round(value / unit) / round(1.0 / unit) : round(value / unit) * unit;
+  // whole powers of ten are exact as far as doubles can be
+  double places = 5.0 - floor(log10(fabs(value)));
+  double scale = pow(10.0, fabs(places));
+  double rounded = places > 0.0 ? round(value * scale) / scale : round(value / scale) * scale;
   return eng_number(isfinite(rounded) ? rounded : value);
 }
 

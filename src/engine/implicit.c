@@ -240,9 +240,40 @@ SltStatus eng_project_trial(EngSim* sim) {
   if (mode->implicit->constraint_count == 0) return SLT_OK;
   memcpy(sim->x, sim->stepper->trial.x, mode->state_count * sizeof *sim->x);
   bool changed = false;
-  if (!eng_project(sim, sim->stepper->trial.t, sim->x, &changed)) return SLT_ERR_STEP;
+  if (!eng_project(sim, sim->stepper->trial.t, sim->x, &changed)) {
+    sim->implicit.drift_t = sim->stepper->trial.t;
+    return SLT_ERR_STEP;
+  }
   if (changed) num_stepper_correct(sim->stepper, sim->x);
   return SLT_OK;
+}
+
+/// Whether the constraints' directions, as they stand in p->g, have become dependent.
+static bool constraints_meet(Projection* p) {
+  for (uint32_t i = 0; i < p->c; i++) {
+    for (uint32_t k = 0; k < p->c; k++) {
+      double sum = 0.0;
+      for (uint32_t j = 0; j < p->n; j++) {
+        sum += p->g[(size_t)i * p->n + j] * p->g[(size_t)k * p->n + j];
+      }
+      double size = p->row[i] * p->row[k];
+      p->a[(size_t)i * p->c + k] = size > 0.0 ? sum / size : 0.0;
+    }
+  }
+  return num_lu_factor(p->c, p->a, 1e-10, p->scale, p->pivot, NULL) < 0;
+}
+
+bool eng_fail_drift(EngSim* sim) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  double ahead = sim->implicit.drift_t - sim->core.t;
+  if (!im || im->constraint_count == 0 || sim->core.slide.count) return false;
+  Projection p = projection(sim);
+  constraint_distance(sim, &p, sim->core.t, sim->x);
+  // steps may have become small before: what stopped larger ones from here is the reason
+  bool drifted = ahead > 0.0 && ahead <= 1e-3 * fmax(1.0, fabs(sim->core.t));
+  if (!drifted && !constraints_meet(&p)) return false;
+  imp_fail_drift(sim, p.out);
+  return true;
 }
 
 SltStatus eng_check_trial(EngSim* sim) {

@@ -46,6 +46,8 @@ void imp_quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* o
 /// mode was entered.
 SltStatus imp_fail_rows(EngSim* sim, const double* distance, const double* residual,
                         uint32_t row_count);
+/// The motion cannot be brought back to its constraints; residuals at the end of the last step.
+SltStatus imp_fail_drift(EngSim* sim, const double* residual);
 /// The Jacobian of the mode does not determine a quantity.
 SltStatus imp_fail_singular(EngSim* sim, uint32_t quantity);
 

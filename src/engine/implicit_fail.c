@@ -185,6 +185,33 @@ bool eng_fail_solve(EngSim* sim) {
   return true;
 }
 
+SltStatus imp_fail_drift(EngSim* sim, const double* residual) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  Text text = {.used = 0};
+  append(&text, "at t = %s the motion", eng_number(sim->core.t).text);
+  append_mode(&text, sim);
+  append(&text, " cannot go on along its constraints: ");
+  uint8_t* marked = sim->implicit.marks;
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < im->row_count; i++) {
+    marked[i] = i < im->constraint_count && im->rows[i].level == 0 && shown < ROWS_SHOWN;
+    if (!marked[i]) continue;
+    append(&text, "%s", shown++ ? ", " : "");
+    append_equation(&text, im, im->rows[i].equation, 0);
+    append(&text, " is off by %s", eng_short(residual[i]).text);
+  }
+  imp_gather(sim, im, sim->implicit.entry);
+  Text values = {.used = 0};
+  if (append_values(&values, sim, marked, sim->implicit.entry, is_given)) {
+    append(&text, ", with %s", values.data);
+  }
+  const Span* span = &im->equations[im->rows[0].equation].span;
+  eng_fail(sim, SLT_ERR_STEP, DIAG_E0824, span, "%s", text.data);
+  eng_hint(sim, "the constraints contradict each other or end here; let an event leave the mode "
+                "before, or use smaller tolerances where they bend strongly");
+  return sim->error.status;
+}
+
 SltStatus imp_fail_singular(EngSim* sim, uint32_t bad) {
   const ModelImplicit* im = sim->core.mode->implicit;
   char name[120];

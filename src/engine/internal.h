@@ -140,6 +140,7 @@ typedef struct EngImplicit {
   bool initial;           // the run is about to start: initial values are fixed or guesses
   const ModelMode* from;  // committed mode that the candidate comes from
   uint32_t failed;        // block that could not be solved, MODEL_NONE for none
+  double drift_t;         // end of a trial that could not be brought back to the constraints
   uint32_t least;         // block that leaves something open, MODEL_NONE for none
 } EngImplicit;
 
@@ -559,6 +560,8 @@ void eng_implicit_rescue(EngSim* sim);
 bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.
 SltStatus eng_project_trial(EngSim* sim);
+/// An error that names the constraints, if a trial could not be brought back to them.
+bool eng_fail_drift(EngSim* sim);
 /// Whether what the right-hand side does not need can be solved for at the end of the trial too.
 SltStatus eng_check_trial(EngSim* sim);
 /// Guesses for what is solved for, from the values in the environment.

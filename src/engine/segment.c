@@ -32,7 +32,7 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   sim->core.t = sim->stepper->t;
   eng_bind(sim);
   eng_evaluate_full(sim, sim->core.t);
-  if (eng_fail_solve(sim)) return sim->error.status;
+  if (eng_fail_solve(sim) || eng_fail_drift(sim)) return sim->error.status;
   const char* name = eng_not_finite(sim, &derivative);
   EngNumber t = eng_number(sim->core.t);
   if (name) {

@@ -220,6 +220,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->options = *options;
   sim->implicit.failed = MODEL_NONE;
   sim->implicit.least = MODEL_NONE;
+  sim->implicit.drift_t = -(double)INFINITY;
   measure(sim);
   SltStatus status = take_memory(sim);
   if (status < 0) {

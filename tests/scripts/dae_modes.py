@@ -237,6 +237,13 @@ class Errors(ModeCase):
         for part in ("E0822", "t = ", "`y*y = x` (line 2), off by", "with x = "):
             self.assertIn(part, message)
 
+    def test_constraints_that_end(self):
+        message = self.fail_text("x' = vx; y' = vy;\nvx' = f + k*x; vy' = k*y - 9.81;\n"
+                                 "x(t0) = 0.5; y(t0) ~ -0.8;\nx*x + y*y = 1;\nx = 0.5 + time;\n"
+                                 "experiment { end = 1; }\n")
+        for part in ("E0824", "`x*x + y*y = 1` (line 4) is off by", "with vx = 1, "):
+            self.assertIn(part, message)
+
     def test_the_mode_is_named(self):
         message = self.fail_text("x' = 1; x(t0) = 0; a: y = 1;\n"
                                  "state s [x >= 1] { a: y*y = 0 - x; } from init;\nexperiment { end = 2; }\n")
