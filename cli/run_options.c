@@ -141,7 +141,6 @@ static bool parse_detection(const char* text, SltSimOptions* sim) {
 static bool parse_sliding(const char* text, SltSimOptions* sim) {
   static const char* const words[] = {"on", "off", "utkin"};
   int choice = option_choice("--sliding", text, words, 3);
-  if (choice == 2) return not_built("--sliding utkin");
   if (choice >= 0) sim->sliding = (SltSliding)choice;
   return choice >= 0;
 }

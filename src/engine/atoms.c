@@ -269,7 +269,10 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->left_now = false;
     atom->tangential = false;
     atom->surface = atom->sliding;
+    atom->slid = atom->sliding && !sim->core.contact.active;
+    atom->led = atom->leads;
     atom->sliding = false;
+    atom->leads = false;
   }
   eng_evaluate_g(sim, sim->core.t, true);
   for (uint32_t place = 0; place < sim->active_count; place++) {

@@ -756,29 +756,21 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   return check_invariants(sim);
 }
 
-static bool slides_along(const EngSlide* slide, uint32_t atom) {
-  for (uint32_t k = 0; k < slide->count; k++) {
-    for (uint32_t i = 0; i < slide->surfaces[k].mirror_count; i++) {
-      if (slide->surfaces[k].mirrors[i].atom == atom) return true;
-    }
-  }
-  return false;
-}
-
 /// Records for the surfaces that are slid along now and were not, and the other way round.
-static void trace_sliding(EngSim* sim, const EngSlide* before, bool* fired) {
-  const EngSlide* now = &sim->core.slide;
-  for (uint32_t k = 0; k < before->count; k++) {
-    if (slides_along(now, before->surfaces[k].atom)) continue;
-    eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, before->surfaces[k].atom);
+static void trace_sliding(EngSim* sim, bool* fired) {
+  bool leads = false;
+  if (!sim->was_sliding && !sim->core.slide.count) return;
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    if (!sim->atoms[i].led || eng_slides_along(sim, i, &leads)) continue;
+    eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
     *fired = true;
   }
-  for (uint32_t k = 0; k < now->count; k++) {
-    if (slides_along(before, now->surfaces[k].atom)) continue;
-    eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, now->surfaces[k].atom);
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].slid) continue;
+    eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
     *fired = true;
   }
-  if (now->count) eng_evaluate_full(sim, sim->core.t);
+  if (sim->core.slide.count) eng_evaluate_full(sim, sim->core.t);
 }
 
 /// An instant during a contact: it goes on unless the force has ended or the mode has changed.
@@ -799,12 +791,13 @@ static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
 }
 
 static void mark_sliding(EngSim* sim) {
-  const EngSlide* slide = &sim->core.slide;
   if (sim->core.contact.active) sim->atoms[sim->core.contact.atom].sliding = true;
-  for (uint32_t k = 0; k < slide->count; k++) {
-    for (uint32_t i = 0; i < slide->surfaces[k].mirror_count; i++) {
-      sim->atoms[slide->surfaces[k].mirrors[i].atom].sliding = true;
-    }
+  if (!sim->core.slide.count) return;
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    bool leads = false;
+    if (!eng_slides_along(sim, i, &leads)) continue;
+    sim->atoms[i].sliding = true;
+    sim->atoms[i].leads = leads;
   }
 }
 
@@ -820,8 +813,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   eng_dwell_release(sim);
   eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
   sim->in_instant = true;
-  EngSlide before = sim->core.slide;
-  sim->was_sliding = before.count > 0;
+  sim->was_sliding = sim->core.slide.count > 0;
   bool released = sim->core.contact.active;
   uint32_t contact_atom = sim->core.contact.atom;
   sim->contact_holds = released && !sim->contact_ends;
@@ -832,7 +824,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     sim->implicit.impulsive = false;
     eng_atoms_update(sim);
   }
-  if (status >= 0) trace_sliding(sim, &before, fired);
+  if (status >= 0) trace_sliding(sim, fired);
   EngZenoVerdict zeno = ENG_ZENO_NONE;
   if (status >= 0) status = eng_zeno_check(sim, &zeno);
   if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);

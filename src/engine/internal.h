@@ -45,6 +45,8 @@ typedef struct EngAtom {
   bool surface;         // at zero in this instant: the motion may go on along it
   bool sliding;         // belongs to a surface that is slid along
   bool by_flow;         // at its boundary, and holds because the flow leads that way
+  bool leads;           // and stands for it
+  bool slid, led;       // the same before the present instant
   bool left_now;        // belongs to a surface left in this instant
   bool tangential;      // a constraint along its boundary was released in this instant
   bool relevant;        // belongs to the present mode
@@ -115,8 +117,8 @@ typedef struct EngCrossing {
 
 /// Registers of the mode on one side of a surface.
 typedef struct EngSideRegs {
-  double *rhs, *full;
-  size_t rhs_capacity, full_capacity;
+  double *rhs, *full, *gdot;
+  size_t rhs_capacity, full_capacity, gdot_capacity;
 } EngSideRegs;
 
 /// Work space for implicit modes, and what the present candidate knows.
@@ -251,6 +253,7 @@ typedef struct EngCore {
   double wide_rate[ENG_LOCAL_WIDE];
   struct {               // of EngSim, in snapshots only
     uint32_t crossing_count;
+    uint32_t value_switch_count;
     bool contact_ends, has_unilateral;
   } saved;
   const ModelMode* mode;
@@ -351,6 +354,24 @@ struct EngSim {
   double* side_g;
   double* side_probe;
   EngSideRegs side_regs[ENG_SIDES_MAX];
+
+  // sliding by value; per atom or per automaton of the model
+  EngValueSurface* value_surfaces;
+  EngValueSwitch* value_switches;
+  uint32_t value_switch_count;
+  EngValueProbe* value_probes;
+  uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
+  bool* value_same;         // g of the atom has the sign of the surface's
+  bool* value_truth;
+  uint32_t* value_of_env;   // surface whose switches write an entry of the environment
+  double *value_slope, *value_share, *value_trial, *value_rate, *value_low, *value_high, *value_wanted;
+  uint32_t* value_labels;   // per register of a program: surface it hangs on
+  size_t value_label_capacity;
+  uint32_t *value_rhs_label, *value_full_label;  // per output
+  size_t value_rhs_capacity, value_full_capacity;
+  double* value_out;        // outputs on one side
+  size_t value_out_capacity;
+  double *value_begin, *value_middle, *value_last;  // shares on a trial
   uint32_t zeno_automaton;  // whose transitions at an accumulation are enabled; MODEL_NONE: none
   bool contact_holds;  // a contact was closed when the present instant began, and stays so
   bool contact_ends;   // the segment ends because the force of the contact does
@@ -509,6 +530,20 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
 /// Latch the surface's relations to that side; the states there are in side_work.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
+/// g of a mode's atoms at the present point and at one beside it: side_g, side_probe.
+SltStatus eng_probe(EngSim* sim, const ModelMode* mode);
+/// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
+bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
+
+// ---- slide_value.c: the same by value, for any number of surfaces ---------------------------------
+
+/// False when the sides differ in more than values: nothing is changed then.
+bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict);
+SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx);
+void eng_value_full(EngSim* sim, double t);
+double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
+void eng_value_leave(EngSim* sim, uint32_t surface, bool above);
+SltStatus eng_value_rebind(EngSim* sim);
 
 // ---- zeno.c -------------------------------------------------------------------------------------
 

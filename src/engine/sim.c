@@ -147,6 +147,19 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
   sim->chatter = carve(c, m->automaton_count, sizeof(EngChatter));
+  sim->value_surfaces = carve(c, m->atom_count, sizeof(EngValueSurface));
+  sim->value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
+  sim->value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
+  sim->value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->value_same = carve(c, m->atom_count, sizeof(bool));
+  sim->value_truth = carve(c, m->atom_count, sizeof(bool));
+  sim->value_of_env = carve(c, m->env_count, sizeof(uint32_t));
+  double** shares[] = {&sim->value_slope, &sim->value_share,  &sim->value_trial,  &sim->value_rate,
+                       &sim->value_low,    &sim->value_high,   &sim->value_wanted,
+                       &sim->value_begin,  &sim->value_middle, &sim->value_last};
+  for (size_t i = 0; i < SLT_COUNT(shares); i++) {
+    *shares[i] = carve(c, m->atom_count, sizeof(double));
+  }
   sim->schedules = carve(c, m->schedule_count, sizeof(EngSchedule));
   sim->crossings = carve(c, m->atom_count, sizeof(EngCrossing));
   sim->visited = carve(c, (size_t)sim->iteration_limit + 1, sizeof(uint64_t));
@@ -258,6 +271,7 @@ void eng_free(EngSim* sim) {
   for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
     base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
     base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
+    base_free(&a, sim->side_regs[i].gdot, sim->side_regs[i].gdot_capacity * sizeof(double));
   }
   base_free(&a, sim->contact_regs, sim->contact_capacity * sizeof *sim->contact_regs);
   base_free(&a, sim->implicit.regs, sim->implicit.reg_capacity * sizeof(double));
@@ -266,6 +280,10 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->implicit.entry, sim->implicit.entry_capacity * sizeof(double));
   base_free(&a, sim->implicit.marks, sim->implicit.mark_capacity);
   base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
+  base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
+  base_free(&a, sim->value_out, sim->value_out_capacity * sizeof(double));
+  base_free(&a, sim->value_rhs_label, sim->value_rhs_capacity * sizeof(uint32_t));
+  base_free(&a, sim->value_full_label, sim->value_full_capacity * sizeof(uint32_t));
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
   base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);
@@ -393,6 +411,7 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   EngCore core = sim->core;
   core.saved.crossing_count = sim->crossing_count;
   core.saved.contact_ends = sim->contact_ends;
+  core.saved.value_switch_count = sim->value_switch_count;
   core.saved.has_unilateral = sim->has_unilateral;
   memcpy(out, &core, sizeof core);
   memcpy(out + sizeof sim->core, sim->block, sim->block_size);
@@ -410,6 +429,7 @@ SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
   sim->stiff.ready = false;
   sim->crossing_count = sim->core.saved.crossing_count;
   sim->contact_ends = sim->core.saved.contact_ends;
+  sim->value_switch_count = sim->core.saved.value_switch_count;
   sim->has_unilateral = sim->core.saved.has_unilateral;
   sim->error.status = SLT_OK;
   // registers are not saved: those of the mode are bound anew from the restored environment

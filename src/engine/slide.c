@@ -69,7 +69,9 @@ static double probe_time(const EngSim* sim) {
 /// A point beside the present one, the same for every mode; not on any surface but by chance.
 static void probe_point(const EngSim* sim, double* x) {
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    double wobble = 1.0 + 0.37 * (double)((i * 7u + 3u) % 11u) / 11.0;
+    // no two states are moved alike, however many there are
+    double turn = 0.6180339887498949 * (double)(i + 1);
+    double wobble = 1.0 + 0.37 * (turn - floor(turn));
     x[i] = sim->x[i] + PROBE * wobble * (1.0 + fabs(sim->x[i]));
   }
 }
@@ -83,6 +85,12 @@ static SltStatus g_values(EngSim* sim, const ModelMode* mode, double t, const do
   model_program_bind(&mode->g_flow, sim->env, sim->side_g_regs);
   model_program_run(&mode->g_flow, &context, sim->side_g_regs, t, x, g);
   return SLT_OK;
+}
+
+SltStatus eng_probe(EngSim* sim, const ModelMode* mode) {
+  probe_point(sim, sim->probe_x);
+  SLT_TRY(g_values(sim, mode, sim->core.t, sim->x, sim->side_g));
+  return g_values(sim, mode, probe_time(sim), sim->probe_x, sim->side_probe);
 }
 
 /// Registers for the programs of one side, bound to its states.
@@ -170,9 +178,7 @@ static SltStatus find_surfaces(Search* search) {
   EngSim* sim = search->sim;
   const ModelMode* mode = sim->core.mode;
   search->base = mode;
-  probe_point(sim, sim->probe_x);
-  SLT_TRY(g_values(sim, mode, sim->core.t, sim->x, sim->side_g));
-  SLT_TRY(g_values(sim, mode, probe_time(sim), sim->probe_x, sim->side_probe));
+  SLT_TRY(eng_probe(sim, mode));
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
@@ -611,7 +617,12 @@ SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict
 
 static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   Search search = {.sim = sim};
-  if (find_surfaces(&search) < 0 || search.count == 0) return SLT_OK;
+  SltStatus found = find_surfaces(&search);
+  bool many = found == SLT_ERR_LIMIT;
+  if (many || (found >= 0 && search.count && sim->options.sliding == SLT_SLIDING_UTKIN)) {
+    if (eng_value_continue(sim, settled, verdict)) return SLT_OK;
+  }
+  if (found < 0 || search.count == 0) return SLT_OK;
   memcpy(sim->state_settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
   bool complete = false;
   SltStatus status = survey(&search, &complete);
@@ -684,6 +695,7 @@ static bool shares_at(EngSim* sim, double t, const double* x, bool pull, double*
 
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const EngSlide* slide = &sim->core.slide;
+  if (slide->by_value) return eng_value_rhs(sim, t, x, dx);
   double share[ENG_SURFACES_MAX];
   if (!shares_at(sim, t, x, true, share)) return SLT_ERR_NO_CONVERGENCE;
   uint32_t n = slide->base->state_count;
@@ -703,6 +715,10 @@ SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
 
 void eng_slide_full(EngSim* sim, double t) {
   EngSlide* slide = &sim->core.slide;
+  if (slide->by_value) {
+    eng_value_full(sim, t);
+    return;
+  }
   ModelContext context = eng_context(sim);
   double share[ENG_SURFACES_MAX];
   if (!shares_at(sim, t, sim->x, false, share)) return;
@@ -724,6 +740,7 @@ void eng_slide_full(EngSim* sim, double t) {
 
 SltStatus eng_slide_rebind(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
+  if (slide->by_value) return eng_value_rebind(sim);
   memcpy(sim->state_settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
   SltStatus status = SLT_OK;
   for (uint32_t side = 0; side < 1u << slide->count && status >= 0; side++) {
@@ -758,6 +775,7 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   double t_end = sim->stepper->trial.t;
   double first = (double)INFINITY;
   if (slide->rest) return first;
+  if (slide->by_value) return eng_value_exit(sim, t_from, surface, above);
   for (uint32_t k = 0; k < 2 * slide->count; k++) {
     Exit e = {sim, k / 2, k % 2 == 1};
     double at_start = 0.0;
@@ -787,8 +805,31 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   return first;
 }
 
+bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads) {
+  const EngSlide* slide = &sim->core.slide;
+  *leads = false;
+  if (slide->by_value && slide->count) {
+    uint32_t surface = sim->value_of_atom[atom];
+    if (surface == MODEL_NONE) return false;
+    *leads = sim->value_surfaces[surface].atom == atom;
+    return true;
+  }
+  for (uint32_t k = 0; k < slide->count; k++) {
+    for (uint32_t i = 0; i < slide->surfaces[k].mirror_count; i++) {
+      if (slide->surfaces[k].mirrors[i].atom != atom) continue;
+      *leads = slide->surfaces[k].atom == atom;
+      return true;
+    }
+  }
+  return false;
+}
+
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
   EngSlide* slide = &sim->core.slide;
+  if (slide->by_value) {
+    eng_value_leave(sim, surface, above);
+    return;
+  }
   const EngSurface* left = &slide->surfaces[surface];
   for (uint32_t i = 0; i < left->mirror_count; i++) {
     EngAtom* atom = &sim->atoms[left->mirrors[i].atom];

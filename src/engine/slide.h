@@ -30,8 +30,35 @@ typedef struct EngSlide {
   const ModelMode* base;                  // mode whose g_flow gives the surfaces
   const ModelMode* modes[ENG_SIDES_MAX];  // by side: bit i is the side of surface i
   double share[ENG_SURFACES_MAX];         // of side 1, at the last evaluation
+  bool by_value;                          // the sides differ in values alone: see slide_value.c
+  bool mixed;                             // by value, and every quantity hangs on one surface only
   bool rest;                              // at rest where the flows cancel: shares stay as they are
   double stiffness;                       // rate at which the surface attracts, 1/time
 } EngSlide;
+
+/// A surface slid along by value.
+typedef struct EngValueSurface {
+  uint32_t atom;        // its g describes the surface; above is where g > 0
+  uint32_t index;       // of the atom in the mode's list
+  uint32_t begin, end;  // its relations among the probes, while a continuation is searched
+  uint32_t number;      // after surfaces were left out
+  double probe;         // g of the atom at the probe point
+  bool separates;       // switches follow it
+  bool stands_above, stands_below;  // where the switches say the motion is
+  bool slides;
+  bool above;           // does not slide: the side it goes to
+} EngValueSurface;
+
+/// A switch that follows a surface: true above it (`rises`), or below it.
+typedef struct EngValueSwitch {
+  uint32_t automaton, surface;
+  bool rises;
+} EngValueSwitch;
+
+/// A relation at zero, and its g beside the point.
+typedef struct EngValueProbe {
+  double g;
+  uint32_t atom, index;
+} EngValueProbe;
 
 #endif

@@ -67,7 +67,7 @@ static void run_lanes(const ModelInstr* pc, const ModelContext* context, const d
     TRUTH_LANES(AND, a != 0.0 && b != 0.0)
     TRUTH_LANES(OR, a != 0.0 || b != 0.0)
     LANES(NOT, a == 0.0 ? 1.0 : 0.0)
-    LANES(SELECT, pd[k] != 0.0 ? a : b)
+    LANES(SELECT, pd[k] == 0.0 ? b : pd[k] == 1.0 ? a : pd[k] * a + (1.0 - pd[k]) * b)
     LANES(TABLE, model_table_value(&context->tables[pc->b], a, 0))
     LANES(TABLE_SLOPE, model_table_value(&context->tables[pc->b], a, 1))
     LANES(TABLE_CURVE, model_table_value(&context->tables[pc->b], a, 2))

@@ -142,7 +142,8 @@ static void execute(const ModelInstr* pc, const ModelContext* context, const Mod
   TRUTH(AND, a != 0.0 && b != 0.0)
   TRUTH(OR, a != 0.0 || b != 0.0)
   UNARY(NOT, a == 0.0 ? 1.0 : 0.0)
-  BINARY(SELECT, D != 0.0 ? a : b)
+  // a truth between 0 and 1 is the share of a switch that slides
+  BINARY(SELECT, D == 0.0 ? b : D == 1.0 ? a : D * a + (1.0 - D) * b)
   UNARY(TABLE, table_at(context, pc->b, a, 0))
   UNARY(TABLE_SLOPE, table_at(context, pc->b, a, 1))
   UNARY(TABLE_CURVE, table_at(context, pc->b, a, 2))

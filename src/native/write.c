@@ -59,7 +59,7 @@ static const char* const expressions[MODEL_OP_COUNT] = {
     [MODEL_OP_AND] = "a != 0.0 && b != 0.0 ? 1.0 : 0.0",
     [MODEL_OP_OR] = "a != 0.0 || b != 0.0 ? 1.0 : 0.0",
     [MODEL_OP_NOT] = "a == 0.0 ? 1.0 : 0.0",
-    [MODEL_OP_SELECT] = "d != 0.0 ? a : b",
+    [MODEL_OP_SELECT] = "d == 0.0 ? b : d == 1.0 ? a : d * a + (1.0 - d) * b",
     [MODEL_OP_TABLE] = "H->table(C, b, a, 0)",
     [MODEL_OP_TABLE_SLOPE] = "H->table(C, b, a, 1)",
     [MODEL_OP_TABLE_CURVE] = "H->table(C, b, a, 2)",

@@ -37,7 +37,7 @@ class Usage(cli_case.CliCase):
         self.fails(2, "convert", "ball.lisma", "ball.rules.md", says="holds equations")
 
     def test_options_not_built_yet(self):
-        for option in (["--checkpoint", "c"], ["--resume", "c"], ["--sliding", "utkin"]):
+        for option in (["--checkpoint", "c"], ["--resume", "c"]):
             self.fails(2, "run", "ball.lisma", *option, says="not built yet")
 
     def test_a_report_is_a_page(self):

@@ -106,6 +106,48 @@ class Contact(CliCase):
                                    delta=10 ** -(exponent - 1.5))
             self.assertLess(len(rows), 400)
 
+    def test_values_or_flows_are_combined(self):
+        # u stands for -0.3; flows with u = 1 and u = -1 both have y' = 1
+        model = ("x' = 0.3 + u;  x(t0) = 0.5;\ny' = u^2;  y(t0) = 0;\nu = -sign(x);\n"
+                 "experiment { end = 2; }\n")
+        enters = 0.5 / 0.7
+        rows, records, _ = self.run_model(model)
+        self.assertAlmostEqual(rows[-1]["y"], 2, delta=1e-7)
+        rows, records, _ = self.run_model(model, "--sliding", "utkin")
+        self.assertEqual([r["kind"] for r in records], ["initial", "slide-in"])
+        self.assertAlmostEqual(rows[-1]["y"], enters + 0.09 * (2 - enters), delta=1e-7)
+        self.assertAlmostEqual(rows[-1]["u"], -0.3, delta=1e-9)
+        # linear in what switches: the same motion
+        model = "x' = v;  x(t0) = 1;\nv' = -sign(x + v);  v(t0) = 0;\n"
+        for option in ("on", "utkin"):
+            rows, _, _ = self.run_model(model, "--until", "2", "--rtol", "1e-9", "--sliding", option)
+            self.assertAlmostEqual(rows[-1]["x"], 0.206005059, delta=1e-7)
+
+    def test_many_surfaces_at_once(self):
+        model = """
+const N = 40, k = 100;
+for i = 1:N {
+  x_[i]' = v_[i];  x_[i](t0) = 0;  v_[i](t0) = 0;
+  F_[i] = -sign(v_[i]);
+}
+v_[1]' = k*(0.5*sin(2*time) - 2*x_[1] + x_[2]) + F_[1];
+for i = 2:N-1 { v_[i]' = k*(x_[i-1] - 2*x_[i] + x_[i+1]) + F_[i]; }
+v_[N]' = k*(x_[N-1] - x_[N]) + F_[N];
+experiment { end = 2; rtol = 1e-8; }
+"""
+        slid, records, err = self.run_model(model, "--samples", "5")
+        self.assertEqual(err, "")
+        self.assertLess(len({r["t"] for r in records}), 100)
+        stuck, _, _ = self.run_model(model.replace(
+            "F_[i] = -sign(v_[i]);",
+            "friction f_[i] { velocity = v_[i]; force = F_[i]; kinetic = 1; }"), "--samples", "5")
+        values, _, _ = self.run_model(model, "--samples", "5", "--sliding", "utkin")
+        for i in range(1, 41):
+            for other in (stuck, values):
+                self.assertAlmostEqual(slid[-1][f"x_{i}"], other[-1][f"x_{i}"], delta=1e-6)
+            self.assertLessEqual(abs(slid[-1][f"F_{i}"]), 1 + 1e-9)
+            self.assertAlmostEqual(slid[-1][f"F_{i}"], stuck[-1][f"F_{i}"], delta=1e-4)
+
     def test_friction_holds_up_to_its_static_level(self):
         rows, records, _ = self.run_model(
             "v' = time + F;  v(t0) = 0;\n"
