@@ -88,12 +88,14 @@ void eng_implicit_guess(EngSim* sim) {
     eng_implicit_note_guess(sim, programs[i]);
   }
   const EngSlide* slide = &sim->core.slide;
-  for (uint32_t side = 0; slide->count && side < 1u << slide->count; side++) {
+  // by value there are no modes beside the present one
+  uint32_t sides = slide->count && !slide->by_value ? 1u << slide->count : 0;
+  for (uint32_t side = 0; side < sides; side++) {
     eng_implicit_note_guess(sim, &slide->modes[side]->rhs);
     eng_implicit_note_guess(sim, &slide->modes[side]->full);
   }
   eng_implicit_use_guess(sim);
-  for (uint32_t side = 0; slide->count && side < 1u << slide->count; side++) {
+  for (uint32_t side = 0; side < sides; side++) {
     model_program_guess(&slide->modes[side]->rhs, sim->guess, sim->side_regs[side].rhs);
     model_program_guess(&slide->modes[side]->full, sim->guess, sim->side_regs[side].full);
   }

@@ -380,24 +380,43 @@ static bool solve_shares(const double rate[][ENG_SURFACES_MAX], uint32_t sides, 
 
 // ---- the continuation ---------------------------------------------------------------------------
 
+/// Shares inside (0, 1) that keep the surfaces of `mask` at zero. The multilinear system may have
+/// several solutions: Newton starts from different points until it finds one inside.
+static bool solve_inside(const Search* search, uint32_t mask, uint32_t fixed, double* share) {
+  static const double rest[ENG_SURFACES_MAX] = {0.0, 0.0, 0.0};
+  static const double starts[] = {0.5, 0.15, 0.85};
+  uint32_t tries = 1;
+  for (uint32_t m = mask; m & (m - 1); m &= m - 1) {
+    tries *= tries == 1 ? 9 : 3;
+  }
+  for (uint32_t attempt = 0; attempt < tries; attempt++) {
+    uint32_t digits = attempt;
+    for (uint32_t k = 0; k < search->count; k++) {
+      share[k] = mask >> k & 1u ? starts[digits % 3] : 0.5;
+      if (mask >> k & 1u) digits /= 3;
+    }
+    if (!solve_shares(search->rate, 1u << search->count, mask, fixed, rest, share)) continue;
+    bool inside = true;
+    for (uint32_t k = 0; k < search->count; k++) {
+      if (mask >> k & 1u) inside &= share[k] > 0.0 && share[k] < 1.0;
+    }
+    if (inside) return true;
+  }
+  return false;
+}
+
 /// Whether the motion along `mask`, on sides `fixed` of the others, can go on.
 static bool consistent(const Search* search, uint32_t mask, uint32_t fixed, double* share) {
-  static const double rest[ENG_SURFACES_MAX] = {0.0, 0.0, 0.0};
   uint32_t sides = 1u << search->count;
+  if (mask && !solve_inside(search, mask, fixed, share)) return false;
   for (uint32_t k = 0; k < search->count; k++) {
-    share[k] = 0.5;
-  }
-  if (mask && !solve_shares(search->rate, sides, mask, fixed, rest, share)) return false;
-  for (uint32_t k = 0; k < search->count; k++) {
-    if (mask >> k & 1u) {
-      if (!(share[k] > 0.0 && share[k] < 1.0)) return false;
-      continue;
-    }
+    if (mask >> k & 1u) continue;
     double n = combined_rate(search->rate, sides, mask, fixed, share, k);
-    bool above = (fixed >> k & 1u) != 0;
-    if (above ? n < -search->tolerance : n > search->tolerance) return false;
     // no direction at all: stay on the side of the present mode
-    if (fabs(n) <= search->tolerance && above != ((search->present >> k & 1u) != 0)) return false;
+    uint32_t side = n > search->tolerance    ? 1u
+                    : n < -search->tolerance ? 0u
+                                             : search->present >> k & 1u;
+    if (side != (fixed >> k & 1u)) return false;
   }
   if (!mask || search->count == 0) return true;
   // sliding along one surface needs both flows to point at it

@@ -68,6 +68,7 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
                    sizeof(double)));
   publish_shares(sim, share);
   model_program_bind(&mode->gdot, sim->env, regs->gdot);
+  model_program_guess(&mode->gdot, sim->guess, regs->gdot);
   model_program_run(&mode->gdot, &context, regs->gdot, t, x, sim->side_g);
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     rate[i] = sim->side_g[sim->value_surfaces[i].index];
@@ -394,13 +395,13 @@ static bool find_switches(EngSim* sim) {
       }
       continue;
     }
-    uint32_t surface = surface_of(sim, &automaton->condition, &several);
+    uint32_t surface = surface_of(sim, automaton->condition, &several);
     if (several) return false;
     if (surface == MODEL_NONE) continue;
     impose(sim, surface, false);
-    bool low = eng_guard(sim, &automaton->condition);
+    bool low = eng_guard(sim, automaton->condition);
     impose(sim, surface, true);
-    bool high = eng_guard(sim, &automaton->condition);
+    bool high = eng_guard(sim, automaton->condition);
     if (low == high) continue;
     if (automaton->has_bodies) return false;
     sim->value_switches[sim->value_switch_count++] =
@@ -611,6 +612,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   if (status >= 0) {
     publish_shares(sim, sim->value_share);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
+    model_program_guess(&mode->rhs, sim->guess, regs->rhs);
     model_program_run(&mode->rhs, &context, regs->rhs, t, x, dx);
   }
   publish_positions(sim);
@@ -639,6 +641,7 @@ void eng_value_full(EngSim* sim, double t) {
   if (status >= 0) {
     publish_shares(sim, sim->value_share);
     model_program_bind(&mode->full, sim->env, regs->full);
+    model_program_guess(&mode->full, sim->guess, regs->full);
     model_program_run(&mode->full, &context, regs->full, t, sim->x, sim->full);
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = sim->full[i];

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+//
+// Random planar systems that switch at one or two lines, against a brute-force reference that takes
+// small steps with the field of the side it is on and chatters along the lines. Compared are the
+// first event (crossing or sliding, and when), points that could be left to either side, and where
+// the motion ends. Each family is compiled once; each case is a run with its own constants.
+// SALTUS_CASES sets the number of cases, SALTUS_SEED repeats a failing one.
+#include "test.h"
+
+#include <saltus/saltus.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CASES 1000
+#else
+#define CASES 10000
+#endif
+
+#define T_END     1.0
+#define STEPS     1500  // of the coarser reference
+#define CLEAR     0.05  // rates below leave open which kind of point it is
+#define AGREEMENT 0.02  // references that differ by more say nothing about the end
+
+/// Fields on the sides: x' = a x + b; side bit i is set where line i is positive.
+typedef struct System {
+  double a[4][4], b[4][2];
+  double c[2][3];  // lines c0 x + c1 y + c2
+  uint32_t lines;
+  double start[2];
+} System;
+
+static const char one_line[] =
+    "const c00 = 1, c01 = 0, c02 = 0, x0 = 0, y0 = 0;\n"
+    "const a00 = 0, a01 = 0, a02 = 0, a03 = 0, b00 = 0, b01 = 0;\n"
+    "const a10 = 0, a11 = 0, a12 = 0, a13 = 0, b10 = 0, b11 = 0;\n"
+    "macro s = c00*x + c01*y + c02;\n"
+    "x' = if(s > 0, a10*x + a11*y + b10, a00*x + a01*y + b00);  x(t0) = x0;\n"
+    "y' = if(s > 0, a12*x + a13*y + b11, a02*x + a03*y + b01);  y(t0) = y0;\n";
+
+static const char two_lines[] =
+    "const c00 = 1, c01 = 0, c02 = 0, c10 = 0, c11 = 1, c12 = 0, x0 = 0, y0 = 0;\n"
+    "const a00 = 0, a01 = 0, a02 = 0, a03 = 0, b00 = 0, b01 = 0;\n"
+    "const a10 = 0, a11 = 0, a12 = 0, a13 = 0, b10 = 0, b11 = 0;\n"
+    "const a20 = 0, a21 = 0, a22 = 0, a23 = 0, b20 = 0, b21 = 0;\n"
+    "const a30 = 0, a31 = 0, a32 = 0, a33 = 0, b30 = 0, b31 = 0;\n"
+    "macro s = c00*x + c01*y + c02;\n"
+    "macro r = c10*x + c11*y + c12;\n"
+    "x' = if(r > 0, if(s > 0, a30*x + a31*y + b30, a20*x + a21*y + b20),\n"
+    "        if(s > 0, a10*x + a11*y + b10, a00*x + a01*y + b00));  x(t0) = x0;\n"
+    "y' = if(r > 0, if(s > 0, a32*x + a33*y + b31, a22*x + a23*y + b21),\n"
+    "        if(s > 0, a12*x + a13*y + b11, a02*x + a03*y + b01));  y(t0) = y0;\n";
+
+static void draw_system(uint64_t* seed, uint32_t lines, System* out) {
+  out->lines = lines;
+  for (uint32_t side = 0; side < 1u << lines; side++) {
+    for (uint32_t i = 0; i < 4; i++) {
+      out->a[side][i] = test_uniform(seed, -1.5, 1.5);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+      out->b[side][i] = test_uniform(seed, -2.0, 2.0);
+    }
+  }
+  double angle = test_uniform(seed, 0.0, 6.283185307179586);
+  for (uint32_t k = 0; k < lines; k++) {
+    out->c[k][0] = cos(angle);
+    out->c[k][1] = sin(angle);
+    out->c[k][2] = test_uniform(seed, -0.3, 0.3);
+    angle += test_uniform(seed, 0.5, 2.6);
+  }
+  out->start[0] = test_uniform(seed, -1.0, 1.0);
+  out->start[1] = test_uniform(seed, -1.0, 1.0);
+}
+
+static double line(const System* s, uint32_t k, const double* x) {
+  return s->c[k][0] * x[0] + s->c[k][1] * x[1] + s->c[k][2];
+}
+
+static uint32_t side_of(const System* s, const double* x) {
+  uint32_t side = 0;
+  for (uint32_t k = 0; k < s->lines; k++) {
+    if (line(s, k, x) > 0.0) side |= 1u << k;
+  }
+  return side;
+}
+
+static void field(const System* s, uint32_t side, const double* x, double* f) {
+  const double* a = s->a[side];
+  f[0] = a[0] * x[0] + a[1] * x[1] + s->b[side][0];
+  f[1] = a[2] * x[0] + a[3] * x[1] + s->b[side][1];
+}
+
+static double rate(const System* s, uint32_t side, uint32_t k, const double* x) {
+  double f[2];
+  field(s, side, x, f);
+  return s->c[k][0] * f[0] + s->c[k][1] * f[1];
+}
+
+typedef enum Kind { KIND_NONE, KIND_CROSSING, KIND_SLIDING, KIND_OPEN } Kind;
+
+/// What the reference meets first, and where it ends.
+typedef struct Result {
+  Kind kind;
+  double t;
+  double end[2];
+  double speed;       // largest on the way
+  double nearest[2];  // point nearest to both lines
+} Result;
+
+static void reference(const System* s, uint32_t steps, Result* out) {
+  double x[2] = {s->start[0], s->start[1]};
+  double h = T_END / steps;
+  *out = (Result){.kind = KIND_NONE};
+  uint32_t side = side_of(s, x);
+  double closest = (double)INFINITY;
+  for (uint32_t i = 0; i < steps; i++) {
+    double f[2];
+    double middle[2];
+    double before[2] = {x[0], x[1]};
+    field(s, side, x, f);
+    out->speed = fmax(out->speed, fabs(f[0]) + fabs(f[1]));
+    for (uint32_t k = 0; k < 2; k++) {
+      middle[k] = x[k] + 0.5 * h * f[k];
+    }
+    field(s, side, middle, f);
+    for (uint32_t k = 0; k < 2; k++) {
+      x[k] += h * f[k];
+    }
+    double far = fmax(fabs(line(s, 0, x)), s->lines > 1 ? fabs(line(s, 1, x)) : 0.0);
+    if (far < closest) {
+      closest = far;
+      out->nearest[0] = x[0];
+      out->nearest[1] = x[1];
+    }
+    uint32_t now = side_of(s, x);
+    uint32_t crossed = now ^ side;
+    if (crossed && out->kind == KIND_NONE) {
+      uint32_t k = crossed & 1u ? 0 : 1;
+      double share = line(s, k, before) / (line(s, k, before) - line(s, k, x));
+      double there[2] = {before[0] + share * (x[0] - before[0]),
+                         before[1] + share * (x[1] - before[1])};
+      double behind = rate(s, side ^ 1u << k, k, there) * (side >> k & 1u ? -1.0 : 1.0);
+      double ahead = rate(s, side, k, there) * (side >> k & 1u ? -1.0 : 1.0);
+      bool corner = s->lines == 2 && fabs(line(s, 1 - k, there)) < CLEAR;
+      out->t = (i + share) * h;
+      out->kind = corner || fabs(behind) < CLEAR || ahead < CLEAR ? KIND_OPEN
+                  : behind > 0.0                                  ? KIND_CROSSING
+                                                                  : KIND_SLIDING;
+    }
+    side = now;
+  }
+  out->end[0] = x[0];
+  out->end[1] = x[1];
+}
+
+typedef struct Seen {
+  Kind kind;
+  double t;
+  uint32_t instants;
+  bool escaping, chatters;
+} Seen;
+
+static void see_event(void* user, const SltEvent* event) {
+  Seen* seen = user;
+  if (event->kind == SLT_EVENT_CHATTER) seen->chatters = true;
+  if (event->n == 0) seen->instants++;
+  if (seen->kind != KIND_NONE) return;
+  if (event->kind == SLT_EVENT_STATE) seen->kind = KIND_CROSSING;
+  if (event->kind == SLT_EVENT_SLIDE_IN) seen->kind = KIND_SLIDING;
+  seen->t = event->t;
+}
+
+static void see_warning(void* user, const SltDiagnostic* message) {
+  Seen* seen = user;
+  if (strcmp(message->code, "W0804") == 0) seen->escaping = true;
+}
+
+static void set(SltSim* sim, const char* name, double value) {
+  CHECK(slt_sim_set_constant(sim, name, value) == SLT_OK, name);
+}
+
+static void set_system(SltSim* sim, const System* s) {
+  char name[32];
+  for (uint32_t side = 0; side < 1u << s->lines; side++) {
+    for (uint32_t i = 0; i < 4; i++) {
+      snprintf(name, sizeof name, "a%u%u", side, i);
+      set(sim, name, s->a[side][i]);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+      snprintf(name, sizeof name, "b%u%u", side, i);
+      set(sim, name, s->b[side][i]);
+    }
+  }
+  for (uint32_t k = 0; k < s->lines; k++) {
+    for (uint32_t i = 0; i < 3; i++) {
+      snprintf(name, sizeof name, "c%u%u", k, i);
+      set(sim, name, s->c[k][i]);
+    }
+  }
+  set(sim, "x0", s->start[0]);
+  set(sim, "y0", s->start[1]);
+}
+
+static void simulate(const SltModel* model, const System* s, const char* what, Seen* seen,
+                     double* end) {
+  SltSimOptions options = slt_sim_options();
+  options.rtol = 1e-7;
+  options.max_events = 20000;
+  options.max_steps = 200000;
+  SltSim* sim = NULL;
+  CHECK(slt_sim_create(model, &options, &sim) == SLT_OK, "create");
+  set_system(sim, s);
+  slt_sim_on_event(sim, see_event, seen);
+  slt_sim_on_warning(sim, see_warning, seen);
+  CHECK(slt_sim_start(sim) == SLT_OK, what);
+  SltStatus status = SLT_EVENT;
+  while (status == SLT_EVENT) {
+    status = slt_sim_advance(sim, T_END, NULL);
+  }
+  char failure[600];
+  snprintf(failure, sizeof failure, "%s: %s", what,
+           status == SLT_OK ? "" : slt_sim_error(sim).message);
+  CHECK(status == SLT_OK, failure);
+  SltQuantity x;
+  SltQuantity y;
+  CHECK(slt_sim_find(sim, "x", &x) == SLT_OK && slt_sim_find(sim, "y", &y) == SLT_OK, what);
+  end[0] = slt_sim_get(sim, x);
+  end[1] = slt_sim_get(sim, y);
+  slt_sim_free(sim);
+}
+
+static SltModel* compile(const char* text) {
+  SltModel* model = NULL;
+  CHECK(slt_model_compile("case", text, strlen(text), NULL, &model) == SLT_OK, text);
+  return model;
+}
+
+static uint64_t setting(const char* name, uint64_t fallback) {
+  const char* text = getenv(name);
+  return text ? strtoull(text, NULL, 0) : fallback;
+}
+
+static double distance(const double* a, const double* b) {
+  return fmax(fabs(a[0] - b[0]), fabs(a[1] - b[1]));
+}
+
+/// Ways that lead off the corner of two lines: into a side, or along a half line.
+static uint32_t exits_of_corner(double r[4][2]) {
+  uint32_t exits = 0;
+  for (uint32_t side = 0; side < 4; side++) {
+    bool leaves = true;
+    for (uint32_t k = 0; k < 2; k++) {
+      leaves &= side >> k & 1u ? r[side][k] > 0.0 : r[side][k] < 0.0;
+    }
+    exits += leaves;
+  }
+  for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t other = 0; other < 2; other++) {
+      uint32_t low = other << (1 - k);
+      uint32_t high = low | 1u << k;
+      if (!(r[low][k] > 0.0 && r[high][k] < 0.0)) continue;
+      double share = r[low][k] / (r[low][k] - r[high][k]);
+      double along = (1.0 - share) * r[low][1 - k] + share * r[high][1 - k];
+      exits += other ? along > 0.0 : along < 0.0;
+    }
+  }
+  return exits;
+}
+
+/// Whether some mean of the four rates is zero: then the motion may also stay.
+static bool may_stay(double r[4][2]) {
+  for (uint32_t i = 0; i < 360; i++) {
+    double nx = cos(i * 0.017453292519943295);
+    double ny = sin(i * 0.017453292519943295);
+    bool all = true;
+    for (uint32_t side = 0; side < 4; side++) {
+      all &= nx * r[side][0] + ny * r[side][1] > 0.0;
+    }
+    if (all) return false;
+  }
+  return true;
+}
+
+/// Whether a motion that meets the corner of the lines can go on in several ways: the choice is a
+/// convention then, and chattering makes another one.
+static bool corner_is_open(const System* s, const double* nearest) {
+  if (s->lines < 2 || fmax(fabs(line(s, 0, nearest)), fabs(line(s, 1, nearest))) > 0.03) {
+    return false;
+  }
+  double det = s->c[0][0] * s->c[1][1] - s->c[0][1] * s->c[1][0];
+  double corner[2] = {(s->c[0][1] * s->c[1][2] - s->c[0][2] * s->c[1][1]) / det,
+                      (s->c[0][2] * s->c[1][0] - s->c[0][0] * s->c[1][2]) / det};
+  double r[4][2];
+  for (uint32_t side = 0; side < 4; side++) {
+    for (uint32_t k = 0; k < 2; k++) {
+      r[side][k] = rate(s, side, k, corner);
+      if (fabs(r[side][k]) < CLEAR) return true;
+    }
+  }
+  uint32_t exits = exits_of_corner(r);
+  return exits > 1 || (exits == 1 && may_stay(r));
+}
+
+/// Compare one system; true when its end could be compared too.
+static bool check_system(const SltModel* model, const System* s, const char* what) {
+  Result coarse;
+  Result fine;
+  reference(s, STEPS, &coarse);
+  reference(s, 2 * STEPS, &fine);
+  Seen seen = {.kind = KIND_NONE};
+  double end[2];
+  simulate(model, s, what, &seen, end);
+  char text[400];
+  snprintf(text, sizeof text,
+           "%s: kind %d at %.9g, reference %d at %.9g; ends (%.7g, %.7g), "
+           "reference (%.7g, %.7g)",
+           what, (int)seen.kind, seen.t, (int)fine.kind, fine.t, end[0], end[1], fine.end[0],
+           fine.end[1]);
+  CHECK(!seen.chatters, text);
+  bool clear = fine.kind == KIND_CROSSING || fine.kind == KIND_SLIDING;
+  if (clear && coarse.kind == fine.kind && fine.t < 0.99 * T_END) {
+    CHECK(seen.kind == fine.kind, text);
+    CHECK(fabs(seen.t - fine.t) < 0.01, text);
+  }
+  double size = 1.0 + fine.speed;
+  double open = distance(coarse.end, fine.end);
+  if (open > AGREEMENT * size || corner_is_open(s, fine.nearest)) return false;
+  CHECK(distance(end, fine.end) <= 10.0 * open + 2e-3 * size, text);
+  return true;
+}
+
+static void check_family(const char* model_text, uint32_t lines, uint64_t cases) {
+  SltModel* model = compile(model_text);
+  uint64_t first = setting("SALTUS_SEED", 1);
+  uint64_t compared = 0;
+  if (getenv("SALTUS_SEED")) cases = 1;
+  for (uint64_t i = 0; i < cases; i++) {
+    uint64_t seed = (first + i) * 0x9e3779b97f4a7c15u + lines;
+    System system;
+    draw_system(&seed, lines, &system);
+    char what[80];
+    snprintf(what, sizeof what, "%u lines, SALTUS_SEED=%llu", lines,
+             (unsigned long long)(first + i));
+    compared += check_system(model, &system, what);
+  }
+  CHECK(cases == 1 || compared > cases * 9 / 10, "most references agree with themselves");
+  slt_model_free(model);
+}
+
+TEST(one_line_is_crossed_or_slid_along) {
+  check_family(one_line, 1, setting("SALTUS_CASES", CASES) / 2);
+}
+
+TEST(two_lines_are_crossed_or_slid_along) {
+  check_family(two_lines, 2, setting("SALTUS_CASES", CASES) / 2);
+}
+
+/// A start on the line: the rates on both sides say what happens.
+TEST(starts_on_a_line_are_classified) {
+  SltModel* model = compile(one_line);
+  uint64_t cases = setting("SALTUS_CASES", CASES) / 10;
+  uint64_t first = setting("SALTUS_SEED", 1);
+  uint32_t counts[3] = {0, 0, 0};
+  for (uint64_t i = 0; i < cases; i++) {
+    uint64_t seed = (first + i) * 0x9e3779b97f4a7c15u + 77u;
+    System s;
+    draw_system(&seed, 1, &s);
+    s.c[0][0] = 1.0;
+    s.c[0][1] = 0.0;
+    s.c[0][2] = 0.0;
+    s.start[0] = 0.0;
+    double below = rate(&s, 0, 0, s.start);
+    double above = rate(&s, 1, 0, s.start);
+    if (fabs(below) < CLEAR || fabs(above) < CLEAR) continue;
+    char what[80];
+    snprintf(what, sizeof what, "start, SALTUS_SEED=%llu", (unsigned long long)(first + i));
+    Seen seen = {.kind = KIND_NONE};
+    double end[2];
+    simulate(model, &s, what, &seen, end);
+    bool slides = below > 0.0 && above < 0.0;
+    bool escapes = below < 0.0 && above > 0.0;
+    CHECK(seen.escaping == escapes, what);
+    CHECK((seen.kind == KIND_SLIDING && seen.t == 0.0) == slides, what);
+    counts[slides ? 0 : escapes ? 1 : 2]++;
+  }
+  CHECK(counts[0] > 0 && counts[1] > 0 && counts[2] > 0, "all kinds occur");
+  slt_model_free(model);
+}
