@@ -263,7 +263,15 @@ static SltStatus mode_of_side(Search* search, uint32_t side, const ModelMode** o
   return SLT_OK;
 }
 
-/// Modes and rates on all sides; `complete` false when some side has none.
+static bool has_flow(const double* f, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (!isfinite(f[i])) return false;
+  }
+  return true;
+}
+
+/// Modes and rates on all sides; `complete` false when some side has none: a side whose equations
+/// have no values at this point says nothing about the motion.
 static SltStatus survey(Search* search, bool* complete) {
   EngSim* sim = search->sim;
   ModelContext context = eng_context(sim);
@@ -285,6 +293,7 @@ static SltStatus survey(Search* search, bool* complete) {
     model_program_run(&search->modes[side]->rhs, &context, sim->side_regs[side].rhs, sim->core.t,
                       sim->x, f);
     publish(sim, sim->state_settled);
+    *complete = has_flow(f, search->modes[side]->state_count);
     surface_rates(sim, search->base, search->base_index, search->count, sim->core.t, sim->x, f,
                   search->rate[side]);
     for (uint32_t k = 0; k < search->count; k++) {
