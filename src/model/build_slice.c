@@ -155,7 +155,7 @@ const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* pr
       whole[k] = 1;
       room -= (room - begin[k]) / 2;  // so that hopeless attempts become cheap
     }
-    sort_ascending(list.data + begin[k], list.count - begin[k]);
+    if (list.count > begin[k]) sort_ascending(list.data + begin[k], list.count - begin[k]);
   }
   begin[program->output_count] = list.count;
   uint32_t* instrs = ARENA_ARRAY(&build->arena, uint32_t, list.count);
