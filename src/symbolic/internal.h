@@ -73,6 +73,7 @@ typedef struct SymFailure {
 
 const Diag* sym_fail_over(const SymFailure* failure, SymPart part);
 const Diag* sym_fail_under(const SymFailure* failure, SymPart part);
+const Diag* sym_fail_growth(const SymFailure* failure, uint32_t row, uint32_t times);
 const Diag* sym_fail_index(const SymFailure* failure, SymPart part);
 const Diag* sym_fail_loop(const SymFailure* failure, const int* rows, const int* columns,
                           uint32_t count);

@@ -267,6 +267,20 @@ const Diag* sym_fail_index(const SymFailure* f, SymPart part) {
   return report.diag;
 }
 
+const Diag* sym_fail_growth(const SymFailure* f, uint32_t row, uint32_t times) {
+  Report report;
+  Str where = where_text(f);
+  Str text = str_format(f->scratch,
+                        "an equation must be differentiated %u times%.*s and becomes too long",
+                        times, STR_ARGS(where));
+  report_begin(&report, f, DIAG_E0524, equation_span(f, row), text);
+  report_equations(&report, f, &row, 1, "");
+  diag_hint(&report.list, report.diag,
+            "replace a constraint by its time derivative, or choose coordinates that meet it by "
+            "themselves");
+  return report.diag;
+}
+
 const Diag* sym_fail_loop(const SymFailure* f, const int* rows, const int* columns,
                           uint32_t count) {
   Report report;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define ORDER_MAX 200
+#define TERM_STEPS_MAX 200000u  // operations of an equation, differentiated
 
 typedef struct Entry {
   int column, order;
@@ -131,10 +132,12 @@ static bool block_is_linear(SymImplicit* a, const SymBlock* block, uint32_t inde
   return true;
 }
 
+/// No shape when the equation grows out of all proportion: each derivative may double it.
 static SymTerm differentiated(SymImplicit* a, uint32_t row, int times) {
   SymTerm term = equation_term(a, row);
   for (int k = 0; k < times; k++) {
     term = sym_total_derivative(a->sym, a->out, term, a->vars);
+    if (sym_shape(a->sym, term.shape)->count > TERM_STEPS_MAX) return (SymTerm){0};
   }
   return term;
 }
@@ -212,12 +215,14 @@ const Diag* sym_analyse_implicit(SymImplicit* a) {
     for (int at = blocks.begin[b]; at < blocks.begin[b + 1]; at++) {
       uint32_t row = (uint32_t)blocks.rows[at];
       uint32_t var = a->columns[blocks.columns[at]];
+      SymTerm value = differentiated(a, row, c[row]);
+      if (!sym_present(value.shape)) return sym_fail_growth(a->failure, row, (uint32_t)c[row]);
       a->vars[var].assign = mode->assign_count;
       assigns[mode->assign_count++] = (SymAssign){.equation = mode->equations[row],
                                                   .var = var,
                                                   .order = a->vars[var].order,
                                                   .kind = SYM_IN_BLOCK,
-                                                  .value = differentiated(a, row, c[row]),
+                                                  .value = value,
                                                   .block = mode->block_count};
     }
     if (block.count == 1) {
