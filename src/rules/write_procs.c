@@ -778,7 +778,7 @@ static void write_quotient_support(Writer* w, const RulesRule* rule) {
   const RulesState* target = &w->m->states.data[rule->target];
   write_hide(w, rule, "q");
   write_helper(w, rule, "q");
-  W("(t0) = ");
+  W("(t0) ~ ");
   if (target->initial) {
     write_expr(w, target->initial);
   } else {

@@ -209,7 +209,7 @@ TEST(equations) {
   Reading r;
   read_text(&r, base, NULL, false);
   CHECK_STR(rules_write_lisma(&r.model, &r.arena, NULL),
-            "const k = 1;\nconst u = 7;\n\nx(t0) = 1;\ny(t0) = 2;\n\n\nx' = k*y;\ny' = (-1)*x;\n",
+            "const k = 1;\nconst u = 7;\n\nx(t0) ~ 1;\ny(t0) ~ 2;\n\n\nx' = k*y;\ny' = (-1)*x;\n",
             "equations");
   arena_free(&r.arena);
 }
