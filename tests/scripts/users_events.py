@@ -387,6 +387,31 @@ def unused_relation(run):
     assert times(run("--until", "50")) == []
 
 
+@case("OpenModelica#12190", "two relays on one surface slide along it: one event, no chattering",
+      "x' = if([x > y], -2, 2); x(t0) = 1.5;\n"
+      "y' = if([y > x], -3, 1.5); y(t0) = 1;\n")
+def two_relays_slide(run):
+    done = run("--until", "1")
+    meeting = 0.5 / 3.5
+    assert len(times(done)) == 1 and abs(times(done)[0] - meeting) < 1e-9, times(done)
+    share = 5 / 8.5  # of x > y, so that x - y stays at 0
+    wanted = 1.5 - 2 * meeting + (2 - 4 * share) * (1 - meeting)
+    assert abs(done.last("x") - wanted) < 1e-7, done.last("x")
+    assert abs(done.last("y") - wanted) < 1e-7, done.last("y")
+
+
+@case("OpenModelica#12190 fast", "a hundred events in a row that are meant are no chattering",
+      "x' = if(on > 0, 10000, -10000); x(t0) = 0; on(t0) = 1; n(t0) = 0;\n"
+      "state down [x >= 1] { set on = 0; set n = n + 1; } from init, up;\n"
+      "state up [x <= 0] { set on = 1; set n = n + 1; } from down;\n")
+def fast_is_not_chattering(run):
+    done = run("--until", "0.10005")
+    assert done.last("n") == 1000, done.last("n")
+    assert abs(times(done)[-1] - 0.1) < 1e-9, times(done)[-1]
+    assert not [r for r in done.records if r["kind"] == "chatter"]
+    assert "W0803" not in done.errors, done.errors
+
+
 def check(entry):
     name, lesson, model, options, function = entry
     try:
