@@ -112,7 +112,8 @@ static const char methods_help[] = "usage: saltus methods\n"
 static const char cache_help[] =
     "usage: saltus cache [show | path | clear | limit [BYTES]]\n"
     "\n"
-    "The cache of equations compiled to machine code (`saltus run --native`): what is in it, where\n"
+    "The cache of equations compiled to machine code (`saltus run --native`): what is in it, "
+    "where\n"
     "it is, remove all of it, show or set how large it may grow (e.g. 64M). It is in\n"
     "$XDG_CACHE_HOME/saltus, else ~/.cache/saltus.\n";
 
@@ -127,9 +128,9 @@ bool help_print(FILE* to, const char* command) {
     const char* command;
     const char* text;
   } pages[] = {
-      {"run", run_help}, {"check", check_help},     {"explain", explain_help}, {"plot", plot_help},
-      {"new", new_help}, {"methods", methods_help}, {"convert", convert_help}, {"help", general},
-      {"cache", cache_help},
+      {"run", run_help},         {"check", check_help}, {"explain", explain_help},
+      {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
+      {"convert", convert_help}, {"help", general},     {"cache", cache_help},
   };
   if (!command) {
     fputs(general, to);

@@ -13,9 +13,15 @@ static const struct {
   const char* name;
   CommandFn* run;  // NULL: not built yet
 } commands[] = {
-    {"run", command_run},   {"check", command_check}, {"explain", command_explain},
-    {"plot", command_plot}, {"new", command_new},     {"methods", command_methods},
-    {"convert", command_convert}, {"cache", command_cache},          {"fmt", NULL},
+    {"run", command_run},
+    {"check", command_check},
+    {"explain", command_explain},
+    {"plot", command_plot},
+    {"new", command_new},
+    {"methods", command_methods},
+    {"convert", command_convert},
+    {"cache", command_cache},
+    {"fmt", NULL},
     {"lsp", NULL},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -86,8 +86,8 @@ typedef struct RunSummary {
   const char* model;
   SltSim* sim;
   double t;
-  bool stopped;           // by the model
-  const char* stop_text;  // may be NULL
+  bool stopped;              // by the model
+  const char* stop_text;     // may be NULL
   const char* undetermined;  // "T in mode Falling; ...", empty when there was none
   double wall;
   const Output* csv;

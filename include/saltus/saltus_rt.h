@@ -380,8 +380,9 @@ typedef struct SltGraph SltGraph;
 SLT_API SltStatus slt_graph_create(const SltModel* model, SltGraph** out);
 /// Free a graph. Accepts NULL.
 SLT_API void slt_graph_free(SltGraph* graph);
-/// Count a record: an SltEventFn for slt_sim_on_event() or slt_recorder_on_event(), with the graph as
-/// its user. Once it was called, the picture tells what was visited, how often and of which class.
+/// Count a record: an SltEventFn for slt_sim_on_event() or slt_recorder_on_event(), with the graph
+/// as its user. Once it was called, the picture tells what was visited, how often and of which
+/// class.
 SLT_API void slt_graph_event(void* graph, const SltEvent* event);
 /// Write it as one SVG file.
 /// @param title  not NULL.
@@ -425,14 +426,14 @@ typedef struct SltStatistics {
   uint64_t by_class[5];        ///< records by SltEventClass, initial and stop left out
   uint64_t not_certified;      ///< records whose detection was not proved
   uint64_t silent;             ///< crossings that fired nothing
-  uint64_t not_proved;         ///< relations over a step whose proof was given up; looked at plainly
-  uint32_t modes;              ///< compiled equation sets visited
-  const char* method;          ///< method in use
-  const char* method_reason;   ///< why, when chosen automatically; else NULL
-  double energy_start;         ///< declared energy at the start; NaN when the model declares none
-  double energy_events;        ///< what events have changed in sum
-  double energy_gained;        ///< what those that created energy have added
-  double energy_motion;        ///< what the motion between events has changed in sum
+  uint64_t not_proved;        ///< relations over a step whose proof was given up; looked at plainly
+  uint32_t modes;             ///< compiled equation sets visited
+  const char* method;         ///< method in use
+  const char* method_reason;  ///< why, when chosen automatically; else NULL
+  double energy_start;        ///< declared energy at the start; NaN when the model declares none
+  double energy_events;       ///< what events have changed in sum
+  double energy_gained;       ///< what those that created energy have added
+  double energy_motion;       ///< what the motion between events has changed in sum
 } SltStatistics;
 
 SLT_API SltStatistics slt_sim_statistics(const SltSim* sim);

@@ -342,8 +342,8 @@ static char* compile_rules_folder(const char* path, const SltAllocator* allocato
   return NULL;
 }
 
-SltStatus compile_from_file(const char* path, const SltCompileOptions* options,
-                            CompileTextFn* fn, void* out) {
+SltStatus compile_from_file(const char* path, const SltCompileOptions* options, CompileTextFn* fn,
+                            void* out) {
   SltCompileOptions own = options ? *options : slt_compile_options();
   if (!path || own.cookie != COMPILE_OPTIONS_COOKIE) return SLT_ERR_ARGUMENT;
   SltAllocator allocator = base_allocator(&own.allocator);

@@ -28,8 +28,8 @@ typedef struct CompiledModel {
 /// NULL. Further files are looked for beside it unless the options say how to load them.
 typedef SltStatus CompileTextFn(const char* name, const char* text, size_t length, bool folder,
                                 const SltCompileOptions* options, void* out);
-SltStatus compile_from_file(const char* path, const SltCompileOptions* options,
-                            CompileTextFn* fn, void* out);
+SltStatus compile_from_file(const char* path, const SltCompileOptions* options, CompileTextFn* fn,
+                            void* out);
 /// Values given for constants that are not there: a message each, with the nearest name. `name_of`
 /// is false behind the last name; an empty one is not offered.
 typedef bool CompileNameFn(const void* names, uint32_t index, Str* out);

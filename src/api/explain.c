@@ -242,8 +242,7 @@ static void json_mode(TextBuffer* out, const CompiledModel* model, const uint32_
     return;
   }
   const ModelImplicit* implicit = compiled->implicit;
-  text_append_format(out, "\"states\":%u,",
-                     implicit ? implicit->freedom : compiled->state_count);
+  text_append_format(out, "\"states\":%u,", implicit ? implicit->freedom : compiled->state_count);
   if (implicit && !implicit->explicit_order) {
     text_append_format(out,
                        "\"implicit\":{\"index\":%u,\"integrated\":%u,\"constraints\":%u,"

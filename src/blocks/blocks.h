@@ -106,8 +106,8 @@ typedef struct BlkRequest {
   void* user;
   double t;
   uint32_t generation, owner, next, prev;  // list of the owner's
-  uint64_t order;                           // blk_order(): who comes first
-  uint32_t before, behind;                  // neighbours in the line
+  uint64_t order;                          // blk_order(): who comes first
+  uint32_t before, behind;                 // neighbours in the line
   uint32_t units;
   bool alive, granted;  // granted ones live on only for their owner's sake
   bool in_line;
@@ -206,8 +206,8 @@ typedef struct BlkMemory {
   uint64_t pass, pass_last;  // numbers of those passes
   double x_earlier;          // in the pass kept before the last one
   uint64_t pass_earlier;
-  uint64_t fired_instant;    // does not fire or arm again within the same instant
-  double t_cross;            // literal: interpolated time
+  uint64_t fired_instant;  // does not fire or arm again within the same instant
+  double t_cross;          // literal: interpolated time
   bool crossed, forced;
 } BlkMemory;
 

@@ -20,9 +20,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PROJECT_MAX    12
-#define PROJECT_TINY   1e-14  // distance from the constraints, relative: nothing is to be done
-#define PROJECT_GOOD   1e-9   // ... acceptable when it cannot be made smaller
+#define PROJECT_MAX  12
+#define PROJECT_TINY 1e-14  // distance from the constraints, relative: nothing is to be done
+#define PROJECT_GOOD 1e-9   // ... acceptable when it cannot be made smaller
 
 // ---- memory and programs ------------------------------------------------------------------------
 
@@ -129,13 +129,13 @@ double* imp_take(double** at, size_t count) {
 typedef struct Projection {
   const ModelImplicit* im;
   uint32_t n, c;
-  double* out;    // of the program
-  double* g;      // Jacobian, c rows of n, columns by nominal values
-  double* a;      // g g^T
+  double* out;  // of the program
+  double* g;    // Jacobian, c rows of n, columns by nominal values
+  double* a;    // g g^T
   double* scale;
   double* lambda;
   double* work;
-  double* row;    // sizes of the rows
+  double* row;  // sizes of the rows
   uint32_t* pivot;
   double* weight;
 } Projection;
@@ -168,7 +168,8 @@ static double constraint_distance(EngSim* sim, Projection* p, double t, const do
   memset(p->g, 0, (size_t)p->c * p->n * sizeof *p->g);
   for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
     const ModelEntry* entry = &p->im->constraint_entries[i];
-    p->g[(size_t)entry->row * p->n + entry->column] += p->out[entry->reg] * p->weight[entry->column];
+    p->g[(size_t)entry->row * p->n + entry->column] +=
+        p->out[entry->reg] * p->weight[entry->column];
   }
   double distance = 0.0;
   for (uint32_t i = 0; i < p->c; i++) {

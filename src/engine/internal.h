@@ -8,50 +8,50 @@
 #include "engine/engine.h"
 #include "engine/slide.h"
 
-#define ENG_ITERATION_BASE          100  // rounds per instant, plus...
-#define ENG_ITERATION_PER_AUTOMATON 10   // ...this many per automaton
-#define ENG_STALL_INSTANTS          1000 // this many instants within ENG_STALL_SPAN are an error
-#define ENG_STALL_SPAN              1e-9 // relative to max(1, |t|)
+#define ENG_ITERATION_BASE          100   // rounds per instant, plus...
+#define ENG_ITERATION_PER_AUTOMATON 10    // ...this many per automaton
+#define ENG_STALL_INSTANTS          1000  // this many instants within ENG_STALL_SPAN are an error
+#define ENG_STALL_SPAN              1e-9  // relative to max(1, |t|)
 #define ENG_UNILATERAL_RETRIES      5
 #define ENG_EXPLICIT_METHOD         "dp54"   // what `auto` begins with
 #define ENG_STIFF_METHOD            "rodas"  // ... and changes to where that pays
 
 /// What a run knows about one atom of the model.
 typedef struct EngAtom {
-  double g, gdot;       // at the last mesh point of the present mode
-  double gdot_previous; // at the mesh point before
-  double h_previous;    // distance of the two; 0 when there is only one
-  double g_start;       // at the start of the instant: tells whether an action touched it
+  double g, gdot;        // at the last mesh point of the present mode
+  double gdot_previous;  // at the mesh point before
+  double h_previous;     // distance of the two; 0 when there is only one
+  double g_start;        // at the start of the instant: tells whether an action touched it
   double eps, gamma;
-  double zone;          // eps, or the rounding of g where that is larger
-  double time_noise;    // located: g that a rounding of the time explains
-  uint32_t undecided;   // successive steps in which it could not be decided
-  uint32_t cell;        // automaton of the pieces of floor or a table it bounds; MODEL_NONE
-  uint64_t held_changes; // count of changes when it was held
-  double t_linear;      // g is linear in time and crosses then; INFINITY for none
+  double zone;                // eps, or the rounding of g where that is larger
+  double time_noise;          // located: g that a rounding of the time explains
+  uint32_t undecided;         // successive steps in which it could not be decided
+  uint32_t cell;              // automaton of the pieces of floor or a table it bounds; MODEL_NONE
+  uint64_t held_changes;      // count of changes when it was held
+  double t_linear;            // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
   bool end_known;
-  bool truth;           // latched
-  bool armed;           // false while it lingers in the eps zone of its last crossing
-  bool clear;           // has been outside its eps zone since the last instant
-  bool in_zone;         // came from outside and is inside the eps zone at the last mesh point
-  bool located;         // crossing found now: truth holds whatever the sign of g
-  bool located_truth;   // which way it crossed
-  bool fresh;           // became relevant in this instant
-  bool held;            // truth decided by the flow around it, until an action changes something
-  bool separates;       // both sides may have modes of their own, reached without resets
-  bool warned;          // of a grazing contact
-  bool warned_escaping; // of a point where the motion could go either way
-  bool surface;         // at zero in this instant: the motion may go on along it
-  bool sliding;         // belongs to a surface that is slid along
-  bool by_flow;         // at its boundary, and holds because the flow leads that way
-  bool leads;           // and stands for it
-  bool slid, led;       // the same before the present instant
-  bool left_now;        // belongs to a surface left in this instant
-  bool tangential;      // a constraint along its boundary was released in this instant
-  bool relevant;        // belongs to the present mode
-  bool relevant_start;  // belonged to the mode at the start of the instant
-  bool relevant_round;  // ... at the start of the round
+  bool truth;            // latched
+  bool armed;            // false while it lingers in the eps zone of its last crossing
+  bool clear;            // has been outside its eps zone since the last instant
+  bool in_zone;          // came from outside and is inside the eps zone at the last mesh point
+  bool located;          // crossing found now: truth holds whatever the sign of g
+  bool located_truth;    // which way it crossed
+  bool fresh;            // became relevant in this instant
+  bool held;             // truth decided by the flow around it, until an action changes something
+  bool separates;        // both sides may have modes of their own, reached without resets
+  bool warned;           // of a grazing contact
+  bool warned_escaping;  // of a point where the motion could go either way
+  bool surface;          // at zero in this instant: the motion may go on along it
+  bool sliding;          // belongs to a surface that is slid along
+  bool by_flow;          // at its boundary, and holds because the flow leads that way
+  bool leads;            // and stands for it
+  bool slid, led;        // the same before the present instant
+  bool left_now;         // belongs to a surface left in this instant
+  bool tangential;       // a constraint along its boundary was released in this instant
+  bool relevant;         // belongs to the present mode
+  bool relevant_start;   // belonged to the mode at the start of the instant
+  bool relevant_round;   // ... at the start of the round
 } EngAtom;
 
 /// Times of a transition: a geometric sequence as long as it is one.
@@ -64,7 +64,7 @@ typedef struct EngZeno {
 /// A closed contact: a relation held at zero by a force.
 typedef struct EngContact {
   bool active;
-  uint32_t index;    // of the relation in the mode's list
+  uint32_t index;  // of the relation in the mode's list
   uint32_t atom;
   uint32_t transition;  // the impact that it has taken the place of
   double stiffness;     // rate at which it attracts, 1/time
@@ -77,7 +77,7 @@ typedef struct EngChatter {
   double until, length;  // while it dwells: how long it keeps its state
   bool moved;            // has changed before
   bool dwelling;
-  bool released;         // has just stopped dwelling
+  bool released;  // has just stopped dwelling
   bool warned;
 } EngChatter;
 
@@ -189,15 +189,15 @@ enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
 
 /// Which method is in use, and why.
 typedef struct EngChoice {
-  uint64_t steps_seen;      // steps of the stepper when it was last looked at
-  uint32_t stiff_steps;     // successive steps that stability has limited
-  uint32_t easy_steps;      // successive steps of a stiff method that an explicit one could take
-  uint32_t patience;        // stiff_steps after which a stiff method takes over; grows where that
-                            // did not pay
-  uint64_t steps_then;      // steps when it did
+  uint64_t steps_seen;   // steps of the stepper when it was last looked at
+  uint32_t stiff_steps;  // successive steps that stability has limited
+  uint32_t easy_steps;   // successive steps of a stiff method that an explicit one could take
+  uint32_t patience;     // stiff_steps after which a stiff method takes over; grows where that
+                         // did not pay
+  uint64_t steps_then;   // steps when it did
   uint32_t switches;
-  double t_first, t_last;   // times of the first and the last switch
-  bool no_jacobian;         // a stiff method was tried and is not possible here
+  double t_first, t_last;  // times of the first and the last switch
+  bool no_jacobian;        // a stiff method was tried and is not possible here
 } EngChoice;
 
 /// Plain data of a run.
@@ -222,10 +222,10 @@ typedef struct EngCore {
   bool drifts;         // the equations have no values at the present point: go on along `tangent`
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
-  bool margin_stale;   // margins have to be computed anew before they are used
-  uint64_t margin_mode;          // key of the mode, and...
-  double margin_t;               // ...time for which they hold
-  uint32_t event_n;    // records of the instant so far
+  bool margin_stale;     // margins have to be computed anew before they are used
+  uint64_t margin_mode;  // key of the mode, and...
+  double margin_t;       // ...time for which they hold
+  uint32_t event_n;      // records of the instant so far
   uint32_t modes_seen;
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
   uint64_t instants, records, silent, not_certified, guard_evaluations;
@@ -236,8 +236,8 @@ typedef struct EngCore {
   double dwell_until;  // ...and the first one until then
   bool exit_pending;   // the segment ends because a surface is left...
   uint32_t exit_surface;
-  bool exit_above;     // ...to the side where its g is positive
-  uint64_t changes;    // values changed by actions so far
+  bool exit_above;   // ...to the side where its g is positive
+  uint64_t changes;  // values changed by actions so far
   EngAudit audit;
 
   bool local;            // the crossings of the present trial wait in local_heap
@@ -245,13 +245,13 @@ typedef struct EngCore {
   bool local_stale;      // states and computed values in the environment are not those of time t
   bool local_doubt;      // one of them is not proved
   uint32_t local_count;  // of the heap
-  uint32_t local_automaton;  // of the last local event
-  double local_spent;    // error, in tolerances, of what reads the states in wide_state
-  double local_bound;    // of the step, so that it is not spent too soon; 0: none
+  uint32_t local_automaton;       // of the last local event
+  double local_spent;             // error, in tolerances, of what reads the states in wide_state
+  double local_bound;             // of the step, so that it is not spent too soon; 0: none
   double local_t, local_spacing;  // time of the last local event, mean distance of recent ones
   uint32_t wide_state[ENG_LOCAL_WIDE];
   double wide_rate[ENG_LOCAL_WIDE];
-  struct {               // of EngSim, in snapshots only
+  struct {  // of EngSim, in snapshots only
     uint32_t crossing_count;
     uint32_t value_switch_count;
     bool contact_ends, has_unilateral;
@@ -271,44 +271,44 @@ struct EngSim {
   // one block, offsets from the model's layout
   char* block;
   size_t block_size;
-  double* env;            // present values, then those before the present round (pre)
-  double* before;         // values before the last instant
-  double* guess;          // per environment entry: where Newton's method starts from
-  double* env_nominal;    // nominal of each variable's entries
-  double* params_given;   // overrides, NaN for none
-  double* x;              // states of the present mode, gathered
-  uint32_t* active;       // atoms that matter at present: places in the mode's list, ascending
+  double* env;           // present values, then those before the present round (pre)
+  double* before;        // values before the last instant
+  double* guess;         // per environment entry: where Newton's method starts from
+  double* env_nominal;   // nominal of each variable's entries
+  double* params_given;  // overrides, NaN for none
+  double* x;             // states of the present mode, gathered
+  uint32_t* active;      // atoms that matter at present: places in the mode's list, ascending
   uint32_t active_count;
-  uint8_t* relevant;      // per atom: work space of eng_relevant_atoms
-  double* g;              // per atom of the mode
+  uint8_t* relevant;  // per atom: work space of eng_relevant_atoms
+  double* g;          // per atom of the mode
   double* gdot;
-  double* g_zero;         // at time 0, for atoms in time alone
-  double* end_g;          // at the end of the trial
+  double* g_zero;  // at time 0, for atoms in time alone
+  double* end_g;   // at the end of the trial
   double* end_gdot;
-  double* full;           // outputs of the mode's full program
-  double* atol;           // per state
-  double* tangent;        // per state: how it moved before the last instant
-  double* scratch;        // registers for programs of the tables
-  uint32_t* state;        // per automaton
+  double* full;     // outputs of the mode's full program
+  double* atol;     // per state
+  double* tangent;  // per state: how it moved before the last instant
+  double* scratch;  // registers for programs of the tables
+  uint32_t* state;  // per automaton
   uint32_t* state_before;
   EngAtom* atoms;
   EngTransition* transitions;
-  EngChatter* chatter;    // per automaton
+  EngChatter* chatter;  // per automaton
   EngSchedule* schedules;
   uint32_t* fired;        // transitions (or switches) that fire in this iteration
   bool* fired_switch;     // which of them are switches
   uint8_t* env_computed;  // per environment entry: computed by equations in the present mode
   uint32_t* due;          // schedules due at this instant
   uint32_t due_count;
-  EngCrossing* crossings; // found on the present trial
+  EngCrossing* crossings;  // found on the present trial
   uint32_t crossing_count;
-  uint64_t* visited;      // hashes of the modes passed through in one settling
+  uint64_t* visited;  // hashes of the modes passed through in one settling
   uint32_t visited_count, iteration_limit;
-  EngGroup* groups;       // action groups queued for the candidate
+  EngGroup* groups;  // action groups queued for the candidate
   uint32_t group_count, group_capacity;
   size_t act_capacity;
-  double* act_values;     // of the queued groups, before they are assigned
-  uint8_t* marks;         // per environment entry: ENG_WRITTEN, ENG_READ by what fires together
+  double* act_values;  // of the queued groups, before they are assigned
+  uint8_t* marks;      // per environment entry: ENG_WRITTEN, ENG_READ by what fires together
   bool marked_algebraic_read, marked_state_write;
 
   void* stepper_storage;
@@ -320,12 +320,12 @@ struct EngSim {
   double* regs;
   size_t reg_capacity;
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
-  uint32_t* entered_state; // per automaton: states for which the present mode was fetched
-  const ModelMode* bound;  // whose constants are in them; NULL for none
-  double sampled_t;        // time of the pending trial for which the environment holds the values
-  bool sampled;            // ... if it does
-  bool entered;            // the present mode was fetched for entered_state
-  bool only_states;        // no variable of the present mode is computed but derivatives of states
+  uint32_t* entered_state;  // per automaton: states for which the present mode was fetched
+  const ModelMode* bound;   // whose constants are in them; NULL for none
+  double sampled_t;         // time of the pending trial for which the environment holds the values
+  bool sampled;             // ... if it does
+  bool entered;             // the present mode was fetched for entered_state
+  bool only_states;         // no variable of the present mode is computed but derivatives of states
   bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms
@@ -336,20 +336,20 @@ struct EngSim {
   ModelDual* dual_regs;
   double* block_regs;
   size_t dual_capacity, block_capacity;
-  ModelDual* x_dual;      // per state
-  ModelDual* g_dual;      // per atom of the mode
-  double* control_x;      // control points of the dense output, MODEL_LANES per state: the
-                          // registers of the states in block_regs
-  double* control_g;      // g there, MODEL_LANES per atom of the mode
-  ModelDual* g_whole;     // per atom of the mode: enclosure over the part of the step looked at
-  double* margin;         // per atom of the mode: rounding of g at control points
-  double* margin_x;       // per state: size for which `margin` holds
+  ModelDual* x_dual;   // per state
+  ModelDual* g_dual;   // per atom of the mode
+  double* control_x;   // control points of the dense output, MODEL_LANES per state: the
+                       // registers of the states in block_regs
+  double* control_g;   // g there, MODEL_LANES per atom of the mode
+  ModelDual* g_whole;  // per atom of the mode: enclosure over the part of the step looked at
+  double* margin;      // per atom of the mode: rounding of g at control points
+  double* margin_x;    // per state: size for which `margin` holds
 
   // modes around a point on a surface
   uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
   uint32_t* side_work;
   uint32_t* state_settled;
-  double* side_f;         // flows, ENG_SIDES_MAX rows of n_max
+  double* side_f;  // flows, ENG_SIDES_MAX rows of n_max
   double* probe_x;
   double* side_g;
   double* side_probe;
@@ -363,23 +363,24 @@ struct EngSim {
   uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
   bool* value_same;         // g of the atom has the sign of the surface's
   bool* value_truth;
-  uint32_t* value_of_env;   // surface whose switches write an entry of the environment
-  double *value_slope, *value_share, *value_trial, *value_rate, *value_low, *value_high, *value_wanted;
-  uint32_t* value_labels;   // per register of a program: surface it hangs on
+  uint32_t* value_of_env;  // surface whose switches write an entry of the environment
+  double *value_slope, *value_share, *value_trial, *value_rate, *value_low, *value_high,
+      *value_wanted;
+  uint32_t* value_labels;  // per register of a program: surface it hangs on
   size_t value_label_capacity;
   uint32_t *value_rhs_label, *value_full_label;  // per output
   size_t value_rhs_capacity, value_full_capacity;
-  double* value_out;        // outputs on one side
+  double* value_out;  // outputs on one side
   size_t value_out_capacity;
   double *value_begin, *value_middle, *value_last;  // shares on a trial
   uint32_t zeno_automaton;  // whose transitions at an accumulation are enabled; MODEL_NONE: none
-  bool contact_holds;  // a contact was closed when the present instant began, and stays so
-  bool contact_ends;   // the segment ends because the force of the contact does
-  bool was_sliding;    // when the present instant began
-  bool slide_decided;  // the flow around the surfaces says how to go on in the present mode
+  bool contact_holds;       // a contact was closed when the present instant began, and stays so
+  bool contact_ends;        // the segment ends because the force of the contact does
+  bool was_sliding;         // when the present instant began
+  bool slide_decided;       // the flow around the surfaces says how to go on in the present mode
   double* side_g_regs;
   size_t side_g_capacity;
-  double* contact_d;      // direction of the contact's force
+  double* contact_d;  // direction of the contact's force
   ModelDual* contact_regs;
   size_t contact_capacity;
 
@@ -495,7 +496,8 @@ double eng_next_boundary(EngSim* sim);
 bool eng_detect_drift(EngSim* sim);
 /// g at the control points of the trial's dense output, for certification.
 void eng_control_points(EngSim* sim);
-/// Size of the rounding errors in them, from the states as they are; nothing to do if they are known.
+/// Size of the rounding errors in them, from the states as they are; nothing to do if they are
+/// known.
 void eng_control_margin(EngSim* sim);
 bool eng_extrapolates_all(const EngSim* sim);
 /// Bound of the next step by extrapolation (INFINITY for none).
@@ -535,7 +537,8 @@ SltStatus eng_probe(EngSim* sim, const ModelMode* mode);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
 
-// ---- slide_value.c: the same by value, for any number of surfaces ---------------------------------
+// ---- slide_value.c: the same by value, for any number of surfaces
+// ---------------------------------
 
 /// False when the sides differ in more than values: nothing is changed then.
 bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict);
@@ -566,7 +569,8 @@ void eng_contact_full(EngSim* sim, double t);
 double eng_contact_exit(EngSim* sim, double t_from);
 SltStatus eng_contact_rebind(EngSim* sim);
 
-// ---- dwell.c: switching that makes no progress ----------------------------------------------------
+// ---- dwell.c: switching that makes no progress
+// ----------------------------------------------------
 
 /// Note which automata changed their state in this instant; one that does nothing else dwells.
 SltStatus eng_dwell_check(EngSim* sim, bool* begun);
@@ -666,7 +670,11 @@ SltStatus eng_queue_take(EngSim* sim, double t);
 
 // ---- instant.c ----------------------------------------------------------------------------------
 
-typedef enum EngInstantKind { ENG_INSTANT_INITIAL, ENG_INSTANT_EVENT, ENG_INSTANT_INPUT } EngInstantKind;
+typedef enum EngInstantKind {
+  ENG_INSTANT_INITIAL,
+  ENG_INSTANT_EVENT,
+  ENG_INSTANT_INPUT
+} EngInstantKind;
 
 /// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
 /// inputs of the equations or the equations themselves differ from before.

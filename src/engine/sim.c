@@ -154,9 +154,9 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->value_same = carve(c, m->atom_count, sizeof(bool));
   sim->value_truth = carve(c, m->atom_count, sizeof(bool));
   sim->value_of_env = carve(c, m->env_count, sizeof(uint32_t));
-  double** shares[] = {&sim->value_slope, &sim->value_share,  &sim->value_trial,  &sim->value_rate,
-                       &sim->value_low,    &sim->value_high,   &sim->value_wanted,
-                       &sim->value_begin,  &sim->value_middle, &sim->value_last};
+  double** shares[] = {&sim->value_slope,  &sim->value_share, &sim->value_trial,  &sim->value_rate,
+                       &sim->value_low,    &sim->value_high,  &sim->value_wanted, &sim->value_begin,
+                       &sim->value_middle, &sim->value_last};
   for (size_t i = 0; i < SLT_COUNT(shares); i++) {
     *shares[i] = carve(c, m->atom_count, sizeof(double));
   }

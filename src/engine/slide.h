@@ -46,7 +46,7 @@ typedef struct EngValueSurface {
   bool separates;       // switches follow it
   bool stands_above, stands_below;  // where the switches say the motion is
   bool slides;
-  bool above;           // does not slide: the side it goes to
+  bool above;  // does not slide: the side it goes to
 } EngValueSurface;
 
 /// A switch that follows a surface: true above it (`rises`), or below it.

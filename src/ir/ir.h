@@ -28,9 +28,9 @@
 /// else gives a number. The functions here are literal: event location of `abs` and its kin is
 /// expressed with SELECT by the front end.
 #define IR_OP_LIST(X) \
-  X(IR_NIL, 0, "nil")       /* index 0 of the pool: "no expression" */ \
-  X(IR_CONST, 0, "const")   /* value */ \
-  X(IR_SLOT, 0, "slot")     /* arg[0]: number of the slot in the term's row */ \
+  X(IR_NIL, 0, "nil")     /* index 0 of the pool: "no expression" */ \
+  X(IR_CONST, 0, "const") /* value */ \
+  X(IR_SLOT, 0, "slot")   /* arg[0]: number of the slot in the term's row */ \
   X(IR_TIME, 0, "time") \
   X(IR_TRUE, 0, "true") \
   X(IR_FALSE, 0, "false") \
@@ -70,9 +70,9 @@
   X(IR_AND, 2, "and") \
   X(IR_OR, 2, "or") \
   X(IR_NOT, 1, "not") \
-  X(IR_SELECT, 3, "if")      /* condition, value if true, value if false */ \
-  X(IR_TABLE, 2, "table")    /* arg[0] data index as raw number, arg[1] argument; literal lookup */ \
-  X(IR_RANDOM, 0, "random")  /* the random ones are legal in actions only */ \
+  X(IR_SELECT, 3, "if")     /* condition, value if true, value if false */ \
+  X(IR_TABLE, 2, "table")   /* arg[0] data index as raw number, arg[1] argument; literal lookup */ \
+  X(IR_RANDOM, 0, "random") /* the random ones are legal in actions only */ \
   X(IR_UNIFORM, 2, "uniform") \
   X(IR_NORMAL, 2, "normal") \
   X(IR_EXPONENTIAL, 1, "exponential") \
@@ -159,9 +159,9 @@ static inline bool ir_term_present(IrTerm term) {
 
 typedef struct IrParam {
   uint32_t name;
-  IrTerm value;      // over numbers and other parameters; no cycles
-  bool structural;   // used in loop bounds, indices or repeat counts: fixed at compilation
-  bool hidden;       // made by the front end
+  IrTerm value;         // over numbers and other parameters; no cycles
+  bool structural;      // used in loop bounds, indices or repeat counts: fixed at compilation
+  bool hidden;          // made by the front end
   uint32_t appearance;  // order of first appearance in the source
   Span span;
 } IrParam;
@@ -171,18 +171,24 @@ typedef enum IrVarKind {
   IR_VAR_DISCRETE  // keeps its value until an action changes it
 } IrVarKind;
 
-typedef enum IrSelect { IR_SELECT_DEFAULT, IR_SELECT_NEVER, IR_SELECT_AVOID, IR_SELECT_PREFER, IR_SELECT_ALWAYS } IrSelect;
+typedef enum IrSelect {
+  IR_SELECT_DEFAULT,
+  IR_SELECT_NEVER,
+  IR_SELECT_AVOID,
+  IR_SELECT_PREFER,
+  IR_SELECT_ALWAYS
+} IrSelect;
 
 typedef struct IrVar {
   uint32_t name;
-  uint8_t kind;           // IrVarKind
-  uint8_t select;         // IrSelect: wish for state selection
-  bool inactive_zero;     // undetermined in a mode: 0 instead of holding the last value
-  bool hidden;            // made by the front end: not a column
-  uint8_t max_order;      // highest derivative order in any equation
-  uint32_t unit;          // name id, 0 none
-  double nominal;         // typical size, > 0; default 1
-  uint32_t appearance;    // order of first appearance in the source
+  uint8_t kind;                       // IrVarKind
+  uint8_t select;                     // IrSelect: wish for state selection
+  bool inactive_zero;                 // undetermined in a mode: 0 instead of holding the last value
+  bool hidden;                        // made by the front end: not a column
+  uint8_t max_order;                  // highest derivative order in any equation
+  uint32_t unit;                      // name id, 0 none
+  double nominal;                     // typical size, > 0; default 1
+  uint32_t appearance;                // order of first appearance in the source
   uint32_t start_begin, start_count;  // in starts
   Span span;
 } IrVar;
@@ -199,11 +205,11 @@ typedef struct IrStart {
 } IrStart;
 
 typedef struct IrEquation {
-  IrTerm term;         // shape is IR_EQUALS(left, right)
-  uint32_t body;       // where it is written
-  uint32_t label;      // name id of its group, 0 for none
-  uint32_t lhs_var;    // variable standing alone on the left, IR_NONE if the equation is implicit
-  uint8_t lhs_order;   // its derivative order
+  IrTerm term;        // shape is IR_EQUALS(left, right)
+  uint32_t body;      // where it is written
+  uint32_t label;     // name id of its group, 0 for none
+  uint32_t lhs_var;   // variable standing alone on the left, IR_NONE if the equation is implicit
+  uint8_t lhs_order;  // its derivative order
   Span span;
 } IrEquation;
 
@@ -215,8 +221,8 @@ typedef struct IrDelete {
 
 /// A set of edits to the surrounding equations.
 typedef struct IrBody {
-  uint32_t automaton, state;    // owner; IR_NONE for the global body
-  uint32_t parent;              // `like`: body whose edits come first, IR_NONE for none
+  uint32_t automaton, state;                // owner; IR_NONE for the global body
+  uint32_t parent;                          // `like`: body whose edits come first, IR_NONE for none
   uint32_t equation_begin, equation_count;  // in equations, which are sorted by body
   uint32_t delete_begin, delete_count;      // in deletes, sorted by body
 } IrBody;
@@ -273,7 +279,7 @@ typedef struct IrAutomaton {
 typedef struct IrState {
   uint32_t name;
   uint32_t automaton;
-  uint32_t body;  // IR_NONE when it edits nothing
+  uint32_t body;                        // IR_NONE when it edits nothing
   uint32_t action_begin, action_count;  // entry actions: one simultaneous group, in actions
   IrTerm invariant;                     // truth; absent if none
   Span invariant_span;
@@ -283,12 +289,12 @@ typedef struct IrState {
 
 typedef struct IrTransition {
   uint32_t automaton;
-  uint32_t from_begin, from_count;  // in from_states: state indices inside the automaton
-  uint32_t to;                      // state index inside the automaton
-  IrTerm guard;                     // truth over atoms and mode tests
-  bool zeno;                        // only when the events of its automaton accumulate
+  uint32_t from_begin, from_count;      // in from_states: state indices inside the automaton
+  uint32_t to;                          // state index inside the automaton
+  IrTerm guard;                         // truth over atoms and mode tests
+  bool zeno;                            // only when the events of its automaton accumulate
   uint32_t action_begin, action_count;  // actions of this transition besides the entry actions
-  Span span;                        // the guard, or the state's head when it has none
+  Span span;                            // the guard, or the state's head when it has none
 } IrTransition;
 
 typedef enum IrActionKind { IR_ACTION_SET, IR_ACTION_GUESS } IrActionKind;
@@ -309,12 +315,12 @@ typedef struct IrGoto {
 /// Firing k (k = 0, 1, ...) happens at exactly start + k*period.
 typedef struct IrSchedule {
   IrTerm start;
-  IrTerm period;   // absent: fires once
-  int64_t count;   // number of firings, -1 for ever
+  IrTerm period;  // absent: fires once
+  int64_t count;  // number of firings, -1 for ever
   int32_t priority;
   uint32_t action_begin, action_count;
   uint32_t goto_begin, goto_count;  // in gotos
-  Str stop;        // text; data NULL when none
+  Str stop;                         // text; data NULL when none
   Span span;
 } IrSchedule;
 
@@ -371,7 +377,7 @@ typedef struct IrModel {
   BASE_VEC(IrSchedule) schedules;
   BASE_VEC(IrData) data;
   BASE_VEC(IrMacro) macros;  // in order of appearance
-  IrTerm energy;  // absent if not declared
+  IrTerm energy;             // absent if not declared
   Span energy_span;
   IrExperiment experiment;
 } IrModel;
@@ -417,9 +423,9 @@ static inline IrLeaf ir_leaf(const IrModel* model, IrTerm term, uint32_t slot) {
 // whole model
 
 /// Put everything into an order that does not depend on the order of declarations, renumber all
-/// references, fill in the begin/count ranges, `max_order` and `continuous`. Called by the front end
-/// when everything is added; indices and terms that it still holds are worthless afterwards (names
-/// and spans stay).
+/// references, fill in the begin/count ranges, `max_order` and `continuous`. Called by the front
+/// end when everything is added; indices and terms that it still holds are worthless afterwards
+/// (names and spans stay).
 ///
 /// Variables, parameters, data and automata stand in the natural order of their names; behind them
 /// come what has no name of its own, ordered by structure: hidden variables by their start values,
@@ -430,9 +436,9 @@ static inline IrLeaf ir_leaf(const IrModel* model, IrTerm term, uint32_t slot) {
 /// dropped. Macros keep their order. O(n log n), about half a second for a million equations.
 void ir_canonicalise(IrModel* model);
 
-/// Check every index, arity, type and ordering rule of a canonical model; on failure `why` says what
-/// is broken. Survives any damage except to pointers and the lengths beside them. Uses `arena` for
-/// scratch memory too.
+/// Check every index, arity, type and ordering rule of a canonical model; on failure `why` says
+/// what is broken. Survives any damage except to pointers and the lengths beside them. Uses `arena`
+/// for scratch memory too.
 bool ir_verify(const IrModel* model, Arena* arena, Str* why);
 
 /// Text of an expression with the names of the model, e.g. "m*v_x' = -T*x/l". Atoms appear as
@@ -451,8 +457,8 @@ Str ir_var_name(const IrModel* model, uint32_t var);
 
 /// Two active bodies edit the same group (SEMANTICS: label conflict).
 typedef struct IrConflict {
-  uint32_t label;  // name id, or 0 when it is the explicit equation of `var`
-  uint32_t var;    // IR_NONE when it is a label
+  uint32_t label;                   // name id, or 0 when it is the explicit equation of `var`
+  uint32_t var;                     // IR_NONE when it is a label
   uint32_t equation_a, equation_b;  // a < b
 } IrConflict;
 

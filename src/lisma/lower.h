@@ -174,7 +174,7 @@ typedef struct AtomStyle {
   bool shared;  // atoms of switches: equal ones are one
   bool inside;  // already inside `[ ]`
   bool judge;   // find out whether it can hold at all: guards
-  Str text;  // of a relation that is not written out
+  Str text;     // of a relation that is not written out
   IrTerm eps, gamma;
 } AtomStyle;
 

@@ -359,10 +359,9 @@ static void check_levels(Lower* l, const AstElement* element) {
   if (kinetic < 0.0) {
     lower_report(l, DIAG_E0417, element->kinetic->span, "a level of friction cannot be negative");
   } else if (stiction < kinetic) {
-    Diag* diag = lower_report(l, DIAG_E0417, static_level->span,
-                              "the static level %.*s is below the kinetic level %.*s",
-                              STR_ARGS(lower_number_text(l, stiction)),
-                              STR_ARGS(lower_number_text(l, kinetic)));
+    Diag* diag = lower_report(
+        l, DIAG_E0417, static_level->span, "the static level %.*s is below the kinetic level %.*s",
+        STR_ARGS(lower_number_text(l, stiction)), STR_ARGS(lower_number_text(l, kinetic)));
     diag_hint(l->diags, diag,
               "a body holds up to the static level and then slides at the kinetic one");
   }

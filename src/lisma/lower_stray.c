@@ -5,7 +5,8 @@
 // hardly ever meant: nothing reads the variable, and it is left over in one of three ways.
 #include "lisma/lower.h"
 
-#define STRAY_VARS_MAX 5000u  // larger models are written by loops, where a slip shows in many names
+#define STRAY_VARS_MAX \
+  5000u  // larger models are written by loops, where a slip shows in many names
 #define STRAY_TOLD_MAX 10u
 
 /// What the model says about a variable.
@@ -85,7 +86,8 @@ void lower_warn_of_strays(Lower* l) {
     const char* odd = what_is_odd(l, uses, i, near);
     if (!odd) continue;
     told++;
-    Diag* diag = lower_report(l, DIAG_W0222, m->vars.data[i].span, "'%.*s' %s", STR_ARGS(name), odd);
+    Diag* diag =
+        lower_report(l, DIAG_W0222, m->vars.data[i].span, "'%.*s' %s", STR_ARGS(name), odd);
     if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   }
 }

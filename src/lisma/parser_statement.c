@@ -136,8 +136,8 @@ static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
 }
 
 static const char* const statement_words[] = {
-    "const",  "macro", "state", "for",  "automaton", "set",
-    "delete", "goto",  "stop",  "data", "invariant", "contact", "friction",
+    "const", "macro", "state", "for",       "automaton", "set",      "delete",
+    "goto",  "stop",  "data",  "invariant", "contact",   "friction",
 };
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.

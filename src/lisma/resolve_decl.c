@@ -178,9 +178,8 @@ static void declare_state(Lower* l, const AstState* declaration, uint32_t automa
   if (name == 0) return;
   if (automaton == IR_NONE) {
     if (l->main == IR_NONE) {
-      l->main =
-          add_automaton(l, names_intern(&l->m->names, STR_LIT("main")), STR_LIT("init"),
-                        declaration->name.span);
+      l->main = add_automaton(l, names_intern(&l->m->names, STR_LIT("main")), STR_LIT("init"),
+                              declaration->name.span);
     }
     automaton = l->main;
   }

@@ -11,7 +11,8 @@ static uint8_t class_of(uint32_t op, uint8_t a, uint8_t b) {
   case MODEL_OP_NEG: return a;
   case MODEL_OP_ADD:
   case MODEL_OP_SUB: return worst;
-  case MODEL_OP_MUL: return a == MODEL_CLASS_FIXED || b == MODEL_CLASS_FIXED ? worst : MODEL_CLASS_OTHER;
+  case MODEL_OP_MUL:
+    return a == MODEL_CLASS_FIXED || b == MODEL_CLASS_FIXED ? worst : MODEL_CLASS_OTHER;
   case MODEL_OP_DIV: return b == MODEL_CLASS_FIXED ? a : MODEL_CLASS_OTHER;
   default: return worst == MODEL_CLASS_FIXED ? MODEL_CLASS_FIXED : MODEL_CLASS_OTHER;
   }

@@ -44,8 +44,8 @@ static RawScope raw_scope(ModelBuild* build, const SymMode* sym, const uint32_t*
                     .build = build,
                     .sym = sym,
                     .first = first,
-                    .value_of = ARENA_ARRAY(&build->scratch, uint32_t,
-                                            build->layout.quantity_count)};
+                    .value_of =
+                        ARENA_ARRAY(&build->scratch, uint32_t, build->layout.quantity_count)};
 }
 
 static bool seen_before(SymTerm term, uint32_t slot) {
@@ -74,9 +74,8 @@ static void emit_slopes(RawScope* scope, TapeGraph* graph, SymTerm term, uint32_
     slope.shape = sym_partial(&build->sym, &build->scratch, term, leaf.id, leaf.order);
     if (!slope.shape.index) continue;
     uint32_t value = build_emit(build, graph, &scope->base, slope);
-    ModelEntry entry = {.row = row,
-                        .column = scope->first[leaf.id] + leaf.order,
-                        .reg = values->count};
+    ModelEntry entry = {
+        .row = row, .column = scope->first[leaf.id] + leaf.order, .reg = values->count};
     base_vec_push(&build->arena, entries, entry);
     base_vec_push(&build->scratch, values, value);
   }
@@ -129,10 +128,9 @@ static SymTerm* number_rows(ModelBuild* build, const SymMode* sym, ModelImplicit
     for (uint32_t i = 0; i < sym->equation_count; i++) {
       uint32_t offset = sym->offsets ? sym->offsets[i] : 0;
       if (level > offset) continue;
-      present[i] = level == 0 ? sym_term(&build->sym,
-                                         build->ir->equations.data[sym->equations[i]].term)
-                              : sym_total_derivative(&build->sym, &build->scratch, present[i],
-                                                     sym->vars);
+      present[i] = level == 0
+                       ? sym_term(&build->sym, build->ir->equations.data[sym->equations[i]].term)
+                       : sym_total_derivative(&build->sym, &build->scratch, present[i], sym->vars);
       uint32_t row = level < offset ? at++ : top + i;
       rows[row] = (ModelRow){.equation = i, .level = level, .top = level == offset};
       terms[row] = present[i];
@@ -168,9 +166,8 @@ static void describe_equations(ModelBuild* build, const SymMode* sym, ModelImpli
     const IrEquation* equation = &build->ir->equations.data[sym->equations[i]];
     TextBuffer text = {.arena = &build->arena};
     ir_print_term(&text, build->ir, equation->term);
-    texts[i] = (ModelEquationText){.text = text_str(&text),
-                                   .line = build_line(build, equation->span),
-                                   .span = equation->span};
+    texts[i] = (ModelEquationText){
+        .text = text_str(&text), .line = build_line(build, equation->span), .span = equation->span};
   }
   out->equations = texts;
   out->equation_count = sym->equation_count;
@@ -254,8 +251,8 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
   ModelImpulse* impulse = ARENA_NEW(&build->arena, ModelImpulse);
   impulse->entries = found.data;
   impulse->entry_count = found.count;
-  impulse->slopes = tape_finish(&graph, &build->arena, set->implicit->quantity_count, values.data,
-                                values.count);
+  impulse->slopes =
+      tape_finish(&graph, &build->arena, set->implicit->quantity_count, values.data, values.count);
   return impulse;
 }
 

@@ -186,11 +186,11 @@ struct ModelBuild {
   BASE_VEC(uint32_t) step_values;  // work space of build_emit
   const uint32_t* editors;         // automata whose states influence the equations
   uint32_t editor_count;
-  uint32_t* edit_words;            // room for their states
-  const Diag* failure;  // of what does not depend on the mode; NULL when it is sound
-  WordMap modes;        // product mode -> ModelMode
-  WordMap edits;        // states of the editors -> BuildSet
-  WordMap sets;         // active equations -> BuildSet
+  uint32_t* edit_words;  // room for their states
+  const Diag* failure;   // of what does not depend on the mode; NULL when it is sound
+  WordMap modes;         // product mode -> ModelMode
+  WordMap edits;         // states of the editors -> BuildSet
+  WordMap sets;          // active equations -> BuildSet
   uint32_t set_count;
 };
 

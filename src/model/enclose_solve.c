@@ -145,8 +145,8 @@ static double contraction(Enclosure* e) {
   for (uint32_t k = 0; k < e->solve->entry_count; k++) {
     const ModelEntry* entry = &e->solve->entries[k];
     for (uint32_t i = 0; i < e->n; i++) {
-      ModelInterval part = model_interval_mul(model_interval_point(e->y[i][entry->row]),
-                                              e->regs[entry->reg].v);
+      ModelInterval part =
+          model_interval_mul(model_interval_point(e->y[i][entry->row]), e->regs[entry->reg].v);
       e->c[i][entry->column] = model_interval_sub(e->c[i][entry->column], part);
     }
   }

@@ -26,20 +26,19 @@
 /// Operations of the tape: name, number of register operands. Truth values are 0 and 1.
 #define MODEL_OP_LIST(X) \
   X(MOVE, 1) \
-  X(NEG, 1) X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(POW, 2) \
-  X(SQUARE, 1) X(RECIP, 1) \
-  X(SIN, 1) X(COS, 1) X(TAN, 1) X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) \
-  X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) \
-  X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) \
-  X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
-  X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in between; \
-                  the condition is moved into dst first */ \
-  X(TABLE, 1)  /* b: index of the table */ \
-  X(TABLE_SLOPE, 1) \
-  X(TABLE_CURVE, 1) /* second derivative */ \
-  X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(EXPONENTIAL, 1) \
-  X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
-  X(END, 0)
+  X(NEG, 1) \
+  X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(POW, 2) X(SQUARE, 1) X(RECIP, 1) X(SIN, 1) X(COS, 1) \
+      X(TAN, 1) X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) \
+          X(LN, 1) X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) \
+              X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) \
+                  X(AND, 2) X(OR, 2) X(NOT, 1) \
+                      X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
+                                      between; the condition is moved into dst first */ \
+      X(TABLE, 1)                  /* b: index of the table */ \
+      X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
+      X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(EXPONENTIAL, 1) \
+          X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
+      X(END, 0)
 
 /// What the operations do beyond the C library's functions of the same name (a NaN always comes
 /// through): MIN is a < b ? a : b, MAX is a > b ? a : b, MOD is a - b*floor(a/b), SIGN(0) is 0.
@@ -74,7 +73,7 @@ typedef struct ModelSolve {
   uint32_t count;
   bool linear;  // solved from 0 with one refinement; otherwise Newton's method from the guesses
   uint32_t id;  // block of the mode, for messages
-  const uint32_t* unknowns;  // registers
+  const uint32_t* unknowns;   // registers
   const uint32_t* guesses;    // registers; none in linear blocks
   const uint32_t* guess_env;  // where they come from; MODEL_NONE: nowhere
   const uint32_t* residuals;
@@ -102,7 +101,7 @@ typedef struct ModelProgram {
   const uint32_t* outputs;  // registers
   const ModelSolve* solves;
   const ModelSlices* slices;  // NULL: outputs are computed together only
-  struct ModelCode* native;  // place for compiled code; NULL: the tape alone
+  struct ModelCode* native;   // place for compiled code; NULL: the tape alone
   uint32_t code_count;        // without the end
   uint32_t state_count;       // 0 for programs over the environment alone
   uint32_t reg_count;
@@ -131,8 +130,8 @@ typedef struct ModelRandom {
 } ModelRandom;
 
 void model_random_seed(ModelRandom* random, uint64_t seed, uint64_t stream);
-double model_random_uniform(ModelRandom* random);  // in (0, 1)
-double model_random_normal(ModelRandom* random);   // mean 0, deviation 1; takes one number
+double model_random_uniform(ModelRandom* random);      // in (0, 1)
+double model_random_normal(ModelRandom* random);       // mean 0, deviation 1; takes one number
 double model_random_exponential(ModelRandom* random);  // mean 1; takes one number
 
 /// What programs need beside registers. `random` may be NULL where no random function can occur.
@@ -168,8 +167,8 @@ bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* ru
 /// the same function gives the same bits.
 #define MODEL_HOST_UNARY(X) \
   X(sin) \
-  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(exp) X(log) X(log10) X(floor) \
-      X(ceil)
+  X(cos) \
+  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(exp) X(log) X(log10) X(floor) X(ceil)
 #define MODEL_HOST_BINARY(X) X(pow) X(atan2)
 
 typedef struct ModelHost {
@@ -256,8 +255,8 @@ void model_program_classes(const ModelProgram* program, uint8_t* scratch, uint8_
 /// and `out` likewise. Same bits per lane as the scalar run. `x` may be the registers of the states
 /// themselves.
 void model_program_bind_block(const ModelProgram* program, const double* env, double* regs);
-void model_program_run_block(const ModelProgram* program, const ModelContext* context,
-                             double* regs, const double* t, const double* x, double* out);
+void model_program_run_block(const ModelProgram* program, const ModelContext* context, double* regs,
+                             const double* t, const double* x, double* out);
 
 /// What does not move while time flows.
 ModelDual model_dual_fixed(double value);
@@ -343,11 +342,11 @@ typedef struct ModelRead {
 } ModelRead;
 
 typedef struct ModelAtom {
-  uint8_t type;      // ModelAtomType
-  uint8_t relation;  // ModelRelation
-  bool bipolar;      // becoming false matters too
-  bool continuous;   // reads time or a variable that is not discrete
-  bool time_only;    // reads time, parameters and discrete values only
+  uint8_t type;               // ModelAtomType
+  uint8_t relation;           // ModelRelation
+  bool bipolar;               // becoming false matters too
+  bool continuous;            // reads time or a variable that is not discrete
+  bool time_only;             // reads time, parameters and discrete values only
   const ModelProgram* eps;    // NULL: default of the run
   const ModelProgram* gamma;  // NULL: default of the run
   const ModelRead* reads;
@@ -370,8 +369,8 @@ typedef struct ModelGuard {
 typedef struct ModelAction {
   uint32_t var;
   uint8_t order;
-  bool guess;      // only a guess for re-initialisation
-  uint32_t env;    // target
+  bool guess;    // only a guess for re-initialisation
+  uint32_t env;  // target
   ModelProgram value;
   Span span;
 } ModelAction;
@@ -382,7 +381,7 @@ typedef struct ModelTransition {
   uint32_t from_count;
   uint32_t to;
   ModelGuard guard;
-  bool zeno;  // enabled only when the events of its automaton accumulate
+  bool zeno;                            // enabled only when the events of its automaton accumulate
   uint32_t action_begin, action_count;  // besides the entry actions of the target
   uint32_t line;
   Span span;
@@ -408,7 +407,7 @@ typedef struct ModelAutomaton {
   Str name;
   uint8_t kind;
   bool hidden;
-  bool has_bodies;        // its state influences which equations are active
+  bool has_bodies;              // its state influences which equations are active
   const ModelGuard* condition;  // SWITCH: state 1 while true, state 0 while false; else NULL
   uint32_t parent_automaton, parent_state;  // SWITCH nested in a state's body; else MODEL_NONE
   const ModelState* states;
@@ -475,8 +474,8 @@ typedef struct Model {
   uint32_t table_count;
   const ModelProgram* energy;  // NULL when not declared
   Span energy_span;
-  uint32_t start_time_env;     // start of the run; MODEL_NONE when nobody asks
-  uint32_t scratch_regs;       // enough registers for any program in these tables
+  uint32_t start_time_env;  // start of the run; MODEL_NONE when nobody asks
+  uint32_t scratch_regs;    // enough registers for any program in these tables
   ModelExperiment experiment;
 } Model;
 
@@ -572,28 +571,28 @@ typedef struct ModelStiff {
 typedef struct ModelMode {
   uint32_t id;  // distinct equations have distinct ids within one provider
   uint32_t state_count;
-  const uint32_t* state_env;     // environment index of each state
-  const ModelVarMode* vars;      // per variable
-  uint32_t held_count;           // undetermined variables that equations read
-  uint32_t first_held;           // the first of them
-  ModelProgram rhs;              // derivatives of the states
-  ModelProgram full;             // all algebraic values and derivatives...
-  const uint32_t* full_env;      // ...and where they go in the environment
-  const uint32_t* atoms;         // atoms that matter in this mode (ascending)
+  const uint32_t* state_env;  // environment index of each state
+  const ModelVarMode* vars;   // per variable
+  uint32_t held_count;        // undetermined variables that equations read
+  uint32_t first_held;        // the first of them
+  ModelProgram rhs;           // derivatives of the states
+  ModelProgram full;          // all algebraic values and derivatives...
+  const uint32_t* full_env;   // ...and where they go in the environment
+  const uint32_t* atoms;      // atoms that matter in this mode (ascending)
   uint32_t atom_count;
-  bool shared;                   // for all product modes with these equations: `atoms` are all of the
-                                 // model, and the states tell which of them matter
+  bool shared;  // for all product modes with these equations: `atoms` are all of the
+                // model, and the states tell which of them matter
   const uint32_t* equation_atoms;  // atoms that the equations read
   uint32_t equation_atom_count;
-  const uint64_t* atom_slice;    // hash of the equations g is computed through; 0: none, g reads
-                                 // states, discrete values, parameters and time directly
-  const uint8_t* atom_class;     // ModelClass of g_flow
-  const uint8_t* slope_class;    // ModelClass of gdot: fixed where g is linear in time
-  ModelProgram g;                // value of g of each of them; pre(x) is read from the environment
-  ModelProgram g_flow;           // the same between events, where pre(x) is x
-  ModelProgram gdot;             // its total time derivative (0 for atoms that are not continuous)
-  const ModelImplicit* implicit; // NULL in explicit modes
-  const ModelImpulse* impulse;   // NULL where nothing can be impulsive
+  const uint64_t* atom_slice;     // hash of the equations g is computed through; 0: none, g reads
+                                  // states, discrete values, parameters and time directly
+  const uint8_t* atom_class;      // ModelClass of g_flow
+  const uint8_t* slope_class;     // ModelClass of gdot: fixed where g is linear in time
+  ModelProgram g;                 // value of g of each of them; pre(x) is read from the environment
+  ModelProgram g_flow;            // the same between events, where pre(x) is x
+  ModelProgram gdot;              // its total time derivative (0 for atoms that are not continuous)
+  const ModelImplicit* implicit;  // NULL in explicit modes
+  const ModelImpulse* impulse;    // NULL where nothing can be impulsive
 } ModelMode;
 
 /// Gives the compiled equations of product modes. `get` may be called by several threads.
@@ -601,8 +600,8 @@ typedef struct ModelProvider {
   /// `mode[a]` is the state of automaton a. On failure returns a negative status and `failure`
   /// points at a message that lives as long as the provider.
   SltStatus (*get)(void* user, const uint32_t* mode, const ModelMode** out, const Diag** failure);
-  /// For a mode that `get` gave: its Jacobian, made when it is first asked for. May be NULL: none is
-  /// known. SLT_ERR_LIMIT: it has too many entries.
+  /// For a mode that `get` gave: its Jacobian, made when it is first asked for. May be NULL: none
+  /// is known. SLT_ERR_LIMIT: it has too many entries.
   SltStatus (*stiff)(void* user, const uint32_t* mode, const ModelStiff** out);
   void* user;
   /// Asked between steps, `evaluations` of the mode's equations after the last time; may attach

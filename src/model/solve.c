@@ -9,9 +9,9 @@
 #include <float.h>
 #include <math.h>
 
-#define NEWTON_MAX       60
-#define HALVINGS_MAX     12
-#define NEWTON_SMALL     1e-10  // a step below may be the last one if it does not get smaller
+#define NEWTON_MAX   60
+#define HALVINGS_MAX 12
+#define NEWTON_SMALL 1e-10  // a step below may be the last one if it does not get smaller
 
 /// Pieces of a block's work space.
 typedef struct Work {
@@ -26,7 +26,11 @@ typedef struct Work {
 static Work work_space(const ModelSolve* solve, double* regs) {
   uint32_t n = solve->count;
   double* at = regs + solve->work;
-  return (Work){n, at, at + (size_t)n * n, at + (size_t)n * n + n, at + (size_t)n * n + 2 * n,
+  return (Work){n,
+                at,
+                at + (size_t)n * n,
+                at + (size_t)n * n + n,
+                at + (size_t)n * n + 2 * n,
                 at + (size_t)n * n + 3 * n};
 }
 

@@ -247,8 +247,8 @@ ExprId sym_partial(Sym* sym, Arena* scratch, SymTerm equation, uint32_t var, uin
   SymMemoEntry* known = sym_memo_find(sym, SYM_MEMO_PARTIAL, equation.shape, slots, key_size);
   if (known) return known->expr;
   const SymShape* laid = sym_shape(sym, equation.shape);
-  ExprId* seeds = sym_work(sym, 1, laid->slot_count > equation.count ? laid->slot_count
-                                                                       : equation.count);
+  ExprId* seeds =
+      sym_work(sym, 1, laid->slot_count > equation.count ? laid->slot_count : equation.count);
   for (uint32_t i = 0; i < count; i++) {
     seeds[slots[i]] = sym_number(sym, 1.0);
   }
@@ -256,7 +256,7 @@ ExprId sym_partial(Sym* sym, Arena* scratch, SymTerm equation, uint32_t var, uin
   if (sym_present(result) && sym_node(sym, result)->op == IR_EQUALS) {
     ExprId left = {sym_node(sym, result)->arg[0]};
     ExprId right = {sym_node(sym, result)->arg[1]};
-    result = sym_is_number(sym, right, 0.0) ? left
+    result = sym_is_number(sym, right, 0.0)  ? left
              : sym_is_number(sym, left, 0.0) ? sym_make1(sym, IR_NEG, right)
                                              : sym_make2(sym, IR_SUB, left, right);
   }

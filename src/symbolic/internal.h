@@ -88,7 +88,7 @@ typedef struct SymImplicit {
   Arena* scratch;
   SymMode* mode;
   SymVar* vars;
-  const uint32_t* columns;        // variable of each column
+  const uint32_t* columns;  // variable of each column
   const uint32_t* column_of_var;
   uint32_t column_count;
   const SymFailure* failure;

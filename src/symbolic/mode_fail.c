@@ -236,9 +236,8 @@ const Diag* sym_fail_under(const SymFailure* f, SymPart part) {
 
 static void report_implicit(Report* report, const SymFailure* f, Span span, Str why) {
   Str subject = subject_text(f);
-  Str text = str_format(f->scratch,
-                        "%.*s cannot be solved: %.*s",
-                        STR_ARGS(subject), STR_ARGS(why));
+  Str text =
+      str_format(f->scratch, "%.*s cannot be solved: %.*s", STR_ARGS(subject), STR_ARGS(why));
   report_begin(report, f, DIAG_E0522, span, text);
 }
 
@@ -270,9 +269,9 @@ const Diag* sym_fail_index(const SymFailure* f, SymPart part) {
 const Diag* sym_fail_growth(const SymFailure* f, uint32_t row, uint32_t times) {
   Report report;
   Str where = where_text(f);
-  Str text = str_format(f->scratch,
-                        "an equation must be differentiated %u times%.*s and becomes too long",
-                        times, STR_ARGS(where));
+  Str text =
+      str_format(f->scratch, "an equation must be differentiated %u times%.*s and becomes too long",
+                 times, STR_ARGS(where));
   report_begin(&report, f, DIAG_E0524, equation_span(f, row), text);
   report_equations(&report, f, &row, 1, "");
   diag_hint(&report.list, report.diag,

@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define ORDER_MAX 200
+#define ORDER_MAX      200
 #define TERM_STEPS_MAX 200000u  // operations of an equation, differentiated
 
 typedef struct Entry {

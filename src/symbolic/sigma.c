@@ -16,8 +16,8 @@ typedef struct Search {
   int* d;
   int* row_of_column;
   int* column_of_row;
-  int* parent;       // per column: the row from which it was reached; -1: not reached
-  int* queue;        // rows reached
+  int* parent;  // per column: the row from which it was reached; -1: not reached
+  int* queue;   // rows reached
   int queued;
 } Search;
 

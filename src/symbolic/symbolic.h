@@ -105,11 +105,11 @@ struct SymVar;
 SymTerm sym_total_derivative(Sym* sym, Arena* rows, SymTerm term, const struct SymVar* vars);
 
 typedef enum SymSolution {
-  SYM_EXPLICIT,  // unknown alone on one side, as written
-  SYM_LINEAR,    // remainder divided by the coefficient
-  SYM_CANCELS,   // the unknown drops out
-  SYM_NONLINEAR, // not seen to be linear
-  SYM_IN_BLOCK   // of an assignment: solved together with others, at run time
+  SYM_EXPLICIT,   // unknown alone on one side, as written
+  SYM_LINEAR,     // remainder divided by the coefficient
+  SYM_CANCELS,    // the unknown drops out
+  SYM_NONLINEAR,  // not seen to be linear
+  SYM_IN_BLOCK    // of an assignment: solved together with others, at run time
 } SymSolution;
 
 /// Solve the equation `shape` for what stands in the given slots (all the same leaf; usually one).
@@ -142,9 +142,9 @@ typedef struct SymAssign {
   uint32_t equation;
   uint32_t var;
   uint8_t order;
-  uint8_t kind;   // SymSolution: one of the first two, or SYM_IN_BLOCK
-  SymTerm value;  // SYM_IN_BLOCK: the equation matched to it, differentiated as often as needed
-  uint32_t block; // SYM_IN_BLOCK: index of its block
+  uint8_t kind;    // SymSolution: one of the first two, or SYM_IN_BLOCK
+  SymTerm value;   // SYM_IN_BLOCK: the equation matched to it, differentiated as often as needed
+  uint32_t block;  // SYM_IN_BLOCK: index of its block
 } SymAssign;
 
 /// Assignments that need each other: solved together.
@@ -206,8 +206,7 @@ typedef struct SymSignature {
 /// A transversal of largest total order and the smallest offsets c >= 0, d that belong to it:
 /// d[j] - c[i] >= order(i, j) everywhere, with equality on the transversal (Pryce 2001). The row of
 /// each column goes to row_of_column. False when there is no transversal.
-bool sym_offsets(Arena* scratch, const SymSignature* signature, int* c, int* d,
-                 int* row_of_column);
+bool sym_offsets(Arena* scratch, const SymSignature* signature, int* c, int* d, int* row_of_column);
 
 /// Which unknowns (columns) stand in which equations (rows).
 typedef struct SymIncidence {

@@ -202,7 +202,7 @@ static double deviation(const char* method, double gamma) {
 }
 
 TEST(extrapolation_reduces_g_by_gamma) {
-  static const char* const methods[] = {"merson", "dp54", "bs32", "dop853",
+  static const char* const methods[] = {"merson", "dp54",  "bs32",  "dop853",
                                         "rodas3", "rodas", "rodas5"};
   for (size_t i = 0; i < SLT_COUNT(methods); i++) {
     for (int k = 3; k <= 8; k++) {

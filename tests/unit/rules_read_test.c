@@ -250,7 +250,8 @@ TEST(large_tables_are_quick_and_limited) {
   TextBuffer out = {.arena = &arena};
   text_append_c(&out, "## States\n\n| name | initial |\n|---|---|\n| x | 1 |\n"
                       "## Rules\n\n| variable | procedure | argument 1 |\n|---|---|---|\n");
-  for (uint32_t i = 0; i < 20001; i++) text_append_c(&out, "| x | integral | 1 |\n");
+  for (uint32_t i = 0; i < 20001; i++)
+    text_append_c(&out, "| x | integral | 1 |\n");
   check_code(text_str(&out).data, NULL, false, "E1010");
   arena_free(&arena);
 }

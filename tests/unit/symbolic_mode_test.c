@@ -250,8 +250,7 @@ TEST(implicit_modes) {
       {"nonlinear", "x' = a\na + sin(a) = x", "c 0 0; freedom 1, index 1; 1n"},
       {"capacitor", "param k = 1\nu = k\ni = 2*u'", "c 0 1; freedom 0, index 2;"},
       {"chain", "param k = 1\na = k\nb = a'\nc = b'\nd = c'", "c 0 1 2 3; freedom 0, index 4;"},
-      {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b",
-       "c 0 0 1 1; freedom 1, index 2; 4"},
+      {"two for one", "a = 1 + x\na = 2*y\nx' = b\ny' = 3*b", "c 0 0 1 1; freedom 1, index 2; 4"},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
