@@ -447,6 +447,8 @@ SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
 /// Before a trial: whether compiled code computes all its stages at once.
 void eng_choose_stages(EngSim* sim);
+/// Neither NaN nor infinite, any of them; without a branch per value.
+bool eng_all_finite(const double* values, size_t n);
 /// Name of a quantity whose derivative or value is not finite in the environment; NULL if none.
 const char* eng_not_finite(const EngSim* sim, bool* derivative);
 /// Truths of "automaton is in state" and entry times into the environment.
@@ -527,6 +529,9 @@ SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// Algebraic values and derivatives as the same combination of the modes' values.
 void eng_slide_full(EngSim* sim, double t);
+/// When a function that is negative while sliding goes on becomes positive, by its values g at the
+/// times t: begin, middle and end of the step. INFINITY when it does not.
+double eng_exit_time(NumFn* fn, void* user, const double t[3], const double g[3]);
 /// When the trial leaves a surface, INFINITY for not; which one, and to which side.
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 /// Latch the surface's relations to that side; the states there are in side_work.

@@ -17,14 +17,6 @@ static void set_tolerances(EngSim* sim) {
   num_stepper_set_tolerance(sim->stepper, sim->options.rtol, sim->options.atol, sim->atol);
 }
 
-static bool all_finite(const double* values, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    sum += 0.0 * values[i];
-  }
-  return sum == 0.0;
-}
-
 /// Whether the mode that was left had the same states, and the instant left their values alone.
 static bool states_unchanged(const EngSim* sim) {
   const ModelMode* before = sim->core.mode_before;
@@ -40,7 +32,7 @@ static bool states_unchanged(const EngSim* sim) {
 /// Whether the equations have values at the integrator's point.
 static bool has_values(EngSim* sim) {
   const double* f = NULL;
-  return num_stepper_derivative(sim->stepper, &f) >= 0 && all_finite(f, sim->stepper->n);
+  return num_stepper_derivative(sim->stepper, &f) >= 0 && eng_all_finite(f, sim->stepper->n);
 }
 
 /// Let the integrator go on from the environment's values.
@@ -165,7 +157,7 @@ static void sample_end(EngSim* sim) {
   if (!there) eng_sample(sim, t);
   sim->sampled = false;
   if (!sim->core.seg_event || sim->crossing_count == 0) return;
-  if (all_finite(sim->full, mode->full.output_count)) return;
+  if (eng_all_finite(sim->full, mode->full.output_count)) return;
   eng_sample(sim, sim->crossings[0].lo);
   num_dense_eval(sim->stepper, t, sim->x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -177,7 +169,7 @@ static void sample_end(EngSim* sim) {
 static void warn_of_values(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (!sim->on_warning || sim->warned_of_values) return;
-  if (all_finite(sim->full, mode->full.output_count)) return;
+  if (eng_all_finite(sim->full, mode->full.output_count)) return;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     const ModelVar* var = &sim->model->vars[v];
     if (var->hidden || mode->vars[v].role == MODEL_ROLE_UNDETERMINED) continue;

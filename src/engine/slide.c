@@ -263,13 +263,6 @@ static SltStatus mode_of_side(Search* search, uint32_t side, const ModelMode** o
   return SLT_OK;
 }
 
-static bool has_flow(const double* f, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (!isfinite(f[i])) return false;
-  }
-  return true;
-}
-
 /// Modes and rates on all sides; `complete` false when some side has none: a side whose equations
 /// have no values at this point says nothing about the motion.
 static SltStatus survey(Search* search, bool* complete) {
@@ -293,7 +286,7 @@ static SltStatus survey(Search* search, bool* complete) {
     model_program_run(&search->modes[side]->rhs, &context, sim->side_regs[side].rhs, sim->core.t,
                       sim->x, f);
     publish(sim, sim->state_settled);
-    *complete = has_flow(f, search->modes[side]->state_count);
+    *complete = eng_all_finite(f, search->modes[side]->state_count);
     surface_rates(sim, search->base, search->base_index, search->count, sim->core.t, sim->x, f,
                   search->rate[side]);
     for (uint32_t k = 0; k < search->count; k++) {
@@ -798,6 +791,21 @@ static SltStatus exit_function(void* user, double t, double* value) {
   return SLT_OK;
 }
 
+double eng_exit_time(NumFn* fn, void* user, const double t[3], const double g[3]) {
+  double hi = g[1] > 0.0 ? t[1] : t[2];
+  double g_hi = g[1] > 0.0 ? g[1] : g[2];
+  if (!(g_hi > 0.0)) return (double)INFINITY;
+  if (!(g[0] < 0.0)) return t[0];
+  NumBracket bracket = {t[0], hi, g[0], g_hi};
+  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t[0]), fabs(hi)),
+                            .g_window = (double)INFINITY,
+                            .side = NUM_SIDE_HI,
+                            .zero_is_positive = true,
+                            .max_evaluations = 200};
+  num_root_bracket(fn, user, &options, &bracket, NULL);
+  return bracket.hi;
+}
+
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above) {
   EngSlide* slide = &sim->core.slide;
   double t_end = sim->stepper->trial.t;
@@ -814,17 +822,8 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
         exit_function(&e, t_end, &at_end) < 0) {
       continue;
     }
-    double hi = at_middle > 0.0 ? middle : t_end;
-    double g_hi = at_middle > 0.0 ? at_middle : at_end;
-    if (!(g_hi > 0.0)) continue;
-    NumBracket bracket = {t_from, hi, at_start, g_hi};
-    NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t_from), fabs(hi)),
-                              .g_window = (double)INFINITY,
-                              .side = NUM_SIDE_HI,
-                              .zero_is_positive = true,
-                              .max_evaluations = 200};
-    if (at_start < 0.0) num_root_bracket(exit_function, &e, &options, &bracket, NULL);
-    double t = at_start < 0.0 ? bracket.hi : t_from;
+    double t = eng_exit_time(exit_function, &e, (double[3]){t_from, middle, t_end},
+                             (double[3]){at_start, at_middle, at_end});
     if (t >= first) continue;
     first = t;
     *surface = e.surface;

@@ -693,17 +693,8 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
     double at_start = distance(sim->value_begin[e.surface], e.above);
     double at_middle = distance(sim->value_middle[e.surface], e.above);
     double at_end = distance(sim->value_last[e.surface], e.above);
-    double hi = at_middle > 0.0 ? middle : t_end;
-    double g_hi = at_middle > 0.0 ? at_middle : at_end;
-    if (!(g_hi > 0.0)) continue;
-    NumBracket bracket = {t_from, hi, at_start, g_hi};
-    NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t_from), fabs(hi)),
-                              .g_window = (double)INFINITY,
-                              .side = NUM_SIDE_HI,
-                              .zero_is_positive = true,
-                              .max_evaluations = 200};
-    if (at_start < 0.0) num_root_bracket(exit_function, &e, &options, &bracket, NULL);
-    double t = at_start < 0.0 ? bracket.hi : t_from;
+    double t = eng_exit_time(exit_function, &e, (double[3]){t_from, middle, t_end},
+                             (double[3]){at_start, at_middle, at_end});
     if (t >= first) continue;
     first = t;
     *surface = e.surface;

@@ -385,6 +385,14 @@ void eng_choose_stages(EngSim* sim) {
   sim->stepper->stages = ready ? stages_of_mode : NULL;
 }
 
+bool eng_all_finite(const double* values, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    sum += 0.0 * values[i];
+  }
+  return sum == 0.0;
+}
+
 const char* eng_not_finite(const EngSim* sim, bool* derivative) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {

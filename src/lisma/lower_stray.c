@@ -5,15 +5,15 @@
 // hardly ever meant: nothing reads the variable, and it is left over in one of three ways.
 #include "lisma/lower.h"
 
-#define STRAY_VARS_MAX \
-  5000u  // larger models are written by loops, where a slip shows in many names
+// larger models are written by loops, where a slip shows in many names
+#define STRAY_VARS_MAX 5000u
 #define STRAY_TOLD_MAX 10u
 
 /// What the model says about a variable.
 enum {
   USE_READ = 1,    // anywhere but as the left side of its own equation
   USE_GLOBAL = 2,  // an equation outside of states determines it
-  USE_STATE = 4,   // an equation of a state, or one that does not name its result
+  USE_STATE = 4,   // an equation of a state does
   USE_SET = 8,
   USE_START = 16
 };
