@@ -17,40 +17,44 @@ static void print_diagnostic(void* user, const SltDiagnostic* diagnostic) {
   if (length == 0 || diagnostic->rendered[length - 1] != '\n') fputc('\n', stderr);
 }
 
+/// What compiles with messages on stderr, counted in `counts`.
+static SltCompileOptions speaking_options(const SltOverride* overrides, uint32_t override_count,
+                                          Diagnostics* counts) {
+  SltCompileOptions options = slt_compile_options();
+  options.overrides = overrides;
+  options.override_count = override_count;
+  options.on_diagnostic = print_diagnostic;
+  options.user = counts;
+  options.colour = cli_colour();
+  return options;
+}
+
+/// The compiler says what is wrong with a model; what is left has another cause.
+static void explain_failure(const char* path, SltStatus status, const Diagnostics* counts) {
+  if (status >= 0 || counts->errors > 0) return;
+  cli_error("cannot read %s: %s", path, slt_status_text(status));
+}
+
 SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
                      uint32_t* warnings, SltStatus* status) {
   *warnings = 0;
   *status = SLT_ERR_IO;
   if (!input_check(path, "model")) return NULL;
   Diagnostics counts = {0, 0};
-  SltCompileOptions options = slt_compile_options();
-  options.overrides = overrides;
-  options.override_count = override_count;
-  options.on_diagnostic = print_diagnostic;
-  options.user = &counts;
-  options.colour = cli_colour();
+  SltCompileOptions options = speaking_options(overrides, override_count, &counts);
   SltModel* model = NULL;
   *status = slt_model_compile_file(path, &options, &model);
   *warnings = counts.warnings;
-  if (*status >= 0) return model;
-  // the compiler says what is wrong with a model; what is left has another cause
-  if (counts.errors == 0) cli_error("cannot read %s: %s", path, slt_status_text(*status));
-  return NULL;
+  explain_failure(path, *status, &counts);
+  return *status >= 0 ? model : NULL;
 }
 
 SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count) {
   if (!input_check(path, "model")) return NULL;
   Diagnostics counts = {0, 0};
-  SltCompileOptions options = slt_compile_options();
-  options.overrides = overrides;
-  options.override_count = override_count;
-  options.on_diagnostic = print_diagnostic;
-  options.user = &counts;
-  options.colour = cli_colour();
+  SltCompileOptions options = speaking_options(overrides, override_count, &counts);
   SltRules* rules = NULL;
   SltStatus status = slt_rules_compile_file(path, &options, &rules);
-  if (status < 0 && counts.errors == 0) {
-    cli_error("cannot read %s: %s", path, slt_status_text(status));
-  }
+  explain_failure(path, status, &counts);
   return rules;
 }

@@ -90,6 +90,9 @@ uint32_t ir_op_arity(IrOp op);
 const char* ir_op_text(IrOp op);
 bool ir_op_is_relation(IrOp op);
 bool ir_op_is_boolean(IrOp op);  // result is a truth value
+/// One operation on numbers; truth values are 0 and 1. A power with exponent 2 or 3 is a product
+/// here; that is its meaning where the exponent is known when the model is compiled.
+double ir_apply(IrOp op, double a, double b, double c);
 
 typedef struct ExprId {
   uint32_t index;  // 0 is "none"

@@ -410,7 +410,6 @@ bool resolve_enter_macro(Lower* l, uint32_t macro, Span use, BindingMark* mark);
 void resolve_leave_macro(Lower* l, uint32_t macro, BindingMark mark);
 /// Value of a term that reads numbers and parameters only.
 bool resolve_term_value(Lower* l, IrTerm term, double* value);
-double resolve_apply(IrOp op, double a, double b, double c);
 
 // resolve_loop.c ------------------------------------------------------------------------------
 

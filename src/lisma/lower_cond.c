@@ -170,7 +170,7 @@ static bool decide(Lower* l, const AstExpr* expr, unsigned flags, Value* value) 
   double b = 0.0;
   *value = lower_value_bad();
   if (resolve_eval(l, links->data[0].operand, &a) && resolve_eval(l, links->data[1].operand, &b)) {
-    double truth = resolve_apply(relation_op(links->data[1].op), a, b, 0.0);
+    double truth = ir_apply(relation_op(links->data[1].op), a, b, 0.0);
     *value = truth_value(l, truth != 0.0);
   }
   return true;

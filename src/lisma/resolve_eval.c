@@ -12,51 +12,6 @@
 static bool eval(Lower* l, const AstExpr* expr, bool structural, double* out);
 static bool eval_condition(Lower* l, const AstExpr* expr, bool structural, bool* out);
 
-double resolve_apply(IrOp op, double a, double b, double c) {
-  switch ((int)op) {
-  case IR_NEG: return -a;
-  case IR_ADD: return a + b;
-  case IR_SUB: return a - b;
-  case IR_MUL: return a * b;
-  case IR_DIV: return a / b;
-  case IR_POW: return pow(a, b);
-  case IR_SIN: return sin(a);
-  case IR_COS: return cos(a);
-  case IR_TAN: return tan(a);
-  case IR_ASIN: return asin(a);
-  case IR_ACOS: return acos(a);
-  case IR_ATAN: return atan(a);
-  case IR_SINH: return sinh(a);
-  case IR_COSH: return cosh(a);
-  case IR_TANH: return tanh(a);
-  case IR_EXP: return exp(a);
-  case IR_LN: return log(a);
-  case IR_LOG10: return log10(a);
-  case IR_SQRT: return sqrt(a);
-  case IR_ABS: return fabs(a);
-  case IR_SIGN: return (double)((a > 0.0) - (a < 0.0));
-  case IR_FLOOR: return floor(a);
-  case IR_CEIL: return ceil(a);
-  case IR_ATAN2: return atan2(a, b);
-  case IR_MIN: return a <= b ? a : b;
-  case IR_MAX: return a <= b ? b : a;
-  case IR_MOD: return a - b * floor(a / b);
-  case IR_LT: return a < b;
-  case IR_LE: return a <= b;
-  case IR_GT: return a > b;
-  case IR_GE: return a >= b;
-  case IR_EQ: return a == b;
-  case IR_NE: return a != b;
-  case IR_AND: return a != 0.0 && b != 0.0;
-  case IR_OR: return a != 0.0 || b != 0.0;
-  case IR_NOT: return a == 0.0;
-  case IR_SELECT: return a != 0.0 ? b : c;
-  case IR_TRUE: return 1.0;
-  case IR_FALSE: return 0.0;
-  default: return (double)NAN;
-  }
-}
-
 static IrOp op_of_link(AstOp op) {
   switch (op) {
   case AST_OP_OR: return IR_OR;
@@ -205,7 +160,7 @@ static bool eval_chain(Lower* l, const AstExpr* expr, bool structural, double* o
   for (uint32_t i = 1; i < links->count; i++) {
     double operand = 0.0;
     if (!eval(l, links->data[i].operand, structural, &operand)) return false;
-    total = resolve_apply(op_of_link(links->data[i].op), total, operand, 0.0);
+    total = ir_apply(op_of_link(links->data[i].op), total, operand, 0.0);
   }
   *out = total;
   return true;
@@ -226,13 +181,13 @@ static bool eval_call(Lower* l, const AstExpr* expr, bool structural, double* ou
   double total = 0.0;
   if (!eval(l, args->data[0], structural, &total)) return false;
   if (function->arity == 1) {
-    *out = resolve_apply((IrOp)function->op, total, 0.0, 0.0);
+    *out = ir_apply((IrOp)function->op, total, 0.0, 0.0);
     return true;
   }
   for (uint32_t i = 1; i < args->count; i++) {
     double argument = 0.0;
     if (!eval(l, args->data[i], structural, &argument)) return false;
-    total = resolve_apply((IrOp)function->op, total, argument, 0.0);
+    total = ir_apply((IrOp)function->op, total, argument, 0.0);
   }
   *out = total;
   return true;
@@ -286,7 +241,7 @@ static bool eval_kind(Lower* l, const AstExpr* expr, bool structural, double* ou
     double exponent = 0.0;
     if (!eval(l, expr->as.power.base, structural, &base)) return false;
     if (!eval(l, expr->as.power.exponent, structural, &exponent)) return false;
-    *out = pow(base, exponent);
+    *out = ir_apply(IR_POW, base, exponent, 0.0);
     return true;
   }
   case AST_CHAIN: return eval_chain(l, expr, structural, out);
@@ -331,7 +286,7 @@ static bool eval_condition_kind(Lower* l, const AstExpr* expr, bool structural, 
     }
     if (!eval(l, links->data[0].operand, structural, &a)) return false;
     if (!eval(l, links->data[1].operand, structural, &b)) return false;
-    *out = resolve_apply(op_of_link(links->data[1].op), a, b, 0.0) != 0.0;
+    *out = ir_apply(op_of_link(links->data[1].op), a, b, 0.0) != 0.0;
     return true;
   }
   // `||` and `&&` stop where the answer is clear, as guards of indices need it
@@ -411,7 +366,7 @@ static bool term_value(TermEval* t, uint32_t index, uint32_t depth, double* out)
   for (uint32_t k = 0; k < ir_op_arity(op); k++) {
     if (!term_value(t, node.arg[k], depth + 1, &args[k])) return false;
   }
-  *out = resolve_apply(op, args[0], args[1], args[2]);
+  *out = ir_apply(op, args[0], args[1], args[2]);
   return true;
 }
 

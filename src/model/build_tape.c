@@ -223,7 +223,7 @@ static bool fold(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c, 
   if (arity > 0 && !get_const(graph, a, &x[0])) return false;
   if (arity > 1 && !get_const(graph, b, &x[1])) return false;
   if (arity > 2 && !get_const(graph, c, &x[2])) return false;
-  *result = tape_const(graph, sym_apply(op, x[0], x[1], x[2]));
+  *result = tape_const(graph, ir_apply(op, x[0], x[1], x[2]));
   return true;
 }
 

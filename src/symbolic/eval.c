@@ -1,92 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Literal evaluation. Constants are folded here and nowhere else, by the same operations and the
-// same libm calls as the tape's: this file is compiled with -fno-builtin -ffp-contract=off.
+// Literal evaluation of shapes.
 #include "symbolic/internal.h"
 
 #include <math.h>
-
-static double truth(bool value) {
-  return value ? 1.0 : 0.0;
-}
-
-// a NaN on either side comes through
-static double smaller(double a, double b) {
-  return a < b || a != a ? a : b;
-}
-
-static double larger(double a, double b) {
-  return a > b || a != a ? a : b;
-}
-
-static double sign(double a) {
-  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
-}
-
-static double power(double a, double b) {
-  if (b == 2.0) return a * a;
-  if (b == 3.0) return a * a * a;
-  return pow(a, b);
-}
-
-static double apply_function(IrOp op, double a) {
-  switch ((int)op) {
-  case IR_SIN: return sin(a);
-  case IR_COS: return cos(a);
-  case IR_TAN: return tan(a);
-  case IR_ASIN: return asin(a);
-  case IR_ACOS: return acos(a);
-  case IR_ATAN: return atan(a);
-  case IR_SINH: return sinh(a);
-  case IR_COSH: return cosh(a);
-  case IR_TANH: return tanh(a);
-  case IR_EXP: return exp(a);
-  case IR_LN: return log(a);
-  case IR_LOG10: return log10(a);
-  case IR_SQRT: return sqrt(a);
-  case IR_ABS: return fabs(a);
-  case IR_SIGN: return sign(a);
-  case IR_FLOOR: return floor(a);
-  case IR_CEIL: return ceil(a);
-  default: return (double)NAN;
-  }
-}
-
-static double apply_truth(IrOp op, double a, double b) {
-  switch ((int)op) {
-  case IR_TRUE: return 1.0;
-  case IR_FALSE: return 0.0;
-  case IR_LT: return truth(a < b);
-  case IR_LE: return truth(a <= b);
-  case IR_GT: return truth(a > b);
-  case IR_GE: return truth(a >= b);
-  case IR_EQ: return truth(a == b);
-  case IR_NE: return truth(a != b);
-  case IR_AND: return truth(a != 0.0 && b != 0.0);
-  case IR_OR: return truth(a != 0.0 || b != 0.0);
-  case IR_NOT: return truth(a == 0.0);
-  default: return (double)NAN;
-  }
-}
-
-double sym_apply(IrOp op, double a, double b, double c) {
-  switch ((int)op) {
-  case IR_NEG: return -a;
-  case IR_ADD: return a + b;
-  case IR_SUB: return a - b;
-  case IR_MUL: return a * b;
-  case IR_DIV: return a / b;
-  case IR_POW: return power(a, b);
-  case IR_ATAN2: return atan2(a, b);
-  case IR_MIN: return smaller(a, b);
-  case IR_MAX: return larger(a, b);
-  case IR_MOD: return a - b * floor(a / b);
-  case IR_SELECT: return a != 0.0 ? b : c;
-  case IR_EQUALS: return a - b;
-  default: break;
-  }
-  return ir_op_is_boolean(op) ? apply_truth(op, a, b) : apply_function(op, a);
-}
 
 typedef struct Evaluated {
   double value;
@@ -101,7 +18,7 @@ static Evaluated leaf_value(const SymStep* step, const IrLeaf* row, const double
     return (Evaluated){slots[step->arg[0]], row && row[step->arg[0]].kind == IR_LEAF_NUMBER};
   case IR_TIME: return (Evaluated){time, false};
   case IR_TRUE:
-  case IR_FALSE: return (Evaluated){truth(step->op == IR_TRUE), true};
+  case IR_FALSE: return (Evaluated){ir_apply((IrOp)step->op, 0.0, 0.0, 0.0), true};
   default: return (Evaluated){(double)NAN, false};
   }
 }
@@ -110,7 +27,7 @@ static Evaluated apply_known(IrOp op, Evaluated a, Evaluated b, Evaluated c) {
   if (op == IR_SELECT && a.known) return a.value != 0.0 ? b : c;
   // only a power whose exponent is known then becomes a product
   bool literal = op == IR_POW && !b.known;
-  double value = literal ? pow(a.value, b.value) : sym_apply(op, a.value, b.value, c.value);
+  double value = literal ? pow(a.value, b.value) : ir_apply(op, a.value, b.value, c.value);
   return (Evaluated){value, a.known && b.known && c.known};
 }
 

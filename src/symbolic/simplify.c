@@ -66,7 +66,7 @@ static bool fold(Sym* sym, IrOp op, ExprId a, ExprId b, ExprId c, ExprId* result
   if (arity > 0 && !get_number(sym, a, &values[0])) return false;
   if (arity > 1 && !get_number(sym, b, &values[1])) return false;
   if (arity > 2 && !get_number(sym, c, &values[2])) return false;
-  double value = sym_apply(op, values[0], values[1], values[2]);
+  double value = ir_apply(op, values[0], values[1], values[2]);
   bool is_truth = ir_op_is_boolean(op) || (op == IR_SELECT && !is_op(sym, b, IR_CONST));
   *result = is_truth ? make_truth(sym, value != 0.0) : sym_number(sym, value);
   return true;

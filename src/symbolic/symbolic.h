@@ -76,10 +76,6 @@ SymTerm sym_term(const Sym* sym, IrTerm term);
 
 const SymShape* sym_shape(Sym* sym, ExprId shape);
 
-/// One operation on numbers; truth values are 0 and 1. A power with exponent 2 or 3 is a product
-/// here; that is its meaning where the exponent is known when the model is compiled.
-double sym_apply(IrOp op, double a, double b, double c);
-
 /// Literal value of a shape, the reference that tapes are tested against. `row` tells which slots
 /// are numbers of the model (NULL: none). No tables, no random numbers: both give NaN.
 double sym_eval(Sym* sym, Arena* scratch, ExprId shape, const IrLeaf* row, const double* slots,

@@ -2,25 +2,10 @@
 //
 // Faults and narrow places of worlds: every message has a test, here or in blocks_world_test.c.
 #include "blocks/blocks.h"
+#include "blocks_messages.h"
 #include "test.h"
 
 #include <saltus/saltus.h>
-
-typedef struct Messages {
-  uint32_t count;
-  char code[8];
-  char text[BLK_TEXT_MAX];
-} Messages;
-
-static void keep_message(void* user, SltSeverity severity, const char* code, double t,
-                         const char* text) {
-  (void)severity;
-  (void)t;
-  Messages* messages = user;
-  messages->count++;
-  snprintf(messages->code, sizeof messages->code, "%s", code);
-  snprintf(messages->text, sizeof messages->text, "%s", text);
-}
 
 static SltWorld* world_with(Messages* messages, const char* method) {
   SltWorldOptions options = slt_world_options();

@@ -2,23 +2,8 @@
 //
 // Events, transactions, faults: what a world does when blocks do what they should not.
 #include "blocks/blocks.h"
+#include "blocks_messages.h"
 #include "test.h"
-
-typedef struct Messages {
-  uint32_t count;
-  char code[8];
-  char text[BLK_TEXT_MAX];
-} Messages;
-
-static void keep_message(void* user, SltSeverity severity, const char* code, double t,
-                         const char* text) {
-  (void)severity;
-  (void)t;
-  Messages* messages = user;
-  messages->count++;
-  snprintf(messages->code, sizeof messages->code, "%s", code);
-  snprintf(messages->text, sizeof messages->text, "%s", text);
-}
 
 static SltWorld* world_with(Messages* messages, const char* method, bool debug) {
   SltWorldOptions options = slt_world_options();
