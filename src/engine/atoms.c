@@ -179,22 +179,36 @@ static double tangential_slope(const EngSim* sim, const EngAtom* atom) {
   return SLOPE_TOLERANCE + (h > 0.0 ? 10.0 * atom->eps / h : 0.0);
 }
 
-/// Whether g, at its boundary with a small slope, rises by less than the event zone before it
-/// falls: the slope a little later along the flow tells how it bends.
-static bool turns_back(EngSim* sim, uint32_t index, const EngAtom* atom, double gdot) {
+/// How much the slope of g changes along the flow within a small part of a step, and how long that
+/// part is; 0 where the flow is not the mode's own.
+static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahead) {
   const ModelMode* mode = sim->core.mode;
   double h = sim->stepper->control.h_next;
-  if (!(h > 0.0) || sim->core.slide.count || sim->core.contact.active) return false;
-  double ahead = 1e-3 * h;
+  if (!(h > 0.0) || sim->core.slide.count || sim->core.contact.active) return 0.0;
+  *ahead = 1e-3 * h;
   ModelContext context = eng_context(sim);
   model_program_run(&mode->rhs, &context, sim->rhs_regs, sim->core.t, sim->x, sim->probe_x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->probe_x[i] = sim->x[i] + ahead * sim->probe_x[i];
+    sim->probe_x[i] = sim->x[i] + *ahead * sim->probe_x[i];
   }
-  model_program_run(&mode->gdot, &context, sim->gdot_regs, sim->core.t + ahead, sim->probe_x,
+  model_program_run(&mode->gdot, &context, sim->gdot_regs, sim->core.t + *ahead, sim->probe_x,
                     sim->side_g);
-  double bend = (sim->side_g[index] - gdot) / ahead;
+  return sim->side_g[index] - gdot;
+}
+
+/// Whether g, at its boundary with a small slope, rises by less than the event zone before it
+/// falls: the slope a little later along the flow tells how it bends.
+static bool turns_back(EngSim* sim, uint32_t index, const EngAtom* atom, double gdot) {
+  double ahead = 1.0;
+  double bend = slope_ahead(sim, index, gdot, &ahead) / ahead;
   return bend < 0.0 && gdot * gdot <= -2.0 * bend * atom->eps;
+}
+
+/// Whether g leaves its boundary downwards although it stands still now: a tank held at its brim
+/// until less flows in than out is not full in the moment it begins to fall.
+static bool falls_from_rest(EngSim* sim, uint32_t index, double gdot) {
+  double ahead = 1.0;
+  return slope_ahead(sim, index, gdot, &ahead) < -SLOPE_TOLERANCE;
 }
 
 /// Truth of one atom during an instant.
@@ -224,6 +238,10 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) {
     atom->by_flow = gdot > 0.0;
     return gdot > 0.0;
+  }
+  if (atom->fresh && falls_from_rest(sim, index, gdot)) {
+    atom->tangential = true;
+    return false;
   }
   bool holds = false;
   if (cell_boundary(sim, index, atom, g, gdot, &holds)) return holds;

@@ -186,6 +186,11 @@ static const uint32_t* by_place(const SymFailure* f, const uint32_t* rows, uint3
 // ---------------------------------------------------------------------------------------------
 // the failures
 
+// what an equation in a state does to those outside is the usual cause
+#define OVER_IN_A_STATE \
+  " (`x = ...` in a state replaces an equation that begins with `x =`; any other needs a label, " \
+  "and `delete label;`)"
+
 const Diag* sym_fail_over(const SymFailure* f, SymPart part) {
   Report report;
   const uint32_t* rows = by_place(f, part.rows, part.row_count);
@@ -205,13 +210,15 @@ const Diag* sym_fail_over(const SymFailure* f, SymPart part) {
   report_begin(&report, f, DIAG_E0520, span, text);
   report_equations(&report, f, rows, part.row_count, "");
   uint32_t surplus = part.row_count - part.column_count;
+  const char* of_states = where.length == 0 ? "" : OVER_IN_A_STATE;
   if (surplus == 1) {
     diag_hint(&report.list, report.diag,
-              "remove one of these equations, or give it an unknown of its own to determine");
+              "remove one of these equations, or give it an unknown of its own to determine%s",
+              of_states);
   } else {
     diag_hint(&report.list, report.diag,
-              "remove %u of these equations, or give them unknowns of their own to determine",
-              surplus);
+              "remove %u of these equations, or give them unknowns of their own to determine%s",
+              surplus, of_states);
   }
   return report.diag;
 }

@@ -26,7 +26,7 @@ def sanitized():
 
 
 SANITIZED = sanitized()
-SECONDS = 60 if SANITIZED else 15
+SECONDS = 180 if SANITIZED else 60
 BYTES = 4 << 30
 
 
