@@ -19,6 +19,11 @@ static double band_cost(double n, double below, double above) {
   return n * (below * (2.0 + 0.5 * width) + 6.0) + TICK * n * (2.0 + 0.6 * (width + below));
 }
 
+/// Two products per entry and solution hide behind each other; the rest is what a row costs.
+static double block_cost(double n, double size) {
+  return n * (4.0 + 2.0 * size * size) + TICK * n * (1.5 + 0.9 * size);
+}
+
 // ---- memory -------------------------------------------------------------------------------------
 
 typedef struct Carver {
@@ -36,12 +41,18 @@ static void* carve(Carver* c, size_t count, size_t size) {
 static void lay_out(NumLinear* linear, Carver* c) {
   size_t n = linear->n;
   bool band = linear->kind == NUM_LINEAR_BAND;
+  bool line = linear->kind == NUM_LINEAR_BLOCKS;
+  size_t padded = (size_t)linear->blocks.count * linear->blocks.size;
+  size_t area = (size_t)linear->blocks.size * linear->blocks.size;
   linear->begin = carve(c, n + 1, sizeof *linear->begin);
   linear->columns = carve(c, linear->entry_count, sizeof *linear->columns);
-  linear->place = carve(c, linear->entry_count, sizeof *linear->place);
-  linear->diagonal = carve(c, linear->rows.states, sizeof *linear->diagonal);
-  linear->order = carve(c, band ? n : 0, sizeof *linear->order);
-  linear->values = carve(c, linear->entry_count, sizeof(double));
+  linear->place = carve(c, line ? 0 : linear->entry_count, sizeof *linear->place);
+  linear->diagonal = carve(c, line ? 0 : linear->rows.states, sizeof *linear->diagonal);
+  linear->order = carve(c, band ? n : padded, sizeof *linear->order);
+  linear->position = carve(c, line ? n : 0, sizeof *linear->position);
+  linear->blocks.source = carve(c, 3 * area * linear->blocks.count, sizeof(uint32_t));
+  linear->blocks.y = carve(c, padded, sizeof(double));
+  linear->values = carve(c, (size_t)linear->entry_count + 1, sizeof(double));
   linear->store = carve(c, linear->store_count, sizeof(double));
   linear->lower = carve(c, band ? base_mul_size(n, linear->below) : 0, sizeof(double));
   linear->scratch = carve(c, n, sizeof(double));
@@ -60,7 +71,8 @@ static void lay_out(NumLinear* linear, Carver* c) {
 typedef struct Choice {
   NumLinearKind kind;
   uint32_t below, above;
-  uint32_t* order;  // of the band, or NULL
+  uint32_t block, offset;  // unknowns of a block, empty places before the first; 0: no blocks
+  uint32_t* order;         // of the band, or NULL
   NumSparse* sparse;
   double cost;
 } Choice;
@@ -110,6 +122,40 @@ static void measure_band(const NumPattern* p, const uint32_t* position, Choice* 
   }
 }
 
+/// Whether every entry lies in its block or in one beside it.
+static bool blocks_fit(const NumPattern* p, const uint32_t* position, uint32_t size,
+                       uint32_t offset) {
+  uint32_t n = p->states + p->algebraic;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t row = (position[i] + offset) / size;
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      uint32_t column = (position[p->columns[k]] + offset) / size;
+      if (row > column + 1 || column > row + 1) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// The smallest blocks that the order falls into. Algebraic unknowns have no diagonal to rely on.
+static void find_blocks(const NumPattern* p, const uint32_t* position, Choice* choice) {
+  choice->block = 0;
+  if (p->algebraic > 0 || choice->below >= 2 * NUM_BLOCK_MAX ||
+      choice->above >= 2 * NUM_BLOCK_MAX) {
+    return;
+  }
+  for (uint32_t size = 1; size <= NUM_BLOCK_MAX; size++) {
+    for (uint32_t offset = 0; offset < size; offset++) {
+      if (blocks_fit(p, position, size, offset)) {
+        choice->block = size;
+        choice->offset = offset;
+        return;
+      }
+    }
+  }
+}
+
 /// Order and width of the band. `order` has room for n numbers.
 static SltStatus find_band(const SltAllocator* a, const NumPattern* p, Choice* choice) {
   size_t n = (size_t)p->states + p->algebraic;
@@ -128,6 +174,7 @@ static SltStatus find_band(const SltAllocator* a, const NumPattern* p, Choice* c
     work[choice->order[i]] = i;
   }
   measure_band(p, work, choice);
+  find_blocks(p, work, choice);
   base_free(a, begin, bytes);
   return SLT_OK;
 }
@@ -145,6 +192,12 @@ static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choi
   if (banded < best) {
     best = banded;
     choice->kind = NUM_LINEAR_BAND;
+    choice->cost = best;
+  }
+  double blocks = choice->block ? block_cost(n, choice->block) : HUGE_VAL;
+  if (blocks < best) {
+    best = blocks;
+    choice->kind = NUM_LINEAR_BLOCKS;
     choice->cost = best;
   }
   // a sparse method has its price per entry too: not worth a look where the others are close to it
@@ -171,7 +224,7 @@ static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choi
 // ---- making -------------------------------------------------------------------------------------
 
 static void place_band(const NumLinear* linear, const NumPattern* p, uint32_t* position,
-                       size_t* place, size_t* diagonal) {
+                       uint32_t* place, uint32_t* diagonal) {
   size_t width = (size_t)linear->below + linear->above + 1;
   for (uint32_t i = 0; i < linear->n; i++) {
     position[linear->order[i]] = i;
@@ -179,24 +232,71 @@ static void place_band(const NumLinear* linear, const NumPattern* p, uint32_t* p
   for (uint32_t i = 0; i < linear->n; i++) {
     size_t row = (size_t)position[i] * width + linear->below;
     for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
-      place[k] = row + position[p->columns[k]] - position[i];
+      place[k] = (uint32_t)(row + position[p->columns[k]] - position[i]);
     }
     if (i < p->states) {
-      diagonal[i] = row;
+      diagonal[i] = (uint32_t)row;
     }
   }
 }
 
-static void place_dense(const NumLinear* linear, const NumPattern* p, size_t* place,
-                        size_t* diagonal) {
+/// Where the blocks find their entries: towards the middle what comes before is eliminated.
+static void place_blocks(const NumLinear* linear, const NumPattern* p, uint32_t offset,
+                         const uint32_t* plain, uint32_t* order, uint32_t* position,
+                         uint32_t* source) {
+  const NumBlocks* blocks = &linear->blocks;
+  const uint32_t size = blocks->size;
+  const uint32_t area = size * size;
+  for (size_t i = 0; i < (size_t)blocks->count * size; i++) {
+    order[i] = UINT32_MAX;
+  }
   for (uint32_t i = 0; i < linear->n; i++) {
+    order[offset + i] = plain[i];
+    position[plain[i]] = i;
+  }
+  for (size_t k = 0; k < (size_t)3 * area * blocks->count; k++) {
+    source[k] = linear->entry_count;
+  }
+  for (uint32_t i = 0; i < linear->n; i++) {
+    uint32_t row = position[i] + offset;
     for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
-      place[k] = (size_t)i * linear->n + p->columns[k];
-    }
-    if (i < p->states) {
-      diagonal[i] = (size_t)i * linear->n + i;
+      uint32_t column = position[p->columns[k]] + offset;
+      uint32_t block = row / size;
+      int side = (int)(column / size) - (int)block;
+      uint32_t part = (uint32_t)(block <= blocks->middle ? 1 + side : 1 - side);
+      source[(size_t)3 * area * block + (size_t)part * area + (row % size) * size + column % size] =
+          k;
     }
   }
+}
+
+static void place_dense(const NumLinear* linear, const NumPattern* p, uint32_t* place,
+                        uint32_t* diagonal) {
+  for (uint32_t i = 0; i < linear->n; i++) {
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      place[k] = i * linear->n + p->columns[k];
+    }
+    if (i < p->states) {
+      diagonal[i] = i * linear->n + i;
+    }
+  }
+}
+
+/// Numbers that the matrix and its factors take. Blocks leave room for the band that takes over
+/// where rows must be exchanged.
+static size_t store_needed(const NumLinear* linear, const Choice* choice) {
+  const size_t n = linear->n;
+  const size_t width = (size_t)linear->below + linear->above + 1;
+  const NumBlocks* blocks = &linear->blocks;
+  switch (linear->kind) {
+  case NUM_LINEAR_DENSE: return base_mul_size(n, n);
+  case NUM_LINEAR_BAND: return base_mul_size(n, width);
+  case NUM_LINEAR_SPARSE: return num_sparse_count(choice->sparse);
+  case NUM_LINEAR_BLOCKS: break;
+  }
+  size_t factors = base_mul_size(blocks->count, (size_t)3 * blocks->size * blocks->size);
+  size_t band = base_mul_size(n, width + linear->below);
+  return factors > band ? factors : band;
 }
 
 static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice, NumLinear** out) {
@@ -209,13 +309,12 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
   shape.entry_count = p->begin[shape.n];
   shape.rows.states = p->states;
   shape.rows.count = shape.n;
-  switch (choice->kind) {
-  case NUM_LINEAR_DENSE: shape.store_count = base_mul_size(shape.n, shape.n); break;
-  case NUM_LINEAR_BAND:
-    shape.store_count = base_mul_size(shape.n, (size_t)shape.below + shape.above + 1);
-    break;
-  case NUM_LINEAR_SPARSE: shape.store_count = num_sparse_count(choice->sparse); break;
+  if (choice->kind == NUM_LINEAR_BLOCKS) {
+    shape.blocks.size = choice->block;
+    shape.blocks.count = (shape.n + choice->offset + choice->block - 1) / choice->block;
+    shape.blocks.middle = shape.blocks.count / 2;
   }
+  shape.store_count = store_needed(&shape, choice);
   Carver carver = {NULL, (sizeof shape + 7) & ~(size_t)7};
   lay_out(&shape, &carver);
   shape.block_size = carver.used;
@@ -230,9 +329,20 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
   if (linear->entry_count) {
     memcpy((void*)linear->columns, p->columns, linear->entry_count * sizeof *p->columns);
   }
-  size_t* place = (size_t*)linear->place;
-  size_t* diagonal = (size_t*)linear->diagonal;
-  if (linear->kind == NUM_LINEAR_BAND && choice->order) {
+  linear->values[linear->entry_count] = 0.0;
+  uint32_t* place = (uint32_t*)linear->place;
+  uint32_t* diagonal = (uint32_t*)linear->diagonal;
+  if (linear->kind == NUM_LINEAR_BLOCKS && choice->order) {
+    uint32_t* order = (uint32_t*)linear->order;
+    place_blocks(linear, p, choice->offset, choice->order, order, (uint32_t*)linear->position,
+                 (uint32_t*)linear->blocks.source);
+    linear->blocks.order = order;
+    linear->order = order + choice->offset;
+    linear->blocks.lower = linear->store;
+    linear->blocks.upper =
+        linear->store + (size_t)linear->blocks.count * choice->block * choice->block;
+    linear->lower = linear->store + (size_t)linear->n * (linear->below + linear->above + 1);
+  } else if (linear->kind == NUM_LINEAR_BAND && choice->order) {
     memcpy((void*)linear->order, choice->order, linear->n * sizeof *choice->order);
     place_band(linear, p, linear->pivot, place, diagonal);
   } else if (linear->kind == NUM_LINEAR_DENSE) {
@@ -311,7 +421,7 @@ NumLinearKind num_linear_kind(const NumLinear* linear) {
 }
 
 void num_linear_band(const NumLinear* linear, uint32_t* below, uint32_t* above) {
-  bool band = linear->kind == NUM_LINEAR_BAND;
+  bool band = linear->kind == NUM_LINEAR_BAND || linear->kind == NUM_LINEAR_BLOCKS;
   *below = band ? linear->below : 0;
   *above = band ? linear->above : 0;
 }
@@ -391,7 +501,37 @@ static void solve_dense(const NumLinear* linear, double* b) {
   }
 }
 
+static SltStatus factor_band(NumLinear* linear) {
+  return num_band_factor(linear->n, linear->below, linear->above, linear->store, linear->lower,
+                         linear->pivot)
+             ? SLT_OK
+             : SLT_ERR_STRUCTURE;
+}
+
+/// Blocks along a line; where rows must be exchanged, the band that they make.
+static SltStatus factor_blocks(NumLinear* linear, double c) {
+  linear->pivoted = !num_blocks_factor(&linear->blocks, linear->values, c);
+  if (!linear->pivoted) {
+    return SLT_OK;
+  }
+  const size_t width = (size_t)linear->below + linear->above + 1;
+  double* restrict store = linear->store;
+  memset(store, 0, linear->n * width * sizeof *store);
+  for (uint32_t i = 0; i < linear->n; i++) {
+    double* row = store + linear->position[i] * width + linear->below;
+    for (uint32_t k = linear->begin[i]; k < linear->begin[i + 1]; k++) {
+      row[(ptrdiff_t)linear->position[linear->columns[k]] - (ptrdiff_t)linear->position[i]] =
+          -linear->values[k];
+    }
+    row[0] += c;
+  }
+  return factor_band(linear);
+}
+
 SltStatus num_linear_factor(NumLinear* linear, double c) {
+  if (linear->kind == NUM_LINEAR_BLOCKS) {
+    return factor_blocks(linear, c);
+  }
   double* restrict store = linear->store;
   memset(store, 0, linear->store_count * sizeof *store);
   for (uint32_t k = 0; k < linear->entry_count; k++) {
@@ -400,31 +540,14 @@ SltStatus num_linear_factor(NumLinear* linear, double c) {
   for (uint32_t i = 0; i < linear->rows.states; i++) {
     store[linear->diagonal[i]] += c;
   }
-  switch (linear->kind) {
-  case NUM_LINEAR_DENSE: return factor_dense(linear);
-  case NUM_LINEAR_BAND:
-    return num_band_factor(linear->n, linear->below, linear->above, store, linear->lower,
-                           linear->pivot)
-               ? SLT_OK
-               : SLT_ERR_STRUCTURE;
-  case NUM_LINEAR_SPARSE: return num_sparse_factor(linear->sparse, store);
+  if (linear->kind == NUM_LINEAR_DENSE) {
+    return factor_dense(linear);
   }
-  return SLT_ERR_ARGUMENT;
+  return linear->kind == NUM_LINEAR_SPARSE ? num_sparse_factor(linear->sparse, store)
+                                           : factor_band(linear);
 }
 
-void num_linear_solve(NumLinear* linear, double* b) {
-  if (linear->kind == NUM_LINEAR_DENSE) {
-    if (linear->n == 2) {
-      solve_two(linear, b);
-    } else {
-      solve_dense(linear, b);
-    }
-    return;
-  }
-  if (linear->kind == NUM_LINEAR_SPARSE) {
-    num_sparse_solve(linear->sparse, b);
-    return;
-  }
+static void solve_band(NumLinear* linear, double* b) {
   double* restrict ordered = linear->scratch;
   for (uint32_t i = 0; i < linear->n; i++) {
     ordered[i] = b[linear->order[i]];
@@ -434,6 +557,38 @@ void num_linear_solve(NumLinear* linear, double* b) {
   for (uint32_t i = 0; i < linear->n; i++) {
     b[linear->order[i]] = ordered[i];
   }
+}
+
+void num_linear_solve(NumLinear* linear, double* b) {
+  switch (linear->kind) {
+  case NUM_LINEAR_DENSE:
+    if (linear->n == 2) {
+      solve_two(linear, b);
+    } else {
+      solve_dense(linear, b);
+    }
+    break;
+  case NUM_LINEAR_SPARSE: num_sparse_solve(linear->sparse, b); break;
+  case NUM_LINEAR_BAND: solve_band(linear, b); break;
+  case NUM_LINEAR_BLOCKS:
+    if (linear->pivoted) {
+      solve_band(linear, b);
+    } else {
+      num_blocks_solve(&linear->blocks, b, NULL);
+    }
+    break;
+  }
+}
+
+void num_linear_solve_sum(NumLinear* linear, double* restrict b, const double* restrict add) {
+  if (linear->kind == NUM_LINEAR_BLOCKS && !linear->pivoted) {
+    num_blocks_solve(&linear->blocks, b, add);
+    return;
+  }
+  for (uint32_t i = 0; i < linear->n; i++) {
+    b[i] += add[i];
+  }
+  num_linear_solve(linear, b);
 }
 
 double num_linear_bound(const NumLinear* linear) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shared by linear.c and sparse.c only.
+// Shared by linear.c, block.c and sparse.c only.
 #ifndef SALTUS_NUMERIC_LINEAR_H
 #define SALTUS_NUMERIC_LINEAR_H
 
@@ -8,6 +8,24 @@
 
 /// KLU's objects for one pattern, compressed by columns.
 typedef struct NumSparse NumSparse;
+
+/// Blocks along a line and their factors (block.c).
+typedef struct NumBlocks {
+  uint32_t size, count;    // unknowns of a block, blocks
+  uint32_t middle;         // elimination meets here: count / 2
+  const uint32_t* order;   // size * count; UINT32_MAX before the first and behind the last unknown
+  const uint32_t* source;  // 3 size^2 per block, before | own | next, by rows: entry of J
+  double *lower, *upper;   // factors, size^2 and 2 size^2 per block
+  double* y;               // size * count
+} NumBlocks;
+
+#define NUM_BLOCK_MAX 4
+
+/// Factors of c - J, `values` being followed by a 0 that stands for every entry that J has not.
+/// False: elimination without exchange of rows would not be accurate.
+bool num_blocks_factor(const NumBlocks* f, const double* values, double c);
+/// b becomes the solution for the right-hand side b + add; `add` may be NULL.
+void num_blocks_solve(const NumBlocks* f, double* b, const double* add);
 
 struct NumLinear {
   SltAllocator allocator;
@@ -19,11 +37,15 @@ struct NumLinear {
   NumLinearRows rows;
   const uint32_t* begin;  // pattern, copied
   const uint32_t* columns;
-  const size_t* place;     // per entry of J: where it goes in `store`
-  const size_t* diagonal;  // per state: where its diagonal entry is
-  const uint32_t* order;   // band: order[new] = old
+  const uint32_t* place;     // dense, band, sparse: where an entry of J goes in `store`...
+  const uint32_t* diagonal;  // ... and the diagonal entry of a state
+  const uint32_t* order;     // band, blocks: order[new] = old
+  const uint32_t* position;  // blocks: its inverse
+  NumBlocks blocks;
+  bool pivoted;  // blocks: the factors are those of a band, with rows exchanged
   double* values;
-  double* store;    // matrix, then its factors (sparse: the matrix alone)
+  double*
+      store;  // matrix, then its factors (sparse: the matrix alone; blocks: factors of either kind)
   double* lower;    // band: factors below the diagonal
   double* scratch;  // n
   uint32_t* pivot;
@@ -38,8 +60,8 @@ SltStatus num_sparse_create(const NumPattern* pattern, NumSparse** out, double* 
 void num_sparse_free(NumSparse* sparse);
 /// Number of entries, and where those of J and of the diagonal go.
 size_t num_sparse_count(const NumSparse* sparse);
-void num_sparse_places(const NumSparse* sparse, const NumPattern* pattern, size_t* place,
-                       size_t* diagonal);
+void num_sparse_places(const NumSparse* sparse, const NumPattern* pattern, uint32_t* place,
+                       uint32_t* diagonal);
 SltStatus num_sparse_factor(NumSparse* sparse, double* values);
 void num_sparse_solve(NumSparse* sparse, double* b);
 

@@ -362,9 +362,10 @@ bool num_hermite_max(double ga, double gb, double da, double db, double h, doubl
 // ---- linear systems of stiff methods ------------------------------------------------------------
 
 typedef enum NumLinearKind {
-  NUM_LINEAR_DENSE,  // elimination with partial pivoting
-  NUM_LINEAR_BAND,   // the same within a band, rows and columns in the order of Cuthill and McKee
-  NUM_LINEAR_SPARSE  // KLU
+  NUM_LINEAR_DENSE,   // elimination with partial pivoting
+  NUM_LINEAR_BAND,    // the same within a band, rows and columns in the order of Cuthill and McKee
+  NUM_LINEAR_SPARSE,  // KLU
+  NUM_LINEAR_BLOCKS   // blocks of up to four unknowns along a line, from both ends
 } NumLinearKind;
 
 /// Where a Jacobian has entries: row i has columns[begin[i]] .. columns[begin[i + 1] - 1],
@@ -384,7 +385,7 @@ SltStatus num_linear_create(const SltAllocator* allocator, const NumPattern* pat
 SltStatus num_linear_create_full(const SltAllocator* allocator, uint32_t states, NumLinear** out);
 void num_linear_free(NumLinear* linear);
 NumLinearKind num_linear_kind(const NumLinear* linear);
-/// Width of the band below and above the diagonal; 0 for other kinds.
+/// Width of the band below and above the diagonal, of blocks too; 0 for other kinds.
 void num_linear_band(const NumLinear* linear, uint32_t* below, uint32_t* above);
 /// Rough cost of a step's linear algebra, in operations.
 double num_linear_cost(const NumLinear* linear);
@@ -394,6 +395,8 @@ double* num_linear_values(NumLinear* linear);
 SltStatus num_linear_factor(NumLinear* linear, double c);
 /// b becomes the solution.
 void num_linear_solve(NumLinear* linear, double* b);
+/// The same for the right-hand side b + add.
+void num_linear_solve_sum(NumLinear* linear, double* b, const double* add);
 /// An upper bound of the moduli of the eigenvalues of J.
 double num_linear_bound(const NumLinear* linear);
 

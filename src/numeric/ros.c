@@ -27,8 +27,7 @@
 
 /// Names that every kernel uses; `all` counts states and algebraic unknowns.
 #define ROS_ROWS \
-  NumLinear* linear = s->system.linear; \
-  const NumLinearRows* rows = num_linear_rows(linear); \
+  const NumLinearRows* rows = num_linear_rows(s->system.linear); \
   const size_t n = rows->states; \
   const size_t all = rows->count; \
   const double h = s->trial.h; \
@@ -84,24 +83,39 @@ static void first_stage(const NumStepper* s, const NumLinearRows* rows, double d
   num_linear_solve(s->system.linear, b);
 }
 
-#define ROS_SOLVE(j, d, C) \
-  ROS_FOR(n, k##j[i] = out[i] + per_h * ERK_SUM(C)); \
+/// Increment of stage j. Its row holds what the earlier ones contribute, `out` the system's part.
+static inline void solve_stage(const NumStepper* s, const NumLinearRows* rows, double d,
+                               double* k) {
+  NumLinear* linear = s->system.linear;
+  if (!s->timed || d == 0.0) {
+    num_linear_solve_sum(linear, k, rows->out);
+    return;
+  }
+  const double scale = s->trial.h * d;
+  for (size_t i = 0; i < rows->count; i++) {
+    k[i] = (rows->out[i] + k[i]) + scale * rows->ft[i];
+  }
+  num_linear_solve(linear, k);
+}
+
+// Both sums over the increments in one pass: large systems are limited by memory.
+#define ROS_BEGIN(j, argument, C) \
+  ROS_FOR(n, y[i] = argument; k##j[i] = per_h * ERK_SUM(C)); \
   for (size_t i = n; i < all; i++) { \
-    k##j[i] = out[i]; \
-  } \
-  add_time(s, rows, d, k##j); \
-  num_linear_solve(linear, k##j)
+    y[i] = argument; \
+    k##j[i] = 0.0; \
+  }
 
 #define ROS_STAGE(j, c, d, A, C) \
-  ROS_FOR(all, y[i] = x[i] + ERK_SUM(A)); \
+  ROS_BEGIN(j, x[i] + ERK_SUM(A), C) \
   SLT_TRY(evaluate(s, (c) == 1.0 ? s->trial.t : s->trial.t0 + (c)*h, y, out)); \
-  ROS_SOLVE(j, d, C)
+  solve_stage(s, rows, d, k##j)
 
 /// The argument is that of the stage before with its increment.
 #define ROS_STAGE_END(j, before, C) \
-  ROS_FOR(all, y[i] += k##before[i]); \
+  ROS_BEGIN(j, y[i] + k##before[i], C) \
   SLT_TRY(evaluate(s, s->trial.t, y, out)); \
-  ROS_SOLVE(j, 0.0, C)
+  solve_stage(s, rows, 0.0, k##j)
 
 /// New state and error from the last stage.
 #define ROS_END(last) \
@@ -195,7 +209,11 @@ ERK_INLINE SltStatus rodas3_any(NumStepper* s, bool small) {
   for (size_t i = 0; i < all; i++) {
     out[i] = i < n ? s->trial.f0[i] : 0.0;
   }
-  ROS_SOLVE(2, 1.5, RODAS3_C2);
+  ROS_FOR(n, k2[i] = per_h * ERK_SUM(RODAS3_C2));
+  for (size_t i = n; i < all; i++) {
+    k2[i] = 0.0;
+  }
+  solve_stage(s, rows, 1.5, k2);
   ROS_STAGE(3, 1.0, 0.0, RODAS3_A3, RODAS3_C3);
   ROS_STAGE_END(4, 3, RODAS3_C4);
   ROS_END(4);

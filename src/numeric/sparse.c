@@ -165,14 +165,14 @@ static size_t find(const NumSparse* sparse, uint32_t row, uint32_t column) {
   return (size_t)lo;
 }
 
-void num_sparse_places(const NumSparse* sparse, const NumPattern* pattern, size_t* place,
-                       size_t* diagonal) {
+void num_sparse_places(const NumSparse* sparse, const NumPattern* pattern, uint32_t* place,
+                       uint32_t* diagonal) {
   for (uint32_t i = 0; i < (uint32_t)sparse->n; i++) {
     for (uint32_t k = pattern->begin[i]; k < pattern->begin[i + 1]; k++) {
-      place[k] = find(sparse, i, pattern->columns[k]);
+      place[k] = (uint32_t)find(sparse, i, pattern->columns[k]);
     }
     if (i < pattern->states) {
-      diagonal[i] = find(sparse, i, i);
+      diagonal[i] = (uint32_t)find(sparse, i, i);
     }
   }
 }

@@ -347,8 +347,8 @@ TEST(linear_systems_are_solved_by_structure) {
     NumLinearKind kind;
   } cases[] = {
       {"small", 5, 2, 1, 1, NUM_LINEAR_DENSE},
-      {"tridiagonal", 300, 0, 1, 0, NUM_LINEAR_BAND},
-      {"shuffled line", 301, 0, 7, 0, NUM_LINEAR_BAND},
+      {"tridiagonal", 300, 0, 1, 0, NUM_LINEAR_BLOCKS},
+      {"shuffled line", 301, 0, 7, 0, NUM_LINEAR_BLOCKS},
       {"line with algebraic rows", 200, 60, 1, 0, NUM_LINEAR_BAND},
       {"scattered", 400, 0, 1, 1, NUM_LINEAR_SPARSE},
       {"scattered with algebraic rows", 400, 40, 1, 1, NUM_LINEAR_SPARSE},
@@ -368,7 +368,7 @@ TEST(linear_systems_are_solved_by_structure) {
     CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, c->name);
     if (num_linear_kind(linear) != c->kind) print_error("%s\n", c->name);
     CHECK(num_linear_kind(linear) == c->kind, c->name);
-    if (c->kind == NUM_LINEAR_BAND) {
+    if (c->kind == NUM_LINEAR_BAND || c->kind == NUM_LINEAR_BLOCKS) {
       uint32_t below = 0;
       uint32_t above = 0;
       num_linear_band(linear, &below, &above);
@@ -393,6 +393,92 @@ TEST(linear_systems_are_solved_by_structure) {
     }
     num_linear_free(linear);
   }
+}
+
+/// Groups of `size` unknowns along a line, each meeting its neighbours: in full, or like by like.
+static void make_line(Matrix* a, uint32_t n, uint32_t size, bool full) {
+  uint32_t groups = n / size;
+  a->states = n;
+  a->begin[0] = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    a->begin[i + 1] = a->begin[i];
+    a->n = i;
+    for (uint32_t j = 0; j < n; j++) {
+      // unknown i is member i / groups of group i % groups: the order has to be found
+      uint32_t apart = i % groups > j % groups ? i % groups - j % groups : j % groups - i % groups;
+      if (apart == 0 || (apart == 1 && (full || i / groups == j / groups))) add(a, j);
+    }
+  }
+  a->n = n;
+}
+
+TEST(blocks_along_a_line_are_eliminated_from_both_ends) {
+  static Matrix a;
+  uint64_t seed = 5;
+  for (uint32_t size = 1; size <= 4; size++) {
+    for (uint32_t groups = 14; groups <= 31; groups++) {
+      for (int full = 0; full < 2; full++) {
+        NumLinear* linear = NULL;
+        uint32_t n = size * groups;
+        make_line(&a, n, size, full);
+        NumPattern pattern = {n, 0, a.begin, a.columns};
+        CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
+        CHECK(num_linear_kind(linear) == NUM_LINEAR_BLOCKS, "kind");
+        double* values = num_linear_values(linear);
+        double x[400];
+        double sum[400];
+        double b[400];
+        double add_to[400];
+        // from a diagonal that dominates to one that is nothing: rows have to be exchanged there
+        static const double diagonals[] = {1000.0, 20.0, 1.0, 0.0};
+        for (size_t m = 0; m < SLT_COUNT(diagonals); m++) {
+          for (uint32_t k = 0; k < a.begin[n]; k++)
+            values[k] = test_uniform(&seed, -1.0, 1.0);
+          for (uint32_t i = 0; i < n; i++) {
+            b[i] = test_uniform(&seed, -1.0, 1.0);
+            add_to[i] = test_uniform(&seed, -1.0, 1.0);
+            sum[i] = b[i] - add_to[i];
+            b[i] = sum[i] + add_to[i];
+          }
+          memcpy(x, b, sizeof x);
+          CHECK(num_linear_factor(linear, diagonals[m]) == SLT_OK, "factors");
+          num_linear_solve(linear, x);
+          CHECK(residual(&a, values, diagonals[m], x, b) < (m < 2 ? 1e-13 : 1e-10), "solution");
+          num_linear_solve_sum(linear, sum, add_to);
+          CHECK(memcmp(sum, x, n * sizeof *x) == 0, "the same with a sum on the right");
+        }
+        num_linear_free(linear);
+      }
+    }
+  }
+}
+
+/// A line whose unknowns cannot be eliminated in their order without exchanging rows.
+TEST(a_line_that_needs_other_pivots_gets_them) {
+  static Matrix a;
+  NumLinear* linear = NULL;
+  make_line(&a, 60, 2, true);
+  NumPattern pattern = {60, 0, a.begin, a.columns};
+  CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
+  double* values = num_linear_values(linear);
+  static const double tiny[] = {0.0, 1e-20, 1e-9};
+  for (size_t m = 0; m < SLT_COUNT(tiny); m++) {
+    double x[60];
+    double b[60];
+    for (uint32_t i = 0; i < 60; i++) {
+      for (uint32_t k = a.begin[i]; k < a.begin[i + 1]; k++) {
+        uint32_t j = a.columns[k];
+        bool beside = i % 30 / 2 == j % 30 / 2 && i % 30 != j % 30 && i / 30 == j / 30;
+        values[k] = beside ? -1.0 - 0.01 * i : i == j ? -tiny[m] : 0.0;
+      }
+      b[i] = 1.0 + i;
+      x[i] = b[i];
+    }
+    CHECK(num_linear_factor(linear, 0.0) == SLT_OK, "factors");
+    num_linear_solve(linear, x);
+    CHECK(residual(&a, values, 0.0, x, b) < 1e-13, "solution");
+  }
+  num_linear_free(linear);
 }
 
 TEST(a_singular_matrix_is_refused) {

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+//
+// Systems of small blocks along a line: each block of unknowns meets itself and its neighbours.
+//
+// Elimination runs from both ends towards the middle at once (twisted factorisation): each end
+// waits for its own last result only, so the two hide each other's latency. A block keeps three
+// matrices:
+//
+//   lower   L = A P    y = b - L y(block before)             on the way to the middle
+//   pivot   P = 1 / (D - A W(block before))
+//   next    W = P U    x = P y - W x(block towards the middle)      on the way back
+//
+// A couples to the block before, U to that towards the middle. Rows are not exchanged. That is
+// right where the diagonal dominates, as that of c - J does for short steps; what else there is
+// shows in numbers that grow, or in a block that is nearly singular, and the caller eliminates with
+// pivoting.
+#include "numeric/linear.h"
+
+#if defined(__GNUC__)
+#define BLOCK_INLINE static inline __attribute__((always_inline))
+#else
+#define BLOCK_INLINE static inline
+#endif
+
+#define GROWTH_MAX 100.0  // digits that elimination may cost: terms beside the entries of their row
+#define LOST_MAX   1e-5   // ... and what may be left of a pivot inside a block
+
+#define AREA(b) ((size_t)(b) * (b))
+
+// ---- factors ------------------------------------------------------------------------------------
+
+/// out = p q, all b x b.
+BLOCK_INLINE void multiply(uint32_t b, const double* p, const double* q, double* out) {
+  for (uint32_t r = 0; r < b; r++) {
+    for (uint32_t k = 0; k < b; k++) {
+      double sum = p[r * b] * q[k];
+      for (uint32_t m = 1; m < b; m++) {
+        sum += p[r * b + m] * q[m * b + k];
+      }
+      out[r * b + k] = sum;
+    }
+  }
+}
+
+/// d becomes its inverse. False when it is singular or close to it.
+BLOCK_INLINE bool invert(uint32_t b, double* d) {
+  if (b == 1) {
+    bool fine = d[0] != 0.0;
+    d[0] = 1.0 / d[0];
+    return fine;
+  }
+  if (b == 2) {
+    double main = d[0] * d[3];
+    double other = d[1] * d[2];
+    double determinant = main - other;
+    bool fine = num_abs(determinant) > LOST_MAX * (num_abs(main) + num_abs(other));
+    double reciprocal = 1.0 / determinant;
+    double keep = d[0];
+    d[0] = d[3] * reciprocal;
+    d[1] = -d[1] * reciprocal;
+    d[2] = -d[2] * reciprocal;
+    d[3] = keep * reciprocal;
+    return fine;
+  }
+  // Gauss and Jordan in place
+  double size[4];
+  double largest[4];
+  bool fine = true;
+  for (uint32_t r = 0; r < b; r++) {
+    size[r] = num_abs(d[r * b + r]);
+    largest[r] = 0.0;
+    for (uint32_t k = 0; k < b; k++) {
+      largest[r] = num_max(largest[r], num_abs(d[r * b + k]));
+    }
+  }
+  for (uint32_t k = 0; k < b; k++) {
+    fine = fine && num_abs(d[k * b + k]) > LOST_MAX * size[k];
+    double reciprocal = 1.0 / d[k * b + k];
+    d[k * b + k] = 1.0;
+    for (uint32_t j = 0; j < b; j++) {
+      d[k * b + j] *= reciprocal;
+    }
+    for (uint32_t r = 0; r < b; r++) {
+      if (r == k) {
+        continue;
+      }
+      double factor = d[r * b + k];
+      d[r * b + k] = 0.0;
+      for (uint32_t j = 0; j < b; j++) {
+        double term = factor * d[k * b + j];
+        // the part right of the pivot is what is still to be eliminated
+        if (r > k && j > k) {
+          fine = fine && num_abs(term) <= GROWTH_MAX * largest[r];
+          size[r] = j == r ? size[r] + num_abs(term) : size[r];
+        }
+        d[r * b + j] -= term;
+      }
+    }
+  }
+  return fine;
+}
+
+typedef struct Entries {
+  const uint32_t* source;  // three matrices per block: places of their entries in `values`
+  const double* values;
+  double c;
+} Entries;
+
+/// The three matrices of block i as they stand in c - J.
+BLOCK_INLINE void load(uint32_t b, const Entries* e, uint32_t i, double* before, double* d,
+                       double* next) {
+  const uint32_t* source = e->source + 3 * AREA(b) * i;
+  for (uint32_t k = 0; k < b * b; k++) {
+    before[k] = -e->values[source[k]];
+    d[k] = -e->values[source[b * b + k]];
+    next[k] = -e->values[source[2 * b * b + k]];
+  }
+  for (uint32_t r = 0; r < b; r++) {
+    d[r * b + r] += e->c;
+  }
+}
+
+/// d -= before * w; false when the terms are large beside the entries of the row.
+BLOCK_INLINE bool reduce(uint32_t b, const double* before, const double* w, const double* next,
+                         double* d) {
+  bool fine = true;
+  double term[16];
+  multiply(b, before, w, term);
+  for (uint32_t r = 0; r < b; r++) {
+    double largest = 0.0;
+    double grown = 0.0;
+    for (uint32_t k = 0; k < b; k++) {
+      largest = num_max(largest, num_max(num_abs(d[r * b + k]), num_abs(next[r * b + k])));
+      largest = num_max(largest, num_abs(before[r * b + k]));
+      grown = num_max(grown, num_abs(term[r * b + k]));
+      d[r * b + k] -= term[r * b + k];
+    }
+    fine = fine && grown <= GROWTH_MAX * largest;
+  }
+  return fine;
+}
+
+/// Block i from block `last`, towards the middle.
+BLOCK_INLINE bool factor_block(uint32_t b, const NumBlocks* f, const Entries* e, uint32_t i,
+                               uint32_t last) {
+  const size_t area = AREA(b);
+  double before[16];
+  double d[16];
+  double next[16];
+  load(b, e, i, before, d, next);
+  const double* pivot = f->upper + 2 * area * last;
+  multiply(b, before, pivot, f->lower + area * i);
+  bool fine = reduce(b, before, pivot + area, next, d);
+  fine = invert(b, d) && fine;
+  double* out = f->upper + 2 * area * i;
+  for (uint32_t k = 0; k < b * b; k++) {
+    out[k] = d[k];
+  }
+  multiply(b, d, next, out + area);
+  return fine;
+}
+
+/// A block at an end: there is none before.
+BLOCK_INLINE bool factor_end(uint32_t b, const NumBlocks* f, const Entries* e, uint32_t i) {
+  const size_t area = AREA(b);
+  double before[16];
+  double d[16];
+  double next[16];
+  load(b, e, i, before, d, next);
+  bool fine = invert(b, d);
+  double* out = f->upper + 2 * area * i;
+  for (uint32_t k = 0; k < b * b; k++) {
+    out[k] = d[k];
+  }
+  multiply(b, d, next, out + area);
+  return fine;
+}
+
+/// The middle one has neighbours on both sides and nothing behind it; where that has no second
+/// neighbour (a single block, two blocks), its entries are 0.
+BLOCK_INLINE bool factor_middle(uint32_t b, const NumBlocks* f, const Entries* e) {
+  const size_t area = AREA(b);
+  const uint32_t m = f->middle;
+  double left[16];
+  double d[16];
+  double right[16];
+  load(b, e, m, left, d, right);
+  bool fine = true;
+  if (m > 0) {
+    const double* pivot = f->upper + 2 * area * (m - 1);
+    multiply(b, left, pivot, f->lower + area * m);
+    fine = reduce(b, left, pivot + area, right, d);
+  }
+  double* out = f->upper + 2 * area * m;
+  if (m + 1 < f->count) {
+    const double* pivot = f->upper + 2 * area * (m + 1);
+    multiply(b, right, pivot, out + area);
+    fine = reduce(b, right, pivot + area, left, d) && fine;
+  }
+  fine = invert(b, d) && fine;
+  for (uint32_t k = 0; k < b * b; k++) {
+    out[k] = d[k];
+  }
+  return fine;
+}
+
+BLOCK_INLINE bool factor_any(uint32_t b, const NumBlocks* f, const double* values, double c) {
+  const Entries e = {.source = f->source, .values = values, .c = c};
+  const uint32_t m = f->middle;
+  const uint32_t end = f->count - 1;
+  bool fine = true;
+  if (m > 0) {
+    fine = factor_end(b, f, &e, 0);
+  }
+  if (m < end) {
+    fine = factor_end(b, f, &e, end) && fine;
+  }
+  // the left side has as many blocks as the right one, or one more
+  for (uint32_t j = 1; j < end - m; j++) {
+    bool left = factor_block(b, f, &e, j, j - 1);
+    bool right = factor_block(b, f, &e, end - j, end - j + 1);
+    fine = fine && left && right;
+  }
+  if (m > end - m && m > 1) {
+    fine = factor_block(b, f, &e, m - 1, m - 2) && fine;
+  }
+  fine = factor_middle(b, f, &e) && fine;
+  // a number that is none, or too large, passes through to the end
+  double total = 0.0;
+  for (uint32_t k = 0; k < b * b; k++) {
+    total += f->upper[2 * AREA(b) * m + k];
+  }
+  return fine && num_finite(total);
+}
+
+// ---- solution -----------------------------------------------------------------------------------
+
+/// Right-hand side of block i: b + add where there is an `add`. Places beyond the unknowns are 0.
+BLOCK_INLINE void gather(uint32_t b, const NumBlocks* f, const double* x, const double* add,
+                         uint32_t i, bool edge, double* out) {
+  for (uint32_t r = 0; r < b; r++) {
+    uint32_t at = f->order[(size_t)i * b + r];
+    if (edge && at == UINT32_MAX) {
+      out[r] = 0.0;
+    } else {
+      out[r] = add ? x[at] + add[at] : x[at];
+    }
+  }
+}
+
+BLOCK_INLINE void scatter(uint32_t b, const NumBlocks* f, double* x, uint32_t i, bool edge,
+                          const double* value) {
+  for (uint32_t r = 0; r < b; r++) {
+    uint32_t at = f->order[(size_t)i * b + r];
+    if (!edge || at != UINT32_MAX) {
+      x[at] = value[r];
+    }
+  }
+}
+
+/// y -= matrix * v. Sums end with what was found last in `v`.
+BLOCK_INLINE void subtract(uint32_t b, const double* matrix, const double* v, double* y) {
+  double sum[4];
+  for (uint32_t r = 0; r < b; r++) {
+    sum[r] = matrix[r * b] * v[0];
+    for (uint32_t k = 1; k < b; k++) {
+      sum[r] += matrix[r * b + k] * v[k];
+    }
+  }
+  for (uint32_t r = 0; r < b; r++) {
+    y[r] -= sum[r];
+  }
+}
+
+BLOCK_INLINE void apply(uint32_t b, const double* matrix, const double* v, double* out) {
+  for (uint32_t r = 0; r < b; r++) {
+    double sum = matrix[r * b] * v[0];
+    for (uint32_t k = 1; k < b; k++) {
+      sum += matrix[r * b + k] * v[k];
+    }
+    out[r] = sum;
+  }
+}
+
+/// y of block i, `v` being that of the block before; it takes its place.
+BLOCK_INLINE void forward(uint32_t b, const NumBlocks* f, const double* x, const double* add,
+                          uint32_t i, bool edge, double* v) {
+  double y[4];
+  gather(b, f, x, add, i, edge, y);
+  subtract(b, f->lower + AREA(b) * i, v, y);
+  for (uint32_t r = 0; r < b; r++) {
+    v[r] = y[r];
+    f->y[(size_t)i * b + r] = y[r];
+  }
+}
+
+/// Solution of block i, `v` being that of the block towards the middle; it takes its place.
+BLOCK_INLINE void backward(uint32_t b, const NumBlocks* f, double* x, uint32_t i, bool edge,
+                           double* v) {
+  const double* upper = f->upper + 2 * AREA(b) * i;
+  double value[4];
+  apply(b, upper, f->y + (size_t)i * b, value);
+  subtract(b, upper + AREA(b), v, value);
+  for (uint32_t r = 0; r < b; r++) {
+    v[r] = value[r];
+  }
+  scatter(b, f, x, i, edge, value);
+}
+
+BLOCK_INLINE void solve_any(uint32_t b, const NumBlocks* f, double* restrict x,
+                            const double* restrict add) {
+  const uint32_t m = f->middle;
+  const uint32_t end = f->count - 1;
+  double left[4] = {0.0, 0.0, 0.0, 0.0};
+  double right[4] = {0.0, 0.0, 0.0, 0.0};
+  double middle[4];
+  if (m > 0) {
+    gather(b, f, x, add, 0, true, left);
+    for (uint32_t r = 0; r < b; r++) {
+      f->y[r] = left[r];
+    }
+  }
+  if (m < end) {
+    gather(b, f, x, add, end, true, right);
+    for (uint32_t r = 0; r < b; r++) {
+      f->y[(size_t)end * b + r] = right[r];
+    }
+  }
+  for (uint32_t j = 1; j < end - m; j++) {
+    forward(b, f, x, add, j, false, left);
+    forward(b, f, x, add, end - j, false, right);
+  }
+  if (m > end - m && m > 1) {
+    forward(b, f, x, add, m - 1, false, left);
+  }
+  double y[4];
+  gather(b, f, x, add, m, true, y);
+  if (m > 0) {
+    subtract(b, f->lower + AREA(b) * m, left, y);
+  }
+  if (m < end) {
+    subtract(b, f->upper + 2 * AREA(b) * m + AREA(b), right, y);
+  }
+  apply(b, f->upper + 2 * AREA(b) * m, y, middle);
+  scatter(b, f, x, m, true, middle);
+  for (uint32_t r = 0; r < b; r++) {
+    left[r] = middle[r];
+    right[r] = middle[r];
+  }
+  if (m > end - m && m > 1) {
+    backward(b, f, x, m - 1, false, left);
+  }
+  for (uint32_t j = end - m; j-- > 1;) {
+    backward(b, f, x, j, false, left);
+    backward(b, f, x, end - j, false, right);
+  }
+  if (m > 0) {
+    backward(b, f, x, 0, true, left);
+  }
+  if (m < end) {
+    backward(b, f, x, end, true, right);
+  }
+}
+
+bool num_blocks_factor(const NumBlocks* f, const double* values, double c) {
+  switch (f->size) {
+  case 1: return factor_any(1, f, values, c);
+  case 2: return factor_any(2, f, values, c);
+  case 3: return factor_any(3, f, values, c);
+  default: return factor_any(4, f, values, c);
+  }
+}
+
+void num_blocks_solve(const NumBlocks* f, double* b, const double* add) {
+  switch (f->size * 2 + (add ? 1U : 0U)) {
+  case 2: solve_any(1, f, b, NULL); break;
+  case 3: solve_any(1, f, b, add); break;
+  case 4: solve_any(2, f, b, NULL); break;
+  case 5: solve_any(2, f, b, add); break;
+  case 6: solve_any(3, f, b, NULL); break;
+  case 7: solve_any(3, f, b, add); break;
+  case 8: solve_any(4, f, b, NULL); break;
+  default: solve_any(4, f, b, add); break;
+  }
+}
