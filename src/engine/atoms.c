@@ -104,8 +104,13 @@ void eng_find_active(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_relevant_atoms(sim, mode, sim->relevant);
   sim->active_count = 0;
+  sim->has_linear = false;
+  sim->has_time_only = false;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    if (sim->relevant[mode->atoms[i]]) sim->active[sim->active_count++] = i;
+    if (!sim->relevant[mode->atoms[i]]) continue;
+    sim->active[sim->active_count++] = i;
+    sim->has_time_only |= sim->model->atoms[mode->atoms[i]].time_only;
+    sim->has_linear |= eng_may_be_linear(sim, i);
   }
 }
 

@@ -112,7 +112,7 @@ static ModelDual enclose_state(const void* user, uint32_t i) {
   const TrialPart* part = user;
   const NumStepper* s = part->sim->stepper;
   uint32_t degree = s->method->dense_degree;
-  double b[COEFFICIENTS];
+  double b[COEFFICIENTS] = {0.0};
   copy(b, part->sim->control_x + (size_t)i * MODEL_LANES, degree + 1);
   double largest = 0.0;
   for (uint32_t j = 0; j <= degree; j++) {
@@ -246,9 +246,24 @@ static bool has_one_valley(const Certifier* cert, const CertPiece* p) {
   return true;
 }
 
-// Degree 4 is that of the default method: with a constant the loops unroll.
+// Degree 4 is that of the default method, and written out.
+
+static inline double value_of_degree_4(const double* c, double u, double* slope) {
+  double a0 = c[0] + u * (c[1] - c[0]);
+  double a1 = c[1] + u * (c[2] - c[1]);
+  double a2 = c[2] + u * (c[3] - c[2]);
+  double a3 = c[3] + u * (c[4] - c[3]);
+  double b0 = a0 + u * (a1 - a0);
+  double b1 = a1 + u * (a2 - a1);
+  double b2 = a2 + u * (a3 - a2);
+  double d0 = b0 + u * (b1 - b0);
+  double d1 = b1 + u * (b2 - b1);
+  *slope = 4.0 * (d1 - d0);
+  return d0 + u * (d1 - d0);
+}
 
 static inline double value_of_degree(uint32_t degree, const CertPiece* p, double u, double* slope) {
+  if (degree == 4) return value_of_degree_4(p->c, u, slope);
   double work[COEFFICIENTS];
   copy(work, p->c, degree + 1);
   for (uint32_t j = degree; j > 1; j--) {
@@ -262,7 +277,6 @@ static inline double value_of_degree(uint32_t degree, const CertPiece* p, double
 
 /// phi and its slope at a share u of the piece, by de Casteljau's construction.
 static double bernstein_value(const Certifier* cert, const CertPiece* p, double u, double* slope) {
-  if (cert->degree == 4) return value_of_degree(4, p, u, slope);
   return value_of_degree(cert->degree, p, u, slope);
 }
 
@@ -352,6 +366,21 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
 
 /// phi in powers of the share u: less exact than the Bernstein form, but quickly evaluated.
 static inline void power_form(uint32_t degree, const CertPiece* p, double* a) {
+  if (degree == 4) {
+    double d0 = p->c[1] - p->c[0];
+    double d1 = p->c[2] - p->c[1];
+    double d2 = p->c[3] - p->c[2];
+    double d3 = p->c[4] - p->c[3];
+    double e0 = d1 - d0;
+    double e1 = d2 - d1;
+    double e2 = d3 - d2;
+    a[0] = p->c[0];
+    a[1] = 4.0 * d0;
+    a[2] = 6.0 * e0;
+    a[3] = 4.0 * (e1 - e0);
+    a[4] = (e2 - e1) - (e1 - e0);
+    return;
+  }
   double work[COEFFICIENTS];
   double factor = 1.0;
   copy(work, p->c, degree + 1);
@@ -688,10 +717,12 @@ static ModelDual rounded_state(const void* user, uint32_t state) {
   return (ModelDual){{x - pad, x + pad}, {0.0, 0.0}};
 }
 
-static double control_time(const NumStepper* s, uint32_t lane) {
+static inline double control_time(const NumStepper* s, uint32_t lane) {
   uint32_t degree = s->method->dense_degree;
   uint32_t k = lane < degree ? lane : degree;
-  return s->trial.t0 + s->trial.h * ((double)k / (double)degree);
+  // the same quotient, without a division where that is exact
+  double share = degree == 4 ? 0.25 * (double)k : (double)k / (double)degree;
+  return s->trial.t0 + s->trial.h * share;
 }
 
 void eng_control_state(EngSim* sim, uint32_t state) {

@@ -397,16 +397,22 @@ bool eng_detect_drift(EngSim* sim) {
   return false;
 }
 
+bool eng_may_be_linear(const EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelAtom* model = &sim->model->atoms[mode->atoms[index]];
+  bool scheduled = model->continuous && model->type == MODEL_ATOM_CRITICAL;
+  if (model->time_only && model->type != MODEL_ATOM_NOEVENT) scheduled = model->continuous;
+  // a constant slope alone is not enough: floor(time) has one
+  if (mode->slope_class[index] != MODEL_CLASS_FIXED) return false;
+  return scheduled && mode->atom_class[index] != MODEL_CLASS_OTHER;
+}
+
 /// When an atom whose g is linear in time will cross; INFINITY when it does not, or is not linear.
 static double linear_crossing(EngSim* sim, uint32_t index) {
   const ModelMode* mode = sim->core.mode;
   const ModelAtom* model = &sim->model->atoms[mode->atoms[index]];
   const EngAtom* atom = &sim->atoms[mode->atoms[index]];
-  bool scheduled = model->continuous && model->type == MODEL_ATOM_CRITICAL;
-  if (model->time_only && model->type != MODEL_ATOM_NOEVENT) scheduled = model->continuous;
-  // a constant slope alone is not enough: floor(time) has one
-  if (mode->slope_class[index] != MODEL_CLASS_FIXED) scheduled = false;
-  if (mode->atom_class[index] == MODEL_CLASS_OTHER) scheduled = false;
+  bool scheduled = eng_may_be_linear(sim, index);
   // slopes are those of the mode, not of the motion along a surface
   if (sim->core.slide.count && !model->time_only) scheduled = false;
   if (!scheduled) return (double)INFINITY;
@@ -426,21 +432,22 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
 void eng_schedule_linear(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->core.t_linear = (double)INFINITY;
-  bool any = false;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    any |= sim->model->atoms[mode->atoms[i]].time_only;
+  bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
+               sim->options.detection == SLT_DETECTION_COMBINED;
+  if (!plain || !sim->has_linear) {
+    for (uint32_t place = 0; place < sim->active_count; place++) {
+      sim->atoms[mode->atoms[sim->active[place]]].t_linear = (double)INFINITY;
+    }
+    return;
   }
-  if (any) {
+  if (sim->has_time_only) {
     ModelContext context = eng_context(sim);
     model_program_run(&mode->g_flow, &context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
   }
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
-                 sim->options.detection == SLT_DETECTION_COMBINED;
-    atom->t_linear = plain ? linear_crossing(sim, i) : (double)INFINITY;
+    atom->t_linear = linear_crossing(sim, i);
     if (atom->t_linear < sim->core.t_linear) sim->core.t_linear = atom->t_linear;
   }
 }

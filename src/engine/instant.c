@@ -296,15 +296,19 @@ static void save_values(EngSim* sim) {
   memcpy(sim->env + sim->model->env_count, sim->env, sim->model->env_count * sizeof(double));
 }
 
-/// Candidate: committed values with the queued resets, in the mode as it is now.
-SltStatus eng_make_candidate(EngSim* sim) {
-  restore_values(sim);
+/// The candidate of values that are the committed ones.
+static SltStatus make_candidate(EngSim* sim) {
   memset(sim->given, 0, sim->model->env_count);
   eng_trace_candidate(sim);
   SLT_TRY(apply_groups(sim));
   SLT_TRY(eng_enter_mode(sim));
   eng_atoms_update(sim);
   return SLT_OK;
+}
+
+SltStatus eng_make_candidate(EngSim* sim) {
+  restore_values(sim);
+  return make_candidate(sim);
 }
 
 // ---- settling -----------------------------------------------------------------------------------
@@ -367,19 +371,23 @@ static bool tests_modes_only(const ModelGuard* guard) {
   return guard->atom_count == 0 && guard->has_mode_test;
 }
 
-/// Fire what follows the candidate without rejecting it; returns how many fired.
-static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fired) {
+/// Fire what follows the candidate without rejecting it; returns how many fired. `quiet`: nothing
+/// is enabled at all.
+static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
   *fired = 0;
+  *quiet = true;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (!eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (!eng_switch_flips(sim, a)) continue;
+      *quiet = false;
       eng_fire_switch(sim, a, iteration);
       (*fired)++;
       continue;
     }
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
+    *quiet = false;
     const ModelTransition* t = &sim->model->transitions[transition];
     if (t->to == sim->state[a] || !tests_modes_only(&t->guard)) continue;
     SLT_TRY(eng_fire_transition(sim, transition, iteration));
@@ -447,17 +455,22 @@ static bool returns_from_grazing(EngSim* sim, const ModelMode* from) {
 /// From what has fired (states set, groups queued) to a committed mode.
 static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration) {
-  for (;;) {
+  for (bool first = true;; first = false) {
     if (eng_visited_before(sim)) {
       if (!returns_from_grazing(sim, from)) return eng_endless(sim);
       eng_trace_mythical(sim, first_record);
       return eng_make_candidate(sim);
     }
-    SLT_TRY(eng_make_candidate(sim));
+    // what has fired so far has changed states and truths, but no value
+    SLT_TRY(first ? make_candidate(sim) : eng_make_candidate(sim));
     uint32_t fired = 0;
+    bool quiet = false;
     if (++*iteration > sim->iteration_limit) return iteration_exceeded(sim);
-    SLT_TRY(follow_candidate(sim, *iteration, &fired));
+    SLT_TRY(follow_candidate(sim, *iteration, &fired, &quiet));
     if (fired > 0) continue;
+    // the next round would ask the same guards about the same values
+    sim->quiet = quiet && !sim->has_pre;
+    if (quiet) break;
     uint32_t next_first = eng_trace_count(sim);
     SLT_TRY(reject_candidate(sim, from, first_record, *iteration, &fired));
     if (fired == 0) break;
@@ -483,11 +496,12 @@ void eng_begin_settling(EngSim* sim) {
 }
 
 /// One round on committed values; `fired` false when nothing is enabled.
-static SltStatus run_round(EngSim* sim, uint32_t* iteration, bool* fired) {
+static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool* fired) {
   *fired = false;
   const ModelMode* from = sim->core.mode;
   eng_begin_settling(sim);
-  sim->visited[sim->visited_count++] = eng_mode_key(sim);
+  if (sim->quiet) return SLT_OK;
+  sim->visited[sim->visited_count++] = key;
   uint32_t first_record = eng_trace_count(sim);
   uint32_t count = 0;
   uint32_t alone = MODEL_NONE;
@@ -532,8 +546,7 @@ typedef struct Path {
 } Path;
 
 /// A mode that comes back with nothing changed: the flows on both sides of a surface point at it.
-static bool comes_back(Path* path, const EngSim* sim) {
-  uint64_t hash = eng_mode_key(sim);
+static bool comes_back(Path* path, const EngSim* sim, uint64_t hash) {
   for (uint32_t i = 0; i < path->count; i++) {
     if (path->mode[i] == hash && path->changes[i] == sim->core.changes) return true;
   }
@@ -545,17 +558,21 @@ static bool comes_back(Path* path, const EngSim* sim) {
 }
 
 static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
-  Path path = {.count = 0};
-  comes_back(&path, sim);
+  Path path;
+  path.count = 0;
+  uint64_t key = eng_mode_key(sim);
+  comes_back(&path, sim, key);
   *undecided = false;
+  sim->quiet = false;
   for (uint32_t round = 0;; round++) {
     bool fired = false;
-    uint64_t before = eng_mode_key(sim);
     if (round > sim->iteration_limit) return iteration_exceeded(sim);
-    SLT_TRY(run_round(sim, iteration, &fired));
+    SLT_TRY(run_round(sim, key, iteration, &fired));
     if (!fired) return SLT_OK;
     *any = true;
-    if (eng_mode_key(sim) != before && comes_back(&path, sim)) {
+    uint64_t before = key;
+    key = eng_mode_key(sim);
+    if (key != before && comes_back(&path, sim, key)) {
       *undecided = true;
       return SLT_OK;
     }

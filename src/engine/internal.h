@@ -8,6 +8,25 @@
 #include "engine/engine.h"
 #include "engine/slide.h"
 
+#include <math.h>
+
+// For the same bits everywhere the compiler may not know the functions of the C library here, and
+// would call them. These three are exact whoever computes them, and stand in every inner loop.
+static inline double eng_smaller(double a, double b) {
+  return a < b || b != b ? a : b;
+}
+
+static inline double eng_larger(double a, double b) {
+  return a > b || b != b ? a : b;
+}
+
+#undef fabs
+#undef fmin
+#undef fmax
+#define fabs(a)    __builtin_fabs(a)
+#define fmin(a, b) eng_smaller(a, b)
+#define fmax(a, b) eng_larger(a, b)
+
 #define ENG_ITERATION_BASE          100   // rounds per instant, plus...
 #define ENG_ITERATION_PER_AUTOMATON 10    // ...this many per automaton
 #define ENG_STALL_INSTANTS          1000  // this many instants within ENG_STALL_SPAN are an error
@@ -330,6 +349,9 @@ struct EngSim {
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms
   bool has_pre;         // some relation reads pre(x)
+  bool has_linear;      // some relation of the present mode may be linear in time...
+  bool has_time_only;   // ... or read nothing else
+  bool quiet;           // nothing is enabled with the values that were just committed
   double idle_step;     // distance of the points looked at in a mode without states
 
   // enclosures and control points for certified detection; same growth
@@ -510,6 +532,8 @@ bool eng_anything_enabled(EngSim* sim);
 void eng_edges_latch(EngSim* sim);
 /// While time flows: a self loop whose guard is false waits for its next edge.
 void eng_edges_clear(EngSim* sim);
+/// Whether an atom of the present mode can have a g that is linear in time.
+bool eng_may_be_linear(const EngSim* sim, uint32_t index);
 /// Crossing times of the atoms that are linear in time, from the values at core.t.
 void eng_schedule_linear(EngSim* sim);
 /// Whether a transition out of its automaton's present state fires now.

@@ -128,6 +128,13 @@ static SltStatus commit_trial(EngSim* sim) {
   return num_stepper_accept_until(sim->stepper, sim->core.t);
 }
 
+/// The same where the integration begins anew at the present point.
+static void leave_trial(EngSim* sim) {
+  if (!sim->core.trial_pending) return;
+  sim->core.trial_pending = false;
+  if (sim->core.t > sim->stepper->trial.t0) num_stepper_leave(sim->stepper, sim->core.t);
+}
+
 static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   bool changed = false;
   SLT_TRY(eng_instant(sim, kind, &changed, fired));
@@ -138,7 +145,7 @@ static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   }
   if (*fired) SLT_TRY(check_progress(sim));
   if (changed || kind == ENG_INSTANT_INPUT) {
-    SLT_TRY(commit_trial(sim));
+    leave_trial(sim);
     restart_integration(sim);
   } else if (sim->core.seg_whole) {
     SLT_TRY(commit_trial(sim));

@@ -249,7 +249,7 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
   if (record == MODEL_NONE || before == after) return;
   const ModelVar* var = &sim->model->vars[action->var];
   if (var->kind != MODEL_VAR_DISCRETE) t->records[record].moved_state = true;
-  if (var->hidden) return;
+  if (var->hidden || !sim->on_event) return;
   if (!grow(sim, (void**)&t->changes, t->change_count + 1, &t->change_capacity,
             sizeof *t->changes)) {
     return;

@@ -13,7 +13,18 @@ ModelContext eng_context(EngSim* sim) {
                         .least = &sim->implicit.least};
 }
 
+/// A program without operations: a constant, the time, or an entry of the environment.
+static double plain_value(const EngSim* sim, const ModelProgram* program) {
+  uint32_t reg = program->outputs[0];
+  if (reg == 0) return sim->core.t;
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    if (program->inputs[i].reg == reg) return sim->env[program->inputs[i].env];
+  }
+  return program->consts[reg - program->const_begin];
+}
+
 double eng_eval(EngSim* sim, const ModelProgram* program) {
+  if (program->code_count == 0) return plain_value(sim, program);
   ModelContext context = eng_context(sim);
   double value = 0.0;
   model_program_bind(program, sim->env, sim->scratch);
@@ -23,8 +34,15 @@ double eng_eval(EngSim* sim, const ModelProgram* program) {
 
 bool eng_guard(EngSim* sim, const ModelGuard* guard) {
   if (guard->program.output_count == 0) return true;
+  const ModelInput* inputs = guard->program.inputs;
+  if (guard->tabled) {
+    uint32_t truths = 0;
+    for (uint32_t i = 0; i < guard->program.input_count; i++) {
+      truths |= (uint32_t)(sim->env[inputs[i].env] != 0.0) << i;
+    }
+    return guard->table >> truths & 1;
+  }
   if (guard->conjunction) {
-    const ModelInput* inputs = guard->program.inputs;
     for (uint32_t i = 0; i < guard->program.input_count; i++) {
       if (sim->env[inputs[i].env] == 0.0) return false;
     }
@@ -160,6 +178,18 @@ static bool margins_hold(const EngSim* sim) {
   return hold;
 }
 
+/// model_program_bind_inputs(), written out: most programs have few inputs.
+static inline bool bind_inputs(const ModelProgram* program, const double* env, double* regs) {
+  bool changed = false;
+  const ModelInput* inputs = program->inputs;
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    double value = env[inputs[i].env];
+    changed |= !(regs[inputs[i].reg] == value);
+    regs[inputs[i].reg] = value;
+  }
+  return changed;
+}
+
 static void bind_programs(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
@@ -171,11 +201,11 @@ static void bind_programs(EngSim* sim) {
   if (anew) {
     bind_all(sim);
   } else {
-    model_program_bind_inputs(&mode->rhs, sim->env, sim->rhs_regs);
-    model_program_bind_inputs(&mode->full, sim->env, sim->full_regs);
-    model_program_bind_inputs(&mode->g, sim->env, sim->g_regs);
-    model_program_bind_inputs(&mode->gdot, sim->env, sim->gdot_regs);
-    moved = model_program_bind_inputs(&mode->g_flow, sim->env, sim->g_flow_regs);
+    bind_inputs(&mode->rhs, sim->env, sim->rhs_regs);
+    bind_inputs(&mode->full, sim->env, sim->full_regs);
+    bind_inputs(&mode->g, sim->env, sim->g_regs);
+    bind_inputs(&mode->gdot, sim->env, sim->gdot_regs);
+    moved = bind_inputs(&mode->g_flow, sim->env, sim->g_flow_regs);
   }
   if (mode->implicit) eng_implicit_bind(sim);
   if (mode->atom_count == 0) return;

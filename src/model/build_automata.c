@@ -15,11 +15,45 @@ static bool is_conjunction(const ModelProgram* program) {
   return program->code_count > 0 || program->outputs[0] == program->inputs[0].reg;
 }
 
+#define TABLE_INPUTS 6  // a table of 64 truths
+#define TABLE_REGS   64
+
+/// Truths of all combinations of a few inputs, by the program itself.
+static void tabulate(ModelGuard* guard) {
+  const ModelProgram* program = &guard->program;
+  if (program->input_count > TABLE_INPUTS || program->reg_count > TABLE_REGS) return;
+  for (uint32_t i = 0; i < program->code_count; i++) {
+    const ModelInstr* pc = &program->code[i];
+    bool logical = pc->op == MODEL_OP_AND || pc->op == MODEL_OP_OR || pc->op == MODEL_OP_NOT ||
+                   pc->op == MODEL_OP_MOVE || pc->op == MODEL_OP_END;
+    if (!logical) return;
+  }
+  double regs[TABLE_REGS] = {0.0};
+  ModelContext context = {.tables = NULL};
+  for (uint32_t truths = 0; truths < 1u << program->input_count; truths++) {
+    double env[TABLE_INPUTS] = {0.0};
+    ModelInput inputs[TABLE_INPUTS];
+    for (uint32_t k = 0; k < program->input_count; k++) {
+      env[k] = truths >> k & 1 ? 1.0 : 0.0;
+      inputs[k] = (ModelInput){program->inputs[k].reg, k};
+    }
+    ModelProgram local = *program;
+    local.inputs = inputs;
+    local.native = NULL;
+    double truth = 0.0;
+    model_program_bind(&local, env, regs);
+    model_program_run(&local, &context, regs, 0.0, NULL, &truth);
+    if (truth != 0.0) guard->table |= (uint64_t)1 << truths;
+  }
+  guard->tabled = true;
+}
+
 static ModelGuard build_guard(ModelBuild* build, IrTerm term) {
   ModelGuard guard = {.program = {.state_count = 0}};
   if (!ir_term_present(term)) return guard;
   guard.program = build_program(build, term);
   guard.conjunction = is_conjunction(&guard.program);
+  tabulate(&guard);
   SymTerm row = sym_term(&build->sym, term);
   guard.atoms = build_row_atoms(&build->arena, row.row, row.count, &guard.atom_count);
   for (uint32_t k = 0; k < row.count; k++) {

@@ -278,6 +278,10 @@ void num_stepper_accept(NumStepper* s);
 /// does not grow.
 SltStatus num_stepper_accept_until(NumStepper* s, double t_event);
 
+/// The trial was good up to `t_event`, t0 < t_event <= trial.t, and num_stepper_restart() follows:
+/// step control and counters are those of num_stepper_accept_until(), no state is computed.
+void num_stepper_leave(NumStepper* s, double t_event);
+
 /// Give up the last attempt, failed or too inaccurate: lowers control.h_next. SLT_ERR_STEP when it
 /// cannot be lowered any more.
 SltStatus num_stepper_reject(NumStepper* s);

@@ -318,6 +318,12 @@ void num_stepper_accept(NumStepper* s) {
   s->trial.pending = false;
 }
 
+void num_stepper_leave(NumStepper* s, double t_event) {
+  SLT_ASSERT(s->trial.pending);
+  account(s, t_event < s->trial.t);
+  s->trial.pending = false;
+}
+
 SltStatus num_stepper_accept_until(NumStepper* s, double t_event) {
   SLT_ASSERT(s->trial.pending);
   SLT_ASSERT(s->trial.t0 < t_event && t_event <= s->trial.t);
