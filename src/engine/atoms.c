@@ -103,6 +103,7 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 void eng_find_active(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_relevant_atoms(sim, mode, sim->relevant);
+  sim->active_stale = false;
   sim->active_count = 0;
   sim->has_linear = false;
   sim->has_time_only = false;
@@ -258,19 +259,21 @@ void eng_atoms_update(EngSim* sim) {
   eng_atoms_judge(sim);
 }
 
+void eng_atom_judge(EngSim* sim, uint32_t i) {
+  uint32_t id = sim->core.mode->atoms[i];
+  EngAtom* atom = &sim->atoms[id];
+  bool truth = sim->options.method->literal
+                   ? eng_relation_holds(sim->model->atoms[id].relation, sim->g[i])
+                   : instant_truth(sim, i, sim->g[i], sim->gdot[i]);
+  eng_impulse_truth(sim, i, &truth);
+  set_truth(sim, id, truth);
+  bool there = atom->located || fabs(sim->g[i]) <= atom->eps;
+  if (atom->separates && there) atom->surface = true;
+}
+
 void eng_atoms_judge(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    uint32_t id = mode->atoms[i];
-    EngAtom* atom = &sim->atoms[id];
-    bool truth = sim->options.method->literal
-                     ? eng_relation_holds(sim->model->atoms[id].relation, sim->g[i])
-                     : instant_truth(sim, i, sim->g[i], sim->gdot[i]);
-    eng_impulse_truth(sim, i, &truth);
-    set_truth(sim, id, truth);
-    bool there = atom->located || fabs(sim->g[i]) <= atom->eps;
-    if (atom->separates && there) atom->surface = true;
+    eng_atom_judge(sim, sim->active[place]);
   }
 }
 

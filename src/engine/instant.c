@@ -111,7 +111,7 @@ void eng_edges_clear(EngSim* sim) {
 
 // ---- which transitions may fire together --------------------------------------------------------
 
-static void marks_clear(EngSim* sim) {
+void eng_marks_clear(EngSim* sim) {
   memset(sim->marks, 0, sim->model->env_count);
   sim->marked_algebraic_read = false;
   sim->marked_state_write = false;
@@ -123,6 +123,13 @@ static bool var_is_computed(const EngSim* sim, uint32_t var, uint32_t order) {
   return mode->role == MODEL_ROLE_STATE && order >= mode->state_order;
 }
 
+/// Whether somebody writes what is read or written here; where is noted.
+static bool meets_writer(EngSim* sim, uint32_t env) {
+  if (!(sim->marks[env] & ENG_WRITTEN)) return false;
+  sim->collides_at = env;
+  return true;
+}
+
 /// Visit what the actions of a range read and write. With `mark` they are noted; without, the
 /// result says whether they collide with what is noted.
 static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool mark) {
@@ -130,12 +137,12 @@ static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool ma
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
     bool continuous = sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE;
-    collide |= sim->marks[action->env] != 0;
+    collide |= meets_writer(sim, action->env) || sim->marks[action->env] != 0;
     collide |= continuous && sim->marked_algebraic_read;
     for (uint32_t k = 0; k < action->value.input_count; k++) {
       uint32_t env = action->value.inputs[k].env;
       if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
-      collide |= (sim->marks[env] & ENG_WRITTEN) != 0;
+      collide |= meets_writer(sim, env);
       collide |= sim->env_computed[env] && sim->marked_state_write;
       if (mark) sim->marks[env] |= ENG_READ;
       if (mark && sim->env_computed[env]) sim->marked_algebraic_read = true;
@@ -154,7 +161,7 @@ static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
       const ModelRead* read = &atom->reads[k];
       uint32_t env = sim->model->vars[read->var].env + read->order;
       bool computed = var_is_computed(sim, read->var, read->order);
-      collide |= (sim->marks[env] & ENG_WRITTEN) != 0;
+      collide |= meets_writer(sim, env);
       collide |= computed && sim->marked_state_write;
       if (mark) sim->marks[env] |= ENG_READ;
       if (mark && computed) sim->marked_algebraic_read = true;
@@ -163,10 +170,10 @@ static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
   return collide;
 }
 
-/// Visit what a transition reads and writes, as actions_collide() does.
-static bool transition_collides(EngSim* sim, uint32_t transition, bool mark) {
+bool eng_transition_collides(EngSim* sim, uint32_t transition, bool mark) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  sim->collides_at = MODEL_NONE;
   bool collide = guard_collides(sim, &t->guard, mark);
   collide |= actions_collide(sim, t->action_begin, t->action_count, mark);
   collide |= actions_collide(sim, to->action_begin, to->action_count, mark);
@@ -181,12 +188,12 @@ static bool may_join(EngSim* sim, uint32_t transition, uint32_t* alone, bool fir
     return true;
   }
   if (*alone != MODEL_NONE) {
-    marks_clear(sim);
-    transition_collides(sim, *alone, true);
+    eng_marks_clear(sim);
+    eng_transition_collides(sim, *alone, true);
     *alone = MODEL_NONE;
   }
-  if (transition_collides(sim, transition, false)) return false;
-  transition_collides(sim, transition, true);
+  if (eng_transition_collides(sim, transition, false)) return false;
+  eng_transition_collides(sim, transition, true);
   return true;
 }
 
@@ -245,8 +252,7 @@ void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
   enter_state(sim, automaton, 1 - from);
 }
 
-/// Values of the groups from the environment, then all assigned at once.
-static SltStatus apply_groups(EngSim* sim) {
+SltStatus eng_apply_groups(EngSim* sim) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < sim->group_count; i++) {
     const EngGroup* group = &sim->groups[i];
@@ -300,7 +306,7 @@ static void save_values(EngSim* sim) {
 static SltStatus make_candidate(EngSim* sim) {
   memset(sim->given, 0, sim->model->env_count);
   eng_trace_candidate(sim);
-  SLT_TRY(apply_groups(sim));
+  SLT_TRY(eng_apply_groups(sim));
   SLT_TRY(eng_enter_mode(sim));
   eng_atoms_update(sim);
   return SLT_OK;
@@ -560,10 +566,11 @@ static bool comes_back(Path* path, const EngSim* sim, uint64_t hash) {
 static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
   Path path;
   path.count = 0;
+  sim->quiet = false;
+  SLT_TRY(eng_local_rounds(sim, iteration, any));
   uint64_t key = eng_mode_key(sim);
   comes_back(&path, sim, key);
   *undecided = false;
-  sim->quiet = false;
   for (uint32_t round = 0;; round++) {
     bool fired = false;
     if (round > sim->iteration_limit) return iteration_exceeded(sim);

@@ -298,6 +298,7 @@ struct EngSim {
   double* x;             // states of the present mode, gathered
   uint32_t* active;      // atoms that matter at present: places in the mode's list, ascending
   uint32_t active_count;
+  bool active_stale;  // marks of the atoms (`relevant`) have changed since it was made
   uint8_t* relevant;  // per atom: work space of eng_relevant_atoms
   double* g;          // per atom of the mode
   double* gdot;
@@ -329,6 +330,7 @@ struct EngSim {
   double* act_values;  // of the queued groups, before they are assigned
   uint8_t* marks;      // per environment entry: ENG_WRITTEN, ENG_READ by what fires together
   bool marked_algebraic_read, marked_state_write;
+  uint32_t collides_at;  // entry through which two transitions met last; MODEL_NONE: otherwise
 
   void* stepper_storage;
   size_t stepper_size;
@@ -494,6 +496,8 @@ void eng_atoms_enter_mode(EngSim* sim);
 void eng_atoms_update(EngSim* sim);
 /// The same where g and gdot are those of the present values already.
 void eng_atoms_judge(EngSim* sim);
+/// ... for one atom, by its place in the mode's list.
+void eng_atom_judge(EngSim* sim, uint32_t index);
 /// At the start of an instant: remember g, mark the located ones.
 void eng_atoms_begin_instant(EngSim* sim);
 /// At its end: latch, arm or disarm.
@@ -675,6 +679,10 @@ bool eng_local_next(EngSim* sim);
 /// Carry out the event at core.t if it is local. False: nothing has changed. `restart`: the rest of
 /// the trial is not good any more.
 bool eng_local_event(EngSim* sim, bool* restart);
+/// Rounds of an instant as long as each touches little; the rest is for rounds of the usual kind.
+SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any);
+/// sim->active as the marks of the atoms tell.
+void eng_local_settle_active(EngSim* sim);
 /// An instant of the usual kind follows: bring all atoms to the present time.
 void eng_local_sync(EngSim* sim);
 /// Values of the present time, and those before the last event, into the environment.
@@ -720,6 +728,12 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
 void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration);
 /// Present values are the committed ones; nothing is queued, no mode visited.
 void eng_begin_settling(EngSim* sim);
+/// Values of the queued groups from the environment, then all assigned at once.
+SltStatus eng_apply_groups(EngSim* sim);
+/// Visit what a transition reads and writes. With `mark` it is noted; without, the result says
+/// whether it collides with what is noted (where: sim->collides_at, if somebody writes that).
+bool eng_transition_collides(EngSim* sim, uint32_t transition, bool mark);
+void eng_marks_clear(EngSim* sim);
 /// Candidate: committed values with the queued resets, in the mode as it is now.
 SltStatus eng_make_candidate(EngSim* sim);
 /// Remember the present mode; true when it was there before.

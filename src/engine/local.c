@@ -109,6 +109,7 @@ void eng_local_sync(EngSim* sim) {
   if (!core->local) return;
   core->local = false;
   core->local_stale = false;
+  eng_local_settle_active(sim);
   // the crossings of this instant, for the instant
   sim->crossing_count = 0;
   double reach = eng_time_resolution(core->t);
@@ -129,8 +130,7 @@ void eng_local_sync(EngSim* sim) {
 
 // ---- one event ----------------------------------------------------------------------------------
 
-/// Copies of an environment entry in the registers follow it.
-static void patch(EngSim* sim, uint32_t env) {
+void local_patch(EngSim* sim, uint32_t env) {
   const LocalIndex* index = &sim->local->index;
   double* regs[LOCAL_PROGRAMS] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs,
                                   sim->gdot_regs};
@@ -149,7 +149,7 @@ static void patch(EngSim* sim, uint32_t env) {
 
 static void set_env(EngSim* sim, uint32_t env, double value) {
   sim->env[env] = value;
-  patch(sim, env);
+  local_patch(sim, env);
 }
 
 /// A state at time t as the event in progress sees it.
@@ -451,26 +451,44 @@ static void set_truth(EngSim* sim, uint32_t id, bool truth) {
   set_env(sim, sim->model->atoms[id].env, truth ? 1.0 : 0.0);
 }
 
+/// The list of atoms that matter is put in order when it is next used.
 static void activate(EngSim* sim, uint32_t atom, bool active) {
-  uint32_t lo = 0;
-  uint32_t hi = sim->active_count;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (sim->active[mid] < atom) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  bool there = lo < sim->active_count && sim->active[lo] == atom;
-  if (there == active) return;
-  size_t behind = sim->active_count - lo - (active ? 0 : 1);
-  uint32_t* at = sim->active + lo;
-  memmove(at + (active ? 1 : 0), at + (active ? 0 : 1), behind * sizeof *at);
-  if (active) *at = atom;
-  sim->active_count += active ? 1 : (uint32_t)-1;
+  sim->active_stale = true;
   sim->atoms[atom].relevant = active;
   sim->atoms[atom].relevant_start = active;
+}
+
+void eng_local_settle_active(EngSim* sim) {
+  if (!sim->active_stale) return;
+  const ModelMode* mode = sim->core.mode;
+  sim->active_stale = false;
+  sim->active_count = 0;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (sim->atoms[mode->atoms[i]].relevant) sim->active[sim->active_count++] = i;
+  }
+}
+
+bool local_leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to) {
+  for (uint32_t i = 0; i < left->outgoing_count; i++) {
+    const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      uint32_t id = guard->atoms[k];
+      if (sim->local->index.owner[id] == LOCAL_SEVERAL && !state_asks(sim, to, id)) return false;
+    }
+  }
+  return true;
+}
+
+void local_leave_guards(EngSim* sim, const ModelState* left, const ModelState* to) {
+  for (uint32_t i = 0; i < left->outgoing_count; i++) {
+    const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      uint32_t id = guard->atoms[k];
+      if (state_asks(sim, to, id)) continue;
+      sim->atoms[id].relevant = false;
+      sim->active_stale = true;
+    }
+  }
 }
 
 /// What of a transition may have to be undone.
@@ -531,6 +549,7 @@ static void settle_atom(EngSim* sim, uint32_t k, uint32_t located) {
 static void bring_all(EngSim* sim) {
   const struct EngLocal* local = sim->local;
   EngCore* core = &sim->core;
+  eng_local_settle_active(sim);
   for (uint32_t i = 0; i < sim->active_count; i++) {
     sim->atoms[core->mode->atoms[sim->active[i]]].end_known = false;
   }
@@ -644,7 +663,9 @@ bool eng_local_event(EngSim* sim, bool* restart) {
   const ModelTransition* t = transition == MODEL_NONE ? NULL : &sim->model->transitions[transition];
   if (!t || eng_zeno_is_suspect(sim, transition)) return give_up(sim, located, &undo);
   const ModelState* to = &sim->model->automata[automaton].states[t->to];
-  if (!evaluate_actions(sim, to->action_begin, to->action_count) ||
+  const ModelState* left = &sim->model->automata[automaton].states[undo.from];
+  if (!local_leaves_alone(sim, left, to) ||
+      !evaluate_actions(sim, to->action_begin, to->action_count) ||
       !evaluate_actions(sim, t->action_begin, t->action_count) || !find_touched(sim, to)) {
     return give_up(sim, located, &undo);
   }

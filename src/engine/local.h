@@ -41,8 +41,15 @@ typedef struct LocalChange {
   const ModelAction* action;
 } LocalChange;
 
+/// A transition that is enabled, in the order of automata.
+typedef struct LocalEnabled {
+  uint32_t automaton, transition;
+  uint32_t meets;  // entry of the environment through which it met others; MODEL_NONE
+} LocalEnabled;
+
 struct EngLocal {
   bool prepared;
+  bool rounds;  // rounds of an instant may be carried out in place
   LocalIndex index;
   void* part_storage;  // a stepper for few states
   size_t part_size;
@@ -60,12 +67,31 @@ struct EngLocal {
   bool restart;  // the motion of the others would be off too far: all is integrated anew
   LocalChange changes[LOCAL_WRITES];
   uint32_t change_count;
+  // the instant in progress
+  LocalEnabled* enabled;  // room for all automata
+  uint32_t enabled_count;
+  uint32_t* touched;  // atoms
+  uint32_t touched_count;
+  uint64_t* touched_at;  // per atom: `touch` when it was last touched
+  uint64_t touch;
 };
 
 enum { LOCAL_PROGRAMS = 5, LOCAL_REG_BITS = 29 };
 
 /// The programs whose registers hold copies of the environment.
 const ModelProgram* local_program(const ModelMode* mode, uint32_t which);
+
+/// Copies of an environment entry in the registers follow it.
+void local_patch(EngSim* sim, uint32_t env);
+
+/// Atoms that the guards of the state that is left ask for, and those of the new one do not, matter
+/// no more.
+void local_leave_guards(EngSim* sim, const ModelState* left, const ModelState* to);
+/// Whether no other automaton asks for these.
+bool local_leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to);
+
+/// Whether rounds of the model can be carried out in place at all.
+bool local_rounds_suit(const EngSim* sim);
 
 /// Everything is there for the present mode and method.
 bool local_is_prepared(const EngSim* sim);

@@ -31,6 +31,9 @@ void eng_local_free(EngSim* sim) {
   if (!sim->local) return;
   index_clear(sim, &sim->local->index);
   free_array(sim, sim->local->part_storage, sim->local->part_size, 1);
+  free_array(sim, sim->local->enabled, sim->model->automaton_count, sizeof(LocalEnabled));
+  free_array(sim, sim->local->touched, sim->model->atom_count, sizeof(uint32_t));
+  free_array(sim, sim->local->touched_at, sim->model->atom_count, sizeof(uint64_t));
   free_array(sim, sim->local, 1, sizeof *sim->local);
   sim->local = NULL;
 }
@@ -277,6 +280,17 @@ static bool part_stepper(EngSim* sim) {
   return num_stepper_init(local->part_storage, method, LOCAL_STATES, &options, &local->part) >= 0;
 }
 
+/// Room for rounds in place; without it they are of the usual kind.
+static void prepare_rounds(EngSim* sim) {
+  struct EngLocal* local = sim->local;
+  const SltAllocator* a = &sim->options.allocator;
+  if (!local_rounds_suit(sim)) return;
+  local->enabled = base_alloc(a, sim->model->automaton_count * sizeof *local->enabled);
+  local->touched = base_alloc(a, sim->model->atom_count * sizeof *local->touched);
+  local->touched_at = base_alloc(a, sim->model->atom_count * sizeof *local->touched_at);
+  local->rounds = local->enabled && local->touched && local->touched_at;
+}
+
 void eng_local_prepare(EngSim* sim) {
   struct EngLocal* local = sim->local;
   if (!local) return;
@@ -285,7 +299,12 @@ void eng_local_prepare(EngSim* sim) {
   if (local->prepared) return;
   local->prepared = true;
   // without memory events are not local, no more
-  if (index_mode(sim) && !part_stepper(sim)) local->index.allowed = false;
+  if (!index_mode(sim)) return;
+  if (part_stepper(sim)) {
+    prepare_rounds(sim);
+  } else {
+    local->index.allowed = false;
+  }
 }
 
 bool local_is_prepared(const EngSim* sim) {

@@ -228,6 +228,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
     }
     return check_progress(sim);
   }
+  eng_local_settle_active(sim);
   SLT_TRY(arrive(sim));
   if (core->seg_event || core->seg_due) eng_local_sync(sim);
   eng_warn_least(sim);

@@ -232,8 +232,10 @@ SltStatus eng_next_segment(EngSim* sim) {
     found = core->seg_event;
   } else if (core->trial_pending) {
     // an event that changed nothing lies behind us: the rest of the trial is still good
+    eng_local_settle_active(sim);
     SLT_TRY(eng_detect(sim, core->t, &found));
   } else {
+    eng_local_settle_active(sim);
     if (!drifts_into_region(sim)) SLT_TRY(new_trial(sim, &found));
     core->trial_pending = true;
   }

@@ -122,6 +122,29 @@ class LocalEvents(cli_case.CliCase):
         self.assertEqual(events[0], events[1])
         self.assertEqual(events[0], events[2])
 
+    def test_many_in_one_instant(self):
+        # one tick switches many rooms, which share a counter: each has its round. A function with
+        # pieces of its own keeps the engine from carrying rounds out in place; the records stay.
+        text = ROOMS.replace("N = 800", "N = 160").replace("at 300 each 300", "at 20 each 20")
+        self.run_model(text)
+        records = self.read("e.jsonl")
+        self.assertGreater(max(json.loads(line)["iter"] for line in records.splitlines()), 10)
+        other = text.replace("experiment", "z = max(time, 1000000); experiment")
+        self.run_model(other)
+        self.assertEqual(records, self.read("e.jsonl"))
+
+    def test_many_without_a_counter(self):
+        # they do not collide: one round for few of them, or for all
+        text = ROOMS.replace("Non = Non - 1;", "v_[i] = 1;").replace("Non = Non + 1;", "v_[i] = 2;")
+        text = text.replace("u_[i](t0) = 0;", "u_[i](t0) = 0; v_[i](t0) = 0;")
+        text = text.replace("at 300 each 300", "at 20 each 20").replace("- Non / N", "- 0.48 * s")
+        for count in (150, 400):
+            few = text.replace("N = 800", f"N = {count}")
+            self.run_model(few)
+            records = self.read("e.jsonl")
+            self.run_model(few.replace("experiment", "z = max(time, 1000000); experiment"))
+            self.assertEqual(records, self.read("e.jsonl"))
+
     def test_rows_around_an_event(self):
         # before and after: the reset is exact, everything else is continuous
         self.write("m.lisma", NEURONS)
