@@ -103,6 +103,10 @@ uint32_t tape_count(TapeGraph* graph, const uint32_t* outputs, uint32_t output_c
 ModelProgram tape_finish(TapeGraph* graph, Arena* arena, uint32_t state_count,
                          const uint32_t* outputs, uint32_t output_count);
 
+/// Find the repetitions of a program and give it a roll, if that pays (build_roll.c). The program
+/// gets more registers.
+void tape_roll(Arena* arena, Arena* scratch, ModelProgram* program);
+
 // ---------------------------------------------------------------------------------------------
 // layout of the environment (build_layout.c)
 

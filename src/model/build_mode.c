@@ -14,6 +14,8 @@
 // product modes. An atom's value has the same bits either way.
 #include "model/build_internal.h"
 
+#include <string.h>
+
 #define SHARE_FROM 16
 
 /// An unknown that a program needs.
@@ -378,6 +380,22 @@ static void find_set_atoms(ModelBuild* build, BuildSet* set) {
   set->atoms = atoms;
 }
 
+/// Repetitions as loops. Where both programs give the same, they have the same loops.
+static void roll_equations(ModelBuild* build, BuildSet* set) {
+  const ModelProgram full = set->full;
+  ModelProgram* rhs = &set->rhs;
+  tape_roll(&build->arena, &build->scratch, rhs);
+  bool same = full.code == rhs->code && full.output_count == rhs->output_count &&
+              (full.output_count == 0 ||
+               memcmp(full.outputs, rhs->outputs, full.output_count * sizeof *full.outputs) == 0);
+  if (same) {
+    set->full.roll = rhs->roll;
+    set->full.reg_count = rhs->reg_count;
+  } else {
+    tape_roll(&build->arena, &build->scratch, &set->full);
+  }
+}
+
 void build_compile_set(ModelBuild* build, BuildSet* set) {
   if (set->compiled || set->failure) return;
   // everything goes into a copy first: out of memory must not leave a half-filled set
@@ -414,6 +432,7 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   } else {
     done.full = tape_finish(&scope.graph, &build->arena, done.state_count, values, count);
   }
+  roll_equations(build, &done);
   done.implicit = build_implicit(build, &done);
   // events in models of many automata are local: few equations are computed at a time
   if (!done.implicit && build->ir->automata.count > SHARE_FROM) {
@@ -502,6 +521,7 @@ static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* row
     base_vec_push(scratch, &values, times.data[i]);
   }
   out->jacobian = tape_finish(&scope->graph, &build->arena, count, values.data, values.count);
+  tape_roll(&build->arena, scratch, &out->jacobian);
   return true;
 }
 
@@ -522,6 +542,7 @@ const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
   out->unknowns = unknown_registers(build, set, &scope);
   if (out->algebraic) {
     out->stage = tape_finish(&scope.graph, &build->arena, count, rows, count);
+    tape_roll(&build->arena, scratch, &out->stage);
   }
   return emit_slopes(build, &scope, rows, count, out) ? out : NULL;
 }
@@ -588,7 +609,9 @@ static ModelProgram atom_program(ModelBuild* build, const BuildSet* set, const u
   }
   uint32_t* values = ARENA_ARRAY(scratch, uint32_t, count);
   scope_values(&scope, targets, count, values);
-  return tape_finish(&scope.graph, &build->arena, set->state_count, values, count);
+  ModelProgram program = tape_finish(&scope.graph, &build->arena, set->state_count, values, count);
+  tape_roll(&build->arena, scratch, &program);
+  return program;
 }
 
 static bool reads_pre(const ModelBuild* build, const uint32_t* atoms, uint32_t count) {

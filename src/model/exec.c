@@ -209,6 +209,11 @@ static inline void copy_states(double* to, const double* from, uint32_t count) {
   }
 }
 
+static void execute_straight(const ModelProgram* program, const ModelContext* context,
+                             const ModelInstr* code, double* regs) {
+  execute(code, context, program->solves, regs);
+}
+
 void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
                        double t, const double* x, double* out) {
   ModelRunFn* run =
@@ -219,6 +224,10 @@ void model_program_run(const ModelProgram* program, const ModelContext* context,
   }
   regs[0] = t;
   copy_states(regs + 1, x, program->state_count);
+  if (program->roll) {
+    model_roll_run(program, context, regs, out, execute_straight);
+    return;
+  }
   if (program->code_count) execute(program->code, context, program->solves, regs);
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = regs[program->outputs[i]];

@@ -92,6 +92,67 @@ typedef struct ModelSlices {
   const uint8_t* whole;    // per output: 1 when its part is too long to be listed
 } ModelSlices;
 
+/// Where one operand of an operation comes from when the operation runs over many instances.
+typedef enum ModelLaneKind {
+  MODEL_LANE_NONE,
+  MODEL_LANE_LOCAL,  // at: number of an earlier operation of the same instance
+  MODEL_LANE_EVEN,   // instance k: register at + k * stride
+  MODEL_LANE_FIXED,  // at: number among `fixed` of the loop; the same register for all instances
+  MODEL_LANE_LISTED  // instance k: register list[k]
+} ModelLaneKind;
+
+typedef struct ModelLane {
+  uint32_t kind;  // ModelLaneKind
+  uint32_t at;
+  int32_t stride;
+  const uint32_t* list;
+} ModelLane;
+
+typedef enum ModelLaneTarget {
+  MODEL_TARGET_LANE,      // lane register `target`, for the rest of the instance alone
+  MODEL_TARGET_REGISTER,  // instance k: register target + k
+  MODEL_TARGET_OUTPUT     // instance k: output target + k
+} ModelLaneTarget;
+
+/// One operation of a loop.
+typedef struct ModelLoopStep {
+  uint32_t op;  // ModelOp
+  uint32_t table;
+  ModelLane a, b, c;  // c: condition of SELECT
+  ModelLane copy;     // registers of the tape that receive the values too
+  uint32_t kind;      // ModelLaneTarget
+  uint32_t target;
+} ModelLoopStep;
+
+#define MODEL_LOOP_LANES     128  // instances per block
+#define MODEL_LOOP_STEPS     256  // most operations of an instance
+#define MODEL_LOOP_REGISTERS 40   // most lane registers, those of `fixed` included
+
+/// A stretch of the tape that repeats the same operations on other registers: equations of one
+/// shape. Runs operation by operation over blocks of instances.
+typedef struct ModelLoop {
+  const ModelInstr* before;  // what stands between the loop before and this one, with its end; NULL
+  const ModelLoopStep* steps;
+  uint32_t step_count;
+  uint32_t count;         // instances
+  const uint32_t* fixed;  // registers that all instances read; lane register i holds the i-th
+  uint32_t fixed_count;
+} ModelLoop;
+
+/// Outputs that are read from registers when everything has run.
+typedef struct ModelOutputRun {
+  uint32_t output, reg, count;
+} ModelOutputRun;
+
+/// A program with its repetitions as loops; the same bits as its code.
+typedef struct ModelRoll {
+  const ModelLoop* loops;
+  uint32_t loop_count;
+  const ModelInstr* after;  // behind the last loop, with its end; NULL
+  const ModelOutputRun* outputs;
+  uint32_t output_count;
+} ModelRoll;
+
 struct ModelCode;
 
 /// Registers: [0] time, [1 .. state_count] states, then inputs, constants and temporaries.
@@ -103,6 +164,7 @@ typedef struct ModelProgram {
   const ModelSolve* solves;
   const ModelSlices* slices;  // NULL: outputs are computed together only
   struct ModelCode* native;   // place for compiled code; NULL: the tape alone
+  const ModelRoll* roll;      // NULL: nothing repeats often enough
   uint32_t code_count;        // without the end
   uint32_t state_count;       // 0 for programs over the environment alone
   uint32_t reg_count;
@@ -229,6 +291,13 @@ bool model_program_bind_inputs(const ModelProgram* program, const double* env, d
 
 /// Guesses of nonlinear blocks from the environment, everything else left alone.
 void model_program_guess(const ModelProgram* program, const double* env, double* regs);
+
+/// What model_program_run does with a program that has a roll. Bound registers; `straight` executes
+/// code to its end.
+typedef void ModelStraightFn(const ModelProgram* program, const ModelContext* context,
+                             const ModelInstr* code, double* regs);
+void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,
+                    double* out, ModelStraightFn* straight);
 
 /// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
 /// receives output_count values.

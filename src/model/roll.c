@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+//
+// The tape over the instances of a shape: a loop's operations run one after the other, each over a
+// block of instances whose values lie side by side, so that reading the operation costs next to
+// nothing and the compiler makes vector instructions. Same bits as the tape: per instance the
+// operations and their order are those of its code.
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LANES MODEL_LOOP_LANES
+
+#define EACH(name, value) \
+  case MODEL_OP_##name: \
+    for (uint32_t k = 0; k < n; k++) { \
+      double a = pa[k]; \
+      double b = pb[k]; \
+      (void)b; \
+      (void)a; \
+      pd[k] = (value); \
+    } \
+    break;
+#define EACH_TRUTH(name, condition) EACH(name, (condition) ? 1.0 : 0.0)
+
+// these two are exact, so the machine's own instruction gives the bits of the call
+#if defined(__GNUC__)
+#define SQRT(a) __builtin_sqrt(a)
+#define FABS(a) __builtin_fabs(a)
+#else
+#define SQRT(a) sqrt(a)
+#define FABS(a) fabs(a)
+#endif
+
+static double sign(double a) {
+  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
+}
+
+static double select_value(double c, double a, double b) {
+  return c == 0.0 ? b : c == 1.0 ? a : c * a + (1.0 - c) * b;
+}
+
+/// One operation over n instances. Operands that it does not have point somewhere harmless.
+static void run_step(const ModelLoopStep* step, const ModelContext* context, uint32_t n,
+                     const double* restrict pa, const double* restrict pb,
+                     const double* restrict pc, double* restrict pd) {
+  switch (step->op) {
+    EACH(MOVE, a)
+    EACH(NEG, -a)
+    EACH(ADD, a + b)
+    EACH(SUB, a - b)
+    EACH(MUL, a * b)
+    EACH(DIV, a / b)
+    EACH(POW, pow(a, b))
+    EACH(SQUARE, a * a)
+    EACH(RECIP, 1.0 / a)
+    EACH(SIN, sin(a))
+    EACH(COS, cos(a))
+    EACH(TAN, tan(a))
+    EACH(ASIN, asin(a))
+    EACH(ACOS, acos(a))
+    EACH(ATAN, atan(a))
+    EACH(SINH, sinh(a))
+    EACH(COSH, cosh(a))
+    EACH(TANH, tanh(a))
+    EACH(EXP, exp(a))
+    EACH(LN, log(a))
+    EACH(LOG10, log10(a))
+    EACH(SQRT, SQRT(a))
+    EACH(ABS, FABS(a))
+    EACH(SIGN, sign(a))
+    EACH(FLOOR, floor(a))
+    EACH(CEIL, ceil(a))
+    EACH(ATAN2, atan2(a, b))
+    EACH(MIN, a < b || a != a ? a : b)
+    EACH(MAX, a > b || a != a ? a : b)
+    EACH(MOD, a - b * floor(a / b))
+    EACH_TRUTH(LT, a < b)
+    EACH_TRUTH(LE, a <= b)
+    EACH_TRUTH(GT, a > b)
+    EACH_TRUTH(GE, a >= b)
+    EACH_TRUTH(EQ, a == b)
+    EACH_TRUTH(NE, a != b)
+    EACH_TRUTH(AND, (a != 0.0) & (b != 0.0))
+    EACH_TRUTH(OR, (a != 0.0) | (b != 0.0))
+    EACH(NOT, a == 0.0 ? 1.0 : 0.0)
+    EACH(SELECT, select_value(pc[k], a, b))
+    EACH(TABLE, model_table_value(&context->tables[step->table], a, 0))
+    EACH(TABLE_SLOPE, model_table_value(&context->tables[step->table], a, 1))
+    EACH(TABLE_CURVE, model_table_value(&context->tables[step->table], a, 2))
+  default: break;  // nothing else is put into loops
+  }
+}
+
+/// The block of a loop that is looked at.
+typedef struct Block {
+  const ModelLoop* loop;
+  double* regs;
+  uint32_t first, n;
+  double* place[MODEL_LOOP_STEPS];  // values of the operations so far
+} Block;
+
+/// The values of an operand, side by side; `room` takes those that are not.
+static const double* fetch(const Block* block, const ModelLane* lane, double (*lanes)[LANES],
+                           double* room) {
+  const double* regs = block->regs;
+  uint32_t n = block->n;
+  switch ((ModelLaneKind)lane->kind) {
+  case MODEL_LANE_NONE: return room;
+  case MODEL_LANE_LOCAL: return block->place[lane->at];
+  case MODEL_LANE_FIXED: return lanes[lane->at];
+  case MODEL_LANE_EVEN: {
+    const double* from = regs + ((int64_t)lane->at + (int64_t)block->first * lane->stride);
+    if (lane->stride == 1) return from;
+    for (uint32_t k = 0; k < n; k++) {
+      room[k] = from[(ptrdiff_t)k * lane->stride];
+    }
+    return room;
+  }
+  case MODEL_LANE_LISTED: {
+    const uint32_t* list = lane->list + block->first;
+    for (uint32_t k = 0; k < n; k++) {
+      room[k] = regs[list[k]];
+    }
+    return room;
+  }
+  }
+  return room;
+}
+
+static void copy_out(const Block* block, const ModelLane* lane, const double* values) {
+  for (uint32_t k = 0; k < block->n; k++) {
+    uint32_t reg = lane->kind == MODEL_LANE_LISTED
+                       ? lane->list[block->first + k]
+                       : (uint32_t)((int64_t)lane->at + (int64_t)(block->first + k) * lane->stride);
+    block->regs[reg] = values[k];
+  }
+}
+
+static void run_block(Block* block, const ModelContext* context, double (*lanes)[LANES],
+                      double* out) {
+  // three rows to gather operands in, which an operand that is not there points to as well
+  double rooms[3][LANES];
+  memset(rooms, 0, sizeof rooms);
+  const ModelLoop* loop = block->loop;
+  for (uint32_t i = 0; i < loop->step_count; i++) {
+    const ModelLoopStep* step = &loop->steps[i];
+    const double* pa = fetch(block, &step->a, lanes, rooms[0]);
+    const double* pb = fetch(block, &step->b, lanes, rooms[1]);
+    const double* pc = fetch(block, &step->c, lanes, rooms[2]);
+    double* pd = step->kind == MODEL_TARGET_LANE       ? lanes[step->target]
+                 : step->kind == MODEL_TARGET_REGISTER ? block->regs + step->target + block->first
+                                                       : out + step->target + block->first;
+    run_step(step, context, block->n, pa, pb, pc, pd);
+    block->place[i] = pd;
+    if (step->copy.kind != MODEL_LANE_NONE) copy_out(block, &step->copy, pd);
+  }
+}
+
+static void run_loop(const ModelLoop* loop, const ModelContext* context, double* regs,
+                     double* out) {
+  double lanes[MODEL_LOOP_REGISTERS][LANES];
+  for (uint32_t i = 0; i < loop->fixed_count; i++) {
+    for (uint32_t k = 0; k < LANES; k++) {
+      lanes[i][k] = regs[loop->fixed[i]];
+    }
+  }
+  Block block = {.loop = loop, .regs = regs};
+  for (uint32_t first = 0; first < loop->count; first += LANES) {
+    block.first = first;
+    block.n = loop->count - first < LANES ? loop->count - first : LANES;
+    run_block(&block, context, lanes, out);
+  }
+}
+
+void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,
+                    double* out, ModelStraightFn* straight) {
+  const ModelRoll* roll = program->roll;
+  for (uint32_t i = 0; i < roll->loop_count; i++) {
+    if (roll->loops[i].before) straight(program, context, roll->loops[i].before, regs);
+    run_loop(&roll->loops[i], context, regs, out);
+  }
+  if (roll->after) straight(program, context, roll->after, regs);
+  for (uint32_t i = 0; i < roll->output_count; i++) {
+    const ModelOutputRun* run = &roll->outputs[i];
+    memcpy(out + run->output, regs + run->reg, run->count * sizeof *out);
+  }
+}

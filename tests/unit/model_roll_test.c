@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs with loops give the bits of their tape: random shapes over many instances, with
+// neighbours, shared parts, chains, sums, blocks of equations and outputs in any order.
+#include "model/build_internal.h"
+#include "test.h"
+
+#include <string.h>
+
+#define STATES   400
+#define INPUTS   50
+#define TERM_MAX 24
+
+typedef struct Fixture {
+  Arena arena;
+  TapeGraph graph;
+  uint64_t seed;
+  uint32_t x[STATES];
+  uint32_t input[INPUTS];
+} Fixture;
+
+static uint32_t random_below(Fixture* f, uint32_t bound) {
+  f->seed = f->seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(f->seed >> 33) % bound;
+}
+
+static void begin(Fixture* f, uint64_t seed) {
+  *f = (Fixture){.seed = seed};
+  arena_init(&f->arena, NULL, &test_oom);
+  tape_init(&f->graph, &f->arena);
+  for (uint32_t i = 0; i < STATES; i++) {
+    f->x[i] = tape_state(&f->graph, i);
+  }
+  for (uint32_t i = 0; i < INPUTS; i++) {
+    f->input[i] = tape_input(&f->graph, i);
+  }
+}
+
+/// A random expression, the same for every instance but for its leaves.
+typedef struct Shape {
+  struct {
+    uint32_t op;  // IrOp
+    uint32_t leaf[3];
+    uint32_t arg[3];
+    int32_t shift;  // of the neighbour that a leaf reads
+  } steps[TERM_MAX];
+  uint32_t count;
+} Shape;
+
+static const IrOp shape_ops[] = {IR_ADD, IR_SUB, IR_MUL,  IR_DIV, IR_MIN,  IR_MAX,    IR_LT,
+                                 IR_NEG, IR_SIN, IR_SQRT, IR_ABS, IR_TANH, IR_SELECT, IR_ADD,
+                                 IR_MUL, IR_SUB, IR_MOD,  IR_AND, IR_NOT,  IR_SIGN,   IR_POW};
+
+static Shape random_shape(Fixture* f) {
+  Shape shape = {.count = 1 + random_below(f, TERM_MAX)};
+  for (uint32_t i = 0; i < shape.count; i++) {
+    shape.steps[i].op = shape_ops[random_below(f, SLT_COUNT(shape_ops))];
+    shape.steps[i].shift = (int32_t)random_below(f, 5) - 2;
+    for (uint32_t k = 0; k < 3; k++) {
+      shape.steps[i].leaf[k] = random_below(f, i ? 9 : 5);
+      shape.steps[i].arg[k] = i ? i - 1 - random_below(f, i < 3 ? i : 3) : 0;
+    }
+  }
+  return shape;
+}
+
+static uint32_t leaf(Fixture* f, const Shape* shape, uint32_t step, uint32_t which, uint32_t k,
+                     const uint32_t* made, uint32_t previous) {
+  uint32_t neighbour = (uint32_t)((int32_t)k + STATES + shape->steps[step].shift) % STATES;
+  switch (shape->steps[step].leaf[which]) {
+  case 0: return f->x[k % STATES];
+  case 1: return f->x[neighbour];
+  case 2: return f->input[(k * 7) % INPUTS];
+  case 3: return tape_const(&f->graph, 0.5 + (double)which);
+  case 4: return shape->steps[step].shift == 0 ? previous : f->x[k * 13 % STATES];
+  default: return made[shape->steps[step].arg[which]];
+  }
+}
+
+static uint32_t instance(Fixture* f, const Shape* shape, uint32_t k, uint32_t previous) {
+  uint32_t made[TERM_MAX];
+  for (uint32_t i = 0; i < shape->count; i++) {
+    uint32_t a = leaf(f, shape, i, 0, k, made, previous);
+    uint32_t b = leaf(f, shape, i, 1, k, made, previous);
+    uint32_t c = leaf(f, shape, i, 2, k, made, previous);
+    if (shape->steps[i].op == IR_SELECT) a = tape_op(&f->graph, IR_GT, a, c, 0);
+    made[i] = tape_op(&f->graph, (IrOp)shape->steps[i].op, a, b, c);
+  }
+  return made[shape->count - 1];
+}
+
+static double number(Fixture* f) {
+  return ((double)random_below(f, 4001) - 2000.0) / 700.0;
+}
+
+/// Runs both ways; returns whether there were loops.
+static bool check_same(Fixture* f, const uint32_t* outputs, uint32_t count) {
+  ModelProgram program = tape_finish(&f->graph, &f->arena, STATES, outputs, count);
+  tape_roll(&f->arena, &f->arena, &program);
+  if (!program.roll) return false;
+  ModelProgram plain = program;
+  plain.roll = NULL;
+  double* regs = ARENA_ARRAY(&f->arena, double, program.reg_count);
+  double* out = ARENA_ARRAY(&f->arena, double, count);
+  double* want = ARENA_ARRAY(&f->arena, double, count);
+  double env[INPUTS];
+  double x[STATES];
+  for (uint32_t run = 0; run < 2; run++) {
+    for (uint32_t i = 0; i < INPUTS; i++) {
+      env[i] = number(f);
+    }
+    for (uint32_t i = 0; i < STATES; i++) {
+      x[i] = number(f);
+    }
+    ModelContext context = {0};
+    model_program_bind(&program, env, regs);
+    model_program_run(&program, &context, regs, 0.25, x, out);
+    model_program_bind(&plain, env, regs);
+    model_program_run(&plain, &context, regs, 0.25, x, want);
+    for (uint32_t i = 0; i < count; i++) {
+      bool both_nan = out[i] != out[i] && want[i] != want[i];
+      if (!both_nan && memcmp(&out[i], &want[i], sizeof *out) != 0) {
+        print_error("output %u of %u: %.17g, not %.17g\n", i, count, out[i], want[i]);
+        fail();
+      }
+    }
+  }
+  return true;
+}
+
+TEST(random_shapes_have_the_bits_of_the_tape) {
+  uint32_t rolled = 0;
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    Fixture f;
+    begin(&f, seed);
+    uint32_t outputs[4 * STATES];
+    uint32_t count = 0;
+    uint32_t shapes = 1 + random_below(&f, 4);
+    for (uint32_t s = 0; s < shapes; s++) {
+      Shape shape = random_shape(&f);
+      uint32_t instances = 40 + random_below(&f, STATES - 40);
+      uint32_t way = random_below(&f, 4);
+      uint32_t previous = f.x[0];
+      for (uint32_t k = 0; k < instances; k++) {
+        uint32_t value = instance(&f, &shape, k, previous);
+        previous = value;
+        if (way < 3 || k % 3 == 0) outputs[count++] = value;
+        // something else in between now and then
+        if (way == 2 && k == instances / 2) previous = tape_op(&f.graph, IR_EXP, value, 0, 0);
+      }
+      if (way == 1) {
+        // a sum over everything reads all instances one by one
+        uint32_t sum = outputs[0];
+        for (uint32_t i = 1; i < count; i++) {
+          sum = tape_op(&f.graph, IR_ADD, sum, outputs[i], 0);
+        }
+        outputs[count - 1] = sum;
+      }
+    }
+    if (random_below(&f, 3) == 0) {
+      for (uint32_t i = count; i-- > 1;) {
+        uint32_t other = random_below(&f, i + 1);
+        uint32_t swap = outputs[i];
+        outputs[i] = outputs[other];
+        outputs[other] = swap;
+      }
+    }
+    rolled += check_same(&f, outputs, count);
+    arena_free(&f.arena);
+  }
+  CHECK(rolled > 60, "most random shapes become loops");
+}
+
+/// A stencil: differences that neighbours share are computed once, by the instance before.
+TEST(shared_differences_of_neighbours_become_a_loop) {
+  Fixture f;
+  begin(&f, 7);
+  uint32_t outputs[STATES - 2];
+  for (uint32_t i = 1; i + 1 < STATES; i++) {
+    uint32_t left = tape_op(&f.graph, IR_SUB, f.x[i], f.x[i - 1], 0);
+    uint32_t right = tape_op(&f.graph, IR_SUB, f.x[i + 1], f.x[i], 0);
+    uint32_t change = tape_op(&f.graph, IR_SUB, right, left, 0);
+    outputs[i - 1] = tape_op(&f.graph, IR_MUL, change, f.input[0], 0);
+  }
+  CHECK(check_same(&f, outputs, STATES - 2), "a loop although instances read each other");
+  arena_free(&f.arena);
+}
+
+/// What hangs on its predecessor in full must stay in order.
+TEST(a_recursion_is_no_loop) {
+  Fixture f;
+  begin(&f, 8);
+  uint32_t value = f.x[0];
+  for (uint32_t i = 1; i < STATES; i++) {
+    value = tape_op(&f.graph, IR_ADD, tape_op(&f.graph, IR_MUL, value, f.input[0], 0), f.x[i], 0);
+  }
+  CHECK(!check_same(&f, &value, 1), "stays on the tape");
+  arena_free(&f.arena);
+}
+
+/// A block of equations between loops: it reads what one loop made, and the next reads its unknown.
+TEST(blocks_of_equations_stand_between_loops) {
+  Fixture f;
+  begin(&f, 9);
+  uint32_t outputs[2 * STATES];
+  uint32_t sum = f.input[1];
+  for (uint32_t i = 0; i < STATES; i++) {
+    outputs[i] = tape_op(&f.graph, IR_MUL, f.x[i], f.input[0], 0);
+    outputs[i] = tape_op(&f.graph, IR_TANH, outputs[i], 0, 0);
+  }
+  sum = tape_op(&f.graph, IR_ADD, outputs[3], outputs[STATES - 2], 0);
+  uint32_t trial = tape_trial(&f.graph);
+  uint32_t guess = tape_const(&f.graph, 0.0);
+  uint32_t slope = tape_const(&f.graph, 2.0);
+  TapeSolve solve = {.count = 1, .linear = true, .trials = &trial, .guesses = &guess};
+  ModelEntry entry = {.row = 0, .column = 0, .reg = slope};
+  solve.entries = &entry;
+  solve.entry_count = 1;
+  solve.body = tape_body(&f.graph);
+  uint32_t twice = tape_op(&f.graph, IR_MUL, slope, trial, 0);
+  uint32_t residual = tape_op(&f.graph, IR_SUB, twice, sum, 0);
+  solve.residuals = &residual;
+  uint32_t pick = 0;
+  tape_solve(&f.graph, solve, &pick);
+  for (uint32_t i = 0; i < STATES; i++) {
+    uint32_t share = tape_op(&f.graph, IR_MUL, pick, outputs[i], 0);
+    outputs[STATES + i] = tape_op(&f.graph, IR_SUB, share, f.x[i], 0);
+  }
+  CHECK(check_same(&f, outputs, 2 * STATES), "loops around the block");
+  arena_free(&f.arena);
+}
