@@ -313,6 +313,25 @@ typedef struct SltChange {
   double before, after;
 } SltChange;
 
+/// A relation of a guard when it was asked.
+typedef struct SltTruth {
+  const char* atom;  ///< source text
+  double g;          ///< holds for g > 0 or g >= 0; NaN where it has no value
+  double pulse;      ///< weight of a pulse in g, which then decides by its sign; 0 for none
+  bool holds;
+  bool armed;    ///< false while it lingers at its boundary and keeps its truth
+  bool located;  ///< its crossing is what the instant was placed at
+} SltTruth;
+
+/// A quantity that the two sides of a boundary compute differently, and its value while the motion
+/// slides along it.
+typedef struct SltEquivalent {
+  const char* name;
+  double without;  ///< on the side where the relation does not hold
+  double with;     ///< ... where it holds
+  double value;    ///< between them, or what the combined motion makes of it
+} SltEquivalent;
+
 /// One record: a fired transition, a firing of `at`, or one of the other kinds. Pointers are valid
 /// during the callback only.
 typedef struct SltEvent {
@@ -344,6 +363,16 @@ typedef struct SltEvent {
   uint32_t undetermined_count;
   bool has_energy;   ///< the model declares an energy, and this is the last record of the instant
   double energy[2];  ///< before and after the instant
+  const SltTruth* truths;  ///< of a transition: all relations of its guard
+  uint32_t truth_count;
+  bool has_cause;      ///< a record of an earlier round of the instant made this one possible
+  uint32_t caused_by;  ///< its `n`
+  bool has_residual;   ///< the mode entered has constraints
+  double residual[2];  ///< largest distance to one of them, relative: as entered, as committed
+  bool has_share;      ///< sliding begins or ends
+  double share;        ///< of the side where the relation holds
+  const SltEquivalent* equivalents;  ///< where sliding begins
+  uint32_t equivalent_count;
 } SltEvent;
 
 /// Receives event records in order, as they happen.

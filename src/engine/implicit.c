@@ -356,6 +356,12 @@ static SltStatus close_rest(EngSim* sim) {
   return SLT_OK;
 }
 
+/// Distance to the constraints with the values in sim->x; for the records.
+static double present_distance(EngSim* sim) {
+  Projection p = projection(sim);
+  return constraint_distance(sim, &p, sim->core.t, sim->x) / state_size(&p, sim->x);
+}
+
 static SltStatus make_consistent(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
   bool initial = sim->implicit.initial;
@@ -371,11 +377,10 @@ static SltStatus make_consistent(EngSim* sim) {
     eng_bind(sim);
     return SLT_OK;
   }
-  if (!initial) {
-    Projection p = projection(sim);
-    double size = state_size(&p, sim->x);
-    double distance = constraint_distance(sim, &p, sim->core.t, sim->x);
-    if (distance >= 0.0 && distance <= 8.0 * PROJECT_TINY * size) return SLT_OK;
+  double before = initial ? (double)NAN : present_distance(sim);
+  if (before >= 0.0 && before <= 8.0 * PROJECT_TINY) {
+    eng_trace_residual(sim, before, before);
+    return SLT_OK;
   }
   if (initial || has_guess(sim, im)) {
     SLT_TRY(imp_settle(sim));
@@ -383,6 +388,7 @@ static SltStatus make_consistent(EngSim* sim) {
     SLT_TRY(imp_jump(sim));
   }
   SLT_TRY(close_rest(sim));
+  if (sim->on_event && !initial) eng_trace_residual(sim, before, present_distance(sim));
   eng_bind(sim);
   return SLT_OK;
 }

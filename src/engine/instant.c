@@ -794,7 +794,9 @@ static void trace_sliding(EngSim* sim, bool* fired) {
     eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
     *fired = true;
   }
-  if (sim->core.slide.count) eng_evaluate_full(sim, sim->core.t);
+  if (!sim->core.slide.count) return;
+  eng_evaluate_full(sim, sim->core.t);
+  eng_trace_equivalents(sim);
 }
 
 /// An instant during a contact: it goes on unless the force has ended or the mode has changed.

@@ -569,6 +569,14 @@ SltStatus eng_slide_rebind(EngSim* sim);
 SltStatus eng_probe(EngSim* sim, const ModelMode* mode);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
+/// The relation that stands for a surface slid along.
+uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface);
+/// Shares of the sides above the surfaces slid along, at the present point. False: it has none.
+bool eng_slide_shares(EngSim* sim, double* share);
+/// What is computed on one side of a surface, the others at these shares: added to `values`, by
+/// places of the environment, where `known` is set then.
+void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+                    uint8_t* known);
 
 // ---- slide_value.c: the same by value, for any number of surfaces
 // ---------------------------------
@@ -580,6 +588,9 @@ void eng_value_full(EngSim* sim, double t);
 double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 void eng_value_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_value_rebind(EngSim* sim);
+bool eng_value_shares(EngSim* sim, double* share);
+void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+                    uint8_t* known);
 
 // ---- zeno.c -------------------------------------------------------------------------------------
 
@@ -781,6 +792,14 @@ void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse);
 void eng_trace_boundary(EngSim* sim);
 /// Sliding begins or ends at the surface of an atom.
 void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom);
+/// Shares and equivalent values for the records of sliding that begins; the environment holds the
+/// values of the motion.
+void eng_trace_equivalents(EngSim* sim);
+/// Distance to the constraints of the candidate's mode, as entered and as it is now.
+void eng_trace_residual(EngSim* sim, double before, double after);
+/// Values of a guard's relations on the trial, for the next record: an event that concerns few
+/// evaluates nothing else.
+void eng_trace_look(EngSim* sim, const ModelGuard* guard);
 /// Records from `first` on: their candidate was discarded; what it would have changed is told as
 /// that. Records that follow before the next candidate are those that reject it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);

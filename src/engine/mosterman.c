@@ -293,6 +293,7 @@ SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed,
   if (status >= 0) {
     eng_bind(sim);
     eng_evaluate_full(sim, sim->core.t);
+    if (sim->core.slide.count) eng_trace_equivalents(sim);
     sim->core.mesh_t = sim->core.t;
     *changed = *fired && eng_flow_changed(sim);
     if (sim->core.stop_wanted) {

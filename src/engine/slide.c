@@ -851,6 +851,42 @@ bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads) {
   return false;
 }
 
+uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface) {
+  const EngSlide* slide = &sim->core.slide;
+  return slide->by_value ? sim->value_surfaces[surface].atom : slide->surfaces[surface].atom;
+}
+
+bool eng_slide_shares(EngSim* sim, double* share) {
+  const EngSlide* slide = &sim->core.slide;
+  if (slide->by_value) return eng_value_shares(sim, share);
+  double found[ENG_SURFACES_MAX];
+  if (!shares_at(sim, sim->core.t, sim->x, false, found)) return false;
+  memcpy(share, found, slide->count * sizeof *share);
+  return true;
+}
+
+void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+                    uint8_t* known) {
+  const EngSlide* slide = &sim->core.slide;
+  if (slide->by_value) {
+    eng_value_side(sim, surface, above, share, values, known);
+    return;
+  }
+  ModelContext context = eng_context(sim);
+  uint32_t others = ((1u << slide->count) - 1u) & ~(1u << surface);
+  for (uint32_t side = 0; side < 1u << slide->count; side++) {
+    if ((side >> surface & 1u) != (above ? 1u : 0u)) continue;
+    double w = weight(side, others, share);
+    const ModelMode* mode = slide->modes[side];
+    model_program_run(&mode->full, &context, sim->side_regs[side].full, sim->core.t, sim->x,
+                      sim->full);
+    for (uint32_t i = 0; i < mode->full.output_count; i++) {
+      values[mode->full_env[i]] += w * sim->full[i];
+      known[mode->full_env[i]] = 1;
+    }
+  }
+}
+
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
   EngSlide* slide = &sim->core.slide;
   if (slide->by_value) {

@@ -650,6 +650,36 @@ void eng_value_full(EngSim* sim, double t) {
   publish_positions(sim);
 }
 
+bool eng_value_shares(EngSim* sim, double* share) {
+  SltStatus status = shares_at(sim, sim->core.t, sim->x, false, sim->value_share);
+  if (!sim->core.slide.mixed) publish_positions(sim);
+  if (status < 0) return false;
+  memcpy(share, sim->value_share, sim->core.slide.count * sizeof *share);
+  return true;
+}
+
+void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+                    uint8_t* known) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  EngSideRegs* regs = &sim->side_regs[2];
+  if (eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
+               sizeof(double)) < 0) {
+    return;
+  }
+  memcpy(sim->value_trial, share, sim->core.slide.count * sizeof *share);
+  sim->value_trial[surface] = above ? 1.0 : 0.0;
+  publish_shares(sim, sim->value_trial);
+  model_program_bind(&mode->full, sim->env, regs->full);
+  model_program_guess(&mode->full, sim->guess, regs->full);
+  model_program_run(&mode->full, &context, regs->full, sim->core.t, sim->x, sim->full);
+  publish_positions(sim);
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    values[mode->full_env[i]] += sim->full[i];
+    known[mode->full_env[i]] = 1;
+  }
+}
+
 // ---- leaving ------------------------------------------------------------------------------------
 
 typedef struct Exit {

@@ -2,23 +2,42 @@
 //
 // Event records: what fired in an instant, why, and what it changed. Records are collected while
 // the instant is carried out and sent at its end, when the class of each is known.
-#include "engine/internal.h"
+#include "engine/detect.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#define EQUIVALENTS_MAX 32  // surfaces slid along at once whose quantities are told, and of those
+
 typedef struct Record {
   SltEventKind kind;
   uint32_t automaton, from, to;  // MODEL_NONE where there is none
   uint32_t iteration;
-  uint32_t atom_begin, atom_count;
+  uint32_t truth_begin, truth_count;
+  uint32_t equivalent_begin, equivalent_count;
   uint32_t crossing;  // index into crossings, MODEL_NONE for none
   uint32_t line;
   Str text;
   SltCause cause;
   bool mythical, moved_state, boundary;
+  bool has_residual;
+  double residual[2];
+  double share;
 } Record;
+
+/// A relation of a record's guard.
+typedef struct Truth {
+  uint32_t atom;
+  double g, pulse;
+  bool holds, armed, located;
+  bool told;  // among the reasons: holds, or has to be false for a switch to turn off
+} Truth;
+
+typedef struct Equivalent {
+  uint32_t var, order;
+  double without, with, value;
+} Equivalent;
 
 typedef struct Change {
   uint32_t record;
@@ -47,13 +66,25 @@ struct EngTrace {
   uint32_t impulse_capacity;
   Record* records;
   uint32_t record_count, record_capacity;
-  uint32_t* atoms;
-  uint32_t atom_count, atom_capacity;
+  Truth* truths;
+  uint32_t truth_count, truth_capacity;
+  double* looked;  // values for the next record, by relation of its guard
+  uint32_t looked_count, looked_capacity;
+  Equivalent* equivalents;
+  uint32_t equivalent_count, equivalent_capacity;
+  double *share, *share_now;  // of the surfaces slid along: before the instant, after it
+  uint32_t* share_atom;
+  uint32_t share_count, share_capacity, share_now_capacity, share_atom_capacity;
+  double* side[2];  // values on the sides of a surface, by places of the environment
+  uint8_t* side_known;
   Change* changes;
   uint32_t change_count, change_capacity;
   SltChange* out_changes;
   const char** out_atoms;
   uint32_t out_capacity, out_atom_capacity;
+  SltTruth* out_truths;
+  uint32_t out_truth_capacity;
+  SltEquivalent out_equivalents[EQUIVALENTS_MAX];
   const char** out_names;
   uint32_t name_capacity;
   EngCrossing* crossings;  // as they were when the instant began
@@ -81,7 +112,17 @@ void eng_trace_free(EngSim* sim) {
   base_free(a, t->jumps, t->jump_capacity * sizeof *t->jumps);
   base_free(a, t->out_impulses, t->impulse_capacity * sizeof *t->out_impulses);
   base_free(a, t->records, t->record_capacity * sizeof *t->records);
-  base_free(a, t->atoms, t->atom_capacity * sizeof *t->atoms);
+  base_free(a, t->truths, t->truth_capacity * sizeof *t->truths);
+  base_free(a, t->looked, t->looked_capacity * sizeof *t->looked);
+  base_free(a, t->equivalents, t->equivalent_capacity * sizeof *t->equivalents);
+  base_free(a, t->share, t->share_capacity * sizeof *t->share);
+  base_free(a, t->share_now, t->share_now_capacity * sizeof *t->share_now);
+  base_free(a, t->share_atom, t->share_atom_capacity * sizeof *t->share_atom);
+  size_t env = sim->model->env_count;
+  base_free(a, t->side[0], env * sizeof(double));
+  base_free(a, t->side[1], env * sizeof(double));
+  base_free(a, t->side_known, env);
+  base_free(a, t->out_truths, t->out_truth_capacity * sizeof *t->out_truths);
   base_free(a, t->changes, t->change_capacity * sizeof *t->changes);
   base_free(a, t->out_changes, t->out_capacity * sizeof *t->out_changes);
   base_free(a, t->out_atoms, t->out_atom_capacity * sizeof *t->out_atoms);
@@ -102,10 +143,32 @@ static bool grow(EngSim* sim, void** data, uint32_t need, uint32_t* capacity, si
   return true;
 }
 
+/// Shares of the motion along surfaces as the instant finds it.
+static void note_shares(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  uint32_t n = sim->core.slide.count;
+  t->share_count = 0;
+  if (!n || !sim->on_event) return;
+  if (!grow(sim, (void**)&t->share, n, &t->share_capacity, sizeof *t->share) ||
+      !grow(sim, (void**)&t->share_atom, n, &t->share_atom_capacity, sizeof *t->share_atom) ||
+      !eng_slide_shares(sim, t->share)) {
+    return;
+  }
+  t->share_count = n;
+  for (uint32_t k = 0; k < n; k++) {
+    t->share_atom[k] = eng_slide_atom(sim, k);
+  }
+  // where a surface is left its share is at an end, whatever rounding makes of it
+  if (sim->core.exit_pending) {
+    t->share[sim->core.exit_surface] = sim->core.exit_above ? 1.0 : 0.0;
+  }
+}
+
 void eng_trace_begin(EngSim* sim) {
   struct EngTrace* t = sim->trace;
   t->record_count = 0;
-  t->atom_count = 0;
+  t->truth_count = 0;
+  t->equivalent_count = 0;
   t->change_count = 0;
   t->jump_count = 0;
   t->jump_begin = 0;
@@ -113,6 +176,7 @@ void eng_trace_begin(EngSim* sim) {
   t->rejecting = false;
   t->crossing_count = sim->crossing_count;
   memcpy(t->crossings, sim->crossings, sim->crossing_count * sizeof *t->crossings);
+  note_shares(sim);
 }
 
 uint32_t eng_trace_count(const EngSim* sim) {
@@ -129,10 +193,64 @@ static uint32_t add_record(EngSim* sim, Record record) {
   return t->record_count++;
 }
 
-/// The relations of a guard that hold, and the one among them that was located.
+/// Place of an atom in the list of a mode; MODEL_NONE where it does not matter.
+static uint32_t place_of(const ModelMode* mode, uint32_t atom) {
+  uint32_t lo = 0;
+  uint32_t hi = mode->atom_count;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (mode->atoms[mid] < atom) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo < mode->atom_count && mode->atoms[lo] == atom ? lo : MODEL_NONE;
+}
+
+void eng_trace_look(EngSim* sim, const ModelGuard* guard) {
+  struct EngTrace* t = sim->trace;
+  uint64_t evaluations = sim->core.guard_evaluations;  // not part of the search for events
+  t->looked_count = 0;
+  if (!grow(sim, (void**)&t->looked, guard->atom_count, &t->looked_capacity, sizeof *t->looked)) {
+    return;
+  }
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t id = guard->atoms[i];
+    EngFollower f = {.sim = sim, .index = place_of(sim->core.mode, id)};
+    t->looked[i] = (double)NAN;
+    if (f.index != MODEL_NONE) eng_follower_value(&f, sim->core.t, &t->looked[i], NULL);
+  }
+  t->looked_count = guard->atom_count;
+  sim->core.guard_evaluations = evaluations;
+}
+
+static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
+  const struct EngTrace* t = sim->trace;
+  uint32_t id = guard->atoms[i];
+  const EngAtom* atom = &sim->atoms[id];
+  Truth truth = {.atom = id,
+                 .g = (double)NAN,
+                 .holds = atom->truth,
+                 .armed = atom->armed,
+                 .located = atom->located};
+  if (t->looked_count) {
+    truth.g = t->looked[i];
+    return truth;
+  }
+  uint32_t place = place_of(sim->core.mode, id);
+  if (place == MODEL_NONE || !atom->relevant) return truth;
+  truth.g = sim->g[place];
+  bool holds = false;
+  if (eng_impulse_truth(sim, place, &holds)) truth.pulse = sim->implicit.guard[place];
+  return truth;
+}
+
+/// The relations of a guard, and the one among them that was located. What is told as the reason
+/// are those that hold, or all of a condition that does not any more.
 static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record* record) {
   struct EngTrace* t = sim->trace;
-  record->atom_begin = t->atom_count;
+  record->truth_begin = t->truth_count;
   record->crossing = MODEL_NONE;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
@@ -143,13 +261,15 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
         if (match && record->crossing == MODEL_NONE) record->crossing = c;
       }
     }
-    if (rising && !atom->truth) continue;
-    if (!grow(sim, (void**)&t->atoms, t->atom_count + 1, &t->atom_capacity, sizeof *t->atoms)) {
+    if (!grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
       break;
     }
-    t->atoms[t->atom_count++] = id;
+    Truth truth = truth_of(sim, guard, i);
+    truth.told = !rising || atom->truth;
+    t->truths[t->truth_count++] = truth;
   }
-  record->atom_count = t->atom_count - record->atom_begin;
+  record->truth_count = t->truth_count - record->truth_begin;
+  t->looked_count = 0;
 }
 
 /// The transition between two states that comes first; MODEL_NONE for a switch.
@@ -309,6 +429,24 @@ void eng_trace_boundary(EngSim* sim) {
   if (t->record_count > 0) t->records[t->record_count - 1].boundary = true;
 }
 
+void eng_trace_residual(EngSim* sim, double before, double after) {
+  struct EngTrace* t = sim->trace;
+  if (t->record_count == 0) return;
+  Record* record = &t->records[t->record_count - 1];
+  record->has_residual = true;
+  record->residual[0] = before;
+  record->residual[1] = after;
+}
+
+/// The crossing at which the motion met the surface of an atom; MODEL_NONE when it began there.
+static uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
+  const struct EngTrace* t = sim->trace;
+  for (uint32_t c = 0; c < t->crossing_count; c++) {
+    if (sim->core.mode_before->atoms[t->crossings[c].index] == atom) return c;
+  }
+  return MODEL_NONE;
+}
+
 void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
   struct EngTrace* t = sim->trace;
   Record record = {.kind = kind,
@@ -316,13 +454,82 @@ void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
                    .from = MODEL_NONE,
                    .to = MODEL_NONE,
                    .crossing = MODEL_NONE,
-                   .atom_begin = t->atom_count,
+                   .truth_begin = t->truth_count,
+                   .share = (double)NAN,
                    .line = sim->model->atoms[atom].line};
-  if (grow(sim, (void**)&t->atoms, t->atom_count + 1, &t->atom_capacity, sizeof *t->atoms)) {
-    t->atoms[t->atom_count++] = atom;
-    record.atom_count = 1;
+  if (grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
+    t->truths[t->truth_count++] = (Truth){.atom = atom, .told = true};
+    record.truth_count = 1;
   }
+  for (uint32_t k = 0; k < t->share_count && kind == SLT_EVENT_SLIDE_OUT; k++) {
+    if (t->share_atom[k] == atom) record.share = t->share[k];
+  }
+  if (kind == SLT_EVENT_SLIDE_IN) record.crossing = crossing_of(sim, atom);
   add_record(sim, record);
+}
+
+/// Quantities of one record that differ on the two sides of its surface.
+static void note_equivalents(EngSim* sim, Record* record, uint32_t surface) {
+  struct EngTrace* t = sim->trace;
+  const Model* model = sim->model;
+  size_t env = model->env_count;
+  const SltAllocator* a = &sim->options.allocator;
+  for (uint32_t side = 0; side < 2; side++) {
+    if (!t->side[side]) t->side[side] = base_alloc(a, env * sizeof(double));
+    if (!t->side[side]) return;
+  }
+  if (!t->side_known) t->side_known = base_alloc(a, env);
+  if (!t->side_known) return;
+  memset(t->side_known, 0, env);
+  for (uint32_t side = 0; side < 2; side++) {
+    memset(t->side[side], 0, env * sizeof(double));
+    eng_slide_side(sim, surface, side == 1, t->share_now, t->side[side], t->side_known);
+  }
+  record->equivalent_begin = t->equivalent_count;
+  for (uint32_t v = 0; v < model->var_count && record->equivalent_count < EQUIVALENTS_MAX; v++) {
+    const ModelVar* var = &model->vars[v];
+    for (uint32_t order = 0; order < var->slots && !var->hidden; order++) {
+      uint32_t at = var->env + order;
+      double without = t->side[0][at];
+      double with = t->side[1][at];
+      if (!t->side_known[at] || !(fabs(with - without) > 1e-12 * (fabs(with) + fabs(without)))) {
+        continue;
+      }
+      if (!grow(sim, (void**)&t->equivalents, t->equivalent_count + 1, &t->equivalent_capacity,
+                sizeof *t->equivalents) ||
+          record->equivalent_count == EQUIVALENTS_MAX) {
+        return;
+      }
+      t->equivalents[t->equivalent_count++] = (Equivalent){v, order, without, with, sim->env[at]};
+      record->equivalent_count++;
+    }
+  }
+}
+
+void eng_trace_equivalents(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  uint32_t n = sim->core.slide.count;
+  bool wanted = false;
+  for (uint32_t i = 0; i < t->record_count; i++) {
+    wanted |= t->records[i].kind == SLT_EVENT_SLIDE_IN;
+  }
+  if (!wanted || !sim->on_event ||
+      !grow(sim, (void**)&t->share_now, n, &t->share_now_capacity, sizeof *t->share_now) ||
+      !eng_slide_shares(sim, t->share_now)) {
+    return;
+  }
+  for (uint32_t i = 0, k = 0; i < t->record_count; i++) {
+    Record* record = &t->records[i];
+    if (record->kind != SLT_EVENT_SLIDE_IN || record->truth_count == 0) continue;
+    uint32_t atom = t->truths[record->truth_begin].atom;
+    // records and surfaces come in the order of the atoms, or there are few of them
+    for (uint32_t step = 0; step < n && eng_slide_atom(sim, k) != atom; step++) {
+      k = (k + 1) % n;
+    }
+    if (eng_slide_atom(sim, k) != atom) continue;
+    record->share = t->share_now[k];
+    if (n <= EQUIVALENTS_MAX) note_equivalents(sim, record, k);
+  }
 }
 
 void eng_trace_path(const EngSim* sim, char* out, size_t capacity) {
@@ -376,9 +583,9 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
     event->certified = crossing->certified;
     return;
   }
-  for (uint32_t i = 0; i < record->atom_count; i++) {
-    const ModelAtom* atom = &sim->model->atoms[t->atoms[record->atom_begin + i]];
-    if (atom->type != MODEL_ATOM_NOEVENT) continue;
+  for (uint32_t i = 0; i < record->truth_count; i++) {
+    const Truth* truth = &t->truths[record->truth_begin + i];
+    if (!truth->told || sim->model->atoms[truth->atom].type != MODEL_ATOM_NOEVENT) continue;
     event->type = SLT_ATOM_NOEVENT;
     event->certified = false;
   }
@@ -418,7 +625,54 @@ static void list_change(SltChange* list, uint32_t* count, const char* name, doub
   list[(*count)++] = (SltChange){name, before, after};
 }
 
-/// Changes, impulses and atoms of one record into the arrays that are sent.
+/// Relations of a record's guard into the arrays that are sent.
+static void fill_truths(EngSim* sim, const Record* record, SltEvent* event) {
+  struct EngTrace* t = sim->trace;
+  for (uint32_t i = 0; i < record->truth_count; i++) {
+    const Truth* truth = &t->truths[record->truth_begin + i];
+    const char* text = sim->model->atoms[truth->atom].text.data;
+    t->out_truths[i] =
+        (SltTruth){text, truth->g, truth->pulse, truth->holds, truth->armed, truth->located};
+    if (truth->told) t->out_atoms[event->atom_count++] = text;
+  }
+  event->atoms = t->out_atoms;
+  if (record->kind != SLT_EVENT_STATE) return;
+  event->truths = t->out_truths;
+  event->truth_count = record->truth_count;
+}
+
+static void fill_equivalents(EngSim* sim, const Record* record, SltEvent* event) {
+  struct EngTrace* t = sim->trace;
+  for (uint32_t i = 0; i < record->equivalent_count; i++) {
+    const Equivalent* e = &t->equivalents[record->equivalent_begin + i];
+    t->out_equivalents[i] =
+        (SltEquivalent){name_of(sim, e->var, e->order), e->without, e->with, e->value};
+  }
+  event->equivalents = t->out_equivalents;
+  event->equivalent_count = record->equivalent_count;
+}
+
+/// The record that made another one possible: the last one of the rounds before it, for what
+/// follows from new values and states.
+typedef struct Reason {
+  uint32_t iteration;
+  int32_t last;  // record of an earlier round
+} Reason;
+
+static void fill_cause(const struct EngTrace* t, uint32_t index, Reason* reason, SltEvent* event) {
+  const Record* record = &t->records[index];
+  bool begins = index == 0 || t->records[index - 1].kind == SLT_EVENT_INITIAL;
+  if (begins || record->iteration > reason->iteration) {
+    reason->last = begins ? -1 : (int32_t)index - 1;
+    reason->iteration = record->iteration;
+  }
+  bool follows = record->cause == SLT_CAUSE_LEVEL || record->cause == SLT_CAUSE_CANDIDATE ||
+                 record->cause == SLT_CAUSE_FLOW;
+  event->has_cause = follows && reason->last >= 0;
+  event->caused_by = event->has_cause ? (uint32_t)reason->last : 0;
+}
+
+/// Changes, impulses and relations of one record into the arrays that are sent.
 static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   struct EngTrace* t = sim->trace;
   const Record* record = &t->records[index];
@@ -426,7 +680,9 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
             sizeof *t->out_changes) ||
       !grow(sim, (void**)&t->out_impulses, t->jump_count, &t->impulse_capacity,
             sizeof *t->out_impulses) ||
-      !grow(sim, (void**)&t->out_atoms, record->atom_count, &t->out_atom_capacity,
+      !grow(sim, (void**)&t->out_truths, record->truth_count, &t->out_truth_capacity,
+            sizeof *t->out_truths) ||
+      !grow(sim, (void**)&t->out_atoms, record->truth_count, &t->out_atom_capacity,
             sizeof *t->out_atoms)) {
     return false;
   }
@@ -455,11 +711,8 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
     event->changes = t->out_changes;
     event->change_count = count;
   }
-  for (uint32_t i = 0; i < record->atom_count; i++) {
-    t->out_atoms[i] = sim->model->atoms[t->atoms[record->atom_begin + i]].text.data;
-  }
-  event->atoms = t->out_atoms;
-  event->atom_count = record->atom_count;
+  fill_truths(sim, record, event);
+  fill_equivalents(sim, record, event);
   return true;
 }
 
@@ -499,6 +752,7 @@ void eng_trace_end(EngSim* sim) {
     Record* record = &t->records[t->jumps[i].record];
     if (!t->jumps[i].impulse && !record->mythical) record->moved_state = true;
   }
+  Reason reason = {0, -1};
   for (uint32_t i = 0; i < t->record_count; i++) {
     const Record* record = &t->records[i];
     SltEvent event = {.t = sim->core.t, .n = i, .iter = record->iteration, .kind = record->kind};
@@ -515,6 +769,12 @@ void eng_trace_end(EngSim* sim) {
     }
     event.line = record->line;
     event.cause = record->cause;
+    fill_cause(t, i, &reason, &event);
+    event.has_residual = record->has_residual;
+    memcpy(event.residual, record->residual, sizeof event.residual);
+    bool slides = record->kind == SLT_EVENT_SLIDE_IN || record->kind == SLT_EVENT_SLIDE_OUT;
+    event.has_share = slides && isfinite(record->share);
+    event.share = event.has_share ? record->share : 0.0;
     event.text = record->text.data;
     describe_location(sim, record, &event);
     count_record(sim, record, &event);

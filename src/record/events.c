@@ -132,6 +132,74 @@ static void write_changes(Sink* sink, const SltChange* changes, uint32_t count, 
   sink_char(sink, '}');
 }
 
+static void write_flag(Sink* sink, const char* lead, bool flag) {
+  sink_c(sink, lead);
+  sink_c(sink, flag ? "true" : "false");
+}
+
+static void write_truths(Sink* sink, const SltTruth* truths, uint32_t count) {
+  sink_char(sink, '[');
+  for (uint32_t i = 0; i < count; i++) {
+    const SltTruth* truth = &truths[i];
+    sink_c(sink, i ? ",{\"atom\":" : "{\"atom\":");
+    write_string(sink, truth->atom);
+    write_flag(sink, ",\"holds\":", truth->holds);
+    sink_c(sink, ",\"g\":");
+    write_number(sink, truth->g + 0.0);  // no negative zero
+    if (truth->pulse != 0.0) {
+      sink_c(sink, ",\"pulse\":");
+      write_number(sink, truth->pulse);
+    }
+    write_flag(sink, ",\"armed\":", truth->armed);
+    write_flag(sink, ",\"located\":", truth->located);
+    sink_char(sink, '}');
+  }
+  sink_char(sink, ']');
+}
+
+static void write_equivalents(Sink* sink, const SltEquivalent* list, uint32_t count) {
+  sink_char(sink, '{');
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) sink_char(sink, ',');
+    write_string(sink, list[i].name);
+    sink_c(sink, ":[");
+    write_number(sink, list[i].without);
+    sink_char(sink, ',');
+    write_number(sink, list[i].with);
+    sink_char(sink, ',');
+    write_number(sink, list[i].value);
+    sink_char(sink, ']');
+  }
+  sink_char(sink, '}');
+}
+
+/// What only some records have.
+static void write_details(Sink* sink, const SltEvent* event) {
+  if (event->truth_count) {
+    sink_c(sink, ",\"guard\":");
+    write_truths(sink, event->truths, event->truth_count);
+  }
+  if (event->has_cause) {
+    sink_c(sink, ",\"caused_by\":");
+    sink_unsigned(sink, event->caused_by);
+  }
+  if (event->has_residual) {
+    sink_c(sink, ",\"residual\":[");
+    write_number(sink, event->residual[0]);
+    sink_char(sink, ',');
+    write_number(sink, event->residual[1]);
+    sink_char(sink, ']');
+  }
+  if (event->has_share) {
+    sink_c(sink, ",\"share\":");
+    write_number(sink, event->share);
+  }
+  if (event->equivalent_count) {
+    sink_c(sink, ",\"equivalent\":");
+    write_equivalents(sink, event->equivalents, event->equivalent_count);
+  }
+}
+
 void events_write(Sink* sink, const SltEvent* event) {
   sink_c(sink, "{\"t\":");
   write_number(sink, event->t);
@@ -174,6 +242,7 @@ void events_write(Sink* sink, const SltEvent* event) {
     sink_c(sink, ",\"because\":");
     write_string(sink, events_cause_text(event->cause));
   }
+  write_details(sink, event);
   if (event->candidate_count) {
     sink_c(sink, ",\"candidate\":");
     write_changes(sink, event->candidate, event->candidate_count, true);

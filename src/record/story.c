@@ -27,6 +27,7 @@ typedef struct Record {
   SltEvent event;  // its pointers are not used
   Text automaton, from, to, text;
   Range atoms, changes, impulses, undetermined;
+  Range equivalents;  // among the values: two for each quantity, its sides and its value
 } Record;
 
 struct Story {
@@ -124,6 +125,21 @@ static Range keep_values(Story* s, const SltChange* changes, uint32_t count) {
     s->values[s->value_count++] = value;
   }
   range.count = count;
+  return range;
+}
+
+static Range keep_equivalents(Story* s, const SltEquivalent* list, uint32_t count) {
+  Range range = {(uint32_t)s->value_count, 0};
+  if (!grow(s, (void**)&s->values, s->value_count + 2 * (size_t)count, &s->value_capacity,
+            sizeof *s->values)) {
+    return range;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    Text name = keep(s, list[i].name);
+    s->values[s->value_count++] = (Value){name, list[i].without, list[i].with};
+    s->values[s->value_count++] = (Value){name, list[i].value, list[i].value};
+  }
+  range.count = 2 * count;
   return range;
 }
 
@@ -288,6 +304,20 @@ static void say_mode(Story* s, const Text* states) {
   }
 }
 
+/// Names of what a relation decides tell no side: sign(v).
+static bool is_relation(const char* text) {
+  return strpbrk(text, "<>=") != NULL;
+}
+
+/// Whether the record before tells the same: sign(v) has two relations, and both turn at once.
+static bool is_repeated(const Story* s, const Record* r) {
+  if (r == s->records) return false;
+  const Record* last = r - 1;
+  return last->event.line == r->event.line && last->event.kind == r->event.kind &&
+         last->event.cause == r->event.cause && last->atoms.count == 1 &&
+         strcmp(get(s, s->atoms[last->atoms.begin]), get(s, s->atoms[r->atoms.begin])) == 0;
+}
+
 /// What a condition did, where it stands first in its sentence.
 static void say_turn(Story* s, const Record* r, bool on) {
   say(s, on ? " becomes true" : " becomes false");
@@ -297,8 +327,20 @@ static void say_turn(Story* s, const Record* r, bool on) {
 
 static void say_switch(Story* s, const Record* r) {
   bool on = strcmp(get(s, r->to), "true") == 0;
+  bool named = has_name(get(s, r->automaton));
+  if (!named && r->atoms.count == 1 && !is_relation(get(s, s->atoms[r->atoms.begin]))) {
+    if (is_repeated(s, r)) return;
+    say(s, "  ");
+    say_atoms(s, r->atoms);
+    say_line(s, r->event.line);
+    say(s, " switches");
+    if (r->event.cause == SLT_CAUSE_FLOW) say(s, ": the flow leads there");
+    if (r->event.cause == SLT_CAUSE_LEVEL) say(s, " with the new values");
+    say(s, "\n");
+    return;
+  }
   say(s, "  ");
-  if (has_name(get(s, r->automaton))) {
+  if (named) {
     say(s, get(s, r->automaton));
     say_turn(s, r, on);
     if (r->atoms.count) say(s, on ? ": " : ": no longer ");
@@ -381,6 +423,59 @@ static void say_surface(Story* s, const Record* r, const char* before, const cha
   say(s, "\n");
 }
 
+static const char* boundary_text(const Story* s, const Record* r) {
+  return r->atoms.count == 1 ? get(s, s->atoms[r->atoms.begin]) : "";
+}
+
+/// "F is 24, between 0 and 60"
+static void say_equivalents(Story* s, const Record* r, bool derivatives, bool* any) {
+  for (uint32_t i = 0; i + 1 < r->equivalents.count; i += 2) {
+    const Value* sides = &s->values[r->equivalents.begin + i];
+    const Value* now = &s->values[r->equivalents.begin + i + 1];
+    const char* name = get(s, sides->name);
+    if ((strchr(name, '\'') != NULL) != derivatives) continue;
+    double range = fmax(fabs(sides->before), fabs(sides->after));
+    say(s, *any ? "; " : "      ");
+    say(s, name);
+    say(s, " is ");
+    say_number(s, fabs(now->after) > 1e-12 * range ? now->after : 0.0);
+    say(s, ", between ");
+    say_number(s, sides->before);
+    say(s, " and ");
+    say_number(s, sides->after);
+    *any = true;
+  }
+}
+
+/// How the motion is made of the two sides.
+static void say_share(Story* s, const Record* r) {
+  if (!r->event.has_share) return;
+  bool relation = is_relation(boundary_text(s, r));
+  say(s, "      sliding: the motion is ");
+  say_rounded(s, r->event.share, 6);
+  say(s, relation ? " of the flow where this holds and " : " of the flow above and ");
+  say_rounded(s, 1.0 - r->event.share, 6);
+  say(s, relation ? " of the other\n" : " of that below\n");
+  bool any = false;
+  say_equivalents(s, r, false, &any);
+  // where no quantity has a name of its own the derivatives tell
+  if (!any) say_equivalents(s, r, true, &any);
+  if (any) say(s, "\n");
+}
+
+static void say_slide_out(Story* s, const Record* r) {
+  bool relation = is_relation(boundary_text(s, r));
+  bool up = r->event.has_share && r->event.share == 1.0;
+  bool down = r->event.has_share && r->event.share == 0.0;
+  const char* after = ": sliding ends";
+  if (up) after = relation ? " to the side where it holds: sliding ends" : " upwards: sliding ends";
+  if (down) {
+    after =
+        relation ? " to the side where it does not hold: sliding ends" : " downwards: sliding ends";
+  }
+  say_surface(s, r, "the motion leaves the boundary of ", after);
+}
+
 static void say_text(Story* s, const Record* r, const char* lead) {
   say(s, "  ");
   say(s, lead);
@@ -448,10 +543,9 @@ static void say_record(Story* s, size_t index) {
     break;
   case SLT_EVENT_SLIDE_IN:
     say_surface(s, r, "on both sides of ", " the flow points at the boundary: sliding begins");
+    say_share(s, r);
     return;
-  case SLT_EVENT_SLIDE_OUT:
-    say_surface(s, r, "the motion leaves the boundary of ", ": sliding ends");
-    return;
+  case SLT_EVENT_SLIDE_OUT: say_slide_out(s, r); return;
   case SLT_EVENT_ZENO:
     say_surface(s, r, "the events of ",
                 " follow each other ever faster and accumulate here: from "
@@ -473,7 +567,8 @@ static void say_head(Story* s) {
   say_number(s, first->t);
   for (size_t i = 0; i < s->record_count; i++) {
     const SltEvent* e = &s->records[i].event;
-    if (e->type == SLT_ATOM_NONE || e->kind != SLT_EVENT_STATE) continue;
+    bool located = e->kind == SLT_EVENT_STATE || e->kind == SLT_EVENT_SLIDE_IN;
+    if (e->type == SLT_ATOM_NONE || !located) continue;
     double width = e->bracket[1] - e->bracket[0];
     if (e->type == SLT_ATOM_NOEVENT) {
       say(s, ", seen at the end of a step");
@@ -634,6 +729,7 @@ void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
   record.changes = keep_values(s, mythical ? event->candidate : event->changes,
                                mythical ? event->candidate_count : event->change_count);
   record.impulses = keep_values(s, event->impulses, event->impulse_count);
+  record.equivalents = keep_equivalents(s, event->equivalents, event->equivalent_count);
   s->records[s->record_count++] = record;
   keep_mode(s, mode);
 }

@@ -157,7 +157,9 @@ class Events(cli_case.CliCase):
             keys = list(record)
             self.assertEqual(keys[:len(FIELDS)], FIELDS)
             self.assertEqual(keys[len(FIELDS):],
-                             [key for key in ("because", "candidate", "text") if key in keys])
+                             [key for key in ("because", "guard", "caused_by", "residual", "share",
+                                             "equivalent", "candidate", "undetermined", "energy",
+                                             "text") if key in keys])
             self.assertIn(record["kind"], ["initial", "time", "state", "slide-in", "slide-out",
                                            "zeno", "reinit", "chatter", "limit", "stop"])
             self.assertIn(record["class"], ["mythical", "pinnacle", "interior", "boundary",

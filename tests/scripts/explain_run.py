@@ -101,6 +101,90 @@ class ExplainRun(cli_case.CliCase):
         self.in_order(out, "t = 0.7320508", "on both sides of", "(line 2)", "sliding begins",
                       "the motion goes on, sliding", "1 sliding")
 
+    def test_share_and_equivalent_value(self):
+        out = self.tell(RELAY)
+        self.in_order(out, "sliding begins", "the motion is 0.133975 of the flow above",
+                      "u is 0.7320508", "between 1 and -1")
+        slide = self.records(RELAY)[-1]
+        self.assertEqual((slide["kind"], slide["type"]), ("slide-in", "critical"))
+        self.assertAlmostEqual(slide["share"], 1 - 3 ** 0.5 / 2, 7)
+        without, held, value = slide["equivalent"]["u"]
+        self.assertEqual((without, held), (1, -1))
+        self.assertAlmostEqual(value, 3 ** 0.5 - 1, 7)
+        self.assertLess(slide["bracket"][1] - slide["bracket"][0], 1e-12)
+
+    def test_share_half(self):
+        slide = self.records("x' = -sign(x); x(t0) = 1;\nexperiment { end = 2; }\n")[-1]
+        self.assertEqual((slide["kind"], slide["share"]), ("slide-in", 0.5))
+        self.assertEqual(slide["equivalent"], {"x'": [1, -1, 0]})
+
+    def test_share_where_sliding_ends(self):
+        text = ("x' = if(x > 0, -2, 1) + a; x(t0) = 0.5; a' = %s; a(t0) = 0;\n"
+                "experiment { end = 5; }\n")
+        for rate, share, words in (("1", 1, "to the side where it holds"),
+                                   ("-1", 0, "to the side where it does not hold")):
+            begin, end = [r for r in self.records(text % rate) if r["kind"].startswith("slide")]
+            self.assertGreater(begin["share"], 0)
+            self.assertLess(begin["share"], 1)
+            self.assertEqual(sorted(begin["equivalent"]), ["x'"])
+            self.assertEqual((end["kind"], end["share"]), ("slide-out", share))
+            self.assertNotIn("equivalent", end)
+            self.in_order(self.tell(text % rate), "x > 0 (line 1)", words + ": sliding ends")
+
+    def test_shares_by_value(self):
+        for options in ((), ("--sliding", "utkin")):
+            slide = self.records("u = if(x > 0, -2, 1); y = u^2; x' = u + y/8; x(t0) = 1;\n"
+                                 "experiment { end = 2; }\n", *options)[-1]
+            self.assertEqual(slide["kind"], "slide-in")
+            without, held, value = slide["equivalent"]["u"]
+            self.assertEqual((without, held), (1, -2))
+            a = slide["share"]
+            self.assertAlmostEqual(value, (1 - a) * 1 + a * -2, 9)
+            wanted = 0 if options else 9 / 8 / (9 / 8 + 1.5)
+            if options:  # u + u^2/8 = 0
+                self.assertAlmostEqual(value, 0, 9)
+            self.assertAlmostEqual(a, 1 / 3 if options else wanted, 9)
+
+    def test_guard_as_it_was_asked(self):
+        first, second = self.records(FREEWHEEL)[1:]
+        (asked,) = first["guard"]
+        self.assertEqual((asked["atom"], asked["holds"], asked["armed"], asked["located"]),
+                         ("th >= 0.327", True, True, True))
+        self.assertLess(abs(asked["g"]), 1e-12)
+        self.assertNotIn("pulse", asked)
+        self.assertNotIn("caused_by", first)
+        (asked,) = second["guard"]
+        self.assertAlmostEqual(asked["pulse"], 0.1308, 12)  # of -tau2: pulls
+        self.assertTrue(asked["holds"])
+        self.assertEqual(second["caused_by"], 0)
+        # the constraints did not hold when the modes were entered, and do now
+        for record in (first, second):
+            before, after = record["residual"]
+            self.assertGreater(before, 0.1)
+            self.assertLess(after, 1e-12)
+
+    def test_guard_tells_what_does_not_hold(self):
+        hit = self.records("x' = 1; x(t0) = 0; y' = -1; y(t0) = 3;\n"
+                           "state hit [x >= 1] || [y <= 0] {} from init;\n"
+                           "experiment { end = 2; }\n")[-1]
+        self.assertEqual(hit["atom"], ["x >= 1"])
+        truths = {g["atom"]: (g["holds"], g["located"]) for g in hit["guard"]}
+        self.assertEqual(truths, {"x >= 1": (True, True), "y <= 0": (False, False)})
+        self.assertAlmostEqual({g["atom"]: g["g"] for g in hit["guard"]}["y <= 0"], -2, 9)
+
+    def test_guard_of_events_that_concern_few(self):
+        rooms = ("for i = 1:300 { T_[i]' = r_[i] - 0.1*(i/300)*T_[i]; T_[i](t0) = i/100;\n"
+                 "  r_[i](t0) = 1;\n"
+                 "  automaton room_[i] {\n"
+                 "    state off [T_[i] >= 4] { set r_[i] = 0; } from init, on;\n"
+                 "    state on [T_[i] <= 3.5] { set r_[i] = 1; } from off;\n"
+                 "  }\n}\nexperiment { end = 8; }\n")
+        asked = [g for r in self.records(rooms) for g in r.get("guard", [])]
+        self.assertGreater(len(asked), 300)
+        for one in asked:
+            self.assertTrue(one["holds"])
+            self.assertLess(abs(one["g"]), 1e-6)
+
     def test_patterns_are_counted(self):
         short = self.good("explain", "ball.lisma", "--run").out
         every = self.good("explain", "ball.lisma", "--run", "--all").out

@@ -20,6 +20,7 @@ static Str line_of(const SltEvent* event) {
   events_write(&sink, event);
   sink_flush(&sink);
   sink_clear(&sink);
+  written[written_length < sizeof written ? written_length : sizeof written - 1] = '\0';
   return (Str){written, (uint32_t)written_length};
 }
 
@@ -53,6 +54,30 @@ TEST(event_has_all_fields_in_their_order) {
             "\"bracket\":[0.4999,0.5],\"slope\":4.5,\"certified\":true,"
             "\"changed\":{\"v\":[-4.5,3.6],\"n\":[0,1]},\"impulses\":{\"v'\":8.1}}\n",
             "full");
+}
+
+TEST(details_come_behind_the_fields_of_all) {
+  const SltTruth truths[] = {{"y <= 0", -0.0, 0.0, true, true, true},
+                             {"N < 0", (double)NAN, 2.5, false, false, false}};
+  const SltEquivalent equivalents[] = {{"F", 0.5, -0.5, 0.25}, {"v'", 1.0, (double)INFINITY, 0.0}};
+  const SltEvent event = {.kind = SLT_EVENT_SLIDE_IN,
+                          .type = SLT_ATOM_NONE,
+                          .truths = truths,
+                          .truth_count = 2,
+                          .has_cause = true,
+                          .caused_by = 3,
+                          .has_residual = true,
+                          .residual = {0.5, 1e-16},
+                          .has_share = true,
+                          .share = 0.25,
+                          .equivalents = equivalents,
+                          .equivalent_count = 2};
+  CHECK(strstr(line_of(&event).data,
+               "\"guard\":[{\"atom\":\"y <= 0\",\"holds\":true,\"g\":0,\"armed\":true,"
+               "\"located\":true},{\"atom\":\"N < 0\",\"holds\":false,\"g\":null,\"pulse\":2.5,"
+               "\"armed\":false,\"located\":false}],\"caused_by\":3,\"residual\":[0.5,1e-16],"
+               "\"share\":0.25,\"equivalent\":{\"F\":[0.5,-0.5,0.25],\"v'\":[1,null,0]}}") != NULL,
+        "details");
 }
 
 TEST(what_is_not_there_is_null) {
