@@ -316,6 +316,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
 
 void eng_atoms_end_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  eng_local_forget_far(sim);
   eng_control_margin(sim);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
@@ -370,37 +371,38 @@ static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
   return false;
 }
 
+bool eng_atom_mesh(EngSim* sim, uint32_t i) {
+  uint32_t id = sim->core.mode->atoms[i];
+  const ModelAtom* model = &sim->model->atoms[id];
+  EngAtom* atom = &sim->atoms[id];
+  atom->gdot_previous = atom->gdot;
+  atom->h_previous = sim->core.t - sim->core.mesh_t;
+  atom->g = sim->g[i];
+  atom->gdot = sim->gdot[i];
+  bool literal = !model->continuous || model->type == MODEL_ATOM_NOEVENT;
+  bool before = atom->truth;
+  if (atom->end_known && !literal) {
+    atom->truth = atom->end_truth;
+    atom->armed = atom->end_armed;
+  }
+  atom->end_known = false;
+  if (atom->g < -atom->eps) atom->clear = true;
+  atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
+  bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
+               : atom->sliding ? atom->truth
+                               : mesh_truth(model, atom);
+  atom->truth = truth;
+  if (truth != before) set_truth(sim, id, truth);
+  return truth != before;
+}
+
 void eng_atoms_mesh(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   if (sim->active_count == 0) return;
-  double h = sim->core.t - sim->core.mesh_t;
+  eng_local_forget_far(sim);
   eng_evaluate_g(sim, sim->core.t, true);
   bool changed = false;
   for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    uint32_t id = mode->atoms[i];
-    const ModelAtom* model = &sim->model->atoms[id];
-    EngAtom* atom = &sim->atoms[id];
-    atom->gdot_previous = atom->gdot;
-    atom->h_previous = h;
-    atom->g = sim->g[i];
-    atom->gdot = sim->gdot[i];
-    bool literal = !model->continuous || model->type == MODEL_ATOM_NOEVENT;
-    bool before = atom->truth;
-    if (atom->end_known && !literal) {
-      atom->truth = atom->end_truth;
-      atom->armed = atom->end_armed;
-    }
-    atom->end_known = false;
-    if (atom->g < -atom->eps) atom->clear = true;
-    atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
-    bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
-                 : atom->sliding ? atom->truth
-                                 : mesh_truth(model, atom);
-    atom->truth = truth;
-    if (truth == before) continue;
-    set_truth(sim, id, truth);
-    changed = true;
+    changed |= eng_atom_mesh(sim, sim->active[place]);
   }
   if (changed) eng_edges_clear(sim);
   // a scheduled crossing that fired nothing lies behind us

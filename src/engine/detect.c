@@ -210,7 +210,7 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   eng_control_atom(sim, index, t_from);
   EngPiece piece = {t_from, t_end, atom->g, sim->end_g[index], atom->gdot, sim->end_gdot[index]};
   *out = (EngCrossing){0};
-  if (follow(&f, &piece, out)) {
+  if (follow(&f, &piece, out) || coincides(&f, &piece, out)) {
     out->shift = grazing_shift(&f, &piece, out);
     return true;
   }
@@ -290,7 +290,9 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
   sim->crossing_count = 0;
   const ModelMode* mode = sim->core.mode;
   if (sim->active_count == 0) return SLT_OK;
+  if (eng_local_detect(sim, t_from, found)) return SLT_OK;
   SLT_TRY(num_dense_prepare(sim->stepper));
+  eng_local_show_far(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   double t_end = sim->stepper->trial.t;
   num_dense_eval(sim->stepper, t_end, sim->x);
   eng_evaluate_g(sim, t_end, true);
@@ -348,6 +350,7 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
 
 double eng_next_boundary(EngSim* sim) {
   double nearest = (double)INFINITY;
+  eng_local_show_far(sim, sim->stepper->t, sim->stepper->x);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     if (!is_followed(sim, i)) continue;

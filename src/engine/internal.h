@@ -259,11 +259,13 @@ typedef struct EngCore {
   uint64_t changes;  // values changed by actions so far
   EngAudit audit;
 
-  bool local;            // the crossings of the present trial wait in local_heap
-  bool local_prepared;   // the run is ready for local events
-  bool local_stale;      // states and computed values in the environment are not those of time t
-  bool local_doubt;      // one of them is not proved
-  uint32_t local_count;  // of the heap
+  bool local;           // the crossings of the present trial wait in local_heap
+  bool local_prepared;  // the run is ready for local events
+  bool local_stale;     // states and computed values in the environment are not those of time t
+  bool local_doubt;     // one of them is not proved
+  bool local_lazy;      // ... and atoms far from their boundary were passed over
+  uint32_t local_near_count;
+  uint32_t local_count;           // of the heap
   uint32_t local_automaton;       // of the last local event
   double local_spent;             // error, in tolerances, of what reads the states in wide_state
   double local_bound;             // of the step, so that it is not spent too soon; 0: none
@@ -418,7 +420,10 @@ struct EngSim {
   uint32_t local_capacity;
   EngCrossing* local_crossing;  // per atom: its next one
   uint8_t* local_waits;         // per atom: there is one
-  double* local_drift;          // per state: error from what it reads, in tolerances
+  uint8_t* local_mark;          // per atom: what is known of it (local.h)
+  uint32_t* local_near;         // atoms that are followed on the present trial
+  double* local_mesh_g;  // per atom: g at the last mesh point, if it is far from its boundary
+  double* local_drift;   // per state: error from what it reads, in tolerances
 
   EngImplicit implicit;
   EngStiff stiff;
@@ -504,6 +509,8 @@ void eng_atoms_begin_instant(EngSim* sim);
 void eng_atoms_end_instant(EngSim* sim);
 /// After a committed step without an instant: follow g, re-arm.
 void eng_atoms_mesh(EngSim* sim);
+/// ... for one atom, from sim->g and sim->gdot; whether its truth has changed.
+bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Say which of the located relations only graze their boundary.
 void eng_warn_of_grazing(EngSim* sim);
 /// Latched truths into the environment, after it was used for other modes.
@@ -694,6 +701,15 @@ bool eng_local_event(EngSim* sim, bool* restart);
 SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any);
 /// sim->active as the marks of the atoms tell.
 void eng_local_settle_active(EngSim* sim);
+/// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
+/// nothing is decided.
+bool eng_local_detect(EngSim* sim, double t_from, bool* found);
+/// eng_atoms_mesh() at the end of such a trial; false when it was not one.
+bool eng_local_mesh(EngSim* sim);
+/// Values and slopes of relations that were passed over are computed anyway, in any way.
+void eng_local_forget_far(EngSim* sim);
+/// ... now, for the mesh point with these states.
+void eng_local_show_far(EngSim* sim, double t, const double* x);
 /// An instant of the usual kind follows: bring all atoms to the present time.
 void eng_local_sync(EngSim* sim);
 /// Values of the present time, and those before the last event, into the environment.

@@ -540,7 +540,8 @@ static void settle_atom(EngSim* sim, uint32_t k, uint32_t located) {
   sim->local_waits[id] = 0;
   if (local->restart) return;
   EngCrossing crossing;
-  if (!eng_detect_atom(sim, id, sim->core.t, &crossing)) return;
+  local_come_near(sim, id);
+  if (!local_detect(sim, id, sim->core.t, &crossing)) return;
   if (!crossing.certified) sim->core.local_doubt = true;
   wait_for(sim, &crossing);
 }

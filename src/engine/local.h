@@ -32,6 +32,10 @@ typedef struct LocalIndex {
   uint8_t* plain;          // per automaton: nothing but its own transitions hangs on its state
   uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
   LocalReaders rhs, atoms;
+  LocalReaders reads;  // per atom: states that it reads
+  double* form_coef;   // parallel to them: coefficients where g is affine and they never change...
+  double* form_time;   // ... that of the time, per atom
+  uint8_t* has_form;   // ... and whether it is so
   LocalReaders regs;  // per environment entry: registers of its copies, as program << 29 | register
 } LocalIndex;
 
@@ -50,6 +54,7 @@ typedef struct LocalEnabled {
 struct EngLocal {
   bool prepared;
   bool rounds;  // rounds of an instant may be carried out in place
+  bool far;     // relations far from their boundary may be passed over
   LocalIndex index;
   void* part_storage;  // a stepper for few states
   size_t part_size;
@@ -89,6 +94,17 @@ void local_patch(EngSim* sim, uint32_t env);
 void local_leave_guards(EngSim* sim, const ModelState* left, const ModelState* to);
 /// Whether no other automaton asks for these.
 bool local_leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to);
+
+/// What is known of an atom at the last mesh point: g alone, in local_mesh_g, where it is far from
+/// its boundary; it is in the list of those near to it; neither.
+enum { LOCAL_UNKNOWN, LOCAL_FAR, LOCAL_NEAR };
+
+/// Coefficients of affine relations; `work` has room for the registers of g_flow.
+bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work);
+/// The atom is followed on the present trial.
+void local_come_near(EngSim* sim, uint32_t id);
+/// eng_detect_atom(), control points of the states it reads included.
+bool local_detect(EngSim* sim, uint32_t id, double t_from, EngCrossing* out);
 
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);

@@ -20,6 +20,11 @@ static void index_clear(EngSim* sim, LocalIndex* index) {
     free_array(sim, all[i]->begin, keys, sizeof(uint32_t));
     free_array(sim, all[i]->list, all[i]->list_capacity, sizeof(uint32_t));
   }
+  free_array(sim, index->reads.begin, (size_t)sim->model->atom_count + 1, sizeof(uint32_t));
+  free_array(sim, index->reads.list, index->reads.list_capacity, sizeof(uint32_t));
+  free_array(sim, index->form_coef, index->reads.list_capacity, sizeof(double));
+  free_array(sim, index->form_time, sim->model->atom_count, sizeof(double));
+  free_array(sim, index->has_form, sim->model->atom_count, 1);
   free_array(sim, index->state_of_env, sim->model->env_count, sizeof(uint32_t));
   free_array(sim, index->owner, sim->model->atom_count, sizeof(uint32_t));
   free_array(sim, index->plain, sim->model->automaton_count, 1);
@@ -173,6 +178,31 @@ static bool index_program(EngSim* sim, LocalIndex* index, const ModelProgram* pr
   return true;
 }
 
+/// States that each atom reads, from the atoms that read each state.
+static bool index_reads(EngSim* sim, LocalIndex* index) {
+  const SltAllocator* a = &sim->options.allocator;
+  uint32_t atom_count = sim->model->atom_count;
+  LocalReaders* reads = &index->reads;
+  reads->begin = base_alloc(a, ((size_t)atom_count + 1) * sizeof(uint32_t));
+  if (!reads->begin) return false;
+  uint32_t first = index->atoms.begin[sim->model->env_count];
+  uint32_t last = index->atoms.begin[index->key_count];
+  for (uint32_t i = first; i < last; i++) {
+    reads->begin[index->atoms.list[i]]++;
+  }
+  if (!make_list(sim, reads, counts_to_begins(reads->begin, atom_count))) return false;
+  for (uint32_t key = sim->model->env_count; key < index->key_count; key++) {
+    for (uint32_t i = index->atoms.begin[key]; i < index->atoms.begin[key + 1]; i++) {
+      reads->list[reads->begin[index->atoms.list[i]]++] = key - sim->model->env_count;
+    }
+  }
+  shift_begins(reads->begin, atom_count);
+  index->form_coef = base_alloc(a, reads->list_capacity * sizeof(double));
+  index->form_time = base_alloc(a, atom_count * sizeof(double));
+  index->has_form = base_alloc(a, atom_count);
+  return index->form_coef && index->form_time && index->has_form;
+}
+
 const ModelProgram* local_program(const ModelMode* mode, uint32_t which) {
   const ModelProgram* all[LOCAL_PROGRAMS] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow,
                                              &mode->gdot};
@@ -245,7 +275,8 @@ static bool index_mode(EngSim* sim) {
   if (!work) return false;
   index->allowed = index_program(sim, index, &mode->rhs, &index->rhs, 1, work) &&
                    index_program(sim, index, &mode->g_flow, &index->atoms, 2, work) &&
-                   index_registers(sim, index);
+                   index_registers(sim, index) && index_reads(sim, index);
+  sim->local->far = index->allowed && local_find_forms(sim, index, work);
   free_array(sim, work, room, sizeof *work);
   return index->allowed;
 }

@@ -138,6 +138,9 @@ static void lay_out(EngSim* sim, Carver* c) {
     sim->local_heap = carve(c, sim->local_capacity, sizeof(EngWaiting));
     sim->local_crossing = carve(c, m->atom_count, sizeof(EngCrossing));
     sim->local_waits = carve(c, m->atom_count, 1);
+    sim->local_mark = carve(c, m->atom_count, 1);
+    sim->local_near = carve(c, m->atom_count, sizeof(uint32_t));
+    sim->local_mesh_g = carve(c, m->atom_count, sizeof(double));
     sim->local_drift = carve(c, n, sizeof(double));
   }
   sim->margin = carve(c, m->atom_count, sizeof(double));

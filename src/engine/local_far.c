@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+//
+// Detection in models of many automata: relations that are far from their boundary are told by a
+// glance.
+//
+// Most of 10 000 thermostats are nowhere near a limit. A relation that is affine in the states, as
+// most are, has known coefficients; with the Bernstein form of the dense output of the one or two
+// states that it reads its largest value over the step is bounded by a handful of operations. What
+// is proved to stay below its zone in this way is not looked at any more: neither its slope nor its
+// control points are computed. The others, `near` their boundary, are followed as everywhere else
+// (detect.c), each by its own slice of the programs.
+//
+// Far relations keep g at mesh points in local_mesh_g, and nothing else: they are armed, false and
+// clear of their zone. Whoever looks at one again computes what it needs from the states.
+#include "engine/detect.h"
+#include "engine/local.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define FORM_TERMS  4   // states in a relation with known coefficients
+#define FORM_LENGTH 24  // operations
+#define FAR_MARGINS 4.0
+#define FAR_ULPS    64.0
+
+// ---- coefficients -------------------------------------------------------------------------------
+
+/// A register as an affine function: terms, time, and a part that does not move.
+typedef struct Form {
+  uint32_t count;
+  uint32_t state[FORM_TERMS];
+  double coef[FORM_TERMS];
+  double time;
+  double value;  // of one that does not move at all and never changes; else NaN
+} Form;
+
+/// Registers that were written in the slice looked at.
+typedef struct FormWork {
+  const EngSim* sim;
+  const ModelProgram* program;
+  const uint8_t* constant;  // per environment entry: never changes in a run
+  const uint32_t* env_of;   // per register: input of the program; MODEL_NONE
+  uint32_t count;
+  uint32_t reg[FORM_LENGTH];
+  Form form[FORM_LENGTH];
+} FormWork;
+
+static Form fixed_form(double value) {
+  return (Form){.value = value};
+}
+
+static bool moves(const Form* f) {
+  return f->count > 0 || f->time != 0.0;
+}
+
+static Form form_of(const FormWork* work, uint32_t reg) {
+  for (uint32_t i = work->count; i-- > 0;) {
+    if (work->reg[i] == reg) return work->form[i];
+  }
+  const ModelProgram* p = work->program;
+  if (reg == 0) return (Form){.time = 1.0, .value = (double)NAN};
+  if (reg <= p->state_count) {
+    return (Form){.count = 1, .state = {reg - 1}, .coef = {1.0}, .value = (double)NAN};
+  }
+  if (reg >= p->const_begin && reg < p->const_begin + p->const_count) {
+    return fixed_form(p->consts[reg - p->const_begin]);
+  }
+  uint32_t env = work->env_of[reg];
+  bool known = env != MODEL_NONE && env < work->sim->model->env_count && work->constant[env];
+  return fixed_form(known ? work->sim->env[env] : (double)NAN);
+}
+
+static bool add_forms(const Form* a, const Form* b, double sign, Form* out) {
+  *out = *a;
+  out->time += sign * b->time;
+  out->value = a->value + sign * b->value;
+  for (uint32_t i = 0; i < b->count; i++) {
+    uint32_t k = 0;
+    while (k < out->count && out->state[k] != b->state[i]) {
+      k++;
+    }
+    if (k == FORM_TERMS) return false;
+    if (k == out->count) {
+      out->state[k] = b->state[i];
+      out->coef[k] = 0.0;
+      out->count++;
+    }
+    out->coef[k] += sign * b->coef[i];
+  }
+  return true;
+}
+
+static bool scale_form(const Form* a, double factor, Form* out) {
+  *out = *a;
+  out->time *= factor;
+  out->value *= factor;
+  for (uint32_t i = 0; i < a->count; i++) {
+    out->coef[i] *= factor;
+  }
+  // a factor that may change is no coefficient
+  return isfinite(factor) || !moves(a);
+}
+
+static bool apply(const FormWork* work, const ModelInstr* pc, Form* out) {
+  Form a = form_of(work, pc->a);
+  Form b = {.value = (double)NAN};
+  if (model_op_operands(pc->op) > 1) b = form_of(work, pc->b);
+  switch (pc->op) {
+  case MODEL_OP_MOVE: *out = a; return true;
+  case MODEL_OP_NEG: return scale_form(&a, -1.0, out);
+  case MODEL_OP_ADD: return add_forms(&a, &b, 1.0, out);
+  case MODEL_OP_SUB: return add_forms(&a, &b, -1.0, out);
+  case MODEL_OP_MUL:
+    if (moves(&a)) return !moves(&b) && scale_form(&a, b.value, out);
+    return scale_form(&b, a.value, out);
+  case MODEL_OP_DIV: return !moves(&b) && scale_form(&a, 1.0 / b.value, out);
+  default:
+    *out = fixed_form((double)NAN);
+    return !moves(&a) && !moves(&b) && pc->op != MODEL_OP_SELECT;
+  }
+}
+
+/// The relation as an affine function of states and time with coefficients that never change.
+static bool find_form(FormWork* work, uint32_t atom, Form* out) {
+  const ModelProgram* p = work->program;
+  const ModelSlices* slices = p->slices;
+  uint32_t begin = slices->begin[atom];
+  uint32_t end = slices->begin[atom + 1];
+  if (end - begin > FORM_LENGTH) return false;
+  work->count = 0;
+  for (uint32_t i = begin; i < end; i++) {
+    const ModelInstr* pc = &p->code[slices->instrs[i]];
+    Form form;
+    if (model_op_operands(pc->op) == 0 || !apply(work, pc, &form)) return false;
+    work->reg[work->count] = pc->dst;
+    work->form[work->count++] = form;
+  }
+  *out = form_of(work, p->outputs[atom]);
+  return true;
+}
+
+static void mark_constants(const Model* model, uint8_t* constant) {
+  for (uint32_t p = 0; p < model->param_count; p++) {
+    constant[model->params[p].env] = 1;
+  }
+}
+
+static double coefficient(const Form* form, uint32_t state) {
+  for (uint32_t i = 0; i < form->count; i++) {
+    if (form->state[i] == state) return form->coef[i];
+  }
+  return 0.0;
+}
+
+bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work) {
+  const ModelProgram* program = &index->mode->g_flow;
+  FormWork forms = {.sim = sim, .program = program, .env_of = work};
+  uint8_t* constant = base_alloc(&sim->options.allocator, sim->model->env_count);
+  if (!constant) return false;
+  mark_constants(sim->model, constant);
+  forms.constant = constant;
+  memset(work, 0xff, program->reg_count * sizeof *work);
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    work[program->inputs[i].reg] = program->inputs[i].env;
+  }
+  for (uint32_t k = 0; k < program->output_count; k++) {
+    const ModelAtom* atom = &sim->model->atoms[k];
+    Form form = {0};
+    bool found = atom->continuous && atom->relation != MODEL_REL_EQ &&
+                 atom->type != MODEL_ATOM_NOEVENT && find_form(&forms, k, &form) && form.count > 0;
+    index->has_form[k] = found;
+    index->form_time[k] = form.time;
+    for (uint32_t i = index->reads.begin[k]; i < index->reads.begin[k + 1]; i++) {
+      index->form_coef[i] = coefficient(&form, index->reads.list[i]);
+    }
+  }
+  base_free(&sim->options.allocator, constant, sim->model->env_count);
+  return true;
+}
+
+// ---- far and near -------------------------------------------------------------------------------
+
+/// Whether the relation, false and armed, provably stays below its zone over the trial.
+static bool stays_far(const EngSim* sim, uint32_t id, double g) {
+  const LocalIndex* index = &sim->local->index;
+  const NumStepper* s = sim->stepper;
+  uint32_t degree = s->method->dense_degree;
+  double rise[NUM_DENSE_DEGREE_MAX + 1] = {0.0};
+  double b[NUM_DENSE_DEGREE_MAX + 1];
+  double size = fabs(g);
+  if (!index->has_form[id]) return false;
+  for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
+    uint32_t state = index->reads.list[k];
+    double coef = index->form_coef[k];
+    double largest = 0.0;
+    num_dense_bernstein(s, state, b);
+    for (uint32_t j = 0; j <= degree; j++) {
+      double a = fabs(b[j]);
+      largest = a > largest ? a : largest;
+      rise[j] += coef * (b[j] - b[0]);
+    }
+    // written so that NaN fails
+    if (!(largest <= 2.0 * sim->margin_x[state])) return false;
+    size += fabs(coef) * largest;
+  }
+  double by_time = index->form_time[id] * s->trial.h;
+  double top = 0.0;
+  double bottom = 0.0;
+  for (uint32_t j = 0; j <= degree; j++) {
+    double r = rise[j] + by_time * (double)j / (double)degree;
+    top = r > top ? r : top;
+    bottom = r < bottom ? r : bottom;
+  }
+  size += fabs(index->form_time[id]) * (fabs(s->trial.t0) + fabs(s->trial.t));
+  double pad = FAR_MARGINS * sim->margin[id] + FAR_ULPS * DBL_EPSILON * size;
+  // what it may rise within the rounding of a time
+  double steep = (double)degree * (top - bottom) / s->trial.h;
+  pad += 2.0 * steep * eng_time_resolution(s->trial.t);
+  return g + top + pad < -sim->atoms[id].eps;
+}
+
+void local_come_near(EngSim* sim, uint32_t id) {
+  if (sim->local_mark[id] == LOCAL_NEAR) return;
+  if (sim->local_mark[id] == LOCAL_FAR) sim->atoms[id].clear = true;
+  sim->local_mark[id] = LOCAL_NEAR;
+  sim->local_near[sim->core.local_near_count++] = id;
+}
+
+/// A state at the beginning of the trial.
+static double begin_state(const void* user, uint32_t state) {
+  const NumStepper* s = user;
+  return s->trial.x0[state];
+}
+
+static bool value_at_begin(EngSim* sim, uint32_t id) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  EngAtom* atom = &sim->atoms[id];
+  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, sim->stepper->trial.t0,
+                                  begin_state, sim->stepper, id, &atom->g) &&
+         model_program_run_output(&mode->gdot, &context, sim->gdot_regs, sim->stepper->trial.t0,
+                                  begin_state, sim->stepper, id, &atom->gdot);
+}
+
+bool local_detect(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
+  const LocalIndex* index = &sim->local->index;
+  for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
+    eng_control_state(sim, index->reads.list[k]);
+  }
+  return eng_detect_atom(sim, id, t_from, out);
+}
+
+static bool is_suitable(const EngSim* sim, double t_from) {
+  const EngCore* core = &sim->core;
+  return local_is_prepared(sim) && sim->local->far && !core->slide.count && !core->contact.active &&
+         !core->dwelling && t_from == sim->stepper->trial.t0 && isinf(core->t_linear);
+}
+
+/// Whether the event at the first crossings would fire something.
+static bool fires_first(EngSim* sim, double first) {
+  bool fires = false;
+  double reach = eng_time_resolution(first);
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    const EngCrossing* c = &sim->crossings[i];
+    uint32_t owner = sim->local->index.owner[c->index];
+    if (c->t > first + reach) continue;
+    if (owner >= LOCAL_SEVERAL) return false;
+    EngAtom* atom = &sim->atoms[c->index];
+    double* truth = &sim->env[sim->model->atoms[c->index].env];
+    double latched = *truth;
+    *truth = c->rising ? 1.0 : 0.0;
+    atom->located = true;
+    atom->located_truth = c->rising;
+    fires |= eng_first_enabled(sim, owner) != MODEL_NONE;
+    *truth = latched;
+    atom->located = false;
+  }
+  return fires;
+}
+
+bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
+  EngCore* core = &sim->core;
+  *found = false;
+  core->local_lazy = false;
+  if (!is_suitable(sim, t_from) || num_dense_prepare(sim->stepper) < 0) return false;
+  const NumStepper* s = sim->stepper;
+  double t_end = s->trial.t;
+  eng_control_margin(sim);
+  if (!(fabs(t_end) <= 2.0 * core->margin_t)) return false;
+  memcpy(sim->x, s->trial.x, core->mode->state_count * sizeof *sim->x);
+  eng_evaluate_g(sim, t_end, false);
+  memcpy(sim->end_g, sim->g, core->mode->atom_count * sizeof *sim->g);
+  double first = (double)INFINITY;
+  sim->crossing_count = 0;
+  core->local_near_count = 0;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t id = sim->active[place];
+    EngAtom* atom = &sim->atoms[id];
+    bool was_far = sim->local_mark[id] == LOCAL_FAR;
+    double g = was_far ? sim->local_mesh_g[id] : atom->g;
+    if (!atom->truth && atom->armed && stays_far(sim, id, g)) {
+      sim->local_mark[id] = LOCAL_FAR;
+      sim->local_mesh_g[id] = g;
+      continue;
+    }
+    if (!was_far) sim->local_mark[id] = LOCAL_UNKNOWN;
+    local_come_near(sim, id);
+    if (!value_at_begin(sim, id)) return false;
+    EngCrossing crossing;
+    if (!local_detect(sim, id, t_from, &crossing)) continue;
+    sim->crossings[sim->crossing_count++] = crossing;
+    first = fmin(first, crossing.t);
+  }
+  eng_local_collect(sim);
+  if (sim->crossing_count > 0) {
+    // something that is not plainly local is looked at in the usual way
+    if (!core->local || !fires_first(sim, first)) return false;
+    core->t_event = first >= t_end - eng_time_resolution(first) ? t_end : first;
+    *found = true;
+  }
+  core->local_lazy = true;
+  return true;
+}
+
+void eng_local_forget_far(EngSim* sim) {
+  sim->core.local_lazy = false;
+  sim->core.local_near_count = 0;
+  if (!sim->local || !sim->local->far) return;
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    if (sim->local_mark[i] == LOCAL_FAR) sim->atoms[i].clear = true;
+    sim->local_mark[i] = LOCAL_UNKNOWN;
+  }
+}
+
+void eng_local_show_far(EngSim* sim, double t, const double* x) {
+  if (!sim->local || !sim->local->far) return;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    count += sim->local_mark[i] == LOCAL_FAR;
+  }
+  if (count > 0) {
+    memcpy(sim->x, x, sim->core.mode->state_count * sizeof *x);
+    eng_evaluate_g(sim, t, true);
+    for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+      if (sim->local_mark[i] != LOCAL_FAR) continue;
+      sim->atoms[i].g = sim->g[i];
+      sim->atoms[i].gdot = sim->gdot[i];
+    }
+  }
+  eng_local_forget_far(sim);
+}
+
+bool eng_local_mesh(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (!core->local_lazy) return false;
+  core->local_lazy = false;
+  bool changed = false;
+  for (uint32_t i = 0; i < core->local_near_count; i++) {
+    uint32_t id = sim->local_near[i];
+    sim->local_mark[id] = LOCAL_UNKNOWN;
+    if (!sim->atoms[id].relevant) continue;
+    sim->g[id] = sim->end_g[id];
+    sim->gdot[id] = sim->end_gdot[id];
+    changed |= eng_atom_mesh(sim, id);
+  }
+  core->local_near_count = 0;
+  memcpy(sim->local_mesh_g, sim->end_g, core->mode->atom_count * sizeof *sim->end_g);
+  if (changed) eng_edges_clear(sim);
+  return true;
+}
