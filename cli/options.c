@@ -18,6 +18,27 @@ static int find_option(const OptionParser* p, const char* text, size_t length) {
   return -1;
 }
 
+/// What other programs call an option of ours.
+static const char* known_elsewhere(const OptionParser* p, const char* word) {
+  static const char* const pairs[][2] = {
+      {"--end", "--until"},    {"--stop", "--until"},     {"--stop-time", "--until"},
+      {"--tend", "--until"},   {"--t-end", "--until"},    {"--tstop", "--until"},
+      {"--to", "--until"},     {"--start", "--from"},     {"--start-time", "--from"},
+      {"--tol", "--rtol"},     {"--tolerance", "--rtol"}, {"--reltol", "--rtol"},
+      {"--abstol", "--atol"},  {"--solver", "--method"},  {"--integrator", "--method"},
+      {"--dt", "--step"},      {"--step-size", "--step"}, {"--max-step", "--hmax"},
+      {"--output", "-o"},      {"--csv", "-o"},           {"--mat", "-o"},
+      {"--param", "--set"},    {"--parameter", "--set"},  {"--override", "--set"},
+      {"--vars", "--out"},     {"--variables", "--out"},  {"--interval", "--every"},
+      {"--silent", "--quiet"}, {"--svg", "--plot"},       {"--png", "--plot"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (strcmp(word, pairs[i][0]) != 0) continue;
+    return find_option(p, pairs[i][1], strlen(pairs[i][1])) >= 0 ? pairs[i][1] : NULL;
+  }
+  return NULL;
+}
+
 static int unknown_option(const OptionParser* p, const char* text, size_t length) {
   char word[64];
   snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
@@ -26,7 +47,8 @@ static int unknown_option(const OptionParser* p, const char* text, size_t length
   size_t count = 0;
   for (size_t i = 0; i < p->spec_count && count < 64; i++)
     names[count++] = p->specs[i].name;
-  const char* nearest = cli_nearest(word, names, count);
+  const char* nearest = known_elsewhere(p, word);
+  if (!nearest) nearest = cli_nearest(word, names, count);
   if (nearest) {
     cli_hint("did you mean %s?", nearest);
   } else {

@@ -28,13 +28,20 @@ static double rounded(double value) {
 static void print_events(FILE* out, const SltStatistics* s) {
   static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
   fprintf(out, "  events       %llu", (unsigned long long)s->instants);
+  uint64_t records = 0;
+  for (int i = 0; i < 5; i++)
+    records += s->by_class[i];
   const char* separator = " (";
+  if (records != s->instants) {
+    fprintf(out, " (%llu record%s", (unsigned long long)records, records == 1 ? "" : "s");
+    separator = ": ";
+  }
   for (int i = 0; i < 5; i++) {
     if (s->by_class[i] == 0) continue;
     fprintf(out, "%s%llu %s", separator, (unsigned long long)s->by_class[i], classes[i]);
     separator = ", ";
   }
-  fprintf(out, "%s, %llu not certified\n", separator[0] == ',' ? ")" : "",
+  fprintf(out, "%s, %llu not certified\n", separator[0] == ' ' ? "" : ")",
           (unsigned long long)s->not_certified);
   if (s->not_proved) {
     fprintf(out, "  detection    %llu times without proof: looked at plainly\n",

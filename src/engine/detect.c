@@ -417,7 +417,8 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[mode->atoms[index]];
   bool scheduled = eng_may_be_linear(sim, index);
   // slopes are those of the mode, not of the motion along a surface
-  if (sim->core.slide.count && !model->time_only) scheduled = false;
+  bool own_flow = sim->core.slide.count == 0 && !sim->core.contact.active;
+  if (!own_flow && !model->time_only) scheduled = false;
   if (!scheduled) return (double)INFINITY;
   bool waits_up = !atom->truth && atom->gdot > 0.0;
   bool waits_down = atom->truth && model->bipolar && atom->gdot < 0.0;
@@ -450,7 +451,8 @@ void eng_schedule_linear(EngSim* sim) {
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    atom->t_linear = linear_crossing(sim, i);
+    // what is slid along crosses nowhere
+    atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
     if (atom->t_linear < sim->core.t_linear) sim->core.t_linear = atom->t_linear;
   }
 }

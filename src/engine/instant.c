@@ -799,25 +799,39 @@ static void trace_sliding(EngSim* sim, bool* fired) {
   eng_trace_equivalents(sim);
 }
 
-/// An instant during a contact: it goes on unless the force has ended or the mode has changed.
+/// An instant during a contact: it goes on unless the force has ended, the mode has changed, or
+/// the impact could not happen here any more.
 static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
   bool same_mode =
       memcmp(sim->state, sim->state_before, sim->model->automaton_count * sizeof *sim->state) == 0;
-  if (!sim->contact_ends && same_mode) {
+  bool pushes = !sim->contact_ends;
+  if (sim->contact_ends && sim->core.contact.left != MODEL_NONE) {
+    EngAtom* left = &sim->atoms[sim->core.contact.left];
+    left->truth = false;
+    left->left_now = true;
+    sim->env[sim->model->atoms[sim->core.contact.left].env] = 0.0;
+    pushes = true;
+  }
+  sim->contact_ends = false;
+  if (pushes && same_mode && eng_contact_allowed(sim)) {
     sim->core.contact.active = true;
     return eng_contact_rebind(sim);
   }
-  sim->contact_ends = false;
   *fired = true;
   sim->atoms[atom].truth = false;
   sim->atoms[atom].left_now = true;
+  eng_contact_release(sim);
   sim->env[sim->model->atoms[atom].env] = 0.0;
   eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, atom);
   return SLT_OK;
 }
 
 static void mark_sliding(EngSim* sim) {
-  if (sim->core.contact.active) sim->atoms[sim->core.contact.atom].sliding = true;
+  if (sim->core.contact.active) {
+    for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+      if (sim->atoms[i].rides) sim->atoms[i].sliding = true;
+    }
+  }
   if (!sim->core.slide.count) return;
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     bool leads = false;
@@ -858,7 +872,8 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (status >= 0) status = eng_dwell_check(sim, &dwells);
   bool closed = zeno == ENG_ZENO_CLOSED;
   if (status >= 0 && released && !closed) status = keep_contact(sim, contact_atom, fired);
-  if (closed || sim->core.contact.active) {
+  bool opened = released && !sim->core.contact.active;
+  if (closed || sim->core.contact.active || opened) {
     eng_bind(sim);
     eng_evaluate_full(sim, sim->core.t);
     *fired = true;
@@ -869,7 +884,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
-    *changed = dwells || eng_flow_changed(sim);
+    *changed = dwells || opened || eng_flow_changed(sim);
     if (sim->core.stop_wanted) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
       sim->core.ended = true;

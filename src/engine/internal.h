@@ -67,6 +67,7 @@ typedef struct EngAtom {
   bool leads;            // and stands for it
   bool slid, led;        // the same before the present instant
   bool left_now;         // belongs to a surface left in this instant
+  bool rides;            // at its boundary as long as the contact is closed
   bool tangential;       // a constraint along its boundary was released in this instant
   bool relevant;         // belongs to the present mode
   bool relevant_start;   // belonged to the mode at the start of the instant
@@ -86,6 +87,7 @@ typedef struct EngContact {
   uint32_t index;  // of the relation in the mode's list
   uint32_t atom;
   uint32_t transition;  // the impact that it has taken the place of
+  uint32_t left;        // relation of the impact's guard that ends it; MODEL_NONE: its force does
   double stiffness;     // rate at which it attracts, 1/time
 } EngContact;
 
@@ -618,6 +620,10 @@ SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
 void eng_contact_full(EngSim* sim, double t);
 /// When the force of the contact ends, INFINITY for not in this trial.
 double eng_contact_exit(EngSim* sim, double t_from);
+/// Whether the impact's guard would still let it happen, what rides on the contact aside.
+bool eng_contact_allowed(EngSim* sim);
+/// Relations that ride on the contact leave their boundaries tangentially with its end.
+void eng_contact_release(EngSim* sim);
 SltStatus eng_contact_rebind(EngSim* sim);
 
 // ---- dwell.c: switching that makes no progress

@@ -22,6 +22,8 @@
 #define RATIO_HIGH   0.995
 #define RATIO_SPREAD 0.05
 #define DWELL_SHARE  1e-4  // of the length of the sequence: how long a mode is kept from then on
+#define ZONES        4.0   // of its event zone: so near is a relation that the zone decides
+#define REST_SHARE   1e-6  // of the rates that cancel: what is left of them is rounding
 #define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
 
 // ---- detection ----------------------------------------------------------------------------------
@@ -56,11 +58,34 @@ bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
   return zeno->count >= SUSPECT || soon;
 }
 
-static bool has_accumulated(const EngZeno* zeno, double* t_limit) {
+static bool in_guard(const EngSim* sim, uint32_t transition, uint32_t atom) {
+  const ModelGuard* guard = &sim->model->transitions[transition].guard;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    if (guard->atoms[i] == atom) return true;
+  }
+  return false;
+}
+
+/// Whether a relation of the guard besides the located one has come so near its boundary that its
+/// event zone takes over: `v < w` of an impact, when hardly any speed is left.
+static bool zones_take_over(const EngSim* sim, uint32_t transition) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t id = mode->atoms[i];
+    if (sim->atoms[id].located || !sim->model->atoms[id].continuous) continue;
+    if (fabs(sim->g[i]) > ZONES * sim->atoms[id].eps) continue;
+    if (in_guard(sim, transition, id)) return true;
+  }
+  return false;
+}
+
+static bool has_accumulated(const EngSim* sim, uint32_t transition, double* t_limit) {
+  const EngZeno* zeno = &sim->transitions[transition].zeno;
   if (zeno->count < 8) return false;
   double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
   *t_limit = zeno->last + left;
-  return left < NEARNESS * (zeno->last - zeno->first);
+  return left < NEARNESS * (zeno->last - zeno->first) || zones_take_over(sim, transition);
 }
 
 // ---- the closed contact -------------------------------------------------------------------------
@@ -133,10 +158,34 @@ void eng_contact_full(EngSim* sim, double t) {
   }
 }
 
+/// The relation of the impact's guard, besides those that ride, that is farthest beyond its
+/// boundary: a ball on a table is carried as far as the table goes. `beyond` is negative before.
+static uint32_t left_relation(EngSim* sim, double t, const double* x, double* beyond) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->side_g);
+  uint32_t found = MODEL_NONE;
+  *beyond = -(double)INFINITY;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t id = mode->atoms[i];
+    const EngAtom* atom = &sim->atoms[id];
+    if (atom->rides || !atom->truth || !in_guard(sim, sim->core.contact.transition, id)) continue;
+    if (!(-sim->side_g[i] > *beyond)) continue;
+    *beyond = -sim->side_g[i];
+    found = id;
+  }
+  return found;
+}
+
 static SltStatus exit_function(void* user, double t, double* value) {
   EngSim* sim = user;
   num_dense_eval(sim->stepper, t, sim->probe_x);
-  *value = -force_at(sim, t, sim->probe_x);
+  double force = force_at(sim, t, sim->probe_x);
+  double beyond;
+  uint32_t left = left_relation(sim, t, sim->probe_x, &beyond);
+  sim->core.contact.left = -force >= beyond ? MODEL_NONE : left;
+  *value = fmax(-force, beyond);
   return SLT_OK;
 }
 
@@ -146,12 +195,12 @@ double eng_contact_exit(EngSim* sim, double t_from) {
   double at_start = 0.0;
   double at_middle = 0.0;
   double at_end = 0.0;
-  exit_function(sim, t_from, &at_start);
   exit_function(sim, middle, &at_middle);
   exit_function(sim, t_end, &at_end);
   double hi = at_middle > 0.0 ? middle : t_end;
   double g_hi = at_middle > 0.0 ? at_middle : at_end;
   if (!(g_hi > 0.0)) return (double)INFINITY;
+  exit_function(sim, t_from, &at_start);
   if (!(at_start < 0.0)) return t_from;
   NumBracket bracket = {t_from, hi, at_start, g_hi};
   NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t_from), fabs(hi)),
@@ -160,7 +209,25 @@ double eng_contact_exit(EngSim* sim, double t_from) {
                             .zero_is_positive = true,
                             .max_evaluations = 200};
   num_root_bracket(exit_function, sim, &options, &bracket, NULL);
+  exit_function(sim, bracket.hi, &at_end);  // what it is that ends there
   return bracket.hi;
+}
+
+bool eng_contact_allowed(EngSim* sim) {
+  const ModelGuard* guard = &sim->model->transitions[sim->core.contact.transition].guard;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    if (sim->atoms[guard->atoms[i]].rides) sim->env[sim->model->atoms[guard->atoms[i]].env] = 1.0;
+  }
+  bool allowed = eng_guard(sim, guard);
+  eng_restore_truths(sim);
+  return allowed;
+}
+
+void eng_contact_release(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    if (sim->atoms[i].rides) sim->atoms[i].tangential = true;
+    sim->atoms[i].rides = false;
+  }
 }
 
 SltStatus eng_contact_rebind(EngSim* sim) {
@@ -186,6 +253,33 @@ static uint32_t impact_atom(const EngSim* sim, const ModelTransition* transition
     }
   }
   return MODEL_NONE;
+}
+
+/// Which relations of the impact's guard stay at their boundaries with the contact closed: the one
+/// it holds, and those of the speed, whose rates the force takes away.
+static void mark_riding(EngSim* sim, double lambda) {
+  const ModelMode* mode = sim->core.mode;
+  const EngContact* contact = &sim->core.contact;
+  ModelContext context = eng_context(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = sim->env[mode->state_env[i]];
+    sim->probe_x[i] = sim->x[i] + sim->contact_d[i];
+  }
+  double t = sim->core.t;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t id = mode->atoms[i];
+    sim->atoms[id].rides = i == contact->index;
+    if (sim->atoms[id].rides || !in_guard(sim, contact->transition, id)) continue;
+    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, sim->x, sim->side_g);
+    double g = sim->side_g[i];
+    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, sim->probe_x, sim->side_g);
+    double by_force = lambda * (sim->side_g[i] - g);
+    model_program_run(&mode->gdot, &context, sim->gdot_regs, t, sim->x, sim->side_g);
+    double by_flow = sim->side_g[i];
+    bool rests = fabs(by_flow + by_force) <= REST_SHARE * (fabs(by_flow) + fabs(by_force));
+    sim->atoms[id].rides = fabs(g) <= ZONES * sim->atoms[id].eps && rests;
+  }
 }
 
 /// Close the contact of a self loop; false when its relation and resets do not allow it.
@@ -218,6 +312,7 @@ static bool close_contact(EngSim* sim, uint32_t transition) {
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->env[mode->state_env[i]] += step * sim->contact_d[i];
   }
+  mark_riding(sim, lambda);
   sim->core.contact.active = true;
   return true;
 }
@@ -271,7 +366,7 @@ static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
     sim->transitions[i].fired_now = false;
     double limit = 0.0;
     note_firing(&sim->transitions[i].zeno, sim->core.t);
-    if (found != MODEL_NONE || !has_accumulated(&sim->transitions[i].zeno, &limit)) continue;
+    if (found != MODEL_NONE || !has_accumulated(sim, i, &limit)) continue;
     found = i;
     *t_limit = limit;
   }

@@ -283,6 +283,7 @@ typedef struct Lower {
   uint32_t binding_base;  // those before it belong to the place that uses a definition
   uint32_t place_offset, place_line, place_column;  // last place that was named
   TextBuffer text;                                  // for pasting names
+  bool shadow_meant[BUILTIN_NAME_COUNT];            // by a `const`: nobody needs to be told
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
   Map functions;                      // name id -> function + 1
 

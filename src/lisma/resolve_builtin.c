@@ -74,10 +74,20 @@ static void scan_list(Lower* l, const AstExprList* list) {
   }
 }
 
-static void scan_definitions(Lower* l, const AstDefinitionList* definitions) {
+/// `const g = 9.81;` is a constant for a constant, and plainly meant.
+static void note_constant(Lower* l, const AstName* name) {
+  for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
+    bool number =
+        builtin_names[i].builtin != BUILTIN_TIME && builtin_names[i].builtin != BUILTIN_T0;
+    if (number && l->shadowed[i].begin == name->span.begin) l->shadow_meant[i] = true;
+  }
+}
+
+static void scan_definitions(Lower* l, const AstDefinitionList* definitions, bool constants) {
   for (uint32_t i = 0; i < definitions->count; i++) {
     for (uint32_t k = 0; k < definitions->data[i].names.count; k++) {
       declare(l, &definitions->data[i].names.data[k]);
+      if (constants) note_constant(l, &definitions->data[i].names.data[k]);
     }
     scan_expr(l, definitions->data[i].value);
   }
@@ -92,8 +102,8 @@ static void scan_equation(Lower* l, const AstStatement* statement) {
 
 static void scan_statement(Lower* l, const AstStatement* statement) {
   switch (statement->kind) {
-  case AST_CONST:
-  case AST_MACRO: scan_definitions(l, &statement->as.definitions); break;
+  case AST_CONST: scan_definitions(l, &statement->as.definitions, true); break;
+  case AST_MACRO: scan_definitions(l, &statement->as.definitions, false); break;
   case AST_DATA: declare(l, &statement->as.data->name); break;
   case AST_EQUATION: scan_equation(l, statement); break;
   case AST_INIT:
@@ -146,7 +156,7 @@ void resolve_init(Lower* l) {
     Span shadowed = l->shadowed[i];
     if (shadowed.end == 0) {
       resolve_define(l, name, SYM_BUILTIN, (uint32_t)builtin->builtin);
-    } else if (builtin->tell) {
+    } else if (builtin->tell && !l->shadow_meant[i]) {
       lower_report(l, DIAG_W0220, shadowed, "this hides the built-in name '%s'", builtin->text);
     }
   }
