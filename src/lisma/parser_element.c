@@ -15,7 +15,8 @@
 //     hit:      NAME: w = -e*(w before);     the impulse of N does it
 //     settled:  NAME: w = 0;                 what infinitely many impacts leave
 //     closed:   NAME: g = 0;
-//   Without restitution there are no impacts: the gap just closes.
+//   Without restitution there are no impacts: the gap just closes. Without a velocity it is the
+//   gap's rate; a gap that is not a variable becomes one then, NAME.gap.
 //
 //   friction NAME { velocity = w; force = F; kinetic = Fk; static = Fs; }
 //     NAME: F = -Fk;
@@ -98,6 +99,13 @@ static AstStatement make_law(const Maker* m, AstExpr* lhs, AstExpr* rhs) {
   return s;
 }
 
+static AstStatement make_definition(AstExpr* variable, AstExpr* value) {
+  AstStatement s = {.kind = AST_EQUATION, .span = value->span};
+  s.as.equation.lhs = variable;
+  s.as.equation.rhs = value;
+  return s;
+}
+
 /// NAME with a suffix that no written name has.
 static AstName make_suffixed(const Maker* m, const char* suffix) {
   AstName name = *m->name;
@@ -172,6 +180,7 @@ static AstStatement take_automaton(const Maker* m, const char* initial) {
 
 typedef struct Settings {
   AstExpr *gap, *velocity, *force, *restitution, *rest, *kinetic, *stiction;
+  AstExpr* distance;  // what the gap is, where it was given a variable of its own
 } Settings;
 
 static AstExpr** setting_slot(Settings* s, AstElementKind kind, Str key) {
@@ -246,8 +255,13 @@ static bool complete_settings(const Maker* m, AstElement* element, Settings* s) 
     return report_setting(p, element->kind, s->force->span,
                           STR_LIT("the force is a variable that stands in the equations"));
   }
-  // the gap's own derivative, where it has one
-  if (contact && !s->velocity && is_variable(s->gap)) {
+  // the gap's own derivative: of the variable it is, or of one that is made for it
+  if (contact && !s->velocity) {
+    if (!is_variable(s->gap)) {
+      AstName name = make_suffixed(m, ".gap");
+      s->distance = s->gap;
+      s->gap = make_name(m, &name, 0, s->distance->span);
+    }
     s->velocity = make_name(m, &s->gap->as.name.name, 1, s->gap->span);
   }
   if (!require(p, element, s->velocity, "velocity")) return false;
@@ -300,9 +314,11 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
   }
   push_state(m, "free", make_atom(m, s->force, AST_OP_LT, none, "force < 0"), "closed", NULL);
 
-  AstStatement all[] = {make_law(m, s->force, none), take_automaton(m, "free"),
-                        make_memory(m, &memory, AST_INIT_T0, none)};
-  return make_block(m, all, s->restitution ? 3 : 2);
+  AstStatement all[4] = {make_law(m, s->force, none), take_automaton(m, "free")};
+  uint32_t count = 2;
+  if (s->restitution) all[count++] = make_memory(m, &memory, AST_INIT_T0, none);
+  if (s->distance) all[count++] = make_definition(s->gap, s->distance);
+  return make_block(m, all, count);
 }
 
 static AstBlock make_friction(const Maker* m, const Settings* s) {
