@@ -235,6 +235,27 @@ static double power_of_ten(int exponent) {
   return pow(10.0, exponent);
 }
 
+/// The multiples of the step that lie in the range.
+static bool place_ticks(PlotTicks* ticks, PlotRange range) {
+  double step = ticks->mantissa * power_of_ten(ticks->exponent);
+  double first = ceil(range.lo / step - 1e-9);
+  double last = floor(range.hi / step + 1e-9);
+  if (!(fabs(first) < 1e14) || !(fabs(last) < 1e14)) return false;
+  ticks->first = (int64_t)first;
+  ticks->last = (int64_t)last;
+  return true;
+}
+
+/// 10, 5, 2, 1, 0.5 ...
+static void refine_ticks(PlotTicks* ticks) {
+  if (ticks->mantissa == 1) {
+    ticks->mantissa = 5;
+    ticks->exponent--;
+  } else {
+    ticks->mantissa = ticks->mantissa == 5 ? 2 : 1;
+  }
+}
+
 PlotTicks plot_ticks(PlotRange range, uint32_t count) {
   const PlotTicks none = {.first = 0, .last = -1, .mantissa = 1};
   double span = 2.0 * half_span(range);
@@ -245,12 +266,13 @@ PlotTicks plot_ticks(PlotRange range, uint32_t count) {
   PlotTicks ticks = {.exponent = exponent};
   ticks.mantissa = part <= 1.0 ? 1 : part <= 2.0 ? 2 : part <= 5.0 ? 5 : 1;
   if (part > 5.0) ticks.exponent++;
-  double step = ticks.mantissa * power_of_ten(ticks.exponent);
-  double first = ceil(range.lo / step - 1e-9);
-  double last = floor(range.hi / step + 1e-9);
-  if (!(fabs(first) < 1e14) || !(fabs(last) < 1e14)) return none;
-  ticks.first = (int64_t)first;
-  ticks.last = (int64_t)last;
+  if (!place_ticks(&ticks, range)) return none;
+  // one mark alone does not tell the scale
+  if (count >= 2 && ticks.last <= ticks.first) {
+    PlotTicks finer = ticks;
+    refine_ticks(&finer);
+    if (place_ticks(&finer, range)) ticks = finer;
+  }
   double largest = magnitude(range);
   ticks.scientific = largest >= 1e6 || largest < 1e-3;
   return ticks;
