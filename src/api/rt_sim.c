@@ -129,15 +129,14 @@ const char* slt_sim_column_name(const SltSim* sim, uint32_t column) {
 }
 
 static bool find_var(const Model* model, Str name, uint32_t* var) {
-  // visible variables come first, in natural order of their names
   uint32_t lo = 0;
-  uint32_t hi = model->column_count;
+  uint32_t hi = model->named_count;
   while (lo < hi) {
     uint32_t mid = lo + (hi - lo) / 2;
     int order = str_compare_natural(model->vars[mid].name, name);
     if (order == 0) {
       *var = mid;
-      return true;
+      return !model->vars[mid].hidden;
     }
     if (order < 0) {
       lo = mid + 1;

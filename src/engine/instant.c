@@ -739,11 +739,35 @@ static SltStatus take_zeno_exit(EngSim* sim) {
   return status;
 }
 
+/// What was before the start follows from the values at the start, which may be read from it: a
+/// chain of delays takes a turn each.
+static SltStatus settle_past(EngSim* sim) {
+  for (uint32_t turn = 0; turn <= sim->model->delay_count + 1; turn++) {
+    if (!eng_past_update_start(sim)) return SLT_OK;
+    SLT_TRY(eng_start_values(sim));
+    SLT_TRY(eng_enter_mode(sim));
+    eng_atoms_update(sim);
+    SLT_TRY(eng_settle_initial_switches(sim));
+  }
+  return eng_past_circular(sim);
+}
+
+/// Values that a delay has held back.
+static SltStatus take_arrivals(EngSim* sim, bool* any) {
+  sim->past_arrived = eng_past_arrive(sim, sim->core.t, any);
+  if (!sim->past_arrived) return SLT_OK;
+  sim->implicit.from = sim->core.mode;
+  memset(sim->given, 0, sim->model->env_count);
+  sim->core.changes++;
+  return SLT_OK;
+}
+
 static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   uint32_t iteration = 0;
   save_values(sim);
   eng_bind(sim);
   eng_atoms_begin_instant(sim);
+  SLT_TRY(take_arrivals(sim, any));
   if (kind == ENG_INSTANT_INITIAL) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       sim->atoms[i].relevant_start = false;
@@ -752,6 +776,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     }
     eng_atoms_update(sim);
     SLT_TRY(eng_settle_initial_switches(sim));
+    SLT_TRY(settle_past(sim));
     sim->implicit.tentative = false;
     if (sim->implicit.contradicts) {
       SLT_TRY(eng_start_values(sim));
@@ -764,6 +789,10 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     SLT_TRY(leave_surface(sim, any));
   } else if (kind == ENG_INSTANT_INITIAL) {
     sim->core.slide.count = 0;
+    eng_atoms_update(sim);
+  } else if (sim->past_arrived) {
+    sim->core.slide.count = 0;
+    SLT_TRY(eng_enter_mode(sim));
     eng_atoms_update(sim);
   } else {
     sim->core.slide.count = 0;
@@ -884,7 +913,8 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
-    *changed = dwells || opened || eng_flow_changed(sim);
+    *changed = dwells || opened || sim->past_arrived || eng_flow_changed(sim);
+    eng_past_instant(sim, *changed);
     if (sim->core.stop_wanted) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
       sim->core.ended = true;

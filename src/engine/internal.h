@@ -221,6 +221,18 @@ typedef struct EngChoice {
   bool no_jacobian;        // a stiff method was tried and is not possible here
 } EngChoice;
 
+/// What a variable was, as far as it is read with a delay (past.c). The pieces that count are those
+/// from `begin` to `end`.
+typedef struct EngPast {
+  ModelPast view;  // those that may be read now
+  ModelPiece* pieces;
+  uint32_t begin, end, capacity;
+  uint32_t next_jump, next_break;  // pieces whose begin has not arrived yet; UINT32_MAX for none
+  uint32_t mark;                   // level of what may jump where the next piece begins
+  double delay;
+  double t;  // known up to here
+} EngPast;
+
 /// Plain data of a run.
 typedef struct EngCore {
   double t;            // current time, inside the segment
@@ -426,6 +438,14 @@ struct EngSim {
   uint32_t* local_near;         // atoms that are followed on the present trial
   double* local_mesh_g;  // per atom: g at the last mesh point, if it is far from its boundary
   double* local_drift;   // per state: error from what it reads, in tolerances
+
+  // the past; NULL in models without delays
+  const ModelTable* tables;  // what programs look up: those of the model, or past_tables
+  ModelTable* past_tables;
+  EngPast* pasts;        // per delay of the model
+  double* past_samples;  // work space
+  double past_shortest;  // delay
+  bool past_arrived;     // something of it arrives in this instant
 
   EngImplicit implicit;
   EngStiff stiff;
@@ -731,6 +751,32 @@ double eng_time_resolution(double t);
 void eng_zeno_note(EngSim* sim, uint32_t transition);
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
 
+// ---- past.c: delays -----------------------------------------------------------------------------
+
+SltStatus eng_past_create(EngSim* sim);
+void eng_past_free(EngSim* sim);
+/// Before the first mode is entered: nothing was, but what is said of the time before.
+SltStatus eng_past_start(EngSim* sim);
+/// Values at the start hold for the time before it; whether that changes what is read.
+bool eng_past_update_start(EngSim* sim);
+/// Fails: it would change for ever.
+SltStatus eng_past_circular(EngSim* sim);
+/// Keep the pending trial up to time t; may overwrite states and computed values in the
+/// environment.
+SltStatus eng_past_append(EngSim* sim, double t);
+/// An instant is over; `changed`: the motion goes on in another way.
+void eng_past_instant(EngSim* sim, bool changed);
+/// When the next jump arrives, and the latest end of the next step.
+double eng_past_next_jump(const EngSim* sim);
+double eng_past_limit(const EngSim* sim);
+/// A step has come to its end: what arrives without an instant has arrived.
+void eng_past_pass(EngSim* sim, double t);
+/// In an instant: what arrives is read from now on. False: nothing does. `jumped`: a value jumps.
+bool eng_past_arrive(EngSim* sim, double t, bool* jumped);
+size_t eng_past_snapshot_size(const EngSim* sim);
+void eng_past_save(const EngSim* sim, char* out);
+SltStatus eng_past_restore(EngSim* sim, const char* in, size_t size);
+
 // ---- queue.c ------------------------------------------------------------------------------------
 
 SltStatus eng_queue_init(EngSim* sim);
@@ -800,6 +846,8 @@ uint32_t eng_trace_flow(EngSim* sim, uint32_t automaton, uint32_t from, uint32_t
 /// A firing of `at`; `automaton` MODEL_NONE when it has no goto.
 uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, uint32_t from,
                             uint32_t to, uint32_t iteration);
+/// A jump that a delay has held back arrives.
+void eng_trace_arrival(EngSim* sim, uint32_t delay);
 void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text);
 /// A variable changed by the actions of a record.
 void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, double before,

@@ -251,8 +251,9 @@ static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
   return mode->shared && !mode->implicit && !method->stiff && !method->literal &&
          mode->rhs.slices && mode->gdot.slices && mode->rhs.output_count == mode->state_count &&
          mode->state_count > LOCAL_STATES && method->adaptive && method->dense_degree <= 4 &&
-         !sim->has_auxiliary && sim->model->automaton_count >= ENG_LOCAL_AUTOMATA &&
-         !sim->has_unilateral && sim->options.detection == SLT_DETECTION_CERTIFIED;
+         !sim->has_auxiliary && sim->model->delay_count == 0 &&
+         sim->model->automaton_count >= ENG_LOCAL_AUTOMATA && !sim->has_unilateral &&
+         sim->options.detection == SLT_DETECTION_CERTIFIED;
 }
 
 /// Learn who reads what in the present mode.

@@ -57,7 +57,7 @@ SltStatus eng_queue_init(EngSim* sim) {
 }
 
 double eng_queue_next(const EngSim* sim) {
-  double next = (double)INFINITY;
+  double next = sim->model->delay_count ? eng_past_next_jump(sim) : (double)INFINITY;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     if (sim->schedules[i].active && sim->schedules[i].next < next) next = sim->schedules[i].next;
   }

@@ -62,6 +62,7 @@ SltStatus eng_start(EngSim* sim) {
   sim->implicit.initial = true;
   sim->implicit.tentative = true;
   sim->implicit.from = NULL;
+  if (status >= 0) status = eng_past_start(sim);
   if (status >= 0) status = eng_enter_mode(sim);
   if (status >= 0) status = eng_queue_init(sim);
   bool changed = false;
@@ -219,6 +220,10 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   *fired = false;
   core->t = core->seg_t1;
   core->seg_valid = false;
+  SLT_TRY(eng_past_append(sim, core->t));
+  eng_past_pass(sim, core->t);
+  // a step as long as a delay ends where what jumped at its begin arrives
+  if (eng_past_next_jump(sim) <= core->t) core->seg_due = true;
   bool restart = false;
   if (core->seg_event && eng_local_event(sim, &restart)) {
     *fired = true;
@@ -326,6 +331,7 @@ SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
   if (!free || order > model->max_order) return SLT_ERR_ARGUMENT;
   if (core->trial_pending) {
     SLT_TRY(num_dense_prepare(sim->stepper));
+    SLT_TRY(eng_past_append(sim, core->t));
     // keep other values written at this time: sample only when nothing was written yet
     if (core->local_stale) {
       eng_local_refresh(sim);

@@ -193,6 +193,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
 /// A trial that is accurate enough and, with its dense output, usable.
 static SltStatus new_trial(EngSim* sim, bool* found) {
   double limit = fmin(fmin(eng_queue_next(sim), eng_dwell_end(sim)), sim->core.t_linear);
+  limit = fmin(limit, eng_past_limit(sim));
   // events tend to come at similar distances: a first step far beyond the last one sees nothing of
   // a motion that is small beside it
   Attempt attempt = {.bound =

@@ -75,6 +75,8 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
       {!out->method || !out->method->literal || !has_self_loops(model),
        "the printed algorithm (method mosterman) has no transition from a state to itself: give "
        "what happens there a state of its own, and a way back"},
+      {!out->method || !out->method->literal || model->delay_count == 0,
+       "the printed algorithm (method mosterman) knows no delays"},
   };
   for (size_t i = 0; i < SLT_COUNT(checks); i++) {
     if (checks[i].good) continue;
@@ -222,6 +224,7 @@ static SltStatus take_memory(EngSim* sim) {
   SLT_TRY(num_stepper_init(sim->stepper_storage, sim->options.method, sim->n_max, &options,
                            &sim->stepper));
   num_stepper_set_rhs(sim->stepper, eng_rhs, sim);
+  SLT_TRY(eng_past_create(sim));
   SLT_TRY(eng_local_create(sim));
   return eng_trace_create(sim);
 }
@@ -269,6 +272,7 @@ void eng_free(EngSim* sim) {
   SltAllocator a = sim->options.allocator;
   eng_trace_free(sim);
   eng_local_free(sim);
+  eng_past_free(sim);
   eng_stiff_free(sim);
   base_free(&a, sim->regs, sim->reg_capacity * sizeof(double));
   for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
@@ -404,7 +408,7 @@ SltStatistics eng_statistics(EngSim* sim) {
 // ---- snapshots ----------------------------------------------------------------------------------
 
 size_t eng_snapshot_size(const EngSim* sim) {
-  return sizeof sim->core + sim->block_size + sim->stepper_size;
+  return sizeof sim->core + sim->block_size + sim->stepper_size + eng_past_snapshot_size(sim);
 }
 
 SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
@@ -419,12 +423,15 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   memcpy(out, &core, sizeof core);
   memcpy(out + sizeof sim->core, sim->block, sim->block_size);
   memcpy(out + sizeof sim->core + sim->block_size, sim->stepper_storage, sim->stepper_size);
+  eng_past_save(sim, out + sizeof sim->core + sim->block_size + sim->stepper_size);
   return SLT_OK;
 }
 
 SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
-  if (size < eng_snapshot_size(sim)) return SLT_ERR_ARGUMENT;
+  size_t fixed = sizeof sim->core + sim->block_size + sim->stepper_size;
+  if (size < fixed) return SLT_ERR_ARGUMENT;
   const char* in = buffer;
+  SLT_TRY(eng_past_restore(sim, in + fixed, size - fixed));
   memcpy(&sim->core, in, sizeof sim->core);
   memcpy(sim->block, in + sizeof sim->core, sim->block_size);
   memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);

@@ -350,6 +350,21 @@ uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, 
                                   .line = sim->model->schedules[schedule].line});
 }
 
+void eng_trace_arrival(EngSim* sim, uint32_t delay) {
+  const ModelDelay* model = &sim->model->delays[delay];
+  uint32_t line = 0;
+  uint32_t column = 0;
+  if (sim->model->source) source_place(sim->model->source, model->span.begin, &line, &column);
+  add_record(sim, (Record){.kind = SLT_EVENT_TIME,
+                           .automaton = MODEL_NONE,
+                           .from = MODEL_NONE,
+                           .to = MODEL_NONE,
+                           .crossing = MODEL_NONE,
+                           .cause = SLT_CAUSE_TIME,
+                           .line = line,
+                           .text = model->text});
+}
+
 void eng_trace_mark(EngSim* sim, SltEventKind kind, const Span* span, Str text) {
   uint32_t line = 0;
   uint32_t column = 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 ModelContext eng_context(EngSim* sim) {
-  return (ModelContext){.tables = sim->model->tables,
+  return (ModelContext){.tables = sim->tables,
                         .random = &sim->core.random,
                         .failed = &sim->implicit.failed,
                         .least = &sim->implicit.least};
@@ -380,7 +380,7 @@ bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
   ModelContext context = {
-      .tables = sim->model->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
+      .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
   model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
@@ -390,7 +390,7 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
 static SltStatus stages_of_mode(void* user, const NumStages* s) {
   EngSim* sim = user;
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  ModelContext context = {.tables = sim->model->tables, .failed = &sim->implicit.failed};
+  ModelContext context = {.tables = sim->tables, .failed = &sim->implicit.failed};
   ModelStages stages = {.t = s->t,
                         .h = s->h,
                         .t_end = s->t_end,

@@ -244,6 +244,10 @@ static void apply_names(Canon* canon) {
   CANON_PERMUTE(canon, &model->data, canon->data.from, canon->data.count);
   CANON_PERMUTE(canon, &model->numbers, canon->numbers.from, canon->numbers.count);
   CANON_PERMUTE(canon, &model->atoms, canon->atoms.from, canon->atoms.count);
+  for (uint32_t i = 0; i < model->data.count; i++) {
+    IrData* data = &model->data.data[i];
+    if (data->past) data->var = canon->vars.to[data->var];
+  }
   for (uint32_t i = 0; i < model->vars.count; i++) {
     IrVar* var = &model->vars.data[i];
     var->max_order = 0;

@@ -329,13 +329,18 @@ typedef struct IrSchedule {
 
 typedef enum IrInterpolation { IR_LINEAR, IR_CUBIC } IrInterpolation;
 
-/// A table of points, x strictly increasing.
+/// A table of points, x strictly increasing; or what a variable was in the past, by time (`delay`).
+/// The points of the latter are made during a run, those here stand in for them.
 typedef struct IrData {
   uint32_t name;
   const double* x;
   const double* y;
   uint32_t count;
-  uint8_t interpolation;  // IrInterpolation
+  uint8_t interpolation;  // IrInterpolation; of a past: linear between steps, or what they give
+  bool past;
+  uint32_t var;   // a past: whose
+  IrTerm delay;   // ... and how long ago; over numbers and parameters
+  IrTerm before;  // its value before the run; absent: that at the start
   Span span;
 } IrData;
 

@@ -64,6 +64,10 @@ void ir_each_term(IrModel* model, IrTermFn* visit, void* context) {
     visit_term(&v, &model->schedules.data[i].start);
     visit_term(&v, &model->schedules.data[i].period);
   }
+  for (uint32_t i = 0; i < model->data.count; i++) {
+    visit_term(&v, &model->data.data[i].delay);
+    visit_term(&v, &model->data.data[i].before);
+  }
   visit_term(&v, &model->energy);
   // last: their order is that of the text, and must not decide the numbering of other nodes
   for (uint32_t i = 0; i < model->macros.count; i++) {

@@ -102,8 +102,19 @@ static void print_data(const ModelPrinter* p) {
     const IrData* data = &p->model->data.data[i];
     line(p, 1);
     ir_print_name(p->out, name_of(p, data->name));
-    text_append_format(p->out, ": %u points, %s", data->count,
-                       data->interpolation == IR_CUBIC ? "cubic" : "linear");
+    const char* interpolation = data->interpolation == IR_CUBIC ? "cubic" : "linear";
+    if (!data->past) {
+      text_append_format(p->out, ": %u points, %s", data->count, interpolation);
+      continue;
+    }
+    text_append_c(p->out, ": past of ");
+    ir_print_name(p->out, name_of(p, p->model->vars.data[data->var].name));
+    text_append_c(p->out, ", ");
+    ir_print_term(p->out, p->model, data->delay);
+    text_append_format(p->out, " ago, %s", interpolation);
+    if (!ir_term_present(data->before)) continue;
+    text_append_c(p->out, ", before the start ");
+    ir_print_term(p->out, p->model, data->before);
   }
 }
 

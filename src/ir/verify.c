@@ -11,6 +11,7 @@
 
 static const VerifyRule param_rule = {
     .what = "parameter", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
+static const VerifyRule past_rule = {.what = "data", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
 static const VerifyRule start_rule = {
     .what = "start", .type = VERIFY_NUMBER, .leaves = LEAVES_ALL, .time = true};
 static const VerifyRule equation_rule = {
@@ -156,6 +157,11 @@ static bool verify_data(Verify* v) {
     }
     if (d->count == 0 || !d->x || !d->y) return verify_fail(v, "data %u: no points", i);
     if (d->interpolation > IR_CUBIC) return verify_fail(v, "data %u: no such interpolation", i);
+    if (d->past) {
+      if (d->var >= model->vars.count) return verify_fail(v, "data %u: no such variable", i);
+      if (!verify_term(v, &past_rule, i, d->delay)) return false;
+      if (ir_term_present(d->before) && !verify_term(v, &past_rule, i, d->before)) return false;
+    }
     for (uint32_t k = 1; k < d->count; k++) {
       if (!(d->x[k - 1] < d->x[k])) return verify_fail(v, "data %u: points not ascending", i);
     }

@@ -199,6 +199,7 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   if (!ir_verify(model, arena, &why)) {
     diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
   }
+  lower_hide_helpers(l);
 }
 
 bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const LismaOptions* options,

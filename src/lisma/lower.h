@@ -140,7 +140,8 @@ enum {
   VAR_GUESS = 8,   // has x(t0) ~ e
   VAR_SET = 16,    // an action assigns it
   VAR_HIDDEN = 32,
-  VAR_DETERMINED = 64  // by an equation that does not name it as its result
+  VAR_DETERMINED = 64,  // by an equation that does not name it as its result
+  VAR_HELPER = 128      // made for a call: not shown
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -475,6 +476,12 @@ Value lower_call(Lower* l, const AstExpr* expr);
 /// Derivative order of `der(x, n)`.
 bool lower_der_order(Lower* l, const AstExpr* expr, uint32_t* order);
 bool lower_has_arity(Lower* l, const AstExpr* call, const Function* function);
+
+// lower_delay.c -------------------------------------------------------------------------------
+
+Value lower_delay(Lower* l, const AstExpr* expr);
+/// Helper variables are no columns; on a model in its final order.
+void lower_hide_helpers(Lower* l);
 
 // lower_cond.c --------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ static const Function functions[] = {
     {"post", IR_NIL, 1, FUNCTION_SPECIAL},
     {"noEvent", IR_NIL, 1, FUNCTION_SPECIAL},
     {"table", IR_TABLE, 2, FUNCTION_SPECIAL},
+    {"delay", IR_NIL, 2, FUNCTION_SPECIAL},
 };
 
 #define ARGUMENTS_MAX 16u  // of min and max
@@ -186,6 +187,7 @@ static Value lower_special(Lower* l, const AstExpr* expr, const Function* functi
   if (str_equal(name, STR_LIT("pre"))) return lower_when(l, expr, function, IR_PRE);
   if (str_equal(name, STR_LIT("post"))) return lower_when(l, expr, function, IR_POST);
   if (str_equal(name, STR_LIT("noEvent"))) return lower_no_event(l, expr, function);
+  if (str_equal(name, STR_LIT("delay"))) return lower_delay(l, expr);
   return lower_table_call(l, expr, function);
 }
 
@@ -201,6 +203,12 @@ static bool is_start_reference(Lower* l, const AstExpr* expr) {
   uint32_t name = resolve_plain(l, &argument->as.name.name);
   Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
   return symbol.kind == SYM_BUILTIN && symbol.index == BUILTIN_T0;
+}
+
+static bool is_declared_variable(Lower* l, const AstName* callee) {
+  uint32_t name = resolve_name(l, callee);
+  Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
+  return symbol.kind == SYM_VAR || symbol.is_variable;
 }
 
 static Value lower_start_reference(Lower* l, const AstExpr* expr) {
@@ -289,7 +297,10 @@ static Value lower_function(Lower* l, const AstExpr* expr, const Function* funct
 
 Value lower_call(Lower* l, const AstExpr* expr) {
   const Function* function = lower_find_function(l, expr->as.call.callee);
-  if (expr->as.call.order == 0 && function) {
+  // a variable may be called like a function
+  bool start = expr->as.call.args.count == 1 && function && function->op == IR_NIL &&
+               is_declared_variable(l, expr->as.call.callee) && is_start_reference(l, expr);
+  if (expr->as.call.order == 0 && function && !start) {
     if (function->kind == FUNCTION_SPECIAL) return lower_special(l, expr, function);
     return lower_function(l, expr, function);
   }

@@ -57,6 +57,9 @@ static uint8_t* find_uses(Lower* l) {
   for (uint32_t i = 0; i < m->starts.count; i++) {
     uses[m->starts.data[i].var] |= USE_START;
   }
+  for (uint32_t i = 0; i < m->data.count; i++) {
+    if (m->data.data[i].past) uses[m->data.data[i].var] |= USE_READ;
+  }
   mark_outputs(l, uses);
   return uses;
 }
@@ -81,6 +84,7 @@ void lower_warn_of_strays(Lower* l) {
   uint32_t told = 0;
   for (uint32_t i = 0; i < m->vars.count && told < STRAY_TOLD_MAX; i++) {
     if (uses[i] & USE_READ || m->vars.data[i].hidden) continue;
+    if (l->vars.data[i].flags & VAR_HELPER) continue;
     Str name = lower_name(l, m->vars.data[i].name);
     Str near = resolve_near_value(l, name);
     const char* odd = what_is_odd(l, uses, i, near);

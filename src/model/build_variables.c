@@ -272,6 +272,12 @@ static void build_vars(ModelBuild* build) {
   }
   build->model.vars = vars;
   build->model.var_count = ir->vars.count;
+  uint32_t named = ir->vars.count ? 1 : 0;
+  while (named < ir->vars.count &&
+         str_compare_natural(vars[named - 1].name, vars[named].name) < 0) {
+    named++;
+  }
+  build->model.named_count = named;
 }
 
 static void build_tables(ModelBuild* build) {
@@ -280,7 +286,7 @@ static void build_tables(ModelBuild* build) {
   for (uint32_t i = 0; i < ir->data.count; i++) {
     const IrData* data = &ir->data.data[i];
     double* slope = NULL;
-    if (data->interpolation == IR_CUBIC) {
+    if (data->interpolation == IR_CUBIC && !data->past) {
       slope = ARENA_ARRAY(&build->arena, double, data->count);
       model_table_slopes(data->x, data->y, data->count, slope);
     }
@@ -288,6 +294,32 @@ static void build_tables(ModelBuild* build) {
   }
   build->model.tables = tables;
   build->model.table_count = ir->data.count;
+}
+
+static void build_delays(ModelBuild* build) {
+  const IrModel* ir = build->ir;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < ir->data.count; i++) {
+    count += ir->data.data[i].past;
+  }
+  ModelDelay* delays = ARENA_ARRAY(&build->arena, ModelDelay, count);
+  build->model.delays = delays;
+  for (uint32_t i = 0; i < ir->data.count; i++) {
+    const IrData* data = &ir->data.data[i];
+    if (!data->past) continue;
+    ModelProgram* before = NULL;
+    if (ir_term_present(data->before)) {
+      before = ARENA_NEW(&build->arena, ModelProgram);
+      *before = build_program(build, data->before);
+    }
+    delays[build->model.delay_count++] = (ModelDelay){.table = i,
+                                                      .var = data->var,
+                                                      .time = build_program(build, data->delay),
+                                                      .before = before,
+                                                      .linear = data->interpolation == IR_LINEAR,
+                                                      .text = names_get(&ir->names, data->name),
+                                                      .span = data->span};
+  }
 }
 
 static void build_macros(ModelBuild* build) {
@@ -325,6 +357,7 @@ void build_variables(ModelBuild* build) {
   build_vars(build);
   build_columns(build);
   build_tables(build);
+  build_delays(build);
   build_params(build);
   build_starts(build);
   build_macros(build);

@@ -174,12 +174,37 @@ typedef struct ModelProgram {
   uint32_t solve_count;
 } ModelProgram;
 
-/// Points of a table; x strictly increasing. Beyond the ends the end segments go on.
+#define MODEL_PIECE_DEGREE 7  // highest degree of a piece of the past
+
+/// A polynomial over a stretch of time, in the Bernstein basis of its degree.
+typedef struct ModelPiece {
+  double t0, t1;
+  double c[MODEL_PIECE_DEGREE + 1];
+  uint32_t degree;
+  uint32_t level;  // which derivative jumps at t0: 0 the value itself, 1 its slope...
+} ModelPiece;
+
+/// What a variable was: pieces that follow each other in time. Only those from `begin` to `end` are
+/// looked at; before and behind them the value is that of their ends.
+typedef struct ModelPast {
+  const ModelPiece* pieces;
+  uint32_t begin, end;
+} ModelPast;
+
+/// Value, slope or curvature of the past at time t.
+double model_past_value(const ModelPast* past, double t, int order);
+/// The same for all times t, and one derivative more (order 3); whether all of t is in one piece.
+ModelInterval model_past_enclose(const ModelPast* past, ModelInterval t, int order);
+bool model_past_one_piece(const ModelPast* past, ModelInterval t);
+
+/// Points of a table; x strictly increasing. Beyond the ends the end segments go on. Or the past of
+/// a variable, which a run puts in its place.
 typedef struct ModelTable {
   const double* x;
   const double* y;
   const double* slope;  // cubic: slopes at the points; NULL for linear
   uint32_t count;
+  const ModelPast* past;  // NULL for points
 } ModelTable;
 
 /// Value (order 0), slope (1) or curvature (2) of a table.
@@ -489,6 +514,17 @@ typedef struct ModelAutomaton {
   Span span;
 } ModelAutomaton;
 
+/// A value read some time later.
+typedef struct ModelDelay {
+  uint32_t table;  // through which it is read
+  uint32_t var;    // whose value
+  ModelProgram time;
+  const ModelProgram* before;  // value before the start; NULL: that at the start
+  bool linear;                 // straight lines between steps
+  Str text;
+  Span span;
+} ModelDelay;
+
 typedef struct ModelGoto {
   uint32_t automaton, state;
 } ModelGoto;
@@ -526,6 +562,8 @@ typedef struct Model {
   uint32_t param_count;
   const ModelVar* vars;  // in canonical order
   uint32_t var_count;
+  uint32_t named_count;     // of them at the front are in the natural order of their names, among
+                            // them all visible ones
   const uint32_t* columns;  // visible variables in order of first appearance
   uint32_t column_count;
   const ModelMacro* macros;
@@ -544,6 +582,8 @@ typedef struct Model {
   uint32_t schedule_count;
   const ModelTable* tables;
   uint32_t table_count;
+  const ModelDelay* delays;
+  uint32_t delay_count;
   const ModelProgram* energy;  // NULL when not declared
   Span energy_span;
   uint32_t start_time_env;  // start of the run; MODEL_NONE when nobody asks

@@ -39,6 +39,7 @@ static double cubic_value(const ModelTable* table, uint32_t i, double x, int ord
 }
 
 double model_table_value(const ModelTable* table, double x, int order) {
+  if (table->past) return model_past_value(table->past, x, order);
   if (table->count == 0) return 0.0 * x;
   if (table->count == 1) return order == 0 ? table->y[0] + 0.0 * x : 0.0;
   uint32_t i = find_segment(table, x);
@@ -91,6 +92,7 @@ static ModelInterval segment_enclose(const ModelTable* table, uint32_t i, ModelI
 }
 
 ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int order) {
+  if (table->past) return model_past_enclose(table->past, x, order);
   if (table->count == 0) return exact(0.0);
   if (table->count == 1) return exact(order == 0 ? table->y[0] : 0.0);
   uint32_t first = find_segment(table, x.lo);
@@ -103,6 +105,7 @@ ModelInterval model_table_enclose(const ModelTable* table, ModelInterval x, int 
 }
 
 bool model_table_one_segment(const ModelTable* table, ModelInterval x) {
+  if (table->past) return model_past_one_piece(table->past, x);
   return table->count < 2 || find_segment(table, x.lo) == find_segment(table, x.hi);
 }
 

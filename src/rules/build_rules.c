@@ -188,7 +188,7 @@ static void check_params(Builder* b, const MergedRow* row, const RulesRule* rule
   // times and widths that must be positive
   static const uint8_t positive[] = {RULES_PARAM_T,         RULES_PARAM_PERIOD,  RULES_PARAM_WIDTH,
                                      RULES_PARAM_FREQUENCY, RULES_PARAM_QUANTUM, RULES_PARAM_TI,
-                                     RULES_PARAM_FILTER,    RULES_PARAM_SAMPLES};
+                                     RULES_PARAM_FILTER};
   for (uint32_t i = 0; i < SLT_COUNT(positive); i++) {
     const RulesExpr* e = rule->params[positive[i]];
     if (!e || rules_constant_value(b->m, e) > 0.0) continue;

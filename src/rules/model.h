@@ -101,7 +101,6 @@ typedef struct RulesWhen {
   X(FILTER, "filter|filter time|tf", "фильтр|время фильтра|тф") \
   X(EXPONENT, "exponent|power", "показатель") \
   X(SEED, "seed", "зерно") \
-  X(SAMPLES, "samples", "отсчеты|отсчетов") \
   X(POINTS, "points", "точки") \
   X(OUTSIDE, "outside", "вне") \
   X(INTERPOLATION, "interpolation", "интерполяция") \
@@ -140,7 +139,8 @@ typedef enum RulesParam {
     "зона нечувствительности|мертвая зона") \
   X(SATURATION, ALGEBRAIC, 1, 1, 0, RULES_P(UP) | RULES_P(LO), "saturation|limit|limiter", \
     "насыщение|ограничение") \
-  X(DELAY, MEMORY, 1, 1, RULES_P(T), RULES_P(SAMPLES), "delay|dead time", "запаздывание|задержка") \
+  X(DELAY, MEMORY, 1, 1, RULES_P(T), RULES_P(INTERPOLATION), "delay|dead time", \
+    "запаздывание|задержка") \
   X(BACKLASH, PLAY, 1, 1, RULES_P(ZONE), 0, "backlash|play", "люфт") \
   X(QUANTISE, ALGEBRAIC, 1, 1, RULES_P(QUANTUM), 0, "quantise|quantize|quantisation", \
     "квантование") \

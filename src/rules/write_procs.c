@@ -267,64 +267,16 @@ static void write_derivative(Writer* w, const RulesRule* rule) {
   }
 }
 
-static double delay_samples(const Writer* w, const RulesRule* rule) {
-  double samples = rules_param(w->m, rule, RULES_PARAM_SAMPLES, 100.0);
-  samples = floor(samples + 0.5);
-  return samples < 2.0 ? 2.0 : samples > 10000.0 ? 10000.0 : samples;
-}
-
-/// Linear between two of the stored values.
+/// Until T has passed the variable keeps its initial value.
 static void write_delay(Writer* w, const RulesRule* rule) {
-  double n = delay_samples(w, rule);
-  char last[NUMBER_TEXT_MAX];
-  char before[NUMBER_TEXT_MAX];
-  last[number_write(last, n)] = '\0';
-  before[number_write(before, n - 1.0)] = '\0';
-  write_helper_index(w, rule, "d", last);
-  W(" + (");
-  write_helper_index(w, rule, "d", before);
-  W(" - ");
-  write_helper_index(w, rule, "d", last);
-  W(")*(time - ");
-  write_helper(w, rule, "t");
-  W(")/(");
+  W("delay(");
+  write_k_times_arg(w, rule);
+  W(", ");
   write_param(w, rule, RULES_PARAM_T);
-  text_append_format(&w->out, "/%s)", last);
-}
-
-static void write_delay_support(Writer* w, const RulesRule* rule) {
-  double n = delay_samples(w, rule);
-  char last[NUMBER_TEXT_MAX];
-  last[number_write(last, n)] = '\0';
-  for (uint32_t i = 0; i <= (uint32_t)n; i++) {
-    write_hide(w, rule, str_format(w->arena, "d%u", i).data);
-  }
-  write_hide(w, rule, "t");
-  text_append_format(&w->out, "for i = 0:%s { ", last);
-  write_helper_index(w, rule, "d", "i");
-  W("(t0) = ");
+  W(", ");
   write_number(w, w->m->states.data[rule->target].number);
-  W("; }\n");
-  write_helper(w, rule, "t");
-  W("(t0) = t0;\nat t0 { set ");
-  write_helper_index(w, rule, "d", "0");
-  W(" = ");
-  write_k_times_arg(w, rule);
-  W("; }\nat t0 + ");
-  write_param(w, rule, RULES_PARAM_T);
-  text_append_format(&w->out, "/%s each ", last);
-  write_param(w, rule, RULES_PARAM_T);
-  text_append_format(&w->out, "/%s repeat * {\n  for i = 1:%s { set ", last, last);
-  write_helper_index(w, rule, "d", "i");
-  W(" = ");
-  write_helper_index(w, rule, "d", "i-1");
-  W("; }\n  set ");
-  write_helper_index(w, rule, "d", "0");
-  W(" = ");
-  write_k_times_arg(w, rule);
-  W("; set ");
-  write_helper(w, rule, "t");
-  W(" = time;\n}\n");
+  if (rule->params[RULES_PARAM_INTERPOLATION] && !rule->cubic) W(", linear");
+  W(")");
 }
 
 static void write_pid_raw(Writer* w, const RulesRule* rule) {
@@ -880,7 +832,6 @@ void write_support(Writer* w, const RulesRule* rule) {
   case RULES_DIVISION:
     if (may_divide_by_zero(rule)) write_quotient_support(w, rule);
     break;
-  case RULES_DELAY: write_delay_support(w, rule); break;
   case RULES_BACKLASH: write_backlash(w, rule); break;
   case RULES_SAMPLE_HOLD: write_periodic(w, rule, write_k_times_arg); break;
   case RULES_PULSE: write_pulse_support(w, rule); break;

@@ -24,7 +24,6 @@ static bool is_small(const RulesModel* model) {
   for (uint32_t i = 0; i < model->rules.count; i++) {
     const RulesRule* rule = &model->rules.data[i];
     if (rules_param(model, rule, RULES_PARAM_T, 0.0) > 1000.0) return false;
-    if (rules_param(model, rule, RULES_PARAM_SAMPLES, 0.0) > 1000.0) return false;
   }
   return true;
 }

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests/tools"))
 import rules_cases  # noqa: E402
 
 DT = 1e-3
-LOCATED = 2e-5   # sine through 1e-6 relative tolerance; the delay interpolates its samples
+LOCATED = 2e-5   # sine through 1e-6 relative tolerance
 CYCLIC = 8e-3    # an order of dt for the in-place integrals
 
 

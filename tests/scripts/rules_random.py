@@ -28,7 +28,7 @@ PROCEDURES = {
     "sample-hold": ("a", [["period", 0.37]]),
     "timer": ("", [[], ["restart", "no"]]),
     "counter": ("", [[]]),
-    "delay": ("a", [["time", 0.437, "samples", 400]]),
+    "delay": ("a", [["time", 0.437], ["time", 0.437, "interpolation", "linear"]]),
     "backlash": ("z", [["zone", 0.2]]),
     "relay": ("a", [[], ["keep", "yes"], ["upper limit", 0.5, "lower limit", -2]]),
     "differentiation": ("a", [["filter", 0.3]]),

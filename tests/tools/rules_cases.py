@@ -131,7 +131,7 @@ CASES = [
     ("saturation", [SINE, ("y", "saturation", 2, "s", "", "EverTrue",
                            {"upper limit": 1, "lower limit": -1.5})], "s y",
      lambda t: {"y": clip(2 * s(t), -1.5, 1)}),
-    ("delay", [SINE, ("y", "delay", 1, "s", "", "EverTrue", {"time": 1, "samples": 200})], "s y",
+    ("delay", [SINE, ("y", "delay", 1, "s", "", "EverTrue", {"time": 1})], "s y",
      lambda t: {"y": s(t - 1) if t > 1 else 0.0}),
     ("backlash", [("z", "integral", 1, "c", "", "EverTrue", {}),
                   ("c", "cosine", 1.2566370614359172, "time", "", "EverTrue",

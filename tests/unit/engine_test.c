@@ -211,6 +211,8 @@ TEST(a_snapshot_goes_on_with_the_same_bits) {
       }
       double to = start + (t_end - start) * (0.2 * round + test_uniform(&seed, 0.0, 0.2));
       if (to > slt_sim_time(sim)) CHECK(advance_to(sim, to) >= 0, gallery.paths[i]);
+      size = slt_sim_snapshot_size(sim);
+      snapshot = realloc(snapshot, size);
       CHECK(slt_sim_snapshot_save(sim, snapshot, size) == SLT_OK, gallery.paths[i]);
       uint64_t first = 0;
       for (int again = 0; again < 3; again++) {
@@ -252,6 +254,8 @@ TEST(implicit_models_keep_their_bits) {
     for (int round = 0; round < 4; round++) {
       double to = t_end * (0.2 * round + test_uniform(&seed, 0.0, 0.2));
       CHECK(advance_to(sim, to) >= 0, gallery.paths[i]);
+      size = slt_sim_snapshot_size(sim);
+      snapshot = realloc(snapshot, size);
       CHECK(slt_sim_snapshot_save(sim, snapshot, size) == SLT_OK, gallery.paths[i]);
       // the run that was saved, and another one that takes over
       uint64_t first = 0;

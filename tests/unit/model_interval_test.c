@@ -276,10 +276,19 @@ TEST(tables_contain_their_values_and_slopes) {
   double y[] = {1.0, 3.0, 2.0, 2.0, -4.0};
   double slope[5];
   model_table_slopes(x, y, 5, slope);
-  ModelTable tables[] = {{x, y, NULL, 5}, {x, y, slope, 5}, {x, y, NULL, 1}, {x, y, slope, 2}};
+  ModelPiece pieces[] = {{-1.0, 0.5, {2.0}, 0, 6},
+                         {0.5, 1.25, {2.0, -1.0, 3.0, 8.0, 0.25}, 4, 1},
+                         {1.25, 3.0, {0.25, 7.0}, 1, 1},
+                         {3.0, 5.5, {7.0, 3.0, 1.0, -2.0, 4.0, 1e3, -1e3, 7.5}, 7, 1}};
+  ModelPast past = {pieces, 0, 4};
+  ModelTable tables[] = {{x, y, NULL, 5, NULL},
+                         {x, y, slope, 5, NULL},
+                         {x, y, NULL, 1, NULL},
+                         {x, y, slope, 2, NULL},
+                         {.past = &past}};
   uint64_t seed = 3;
   for (int k = 0; k < 20000; k++) {
-    const ModelTable* table = &tables[k % 4];
+    const ModelTable* table = &tables[k % 5];
     double lo = test_uniform(&seed, -2.0, 7.0);
     if (k % 7 == 0) lo = x[k % 5];
     ModelInterval a = {lo, lo + pow(10.0, test_uniform(&seed, -9.0, 0.7))};

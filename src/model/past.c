@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// The past of a variable as piecewise polynomials in the Bernstein basis. A look is a function of
+// the time alone, so it costs no bits however often and in whatever order the past is asked.
+#include "model/model.h"
+
+#include <float.h>
+
+#define PAST_ULPS \
+  16.0  // rounding of de Casteljau's construction, in ulps of the largest coefficient
+
+/// The last piece that begins at or before t; NaN gives the first.
+static uint32_t find_piece(const ModelPast* past, double t) {
+  uint32_t low = past->begin;
+  uint32_t high = past->end;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (t >= past->pieces[middle].t0) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Where t lies in the piece: 0 at its begin, 1 at its end, and beyond them.
+static double share_of(const ModelPiece* piece, double t) {
+  double length = piece->t1 - piece->t0;
+  double u = length > 0.0 ? (t - piece->t0) / length : 0.0;
+  return u < 0.0 ? 0.0 : u > 1.0 ? 1.0 : u;
+}
+
+/// Coefficients of the derivative of an order; its degree is the result, the coefficients in `c`.
+static uint32_t differentiate(const ModelPiece* piece, int order, double* c) {
+  uint32_t degree = piece->degree;
+  double length = piece->t1 - piece->t0;
+  for (uint32_t i = 0; i <= degree; i++) {
+    c[i] = piece->c[i];
+  }
+  for (int k = 0; k < order; k++) {
+    if (degree == 0 || !(length > 0.0)) {
+      c[0] = 0.0;
+      return 0;
+    }
+    double scale = (double)degree / length;
+    for (uint32_t i = 0; i < degree; i++) {
+      c[i] = (c[i + 1] - c[i]) * scale;
+    }
+    degree--;
+  }
+  return degree;
+}
+
+double model_past_value(const ModelPast* past, double t, int order) {
+  if (past->end == past->begin) return 0.0 * t;
+  const ModelPiece* piece = &past->pieces[find_piece(past, t)];
+  double c[MODEL_PIECE_DEGREE + 1];
+  uint32_t degree = differentiate(piece, order, c);
+  double u = share_of(piece, t);
+  for (uint32_t j = degree; j > 0; j--) {
+    for (uint32_t k = 0; k < j; k++) {
+      c[k] += u * (c[k + 1] - c[k]);
+    }
+  }
+  return c[0] + 0.0 * t;  // a time that is no number has no past
+}
+
+// ---- enclosures ---------------------------------------------------------------------------------
+
+/// Coefficients of the part over [from, to] of [0, 1].
+static void restrict_to(double* c, uint32_t degree, double from, double to) {
+  for (uint32_t j = degree; to < 1.0 && j > 0; j--) {
+    // what de Casteljau's construction leaves on its other side, from the last on
+    for (uint32_t k = degree; k > degree - j; k--) {
+      c[k] = c[k - 1] + to * (c[k] - c[k - 1]);
+    }
+  }
+  double cut = to > 0.0 ? from / to : 0.0;
+  for (uint32_t j = degree; cut > 0.0 && j > 0; j--) {
+    for (uint32_t k = 0; k < j; k++) {
+      c[k] += cut * (c[k + 1] - c[k]);
+    }
+  }
+}
+
+static ModelInterval piece_enclose(const ModelPiece* piece, ModelInterval t, int order) {
+  double c[MODEL_PIECE_DEGREE + 1];
+  uint32_t degree = differentiate(piece, order, c);
+  double largest = 0.0;
+  for (uint32_t i = 0; i <= degree; i++) {
+    double size = c[i] < 0.0 ? -c[i] : c[i];
+    if (!(size <= largest)) largest = size;
+  }
+  // differences lose what is common to neighbours: the rounding of the values counts for slopes
+  double size = 0.0;
+  for (uint32_t i = 0; i <= piece->degree; i++) {
+    double a = piece->c[i] < 0.0 ? -piece->c[i] : piece->c[i];
+    if (!(a <= size)) size = a;
+  }
+  double length = piece->t1 - piece->t0;
+  for (int k = 0; k < order && length > 0.0; k++) {
+    size *= 2.0 * (double)piece->degree / length;
+  }
+  double pad = PAST_ULPS * DBL_EPSILON * (largest + (order > 0 ? size : 0.0));
+  // shares are rounded as well: a few ulp wider
+  double from = share_of(piece, t.lo) - 4.0 * DBL_EPSILON;
+  double to = share_of(piece, t.hi) + 4.0 * DBL_EPSILON;
+  restrict_to(c, degree, from > 0.0 ? from : 0.0, to < 1.0 ? to : 1.0);
+  ModelInterval out = {c[0], c[0]};
+  for (uint32_t i = 1; i <= degree; i++) {
+    if (!(c[i] >= out.lo)) out.lo = c[i];
+    if (!(c[i] <= out.hi)) out.hi = c[i];
+  }
+  out.lo -= pad;
+  out.hi += pad;
+  bool bounded = out.lo <= out.hi;  // false for NaN
+  return bounded ? out : (ModelInterval){-__builtin_inf(), __builtin_inf()};
+}
+
+ModelInterval model_past_enclose(const ModelPast* past, ModelInterval t, int order) {
+  if (past->end == past->begin) return (ModelInterval){0.0, 0.0};
+  uint32_t first = find_piece(past, t.lo);
+  uint32_t last = find_piece(past, t.hi);
+  ModelInterval all = piece_enclose(&past->pieces[first], t, order);
+  for (uint32_t i = first + 1; i <= last; i++) {
+    all = model_interval_hull(all, piece_enclose(&past->pieces[i], t, order));
+  }
+  // beyond the ends it stands still
+  bool beyond = t.lo < past->pieces[past->begin].t0 || t.hi > past->pieces[past->end - 1].t1;
+  if (order > 0 && beyond) all = model_interval_hull(all, (ModelInterval){0.0, 0.0});
+  return all;
+}
+
+bool model_past_one_piece(const ModelPast* past, ModelInterval t) {
+  return past->end - past->begin < 2 || find_piece(past, t.lo) == find_piece(past, t.hi);
+}
