@@ -88,8 +88,8 @@ static bool not_built(const char* what) {
   return false;
 }
 
-/// Methods that people know from SUNDIALS: which of ours to take instead.
-static bool is_foreign_method(const char* text) {
+/// Methods of SUNDIALS where that is not built in: which of ours to take instead.
+static bool is_absent_method(const char* text) {
   static const struct {
     const char* name;
     const char* instead;
@@ -100,18 +100,21 @@ static bool is_foreign_method(const char* text) {
     if (strcmp(text, foreign[i].name) != 0) continue;
     cli_error("--method: %s is a method of SUNDIALS, which is not built in; try %s", text,
               foreign[i].instead);
+    cli_hint("builds that find the package libsundials-dev have it");
     return true;
   }
   return false;
 }
 
 static bool parse_method(const char* text, SltSimOptions* sim) {
-  if (is_foreign_method(text)) return false;
   const char* names[65] = {"auto"};
   size_t count = 1;
+  bool known = false;
   for (uint32_t i = 0; i < slt_method_count() && count < 65; i++) {
-    names[count++] = slt_method_get(i).name;
+    names[count] = slt_method_get(i).name;
+    known |= strcmp(text, names[count++]) == 0;
   }
+  if (!known && is_absent_method(text)) return false;
   if (option_choice("--method", text, names, count) < 0) return false;
   sim->method = text;
   return true;

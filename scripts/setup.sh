@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
-# build test` for the tests too. Says one line when it installs something, nothing when it need not.
+# build test` for the tests too, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
+# package brings more than a hundred others with it). Says one line when it installs something, nothing when it need not.
 set -eu
 
 have_program() { command -v "$1" >/dev/null 2>&1; }
@@ -31,8 +32,11 @@ for group in "${@:-build}"; do
       have_header cmocka.h || need libcmocka-dev
       have_program python3 || need python3
       ;;
+    sundials)
+      have_header cvode/cvode.h || need libsundials-dev
+      ;;
     *)
-      echo "setup: unknown group '$group' (known: build, test)" >&2
+      echo "setup: unknown group '$group' (known: build, test, sundials)" >&2
       exit 2
       ;;
   esac

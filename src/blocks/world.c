@@ -25,7 +25,7 @@ static SltStatus find_method(const char* name, const NumMethod** out) {
   *out = NULL;
   if (!name || strcmp(name, "literal") == 0) return SLT_OK;
   const NumMethod* method = num_method_find(str_from_c(name));
-  if (!method || !method->adaptive || method->stiff) return SLT_ERR_NOT_FOUND;
+  if (!method || !method->adaptive || method->stiff || method->multistep) return SLT_ERR_NOT_FOUND;
   *out = method;
   return SLT_OK;
 }

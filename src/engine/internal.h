@@ -172,6 +172,7 @@ typedef struct EngStiffMode {
   const ModelStiff* stiff;
   NumLinear* linear;
   NumLinear* full;  // for motion that combines this mode with others
+  NumMultistep *past, *full_past;
 } EngStiffMode;
 
 typedef struct EngStiff {

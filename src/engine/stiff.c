@@ -223,6 +223,30 @@ const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
 
 // ---- before a step ------------------------------------------------------------------------------
 
+/// Memory of a multistep method, made at the first use.
+static SltStatus prepare_past(EngSim* sim, uint32_t algebraic, NumMultistep** past,
+                              NumSystem* system) {
+  const NumMethod* method = sim->stepper->method;
+  if (!method->multistep) return SLT_OK;
+  if (!*past) {
+    SltStatus status = num_multistep_create(&sim->options.allocator, method,
+                                            sim->core.mode->state_count, algebraic, past);
+    if (status < 0) return fail_jacobian(sim, status);
+  }
+  system->multistep = *past;
+  return SLT_OK;
+}
+
+/// Without a Jacobian: a multistep method that iterates.
+static SltStatus prepare_plain(EngSim* sim) {
+  EngStiffMode* entry = NULL;
+  SLT_TRY(find_entry(sim, &entry));
+  NumSystem system = {.user = sim};
+  SLT_TRY(prepare_past(sim, 0, &entry->past, &system));
+  num_stepper_set_system(sim->stepper, &system);
+  return SLT_OK;
+}
+
 static SltStatus prepare_mode(EngSim* sim) {
   EngStiff* st = &sim->stiff;
   EngStiffMode* entry = NULL;
@@ -240,6 +264,7 @@ static SltStatus prepare_mode(EngSim* sim) {
                       .linearize = linearize_mode,
                       .stage = stage ? stage_of_mode : NULL,
                       .user = sim};
+  SLT_TRY(prepare_past(sim, stiff->algebraic, &entry->past, &system));
   num_stepper_set_system(sim->stepper, &system);
   return SLT_OK;
 }
@@ -256,16 +281,21 @@ static SltStatus prepare_combined(EngSim* sim) {
   SLT_TRY(
       eng_grow(sim, (void**)&st->work, &st->work_capacity, 3 * (size_t)n + 1, sizeof *st->work));
   NumSystem system = {.linear = entry->full, .linearize = linearize_combined, .user = sim};
+  SLT_TRY(prepare_past(sim, 0, &entry->full_past, &system));
   num_stepper_set_system(sim->stepper, &system);
   return SLT_OK;
 }
 
 SltStatus eng_stiff_prepare(EngSim* sim) {
-  if (!sim->options.method_auto && !sim->options.method->stiff) return SLT_OK;
+  const NumMethod* asked = sim->options.method;
+  if (!sim->options.method_auto && !asked->stiff && !asked->multistep) return SLT_OK;
   choose_method(sim);
-  if (!sim->stepper->method->stiff || sim->stiff.ready) return SLT_OK;
+  const NumMethod* method = sim->stepper->method;
+  if (!(method->stiff || method->multistep) || sim->stiff.ready) return SLT_OK;
   bool full = sim->core.mode->state_count == 0 || combined_flow(sim);
-  SltStatus status = full ? prepare_combined(sim) : prepare_mode(sim);
+  SltStatus status = !method->stiff ? prepare_plain(sim)
+                     : full         ? prepare_combined(sim)
+                                    : prepare_mode(sim);
   if (status == SLT_ERR_LIMIT && sim->options.method_auto) {
     // no room for a Jacobian: stiff or not, an explicit method goes on
     sim->error = (EngError){0};
@@ -284,6 +314,8 @@ void eng_stiff_free(EngSim* sim) {
   for (size_t i = 0; i < st->mode_capacity; i++) {
     num_linear_free(st->modes[i].linear);
     num_linear_free(st->modes[i].full);
+    num_multistep_free(st->modes[i].past);
+    num_multistep_free(st->modes[i].full_past);
   }
   base_free(a, st->modes, st->mode_capacity * sizeof *st->modes);
   base_free(a, st->regs, st->reg_capacity * sizeof *st->regs);

@@ -150,6 +150,9 @@ static Proposal propose(const NumStepper* s) {
 
 double num_stepper_proposal(NumStepper* s) {
   SLT_ASSERT(s->trial.pending);
+  if (s->method->multistep) {
+    return s->h_proposed;
+  }
   return s->method->adaptive ? propose(s).h : s->options.h0;
 }
 
@@ -175,6 +178,12 @@ static void note_stability(NumStepper* s, const Proposal* p) {
 void num_control_accept(NumStepper* s, bool part) {
   NumControl* c = &s->control;
   s->counters.steps++;
+  if (s->method->multistep) {
+    // the method has its own control; after an event it is only a bound
+    c->h_next = h_bounded(s, s->h_proposed);
+    c->after_rejection = false;
+    return;
+  }
   if (!s->method->adaptive) {
     // a fixed step has nothing to adapt, but it can be too long to be stable
     c->h_next = s->options.h0;
@@ -232,7 +241,7 @@ static double norm_at_start(NumStepper* s, const double* v, const double* minus)
   return num_sqrt(num_norm_squared(s, s->scaled));
 }
 
-SltStatus num_stepper_choose_h(NumStepper* s, double t_bound) {
+SltStatus num_first_step(NumStepper* s, double t_bound, uint32_t order, double* out) {
   const double* f = NULL;
   SLT_TRY(num_stepper_derivative(s, &f));
   double d0 = norm_at_start(s, s->x, NULL);
@@ -259,7 +268,7 @@ SltStatus num_stepper_choose_h(NumStepper* s, double t_bound) {
   double h1 = h;
   if (status >= 0) {
     double largest = num_max(d1, norm_at_start(s, probe, f) / h);
-    double exponent = 1.0 / (double)(s->method->order + 1);
+    double exponent = 1.0 / (double)(order + 1);
     h1 = largest > 1e-15 && num_finite(largest) ? num_power(0.01 / largest, exponent)
                                                 : num_max(1e-6, h * 1e-3);
     h1 = num_min(100.0 * h, h1);
@@ -267,6 +276,10 @@ SltStatus num_stepper_choose_h(NumStepper* s, double t_bound) {
   if (span > 0.0) {
     h1 = num_min(h1, span);
   }
-  s->control.h_next = h_bounded(s, h1);
+  *out = h_bounded(s, h1);
   return SLT_OK;
+}
+
+SltStatus num_stepper_choose_h(NumStepper* s, double t_bound) {
+  return num_first_step(s, t_bound, s->method->order, &s->control.h_next);
 }

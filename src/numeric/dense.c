@@ -25,8 +25,8 @@ SltStatus num_dense_prepare(NumStepper* s) {
   const double* restrict x0 = trial->x0;
   const double* restrict x1 = trial->x;
   double* restrict r1 = s->dense + s->n_max;
-  // the later coefficients of stiff methods come with the step
-  if (s->method->dense_degree == 1 || (s->method->stiff && !trial->drift)) {
+  // the later coefficients of implicit methods come with the step
+  if (s->method->dense_degree == 1 || (num_has_own_output(s->method) && !trial->drift)) {
     for (size_t i = 0; i < n; i++) {
       r1[i] = x1[i] - x0[i];
     }
@@ -138,7 +138,7 @@ double num_dense_component(const NumStepper* s, uint32_t i, double t) {
 double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready && i < trial->n);
-  if (!s->method->stiff) {
+  if (!num_has_own_output(s->method)) {
     if (t == trial->t0 || s->method->dense_degree == 1) {
       return trial->f0[i];
     }

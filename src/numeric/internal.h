@@ -20,7 +20,8 @@ struct NumKernel {
 };
 
 extern const NumKernel num_kernel_euler, num_kernel_rk4, num_kernel_merson, num_kernel_bs32,
-    num_kernel_dp54, num_kernel_dop853, num_kernel_rodas3, num_kernel_rodas, num_kernel_rodas5;
+    num_kernel_dp54, num_kernel_dop853, num_kernel_rodas3, num_kernel_rodas, num_kernel_rodas5,
+    num_kernel_multistep;
 
 #define NUM_LINEAR_STAGES 8  // most stages of a stiff method
 
@@ -82,8 +83,22 @@ static inline bool num_finite(double v) {
 /// do not depend on libm.
 double num_power(double base, double exponent);
 
+// multistep.c
+/// The end of the trial is to be `x` instead.
+void num_multistep_corrected(NumStepper* s, const double* x);
+/// Whether what the method remembers leads to the end of the trial.
+bool num_multistep_keeps_past(const NumStepper* s);
+
+/// Coefficients of the dense output that come with the step, not from f at its ends.
+static inline bool num_has_own_output(const NumMethod* method) {
+  return method->stiff || method->multistep;
+}
+
 /// Account for an accepted trial, or `part` of it: counters, next step, stability.
 void num_control_accept(NumStepper* s, bool part);
+
+/// A first step for a method of the given order, as num_stepper_choose_h says.
+SltStatus num_first_step(NumStepper* s, double t_bound, uint32_t order, double* out);
 
 /// Square of the norm of a scaled vector (mean square, or largest square), NaN if any component is.
 double num_norm_squared(const NumStepper* s, const double* v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The table of methods.
-#include "numeric/internal.h"
+#include "numeric/multistep.h"
 
 static const NumMethod methods[] = {
     {.name = "euler",
@@ -103,6 +103,45 @@ static const NumMethod methods[] = {
      .literal = true,
      .stability = 2.0,
      .kernel = &num_kernel_euler},
+#if defined(SALTUS_HAVE_SUNDIALS) && SALTUS_HAVE_SUNDIALS
+    {.name = "bdf",
+     .description =
+         "BDF of order 1 to 5 (SUNDIALS), for stiff problems that run long without events",
+     .order = NUM_BDF_ORDER,
+     .error_order = NUM_BDF_ORDER,
+     .stages = 1,
+     .dense_order = NUM_BDF_ORDER,
+     .dense_degree = NUM_BDF_ORDER,
+     .adaptive = true,
+     .stiff = true,
+     .multistep = true,
+     .family = NUM_FAMILY_BDF,
+     .kernel = &num_kernel_multistep},
+    {.name = "adams",
+     .description = "Adams of order 1 to 7 (SUNDIALS), for smooth problems with costly equations",
+     .order = NUM_ADAMS_ORDER,
+     .error_order = NUM_ADAMS_ORDER,
+     .stages = 1,
+     .dense_order = NUM_ADAMS_ORDER,
+     .dense_degree = NUM_ADAMS_ORDER,
+     .adaptive = true,
+     .multistep = true,
+     .family = NUM_FAMILY_ADAMS,
+     .kernel = &num_kernel_multistep},
+    {.name = "ida",
+     .description =
+         "BDF of order 1 to 5 (SUNDIALS), algebraic equations solved along with the states",
+     .order = NUM_BDF_ORDER,
+     .error_order = NUM_BDF_ORDER,
+     .stages = 1,
+     .dense_order = NUM_BDF_ORDER,
+     .dense_degree = NUM_BDF_ORDER,
+     .adaptive = true,
+     .stiff = true,
+     .multistep = true,
+     .family = NUM_FAMILY_IDA,
+     .kernel = &num_kernel_multistep},
+#endif
 };
 
 uint32_t num_method_count(void) {

@@ -19,9 +19,9 @@
 
 typedef struct NumKernel NumKernel;  // the method's inner loops; private to the module
 
-/// What is known about a method: explicit Runge-Kutta methods, and linearly implicit ones
-/// (Rosenbrock methods), which solve linear systems with the Jacobian and so take stiff problems
-/// and algebraic equations.
+/// What is known about a method: explicit Runge-Kutta methods, linearly implicit ones (Rosenbrock
+/// methods), which solve linear systems with the Jacobian and so take stiff problems and algebraic
+/// equations, and where SUNDIALS is built in its multistep methods.
 typedef struct NumMethod {
   const char* name;         // as on the command line
   const char* description;  // one line, lower case, no full stop
@@ -34,7 +34,9 @@ typedef struct NumMethod {
   bool fsal;                // f at the end of the step is part of the step
   bool adaptive;            // has an error estimate
   bool literal;             // no error, no events between mesh points: the printed algorithm
-  bool stiff;               // linearly implicit: needs num_stepper_set_system
+  bool stiff;               // implicit: needs num_stepper_set_system
+  bool multistep;           // works with its past: needs a NumMultistep in its system
+  uint32_t family;          // of multistep methods; private to the module
   double stability;  // |h lambda| of the real stability interval [-stability, 0]; 0: all of it
   const NumKernel* kernel;
 } NumMethod;
@@ -43,7 +45,7 @@ typedef struct NumMethod {
 uint32_t num_method_count(void);
 const NumMethod* num_method_get(uint32_t index);
 /// By name, or NULL. Names: euler rk4 merson bs32 dp54 dop853 rodas3 rodas rodas5
-/// mosterman.
+/// mosterman, and where they are built in bdf adams ida.
 const NumMethod* num_method_find(Str name);
 
 // ---- stepper ------------------------------------------------------------------------------------
@@ -61,8 +63,11 @@ typedef SltStatus NumRhs(void* user, double t, const double* x, double* dx);
 /// Linear systems with the matrices c D - J, D being 1 for states and 0 for algebraic unknowns.
 typedef struct NumLinear NumLinear;
 
-/// What a linearly implicit method needs beside the right-hand side: x' = f(t, x, u), 0 = r(t, x,
-/// u).
+/// Memory of a multistep method.
+typedef struct NumMultistep NumMultistep;
+
+/// What an implicit or multistep method needs beside the right-hand side: x' = f(t, x, u), 0 = r(t,
+/// x, u).
 typedef struct NumSystem {
   NumLinear* linear;  // made for the pattern of J; not owned
   /// At t and the states that `xu` begins with: the algebraic unknowns, to be put behind them; f;
@@ -74,6 +79,7 @@ typedef struct NumSystem {
   /// (f, r) at t and (x, u). NULL: there are no algebraic unknowns, and the right-hand side does
   /// it.
   SltStatus (*stage)(void* user, double t, const double* xu, double* out);
+  NumMultistep* multistep;  // of a multistep method, made for the numbers of unknowns; not owned
   void* user;
 } NumSystem;
 
@@ -197,9 +203,12 @@ typedef struct NumStepper {
   bool timed;         // ... and depends on time
   double factored;    // c of the factored matrix c D - J; 0: none
   double error_squared;
-  double n_inverse;  // 1 / n
-  double h_wanted;   // control.h_next when the trial was attempted
-  double h_tried;    // of the last attempt, finished or not
+  double n_inverse;   // 1 / n
+  double h_wanted;    // control.h_next when the trial was attempted
+  double h_tried;     // of the last attempt, finished or not
+  double h_proposed;  // multistep: what the method wants to do next
+  double past_off;    // ... how far the trial's end was moved away from the method's, in tolerances
+  bool past;          // ... what the method remembers leads to the committed point
 } NumStepper;
 
 /// Bytes for a stepper of up to `n_max` components (SIZE_MAX when that does not fit). Storage is
@@ -212,7 +221,8 @@ SltStatus num_stepper_init(void* storage, const NumMethod* method, uint32_t n_ma
                            const NumOptions* options, NumStepper** out);
 
 /// The storage was copied bytewise from elsewhere (snapshot, checkpoint): set its pointers right.
-/// The copy continues with the same bits as the original.
+/// The copy continues with the same bits as the original; multistep methods begin anew, within
+/// their tolerance.
 NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user);
 
 /// Right-hand side from now on. What is known of f stays: follow with restart if f has changed.
@@ -247,10 +257,11 @@ void num_stepper_switch(NumStepper* s, const NumMethod* method);
 /// f at the committed point, evaluated if not known yet.
 SltStatus num_stepper_derivative(NumStepper* s, const double** f);
 
-/// Trial step from the committed point to exactly `t_target` > s->t. SLT_OK: s->trial is valid, and
-/// may be accepted if trial.error <= 1. Negative: status of the right-hand side, or
-/// SLT_ERR_NOT_FINITE; the trial is void. The committed point is untouched in every case. May be
-/// repeated with another target without reject.
+/// Trial step from the committed point to exactly `t_target` > s->t; that of a multistep method
+/// ends where the method wants it to, not later. SLT_OK: s->trial is valid, and may be accepted if
+/// trial.error <= 1. Negative: status of the right-hand side, or SLT_ERR_NOT_FINITE; the trial is
+/// void. The committed point is untouched in every case. May be repeated with another target
+/// without reject.
 SltStatus num_stepper_attempt(NumStepper* s, double t_target);
 
 /// Trial along a straight line, x + (t_target - t) f, for the last hair before a point behind which
@@ -315,6 +326,14 @@ void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b);
 /// The polynomial holds from there on; before, it has no meaning any more. f at the end of the
 /// trial is evaluated anew when it is needed.
 void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k);
+
+// ---- multistep methods --------------------------------------------------------------------------
+
+/// Memory of a multistep method for systems of `states` and `algebraic` unknowns. SUNDIALS takes it
+/// by malloc, all of it here. SLT_ERR_NOMEM; SLT_ERR_ARGUMENT where it is not built in.
+SltStatus num_multistep_create(const SltAllocator* allocator, const NumMethod* method,
+                               uint32_t states, uint32_t algebraic, NumMultistep** out);
+void num_multistep_free(NumMultistep* m);
 
 // ---- roots and maxima of a scalar function ------------------------------------------------------
 

@@ -91,6 +91,7 @@ void num_stepper_switch(NumStepper* s, const NumMethod* method) {
   s->trial.pending = false;
   s->trial.dense_ready = false;
   s->linear_known = false;
+  s->past = false;
   s->control = (NumControl){.h_next = s->control.h_next};
   set_pointers(s);
 }
@@ -103,6 +104,7 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   s->user = user;
   s->system = (NumSystem){0};
   s->linear_known = false;
+  s->past = false;
   set_pointers(s);
   return s;
 }
@@ -153,6 +155,7 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
   s->x = s->x_row[row];
   s->f_known = f != NULL;
   s->linear_known = false;
+  s->past = false;
   s->control.error_log2 = 0.0;
   s->control.lambda = 0.0;
 }
@@ -183,6 +186,9 @@ SltStatus num_stepper_derivative(NumStepper* s, const double** f) {
 /// f at the committed point, with all that a stiff method needs there.
 static SltStatus know_point(NumStepper* s) {
   double* f = s->f_row[s->row];
+  if (s->method->multistep) {
+    return SLT_OK;  // it asks by itself
+  }
   if (!s->method->stiff) {
     if (s->f_known) {
       return SLT_OK;
@@ -260,6 +266,7 @@ SltStatus num_stepper_drift(NumStepper* s, double t_target, const double* f) {
     SLT_TRY(num_stepper_derivative(s, &f));
   }
   begin_trial(s, t_target);
+  s->past = false;
   NumTrial* trial = &s->trial;
   double* x = s->x_row[s->row_end];
   for (uint32_t i = 0; i < s->n; i++) {
@@ -294,6 +301,9 @@ SltStatus num_stepper_trial_derivative(NumStepper* s, const double** f) {
 
 void num_stepper_correct(NumStepper* s, const double* x) {
   SLT_ASSERT(s->trial.valid && !s->trial.dense_ready);
+  if (s->method->multistep) {
+    num_multistep_corrected(s, x);
+  }
   copy_row(s->x_row[s->row_end], x, s->trial.n);
   s->trial.f_known = false;
 }
@@ -315,6 +325,7 @@ void num_stepper_accept(NumStepper* s) {
   s->x = s->x_row[s->row];
   s->f_known = s->trial.f_known && !s->trial.drift;
   s->linear_known = false;
+  s->past = num_multistep_keeps_past(s);
   s->trial.pending = false;
 }
 
