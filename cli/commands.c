@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The short commands: check, explain, plot, new, methods.
+// The short commands: check, explain, plot, methods.
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
@@ -219,92 +219,6 @@ int command_plot(int argc, char** argv) {
   int exit = plot_table_file(path, to, x, &names);
   cli_names_clear(&names);
   return exit;
-}
-
-// ---- new ----------------------------------------------------------------------------------------
-
-static const char starter[] =
-    "// %s: a ball falls, bounces, and comes to rest.\n"
-    "// Run it:  saltus run %s.lisma --plot -\n"
-    "\n"
-    "// Constants can be set from outside: saltus run %s.lisma --set k=0.5\n"
-    "const k = 0.8;        // part of the speed that is left after a bounce\n"
-    "const h = 2;          // height at the start, m\n"
-    "\n"
-    "// Equations hold all the time; x' is the derivative of x. g = 9.80665 is built in.\n"
-    "y' = v;\n"
-    "v' = -g;\n"
-    "\n"
-    "// Values at the start.\n"
-    "y(t0) = h;\n"
-    "v(t0) = 0;\n"
-    "\n"
-    "// The ball touches the ground: enter a state, which may reset values at that instant.\n"
-    "// `from` lists where it comes from. Where two could be entered, the first one wins:\n"
-    "// a slow ball stays on the ground, where its equations are different ones.\n"
-    "state rest unilateral[y <= 0] && v < 0 && v > -0.05 {\n"
-    "  y' = 0;\n"
-    "  v' = 0;\n"
-    "  set y = 0;\n"
-    "  set v = 0;\n"
-    "} from bounce;\n"
-    "\n"
-    "// A fast one is thrown back.\n"
-    "state bounce unilateral[y <= 0] && v < 0 {\n"
-    "  set v = -k * v;\n"
-    "} from init, bounce;\n"
-    "\n"
-    "// How to run it when nothing else is said.\n"
-    "experiment {\n"
-    "  end = 8;\n"
-    "}\n";
-
-int command_new(int argc, char** argv) {
-  OptionParser parser = {.command = "new", .argc = argc, .argv = argv};
-  const char* name = NULL;
-  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
-    if (option == OPTION_BAD) return CLI_USAGE;
-    if (name) {
-      cli_error("new takes one name, `%s` is too much", parser.value);
-      return CLI_USAGE;
-    }
-    name = parser.value;
-  }
-  if (!name || !name[0] || !path_base(name)[0]) {
-    cli_error("new needs a name");
-    cli_hint("saltus new ball");
-    return CLI_USAGE;
-  }
-  char path[4096];
-  bool has_ending = path_ends_with(name, ".lisma");
-  int length = snprintf(path, sizeof path, "%s%s", name, has_ending ? "" : ".lisma");
-  if (length < 0 || (size_t)length >= sizeof path) {
-    cli_error("the name is too long");
-    return CLI_USAGE;
-  }
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  FILE* file = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (!file) {
-    if (errno == EEXIST) {
-      cli_error("%s is there already; nothing was changed", path);
-      cli_hint("choose another name");
-    } else {
-      cli_error("cannot write %s: %s", path, strerror(errno));
-    }
-    return CLI_USAGE;
-  }
-  char base[4096];
-  snprintf(base, sizeof base, "%s", path_base(path));
-  base[strlen(base) - strlen(".lisma")] = '\0';
-  fprintf(file, starter, base, base, base);
-  bool bad = ferror(file);
-  if (fclose(file) != 0 || bad) {
-    cli_error("cannot write %s: %s", path, strerror(errno));
-    unlink(path);
-    return CLI_RUN;
-  }
-  printf("wrote %s\nnext:  saltus run %s --plot -\n", path, path);
-  return CLI_DONE;
 }
 
 // ---- methods ------------------------------------------------------------------------------------

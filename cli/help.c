@@ -100,10 +100,11 @@ static const char plot_help[] =
     "Draw columns of a table, all of them when none are named. Without -o (or --plot) on the\n"
     "terminal. Jumps are dotted, empty cells are gaps, text columns become bands below.\n";
 
-static const char new_help[] = "usage: saltus new NAME\n"
-                               "\n"
-                               "Write NAME.lisma, a small model with comments to start from. An\n"
-                               "existing file is never overwritten.\n";
+static const char new_help[] =
+    "usage: saltus new NAME\n"
+    "\n"
+    "Write NAME.lisma, a small model with comments to start from. A NAME that ends in\n"
+    ".rules.md gives rule tables. An existing file is never overwritten.\n";
 
 static const char methods_help[] = "usage: saltus methods\n"
                                    "\n"

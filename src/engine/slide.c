@@ -198,6 +198,17 @@ static SltStatus find_surfaces(Search* search) {
 
 // ---- modes around the point ---------------------------------------------------------------------
 
+/// Truths of the relations that matter in `mode` but not in the present one: what is latched of them
+/// is from another time. Their values are those that recognise() left.
+static void judge_others(EngSim* sim, const ModelMode* mode) {
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t atom = mode->atoms[i];
+    const ModelAtom* model = &sim->model->atoms[atom];
+    if (sim->atoms[atom].relevant || (mode->shared && !sim->relevant[atom])) continue;
+    sim->env[model->env] = eng_relation_holds(model->relation, sim->side_g[i]) ? 1.0 : 0.0;
+  }
+}
+
 static void impose_sides(const Search* search, uint32_t side) {
   EngSim* sim = search->sim;
   for (uint32_t k = 0; k < search->count; k++) {
@@ -250,6 +261,7 @@ static SltStatus mode_of_side(Search* search, uint32_t side, const ModelMode** o
       return SLT_OK;
     }
     SLT_TRY(recognise(search, mode));
+    judge_others(sim, mode);
     impose_sides(search, side);
     bool moved = false;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {

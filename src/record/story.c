@@ -27,6 +27,7 @@ typedef struct Record {
   SltEvent event;  // its pointers are not used
   Text automaton, from, to, text;
   Range atoms, changes, impulses, undetermined;
+  bool all_hold;      // the relations told: of a switch that turned off, some do not
   Range equivalents;  // among the values: two for each quantity, its sides and its value
 } Record;
 
@@ -326,6 +327,9 @@ static void say_turn(Story* s, const Record* r, bool on) {
 }
 
 static void say_switch(Story* s, const Record* r) {
+  // what only follows the states has been told with them
+  bool follows = r->event.cause == SLT_CAUSE_LEVEL && r->atoms.count == 0;
+  if (follows && r != s->records && !s->all) return;
   bool on = strcmp(get(s, r->to), "true") == 0;
   bool named = has_name(get(s, r->automaton));
   if (!named && r->atoms.count == 1 && !is_relation(get(s, s->atoms[r->atoms.begin]))) {
@@ -343,7 +347,7 @@ static void say_switch(Story* s, const Record* r) {
   if (named) {
     say(s, get(s, r->automaton));
     say_turn(s, r, on);
-    if (r->atoms.count) say(s, on ? ": " : ": no longer ");
+    if (r->atoms.count) say(s, on || r->all_hold ? ": " : ": no longer ");
     say_atoms(s, r->atoms);
     say_line(s, r->event.line);
   } else {
@@ -705,6 +709,16 @@ static void tell(Story* s) {
   forget(s);
 }
 
+static bool all_hold(const SltEvent* event) {
+  for (uint32_t i = 0; i < event->atom_count; i++) {
+    for (uint32_t k = 0; k < event->truth_count; k++) {
+      bool told = strcmp(event->truths[k].atom, event->atoms[i]) == 0;
+      if (told && !event->truths[k].holds) return false;
+    }
+  }
+  return true;
+}
+
 void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
   if (event->n == 0) tell(s);
   if (!grow(s, (void**)&s->records, s->record_count + 1, &s->record_capacity, sizeof *s->records) ||
@@ -717,6 +731,7 @@ void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
                    .from = keep(s, event->from),
                    .to = keep(s, event->to),
                    .text = keep(s, event->text)};
+  record.all_hold = all_hold(event);
   record.atoms = (Range){(uint32_t)s->atom_count, event->atom_count};
   for (uint32_t i = 0; i < event->atom_count; i++) {
     s->atoms[s->atom_count++] = keep(s, event->atoms[i]);

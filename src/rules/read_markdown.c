@@ -58,7 +58,13 @@ static void unknown_column(Reader* r, const RawTable* table, const RawCell* cell
   if (near < COLUMN_COUNT) {
     diag_hint(r->diags, diag, "did you mean '%s'?", rules_column_name(near));
   } else {
-    diag_hint(r->diags, diag, "a column of remarks is called 'comment'");
+    TextBuffer list = {.arena = r->arena};
+    for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
+      if (!rules_section_has((RulesSection)table->section, (RulesColumn)i)) continue;
+      text_append_format(&list, "%s%s", text_str(&list).length ? ", " : "", rules_column_name((RulesColumn)i));
+    }
+    Str known = text_str(&list);
+    diag_hint(r->diags, diag, "the columns of this table are %.*s", STR_ARGS(known));
   }
 }
 

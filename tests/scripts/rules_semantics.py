@@ -5,6 +5,8 @@ disjunctions, logical states that are set and reset, range predicates, inputs; a
 of cyclic execution."""
 import csv
 import io
+import json
+import math
 import os
 import pathlib
 import signal
@@ -261,7 +263,29 @@ def check_command_line():
             problems.append(f"explain does not say: {words}\n{text}")
 
 
+def check_starter():
+    """The heater of `saltus new` has a hysteresis: it switches every 100 ln(16/14), and never slides
+    along a boundary that is crossed one way only."""
+    done = saltus("new", "room.rules.md")
+    run_ = saltus("run", "room.rules.md", "--events", "room.jsonl", "-o", "room.csv", "-q")
+    if done.returncode or run_.returncode:
+        problems.append(f"the model of `saltus new`: {done.stderr}{run_.stderr}")
+        return
+    with open(FOLDER / "room.jsonl", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    times = [r["t"] for r in records if r["automaton"] == "heating"]
+    if any(r["kind"] != "state" for r in records[1:]) or len(times) != 43:
+        problems.append(f"the heater: {len(times)} switches, {sorted(set(r['kind'] for r in records))}")
+    for a, b in zip(times, times[1:]):
+        if abs(b - a - 100 * math.log(16 / 14)) > 1e-4:
+            problems.append(f"the heater switches at {a} and {b}")
+            break
+    if saltus("new", "room.rules.md").returncode == 0:
+        problems.append("`saltus new` overwrites a model")
+
+
 def main():
+    check_starter()
     check_unguarded()
     check_several_rules()
     check_logic()
