@@ -4,11 +4,14 @@
 // first crossing in a bracket where it is monotone.
 //
 // The step is cut into pieces until on each one of these holds: g keeps its sign; g rises; g falls.
-// What is known about g on a piece comes from one of two oracles. For atoms affine in time and
+// What is known about g on a piece comes from one of three oracles. For atoms affine in time and
 // states the value at the control points of the dense polynomial gives the Bernstein coefficients
 // of g itself, whose hull bounds g and whose differences bound its slope; halving a piece is de
-// Casteljau's construction. For all others the tape is evaluated on enclosures of the states, value
-// and slope along the polynomial together, and the slope sharpens the bound (mean-value form).
+// Casteljau's construction. Atoms that are a function F of one polynomial of time and states
+// (sqrt(x*x + y*y) - r) have the coefficients of that polynomial: where F is monotone over all its
+// values, g rises and falls with it, and F of its hull bounds g. For all others the tape is
+// evaluated on enclosures of the states, value and slope along the polynomial together, and the
+// slope sharpens the bound (mean-value form).
 //
 // Pieces are visited in order of time, so the first crossing found is the first there is. An atom
 // that keeps undecided pieces beyond a budget is left to the plain follower (detect.c) and the
@@ -20,7 +23,7 @@
 
 #define PIECE_BUDGET   400  // enclosures per atom and step
 #define STACK_DEPTH    64
-#define COEFFICIENTS   (NUM_DENSE_DEGREE_MAX + 1)
+#define COEFFICIENTS   (MODEL_FORM_DEGREE_MAX + 1)
 #define BERNSTEIN_ULPS 16.0  // rounding of coefficients, in ulps of the largest magnitude involved
 #define MARGIN_SLACK   1e-3  // states that have shrunk by more than this get new margins
 #define LINGER_BUDGET  60    // the same for an atom that stays at its boundary...
@@ -28,6 +31,7 @@
 #define NOISE_MARGINS  8.0   // variation of coefficients that is rounding
 #define NEWTON_LIMIT   60    // iterations for the root of a Bernstein form
 #define TIGHTEN_LIMIT  6     // values of the tape around it
+#define LEVEL_LIMIT    30    // iterations for the argument that makes a function zero
 
 // Inlined, because the compiler may not know the functions of the C library here (see the build's
 // flags for the same bits everywhere).
@@ -49,36 +53,68 @@ static inline void copy(double* to, const double* from, uint32_t count) {
   }
 }
 
-_Static_assert(COEFFICIENTS <= MODEL_LANES, "control points of a step fit into one block");
+_Static_assert(NUM_DENSE_DEGREE_MAX < MODEL_LANES, "control points of a step fit into one block");
+_Static_assert(NUM_DENSE_DEGREE_MAX <= MODEL_FORM_DEGREE_MAX, "and into a piece");
 
 /// g on a piece [l, r] of the step, in the direction the atom waits for: phi = sign*g.
 typedef struct CertPiece {
   double l, r;
   double phi_l, phi_r;
-  double c[COEFFICIENTS];  // affine atoms: Bernstein coefficients of phi on the piece
+  double c[COEFFICIENTS];  // Bernstein coefficients on the piece, of phi or of what it rises with
 } CertPiece;
 
 typedef struct Certifier {
   EngFollower* f;
-  const double* control;  // Bernstein coefficients of g; NULL for the interval oracle
-  double margin;          // of the coefficients
+  const double* control;          // Bernstein coefficients of g; NULL for other oracles
+  const ModelComposed* composed;  // g as a function of a polynomial, and...
+  const ModelForm* form;          // ...that along the step; NULL for other oracles
+  double direction;               // of the polynomial: phi rises with direction * polynomial
+  const EngForm* shape;           // what is known about it over the whole step
+  bool coefficients;              // control or form: pieces have coefficients...
+  double fuzz;                    // ...that may be off by so much...
+  double noise;                   // ...and phi by so much where they are those of a form
+  double margin;                  // rounding of phi
   uint32_t degree;
   bool below;  // phi is on the side the atom waits from
   bool fell;   // phi has fallen since the start: a turn re-arms
   bool rose;   // the piece before rose
   bool falls;  // a beginning, or the last piece with a direction fell: no peak follows
   uint32_t spent;
-  double turn, back;  // of a valley: shares of the piece
-  double depth;       // ... and how far below zero it goes
+  double turn, back;  // of a valley or a peak: shares of the piece
+  double depth;       // ... and how far below zero the valley goes
+  double height;      // ... and phi at the peak
 } Certifier;
 
 typedef enum CertVerdict {
   CERT_NOTHING,
   CERT_CROSSES,
   CERT_RISES,  // ... behind a valley: falls first, then rises through the boundary
+  CERT_PEAKS,  // ... before a peak: rises through the boundary, then falls
   CERT_TOUCHES,
   CERT_SPLIT
 } CertVerdict;
+
+// ---- Bernstein forms: values --------------------------------------------------------------------
+
+// Degree 4 is that of the default method, and written out.
+
+static inline double value_of_degree_4(const double* c, double u, double* slope) {
+  double a0 = c[0] + u * (c[1] - c[0]);
+  double a1 = c[1] + u * (c[2] - c[1]);
+  double a2 = c[2] + u * (c[3] - c[2]);
+  double a3 = c[3] + u * (c[4] - c[3]);
+  double b0 = a0 + u * (a1 - a0);
+  double b1 = a1 + u * (a2 - a1);
+  double b2 = a2 + u * (a3 - a2);
+  double d0 = b0 + u * (b1 - b0);
+  double d1 = b1 + u * (b2 - b1);
+  *slope = 4.0 * (d1 - d0);
+  return d0 + u * (d1 - d0);
+}
+
+static inline double value_of_degree(uint32_t degree, const double* c, double u, double* slope) {
+  return degree == 4 ? value_of_degree_4(c, u, slope) : model_form_value(degree, c, u, slope);
+}
 
 // ---- oracles ------------------------------------------------------------------------------------
 
@@ -97,8 +133,170 @@ static void hull_of_coefficients(const Certifier* cert, const CertPiece* p, Mode
     dhi = difference > dhi ? difference : dhi;
   }
   // differences are scaled by degree/(r - l), which is positive: only their signs are used
-  *phi = (ModelInterval){lo - cert->margin, hi + cert->margin};
-  *slope = (ModelInterval){dlo - 2.0 * cert->margin, dhi + 2.0 * cert->margin};
+  *phi = (ModelInterval){lo - cert->fuzz, hi + cert->fuzz};
+  *slope = (ModelInterval){dlo - 2.0 * cert->fuzz, dhi + 2.0 * cert->fuzz};
+}
+
+/// phi, and its slope, where the polynomial in its direction is within the bounds.
+static ModelDual phi_of_form(const Certifier* cert, double lo, double hi) {
+  EngSim* sim = cert->f->sim;
+  ModelContext context = eng_context(sim);
+  bool up = cert->direction > 0.0;
+  ModelDual argument = {{up ? lo : -hi, up ? hi : -lo}, {1.0, 1.0}};
+  ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, &context, sim->dual_regs,
+                                               cert->composed, cert->f->index, argument);
+  if (cert->f->sign < 0.0) g = (ModelDual){{-g.v.hi, -g.v.lo}, {-g.d.hi, -g.d.lo}};
+  return up ? g : (ModelDual){g.v, {-g.d.hi, -g.d.lo}};
+}
+
+const ModelComposed* eng_composed(const EngSim* sim, uint32_t index) {
+  const ModelForms* forms = sim->core.mode->forms;
+  if (!forms || forms->outputs[index].polynomial == MODEL_NONE) return NULL;
+  return &forms->outputs[index];
+}
+
+/// Where coefficients that fall and then rise (or, `sign` -1, rise and then fall) turn, by the
+/// polygon of their differences; a share of the piece. Negative: nowhere.
+static double turn_of(const double* c, uint32_t degree, double sign, double* bend) {
+  double n = (double)degree;
+  uint32_t k = 1;
+  while (k < degree && sign * (c[k + 1] - c[k]) < 0.0) {
+    k++;
+  }
+  if (k == degree) return -1.0;
+  double before = c[k] - c[k - 1];
+  double behind = c[k + 1] - c[k];
+  *bend = n * (n - 1.0) * (behind - before);
+  return ((double)(k - 1) + before / (before - behind)) / (n - 1.0);
+}
+
+/// Whether a polynomial falls first and then rises, with one turn: the differences, which are the
+/// Bernstein coefficients of its slope, change their sign once, whatever rounding has done to them.
+/// (One that is zero up to rounding may stand in between: it makes no difference which sign it
+/// has.) With `sign` -1: whether it rises first and then falls.
+static bool has_one_turn(const double* c, uint32_t degree, double noise, double sign) {
+  uint32_t j = 0;
+  while (j < degree && sign * (c[j + 1] - c[j]) < -noise) {
+    j++;
+  }
+  if (j == 0 || j == degree) return false;
+  if (sign * (c[j + 1] - c[j]) <= noise) j++;
+  if (j == degree) return false;
+  for (; j < degree; j++) {
+    if (!(sign * (c[j + 1] - c[j]) > noise)) return false;
+  }
+  return true;
+}
+
+/// The hull of coefficients is wide where they bend. Where all bend the same way the polynomial is
+/// on one side of its tangents: that at its turn bounds it closely.
+static void bound_turn(EngForm* kept, double slope) {
+  const ModelForm* form = &kept->form;
+  double sign = kept->shape == ENG_SHAPE_VALLEY ? 1.0 : -1.0;
+  for (uint32_t j = 2; j <= form->degree; j++) {
+    double bend = (form->c[j] - form->c[j - 1]) - (form->c[j - 1] - form->c[j - 2]);
+    if (!(sign * bend > 8.0 * form->error)) return;
+  }
+  double n = (double)form->degree;
+  double reach = magnitude(slope) * larger(kept->turn, 1.0 - kept->turn);
+  double rounding = 16.0 * n * n * DBL_EPSILON * form->size;
+  double bound = kept->at_turn - sign * (reach + 16.0 * form->error + rounding);
+  if (sign > 0.0) {
+    kept->lo = larger(kept->lo, bound);
+  } else {
+    kept->hi = smaller(kept->hi, bound);
+  }
+}
+
+/// How the polynomial goes over the step.
+static void find_shape(EngForm* kept) {
+  const ModelForm* form = &kept->form;
+  double lo = form->c[0];
+  double hi = form->c[0];
+  double dlo = HUGE_VAL;
+  double dhi = -HUGE_VAL;
+  for (uint32_t j = 0; j < form->degree; j++) {
+    double next = form->c[j + 1];
+    double difference = next - form->c[j];
+    lo = smaller(lo, next);
+    hi = larger(hi, next);
+    dlo = smaller(dlo, difference);
+    dhi = larger(dhi, difference);
+  }
+  double noise = 2.0 * form->error;
+  kept->lo = lo - form->error;
+  kept->hi = hi + form->error;
+  kept->shape = dlo >= noise ? ENG_SHAPE_RISES : dhi <= -noise ? ENG_SHAPE_FALLS : ENG_SHAPE_OTHER;
+  if (kept->shape != ENG_SHAPE_OTHER) return;
+  double sign = form->c[1] < form->c[0] ? 1.0 : -1.0;
+  if (!has_one_turn(form->c, form->degree, noise, sign)) return;
+  kept->turn = turn_of(form->c, form->degree, sign, &kept->bend);
+  if (!(kept->turn > 0.0 && kept->turn < 1.0)) return;
+  double slope = 0.0;
+  kept->shape = sign > 0.0 ? ENG_SHAPE_VALLEY : ENG_SHAPE_PEAK;
+  kept->at_turn = value_of_degree(form->degree, form->c, kept->turn, &slope);
+  bound_turn(kept, slope);
+}
+
+/// The polynomial of an atom along the trial; NULL when there is none.
+static const EngForm* form_of(EngSim* sim, const ModelComposed* composed) {
+  EngForm* kept = &sim->forms[composed->polynomial];
+  if (kept->stamp != sim->control_stamp) {
+    const NumStepper* s = sim->stepper;
+    ModelMotion motion = {.t0 = s->trial.t0,
+                          .t1 = s->trial.t,
+                          .control = sim->control_x,
+                          .degree = s->method->dense_degree,
+                          .ulps = BERNSTEIN_ULPS};
+    const ModelPolynomial* polynomial = &sim->core.mode->forms->polynomials[composed->polynomial];
+    kept->good = model_form_along(polynomial, &motion, sim->g_flow_regs, &kept->form);
+    kept->stamp = sim->control_stamp;
+    if (kept->good) find_shape(kept);
+  }
+  return kept->good ? kept : NULL;
+}
+
+/// Whether g only rises or only falls with its polynomial over [lo, hi]: noted.
+static bool note_sense(const Certifier* cert, EngLevel* level, double lo, double hi) {
+  EngSim* sim = cert->f->sim;
+  ModelContext context = eng_context(sim);
+  ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, &context, sim->dual_regs,
+                                               cert->composed, cert->f->index,
+                                               (ModelDual){{lo, hi}, {1.0, 1.0}});
+  double steepest = larger(magnitude(g.d.lo), magnitude(g.d.hi));
+  if (!(g.d.lo > 0.0 || g.d.hi < 0.0) || !(steepest < HUGE_VAL)) return false;
+  level->lo = lo;
+  level->hi = hi;
+  level->sense = g.d.lo > 0.0 ? 1.0 : -1.0;
+  level->steepest = steepest;
+  return true;
+}
+
+/// Use the polynomial of an atom, if it has one whose values tell where g rises.
+static void take_form(Certifier* cert) {
+  EngSim* sim = cert->f->sim;
+  cert->composed = eng_composed(sim, cert->f->index);
+  if (!cert->composed) return;
+  const EngForm* kept = form_of(sim, cert->composed);
+  if (!kept) return;
+  EngLevel* level = &sim->levels[cert->f->index];
+  if (level->epoch != sim->core.level_epoch) {
+    *level = (EngLevel){.epoch = sim->core.level_epoch, .lo = HUGE_VAL, .hi = -HUGE_VAL};
+  }
+  if (!(kept->lo >= level->lo && kept->hi <= level->hi)) {
+    // as far as any step has come so far, or else this one alone
+    if (!note_sense(cert, level, smaller(kept->lo, level->lo), larger(kept->hi, level->hi)) &&
+        !note_sense(cert, level, kept->lo, kept->hi)) {
+      return;
+    }
+  }
+  cert->direction = cert->f->sign * level->sense;
+  cert->shape = kept;
+  cert->form = &kept->form;
+  cert->coefficients = true;
+  cert->degree = kept->form.degree;
+  cert->fuzz = kept->form.error;
+  cert->noise = larger(cert->margin, kept->form.error * level->steepest);
 }
 
 /// A part of the trial that is looked at.
@@ -163,8 +361,9 @@ static void hull_of_enclosure(const Certifier* cert, const CertPiece* p, ModelIn
                               ModelInterval* slope) {
   EngSim* sim = cert->f->sim;
   // the whole is enclosed once for all atoms
-  ModelDual g = cert->spent > 1 ? enclose_atom(sim, cert->f->index, p->l, p->r)
-                                : sim->g_whole[cert->f->index];
+  bool known = cert->spent <= 1 && !cert->composed;
+  ModelDual g =
+      known ? sim->g_whole[cert->f->index] : enclose_atom(sim, cert->f->index, p->l, p->r);
   bool up = cert->f->sign > 0.0;
   *phi = up ? g.v : (ModelInterval){-g.v.hi, -g.v.lo};
   *slope = up ? g.d : (ModelInterval){-g.d.hi, -g.d.lo};
@@ -228,77 +427,51 @@ static CertVerdict judge_monotone(Certifier* cert, const CertPiece* p, ModelInte
   return CERT_NOTHING;
 }
 
-/// Whether phi falls first and then rises, with one turn: the differences, which are the Bernstein
-/// coefficients of its slope, change their sign once, whatever rounding has done to them. (One that
-/// is zero up to rounding may stand in between: it makes no difference which sign it has.)
-static bool has_one_valley(const Certifier* cert, const CertPiece* p) {
-  double noise = 2.0 * cert->margin;
-  uint32_t j = 0;
-  while (j < cert->degree && p->c[j + 1] - p->c[j] < -noise) {
-    j++;
-  }
-  if (j == 0 || j == cert->degree) return false;
-  if (p->c[j + 1] - p->c[j] <= noise) j++;
-  if (j == cert->degree) return false;
-  for (; j < cert->degree; j++) {
-    if (!(p->c[j + 1] - p->c[j] > noise)) return false;
-  }
-  return true;
-}
-
-// Degree 4 is that of the default method, and written out.
-
-static inline double value_of_degree_4(const double* c, double u, double* slope) {
-  double a0 = c[0] + u * (c[1] - c[0]);
-  double a1 = c[1] + u * (c[2] - c[1]);
-  double a2 = c[2] + u * (c[3] - c[2]);
-  double a3 = c[3] + u * (c[4] - c[3]);
-  double b0 = a0 + u * (a1 - a0);
-  double b1 = a1 + u * (a2 - a1);
-  double b2 = a2 + u * (a3 - a2);
-  double d0 = b0 + u * (b1 - b0);
-  double d1 = b1 + u * (b2 - b1);
-  *slope = 4.0 * (d1 - d0);
-  return d0 + u * (d1 - d0);
-}
-
-static inline double value_of_degree(uint32_t degree, const CertPiece* p, double u, double* slope) {
-  if (degree == 4) return value_of_degree_4(p->c, u, slope);
-  double work[COEFFICIENTS];
-  copy(work, p->c, degree + 1);
-  for (uint32_t j = degree; j > 1; j--) {
-    for (uint32_t k = 0; k < j; k++) {
-      work[k] += u * (work[k + 1] - work[k]);
-    }
-  }
-  *slope = (double)degree * (work[1] - work[0]);
-  return work[0] + u * (work[1] - work[0]);
-}
-
-/// phi and its slope at a share u of the piece, by de Casteljau's construction.
+/// The coefficients' polynomial and its slope at a share u of the piece.
 static double bernstein_value(const Certifier* cert, const CertPiece* p, double u, double* slope) {
-  return value_of_degree(cert->degree, p, u, slope);
+  return value_of_degree(cert->degree, p->c, u, slope);
+}
+
+/// The value of the coefficients at which phi is `phi`, small; NaN for none. What makes phi zero is
+/// found by Newton's method, once for the inputs that g has.
+static double level_of(const Certifier* cert, double start, double phi) {
+  EngLevel* level = &cert->f->sim->levels[cert->f->index];
+  if (!level->located) {
+    double x = start;
+    double move = HUGE_VAL;
+    double slope = 0.0;
+    for (uint32_t i = 0; i < LEVEL_LIMIT && magnitude(move) > 1e-12 * magnitude(x); i++) {
+      ModelDual at = phi_of_form(cert, x, x);
+      slope = 0.5 * (at.d.lo + at.d.hi);
+      move = 0.5 * (at.v.lo + at.v.hi) / slope;
+      x -= move;
+    }
+    bool found = x - x == 0.0 && magnitude(move) <= 1e-12 * magnitude(x);
+    level->located = true;
+    level->value = found ? cert->direction * x : (double)NAN;
+    level->slope = magnitude(slope);
+  }
+  return cert->direction * level->value + phi / level->slope;
 }
 
 /// Where phi turns in a valley, from the polygon of its slope, and where it comes back to zero if
 /// it is a parabola. False: it does not get below zero.
 static bool valley_of(Certifier* cert, const CertPiece* p) {
-  double n = (double)cert->degree;
-  uint32_t k = 1;
-  while (k < cert->degree && p->c[k + 1] - p->c[k] < 0.0) {
-    k++;
-  }
-  if (k == cert->degree) return false;
-  double before = p->c[k] - p->c[k - 1];
-  double behind = p->c[k + 1] - p->c[k];
-  double u = ((double)(k - 1) + before / (before - behind)) / (n - 1.0);
+  double bend = 0.0;
+  double u = turn_of(p->c, cert->degree, 1.0, &bend);
+  if (u < 0.0) return false;
   double slope = 0.0;
-  double depth = -bernstein_value(cert, p, u, &slope);
+  double lowest = bernstein_value(cert, p, u, &slope);
+  double depth = -lowest;
+  double below = depth;  // in units of the coefficients
+  if (cert->form) {
+    depth = -phi_of_form(cert, lowest - cert->fuzz, lowest + cert->fuzz).v.hi;
+    below = level_of(cert, lowest, 0.0) - lowest;
+  }
   if (!(depth > cert->margin)) return false;
   cert->depth = depth;
-  double bend = n * (n - 1.0) * (behind - before);
   cert->turn = u;
-  cert->back = smaller(u + __builtin_sqrt(2.0 * depth / bend), 1.0);
+  cert->back = below > 0.0 ? smaller(u + __builtin_sqrt(2.0 * below / bend), 1.0) : 1.0;
   return true;
 }
 
@@ -311,6 +484,30 @@ static CertVerdict judge_valley(Certifier* cert, const CertPiece* p) {
   cert->rose = true;
   cert->falls = false;
   return passes(cert, p->phi_r) ? CERT_RISES : CERT_NOTHING;
+}
+
+static double phi_at(const Certifier* cert, double t) {
+  double g = 0.0;
+  eng_follower_value(cert->f, t, &g, NULL);
+  return cert->f->sign * g;
+}
+
+/// phi rises, turns once and falls. If it is beyond the boundary near the turn it has crossed
+/// before: from there to the turn itself it stays beyond.
+static CertVerdict judge_peak(Certifier* cert, const CertPiece* p) {
+  double bend = 0.0;
+  if (!cert->below) return CERT_SPLIT;
+  double u = turn_of(p->c, cert->degree, -1.0, &bend);
+  if (!(u > 0.0 && u < 1.0)) return CERT_SPLIT;
+  double phi = phi_at(cert, p->l + u * (p->r - p->l));
+  if (!passes(cert, phi)) return CERT_SPLIT;
+  double slope = 0.0;
+  double top = bernstein_value(cert, p, u, &slope);
+  double above = cert->form ? top - level_of(cert, top, 0.0) : top;
+  cert->turn = u;
+  cert->height = phi;
+  cert->back = above > 0.0 ? larger(u - __builtin_sqrt(-2.0 * above / bend), 0.0) : 0.5 * u;
+  return CERT_PEAKS;
 }
 
 /// A piece too short to divide: its ends decide.
@@ -326,27 +523,58 @@ static CertVerdict judge_ends(Certifier* cert, const CertPiece* p) {
   return CERT_NOTHING;
 }
 
-static CertVerdict judge(Certifier* cert, const CertPiece* p) {
-  ModelInterval phi;
-  ModelInterval slope;
-  cert->spent++;
-  if (cert->control) {
-    hull_of_coefficients(cert, p, &phi, &slope);
-  } else {
-    hull_of_enclosure(cert, p, &phi, &slope);
-    phi.hi = smaller(phi.hi, slope_ceiling(p, slope));
-    phi.lo = larger(phi.lo, slope_floor(p, slope));
-  }
-  double eps = cert->f->atom->eps;
+/// phi is below the boundary all along, clear of what would count as reaching it.
+static bool stays_below(const Certifier* cert, double highest) {
   bool early = peak_counts(cert, HUGE_VAL);
-  if (cert->below && ready(cert) && phi.hi < (early ? -eps : 0.0)) {
+  return cert->below && ready(cert) && highest < (early ? -cert->f->atom->eps : 0.0);
+}
+
+/// What the coefficients of a piece tell; CERT_SPLIT: nothing. `phi` bounds phi there, `slope` the
+/// differences of the coefficients.
+static CertVerdict judge_coefficients(Certifier* cert, const CertPiece* p, ModelInterval* phi) {
+  ModelInterval slope;
+  hull_of_coefficients(cert, p, phi, &slope);
+  if (cert->form) *phi = phi_of_form(cert, phi->lo, phi->hi).v;
+  if (stays_below(cert, phi->hi)) {
     cert->rose = false;
     cert->falls = false;
     return CERT_NOTHING;
   }
-  if (!cert->below && phi.lo > 0.0) return CERT_NOTHING;
+  if (!cert->below && phi->lo > 0.0) return CERT_NOTHING;
   if (slope.hi <= 0.0 || slope.lo >= 0.0) return judge_monotone(cert, p, slope);
-  if (cert->control && has_one_valley(cert, p)) return judge_valley(cert, p);
+  double noise = 2.0 * cert->fuzz;
+  if (has_one_turn(p->c, cert->degree, noise, 1.0)) return judge_valley(cert, p);
+  return has_one_turn(p->c, cert->degree, noise, -1.0) ? judge_peak(cert, p) : CERT_SPLIT;
+}
+
+/// The same by an enclosure.
+static CertVerdict judge_enclosure(Certifier* cert, const CertPiece* p, ModelInterval* phi) {
+  ModelInterval slope;
+  hull_of_enclosure(cert, p, phi, &slope);
+  phi->hi = smaller(phi->hi, slope_ceiling(p, slope));
+  phi->lo = larger(phi->lo, slope_floor(p, slope));
+  if (stays_below(cert, phi->hi)) {
+    cert->rose = false;
+    cert->falls = false;
+    return CERT_NOTHING;
+  }
+  if (!cert->below && phi->lo > 0.0) return CERT_NOTHING;
+  bool monotone = slope.hi <= 0.0 || slope.lo >= 0.0;
+  return monotone ? judge_monotone(cert, p, slope) : CERT_SPLIT;
+}
+
+static CertVerdict judge(Certifier* cert, const CertPiece* p) {
+  ModelInterval phi = {-HUGE_VAL, HUGE_VAL};
+  CertVerdict verdict = CERT_SPLIT;
+  cert->spent++;
+  if (cert->coefficients) {
+    verdict = judge_coefficients(cert, p, &phi);
+    if (verdict != CERT_SPLIT) return verdict;
+    if (cert->form && phi.hi - phi.lo > NOISE_MARGINS * cert->noise) return CERT_SPLIT;
+  }
+  // a polynomial in expanded form has its rounding; closer to zero the tape itself is more exact
+  if (!cert->control) verdict = judge_enclosure(cert, p, &phi);
+  if (verdict != CERT_SPLIT) return verdict;
   // within rounding of zero all along: a touch for an armed relation that includes zero
   double flat = cert->control ? 2.0 * cert->margin : DBL_MIN;
   if (magnitude(phi.lo) <= flat && magnitude(phi.hi) <= flat) {
@@ -362,7 +590,41 @@ static CertVerdict judge(Certifier* cert, const CertPiece* p) {
   return CERT_SPLIT;
 }
 
-// ---- the crossing of an affine atom -------------------------------------------------------------
+/// The whole step by the shape of its polynomial, which atoms share; CERT_SPLIT: not decided.
+static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
+  const EngForm* kept = cert->shape;
+  bool up = cert->direction > 0.0;
+  if (kept->shape == ENG_SHAPE_OTHER) return CERT_SPLIT;
+  if (kept->shape == ENG_SHAPE_RISES || kept->shape == ENG_SHAPE_FALLS) {
+    bool rises = (kept->shape == ENG_SHAPE_RISES) == up;
+    return judge_monotone(cert, p, (ModelInterval){rises ? 1.0 : -1.0, rises ? 1.0 : -1.0});
+  }
+  double at_turn = cert->direction * kept->at_turn;
+  double level = level_of(cert, at_turn, 0.0);
+  double distance = magnitude(at_turn - level);
+  if (!(distance > 1e-9 * magnitude(level) + 64.0 * cert->fuzz)) return CERT_SPLIT;
+  double bend = cert->direction * kept->bend;
+  cert->turn = kept->turn;
+  if ((kept->shape == ENG_SHAPE_VALLEY) == up) {
+    bool returns = eng_follower_beyond(cert->f, p->phi_r);
+    if (returns) cert->depth = -phi_at(cert, p->l + kept->turn * (p->r - p->l));
+    if (at_turn > level || (returns && !(cert->depth > 0.0))) return CERT_SPLIT;
+    cert->back = smaller(kept->turn + __builtin_sqrt(2.0 * distance / bend), 1.0);
+    cert->below = true;
+    cert->fell = true;
+    cert->rose = true;
+    cert->falls = false;
+    return returns ? CERT_RISES : CERT_NOTHING;
+  }
+  if (at_turn > level) return judge_peak(cert, p);
+  double highest = up ? kept->hi : -kept->lo;
+  if (!stays_below(cert, phi_of_form(cert, highest, highest).v.hi)) return CERT_SPLIT;
+  cert->rose = false;
+  cert->falls = false;
+  return CERT_NOTHING;
+}
+
+// ---- the crossing of an atom with coefficients --------------------------------------------------
 
 /// phi in powers of the share u: less exact than the Bernstein form, but quickly evaluated.
 static inline void power_form(uint32_t degree, const CertPiece* p, double* a) {
@@ -381,23 +643,14 @@ static inline void power_form(uint32_t degree, const CertPiece* p, double* a) {
     a[4] = (e2 - e1) - (e1 - e0);
     return;
   }
-  double work[COEFFICIENTS];
-  double factor = 1.0;
-  copy(work, p->c, degree + 1);
-  for (uint32_t j = 0; j <= degree; j++) {
-    a[j] = factor * work[0];
-    factor *= (double)(degree - j) / (double)(j + 1);
-    for (uint32_t k = 0; k + j < degree; k++) {
-      work[k] = work[k + 1] - work[k];
-    }
-  }
+  model_form_powers(degree, p->c, a);
 }
 
-static inline double root_of_degree(uint32_t degree, const CertPiece* p, double from, double start,
-                                    double level) {
+static inline double root_of_degree(uint32_t degree, bool fine, const CertPiece* p, double from,
+                                    double until, double start, double level, double* slope_there) {
   double a[COEFFICIENTS];
   double lo = from;
-  double hi = 1.0;
+  double hi = until;
   double u = start;
   bool coarse = true;
   power_form(degree, p, a);
@@ -410,7 +663,7 @@ static inline double root_of_degree(uint32_t degree, const CertPiece* p, double 
         value = value * u + a[j];
       }
     } else {
-      value = value_of_degree(degree, p, u, &slope);
+      value = value_of_degree(degree, p->c, u, &slope);
     }
     value -= level;
     if (value < 0.0) {
@@ -418,26 +671,30 @@ static inline double root_of_degree(uint32_t degree, const CertPiece* p, double 
     } else {
       hi = u;
     }
+    *slope_there = slope;
     double next = u - value / slope;
     if (!(next >= lo && next <= hi)) next = 0.5 * (lo + hi);
     double move = magnitude(next - u);
     u = next;
     if (!coarse && move <= 1e-7 * u) break;  // quadratic convergence: the next one is at rounding
-    if (coarse && move <= 1e-4 * u) {
+    if (!fine && move <= 1e-6 * u) break;
+    if (coarse && fine && move <= 1e-4 * u) {
       coarse = false;
       lo = from;
-      hi = 1.0;
+      hi = until;
     }
   }
   return u;
 }
 
-/// Where phi rises through the level on (from, 1] of the piece, by Newton's method within
-/// bisection: first coarsely, then to rounding.
-static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double start,
-                             double level) {
-  if (cert->degree == 4) return root_of_degree(4, p, from, start, level);
-  return root_of_degree(cert->degree, p, from, start, level);
+/// Where the coefficients rise through the level on (from, until] of the piece, by Newton's method
+/// within bisection: first coarsely, then to rounding if they are those of phi itself.
+static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double until,
+                             double start, double level, double* slope) {
+  if (cert->control && cert->degree == 4) {
+    return root_of_degree(4, true, p, from, until, start, level, slope);
+  }
+  return root_of_degree(cert->degree, cert->control != NULL, p, from, until, start, level, slope);
 }
 
 /// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
@@ -466,23 +723,62 @@ static void tighten(const Certifier* cert, CertPiece* p, double root) {
   }
 }
 
-/// The crossing of phi on a piece where it rises, or falls and then rises (`valley`).
-static void place_crossing(Certifier* cert, CertPiece* p, bool valley, EngCrossing* out) {
-  EngFollower* f = cert->f;
-  if (cert->control) {
-    double level = threshold(cert);
-    double from = valley ? cert->turn : 0.0;
-    double start = valley ? cert->back : (level - p->phi_l) / (p->phi_r - p->phi_l);
-    if (!(start > 0.0 && start <= 1.0)) start = 0.5;
-    double l = p->l;
-    double width = p->r - p->l;
-    double root = bernstein_root(cert, p, from, start, level);
-    if (valley) {
-      p->l = l + from * width;
-      p->phi_l = -cert->depth;
-    }
-    if (!eng_follower_beyond(f, p->phi_l - level)) tighten(cert, p, l + root * width);
+/// One step of Newton's method from a root of the polynomial: with phi of the tape there, and its
+/// slope from the polynomial's. The bracket takes what has been learnt.
+static double corrected_root(const Certifier* cert, CertPiece* p, double root, double slope) {
+  const EngFollower* f = cert->f;
+  if (!(root > p->l && root < p->r)) return root;
+  double g = 0.0;
+  eng_follower_value(f, root, &g, NULL);
+  double phi = f->sign * g;
+  bool beyond = eng_follower_beyond(f, phi - threshold(cert));
+  if (beyond) {
+    p->r = root;
+    p->phi_r = phi;
+  } else {
+    p->l = root;
+    p->phi_l = phi;
   }
+  double next = root - (phi - threshold(cert)) / slope;
+  return next > p->l && next < p->r ? next : root;
+}
+
+/// Bracket the root of the polynomial on a piece as closely as rounding lets it be.
+static void bracket_root(Certifier* cert, CertPiece* p, CertVerdict verdict) {
+  EngFollower* f = cert->f;
+  double l = p->l;
+  double width = p->r - p->l;
+  double from = verdict == CERT_RISES ? cert->turn : 0.0;
+  double until = verdict == CERT_PEAKS ? cert->turn : 1.0;
+  double c_l = cert->form ? p->c[0] : p->phi_l;
+  double c_r = cert->form ? p->c[cert->degree] : p->phi_r;
+  if (verdict == CERT_RISES) {
+    p->l = l + from * width;
+    p->phi_l = -cert->depth;
+  }
+  if (verdict == CERT_PEAKS) {
+    p->r = l + until * width;
+    p->phi_r = cert->height;
+  }
+  double wanted = threshold(cert);
+  if (eng_follower_beyond(f, p->phi_l - wanted)) return;
+  double level = cert->form ? level_of(cert, c_r, wanted) : wanted;
+  if (level != level) return;
+  double start = verdict == CERT_CROSSES ? (level - c_l) / (c_r - c_l) : cert->back;
+  if (!(start > from && start <= until)) start = 0.5 * (from + until);
+  double slope = 0.0;
+  double root = bernstein_root(cert, p, from, until, start, level, &slope);
+  double t = l + root * width;
+  if (cert->form) {
+    t = corrected_root(cert, p, t, slope * f->sim->levels[f->index].slope / width);
+  }
+  tighten(cert, p, t);
+}
+
+/// The crossing of phi on a piece where it rises, perhaps behind a valley or before a peak.
+static void place_crossing(Certifier* cert, CertPiece* p, CertVerdict verdict, EngCrossing* out) {
+  EngFollower* f = cert->f;
+  if (cert->coefficients) bracket_root(cert, p, verdict);
   f->threshold = threshold(cert);
   f->armed = f->armed || cert->fell;
   double sign = f->sign;
@@ -492,37 +788,32 @@ static void place_crossing(Certifier* cert, CertPiece* p, bool valley, EngCrossi
 
 // ---- search -------------------------------------------------------------------------------------
 
-static double phi_at(const Certifier* cert, double t) {
-  double g = 0.0;
-  eng_follower_value(cert->f, t, &g, NULL);
-  return cert->f->sign * g;
-}
-
+/// The right half may take the place of the piece.
 static void halve(const Certifier* cert, const CertPiece* p, CertPiece* left, CertPiece* right) {
   double m = p->l + 0.5 * (p->r - p->l);
   left->l = p->l;
   left->r = m;
-  right->l = m;
-  right->r = p->r;
   left->phi_l = p->phi_l;
+  right->r = p->r;
   right->phi_r = p->phi_r;
-  if (cert->control) {
-    eng_bernstein_halve(p->c, cert->degree, left->c, right->c);
-    left->phi_r = left->c[cert->degree];
-  } else {
-    left->phi_r = phi_at(cert, m);
-  }
+  right->l = m;
+  if (cert->coefficients) eng_bernstein_halve(p->c, cert->degree, left->c, right->c);
+  left->phi_r = cert->control ? left->c[cert->degree] : phi_at(cert, m);
   right->phi_l = left->phi_r;
 }
 
 static void first_piece(const Certifier* cert, const EngPiece* whole, CertPiece* p) {
   double sign = cert->f->sign;
-  *p = (CertPiece){
-      .l = whole->a, .r = whole->b, .phi_l = sign * whole->ga, .phi_r = sign * whole->gb};
-  if (!cert->control) return;
+  p->l = whole->a;
+  p->r = whole->b;
+  p->phi_l = sign * whole->ga;
+  p->phi_r = sign * whole->gb;
+  if (!cert->coefficients) return;
   const NumStepper* s = cert->f->sim->stepper;
+  const double* c = cert->form ? cert->form->c : cert->control;
+  if (cert->form) sign = cert->direction;
   for (uint32_t j = 0; j <= cert->degree; j++) {
-    p->c[j] = sign * cert->control[j];
+    p->c[j] = sign * c[j];
   }
   if (whole->a > s->trial.t0) {
     eng_bernstein_restrict(p->c, cert->degree, num_dense_theta(s, whole->a), 1.0);
@@ -553,6 +844,8 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
                  EngCrossing* out, bool* decided) {
   Certifier cert = {.f = f,
                     .control = control,
+                    .coefficients = control != NULL,
+                    .fuzz = margin,
                     .margin = margin,
                     .degree = f->sim->stepper->method->dense_degree,
                     .falls = true};
@@ -563,22 +856,27 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
     f->sign = 1.0;
   }
   cert.below = waits;
+  if (!control) take_form(&cert);
   CertPiece stack[STACK_DEPTH];
   uint32_t depth = 1;
   first_piece(&cert, whole, &stack[0]);
   double shortest = 8.0 * DBL_EPSILON * larger(magnitude(whole->a), magnitude(whole->b));
   uint32_t budget = budget_of(f, whole);
+  bool whole_step = cert.form && whole->a == f->sim->stepper->trial.t0;
   *decided = true;
   while (depth > 0) {
-    CertPiece p = stack[--depth];
-    bool last = p.r - p.l <= shortest || depth + 2 > STACK_DEPTH;
-    CertVerdict verdict = last ? judge_ends(&cert, &p) : judge(&cert, &p);
-    if (verdict == CERT_CROSSES || verdict == CERT_RISES) {
-      place_crossing(&cert, &p, verdict == CERT_RISES, out);
+    CertPiece* p = &stack[--depth];
+    bool last = p->r - p->l <= shortest || depth + 2 > STACK_DEPTH;
+    CertVerdict verdict = last ? judge_ends(&cert, p) : CERT_SPLIT;
+    if (whole_step && !last) verdict = judge_whole(&cert, p);
+    if (verdict == CERT_SPLIT && !last) verdict = judge(&cert, p);
+    whole_step = false;
+    if (verdict == CERT_CROSSES || verdict == CERT_RISES || verdict == CERT_PEAKS) {
+      place_crossing(&cert, p, verdict, out);
       return true;
     }
     if (verdict == CERT_TOUCHES) {
-      place_touch(&cert, &p, out);
+      place_touch(&cert, p, out);
       return true;
     }
     if (verdict == CERT_NOTHING) continue;
@@ -586,7 +884,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
       *decided = false;
       return false;
     }
-    halve(&cert, &p, &stack[depth + 1], &stack[depth]);
+    halve(&cert, p, &stack[depth + 1], p);
     depth += 2;  // the left half lies on top: it is visited first
   }
   if (cert.below && !waits) f->truth = false;
@@ -726,6 +1024,7 @@ static inline double control_time(const NumStepper* s, uint32_t lane) {
 }
 
 void eng_control_state(EngSim* sim, uint32_t state) {
+  sim->control_stamp++;
   uint32_t degree = sim->stepper->method->dense_degree;
   double* lanes = sim->control_x + (size_t)state * MODEL_LANES;
   num_dense_bernstein(sim->stepper, state, lanes);
@@ -748,6 +1047,7 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
     sim->margin[index] = isfinite(width) ? 2.0 * width + DBL_MIN : DBL_MIN;
   }
   if (mode->atom_class[index] == MODEL_CLASS_OTHER) {
+    if (eng_composed(sim, index)) return;
     sim->g_whole[index] = enclose_atom(sim, index, t_from, s->trial.t);
     return;
   }
@@ -759,7 +1059,8 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   }
 }
 
-void eng_control_points(EngSim* sim) {
+void eng_control_points(EngSim* sim, bool affine) {
+  sim->control_stamp++;
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
   ModelContext context = eng_context(sim);
@@ -773,6 +1074,7 @@ void eng_control_points(EngSim* sim) {
   }
   eng_control_margin(sim);
   if (!margins_fit(sim)) refit_margins(sim);
+  if (!affine) return;
   double t[MODEL_LANES];
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
     t[j] = control_time(s, j);

@@ -156,19 +156,22 @@ static EngFollower follower_of(EngSim* sim, uint32_t index) {
                        .armed = atom->armed};
 }
 
-/// What certification needs: control points once a step, the enclosure of all atoms that are not
-/// affine over the part of it that is looked at.
+/// What certification needs: control points once a step, the enclosure of all atoms that have no
+/// coefficients over the part of it that is looked at.
 static void prepare_proof(EngSim* sim, double t_from, bool first) {
   const ModelMode* mode = sim->core.mode;
   bool any = false;
+  bool affine = false;
   bool curved = false;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     if (!is_searched(sim, i)) continue;
     any = true;
-    curved |= mode->atom_class[i] == MODEL_CLASS_OTHER;
+    bool other = mode->atom_class[i] == MODEL_CLASS_OTHER;
+    affine |= !other;
+    curved |= other && !eng_composed(sim, i);
   }
-  if (first && any) eng_control_points(sim);
+  if (first && any) eng_control_points(sim, affine);
   if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->g_whole);
 }
 

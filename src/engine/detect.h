@@ -52,6 +52,9 @@ bool eng_follow_mesh(EngFollower* f, const EngPiece* whole, EngCrossing* out);
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided);
 
+/// An atom of the mode as a function of one polynomial; NULL where it is none.
+const ModelComposed* eng_composed(const EngSim* sim, uint32_t index);
+
 /// Values and slopes of the mode's atoms over [l, r] of the trial; control points are in place.
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out);
 

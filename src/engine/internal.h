@@ -136,6 +136,38 @@ typedef struct EngCrossing {
   double shift;    // grazes: time by which an error within the zone moves it; 0: it does not
 } EngCrossing;
 
+typedef enum EngShape {
+  ENG_SHAPE_RISES,
+  ENG_SHAPE_FALLS,
+  ENG_SHAPE_VALLEY,  // falls, turns once and rises
+  ENG_SHAPE_PEAK,    // the other way round
+  ENG_SHAPE_OTHER
+} EngShape;
+
+/// A polynomial of the present mode along the trial.
+typedef struct EngForm {
+  uint64_t stamp;  // of the control points it was made from
+  bool good;
+  EngShape shape;
+  double lo, hi;   // its values are between these
+  double turn;     // of a valley or a peak: share of the step...
+  double at_turn;  // ...value there...
+  double bend;     // ...and second derivative
+  ModelForm form;
+} EngForm;
+
+/// An atom whose g is a function of a polynomial, for inputs as they are: where that rises or
+/// falls, and where it is zero.
+typedef struct EngLevel {
+  uint64_t epoch;  // of the inputs
+  double lo, hi;   // arguments over which g only rises (`sense` 1) or falls (-1); lo > hi: none
+  double sense;
+  double steepest;  // largest slope there
+  bool located;     // the zero has been looked for
+  double value;     // NaN: none was found
+  double slope;     // magnitude of the slope of g there
+} EngLevel;
+
 /// Registers of the mode on one side of a surface.
 typedef struct EngSideRegs {
   double *rhs, *full, *gdot;
@@ -259,6 +291,7 @@ typedef struct EngCore {
   bool margin_stale;     // margins have to be computed anew before they are used
   uint64_t margin_mode;  // key of the mode, and...
   double margin_t;       // ...time for which they hold
+  uint64_t level_epoch;  // counts changes of the inputs of g
   uint32_t event_n;      // records of the instant so far
   uint32_t modes_seen;
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
@@ -383,8 +416,12 @@ struct EngSim {
                        // registers of the states in block_regs
   double* control_g;   // g there, MODEL_LANES per atom of the mode
   ModelDual* g_whole;  // per atom of the mode: enclosure over the part of the step looked at
-  double* margin;      // per atom of the mode: rounding of g at control points
-  double* margin_x;    // per state: size for which `margin` holds
+  EngForm* forms;      // per polynomial of the mode
+  size_t form_capacity;
+  uint64_t control_stamp;  // counts changes of the control points
+  EngLevel* levels;        // per atom of the mode
+  double* margin;          // per atom of the mode: rounding of g at control points
+  double* margin_x;        // per state: size for which `margin` holds
 
   // modes around a point on a surface
   uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
@@ -552,8 +589,8 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
 double eng_next_boundary(EngSim* sim);
 /// Whether the straight trial crosses a boundary that would fire something.
 bool eng_detect_drift(EngSim* sim);
-/// g at the control points of the trial's dense output, for certification.
-void eng_control_points(EngSim* sim);
+/// Control points of the trial's dense output, for certification; `affine`: g there too.
+void eng_control_points(EngSim* sim, bool affine);
 /// Size of the rounding errors in them, from the states as they are; nothing to do if they are
 /// known.
 void eng_control_margin(EngSim* sim);

@@ -141,6 +141,8 @@ void local_patch(EngSim* sim, uint32_t env) {
     regs[program][reg] = value;
     if (local_program(index->mode, program) != &index->mode->g_flow) continue;
     sim->dual_regs[reg] = model_dual_fixed(value);
+    sim->core.level_epoch++;
+    sim->control_stamp++;
     for (uint32_t lane = 0; lane < MODEL_LANES; lane++) {
       sim->block_regs[(size_t)reg * MODEL_LANES + lane] = value;
     }

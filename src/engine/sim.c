@@ -145,6 +145,7 @@ static void lay_out(EngSim* sim, Carver* c) {
     sim->local_mesh_g = carve(c, m->atom_count, sizeof(double));
     sim->local_drift = carve(c, n, sizeof(double));
   }
+  sim->levels = carve(c, m->atom_count, sizeof(EngLevel));
   sim->margin = carve(c, m->atom_count, sizeof(double));
   sim->margin_x = carve(c, n, sizeof(double));
   sim->g_whole = carve(c, m->atom_count, sizeof(ModelDual));
@@ -293,6 +294,7 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->value_full_label, sim->value_full_capacity * sizeof(uint32_t));
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
+  base_free(&a, sim->forms, sim->form_capacity * sizeof *sim->forms);
   base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);
   base_free(&a, sim->stepper_storage, sim->stepper_size);
   base_free(&a, sim->block, sim->block_size);

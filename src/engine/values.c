@@ -142,6 +142,10 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
     SLT_TRY(eng_grow(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
                      sizeof *sim->block_regs));
     sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
+    size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
+    SLT_TRY(
+        eng_grow(sim, (void**)&sim->forms, &sim->form_capacity, polynomials, sizeof *sim->forms));
+    sim->control_stamp++;  // what they hold belongs to another mode
   }
   sim->bound = NULL;
   sim->only_states = true;
@@ -210,6 +214,7 @@ static void bind_programs(EngSim* sim) {
   if (mode->implicit) eng_implicit_bind(sim);
   if (mode->atom_count == 0) return;
   if (moved) {
+    sim->core.level_epoch++;
     model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
     if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
       model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
@@ -285,10 +290,12 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   sim->sampled = false;
   sim->entered = false;
   bool margin_stale = sim->core.margin_stale;
+  uint64_t level_epoch = sim->core.level_epoch;
   bind_programs(sim);
   // the environment may hold values from inside a step; guesses come from its beginning
   if (sim->core.mode->implicit) eng_implicit_use_guess(sim);
   sim->core.margin_stale = margin_stale;
+  sim->core.level_epoch = level_epoch;
   if (sim->core.local_prepared) eng_local_prepare(sim);
   // control points are kept in registers
   bool pending = sim->core.local && sim->core.trial_pending;

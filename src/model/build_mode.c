@@ -670,6 +670,7 @@ static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const ui
                         .gdot = programs.gdot,
                         .implicit = set->implicit,
                         .impulse = build_impulse(build, set, atoms, count)};
+  result->forms = build_forms(build, &result->g_flow, result->atom_class);
   return result;
 }
 

@@ -372,6 +372,19 @@ void model_program_enclose(const ModelProgram* program, const ModelContext* cont
   }
 }
 
+ModelDual model_program_enclose_composed(const ModelProgram* program, const ModelContext* context,
+                                         ModelDual* regs, const ModelComposed* composed,
+                                         uint32_t output, ModelDual argument) {
+  for (uint32_t i = 0; i < composed->before; i++) {
+    step_dual(&program->code[composed->instrs[i]], context, regs);
+  }
+  regs[composed->reg] = argument;
+  for (uint32_t i = composed->before; i < composed->instr_count; i++) {
+    step_dual(&program->code[composed->instrs[i]], context, regs);
+  }
+  return regs[program->outputs[output]];
+}
+
 /// Fetch an operand that is a state.
 static void fetch_state(const ModelProgram* program, ModelDual* regs, ModelStateDualFn* state,
                         const void* user, uint32_t reg) {

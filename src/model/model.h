@@ -28,14 +28,15 @@
   X(MOVE, 1) \
   X(NEG, 1) \
   X(ADD, 2) \
-  X(SUB, 2) X(MUL, 2) X(DIV, 2) X(POW, 2) X(SQUARE, 1) X(RECIP, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) \
-      X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) \
-          X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) \
-              X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) \
-                  X(OR, 2) X(NOT, 1) \
-                      X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
-                                      between; the condition is moved into dst first */ \
-      X(TABLE, 1)                  /* b: index of the table */ \
+  X(SUB, 2) \
+  X(MUL, 2) \
+  X(DIV, 2) X(POW, 2) X(SQUARE, 1) X(RECIP, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) X(ASIN, 1) X(ACOS, 1) \
+      X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) \
+          X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) \
+              X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
+                  X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
+                                  between; the condition is moved into dst first */ \
+      X(TABLE, 1)              /* b: index of the table */ \
       X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
       X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(EXPONENTIAL, 1) \
           X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
@@ -373,6 +374,88 @@ bool model_program_enclose_output(const ModelProgram* program, const ModelContex
                                   const void* user, uint32_t output, ModelDual* value);
 
 // ---------------------------------------------------------------------------------------------
+// polynomials along a step (form.c)
+//
+// Along a step states are polynomials of time, so a polynomial of time and states is one too, and
+// its Bernstein form bounds it without the losses of interval arithmetic. Outputs that are a
+// function of one such polynomial and of nothing else that moves, as sqrt(x*x + y*y) - r is, are
+// bounded through it.
+
+#define MODEL_FORM_DEGREE_MAX 16
+
+/// A polynomial on the unit interval; the coefficients are off by `error` at most.
+typedef struct ModelForm {
+  uint32_t degree;
+  double size;  // largest magnitude of a coefficient
+  double error;
+  double c[MODEL_FORM_DEGREE_MAX + 1];
+} ModelForm;
+
+typedef enum ModelFormKind {
+  MODEL_FORM_TIME,
+  MODEL_FORM_STATE,  // index: number of the state
+  MODEL_FORM_FIXED,  // index: register of an input or a constant
+  MODEL_FORM_VALUE   // index: operation that computed it
+} ModelFormKind;
+
+typedef struct ModelFormOperand {
+  uint32_t kind, index;
+} ModelFormOperand;
+
+typedef struct ModelFormOp {
+  uint32_t op;  // MOVE, NEG, ADD, SUB, MUL, SQUARE, or DIV by what is fixed
+  ModelFormOperand a, b;
+} ModelFormOp;
+
+/// A polynomial of time and states in a program.
+typedef struct ModelPolynomial {
+  const ModelFormOp* ops;
+  uint32_t op_count;
+  uint32_t degree;  // in time and states together
+  ModelFormOperand result;
+} ModelPolynomial;
+
+/// An output as a function of one polynomial.
+typedef struct ModelComposed {
+  uint32_t polynomial;     // MODEL_NONE: it is not
+  uint32_t reg;            // where the program has the polynomial...
+  uint32_t before;         // ...from this one of the instructions below on
+  const uint32_t* instrs;  // numbers of instructions that compute the output from it
+  uint32_t instr_count;
+} ModelComposed;
+
+typedef struct ModelForms {
+  const ModelPolynomial* polynomials;
+  uint32_t polynomial_count;
+  const ModelComposed* outputs;
+} ModelForms;
+
+/// The motion of the states along a step.
+typedef struct ModelMotion {
+  double t0, t1;
+  const double* control;  // Bernstein coefficients of the states, MODEL_LANES apart
+  uint32_t degree;        // of the states, at most MODEL_LANES - 1
+  double ulps;            // roundings in the coefficients of the states
+} ModelMotion;
+
+/// The polynomial with these Bernstein coefficients at u in [0, 1], and its slope there: within
+/// some `2 * degree` units in the last place of the largest coefficient (of their largest
+/// difference times the degree).
+double model_form_value(uint32_t degree, const double* c, double u, double* slope);
+/// The same polynomial in powers of u.
+void model_form_powers(uint32_t degree, const double* c, double* powers);
+
+/// The polynomial along a motion; `regs` are bound registers of its program. False: its degree is
+/// beyond MODEL_FORM_DEGREE_MAX, or a value is out of the ordinary.
+bool model_form_along(const ModelPolynomial* polynomial, const ModelMotion* motion,
+                      const double* regs, ModelForm* out);
+
+/// The output from enclosures of its polynomial and of the polynomial's slope; `regs` are bound.
+ModelDual model_program_enclose_composed(const ModelProgram* program, const ModelContext* context,
+                                         ModelDual* regs, const ModelComposed* composed,
+                                         uint32_t output, ModelDual argument);
+
+// ---------------------------------------------------------------------------------------------
 // tables
 
 typedef enum ModelVarKind { MODEL_VAR_UNKNOWN, MODEL_VAR_DISCRETE } ModelVarKind;
@@ -703,6 +786,7 @@ typedef struct ModelMode {
   ModelProgram g;                 // value of g of each of them; pre(x) is read from the environment
   ModelProgram g_flow;            // the same between events, where pre(x) is x
   ModelProgram gdot;              // its total time derivative (0 for atoms that are not continuous)
+  const ModelForms* forms;        // outputs of g_flow by polynomials; NULL where there are none
   const ModelImplicit* implicit;  // NULL in explicit modes
   const ModelImpulse* impulse;    // NULL where nothing can be impulsive
 } ModelMode;

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+//
+// Polynomials of time and states along a step, in Bernstein form.
+//
+// The form of a product is a weighted mean of products of coefficients (Farouki & Rajan, Computer
+// Aided Geometric Design 5, 1988, eq. 44):
+//   c_k = sum over i + j = k of C(n, i) C(m, j) / C(n + m, k) a_i b_j.
+// Errors are carried along: what the coefficients of the operands are off by, and what rounding
+// adds, which is some units in the last place of the largest magnitudes involved since the weights
+// are positive and add up to 1.
+#include "model/model.h"
+
+#include <float.h>
+
+#define OPS_MAX      24     // operations of a polynomial
+#define PRODUCT_ULPS 24.0   // of a sum of up to 17 products of three factors, and a quotient
+#define ORDINARY     1e100  // beyond it nothing is said
+
+/// Binomial coefficients.
+static const double binomial[MODEL_FORM_DEGREE_MAX + 1][MODEL_FORM_DEGREE_MAX + 1] = {
+    {1},
+    {1, 1},
+    {1, 2, 1},
+    {1, 3, 3, 1},
+    {1, 4, 6, 4, 1},
+    {1, 5, 10, 10, 5, 1},
+    {1, 6, 15, 20, 15, 6, 1},
+    {1, 7, 21, 35, 35, 21, 7, 1},
+    {1, 8, 28, 56, 70, 56, 28, 8, 1},
+    {1, 9, 36, 84, 126, 126, 84, 36, 9, 1},
+    {1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1},
+    {1, 11, 55, 165, 330, 462, 462, 330, 165, 55, 11, 1},
+    {1, 12, 66, 220, 495, 792, 924, 792, 495, 220, 66, 12, 1},
+    {1, 13, 78, 286, 715, 1287, 1716, 1716, 1287, 715, 286, 78, 13, 1},
+    {1, 14, 91, 364, 1001, 2002, 3003, 3432, 3003, 2002, 1001, 364, 91, 14, 1},
+    {1, 15, 105, 455, 1365, 3003, 5005, 6435, 6435, 5005, 3003, 1365, 455, 105, 15, 1},
+    {1, 16, 120, 560, 1820, 4368, 8008, 11440, 12870, 11440, 8008, 4368, 1820, 560, 120, 16, 1},
+};
+
+static inline double magnitude(double a) {
+  return __builtin_fabs(a);
+}
+
+double model_form_value(uint32_t degree, const double* c, double u, double* slope) {
+  // sum of C(n, k) c_k u^k (1 - u)^(n - k): from the end whose power is the larger one, by the
+  // quotient of the two, which is at most 1 (Volk & Schumaker, BIT 26, 1986)
+  const bool left = u <= 0.5;
+  const double most = left ? 1.0 - u : u;
+  const double quotient = (left ? u : 1.0 - u) / most;
+  const double* weight = binomial[degree];
+  const double* weight_slope = binomial[degree - 1];
+  double value = 0.0;
+  double change = 0.0;
+  double power = 1.0;
+  if (left) {
+    value = c[degree];
+    for (uint32_t k = degree; k-- > 0;) {
+      change = change * quotient + weight_slope[k] * (c[k + 1] - c[k]);
+      value = value * quotient + weight[k] * c[k];
+      power *= most;
+    }
+  } else {
+    value = c[0];
+    for (uint32_t k = 0; k < degree; k++) {
+      change = change * quotient + weight_slope[k] * (c[k + 1] - c[k]);
+      value = value * quotient + weight[k + 1] * c[k + 1];
+      power *= most;
+    }
+  }
+  *slope = (double)degree * change * (power / most);
+  return value * power;
+}
+
+void model_form_powers(uint32_t degree, const double* c, double* powers) {
+  double work[MODEL_FORM_DEGREE_MAX + 1];
+  for (uint32_t k = 0; k <= degree; k++) {
+    work[k] = c[k];
+  }
+  for (uint32_t j = 0; j <= degree; j++) {
+    powers[j] = binomial[degree][j] * work[0];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] = work[k + 1] - work[k];
+    }
+  }
+}
+
+static inline void measure(ModelForm* form) {
+  double size = 0.0;
+  for (uint32_t k = 0; k <= form->degree; k++) {
+    double a = magnitude(form->c[k]);
+    size = a > size || a != a ? a : size;  // a NaN stays
+  }
+  form->size = size;
+}
+
+static void copy_form(ModelForm* to, const ModelForm* from, double sign) {
+  to->degree = from->degree;
+  to->size = from->size;
+  to->error = from->error;
+  for (uint32_t k = 0; k <= from->degree; k++) {
+    to->c[k] = sign * from->c[k];
+  }
+}
+
+static void product(const ModelForm* a, const ModelForm* b, ModelForm* out) {
+  const uint32_t n = a->degree;
+  const uint32_t m = b->degree;
+  double left[MODEL_FORM_DEGREE_MAX + 1];
+  double sum[MODEL_FORM_DEGREE_MAX + 1];
+  for (uint32_t i = 0; i <= n; i++) {
+    left[i] = binomial[n][i] * a->c[i];
+  }
+  for (uint32_t k = 0; k <= n + m; k++) {
+    sum[k] = 0.0;
+  }
+  for (uint32_t j = 0; j <= m; j++) {
+    double right = binomial[m][j] * b->c[j];
+    for (uint32_t i = 0; i <= n; i++) {
+      sum[i + j] += left[i] * right;
+    }
+  }
+  double error = a->size * b->error + b->size * a->error + a->error * b->error +
+                 PRODUCT_ULPS * DBL_EPSILON * a->size * b->size + DBL_MIN;
+  out->degree = n + m;
+  for (uint32_t k = 0; k <= n + m; k++) {
+    out->c[k] = sum[k] / binomial[n + m][k];
+  }
+  out->error = error;
+  measure(out);
+}
+
+/// The same polynomial with a higher degree.
+static void elevate(const ModelForm* a, uint32_t degree, ModelForm* out) {
+  ModelForm ones = {.degree = degree - a->degree, .size = 1.0};
+  for (uint32_t k = 0; k <= ones.degree; k++) {
+    ones.c[k] = 1.0;
+  }
+  product(a, &ones, out);
+}
+
+static void sum_of(const ModelForm* a, const ModelForm* b, double sign, ModelForm* out) {
+  ModelForm higher;
+  if (a->degree < b->degree) {
+    elevate(a, b->degree, &higher);
+    a = &higher;
+  } else if (b->degree < a->degree) {
+    elevate(b, a->degree, &higher);
+    b = &higher;
+  }
+  double error = a->error + b->error + DBL_EPSILON * (a->size + b->size) + DBL_MIN;
+  uint32_t degree = a->degree;
+  for (uint32_t k = 0; k <= degree; k++) {
+    out->c[k] = a->c[k] + sign * b->c[k];
+  }
+  out->degree = degree;
+  out->error = error;
+  measure(out);
+}
+
+/// Divided by what is fixed.
+static bool quotient(const ModelForm* a, const ModelForm* b, ModelForm* out) {
+  double divisor = b->c[0];
+  double least = magnitude(divisor) - b->error;
+  if (!(least > 0.0)) return false;
+  double error = (a->error + (a->size + a->error) * (b->error / least)) / least;
+  error = error * (1.0 + 8.0 * DBL_EPSILON) + 4.0 * DBL_EPSILON * (a->size / least) + DBL_MIN;
+  for (uint32_t k = 0; k <= a->degree; k++) {
+    out->c[k] = a->c[k] / divisor;
+  }
+  out->degree = a->degree;
+  out->error = error;
+  measure(out);
+  return true;
+}
+
+static bool apply(const ModelFormOp* op, const ModelForm* a, const ModelForm* b, ModelForm* out) {
+  switch (op->op) {
+  case MODEL_OP_MOVE: copy_form(out, a, 1.0); break;
+  case MODEL_OP_NEG: copy_form(out, a, -1.0); break;
+  case MODEL_OP_ADD: sum_of(a, b, 1.0, out); break;
+  case MODEL_OP_SUB: sum_of(a, b, -1.0, out); break;
+  case MODEL_OP_MUL: product(a, b, out); break;
+  case MODEL_OP_SQUARE: product(a, a, out); break;
+  case MODEL_OP_DIV:
+    if (!quotient(a, b, out)) return false;
+    break;
+  default: return false;
+  }
+  // false for NaN too
+  return out->size < ORDINARY && out->error < ORDINARY;
+}
+
+/// An operand that is no result of an operation.
+static void leaf(ModelFormOperand operand, const ModelMotion* motion, const double* regs,
+                 ModelForm* out) {
+  if (operand.kind == MODEL_FORM_FIXED) {
+    out->degree = 0;
+    out->c[0] = regs[operand.index];
+    out->size = magnitude(out->c[0]);
+    out->error = 0.0;
+    return;
+  }
+  if (operand.kind == MODEL_FORM_TIME) {
+    out->degree = 1;
+    out->c[0] = motion->t0;
+    out->c[1] = motion->t1;
+  } else {
+    const double* control = motion->control + (size_t)operand.index * MODEL_LANES;
+    out->degree = motion->degree;
+    for (uint32_t k = 0; k <= motion->degree; k++) {
+      out->c[k] = control[k];
+    }
+  }
+  measure(out);
+  out->error = motion->ulps * DBL_EPSILON * out->size + DBL_MIN;
+}
+
+bool model_form_along(const ModelPolynomial* polynomial, const ModelMotion* motion,
+                      const double* regs, ModelForm* out) {
+  if (polynomial->degree * motion->degree > MODEL_FORM_DEGREE_MAX) return false;
+  ModelForm values[OPS_MAX];
+  ModelForm leaves[2];
+  for (uint32_t i = 0; i < polynomial->op_count; i++) {
+    const ModelFormOp* op = &polynomial->ops[i];
+    const ModelForm* operands[2] = {&leaves[0], &leaves[1]};
+    for (uint32_t k = 0; k < model_op_operands(op->op); k++) {
+      ModelFormOperand operand = k ? op->b : op->a;
+      if (operand.kind == MODEL_FORM_VALUE) {
+        operands[k] = &values[operand.index];
+      } else {
+        leaf(operand, motion, regs, &leaves[k]);
+      }
+    }
+    // the last operation gives the result
+    ModelForm* to = i + 1 == polynomial->op_count ? out : &values[i];
+    if (!apply(op, operands[0], operands[1], to)) return false;
+  }
+  if (polynomial->op_count == 0) leaf(polynomial->result, motion, regs, out);
+  return out->size < ORDINARY;
+}
