@@ -43,15 +43,16 @@ static SltStatus linearize_mode(void* user, double t, double* xu, double* f, dou
   for (uint32_t i = 0; i < stiff->algebraic; i++) {
     xu[mode->state_count + i] = sim->rhs_regs[stiff->unknowns[i]];
   }
-  ModelProgram entries = stiff->jacobian;
-  entries.output_count = stiff->entry_count;
-  model_program_run(&entries, &context, st->jacobian_regs, t, xu, values);
-  tame(values, stiff->entry_count);
   *timed = stiff->time_count > 0;
+  // the program gives what belongs to time behind the entries, for which `values` has no room
+  double* entries = *timed ? st->work : values;
+  model_program_run(&stiff->jacobian, &context, st->jacobian_regs, t, xu, entries);
+  if (*timed) memcpy(values, entries, stiff->entry_count * sizeof *values);
+  tame(values, stiff->entry_count);
   if (!*timed) return SLT_OK;
   memset(ft, 0, ((size_t)mode->state_count + stiff->algebraic) * sizeof *ft);
   for (uint32_t i = 0; i < stiff->time_count; i++) {
-    ft[stiff->time_rows[i]] = st->jacobian_regs[stiff->jacobian.outputs[stiff->entry_count + i]];
+    ft[stiff->time_rows[i]] = entries[stiff->entry_count + i];
   }
   tame(ft, (size_t)mode->state_count + stiff->algebraic);
   return SLT_OK;
@@ -255,6 +256,8 @@ static SltStatus prepare_mode(EngSim* sim) {
   size_t stage = stiff->algebraic ? stiff->stage.reg_count : 0;
   SLT_TRY(eng_grow(sim, (void**)&st->regs, &st->reg_capacity, stage + stiff->jacobian.reg_count,
                    sizeof *st->regs));
+  size_t outputs = stiff->time_count ? stiff->jacobian.output_count : 0;
+  SLT_TRY(eng_grow(sim, (void**)&st->work, &st->work_capacity, outputs, sizeof *st->work));
   st->stage_regs = st->regs;
   st->jacobian_regs = st->regs + stage;
   if (stage) model_program_bind(&stiff->stage, sim->env, st->stage_regs);

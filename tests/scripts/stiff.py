@@ -38,6 +38,17 @@ x' = -1e6 * (x - cos(time)) - sin(time);  x(t0) = 1;
 experiment { end = 20; every = 0.5; }
 """
 
+# cells that time drives: derivatives with respect to time stand beside the entries of the Jacobian
+DRIVEN = """
+const N = 60, k = 400;
+x[0] = 0; x[N+1] = sin(3 * time);
+for i = 1:N {
+  x[i]' = k * (x[i-1] - 2 * x[i] + x[i+1]) - x[i]^3 + cos(time + 0.1 * i);
+  x[i](t0) = 0;
+}
+experiment { end = 2; every = 0.5; }
+"""
+
 EASY = """
 x' = y;   x(t0) = 1;
 y' = -x;  y(t0) = 0;
@@ -105,6 +116,14 @@ class Stiff(unittest.TestCase):
                 scale = max(abs(v) for v in reference.column(column))
                 worst = max(abs(a - b) for a, b in zip(run.column(column), reference.column(column)))
                 self.assertLess(worst, 2e-5 * scale, f"{name}: {column}")
+
+    def test_many_cells_driven_by_time(self):
+        reference = self.run_text(DRIVEN, "--method", "dop853", "--rtol", "1e-9", "--atol", "1e-11")
+        for name in STIFF:
+            run = self.run_text(DRIVEN, "--method", name)
+            for row, other in zip(run.rows, reference.rows):
+                for value, want in zip(row, other):
+                    self.assertAlmostEqual(value, want, delta=2e-5, msg=name)
 
     def test_motion_along_a_surface(self):
         reference = self.run_text(SLIDES, "--method", "dp54", "--rtol", "1e-9")
