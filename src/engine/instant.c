@@ -35,7 +35,7 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   // an impact does not happen while its contact is closed
   bool closed = sim->core.contact.active || sim->contact_holds;
   if (closed && transition == sim->core.contact.transition) return false;
-  if (model->zeno && model->automaton != sim->zeno_automaton) return false;
+  if (model->zeno && !edge->exits) return false;
   if (eng_dwells(sim, model->automaton)) return false;
   if (!eng_guard(sim, &model->guard)) {
     edge->edge_seen = false;
@@ -402,6 +402,21 @@ static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fir
   return SLT_OK;
 }
 
+/// Resets of a discarded candidate are dropped, but for the memory of elements: a contact that hits
+/// still does, and must know the speed before.
+static void drop_resets(EngSim* sim) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < sim->group_count; i++) {
+    EngGroup group = sim->groups[i];
+    bool memory = true;
+    for (uint32_t k = 0; k < group.action_count; k++) {
+      memory &= sim->model->vars[sim->model->actions[group.action_begin + k].var].hidden;
+    }
+    if (memory) sim->groups[kept++] = group;
+  }
+  sim->group_count = kept;
+}
+
 /// Fire the transitions that reject the candidate; its records from `first` on are mythical.
 static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t first,
                                   uint32_t iteration, uint32_t* fired) {
@@ -413,7 +428,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     if (!reads_candidate(sim, &sim->model->transitions[transition].guard, from)) continue;
     if (*fired == 0) {
       eng_trace_mythical(sim, first);
-      sim->group_count = 0;
+      drop_resets(sim);
       sim->core.stop_wanted = false;
     }
     SLT_TRY(eng_fire_transition(sim, transition, iteration));
@@ -735,6 +750,7 @@ static SltStatus take_zeno_exit(EngSim* sim) {
   sim->zeno_automaton = MODEL_NONE;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     sim->transitions[i].fired_now = false;
+    sim->transitions[i].exits = false;
   }
   return status;
 }

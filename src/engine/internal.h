@@ -108,6 +108,7 @@ typedef struct EngTransition {
   bool fired_now;  // in the present instant
   bool edge_seen;  // a self loop: guard was true when last looked at
   bool taken;      // a self loop: fired in this instant and guard not seen false since
+  bool exits;      // waits for an accumulation, which is now
 } EngTransition;
 
 /// One `at` of the model.
@@ -451,7 +452,7 @@ struct EngSim {
   double* value_out;  // outputs on one side
   size_t value_out_capacity;
   double *value_begin, *value_middle, *value_last;  // shares on a trial
-  uint32_t zeno_automaton;  // whose transitions at an accumulation are enabled; MODEL_NONE: none
+  uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
   bool contact_holds;       // a contact was closed when the present instant began, and stays so
   bool contact_ends;        // the segment ends because the force of the contact does
   bool was_sliding;         // when the present instant began

@@ -598,6 +598,8 @@ static void describe_location(const EngSim* sim, const Record* record, SltEvent*
     event->certified = crossing->certified;
     return;
   }
+  // what follows in an instant that was placed otherwise is no discovery of a mesh point
+  if (t->crossing_count > 0 || t->records[0].kind == SLT_EVENT_INITIAL) return;
   for (uint32_t i = 0; i < record->truth_count; i++) {
     const Truth* truth = &t->truths[record->truth_begin + i];
     if (!truth->told || sim->model->atoms[truth->atom].type != MODEL_ATOM_NOEVENT) continue;

@@ -25,6 +25,7 @@
 #define ZONES        4.0   // of its event zone: so near is a relation that the zone decides
 #define REST_SHARE   1e-6  // of the rates that cancel: what is left of them is rounding
 #define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
+#define TOGETHER     10.0  // times that near: what accumulates at the same place
 
 // ---- detection ----------------------------------------------------------------------------------
 
@@ -80,12 +81,13 @@ static bool zones_take_over(const EngSim* sim, uint32_t transition) {
   return false;
 }
 
-static bool has_accumulated(const EngSim* sim, uint32_t transition, double* t_limit) {
+static bool has_accumulated(const EngSim* sim, uint32_t transition, double nearness,
+                            double* t_limit) {
   const EngZeno* zeno = &sim->transitions[transition].zeno;
   if (zeno->count < 8) return false;
   double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
   *t_limit = zeno->last + left;
-  return left < NEARNESS * (zeno->last - zeno->first) || zones_take_over(sim, transition);
+  return left < nearness * (zeno->last - zeno->first) || zones_take_over(sim, transition);
 }
 
 // ---- the closed contact -------------------------------------------------------------------------
@@ -341,20 +343,39 @@ bool eng_zeno_suspected(EngSim* sim) {
   return false;
 }
 
-/// Whether the model has a state for what comes after, and it can be entered now.
-static bool has_exit(EngSim* sim, uint32_t automaton) {
-  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
-  for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
-    if (t->zeno && eng_guard(sim, &t->guard)) return true;
-  }
-  return false;
-}
-
 /// Sequences of an automaton that goes on in another way are over.
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton == automaton) sim->transitions[i].zeno.count = 0;
+  }
+}
+
+/// Whether the model has a state for what comes after, and it can be entered now: its transitions
+/// are enabled then.
+static bool open_exit(EngSim* sim, uint32_t automaton) {
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  bool found = false;
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
+    if (!t->zeno || !eng_guard(sim, &t->guard)) continue;
+    sim->transitions[state->outgoing[i]].exits = true;
+    found = true;
+  }
+  return found;
+}
+
+/// What accumulates together ends together: a box that lands flat on two feet must not tip over
+/// because one of them was looked at first.
+static void open_other_exits(EngSim* sim, uint32_t first) {
+  uint32_t automaton = sim->model->transitions[first].automaton;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    const EngZeno* zeno = &sim->transitions[i].zeno;
+    uint32_t other = sim->model->transitions[i].automaton;
+    double limit = 0.0;
+    if (other == automaton || zeno->last != sim->core.t) continue;
+    if (!has_accumulated(sim, i, TOGETHER * NEARNESS, &limit) || !open_exit(sim, other)) continue;
+    eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
+    forget(sim, other);
   }
 }
 
@@ -366,7 +387,7 @@ static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
     sim->transitions[i].fired_now = false;
     double limit = 0.0;
     note_firing(&sim->transitions[i].zeno, sim->core.t);
-    if (found != MODEL_NONE || !has_accumulated(sim, i, &limit)) continue;
+    if (found != MODEL_NONE || !has_accumulated(sim, i, NEARNESS, &limit)) continue;
     found = i;
     *t_limit = limit;
   }
@@ -381,9 +402,10 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   uint32_t automaton = sim->model->transitions[i].automaton;
   double ratio = sim->transitions[i].zeno.ratio;
   if (sim->options.zeno == SLT_ZENO_STOP) return accumulates(sim, i, t_limit, ratio);
-  if (has_exit(sim, automaton)) {
+  if (open_exit(sim, automaton)) {
     sim->zeno_automaton = automaton;
     eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
+    open_other_exits(sim, i);
     *verdict = ENG_ZENO_EXIT;
   } else if (close_contact(sim, i)) {
     eng_trace_slide(sim, SLT_EVENT_ZENO, sim->core.contact.atom);

@@ -4,19 +4,23 @@
 // equation and an automaton that edits it; the tree of these is made here, from the expressions of
 // the settings, so that everything behind the parser sees nothing new.
 //
-//   contact NAME { gap = g; velocity = w; force = N; restitution = e; rest = r; }
+//   contact NAME { gap = g; velocity = w; force = N; restitution = e; rest = r; cascade = c; }
 //     NAME: N = 0;
 //     automaton NAME, beginning in `free`:
-//       closed   [gap <= 0] && [velocity <= 0] && [restitution*velocity >= -rest]   from free
-//       hit      [gap <= 0] && [velocity < 0]                                       from free
-//       settled  when impacts accumulate                                            from free
-//       free     from hit;  [force < 0] from closed
+//       closed   [gap <= 0] && [velocity <= 0] && noEvent[restitution*velocity >= -rest]  from free
+//       hit      [gap <= 0] && [velocity < 0]                                             from free
+//       settled  when impacts accumulate                                                  from free
+//       free     from hit;  [force < 0], [force > huge] && noEvent[cascade > 0] from closed
 //       closed   from settled
 //     hit:      NAME: w = -e*(w before);     the impulse of N does it
 //     settled:  NAME: w = 0;                 what infinitely many impacts leave
 //     closed:   NAME: g = 0;
 //   Without restitution there are no impacts: the gap just closes. Without a velocity it is the
 //   gap's rate; a gap that is not a variable becomes one then, NAME.gap.
+//   What decides between the last impact and one more is the speed as it is, not where it is going:
+//   a ball that lies on the floor at the start is at rest; `rest` is SMALL_SPEED where it is not
+//   given. A closed contact passes on the pulse of an impact elsewhere, unless it has a cascade:
+//   then it opens (`huge` is exceeded by pulses alone) and collides next, as in Newton's cradle.
 //
 //   friction NAME { velocity = w; force = F; kinetic = Fk; static = Fs; }
 //     NAME: F = -Fk;
@@ -28,6 +32,9 @@
 //   A body that cannot stay at rest passes `stick` without stopping: the force it would take is
 //   read on the candidate.
 #include "lisma/parser_internal.h"
+
+#define HUGE_FORCE  1e300  // more than any force that is not a pulse
+#define SMALL_SPEED 1e-9   // what rounding may leave of no speed
 
 // ---------------------------------------------------------------------------------------------
 // Trees
@@ -79,15 +86,20 @@ static AstExpr* make_binary(const Maker* m, AstExpr* a, AstOp op, AstExpr* b) {
   return e;
 }
 
-/// `[a op b]`, told in events as `text`.
-static AstExpr* make_atom(const Maker* m, AstExpr* a, AstOp op, AstExpr* b, const char* text) {
+/// `[a op b]` of a type, told in events as `text`.
+static AstExpr* make_typed(const Maker* m, AstEvent type, AstExpr* a, AstOp op, AstExpr* b,
+                           const char* text) {
   AstExpr* relation = make_binary(m, a, op, b);
   AstExpr* e = parser_node(m->p, AST_ATOM, a->span, relation->depth);
   if (e->kind == AST_ERROR) return e;
-  e->as.atom.type = AST_EVENT_PLAIN;
+  e->as.atom.type = type;
   e->as.atom.text = str_from_c(text);
   e->as.atom.condition = relation;
   return e;
+}
+
+static AstExpr* make_atom(const Maker* m, AstExpr* a, AstOp op, AstExpr* b, const char* text) {
+  return make_typed(m, AST_EVENT_PLAIN, a, op, b, text);
 }
 
 static AstStatement make_law(const Maker* m, AstExpr* lhs, AstExpr* rhs) {
@@ -179,7 +191,7 @@ static AstStatement take_automaton(const Maker* m, const char* initial) {
 // Settings
 
 typedef struct Settings {
-  AstExpr *gap, *velocity, *force, *restitution, *rest, *kinetic, *stiction;
+  AstExpr *gap, *velocity, *force, *restitution, *rest, *cascade, *kinetic, *stiction;
   AstExpr* distance;  // what the gap is, where it was given a variable of its own
 } Settings;
 
@@ -190,6 +202,7 @@ static AstExpr** setting_slot(Settings* s, AstElementKind kind, Str key) {
     if (str_equal(key, STR_LIT("gap"))) return &s->gap;
     if (str_equal(key, STR_LIT("restitution"))) return &s->restitution;
     if (str_equal(key, STR_LIT("rest"))) return &s->rest;
+    if (str_equal(key, STR_LIT("cascade"))) return &s->cascade;
   } else {
     if (str_equal(key, STR_LIT("kinetic"))) return &s->kinetic;
     if (str_equal(key, STR_LIT("static"))) return &s->stiction;
@@ -265,8 +278,8 @@ static bool complete_settings(const Maker* m, AstElement* element, Settings* s) 
     s->velocity = make_name(m, &s->gap->as.name.name, 1, s->gap->span);
   }
   if (!require(p, element, s->velocity, "velocity")) return false;
-  if (contact && s->rest && !s->restitution) {
-    return report_setting(p, element->kind, s->rest->span,
+  if (contact && (s->rest || s->cascade) && !s->restitution) {
+    return report_setting(p, element->kind, s->rest ? s->rest->span : s->cascade->span,
                           STR_LIT("without restitution every impact is the last one"));
   }
   if (!contact && !require(p, element, s->kinetic, "kinetic")) return false;
@@ -294,9 +307,11 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
   AstStatement kept = make_law(m, s->gap, zero);
   AstBlock closed = make_block(m, &kept, 1);
   if (s->restitution) {
-    AstExpr* rest = s->rest ? make_minus(m, s->rest) : zero;
+    AstExpr* rest =
+        make_minus(m, s->rest ? s->rest : make_number(m, SMALL_SPEED, s->velocity->span));
     AstExpr* rebound = make_binary(m, s->restitution, AST_OP_MUL, s->velocity);
-    AstExpr* slow = make_atom(m, rebound, AST_OP_GE, rest, "restitution*velocity >= -rest");
+    AstExpr* slow = make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_GE, rest,
+                               "restitution*velocity >= -rest");
     push_state(m, "closed", make_and(m, make_and(m, touches, stays), slow), "free", &closed);
     AstExpr* nears = make_atom(m, s->velocity, AST_OP_LT, zero, "velocity < 0");
     AstExpr* after = make_minus(m, make_binary(m, s->restitution, AST_OP_MUL, speed));
@@ -313,6 +328,12 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
     push_state(m, "closed", make_and(m, touches, stays), "free", &closed);
   }
   push_state(m, "free", make_atom(m, s->force, AST_OP_LT, none, "force < 0"), "closed", NULL);
+  if (s->cascade) {
+    AstExpr* huge = make_number(m, HUGE_FORCE, s->force->span);
+    AstExpr* knocked = make_atom(m, s->force, AST_OP_GT, huge, "force is a pulse");
+    AstExpr* wanted = make_typed(m, AST_EVENT_NO_EVENT, s->cascade, AST_OP_GT, zero, "cascade > 0");
+    push_state(m, "free", make_and(m, knocked, wanted), "closed", NULL);
+  }
 
   AstStatement all[4] = {make_law(m, s->force, none), take_automaton(m, "free")};
   uint32_t count = 2;

@@ -40,6 +40,39 @@ experiment { end = 1.5; }
 """
 
 
+CRADLE = """
+v1' = -N1;  v2' = N1 - N2;  v3' = N2;
+x1' = v1;  x2' = v2;  x3' = v3;
+x1(t0) = -1;  v1(t0) = 1;  x2(t0) = 1;  x3(t0) = 2;
+contact %s { gap = x2 - x1 - 1; velocity = v2 - v1; force = N1; restitution = %s; }
+contact %s { gap = x3 - x2 - 1; velocity = v3 - v2; force = N2; restitution = %s; }
+experiment { end = 3; out = v1, v2, v3; }
+"""
+
+# a box falls on its two feet
+BOX = """
+const m = 2, J = 0.1, L = 0.5, e = 0.6, phi0 = 0;
+m*vy' = NA + NB - m*9.81;  y' = vy;  y(t0) = 1;  vy(t0) = 0;
+J*w' = (NB - NA)*L;  phi' = w;  phi(t0) = phi0;  w(t0) = 0;
+contact %s { gap = y - L*phi; velocity = vy - L*w; force = NA; restitution = e; }
+contact %s { gap = y + L*phi; velocity = vy + L*w; force = NB; restitution = e; }
+experiment { end = 3; out = y, vy, phi, w, NA, NB; }
+"""
+
+
+def stack(n, e):
+    """n balls on each other at rest on the floor, but the last one, which falls from 1 above."""
+    lines = []
+    for i in range(1, n + 1):
+        push = f"N{i} - N{i + 1}" if i < n else f"N{i}"
+        gap, speed = (f"y{i} - y{i - 1} - 1", f"v{i} - v{i - 1}") if i > 1 else ("y1", "v1")
+        lines.append(f"v{i}' = {push} - 9.81;  y{i}' = v{i};  v{i}(t0) = 0;"
+                     f"  y{i}(t0) = {i if i == n else i - 1};\n"
+                     f"contact c{i} {{ gap = {gap}; velocity = {speed}; force = N{i};"
+                     f" restitution = {e}; }}")
+    return "\n".join(lines) + "\nexperiment { end = 6; }\n"
+
+
 class Contact(CliCase):
     def run_model(self, text, *options):
         """Rows as a list of dicts, records, messages."""
@@ -165,6 +198,60 @@ experiment { end = 2; rtol = 1e-8; }
         moves = [(r["to"], round(r["t"], 6)) for r in records if r["automaton"] == "floor"]
         self.assertEqual(moves, [("closed", round(math.sqrt(0.2), 6)), ("free", 2)])
         self.assertAlmostEqual(rows[-1]["y"], 1, delta=1e-6)
+
+    def test_what_lies_on_the_floor_stays_there(self):
+        rows, records, err = self.run_model(
+            "y' = v; v' = N - 9.81; y(t0) = 0; v(t0) = 0;\n"
+            "contact c { gap = y; velocity = v; force = N; restitution = 0.8; }\n"
+            "experiment { end = 3; }\n")
+        self.assertEqual([(r["kind"], r["to"]) for r in records[1:]], [("state", "closed")])
+        self.assertTrue(records[1]["certified"])
+        self.assertEqual({(row["y"], row["v"], row["N"]) for row in rows[1:]}, {(0, 0, 9.81)})
+
+    def test_a_ball_falls_on_a_stack(self):
+        for n, e in ((2, 0.02), (2, 0.5), (2, 0.7), (3, 0.3), (5, 0.6)):
+            rows, records, err = self.run_model(stack(n, e))
+            for i in range(1, n + 1):
+                self.assertAlmostEqual(rows[-1][f"y{i}"], i - 1, 5, (n, e, i))
+                self.assertAlmostEqual(rows[-1][f"v{i}"], 0, 5, (n, e, i))
+                self.assertAlmostEqual(rows[-1][f"N{i}"], 9.81 * (n + 1 - i), 5, (n, e, i))
+
+    def test_bodies_that_touch(self):
+        glued = [-1 / 3, 2 / 3, 2 / 3]
+        for names in ("ab", "ba"):
+            rows, records, err = self.run_model(CRADLE % (names[0], 1, names[1], 1))
+            for name, speed in zip(("v1", "v2", "v3"), glued):
+                self.assertAlmostEqual(rows[-1][name], speed, 12)
+
+    def test_a_cascade(self):
+        for names in ("ab", "ba"):
+            text = CRADLE % (names[0], "1; cascade = 1", names[1], "1; cascade = 1")
+            rows, records, err = self.run_model(text)
+            self.assertEqual([rows[-1][v] for v in ("v1", "v2", "v3")], [0, 0, 1])
+            knock = [r["class"] for r in records if abs(r["t"] - 1) < 1e-9]
+            self.assertEqual((knock.count("mythical"), knock.count("pinnacle")), (1, 2))
+        for loss in (0.9, 0.5):
+            setting = f"{loss}; cascade = 1"
+            rows, records, err = self.run_model(CRADLE % ("a", setting, "b", setting))
+            first = (1 + loss) / 2  # speed of the second ball, then of the third
+            self.assertAlmostEqual(rows[-1]["v3"], first * first, 9)
+            self.assertAlmostEqual(sum(rows[-1][v] for v in ("v1", "v2", "v3")), 1, 12)
+
+    def test_feet_that_hit_together(self):
+        told = []
+        for names in ("AB", "BA"):
+            rows, records, err = self.run_model(BOX % tuple(names))
+            self.assertEqual({(row["phi"], row["w"]) for row in rows}, {(0, 0)})
+            self.assertEqual((rows[-1]["vy"], rows[-1]["NA"], rows[-1]["NB"]), (0, 9.81, 9.81))
+            self.assertEqual(sum(r["to"] == "closed" for r in records), 2)
+            self.assertEqual(sum(r["kind"] == "zeno" for r in records), 2)
+            told.append([list(row.values()) for row in rows])
+        self.assertEqual(*told)
+        # without loss no energy is lost, from wherever it falls
+        rows, records, err = self.run_model(BOX % ("A", "B"), "--set", "e=1", "--set", "phi0=0.3")
+        for row in rows:
+            energy = row["vy"] ** 2 + 0.05 * row["w"] ** 2 + 2 * 9.81 * row["y"]
+            self.assertAlmostEqual(energy, 2 * 9.81, 4)
 
     def test_impacts_through_a_rod_of_masses(self):
         # two masses on a string that is taut: the impact of the lower one stops both
