@@ -61,9 +61,7 @@ static bool is_held(const EngSim* sim, uint32_t var) {
 /// Equations go on to read what keeps its value: say so once for each mode.
 static void warn_of_held(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  uint64_t mark = UINT64_C(1) << (mode->id % 64);
-  if (!sim->on_warning || mode->held_count == 0 || (sim->core.audit.held_seen & mark)) return;
-  sim->core.audit.held_seen |= mark;
+  if (!sim->on_warning || mode->held_count == 0 || !eng_tell_once(sim, ENG_TOLD_HELD)) return;
   char text[300];
   char state[300];
   char message[900];

@@ -31,7 +31,8 @@ static size_t work_size(const ModelMode* mode) {
   if (implicit->quantity_count == 0) return 64;
   size_t n = mode->state_count;
   size_t c = implicit->constraint_count;
-  size_t project = implicit->constraint.output_count + c * c + c * n + 4 * c + 2 * n;
+  size_t project = implicit->constraint.output_count + implicit->project.output_count + c * c +
+                   c * n + 4 * c + 2 * n;
   size_t settle = imp_settle_size(implicit);
   size_t jump = c ? imp_jump_size(implicit) : 0;
   size_t largest = project > settle ? project : settle;
@@ -42,11 +43,12 @@ SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode) {
   EngImplicit* im = &sim->implicit;
   const ModelImplicit* implicit = mode->implicit;
   size_t constraint = implicit->constraint.reg_count;
+  size_t project = implicit->project.reg_count;
   size_t system = implicit->system.reg_count;
   size_t impulse = mode->impulse ? mode->impulse->slopes.reg_count : 0;
   size_t outputs = mode->impulse ? mode->impulse->slopes.output_count : 0;
-  SLT_TRY(eng_grow(sim, (void**)&im->regs, &im->reg_capacity, constraint + system + impulse + 1,
-                   sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&im->regs, &im->reg_capacity,
+                   constraint + project + system + impulse + 1, sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&im->work, &im->work_capacity, work_size(mode) + outputs,
                    sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&im->impulse, &im->impulse_capacity,
@@ -58,7 +60,8 @@ SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode) {
   SLT_TRY(
       eng_grow(sim, (void**)&im->marks, &im->mark_capacity, (size_t)implicit->row_count + 1, 1));
   im->constraint_regs = im->regs;
-  im->system_regs = im->constraint_regs + constraint;
+  im->project_regs = im->constraint_regs + constraint;
+  im->system_regs = im->project_regs + project;
   im->impulse_regs = im->system_regs + system;
   return SLT_OK;
 }
@@ -67,6 +70,7 @@ void eng_implicit_bind(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   EngImplicit* im = &sim->implicit;
   model_program_bind(&mode->implicit->constraint, sim->env, im->constraint_regs);
+  model_program_bind(&mode->implicit->project, sim->env, im->project_regs);
   model_program_bind(&mode->implicit->system, sim->env, im->system_regs);
   if (mode->impulse) model_program_bind(&mode->impulse->slopes, sim->env, im->impulse_regs);
 }
@@ -186,10 +190,11 @@ static double constraint_distance(EngSim* sim, Projection* p, double t, const do
   return distance;
 }
 
-static double state_size(const Projection* p, const double* x) {
+static double state_size(const EngSim* sim, const double* x) {
+  const ModelMode* mode = sim->core.mode;
   double size = 1.0;
-  for (uint32_t i = 0; i < p->n; i++) {
-    double part = fabs(x[i]) / p->weight[i];
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double part = fabs(x[i]) / sim->env_nominal[mode->state_env[i]];
     if (part > size) size = part;
   }
   return size;
@@ -219,19 +224,40 @@ static bool project_step(Projection* p, double* x) {
   return true;
 }
 
+/// Few constraints have a program for distance and step together; work space: its outputs.
+static double straight_distance(EngSim* sim, double t, const double* x, double* out) {
+  ModelContext context = eng_context(sim);
+  const ModelProgram* project = &sim->core.mode->implicit->project;
+  model_program_run(project, &context, sim->implicit.project_regs, t, x, out);
+  return out[0] <= DBL_MAX ? sqrt(out[0]) : -1.0;
+}
+
+static bool straight_step(const ModelImplicit* im, const double* out, double* x) {
+  if (out[1] == 0.0) return false;
+  for (uint32_t k = 0; k + 2 < im->project.output_count; k++) {
+    x[im->project_states[k]] += out[k + 2];
+  }
+  return true;
+}
+
 bool eng_project(EngSim* sim, double t, double* x, bool* changed) {
+  const ModelImplicit* im = sim->core.mode->implicit;
   *changed = false;
-  if (sim->core.mode->implicit->constraint_count == 0 || sim->core.slide.count) return true;
-  Projection p = projection(sim);
-  double size = state_size(&p, x);
+  if (im->constraint_count == 0 || sim->core.slide.count) return true;
+  bool straight = im->project.output_count > 0;
+  Projection p = straight ? (Projection){.n = 0} : projection(sim);
+  double* out = sim->implicit.work;
+  double size = state_size(sim, x);
   double last = (double)INFINITY;
   for (int pass = 0; pass < PROJECT_MAX; pass++) {
-    double distance = constraint_distance(sim, &p, t, x);
+    double distance =
+        straight ? straight_distance(sim, t, x, out) : constraint_distance(sim, &p, t, x);
     if (distance < 0.0) return false;
     if (distance <= PROJECT_TINY * size) return true;
     if (distance > 0.5 * last && distance <= PROJECT_GOOD * size) return true;
     if (pass > 2 && distance > 2.0 * last) return false;
-    if (!project_step(&p, x)) return distance <= PROJECT_GOOD * size;
+    bool done = straight ? straight_step(im, out, x) : project_step(&p, x);
+    if (!done) return distance <= PROJECT_GOOD * size;
     *changed = true;
     last = distance;
   }
@@ -332,7 +358,7 @@ static bool has_guess(const EngSim* sim, const ModelImplicit* im) {
 static SltStatus close_rest(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   Projection p = projection(sim);
-  double size = state_size(&p, sim->x);
+  double size = state_size(sim, sim->x);
   double distance = constraint_distance(sim, &p, sim->core.t, sim->x);
   if (distance >= 0.0 && distance <= PROJECT_TINY * size) return SLT_OK;
   double tolerable = fmax(1e3 * sim->options.rtol, 10.0 * sim->options.event_eps) * size;
@@ -359,7 +385,7 @@ static SltStatus close_rest(EngSim* sim) {
 /// Distance to the constraints with the values in sim->x; for the records.
 static double present_distance(EngSim* sim) {
   Projection p = projection(sim);
-  return constraint_distance(sim, &p, sim->core.t, sim->x) / state_size(&p, sim->x);
+  return constraint_distance(sim, &p, sim->core.t, sim->x) / state_size(sim, sim->x);
 }
 
 static SltStatus make_consistent(EngSim* sim) {

@@ -255,9 +255,7 @@ void eng_warn_least(EngSim* sim) {
   uint32_t block = sim->implicit.least;
   sim->implicit.least = MODEL_NONE;
   if (block == MODEL_NONE || !im || block >= im->block_count || !sim->on_warning) return;
-  uint64_t mark = UINT64_C(1) << (sim->core.mode->id % 64);
-  if (sim->core.audit.least_seen & mark) return;
-  sim->core.audit.least_seen |= mark;
+  if (!eng_tell_once(sim, ENG_TOLD_LEAST)) return;
   uint32_t begin = im->block_begin[block];
   uint32_t end = im->block_begin[block + 1];
   Text text = {.used = 0};

@@ -177,7 +177,7 @@ typedef struct EngSideRegs {
 
 /// Work space for implicit modes, and what the present candidate knows.
 typedef struct EngImplicit {
-  double *constraint_regs, *system_regs, *impulse_regs;  // in `regs`
+  double *constraint_regs, *project_regs, *system_regs, *impulse_regs;  // in `regs`
   double* regs;
   size_t reg_capacity;
   double* work;
@@ -219,7 +219,10 @@ typedef struct EngStiff {
   bool ready;  // the stepper's system belongs to the present motion and its values
 } EngStiff;
 
-/// The energy that the model declares, and what was said about variables without equations.
+/// What was said about a mode, once for each.
+enum { ENG_TOLD_HELD = 1, ENG_TOLD_LEAST = 2 };
+
+/// The energy that the model declares.
 typedef struct EngAudit {
   double start;
   double before, now;     // before and after the last instant
@@ -227,8 +230,6 @@ typedef struct EngAudit {
   double gained;          // sum of what events created
   double largest;
   bool warned;
-  uint64_t held_seen;   // modes whose held variables were told of, by their ids
-  uint64_t least_seen;  // modes whose blocks without full rank were told of
 } EngAudit;
 
 /// A crossing that waits for its time.
@@ -502,6 +503,8 @@ struct EngSim {
   EngWarningFn* on_warning;
   void* warning_user;
   bool warned_of_values;  // that something has none
+  uint8_t* told;          // per mode: ENG_TOLD_...
+  size_t told_capacity;
   EngError error;
 };
 
@@ -533,6 +536,8 @@ void eng_sample_states(EngSim* sim, double t);
 void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
 void eng_evaluate_gdot(EngSim* sim, double t);
 /// Room for `need` elements; what was there is kept.
+/// Whether something is to be said about the present mode for the first time.
+bool eng_tell_once(EngSim* sim, uint8_t what);
 SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx);
 /// Before a trial: whether compiled code computes all its stages at once.

@@ -287,6 +287,7 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->implicit.impulse, sim->implicit.impulse_capacity * sizeof(double));
   base_free(&a, sim->implicit.entry, sim->implicit.entry_capacity * sizeof(double));
   base_free(&a, sim->implicit.marks, sim->implicit.mark_capacity);
+  base_free(&a, sim->told, sim->told_capacity);
   base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
   base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
   base_free(&a, sim->value_out, sim->value_out_capacity * sizeof(double));

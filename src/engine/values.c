@@ -131,7 +131,19 @@ SltStatus eng_grow(EngSim* sim, void** data, size_t* capacity, size_t need, size
   return SLT_OK;
 }
 
+bool eng_tell_once(EngSim* sim, uint8_t what) {
+  uint32_t id = sim->core.mode->id;
+  if (id >= sim->told_capacity || (sim->told[id] & what)) return false;
+  sim->told[id] |= what;
+  return true;
+}
+
 static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
+  size_t known = sim->told_capacity;
+  SLT_TRY(eng_grow(sim, (void**)&sim->told, &sim->told_capacity, (size_t)mode->id + 1, 1));
+  for (size_t i = known; i < sim->told_capacity; i++) {
+    sim->told[i] = 0;
+  }
   size_t need = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->g.reg_count +
                 mode->g_flow.reg_count + mode->gdot.reg_count;
   SLT_TRY(eng_grow(sim, (void**)&sim->regs, &sim->reg_capacity, need, sizeof *sim->regs));
@@ -397,7 +409,8 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
 static SltStatus stages_of_mode(void* user, const NumStages* s) {
   EngSim* sim = user;
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  ModelContext context = {.tables = sim->tables, .failed = &sim->implicit.failed};
+  ModelContext context = {
+      .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
   ModelStages stages = {.t = s->t,
                         .h = s->h,
                         .t_end = s->t_end,

@@ -80,6 +80,53 @@ static void explain_implicit(ModelBuild* build, TextBuffer* out, const SymMode* 
   if (shown > LINES_MAX) text_append_format(out, "       and %u more\n", shown - LINES_MAX);
 }
 
+static void explain_names(ModelBuild* build, TextBuffer* out, const SymMode* sym,
+                          const SymBlock* block, const uint32_t* members, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    const SymAssign* member = &sym->assigns[block->begin + members[k]];
+    if (k) text_append_c(out, ", ");
+    sym_unknown_text(out, build->ir, member->var, member->order);
+  }
+}
+
+static void explain_line(ModelBuild* build, TextBuffer* out, SymTerm term, uint32_t equation) {
+  ir_print_expr(out, &build->sym.view, term.shape, term.row);
+  Span span = build->ir->equations.data[equation].span;
+  text_append_format(out, "   (line %u)\n", build_line(build, span));
+}
+
+/// The value of the k-th inner unknown of a torn block.
+static SymTerm inner_value(ModelBuild* build, const SymMode* sym, const SymBlock* block,
+                           uint32_t k) {
+  const SymAssign* unknown = &sym->assigns[block->begin + block->columns[k]];
+  SymTerm term = sym->assigns[block->begin + block->rows[k]].value;
+  sym_solve_for(&build->sym, &build->scratch, term, unknown->var, unknown->order, &term.shape);
+  return term;
+}
+
+/// What follows from the torn unknowns, and what determines them.
+static void explain_torn(ModelBuild* build, TextBuffer* out, const SymMode* sym,
+                         const SymBlock* block) {
+  uint32_t inner = block->count - block->torn_count;
+  for (uint32_t k = 0; k < inner && k < LINES_MAX; k++) {
+    const SymAssign* unknown = &sym->assigns[block->begin + block->columns[k]];
+    text_append_c(out, "         ");
+    sym_unknown_text(out, build->ir, unknown->var, unknown->order);
+    text_append_c(out, " = ");
+    explain_line(build, out, inner_value(build, sym, block, k),
+                 sym->assigns[block->begin + block->rows[k]].equation);
+  }
+  if (inner > LINES_MAX) text_append_format(out, "         and %u more\n", inner - LINES_MAX);
+  text_append_c(out, "       and ");
+  explain_names(build, out, sym, block, block->columns + inner, block->torn_count);
+  text_append_c(out, " from\n");
+  for (uint32_t k = inner; k < block->count; k++) {
+    const SymAssign* left = &sym->assigns[block->begin + block->rows[k]];
+    text_append_c(out, "         ");
+    explain_line(build, out, left->value, left->equation);
+  }
+}
+
 /// "a, b, c: together, linear" and its equations.
 static void explain_block(ModelBuild* build, TextBuffer* out, const SymMode* sym,
                           const SymBlock* block) {
@@ -89,16 +136,23 @@ static void explain_block(ModelBuild* build, TextBuffer* out, const SymMode* sym
     sym_unknown_text(out, build->ir, member->var, member->order);
   }
   if (block->count > NAMES_MAX) text_append_format(out, " and %u more", block->count - NAMES_MAX);
-  text_append_format(out, ": %s, from\n",
+  bool torn = block->torn_count < block->count;
+  text_append_format(out, ": %s, %s",
                      block->linear      ? "linear equations solved together"
                      : block->count > 1 ? "nonlinear equations solved together by Newton's method"
-                                        : "by Newton's method");
+                                        : "by Newton's method",
+                     torn ? "torn: given " : "from\n");
+  if (torn) {
+    explain_names(build, out, sym, block, block->columns + block->count - block->torn_count,
+                  block->torn_count);
+    text_append_c(out, ",\n");
+    explain_torn(build, out, sym, block);
+    return;
+  }
   for (uint32_t k = 0; k < block->count && k < LINES_MAX; k++) {
     const SymAssign* member = &sym->assigns[block->begin + k];
-    const IrEquation* equation = &build->ir->equations.data[member->equation];
     text_append_c(out, "         ");
-    ir_print_expr(out, &build->sym.view, member->value.shape, member->value.row);
-    text_append_format(out, "   (line %u)\n", build_line(build, equation->span));
+    explain_line(build, out, member->value, member->equation);
   }
 }
 
@@ -225,6 +279,34 @@ static const char* how_text(const SymMode* sym, const SymAssign* assign) {
   return sym->blocks[assign->block].linear ? "linear" : "newton";
 }
 
+/// Torn blocks: the unknowns that are solved for, and how the others follow.
+static void json_torn(ModelBuild* build, TextBuffer* out, const SymMode* sym,
+                      const SymBlock* block) {
+  if (block->torn_count == block->count) return;
+  uint32_t inner = block->count - block->torn_count;
+  text_append_c(out, ",\"torn\":[");
+  for (uint32_t k = inner; k < block->count; k++) {
+    const SymAssign* unknown = &sym->assigns[block->begin + block->columns[k]];
+    if (k > inner) text_append_char(out, ',');
+    json_unknown(build, out, unknown->var, unknown->order);
+  }
+  text_append_c(out, "],\"inner\":[");
+  for (uint32_t k = 0; k < inner; k++) {
+    const SymAssign* unknown = &sym->assigns[block->begin + block->columns[k]];
+    uint32_t equation = sym->assigns[block->begin + block->rows[k]].equation;
+    SymTerm value = inner_value(build, sym, block, k);
+    TextBuffer text = {.arena = &build->scratch};
+    ir_print_expr(&text, &build->sym.view, value.shape, value.row);
+    text_append_c(out, k ? ",{\"unknown\":" : "{\"unknown\":");
+    json_unknown(build, out, unknown->var, unknown->order);
+    text_append_c(out, ",\"value\":");
+    json_string(out, text_str(&text));
+    text_append_format(out, ",\"line\":%u}",
+                       build_line(build, build->ir->equations.data[equation].span));
+  }
+  text_append_char(out, ']');
+}
+
 /// The order of solution: what is computed at once, how, and from which equations.
 static void json_order(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
   text_append_c(out, "\"order\":[");
@@ -244,7 +326,9 @@ static void json_order(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
       json_equation(build, out, sym->assigns[i + k].equation);
       text_append_char(out, '}');
     }
-    text_append_c(out, "]}");
+    text_append_c(out, "]");
+    if (block) json_torn(build, out, sym, &sym->blocks[assign->block]);
+    text_append_c(out, "}");
     i += count;
   }
   text_append_c(out, "],");

@@ -160,6 +160,55 @@ static ModelProgram emit_rows(ModelBuild* build, const BuildSet* set, const uint
   return tape_finish(&graph, &build->arena, state_count, values.data, values.count);
 }
 
+/// One step back to the constraints; left out where they are many.
+static void emit_project(ModelBuild* build, const BuildSet* set, const SymTerm* terms,
+                         ModelImplicit* out) {
+  Arena* scratch = &build->scratch;
+  TapeGraph graph;
+  tape_init(&graph, scratch);
+  RawScope scope = raw_scope(build, set->sym, set->state_of_var);
+  Entries found = {0};
+  Values values = {0};
+  for (uint32_t i = 0; i < out->constraint_count; i++) {
+    uint32_t value = build_emit(build, &graph, &scope.base, terms[i]);
+    base_vec_push(scratch, &values, value);
+  }
+  for (uint32_t i = 0; i < out->constraint_count; i++) {
+    emit_slopes(&scope, &graph, terms[i], i, false, &found, &values);
+  }
+  for (uint32_t k = 0; k < found.count; k++) {
+    found.data[k].reg = values.data[found.data[k].reg];
+  }
+  double* weights = ARENA_ARRAY(scratch, double, set->state_count);
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    for (uint32_t k = 0; k < set->vars[v].state_order; k++) {
+      weights[set->state_of_var[v] + k] = build->model.vars[v].nominal;
+    }
+  }
+  ProjectSystem system = {.residuals = values.data,
+                          .row_count = out->constraint_count,
+                          .entries = found.data,
+                          .entry_count = found.count,
+                          .weights = weights,
+                          .state_count = set->state_count};
+  uint32_t* changes = ARENA_ARRAY(scratch, uint32_t, set->state_count);
+  uint32_t outputs[2];
+  if (!project_values(&graph, &system, &outputs[1], &outputs[0], changes)) return;
+  Values all = {0};
+  uint32_t* states = ARENA_ARRAY(&build->arena, uint32_t, set->state_count);
+  uint32_t count = 0;
+  base_vec_push(scratch, &all, outputs[0]);
+  base_vec_push(scratch, &all, outputs[1]);
+  for (uint32_t j = 0; j < set->state_count; j++) {
+    if (changes[j] == TAPE_NONE) continue;
+    states[count++] = j;
+    base_vec_push(scratch, &all, changes[j]);
+  }
+  out->project_states = states;
+  out->project = tape_finish(&graph, &build->arena, set->state_count, all.data, all.count);
+  out->project.native = ARENA_NEW(&build->arena, ModelCode);
+}
+
 static void describe_equations(ModelBuild* build, const SymMode* sym, ModelImplicit* out) {
   ModelEquationText* texts = ARENA_ARRAY(&build->arena, ModelEquationText, sym->equation_count);
   for (uint32_t i = 0; i < sym->equation_count; i++) {
@@ -226,6 +275,7 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
       emit_rows(build, set, set->state_of_var, set->state_count, terms, out->constraint_count,
                 &out->constraint_entries, &out->constraint_entry_count);
   out->constraint.native = ARENA_NEW(&build->arena, ModelCode);
+  if (out->constraint_count) emit_project(build, set, terms, out);
   out->system = emit_rows(build, set, first, out->quantity_count, terms, out->row_count,
                           &out->system_entries, &out->system_entry_count);
   return out;

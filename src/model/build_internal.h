@@ -30,9 +30,13 @@ typedef enum TapeLeaf {
 } TapeLeaf;
 
 /// A block of equations in a graph. Made by tape_body, filled, then closed by tape_solve.
+///
+/// A block may come with a solution that was found in another way: where `accept` is not 0 at run
+/// time, `offers` are taken and the body is not run.
 typedef struct TapeSolve {
   uint32_t count;
   bool linear;
+  bool tries;               // nothing is said when it has no solution: others come behind it
   uint32_t id;              // named in messages
   uint32_t body;            // value of TAPE_BODY
   const uint32_t* trials;   // values of TAPE_TRIAL
@@ -40,7 +44,11 @@ typedef struct TapeSolve {
   const uint32_t* residuals;
   const ModelEntry* entries;  // of the Jacobian; `reg` is the value
   uint32_t entry_count;
+  uint32_t accept;         // value
+  const uint32_t* offers;  // values; NULL for none
 } TapeSolve;
+
+#define TAPE_NONE UINT32_MAX
 
 typedef struct TapeGraph {
   Arena* arena;  // of the work space
@@ -65,6 +73,7 @@ uint32_t tape_time(TapeGraph* graph);
 uint32_t tape_state(TapeGraph* graph, uint32_t state);
 uint32_t tape_input(TapeGraph* graph, uint32_t env);
 uint32_t tape_const(TapeGraph* graph, double value);
+bool tape_is_const(const TapeGraph* graph, uint32_t value, double* number);
 /// Operation of the IR on values; exactly as written up to the choice of equal operations.
 uint32_t tape_op(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c);
 uint32_t tape_table(TapeGraph* graph, uint32_t data, uint32_t argument);
@@ -96,6 +105,25 @@ void tape_slopes_init(TapeSlopes* slopes, Arena* arena, uint32_t state_count);
 /// blocks of equations. New values are made in it.
 void tape_slopes(TapeSlopes* slopes, TapeGraph* graph, uint32_t value);
 
+// ---------------------------------------------------------------------------------------------
+// torn blocks of linear equations (build_tear.c)
+
+/// sum over j of a(i, j) u(j) + rest(i) = 0
+typedef struct TearSystem {
+  uint32_t count;
+  const ModelEntry* entries;  // by row; `reg` is the value
+  uint32_t entry_count;
+  const uint32_t* rests;    // values; TAPE_NONE for 0
+  const uint32_t* rows;     // as in SymBlock
+  const uint32_t* columns;  // as in SymBlock
+  uint32_t torn_count;
+} TearSystem;
+
+/// The unknowns one after the other, without iteration; `accept` is 1 where they can be trusted:
+/// no pivot has lost its digits, and the equations that determine what was torn hold to rounding.
+/// False when the coefficients leave a pivot that is always 0.
+bool tear_linear(TapeGraph* graph, const TearSystem* system, uint32_t* unknowns, uint32_t* accept);
+
 /// Number of operations that these outputs need.
 uint32_t tape_count(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count);
 /// The program that computes `outputs`, in `arena`, without what they do not need. The register of
@@ -106,6 +134,24 @@ ModelProgram tape_finish(TapeGraph* graph, Arena* arena, uint32_t state_count,
 /// Find the repetitions of a program and give it a roll, if that pays (build_roll.c). The program
 /// gets more registers.
 void tape_roll(Arena* arena, Arena* scratch, ModelProgram* program);
+
+// ---------------------------------------------------------------------------------------------
+// the way back to constraints (build_project.c)
+
+typedef struct ProjectSystem {
+  const uint32_t* residuals;  // values, one per constraint
+  uint32_t row_count;
+  const ModelEntry* entries;  // of their Jacobian; `reg` is the value
+  uint32_t entry_count;
+  const double* weights;  // per state: its nominal value
+  uint32_t state_count;
+} ProjectSystem;
+
+/// The largest square of a distance to a constraint, the smallest change of each state that
+/// fulfils them once linearised (TAPE_NONE: none), and a truth that says whether it can be trusted.
+/// False when there are too many of them.
+bool project_values(TapeGraph* graph, const ProjectSystem* system, uint32_t* sound,
+                    uint32_t* distance, uint32_t* changes);
 
 // ---------------------------------------------------------------------------------------------
 // layout of the environment (build_layout.c)

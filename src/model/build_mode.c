@@ -12,36 +12,11 @@
 // each gets programs for exactly its atoms; from SHARE_FROM on all of them are one mode with all
 // atoms of the model, and the engine looks which of them matter: N automata side by side have 2^N
 // product modes. An atom's value has the same bits either way.
-#include "model/build_internal.h"
+#include "model/build_scope.h"
 
 #include <string.h>
 
 #define SHARE_FROM 16
-
-/// An unknown that a program needs.
-typedef struct Item {
-  SymTerm term;
-  uint32_t value;  // in the graph, once emitted
-} Item;
-
-/// An unknown of a block that is not solved.
-typedef struct DirectUnknown {
-  uint32_t block, index;
-} DirectUnknown;
-
-typedef struct ModeScope {
-  BuildScope base;  // first: BuildScope* points here
-  ModelBuild* build;
-  const BuildSet* set;
-  bool pre_is_now;
-  TapeGraph graph;
-  uint32_t* item_of;  // per quantity, 0 for none: item + 1; its value + 1 if it is not computed
-  BASE_VEC(Item) items;
-  uint32_t top_level;
-  bool direct;                   // unknowns of blocks are further states, not solved for
-  BASE_VEC(uint32_t) residuals;  // direct: values of their equations
-  BASE_VEC(DirectUnknown) direct_unknowns;
-} ModeScope;
 
 /// Whether a leaf stands for something the mode computes; if so, of which variable and order.
 static bool is_item(const ModeScope* scope, IrLeaf leaf) {
@@ -49,10 +24,6 @@ static bool is_item(const ModeScope* scope, IrLeaf leaf) {
   if (leaf.when == IR_PRE && !scope->pre_is_now) return false;
   const SymVar* var = &scope->set->sym->vars[leaf.id];
   return (var->role == SYM_STATE || var->role == SYM_ALGEBRAIC) && leaf.order >= var->order;
-}
-
-static uint32_t* item_place(const ModeScope* scope, uint32_t var, uint32_t order) {
-  return &scope->item_of[scope->build->layout.var_quantity[var] + order];
 }
 
 /// A derivative of something that keeps its value.
@@ -69,7 +40,7 @@ static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf l
   if (leaf.when == IR_PRE && !scope->pre_is_now) {
     return tape_input(graph, layout->env_count + env);
   }
-  uint32_t* place = item_place(scope, leaf.id, leaf.order);
+  uint32_t* place = scope_item(scope, leaf.id, leaf.order);
   if (is_item(scope, leaf)) return scope->items.data[*place - 1].value;
   if (*place) return *place - 1;
   uint32_t value = 0;
@@ -101,9 +72,9 @@ static SymTerm item_term(ModeScope* scope, uint32_t var, uint32_t order) {
 }
 
 static void add_item(ModeScope* scope, uint32_t var, uint32_t order) {
-  uint32_t* place = item_place(scope, var, order);
+  uint32_t* place = scope_item(scope, var, order);
   if (*place) return;
-  Item item = {.term = item_term(scope, var, order)};
+  ScopeItem item = {.term = item_term(scope, var, order)};
   base_vec_push(&scope->build->scratch, &scope->items, item);
   *place = scope->items.count;
 }
@@ -112,7 +83,7 @@ static void need_row(ModeScope* scope, SymTerm term) {
   const SymMode* sym = scope->set->sym;
   for (uint32_t k = 0; k < term.count; k++) {
     IrLeaf leaf = term.row[k];
-    if (!is_item(scope, leaf) || *item_place(scope, leaf.id, leaf.order)) continue;
+    if (!is_item(scope, leaf) || *scope_item(scope, leaf.id, leaf.order)) continue;
     uint32_t level = leaf.order - (uint32_t)sym->vars[leaf.id].order;
     if (level > scope->top_level) scope->top_level = level;
     const SymAssign* assign = &sym->assigns[sym->vars[leaf.id].assign];
@@ -126,96 +97,6 @@ static void need_row(ModeScope* scope, SymTerm term) {
       const SymAssign* member = &sym->assigns[block->begin + i];
       add_item(scope, member->var, member->order + level);
     }
-  }
-}
-
-/// Guess of an unknown: its value when the program was bound.
-static uint32_t guess_value(ModeScope* scope, uint32_t var, uint32_t order) {
-  const BuildLayout* layout = &scope->build->layout;
-  if (order >= layout->var_slots[var]) return tape_const(&scope->graph, 0.0);
-  return tape_input(&scope->graph, layout->var_env[var] + order);
-}
-
-/// Coefficients of the block's unknowns in its equations.
-static void emit_jacobian(ModeScope* scope, const SymBlock* block, uint32_t level,
-                          TapeSolve* solve) {
-  ModelBuild* build = scope->build;
-  const SymMode* sym = scope->set->sym;
-  BASE_VEC(ModelEntry) entries = {0};
-  for (uint32_t i = 0; i < block->count; i++) {
-    const SymAssign* row = &sym->assigns[block->begin + i];
-    SymTerm term = scope->items.data[*item_place(scope, row->var, row->order + level) - 1].term;
-    for (uint32_t j = 0; j < block->count; j++) {
-      const SymAssign* column = &sym->assigns[block->begin + j];
-      uint8_t order = (uint8_t)(column->order + level);
-      SymTerm slope = term;
-      slope.shape = sym_partial(&build->sym, &build->scratch, term, column->var, order);
-      if (!slope.shape.index) continue;
-      uint32_t value = build_emit(build, &scope->graph, &scope->base, slope);
-      ModelEntry entry = {.row = i, .column = j, .reg = value};
-      base_vec_push(&build->scratch, &entries, entry);
-    }
-  }
-  solve->entries = entries.data;
-  solve->entry_count = entries.count;
-}
-
-/// Solve a block for its unknowns, differentiated `level` times more than the equations need: then
-/// it is linear with the same coefficients.
-static void emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, uint32_t level) {
-  Arena* scratch = &scope->build->scratch;
-  const SymMode* sym = scope->set->sym;
-  uint32_t* trials = ARENA_ARRAY(scratch, uint32_t, block->count);
-  uint32_t* guesses = ARENA_ARRAY(scratch, uint32_t, block->count);
-  uint32_t* residuals = ARENA_ARRAY(scratch, uint32_t, block->count);
-  uint32_t* picks = ARENA_ARRAY(scratch, uint32_t, block->count);
-  TapeSolve solve = {.count = block->count,
-                     .linear = block->linear || level > 0,
-                     .id = index,
-                     .trials = trials,
-                     .guesses = guesses,
-                     .residuals = residuals};
-  for (uint32_t i = 0; i < block->count; i++) {
-    const SymAssign* member = &sym->assigns[block->begin + i];
-    guesses[i] = guess_value(scope, member->var, member->order);
-    trials[i] = tape_trial(&scope->graph);
-    uint32_t place = *item_place(scope, member->var, member->order + level);
-    scope->items.data[place - 1].value = trials[i];
-  }
-  if (solve.linear) emit_jacobian(scope, block, level, &solve);
-  solve.body = tape_body(&scope->graph);
-  for (uint32_t i = 0; i < block->count; i++) {
-    const SymAssign* member = &sym->assigns[block->begin + i];
-    uint32_t place = *item_place(scope, member->var, member->order + level);
-    SymTerm term = scope->items.data[place - 1].term;
-    residuals[i] = build_emit(scope->build, &scope->graph, &scope->base, term);
-  }
-  if (!solve.linear) emit_jacobian(scope, block, level, &solve);
-  tape_solve(&scope->graph, solve, picks);
-  for (uint32_t i = 0; i < block->count; i++) {
-    const SymAssign* member = &sym->assigns[block->begin + i];
-    uint32_t place = *item_place(scope, member->var, member->order + level);
-    scope->items.data[place - 1].value = picks[i];
-  }
-}
-
-/// The block as algebraic equations between further states.
-static void emit_direct(ModeScope* scope, const SymBlock* block, uint32_t index) {
-  Arena* scratch = &scope->build->scratch;
-  const SymMode* sym = scope->set->sym;
-  for (uint32_t i = 0; i < block->count; i++) {
-    const SymAssign* member = &sym->assigns[block->begin + i];
-    uint32_t state = scope->set->state_count + scope->direct_unknowns.count;
-    DirectUnknown unknown = {.block = index, .index = i};
-    base_vec_push(scratch, &scope->direct_unknowns, unknown);
-    uint32_t place = *item_place(scope, member->var, member->order);
-    scope->items.data[place - 1].value = tape_state(&scope->graph, state);
-  }
-  for (uint32_t i = 0; i < block->count; i++) {
-    const SymAssign* member = &sym->assigns[block->begin + i];
-    SymTerm term = scope->items.data[*item_place(scope, member->var, member->order) - 1].term;
-    uint32_t value = build_emit(scope->build, &scope->graph, &scope->base, term);
-    base_vec_push(scratch, &scope->residuals, value);
   }
 }
 
@@ -239,14 +120,14 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
       const SymAssign* assign = &sym->assigns[i];
       uint32_t order = assign->order + level;
       if (order > layout->var_order[assign->var] + layout->extra_orders) continue;
-      uint32_t index = *item_place(scope, assign->var, order);
+      uint32_t index = *scope_item(scope, assign->var, order);
       if (index <= first) continue;
       if (assign->kind == SYM_IN_BLOCK) {
         const SymBlock* block = &sym->blocks[assign->block];
         if (scope->direct && level == 0) {
-          emit_direct(scope, block, assign->block);
+          scope_emit_direct(scope, block, assign->block);
         } else {
-          emit_block(scope, block, assign->block, level);
+          scope_emit_block(scope, block, assign->block, level);
         }
         i = block->begin + block->count - 1;
         continue;
@@ -478,7 +359,7 @@ static const uint32_t* unknown_registers(ModelBuild* build, const BuildSet* set,
   for (uint32_t k = 0; k < count; k++) {
     const DirectUnknown* unknown = &scope->direct_unknowns.data[k];
     for (uint32_t i = 0; i < set->rhs.solve_count; i++) {
-      if (set->rhs.solves[i].id != unknown->block) continue;
+      if (set->rhs.solves[i].id != unknown->block || set->rhs.solves[i].tries) continue;
       regs[k] = set->rhs.solves[i].unknowns[unknown->index];
       break;
     }

@@ -151,7 +151,7 @@ static double const_value(const TapeValue* value) {
   return number;
 }
 
-static bool get_const(const TapeGraph* graph, uint32_t value, double* number) {
+bool tape_is_const(const TapeGraph* graph, uint32_t value, double* number) {
   const TapeValue* v = &graph->values.data[value];
   if (v->op != TAPE_CONST) return false;
   *number = const_value(v);
@@ -160,7 +160,7 @@ static bool get_const(const TapeGraph* graph, uint32_t value, double* number) {
 
 static bool is_const(const TapeGraph* graph, uint32_t value, double wanted) {
   double number = 0.0;
-  return get_const(graph, value, &number) && number == wanted;
+  return tape_is_const(graph, value, &number) && number == wanted;
 }
 
 static const uint8_t tape_ops[IR_OP_COUNT] = {
@@ -220,9 +220,9 @@ static bool commutes(IrOp op) {
 static bool fold(TapeGraph* graph, IrOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t* result) {
   uint32_t arity = ir_op_arity(op);
   double x[3] = {0};
-  if (arity > 0 && !get_const(graph, a, &x[0])) return false;
-  if (arity > 1 && !get_const(graph, b, &x[1])) return false;
-  if (arity > 2 && !get_const(graph, c, &x[2])) return false;
+  if (arity > 0 && !tape_is_const(graph, a, &x[0])) return false;
+  if (arity > 1 && !tape_is_const(graph, b, &x[1])) return false;
+  if (arity > 2 && !tape_is_const(graph, c, &x[2])) return false;
   *result = tape_const(graph, ir_apply(op, x[0], x[1], x[2]));
   return true;
 }
@@ -316,6 +316,17 @@ uint32_t tape_body(TapeGraph* graph) {
   return push_value(graph, (TapeValue){.op = TAPE_BODY, .a = graph->solves.count});
 }
 
+/// Values made between two others are not found again: the program may not have come by there.
+static void forget(TapeGraph* graph, uint32_t after, uint32_t before) {
+  for (uint32_t i = after + 1; i < before; i++) {
+    const TapeValue* value = &graph->values.data[i];
+    if (value->op >= MODEL_OP_COUNT) continue;
+    uint64_t* slot = find_slot(graph, value, value_hash(value));
+    // searches go on behind the slot; nobody looks for what it holds now
+    if (*slot >> 56 == graph->generation) *slot = (*slot >> 32 << 32) | after;
+  }
+}
+
 void tape_solve(TapeGraph* graph, TapeSolve solve, uint32_t* picks) {
   uint32_t index = graph->solves.count;
   base_vec_push(graph->arena, &graph->solves, solve);
@@ -323,6 +334,7 @@ void tape_solve(TapeGraph* graph, TapeSolve solve, uint32_t* picks) {
   for (uint32_t i = 0; i < solve.count; i++) {
     picks[i] = push_value(graph, (TapeValue){.op = TAPE_PICK, .a = value, .b = solve.trials[i]});
   }
+  if (solve.offers) forget(graph, solve.body, value);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -355,6 +367,12 @@ static void mark_solve(TapeGraph* graph, const TapeSolve* solve, uint32_t positi
   for (uint32_t i = 0; i < solve->entry_count; i++) {
     uint32_t* use = &last_use[solve->entries[i].reg];
     if (*use == 0) *use = position + 1;
+  }
+  if (solve->offers) {
+    if (last_use[solve->accept] == 0) last_use[solve->accept] = position + 1;
+    for (uint32_t i = 0; i < solve->count; i++) {
+      if (last_use[solve->offers[i]] == 0) last_use[solve->offers[i]] = position + 1;
+    }
   }
   last_use[solve->body] = UINT32_MAX;
 }
@@ -520,10 +538,14 @@ static void append_solve(Finish* f, uint32_t position) {
     const TapeValue* guess = &graph->values.data[from->guesses[i]];
     guess_env[i] = guess->op == TAPE_INPUT ? guess->a : MODEL_NONE;
   }
+  bool offered = from->offers != NULL;
   f->solves[f->solve_count++] =
       (ModelSolve){.count = from->count,
                    .linear = from->linear,
+                   .tries = from->tries,
                    .id = from->id,
+                   .accept = offered ? graph->reg.data[from->accept] : 0,
+                   .offers = offered ? solve_regs(f, from->offers, from->count) : NULL,
                    .unknowns = solve_regs(f, from->trials, from->count),
                    .guesses = from->linear ? NULL : solve_regs(f, from->guesses, from->count),
                    .guess_env = guess_env,
@@ -538,6 +560,10 @@ static void append_solve(Finish* f, uint32_t position) {
   for (uint32_t i = 0; i < from->entry_count; i++) {
     release(f, from->entries[i].reg, position);
   }
+  for (uint32_t i = 0; offered && i < from->count; i++) {
+    release(f, from->offers[i], position);
+  }
+  if (offered) release(f, from->accept, position);
 }
 
 static void append_value(Finish* f, uint32_t position) {

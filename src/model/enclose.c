@@ -311,10 +311,24 @@ typedef struct DualBody {
 
 static void run_dual(void* user);
 
+/// Straight code that computes a solution encloses it, whatever its checks would say of numbers:
+/// divisors that can be 0 leave nothing bounded.
+static bool accept_dual(const ModelSolve* solve, ModelDual* regs) {
+  if (!solve->offers) return false;
+  for (uint32_t k = 0; k < solve->count; k++) {
+    if (!is_bounded(regs[solve->offers[k]].v)) return false;
+  }
+  for (uint32_t k = 0; k < solve->count; k++) {
+    regs[solve->unknowns[k]] = regs[solve->offers[k]];
+  }
+  return true;
+}
+
 /// Bounds for what a block is solved for; the body is run as often as that takes.
 static void enclose_block(const DualBody* outer, const ModelInstr* pc) {
   const ModelSolve* solve = &outer->program->solves[pc->dst];
   uint32_t at = (uint32_t)(pc - outer->program->code);
+  if (accept_dual(solve, outer->regs)) return;
   DualBody body = *outer;
   body.begin = at + 1;
   body.end = at + pc->a;  // without its end

@@ -94,6 +94,7 @@ static void run_body(void* user) {
 
 static void solve(const ModelInstr* pc, const ModelContext* context, const ModelSolve* solves,
                   double* regs) {
+  if (model_solve_accept(&solves[pc->dst], regs)) return;
   Body body = {pc + 1, context, regs};
   model_solve_note(model_solve(&solves[pc->dst], regs, run_body, &body), &solves[pc->dst], context);
 }

@@ -71,10 +71,16 @@ typedef struct ModelEntry {
 /// A block of equations that a program solves: the body behind the SOLVE instruction computes
 /// residuals (and, unless the block is linear, Jacobian) from trial values of the unknowns. The
 /// unknowns keep their registers. Where no solution is found they are NaN.
+///
+/// Torn blocks come with a solution: where the register `accept` is not 0, the unknowns are copied
+/// from `offers` and nothing is solved.
 typedef struct ModelSolve {
   uint32_t count;
+  bool tries;   // of the torn unknowns alone: the whole block comes behind, so failing is no news
   bool linear;  // solved from 0 with one refinement; otherwise Newton's method from the guesses
   uint32_t id;  // block of the mode, for messages
+  uint32_t accept;            // register
+  const uint32_t* offers;     // registers; NULL: always solved
   const uint32_t* unknowns;   // registers
   const uint32_t* guesses;    // registers; none in linear blocks
   const uint32_t* guess_env;  // where they come from; MODEL_NONE: nowhere
@@ -243,6 +249,14 @@ typedef enum ModelSolved {
 /// Solve a block; `run` executes its body on the registers. The unknowns are NaN when that fails.
 typedef void ModelBody(void* user);
 ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user);
+/// Take what was found in another way; false when the block has to be solved.
+static inline bool model_solve_accept(const ModelSolve* solve, double* regs) {
+  if (!solve->offers || regs[solve->accept] == 0.0) return false;
+  for (uint32_t i = 0; i < solve->count; i++) {
+    regs[solve->unknowns[i]] = regs[solve->offers[i]];
+  }
+  return true;
+}
 /// What became of a block, to the context.
 void model_solve_note(ModelSolved solved, const ModelSolve* solve, const ModelContext* context);
 /// The same on enclosures: values and slopes of the unknowns for all inputs in their intervals.
@@ -724,6 +738,11 @@ typedef struct ModelImplicit {
   ModelProgram constraint;
   const ModelEntry* constraint_entries;  // column: state; reg: number of the output
   uint32_t constraint_entry_count;
+  // few constraints: one step of Newton's method back to them as a program over time and states.
+  // Outputs: the largest square of a distance, whether the rest can be trusted, then the change of
+  // each of project_states. No outputs where they are too many.
+  ModelProgram project;
+  const uint32_t* project_states;
   ModelProgram system;
   const ModelEntry* system_entries;  // column: quantity; reg: number of the output
   uint32_t system_entry_count;

@@ -277,6 +277,7 @@ ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, v
 }
 
 void model_solve_note(ModelSolved solved, const ModelSolve* solve, const ModelContext* context) {
+  if (solve->tries) return;
   if (solved == MODEL_UNSOLVED && context->failed) *context->failed = solve->id;
   if (solved == MODEL_SOLVED_LEAST && context->least) *context->least = solve->id;
 }

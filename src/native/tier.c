@@ -147,8 +147,11 @@ static NativeUnit open_programs(const ModelMode* mode) {
     bool block, stages;
   } all[] = {{&mode->g_flow, true, false}, {&mode->rhs, false, true},   {&mode->full, false, false},
              {&mode->g, false, false},     {&mode->gdot, false, false}, {NULL, false, false}};
-  if (mode->implicit && mode->implicit->constraint_count)
-    all[5].program = &mode->implicit->constraint;
+  if (mode->implicit && mode->implicit->constraint_count) {
+    // where there is a step back to the constraints, nothing else asks for them in a hurry
+    bool step = mode->implicit->project.output_count > 0;
+    all[5].program = step ? &mode->implicit->project : &mode->implicit->constraint;
+  }
   NativeUnit unit = {.count = 0};
   for (size_t i = 0; i < SLT_COUNT(all); i++) {
     const ModelProgram* program = all[i].program;

@@ -232,25 +232,68 @@ void native_spill(Writer* w, uint32_t reg) {
   text_append_format(w->out, "R[%u] = %s;\n", reg, value.text);
 }
 
+/// Everything that the body of a block and its tables name to memory, or only into variables.
+static void for_block(Writer* w, uint32_t at, void (*visit)(Writer*, uint32_t)) {
+  const ModelProgram* p = w->program;
+  const ModelSolve* solve = &p->solves[p->code[at].dst];
+  for (uint32_t i = at + 1; i < at + p->code[at].a; i++) {
+    const ModelInstr* inner = &p->code[i];
+    uint32_t operands = model_op_operands(inner->op);
+    if (operands > 0) visit(w, inner->a);
+    if (operands > 1) visit(w, inner->b);
+    if (inner->op == MODEL_OP_SELECT) visit(w, inner->dst);
+  }
+  for (uint32_t i = 0; i < solve->count; i++) {
+    visit(w, solve->residuals[i]);
+    if (!solve->linear) visit(w, solve->guesses[i]);
+  }
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    visit(w, solve->entries[i].reg);
+  }
+}
+
+/// States come from the caller's array: they get a name before a branch that needs one.
+static void fetch(Writer* w, uint32_t reg) {
+  if (reg <= w->program->state_count && w->where[reg] == IN_PLACE) load(w, reg);
+}
+
+/// A block that comes with a solution: solved only where that is not to be trusted. What its body
+/// computes is read by nobody else.
+static void write_offered(Writer* w, uint32_t number, uint32_t at) {
+  const ModelProgram* p = w->program;
+  const ModelInstr* pc = &p->code[at];
+  const ModelSolve* solve = &p->solves[pc->dst];
+  for_block(w, at, fetch);
+  // first everything that makes names of its own
+  native_operand(w, solve->accept);
+  for (uint32_t i = 0; i < solve->count; i++) {
+    native_operand(w, solve->offers[i]);
+  }
+  for (uint32_t i = 0; i < solve->count; i++) {
+    Operand offer = native_operand(w, solve->offers[i]);
+    text_append_format(w->out, "double v%u = %s;\n", w->next + i, offer.text);
+  }
+  Operand accept = native_operand(w, solve->accept);
+  text_append_format(w->out, "if (__builtin_expect(%s == 0.0, 0)) {\n", accept.text);
+  for_block(w, at, native_spill);
+  text_append_format(w->out, "Body body = {H, C, R};\nH->solve(P, C, %u, R, p%u_s%u, &body);\n",
+                     pc->dst, number, pc->dst);
+  for (uint32_t i = 0; i < solve->count; i++) {
+    text_append_format(w->out, "v%u = R[%u];\n", w->next + i, solve->unknowns[i]);
+  }
+  text_append_c(w->out, "}\n");
+  for (uint32_t i = 0; i < solve->count; i++) {
+    w->where[solve->unknowns[i]] = w->next++;
+    text_append_format(w->out, "R[%u] = v%u;\n", solve->unknowns[i], w->next - 1);
+  }
+}
+
 static void write_solve(Writer* w, uint32_t number, uint32_t at) {
   const ModelProgram* p = w->program;
   const ModelInstr* pc = &p->code[at];
   const ModelSolve* solve = &p->solves[pc->dst];
   uint32_t end = at + pc->a;
-  for (uint32_t i = at + 1; i < end; i++) {
-    const ModelInstr* inner = &p->code[i];
-    uint32_t operands = model_op_operands(inner->op);
-    if (operands > 0) native_spill(w, inner->a);
-    if (operands > 1) native_spill(w, inner->b);
-    if (inner->op == MODEL_OP_SELECT) native_spill(w, inner->dst);
-  }
-  for (uint32_t i = 0; i < solve->count; i++) {
-    native_spill(w, solve->residuals[i]);
-    if (!solve->linear) native_spill(w, solve->guesses[i]);
-  }
-  for (uint32_t i = 0; i < solve->entry_count; i++) {
-    native_spill(w, solve->entries[i].reg);
-  }
+  for_block(w, at, native_spill);
   text_append_format(w->out,
                      "{\nBody body = {H, C, R};\nH->solve(P, C, %u, R, p%u_s%u, &body);\n}\n",
                      pc->dst, number, pc->dst);
@@ -293,7 +336,9 @@ static void write_run(Writer* w, uint32_t number, bool inlined) {
   for (uint32_t i = 0; i < p->code_count; i++) {
     const ModelInstr* pc = &p->code[i];
     if (pc->op == MODEL_OP_SOLVE) {
-      if (native_is_inline(p, i)) {
+      if (p->solves[pc->dst].offers) {
+        write_offered(w, number, i);
+      } else if (native_is_inline(p, i)) {
         native_write_linear(w, number, i);
       } else {
         write_solve(w, number, i);
@@ -324,11 +369,24 @@ static void write_block(Writer* w, uint32_t number) {
   text_append_c(w->out, "}\n}\n");
 }
 
+/// Operations on the way through a program whose blocks all come with a solution; UINT32_MAX when
+/// one does not.
+static uint32_t straight_count(const ModelProgram* p) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < p->code_count; i++, count++) {
+    const ModelInstr* pc = &p->code[i];
+    if (pc->op != MODEL_OP_SOLVE) continue;
+    if (!p->solves[pc->dst].offers) return UINT32_MAX;
+    i += pc->a;
+  }
+  return count;
+}
+
 /// Short enough that a step is one function, its arrays variables.
 static bool has_stages(const NativeUnit* unit, uint32_t number) {
   const ModelProgram* p = unit->programs[number];
   return unit->stages[number] && p->state_count > 0 && p->state_count <= STAGES_STATES &&
-         p->output_count == p->state_count && p->code_count <= STAGES_CODE && p->solve_count == 0;
+         p->output_count == p->state_count && straight_count(p) <= STAGES_CODE;
 }
 
 static bool has_block(const NativeUnit* unit, uint32_t number) {

@@ -20,7 +20,9 @@ static bool is_written(const ModelProgram* p, uint32_t at, uint32_t reg) {
 
 /// Whether the tables of a block name a register that has to be computed before it.
 static bool is_in_tables(const ModelSolve* solve, uint32_t reg) {
+  if (solve->offers && solve->accept == reg) return true;
   for (uint32_t k = 0; k < solve->count; k++) {
+    if (solve->offers && solve->offers[k] == reg) return true;
     if (solve->residuals[k] == reg || (!solve->linear && solve->guesses[k] == reg)) return true;
   }
   for (uint32_t k = 0; k < solve->entry_count; k++) {

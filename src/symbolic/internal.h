@@ -14,8 +14,9 @@ typedef enum SymMemoKind {
   SYM_MEMO_DERIVATIVE,  // key: slot
   SYM_MEMO_TOTAL,       // key: one byte per slot, 1 where it moves
   SYM_MEMO_SIMPLE,
-  SYM_MEMO_SOLVE,   // key: slots; tag: SymSolution
-  SYM_MEMO_PARTIAL  // key: slots
+  SYM_MEMO_SOLVE,    // key: slots; tag: SymSolution
+  SYM_MEMO_PARTIAL,  // key: slots
+  SYM_MEMO_REST      // key: slots; tag: whether there is an answer
 } SymMemoKind;
 
 typedef struct SymMemoEntry {
@@ -96,5 +97,24 @@ typedef struct SymImplicit {
 
 /// Fills the mode; every unknown can be paired with an equation in which it occurs in some order.
 const Diag* sym_analyse_implicit(SymImplicit* a);
+
+// tearing (tearing.c)
+
+/// What stands before an unknown of a block in one of its equations.
+typedef enum SymEntryKind {
+  SYM_ENTRY_FIXED,   // numbers and parameters
+  SYM_ENTRY_MOVES,   // anything but unknowns of the block
+  SYM_ENTRY_UNKNOWN  // the equation cannot be solved for it
+} SymEntryKind;
+
+/// The coefficients of a block, members numbered from 0.
+typedef struct SymPattern {
+  const uint32_t* begin;  // row i has entries begin[i] .. begin[i + 1] - 1
+  const uint32_t* columns;
+  const uint8_t* kinds;  // SymEntryKind
+} SymPattern;
+
+/// Choose torn unknowns of a block, or none.
+void sym_tear(Arena* out, Arena* scratch, const SymPattern* pattern, SymBlock* block);
 
 #endif

@@ -165,3 +165,36 @@ SymSolution sym_solve(Sym* sym, ExprId shape, const uint32_t* slots, uint32_t sl
   *value = known->expr;
   return (SymSolution)known->tag;
 }
+
+SymSolution sym_solve_for(Sym* sym, Arena* scratch, SymTerm term, uint32_t var, uint8_t order,
+                          ExprId* value) {
+  uint32_t* slots = ARENA_ARRAY(scratch, uint32_t, term.count);
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < term.count; k++) {
+    IrLeaf leaf = term.row[k];
+    bool same = leaf.kind == IR_LEAF_VAR && leaf.id == var && leaf.order == order;
+    if (same && leaf.when != IR_PRE) slots[count++] = k;
+  }
+  return sym_solve(sym, term.shape, slots, count, value);
+}
+
+bool sym_rest(Sym* sym, ExprId shape, const uint32_t* slots, uint32_t slot_count, ExprId* rest) {
+  uint32_t key_size = slot_count * (uint32_t)sizeof *slots;
+  SymMemoEntry* known = sym_memo_find(sym, SYM_MEMO_REST, shape, slots, key_size);
+  if (!known) {
+    const SymShape* laid = sym_shape(sym, shape);
+    const SymStep* root = &laid->steps[laid->count - 1];
+    ExprId value = SYM_NO_EXPR;
+    // the coefficients of all together mean nothing, what is left beside them does
+    bool linear = root->op == IR_EQUALS && linear_sweep(sym, laid, slots, slot_count);
+    if (linear) {
+      value = sub(sym, sym->work[1].data[root->arg[0]], sym->work[1].data[root->arg[1]]);
+    }
+    if (sym_present(value) && sym_is_number(sym, value, 0.0)) value = SYM_NO_EXPR;
+    known = sym_memo_add(sym, SYM_MEMO_REST, shape, slots, key_size);
+    known->expr = value;
+    known->tag = linear;
+  }
+  *rest = known->expr;
+  return known->tag;
+}

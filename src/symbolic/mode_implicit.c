@@ -102,34 +102,65 @@ static SymIncidence tight_entries(const SymImplicit* a, const SymSignature* s, c
   return tight;
 }
 
-typedef struct BlockLeaves {
-  const SymImplicit* a;
-  uint32_t block;
-} BlockLeaves;
-
-static bool is_block_unknown(const void* user, IrLeaf leaf) {
-  const BlockLeaves* leaves = user;
-  const SymVar* var = &leaves->a->vars[leaf.id];
-  if (!is_unknown(leaves->a, leaf) || leaf.order != var->order || var->assign == IR_NONE) {
-    return false;
-  }
-  return leaves->a->mode->assigns[var->assign].block == leaves->block;
+/// The member of a block that a leaf is the unknown of; IR_NONE for anything else.
+static uint32_t member_of(const SymImplicit* a, const SymBlock* block, IrLeaf leaf) {
+  if (!is_unknown(a, leaf) || leaf.when == IR_PRE) return IR_NONE;
+  const SymVar* var = &a->vars[leaf.id];
+  if (leaf.order != var->order || var->assign == IR_NONE) return IR_NONE;
+  uint32_t member = var->assign - block->begin;
+  return var->assign >= block->begin && member < block->count ? member : IR_NONE;
 }
 
-static bool block_is_linear(SymImplicit* a, const SymBlock* block, uint32_t index) {
-  const SymAssign* assigns = a->mode->assigns;
-  BlockLeaves leaves = {a, index};
-  for (uint32_t i = 0; i < block->count; i++) {
-    SymTerm term = assigns[block->begin + i].value;
-    for (uint32_t j = 0; j < block->count; j++) {
-      const SymAssign* unknown = &assigns[block->begin + j];
-      ExprId slope = sym_partial(a->sym, a->scratch, term, unknown->var, unknown->order);
-      if (slope.index && sym_reads(a->sym, slope, term.row, is_block_unknown, &leaves)) {
-        return false;
-      }
-    }
+static bool is_pre_now(const SymImplicit* a, const SymBlock* block, IrLeaf leaf) {
+  leaf.when = IR_NOW;
+  return member_of(a, block, leaf) != IR_NONE;
+}
+
+/// How the coefficient `slope` over a row behaves.
+static SymEntryKind entry_kind(SymImplicit* a, const SymBlock* block, ExprId slope,
+                               const IrLeaf* row) {
+  const SymShape* laid = sym_shape(a->sym, slope);
+  SymEntryKind kind = SYM_ENTRY_FIXED;
+  for (uint32_t i = 0; i < laid->count; i++) {
+    const SymStep* step = &laid->steps[i];
+    if (step->op == IR_TIME) kind = SYM_ENTRY_MOVES;
+    if (step->op != IR_SLOT) continue;
+    IrLeaf leaf = row[step->arg[0]];
+    if (is_pre_now(a, block, leaf)) return SYM_ENTRY_UNKNOWN;
+    if (leaf.kind != IR_LEAF_NUMBER && leaf.kind != IR_LEAF_PARAM) kind = SYM_ENTRY_MOVES;
   }
-  return true;
+  return kind;
+}
+
+/// The coefficients of a block's unknowns in its equations; whether all are free of them.
+static SymPattern block_pattern(SymImplicit* a, const SymBlock* block, bool* linear) {
+  const SymAssign* assigns = a->mode->assigns + block->begin;
+  uint32_t* begin = ARENA_ARRAY(a->scratch, uint32_t, (size_t)block->count + 1);
+  uint32_t* seen = ARENA_ARRAY(a->scratch, uint32_t, block->count);
+  BASE_VEC(uint32_t) columns = {0};
+  BASE_VEC(uint8_t) kinds = {0};
+  *linear = true;
+  for (uint32_t i = 0; i < block->count; i++) {
+    SymTerm term = assigns[i].value;
+    for (uint32_t k = 0; k < term.count; k++) {
+      uint32_t member = member_of(a, block, term.row[k]);
+      if (member == IR_NONE || seen[member] == i + 1) continue;
+      seen[member] = i + 1;
+      ExprId slope =
+          sym_partial(a->sym, a->scratch, term, assigns[member].var, assigns[member].order);
+      if (!sym_present(slope)) continue;
+      SymEntryKind kind = entry_kind(a, block, slope, term.row);
+      if (kind == SYM_ENTRY_UNKNOWN) *linear = false;
+      ExprId value = {0};
+      SymSolution how = sym_solve_for(a->sym, a->scratch, term, assigns[member].var,
+                                      assigns[member].order, &value);
+      if (how != SYM_EXPLICIT && how != SYM_LINEAR) kind = SYM_ENTRY_UNKNOWN;
+      base_vec_push(a->scratch, &columns, member);
+      base_vec_push(a->scratch, &kinds, (uint8_t)kind);
+    }
+    begin[i + 1] = columns.count;
+  }
+  return (SymPattern){.begin = begin, .columns = columns.data, .kinds = kinds.data};
 }
 
 /// No shape when the equation grows out of all proportion: each derivative may double it.
@@ -144,15 +175,9 @@ static SymTerm differentiated(SymImplicit* a, uint32_t row, int times) {
 
 /// A single equation for one unknown: an assignment if it is linear, otherwise a block of one.
 static SymSolution solve_scalar(SymImplicit* a, SymAssign* assign) {
-  uint32_t* slots = ARENA_ARRAY(a->scratch, uint32_t, assign->value.count);
-  uint32_t count = 0;
-  for (uint32_t k = 0; k < assign->value.count; k++) {
-    IrLeaf leaf = assign->value.row[k];
-    bool same = leaf.kind == IR_LEAF_VAR && leaf.id == assign->var && leaf.order == assign->order;
-    if (same) slots[count++] = k;
-  }
   ExprId value = {0};
-  SymSolution how = sym_solve(a->sym, assign->value.shape, slots, count, &value);
+  SymSolution how =
+      sym_solve_for(a->sym, a->scratch, assign->value, assign->var, assign->order, &value);
   if (how == SYM_EXPLICIT || how == SYM_LINEAR) {
     assign->value.shape = value;
     assign->kind = (uint8_t)how;
@@ -233,7 +258,8 @@ const Diag* sym_analyse_implicit(SymImplicit* a) {
       }
       if (how != SYM_NONLINEAR) continue;
     }
-    block.linear = block_is_linear(a, &block, mode->block_count);
+    SymPattern pattern = block_pattern(a, &block, &block.linear);
+    sym_tear(a->out, a->scratch, &pattern, &block);
     own[mode->block_count++] = block;
   }
   return NULL;

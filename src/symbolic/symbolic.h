@@ -113,9 +113,17 @@ typedef enum SymSolution {
 SymSolution sym_solve(Sym* sym, ExprId shape, const uint32_t* slots, uint32_t slot_count,
                       ExprId* value);
 
+/// The same for a variable differentiated `order` times, wherever it stands in the term; pre(x) is
+/// another quantity.
+SymSolution sym_solve_for(Sym* sym, Arena* scratch, SymTerm term, uint32_t var, uint8_t order,
+                          ExprId* value);
+
 /// Partial derivative of an equation's residual (left - right) with respect to one quantity, which
 /// may stand in several slots. {0} when the residual does not depend on it.
 ExprId sym_partial(Sym* sym, Arena* scratch, SymTerm equation, uint32_t var, uint8_t order);
+/// What is left of an equation's residual (left - right) when the given slots are 0, {0} where that
+/// is nothing. False when the equation is not seen to be linear in them together.
+bool sym_rest(Sym* sym, ExprId shape, const uint32_t* slots, uint32_t slot_count, ExprId* rest);
 /// Whether a shape over this row reads any variable for which `asks` says yes.
 bool sym_reads(Sym* sym, ExprId shape, const IrLeaf* row,
                bool (*asks)(const void* user, IrLeaf leaf), const void* user);
@@ -144,9 +152,16 @@ typedef struct SymAssign {
 } SymAssign;
 
 /// Assignments that need each other: solved together.
+///
+/// Torn blocks: once the unknowns of the last torn_count members in `columns` are known, the
+/// equation of member rows[k] gives the unknown of member columns[k] for k = 0, 1, ... one after
+/// the other; the equations that are left over, at the end of `rows`, determine the torn unknowns.
 typedef struct SymBlock {
   uint32_t begin, count;  // in assigns
   bool linear;            // the coefficients of its unknowns are free of them
+  uint32_t torn_count;    // == count: not torn
+  const uint32_t* rows;   // members, numbered from 0; NULL when not torn
+  const uint32_t* columns;
 } SymBlock;
 
 /// The analysed equations of a product mode.

@@ -46,6 +46,14 @@ class Undetermined(ModeCase):
         self.assertIn("undetermined z in mode b", messages)
         self.assertEqual(messages.count("W0825"), 1)
 
+    def test_each_of_many_modes_is_told_of(self):
+        states = "".join("state s_%d [time >= %d] { z + y = %d*x; delete e; } from %s;\n" %
+                         (k, k, k, "s_%d" % (k - 1) if k > 1 else "init") for k in range(1, 71))
+        _, _, messages = self.run_text("x' = 1; x(t0) = 0;\nz = 2*x + u;\ne: u + y = x;\ny = 1;\n" +
+                                       states.replace("z + y = ", "z = u + ") +
+                                       "experiment { end = 72; every = 10; }\n")
+        self.assertEqual(messages.count("W0825"), 70)
+
     def test_motions_go_on_rather_than_stop(self):
         rows, _, _ = self.run_text(
             "x' = v; x(t0) = 0;\ne: v' = -1; v(t0) = 3;\n"
@@ -92,6 +100,9 @@ class Undetermined(ModeCase):
         block = swing["order"][0]
         self.assertEqual((block["how"], sorted(block["unknowns"])),
                          ("linear", ["T", "v_x'", "v_y'", "x''", "y''"]))
+        self.assertEqual(block["torn"], ["T"])
+        self.assertEqual([inner["unknown"] for inner in block["inner"]], ["v_x'", "v_y'", "x''", "y''"])
+        self.assertEqual(block["inner"][0]["value"], "-T*x/l/m")
         self.assertEqual(fall["undetermined"], ["T"])
 
     def test_an_equation_that_no_state_has_is_missed(self):

@@ -262,6 +262,64 @@ TEST(implicit_modes) {
   arena_free(&arena);
 }
 
+/// "s | v' = 0, x'' = 1": torn unknowns, then the inner ones in order with the line of the equation
+/// that gives each.
+static Str torn_text(Arena* arena, const Analysed* a, const SymBlock* block) {
+  TextBuffer out = {.arena = arena};
+  uint32_t inner = block->count - block->torn_count;
+  for (uint32_t k = inner; k < block->count && block->columns; k++) {
+    const SymAssign* unknown = &a->mode->assigns[block->begin + block->columns[k]];
+    if (k > inner) text_append_c(&out, " ");
+    sym_unknown_text(&out, a->sym.ir, unknown->var, unknown->order);
+  }
+  text_append_c(&out, " |");
+  for (uint32_t k = 0; k < inner; k++) {
+    const SymAssign* unknown = &a->mode->assigns[block->begin + block->columns[k]];
+    text_append_c(&out, " ");
+    sym_unknown_text(&out, a->sym.ir, unknown->var, unknown->order);
+  }
+  return text_str(&out);
+}
+
+TEST(torn_unknowns) {
+  static const struct {
+    const char* name;
+    const char* text;
+    const char* want;
+  } cases[] = {
+      {"one force for two speeds",
+       "param l = 1\nx' = u\ny' = v\nu' = -f*x\nv' = -f*y - 9.81\nx*x + y*y = l*l",
+       "f | u' v' x'' y''"},
+      {"loop", "x' = a\na = 2*b + x\nb = 3*a - 1", "a | b"},
+      // only a moving coefficient to divide by: better than solving for both
+      {"moving", "x' = 1\nx*a + sin(b) = 1\nx*b*b + a = 2", "b | a"},
+      {"nothing to divide by", "x' = 1\na*b = x\nsin(a) + exp(b) = 2", " |"},
+      {"ladder", "x' = 0\ni_1 = x - u_1\ni_1 = u_1 + i_2\ni_2 = u_1 - u_2\ni_2 = u_2", ""},
+  };
+  TEST_ARENA(arena);
+  FOR_CASES(c, cases) {
+    Analysed a;
+    analyse(&a, &arena, c->text, NULL);
+    CHECK(a.mode->failure == NULL && a.mode->block_count == 1, c->name);
+    const SymBlock* block = &a.mode->blocks[0];
+    if (c->want[0]) {
+      CHECK_STR(torn_text(&arena, &a, block), c->want, c->name);
+    } else {
+      CHECK(block->torn_count == 1, c->name);
+    }
+    // every equation once, every unknown once, each inner one from what comes before it
+    uint64_t rows = 0;
+    uint64_t columns = 0;
+    for (uint32_t k = 0; k < block->count && block->rows; k++) {
+      rows |= UINT64_C(1) << block->rows[k];
+      columns |= UINT64_C(1) << block->columns[k];
+    }
+    CHECK(!block->rows || rows == (UINT64_C(1) << block->count) - 1, c->name);
+    CHECK(rows == columns, c->name);
+  }
+  arena_free(&arena);
+}
+
 // ---------------------------------------------------------------------------------------------
 // offsets against brute force and Pantelides
 
