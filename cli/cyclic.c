@@ -157,6 +157,7 @@ static int prepare(CyclicRun* run) {
     return CLI_USAGE;
   }
   if (slt_cyclic_create(run->rules, run->dt, NULL, &run->plant) < 0) return out_of_memory();
+  slt_cyclic_seed(run->plant, o->sim.seed);
   exit = choose_columns(run);
   if (exit != CLI_DONE) return exit;
   run->default_csv = path_title(o->model, ".csv");

@@ -177,7 +177,8 @@ static bool parse_report(const char* text) {
 static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
   SltSimOptions* sim = &out->sim;
   const char* name = specs[option].name;
-  bool steers = option != RUN_UNTIL && option != RUN_CYCLIC && option != RUN_REALTIME;
+  bool steers =
+      option != RUN_UNTIL && option != RUN_CYCLIC && option != RUN_REALTIME && option != RUN_SEED;
   if (steers) out->solver = name;
   switch ((int)option) {
   case RUN_UNTIL: return option_number(name, text, &out->until);

@@ -71,6 +71,9 @@ SLT_API SltStatus slt_cyclic_create(const SltRules* rules, double dt, const SltA
                                     SltCyclic** out);
 /// Accepts NULL.
 SLT_API void slt_cyclic_free(SltCyclic* cyclic);
+/// Seed of the run, as SltSimOptions has it [0]: noise depends on it and on the seeds of its rows.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (NULL).
+SLT_API SltStatus slt_cyclic_seed(SltCyclic* cyclic, uint64_t seed);
 /// Back to the initial values.
 SLT_API void slt_cyclic_reset(SltCyclic* cyclic);
 

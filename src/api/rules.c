@@ -190,6 +190,12 @@ void slt_cyclic_free(SltCyclic* cyclic) {
   base_free(&allocator, cyclic, sizeof *cyclic);
 }
 
+SltStatus slt_cyclic_seed(SltCyclic* cyclic, uint64_t seed) {
+  if (!cyclic) return SLT_ERR_ARGUMENT;
+  rules_cyclic_seed(cyclic->scan, seed);
+  return SLT_OK;
+}
+
 void slt_cyclic_reset(SltCyclic* cyclic) {
   if (cyclic) rules_cyclic_reset(cyclic->scan);
 }

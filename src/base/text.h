@@ -46,6 +46,10 @@ uint32_t utf8_count(Str s);
 uint64_t hash_bytes(const void* data, size_t length, uint64_t seed);
 uint64_t hash_mix(uint64_t a, uint64_t b);
 
+/// Normal number (mean 0, deviation 1) that is a function of its arguments: number `count` of a
+/// stream `seed` in a run of seed `run`, which is mixed in unless it is 0.
+double noise_normal(uint64_t run, double seed, double count);
+
 /// Growing text in an arena; used by printers.
 typedef struct TextBuffer {
   Arena* arena;

@@ -9,6 +9,7 @@
 ModelContext eng_context(EngSim* sim) {
   return (ModelContext){.tables = sim->tables,
                         .random = &sim->core.random,
+                        .seed = sim->options.seed,
                         .failed = &sim->implicit.failed,
                         .least = &sim->implicit.least};
 }

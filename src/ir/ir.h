@@ -75,6 +75,7 @@
   X(IR_RANDOM, 0, "random") /* the random ones are legal in actions only */ \
   X(IR_UNIFORM, 2, "uniform") \
   X(IR_NORMAL, 2, "normal") \
+  X(IR_NOISE, 2, "noise") /* normal number by seed and count, and by the seed of the run */ \
   X(IR_EXPONENTIAL, 1, "exponential") \
   X(IR_EQUALS, 2, "=") /* top of an equation: left side, right side */
 

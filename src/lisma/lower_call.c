@@ -31,6 +31,7 @@ static const Function functions[] = {
     {"uniform", IR_UNIFORM, 2, FUNCTION_RANDOM},
     {"normal", IR_NORMAL, 2, FUNCTION_RANDOM},
     {"exponential", IR_EXPONENTIAL, 1, FUNCTION_RANDOM},
+    {"noise", IR_NOISE, 2, FUNCTION_RANDOM},
     {"der", IR_NIL, 2, FUNCTION_SPECIAL},
     {"pre", IR_NIL, 1, FUNCTION_SPECIAL},
     {"post", IR_NIL, 1, FUNCTION_SPECIAL},
@@ -298,7 +299,8 @@ static Value lower_function(Lower* l, const AstExpr* expr, const Function* funct
 Value lower_call(Lower* l, const AstExpr* expr) {
   const Function* function = lower_find_function(l, expr->as.call.callee);
   // a variable may be called like a function
-  bool start = expr->as.call.args.count == 1 && function && function->op == IR_NIL &&
+  bool newer = function && (function->op == IR_NIL || function->op == IR_NOISE);
+  bool start = newer && expr->as.call.args.count == 1 &&
                is_declared_variable(l, expr->as.call.callee) && is_start_reference(l, expr);
   if (expr->as.call.order == 0 && function && !start) {
     if (function->kind == FUNCTION_SPECIAL) return lower_special(l, expr, function);

@@ -38,7 +38,7 @@
                                   between; the condition is moved into dst first */ \
       X(TABLE, 1)              /* b: index of the table */ \
       X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
-      X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(EXPONENTIAL, 1) \
+      X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(NOISE, 2) X(EXPONENTIAL, 1) \
           X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
       X(END, 0)
 
@@ -233,6 +233,7 @@ double model_random_exponential(ModelRandom* random);  // mean 1; takes one numb
 typedef struct ModelContext {
   const ModelTable* tables;
   ModelRandom* random;
+  uint64_t seed;     // of the run, for noise
   uint32_t* failed;  // id of a block that was not solved, left alone otherwise; may be NULL
   uint32_t* least;   // id of a block that does not determine all its unknowns; likewise
 } ModelContext;

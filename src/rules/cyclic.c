@@ -212,6 +212,10 @@ RulesCyclic* rules_cyclic_create(const RulesModel* m, double dt, const SltAlloca
   return c;
 }
 
+void rules_cyclic_seed(RulesCyclic* cyclic, uint64_t seed) {
+  cyclic->seed = seed;
+}
+
 void rules_cyclic_free(RulesCyclic* c) {
   if (!c) return;
   SltAllocator allocator = c->allocator;

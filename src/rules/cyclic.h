@@ -53,6 +53,7 @@ struct RulesCyclic {
   const RulesModel* m;
   SltAllocator allocator;
   double dt;
+  uint64_t seed;  // of the run
   double start;
   double t;
   uint64_t n;

@@ -170,21 +170,6 @@ static double step_oscillator(RulesCyclic* c, const CyclicRule* r, double a) {
   return y + *v * c->dt;
 }
 
-/// Normal numbers: splitmix64 of seed and cycle, then the polar form of Box and Muller; the same
-/// for the same seed, whatever else the model does.
-static double step_noise(const RulesCyclic* c, const CyclicRule* r) {
-  uint64_t state = hash_mix((uint64_t)(int64_t)r->p[0], c->n / r->count + 1);
-  double u[2];
-  for (uint32_t i = 0; i < 2; i++) {
-    state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = state;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    u[i] = ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-  }
-  return r->k * (sqrt(-2.0 * log(u[0])) * cos(TWO_PI * u[1]));
-}
-
 static double slope_at(const double* p) {
   return (p[3] - p[1]) / (p[2] - p[0]);
 }
@@ -266,7 +251,9 @@ static double step_memory(RulesCyclic* c, const CyclicRule* r, double a, double 
   case RULES_LATCH:
     if (b > 0.0) return 0.0;
     return a > 0.0 ? r->k : y;
-  case RULES_NOISE: return c->n % r->count == 0 ? step_noise(c, r) : y;
+  case RULES_NOISE:
+    if (c->n % r->count != 0) return y;
+    return r->k * noise_normal(c->seed, r->p[0], (double)(c->n / r->count));
   default: return step_source(c, r);
   }
 }

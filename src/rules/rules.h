@@ -66,6 +66,8 @@ typedef struct RulesCyclic RulesCyclic;
 /// Takes all memory here; NULL when there is none. `model` must outlive it.
 RulesCyclic* rules_cyclic_create(const RulesModel* model, double dt, const SltAllocator* allocator);
 void rules_cyclic_free(RulesCyclic* cyclic);
+/// Seed of the run, which noise is mixed with; 0 from the beginning.
+void rules_cyclic_seed(RulesCyclic* cyclic, uint64_t seed);
 /// Initial values, time 0, cycle 0.
 void rules_cyclic_reset(RulesCyclic* cyclic);
 /// One scan of all lists. False when a rule gave a value that is not finite; the value before it

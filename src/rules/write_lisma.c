@@ -563,7 +563,7 @@ static void write_holding(Writer* w, const Target* t) {
 }
 
 /// Functions in some situations, integrals in the others.
-static void write_mixed(Writer* w, const Target* t, bool zero) {
+static void write_mixed(Writer* w, const Target* t) {
   write_label(w, t->state);
   write_state(w, t->state);
   W("' = ");
@@ -578,27 +578,35 @@ static void write_mixed(Writer* w, const Target* t, bool zero) {
     W(" = ");
     write_chain(w, t, false);
     W("; }\n");
-  } else if (zero) {
-    W("if (!(");
-    write_any(w, t->flows.data, t->flows.count);
-    W(")) { ");
-    write_label(w, t->state);
-    write_state(w, t->state);
-    W(" = 0; }\n");
   }
 }
 
-/// What acts at instants leaves its variable as it is; with `zero` it ends with its situations.
+/// What flows or acts at instants leaves its variable as it is; with `zero` it ends with its
+/// situations. As with what is held, the logical states come first when the run begins.
 static void write_zeroing(Writer* w, const Target* t) {
+  const RulesRule** rules =
+      ARENA_ARRAY(w->arena, const RulesRule*, t->values.count + t->flows.count + t->others.count);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < t->values.count; i++)
+    rules[count++] = t->values.data[i];
+  for (uint32_t i = 0; i < t->flows.count; i++)
+    rules[count++] = t->flows.data[i];
+  for (uint32_t i = 0; i < t->others.count; i++)
+    rules[count++] = t->others.data[i];
+  if (always_active(rules, count)) return;
   W("automaton ");
   write_name(w, str_format(w->arena, "%.*s@zero", STR_ARGS(w->m->states.data[t->state].name)));
-  W(" {\n  state off !(");
-  write_any(w, t->others.data, t->others.count);
+  W(" {\n  state begin ");
+  write_any(w, rules, count);
+  W(" || !(");
+  write_any(w, rules, count);
+  W(") {} from init;\n  state off !(");
+  write_any(w, rules, count);
   W(") { set ");
   write_state(w, t->state);
-  W(" = 0; } from init, on;\n  state on ");
-  write_any(w, t->others.data, t->others.count);
-  W(" {} from init, off;\n}\n");
+  W(" = 0; } from begin, on;\n  state on ");
+  write_any(w, rules, count);
+  W(" {} from begin, off;\n}\n");
 }
 
 static void write_target(Writer* w, uint32_t state) {
@@ -612,15 +620,15 @@ static void write_target(Writer* w, uint32_t state) {
                                       : t.others.data[0];
   write_mark(w, any->span);
   if (t.flows.count) {
-    bool zero = m->unguarded == RULES_ZERO && !always_active(t.flows.data, t.flows.count);
-    if (t.values.count || zero) {
-      write_mixed(w, &t, zero);
+    if (t.values.count) {
+      write_mixed(w, &t);
     } else {
       write_state(w, state);
       W("' = ");
       write_flows(w, &t);
       W(";\n");
     }
+    if (m->unguarded == RULES_ZERO) write_zeroing(w, &t);
   } else if (t.values.count) {
     if (holds && !always_active(t.values.data, t.values.count)) {
       write_holding(w, &t);
@@ -630,7 +638,7 @@ static void write_target(Writer* w, uint32_t state) {
       write_chain(w, &t, true);
       W(";\n");
     }
-  } else if (m->unguarded == RULES_ZERO && !always_active(t.others.data, t.others.count)) {
+  } else if (m->unguarded == RULES_ZERO) {
     write_zeroing(w, &t);
   }
   for (uint32_t i = 0; i < m->rules.count; i++) {

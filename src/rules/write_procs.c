@@ -551,9 +551,18 @@ static void write_assigned(Writer* w, const RulesRule* rule) {
   }
 }
 
-static void write_normal(Writer* w, const RulesRule* rule) {
+/// Number `count` of the row's stream; the count goes on whether the situation holds or not.
+static void write_noise(Writer* w, const RulesRule* rule) {
   write_k_factor(w, rule);
-  W("normal(0, 1)");
+  W("noise(");
+  if (rule->params[RULES_PARAM_SEED]) {
+    write_param(w, rule, RULES_PARAM_SEED);
+  } else {
+    W("1");
+  }
+  W(", ");
+  write_helper(w, rule, "n");
+  W(")");
 }
 
 /// At t0, t0 + period, ...: a new value if the situation holds.
@@ -574,7 +583,22 @@ static void write_periodic(Writer* w, const RulesRule* rule,
     write_state(w, rule->target);
     W(")");
   }
-  W("; }\n");
+  W("; ");
+  if (rule->procedure == RULES_NOISE) {
+    W("set ");
+    write_helper(w, rule, "n");
+    W(" = ");
+    write_helper(w, rule, "n");
+    W(" + 1; ");
+  }
+  W("}\n");
+}
+
+static void write_noise_support(Writer* w, const RulesRule* rule) {
+  write_hide(w, rule, "n");
+  write_helper(w, rule, "n");
+  W("(t0) = 0;\n");
+  write_periodic(w, rule, write_noise);
 }
 
 static void write_pulse_support(Writer* w, const RulesRule* rule) {
@@ -835,7 +859,7 @@ void write_support(Writer* w, const RulesRule* rule) {
   case RULES_BACKLASH: write_backlash(w, rule); break;
   case RULES_SAMPLE_HOLD: write_periodic(w, rule, write_k_times_arg); break;
   case RULES_PULSE: write_pulse_support(w, rule); break;
-  case RULES_NOISE: write_periodic(w, rule, write_normal); break;
+  case RULES_NOISE: write_noise_support(w, rule); break;
   case RULES_OSCILLATOR: write_oscillator_support(w, rule); break;
   case RULES_PID: write_pid_support(w, rule); break;
   case RULES_COUNTER: write_rising(w, rule, write_counted); break;

@@ -47,6 +47,7 @@ static bool op_folds(IrOp op) {
   case IR_RANDOM:
   case IR_UNIFORM:
   case IR_NORMAL:
+  case IR_NOISE:
   case IR_EXPONENTIAL:
   case IR_EQUALS: return false;
   default: return true;

@@ -284,8 +284,63 @@ def check_starter():
         problems.append("`saltus new` overwrites a model")
 
 
+def check_noise():
+    """Both executions give the same numbers; they follow from the seeds of row and run alone."""
+    def draws(rules, *options):
+        rows = run(model(rules, ["y | 0 |", "z | 0 |"]), "--until", "4", *options)
+        return [[rows[t][name] for t in (0.1, 1.1, 2.1, 3.1)] for name in "yz"]
+
+    row = "%s; noise; %s; ; ; %s; period; 1; %s; %s"
+    plain = [row % ("y", 1, "EverTrue", "seed", 7), row % ("z", 2, "EverTrue", "seed", 8)]
+    y, z = draws(plain)
+    same = {"the scan": draws(plain, "--cyclic", str(DT)), "once more": draws(plain),
+            "the scan, seeded": None, "seeded": None}
+    same["seeded"] = draws(plain, "--seed", "5")
+    same["the scan, seeded"] = draws(plain, "--seed", "5", "--cyclic", str(DT))
+    if same["the scan"] != [y, z] or same["once more"] != [y, z] or same["seeded"] != same["the scan, seeded"]:
+        problems.append(f"noise is not a function of its seeds: {y}, {z}, {same}")
+    if len(set(y)) < 4 or y == [v / 2 for v in z] or same["seeded"][0] == y:
+        problems.append("noise: other seeds, other numbers")
+    other = draws([row % ("y", 1, "EverTrue", "", ""), row % ("z", 1, "EverTrue", "seed", 1)])
+    if other[0] != other[1]:
+        problems.append("noise: rows with the same seed, and the default of 1")
+    alone = draws([row % ("y", 1, "EverTrue", "seed", 7)])
+    if alone[0] != y:
+        problems.append("noise: another row shifts the numbers")
+
+
+def check_zero_at_start():
+    """`zero` and what guards itself, or is guarded by a logical state that is set at the start: the
+    logical states come first, as in a scan."""
+    zero = ["unguarded | zero"]
+    steps = [float(k) for k in range(11)]
+    for start in (0, 2):
+        expect(f"integral guarded by itself from {start}",
+               model(["x; integral; 1; 1; ; p"], [f"x | {start} |"], ["p | x < 1 | | | | | | |"], settings=zero),
+               lambda t: {"x": t % 1.0}, skip=steps)
+    expect("timer guarded by itself",
+           model(["x; timer; 1; ; ; p"], ["x | 2 |"], ["p | x < 1 | | | | | | |"], settings=zero),
+           lambda t: {"x": t % 1.0}, skip=steps)
+    now = ["p | time >= 0 | | | | | | |"]
+    expect("integral of a situation that begins at the start",
+           model(["x; integral; 1; 1; ; q", "y; proportional; 1; 3; ; q"], ["x | 0.5 |", "y | 0.25 |", "q | false | logical"],
+                 now, [" | p | q"], settings=zero), lambda t: {"x": 0.5 + t, "y": 3, "q": 1}, skip=[0.0])
+    expect("integral of a situation that ends at the start",
+           model(["x; integral; 1; 1; ; q"], ["x | 0.5 |", "q | true | logical"], now, [" | p | not q"], settings=zero),
+           lambda t: {"x": 0, "q": 0}, skip=[0.0])
+    expect("a logical state that its own variable sets",
+           model(["x; integral; 1; 1; ; q"], ["x | 2 |", "q | false | logical"], ["p | x > 1 | | | | | | |"], [" | p | q"],
+                 settings=zero), lambda t: {"x": 2 + t, "q": 1}, skip=[0.0])
+    expect("function and integral side by side",
+           model(["x; integral; 1; 1; ; p", "x; proportional; 1; 5; ; q"], ["x | 0 |"],
+                 ["p | time < 2 | | | | | | |", "q | time > 4 | | | | | | |"], settings=zero),
+           lambda t: {"x": t if t < 2 else 0 if t < 4 else 5}, skip=[0.0, 2.0, 4.0])
+
+
 def main():
     check_starter()
+    check_noise()
+    check_zero_at_start()
     check_unguarded()
     check_several_rules()
     check_logic()
