@@ -77,7 +77,8 @@ SltStatus compile_load(void* user, Str name, Arena* arena, Str* content) {
   if (!options->load) return SLT_ERR_UNSUPPORTED;
   char* data = NULL;
   size_t length = 0;
-  const SltAllocator* allocator = loader->allocator;
+  SltAllocator foreign = base_foreign_allocator(loader->allocator);
+  const SltAllocator* allocator = &foreign;
   Str terminated = str_copy(arena, name);
   SltStatus status = options->load(options->load_user, terminated.data, allocator, &data, &length);
   // no memory is no fault of the file

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#if defined(__linux__)
+#define _GNU_SOURCE  // mremap
+#endif
 #include "base/alloc.h"
 
 #include <stdbool.h>
@@ -23,8 +26,19 @@
 #define ARENA_GAP                             0
 #endif
 
+// Large blocks are mappings of their own: what is freed goes back to the system at once (the C
+// library keeps it in its heap, in holes between what stays), growing moves no bytes, and huge
+// pages make a million first touches of pages into a few thousand. Not under AddressSanitizer,
+// which watches the C library's blocks.
+#if defined(__linux__) && !defined(ARENA_CHECKED)
+#include <sys/mman.h>
+#define ALLOC_MAPS 1
+#endif
+#define MAP_MIN ((size_t)1 << 20)
+
 #define ARENA_CHUNK_MIN  ((size_t)16 << 10)
-#define ARENA_CHUNK_MAX  ((size_t)1 << 20)
+#define ARENA_CHUNK_MID  ((size_t)1 << 20)   // up to here chunks double the arena...
+#define ARENA_CHUNK_MAX  ((size_t)16 << 20)  // ...and then add an eighth
 #define ARENA_SEARCH_MAX 64  // chunks looked at for a block that may grow with its chunk
 
 struct ArenaChunk {
@@ -47,8 +61,64 @@ static void* libc_realloc(void* user, void* pointer, size_t old_size, size_t siz
   return realloc(pointer, size);
 }
 
+#ifdef ALLOC_MAPS
+
+/// Zeroed.
+static void* map_block(size_t size) {
+  void* block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return NULL;
+  return block;
+}
+
+/// Between the C library's heap and a mapping.
+static void* move_block(void* pointer, size_t old_size, size_t size) {
+  void* moved = size >= MAP_MIN ? map_block(size) : malloc(size);
+  if (!moved) return NULL;
+  memcpy(moved, pointer, old_size < size ? old_size : size);
+  if (old_size >= MAP_MIN) {
+    munmap(pointer, old_size);
+  } else {
+    free(pointer);
+  }
+  return moved;
+}
+
+static void* system_realloc(void* user, void* pointer, size_t old_size, size_t size) {
+  bool was_mapped = pointer && old_size >= MAP_MIN;
+  if (!was_mapped && size < MAP_MIN) return libc_realloc(user, pointer, old_size, size);
+  if (size == 0) {
+    munmap(pointer, old_size);
+    return NULL;
+  }
+  if (!pointer) return map_block(size);
+  if (!was_mapped || size < MAP_MIN) return move_block(pointer, old_size, size);
+  void* moved = mremap(pointer, old_size, size, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) return NULL;
+  return moved;
+}
+
+/// Zeroed memory from where it costs nothing until it is used.
+static void* system_calloc(size_t size) {
+  return size >= MAP_MIN ? map_block(size) : calloc(1, size);
+}
+
+#else
+
+#define system_realloc libc_realloc
+
+static void* system_calloc(size_t size) {
+  return calloc(1, size);
+}
+
+#endif
+
 SltAllocator base_allocator(const SltAllocator* given) {
   if (given && given->realloc_fn) return *given;
+  return (SltAllocator){.realloc_fn = system_realloc};
+}
+
+SltAllocator base_foreign_allocator(const SltAllocator* given) {
+  if (given->realloc_fn != system_realloc) return *given;
   return (SltAllocator){.realloc_fn = libc_realloc};
 }
 
@@ -66,7 +136,7 @@ void* base_realloc(const SltAllocator* a, void* pointer, size_t old_size, size_t
   old_size = pointer ? block_size(old_size) : 0;
   if (size > PTRDIFF_MAX) return NULL;
   // the C library knows which pages are zero already, and those cost nothing until they are used
-  if (!pointer && a->realloc_fn == libc_realloc) return calloc(1, size);
+  if (!pointer && a->realloc_fn == system_realloc) return system_calloc(size);
   char* moved = a->realloc_fn(a->user, pointer, old_size, size);
   if (moved && size > old_size) memset(moved + old_size, 0, size - old_size);
   return moved;
@@ -108,9 +178,9 @@ _Noreturn static void arena_fail(Arena* arena) {
 static ArenaChunk* chunk_create(Arena* arena, size_t capacity) {
   size_t bytes = base_add_size(sizeof(ArenaChunk), capacity);
   if (bytes > PTRDIFF_MAX) arena_fail(arena);
-  bool plain = arena->allocator.realloc_fn == libc_realloc;
+  bool plain = arena->allocator.realloc_fn == system_realloc;
   ArenaChunk* chunk =
-      plain ? calloc(1, bytes) : arena->allocator.realloc_fn(arena->allocator.user, NULL, 0, bytes);
+      plain ? system_calloc(bytes) : arena->allocator.realloc_fn(arena->allocator.user, NULL, 0, bytes);
   if (!chunk) arena_fail(arena);
   *chunk = (ArenaChunk){.capacity = capacity, .zeroed = plain};
   ASAN_POISON_MEMORY_REGION(chunk->data, capacity);
@@ -152,7 +222,10 @@ void* arena_alloc(Arena* arena, size_t size, size_t align) {
   size_t slack = align > _Alignof(max_align_t) ? align : 0;
   size_t wanted = base_add_size(size, slack);
   size_t usual = arena->total < ARENA_CHUNK_MIN ? ARENA_CHUNK_MIN : arena->total;
-  if (usual > ARENA_CHUNK_MAX) usual = ARENA_CHUNK_MAX;
+  if (usual > ARENA_CHUNK_MID) {
+    usual = arena->total / 8 > ARENA_CHUNK_MID ? arena->total / 8 : ARENA_CHUNK_MID;
+    if (usual > ARENA_CHUNK_MAX) usual = ARENA_CHUNK_MAX;
+  }
   bool single = wanted > usual / 4;
   ArenaChunk* fresh = chunk_create(arena, single ? wanted : usual);
   fresh->single = single;
@@ -176,6 +249,17 @@ static ArenaChunk** find_single(Arena* arena, const void* block) {
   return NULL;
 }
 
+/// Whether a block of this size is a mapping of its own, so that what is added to it is zero.
+static bool is_mapped(const Arena* arena, size_t bytes) {
+#ifdef ALLOC_MAPS
+  return arena->allocator.realloc_fn == system_realloc && bytes >= MAP_MIN;
+#else
+  (void)arena;
+  (void)bytes;
+  return false;
+#endif
+}
+
 static void* grow_single(Arena* arena, ArenaChunk** link, size_t old_size, size_t size) {
   size_t old_capacity = (*link)->capacity;
   size_t bytes = base_add_size(sizeof(ArenaChunk), size);
@@ -188,7 +272,12 @@ static void* grow_single(Arena* arena, ArenaChunk** link, size_t old_size, size_
   chunk->capacity = size;
   chunk->used = size;
   arena->total += size - old_capacity;
-  memset((char*)chunk->data + old_size, 0, size - old_size);
+  // the tail of a mapping that grew is zero already, and must not be touched before it is used
+  char* tail = (char*)chunk->data + old_size;
+  size_t known = chunk->zeroed && is_mapped(arena, sizeof(ArenaChunk) + old_capacity)
+                     ? old_capacity - old_size
+                     : size - old_size;
+  memset(tail, 0, known);
   return chunk->data;
 }
 

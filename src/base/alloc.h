@@ -14,8 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Never returns a null `realloc_fn`: fills in the C library's where none is given.
+/// Never returns a null `realloc_fn`: fills in our own on top of the C library's where none is
+/// given. Blocks must be given back with the size they were taken with.
 SltAllocator base_allocator(const SltAllocator* given);
+/// The same for blocks that change hands with code outside, which may know the C library only.
+SltAllocator base_foreign_allocator(const SltAllocator* given);
 
 /// Zeroed memory or NULL.
 void* base_alloc(const SltAllocator* a, size_t size);
