@@ -75,7 +75,7 @@ static void add_transitions(SltGraph* g, uint32_t automaton, GraphAutomaton* out
     const ModelState* to = &model->automata[automaton].states[transition->to];
     uint32_t begin[] = {to->action_begin, transition->action_begin};
     uint32_t count[] = {to->action_count, transition->action_count};
-    bool written = transition->guard.program.output_count > 0;
+    bool written = transition->guard.term.shape != NULL;
     Str guard = written ? source_text(model, transition->span, &g->arena) : STR_LIT("always");
     if (guard.length == 0) guard = atoms_text(model, &transition->guard, &g->arena);
     for (uint32_t i = 0; i < transition->from_count; i++) {

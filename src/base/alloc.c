@@ -179,8 +179,8 @@ static ArenaChunk* chunk_create(Arena* arena, size_t capacity) {
   size_t bytes = base_add_size(sizeof(ArenaChunk), capacity);
   if (bytes > PTRDIFF_MAX) arena_fail(arena);
   bool plain = arena->allocator.realloc_fn == system_realloc;
-  ArenaChunk* chunk =
-      plain ? system_calloc(bytes) : arena->allocator.realloc_fn(arena->allocator.user, NULL, 0, bytes);
+  ArenaChunk* chunk = plain ? system_calloc(bytes)
+                            : arena->allocator.realloc_fn(arena->allocator.user, NULL, 0, bytes);
   if (!chunk) arena_fail(arena);
   *chunk = (ArenaChunk){.capacity = capacity, .zeroed = plain};
   ASAN_POISON_MEMORY_REGION(chunk->data, capacity);

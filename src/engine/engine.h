@@ -58,7 +58,7 @@ const double* eng_env(EngSim* sim);
 const double* eng_env_states(EngSim* sim);
 const double* eng_env_before(EngSim* sim);
 /// Evaluate a program of the model's tables (a macro) on one of them.
-double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before);
+double eng_evaluate(EngSim* sim, const ModelTerm* term, bool before);
 /// State of an automaton, and the one before the last instant.
 uint32_t eng_state(const EngSim* sim, uint32_t automaton);
 uint32_t eng_state_before(const EngSim* sim, uint32_t automaton);

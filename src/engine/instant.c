@@ -139,8 +139,9 @@ static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool ma
     bool continuous = sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE;
     collide |= meets_writer(sim, action->env) || sim->marks[action->env] != 0;
     collide |= continuous && sim->marked_algebraic_read;
-    for (uint32_t k = 0; k < action->value.input_count; k++) {
-      uint32_t env = action->value.inputs[k].env;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
       if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
       collide |= meets_writer(sim, env);
       collide |= sim->env_computed[env] && sim->marked_state_write;

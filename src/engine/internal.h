@@ -512,7 +512,7 @@ struct EngSim {
 
 ModelContext eng_context(EngSim* sim);
 /// Run a one-output program of the tables on the present environment.
-double eng_eval(EngSim* sim, const ModelProgram* program);
+double eng_eval(EngSim* sim, const ModelTerm* term);
 /// Guard's truth on the present environment.
 bool eng_guard(EngSim* sim, const ModelGuard* guard);
 SltStatus eng_init_values(EngSim* sim);

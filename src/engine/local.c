@@ -197,8 +197,9 @@ static bool evaluate_actions(EngSim* sim, uint32_t begin, uint32_t count) {
     const ModelAction* action = &sim->model->actions[i];
     if (action->guess || local->change_count == LOCAL_WRITES) return false;
     if (sim->env_computed[action->env]) return false;
-    for (uint32_t k = 0; k < action->value.input_count; k++) {
-      uint32_t env = action->value.inputs[k].env;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
       if (env >= sim->model->env_count || sim->env_computed[env]) return false;
       uint32_t state = index->state_of_env[env];
       if (state != MODEL_NONE) {

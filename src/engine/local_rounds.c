@@ -90,8 +90,9 @@ static void unmark_actions(EngSim* sim, uint32_t begin, uint32_t count) {
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
     sim->marks[action->env] = 0;
-    for (uint32_t k = 0; k < action->value.input_count; k++) {
-      uint32_t env = action->value.inputs[k].env;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
       sim->marks[env < sim->model->env_count ? env : env - sim->model->env_count] = 0;
     }
   }
@@ -153,8 +154,9 @@ static bool actions_suit(EngSim* sim, uint32_t begin, uint32_t count, bool* chan
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
     if (action->guess || sim->env_computed[action->env]) return false;
-    for (uint32_t k = 0; k < action->value.input_count; k++) {
-      uint32_t env = action->value.inputs[k].env;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
       if (env >= env_count || sim->env_computed[env]) return false;
     }
     uint32_t state = index->state_of_env[action->env];

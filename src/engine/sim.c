@@ -338,13 +338,11 @@ const double* eng_env_before(EngSim* sim) {
   return sim->before;
 }
 
-double eng_evaluate(EngSim* sim, const ModelProgram* program, bool before) {
+double eng_evaluate(EngSim* sim, const ModelTerm* term, bool before) {
   eng_local_refresh(sim);
   ModelContext context = eng_context(sim);
-  double value = 0.0;
-  model_program_bind(program, before ? sim->before : eng_env(sim), sim->scratch);
-  model_program_run(program, &context, sim->scratch, sim->core.t, NULL, &value);
-  return value;
+  const double* env = before ? sim->before : eng_env(sim);
+  return model_term_value(term, &context, sim->model->numbers, env, sim->core.t, sim->scratch);
 }
 
 uint32_t eng_state(const EngSim* sim, uint32_t automaton) {

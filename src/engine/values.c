@@ -14,42 +14,30 @@ ModelContext eng_context(EngSim* sim) {
                         .least = &sim->implicit.least};
 }
 
-/// A program without operations: a constant, the time, or an entry of the environment.
-static double plain_value(const EngSim* sim, const ModelProgram* program) {
-  uint32_t reg = program->outputs[0];
-  if (reg == 0) return sim->core.t;
-  for (uint32_t i = 0; i < program->input_count; i++) {
-    if (program->inputs[i].reg == reg) return sim->env[program->inputs[i].env];
-  }
-  return program->consts[reg - program->const_begin];
-}
-
-double eng_eval(EngSim* sim, const ModelProgram* program) {
-  if (program->code_count == 0) return plain_value(sim, program);
+double eng_eval(EngSim* sim, const ModelTerm* term) {
   ModelContext context = eng_context(sim);
-  double value = 0.0;
-  model_program_bind(program, sim->env, sim->scratch);
-  model_program_run(program, &context, sim->scratch, sim->core.t, NULL, &value);
-  return value;
+  return model_term_value(term, &context, sim->model->numbers, sim->env, sim->core.t, sim->scratch);
 }
 
 bool eng_guard(EngSim* sim, const ModelGuard* guard) {
-  if (guard->program.output_count == 0) return true;
-  const ModelInput* inputs = guard->program.inputs;
-  if (guard->tabled) {
+  const ModelShape* shape = guard->term.shape;
+  if (!shape) return true;
+  const ModelInput* inputs = shape->program.inputs;
+  const uint32_t* args = guard->term.args;
+  if (shape->tabled) {
     uint32_t truths = 0;
-    for (uint32_t i = 0; i < guard->program.input_count; i++) {
-      truths |= (uint32_t)(sim->env[inputs[i].env] != 0.0) << i;
+    for (uint32_t i = 0; i < shape->program.input_count; i++) {
+      truths |= (uint32_t)(sim->env[args[inputs[i].env]] != 0.0) << i;
     }
-    return guard->table >> truths & 1;
+    return shape->table >> truths & 1;
   }
-  if (guard->conjunction) {
-    for (uint32_t i = 0; i < guard->program.input_count; i++) {
-      if (sim->env[inputs[i].env] == 0.0) return false;
+  if (shape->conjunction) {
+    for (uint32_t i = 0; i < shape->program.input_count; i++) {
+      if (sim->env[args[inputs[i].env]] == 0.0) return false;
     }
     return true;
   }
-  return eng_eval(sim, &guard->program) != 0.0;
+  return eng_eval(sim, &guard->term) != 0.0;
 }
 
 bool eng_automaton_active(const EngSim* sim, uint32_t automaton) {

@@ -3,57 +3,10 @@
 // Atoms, guards, automata, actions and schedules.
 #include "model/build_internal.h"
 
-/// A program of AND alone: all of its inputs are combined, and constants have been folded away.
-static bool is_conjunction(const ModelProgram* program) {
-  if (program->input_count == 0 || program->const_count > 0) return false;
-  for (uint32_t i = 0; i < program->code_count; i++) {
-    uint32_t op = program->code[i].op;
-    if (op != MODEL_OP_AND && op != MODEL_OP_END) return false;
-    // time has a register too
-    if (op == MODEL_OP_AND && (program->code[i].a == 0 || program->code[i].b == 0)) return false;
-  }
-  return program->code_count > 0 || program->outputs[0] == program->inputs[0].reg;
-}
-
-#define TABLE_INPUTS 6  // a table of 64 truths
-#define TABLE_REGS   64
-
-/// Truths of all combinations of a few inputs, by the program itself.
-static void tabulate(ModelGuard* guard) {
-  const ModelProgram* program = &guard->program;
-  if (program->input_count > TABLE_INPUTS || program->reg_count > TABLE_REGS) return;
-  for (uint32_t i = 0; i < program->code_count; i++) {
-    const ModelInstr* pc = &program->code[i];
-    bool logical = pc->op == MODEL_OP_AND || pc->op == MODEL_OP_OR || pc->op == MODEL_OP_NOT ||
-                   pc->op == MODEL_OP_MOVE || pc->op == MODEL_OP_END;
-    if (!logical) return;
-  }
-  double regs[TABLE_REGS] = {0.0};
-  ModelContext context = {.tables = NULL};
-  for (uint32_t truths = 0; truths < 1u << program->input_count; truths++) {
-    double env[TABLE_INPUTS] = {0.0};
-    ModelInput inputs[TABLE_INPUTS];
-    for (uint32_t k = 0; k < program->input_count; k++) {
-      env[k] = truths >> k & 1 ? 1.0 : 0.0;
-      inputs[k] = (ModelInput){program->inputs[k].reg, k};
-    }
-    ModelProgram local = *program;
-    local.inputs = inputs;
-    local.native = NULL;
-    double truth = 0.0;
-    model_program_bind(&local, env, regs);
-    model_program_run(&local, &context, regs, 0.0, NULL, &truth);
-    if (truth != 0.0) guard->table |= (uint64_t)1 << truths;
-  }
-  guard->tabled = true;
-}
-
 static ModelGuard build_guard(ModelBuild* build, IrTerm term) {
-  ModelGuard guard = {.program = {.state_count = 0}};
+  ModelGuard guard = {.term = {.shape = NULL}};
   if (!ir_term_present(term)) return guard;
-  guard.program = build_program(build, term);
-  guard.conjunction = is_conjunction(&guard.program);
-  tabulate(&guard);
+  guard.term = build_term(build, term);
   SymTerm row = sym_term(&build->sym, term);
   guard.atoms = build_row_atoms(&build->arena, row.row, row.count, &guard.atom_count);
   for (uint32_t k = 0; k < row.count; k++) {
@@ -69,11 +22,11 @@ static const ModelGuard* optional_guard(ModelBuild* build, IrTerm term) {
   return guard;
 }
 
-static const ModelProgram* optional_program(ModelBuild* build, IrTerm term) {
+static const ModelTerm* optional_term(ModelBuild* build, IrTerm term) {
   if (!ir_term_present(term)) return NULL;
-  ModelProgram* program = ARENA_NEW(&build->arena, ModelProgram);
-  *program = build_program(build, term);
-  return program;
+  ModelTerm* out = ARENA_NEW(&build->arena, ModelTerm);
+  *out = build_term(build, term);
+  return out;
 }
 
 /// The relation as written; as printed when there is no source. `before`: the atom before it.
@@ -123,8 +76,8 @@ static void build_atoms(ModelBuild* build) {
                            .relation = atom->relation,
                            .bipolar = atom->bipolar,
                            .continuous = atom->continuous,
-                           .eps = optional_program(build, atom->eps),
-                           .gamma = optional_program(build, atom->gamma),
+                           .eps = optional_term(build, atom->eps),
+                           .gamma = optional_term(build, atom->gamma),
                            .env = build->layout.atom_begin + i,
                            .text = atom_text(build, atom, i > 0 ? &atoms[i - 1] : NULL),
                            .line = build_line(build, atom->span),
@@ -144,7 +97,7 @@ static void build_actions(ModelBuild* build) {
                                .order = action->order,
                                .guess = action->kind == IR_ACTION_GUESS,
                                .env = build->layout.var_env[action->var] + action->order,
-                               .value = build_program(build, action->value),
+                               .value = build_term(build, action->value),
                                .span = action->span};
   }
   build->model.actions = actions;
@@ -262,7 +215,7 @@ static void build_schedules(ModelBuild* build) {
       gotos[k] = (ModelGoto){.automaton = target.automaton, .state = target.state};
     }
     schedules[i] =
-        (ModelSchedule){.start = build_program(build, s->start),
+        (ModelSchedule){.start = build_term(build, s->start),
                         .periodic = ir_term_present(s->period),
                         .count = s->count,
                         .priority = s->priority,
@@ -274,7 +227,7 @@ static void build_schedules(ModelBuild* build) {
                         .stop_text = s->stop.data ? str_copy(&build->arena, s->stop) : s->stop,
                         .line = build_line(build, s->span),
                         .span = s->span};
-    if (schedules[i].periodic) schedules[i].period = build_program(build, s->period);
+    if (schedules[i].periodic) schedules[i].period = build_term(build, s->period);
   }
   build->model.schedules = schedules;
   build->model.schedule_count = ir->schedules.count;

@@ -84,6 +84,7 @@ static void build_all(ModelBuild* build, void* argument) {
   build_layout(&build->layout, &build->arena, ir);
   build->model.source = ir->source;
   build->model.env_count = build->layout.env_count;
+  build->model.numbers = ir->numbers.data;
   build->model.start_time_env = build->layout.start_time_env;
   build_variables(build);
   build_automata(build);

@@ -234,6 +234,7 @@ struct ModelBuild {
   Model model;
   TapeGraph graph;                 // for programs over the environment
   BASE_VEC(uint32_t) step_values;  // work space of build_emit
+  BASE_VEC(ModelShape*) shapes;    // per node of the pool: its program over the environment
   const uint32_t* editors;         // automata whose states influence the equations
   uint32_t editor_count;
   uint32_t* edit_words;  // room for their states
@@ -264,8 +265,8 @@ struct BuildScope {
 
 /// Put a term into the graph; returns its value. A NULL scope reads variables from the environment.
 uint32_t build_emit(ModelBuild* build, TapeGraph* graph, const BuildScope* scope, SymTerm term);
-/// The program of one term over the environment.
-ModelProgram build_program(ModelBuild* build, IrTerm term);
+/// A term over the environment; one that is not there is 0. Shapes are compiled once.
+ModelTerm build_term(ModelBuild* build, IrTerm term);
 /// Distinct atoms that a row reads, ascending.
 const uint32_t* build_row_atoms(Arena* arena, const IrLeaf* row, uint32_t count, uint32_t* found);
 
@@ -277,6 +278,7 @@ void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, 
 
 // build_mode.c
 void build_compile_set(ModelBuild* build, BuildSet* set);
+/// Frees scratch memory on the way: nothing of the caller's may be there.
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);
 /// Whether a set has had so many product modes that all others share one.
 bool build_is_shared(const ModelBuild* build, const BuildSet* set);

@@ -509,6 +509,7 @@ static bool reads_pre(const ModelBuild* build, const uint32_t* atoms, uint32_t c
 static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                                   uint32_t count) {
   AtomPrograms programs = {.g = atom_program(build, set, atoms, count, false, false)};
+  arena_free(&build->scratch);
   programs.g.native = ARENA_NEW(&build->arena, ModelCode);
   programs.g_flow = programs.g;
   if (reads_pre(build, atoms, count)) {
@@ -516,6 +517,7 @@ static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const 
     programs.g_flow.native = ARENA_NEW(&build->arena, ModelCode);
   }
   programs.gdot = atom_program(build, set, atoms, count, true, true);
+  arena_free(&build->scratch);
   programs.gdot.native = ARENA_NEW(&build->arena, ModelCode);
   programs.g_flow.slices = build_output_slices(build, &programs.g_flow);
   programs.gdot.slices = build_output_slices(build, &programs.gdot);
@@ -571,6 +573,7 @@ static const ModelMode* shared_mode(ModelBuild* build, BuildSet* set) {
 
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode) {
   build_compile_set(build, set);
+  arena_free(&build->scratch);  // what the equations needed is not needed for the atoms
   if (build_is_shared(build, set)) return shared_mode(build, set);
   uint32_t count = 0;
   const uint32_t* atoms = relevant_atoms(build, set, mode, &count);

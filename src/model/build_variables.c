@@ -150,7 +150,7 @@ static void build_params(ModelBuild* build) {
     const IrParam* param = &ir->params.data[order[i]];
     params[i] = (ModelParam){.name = names_get(&ir->names, param->name),
                              .env = build->layout.param_begin + order[i],
-                             .value = build_program(build, param->value),
+                             .value = build_term(build, param->value),
                              .structural = param->structural,
                              .hidden = param->hidden,
                              .appearance = param->appearance,
@@ -204,7 +204,7 @@ static void build_starts(ModelBuild* build) {
     starts[i] = (ModelStart){.var = start->var,
                              .order = start->order,
                              .fixed = start->kind == IR_START_FIXED,
-                             .value = build_program(build, start->value),
+                             .value = build_term(build, start->value),
                              .span = start->span};
   }
   build->model.starts = starts;
@@ -307,14 +307,14 @@ static void build_delays(ModelBuild* build) {
   for (uint32_t i = 0; i < ir->data.count; i++) {
     const IrData* data = &ir->data.data[i];
     if (!data->past) continue;
-    ModelProgram* before = NULL;
+    ModelTerm* before = NULL;
     if (ir_term_present(data->before)) {
-      before = ARENA_NEW(&build->arena, ModelProgram);
-      *before = build_program(build, data->before);
+      before = ARENA_NEW(&build->arena, ModelTerm);
+      *before = build_term(build, data->before);
     }
     delays[build->model.delay_count++] = (ModelDelay){.table = i,
                                                       .var = data->var,
-                                                      .time = build_program(build, data->delay),
+                                                      .time = build_term(build, data->delay),
                                                       .before = before,
                                                       .linear = data->interpolation == IR_LINEAR,
                                                       .text = names_get(&ir->names, data->name),
@@ -328,7 +328,7 @@ static void build_macros(ModelBuild* build) {
   for (uint32_t i = 0; i < ir->macros.count; i++) {
     const IrMacro* macro = &ir->macros.data[i];
     macros[i] = (ModelMacro){.name = names_get(&ir->names, macro->name),
-                             .value = build_program(build, macro->value),
+                             .value = build_term(build, macro->value),
                              .span = macro->span};
   }
   build->model.macros = macros;
@@ -362,8 +362,8 @@ void build_variables(ModelBuild* build) {
   build_starts(build);
   build_macros(build);
   if (ir_term_present(build->ir->energy)) {
-    ModelProgram* energy = ARENA_NEW(&build->arena, ModelProgram);
-    *energy = build_program(build, build->ir->energy);
+    ModelTerm* energy = ARENA_NEW(&build->arena, ModelTerm);
+    *energy = build_term(build, build->ir->energy);
     build->model.energy = energy;
     build->model.energy_span = build->ir->energy_span;
   }

@@ -236,6 +236,20 @@ void model_program_run(const ModelProgram* program, const ModelContext* context,
   }
 }
 
+double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                        const double* env, double t, double* regs) {
+  const ModelProgram* program = &term->shape->program;
+  if (program->const_count) {
+    memcpy(regs + program->const_begin, program->consts, program->const_count * sizeof *regs);
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    regs[program->inputs[i].reg] = model_arg(term->args[program->inputs[i].env], numbers, env);
+  }
+  regs[0] = t;
+  if (program->code_count) execute(program->code, context, program->solves, regs);
+  return regs[program->outputs[0]];
+}
+
 #define SLICE_CHUNK 32
 
 /// Fetch an operand that is a state.

@@ -471,6 +471,46 @@ ModelDual model_program_enclose_composed(const ModelProgram* program, const Mode
                                          uint32_t output, ModelDual argument);
 
 // ---------------------------------------------------------------------------------------------
+// terms
+
+/// What all terms of one shape share: a million initial values that differ in their numbers and in
+/// the variables they read have one program.
+typedef struct ModelShape {
+  ModelProgram program;  // over the environment; `env` of an input is a slot of the term
+  bool conjunction;      // true when all slots are: no need to run it
+  bool tabled;           // bit k of `table`: the truth when the inputs are the bits of k
+  uint64_t table;
+} ModelShape;
+
+#define MODEL_ARG_NUMBER 0x80000000u  // in an argument: index of a number, not of the environment
+
+/// A value to be computed from the environment.
+typedef struct ModelTerm {
+  const ModelShape* shape;  // NULL: there is none
+  const uint32_t* args;     // per slot: environment index, or MODEL_ARG_NUMBER and a number
+} ModelTerm;
+
+/// Value of an argument.
+static inline double model_arg(uint32_t arg, const double* numbers, const double* env) {
+  return arg & MODEL_ARG_NUMBER ? numbers[arg & ~MODEL_ARG_NUMBER] : env[arg];
+}
+
+/// How many values a term reads, numbers among them, and where the k-th stands in the environment;
+/// MODEL_NONE for a number.
+static inline uint32_t model_term_inputs(const ModelTerm* term) {
+  return term->shape->program.input_count;
+}
+
+static inline uint32_t model_term_input(const ModelTerm* term, uint32_t k) {
+  uint32_t arg = term->args[term->shape->program.inputs[k].env];
+  return arg & MODEL_ARG_NUMBER ? MODEL_NONE : arg;
+}
+
+/// Value of a term that is there. `regs` has room for Model.scratch_regs doubles.
+double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                        const double* env, double t, double* regs);
+
+// ---------------------------------------------------------------------------------------------
 // tables
 
 typedef enum ModelVarKind { MODEL_VAR_UNKNOWN, MODEL_VAR_DISCRETE } ModelVarKind;
@@ -492,8 +532,8 @@ typedef struct ModelVar {
 typedef struct ModelParam {
   Str name;
   uint32_t env;
-  ModelProgram value;  // reads parameters that come before it
-  bool structural;     // fixed at compilation
+  ModelTerm value;  // reads parameters that come before it
+  bool structural;  // fixed at compilation
   bool hidden;
   uint32_t appearance;
   Span span;
@@ -502,7 +542,7 @@ typedef struct ModelParam {
 /// A named expression that can be recorded (`macro`); literal evaluation on the environment.
 typedef struct ModelMacro {
   Str name;
-  ModelProgram value;
+  ModelTerm value;
   Span span;
 } ModelMacro;
 
@@ -511,7 +551,7 @@ typedef struct ModelStart {
   uint32_t var;
   uint8_t order;
   bool fixed;  // false: a guess
-  ModelProgram value;
+  ModelTerm value;
   Span span;
 } ModelStart;
 
@@ -535,13 +575,13 @@ typedef struct ModelRead {
 } ModelRead;
 
 typedef struct ModelAtom {
-  uint8_t type;               // ModelAtomType
-  uint8_t relation;           // ModelRelation
-  bool bipolar;               // becoming false matters too
-  bool continuous;            // reads time or a variable that is not discrete
-  bool time_only;             // reads time, parameters and discrete values only
-  const ModelProgram* eps;    // NULL: default of the run
-  const ModelProgram* gamma;  // NULL: default of the run
+  uint8_t type;            // ModelAtomType
+  uint8_t relation;        // ModelRelation
+  bool bipolar;            // becoming false matters too
+  bool continuous;         // reads time or a variable that is not discrete
+  bool time_only;          // reads time, parameters and discrete values only
+  const ModelTerm* eps;    // NULL: default of the run
+  const ModelTerm* gamma;  // NULL: default of the run
   const ModelRead* reads;
   uint32_t read_count;
   uint32_t env;  // where its truth is
@@ -550,15 +590,12 @@ typedef struct ModelAtom {
   Span span;
 } ModelAtom;
 
-/// A truth over atoms and mode tests, read from the environment.
+/// A truth over atoms and mode tests.
 typedef struct ModelGuard {
-  ModelProgram program;  // one output, 0 or 1; code_count 0 and output_count 0: always true
+  ModelTerm term;  // absent: always true
   const uint32_t* atoms;
   uint32_t atom_count;
   bool has_mode_test;
-  bool conjunction;  // true when all inputs of the program are: no need to run it
-  bool tabled;       // few inputs: bit i of `table` is its truth where the bits of i are theirs
-  uint64_t table;
 } ModelGuard;
 
 typedef struct ModelAction {
@@ -566,7 +603,7 @@ typedef struct ModelAction {
   uint8_t order;
   bool guess;    // only a guess for re-initialisation
   uint32_t env;  // target
-  ModelProgram value;
+  ModelTerm value;
   Span span;
 } ModelAction;
 
@@ -616,9 +653,9 @@ typedef struct ModelAutomaton {
 typedef struct ModelDelay {
   uint32_t table;  // through which it is read
   uint32_t var;    // whose value
-  ModelProgram time;
-  const ModelProgram* before;  // value before the start; NULL: that at the start
-  bool linear;                 // straight lines between steps
+  ModelTerm time;
+  const ModelTerm* before;  // value before the start; NULL: that at the start
+  bool linear;              // straight lines between steps
   Str text;
   Span span;
 } ModelDelay;
@@ -628,8 +665,8 @@ typedef struct ModelGoto {
 } ModelGoto;
 
 typedef struct ModelSchedule {
-  ModelProgram start;
-  ModelProgram period;
+  ModelTerm start;
+  ModelTerm period;
   bool periodic;
   int64_t count;  // -1 for ever
   int32_t priority;
@@ -682,9 +719,10 @@ typedef struct Model {
   uint32_t table_count;
   const ModelDelay* delays;
   uint32_t delay_count;
-  const ModelProgram* energy;  // NULL when not declared
+  const ModelTerm* energy;  // NULL when not declared
   Span energy_span;
   uint32_t start_time_env;  // start of the run; MODEL_NONE when nobody asks
+  const double* numbers;    // of the terms
   uint32_t scratch_regs;    // enough registers for any program in these tables
   ModelExperiment experiment;
 } Model;
