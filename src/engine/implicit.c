@@ -31,12 +31,56 @@ static size_t work_size(const ModelMode* mode) {
   if (implicit->quantity_count == 0) return 64;
   size_t n = mode->state_count;
   size_t c = implicit->constraint_count;
-  size_t project = implicit->constraint.output_count + implicit->project.output_count + c * c +
-                   c * n + 4 * c + 2 * n;
+  size_t project = implicit->constraint.output_count + implicit->project.output_count +
+                   implicit->constraint_entry_count + 4 * c + 3 * n;
   size_t settle = imp_settle_size(implicit);
   size_t jump = c ? imp_jump_size(implicit) : 0;
   size_t largest = project > settle ? project : settle;
   return (largest > jump ? largest : jump) + 64;
+}
+
+SltStatus imp_normal(EngSim* sim, const ModelEntry* entries, uint32_t count, uint32_t rows,
+                     uint32_t columns, NumNormal** normal) {
+  if (*normal) return SLT_OK;
+  const SltAllocator* allocator = &sim->options.allocator;
+  size_t bytes = base_mul_size((size_t)count + 1, sizeof(NumEntry));
+  NumEntry* places = base_alloc(allocator, bytes);
+  SltStatus status = SLT_ERR_NOMEM;
+  if (places) {
+    for (uint32_t i = 0; i < count; i++) {
+      places[i] = (NumEntry){entries[i].row, entries[i].column};
+    }
+    status = num_normal_create(allocator, places, count, rows, columns, normal);
+    base_free(allocator, places, bytes);
+  }
+  if (status == SLT_ERR_NOMEM) {
+    return eng_fail(sim, status, DIAG_E0811, NULL, "out of memory for the equations of a mode");
+  }
+  if (status < 0) {
+    eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0525, NULL,
+             "%u equations of a mode are tied together so closely that they do not fit into memory",
+             rows);
+  }
+  return status;
+}
+
+EngNormals* imp_normals(EngSim* sim) {
+  return &sim->implicit.normals[sim->core.mode->id];
+}
+
+static SltStatus make_normals(EngSim* sim, const ModelMode* mode) {
+  EngImplicit* im = &sim->implicit;
+  const ModelImplicit* implicit = mode->implicit;
+  size_t known = im->normal_capacity;
+  SLT_TRY(eng_grow(sim, (void**)&im->normals, &im->normal_capacity, (size_t)mode->id + 1,
+                   sizeof *im->normals));
+  for (size_t i = known; i < im->normal_capacity; i++) {
+    im->normals[i] = (EngNormals){0};
+  }
+  if (implicit->constraint_count == 0) return SLT_OK;
+  return imp_normal(sim, implicit->constraint_entries, implicit->constraint_entry_count,
+                    implicit->constraint_count, mode->state_count,
+                    &im->normals[mode->id].constraint);
 }
 
 SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode) {
@@ -59,6 +103,7 @@ SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode) {
                    (size_t)implicit->quantity_count + 1, sizeof(double)));
   SLT_TRY(
       eng_grow(sim, (void**)&im->marks, &im->mark_capacity, (size_t)implicit->row_count + 1, 1));
+  SLT_TRY(make_normals(sim, mode));
   im->constraint_regs = im->regs;
   im->project_regs = im->constraint_regs + constraint;
   im->system_regs = im->project_regs + project;
@@ -132,15 +177,15 @@ double* imp_take(double** at, size_t count) {
 
 typedef struct Projection {
   const ModelImplicit* im;
+  NumNormal* normal;
   uint32_t n, c;
   double* out;  // of the program
-  double* g;    // Jacobian, c rows of n, columns by nominal values
-  double* a;    // g g^T
+  double* g;    // entries of the Jacobian by nominal values
   double* scale;
   double* lambda;
   double* work;
+  double* change;
   double* row;  // sizes of the rows
-  uint32_t* pivot;
   double* weight;
 } Projection;
 
@@ -148,16 +193,18 @@ static Projection projection(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   const ModelImplicit* im = mode->implicit;
   double* at = sim->implicit.work;
-  Projection p = {.im = im, .n = mode->state_count, .c = im->constraint_count};
+  Projection p = {.im = im,
+                  .normal = imp_normals(sim)->constraint,
+                  .n = mode->state_count,
+                  .c = im->constraint_count};
   p.out = imp_take(&at, im->constraint.output_count);
-  p.g = imp_take(&at, (size_t)p.c * p.n);
-  p.a = imp_take(&at, (size_t)p.c * p.c);
+  p.g = imp_take(&at, im->constraint_entry_count);
   p.scale = imp_take(&at, p.c);
   p.lambda = imp_take(&at, p.c);
   p.row = imp_take(&at, p.c);
   p.weight = imp_take(&at, p.n);
   p.work = imp_take(&at, p.n);
-  p.pivot = (uint32_t*)imp_take(&at, p.c);
+  p.change = imp_take(&at, p.n);
   for (uint32_t i = 0; i < p.n; i++) {
     p.weight[i] = sim->env_nominal[mode->state_env[i]];
   }
@@ -169,19 +216,15 @@ static Projection projection(EngSim* sim) {
 static double constraint_distance(EngSim* sim, Projection* p, double t, const double* x) {
   ModelContext context = eng_context(sim);
   model_program_run(&p->im->constraint, &context, sim->implicit.constraint_regs, t, x, p->out);
-  memset(p->g, 0, (size_t)p->c * p->n * sizeof *p->g);
+  memset(p->row, 0, p->c * sizeof *p->row);
   for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
     const ModelEntry* entry = &p->im->constraint_entries[i];
-    p->g[(size_t)entry->row * p->n + entry->column] +=
-        p->out[entry->reg] * p->weight[entry->column];
+    p->g[i] = p->out[entry->reg] * p->weight[entry->column];
+    p->row[entry->row] += p->g[i] * p->g[i];
   }
   double distance = 0.0;
   for (uint32_t i = 0; i < p->c; i++) {
-    double sum = 0.0;
-    for (uint32_t j = 0; j < p->n; j++) {
-      double entry = p->g[(size_t)i * p->n + j];
-      sum += entry * entry;
-    }
+    double sum = p->row[i];
     p->row[i] = sqrt(sum);
     double part = p->row[i] > 0.0 ? fabs(p->out[i]) / p->row[i] : fabs(p->out[i]);
     if (!(part <= DBL_MAX) || !(sum <= DBL_MAX)) return -1.0;
@@ -202,24 +245,18 @@ static double state_size(const EngSim* sim, const double* x) {
 
 /// One step of Newton's method by the smallest change; x is changed.
 static bool project_step(Projection* p, double* x) {
+  if (num_normal_factor(p->normal, p->g, 0.0, 1e-13) < 0) return false;
   for (uint32_t i = 0; i < p->c; i++) {
-    for (uint32_t k = 0; k < p->c; k++) {
-      double sum = 0.0;
-      for (uint32_t j = 0; j < p->n; j++) {
-        sum += p->g[(size_t)i * p->n + j] * p->g[(size_t)k * p->n + j];
-      }
-      p->a[(size_t)i * p->c + k] = sum;
-    }
     p->lambda[i] = -p->out[i];
   }
-  if (num_lu_factor(p->c, p->a, 1e-13, p->scale, p->pivot, NULL) < 0) return false;
-  num_lu_solve(p->c, p->a, p->pivot, p->scale, p->lambda);
+  num_normal_solve(p->normal, p->lambda);
+  memset(p->change, 0, p->n * sizeof *p->change);
+  for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
+    const ModelEntry* entry = &p->im->constraint_entries[i];
+    p->change[entry->column] += p->g[i] * p->lambda[entry->row];
+  }
   for (uint32_t j = 0; j < p->n; j++) {
-    double sum = 0.0;
-    for (uint32_t i = 0; i < p->c; i++) {
-      sum += p->g[(size_t)i * p->n + j] * p->lambda[i];
-    }
-    x[j] += p->weight[j] * sum;
+    x[j] += p->weight[j] * p->change[j];
   }
   return true;
 }
@@ -279,17 +316,11 @@ SltStatus eng_project_trial(EngSim* sim) {
 
 /// Whether the constraints' directions, as they stand in p->g, have become dependent.
 static bool constraints_meet(Projection* p) {
-  for (uint32_t i = 0; i < p->c; i++) {
-    for (uint32_t k = 0; k < p->c; k++) {
-      double sum = 0.0;
-      for (uint32_t j = 0; j < p->n; j++) {
-        sum += p->g[(size_t)i * p->n + j] * p->g[(size_t)k * p->n + j];
-      }
-      double size = p->row[i] * p->row[k];
-      p->a[(size_t)i * p->c + k] = size > 0.0 ? sum / size : 0.0;
-    }
+  for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
+    double size = p->row[p->im->constraint_entries[i].row];
+    p->g[i] = size > 0.0 ? p->g[i] / size : 0.0;
   }
-  return num_lu_factor(p->c, p->a, 1e-10, p->scale, p->pivot, NULL) < 0;
+  return num_normal_factor(p->normal, p->g, 0.0, 1e-10) < 0;
 }
 
 bool eng_fail_drift(EngSim* sim) {

@@ -8,6 +8,12 @@
 
 #include "engine/internal.h"
 
+/// Normal equations with these entries (a program's outputs), kept in `normal` once they are made.
+SltStatus imp_normal(EngSim* sim, const ModelEntry* entries, uint32_t count, uint32_t rows,
+                     uint32_t columns, NumNormal** normal);
+/// Those of the present mode.
+EngNormals* imp_normals(EngSim* sim);
+
 /// The next piece of the work space.
 double* imp_take(double** at, size_t count);
 
@@ -27,8 +33,8 @@ SltStatus imp_settle(EngSim* sim);
 /// What is solved for from the states as they are, by all means; false when that fails.
 bool imp_settle_tops(EngSim* sim);
 /// The values of what is solved for that come closest to a solution: residuals of all rows, and the
-/// quantities. Both live in the work space.
-void imp_nearest(EngSim* sim, const double** residual, const double** value);
+/// quantities. Both live in the work space. False when there is no room to look for them.
+bool imp_nearest(EngSim* sim, const double** residual, const double** value);
 /// Whether an initial value of the model fixes this quantity; where, if `line` is not NULL.
 bool imp_is_fixed_start(const EngSim* sim, const ModelQuantity* quantity, uint32_t* line);
 

@@ -137,7 +137,7 @@ static void append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
   const ModelImplicit* im = sim->core.mode->implicit;
   const double* residual = NULL;
   const double* value = NULL;
-  imp_nearest(sim, &residual, &value);
+  if (!imp_nearest(sim, &residual, &value)) return;
   uint8_t* marked = sim->implicit.marks;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = 0;

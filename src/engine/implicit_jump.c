@@ -10,10 +10,13 @@
 
 #define JUMP_MAX    30
 #define IMPULSE_MIN 1e-9  // relative: smaller pulses are rounding
+#define FULL_MAX    60u   // equations; more are eliminated as a sparse system
+#define SINGULAR    1e-13
 
 size_t imp_jump_size(const ModelImplicit* im) {
   size_t e = im->equation_count;
-  return im->system.output_count + e * e + 8 * e + 4 * im->quantity_count;
+  size_t matrix = e <= FULL_MAX ? e * e : 2 * (size_t)im->system_entry_count;
+  return im->system.output_count + matrix + 8 * e + 4 * im->quantity_count;
 }
 
 typedef struct JumpSpace {
@@ -22,13 +25,15 @@ typedef struct JumpSpace {
   double* out;
   double* value;
   double* before;
-  double* matrix;
+  double* matrix;    // full, or the entries of...
+  NumEntry* places;  // ...these places
   double* scale;
   double* delta;
   double* total;
   double* work;
   uint32_t* pivot;
   uint32_t* column_quantity;
+  NumSquare* square;     // factors of a large system
   uint32_t* hidden_row;  // per equation: its row one level below the top; MODEL_NONE for none
 } JumpSpace;
 
@@ -39,7 +44,8 @@ static JumpSpace jump_space(EngSim* sim) {
   s.out = imp_take(&at, im->system.output_count);
   s.value = imp_take(&at, im->quantity_count);
   s.before = imp_take(&at, im->quantity_count);
-  s.matrix = imp_take(&at, (size_t)s.e * s.e);
+  s.matrix = imp_take(&at, s.e <= FULL_MAX ? (size_t)s.e * s.e : im->system_entry_count);
+  s.places = (NumEntry*)imp_take(&at, s.e <= FULL_MAX ? 0 : im->system_entry_count);
   s.scale = imp_take(&at, s.e);
   s.delta = imp_take(&at, s.e);
   s.total = imp_take(&at, s.e);
@@ -61,18 +67,56 @@ static JumpSpace jump_space(EngSim* sim) {
   return s;
 }
 
-static void jump_matrix(JumpSpace* s) {
+/// Number of a quantity among those solved for, which ascend; MODEL_NONE for others.
+static uint32_t top_column(const JumpSpace* s, uint32_t quantity) {
+  uint32_t lo = 0;
+  uint32_t hi = s->e;
+  while (lo < hi) {
+    uint32_t middle = lo + (hi - lo) / 2;
+    if (s->column_quantity[middle] < quantity) {
+      lo = middle + 1;
+    } else {
+      hi = middle;
+    }
+  }
+  return lo < s->e && s->column_quantity[lo] == quantity ? lo : MODEL_NONE;
+}
+
+static SltStatus factor_full(JumpSpace* s, uint32_t* bad) {
   const ModelImplicit* im = s->im;
   memset(s->matrix, 0, (size_t)s->e * s->e * sizeof *s->matrix);
   for (uint32_t i = 0; i < im->system_entry_count; i++) {
     const ModelEntry* entry = &im->system_entries[i];
-    if (entry->row < im->constraint_count) continue;
+    uint32_t column = top_column(s, entry->column);
+    if (entry->row < im->constraint_count || column == MODEL_NONE) continue;
     uint32_t equation = im->rows[entry->row].equation;
-    for (uint32_t k = 0; k < s->e; k++) {
-      if (s->column_quantity[k] != entry->column) continue;
-      s->matrix[(size_t)equation * s->e + k] += s->out[entry->reg];
-    }
+    s->matrix[(size_t)equation * s->e + column] += s->out[entry->reg];
   }
+  return num_lu_factor(s->e, s->matrix, SINGULAR, s->scale, s->pivot, bad);
+}
+
+static SltStatus factor_sparse(EngSim* sim, JumpSpace* s, uint32_t* bad) {
+  const ModelImplicit* im = s->im;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < im->system_entry_count; i++) {
+    const ModelEntry* entry = &im->system_entries[i];
+    uint32_t column = top_column(s, entry->column);
+    if (entry->row < im->constraint_count || column == MODEL_NONE) continue;
+    s->places[count] = (NumEntry){im->rows[entry->row].equation, column};
+    s->matrix[count++] = s->out[entry->reg];
+  }
+  SltStatus status =
+      num_square_create(s->places, s->matrix, count, s->e, SINGULAR, bad, &s->square);
+  if (status != SLT_ERR_NOMEM) return status;
+  return eng_fail(sim, status, DIAG_E0811, NULL, "out of memory for the equations of a mode");
+}
+
+/// Factors of the mode's own Jacobian.
+static SltStatus factor(EngSim* sim, JumpSpace* s) {
+  uint32_t bad = 0;
+  SltStatus status = s->e <= FULL_MAX ? factor_full(s, &bad) : factor_sparse(sim, s, &bad);
+  if (status >= 0 || status == SLT_ERR_NOMEM) return status;
+  return imp_fail_singular(sim, s->column_quantity[bad < s->e ? bad : 0]);
 }
 
 /// Jumps and pulses into the trace and to the guards.
@@ -137,11 +181,7 @@ SltStatus imp_jump(EngSim* sim) {
   memcpy(s.before, s.value, im->quantity_count * sizeof *s.value);
   memset(s.total, 0, s.e * sizeof *s.total);
   imp_run_system(sim, im, s.value, s.out);
-  jump_matrix(&s);
-  uint32_t bad = 0;
-  if (num_lu_factor(s.e, s.matrix, 1e-13, s.scale, s.pivot, &bad) < 0) {
-    return imp_fail_singular(sim, s.column_quantity[bad < s.e ? bad : 0]);
-  }
+  SLT_TRY(factor(sim, &s));
   double last = (double)INFINITY;
   for (int pass = 0; pass < JUMP_MAX; pass++) {
     double norm = 0.0;
@@ -151,7 +191,11 @@ SltStatus imp_jump(EngSim* sim) {
     }
     if (norm == 0.0 || !(norm < 0.9 * last)) break;
     last = norm;
-    num_lu_solve(s.e, s.matrix, s.pivot, s.work, s.delta);
+    if (s.square) {
+      num_square_solve(s.square, s.delta);
+    } else {
+      num_lu_solve(s.e, s.matrix, s.pivot, s.work, s.delta);
+    }
     for (uint32_t k = 0; k < s.e; k++) {
       uint32_t quantity = s.column_quantity[k];
       s.total[k] += s.delta[k];
@@ -159,6 +203,7 @@ SltStatus imp_jump(EngSim* sim) {
     }
     imp_run_system(sim, im, s.value, s.out);
   }
+  num_square_free(s.square);
   imp_scatter(sim, im, s.value, false);
   publish_jump(sim, &s);
   publish_guards(sim);

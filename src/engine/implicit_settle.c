@@ -39,9 +39,9 @@ typedef struct Settle {
   double* value;  // of the quantities
   double* start;
   double* trial;
-  double* jacobian;  // r rows of q, by nominal values
-  double* matrix;
-  double* scale;
+  NumNormal* normal;
+  double* jacobian;  // entries, by nominal values
+  double* moving;    // those of released quantities, by the sizes of rows
   double* lambda;
   double* row;
   double* distance;
@@ -49,7 +49,6 @@ typedef struct Settle {
   double* first;  // residuals of the first values
   double* path;   // quantities at the last point of the path
   double rest;    // share of them that is left
-  uint32_t* pivot;
   uint8_t* mobility;
   uint8_t* moves;  // per quantity: released
 } Settle;
@@ -57,7 +56,7 @@ typedef struct Settle {
 size_t imp_settle_size(const ModelImplicit* im) {
   size_t q = im->quantity_count;
   size_t r = im->row_count;
-  return im->system.output_count + r * r + r * q + 8 * r + 9 * q + 8;
+  return im->system.output_count + 2 * (size_t)im->system_entry_count + 8 * r + 9 * q + 8;
 }
 
 static Settle settle_space(EngSim* sim) {
@@ -72,14 +71,13 @@ static Settle settle_space(EngSim* sim) {
   s.path = imp_take(&at, s.q);
   s.mobility = (uint8_t*)imp_take(&at, s.q);
   s.moves = (uint8_t*)imp_take(&at, s.q);
-  s.jacobian = imp_take(&at, (size_t)s.r * s.q);
-  s.matrix = imp_take(&at, (size_t)s.r * s.r);
-  s.scale = imp_take(&at, s.r);
+  s.normal = imp_normals(sim)->system;
+  s.jacobian = imp_take(&at, im->system_entry_count);
+  s.moving = imp_take(&at, im->system_entry_count);
   s.lambda = imp_take(&at, s.r);
   s.row = imp_take(&at, s.r);
   s.distance = imp_take(&at, s.r);
   s.first = imp_take(&at, s.r);
-  s.pivot = (uint32_t*)imp_take(&at, s.r);
   imp_gather(sim, im, s.start);
   memset(s.moves, 0, s.q);
   return s;
@@ -169,19 +167,16 @@ static bool release(Settle* s, Mobility limit, double tolerance) {
 /// something is not a number.
 static double settle_residual(EngSim* sim, Settle* s, const double* value) {
   imp_run_system(sim, s->im, value, s->out);
-  memset(s->jacobian, 0, (size_t)s->r * s->q * sizeof *s->jacobian);
+  memset(s->row, 0, s->r * sizeof *s->row);
   for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
     const ModelEntry* entry = &s->im->system_entries[i];
     double nominal = imp_nominal(sim, &s->im->quantities[entry->column]);
-    s->jacobian[(size_t)entry->row * s->q + entry->column] += s->out[entry->reg] * nominal;
+    s->jacobian[i] = s->out[entry->reg] * nominal;
+    s->row[entry->row] += fabs(s->jacobian[i]);
   }
   double sum = 0.0;
   for (uint32_t i = 0; i < s->r; i++) {
-    double size = 0.0;
-    for (uint32_t j = 0; j < s->q; j++) {
-      size += fabs(s->jacobian[(size_t)i * s->q + j]);
-    }
-    s->row[i] = size > 1e-12 ? size : 1e-12;
+    if (!(s->row[i] > 1e-12)) s->row[i] = 1e-12;
     if (s->rest > 0.0) s->out[i] -= s->rest * s->first[i];
     s->distance[i] = fabs(s->out[i]) / s->row[i];
     sum += s->distance[i] * s->distance[i];
@@ -201,47 +196,40 @@ static double settle_size(const EngSim* sim, const Settle* s, const double* valu
 
 /// The smallest step of the released quantities that lowers the residuals best.
 static bool settle_step(const EngSim* sim, Settle* s) {
-  double largest = 0.0;
+  for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
+    const ModelEntry* entry = &s->im->system_entries[i];
+    s->moving[i] = s->moves[entry->column] ? s->jacobian[i] / s->row[entry->row] : 0.0;
+  }
   for (uint32_t i = 0; i < s->r; i++) {
-    for (uint32_t k = 0; k < s->r; k++) {
-      double sum = 0.0;
-      for (uint32_t j = 0; j < s->q; j++) {
-        if (!s->moves[j]) continue;
-        sum += s->jacobian[(size_t)i * s->q + j] / s->row[i] *
-               (s->jacobian[(size_t)k * s->q + j] / s->row[k]);
-      }
-      s->matrix[(size_t)i * s->r + k] = sum;
-      if (i == k && sum > largest) largest = sum;
-    }
     s->lambda[i] = -s->out[i] / s->row[i];
   }
-  for (uint32_t i = 0; i < s->r; i++) {
-    s->matrix[(size_t)i * s->r + i] += REGULAR * (largest > 0.0 ? largest : 1.0);
+  if (num_normal_factor(s->normal, s->moving, REGULAR, 0.0) < 0) return false;
+  num_normal_solve(s->normal, s->lambda);
+  memset(s->step, 0, s->q * sizeof *s->step);
+  for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
+    const ModelEntry* entry = &s->im->system_entries[i];
+    s->step[entry->column] += s->moving[i] * s->lambda[entry->row];
   }
-  if (num_lu_factor(s->r, s->matrix, 0.0, s->scale, s->pivot, NULL) < 0) return false;
-  num_lu_solve(s->r, s->matrix, s->pivot, s->scale, s->lambda);
   for (uint32_t j = 0; j < s->q; j++) {
-    double sum = 0.0;
-    for (uint32_t i = 0; i < s->r && s->moves[j]; i++) {
-      sum += s->jacobian[(size_t)i * s->q + j] / s->row[i] * s->lambda[i];
-    }
-    s->step[j] = sum * imp_nominal(sim, &s->im->quantities[j]);
+    s->step[j] *= imp_nominal(sim, &s->im->quantities[j]);
     if (!isfinite(s->step[j])) return false;
   }
   return true;
 }
 
 /// What the whole step would leave of the residuals if the equations were linear.
-static double predicted(const EngSim* sim, const Settle* s) {
+static double predicted(const EngSim* sim, Settle* s) {
+  for (uint32_t i = 0; i < s->r; i++) {
+    s->lambda[i] = s->out[i] / s->row[i];
+  }
+  for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
+    const ModelEntry* entry = &s->im->system_entries[i];
+    double nominal = imp_nominal(sim, &s->im->quantities[entry->column]);
+    s->lambda[entry->row] += s->moving[i] * (s->step[entry->column] / nominal);
+  }
   double sum = 0.0;
   for (uint32_t i = 0; i < s->r; i++) {
-    double part = s->out[i];
-    for (uint32_t j = 0; j < s->q; j++) {
-      if (!s->moves[j]) continue;
-      part +=
-          s->jacobian[(size_t)i * s->q + j] * s->step[j] / imp_nominal(sim, &s->im->quantities[j]);
-    }
-    sum += part / s->row[i] * (part / s->row[i]);
+    sum += s->lambda[i] * s->lambda[i];
   }
   return sqrt(sum);
 }
@@ -340,7 +328,15 @@ static void settle_nearest(EngSim* sim, Settle* s) {
 
 // ---- the whole ----------------------------------------------------------------------------------
 
+/// Normal equations of all equations of the mode.
+static SltStatus settle_room(EngSim* sim) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  return imp_normal(sim, im->system_entries, im->system_entry_count, im->row_count,
+                    im->quantity_count, &imp_normals(sim)->system);
+}
+
 SltStatus imp_settle(EngSim* sim) {
+  SLT_TRY(settle_room(sim));
   Settle s = settle_space(sim);
   for (uint32_t j = 0; j < s.q; j++) {
     const ModelQuantity* quantity = &s.im->quantities[j];
@@ -381,15 +377,18 @@ static Settle tops_space(EngSim* sim) {
 }
 
 bool imp_settle_tops(EngSim* sim) {
+  if (settle_room(sim) < 0) return false;
   Settle s = tops_space(sim);
   if (!settle_released(sim, &s)) return false;
   imp_scatter(sim, s.im, s.value, true);
   return true;
 }
 
-void imp_nearest(EngSim* sim, const double** residual, const double** value) {
+bool imp_nearest(EngSim* sim, const double** residual, const double** value) {
+  if (settle_room(sim) < 0) return false;
   Settle s = tops_space(sim);
   settle_nearest(sim, &s);
   *residual = s.out;
   *value = s.value;
+  return true;
 }

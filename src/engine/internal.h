@@ -175,6 +175,11 @@ typedef struct EngSideRegs {
   size_t rhs_capacity, full_capacity, gdot_capacity;
 } EngSideRegs;
 
+/// Normal equations of a mode's constraints, and of all its equations; NULL: not made yet.
+typedef struct EngNormals {
+  NumNormal *constraint, *system;
+} EngNormals;
+
 /// Work space for implicit modes, and what the present candidate knows.
 typedef struct EngImplicit {
   double *constraint_regs, *project_regs, *system_regs, *impulse_regs;  // in `regs`
@@ -190,6 +195,8 @@ typedef struct EngImplicit {
   size_t entry_capacity;
   uint8_t* marks;  // per row
   size_t mark_capacity;
+  struct EngNormals* normals;  // per mode: made when first asked for
+  size_t normal_capacity;
   bool impulsive;
   bool tentative;         // switches have no position yet: contradictions are only noted
   bool contradicts;       // ... and there was one

@@ -288,6 +288,12 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->implicit.entry, sim->implicit.entry_capacity * sizeof(double));
   base_free(&a, sim->implicit.marks, sim->implicit.mark_capacity);
   base_free(&a, sim->told, sim->told_capacity);
+  for (size_t i = 0; i < sim->implicit.normal_capacity; i++) {
+    num_normal_free(sim->implicit.normals[i].constraint);
+    num_normal_free(sim->implicit.normals[i].system);
+  }
+  base_free(&a, sim->implicit.normals,
+            sim->implicit.normal_capacity * sizeof *sim->implicit.normals);
   base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
   base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
   base_free(&a, sim->value_out, sim->value_out_capacity * sizeof(double));

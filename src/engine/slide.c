@@ -198,8 +198,8 @@ static SltStatus find_surfaces(Search* search) {
 
 // ---- modes around the point ---------------------------------------------------------------------
 
-/// Truths of the relations that matter in `mode` but not in the present one: what is latched of them
-/// is from another time. Their values are those that recognise() left.
+/// Truths of the relations that matter in `mode` but not in the present one: what is latched of
+/// them is from another time. Their values are those that recognise() left.
 static void judge_others(EngSim* sim, const ModelMode* mode) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];

@@ -5,7 +5,8 @@
 #include "model/build_internal.h"
 
 #define FULL_MATRIX_MAX 2000u
-#define SYSTEM_MAX      100u  // equations of a mode without constraints: more are not explained
+#define SYSTEM_SMALL    100u  // equations: so many are kept as one system for messages alone
+#define SYSTEM_MAX      20000u  // equations of a mode without constraints: more are not settled as one
 
 /// Reads every quantity of the mode from the state vector of the program.
 typedef struct RawScope {
@@ -111,28 +112,82 @@ static void number_quantities(ModelBuild* build, const BuildSet* set, ModelImpli
   out->top = top;
 }
 
+/// Position of an equation of the model among those of the mode.
+static uint32_t equation_place(const SymMode* sym, uint32_t equation) {
+  uint32_t lo = 0;
+  uint32_t hi = sym->equation_count;
+  while (lo + 1 < hi) {
+    uint32_t middle = lo + (hi - lo) / 2;
+    if (sym->equations[middle] <= equation) {
+      lo = middle;
+    } else {
+      hi = middle;
+    }
+  }
+  return lo;
+}
+
+/// The equations that the system is made of, ascending. Where all unknowns are computed one after
+/// the other only those matter that something fixed is computed through: whatever states come of
+/// them, the others just give other values.
+static const uint32_t* system_equations(ModelBuild* build, const SymMode* sym, uint32_t* count) {
+  Arena* scratch = &build->scratch;
+  uint8_t* wanted = ARENA_ARRAY(scratch, uint8_t, sym->equation_count);
+  uint32_t* stack = ARENA_ARRAY(scratch, uint32_t, sym->assign_count);
+  uint8_t* seen = ARENA_ARRAY(scratch, uint8_t, sym->assign_count);
+  uint32_t open = 0;
+  for (uint32_t i = 0; !sym->offsets && i < build->model.start_count; i++) {
+    const ModelStart* start = &build->model.starts[i];
+    const SymVar* var = &sym->vars[start->var];
+    bool computed = is_solved(var) && start->order >= var->order && var->assign != IR_NONE;
+    if (!start->fixed || !computed || seen[var->assign]) continue;
+    seen[var->assign] = 1;
+    stack[open++] = var->assign;
+  }
+  while (open > 0) {
+    const SymAssign* assign = &sym->assigns[stack[--open]];
+    wanted[equation_place(sym, assign->equation)] = 1;
+    for (uint32_t k = 0; k < assign->value.count; k++) {
+      IrLeaf leaf = assign->value.row[k];
+      if (leaf.kind != IR_LEAF_VAR || !is_solved(&sym->vars[leaf.id])) continue;
+      const SymVar* var = &sym->vars[leaf.id];
+      if (leaf.order < var->order || var->assign == IR_NONE || seen[var->assign]) continue;
+      seen[var->assign] = 1;
+      stack[open++] = var->assign;
+    }
+  }
+  uint32_t* list = ARENA_ARRAY(&build->arena, uint32_t, sym->equation_count);
+  *count = 0;
+  for (uint32_t i = 0; i < sym->equation_count; i++) {
+    if (sym->offsets || wanted[i]) list[(*count)++] = i;
+  }
+  return list;
+}
+
 /// Rows and their terms: constraints by level, then what determines the unknowns.
-static SymTerm* number_rows(ModelBuild* build, const SymMode* sym, ModelImplicit* out) {
+static SymTerm* number_rows(ModelBuild* build, const SymMode* sym, const uint32_t* equations,
+                            uint32_t count, ModelImplicit* out) {
   uint32_t deepest = 0;
   for (uint32_t i = 0; sym->offsets && i < sym->equation_count; i++) {
     if (sym->offsets[i] > deepest) deepest = sym->offsets[i];
   }
   out->constraint_count = sym->constraint_count;
-  out->row_count = sym->constraint_count + sym->equation_count;
+  out->row_count = sym->constraint_count + count;
   ModelRow* rows = ARENA_ARRAY(&build->arena, ModelRow, out->row_count);
   SymTerm* terms = ARENA_ARRAY(&build->scratch, SymTerm, out->row_count);
   SymTerm* present = ARENA_ARRAY(&build->scratch, SymTerm, sym->equation_count);
   uint32_t at = 0;
   uint32_t top = sym->constraint_count;
   for (uint32_t level = 0; level <= deepest; level++) {
-    for (uint32_t i = 0; i < sym->equation_count; i++) {
+    for (uint32_t k = 0; k < count; k++) {
+      uint32_t i = equations[k];
       uint32_t offset = sym->offsets ? sym->offsets[i] : 0;
       if (level > offset) continue;
       present[i] = level == 0
                        ? sym_term(&build->sym, build->ir->equations.data[sym->equations[i]].term)
                        : sym_total_derivative(&build->sym, &build->scratch, present[i], sym->vars);
-      uint32_t row = level < offset ? at++ : top + i;
-      rows[row] = (ModelRow){.equation = i, .level = level, .top = level == offset};
+      uint32_t row = level < offset ? at++ : top + k;
+      rows[row] = (ModelRow){.equation = k, .level = level, .top = level == offset};
       terms[row] = present[i];
     }
   }
@@ -209,27 +264,24 @@ static void emit_project(ModelBuild* build, const BuildSet* set, const SymTerm* 
   out->project.native = ARENA_NEW(&build->arena, ModelCode);
 }
 
-static void describe_equations(ModelBuild* build, const SymMode* sym, ModelImplicit* out) {
-  ModelEquationText* texts = ARENA_ARRAY(&build->arena, ModelEquationText, sym->equation_count);
-  for (uint32_t i = 0; i < sym->equation_count; i++) {
-    const IrEquation* equation = &build->ir->equations.data[sym->equations[i]];
+static void describe_equations(ModelBuild* build, const SymMode* sym, const uint32_t* equations,
+                               uint32_t count, ModelImplicit* out) {
+  ModelEquationText* texts = ARENA_ARRAY(&build->arena, ModelEquationText, count);
+  for (uint32_t i = 0; i < count; i++) {
+    const IrEquation* equation = &build->ir->equations.data[sym->equations[equations[i]]];
     TextBuffer text = {.arena = &build->arena};
     ir_print_term(&text, build->ir, equation->term);
     texts[i] = (ModelEquationText){
         .text = text_str(&text), .line = build_line(build, equation->span), .span = equation->span};
   }
   out->equations = texts;
-  out->equation_count = sym->equation_count;
+  out->equation_count = count;
   uint32_t* begin = ARENA_ARRAY(&build->arena, uint32_t, (size_t)sym->block_count + 1);
   uint32_t* members = ARENA_ARRAY(&build->arena, uint32_t, sym->assign_count);
   uint32_t at = 0;
   for (uint32_t b = 0; b < sym->block_count; b++) {
     for (uint32_t k = 0; k < sym->blocks[b].count; k++) {
-      uint32_t equation = sym->assigns[sym->blocks[b].begin + k].equation;
-      for (uint32_t i = 0; i < sym->equation_count; i++) {
-        if (sym->equations[i] == equation) members[at] = i;
-      }
-      at++;
+      members[at++] = equation_place(sym, sym->assigns[sym->blocks[b].begin + k].equation);
     }
     begin[b + 1] = at;
   }
@@ -252,9 +304,11 @@ static bool fixes_computed(const ModelBuild* build, const SymMode* sym) {
 
 const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   const SymMode* sym = set->sym;
-  bool small = sym->equation_count <= SYSTEM_MAX;
   bool fixes = fixes_computed(build, sym);
-  if (!sym->offsets && !(small && fixes)) return NULL;
+  if (!sym->offsets && !fixes) return NULL;
+  uint32_t count = 0;
+  const uint32_t* equations = system_equations(build, sym, &count);
+  bool small = count <= SYSTEM_MAX;
   ModelImplicit* out = ARENA_NEW(&build->arena, ModelImplicit);
   out->fixes_computed = fixes;
   out->settles = fixes;
@@ -265,12 +319,12 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   out->freedom = sym->offsets ? sym->freedom : set->state_count;
   out->index = sym->index;
   uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
-  describe_equations(build, sym, out);
+  describe_equations(build, sym, equations, count, out);
   // without constraints every value of the states is consistent: the equations as one system serve
   // to find a first solution, and to explain why there is none
-  if (sym->constraint_count == 0 && !small) return out;
+  if (sym->constraint_count == 0 && (!small || (!out->settles && count > SYSTEM_SMALL))) return out;
   number_quantities(build, set, out, first);
-  const SymTerm* terms = number_rows(build, sym, out);
+  const SymTerm* terms = number_rows(build, sym, equations, count, out);
   out->constraint =
       emit_rows(build, set, set->state_of_var, set->state_count, terms, out->constraint_count,
                 &out->constraint_entries, &out->constraint_entry_count);
@@ -306,9 +360,9 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
   return impulse;
 }
 
-/// Blocks and constraints are solved with full matrices: beyond this they would not fit.
+/// Blocks are solved with full matrices: beyond this they would not fit.
 static const Diag* too_large(ModelBuild* build, const SymMode* sym) {
-  uint32_t largest = sym->constraint_count ? sym->equation_count + sym->constraint_count : 0;
+  uint32_t largest = 0;
   for (uint32_t b = 0; b < sym->block_count; b++) {
     if (sym->blocks[b].count > largest) largest = sym->blocks[b].count;
   }

@@ -446,4 +446,40 @@ void num_lu_solve(uint32_t n, const double* lu, const uint32_t* pivot, double* s
 void num_lu_solve_transposed(uint32_t n, const double* lu, const uint32_t* pivot, double* scratch,
                              double* b);
 
+// ---- sparse normal equations --------------------------------------------------------------------
+
+/// Place of an entry of a sparse matrix.
+typedef struct NumEntry {
+  uint32_t row, column;
+} NumEntry;
+
+/// G G^T x = b for matrices G of one pattern; owns its memory, belongs to one thread.
+typedef struct NumNormal NumNormal;
+
+/// `entries` (each place once) are only read here; the same order holds for their values later.
+/// SLT_ERR_NOMEM; SLT_ERR_LIMIT: too many entries would come of it; SLT_ERR_ARGUMENT: a place
+/// twice. Free with num_normal_free (NULL is fine).
+SltStatus num_normal_create(const SltAllocator* allocator, const NumEntry* entries,
+                            uint32_t entry_count, uint32_t rows, uint32_t columns, NumNormal** out);
+void num_normal_free(NumNormal* normal);
+
+/// Factors of G G^T + `regular` times its largest diagonal entry on the diagonal. A pivot of at
+/// most `tolerance` times its diagonal entry: SLT_ERR_STRUCTURE. Infinite entries and NaN:
+/// SLT_ERR_NOT_FINITE or SLT_ERR_STRUCTURE. Allocates nothing.
+SltStatus num_normal_factor(NumNormal* normal, const double* values, double regular,
+                            double tolerance);
+/// b becomes x.
+void num_normal_solve(const NumNormal* normal, double* b);
+
+/// A square sparse system with row pivoting, for matrices that come once (events).
+typedef struct NumSquare NumSquare;
+
+/// Factors of the n x n matrix with these entries (values of the same place add up).
+/// SLT_ERR_STRUCTURE: singular, at the column `bad` (may be NULL); SLT_ERR_NOMEM. Free with
+/// num_square_free (NULL is fine).
+SltStatus num_square_create(const NumEntry* entries, const double* values, uint32_t entry_count,
+                            uint32_t n, double tolerance, uint32_t* bad, NumSquare** out);
+void num_square_solve(NumSquare* square, double* b);
+void num_square_free(NumSquare* square);
+
 #endif

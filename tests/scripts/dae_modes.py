@@ -115,6 +115,58 @@ class Undetermined(ModeCase):
             "experiment { end = 2; }\n"))
 
 
+class Large(ModeCase):
+    """What is found in small modes is found in large ones."""
+
+    FIXED = ("for i = 1:%d { x_[i]' = -x_[i] + u_[i]; u_[i] = 3*x_[i]; %s }\n"
+             "y = 2*x_17 + x_18; y(t0) = %d;\nexperiment { end = 0; }\n")
+
+    def test_contradictory_initial_values(self):
+        for count in (50, 3000):
+            given = "x_[i](t0) = 1;"
+            rows, _, _ = self.run_text(self.FIXED % (count, given, 3), "--out", "y")
+            self.assertEqual(rows[0]["y"], 3.0)
+            message = self.fail_text(self.FIXED % (count, given, 4))
+            for part in ("E0820", "`y = 2*x_17 + x_18` (line 2) is off by 1", "x_17 = 1 (line 1)",
+                         "y = 4 (line 2)"):
+                self.assertIn(part, message)
+
+    def test_a_computed_value_determines_states(self):
+        rows, _, _ = self.run_text(self.FIXED % (3000, "", 4), "--out", "x_17,x_18,x_19,u_17")
+        self.assertAlmostEqual(rows[0]["x_17"], 1.6, delta=1e-12)
+        self.assertAlmostEqual(rows[0]["x_18"], 0.8, delta=1e-12)
+        self.assertAlmostEqual(rows[0]["u_17"], 4.8, delta=1e-12)
+        self.assertEqual(rows[0]["x_19"], 0.0)
+
+    def chain(self, count):
+        text = "const w = 9.81;\n"
+        for i in range(1, count + 1):
+            x, y = ("x_%d" % (i - 1), "y_%d" % (i - 1)) if i > 1 else ("0", "0")
+            right = " + f_%d*(%%s_%d - %%s_%d)" % (i + 1, i + 1, i) if i < count else ""
+            text += ("x_%d'' = -f_%d*(x_%d - %s)%s; x_%d(t0) = %d; x_%d'(t0) = 0;\n" %
+                     (i, i, i, x, right % ("x", "x") if right else "", i, i, i))
+            text += ("y_%d'' = -f_%d*(y_%d - %s)%s - w; y_%d(t0) = 0; y_%d'(t0) = 0;\n" %
+                     (i, i, i, y, right % ("y", "y") if right else "", i, i))
+            text += "(x_%d - %s)^2 + (y_%d - %s)^2 = 1;\n" % (i, x, i, y)
+        return text + "energy = 0"  + "".join(
+            " + (x_%d'^2 + y_%d'^2)/2 + w*y_%d" % (i, i, i) for i in range(1, count + 1)) + ";\n"
+
+    def test_a_chain_of_pendulums_keeps_its_rods_and_its_energy(self):
+        count = 40
+        rows, _, _ = self.run_text(self.chain(count) + "experiment { end = 0.3; every = 0.1; }\n", "--out",
+                                   ",".join("x_%d,y_%d,x_%d',y_%d'" % (i, i, i, i)
+                                            for i in range(1, count + 1)))
+        for row in rows:
+            energy = 0.0
+            at = (0.0, 0.0)
+            for i in range(1, count + 1):
+                here = (row["x_%d" % i], row["y_%d" % i])
+                self.assertAlmostEqual((here[0] - at[0])**2 + (here[1] - at[1])**2, 1.0, delta=1e-10)
+                energy += (row["x_%d'" % i]**2 + row["y_%d'" % i]**2) / 2 + 9.81 * here[1]
+                at = here
+            self.assertAlmostEqual(energy, 0.0, delta=1e-3)
+
+
 class Energy(ModeCase):
     BALL = ("v' = -9.81; v(t0) = 0;\ny' = v; y(t0) = 19.62;\nenergy = v*v/2 + 9.81*y;\n"
             "state bounce [y <= 0] { v(t0) = -e*v; } from init, bounce;\n"
