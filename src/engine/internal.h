@@ -135,6 +135,7 @@ typedef struct EngCrossing {
   bool rising;
   bool certified;  // proved to be the first
   double shift;    // grazes: time by which an error within the zone moves it; 0: it does not
+  bool look;       // no crossing yet: a time by which it has to be looked at once more
 } EngCrossing;
 
 typedef enum EngShape {
@@ -245,6 +246,13 @@ typedef struct EngWaiting {
   uint32_t atom;
 } EngWaiting;
 
+/// A relation close to its boundary, and what was shared when it was last followed.
+typedef struct EngImminent {
+  uint32_t atom;
+  double c[5];
+} EngImminent;
+
+#define ENG_LOCAL_IMMINENT 256
 #define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local.c)
 #define ENG_LOCAL_WIDE     4   // states read by many, in one trial
 
@@ -316,15 +324,23 @@ typedef struct EngCore {
   uint64_t changes;  // values changed by actions so far
   EngAudit audit;
 
-  bool local;           // the crossings of the present trial wait in local_heap
-  bool local_prepared;  // the run is ready for local events
-  bool local_stale;     // states and computed values in the environment are not those of time t
-  bool local_doubt;     // one of them is not proved
-  bool local_lazy;      // ... and atoms far from their boundary were passed over
+  bool local;            // the crossings of the present trial wait in local_heap
+  bool local_prepared;   // the run is ready for local events
+  bool local_stale;      // states and computed values in the environment are not those of time t
+  bool local_doubt;      // one of them is not proved
+  bool local_shares;     // weights are known for the present values
+  double local_reach;    // of what is shared, on the present trial; 0: nothing is
+  double local_most;     // ... for which the weights were tested; 0: not possible
+  double local_bend;     // second order of it per unit of time, in tolerances
+  double local_base[5];  // the shared state on the trial as it was made
+  uint32_t local_imminent_count;
+  bool local_crowded;  // ... and there are more than can be followed
+  bool local_lazy;     // ... and atoms far from their boundary were passed over
   uint32_t local_near_count;
   uint32_t local_count;           // of the heap
   uint32_t local_automaton;       // of the last local event
   double local_spent;             // error, in tolerances, of what reads the states in wide_state
+  double local_error;             // of local integrations on the present trial, for its length
   double local_bound;             // of the step, so that it is not spent too soon; 0: none
   double local_t, local_spacing;  // time of the last local event, mean distance of recent ones
   uint32_t wide_state[ENG_LOCAL_WIDE];
@@ -483,8 +499,10 @@ struct EngSim {
   uint8_t* local_waits;         // per atom: there is one
   uint8_t* local_mark;          // per atom: what is known of it (local.h)
   uint32_t* local_near;         // atoms that are followed on the present trial
-  double* local_mesh_g;  // per atom: g at the last mesh point, if it is far from its boundary
-  double* local_drift;   // per state: error from what it reads, in tolerances
+  double* local_g;              // per atom: g at the begin of the trial
+  double* local_weight;  // per state: what a unit of the shared state does to it in unit time
+  EngImminent* local_imminent;  // relations that follow what is shared closely
+  double* local_drift;          // per state: error from what it reads, in tolerances
 
   // the past; NULL in models without delays
   const ModelTable* tables;  // what programs look up: those of the model, or past_tables
@@ -783,6 +801,8 @@ void eng_local_settle_active(EngSim* sim);
 bool eng_local_detect(EngSim* sim, double t_from, bool* found);
 /// eng_atoms_mesh() at the end of such a trial; false when it was not one.
 bool eng_local_mesh(EngSim* sim);
+/// The values of the model have changed: what a shared state does to its readers is unknown.
+void eng_local_forget_shares(EngSim* sim);
 /// Values and slopes of relations that were passed over are computed anyway, in any way.
 void eng_local_forget_far(EngSim* sim);
 /// ... now, for the mesh point with these states.

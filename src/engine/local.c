@@ -60,16 +60,45 @@ static const EngWaiting* heap_top(EngSim* sim) {
   return NULL;
 }
 
-static void wait_for(EngSim* sim, const EngCrossing* crossing) {
+/// Leave out what does not stand any more.
+static void heap_renew(EngSim* sim) {
+  uint32_t count = sim->core.local_count;
+  sim->core.local_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    EngWaiting w = sim->local_heap[i];
+    if (sim->local_waits[w.atom] && sim->local_crossing[w.atom].t == w.t) {
+      heap_add(sim, w.t, w.atom);
+    }
+  }
+}
+
+void local_wait_for(EngSim* sim, const EngCrossing* crossing) {
+  if (sim->core.local_count + LOCAL_ATOMS >= sim->local_capacity) heap_renew(sim);
   sim->local_crossing[crossing->index] = *crossing;
   sim->local_waits[crossing->index] = 1;
   heap_add(sim, crossing->t, crossing->index);
 }
 
+/// Step for which the local integrations keep their tolerance, by the worst one so far.
+static double step_for(double h, double error) {
+  return 0.9 * h * pow(error, -0.2);
+}
+
+/// The trial before was short enough for its events, or too short.
+static void adapt_bound(EngSim* sim) {
+  EngCore* core = &sim->core;
+  double error = core->local_error;
+  core->local_error = 0.0;
+  if (core->local_bound > 0.0 && core->local_spent < 0.25 * LOCAL_SHARE) {
+    double growth = error > 0.0 ? fmin(1.5, step_for(1.0, error)) : 1.5;
+    core->local_bound *= fmax(growth, 0.5);
+  }
+}
+
 void eng_local_collect(EngSim* sim) {
   EngCore* core = &sim->core;
   core->local = false;
-  if (core->local_bound > 0.0 && core->local_spent < 0.25 * LOCAL_SHARE) core->local_bound *= 1.5;
+  adapt_bound(sim);
   if (sim->crossing_count == 0) return;
   if (core->slide.count || core->contact.active || core->dwelling) return;
   if (!local_is_prepared(sim)) return;
@@ -85,16 +114,25 @@ void eng_local_collect(EngSim* sim) {
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     // what is not proved is looked at in the usual way
     if (!sim->crossings[i].certified) return;
-    wait_for(sim, &sim->crossings[i]);
+    local_wait_for(sim, &sim->crossings[i]);
   }
   memset(sim->local_drift, 0, core->mode->state_count * sizeof *sim->local_drift);
   core->local = true;
 }
 
+const EngWaiting* local_first(EngSim* sim) {
+  const EngWaiting* top = heap_top(sim);
+  while (top && sim->local_crossing[top->atom].look) {
+    local_look(sim, top->atom);
+    top = heap_top(sim);
+  }
+  return top;
+}
+
 bool eng_local_next(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local || !core->trial_pending) return false;
-  const EngWaiting* top = heap_top(sim);
+  const EngWaiting* top = local_first(sim);
   double end = sim->stepper->trial.t;
   double reach = eng_time_resolution(end);
   core->seg_t0 = core->t;
@@ -113,8 +151,8 @@ void eng_local_sync(EngSim* sim) {
   // the crossings of this instant, for the instant
   sim->crossing_count = 0;
   double reach = eng_time_resolution(core->t);
-  for (const EngWaiting* top = heap_top(sim); top && top->t <= core->t + reach;
-       top = heap_top(sim)) {
+  for (const EngWaiting* top = local_first(sim); top && top->t <= core->t + reach;
+       top = local_first(sim)) {
     sim->crossings[sim->crossing_count++] = sim->local_crossing[top->atom];
     sim->local_waits[top->atom] = 0;
     heap_drop(sim);
@@ -323,16 +361,12 @@ static SltStatus part_rhs(void* user, double t, const double* x, double* dx) {
   return SLT_OK;
 }
 
-static double weight_of(const EngSim* sim, uint32_t state) {
-  return sim->atol[state] + sim->options.rtol * fabs(sim->stepper->trial.x[state]);
-}
-
 /// How much a unit of one state, over a unit of time, moves its readers, in their tolerances.
 static double wide_sensitivity(EngSim* sim, uint32_t state) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
   double t = sim->stepper->trial.t;
-  double delta = 16.0 * weight_of(sim, state);
+  double delta = 16.0 * local_tolerance(sim, state);
   double* x = sim->probe_x;
   memcpy(x, sim->stepper->trial.x, mode->state_count * sizeof *x);
   double* plain = sim->side_f;
@@ -342,7 +376,7 @@ static double wide_sensitivity(EngSim* sim, uint32_t state) {
   model_program_run(&mode->rhs, &context, sim->rhs_regs, t, x, moved);
   double worst = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    double rate = fabs(moved[i] - plain[i]) / weight_of(sim, i);
+    double rate = fabs(moved[i] - plain[i]) / local_tolerance(sim, i);
     if (i != state && !(rate <= worst)) worst = rate;
   }
   return worst / delta;
@@ -385,6 +419,7 @@ static bool drift_is_small(EngSim* sim) {
   double ends[LOCAL_STATES];
   double spent = sim->core.local_spent;
   ModelContext context = eng_context(sim);
+  local->shares = false;
   for (uint32_t k = 0; k < local->state_count; k++) {
     ends[k] = num_dense_component(sim->stepper, local->states[k], t1);
   }
@@ -398,6 +433,13 @@ static bool drift_is_small(EngSim* sim) {
     double end_change = fabs(part->trial.x[k] - ends[k]);
     double area = fmax(begin_change, fmax(middle_change, end_change)) * rest;
     if (!(area > 0.0)) continue;
+    if (state == index->shared && sim->core.local_reach > 0.0) {
+      if (local_share_is_idle(sim, area, &spent)) continue;
+      local->shares = true;
+      if (local_share_next(sim, k)) continue;
+      shorten(sim, 2.0 * LOCAL_SHARE);
+      return false;
+    }
     if (index->wide[key] & 1) {
       spent += wide_drift(sim, state, area);
       continue;
@@ -416,7 +458,8 @@ static bool drift_is_small(EngSim* sim) {
                                  &point, reader, &rates[side]);
       }
       double size = fmax(end_change, 1e-300);
-      sim->local_drift[reader] += fabs(rates[1] - rates[0]) / size * area / weight_of(sim, reader);
+      sim->local_drift[reader] +=
+          fabs(rates[1] - rates[0]) / size * area / local_tolerance(sim, reader);
       // written so that NaN fails
       if (!(sim->local_drift[reader] <= LOCAL_SHARE)) {
         shorten(sim, sim->local_drift[reader]);
@@ -443,7 +486,15 @@ static bool integrate_part(EngSim* sim) {
   num_stepper_set_rhs(part, part_rhs, sim);
   num_stepper_set_tolerance(part, sim->options.rtol, sim->options.atol, local->atol);
   num_stepper_start(part, sim->core.t, local->state_count, local->x, NULL);
-  if (num_stepper_attempt(part, t1) < 0 || !(part->trial.error <= 1.0)) return false;
+  if (num_stepper_attempt(part, t1) < 0) return false;
+  // few states on their own ask for shorter steps than the mean of all
+  double longer = sim->stepper->trial.h / part->trial.h;
+  double error = part->trial.error * longer * longer * longer * longer * longer;
+  if (!(part->trial.error <= 1.0)) {
+    if (isfinite(error)) sim->core.local_bound = step_for(sim->stepper->trial.h, error);
+    return false;
+  }
+  sim->core.local_error = fmax(sim->core.local_error, fmin(error, 100.0));
   return num_dense_prepare(part) >= 0 && drift_is_small(sim);
 }
 
@@ -544,9 +595,9 @@ static void settle_atom(EngSim* sim, uint32_t k, uint32_t located) {
   if (local->restart) return;
   EngCrossing crossing;
   local_come_near(sim, id);
-  if (!local_detect(sim, id, sim->core.t, &crossing)) return;
+  if (!local_watch(sim, id, sim->core.t, &crossing)) return;
   if (!crossing.certified) sim->core.local_doubt = true;
-  wait_for(sim, &crossing);
+  local_wait_for(sim, &crossing);
 }
 
 /// The trial ends here: all values and all atoms as of now.
@@ -592,6 +643,7 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
     eng_trace_change(sim, record, c->action, c->before, c->after);
   }
   if (local->restart) bring_all(sim);
+  local_share(sim);
   for (uint32_t k = 0; !local->restart && k < local->state_count; k++) {
     num_dense_replace(sim->stepper, local->states[k], local->part, k);
     eng_control_state(sim, local->states[k]);
@@ -615,6 +667,7 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
   for (uint32_t k = 0; k < local->atom_count; k++) {
     if (sim->atoms[local->atoms[k]].relevant) settle_atom(sim, k, located);
   }
+  if (!local->restart) local_follow_imminent(sim);
   sim->atoms[located].located = false;
   // self loops of the new state wait for an edge
   for (uint32_t i = 0; i < to->outgoing_count; i++) {
@@ -636,7 +689,8 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
 bool eng_local_event(EngSim* sim, bool* restart) {
   EngCore* core = &sim->core;
   struct EngLocal* local = sim->local;
-  if (!core->local || core->seg_whole || core->seg_due || core->local_doubt) return false;
+  if (!core->local || core->seg_whole || core->seg_due) return false;
+  if (core->local_doubt || core->local_crowded) return false;
   if (!local_is_prepared(sim)) return false;
   const EngWaiting* top = heap_top(sim);
   if (!top || top->t != core->t) return false;
@@ -651,11 +705,17 @@ bool eng_local_event(EngSim* sim, bool* restart) {
   }
   // alone?
   heap_drop(sim);
+  double reach = core->t + eng_time_resolution(core->t);
   const EngWaiting* next = heap_top(sim);
-  bool alone = !next || next->t > core->t + eng_time_resolution(core->t);
+  while (next && next->t <= reach && sim->local_crossing[next->atom].look) {
+    local_look(sim, next->atom);
+    next = heap_top(sim);
+  }
+  bool alone = !next || next->t > reach;
   heap_add(sim, crossing.t, located);
-  if (!alone || core->local_count + 2 * LOCAL_ATOMS > sim->local_capacity) return false;
+  if (!alone) return false;
 
+  local->shares = false;
   local->state_count = 0;
   local->atom_count = 0;
   local->change_count = 0;

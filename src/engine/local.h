@@ -12,7 +12,7 @@
 #define LOCAL_WIDE    48    // readers beyond which a quantity is read by "everybody"
 #define LOCAL_SHARE   0.1   // of the tolerance, for what is left alone
 #define LOCAL_EVENTS  4.0   // in a step, at least, if it is made short for their sake
-#define LOCAL_REST    1e-3  // of the trial: shorter rests are not worth the trouble
+#define LOCAL_REST    1e-5  // of the trial: shorter rests are not worth the trouble
 #define LOCAL_SEVERAL (MODEL_NONE - 1)
 
 /// LocalReaders of each key: lists behind each other.
@@ -32,6 +32,8 @@ typedef struct LocalIndex {
   uint8_t* plain;          // per automaton: nothing but its own transitions hangs on its state
   uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
   LocalReaders rhs, atoms;
+  uint32_t shared;     // the one state that many read; MODEL_NONE: none, or several
+  bool shared_linear;  // ... and what it does to them hangs on inputs alone
   LocalReaders reads;  // per atom: states that it reads
   double* form_coef;   // parallel to them: coefficients where g is affine and they never change...
   double* form_time;   // ... that of the time, per atom
@@ -69,7 +71,9 @@ struct EngLocal {
   double g[LOCAL_ATOMS], gdot[LOCAL_ATOMS];
   bool truth[LOCAL_ATOMS];
   uint32_t atom_count;
-  bool restart;  // the motion of the others would be off too far: all is integrated anew
+  bool shares;         // the event changes the shared state, and the readers are corrected
+  double shared_c[5];  // what is shared after the event
+  bool restart;        // the motion of the others would be off too far: all is integrated anew
   LocalChange changes[LOCAL_WRITES];
   uint32_t change_count;
   // the instant in progress
@@ -95,16 +99,41 @@ void local_leave_guards(EngSim* sim, const ModelState* left, const ModelState* t
 /// Whether no other automaton asks for these.
 bool local_leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to);
 
-/// What is known of an atom at the last mesh point: g alone, in local_mesh_g, where it is far from
-/// its boundary; it is in the list of those near to it; neither.
+/// What is known of an atom on the present trial: it stays far from its boundary; it is in the list
+/// of those near to it; neither.
 enum { LOCAL_UNKNOWN, LOCAL_FAR, LOCAL_NEAR };
 
 /// Coefficients of affine relations; `work` has room for the registers of g_flow.
 bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work);
 /// The atom is followed on the present trial.
 void local_come_near(EngSim* sim, uint32_t id);
-/// eng_detect_atom(), control points of the states it reads included.
-bool local_detect(EngSim* sim, uint32_t id, double t_from, EngCrossing* out);
+/// How far what is shared may move the relation while nobody looks.
+double local_allowance(const EngSim* sim, uint32_t id);
+/// When the atom, whose g and slope at t_from are known, has to be looked at next: at a crossing,
+/// or before what is shared could make it cross. False: not on this trial.
+bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out);
+/// g and slope at a time of the trial.
+bool local_value(EngSim* sim, uint32_t id, double t);
+
+/// Tolerance of a state.
+double local_tolerance(const EngSim* sim, uint32_t state);
+/// On a new trial: how much may be shared.
+void local_begin_sharing(EngSim* sim);
+/// Whether a change of the shared state by so much, over time, is not worth sharing: its error, in
+/// tolerances, is added to `spent`.
+bool local_share_is_idle(EngSim* sim, double area, double* spent);
+/// What is shared from now on if the shared state goes on as component k of the local integration;
+/// false when that is too much.
+bool local_share_next(EngSim* sim, uint32_t k);
+/// ... takes effect, and states of the event get their new weights; their polynomials follow.
+void local_share(EngSim* sim);
+/// After an event: relations that follow what is shared closely are followed anew.
+void local_follow_imminent(EngSim* sim);
+/// A time to look at the relation has come.
+void local_look(EngSim* sim, uint32_t id);
+/// The next crossing that stands; NULL for none. What has to be looked at before it is.
+const EngWaiting* local_first(EngSim* sim);
+void local_wait_for(EngSim* sim, const EngCrossing* crossing);
 
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);

@@ -10,8 +10,8 @@
 // control points are computed. The others, `near` their boundary, are followed as everywhere else
 // (detect.c), each by its own slice of the programs.
 //
-// Far relations keep g at mesh points in local_mesh_g, and nothing else: they are armed, false and
-// clear of their zone. Whoever looks at one again computes what it needs from the states.
+// Of far relations nothing is kept: they are armed, false and clear of their zone. Whoever looks at
+// one again computes what it needs from the states.
 #include "engine/detect.h"
 #include "engine/local.h"
 
@@ -181,43 +181,58 @@ bool local_find_forms(EngSim* sim, LocalIndex* index, uint32_t* work) {
 
 // ---- far and near -------------------------------------------------------------------------------
 
+/// The trial as all relations see it.
+typedef struct Glance {
+  const EngSim* sim;
+  const LocalIndex* index;
+  const NumStepper* stepper;
+  double h, slack;  // slack: slopes times the resolution of time
+  bool timed;       // margins hold at the end of the trial
+} Glance;
+
+static inline double magnitude(double a) {
+  return __builtin_fabs(a);
+}
+
 /// Whether the relation, false and armed, provably stays below its zone over the trial.
-static bool stays_far(const EngSim* sim, uint32_t id, double g) {
-  const LocalIndex* index = &sim->local->index;
-  const NumStepper* s = sim->stepper;
-  uint32_t degree = s->method->dense_degree;
-  double rise[NUM_DENSE_DEGREE_MAX + 1] = {0.0};
-  double b[NUM_DENSE_DEGREE_MAX + 1];
-  double size = fabs(g);
+static inline bool stays_far(const Glance* glance, uint32_t id, double g, double eps) {
+  const EngSim* sim = glance->sim;
+  const LocalIndex* index = glance->index;
+  double rise[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+  double b[5];
+  double size = magnitude(g);
+  double shared = 0.0;
   if (!index->has_form[id]) return false;
   for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
     uint32_t state = index->reads.list[k];
     double coef = index->form_coef[k];
     double largest = 0.0;
-    num_dense_bernstein(s, state, b);
-    for (uint32_t j = 0; j <= degree; j++) {
-      double a = fabs(b[j]);
+    num_dense_bernstein(glance->stepper, state, b);
+    for (uint32_t j = 0; j < 5; j++) {
+      double a = magnitude(b[j]);
       largest = a > largest ? a : largest;
       rise[j] += coef * (b[j] - b[0]);
     }
     // written so that NaN fails
     if (!(largest <= 2.0 * sim->margin_x[state])) return false;
-    size += fabs(coef) * largest;
+    size += magnitude(coef) * largest;
+    shared += magnitude(coef * sim->local_weight[state]);
   }
-  double by_time = index->form_time[id] * s->trial.h;
+  double by_time = index->form_time[id] * glance->h;
+  if (by_time != 0.0 && !glance->timed) return false;
   double top = 0.0;
   double bottom = 0.0;
-  for (uint32_t j = 0; j <= degree; j++) {
-    double r = rise[j] + by_time * (double)j / (double)degree;
+  for (uint32_t j = 0; j < 5; j++) {
+    double r = rise[j] + by_time * (0.25 * (double)j);
     top = r > top ? r : top;
     bottom = r < bottom ? r : bottom;
   }
-  size += fabs(index->form_time[id]) * (fabs(s->trial.t0) + fabs(s->trial.t));
-  double pad = FAR_MARGINS * sim->margin[id] + FAR_ULPS * DBL_EPSILON * size;
-  // what it may rise within the rounding of a time
-  double steep = (double)degree * (top - bottom) / s->trial.h;
-  pad += 2.0 * steep * eng_time_resolution(s->trial.t);
-  return g + top + pad < -sim->atoms[id].eps;
+  size += magnitude(by_time) + magnitude(index->form_time[id] * glance->stepper->trial.t);
+  double pad = FAR_MARGINS * sim->margin[id] + FAR_ULPS * DBL_EPSILON * size +
+               glance->slack * (top - bottom);
+  // what is shared may move it, from wherever that was
+  pad += 2.0 * sim->core.local_reach * shared;
+  return g + top + pad < -eps;
 }
 
 void local_come_near(EngSim* sim, uint32_t id) {
@@ -227,100 +242,113 @@ void local_come_near(EngSim* sim, uint32_t id) {
   sim->local_near[sim->core.local_near_count++] = id;
 }
 
-/// A state at the beginning of the trial.
-static double begin_state(const void* user, uint32_t state) {
-  const NumStepper* s = user;
-  return s->trial.x0[state];
+/// A state at one time of the trial.
+typedef struct TrialTime {
+  const NumStepper* stepper;
+  double t;
+} TrialTime;
+
+static double trial_state(const void* user, uint32_t state) {
+  const TrialTime* at = user;
+  return num_dense_component(at->stepper, state, at->t);
 }
 
-static bool value_at_begin(EngSim* sim, uint32_t id) {
+bool local_value(EngSim* sim, uint32_t id, double t) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
   EngAtom* atom = &sim->atoms[id];
-  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, sim->stepper->trial.t0,
-                                  begin_state, sim->stepper, id, &atom->g) &&
-         model_program_run_output(&mode->gdot, &context, sim->gdot_regs, sim->stepper->trial.t0,
-                                  begin_state, sim->stepper, id, &atom->gdot);
-}
-
-bool local_detect(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
-  const LocalIndex* index = &sim->local->index;
-  for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
-    eng_control_state(sim, index->reads.list[k]);
-  }
-  return eng_detect_atom(sim, id, t_from, out);
+  TrialTime at = {sim->stepper, t};
+  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, t, trial_state, &at,
+                                  id, &atom->g) &&
+         model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, trial_state, &at, id,
+                                  &atom->gdot);
 }
 
 static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
   return local_is_prepared(sim) && sim->local->far && !core->slide.count && !core->contact.active &&
-         !core->dwelling && t_from == sim->stepper->trial.t0 && isinf(core->t_linear);
+         !core->dwelling && t_from == sim->stepper->trial.t0 && isinf(core->t_linear) &&
+         sim->stepper->method->dense_degree == 4;
 }
 
-/// Whether the event at the first crossings would fire something.
-static bool fires_first(EngSim* sim, double first) {
-  bool fires = false;
-  double reach = eng_time_resolution(first);
-  for (uint32_t i = 0; i < sim->crossing_count; i++) {
-    const EngCrossing* c = &sim->crossings[i];
-    uint32_t owner = sim->local->index.owner[c->index];
-    if (c->t > first + reach) continue;
-    if (owner >= LOCAL_SEVERAL) return false;
-    EngAtom* atom = &sim->atoms[c->index];
-    double* truth = &sim->env[sim->model->atoms[c->index].env];
-    double latched = *truth;
-    *truth = c->rising ? 1.0 : 0.0;
-    atom->located = true;
-    atom->located_truth = c->rising;
-    fires |= eng_first_enabled(sim, owner) != MODEL_NONE;
-    *truth = latched;
-    atom->located = false;
+/// Whether the event at a crossing would fire something.
+static bool fires(EngSim* sim, const EngCrossing* c) {
+  uint32_t owner = sim->local->index.owner[c->index];
+  if (owner >= LOCAL_SEVERAL) return false;
+  EngAtom* atom = &sim->atoms[c->index];
+  double* truth = &sim->env[sim->model->atoms[c->index].env];
+  double latched = *truth;
+  *truth = c->rising ? 1.0 : 0.0;
+  atom->located = true;
+  atom->located_truth = c->rising;
+  bool enabled = eng_first_enabled(sim, owner) != MODEL_NONE;
+  *truth = latched;
+  atom->located = false;
+  return enabled;
+}
+
+/// Sort the relations into far and near ones; what the near ones wait for into sim->crossings.
+static bool glance_at_all(EngSim* sim, double t_from) {
+  EngCore* core = &sim->core;
+  const NumStepper* s = sim->stepper;
+  double resolution = eng_time_resolution(s->trial.t);
+  Glance glance = {.sim = sim,
+                   .index = &sim->local->index,
+                   .stepper = s,
+                   .h = s->trial.h,
+                   .slack = 2.0 * 4.0 / s->trial.h * resolution,
+                   .timed = magnitude(s->trial.t) <= 2.0 * core->margin_t};
+  sim->crossing_count = 0;
+  core->local_near_count = 0;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t id = sim->active[place];
+    EngAtom* atom = &sim->atoms[id];
+    if (!atom->truth && atom->armed && stays_far(&glance, id, sim->local_g[id], atom->eps)) {
+      sim->local_mark[id] = LOCAL_FAR;
+      continue;
+    }
+    if (sim->local_mark[id] == LOCAL_NEAR) sim->local_mark[id] = LOCAL_UNKNOWN;
+    local_come_near(sim, id);
+    if (!local_value(sim, id, t_from)) return false;
+    EngCrossing crossing;
+    if (local_watch(sim, id, t_from, &crossing)) sim->crossings[sim->crossing_count++] = crossing;
   }
-  return fires;
+  return true;
+}
+
+/// Keep what was found, up to the first crossing. False: something is not plainly local, and looked
+/// at in the usual way.
+static bool begin_trial(EngSim* sim, bool* found) {
+  EngCore* core = &sim->core;
+  double t_end = sim->stepper->trial.t;
+  uint32_t count = sim->crossing_count;
+  eng_local_collect(sim);
+  if (count == 0) return true;
+  if (!core->local) return false;
+  const EngWaiting* first = local_first(sim);
+  if (core->local_doubt || core->local_crowded) return false;
+  if (!first) return true;
+  if (!fires(sim, &sim->local_crossing[first->atom])) return false;
+  *found = true;
+  core->t_event = first->t >= t_end - eng_time_resolution(first->t) ? t_end : first->t;
+  return true;
 }
 
 bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
   EngCore* core = &sim->core;
   *found = false;
   core->local_lazy = false;
+  core->local_reach = 0.0;
   if (!is_suitable(sim, t_from) || num_dense_prepare(sim->stepper) < 0) return false;
-  const NumStepper* s = sim->stepper;
-  double t_end = s->trial.t;
+  memcpy(sim->x, sim->stepper->trial.x0, core->mode->state_count * sizeof *sim->x);
+  eng_evaluate_g(sim, t_from, false);
+  memcpy(sim->local_g, sim->g, core->mode->atom_count * sizeof *sim->g);
   eng_control_margin(sim);
-  if (!(fabs(t_end) <= 2.0 * core->margin_t)) return false;
-  memcpy(sim->x, s->trial.x, core->mode->state_count * sizeof *sim->x);
-  eng_evaluate_g(sim, t_end, false);
-  memcpy(sim->end_g, sim->g, core->mode->atom_count * sizeof *sim->g);
-  double first = (double)INFINITY;
-  sim->crossing_count = 0;
-  core->local_near_count = 0;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t id = sim->active[place];
-    EngAtom* atom = &sim->atoms[id];
-    bool was_far = sim->local_mark[id] == LOCAL_FAR;
-    double g = was_far ? sim->local_mesh_g[id] : atom->g;
-    if (!atom->truth && atom->armed && stays_far(sim, id, g)) {
-      sim->local_mark[id] = LOCAL_FAR;
-      sim->local_mesh_g[id] = g;
-      continue;
-    }
-    if (!was_far) sim->local_mark[id] = LOCAL_UNKNOWN;
-    local_come_near(sim, id);
-    if (!value_at_begin(sim, id)) return false;
-    EngCrossing crossing;
-    if (!local_detect(sim, id, t_from, &crossing)) continue;
-    sim->crossings[sim->crossing_count++] = crossing;
-    first = fmin(first, crossing.t);
-  }
-  eng_local_collect(sim);
-  if (sim->crossing_count > 0) {
-    // something that is not plainly local is looked at in the usual way
-    if (!core->local || !fires_first(sim, first)) return false;
-    core->t_event = first >= t_end - eng_time_resolution(first) ? t_end : first;
-    *found = true;
-  }
-  core->local_lazy = true;
-  return true;
+  local_begin_sharing(sim);
+  bool done = glance_at_all(sim, t_from) && begin_trial(sim, found);
+  if (!done) core->local_reach = 0.0;
+  core->local_lazy = done;
+  return done;
 }
 
 void eng_local_forget_far(EngSim* sim) {
@@ -359,13 +387,13 @@ bool eng_local_mesh(EngSim* sim) {
   for (uint32_t i = 0; i < core->local_near_count; i++) {
     uint32_t id = sim->local_near[i];
     sim->local_mark[id] = LOCAL_UNKNOWN;
-    if (!sim->atoms[id].relevant) continue;
-    sim->g[id] = sim->end_g[id];
-    sim->gdot[id] = sim->end_gdot[id];
+    EngAtom* atom = &sim->atoms[id];
+    if (!atom->relevant || !local_value(sim, id, core->t)) continue;
+    sim->g[id] = atom->g;
+    sim->gdot[id] = atom->gdot;
     changed |= eng_atom_mesh(sim, id);
   }
   core->local_near_count = 0;
-  memcpy(sim->local_mesh_g, sim->end_g, core->mode->atom_count * sizeof *sim->end_g);
   if (changed) eng_edges_clear(sim);
   return true;
 }

@@ -256,6 +256,18 @@ static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
          sim->options.detection == SLT_DETECTION_CERTIFIED;
 }
 
+/// The state that many equations read, if there is just one, and few relations do.
+static void find_shared(const EngSim* sim, LocalIndex* index) {
+  index->shared = MODEL_NONE;
+  uint32_t count = 0;
+  for (uint32_t key = sim->model->env_count; index->allowed && key < index->key_count; key++) {
+    if (!(index->wide[key] & 1)) continue;
+    count++;
+    if (!(index->wide[key] & 2)) index->shared = key - sim->model->env_count;
+  }
+  if (count != 1) index->shared = MODEL_NONE;
+}
+
 /// Learn who reads what in the present mode.
 static bool index_mode(EngSim* sim) {
   LocalIndex* index = &sim->local->index;
@@ -277,6 +289,7 @@ static bool index_mode(EngSim* sim) {
   index->allowed = index_program(sim, index, &mode->rhs, &index->rhs, 1, work) &&
                    index_program(sim, index, &mode->g_flow, &index->atoms, 2, work) &&
                    index_registers(sim, index) && index_reads(sim, index);
+  find_shared(sim, index);
   sim->local->far = index->allowed && local_find_forms(sim, index, work);
   free_array(sim, work, room, sizeof *work);
   return index->allowed;

@@ -142,7 +142,9 @@ static void lay_out(EngSim* sim, Carver* c) {
     sim->local_waits = carve(c, m->atom_count, 1);
     sim->local_mark = carve(c, m->atom_count, 1);
     sim->local_near = carve(c, m->atom_count, sizeof(uint32_t));
-    sim->local_mesh_g = carve(c, m->atom_count, sizeof(double));
+    sim->local_g = carve(c, m->atom_count, sizeof(double));
+    sim->local_weight = carve(c, n, sizeof(double));
+    sim->local_imminent = carve(c, ENG_LOCAL_IMMINENT, sizeof(EngImminent));
     sim->local_drift = carve(c, n, sizeof(double));
   }
   sim->levels = carve(c, m->atom_count, sizeof(EngLevel));

@@ -300,6 +300,7 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   if (sim->core.local_prepared) eng_local_prepare(sim);
   // control points are kept in registers
   bool pending = sim->core.local && sim->core.trial_pending;
+  if (sim->stepper->shared.weight) sim->stepper->shared.weight = sim->local_weight;
   for (uint32_t i = 0; pending && i < sim->core.mode->state_count; i++) {
     eng_control_state(sim, i);
   }
@@ -340,6 +341,7 @@ void eng_sample_states(EngSim* sim, double t) {
 
 void eng_take_trial_end(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  num_dense_settle(sim->stepper);
   const double* x = sim->stepper->trial.x;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->x[i] = x[i];

@@ -103,7 +103,30 @@ static inline void eval_rows(const NumStepper* s, uint32_t degree, double theta,
   }
 }
 
+/// What the components share, without its weights.
+static double shared_value(const NumStepper* s, double theta) {
+  const double* c = s->shared.c;
+  return c[0] + theta * (c[1] + theta * (c[2] + theta * (c[3] + theta * c[4])));
+}
+
+static double shared_slope(const NumStepper* s, double theta) {
+  const double* c = s->shared.c;
+  return c[1] + theta * (2.0 * c[2] + theta * (3.0 * c[3] + theta * 4.0 * c[4]));
+}
+
+static void eval_plain(const NumStepper* s, double t, double* x);
+
 void num_dense_eval(const NumStepper* s, double t, double* x) {
+  eval_plain(s, t, x);
+  const double* weight = s->shared.weight;
+  if (!weight) return;
+  double value = shared_value(s, num_dense_theta(s, t));
+  for (size_t i = 0; i < s->trial.n; i++) {
+    x[i] += weight[i] * value;
+  }
+}
+
+static void eval_plain(const NumStepper* s, double t, double* x) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready);
   if (t == trial->t0 || t == trial->t) {
@@ -122,7 +145,7 @@ void num_dense_eval(const NumStepper* s, double t, double* x) {
   }
 }
 
-double num_dense_component(const NumStepper* s, uint32_t i, double t) {
+static inline double plain_component(const NumStepper* s, uint32_t i, double t) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready && i < trial->n);
   if (t == trial->t) {
@@ -135,9 +158,21 @@ double num_dense_component(const NumStepper* s, uint32_t i, double t) {
   return trial->x0[i] + nested(s->dense + i, s->n_max, s->method->dense_degree, theta);
 }
 
+double num_dense_component(const NumStepper* s, uint32_t i, double t) {
+  double value = plain_component(s, i, t);
+  const double* weight = s->shared.weight;
+  if (!weight || weight[i] == 0.0) return value;
+  return value + weight[i] * shared_value(s, num_dense_theta(s, t));
+}
+
 double num_dense_component_derivative(const NumStepper* s, uint32_t i, double t) {
   const NumTrial* trial = &s->trial;
   SLT_ASSERT(trial->dense_ready && i < trial->n);
+  if (s->shared.weight) {
+    double theta = num_dense_theta(s, t);
+    double slope = nested_slope(s->dense + i, s->n_max, s->method->dense_degree, theta);
+    return (slope + s->shared.weight[i] * shared_slope(s, theta)) / trial->h;
+  }
   if (!num_has_own_output(s->method)) {
     if (t == trial->t0 || s->method->dense_degree == 1) {
       return trial->f0[i];
@@ -175,15 +210,19 @@ void num_dense_power(const NumStepper* s, uint32_t i, double* c) {
     }
     c[0] += j == 0 ? s->trial.x0[i] : r[(size_t)j * s->n_max];
   }
+  for (uint32_t j = 0; s->shared.weight && j < 5; j++) {
+    c[j] += s->shared.weight[i] * s->shared.c[j];
+  }
 }
 
-void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k) {
-  SLT_ASSERT(s->trial.pending && s->trial.dense_ready && part->trial.dense_ready);
-  SLT_ASSERT(part->method->dense_degree <= 4 && s->method->dense_degree >= 1);
+void num_dense_transfer(const NumStepper* s, const NumStepper* part, uint32_t k, double* c) {
+  SLT_ASSERT(part->trial.dense_ready && part->method->dense_degree <= 4);
   const uint32_t degree = part->method->dense_degree;
   double own[NUM_DENSE_DEGREE_MAX + 1];
-  double c[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   num_dense_power(part, k, own);
+  for (uint32_t j = 0; j < 5; j++) {
+    c[j] = 0.0;
+  }
   // its theta is scale theta + shift in ours
   double scale = s->trial.h / part->trial.h;
   double shift = -(part->trial.t0 - s->trial.t0) / part->trial.h;
@@ -192,6 +231,49 @@ void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32
       c[m] = c[m] * shift + c[m - 1] * scale;
     }
     c[0] = c[0] * shift + own[j];
+  }
+}
+
+void num_dense_share(NumStepper* s, const double* weight, const double* c) {
+  // B_k = sum over j <= k of C(k, j) / C(4, j) c_j
+  NumShared* shared = &s->shared;
+  shared->weight = weight;
+  if (!weight) return;
+  SLT_ASSERT(s->trial.pending && s->method->dense_degree == 4);
+  for (uint32_t j = 0; j < 5; j++) {
+    shared->c[j] = c[j];
+  }
+  shared->b[0] = c[0];
+  shared->b[1] = c[0] + c[1] / 4.0;
+  shared->b[2] = c[0] + c[1] / 2.0 + c[2] / 6.0;
+  shared->b[3] = c[0] + 0.75 * c[1] + c[2] / 2.0 + c[3] / 4.0;
+  shared->b[4] = c[0] + (c[1] + (c[2] + (c[3] + c[4])));  // as evaluated at 1
+  s->trial.f_known = false;
+  s->trial.replaced = true;
+}
+
+void num_dense_settle(NumStepper* s) {
+  const double* weight = s->shared.weight;
+  if (!weight) return;
+  double* x = s->x_row[s->row_end];
+  double value = s->shared.b[4];
+  for (size_t i = 0; i < s->trial.n; i++) {
+    x[i] += weight[i] * value;
+  }
+  s->shared.weight = NULL;
+}
+
+void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k) {
+  SLT_ASSERT(s->trial.pending && s->trial.dense_ready && s->method->dense_degree >= 1);
+  double c[5];
+  num_dense_transfer(s, part, k, c);
+  double end = part->trial.x[k];
+  if (s->shared.weight) {
+    double weight = s->shared.weight[i];
+    for (uint32_t j = 0; j < 5; j++) {
+      c[j] -= weight * s->shared.c[j];
+    }
+    end -= weight * s->shared.b[4];
   }
   // from powers to the nested form
   double r[5] = {0.0, 0.0, 0.0, 0.0, c[4]};
@@ -202,7 +284,7 @@ void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32
     s->dense[(size_t)j * s->n_max + i] = j <= 4 ? r[j] : 0.0;
   }
   s->x_row[s->row_begin][i] = c[0];
-  s->x_row[s->row_end][i] = part->trial.x[k];
+  s->x_row[s->row_end][i] = end;
   s->f_row[s->row_end][i] = part->trial.f[k];
   s->trial.f_known = false;
   s->trial.replaced = true;
@@ -258,5 +340,8 @@ void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
     bernstein_4(s, i, b);
   } else {
     bernstein_row(s, i, s->method->dense_degree, b);
+  }
+  for (uint32_t j = 0; s->shared.weight && j < 5; j++) {
+    b[j] += s->shared.weight[i] * s->shared.b[j];
   }
 }

@@ -169,6 +169,14 @@ typedef struct NumStages {
 /// added to x. Statuses as NumRhs.
 typedef SltStatus NumStagesFn(void* user, const NumStages* stages);
 
+/// What components of the pending trial's dense output have in common: component i is off by
+/// weight[i] times the sum of c[k] theta^k.
+typedef struct NumShared {
+  const double* weight;  // NULL: nothing
+  double c[5];
+  double b[5];  // Bernstein coefficients
+} NumShared;
+
 /// Fields are read-only outside the module, but for `control` and `stages`, which may be set
 /// between steps.
 typedef struct NumStepper {
@@ -185,6 +193,7 @@ typedef struct NumStepper {
   NumStagesFn* stages;  // dp54 calls it in place of `rhs`; NULL: stage by stage
   void* user;
   NumSystem system;  // of a stiff method; linear NULL: none yet
+  NumShared shared;
 
   // private: rows of n_max doubles behind the struct. Rows of x and f rotate over three roles:
   // begin of the trial, end of the trial, committed point; the last may coincide with either.
@@ -326,6 +335,17 @@ void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b);
 /// The polynomial holds from there on; before, it has no meaning any more. f at the end of the
 /// trial is evaluated anew when it is needed.
 void num_dense_replace(NumStepper* s, uint32_t i, const NumStepper* part, uint32_t k);
+/// The polynomial of component `k` of the trial of `part` in powers of the theta of `s`, c[0] to
+/// c[4]; its degree is at most 4.
+void num_dense_transfer(const NumStepper* s, const NumStepper* part, uint32_t k, double* c);
+
+/// Components of the pending trial, of a method with dense degree 4, are off by weight[i] times the
+/// sum of c[k] theta^k, k up to 4, from now on: values, slopes and coefficients asked for have it
+/// in them. `weight` has n entries and stays the caller's; entries may change together with
+/// num_dense_replace of their component. NULL: nothing.
+void num_dense_share(NumStepper* s, const double* weight, const double* c);
+/// Add it to the end of the trial, and be done with it. Accepting the trial does so.
+void num_dense_settle(NumStepper* s);
 
 // ---- multistep methods --------------------------------------------------------------------------
 

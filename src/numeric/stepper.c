@@ -221,6 +221,7 @@ static void begin_trial(NumStepper* s, double t_target) {
   trial->dense_ready = false;
   trial->drift = false;
   trial->replaced = false;
+  s->shared.weight = NULL;
   trial->f_known = s->method->fsal;
   trial->n = s->n;
   trial->t0 = s->t;
@@ -319,6 +320,7 @@ static void account(NumStepper* s, bool part) {
 
 void num_stepper_accept(NumStepper* s) {
   SLT_ASSERT(s->trial.pending);
+  num_dense_settle(s);
   account(s, false);
   s->t = s->trial.t;
   s->row = s->row_end;

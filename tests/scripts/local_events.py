@@ -129,7 +129,7 @@ class LocalEvents(cli_case.CliCase):
         self.run_model(text)
         records = self.read("e.jsonl")
         self.assertGreater(max(json.loads(line)["iter"] for line in records.splitlines()), 10)
-        other = text.replace("experiment", "z = max(time, 1000000); experiment")
+        other = text.replace("experiment", "z = max(sp, -5); experiment")
         self.run_model(other)
         self.assertEqual(records, self.read("e.jsonl"))
 
@@ -142,8 +142,22 @@ class LocalEvents(cli_case.CliCase):
             few = text.replace("N = 800", f"N = {count}")
             self.run_model(few)
             records = self.read("e.jsonl")
-            self.run_model(few.replace("experiment", "z = max(time, 1000000); experiment"))
+            self.run_model(few.replace("experiment", "z = max(sp, -5); experiment"))
             self.assertEqual(records, self.read("e.jsonl"))
+
+    def test_a_shared_supply_by_first_order(self):
+        # what an event does to all others is corrected, not integrated anew: few steps, and events
+        # where a tight run has them, as far as the tolerance goes
+        text = ROOMS.replace("N = 800", "N = 150").replace("at 300 each 300", "at 60 each 60")
+        records, last, steps = self.run_model(text)
+        tight, reference, _ = self.run_model(text, "--rtol", "1e-11", "--atol", "1e-13")
+        self.assertEqual(len(records), len(tight))
+        self.assertLess(steps, 60)
+        for r, exact in zip(records, tight):
+            self.assertEqual(r["automaton"], exact["automaton"])
+            self.assertAlmostEqual(r["t"], exact["t"], delta=5e-3)
+            self.assertTrue(r["certified"])
+        self.assertAlmostEqual(last[1], reference[1], delta=1e-6)
 
     def test_rows_around_an_event(self):
         # before and after: the reset is exact, everything else is continuous

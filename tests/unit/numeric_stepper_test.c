@@ -414,6 +414,45 @@ TEST(dense_bases_agree_with_evaluation) {
   }
 }
 
+// what components share is in whatever is asked of the dense output, and in the end that is
+// accepted
+TEST(shared_parts_are_everywhere) {
+  static const double weight[3] = {0.5, 0.0, -2.0};
+  static const double c[5] = {1e-3, -2e-3, 3e-3, 1e-3, -5e-4};
+  Problem problem = {0};
+  NumStepper* s = make_landau("dp54", &problem);
+  CHECK(num_stepper_attempt(s, 0.3) == SLT_OK && num_dense_prepare(s) == SLT_OK, "attempt");
+  double plain[3], all[3];
+  double at[] = {0.0, 0.1, 0.3};
+  for (int k = 0; k < 3; k++) {
+    num_dense_share(s, NULL, c);
+    num_dense_eval(s, at[k], plain);
+    num_dense_share(s, weight, c);
+    num_dense_eval(s, at[k], all);
+    double theta = num_dense_theta(s, at[k]);
+    double value = c[0] + theta * (c[1] + theta * (c[2] + theta * (c[3] + theta * c[4])));
+    for (uint32_t i = 0; i < 3; i++) {
+      CHECK_NEAR(all[i], plain[i] + weight[i] * value, 1e-15, 0);
+      CHECK(num_dense_component(s, i, at[k]) == all[i], "component");
+      double power[NUM_DENSE_DEGREE_MAX + 1], b[NUM_DENSE_DEGREE_MAX + 1];
+      num_dense_power(s, i, power);
+      num_dense_bernstein(s, i, b);
+      double sum = 0.0, slope = 0.0;
+      for (uint32_t j = 5; j-- > 0;) {
+        slope = slope * theta + sum;
+        sum = sum * theta + power[j];
+      }
+      CHECK_NEAR(sum, all[i], 1e-14, 0);
+      CHECK_NEAR(num_dense_component_derivative(s, i, at[k]), slope / 0.3, 1e-12, 0);
+      if (k == 0) CHECK(b[0] == all[i], "begin of the hull");
+      if (k == 2) CHECK(b[4] == all[i], "end of the hull");
+    }
+  }
+  num_stepper_accept(s);
+  CHECK(same_bits(3, s->x, all), "accepted");
+  free(s);
+}
+
 TEST(dense_output_outlives_accept_and_restart) {
   for (uint32_t m = 0; m < num_method_count() && !num_method_get(m)->stiff; m++) {
     Problem problem = {0};
