@@ -35,6 +35,7 @@ void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->atom_count; i++) {
     sim->atoms[i].cell = MODEL_NONE;
+    sim->env_is_truth[model->atoms[i].env] = 1;
     for (uint32_t k = 0; k < model->atoms[i].read_count; k++) {
       sim->has_pre |= model->atoms[i].reads[k].when == MODEL_PRE;
     }

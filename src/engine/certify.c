@@ -120,6 +120,19 @@ static inline double value_of_degree(uint32_t degree, const double* c, double u,
 
 static void hull_of_coefficients(const Certifier* cert, const CertPiece* p, ModelInterval* phi,
                                  ModelInterval* slope) {
+  if (cert->degree == 4) {
+    const double* c = p->c;
+    double d0 = c[1] - c[0];
+    double d1 = c[2] - c[1];
+    double d2 = c[3] - c[2];
+    double d3 = c[4] - c[3];
+    double lo = smaller(smaller(smaller(c[0], c[1]), smaller(c[2], c[3])), c[4]);
+    double hi = larger(larger(larger(c[0], c[1]), larger(c[2], c[3])), c[4]);
+    *phi = (ModelInterval){lo - cert->fuzz, hi + cert->fuzz};
+    *slope = (ModelInterval){smaller(smaller(d0, d1), smaller(d2, d3)) - 2.0 * cert->fuzz,
+                             larger(larger(d0, d1), larger(d2, d3)) + 2.0 * cert->fuzz};
+    return;
+  }
   double lo = p->c[0];
   double hi = p->c[0];
   double dlo = HUGE_VAL;
@@ -932,8 +945,18 @@ void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) 
 
 // ---- control points -----------------------------------------------------------------------------
 
-/// How far rounding may move g at a control point: g enclosed over states and time that are off by
-/// BERNSTEIN_ULPS of the sizes in margin_x.
+// Margins: how far rounding may move g at a control point. They are made for states, inputs and a
+// time of certain sizes and hold up to twice of these; an atom keeps its margin in all modes that
+// compute its g in the same way.
+
+/// What a margin stands for; never 0.
+static uint64_t margin_key(const EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  uint64_t way = mode->atom_slice ? mode->atom_slice[index] : mode->id + 1u;
+  return (way ^ ((uint64_t)sim->core.margin_epoch << 32)) * 0x9E3779B97F4A7C15u | 1u;
+}
+
+/// g enclosed over states and time that are off by BERNSTEIN_ULPS of the sizes in margin_x.
 static void compute_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
@@ -941,59 +964,98 @@ static void compute_margins(EngSim* sim, double t) {
     double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[i];
     sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
   }
-  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
-  sim->core.margin_stale = false;
-  sim->core.margin_mode = eng_mode_key(sim);
-  sim->core.margin_t = magnitude(t);
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margin_t;
   model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
                         (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
     double width = sim->g_dual[i].v.hi - sim->g_dual[i].v.lo;
-    // room for states and g to grow before the margins are computed anew
-    sim->margin[i] = isfinite(width) ? 2.0 * width + DBL_MIN : DBL_MIN;
+    // room for states, and for what they are multiplied with, to grow to twice their sizes
+    atom->margin = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
+    atom->margin_key = margin_key(sim, i);
   }
+}
+
+/// Margins of the atoms that matter, for the sizes as they are noted.
+static void fetch_margins(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  bool missing = false;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    missing |= sim->atoms[mode->atoms[i]].margin_key != margin_key(sim, i);
+  }
+  if (missing) compute_margins(sim, t);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    sim->margin[i] = sim->atoms[mode->atoms[i]].margin;
+  }
+}
+
+/// Note a size that is larger than the margins allow for.
+static inline bool outgrows(double* size, double value) {
+  if (magnitude(value) <= 2.0 * *size) return false;
+  *size = magnitude(value);
+  return true;
 }
 
 void eng_control_margin(EngSim* sim) {
   EngCore* core = &sim->core;
+  const ModelMode* mode = core->mode;
   if (!core->margin_stale) return;
-  // a state that has come to zero has not lost its size
-  bool keep = core->margin_mode == eng_mode_key(sim);
-  for (uint32_t i = 0; i < core->mode->state_count; i++) {
-    sim->margin_x[i] = larger(magnitude(sim->x[i]), keep ? sim->margin_x[i] : 0.0);
+  core->margin_stale = false;
+  bool grown = outgrows(&core->margin_t, core->t);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double* size = &sim->margin_size[mode->state_env[i]];
+    grown |= outgrows(size, sim->x[i]);
+    sim->margin_x[i] = *size;
   }
-  compute_margins(sim, core->t);
+  for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
+    uint32_t env = mode->g_flow.inputs[i].env;
+    if (env < sim->model->env_count) grown |= outgrows(&sim->margin_size[env], sim->env[env]);
+  }
+  if (grown) core->margin_epoch++;
+  fetch_margins(sim, core->t);
 }
 
-/// Largest coefficient of each state over the trial; false when the margins no longer fit them.
-static bool margins_fit(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
+static inline bool is_asked(uint64_t states, uint32_t state) {
+  return state >= 64 || (states >> state & 1) != 0;
+}
+
+static inline double control_size(const EngSim* sim, uint32_t state) {
   uint32_t degree = sim->stepper->method->dense_degree;
+  const double* lanes = sim->control_x + (size_t)state * MODEL_LANES;
+  double size = 0.0;
+  for (uint32_t j = 0; j <= degree; j++) {
+    size = larger(magnitude(lanes[j]), size);
+  }
+  return size;
+}
+
+/// Whether the margins fit the coefficients of the states over the trial. (A state that is zero all
+/// along has not lost its size.)
+static bool margins_fit(const EngSim* sim, uint64_t states) {
   bool fit = magnitude(sim->stepper->trial.t) <= 2.0 * sim->core.margin_t;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
-    double size = 0.0;
-    for (uint32_t j = 0; j <= degree; j++) {
-      double a = magnitude(lanes[j]);
-      size = a > size ? a : size;
-    }
-    fit &= size <= 2.0 * sim->margin_x[i] && size >= MARGIN_SLACK * sim->margin_x[i];
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    if (!is_asked(states, i)) continue;
+    double size = control_size(sim, i);
+    fit &= size <= 2.0 * sim->margin_x[i];
+    fit &= size >= MARGIN_SLACK * sim->margin_x[i] || size == 0.0;
   }
   return fit;
 }
 
-static void refit_margins(EngSim* sim) {
+static void refit_margins(EngSim* sim, uint64_t states) {
   const ModelMode* mode = sim->core.mode;
-  uint32_t degree = sim->stepper->method->dense_degree;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    const double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
-    sim->margin_x[i] = 0.0;
-    for (uint32_t j = 0; j <= degree; j++) {
-      sim->margin_x[i] = larger(sim->margin_x[i], magnitude(lanes[j]));
-    }
+    if (!is_asked(states, i)) continue;
+    double size = control_size(sim, i);
+    if (size > 0.0) sim->margin_x[i] = size;
+    sim->margin_size[mode->state_env[i]] = sim->margin_x[i];
   }
+  sim->core.margin_t = magnitude(sim->stepper->trial.t);
+  sim->core.margin_epoch++;
   copy(sim->x, sim->stepper->trial.x, mode->state_count);
-  compute_margins(sim, sim->stepper->trial.t);
+  fetch_margins(sim, sim->stepper->trial.t);
 }
 
 /// A state at one control point of the trial.
@@ -1044,7 +1106,7 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   if (model_program_enclose_output(&mode->g_flow, &context, sim->dual_regs, end, rounded_state, sim,
                                    index, &g)) {
     double width = g.v.hi - g.v.lo;
-    sim->margin[index] = isfinite(width) ? 2.0 * width + DBL_MIN : DBL_MIN;
+    sim->margin[index] = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
   }
   if (mode->atom_class[index] == MODEL_CLASS_OTHER) {
     if (eng_composed(sim, index)) return;
@@ -1059,13 +1121,14 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   }
 }
 
-void eng_control_points(EngSim* sim, bool affine) {
+void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   sim->control_stamp++;
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
   ModelContext context = eng_context(sim);
   uint32_t degree = s->method->dense_degree;
   for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (!is_asked(states, i)) continue;
     double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
     num_dense_bernstein(s, i, lanes);
     for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
@@ -1073,7 +1136,7 @@ void eng_control_points(EngSim* sim, bool affine) {
     }
   }
   eng_control_margin(sim);
-  if (!margins_fit(sim)) refit_margins(sim);
+  if (!margins_fit(sim, states)) refit_margins(sim, states);
   if (!affine) return;
   double t[MODEL_LANES];
   for (uint32_t j = 0; j < MODEL_LANES; j++) {

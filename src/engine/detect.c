@@ -163,6 +163,7 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   bool any = false;
   bool affine = false;
   bool curved = false;
+  uint64_t states = 0;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     if (!is_searched(sim, i)) continue;
@@ -170,8 +171,11 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
     bool other = mode->atom_class[i] == MODEL_CLASS_OTHER;
     affine |= !other;
     curved |= other && !eng_composed(sim, i);
+    states |= mode->atom_states ? mode->atom_states[i] : ~(uint64_t)0;
   }
-  if (first && any) eng_control_points(sim, affine);
+  // all are enclosed together; local events ask for others later
+  if (curved || sim->local) states = ~(uint64_t)0;
+  if (first && any) eng_control_points(sim, states, affine);
   if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->g_whole);
 }
 

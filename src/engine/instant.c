@@ -782,7 +782,11 @@ static SltStatus take_arrivals(EngSim* sim, bool* any) {
 static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   uint32_t iteration = 0;
   save_values(sim);
-  eng_bind(sim);
+  if (kind == ENG_INSTANT_EVENT) {
+    eng_bind_states(sim);
+  } else {
+    eng_bind(sim);
+  }
   eng_atoms_begin_instant(sim);
   SLT_TRY(take_arrivals(sim, any));
   if (kind == ENG_INSTANT_INITIAL) {

@@ -41,6 +41,8 @@ typedef struct EngAtom {
   double gdot_previous;  // at the mesh point before
   double h_previous;     // distance of the two; 0 when there is only one
   double g_start;        // at the start of the instant: tells whether an action touched it
+  double margin;         // rounding of g at control points...
+  uint64_t margin_key;   // ...for sizes and a way to compute it that this stands for
   double eps, gamma;
   double zone;                // eps, or the rounding of g where that is larger
   double time_noise;          // located: g that a rounding of the time explains
@@ -240,6 +242,21 @@ typedef struct EngAudit {
   bool warned;
 } EngAudit;
 
+#define ENG_SLOTS         8     // modes whose registers are kept, the first of them for all others
+#define ENG_SLOT_AUTOMATA 8     // ... in models of so many automata
+#define ENG_SLOT_REGS     2048  // ... and for so many registers
+
+/// Registers of a mode, with its constants in them when it is entered again.
+typedef struct EngSlot {
+  const ModelMode* mode;               // NULL: free
+  uint32_t states[ENG_SLOT_AUTOMATA];  // of the automata, in the mode
+  bool bound;                          // constants are in place
+  double* regs;
+  ModelDual* dual_regs;
+  double* block_regs;
+  size_t reg_capacity, dual_capacity, block_capacity;
+} EngSlot;
+
 /// A crossing that waits for its time.
 typedef struct EngWaiting {
   double t;
@@ -305,11 +322,11 @@ typedef struct EngCore {
   bool drifts;         // the equations have no values at the present point: go on along `tangent`
   double stall_t;      // time of the oldest of the recent instants
   uint32_t stall_count;
-  bool margin_stale;     // margins have to be computed anew before they are used
-  uint64_t margin_mode;  // key of the mode, and...
-  double margin_t;       // ...time for which they hold
-  uint64_t level_epoch;  // counts changes of the inputs of g
-  uint32_t event_n;      // records of the instant so far
+  bool margin_stale;      // margins have to be computed anew before they are used
+  uint32_t margin_epoch;  // counts changes of the sizes they are made for
+  double margin_t;        // time among these: they hold up to twice of it
+  uint64_t level_epoch;   // counts changes of the inputs of g
+  uint32_t event_n;       // records of the instant so far
   uint32_t modes_seen;
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
   uint64_t instants, records, silent, not_certified, guard_evaluations;
@@ -393,6 +410,7 @@ struct EngSim {
   uint32_t* fired;        // transitions (or switches) that fire in this iteration
   bool* fired_switch;     // which of them are switches
   uint8_t* env_computed;  // per environment entry: computed by equations in the present mode
+  uint8_t* env_is_truth;  // ... the truth of an atom
   uint32_t* due;          // schedules due at this instant
   uint32_t due_count;
   EngCrossing* crossings;  // found on the present trial
@@ -413,8 +431,10 @@ struct EngSim {
   uint32_t n_max;
 
   // registers of the present mode's programs; grow between steps
+  EngSlot slots[ENG_SLOTS];
+  EngSlot* slot;
+  bool inputs_stand;  // nothing but an instant changes the inputs of the present mode's programs
   double* regs;
-  size_t reg_capacity;
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
   uint32_t* entered_state;  // per automaton: states for which the present mode was fetched
   const ModelMode* bound;   // whose constants are in them; NULL for none
@@ -434,7 +454,6 @@ struct EngSim {
   // enclosures and control points for certified detection; same growth
   ModelDual* dual_regs;
   double* block_regs;
-  size_t dual_capacity, block_capacity;
   ModelDual* x_dual;   // per state
   ModelDual* g_dual;   // per atom of the mode
   double* control_x;   // control points of the dense output, MODEL_LANES per state: the
@@ -446,7 +465,8 @@ struct EngSim {
   uint64_t control_stamp;  // counts changes of the control points
   EngLevel* levels;        // per atom of the mode
   double* margin;          // per atom of the mode: rounding of g at control points
-  double* margin_x;        // per state: size for which `margin` holds
+  double* margin_x;        // per state: size for which `margin` holds, up to twice of it
+  double* margin_size;     // the same per environment entry, whatever the mode
 
   // modes around a point on a surface
   uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
@@ -549,6 +569,8 @@ SltStatus eng_enter_mode(EngSim* sim);
 SltStatus eng_rebind_mode(EngSim* sim);
 /// Bind the mode's programs anew after the environment changed, and gather the states.
 void eng_bind(EngSim* sim);
+/// The same where nothing but states and truths has changed since.
+void eng_bind_states(EngSim* sim);
 /// Algebraic values and derivatives into the environment, from sim->x at time t.
 void eng_evaluate_full(EngSim* sim, double t);
 /// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).
@@ -620,8 +642,9 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found);
 double eng_next_boundary(EngSim* sim);
 /// Whether the straight trial crosses a boundary that would fire something.
 bool eng_detect_drift(EngSim* sim);
-/// Control points of the trial's dense output, for certification; `affine`: g there too.
-void eng_control_points(EngSim* sim, bool affine);
+/// Control points of the trial's dense output, for certification: of the states that `states` has a
+/// bit for (of all, where there are more than 64). `affine`: g there too.
+void eng_control_points(EngSim* sim, uint64_t states, bool affine);
 /// Size of the rounding errors in them, from the states as they are; nothing to do if they are
 /// known.
 void eng_control_margin(EngSim* sim);

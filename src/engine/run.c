@@ -39,7 +39,7 @@ static bool has_values(EngSim* sim) {
 static void restart_integration(EngSim* sim) {
   sim->core.local = false;
   NumStepper* stepper = sim->stepper;
-  eng_bind(sim);
+  eng_bind_states(sim);
   if (sim->core.mode != sim->core.mode_before) set_tolerances(sim);
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.trial_pending = false;

@@ -150,6 +150,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->levels = carve(c, m->atom_count, sizeof(EngLevel));
   sim->margin = carve(c, m->atom_count, sizeof(double));
   sim->margin_x = carve(c, n, sizeof(double));
+  sim->margin_size = carve(c, m->env_count, sizeof(double));
   sim->g_whole = carve(c, m->atom_count, sizeof(ModelDual));
   sim->scratch = carve(c, m->scratch_regs, sizeof(double));
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
@@ -181,6 +182,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->fired_switch = carve(c, m->automaton_count, sizeof(bool));
   sim->marks = carve(c, m->env_count, 1);
   sim->env_computed = carve(c, m->env_count, 1);
+  sim->env_is_truth = carve(c, m->env_count, 1);
   sim->given = carve(c, m->env_count, 1);
 }
 
@@ -277,7 +279,6 @@ void eng_free(EngSim* sim) {
   eng_local_free(sim);
   eng_past_free(sim);
   eng_stiff_free(sim);
-  base_free(&a, sim->regs, sim->reg_capacity * sizeof(double));
   for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
     base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
     base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
@@ -302,9 +303,13 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->value_rhs_label, sim->value_rhs_capacity * sizeof(uint32_t));
   base_free(&a, sim->value_full_label, sim->value_full_capacity * sizeof(uint32_t));
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
-  base_free(&a, sim->dual_regs, sim->dual_capacity * sizeof *sim->dual_regs);
   base_free(&a, sim->forms, sim->form_capacity * sizeof *sim->forms);
-  base_free(&a, sim->block_regs, sim->block_capacity * sizeof *sim->block_regs);
+  for (uint32_t i = 0; i < ENG_SLOTS; i++) {
+    EngSlot* slot = &sim->slots[i];
+    base_free(&a, slot->regs, slot->reg_capacity * sizeof *slot->regs);
+    base_free(&a, slot->dual_regs, slot->dual_capacity * sizeof *slot->dual_regs);
+    base_free(&a, slot->block_regs, slot->block_capacity * sizeof *slot->block_regs);
+  }
   base_free(&a, sim->stepper_storage, sim->stepper_size);
   base_free(&a, sim->block, sim->block_size);
   base_free(&a, sim, sizeof *sim);

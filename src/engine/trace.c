@@ -234,6 +234,7 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
                  .holds = atom->truth,
                  .armed = atom->armed,
                  .located = atom->located};
+  if (!sim->on_event) return truth;  // counted, but told to nobody
   if (t->looked_count) {
     truth.g = t->looked[i];
     return truth;

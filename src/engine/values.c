@@ -127,6 +127,49 @@ bool eng_tell_once(EngSim* sim, uint8_t what) {
   return true;
 }
 
+/// Registers for a mode: its own when it is one of the first, small and explicit. (Blocks of
+/// equations begin with what stands in their registers, which must not depend on the past.)
+static EngSlot* slot_of(EngSim* sim, const ModelMode* mode, size_t need) {
+  bool kept = sim->model->automaton_count <= ENG_SLOT_AUTOMATA && need <= ENG_SLOT_REGS &&
+              !mode->implicit && !mode->shared && mode->rhs.solve_count == 0 &&
+              mode->full.solve_count == 0 && mode->g.solve_count == 0;
+  for (uint32_t i = 1; kept && i < ENG_SLOTS; i++) {
+    EngSlot* slot = &sim->slots[i];
+    if (slot->mode == mode) return slot;
+    if (slot->mode) continue;
+    slot->mode = mode;
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+      slot->states[a] = sim->state[a];
+    }
+    return slot;
+  }
+  sim->slots[0].bound = false;
+  return &sim->slots[0];
+}
+
+/// A mode that has registers of its own, by the states of the automata; NULL for none.
+static const ModelMode* known_mode(const EngSim* sim) {
+  uint32_t count = sim->model->automaton_count;
+  for (uint32_t i = 1; count <= ENG_SLOT_AUTOMATA && i < ENG_SLOTS && sim->slots[i].mode; i++) {
+    uint32_t a = 0;
+    while (a < count && sim->slots[i].states[a] == sim->state[a]) {
+      a++;
+    }
+    if (a == count) return sim->slots[i].mode;
+  }
+  return NULL;
+}
+
+/// Whether the inputs of a program are neither truths, which change while time flows, nor what a
+/// variable was before.
+static bool inputs_stand(const EngSim* sim, const ModelProgram* program) {
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    uint32_t env = program->inputs[i].env;
+    if (env >= sim->model->env_count || sim->env_is_truth[env]) return false;
+  }
+  return true;
+}
+
 static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   size_t known = sim->told_capacity;
   SLT_TRY(eng_grow(sim, (void**)&sim->told, &sim->told_capacity, (size_t)mode->id + 1, 1));
@@ -135,20 +178,30 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   }
   size_t need = (size_t)mode->rhs.reg_count + mode->full.reg_count + mode->g.reg_count +
                 mode->g_flow.reg_count + mode->gdot.reg_count;
-  SLT_TRY(eng_grow(sim, (void**)&sim->regs, &sim->reg_capacity, need, sizeof *sim->regs));
+  EngSlot* slot = slot_of(sim, mode, need);
+  SLT_TRY(eng_grow(sim, (void**)&slot->regs, &slot->reg_capacity, need, sizeof *slot->regs));
   size_t g_regs = mode->g_flow.reg_count;
-  SLT_TRY(
-      eng_grow(sim, (void**)&sim->dual_regs, &sim->dual_capacity, g_regs, sizeof *sim->dual_regs));
+  SLT_TRY(eng_grow(sim, (void**)&slot->dual_regs, &slot->dual_capacity, g_regs,
+                   sizeof *slot->dual_regs));
+  sim->slot = slot;
+  sim->regs = slot->regs;
+  sim->dual_regs = slot->dual_regs;
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
-    SLT_TRY(eng_grow(sim, (void**)&sim->block_regs, &sim->block_capacity, g_regs * MODEL_LANES,
-                     sizeof *sim->block_regs));
+    SLT_TRY(eng_grow(sim, (void**)&slot->block_regs, &slot->block_capacity, g_regs * MODEL_LANES,
+                     sizeof *slot->block_regs));
+    sim->block_regs = slot->block_regs;
     sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
     size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
     SLT_TRY(
         eng_grow(sim, (void**)&sim->forms, &sim->form_capacity, polynomials, sizeof *sim->forms));
     sim->control_stamp++;  // what they hold belongs to another mode
   }
-  sim->bound = NULL;
+  sim->bound = slot->bound ? mode : NULL;
+  sim->core.level_epoch++;
+  sim->core.margin_stale = true;
+  sim->inputs_stand = !mode->implicit && !sim->pasts && inputs_stand(sim, &mode->rhs) &&
+                      inputs_stand(sim, &mode->full) && inputs_stand(sim, &mode->g) &&
+                      inputs_stand(sim, &mode->g_flow) && inputs_stand(sim, &mode->gdot);
   sim->only_states = true;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     sim->only_states &= mode->vars[v].role != MODEL_ROLE_ALGEBRAIC;
@@ -165,6 +218,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
 static void bind_all(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->bound = mode;
+  sim->slot->bound = true;
   model_program_bind(&mode->rhs, sim->env, sim->rhs_regs);
   model_program_bind(&mode->full, sim->env, sim->full_regs);
   model_program_bind(&mode->g, sim->env, sim->g_regs);
@@ -195,12 +249,17 @@ static inline bool bind_inputs(const ModelProgram* program, const double* env, d
   return changed;
 }
 
-static void bind_programs(EngSim* sim) {
+static void gather_states(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->x[i] = sim->env[mode->state_env[i]];
   }
+}
+
+static void bind_programs(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  gather_states(sim);
   bool anew = sim->bound != mode;
   bool moved = anew;
   if (anew) {
@@ -229,15 +288,24 @@ void eng_bind(EngSim* sim) {
   if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);
 }
 
+void eng_bind_states(EngSim* sim) {
+  if (!sim->inputs_stand || sim->core.slide.count || sim->core.contact.active) {
+    eng_bind(sim);
+    return;
+  }
+  gather_states(sim);
+  if (sim->core.mode->atom_count > 0 && !margins_hold(sim)) sim->core.margin_stale = true;
+}
+
 SltStatus eng_enter_mode(EngSim* sim) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
   size_t bytes = sim->model->automaton_count * sizeof *sim->state;
   bool entered = sim->entered && memcmp(sim->entered_state, sim->state, bytes) == 0;
   SltStatus status = SLT_OK;
-  if (entered) {
-    mode = sim->core.mode;
-  } else {
+  if (entered) mode = sim->core.mode;
+  if (!mode) mode = known_mode(sim);
+  if (!mode) {
     status = sim->provider.get(sim->provider.user, sim->state, &mode, &failure);
   }
   if (status < 0) {
@@ -287,11 +355,14 @@ SltStatus eng_rebind_mode(EngSim* sim) {
                            sim->options.detection != SLT_DETECTION_INTERPOLATION &&
                            !sim->options.method->literal;
   }
+  bool margin_stale = sim->core.margin_stale;
+  uint64_t level_epoch = sim->core.level_epoch;
+  for (uint32_t i = 0; i < ENG_SLOTS; i++) {
+    sim->slots[i].bound = false;
+  }
   SLT_TRY(make_room(sim, sim->core.mode));
   sim->sampled = false;
   sim->entered = false;
-  bool margin_stale = sim->core.margin_stale;
-  uint64_t level_epoch = sim->core.level_epoch;
   bind_programs(sim);
   // the environment may hold values from inside a step; guesses come from its beginning
   if (sim->core.mode->implicit) eng_implicit_use_guess(sim);

@@ -308,6 +308,9 @@ const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint3
 const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* program);
 /// Per output: ModelClass.
 const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program);
+/// Which states each output reads, a bit for each; NULL where there are more than 64, or outputs
+/// are computed together only.
+const uint64_t* build_states_read(ModelBuild* build, const ModelProgram* program);
 /// Which outputs, among those of class OTHER, are functions of one polynomial of time and states;
 /// NULL when none is.
 const ModelForms* build_forms(ModelBuild* build, const ModelProgram* program,

@@ -554,6 +554,7 @@ static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const ui
                         .implicit = set->implicit,
                         .impulse = build_impulse(build, set, atoms, count)};
   result->forms = build_forms(build, &result->g_flow, result->atom_class);
+  result->atom_states = build_states_read(build, &result->g_flow);
   return result;
 }
 

@@ -76,6 +76,27 @@ const uint8_t* build_classes(ModelBuild* build, const ModelProgram* program) {
   return classes;
 }
 
+static uint64_t state_bit(const ModelProgram* program, uint32_t reg) {
+  return reg >= 1 && reg <= program->state_count ? (uint64_t)1 << (reg - 1) : 0;
+}
+
+const uint64_t* build_states_read(ModelBuild* build, const ModelProgram* program) {
+  const ModelSlices* slices = program->slices;
+  if (!slices || program->state_count > 64) return NULL;
+  uint64_t* read = ARENA_ARRAY(&build->arena, uint64_t, program->output_count);
+  for (uint32_t k = 0; k < program->output_count; k++) {
+    if (slices->whole[k]) read[k] = ~(uint64_t)0;
+    read[k] |= state_bit(program, program->outputs[k]);
+    for (uint32_t i = slices->begin[k]; i < slices->begin[k + 1]; i++) {
+      const ModelInstr* pc = &program->code[slices->instrs[i]];
+      uint32_t operands = model_op_operands(pc->op);
+      if (operands > 0) read[k] |= state_bit(program, pc->a);
+      if (operands > 1) read[k] |= state_bit(program, pc->b);
+    }
+  }
+  return read;
+}
+
 // ---------------------------------------------------------------------------------------------
 // slices of programs
 

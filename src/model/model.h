@@ -30,7 +30,8 @@
   X(ADD, 2) \
   X(SUB, 2) \
   X(MUL, 2) \
-  X(DIV, 2) X(POW, 2) X(SQUARE, 1) X(RECIP, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) X(ASIN, 1) X(ACOS, 1) \
+  X(DIV, 2) \
+  X(POW, 2) X(SQUARE, 1) X(RECIP, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) X(ASIN, 1) X(ACOS, 1) \
       X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) \
           X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) \
               X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
@@ -841,6 +842,7 @@ typedef struct ModelMode {
                                   // states, discrete values, parameters and time directly
   const uint8_t* atom_class;      // ModelClass of g_flow
   const uint8_t* slope_class;     // ModelClass of gdot: fixed where g is linear in time
+  const uint64_t* atom_states;    // bit i: g_flow reads state i; NULL with more than 64 states
   ModelProgram g;                 // value of g of each of them; pre(x) is read from the environment
   ModelProgram g_flow;            // the same between events, where pre(x) is x
   ModelProgram gdot;              // its total time derivative (0 for atoms that are not continuous)
