@@ -147,6 +147,12 @@ static bool verify_params(Verify* v) {
   return verify_param_cycles(v);
 }
 
+static bool verify_past(Verify* v, uint32_t i, const IrData* d) {
+  if (d->var >= v->model->vars.count) return verify_fail(v, "data %u: no such variable", i);
+  if (!verify_term(v, &past_rule, i, d->delay)) return false;
+  return !ir_term_present(d->before) || verify_term(v, &past_rule, i, d->before);
+}
+
 static bool verify_data(Verify* v) {
   const IrModel* model = v->model;
   for (uint32_t i = 0; i < model->data.count; i++) {
@@ -157,11 +163,7 @@ static bool verify_data(Verify* v) {
     }
     if (d->count == 0 || !d->x || !d->y) return verify_fail(v, "data %u: no points", i);
     if (d->interpolation > IR_CUBIC) return verify_fail(v, "data %u: no such interpolation", i);
-    if (d->past) {
-      if (d->var >= model->vars.count) return verify_fail(v, "data %u: no such variable", i);
-      if (!verify_term(v, &past_rule, i, d->delay)) return false;
-      if (ir_term_present(d->before) && !verify_term(v, &past_rule, i, d->before)) return false;
-    }
+    if (d->past && !verify_past(v, i, d)) return false;
     for (uint32_t k = 1; k < d->count; k++) {
       if (!(d->x[k - 1] < d->x[k])) return verify_fail(v, "data %u: points not ascending", i);
     }

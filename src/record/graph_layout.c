@@ -35,7 +35,8 @@ static uint32_t break_at(Str text) {
   for (uint32_t i = 1; i < text.length && i <= LINE_CHARS; i++) {
     if (text.data[i] != ' ') continue;
     blank = i;
-    char next = i + 1 < text.length ? text.data[i + 1] : '\0';
+    char next = '\0';
+    if (i + 1 < text.length) next = text.data[i + 1];
     if (next == '&' || next == '|') joint = i;
   }
   if (joint) return joint;

@@ -43,8 +43,8 @@ static void write_texts(Sink* sink, const char* name, const TableText* texts, ui
   write_head(sink, MAT_TEXT, count, width, name);
   for (uint32_t k = 0; k < width; k++) {
     for (uint32_t i = 0; i < count; i++) {
-      char c = k < texts[i].length ? texts[i].data[k] : ' ';
-      write_double(sink, (double)(unsigned char)c);
+      bool there = k < texts[i].length;
+      write_double(sink, there ? (double)(unsigned char)texts[i].data[k] : (double)' ');
     }
   }
 }
@@ -72,7 +72,8 @@ static void spell(TextBuffer* out, Str name) {
     if (size == 0) code = (unsigned char)name.data[i];
     if (out->length == 0 && !is_letter(code)) text_append_char(out, 'x');
     if (code < 128) {
-      text_append_char(out, is_letter(code) || is_digit(code) ? (char)code : '_');
+      bool kept = is_letter(code) || is_digit(code);
+      text_append_char(out, (char)(kept ? code : '_'));
     } else {
       text_append_format(out, "u%04x", code);
     }
