@@ -267,53 +267,60 @@ SltStatus slt_model_compile(const char* name, const char* text, size_t length,
 
 // ---- files --------------------------------------------------------------------------------------
 
+typedef struct FileText {
+  const SltAllocator* allocator;
+  char* data;
+  size_t used, capacity;
+} FileText;
+
+static SltStatus text_resize(FileText* t, size_t capacity) {
+  char* data = base_realloc(t->allocator, t->data, t->capacity, capacity);
+  if (!data) return SLT_ERR_NOMEM;
+  t->data = data;
+  t->capacity = capacity;
+  return SLT_OK;
+}
+
+static SltStatus text_read(FileText* t, FILE* file) {
+  for (;;) {
+    if (t->used == t->capacity) {
+      size_t wanted = t->capacity ? t->capacity * 2 : 65536;
+      if (wanted > 2 * (size_t)SOURCE_BYTES_MAX) return SLT_ERR_IO;
+      SLT_TRY(text_resize(t, wanted));
+    }
+    size_t got = fread(t->data + t->used, 1, t->capacity - t->used, file);
+    if (got == 0) break;
+    t->used += got;
+  }
+  if (ferror(file)) return SLT_ERR_IO;
+  // the size is what the reader gives back with the memory
+  return text_resize(t, t->used ? t->used : 1);
+}
+
 static SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
                                    size_t* length) {
   FILE* file = fopen(path, "rb");
   if (!file) return SLT_ERR_IO;
-  char* data = NULL;
-  size_t used = 0;
-  size_t capacity = 0;
-  SltStatus status = SLT_OK;
-  for (;;) {
-    if (used == capacity) {
-      size_t wanted = capacity ? capacity * 2 : 65536;
-      char* grown = wanted > 2 * (size_t)SOURCE_BYTES_MAX
-                        ? NULL
-                        : base_realloc(allocator, data, capacity, wanted);
-      if (!grown) {
-        status = wanted > 2 * (size_t)SOURCE_BYTES_MAX ? SLT_ERR_IO : SLT_ERR_NOMEM;
-        break;
-      }
-      data = grown;
-      capacity = wanted;
-    }
-    size_t got = fread(data + used, 1, capacity - used, file);
-    used += got;
-    if (got == 0) break;
-  }
-  if (ferror(file)) status = SLT_ERR_IO;
+  FileText text = {.allocator = allocator};
+  SltStatus status = text_read(&text, file);
   fclose(file);
-  if (status >= 0 && used < capacity) {
-    // shrink to the exact size: the size is what the reader gives back with the memory
-    char* exact = base_realloc(allocator, data, capacity, used ? used : 1);
-    if (exact) data = exact;
-    capacity = used ? used : 1;
-    if (!exact) status = SLT_ERR_NOMEM;
-  }
   if (status < 0) {
-    base_free(allocator, data, capacity);
+    base_free(allocator, text.data, text.capacity);
     return status;
   }
-  *content = data;
-  *length = used;
+  *content = text.data;
+  *length = text.used;
   return SLT_OK;
 }
+
+typedef struct Beside {
+  const char* path;  // of the model
+} Beside;
 
 /// `data` files are looked for beside the model.
 static SltStatus compile_load_beside(void* user, const char* name, const SltAllocator* allocator,
                                      char** content, size_t* length) {
-  const char* path = user;
+  const char* path = ((const Beside*)user)->path;
   const char* slash = strrchr(path, '/');
   size_t folder = name[0] == '/' || !slash ? 0 : (size_t)(slash - path) + 1;
   size_t size = folder + strlen(name) + 1;
@@ -328,12 +335,10 @@ static SltStatus compile_load_beside(void* user, const char* name, const SltAllo
 
 static char* compile_rules_folder(const char* path, const SltAllocator* allocator, size_t* size) {
   static const char name[] = "/rules.csv";
-  size_t length = strlen(path);
-  *size = length + sizeof name;
+  *size = strlen(path) + sizeof name;
   char* table = base_alloc(allocator, *size);
   if (!table) return NULL;
-  memcpy(table, path, length);
-  memcpy(table + length, name, sizeof name);
+  snprintf(table, *size, "%s%s", path, name);
   FILE* file = fopen(table, "rb");
   if (file) {
     fclose(file);
@@ -350,9 +355,10 @@ SltStatus compile_from_file(const char* path, const SltCompileOptions* options, 
   SltAllocator allocator = base_allocator(&own.allocator);
   size_t table_size = 0;
   char* table = compile_rules_folder(path, &allocator, &table_size);
+  Beside beside = {table ? table : path};
   if (!own.load) {
     own.load = compile_load_beside;
-    own.load_user = table ? table : (void*)(uintptr_t)path;
+    own.load_user = &beside;
   }
   char* text = NULL;
   size_t length = 0;

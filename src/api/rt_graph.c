@@ -27,7 +27,8 @@ static Str source_text(const Model* model, Span span, Arena* arena) {
     char c = source->text.data[i];
     bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
     if (is_blank && blank) continue;
-    text_append_char(&text, is_blank ? ' ' : c);
+    if (is_blank) c = ' ';
+    text_append_char(&text, c);
     blank = is_blank;
   }
   return text_str(&text);
