@@ -53,9 +53,10 @@ typedef AST_LIST(AstIndex) AstIndexList;
 
 /// A name as written: head, then any number of indices. Most names are a head only.
 typedef struct AstName {
-  Span span;    // including backquotes, indices and tails
-  Str head;     // without backquotes
-  bool quoted;  // written in backquotes: then never a contextual word (`energy`, `t0`, ...)
+  Span span;        // including backquotes, indices and tails
+  Str head;         // without backquotes
+  bool quoted;      // written in backquotes: then never a contextual word (`energy`, `t0`, ...)
+  uint32_t number;  // counts the names of a text from 1 on; 0: made, not written
   AstIndexList indices;
 } AstName;
 

@@ -89,8 +89,12 @@ typedef struct BindingMark {
 
 /// How a written name becomes a name: by its address in the tree.
 typedef struct NameRef {
-  uint32_t head;  // name id of a plain name
-  uint32_t root;  // node of the index tree for a name with indices
+  const char* written;  // head of the name that this was made for; NULL: not made yet
+  uint32_t head;        // name id of a plain name
+  uint32_t root;        // node of the index tree for a name with indices
+  // the only index is a loop index and a number: x_[i], x_[i-1]
+  uint32_t index;  // name id of the loop index; 0: anything else
+  int32_t offset;
 } NameRef;
 
 /// Names that differ only in the values of their indices, one level per index: `dense[value]` is
@@ -270,7 +274,8 @@ typedef struct Lower {
   const AstModel* ast;
 
   // names
-  Map refs;  // address of an AstName -> index + 1 in ref_list
+  BASE_VEC(NameRef) refs_written;  // by the number of an AstName
+  Map refs;  // address of an AstName without a number -> index + 1 in ref_list
   BASE_VEC(NameRef) ref_list;
   NameTable template_names;  // texts of names with holes for the values of the indices
   Map templates;             // template -> index + 1 in index_nodes

@@ -121,6 +121,7 @@ static AstStatement make_definition(AstExpr* variable, AstExpr* value) {
 /// NAME with a suffix that no written name has.
 static AstName make_suffixed(const Maker* m, const char* suffix) {
   AstName name = *m->name;
+  name.number = 0;
   if (name.indices.count == 0) {
     name.head = str_format(m->p->arena, "%.*s%s", STR_ARGS(name.head), suffix);
     return name;

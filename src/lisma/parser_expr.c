@@ -126,7 +126,9 @@ static AstIndexList parse_indices(Parser* p) {
 
 /// The current token is known to be the head of a name.
 static AstName parse_name(Parser* p) {
-  AstName name = {.head = parser_token_text(p, &p->tok), .quoted = p->tok.kind == TOK_QUOTED};
+  AstName name = {.head = parser_token_text(p, &p->tok),
+                  .quoted = p->tok.kind == TOK_QUOTED,
+                  .number = ++p->name_count};
   uint32_t begin = p->tok.span.begin;
   parser_advance(p);
   name.indices = parse_indices(p);

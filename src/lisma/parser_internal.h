@@ -45,6 +45,7 @@ typedef struct Parser {
   bool after_gap;    // a ';' was assumed here: a statement that fails at once is the same mistake
   uint32_t nesting;  // expressions inside expressions
   uint32_t block_depth;  // blocks inside blocks
+  uint32_t name_count;   // names so far
 
   unsigned char* scratch;  // stack of unfinished lists
   size_t scratch_used;

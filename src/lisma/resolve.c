@@ -70,18 +70,63 @@ static uint32_t template_root(Lower* l, const AstName* name) {
   return l->index_nodes.count - 1;
 }
 
-static NameRef ref_of(Lower* l, const AstName* name) {
-  uint64_t address = (uint64_t)(uintptr_t)name;
-  uint32_t known = map_get(&l->refs, address, 0);
-  if (known) return l->ref_list.data[known - 1];
-  NameRef ref = {.root = IR_NONE};
+/// A plain name alone.
+static bool is_plain_name(const AstExpr* expr) {
+  return expr->kind == AST_NAME && expr->as.name.order == 0 &&
+         ast_name_is_plain(&expr->as.name.name);
+}
+
+/// Note an index of the form i, i + 1, i - 1, which is nearly all of them.
+static void find_offset(Lower* l, const AstName* name, NameRef* ref) {
+  if (name->indices.count != 1 || name->indices.data[0].subscripts.count != 1) return;
+  const AstExpr* subscript = name->indices.data[0].subscripts.data[0];
+  const AstExpr* index = subscript;
+  double offset = 0.0;
+  if (subscript->kind == AST_CHAIN && subscript->as.chain.level == AST_LEVEL_ADD &&
+      subscript->as.chain.links.count == 2) {
+    const AstLink* link = &subscript->as.chain.links.data[1];
+    if (link->operand->kind != AST_NUMBER) return;
+    index = subscript->as.chain.links.data[0].operand;
+    offset = link->op == AST_OP_SUB ? -link->operand->as.number : link->operand->as.number;
+  }
+  if (!is_plain_name(index) || !(fabs(offset) < 1e6) || offset != floor(offset)) return;
+  ref->index = names_intern(&l->m->names, index->as.name.name.head);
+  ref->offset = (int32_t)offset;
+}
+
+static NameRef make_ref(Lower* l, const AstName* name) {
+  NameRef ref = {.written = name->head.data, .root = IR_NONE};
   if (ast_name_is_plain(name)) {
     ref.head = names_intern(&l->m->names, name->head);
   } else {
     ref.root = template_root(l, name);
+    find_offset(l, name, &ref);
   }
+  return ref;
+}
+
+static NameRef ref_of_made(Lower* l, const AstName* name) {
+  uint64_t address = (uint64_t)(uintptr_t)name;
+  uint32_t known = map_get(&l->refs, address, 0);
+  if (known) return l->ref_list.data[known - 1];
+  NameRef ref = make_ref(l, name);
   base_vec_push(l->scratch, &l->ref_list, ref);
   map_set(&l->refs, address, 0, l->ref_list.count);
+  return ref;
+}
+
+static NameRef ref_of(Lower* l, const AstName* name) {
+  uint32_t number = name->number;
+  if (number < l->refs_written.count && l->refs_written.data[number].written == name->head.data) {
+    return l->refs_written.data[number];
+  }
+  if (number == 0) return ref_of_made(l, name);
+  if (number >= l->refs_written.count) {
+    base_vec_reserve(l->scratch, &l->refs_written, number + 1 - l->refs_written.count);
+    l->refs_written.count = number + 1;
+  }
+  NameRef ref = make_ref(l, name);
+  l->refs_written.data[number] = ref;
   return ref;
 }
 
@@ -120,9 +165,22 @@ static bool subscript_value(Lower* l, const AstExpr* expr, uint32_t* value) {
   return true;
 }
 
+static void append_index(TextBuffer* text, uint32_t value) {
+  char digits[10];
+  uint32_t at = sizeof digits;
+  do {
+    digits[--at] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value);
+  text_append(text, (Str){digits + at, (uint32_t)sizeof digits - at});
+}
+
 /// The text of a name with its indices replaced: x_3, x3a, T[3,4].
 static uint32_t paste_name(Lower* l, const AstName* name) {
-  TextBuffer pasted = {.arena = l->scratch};
+  // indices may be constants with indices: their names are pasted meanwhile
+  TextBuffer pasted = l->text;
+  l->text = (TextBuffer){.arena = pasted.arena};
+  pasted.length = 0;
   text_append(&pasted, name->head);
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstIndex* index = &name->indices.data[i];
@@ -131,11 +189,12 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
       uint32_t value = 0;
       if (!subscript_value(l, index->subscripts.data[k], &value)) return 0;
       if (several) text_append_char(&pasted, k ? ',' : '[');
-      text_append_format(&pasted, "%u", value);
+      append_index(&pasted, value);
     }
     if (several) text_append_char(&pasted, ']');
     text_append(&pasted, index->tail);
   }
+  l->text = pasted;
   return names_intern(&l->m->names, text_str(&pasted));
 }
 
@@ -146,6 +205,14 @@ uint32_t resolve_plain(Lower* l, const AstName* name) {
 uint32_t resolve_name(Lower* l, const AstName* name) {
   NameRef ref = ref_of(l, name);
   if (ref.root == IR_NONE) return ref.head;
+  const Binding* binding = ref.index ? resolve_binding(l, ref.index) : NULL;
+  if (binding) {
+    double value = binding->value + ref.offset;
+    const IndexNode* root = &l->index_nodes.data[ref.root];
+    bool known = value >= 0.0 && value < root->dense.count;
+    uint32_t found = known ? root->dense.data[(uint32_t)value] : 0;
+    if (found) return found;
+  }
 
   // walk down the tree of indices; what is missing is made on the way
   uint32_t node = ref.root;

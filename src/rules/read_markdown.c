@@ -61,7 +61,8 @@ static void unknown_column(Reader* r, const RawTable* table, const RawCell* cell
     TextBuffer list = {.arena = r->arena};
     for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
       if (!rules_section_has((RulesSection)table->section, (RulesColumn)i)) continue;
-      text_append_format(&list, "%s%s", text_str(&list).length ? ", " : "", rules_column_name((RulesColumn)i));
+      text_append_format(&list, "%s%s", text_str(&list).length ? ", " : "",
+                         rules_column_name((RulesColumn)i));
     }
     Str known = text_str(&list);
     diag_hint(r->diags, diag, "the columns of this table are %.*s", STR_ARGS(known));
