@@ -245,7 +245,11 @@ static double state_size(const EngSim* sim, const double* x) {
 
 /// One step of Newton's method by the smallest change; x is changed.
 static bool project_step(Projection* p, double* x) {
-  if (num_normal_factor(p->normal, p->g, 0.0, 1e-13) < 0) return false;
+  // constraints that say the same twice; whether they agree, the distance left will tell
+  bool repeats = p->im->repeats;
+  if (num_normal_factor(p->normal, p->g, repeats ? 1e-13 : 0.0, repeats ? 0.0 : 1e-13) < 0) {
+    return false;
+  }
   for (uint32_t i = 0; i < p->c; i++) {
     p->lambda[i] = -p->out[i];
   }

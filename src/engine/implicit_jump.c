@@ -5,6 +5,7 @@
 // Jacobian says how large. Momentum, charge and flux are conserved because the equations say so.
 #include "engine/implicit.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,10 +14,16 @@
 #define FULL_MAX    60u   // equations; more are eliminated as a sparse system
 #define SINGULAR    1e-13
 
+/// Contacts that repeat each other need the whole matrix to find its rank.
+static bool is_full(const ModelImplicit* im) {
+  return im->equation_count <= FULL_MAX || im->repeats;
+}
+
 size_t imp_jump_size(const ModelImplicit* im) {
   size_t e = im->equation_count;
-  size_t matrix = e <= FULL_MAX ? e * e : 2 * (size_t)im->system_entry_count;
-  return im->system.output_count + matrix + 8 * e + 4 * im->quantity_count;
+  size_t matrix = is_full(im) ? e * e : 2 * (size_t)im->system_entry_count;
+  size_t least = im->repeats ? e * e + e : 0;
+  return im->system.output_count + matrix + least + 8 * e + 4 * im->quantity_count;
 }
 
 typedef struct JumpSpace {
@@ -27,6 +34,9 @@ typedef struct JumpSpace {
   double* before;
   double* matrix;    // full, or the entries of...
   NumEntry* places;  // ...these places
+  bool least;        // it has not full rank
+  double* kept;      // as it is, then
+  double* order;     // work space
   double* scale;
   double* delta;
   double* total;
@@ -44,8 +54,12 @@ static JumpSpace jump_space(EngSim* sim) {
   s.out = imp_take(&at, im->system.output_count);
   s.value = imp_take(&at, im->quantity_count);
   s.before = imp_take(&at, im->quantity_count);
-  s.matrix = imp_take(&at, s.e <= FULL_MAX ? (size_t)s.e * s.e : im->system_entry_count);
-  s.places = (NumEntry*)imp_take(&at, s.e <= FULL_MAX ? 0 : im->system_entry_count);
+  s.matrix = imp_take(&at, is_full(im) ? (size_t)s.e * s.e : im->system_entry_count);
+  s.places = (NumEntry*)imp_take(&at, is_full(im) ? 0 : im->system_entry_count);
+  if (im->repeats) {
+    s.kept = imp_take(&at, (size_t)s.e * s.e);
+    s.order = imp_take(&at, s.e);
+  }
   s.scale = imp_take(&at, s.e);
   s.delta = imp_take(&at, s.e);
   s.total = imp_take(&at, s.e);
@@ -92,7 +106,10 @@ static SltStatus factor_full(JumpSpace* s, uint32_t* bad) {
     uint32_t equation = im->rows[entry->row].equation;
     s->matrix[(size_t)equation * s->e + column] += s->out[entry->reg];
   }
-  return num_lu_factor(s->e, s->matrix, SINGULAR, s->scale, s->pivot, bad);
+  if (im->repeats) memcpy(s->kept, s->matrix, (size_t)s->e * s->e * sizeof *s->matrix);
+  SltStatus status = num_lu_factor(s->e, s->matrix, SINGULAR, s->scale, s->pivot, bad);
+  s->least = status < 0 && im->repeats;
+  return s->least ? SLT_OK : status;
 }
 
 static SltStatus factor_sparse(EngSim* sim, JumpSpace* s, uint32_t* bad) {
@@ -114,7 +131,7 @@ static SltStatus factor_sparse(EngSim* sim, JumpSpace* s, uint32_t* bad) {
 /// Factors of the mode's own Jacobian.
 static SltStatus factor(EngSim* sim, JumpSpace* s) {
   uint32_t bad = 0;
-  SltStatus status = s->e <= FULL_MAX ? factor_full(s, &bad) : factor_sparse(sim, s, &bad);
+  SltStatus status = is_full(s->im) ? factor_full(s, &bad) : factor_sparse(sim, s, &bad);
   if (status >= 0 || status == SLT_ERR_NOMEM) return status;
   return imp_fail_singular(sim, s->column_quantity[bad < s->e ? bad : 0]);
 }
@@ -173,6 +190,22 @@ bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
   return true;
 }
 
+/// Delta from the right side in it; false where the equations contradict each other. Contacts that
+/// say the same twice leave their pulses open: the smallest ones are taken.
+static bool solve_jump(JumpSpace* s, double size) {
+  if (s->square) {
+    num_square_solve(s->square, s->delta);
+    return true;
+  }
+  if (!s->least) {
+    num_lu_solve(s->e, s->matrix, s->pivot, s->work, s->delta);
+    return true;
+  }
+  memcpy(s->matrix, s->kept, (size_t)s->e * s->e * sizeof *s->matrix);
+  memcpy(s->work, s->delta, s->e * sizeof *s->work);
+  return model_rank_solve(s->e, s->matrix, s->work, size, s->order, s->delta) != MODEL_RANK_NONE;
+}
+
 /// J delta = -r: what may jump jumps, the rest becomes pulses.
 SltStatus imp_jump(EngSim* sim) {
   JumpSpace s = jump_space(sim);
@@ -183,6 +216,7 @@ SltStatus imp_jump(EngSim* sim) {
   imp_run_system(sim, im, s.value, s.out);
   SLT_TRY(factor(sim, &s));
   double last = (double)INFINITY;
+  double size = 0.0;
   for (int pass = 0; pass < JUMP_MAX; pass++) {
     double norm = 0.0;
     for (uint32_t i = 0; i < s.e; i++) {
@@ -190,11 +224,12 @@ SltStatus imp_jump(EngSim* sim) {
       norm = fmax(norm, fabs(s.delta[i]));
     }
     if (norm == 0.0 || !(norm < 0.9 * last)) break;
+    if (s.least && pass > 0 && norm < DBL_EPSILON * size) break;
     last = norm;
-    if (s.square) {
-      num_square_solve(s.square, s.delta);
-    } else {
-      num_lu_solve(s.e, s.matrix, s.pivot, s.work, s.delta);
+    if (pass == 0) size = norm;
+    if (!solve_jump(&s, size)) {
+      num_square_free(s.square);
+      return imp_fail_singular(sim, s.column_quantity[0]);
     }
     for (uint32_t k = 0; k < s.e; k++) {
       uint32_t quantity = s.column_quantity[k];

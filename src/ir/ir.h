@@ -214,6 +214,7 @@ typedef struct IrEquation {
   uint32_t label;     // name id of its group, 0 for none
   uint32_t lhs_var;   // variable standing alone on the left, IR_NONE if the equation is implicit
   uint8_t lhs_order;  // its derivative order
+  bool element;       // of a contact or a friction: several may say the same
   Span span;
 } IrEquation;
 

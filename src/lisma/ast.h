@@ -346,6 +346,7 @@ struct AstStatement {
       AstName* label;  // NULL when there is none
       AstExpr* lhs;
       AstExpr* rhs;
+      bool element;  // of a contact or a friction
     } equation;
 
     struct {  // AST_INIT

@@ -59,8 +59,12 @@ static void add_equation(Lower* l, const AstStatement* statement, const Site* si
     if (label == 0) return;
   }
   Span span = span_join(lhs->span, statement->as.equation.rhs->span);
-  IrEquation equation = {
-      .term = term, .body = site->body, .label = label, .lhs_var = IR_NONE, .span = span};
+  IrEquation equation = {.term = term,
+                         .body = site->body,
+                         .label = label,
+                         .lhs_var = IR_NONE,
+                         .span = span,
+                         .element = statement->as.equation.element};
   uint32_t order = 0;
   uint32_t var = 0;
   if (lower_variable(l, lhs, &var, &order)) {

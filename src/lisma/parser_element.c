@@ -108,6 +108,7 @@ static AstStatement make_law(const Maker* m, AstExpr* lhs, AstExpr* rhs) {
   *s.as.equation.label = *m->name;
   s.as.equation.lhs = lhs;
   s.as.equation.rhs = rhs;
+  s.as.equation.element = true;
   return s;
 }
 

@@ -318,6 +318,7 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   out->explicit_order = !sym->offsets;
   out->freedom = sym->offsets ? sym->freedom : set->state_count;
   out->index = sym->index;
+  out->repeats = sym->repeats;
   uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
   describe_equations(build, sym, equations, count, out);
   // without constraints every value of the states is consistent: the equations as one system serve
@@ -329,7 +330,7 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
       emit_rows(build, set, set->state_of_var, set->state_count, terms, out->constraint_count,
                 &out->constraint_entries, &out->constraint_entry_count);
   out->constraint.native = ARENA_NEW(&build->arena, ModelCode);
-  if (out->constraint_count) emit_project(build, set, terms, out);
+  if (out->constraint_count && !out->repeats) emit_project(build, set, terms, out);
   out->system = emit_rows(build, set, first, out->quantity_count, terms, out->row_count,
                           &out->system_entries, &out->system_entry_count);
   return out;

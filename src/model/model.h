@@ -793,6 +793,7 @@ typedef struct ModelImplicit {
   const uint32_t* block_equations;
   uint32_t block_count;
   uint32_t freedom, index;
+  bool repeats;         // constraints of contacts say the same twice: forces are the smallest ones
   bool settles;         // at the start the system is solved as a whole first
   bool fixes_computed;  // initial values fix something that the mode computes
   bool
@@ -866,5 +867,12 @@ typedef struct ModelProvider {
   uint64_t (*tune)(void* tuner, const ModelMode* mode, uint64_t evaluations);
   void* tuner;
 } ModelProvider;
+
+#define MODEL_RANK_NONE UINT32_MAX
+
+/// The smallest solution of a x = b (n rows of n, both overwritten) into x. Returns the rank, or
+/// MODEL_RANK_NONE when the equations contradict each other: those beyond the rank may be off by
+/// rounding relative to `size`, the size of b. `order` is work space for n numbers.
+uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, double* order, double* x);
 
 #endif

@@ -179,8 +179,8 @@ static void say_exact(Story* s, double value) {
 
 /// For people: at most DIGITS digits.
 static void say_rounded(Story* s, double value, int digits) {
-  if (value == 0.0 || !isfinite(value)) {
-    say_exact(s, value == 0.0 ? 0.0 : value);
+  if (!isfinite(value) || fabs(value) < 1e-300) {
+    say_exact(s, isfinite(value) ? 0.0 : value);
     return;
   }
   int exponent = (int)floor(log10(fabs(value)));

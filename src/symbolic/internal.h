@@ -95,6 +95,14 @@ typedef struct SymImplicit {
   const SymFailure* failure;
 } SymImplicit;
 
+/// As sym_offsets() where rows marked in `element` may be too many: those without a column of their
+/// own are marked in `redundant` and get columns that nothing else determines.
+bool sym_offsets_redundant(Arena* scratch, const SymSignature* signature, const uint8_t* element,
+                           int* c, int* d, int* row_of_column, uint8_t* redundant);
+/// The pattern with redundant rows joined to everything that they leave open.
+SymIncidence sym_join_redundant(Arena* scratch, const SymIncidence* tight, const int* row_of_column,
+                                const uint8_t* redundant);
+
 /// Fills the mode; every unknown can be paired with an equation in which it occurs in some order.
 const Diag* sym_analyse_implicit(SymImplicit* a);
 

@@ -256,6 +256,13 @@ static const Diag* solve_explicit(Analysis* a) {
                  : explain_singular(a, &highest, row_of_column);
 }
 
+static bool has_elements(const Analysis* a) {
+  for (uint32_t row = 0; row < a->mode->equation_count; row++) {
+    if (a->ir->equations.data[a->mode->equations[row]].element) return true;
+  }
+  return false;
+}
+
 const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
                            uint32_t count, const uint32_t* mode) {
   uint32_t var_count = sym->ir->vars.count;
@@ -281,7 +288,10 @@ const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t*
   result->failure = solve_explicit(&a);
   // with too few equations some variables are held, and the rest is looked at again
   if (a.held) result->failure = solve_explicit(&a);
-  if (result->failure && result->failure->code == DIAG_E0522) {
+  // too many equations may be those of contacts that agree with each other
+  bool implicit_may_do =
+      result->failure && (result->failure->code == DIAG_E0522 || has_elements(&a));
+  if (implicit_may_do && a.column_count == count) {
     SymImplicit implicit = {.sym = sym,
                             .out = out,
                             .scratch = scratch,

@@ -186,15 +186,43 @@ static SymSolution solve_scalar(SymImplicit* a, SymAssign* assign) {
   return how;
 }
 
-static void set_orders(SymImplicit* a, const int* c, const int* d) {
+/// Equations of elements; NULL when there are none.
+static uint8_t* find_elements(const SymImplicit* a) {
+  uint8_t* element = NULL;
+  for (uint32_t i = 0; i < a->mode->equation_count; i++) {
+    if (!a->sym->ir->equations.data[a->mode->equations[i]].element) continue;
+    if (!element) element = ARENA_ARRAY(a->scratch, uint8_t, a->mode->equation_count);
+    element[i] = 1;
+  }
+  return element;
+}
+
+/// Offsets, also where equations of elements say the same twice: then `redundant` is set.
+static bool find_offsets(const SymImplicit* a, const SymSignature* signature, int* c, int* d,
+                         int* row_of_column, const uint8_t** redundant) {
+  *redundant = NULL;
+  if (sym_offsets(a->scratch, signature, c, d, row_of_column)) return true;
+  const uint8_t* element = find_elements(a);
+  if (!element) return false;
+  uint8_t* found = ARENA_ARRAY(a->scratch, uint8_t, a->mode->equation_count);
+  if (!sym_offsets_redundant(a->scratch, signature, element, c, d, row_of_column, found)) {
+    return false;
+  }
+  *redundant = found;
+  return true;
+}
+
+static void set_orders(SymImplicit* a, const int* c, const int* d, const uint8_t* redundant) {
   SymMode* mode = a->mode;
   uint8_t* offsets = ARENA_ARRAY(a->out, uint8_t, mode->equation_count);
   int largest = 0;
   int sum = 0;
+  int repeated = 0;
   bool algebraic = false;
   for (uint32_t i = 0; i < mode->equation_count; i++) {
     offsets[i] = (uint8_t)c[i];
     mode->constraint_count += (uint32_t)c[i];
+    if (redundant && redundant[i]) repeated += c[i];
     if (c[i] > largest) largest = c[i];
   }
   for (uint32_t j = 0; j < a->column_count; j++) {
@@ -206,7 +234,7 @@ static void set_orders(SymImplicit* a, const int* c, const int* d) {
     algebraic |= d[j] == 0;
   }
   mode->offsets = offsets;
-  mode->freedom = (uint32_t)sum - mode->constraint_count;
+  mode->freedom = (uint32_t)(sum + repeated) - mode->constraint_count;
   mode->index = (uint32_t)largest + (algebraic ? 1 : 0);
 }
 
@@ -224,10 +252,13 @@ const Diag* sym_analyse_implicit(SymImplicit* a) {
   int* d = ARENA_ARRAY(a->scratch, int, a->column_count);
   int* row_of_column = ARENA_ARRAY(a->scratch, int, a->column_count);
   SymSignature signature = build_signature(a);
-  if (!sym_offsets(a->scratch, &signature, c, d, row_of_column)) return before;
+  const uint8_t* redundant = NULL;
+  if (!find_offsets(a, &signature, c, d, row_of_column, &redundant)) return before;
   if (!orders_fit(a, c, d)) return before;
-  set_orders(a, c, d);
+  set_orders(a, c, d, redundant);
   SymIncidence tight = tight_entries(a, &signature, c, d);
+  mode->repeats = redundant != NULL;
+  if (redundant) tight = sym_join_redundant(a->scratch, &tight, row_of_column, redundant);
   SymBlocks blocks = sym_blocks(a->scratch, &tight, row_of_column);
   SymAssign* assigns = ARENA_ARRAY(a->out, SymAssign, a->column_count);
   SymBlock* own = ARENA_ARRAY(a->out, SymBlock, blocks.count);

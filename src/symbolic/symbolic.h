@@ -181,6 +181,7 @@ typedef struct SymMode {
   uint32_t constraint_count;  // sum of the offsets
   uint32_t freedom;           // states that can be chosen freely
   uint32_t index;             // structural index
+  bool repeats;               // equations of elements say the same twice: blocks lack rank
 } SymMode;
 
 /// Analyse the active equations (ascending indices, copied) of a product mode. `mode` only gives

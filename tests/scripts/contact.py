@@ -73,6 +73,21 @@ def stack(n, e):
     return "\n".join(lines) + "\nexperiment { end = 6; }\n"
 
 
+# a table on four legs, pushed down over the first one
+TABLE = """
+const m = 4, a = 1, b = 0.5, push = 6;
+m*v' = N1 + N2 + N3 + N4 - m*10 - F;  z' = v;  z(t0) = z0;  const z0 = 0;
+p' = b*(N1 + N2 - N3 - N4) - b*F;  al' = p;
+q' = a*(N1 - N2 - N3 + N4) - a*F;  be' = q;
+F = push*time;
+contact %s { gap = z + b*al + a*be; velocity = v + b*p + a*q; force = N1; }
+contact %s { gap = z + b*al - a*be; velocity = v + b*p - a*q; force = N2; }
+contact %s { gap = z - b*al - a*be; velocity = v - b*p - a*q; force = N3; }
+contact %s { gap = z - b*al + a*be; velocity = v - b*p + a*q; force = N4; }
+experiment { end = 2; out = N1, N2, N3, N4, z, v; }
+"""
+
+
 class Contact(CliCase):
     def run_model(self, text, *options):
         """Rows as a list of dicts, records, messages."""
@@ -252,6 +267,83 @@ experiment { end = 2; rtol = 1e-8; }
         for row in rows:
             energy = row["vy"] ** 2 + 0.05 * row["w"] ** 2 + 2 * 9.81 * row["y"]
             self.assertAlmostEqual(energy, 2 * 9.81, 4)
+
+    def test_a_table_on_four_legs(self):
+        """Four legs where three would do: the smallest forces."""
+        for names in (("c1", "c2", "c3", "c4"), ("d", "a", "c", "b")):
+            rows, records, err = self.run_model(TABLE % names)
+            self.assertIn("W0827", err)
+            for row in rows[1:]:
+                push = 6 * row["time"]
+                wanted = (10 + 3 * push / 4, 10 + push / 4, 10 - push / 4, 10 + push / 4)
+                for i, force in enumerate(wanted):
+                    self.assertAlmostEqual(row[f"N{i + 1}"], force, 9)
+            self.assertEqual({(row["z"], row["v"]) for row in rows}, {(0, 0)})
+        # pushed harder, the leg across lifts: the smallest forces still push
+        rows, records, err = self.run_model(TABLE % ("c1", "c2", "c3", "c4"), "--set", "push=30")
+        opens = [r for r in records if r["to"] == "free"]
+        self.assertEqual(opens[0]["automaton"], "c3")
+        self.assertAlmostEqual(opens[0]["t"], 40 / 30, 6)
+        # let fall, it lands with all legs at once, and their impulses are equal
+        rows, records, err = self.run_model(TABLE % ("c1", "c2", "c3", "c4"), "--set", "push=0",
+                                            "--set", "z0=0.2")
+        pulses = [r["impulses"] for r in records if r["impulses"]]
+        self.assertEqual(len(pulses), 1)
+        for pulse in pulses[0].values():
+            self.assertAlmostEqual(pulse, 2, 9)  # a fourth of 4 kg from 2 m/s
+        self.assertAlmostEqual(rows[-1]["v"], 0, 12)
+
+    def test_walls_of_a_corner(self):
+        rows, records, err = self.run_model(
+            "vx' = A + 0.6*C - 3;  vy' = B + 0.8*C - 5;  x' = vx;  y' = vy;\n"
+            "x(t0) = 1;  y(t0) = 1;  vx(t0) = 0;  vy(t0) = 0;\n"
+            "contact a { gap = x; velocity = vx; force = A; }\n"
+            "contact b { gap = y; velocity = vy; force = B; }\n"
+            "contact c { gap = 0.6*x + 0.8*y; velocity = 0.6*vx + 0.8*vy; force = C; }\n"
+            "experiment { end = 2; }\n")
+        last = rows[-1]
+        self.assertAlmostEqual(last["x"], 0, 12)
+        self.assertAlmostEqual(last["y"], 0, 12)
+        self.assertAlmostEqual(last["A"] + 0.6 * last["C"], 3, 9)
+        self.assertAlmostEqual(last["B"] + 0.8 * last["C"], 5, 9)
+        self.assertAlmostEqual(last["C"], 0.6 * last["A"] + 0.8 * last["B"], 9)  # the smallest
+        self.assertGreater(min(last["A"], last["B"], last["C"]), 0)
+
+    def test_two_supports_side_by_side(self):
+        rows, records, err = self.run_model(
+            "2*v' = A + B - 20;  y' = v;  y(t0) = 1;  v(t0) = 0;\n"
+            "contact a { gap = y; force = A; restitution = 0.5; }\n"
+            "contact b { gap = y; force = B; restitution = 0.5; }\n"
+            "experiment { end = 4; }\n")
+        self.assertAlmostEqual(rows[-1]["y"], 0, 9)
+        self.assertAlmostEqual(rows[-1]["A"], 10, 9)
+        self.assertAlmostEqual(rows[-1]["B"], 10, 9)
+        first = [r for r in records if r["impulses"]][0]["impulses"]
+        self.assertAlmostEqual(first["A"], first["B"], 9)
+        self.assertAlmostEqual(first["A"] + first["B"], 2 * 1.5 * 20 ** 0.5, 6)
+
+    def test_two_brakes_on_one_wheel(self):
+        rows, records, err = self.run_model(
+            "0.1*w' = P + Q + 3*time - 2;  w(t0) = -1;\n"
+            "friction a { velocity = w; force = P; kinetic = 0.5; static = 0.8; }\n"
+            "friction b { velocity = w; force = Q; kinetic = 0.7; static = 1; }\n"
+            "experiment { end = 3; out = w, P, Q; }\n")
+        stuck = [row for row in rows if 0.7 < row["time"] < 1.19]
+        for row in stuck:
+            self.assertEqual(row["w"], 0)
+            self.assertAlmostEqual(row["P"], (2 - 3 * row["time"]) / 2, 9)
+            self.assertAlmostEqual(row["Q"], row["P"], 9)
+        slip = [r["t"] for r in records if r["to"] == "forward"]
+        self.assertAlmostEqual(slip[-1], 1.2, 6)  # the weaker one gives way and the other follows
+
+    def test_supports_that_contradict_each_other(self):
+        self.write("model.lisma", "2*v' = A + B - 20;  y' = v;  s = 0.1*time^2;\n"
+                   "contact a { gap = y; velocity = v; force = A; }\n"
+                   "contact b { gap = y + s; velocity = v + 0.2*time; force = B; }\n"
+                   "experiment { end = 4; }\n")
+        result = self.saltus("run", "model.lisma", "-q", "-o", "rows.csv")
+        self.assertEqual(result.status, 3)
+        self.assertRegex(result.err, "E082[0-9]")
 
     def test_impacts_through_a_rod_of_masses(self):
         # two masses on a string that is taut: the impact of the lower one stops both
