@@ -8,6 +8,7 @@
 // largest difference to the opponent's solution at a tolerance of 1e-9 (1e-8 for the large one);
 // 1e-5 is allowed. Opponent: RODAS4 with elimination of 2 x 2 blocks along the line, everything
 // fused. Saltus: rodas. Budget: twice the time.
+#define BENCH_NATIVE
 #include "bench.h"
 #include "rodas4.h"
 

@@ -280,7 +280,9 @@ static SltStatus take_inputs(EngSim* sim, bool* fired) {
 static void tune(EngSim* sim) {
   uint64_t count = sim->stepper->counters.rhs;
   uint64_t more = count > sim->tune_seen ? count - sim->tune_seen : 0;
-  uint64_t wait = sim->provider.tune(sim->provider.tuner, sim->core.mode, more);
+  bool stiff = sim->stepper->method->stiff && sim->stiff.ready;
+  uint64_t wait = sim->provider.tune(sim->provider.tuner, sim->core.mode,
+                                     stiff ? sim->stiff.present : NULL, more);
   sim->tune_seen = count;
   sim->tune_at = wait < UINT64_MAX - count ? count + wait : UINT64_MAX;
 }

@@ -262,6 +262,7 @@ static SltStatus prepare_mode(EngSim* sim) {
   st->jacobian_regs = st->regs + stage;
   if (stage) model_program_bind(&stiff->stage, sim->env, st->stage_regs);
   model_program_bind(&stiff->jacobian, sim->env, st->jacobian_regs);
+  if (st->present != stiff) sim->tune_at = 0;  // there is more to compile
   st->present = stiff;
   NumSystem system = {.linear = entry->linear,
                       .linearize = linearize_mode,
@@ -283,6 +284,7 @@ static SltStatus prepare_combined(EngSim* sim) {
   }
   SLT_TRY(
       eng_grow(sim, (void**)&st->work, &st->work_capacity, 3 * (size_t)n + 1, sizeof *st->work));
+  st->present = NULL;
   NumSystem system = {.linear = entry->full, .linearize = linearize_combined, .user = sim};
   SLT_TRY(prepare_past(sim, 0, &entry->full_past, &system));
   num_stepper_set_system(sim->stepper, &system);

@@ -403,6 +403,7 @@ static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* row
   }
   out->jacobian = tape_finish(&scope->graph, &build->arena, count, values.data, values.count);
   tape_roll(&build->arena, scratch, &out->jacobian);
+  out->jacobian.native = ARENA_NEW(&build->arena, ModelCode);
   return true;
 }
 
@@ -424,6 +425,7 @@ const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
   if (out->algebraic) {
     out->stage = tape_finish(&scope.graph, &build->arena, count, rows, count);
     tape_roll(&build->arena, scratch, &out->stage);
+    out->stage.native = ARENA_NEW(&build->arena, ModelCode);
   }
   return emit_slopes(build, &scope, rows, count, out) ? out : NULL;
 }

@@ -862,9 +862,10 @@ typedef struct ModelProvider {
   SltStatus (*stiff)(void* user, const uint32_t* mode, const ModelStiff** out);
   void* user;
   /// Asked between steps, `evaluations` of the mode's equations after the last time; may attach
-  /// code to its programs. Returns the number of evaluations to wait before asking again. May be
-  /// NULL.
-  uint64_t (*tune)(void* tuner, const ModelMode* mode, uint64_t evaluations);
+  /// code to its programs, and to those of `stiff` if a stiff method is at work (NULL: none).
+  /// Returns the number of evaluations to wait before asking again. May be NULL.
+  uint64_t (*tune)(void* tuner, const ModelMode* mode, const ModelStiff* stiff,
+                   uint64_t evaluations);
   void* tuner;
 } ModelProvider;
 

@@ -146,7 +146,8 @@ SltStatus native_tier_create(const SltAllocator* allocator, const NativeOptions*
 /// No program that it gave code to may run any more.
 void native_tier_free(NativeTier* tier);
 /// ModelProvider.tune; `tier` is a NativeTier. Several threads may call it.
-uint64_t native_tier_tune(void* tier, const ModelMode* mode, uint64_t evaluations);
+uint64_t native_tier_tune(void* tier, const ModelMode* mode, const ModelStiff* stiff,
+                          uint64_t evaluations);
 NativeReport native_tier_report(NativeTier* tier);
 
 #endif

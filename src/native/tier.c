@@ -17,6 +17,7 @@
 #define COMPILE_WORK        30000000
 #define COMPILE_EVALUATIONS 500
 #define EVALUATION_WORK     10       // of one evaluation beside its operations
+#define JACOBIAN_SHARE      7        // evaluations of the equations beside one of the Jacobian
 #define POLL_WAIT           2000     // evaluations between two looks at the compiler...
 #define POLL_NS             1000000  // ...which are at least this far apart
 #define UNITS_MAX           32       // modes beyond stay on the tape: there may be very many
@@ -140,31 +141,37 @@ static void give_up(NativeTier* tier, const char* why) {
 // ---------------------------------------------------------------------------------------------
 // units
 
-/// The programs of a mode that nobody has compiled or is compiling.
-static NativeUnit open_programs(const ModelMode* mode) {
-  struct {
-    const ModelProgram* program;
-    bool block, stages;
-  } all[] = {{&mode->g_flow, true, false}, {&mode->rhs, false, true},   {&mode->full, false, false},
-             {&mode->g, false, false},     {&mode->gdot, false, false}, {NULL, false, false}};
+/// Add a program that nobody has compiled or is compiling.
+static void add_program(NativeUnit* unit, const ModelProgram* program, bool block, bool stages) {
+  if (!program->native || program->native->claimed) return;
+  for (uint32_t k = 0; k < unit->count; k++) {
+    if (unit->programs[k]->native == program->native) return;
+  }
+  unit->programs[unit->count] = program;
+  unit->block[unit->count] = block;
+  unit->stages[unit->count++] = stages;
+}
+
+static NativeUnit programs_of_mode(const ModelMode* mode) {
+  NativeUnit unit = {.count = 0};
+  add_program(&unit, &mode->g_flow, true, false);
+  add_program(&unit, &mode->rhs, false, true);
+  add_program(&unit, &mode->full, false, false);
+  add_program(&unit, &mode->g, false, false);
+  add_program(&unit, &mode->gdot, false, false);
   if (mode->implicit && mode->implicit->constraint_count) {
     // where there is a step back to the constraints, nothing else asks for them in a hurry
     bool step = mode->implicit->project.output_count > 0;
-    all[5].program = step ? &mode->implicit->project : &mode->implicit->constraint;
+    add_program(&unit, step ? &mode->implicit->project : &mode->implicit->constraint, false, false);
   }
+  return unit;
+}
+
+/// What stiff methods add to a mode: a unit of its own, so that explicit runs do not pay for it.
+static NativeUnit programs_of_stiff(const ModelStiff* stiff) {
   NativeUnit unit = {.count = 0};
-  for (size_t i = 0; i < SLT_COUNT(all); i++) {
-    const ModelProgram* program = all[i].program;
-    if (!program || !program->native || program->native->claimed) continue;
-    bool known = false;
-    for (uint32_t k = 0; k < unit.count; k++) {
-      known = known || unit.programs[k]->native == program->native;
-    }
-    if (known) continue;
-    unit.programs[unit.count] = program;
-    unit.block[unit.count] = all[i].block;
-    unit.stages[unit.count++] = all[i].stages;
-  }
+  add_program(&unit, &stiff->jacobian, false, false);
+  if (stiff->algebraic) add_program(&unit, &stiff->stage, false, false);
   return unit;
 }
 
@@ -276,20 +283,19 @@ static void poll(NativeTier* tier, bool wait) {
 // ---------------------------------------------------------------------------------------------
 // asked between steps
 
-/// Look for the mode's code in the cache; where it is missing, and `compile`, have it made.
-static void acquire(NativeTier* tier, const ModelMode* mode, bool compile) {
+/// Look for the unit's code in the cache; where it is missing, and `compile`, have it made.
+static void acquire(NativeTier* tier, const NativeUnit* unit, bool compile) {
   if (tier->broken || tier->unit_count >= UNITS_MAX) return;
   if (!is_ready(tier)) {
     if (compile) give_up(tier, tier->problem);
     return;
   }
-  NativeUnit unit = open_programs(mode);
-  if (unit.count == 0) return;
-  Pending* pending = new_pending(tier, &unit);
+  if (unit->count == 0) return;
+  Pending* pending = new_pending(tier, unit);
   bool claim = compile || !pending;
   bool found = pending && !compile && load_cached(tier, pending);
-  for (uint32_t i = 0; i < unit.count; i++) {
-    unit.programs[i]->native->claimed = claim || found;
+  for (uint32_t i = 0; i < unit->count; i++) {
+    unit->programs[i]->native->claimed = claim || found;
   }
   if (found || (pending && !compile)) {
     tier->unit_count += found;
@@ -302,11 +308,10 @@ static void acquire(NativeTier* tier, const ModelMode* mode, bool compile) {
   }
 }
 
-static uint64_t tune(NativeTier* tier, const ModelMode* mode, uint64_t evaluations) {
-  poll(tier, false);
-  ModelCode* cell = mode->g_flow.native;
-  if (mode->state_count == 0 || !cell || tier->broken) return UINT64_MAX;
-  uint64_t operations = (uint64_t)mode->rhs.code_count + EVALUATION_WORK;
+/// Account for the work that a unit has done on the tape; `cell` is that of one of its programs.
+/// Returns the number of evaluations until it is to be asked again.
+static uint64_t consider(NativeTier* tier, const NativeUnit* unit, ModelCode* cell,
+                         uint64_t operations, uint64_t evaluations) {
   // writing a long program takes as long as some of its evaluations
   uint64_t lookup = LOOKUP_WORK + LOOKUP_EVALUATIONS * operations;
   uint64_t compile = COMPILE_WORK + COMPILE_EVALUATIONS * operations;
@@ -314,24 +319,42 @@ static uint64_t tune(NativeTier* tier, const ModelMode* mode, uint64_t evaluatio
     uint64_t before = cell->work;
     cell->work += evaluations * operations;
     if (tier->at_once || (before < compile && cell->work >= compile)) {
-      acquire(tier, mode, true);
+      acquire(tier, unit, true);
     } else if (before < lookup && cell->work >= lookup) {
-      acquire(tier, mode, false);
+      acquire(tier, unit, false);
     }
   }
-  while (tier->at_once && tier->first && !tier->broken) {
-    poll(tier, true);
-  }
-  if (tier->first && !tier->broken) return POLL_WAIT;
   if (cell->claimed || cell->work >= compile) return UINT64_MAX;
   uint64_t goal = cell->work < lookup ? lookup : compile;
   return (goal - cell->work) / operations + 1;
 }
 
-uint64_t native_tier_tune(void* user, const ModelMode* mode, uint64_t evaluations) {
+static uint64_t tune(NativeTier* tier, const ModelMode* mode, const ModelStiff* stiff,
+                     uint64_t evaluations) {
+  poll(tier, false);
+  ModelCode* cell = mode->g_flow.native;
+  if (mode->state_count == 0 || !cell || tier->broken) return UINT64_MAX;
+  NativeUnit unit = programs_of_mode(mode);
+  uint64_t wait =
+      consider(tier, &unit, cell, (uint64_t)mode->rhs.code_count + EVALUATION_WORK, evaluations);
+  if (stiff && stiff->jacobian.native) {
+    // one Jacobian for several evaluations
+    uint64_t share = (uint64_t)stiff->jacobian.code_count / JACOBIAN_SHARE + 1;
+    unit = programs_of_stiff(stiff);
+    uint64_t other = consider(tier, &unit, stiff->jacobian.native, share, evaluations);
+    wait = other < wait ? other : wait;
+  }
+  while (tier->at_once && tier->first && !tier->broken) {
+    poll(tier, true);
+  }
+  return tier->first && !tier->broken ? POLL_WAIT : wait;
+}
+
+uint64_t native_tier_tune(void* user, const ModelMode* mode, const ModelStiff* stiff,
+                          uint64_t evaluations) {
   NativeTier* tier = user;
   pthread_mutex_lock(&tier->mutex);
-  uint64_t wait = tune(tier, mode, evaluations);
+  uint64_t wait = tune(tier, mode, stiff, evaluations);
   pthread_mutex_unlock(&tier->mutex);
   return wait;
 }

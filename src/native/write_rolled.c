@@ -16,7 +16,8 @@
 #define REGION_MIN   24  // operations: below, a loop is not worth it
 #define STRAIGHT_MAX 4000
 #define ROLLED_MAX   5000000  // operations: the search keeps some 20 bytes for each
-#define REGIONS_MAX  1000
+#define REGIONS_MAX  100      // loops: compilers take long for very many
+#define COPIES_MAX   40       // loops that copy outputs
 #define NONE         UINT32_MAX
 
 #define OUT(...) text_append_format(w->out, __VA_ARGS__)
@@ -417,20 +418,66 @@ static void settle_outputs(Roll* roll) {
   }
 }
 
-/// Outputs that stand in registers: in runs, the registers taken from the program.
-static void write_copies(Writer* w, const Roll* roll) {
-  const ModelProgram* p = roll->p;
-  for (uint32_t o = 0; o < p->output_count;) {
-    if (roll->direct[o]) {
-      o++;
-      continue;
+/// Outputs that stand in registers, one after the other.
+typedef struct Run {
+  uint32_t begin, end;
+} Run;
+
+/// The first from output `at` on; empty when there is none.
+static Run next_run(const Roll* roll, uint32_t at) {
+  const uint32_t count = roll->p->output_count;
+  while (at < count && roll->direct[at]) {
+    at++;
+  }
+  Run run = {at, at};
+  while (run.end < count && !roll->direct[run.end]) {
+    run.end++;
+  }
+  return run;
+}
+
+/// Runs of one length at one distance from each other, from `first` on.
+static uint32_t count_even(const Roll* roll, Run first, uint32_t* distance) {
+  Run last = first;
+  uint32_t count = 1;
+  for (Run run = next_run(roll, last.end); run.begin < run.end; run = next_run(roll, last.end)) {
+    if (count == 1) *distance = run.begin - first.begin;
+    if (run.end - run.begin != first.end - first.begin) break;
+    if (run.begin - last.begin != *distance) break;
+    last = run;
+    count++;
+  }
+  return count;
+}
+
+/// Copies of outputs from their registers; returns the number of loops. `w` NULL: count them only.
+static uint32_t write_copies(Writer* w, const Roll* roll) {
+  uint32_t loops = 0;
+  for (Run run = next_run(roll, 0); run.begin < run.end; loops++) {
+    uint32_t distance = 0;
+    uint32_t count = count_even(roll, run, &distance);
+    uint32_t last = run.begin + (count - 1) * distance;
+    uint32_t length = run.end - run.begin;
+    if (w && count == 1) {
+      OUT("for (long k = %u; k < %u; k++) O[k] = R[outputs[k]];\n", run.begin, run.end);
+    } else if (w) {
+      OUT("for (long j = %u; j <= %u; j += %u)\n"
+          "for (long k = j; k < j + %u; k++) O[k] = R[outputs[k]];\n",
+          run.begin, last, distance, length);
     }
-    uint32_t end = o;
-    while (end < p->output_count && !roll->direct[end]) {
-      end++;
-    }
-    OUT("for (long k = %u; k < %u; k++) O[k] = R[outputs[k]];\n", o, end);
-    o = end;
+    run = next_run(roll, last + length);
+  }
+  return loops;
+}
+
+/// Compilers take long for very many loops: then all outputs pass through registers.
+static void limit_copies(Roll* roll) {
+  if (write_copies(NULL, roll) <= COPIES_MAX) return;
+  for (uint32_t i = 0; i < roll->p->code_count; i++) {
+    if (roll->output[i] == NONE) continue;
+    roll->direct[roll->output[i]] = 0;
+    roll->output[i] = NONE;
+    roll->stored[i] = 1;
   }
 }
 
@@ -470,6 +517,7 @@ static bool init_roll(Roll* roll, Arena* arena, const ModelProgram* p) {
   if (!find_regions(roll, arena)) return false;
   place_outputs(roll, writer);
   settle_outputs(roll);
+  limit_copies(roll);
   place_operands(roll);
   return true;
 }

@@ -140,17 +140,26 @@ BLOCK_INLINE bool reduce(uint32_t b, const double* before, const double* w, cons
   return fine;
 }
 
-/// Block i from block `last`, towards the middle.
+#define NO_BLOCK UINT32_MAX
+
+/// Block i from block `last`, towards the middle; at an end there is none before.
 BLOCK_INLINE bool factor_block(uint32_t b, const NumBlocks* f, const Entries* e, uint32_t i,
                                uint32_t last) {
   const size_t area = AREA(b);
   double before[16];
   double d[16];
   double next[16];
+  bool fine = true;
   load(b, e, i, before, d, next);
-  const double* pivot = f->upper + 2 * area * last;
-  multiply(b, before, pivot, f->lower + area * i);
-  bool fine = reduce(b, before, pivot + area, next, d);
+  if (last != NO_BLOCK) {
+    const double* pivot = f->upper + 2 * area * last;
+    multiply(b, before, pivot, f->lower + area * i);
+    fine = reduce(b, before, pivot + area, next, d);
+  } else {
+    for (uint32_t k = 0; k < b * b; k++) {
+      f->lower[area * i + k] = 0.0;
+    }
+  }
   fine = invert(b, d) && fine;
   double* out = f->upper + 2 * area * i;
   for (uint32_t k = 0; k < b * b; k++) {
@@ -160,77 +169,69 @@ BLOCK_INLINE bool factor_block(uint32_t b, const NumBlocks* f, const Entries* e,
   return fine;
 }
 
-/// A block at an end: there is none before.
-BLOCK_INLINE bool factor_end(uint32_t b, const NumBlocks* f, const Entries* e, uint32_t i) {
-  const size_t area = AREA(b);
-  double before[16];
-  double d[16];
-  double next[16];
-  load(b, e, i, before, d, next);
-  bool fine = invert(b, d);
-  double* out = f->upper + 2 * area * i;
-  for (uint32_t k = 0; k < b * b; k++) {
-    out[k] = d[k];
-  }
-  multiply(b, d, next, out + area);
-  return fine;
-}
-
-/// The middle one has neighbours on both sides and nothing behind it; where that has no second
+/// The middle one has neighbours on both sides and nothing behind it; where there is no second
 /// neighbour (a single block, two blocks), its entries are 0.
 BLOCK_INLINE bool factor_middle(uint32_t b, const NumBlocks* f, const Entries* e) {
   const size_t area = AREA(b);
   const uint32_t m = f->middle;
-  double left[16];
+  double sides[2][16];
   double d[16];
-  double right[16];
-  load(b, e, m, left, d, right);
-  bool fine = true;
-  if (m > 0) {
-    const double* pivot = f->upper + 2 * area * (m - 1);
-    multiply(b, left, pivot, f->lower + area * m);
-    fine = reduce(b, left, pivot + area, right, d);
-  }
+  load(b, e, m, sides[0], d, sides[1]);
   double* out = f->upper + 2 * area * m;
-  if (m + 1 < f->count) {
-    const double* pivot = f->upper + 2 * area * (m + 1);
-    multiply(b, right, pivot, out + area);
-    fine = reduce(b, right, pivot + area, left, d) && fine;
+  bool fine = true;
+  for (uint32_t side = 0; side < 2; side++) {
+    if (side ? m + 1 == f->count : m == 0) {
+      continue;
+    }
+    const double* pivot = f->upper + 2 * area * (side ? m + 1 : m - 1);
+    multiply(b, sides[side], pivot, side ? out + area : f->lower + area * m);
+    fine = reduce(b, sides[side], pivot + area, sides[1 - side], d) && fine;
   }
   fine = invert(b, d) && fine;
+  double total = 0.0;
   for (uint32_t k = 0; k < b * b; k++) {
     out[k] = d[k];
+    total += d[k];
   }
-  return fine;
+  // a number that is none, or too large, passes through to here
+  return fine && num_finite(total);
 }
 
-BLOCK_INLINE bool factor_any(uint32_t b, const NumBlocks* f, const double* values, double c) {
+// One function per size: there the loops over a block are unrolled.
+typedef bool FactorBlock(const NumBlocks* f, const Entries* e, uint32_t i, uint32_t last);
+typedef bool FactorMiddle(const NumBlocks* f, const Entries* e);
+
+#define FACTOR(b) \
+  static bool factor_block_##b(const NumBlocks* f, const Entries* e, uint32_t i, uint32_t last) { \
+    return factor_block(b, f, e, i, last); \
+  } \
+  static bool factor_middle_##b(const NumBlocks* f, const Entries* e) { \
+    return factor_middle(b, f, e); \
+  }
+FACTOR(1)
+FACTOR(2)
+FACTOR(3)
+FACTOR(4)
+
+static FactorBlock* const factor_blocks[] = {factor_block_1, factor_block_2, factor_block_3,
+                                             factor_block_4};
+static FactorMiddle* const factor_middles[] = {factor_middle_1, factor_middle_2, factor_middle_3,
+                                               factor_middle_4};
+
+bool num_blocks_factor(const NumBlocks* f, const double* values, double c) {
   const Entries e = {.source = f->source, .values = values, .c = c};
   const uint32_t m = f->middle;
   const uint32_t end = f->count - 1;
+  FactorBlock* block = factor_blocks[f->size - 1];
   bool fine = true;
-  if (m > 0) {
-    fine = factor_end(b, f, &e, 0);
+  // the left side has as many blocks as the right one, or one more; both go on side by side
+  for (uint32_t j = 0; j < m; j++) {
+    fine = block(f, &e, j, j ? j - 1 : NO_BLOCK) && fine;
+    if (j < end - m) {
+      fine = block(f, &e, end - j, j ? end - j + 1 : NO_BLOCK) && fine;
+    }
   }
-  if (m < end) {
-    fine = factor_end(b, f, &e, end) && fine;
-  }
-  // the left side has as many blocks as the right one, or one more
-  for (uint32_t j = 1; j < end - m; j++) {
-    bool left = factor_block(b, f, &e, j, j - 1);
-    bool right = factor_block(b, f, &e, end - j, end - j + 1);
-    fine = fine && left && right;
-  }
-  if (m > end - m && m > 1) {
-    fine = factor_block(b, f, &e, m - 1, m - 2) && fine;
-  }
-  fine = factor_middle(b, f, &e) && fine;
-  // a number that is none, or too large, passes through to the end
-  double total = 0.0;
-  for (uint32_t k = 0; k < b * b; k++) {
-    total += f->upper[2 * AREA(b) * m + k];
-  }
-  return fine && num_finite(total);
+  return factor_middles[f->size - 1](f, &e) && fine;
 }
 
 // ---- solution -----------------------------------------------------------------------------------
@@ -314,17 +315,13 @@ BLOCK_INLINE void solve_any(uint32_t b, const NumBlocks* f, double* restrict x,
   double left[4] = {0.0, 0.0, 0.0, 0.0};
   double right[4] = {0.0, 0.0, 0.0, 0.0};
   double middle[4];
+  double y[4];
+  // at the ends `lower` is 0, and so are the values before
   if (m > 0) {
-    gather(b, f, x, add, 0, true, left);
-    for (uint32_t r = 0; r < b; r++) {
-      f->y[r] = left[r];
-    }
+    forward(b, f, x, add, 0, true, left);
   }
   if (m < end) {
-    gather(b, f, x, add, end, true, right);
-    for (uint32_t r = 0; r < b; r++) {
-      f->y[(size_t)end * b + r] = right[r];
-    }
+    forward(b, f, x, add, end, true, right);
   }
   for (uint32_t j = 1; j < end - m; j++) {
     forward(b, f, x, add, j, false, left);
@@ -333,7 +330,6 @@ BLOCK_INLINE void solve_any(uint32_t b, const NumBlocks* f, double* restrict x,
   if (m > end - m && m > 1) {
     forward(b, f, x, add, m - 1, false, left);
   }
-  double y[4];
   gather(b, f, x, add, m, true, y);
   if (m > 0) {
     subtract(b, f->lower + AREA(b) * m, left, y);
@@ -362,24 +358,11 @@ BLOCK_INLINE void solve_any(uint32_t b, const NumBlocks* f, double* restrict x,
   }
 }
 
-bool num_blocks_factor(const NumBlocks* f, const double* values, double c) {
-  switch (f->size) {
-  case 1: return factor_any(1, f, values, c);
-  case 2: return factor_any(2, f, values, c);
-  case 3: return factor_any(3, f, values, c);
-  default: return factor_any(4, f, values, c);
-  }
-}
-
 void num_blocks_solve(const NumBlocks* f, double* b, const double* add) {
-  switch (f->size * 2 + (add ? 1U : 0U)) {
-  case 2: solve_any(1, f, b, NULL); break;
-  case 3: solve_any(1, f, b, add); break;
-  case 4: solve_any(2, f, b, NULL); break;
-  case 5: solve_any(2, f, b, add); break;
-  case 6: solve_any(3, f, b, NULL); break;
-  case 7: solve_any(3, f, b, add); break;
-  case 8: solve_any(4, f, b, NULL); break;
+  switch (f->size) {
+  case 1: solve_any(1, f, b, add); break;
+  case 2: solve_any(2, f, b, add); break;
+  case 3: solve_any(3, f, b, add); break;
   default: solve_any(4, f, b, add); break;
   }
 }

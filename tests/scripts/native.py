@@ -63,6 +63,32 @@ class Native(cli_case.CliCase):
     # ---- the code ---------------------------------------------------------------------------
 
     @needs_compiler
+    def test_jacobians_are_compiled_for_stiff_methods(self):
+        # cells driven by time, and a current that is the root of an equation in each of three branches
+        self.write("cells.lisma", """
+const N = 40, k = 300;
+x[0] = 0; x[N+1] = sin(3 * time);
+for i = 1:N {
+  x[i]' = k * (x[i-1] - 2 * x[i] + x[i+1]) - x[i]^3 * y[i] + cos(time + 0.1 * i);  x[i](t0) = 0;
+  y[i]' = x[i] * x[i] - y[i];  y[i](t0) = 1;
+}
+experiment { end = 1; }
+""")
+        self.write("diodes.lisma", """
+for n = 1:3 {
+  v[n]' = (i[n] - v[n] / 1e5) / 1e-6;  v[n](t0) = 0;
+  i[n] = 1e-12 * (exp((sin(314 * time + n) - v[n] - 100 * i[n]) / 0.025) - 1);  i[n](t0) ~ 0;
+}
+experiment { end = 0.02; atol = 1e-12; }
+""")
+        for model in ("cells.lisma", "diodes.lisma"):
+            for method in ("rodas", "rodas5"):
+                plain, _ = self.rows(model, "--native", "off", "--method", method)
+                compiled, messages = self.rows(model, "--native", "on", "--method", method)
+                self.assertEqual(compiled, plain)
+                self.assertRegex(messages, r"machine code, (2 units compiled, 0|0 units compiled, 2) ")
+
+    @needs_compiler
     def test_cold_and_warm(self):
         plain, messages = self.rows("ball.lisma", "--native", "off")
         self.assertNotIn("native", messages)

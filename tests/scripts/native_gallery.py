@@ -49,8 +49,8 @@ class Gallery(unittest.TestCase):
 
     @unittest.skipUnless(COMPILER, "there is no C compiler")
     def test_same_bits(self):
-        models = [path for pattern in ("models/*.lisma", "models/dae/*.lisma", "tests/cases/*.lisma",
-                                       "models/rules/*.rules.md")
+        models = [path for pattern in ("models/*.lisma", "models/dae/*.lisma", "models/stiff/*.lisma",
+                                       "tests/cases/*.lisma", "models/rules/*.rules.md")
                   for path in sorted(glob.glob(os.path.join(cli_case.SOURCE, pattern)))]
         self.assertGreater(len(models), 50)
         os.makedirs(CACHE, exist_ok=True)

@@ -173,7 +173,7 @@ TEST(every_operation_has_the_bits_of_the_tape) {
   NativeTier* tier = NULL;
   NativeOptions options = {.at_once = true, .compiler = compiler, .cache = folder, .limit = 0};
   CHECK(native_tier_create(NULL, &options, &tier) == SLT_OK, "tier");
-  CHECK(native_tier_tune(tier, &mode, 0) == UINT64_MAX, "done at once");
+  CHECK(native_tier_tune(tier, &mode, NULL, 0) == UINT64_MAX, "done at once");
   NativeReport report = native_tier_report(tier);
   CHECK(report.programs == 3 && report.compiled == 1 && !report.note,
         report.note ? report.note : "");
@@ -286,7 +286,7 @@ TEST(linear_blocks_are_solved_to_the_same_bits) {
     Block* b = &blocks[n - 1];
     block_init(b, n);
     ModelMode mode = {.state_count = b->tape.state_count, .g_flow = b->native};
-    native_tier_tune(tier, &mode, 0);
+    native_tier_tune(tier, &mode, NULL, 0);
     CHECK(b->cell.run != NULL, "code");
     for (int round = 0; round < 2000; round++) {
       static double regs[BLOCK_REGS];
