@@ -29,6 +29,7 @@ typedef struct Record {
   Range atoms, changes, impulses, undetermined;
   bool all_hold;      // the relations told: of a switch that turned off, some do not
   Range equivalents;  // among the values: two for each quantity, its sides and its value
+  bool pulse;         // a relation of the guard was decided by one
 } Record;
 
 struct Story {
@@ -218,16 +219,49 @@ static void say_atoms(Story* s, Range atoms) {
   }
 }
 
+static bool is_derivative(const char* name) {
+  return strchr(name, '\'') != NULL;
+}
+
+/// Equal up to rounding, measured by the larger end of a change.
+static bool is_close(double a, double b, double size) {
+  return fabs(a - b) <= 1e-9 * size;
+}
+
+/// A derivative that has a name of its own, as x' = v, needs no second mention.
+static bool is_named_otherwise(const Story* s, Range values, uint32_t i) {
+  const Value* value = &s->values[values.begin + i];
+  if (!is_derivative(get(s, value->name))) return false;
+  for (uint32_t k = 0; k < values.count; k++) {
+    const Value* other = &s->values[values.begin + k];
+    if (is_derivative(get(s, other->name))) continue;
+    double size = fmax(fabs(value->before), fabs(value->after));
+    if (is_close(other->before, value->before, size) &&
+        is_close(other->after, value->after, size)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What rounding leaves of zero beside the other value is zero.
+static double beside(double value, double other) {
+  return fabs(value) < 1e-14 * fabs(other) ? 0.0 : value;
+}
+
 /// "v -14 -> 11.2, n 0 -> 1"
 static void say_changes(Story* s, Range values) {
+  bool any = false;
   for (uint32_t i = 0; i < values.count; i++) {
     const Value* value = &s->values[values.begin + i];
-    if (i) say(s, ", ");
+    if (is_named_otherwise(s, values, i)) continue;
+    if (any) say(s, ", ");
+    any = true;
     say(s, get(s, value->name));
     say(s, " ");
-    say_number(s, value->before);
+    say_number(s, beside(value->before, value->after));
     say(s, " -> ");
-    say_number(s, value->after);
+    say_number(s, beside(value->after, value->before));
   }
 }
 
@@ -394,11 +428,9 @@ static void say_transition(Story* s, const Record* r) {
   switch (r->event.cause) {
   case SLT_CAUSE_TIME: say(s, ", at its time"); break;
   case SLT_CAUSE_FLOW:
-    say(s, ", for the flow leads there");
-    if (r->atoms.count) {
-      say(s, ": ");
-      say_atoms(s, r->atoms);
-    }
+    say(s, ", because the flow leads ");
+    say(s, r->atoms.count ? "into " : "there");
+    say_atoms(s, r->atoms);
     break;
   case SLT_CAUSE_CROSSING:
   case SLT_CAUSE_LEVEL:
@@ -410,6 +442,7 @@ static void say_transition(Story* s, const Record* r) {
     say(s, r->event.cause == SLT_CAUSE_CANDIDATE ? ", because in this mode " : ", because ");
     say_atoms(s, r->atoms);
     if (r->event.cause == SLT_CAUSE_CROSSING) say(s, " now");
+    if (r->pulse && !strstr(get(s, s->atoms[r->atoms.begin]), "pulse")) say(s, ", by a pulse");
     break;
   case SLT_CAUSE_NONE: break;
   }
@@ -437,7 +470,7 @@ static void say_equivalents(Story* s, const Record* r, bool derivatives, bool* a
     const Value* sides = &s->values[r->equivalents.begin + i];
     const Value* now = &s->values[r->equivalents.begin + i + 1];
     const char* name = get(s, sides->name);
-    if ((strchr(name, '\'') != NULL) != derivatives) continue;
+    if (is_derivative(name) != derivatives) continue;
     double range = fmax(fabs(sides->before), fabs(sides->after));
     say(s, *any ? "; " : "      ");
     say(s, name);
@@ -510,6 +543,33 @@ static void say_class(Story* s, const Record* r) {
   }
 }
 
+/// After a mode that was only tried: what it would have changed and what keeps its value.
+static void say_kept(Story* s, size_t index) {
+  const Record* r = &s->records[index];
+  if (r->event.cause != SLT_CAUSE_CANDIDATE) return;
+  size_t tried = index;
+  do {
+    if (tried == 0 || s->records[tried - 1].event.event_class != SLT_CLASS_MYTHICAL) return;
+    tried--;
+  } while (s->records[tried].changes.count == 0);
+  bool any = false;
+  for (uint32_t i = 0; i < s->records[tried].changes.count; i++) {
+    const Value* value = &s->values[s->records[tried].changes.begin + i];
+    bool changes = is_derivative(get(s, value->name));
+    for (uint32_t k = 0; k < r->changes.count; k++) {
+      const Value* other = &s->values[r->changes.begin + k];
+      changes |= strcmp(get(s, other->name), get(s, value->name)) == 0;
+    }
+    if (changes) continue;
+    say(s, any ? ", " : "      ");
+    say(s, get(s, value->name));
+    say(s, " stays ");
+    say_number(s, value->before);
+    any = true;
+  }
+  if (any) say(s, "\n");
+}
+
 /// What was tried: the states as they stand after record `index`, until the next one that rejects.
 static void say_candidate(Story* s, size_t index) {
   if (s->mode_count < 2) return;
@@ -525,6 +585,14 @@ static void say_candidate(Story* s, size_t index) {
   say(s, "      tried: ");
   say_mode(s, states);
   say(s, "\n");
+}
+
+/// Whether the next record fired together with this one: what was tried is told with the last.
+static bool is_joined(const Story* s, size_t index) {
+  if (index + 1 >= s->record_count) return false;
+  const SltEvent* a = &s->records[index].event;
+  const SltEvent* b = &s->records[index + 1].event;
+  return a->iter == b->iter && a->kind == b->kind && a->event_class == b->event_class;
 }
 
 static void say_record(Story* s, size_t index) {
@@ -560,8 +628,11 @@ static void say_record(Story* s, size_t index) {
   case SLT_EVENT_LIMIT: say_text(s, r, "a limit is reached"); return;
   case SLT_EVENT_STOP: say_text(s, r, "the model stops the run"); return;
   }
-  if (r->event.event_class == SLT_CLASS_MYTHICAL) say_candidate(s, index);
+  bool mythical = r->event.event_class == SLT_CLASS_MYTHICAL;
+  if (mythical && is_joined(s, index)) return;
+  if (mythical) say_candidate(s, index);
   say_class(s, r);
+  if (!mythical && !(is_joined(s, index) && r->changes.count == 0)) say_kept(s, index);
 }
 
 /// "t = 0.2, located to 1.7e-16, certified"
@@ -744,6 +815,9 @@ void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
   record.changes = keep_values(s, mythical ? event->candidate : event->changes,
                                mythical ? event->candidate_count : event->change_count);
   record.impulses = keep_values(s, event->impulses, event->impulse_count);
+  for (uint32_t i = 0; i < event->truth_count; i++) {
+    record.pulse |= event->truths[i].holds && event->truths[i].pulse != 0.0;
+  }
   record.equivalents = keep_equivalents(s, event->equivalents, event->equivalent_count);
   s->records[s->record_count++] = record;
   keep_mode(s, mode);

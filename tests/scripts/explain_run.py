@@ -67,8 +67,8 @@ class ExplainRun(cli_case.CliCase):
                       "tried: Sw1 Closed, Sw2 init",
                       "this mode would give wA 3.27 -> 0, wI 3.27 -> 0; pulses tau1 -0.1962, tau2 -0.1308",
                       "mythical:",
-                      "Sw2: init -> Open, because in this mode tau2 < 0 (line 9)",
-                      "wA 3.27 -> 0; pulse tau1 -0.0654", "pinnacle:",
+                      "Sw2: init -> Open, because in this mode tau2 < 0, by a pulse (line 9)",
+                      "wA 3.27 -> 0; pulse tau1 -0.0654", "pinnacle:", "wI stays 3.27",
                       "the motion goes on in Sw1 Closed, Sw2 Open",
                       "1 instant; records by class: 1 mythical, 1 pinnacle")
         first, second = self.records(FREEWHEEL)[1:]
@@ -79,6 +79,19 @@ class ExplainRun(cli_case.CliCase):
         self.assertEqual(first["candidate"]["wI"][1], 0)
         self.assertEqual(second["because"], "candidate")
         self.assertNotIn("candidate", second)
+
+    def test_what_fires_together_is_told_together(self):
+        out = self.tell("vx' = A + 0.6*C - 3;  vy' = B + 0.8*C - 5;  x' = vx;  y' = vy;\n"
+                        "x(t0) = 1;  y(t0) = 1;  vx(t0) = 0;  vy(t0) = 0;\n"
+                        "contact a { gap = x; velocity = vx; force = A; }\n"
+                        "contact b { gap = y; velocity = vy; force = B; }\n"
+                        "contact c { gap = 0.6*x + 0.8*y; velocity = 0.6*vx + 0.8*vy;"
+                        " force = C; }\n"
+                        "experiment { end = 2; }\n")
+        self.in_order(out, "a: free -> closed", "c: free -> closed",
+                      "tried: a closed, b closed, c closed", "mythical", "b: closed -> free")
+        self.assertEqual(out.count("tried:"), 1)
+        self.assertNotIn("x' ", out)  # vx tells it
 
     def test_dropped_reset(self):
         hit, out = [r for r in self.records(DROPPED) if r["automaton"] == "a"]
