@@ -107,12 +107,14 @@ void eng_find_active(EngSim* sim) {
   sim->active_stale = false;
   sim->active_count = 0;
   sim->has_linear = false;
+  sim->extrapolates = false;
   sim->has_time_only = false;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     if (!sim->relevant[mode->atoms[i]]) continue;
     sim->active[sim->active_count++] = i;
     sim->has_time_only |= sim->model->atoms[mode->atoms[i]].time_only;
     sim->has_linear |= eng_may_be_linear(sim, i);
+    sim->extrapolates |= eng_extrapolates(sim, &sim->model->atoms[mode->atoms[i]]);
   }
 }
 

@@ -639,75 +639,43 @@ static CertVerdict judge_whole(Certifier* cert, const CertPiece* p) {
 
 // ---- the crossing of an atom with coefficients --------------------------------------------------
 
-/// phi in powers of the share u: less exact than the Bernstein form, but quickly evaluated.
-static inline void power_form(uint32_t degree, const CertPiece* p, double* a) {
-  if (degree == 4) {
-    double d0 = p->c[1] - p->c[0];
-    double d1 = p->c[2] - p->c[1];
-    double d2 = p->c[3] - p->c[2];
-    double d3 = p->c[4] - p->c[3];
-    double e0 = d1 - d0;
-    double e1 = d2 - d1;
-    double e2 = d3 - d2;
-    a[0] = p->c[0];
-    a[1] = 4.0 * d0;
-    a[2] = 6.0 * e0;
-    a[3] = 4.0 * (e1 - e0);
-    a[4] = (e2 - e1) - (e1 - e0);
-    return;
-  }
-  model_form_powers(degree, p->c, a);
-}
-
-static inline double root_of_degree(uint32_t degree, bool fine, const CertPiece* p, double from,
-                                    double until, double start, double level, double* slope_there) {
-  double a[COEFFICIENTS];
+static inline double root_of_degree(uint32_t degree, const CertPiece* p, double from, double until,
+                                    double start, double level, double* slope) {
   double lo = from;
   double hi = until;
   double u = start;
-  bool coarse = true;
-  power_form(degree, p, a);
   for (uint32_t i = 0; i < NEWTON_LIMIT; i++) {
-    double slope = 0.0;
-    double value = 0.0;
-    if (coarse) {
-      for (uint32_t j = degree + 1; j-- > 0;) {
-        slope = slope * u + value;
-        value = value * u + a[j];
-      }
-    } else {
-      value = value_of_degree(degree, p->c, u, &slope);
-    }
-    value -= level;
+    double value = value_of_degree(degree, p->c, u, slope) - level;
     if (value < 0.0) {
       lo = u;
     } else {
       hi = u;
     }
-    *slope_there = slope;
-    double next = u - value / slope;
+    double next = u - value / *slope;
     if (!(next >= lo && next <= hi)) next = 0.5 * (lo + hi);
     double move = magnitude(next - u);
     u = next;
-    if (!coarse && move <= 1e-7 * u) break;  // quadratic convergence: the next one is at rounding
-    if (!fine && move <= 1e-6 * u) break;
-    if (coarse && fine && move <= 1e-4 * u) {
-      coarse = false;
-      lo = from;
-      hi = until;
-    }
+    if (move <= 1e-7 * u) break;  // quadratic convergence: the next one is at rounding
   }
   return u;
 }
 
 /// Where the coefficients rise through the level on (from, until] of the piece, by Newton's method
-/// within bisection: first coarsely, then to rounding if they are those of phi itself.
+/// within bisection; their slope there.
 static double bernstein_root(const Certifier* cert, const CertPiece* p, double from, double until,
                              double start, double level, double* slope) {
-  if (cert->control && cert->degree == 4) {
-    return root_of_degree(4, true, p, from, until, start, level, slope);
-  }
-  return root_of_degree(cert->degree, cert->control != NULL, p, from, until, start, level, slope);
+  if (cert->degree == 4) return root_of_degree(4, p, from, until, start, level, slope);
+  return root_of_degree(cert->degree, p, from, until, start, level, slope);
+}
+
+/// The same for a parabola with the values at the ends and the slope at the beginning; a share of
+/// the piece.
+static double parabola_root(const Certifier* cert, const CertPiece* p, double level) {
+  double slope = (double)cert->degree * (p->c[1] - p->c[0]);
+  double bend = p->c[cert->degree] - p->c[0] - slope;
+  double rise = level - p->c[0];
+  double root = slope * slope + 4.0 * bend * rise;
+  return root >= 0.0 ? 2.0 * rise / (slope + __builtin_sqrt(root)) : 0.5;
 }
 
 /// A bracket around the root of the polynomial, as narrow as rounding lets it be, from values of
@@ -763,8 +731,6 @@ static void bracket_root(Certifier* cert, CertPiece* p, CertVerdict verdict) {
   double width = p->r - p->l;
   double from = verdict == CERT_RISES ? cert->turn : 0.0;
   double until = verdict == CERT_PEAKS ? cert->turn : 1.0;
-  double c_l = cert->form ? p->c[0] : p->phi_l;
-  double c_r = cert->form ? p->c[cert->degree] : p->phi_r;
   if (verdict == CERT_RISES) {
     p->l = l + from * width;
     p->phi_l = -cert->depth;
@@ -775,9 +741,9 @@ static void bracket_root(Certifier* cert, CertPiece* p, CertVerdict verdict) {
   }
   double wanted = threshold(cert);
   if (eng_follower_beyond(f, p->phi_l - wanted)) return;
-  double level = cert->form ? level_of(cert, c_r, wanted) : wanted;
+  double level = cert->form ? level_of(cert, p->c[cert->degree], wanted) : wanted;
   if (level != level) return;
-  double start = verdict == CERT_CROSSES ? (level - c_l) / (c_r - c_l) : cert->back;
+  double start = verdict == CERT_CROSSES ? parabola_root(cert, p, level) : cert->back;
   if (!(start > from && start <= until)) start = 0.5 * (from + until);
   double slope = 0.0;
   double root = bernstein_root(cert, p, from, until, start, level, &slope);

@@ -182,6 +182,8 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
 /// Collect the first crossing of each atom behind t_from; the earliest time, INFINITY for none.
 static double collect(EngSim* sim, double t_from) {
   const ModelMode* mode = sim->core.mode;
+  sim->searching = true;
+  sim->dense_t = (double)NAN;
   double t_end = sim->stepper->trial.t;
   double first = (double)INFINITY;
   sim->crossing_count = 0;
@@ -292,7 +294,7 @@ static void follow_silently(EngSim* sim, double t) {
   eng_edges_clear(sim);
 }
 
-SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
+static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   *found = false;
   sim->crossing_count = 0;
   const ModelMode* mode = sim->core.mode;
@@ -339,6 +341,7 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
     double t = keep_first(sim, first);
     sim->core.t_event = t;
     eng_sample(sim, t);
+    sim->searching = false;
     preview_truths(sim, t);
     if (eng_anything_enabled(sim)) {
       *found = true;
@@ -353,6 +356,12 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
   }
   return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL,
                   "more than a million crossings without effect in one step");
+}
+
+SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
+  SltStatus status = detect(sim, t_from, found);
+  sim->searching = false;
+  return status;
 }
 
 double eng_next_boundary(EngSim* sim) {
@@ -468,8 +477,7 @@ bool eng_extrapolates_all(const EngSim* sim) {
   return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
 }
 
-/// Which atoms bound the step by extrapolation.
-static bool extrapolates(const EngSim* sim, const ModelAtom* model) {
+bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
   switch (sim->options.detection) {
   case SLT_DETECTION_EXTRAPOLATION: return true;
@@ -532,11 +540,13 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
 double eng_extrapolate(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double bound = (double)INFINITY;
+  if (!sim->extrapolates) return bound;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    if (!extrapolates(sim, model) || atom->truth || !atom->armed || atom->g > -atom->eps) continue;
+    if (!eng_extrapolates(sim, model) || atom->truth || !atom->armed || atom->g > -atom->eps)
+      continue;
     bool safeguard = sim->options.detection != SLT_DETECTION_EXTRAPOLATION;
     double h = step_bound(atom, safeguard);
     if (h < bound && flip_matters(sim, mode->atoms[i])) bound = h;

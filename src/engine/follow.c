@@ -46,7 +46,7 @@ void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot)
   sim->core.guard_evaluations++;
   if (follower_slice(f, t, g, gdot)) return;
   sim->core.guard_evaluations--;  // counted by the evaluation of all
-  num_dense_eval(sim->stepper, t, sim->x);
+  eng_states_at(sim, t);
   eng_evaluate_g(sim, t, gdot != NULL);
   *g = sim->g[f->index];
   if (gdot) *gdot = sim->gdot[f->index];
@@ -57,7 +57,7 @@ static double follower_slope(const EngFollower* f, double t) {
   double g = 0.0;
   double slope = 0.0;
   if (follower_slice(f, t, &g, &slope)) return slope;
-  num_dense_eval(sim->stepper, t, sim->x);
+  eng_states_at(sim, t);
   eng_evaluate_gdot(sim, t);
   return sim->gdot[f->index];
 }

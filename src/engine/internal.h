@@ -251,6 +251,7 @@ typedef struct EngSlot {
   const ModelMode* mode;               // NULL: free
   uint32_t states[ENG_SLOT_AUTOMATA];  // of the automata, in the mode
   bool bound;                          // constants are in place
+  bool inputs_stand, only_states;      // see EngSim
   double* regs;
   ModelDual* dual_regs;
   double* block_regs;
@@ -316,6 +317,7 @@ typedef struct EngCore {
   bool full_stale;     // the environment holds states of time t, but not yet what follows from them
   double mesh_t;       // time of the last mesh point: committed step end or instant
   double t_linear;     // first crossing of an atom that is linear in time
+  double t_schedule;   // next firing of an `at`
   double t_event;      // time of the crossings found
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
@@ -438,6 +440,8 @@ struct EngSim {
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
   uint32_t* entered_state;  // per automaton: states for which the present mode was fetched
   const ModelMode* bound;   // whose constants are in them; NULL for none
+  bool searching;           // crossings are looked for: nobody but...
+  double dense_t;           // ...this search writes `x`, last with the dense output at this time
   double sampled_t;         // time of the pending trial for which the environment holds the values
   bool sampled;             // ... if it does
   bool entered;             // the present mode was fetched for entered_state
@@ -446,6 +450,7 @@ struct EngSim {
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms
   bool has_pre;         // some relation reads pre(x)
+  bool extrapolates;    // some relation of the present mode bounds the step by extrapolation
   bool has_linear;      // some relation of the present mode may be linear in time...
   bool has_time_only;   // ... or read nothing else
   bool quiet;           // nothing is enabled with the values that were just committed
@@ -577,6 +582,8 @@ void eng_evaluate_full(EngSim* sim, double t);
 void eng_sample(EngSim* sim, double t);
 /// The states at the end of the trial, explicit mode; needs no dense output.
 void eng_take_trial_end(EngSim* sim);
+/// Dense output of the trial into sim->x, unless a search has just put it there.
+void eng_states_at(EngSim* sim, double t);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
 /// g (and gdot) of the mode's atoms from sim->x at time t.
@@ -649,6 +656,8 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine);
 /// known.
 void eng_control_margin(EngSim* sim);
 bool eng_extrapolates_all(const EngSim* sim);
+/// Whether an atom bounds the step by extrapolation.
+bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
 /// Bound of the next step by extrapolation (INFINITY for none).
 double eng_extrapolate(EngSim* sim);
 /// Whether anything would fire with the truths in place.

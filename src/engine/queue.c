@@ -19,6 +19,14 @@ static void schedule_next(EngSim* sim, uint32_t index) {
   schedule->next = schedule->active ? tick_time(schedule) : (double)INFINITY;
 }
 
+static void find_next(EngSim* sim) {
+  double next = (double)INFINITY;
+  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
+    if (sim->schedules[i].active && sim->schedules[i].next < next) next = sim->schedules[i].next;
+  }
+  sim->core.t_schedule = next;
+}
+
 SltStatus eng_queue_init(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     const ModelSchedule* model = &sim->model->schedules[i];
@@ -53,15 +61,13 @@ SltStatus eng_queue_init(EngSim* sim) {
     }
     schedule_next(sim, i);
   }
+  find_next(sim);
   return SLT_OK;
 }
 
 double eng_queue_next(const EngSim* sim) {
-  double next = sim->model->delay_count ? eng_past_next_jump(sim) : (double)INFINITY;
-  for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
-    if (sim->schedules[i].active && sim->schedules[i].next < next) next = sim->schedules[i].next;
-  }
-  return next;
+  if (!sim->model->delay_count) return sim->core.t_schedule;
+  return fmin(sim->core.t_schedule, eng_past_next_jump(sim));
 }
 
 /// A period too short to be seen at the present time would stop it.
@@ -91,5 +97,6 @@ SltStatus eng_queue_take(EngSim* sim, double t) {
     }
     sim->due[at] = i;
   }
+  find_next(sim);
   return SLT_OK;
 }

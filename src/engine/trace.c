@@ -764,6 +764,13 @@ static void count_record(EngSim* sim, const Record* record, const SltEvent* even
   if (!event->certified) sim->core.not_certified++;
 }
 
+static SltEventClass class_of(const EngSim* sim, const Record* record) {
+  if (record->mythical) return SLT_CLASS_MYTHICAL;
+  if (record->moved_state) return SLT_CLASS_PINNACLE;
+  if (record->boundary) return SLT_CLASS_BOUNDARY;
+  return sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
+}
+
 void eng_trace_end(EngSim* sim) {
   struct EngTrace* t = sim->trace;
   for (uint32_t i = 0; i < t->jump_count; i++) {
@@ -771,14 +778,17 @@ void eng_trace_end(EngSim* sim) {
     if (!t->jumps[i].impulse && !record->mythical) record->moved_state = true;
   }
   Reason reason = {0, -1};
-  for (uint32_t i = 0; i < t->record_count; i++) {
+  for (uint32_t i = 0; !sim->on_event && i < t->record_count; i++) {
+    SltEvent event;  // what is counted, and nothing else
+    event.t = sim->core.t;
+    event.event_class = class_of(sim, &t->records[i]);
+    describe_location(sim, &t->records[i], &event);
+    count_record(sim, &t->records[i], &event);
+  }
+  for (uint32_t i = 0; sim->on_event && i < t->record_count; i++) {
     const Record* record = &t->records[i];
     SltEvent event = {.t = sim->core.t, .n = i, .iter = record->iteration, .kind = record->kind};
-    SltEventClass ends_in = sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
-    event.event_class = record->mythical      ? SLT_CLASS_MYTHICAL
-                        : record->moved_state ? SLT_CLASS_PINNACLE
-                        : record->boundary    ? SLT_CLASS_BOUNDARY
-                                              : ends_in;
+    event.event_class = class_of(sim, record);
     if (record->automaton != MODEL_NONE) {
       const ModelAutomaton* a = &sim->model->automata[record->automaton];
       event.automaton = a->name.data;
@@ -796,7 +806,7 @@ void eng_trace_end(EngSim* sim) {
     event.text = record->text.data;
     describe_location(sim, record, &event);
     count_record(sim, record, &event);
-    if (sim->on_event && i + 1 == t->record_count && sim->core.mode) fill_audit(sim, &event);
-    if (sim->on_event && fill_lists(sim, i, &event)) sim->on_event(sim->event_user, &event);
+    if (i + 1 == t->record_count && sim->core.mode) fill_audit(sim, &event);
+    if (fill_lists(sim, i, &event)) sim->on_event(sim->event_user, &event);
   }
 }

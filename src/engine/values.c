@@ -199,13 +199,17 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   sim->bound = slot->bound ? mode : NULL;
   sim->core.level_epoch++;
   sim->core.margin_stale = true;
-  sim->inputs_stand = !mode->implicit && !sim->pasts && inputs_stand(sim, &mode->rhs) &&
-                      inputs_stand(sim, &mode->full) && inputs_stand(sim, &mode->g) &&
-                      inputs_stand(sim, &mode->g_flow) && inputs_stand(sim, &mode->gdot);
-  sim->only_states = true;
-  for (uint32_t v = 0; v < sim->model->var_count; v++) {
-    sim->only_states &= mode->vars[v].role != MODEL_ROLE_ALGEBRAIC;
+  if (!slot->bound) {
+    slot->inputs_stand = !mode->implicit && !sim->pasts && inputs_stand(sim, &mode->rhs) &&
+                         inputs_stand(sim, &mode->full) && inputs_stand(sim, &mode->g) &&
+                         inputs_stand(sim, &mode->g_flow) && inputs_stand(sim, &mode->gdot);
+    slot->only_states = true;
+    for (uint32_t v = 0; v < sim->model->var_count; v++) {
+      slot->only_states &= mode->vars[v].role != MODEL_ROLE_ALGEBRAIC;
+    }
   }
+  sim->inputs_stand = slot->inputs_stand;
+  sim->only_states = slot->only_states;
   sim->rhs_regs = sim->regs;
   sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
   sim->g_regs = sim->full_regs + mode->full.reg_count;
@@ -249,6 +253,25 @@ static inline bool bind_inputs(const ModelProgram* program, const double* env, d
   return changed;
 }
 
+/// Inputs of g that have changed, into the registers of all its forms.
+static bool move_inputs(EngSim* sim) {
+  const ModelProgram* program = &sim->core.mode->g_flow;
+  bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
+  bool changed = false;
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    uint32_t reg = program->inputs[i].reg;
+    double value = sim->env[program->inputs[i].env];
+    if (sim->g_flow_regs[reg] == value) continue;
+    changed = true;
+    sim->g_flow_regs[reg] = value;
+    sim->dual_regs[reg] = model_dual_fixed(value);
+    for (uint32_t lane = 0; certified && lane < MODEL_LANES; lane++) {
+      sim->block_regs[(size_t)reg * MODEL_LANES + lane] = value;
+    }
+  }
+  return changed;
+}
+
 static void gather_states(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->stiff.ready = false;
@@ -269,12 +292,12 @@ static void bind_programs(EngSim* sim) {
     bind_inputs(&mode->full, sim->env, sim->full_regs);
     bind_inputs(&mode->g, sim->env, sim->g_regs);
     bind_inputs(&mode->gdot, sim->env, sim->gdot_regs);
-    moved = bind_inputs(&mode->g_flow, sim->env, sim->g_flow_regs);
+    moved = move_inputs(sim);
   }
   if (mode->implicit) eng_implicit_bind(sim);
   if (mode->atom_count == 0) return;
-  if (moved) {
-    sim->core.level_epoch++;
+  if (moved) sim->core.level_epoch++;
+  if (anew) {
     model_program_bind_dual(&mode->g_flow, sim->env, sim->dual_regs);
     if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
       model_program_bind_block(&mode->g_flow, sim->env, sim->block_regs);
@@ -394,13 +417,19 @@ void eng_evaluate_full(EngSim* sim, double t) {
   if (sim->core.contact.active) eng_contact_full(sim, t);
 }
 
+void eng_states_at(EngSim* sim, double t) {
+  if (sim->searching && sim->dense_t == t) return;
+  num_dense_eval(sim->stepper, t, sim->x);
+  sim->dense_t = t;
+}
+
 void eng_sample_states(EngSim* sim, double t) {
   sim->core.local_stale = false;
   const ModelMode* mode = sim->core.mode;
   sim->sampled = true;
   sim->sampled_t = t;
   sim->core.full_stale = true;
-  num_dense_eval(sim->stepper, t, sim->x);
+  eng_states_at(sim, t);
   if (mode->implicit) {
     bool changed = false;
     eng_project(sim, t, sim->x, &changed);

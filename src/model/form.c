@@ -71,19 +71,6 @@ double model_form_value(uint32_t degree, const double* c, double u, double* slop
   return value * power;
 }
 
-void model_form_powers(uint32_t degree, const double* c, double* powers) {
-  double work[MODEL_FORM_DEGREE_MAX + 1];
-  for (uint32_t k = 0; k <= degree; k++) {
-    work[k] = c[k];
-  }
-  for (uint32_t j = 0; j <= degree; j++) {
-    powers[j] = binomial[degree][j] * work[0];
-    for (uint32_t k = 0; k + j < degree; k++) {
-      work[k] = work[k + 1] - work[k];
-    }
-  }
-}
-
 static inline void measure(ModelForm* form) {
   double size = 0.0;
   for (uint32_t k = 0; k <= form->degree; k++) {
@@ -100,6 +87,24 @@ static void copy_form(ModelForm* to, const ModelForm* from, double sign) {
   for (uint32_t k = 0; k <= from->degree; k++) {
     to->c[k] = sign * from->c[k];
   }
+}
+
+/// The square of degree 4, that of the default method, written out.
+static void square_of_4(const double* c, double* out) {
+  double a0 = c[0];
+  double a1 = 4.0 * c[1];
+  double a2 = 6.0 * c[2];
+  double a3 = 4.0 * c[3];
+  double a4 = c[4];
+  out[0] = a0 * a0;
+  out[1] = 2.0 * (a0 * a1) / 8.0;
+  out[2] = (2.0 * (a0 * a2) + a1 * a1) / 28.0;
+  out[3] = 2.0 * (a0 * a3 + a1 * a2) / 56.0;
+  out[4] = (2.0 * (a0 * a4 + a1 * a3) + a2 * a2) / 70.0;
+  out[5] = 2.0 * (a1 * a4 + a2 * a3) / 56.0;
+  out[6] = (2.0 * (a2 * a4) + a3 * a3) / 28.0;
+  out[7] = 2.0 * (a3 * a4) / 8.0;
+  out[8] = a4 * a4;
 }
 
 static void product(const ModelForm* a, const ModelForm* b, ModelForm* out) {
@@ -126,6 +131,18 @@ static void product(const ModelForm* a, const ModelForm* b, ModelForm* out) {
     out->c[k] = sum[k] / binomial[n + m][k];
   }
   out->error = error;
+  measure(out);
+}
+
+static void square(const ModelForm* a, ModelForm* out) {
+  if (a->degree != 4) {
+    product(a, a, out);
+    return;
+  }
+  square_of_4(a->c, out->c);
+  out->degree = 8;
+  out->error = a->error * (2.0 * a->size + a->error) +
+               PRODUCT_ULPS * DBL_EPSILON * a->size * a->size + DBL_MIN;
   measure(out);
 }
 
@@ -173,14 +190,25 @@ static bool quotient(const ModelForm* a, const ModelForm* b, ModelForm* out) {
   return true;
 }
 
+/// x*x is written in two ways.
+static bool is_same(const ModelFormOp* op) {
+  return op->a.kind == op->b.kind && op->a.index == op->b.index;
+}
+
 static bool apply(const ModelFormOp* op, const ModelForm* a, const ModelForm* b, ModelForm* out) {
   switch (op->op) {
   case MODEL_OP_MOVE: copy_form(out, a, 1.0); break;
   case MODEL_OP_NEG: copy_form(out, a, -1.0); break;
   case MODEL_OP_ADD: sum_of(a, b, 1.0, out); break;
   case MODEL_OP_SUB: sum_of(a, b, -1.0, out); break;
-  case MODEL_OP_MUL: product(a, b, out); break;
-  case MODEL_OP_SQUARE: product(a, a, out); break;
+  case MODEL_OP_MUL:
+    if (is_same(op)) {
+      square(a, out);
+    } else {
+      product(a, b, out);
+    }
+    break;
+  case MODEL_OP_SQUARE: square(a, out); break;
   case MODEL_OP_DIV:
     if (!quotient(a, b, out)) return false;
     break;

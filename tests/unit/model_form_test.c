@@ -80,27 +80,45 @@ TEST(coefficients_are_within_their_error) {
   }
 }
 
-TEST(slopes_and_powers_agree_with_differences) {
+TEST(slopes_are_those_of_the_polynomial) {
   uint64_t seed = 7;
   for (uint32_t degree = 1; degree <= MODEL_FORM_DEGREE_MAX; degree++) {
     double c[MODEL_FORM_DEGREE_MAX + 1];
-    double powers[MODEL_FORM_DEGREE_MAX + 1];
+    double d[MODEL_FORM_DEGREE_MAX + 1];
     for (uint32_t k = 0; k <= degree; k++) {
       c[k] = test_uniform(&seed, -1.0, 1.0);
     }
-    model_form_powers(degree, c, powers);
+    for (uint32_t k = 0; k < degree; k++) {
+      d[k] = degree * (c[k + 1] - c[k]);
+    }
     for (uint32_t i = 0; i <= 10; i++) {
       double u = 0.1 * i;
       double slope = 0.0;
-      double got = model_form_value(degree, c, u, &slope);
-      double horner = 0.0;
-      double horner_slope = 0.0;
-      for (uint32_t j = degree + 1; j-- > 0;) {
-        horner_slope = horner_slope * u + horner;
-        horner = horner * u + powers[j];
+      model_form_value(degree, c, u, &slope);
+      CHECK(fabsl((long double)slope - exact_value(d, degree - 1, u)) <= 1e-13L * degree, "slope");
+    }
+  }
+}
+
+TEST(squares_are_products) {
+  const ModelFormOp square[] = {{MODEL_OP_SQUARE, x, x}};
+  const ModelFormOp same[] = {{MODEL_OP_MUL, x, x}};
+  const ModelFormOp copied[] = {{MODEL_OP_MOVE, x, x}, {MODEL_OP_MUL, x, value(0)}};
+  ModelPolynomial polynomials[] = {{.ops = square, .op_count = 1, .degree = 2, .result = value(0)},
+                                   {.ops = same, .op_count = 1, .degree = 2, .result = value(0)},
+                                   {.ops = copied, .op_count = 2, .degree = 2, .result = value(1)}};
+  for (uint64_t k = 1; k <= 200; k++) {
+    uint64_t seed = k;
+    double control[STATES * MODEL_LANES];
+    double regs[5] = {0.0};
+    ModelMotion motion;
+    ModelForm forms[3];
+    draw_motion(&seed, control, &motion);
+    for (uint32_t i = 0; i < 3; i++) {
+      CHECK(model_form_along(&polynomials[i], &motion, regs, &forms[i]), "made");
+      for (uint32_t j = 0; j <= forms[0].degree; j++) {
+        CHECK(fabs(forms[i].c[j] - forms[0].c[j]) <= forms[0].error, "the same coefficients");
       }
-      CHECK(fabs(got - horner) <= 1e-9, "value");
-      CHECK(fabs(slope - horner_slope) <= 1e-8 * degree, "slope");
     }
   }
 }
