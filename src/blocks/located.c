@@ -284,6 +284,21 @@ static SltStatus search_dips(Trial* trial, const Triple* at, double* te) {
   return SLT_EVENT;
 }
 
+/// Look at t, and between the probe before it and this one. SLT_EVENT as in search().
+static SltStatus probe(Trial* trial, double before, double t, Triple* at, double* te) {
+  SltWorld* world = trial->world;
+  SLT_TRY(state_at(trial, t));
+  SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
+  if (mark_crossings(world)) {
+    blk_check_forget(world);
+    *te = t;
+    SLT_TRY(locate(trial, before, te));
+    return SLT_EVENT;
+  }
+  *at = (Triple){{at->t[1], before, t}, at->pass_middle, world->pass_kept};
+  return at->t[0] < at->t[1] ? search_dips(trial, at, te) : SLT_OK;
+}
+
 /// Look for the first state event of the trial. SLT_EVENT: it is at `*te`, the memories are forced.
 static SltStatus search(Trial* trial, double* te) {
   SltWorld* world = trial->world;
@@ -292,19 +307,8 @@ static SltStatus search(Trial* trial, double* te) {
   for (double before = trial->t0; before < trial->t1;) {
     double t = next_probe(trial, before, count);
     if (t <= before) t = trial->t1;
-    SLT_TRY(state_at(trial, t));
-    SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
-    if (mark_crossings(world)) {
-      blk_check_forget(world);
-      *te = t;
-      SLT_TRY(locate(trial, before, te));
-      return SLT_EVENT;
-    }
-    at = (Triple){{at.t[1], before, t}, at.pass_middle, world->pass_kept};
-    if (at.t[0] < at.t[1]) {
-      SltStatus status = search_dips(trial, &at, te);
-      if (status != SLT_OK) return status;
-    }
+    SltStatus status = probe(trial, before, t, &at, te);
+    if (status != SLT_OK) return status;
     // what check blocks want happens at the end of the step, after the discrete blocks there
     if (t < trial->t1 || blk_due(world, t)) blk_check_forget(world);
     blk_check_keep(world);
