@@ -31,10 +31,6 @@ BUDGETS = {
     "vdp": {"budget": 2.0, "error_budget": 2e-6},
     "brusselator_500": {"budget": 2.0, "error_budget": 1e-5},
     "brusselator_100000": {"budget": 2.0, "error_budget": 1e-5},
-    "thermostats_100": {"budget": 4.0},
-    "thermostats_1000": {"budget": 4.0},
-    "thermostats_10000": {"budget": 4.0},
-    "friction_chain": {"budget": 3.0},
     "cells_1000000": {"limit_s": 3.0},
 }
 

@@ -1079,11 +1079,16 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
     sim->g_whole[index] = enclose_atom(sim, index, t_from, s->trial.t);
     return;
   }
+  uint32_t degree = s->method->dense_degree;
+  double* control = sim->control_g + (size_t)index * MODEL_LANES;
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    if (j > degree) {
+      control[j] = control[degree];
+      continue;
+    }
     ControlPoint point = {sim, j};
     model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, control_time(s, j),
-                             control_state, &point, index,
-                             &sim->control_g[(size_t)index * MODEL_LANES + j]);
+                             control_state, &point, index, &control[j]);
   }
 }
 

@@ -78,7 +78,8 @@ struct EngLocal {
   uint32_t change_count;
   // the instant in progress
   LocalEnabled* enabled;  // room for all automata
-  uint32_t enabled_count;
+  uint32_t enabled_begin, enabled_count;
+  uint32_t meet;      // all of them but the first met others in this entry of the environment
   uint32_t* touched;  // atoms
   uint32_t touched_count;
   uint64_t* touched_at;  // per atom: `touch` when it was last touched

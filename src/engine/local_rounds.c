@@ -51,6 +51,8 @@ static bool is_plain_now(const EngSim* sim) {
 static void gather_enabled(EngSim* sim) {
   struct EngLocal* local = sim->local;
   local->enabled_count = 0;
+  local->enabled_begin = 0;
+  local->meet = MODEL_NONE;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
@@ -74,11 +76,18 @@ static void ask_again(EngSim* sim, uint32_t automaton) {
   }
   LocalEnabled* at = &local->enabled[lo];
   if (lo < local->enabled_count && at->automaton == automaton) {
-    if (at->transition != transition) at->meets = MODEL_NONE;
-    at->transition = transition;  // none: goes when the list is next passed through
+    // one that can do nothing stays in the list, and is passed over
+    if (transition == at->transition) return;
+    at->transition = transition;
+    at->meets = MODEL_NONE;
+    if (transition == MODEL_NONE) return;
+    local->meet = MODEL_NONE;
+    if (lo < local->enabled_begin) local->enabled_begin = lo;
     return;
   }
   if (transition == MODEL_NONE) return;
+  local->meet = MODEL_NONE;
+  if (lo < local->enabled_begin) local->enabled_begin = lo;
   memmove(at + 1, at, (local->enabled_count - lo) * sizeof *at);
   *at = (LocalEnabled){automaton, transition, MODEL_NONE};
   local->enabled_count++;
@@ -130,19 +139,33 @@ static bool stays_out(EngSim* sim, LocalEnabled* entry) {
 static uint32_t choose_round(EngSim* sim) {
   struct EngLocal* local = sim->local;
   uint32_t count = 0;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < local->enabled_count; i++) {
-    if (local->enabled[i].transition == MODEL_NONE) continue;
-    LocalEnabled* entry = &local->enabled[kept];
-    *entry = local->enabled[i];
-    kept++;
-    if (count > TOGETHER || (count > 0 && stays_out(sim, entry))) continue;
-    if (count++ < TOGETHER) {
-      eng_transition_collides(sim, entry->transition, true);
-      sim->fired[count - 1] = entry->transition;
+  uint32_t i = local->enabled_begin;
+  bool same = true;  // all but the first met others in one place
+  uint32_t place = MODEL_NONE;
+  while (i < local->enabled_count && local->enabled[i].transition == MODEL_NONE) {
+    i++;
+  }
+  local->enabled_begin = i;
+  for (; i < local->enabled_count; i++) {
+    LocalEnabled* entry = &local->enabled[i];
+    if (entry->transition == MODEL_NONE) continue;
+    if (count > TOGETHER || (count > 0 && stays_out(sim, entry))) {
+      if (place == MODEL_NONE) place = entry->meets;
+      same &= entry->meets == place;
+      continue;
+    }
+    if (count > 0) same = false;
+    if (count++ == TOGETHER) continue;
+    eng_transition_collides(sim, entry->transition, true);
+    sim->fired[count - 1] = entry->transition;
+    // where all the others wait for one value, the first that writes it keeps them out
+    bool alone = local->meet != MODEL_NONE && (sim->marks[local->meet] & ENG_WRITTEN);
+    if (count == 1 && alone) {
+      place = local->meet;
+      break;
     }
   }
-  local->enabled_count = kept;
+  local->meet = same && count == 1 ? place : MODEL_NONE;
   unmark(sim, count < TOGETHER ? count : TOGETHER);
   return count;
 }
@@ -277,7 +300,6 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
   ++*iteration;
   local->touch++;
   local->touched_count = 0;
-  sim->core.margin_stale = true;
   for (uint32_t i = 0; i < sim->group_count; i++) {
     const EngGroup* group = &sim->groups[i];
     for (uint32_t k = 0; k < group->action_count; k++) {
@@ -324,6 +346,7 @@ SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
   }
   if (!fired) return SLT_OK;
   *any = true;
+  sim->core.margin_stale = true;
   // all values and relations, as a round of the usual kind leaves them
   SLT_TRY(eng_enter_mode(sim));
   eng_atoms_update(sim);
