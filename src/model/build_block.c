@@ -336,6 +336,7 @@ void scope_emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, u
     residuals[i] = emit_term(&e, member_item(&e, i)->term);
   }
   if (!solve.linear) emit_entries(&e);
+  solve.sparse = build_sparse(scope->build, &scope->graph, e.entries, e.entry_count, block->count);
   solve.entries = copy_entries(&e);
   solve.entry_count = e.entry_count;
   tape_solve(&scope->graph, solve, picks);

@@ -4,8 +4,9 @@
 // solved in blocks: constraints between states, the system Jacobian, and texts for messages.
 #include "model/build_internal.h"
 
-#define FULL_MATRIX_MAX 2000u
-#define SYSTEM_SMALL    100u  // equations: so many are kept as one system for messages alone
+#define FULL_MATRIX_MAX 2000u    // equations of a block: more only where elimination is sparse
+#define BLOCK_MAX       100000u  // equations of a block at all
+#define SYSTEM_SMALL    100u     // equations: so many are kept as one system for messages alone
 #define SYSTEM_MAX      20000u  // equations of a mode without constraints: more are not settled as one
 
 /// Reads every quantity of the mode from the state vector of the program.
@@ -361,19 +362,50 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
   return impulse;
 }
 
-/// Blocks are solved with full matrices: beyond this they would not fit.
-static const Diag* too_large(ModelBuild* build, const SymMode* sym) {
-  uint32_t largest = 0;
-  for (uint32_t b = 0; b < sym->block_count; b++) {
-    if (sym->blocks[b].count > largest) largest = sym->blocks[b].count;
+/// Whether the elimination of a large block fits into memory.
+static bool block_fits(ModelBuild* build, const SymMode* sym, const SymBlock* block) {
+  if (block->count <= FULL_MATRIX_MAX) return true;
+  if (block->count > BLOCK_MAX) return false;
+  Arena* scratch = &build->scratch;
+  Entries entries = {0};
+  uint32_t* seen = ARENA_ARRAY(scratch, uint32_t, block->count);
+  for (uint32_t i = 0; i < block->count; i++) {
+    SymTerm term = sym->assigns[block->begin + i].value;
+    for (uint32_t k = 0; k < term.count; k++) {
+      IrLeaf leaf = term.row[k];
+      if (leaf.kind != IR_LEAF_VAR || !is_solved(&sym->vars[leaf.id])) continue;
+      const SymVar* var = &sym->vars[leaf.id];
+      uint32_t at = var->assign - block->begin;
+      bool inside = leaf.order == var->order && var->assign >= block->begin && at < block->count;
+      if (!inside || seen[at] == i + 1) continue;
+      seen[at] = i + 1;
+      ModelEntry entry = {.row = i, .column = at, .reg = TAPE_NONE};
+      base_vec_push(scratch, &entries, entry);
+    }
   }
-  if (largest <= FULL_MATRIX_MAX) return NULL;
+  return build_sparse(build, NULL, entries.data, entries.count, block->count) != NULL;
+}
+
+/// Blocks of so many equations, or so closely tied together, that they cannot be solved.
+static const Diag* too_large(ModelBuild* build, const SymMode* sym) {
+  const SymBlock* large = NULL;
+  for (uint32_t b = 0; b < sym->block_count && !large; b++) {
+    if (!block_fits(build, sym, &sym->blocks[b])) large = &sym->blocks[b];
+  }
+  if (!large) return NULL;
   DiagList list;
   diag_init(&list, &build->arena, build->ir->source);
-  Diag* diag = diag_add(&list, DIAG_E0525, build->ir->equations.data[sym->equations[0]].span,
+  uint32_t first = sym->assigns[large->begin].equation;
+  for (uint32_t k = 1; k < large->count; k++) {
+    uint32_t equation = sym->assigns[large->begin + k].equation;
+    if (equation < first) first = equation;
+  }
+  bool many = large->count > BLOCK_MAX;
+  Diag* diag = diag_add(&list, DIAG_E0525, build->ir->equations.data[first].span,
                         "%u equations of a mode must be solved together, more than the %u that "
-                        "are supported",
-                        largest, FULL_MATRIX_MAX);
+                        "are supported%s",
+                        large->count, many ? BLOCK_MAX : FULL_MATRIX_MAX,
+                        many ? "" : " where each of them hangs on most others");
   diag_hint(&list, diag, "solve the equations for their unknowns where that is possible");
   return diag;
 }

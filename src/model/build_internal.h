@@ -44,8 +44,9 @@ typedef struct TapeSolve {
   const uint32_t* residuals;
   const ModelEntry* entries;  // of the Jacobian; `reg` is the value
   uint32_t entry_count;
-  uint32_t accept;         // value
-  const uint32_t* offers;  // values; NULL for none
+  const ModelSparse* sparse;  // NULL: as a full matrix
+  uint32_t accept;            // value
+  const uint32_t* offers;     // values; NULL for none
 } TapeSolve;
 
 #define TAPE_NONE UINT32_MAX
@@ -134,6 +135,14 @@ ModelProgram tape_finish(TapeGraph* graph, Arena* arena, uint32_t state_count,
 /// Find the repetitions of a program and give it a roll, if that pays (build_roll.c). The program
 /// gets more registers.
 void tape_roll(Arena* arena, Arena* scratch, ModelProgram* program);
+
+// ---------------------------------------------------------------------------------------------
+// large blocks (build_sparse.c)
+
+/// Tables for the elimination of a block with these entries (by rows; `reg` is the value, TAPE_NONE
+/// where it is not known); NULL where a full matrix is as good. `graph` may be NULL.
+const ModelSparse* build_sparse(ModelBuild* build, TapeGraph* graph, const ModelEntry* entries,
+                                uint32_t entry_count, uint32_t n);
 
 // ---------------------------------------------------------------------------------------------
 // the way back to constraints (build_project.c)

@@ -532,8 +532,11 @@ static void append_solve(Finish* f, uint32_t position) {
                    .residuals = solve_regs(f, from->residuals, from->count),
                    .entries = entries,
                    .entry_count = from->entry_count,
+                   .sparse = from->sparse,
                    .work = f->next_reg};
-  f->next_reg += from->count * from->count + 4 * from->count;
+  size_t room = model_solve_room(from->count, from->sparse);
+  if (room > UINT32_MAX / 2 - f->next_reg) longjmp(*graph->arena->on_oom, 1);
+  f->next_reg += (uint32_t)room;
   for (uint32_t i = 0; i < from->count; i++) {
     release(f, from->residuals[i], position);
   }

@@ -70,6 +70,20 @@ typedef struct ModelEntry {
   uint32_t row, column, reg;
 } ModelEntry;
 
+/// Tables for the elimination of a large block without a choice of pivots: pivot k is the entry in
+/// row rows[k] and column columns[k]; the factors below name columns by the numbers of their
+/// pivots.
+typedef struct ModelSparse {
+  uint32_t count;
+  const uint32_t *rows, *columns;
+  const uint32_t *lower_begin, *lower;  // columns before the pivot, ascending, per row
+  const uint32_t *upper_begin, *upper;  // columns behind it
+  const uint32_t *entry_begin, *entry, *entry_column;  // entries of ModelSolve in each row
+} ModelSparse;
+
+/// Numbers of work space for its factors.
+size_t model_sparse_room(const ModelSparse* sparse);
+
 /// A block of equations that a program solves: the body behind the SOLVE instruction computes
 /// residuals (and, unless the block is linear, Jacobian) from trial values of the unknowns. The
 /// unknowns keep their registers. Where no solution is found they are NaN.
@@ -89,7 +103,8 @@ typedef struct ModelSolve {
   const uint32_t* residuals;
   const ModelEntry* entries;
   uint32_t entry_count;
-  uint32_t work;  // first of count*count + 4*count registers of work space
+  const ModelSparse* sparse;  // NULL: eliminated as a full matrix
+  uint32_t work;              // first of model_solve_room registers of work space
 } ModelSolve;
 
 /// Which instructions each output of a program needs, so that one output can be computed alone.
@@ -242,6 +257,14 @@ typedef struct ModelContext {
 
 #define MODEL_PIVOT_MIN       1e-13  // relative to the largest entry of the row
 #define MODEL_LINEAR_RESIDUAL 1e-9   // relative; above it the matrix was singular in all but name
+
+/// Registers of work space of a block: a full matrix only where the block is small or nothing else
+/// is known.
+#define MODEL_FULL_MAX 300u
+static inline size_t model_solve_room(uint32_t count, const ModelSparse* sparse) {
+  size_t full = !sparse || count <= MODEL_FULL_MAX ? (size_t)count * count : 0;
+  return full + 4 * (size_t)count + (sparse ? model_sparse_room(sparse) : 0);
+}
 
 typedef enum ModelSolved {
   MODEL_UNSOLVED,

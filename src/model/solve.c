@@ -5,6 +5,7 @@
 // trace, and results do not depend on how often values were asked for.
 #include "model/model.h"
 #include "model/solve_rank.h"
+#include "model/solve_sparse.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,29 +14,44 @@
 #define HALVINGS_MAX 12
 #define NEWTON_SMALL 1e-10  // a step below may be the last one if it does not get smaller
 
+/// Which factors are at hand.
+typedef enum Kind { KIND_NONE, KIND_FULL, KIND_SPARSE, KIND_PIVOTED } Kind;
+
 /// Pieces of a block's work space.
 typedef struct Work {
   uint32_t n;
-  double* a;      // n*n, rows adjacent
+  Kind kind;
   double* scale;  // largest entry of each row
   double* step;
   double* trial;
-  double* order;  // rows as pivots were found, as numbers
+  double* order;   // rows as pivots were found, as numbers
+  double* sparse;  // factors in the order of the tables
+  double* a;       // n*n, rows adjacent; NULL in large blocks
+  ModelPivoted* pivoted;
 } Work;
 
 static Work work_space(const ModelSolve* solve, double* regs) {
   uint32_t n = solve->count;
   double* at = regs + solve->work;
-  return (Work){n,
-                at,
-                at + (size_t)n * n,
-                at + (size_t)n * n + n,
-                at + (size_t)n * n + 2 * n,
-                at + (size_t)n * n + 3 * n};
+  Work w = {.n = n,
+            .scale = at,
+            .step = at + n,
+            .trial = at + 2 * (size_t)n,
+            .order = at + 3 * (size_t)n,
+            .sparse = at + 4 * (size_t)n};
+  size_t sparse = solve->sparse ? model_sparse_room(solve->sparse) : 0;
+  if (!solve->sparse || n <= MODEL_FULL_MAX) w.a = w.sparse + sparse;
+  return w;
 }
 
-/// Factors of the Jacobian as it stands in the registers.
-static bool factor(const ModelSolve* solve, const double* regs, Work* w) {
+static void forget(Work* w) {
+  model_pivoted_free(w->pivoted);
+  w->pivoted = NULL;
+  w->kind = KIND_NONE;
+}
+
+/// Factors of the full Jacobian as it stands in the registers.
+static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
   uint32_t n = w->n;
   for (uint32_t i = 0; i < n * n; i++) {
     w->a[i] = 0.0;
@@ -84,9 +100,39 @@ static bool factor(const ModelSolve* solve, const double* regs, Work* w) {
   return true;
 }
 
+/// Factors of the Jacobian with pivots as its numbers want them.
+static bool factor_pivoted(const ModelSolve* solve, const double* regs, Work* w) {
+  forget(w);
+  if (w->a) {
+    if (factor_full(solve, regs, w)) w->kind = KIND_FULL;
+  } else {
+    w->pivoted = model_pivoted_create(solve, regs, w->scale);
+    if (w->pivoted) w->kind = KIND_PIVOTED;
+  }
+  return w->kind != KIND_NONE;
+}
+
+/// Factors of the Jacobian as it stands in the registers.
+static bool factor(const ModelSolve* solve, const double* regs, Work* w) {
+  forget(w);
+  if (solve->sparse && model_sparse_factor(solve, regs, w->scale, w->sparse)) {
+    w->kind = KIND_SPARSE;
+    return true;
+  }
+  return factor_pivoted(solve, regs, w);
+}
+
 /// step := -J^-1 residual
 static void back_solve(const ModelSolve* solve, const double* regs, Work* w) {
   uint32_t n = w->n;
+  if (w->kind == KIND_SPARSE) {
+    model_sparse_solve(solve, regs, w->sparse, w->step);
+    return;
+  }
+  if (w->kind == KIND_PIVOTED) {
+    model_pivoted_solve(w->pivoted, solve, regs, w->scale, w->step);
+    return;
+  }
   for (uint32_t i = 0; i < n; i++) {
     uint32_t row = (uint32_t)w->order[i];
     double sum = -regs[solve->residuals[row]];
@@ -132,6 +178,7 @@ static double step_norm(const ModelSolve* solve, const double* regs, const Work*
 /// when the equations contradict each other.
 static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w, double size) {
   uint32_t n = w->n;
+  if (!w->a) return false;  // too large for that
   for (size_t i = 0; i < (size_t)n * n; i++) {
     w->a[i] = 0.0;
   }
@@ -181,31 +228,41 @@ static bool solve_deficient(const ModelSolve* solve, double* regs, Work* w, Mode
   return residual_norm(solve, regs, w) <= MODEL_LINEAR_RESIDUAL * fmax(largest, DBL_MIN);
 }
 
-static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
-  Work w = work_space(solve, regs);
-  if (!factor(solve, regs, &w)) return false;
-  for (uint32_t i = 0; i < w.n; i++) {
+/// From 0 and with one refinement; the factors are at hand.
+static bool refined(const ModelSolve* solve, double* regs, Work* w, ModelBody* run, void* user) {
+  for (uint32_t i = 0; i < w->n; i++) {
     regs[solve->unknowns[i]] = 0.0;
   }
   double size = 0.0;
   for (int pass = 0; pass < 2; pass++) {
     run(user);
-    double norm = residual_norm(solve, regs, &w);
+    double norm = residual_norm(solve, regs, w);
     if (!(norm <= DBL_MAX)) return false;
     if (pass == 0) size = norm;
     if (pass == 1) {
       double largest = size;
-      for (uint32_t i = 0; i < w.n; i++) {
+      for (uint32_t i = 0; i < w->n; i++) {
         largest = fmax(largest, fabs(regs[solve->unknowns[i]]));
       }
       if (norm > MODEL_LINEAR_RESIDUAL * largest) return false;
     }
-    back_solve(solve, regs, &w);
-    for (uint32_t i = 0; i < w.n; i++) {
-      regs[solve->unknowns[i]] += w.step[i];
+    back_solve(solve, regs, w);
+    for (uint32_t i = 0; i < w->n; i++) {
+      regs[solve->unknowns[i]] += w->step[i];
     }
   }
   return true;
+}
+
+static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
+  Work w = work_space(solve, regs);
+  bool done = factor(solve, regs, &w) && refined(solve, regs, &w, run, user);
+  if (!done && w.kind == KIND_SPARSE) {
+    // the order of the tables did not suit the numbers
+    done = factor_pivoted(solve, regs, &w) && refined(solve, regs, &w, run, user);
+  }
+  forget(&w);
+  return done;
 }
 
 /// Halve the step until the residual falls; false when it does not.
@@ -243,6 +300,7 @@ static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, 
       if (!smallest_step(solve, regs, &w, unknowns_size(solve, regs))) return false;
     } else {
       back_solve(solve, regs, &w);
+      forget(&w);
     }
     double before = residual_norm(solve, regs, &w);
     if (!(before <= DBL_MAX)) return false;
@@ -264,7 +322,7 @@ ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, v
     if (!done) {
       Work w = work_space(solve, regs);
       deficient = true;
-      done = solve_deficient(solve, regs, &w, run, user);
+      done = w.a && solve_deficient(solve, regs, &w, run, user);
     }
   } else {
     done = solve_newton(solve, regs, run, user, &deficient);

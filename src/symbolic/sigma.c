@@ -19,6 +19,8 @@ typedef struct Search {
   int* parent;  // per column: the row from which it was reached; -1: not reached
   int* queue;   // rows reached
   int queued;
+  int* reached;  // columns with a parent: few, so that a search costs what it looks at
+  int reached_count;
 } Search;
 
 static int max_of(int a, int b) {
@@ -29,9 +31,10 @@ static int max_of(int a, int b) {
 /// or -1 when there is none; then the rows in the queue must be differentiated once more.
 static int search_from(Search* search, int root) {
   const SymSignature* s = search->s;
-  for (int j = 0; j < s->column_count; j++) {
-    search->parent[j] = -1;
+  for (int k = 0; k < search->reached_count; k++) {
+    search->parent[search->reached[k]] = -1;
   }
+  search->reached_count = 0;
   search->queued = 0;
   search->queue[search->queued++] = root;
   for (int next = 0; next < search->queued; next++) {
@@ -41,6 +44,7 @@ static int search_from(Search* search, int root) {
       bool tight = s->orders[k] + search->c[row] == search->d[column];
       if (!tight || search->parent[column] >= 0) continue;
       search->parent[column] = row;
+      search->reached[search->reached_count++] = column;
       if (search->row_of_column[column] < 0) return column;
       search->queue[search->queued++] = search->row_of_column[column];
     }
@@ -63,8 +67,8 @@ static void differentiate(Search* search) {
   for (int i = 0; i < search->queued; i++) {
     search->c[search->queue[i]]++;
   }
-  for (int j = 0; j < search->s->column_count; j++) {
-    if (search->parent[j] >= 0) search->d[j]++;
+  for (int k = 0; k < search->reached_count; k++) {
+    search->d[search->reached[k]]++;
   }
 }
 
@@ -104,7 +108,8 @@ bool sym_offsets(Arena* scratch, const SymSignature* s, int* c, int* d, int* row
                    .row_of_column = row_of_column,
                    .column_of_row = ARENA_ARRAY(scratch, int, rows),
                    .parent = ARENA_ARRAY(scratch, int, columns),
-                   .queue = ARENA_ARRAY(scratch, int, rows)};
+                   .queue = ARENA_ARRAY(scratch, int, rows),
+                   .reached = ARENA_ARRAY(scratch, int, columns)};
   // with any order there must be a transversal, or the search would differentiate for ever
   SymIncidence any = {.row_count = s->row_count,
                       .column_count = s->column_count,
@@ -116,6 +121,7 @@ bool sym_offsets(Arena* scratch, const SymSignature* s, int* c, int* d, int* row
     d[i] = 0;
     row_of_column[i] = -1;
     search.column_of_row[i] = -1;
+    search.parent[i] = -1;
   }
   for (int k = 0; k < s->begin[s->row_count]; k++) {
     d[s->columns[k]] = max_of(d[s->columns[k]], s->orders[k]);

@@ -138,6 +138,24 @@ class Large(ModeCase):
         self.assertAlmostEqual(rows[0]["u_17"], 4.8, delta=1e-12)
         self.assertEqual(rows[0]["x_19"], 0.0)
 
+    def test_a_network_of_two_thousand_nodes(self):
+        """A ladder of resistors: potentials and currents by hand from the continued fraction."""
+        count = 2000
+        text = "x' = -i_1; x(t0) = 1;\n"
+        for k in range(1, count + 1):
+            left = "u_%d" % (k - 1) if k > 1 else "x"
+            right = " + i_%d" % (k + 1) if k < count else ""
+            text += "%s - u_%d = 2*i_%d;\ni_%d = 3*u_%d%s;\n" % (left, k, k, k, k, right)
+        rows, _, _ = self.run_text(text + "experiment { end = 1; every = 0.5; }\n", "--out", "x,i_1,u_1,u_50")
+        conductance = 3.0
+        for _ in range(count - 1):
+            conductance = 3.0 + 1.0 / (2.0 + 1.0 / conductance)
+        total = 1.0 / (2.0 + 1.0 / conductance)
+        for row in rows:
+            self.assertAlmostEqual(row["i_1"], total * row["x"], delta=1e-12)
+            self.assertAlmostEqual(row["u_1"], row["i_1"] / conductance, delta=1e-12)
+        self.assertAlmostEqual(rows[-1]["x"], 2.718281828459045 ** -total, delta=1e-6)
+
     def chain(self, count):
         text = "const w = 9.81;\n"
         for i in range(1, count + 1):
