@@ -115,10 +115,15 @@ typedef struct Output {
   uint64_t lines;   // whole lines that have been written
   uint64_t offset;  // bytes written
   uint64_t tail;    // bytes behind the last whole line
+  uint64_t last;    // length of that line
 } Output;
 
 /// Open for writing. Prints a message and returns false when it cannot be.
 bool output_open(Output* output);
+/// Open to go on behind `offset` bytes and `lines` lines that it has; what follows them is dropped.
+/// Prints a message and returns false when it cannot be, or does not begin with the line `header`
+/// (NULL: whatever it is).
+bool output_continue(Output* output, uint64_t offset, uint64_t lines, const char* header);
 /// SltWriteFn over an Output.
 SltStatus output_write(void* output, const char* data, size_t length);
 /// Close, and mark a file as ours. Errors are in `error` as those of writing are.

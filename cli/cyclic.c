@@ -148,6 +148,11 @@ static int prepare(CyclicRun* run) {
     cli_error("%s has no meaning in cyclic execution, which only scans the tables", o->solver);
     return CLI_USAGE;
   }
+  if (o->checkpoint || o->resume) {
+    cli_error("cyclic execution keeps no checkpoints: --%s is for located runs",
+              o->resume ? "resume" : "checkpoint");
+    return CLI_USAGE;
+  }
   if (o->events) {
     cli_error("cyclic execution locates no events: --events has nothing to write");
     return CLI_USAGE;

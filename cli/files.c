@@ -159,6 +159,32 @@ bool output_open(Output* output) {
   return true;
 }
 
+bool output_continue(Output* output, uint64_t offset, uint64_t lines, const char* header) {
+  output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+  struct stat file;
+  if (output->fd < 0 || fstat(output->fd, &file) != 0) {
+    int cause = errno;
+    cli_error("cannot go on with %s: %s", output->path, strerror(cause));
+    cli_hint("the results up to the checkpoint are needed; name the file they are in");
+    return false;
+  }
+  bool fits = S_ISREG(file.st_mode) && (uint64_t)file.st_size >= offset;
+  if (!fits || (header && offset > 0 && !has_header(output->path, header))) {
+    cli_error("%s does not hold the results up to the checkpoint", output->path);
+    cli_hint("name the file that the interrupted run has written");
+    return false;
+  }
+  if (ftruncate(output->fd, (off_t)offset) != 0 || lseek(output->fd, 0, SEEK_END) < 0) {
+    cli_error("cannot go on with %s: %s", output->path, strerror(errno));
+    return false;
+  }
+  output->regular = true;
+  output->offset = offset;
+  output->lines = lines;
+  mark_set(output->fd, "open");
+  return true;
+}
+
 bool outputs_are_same(const Output* a, const Output* b) {
   struct stat left;
   struct stat right;
@@ -173,6 +199,7 @@ static void count_written(Output* output, const char* data, size_t length) {
   const char* line_end = memchr(data, '\n', length);
   while (line_end) {
     output->lines++;
+    output->last = output->tail + (uint64_t)(line_end + 1 - data);
     output->tail = 0;
     data = line_end + 1;
     line_end = memchr(data, '\n', (size_t)(end - data));

@@ -84,6 +84,7 @@ bool progress_poll(Progress* progress, double t) {
   if (ended_by) return true;
   if (!ticked) return false;
   ticked = 0;
+  progress->ticks++;
   if (!progress->quiet) show(progress, t);
   return false;
 }
@@ -120,7 +121,7 @@ void progress_begin(Progress* progress) {
   set_handler(SIGTERM, on_end, (int)SA_RESETHAND);
   set_handler(SIGALRM, on_tick, SA_RESTART);
   if (progress->sim) slt_sim_on_step(progress->sim, on_step, progress);
-  if (!progress->quiet) set_timer(TICK_MS);
+  if (!progress->quiet || progress->wants_ticks) set_timer(TICK_MS);
 }
 
 void progress_hide(Progress* progress) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define ROWS_MAX 9007199254740992.0  // 2^53
 
@@ -26,6 +27,11 @@ typedef struct Run {
   Pace pace;
   double row_period;  // usual distance of rows, for the report of what came late
   double t_start, t_end;
+  CheckpointMark mark;      // of the checkpoint that the run goes on from
+  double pace_start;        // time of the model at which the pace begins
+  uint64_t ticks_seen;      // when the clock was last asked for a checkpoint
+  double checkpoint_begun;  // wall clock of the last one
+  bool checkpoint_failed;
   char* stop_text;
   char undetermined[400];  // variables that some mode leaves undetermined, and the mode
   size_t undetermined_used;
@@ -215,9 +221,34 @@ static char* csv_header(const Run* run) {
   return header;
 }
 
+/// The files of the run that the checkpoint is of, cut off where it was written.
+static int continue_outputs(Run* run) {
+  const CheckpointMark* mark = &run->mark;
+  bool stream = is_stdout(run->csv.path);
+  if (stream == mark->csv_regular) {
+    cli_error(stream ? "the rows so far went to a file, not to standard output"
+                     : "the rows so far went to standard output and are not in %s",
+              run->csv.path);
+    cli_hint(stream ? "name the file with -o" : "go on there with -o -");
+    return CLI_USAGE;
+  }
+  char* header = csv_header(run);
+  if (!header) return out_of_memory();
+  bool good = stream ? output_open(&run->csv)
+                     : output_continue(&run->csv, mark->csv_offset, mark->csv_lines, header);
+  free(header);
+  if (!good) return CLI_USAGE;
+  bool behind =
+      run->events.path && mark->has_events && mark->events_regular && !is_stdout(run->events.path);
+  // events that were not recorded before are recorded from now on
+  good = behind ? output_continue(&run->events, mark->events_offset, mark->events_lines, NULL)
+                : output_open(&run->events);
+  return good ? CLI_DONE : CLI_USAGE;
+}
+
 static int open_outputs(Run* run) {
   RunOptions* o = &run->options;
-  if (!o->csv && !o->explain) {
+  if (!o->csv && !o->explain && !o->resume) {
     char* header = csv_header(run);
     if (!header) return out_of_memory();
     bool ours = output_is_ours(run->default_csv, header);
@@ -239,9 +270,78 @@ static int open_outputs(Run* run) {
   }
   run->csv.path = o->csv ? o->csv : o->explain ? NULL : run->default_csv;
   run->events.path = o->events;
+  if (o->resume) return continue_outputs(run);
   if (!output_open(&run->csv) || !output_open(&run->events)) return CLI_USAGE;
   if (!outputs_are_same(&run->csv, &run->events)) return CLI_DONE;
   cli_error("%s and %s are the same file", run->csv.path, run->events.path);
+  return CLI_USAGE;
+}
+
+// ---- checkpoints --------------------------------------------------------------------------------
+
+#define CHECKPOINT_SECONDS 30.0
+
+static double wall_clock(void) {
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool save_checkpoint(Run* run) {
+  CheckpointMark mark = {.csv_regular = run->csv.regular,
+                         .events_regular = run->events.regular,
+                         .has_events = run->events.path != NULL};
+  // an output that fails ends the run and is told of there
+  if (slt_recorder_mark(run->recorder, &mark.recorder) < 0) return false;
+  bool drop = mark.recorder.end_row;
+  mark.csv_offset = run->csv.offset - (drop ? run->csv.last : 0);
+  mark.csv_lines = run->csv.lines - drop;
+  mark.events_offset = run->events.offset;
+  mark.events_lines = run->events.lines;
+  run->checkpoint_begun = wall_clock();
+  if (run->checkpoint_failed) return false;
+  progress_hide(&run->progress);
+  run->checkpoint_failed = !checkpoint_write(run->options.checkpoint, run->sim, &mark);
+  return !run->checkpoint_failed;
+}
+
+/// Between steps: whether the run is to end; a checkpoint then, and when it is time for one.
+static bool on_step(void* user, double t) {
+  Run* run = user;
+  bool ends = progress_poll(&run->progress, t);
+  if (!ends && run->progress.ticks == run->ticks_seen) return false;
+  run->ticks_seen = run->progress.ticks;
+  double every =
+      isnan(run->options.checkpoint_every) ? CHECKPOINT_SECONDS : run->options.checkpoint_every;
+  if (ends || wall_clock() - run->checkpoint_begun >= every) save_checkpoint(run);
+  return ends;
+}
+
+/// Put the run where the checkpoint has left it.
+static int resume(Run* run) {
+  const char* path = run->options.resume;
+  run->pace_start = run->t_start;
+  if (!path) return CLI_DONE;
+  size_t length = 0;
+  char* state = checkpoint_read(path, &run->mark, &length);
+  if (!state) return CLI_USAGE;
+  const char* why = NULL;
+  SltStatus status = slt_sim_checkpoint_restore(run->sim, state, length, &why);
+  free(state);
+  if (status >= 0) status = slt_recorder_continue(run->recorder, &run->mark.recorder, &why);
+  if (status == SLT_ERR_NOMEM) return out_of_memory();
+  if (status < 0) {
+    cli_error("cannot go on from %s: %s", path, why ? why : slt_status_text(status));
+    cli_hint("give the model and the options of the run that has written it");
+    return CLI_USAGE;
+  }
+  run->pace_start = slt_sim_time(run->sim);
+  if (run->t_end >= run->pace_start) return CLI_DONE;
+  char now[32];
+  char end[32];
+  cli_error("the checkpoint is at t = %s, behind the end of the run at %s",
+            cli_number_text(run->pace_start, now), cli_number_text(run->t_end, end));
+  cli_hint("give a later end with --until");
   return CLI_USAGE;
 }
 
@@ -310,7 +410,7 @@ static void on_event(void* user, const SltEvent* event) {
 /// A row appears when the clock shows its time.
 static void on_row(void* user, double t) {
   Run* run = user;
-  pace_wait(&run->pace, t - run->t_start, run->row_period);
+  pace_wait(&run->pace, t - run->pace_start, run->row_period);
 }
 
 /// Where the rows of an unfinished run are.
@@ -333,6 +433,9 @@ static int report_interrupt(const Run* run) {
   char t_text[32];
   cli_note("interrupted at t = %s", cli_number_text(slt_sim_time(run->sim), t_text));
   say_what_is_kept(run);
+  if (run->options.checkpoint && !run->checkpoint_failed) {
+    cli_note("go on with --resume %s and the same options", run->options.checkpoint);
+  }
   return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
 }
 
@@ -400,8 +503,13 @@ static int run_and_report(Run* run) {
                              .t_start = run->t_start,
                              .t_end = run->t_end,
                              .quiet = run->options.quiet || run->options.explain,
-                             .to_stdout = is_stdout(run->csv.path) || is_stdout(run->events.path)};
+                             .to_stdout = is_stdout(run->csv.path) || is_stdout(run->events.path),
+                             .wants_ticks = run->options.checkpoint != NULL};
   progress_begin(&run->progress);
+  if (run->options.checkpoint) {
+    run->checkpoint_begun = wall_clock();
+    slt_sim_on_step(run->sim, on_step, run);
+  }
   pace_begin(&run->pace, run->options.realtime);
   double every = isnan(run->options.every) ? run->experiment.every : run->options.every;
   double samples = run->options.samples ? (double)run->options.samples : 500.0;
@@ -409,6 +517,8 @@ static int run_and_report(Run* run) {
   if (run->options.realtime > 0.0) slt_recorder_on_row(run->recorder, on_row, run);
   SltStatus status = slt_recorder_run(run->recorder, run->t_end);
   double wall = progress_end(&run->progress);
+  // the end too: a later one can be reached from it
+  bool saved = !run->options.checkpoint || status != SLT_OK || save_checkpoint(run);
   if (is_mat(run)) {
     slt_table_write_mat(slt_recorder_table(run->recorder), (SltWriter){output_write, &run->csv});
   }
@@ -424,6 +534,7 @@ static int run_and_report(Run* run) {
   } else if (status < 0 && status != SLT_ERR_IO) {
     exit = report_failure(run, status);
   }
+  if (exit == CLI_DONE && (!saved || run->checkpoint_failed)) exit = CLI_USAGE;
   RunSummary summary = summarize(run, status, wall);
   int written = write_products(run, &summary, status);
   if (exit == CLI_DONE) exit = written;
@@ -465,6 +576,7 @@ static int prepare(Run* run) {
   if (exit == CLI_DONE && run->options.report && !report_begin(&run->report)) {
     return out_of_memory();
   }
+  if (exit == CLI_DONE) exit = resume(run);
   if (exit == CLI_DONE) exit = open_outputs(run);
   return exit == CLI_DONE ? begin_story(run) : exit;
 }

@@ -22,14 +22,31 @@ typedef struct RunOptions {
   const char* report;
   bool quiet;
   SltNativeWhen native;
-  const char* solver;  // an option given that steers the integration; NULL: none
-  bool explain;        // `saltus explain --run`: tell what happens instead of writing rows
-  bool explain_json;   // as event records
-  bool explain_all;    // every instant
-  const char* graph;   // picture of the automata; NULL: none
-  double cyclic;       // period of cyclic execution; NaN: not given
-  double realtime;     // pace, 1 is the clock's; 0: as fast as possible
+  const char* solver;       // an option given that steers the integration; NULL: none
+  bool explain;             // `saltus explain --run`: tell what happens instead of writing rows
+  bool explain_json;        // as event records
+  bool explain_all;         // every instant
+  const char* graph;        // picture of the automata; NULL: none
+  double cyclic;            // period of cyclic execution; NaN: not given
+  double realtime;          // pace, 1 is the clock's; 0: as fast as possible
+  const char* checkpoint;   // file for the state of the run; NULL: none
+  double checkpoint_every;  // seconds between two of them
+  const char* resume;       // file to go on from; NULL: none
 } RunOptions;
+
+/// What has been written when a checkpoint was: where its files go on.
+typedef struct CheckpointMark {
+  SltRecorderMark recorder;
+  uint64_t csv_offset, csv_lines;
+  uint64_t events_offset, events_lines;
+  bool csv_regular, events_regular;  // a file that can be gone on with
+  bool has_events;
+} CheckpointMark;
+
+/// Replace the file by the present state; false after a message.
+bool checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark* mark);
+/// The state of the run in a checkpoint, and its mark; free() it. NULL after a message.
+char* checkpoint_read(const char* path, CheckpointMark* mark, size_t* length);
 
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
 bool cyclic_is_wanted(const RunOptions* options);
@@ -45,7 +62,9 @@ typedef struct Progress {
   SltSim* sim;  // NULL: the run calls progress_poll()
   double t_start, t_end;
   bool quiet;
-  bool to_stdout;  // results go to standard output
+  bool to_stdout;    // results go to standard output
+  bool wants_ticks;  // count them, though nothing is to be shown
+  uint64_t ticks;    // tenths of a second so far, as far as they were noticed
   // the rest belongs to progress.c
   bool terminal;   // a bar; else lines
   bool shown;      // a bar stands on the terminal

@@ -34,6 +34,7 @@ typedef enum RunOption {
   RUN_SEED,
   RUN_REALTIME,
   RUN_CHECKPOINT,
+  RUN_CHECKPOINT_EVERY,
   RUN_RESUME,
   RUN_QUIET,
   RUN_OPTION_COUNT,
@@ -75,6 +76,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_SEED] = {"--seed", NULL, OPTION_VALUE},
     [RUN_REALTIME] = {"--realtime", NULL, OPTION_MAYBE},
     [RUN_CHECKPOINT] = {"--checkpoint", NULL, OPTION_VALUE},
+    [RUN_CHECKPOINT_EVERY] = {"--checkpoint-every", NULL, OPTION_VALUE},
     [RUN_RESUME] = {"--resume", NULL, OPTION_VALUE},
     [RUN_QUIET] = {"--quiet", "-q", OPTION_FLAG},
     [RUN_EXPLAIN] = {"--run", NULL, OPTION_FLAG},
@@ -82,11 +84,6 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_ALL] = {"--all", NULL, OPTION_FLAG},
     [RUN_GRAPH] = {"--graph", NULL, OPTION_VALUE},
 };
-
-static bool not_built(const char* what) {
-  cli_error("%s is not built yet", what);
-  return false;
-}
 
 /// Methods of SUNDIALS where that is not built in: which of ours to take instead.
 static bool is_absent_method(const char* text) {
@@ -201,7 +198,7 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
     out->realtime = 1.0;
     return !text || option_positive(name, text, &out->realtime);
   case RUN_SEED: return option_count(name, text, 0, UINT64_MAX, &sim->seed);
-  default: return not_built(name);
+  default: return true;
   }
 }
 
@@ -224,6 +221,9 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_PLOT_X: out->plot_x = text; return true;
   case RUN_REPORT: out->report = text; return parse_report(text);
   case RUN_QUIET: out->quiet = true; return true;
+  case RUN_CHECKPOINT: out->checkpoint = text; return true;
+  case RUN_CHECKPOINT_EVERY: return option_positive(name, text, &out->checkpoint_every);
+  case RUN_RESUME: out->resume = text; return true;
   case RUN_EXPLAIN: return true;
   case RUN_JSON: out->explain_json = true; return true;
   case RUN_ALL: out->explain_all = true; return true;
@@ -282,6 +282,37 @@ static bool check_explain(const RunOptions* o) {
   return true;
 }
 
+/// What is made of all rows together cannot be gone on with.
+static bool check_checkpoint(const RunOptions* o) {
+  const char* option = o->resume ? "--resume" : o->checkpoint ? "--checkpoint" : NULL;
+  if (!isnan(o->checkpoint_every) && !o->checkpoint) {
+    cli_error("--checkpoint-every needs --checkpoint");
+    return false;
+  }
+  if (!option) return true;
+  if (o->explain) {
+    cli_error("explain --run tells a run from its start: no %s", option);
+    return false;
+  }
+  const char* whole = o->plot                                    ? "--plot"
+                      : o->report                                ? "--report"
+                      : o->graph                                 ? "--graph"
+                      : o->csv && path_ends_with(o->csv, ".mat") ? "a MAT-file"
+                                                                 : NULL;
+  if (whole) {
+    cli_error("%s and %s do not go together: rows are only kept in their file", whole, option);
+    cli_hint("draw the table when it is complete: saltus plot FILE.csv");
+    return false;
+  }
+  const char* paths[] = {o->model, o->csv, o->events};
+  for (int i = 0; o->checkpoint && i < 3; i++) {
+    if (!paths[i] || !files_are_same(paths[i], o->checkpoint)) continue;
+    cli_error("--checkpoint %s is in use here already", o->checkpoint);
+    return false;
+  }
+  return true;
+}
+
 static bool check_options(const RunOptions* o) {
   if (o->explain && !check_explain(o)) return false;
   if (!o->model) {
@@ -293,6 +324,7 @@ static bool check_options(const RunOptions* o) {
     cli_error("only one of --every, --samples and --all-steps can be given");
     return false;
   }
+  if (!check_checkpoint(o)) return false;
   if (o->plot_x && !o->plot) {
     cli_error("--plot-x needs --plot");
     cli_hint("add --plot FILE.svg, or --plot - for the terminal");
@@ -309,6 +341,7 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
   *out = (RunOptions){.explain = explain,
                       .until = (double)NAN,
                       .every = (double)NAN,
+                      .checkpoint_every = (double)NAN,
                       .cyclic = (double)NAN,
                       .native = SLT_NATIVE_AUTO,
                       .sim = slt_sim_options()};

@@ -264,6 +264,23 @@ SLT_API SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t 
 /// Go back to a saved state; the run then continues with the same bits.
 SLT_API SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size);
 
+/// A checkpoint: the whole state of a run as bytes that another process goes on from with the same
+/// bits. It belongs to the build of the library, the model, its constants and the options of the
+/// run; that is checked. Bytes needed for one, as the run is now.
+SLT_API size_t slt_sim_checkpoint_size(const SltSim* sim);
+/// Save into `buffer` of slt_sim_checkpoint_size() bytes. May be called between steps, from the
+/// callback of slt_sim_on_step().
+/// @return SLT_OK, or SLT_ERR_ARGUMENT: the run has not started or has failed, or the buffer is too
+/// small.
+SLT_API SltStatus slt_sim_checkpoint_save(const SltSim* sim, void* buffer, size_t size);
+/// Go on from there, in place of slt_sim_start().
+/// @param why  set to what does not fit, in words; lives as long as the run. May be NULL.
+/// @return SLT_OK; SLT_ERR_ARGUMENT: it does not fit, is damaged, or the run has started: nothing
+/// is
+///         changed; SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sim_checkpoint_restore(SltSim* sim, const void* buffer, size_t size,
+                                             const char** why);
+
 // ---- events -------------------------------------------------------------------------------------
 
 typedef enum SltEventKind {
@@ -516,6 +533,29 @@ SLT_API void slt_recorder_on_event(SltRecorder* recorder, SltEventFn* fn, void* 
 /// there. While a function is set, rows are handed to the writers one by one. NULL turns it off.
 typedef void SltRowFn(void* user, double t);
 SLT_API void slt_recorder_on_row(SltRecorder* recorder, SltRowFn* fn, void* user);
+
+/// Where a recording stands: beside a checkpoint of the run, all that is needed to go on with it.
+typedef struct SltRecorderMark {
+  double t_start, t_row;
+  double grid_start, grid_step, grid_span;
+  uint32_t grid_count;
+  bool has_row, all_steps;
+  bool end_row;      ///< the last row stands there because the run ended: a recording that goes on
+                     ///< is to drop it
+  uint64_t columns;  ///< hash of the header
+} SltRecorderMark;
+
+/// Hand everything recorded so far to the writers and tell where the recording stands. May be
+/// called from the callback of slt_sim_on_step().
+/// @return SLT_OK; SLT_ERR_ARGUMENT: nothing was recorded yet, or rows are kept in memory; an error
+///         of writing.
+SLT_API SltStatus slt_recorder_mark(SltRecorder* recorder, SltRecorderMark* out);
+/// Go on behind rows that are written already; the run was restored from its checkpoint. There is
+/// no header then.
+/// @param why  set to what does not fit, in words; may be NULL.
+/// @return SLT_OK or SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_recorder_continue(SltRecorder* recorder, const SltRecorderMark* mark,
+                                        const char** why);
 
 /// Start the run if it is not started, and record it up to `t_end`. Rows already written stay
 /// whatever happens; the last row is at the time reached.

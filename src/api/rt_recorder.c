@@ -25,6 +25,16 @@ typedef struct Reading {
   const char* text;
 } Reading;
 
+/// Points `start + k * step`; with samples `start + k * span / count`, which rounds once and so
+/// gives the decimals one expects.
+typedef struct Grid {
+  double start, end;
+  double step;
+  double span;
+  uint32_t count;  // 0: by step
+  double k;        // a whole number, the next point
+} Grid;
+
 struct SltRecorder {
   SltSim* sim;
   SltAllocator allocator;
@@ -47,11 +57,16 @@ struct SltRecorder {
   SltRowFn* on_row;
   void* on_row_user;
 
+  Grid grid;             // of the present or the last run
+  uint64_t header_hash;  // tells recordings with other columns apart
   bool started;
+  bool continued;     // the run goes on from a checkpoint, and so does the grid
   bool mode_changed;  // by the records of the present advance
   bool has_row;
-  double t_start;    // of the run
-  double t_row;      // of the last row
+  double t_start;  // of the run
+  double t_row;    // of the last row
+  double t_row_before;
+  bool end_row;      // the last row is there because the run ended: a longer one would not have it
   SltStatus status;  // of keeping rows in memory
 };
 
@@ -176,6 +191,7 @@ static SltStatus set_up(SltRecorder* r, const SltRecorderOptions* options, const
   if (!r->has_csv) return SLT_OK;
   csv_end_row(&r->heading);
   SltStatus status = csv_flush(&r->heading);
+  r->header_hash = hash_bytes(r->header, r->header_length, RECORDER_COOKIE);
   csv_clear(&r->heading);
   return status;
 }
@@ -314,6 +330,7 @@ static void write_row(SltRecorder* r, double t, const Reading* cells) {
       r->status = table_set_text(r->table, i + 1, str_from_c(cells[i].text));
     }
   }
+  r->t_row_before = r->t_row;
   r->has_row = true;
   r->t_row = t;
 }
@@ -356,16 +373,6 @@ static SltStatus output_status(const SltRecorder* r) {
 
 // ---- the grid -----------------------------------------------------------------------------------
 
-/// Points `start + k * step`; with samples `start + k * span / count`, which rounds once and so
-/// gives the decimals one expects.
-typedef struct Grid {
-  double start, end;
-  double step;
-  double span;
-  uint32_t count;  // 0: by step
-  double k;        // a whole number, the next point
-} Grid;
-
 static double grid_at(const Grid* grid, double k) {
   return grid->start + (grid->count ? k * grid->span / grid->count : k * grid->step);
 }
@@ -375,9 +382,17 @@ static double rounding(const Grid* grid, double t) {
   return 8.0 * DBL_EPSILON * fmax(fabs(t), fabs(grid->start));
 }
 
-static SltStatus grid_init(Grid* grid, const SltRecorder* r, double t_end) {
+static SltStatus grid_init(Grid* grid, SltRecorder* r, double t_end) {
   bool by_step = !isnan(r->every);
   double now = slt_sim_time(r->sim);
+  if (r->continued) {
+    // the grid that was begun with
+    r->continued = false;
+    *grid = r->grid;
+    grid->end = t_end;
+    grid->k = 0.0;
+    return SLT_OK;
+  }
   *grid = (Grid){.start = by_step ? r->t_start : now,
                  .end = t_end,
                  .step = r->every,
@@ -385,6 +400,7 @@ static SltStatus grid_init(Grid* grid, const SltRecorder* r, double t_end) {
                  .count = by_step ? 0 : r->samples};
   if (!by_step) grid->step = grid->span / r->samples;
   if (by_step && (t_end - grid->start) / grid->step > GRID_MAX) return SLT_ERR_ARGUMENT;
+  r->grid = *grid;
   return SLT_OK;
 }
 
@@ -396,7 +412,15 @@ static double grid_next(Grid* grid, double t_row) {
   while (grid_at(grid, grid->k) <= passed)
     grid->k++;
   double t = grid_at(grid, grid->k);
-  return t < grid->end - rounding(grid, grid->end) ? t : grid->end;
+  double end = isfinite(grid->end) ? grid->end - rounding(grid, grid->end) : grid->end;
+  return t < end ? t : grid->end;
+}
+
+/// Whether a run that goes on has a row at the present end too, the last row being that of t_row.
+static bool is_on_grid(const SltRecorder* r, const Grid* grid, double t_row) {
+  Grid longer = *grid;
+  longer.end = HUGE_VAL;
+  return !r->all_steps && grid_next(&longer, t_row) == grid->end;
 }
 
 // ---- the run ------------------------------------------------------------------------------------
@@ -427,13 +451,16 @@ static SltStatus advance(SltRecorder* r, Grid* grid, bool* done) {
     *done = false;
     return SLT_OK;
   }
+  double t_row = r->t_row;
   write_present(r);
   *done = slt_sim_time(r->sim) >= grid->end;
+  if (*done && r->t_row != t_row) r->end_row = !is_on_grid(r, grid, t_row);
   return SLT_OK;
 }
 
 static SltStatus run(SltRecorder* r, double t_end) {
   write_header(r);
+  r->end_row = false;
   if (!r->started) {
     SltStatus status = start(r);
     if (status < 0 || status == SLT_END) return status;
@@ -458,4 +485,54 @@ SltStatus slt_recorder_run(SltRecorder* recorder, double t_end) {
   if (status < 0) return status;
   SltStatus written = output_status(recorder);
   return written < 0 ? written : status;
+}
+
+// ---- checkpoints --------------------------------------------------------------------------------
+
+SltStatus slt_recorder_mark(SltRecorder* recorder, SltRecorderMark* out) {
+  SltRecorder* r = recorder;
+  if (!r || !out || !r->started || r->table) return SLT_ERR_ARGUMENT;
+  csv_flush(&r->csv);
+  sink_flush(&r->events);
+  *out = (SltRecorderMark){.t_start = r->t_start,
+                           .t_row = r->end_row ? r->t_row_before : r->t_row,
+                           .end_row = r->end_row,
+                           .grid_start = r->grid.start,
+                           .grid_step = r->grid.step,
+                           .grid_span = r->grid.span,
+                           .grid_count = r->grid.count,
+                           .has_row = r->has_row,
+                           .all_steps = r->all_steps,
+                           .columns = r->header_hash};
+  return output_status(r);
+}
+
+SltStatus slt_recorder_continue(SltRecorder* recorder, const SltRecorderMark* mark,
+                                const char** why) {
+  SltRecorder* r = recorder;
+  const char* problem = NULL;
+  if (!r || !mark || r->started) return SLT_ERR_ARGUMENT;
+  bool by_step = !isnan(r->every);
+  if (r->table) {
+    problem = "rows of before are not in memory";
+  } else if (mark->columns != r->header_hash) {
+    problem = "the columns are not the same";
+  } else if (mark->all_steps != r->all_steps ||
+             (!r->all_steps && (by_step ? mark->grid_count != 0 || mark->grid_step != r->every
+                                        : mark->grid_count != r->samples))) {
+    problem = "the rows are not at the same distances";
+  }
+  if (why) *why = problem;
+  if (problem) return SLT_ERR_ARGUMENT;
+  r->started = true;
+  r->continued = true;
+  r->has_row = mark->has_row;
+  r->t_start = mark->t_start;
+  r->t_row = mark->t_row;
+  r->grid = (Grid){.start = mark->grid_start,
+                   .step = mark->grid_step,
+                   .span = mark->grid_span,
+                   .count = mark->grid_count};
+  free_header(r);
+  return SLT_OK;
 }

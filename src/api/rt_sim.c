@@ -321,6 +321,20 @@ SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t size) {
   return sim && buffer ? eng_snapshot_save(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
 }
 
+size_t slt_sim_checkpoint_size(const SltSim* sim) {
+  return sim ? eng_checkpoint_size(sim->engine) : 0;
+}
+
+SltStatus slt_sim_checkpoint_save(const SltSim* sim, void* buffer, size_t size) {
+  return sim && buffer ? eng_checkpoint_save(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
+}
+
+SltStatus slt_sim_checkpoint_restore(SltSim* sim, const void* buffer, size_t size,
+                                     const char** why) {
+  if (why) *why = NULL;
+  return sim && buffer ? eng_checkpoint_restore(sim->engine, buffer, size, why) : SLT_ERR_ARGUMENT;
+}
+
 SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size) {
   return sim && buffer ? eng_snapshot_restore(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
 }

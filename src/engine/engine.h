@@ -98,4 +98,10 @@ size_t eng_snapshot_size(const EngSim* sim);
 SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size);
 SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size);
 
+/// The same as bytes that another process can take over, before its run has started. `why`: what
+/// does not fit, lives as long as the run.
+size_t eng_checkpoint_size(const EngSim* sim);
+SltStatus eng_checkpoint_save(const EngSim* sim, void* buffer, size_t size);
+SltStatus eng_checkpoint_restore(EngSim* sim, const void* buffer, size_t size, const char** why);
+
 #endif

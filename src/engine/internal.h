@@ -289,6 +289,16 @@ typedef struct EngChoice {
   bool no_jacobian;        // a stiff method was tried and is not possible here
 } EngChoice;
 
+/// Modes of a run in the order in which they were first asked for, with the states that led there.
+typedef struct EngModeList {
+  const ModelMode** modes;
+  uint32_t* states;  // automaton_count each
+  uint32_t count;
+  size_t capacity, state_capacity;
+  uint32_t* slots;  // hash of the mode -> place + 1; a power of two
+  size_t slot_count;
+} EngModeList;
+
 /// What a variable was, as far as it is read with a delay (past.c). The pieces that count are those
 /// from `begin` to `end`.
 typedef struct EngPast {
@@ -528,6 +538,9 @@ struct EngSim {
   double* local_weight;  // per state: what a unit of the shared state does to it in unit time
   EngImminent* local_imminent;  // relations that follow what is shared closely
   double* local_drift;          // per state: error from what it reads, in tolerances
+
+  EngModeList known;
+  char checkpoint_text[200];  // why a checkpoint does not fit
 
   // the past; NULL in models without delays
   const ModelTable* tables;  // what programs look up: those of the model, or past_tables
@@ -853,6 +866,15 @@ double eng_time_resolution(double t);
 /// A transition has fired now; whether its firings may accumulate.
 void eng_zeno_note(EngSim* sim, uint32_t transition);
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
+
+// ---- checkpoint.c -------------------------------------------------------------------------------
+
+/// The equations of a product mode from the provider, and a note of it.
+SltStatus eng_get_mode(EngSim* sim, const uint32_t* states, const ModelMode** out,
+                       const Diag** failure);
+void eng_modes_free(EngSim* sim);
+/// Go back to a snapshot whose plain data have been made valid in `core`.
+SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* snapshot, size_t size);
 
 // ---- past.c: delays -----------------------------------------------------------------------------
 

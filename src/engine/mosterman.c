@@ -142,7 +142,7 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   const Diag* failure = NULL;
   *leads = false;
   publish(sim, from);
-  if (sim->provider.get(sim->provider.user, sim->state, mode, &failure) < 0) return SLT_OK;
+  if (eng_get_mode(sim, sim->state, mode, &failure) < 0) return SLT_OK;
   if (!same_states(*mode, present)) return SLT_OK;
   EngSideRegs* regs = &sim->side_regs[0];
   SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, (*mode)->rhs.reg_count,

@@ -278,6 +278,7 @@ void eng_free(EngSim* sim) {
   eng_trace_free(sim);
   eng_local_free(sim);
   eng_past_free(sim);
+  eng_modes_free(sim);
   eng_stiff_free(sim);
   for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
     base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
@@ -442,11 +443,17 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
 }
 
 SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
+  EngCore core;
+  if (size < sizeof core) return SLT_ERR_ARGUMENT;
+  memcpy(&core, buffer, sizeof core);
+  return eng_snapshot_take(sim, &core, buffer, size);
+}
+
+SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, size_t size) {
   size_t fixed = sizeof sim->core + sim->block_size + sim->stepper_size;
   if (size < fixed) return SLT_ERR_ARGUMENT;
-  const char* in = buffer;
   SLT_TRY(eng_past_restore(sim, in + fixed, size - fixed));
-  memcpy(&sim->core, in, sizeof sim->core);
+  sim->core = *core;
   memcpy(sim->block, in + sizeof sim->core, sim->block_size);
   memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);

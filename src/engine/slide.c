@@ -254,7 +254,7 @@ static SltStatus mode_of_side(Search* search, uint32_t side, const ModelMode** o
   for (uint32_t round = 0; round < SETTLE_LIMIT; round++) {
     const ModelMode* mode = NULL;
     const Diag* failure = NULL;
-    if (sim->provider.get(sim->provider.user, sim->state, &mode, &failure) < 0) return SLT_OK;
+    if (eng_get_mode(sim, sim->state, &mode, &failure) < 0) return SLT_OK;
     if (mode->state_count != search->base->state_count ||
         memcmp(mode->state_env, search->base->state_env,
                mode->state_count * sizeof *mode->state_env) != 0) {

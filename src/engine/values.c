@@ -329,7 +329,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (entered) mode = sim->core.mode;
   if (!mode) mode = known_mode(sim);
   if (!mode) {
-    status = sim->provider.get(sim->provider.user, sim->state, &mode, &failure);
+    status = eng_get_mode(sim, sim->state, &mode, &failure);
   }
   if (status < 0) {
     if (!failure) return eng_fail(sim, status, DIAG_E0811, NULL, "%s", slt_status_text(status));

@@ -36,10 +36,6 @@ class Usage(cli_case.CliCase):
         self.fails(2, "run", "ball.lisma", "--cyclic", "0.1", says="holds equations")
         self.fails(2, "convert", "ball.lisma", "ball.rules.md", says="holds equations")
 
-    def test_options_not_built_yet(self):
-        for option in (["--checkpoint", "c"], ["--resume", "c"]):
-            self.fails(2, "run", "ball.lisma", *option, says="not built yet")
-
     def test_a_report_is_a_page(self):
         self.fails(2, "run", "ball.lisma", "--report", "r.pdf", says="ending in .html")
         self.fails(2, "run", "ball.lisma", "--report", "no/such/r.html", says="no/such/r.html")
