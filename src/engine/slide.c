@@ -645,7 +645,10 @@ SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict
   sim->core.slide.count = 0;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
-  return continue_from_surface(sim, settled, verdict);
+  uint32_t least = sim->implicit.least;
+  SltStatus status = continue_from_surface(sim, settled, verdict);
+  sim->implicit.least = least;  // what blocks of other modes leave open does not matter here
+  return status;
 }
 
 static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict) {

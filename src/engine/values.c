@@ -342,6 +342,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (!same) {
     SLT_TRY(make_room(sim, mode));
     sim->core.mode = mode;
+    sim->implicit.least = MODEL_NONE;  // blocks are numbered by mode
     sim->tune_at = 0;
     if (mode->id + 1 > sim->core.modes_seen) sim->core.modes_seen = mode->id + 1;
     for (uint32_t v = 0; v < sim->model->var_count; v++) {

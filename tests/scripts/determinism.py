@@ -199,7 +199,9 @@ def check_program(job):
 
 
 def main():
-    models = sys.argv[1:] or sorted(glob.glob(os.path.join(saltus_run.SOURCE, "models", "*.lisma")))
+    gallery = os.path.join(saltus_run.SOURCE, "models")
+    models = sys.argv[1:] or sorted(glob.glob(os.path.join(gallery, "*.lisma")) +
+                                    glob.glob(os.path.join(gallery, "ontology", "*.lisma")))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(check_order, models))
