@@ -52,7 +52,13 @@ void ir_work_reset(IrModel* model) {
 // ---------------------------------------------------------------------------------------------
 // numbers
 
+/// Whole numbers that differ in the last bits only lie side by side: loops count.
 static uint32_t number_hash(double value) {
+  if (value >= 0.0 && value < 4294967296.0) {
+    uint32_t whole = (uint32_t)value;
+    uint32_t group = (uint32_t)(hash_mix(whole / 16, 1) >> 32);
+    if ((double)whole == value) return (group & ~15u) | (whole & 15u);
+  }
   return (uint32_t)(hash_mix(ir_double_bits(value), 1) >> 32);
 }
 

@@ -100,6 +100,97 @@ static void need_row(ModeScope* scope, SymTerm term) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------
+// the order of emission
+
+#define GROUP_MIN       256  // terms: few are left in the order they have
+#define GROUP_INSTANCES 16   // terms of each shape, on average
+#define GROUP_DEPTH     64   // longest chain of terms that read each other
+
+/// Terms to be emitted, those of one shape side by side. Each reads terms of smaller depth only.
+typedef struct Grouping {
+  const uint32_t* shapes;  // per term: node of its shape
+  uint32_t* depths;        // per term
+  uint32_t count;
+} Grouping;
+
+/// Numbers of terms by depth, then by shape as they come, then as they were. NULL when there is
+/// little to group. What repeats is executed over blocks of instances (build_roll.c), whatever the
+/// names of the variables are.
+static uint32_t* group_terms(ModelBuild* build, const Grouping* g) {
+  if (g->count < GROUP_MIN) return NULL;
+  Arena* scratch = &build->scratch;
+  uint32_t* number = ARENA_ARRAY(scratch, uint32_t, build->sym.view.pool.nodes.count);
+  uint32_t shapes = 0;
+  uint32_t deepest = 0;
+  for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t* seen = &number[g->shapes[i]];
+    if (*seen == 0) *seen = ++shapes;
+    if (g->depths[i] > deepest) deepest = g->depths[i];
+  }
+  if (deepest >= GROUP_DEPTH || shapes > g->count / GROUP_INSTANCES) return NULL;
+  uint32_t* begin = ARENA_ARRAY(scratch, uint32_t, (size_t)(deepest + 1) * shapes + 1);
+  for (uint32_t i = 0; i < g->count; i++) {
+    begin[(size_t)g->depths[i] * shapes + number[g->shapes[i]]]++;
+  }
+  for (size_t k = 1; k <= (size_t)(deepest + 1) * shapes; k++) {
+    begin[k] += begin[k - 1];
+  }
+  uint32_t* order = ARENA_ARRAY(scratch, uint32_t, g->count);
+  for (uint32_t i = 0; i < g->count; i++) {
+    order[begin[(size_t)g->depths[i] * shapes + number[g->shapes[i]] - 1]++] = i;
+  }
+  return order;
+}
+
+/// Emit the items behind `first` by shape. False, and nothing done, where their order is left.
+static bool emit_grouped(ModeScope* scope, uint32_t first, const uint32_t* list, uint32_t count) {
+  ModelBuild* build = scope->build;
+  if (count < GROUP_MIN || scope->set->sym->block_count > 0) return false;
+  uint32_t* shapes = ARENA_ARRAY(&build->scratch, uint32_t, count);
+  uint32_t* depths = ARENA_ARRAY(&build->scratch, uint32_t, count);
+  uint32_t* depth_of = ARENA_ARRAY(&build->scratch, uint32_t, scope->items.count - first);
+  for (uint32_t i = 0; i < count; i++) {
+    SymTerm term = scope->items.data[list[i]].term;
+    for (uint32_t k = 0; k < term.count; k++) {
+      if (!is_item(scope, term.row[k])) continue;
+      uint32_t read = *scope_item(scope, term.row[k].id, term.row[k].order);
+      if (read <= first) continue;
+      uint32_t depth = depth_of[read - 1 - first] + 1;
+      if (depth > depths[i]) depths[i] = depth;
+    }
+    depth_of[list[i] - first] = depths[i];
+    shapes[i] = term.shape.index;
+  }
+  Grouping grouping = {.shapes = shapes, .depths = depths, .count = count};
+  const uint32_t* order = group_terms(build, &grouping);
+  if (!order) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    ScopeItem* item = &scope->items.data[list[order[i]]];
+    item->value = build_emit(build, &scope->graph, &scope->base, item->term);
+  }
+  return true;
+}
+
+static void emit_targets(ModeScope* scope, const SymTerm* targets, uint32_t count,
+                         uint32_t* values) {
+  ModelBuild* build = scope->build;
+  Grouping grouping = {.count = count};
+  if (count >= GROUP_MIN) {
+    uint32_t* shapes = ARENA_ARRAY(&build->scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+      shapes[i] = targets[i].shape.index;
+    }
+    grouping.shapes = shapes;
+    grouping.depths = ARENA_ARRAY(&build->scratch, uint32_t, count);
+  }
+  const uint32_t* order = group_terms(build, &grouping);
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t i = order ? order[k] : k;
+    values[i] = build_emit(build, &scope->graph, &scope->base, targets[i]);
+  }
+}
+
 /// Values of terms in this mode. May be called again: what is there already is used.
 static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t count,
                          uint32_t* values) {
@@ -115,6 +206,7 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
     steps += sym_shape(&scope->build->sym, scope->items.data[i].term.shape)->count;
   }
   tape_reserve(&scope->graph, steps);
+  BASE_VEC(uint32_t) list = {0};  // items in order of solution
   for (uint32_t level = 0; level <= scope->top_level && first < scope->items.count; level++) {
     for (uint32_t i = 0; i < sym->assign_count; i++) {
       const SymAssign* assign = &sym->assigns[i];
@@ -132,14 +224,20 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
         i = block->begin + block->count - 1;
         continue;
       }
-      SymTerm term = scope->items.data[index - 1].term;
-      uint32_t value = build_emit(scope->build, &scope->graph, &scope->base, term);
-      scope->items.data[index - 1].value = value;
+      if (sym->block_count == 0) {
+        base_vec_push(&scope->build->scratch, &list, index - 1);
+        continue;
+      }
+      ScopeItem* item = &scope->items.data[index - 1];
+      item->value = build_emit(scope->build, &scope->graph, &scope->base, item->term);
     }
   }
-  for (uint32_t i = 0; i < count; i++) {
-    values[i] = build_emit(scope->build, &scope->graph, &scope->base, targets[i]);
+  bool grouped = emit_grouped(scope, first, list.data, list.count);
+  for (uint32_t i = 0; !grouped && i < list.count; i++) {
+    ScopeItem* item = &scope->items.data[list.data[i]];
+    item->value = build_emit(scope->build, &scope->graph, &scope->base, item->term);
   }
+  emit_targets(scope, targets, count, values);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -367,6 +465,23 @@ static const uint32_t* unknown_registers(ModelBuild* build, const BuildSet* set,
   return regs;
 }
 
+/// Numbers of rows by the place of their values, which are below `bound`.
+static const uint32_t* order_of_values(Arena* scratch, const uint32_t* rows, uint32_t count,
+                                       uint32_t bound) {
+  uint32_t* begin = ARENA_ARRAY(scratch, uint32_t, (size_t)bound + 1);
+  uint32_t* order = ARENA_ARRAY(scratch, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    begin[rows[i] + 1]++;
+  }
+  for (uint32_t v = 0; v < bound; v++) {
+    begin[v + 1] += begin[v];
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    order[begin[rows[i]]++] = i;
+  }
+  return order;
+}
+
 /// Pattern and outputs of the Jacobian's program; false when it grows too large.
 static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* rows, uint32_t count,
                         ModelStiff* out) {
@@ -378,11 +493,24 @@ static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* row
   BASE_VEC(uint32_t) columns = {0};
   BASE_VEC(uint32_t) time_rows = {0};
   uint32_t* begin = ARENA_ARRAY(&build->arena, uint32_t, (size_t)count + 1);
+  // equations of one shape stand together in the graph: rows in its order repeat as they do
+  BASE_VEC(TapeSlope) all = {0};
+  uint32_t* from = ARENA_ARRAY(scratch, uint32_t, count);
+  uint32_t* length = ARENA_ARRAY(scratch, uint32_t, count);
+  const uint32_t* order = order_of_values(scratch, rows, count, scope->graph.values.count);
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t row = order[k];
+    tape_slopes(&slopes, &scope->graph, rows[row]);
+    if (slopes.visited > STIFF_VISITS_MAX || all.count > STIFF_ENTRIES_MAX) return false;
+    from[row] = all.count;
+    length[row] = slopes.found.count;
+    for (uint32_t i = 0; i < slopes.found.count; i++) {
+      base_vec_push(scratch, &all, slopes.found.data[i]);
+    }
+  }
   for (uint32_t i = 0; i < count; i++) {
-    tape_slopes(&slopes, &scope->graph, rows[i]);
-    if (slopes.visited > STIFF_VISITS_MAX || values.count > STIFF_ENTRIES_MAX) return false;
-    for (uint32_t k = 0; k < slopes.found.count; k++) {
-      TapeSlope slope = slopes.found.data[k];
+    for (uint32_t k = 0; k < length[i]; k++) {
+      TapeSlope slope = all.data[from[i] + k];
       if (slope.column == TAPE_TIME_COLUMN) {
         base_vec_push(scratch, &times, slope.value);
         base_vec_push(&build->arena, &time_rows, i);

@@ -829,3 +829,37 @@ TEST(explanations) {
   model_build_free(b.build);
   arena_free(&arena);
 }
+
+/// Equations written out one by one, under names that mix their shapes: they are the same few loops
+/// as if a `for` had made them, and so is their Jacobian.
+TEST(flat_text_becomes_loops) {
+  TEST_ARENA(arena);
+  TextBuffer text = {.arena = &arena};
+  const unsigned n = 600;
+  for (unsigned i = 0; i < n; i++) {
+    unsigned name = i * 7919u % 10007u;
+    unsigned next = (i + 1) % n * 7919u % 10007u;
+    const char* form = i % 3 == 0 ? "q%u' = sin(q%u)*1.%u - q%u\n" : "q%u' = q%u - q%u*1.%u\n";
+    if (i % 3 == 0) text_append_format(&text, form, name, next, i, name);
+    if (i % 3 != 0) text_append_format(&text, form, name, next, name, i);
+  }
+  Built b;
+  build_text(&b, &arena, text_str(&text).data);
+  const ModelMode* mode = get_mode(&b, NULL);
+  const ModelStiff* stiff = NULL;
+  ModelProvider provider = model_build_provider(b.build);
+  uint32_t first[1] = {0};
+  CHECK(provider.stiff(provider.user, first, &stiff) == SLT_OK, "Jacobian");
+  const ModelProgram* programs[] = {&mode->rhs, &stiff->jacobian};
+  for (size_t p = 0; p < SLT_COUNT(programs); p++) {
+    const ModelRoll* roll = programs[p]->roll;
+    CHECK(roll && roll->loop_count <= 4, "few loops");
+    uint32_t covered = 0;
+    for (uint32_t i = 0; i < roll->loop_count; i++) {
+      covered += roll->loops[i].count * roll->loops[i].step_count;
+    }
+    CHECK(covered > programs[p]->code_count * 9 / 10, "nearly all of the code");
+  }
+  model_build_free(b.build);
+  arena_free(&arena);
+}
