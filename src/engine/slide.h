@@ -32,8 +32,9 @@ typedef struct EngSlide {
   double share[ENG_SURFACES_MAX];         // of side 1, at the last evaluation
   bool by_value;                          // the sides differ in values alone: see slide_value.c
   bool mixed;                             // by value, and every quantity hangs on one surface only
-  bool rest;                              // at rest where the flows cancel: shares stay as they are
-  double stiffness;                       // rate at which the surface attracts, 1/time
+  bool direct;       // mixed, and g of every surface is a state or its negative
+  bool rest;         // at rest where the flows cancel: shares stay as they are
+  double stiffness;  // rate at which the surface attracts, 1/time
 } EngSlide;
 
 /// A surface slid along by value.
@@ -46,7 +47,9 @@ typedef struct EngValueSurface {
   bool separates;       // switches follow it
   bool stands_above, stands_below;  // where the switches say the motion is
   bool slides;
-  bool above;  // does not slide: the side it goes to
+  bool above;      // does not slide: the side it goes to
+  uint32_t state;  // motion that is `direct`: g is this state...
+  bool negative;   // ... or its negative
 } EngValueSurface;
 
 /// A switch that follows a surface: true above it (`rises`), or below it.

@@ -85,6 +85,34 @@ static double rate_scale(const EngSim* sim) {
   return 1.0 + largest;
 }
 
+/// Flows on both sides, each with its switches in place: value_below, value_out.
+static void run_ends(EngSim* sim, double t, const double* x, double* below) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  model_program_run(&mode->rhs, &context, sim->side_regs[0].rhs, t, x, below);
+  model_program_run(&mode->rhs, &context, sim->side_regs[1].rhs, t, x, sim->value_out);
+}
+
+/// Shares from the flows on both sides: where g is a state its rate is one of their components.
+static SltStatus shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
+                                 double* share) {
+  const EngSlide* slide = &sim->core.slide;
+  for (uint32_t i = 0; i < slide->count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    double sign = s->negative ? -1.0 : 1.0;
+    double low = sign * below[s->state];
+    double high = sign * sim->value_out[s->state];
+    double wanted = pull ? -slide->stiffness * (sign * x[s->state]) : 0.0;
+    double range = low - high;
+    if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
+    sim->value_low[i] = low;
+    sim->value_high[i] = high;
+    sim->value_wanted[i] = wanted;
+    share[i] = (low - wanted) / range;
+  }
+  return SLT_OK;
+}
+
 static SltStatus ends_at(EngSim* sim, double t, const double* x) {
   uint32_t n = sim->core.slide.count;
   if (sim->core.slide.mixed) {
@@ -153,6 +181,10 @@ static SltStatus shares_at(EngSim* sim, double t, const double* x, bool pull, do
   EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
   if (slide->rest) return SLT_OK;
+  if (slide->direct) {
+    run_ends(sim, t, x, sim->side_f);
+    return shares_of_flows(sim, sim->side_f, x, pull, share);
+  }
   SLT_TRY(ends_at(sim, t, x));
   if (pull) {
     ModelContext context = eng_context(sim);
@@ -271,12 +303,36 @@ static SltStatus bind_ends(EngSim* sim) {
   return SLT_OK;
 }
 
+/// Whether g of every surface is a state or its negative, as in `sign(v)`; which.
+static bool find_direct(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelProgram* g = &mode->g_flow;
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    EngValueSurface* s = &sim->value_surfaces[i];
+    uint32_t reg = g->outputs[s->index];
+    s->negative = false;
+    bool plain = reg >= 1 && reg <= g->state_count;
+    if (!plain && g->slices && !g->slices->whole[s->index]) {
+      uint32_t begin = g->slices->begin[s->index];
+      const ModelInstr* pc = &g->code[g->slices->instrs[begin]];
+      bool alone = g->slices->begin[s->index + 1] == begin + 1;
+      s->negative = alone && pc->op == MODEL_OP_NEG && pc->dst == reg;
+      if (s->negative) reg = pc->a;
+    }
+    if (reg < 1 || reg > g->state_count) return false;
+    s->state = reg - 1;
+  }
+  return true;
+}
+
 SltStatus eng_value_rebind(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   slide->mixed = false;
+  slide->direct = false;
   if (!can_mix(sim)) return SLT_OK;
   SLT_TRY(bind_ends(sim));
   slide->mixed = true;
+  slide->direct = find_direct(sim);
   return SLT_OK;
 }
 
@@ -597,6 +653,12 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelMode* mode = sim->core.mode;
   ModelContext context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
+  if (sim->core.slide.direct && !sim->core.slide.rest) {
+    run_ends(sim, t, x, dx);
+    SLT_TRY(shares_of_flows(sim, dx, x, true, sim->value_share));
+    mix(sim, sim->value_rhs_label, mode->rhs.output_count, sim->value_out, dx);
+    return SLT_OK;
+  }
   SltStatus status = shares_at(sim, t, x, true, sim->value_share);
   if (sim->core.slide.mixed) {
     SLT_TRY(status);
