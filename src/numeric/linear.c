@@ -41,7 +41,7 @@ static void* carve(Carver* c, size_t count, size_t size) {
 static void lay_out(NumLinear* linear, Carver* c) {
   size_t n = linear->n;
   bool band = linear->kind == NUM_LINEAR_BAND;
-  bool line = linear->kind == NUM_LINEAR_BLOCKS;
+  bool line = linear->kind == NUM_LINEAR_BLOCKS || linear->kind == NUM_LINEAR_BORDER;
   size_t padded = (size_t)linear->blocks.count * linear->blocks.size;
   size_t area = (size_t)linear->blocks.size * linear->blocks.size;
   linear->begin = carve(c, n + 1, sizeof *linear->begin);
@@ -49,7 +49,7 @@ static void lay_out(NumLinear* linear, Carver* c) {
   linear->place = carve(c, line ? 0 : linear->entry_count, sizeof *linear->place);
   linear->diagonal = carve(c, line ? 0 : linear->rows.states, sizeof *linear->diagonal);
   linear->order = carve(c, band ? n : padded, sizeof *linear->order);
-  linear->position = carve(c, line ? n : 0, sizeof *linear->position);
+  linear->position = carve(c, padded ? n : 0, sizeof *linear->position);
   linear->blocks.source = carve(c, 3 * area * linear->blocks.count, sizeof(uint32_t));
   linear->blocks.y = carve(c, padded, sizeof(double));
   linear->values = carve(c, (size_t)linear->entry_count + 1, sizeof(double));
@@ -74,6 +74,7 @@ typedef struct Choice {
   uint32_t block, offset;  // unknowns of a block, empty places before the first; 0: no blocks
   uint32_t* order;         // of the band, or NULL
   NumSparse* sparse;
+  NumBorder* border;
   double cost;
 } Choice;
 
@@ -206,11 +207,16 @@ static SltStatus choose(const SltAllocator* a, const NumPattern* p, Choice* choi
     return SLT_OK;
   }
   double cost = 0.0;
-  SltStatus status = num_sparse_create(p, &choice->sparse, &cost);
-  if (status == SLT_ERR_STRUCTURE) {
-    return status;
+  SLT_TRY(num_border_create(a, p, &choice->border, &cost));
+  if (cost < best) {
+    best = cost;
+    choice->kind = NUM_LINEAR_BORDER;
+    choice->cost = cost;
   }
-  SLT_TRY(status);
+  if (best <= 60.0 * (entries + n)) {
+    return SLT_OK;
+  }
+  SLT_TRY(num_sparse_create(p, &choice->sparse, &cost));
   if (cost < best) {
     choice->kind = NUM_LINEAR_SPARSE;
     choice->cost = cost;
@@ -292,6 +298,7 @@ static size_t store_needed(const NumLinear* linear, const Choice* choice) {
   case NUM_LINEAR_DENSE: return base_mul_size(n, n);
   case NUM_LINEAR_BAND: return base_mul_size(n, width);
   case NUM_LINEAR_SPARSE: return num_sparse_count(choice->sparse);
+  case NUM_LINEAR_BORDER: return 0;
   case NUM_LINEAR_BLOCKS: break;
   }
   size_t factors = base_mul_size(blocks->count, (size_t)3 * blocks->size * blocks->size);
@@ -347,6 +354,9 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
     place_band(linear, p, linear->pivot, place, diagonal);
   } else if (linear->kind == NUM_LINEAR_DENSE) {
     place_dense(linear, p, place, diagonal);
+  } else if (linear->kind == NUM_LINEAR_BORDER) {
+    linear->border = choice->border;
+    choice->border = NULL;
   } else {
     num_sparse_places(choice->sparse, p, place, diagonal);
     linear->sparse = choice->sparse;
@@ -371,6 +381,7 @@ SltStatus num_linear_create(const SltAllocator* allocator, const NumPattern* pat
     status = make(&a, pattern, &choice, out);
   }
   num_sparse_free(choice.sparse);
+  num_border_free(choice.border);
   base_free(&a, choice.order, order_size);
   return status;
 }
@@ -407,6 +418,7 @@ void num_linear_free(NumLinear* linear) {
   }
   SltAllocator a = linear->allocator;
   num_sparse_free(linear->sparse);
+  num_border_free(linear->border);
   base_free(&a, linear, linear->block_size);
 }
 
@@ -532,6 +544,9 @@ SltStatus num_linear_factor(NumLinear* linear, double c) {
   if (linear->kind == NUM_LINEAR_BLOCKS) {
     return factor_blocks(linear, c);
   }
+  if (linear->kind == NUM_LINEAR_BORDER) {
+    return num_border_factor(linear->border, linear->values, c);
+  }
   double* restrict store = linear->store;
   memset(store, 0, linear->store_count * sizeof *store);
   for (uint32_t k = 0; k < linear->entry_count; k++) {
@@ -570,6 +585,7 @@ void num_linear_solve(NumLinear* linear, double* b) {
     break;
   case NUM_LINEAR_SPARSE: num_sparse_solve(linear->sparse, b); break;
   case NUM_LINEAR_BAND: solve_band(linear, b); break;
+  case NUM_LINEAR_BORDER: num_border_solve(linear->border, b); break;
   case NUM_LINEAR_BLOCKS:
     if (linear->pivoted) {
       solve_band(linear, b);

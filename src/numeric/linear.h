@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shared by linear.c, block.c and sparse.c only.
+// Shared by linear.c, block.c, border.c and sparse.c only.
 #ifndef SALTUS_NUMERIC_LINEAR_H
 #define SALTUS_NUMERIC_LINEAR_H
 
@@ -27,6 +27,18 @@ bool num_blocks_factor(const NumBlocks* f, const double* values, double c);
 /// b becomes the solution for the right-hand side b + add; `add` may be NULL.
 void num_blocks_solve(const NumBlocks* f, double* b, const double* add);
 
+/// A few unknowns beside a system of simple structure (border.c).
+typedef struct NumBorder NumBorder;
+
+#define NUM_BORDER_MAX 8
+
+/// `out` NULL and infinite cost when there is no border.
+SltStatus num_border_create(const SltAllocator* a, const NumPattern* p, NumBorder** out,
+                            double* cost);
+void num_border_free(NumBorder* border);
+SltStatus num_border_factor(NumBorder* border, const double* values, double c);
+void num_border_solve(NumBorder* border, double* b);
+
 struct NumLinear {
   SltAllocator allocator;
   NumLinearKind kind;
@@ -50,6 +62,7 @@ struct NumLinear {
   double* scratch;  // n
   uint32_t* pivot;
   NumSparse* sparse;
+  NumBorder* border;
   double cost;        // estimate by which the kind was chosen
   size_t block_size;  // bytes behind this struct, itself included
 };

@@ -408,7 +408,8 @@ typedef enum NumLinearKind {
   NUM_LINEAR_DENSE,   // elimination with partial pivoting
   NUM_LINEAR_BAND,    // the same within a band, rows and columns in the order of Cuthill and McKee
   NUM_LINEAR_SPARSE,  // KLU
-  NUM_LINEAR_BLOCKS   // blocks of up to four unknowns along a line, from both ends
+  NUM_LINEAR_BLOCKS,  // blocks of up to four unknowns along a line, from both ends
+  NUM_LINEAR_BORDER   // one of the others but for a few unknowns that everybody reads
 } NumLinearKind;
 
 /// Where a Jacobian has entries: row i has columns[begin[i]] .. columns[begin[i + 1] - 1],

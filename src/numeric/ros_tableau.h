@@ -16,7 +16,9 @@
 
 // ---- order 3(2): Sandu, Verwer, Blom, Spee, Carmichael & Potra, Atmospheric Environment 31, 1997 ----
 // The second stage shares its argument with the first. Dense output of order 2: by the first two stages,
-// and by the third one in stiff components that are driven by time.
+// and by the third one in stiff components that are driven by time. Order 3 cannot be had from these
+// stages (the last two look alike to its conditions), and Hermite's cubic would magnify the errors of
+// stiff components; the error of the output at the middle of the step is under control instead.
 #define RODAS3_GAMMA 0.5
 #define RODAS3_D1    0.5
 #define RODAS3_A2(F, N) F(1, 0.0)

@@ -453,6 +453,48 @@ TEST(blocks_along_a_line_are_eliminated_from_both_ends) {
   }
 }
 
+/// A line with a few unknowns that everybody reads, and that read everybody or every third.
+TEST(a_border_is_taken_apart) {
+  static Matrix a;
+  uint64_t seed = 8;
+  for (uint32_t members = 1; members <= 3; members++) {
+    NumLinear* linear = NULL;
+    const uint32_t n = 150;
+    a.states = n;
+    a.begin[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      bool border = i % 50 == 7 && i / 50 < members;
+      a.begin[i + 1] = a.begin[i];
+      a.n = i;
+      for (uint32_t j = 0; j < n; j++) {
+        bool other = j % 50 == 7 && j / 50 < members;
+        bool beside = i + 1 >= j && j + 1 >= i;
+        if (beside || other || (border && j % 3 == members % 3)) add(&a, j);
+      }
+    }
+    a.n = n;
+    NumPattern pattern = {n, 0, a.begin, a.columns};
+    CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
+    CHECK(num_linear_kind(linear) == NUM_LINEAR_BORDER, "kind");
+    double* values = num_linear_values(linear);
+    static const double diagonals[] = {1000.0, 10.0, 1.0};
+    for (size_t m = 0; m < SLT_COUNT(diagonals); m++) {
+      double x[400];
+      double b[400];
+      for (uint32_t k = 0; k < a.begin[n]; k++)
+        values[k] = test_uniform(&seed, -1.0, 1.0);
+      for (uint32_t i = 0; i < n; i++)
+        x[i] = b[i] = test_uniform(&seed, -1.0, 1.0);
+      CHECK(num_linear_factor(linear, diagonals[m]) == SLT_OK, "factors");
+      num_linear_solve(linear, x);
+      CHECK(residual(&a, values, diagonals[m], x, b) < 1e-10, "solution");
+    }
+    values[0] = (double)NAN;
+    CHECK(num_linear_factor(linear, 10.0) < 0, "not a number");
+    num_linear_free(linear);
+  }
+}
+
 /// A line whose unknowns cannot be eliminated in their order without exchanging rows.
 TEST(a_line_that_needs_other_pivots_gets_them) {
   static Matrix a;
