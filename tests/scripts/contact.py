@@ -135,6 +135,16 @@ class Contact(CliCase):
         self.assertAlmostEqual(rows[-1]["x"], 0, delta=1e-3)
         self.fails(3, "run", "model.lisma", "-q", "--sliding", "off", "--zeno", "stop", says="E0807")
 
+    def test_a_side_without_values_says_nothing(self):
+        """Comparisons with what is not a number must not decide: no sliding, an error that says so."""
+        self.write("model.lisma", "x' = if(x > 0, -1, sqrt(x - 1e-3));  x(t0) = 1;\n"
+                   "experiment { end = 2; }\n")
+        result = self.saltus("run", "model.lisma", "-q", "-o", "r.csv", "--events", "e.jsonl")
+        self.assertEqual(result.status, 3)
+        self.assertIn("E0802", result.err)
+        kinds = [json.loads(line)["kind"] for line in self.read("e.jsonl").splitlines()]
+        self.assertEqual(kinds, ["initial", "state"])
+
     def test_both_ways_away_is_told(self):
         rows, _, err = self.run_model("x' = if(x > 0, 1, -1);  x(t0) = 0;\n", "--until", "1")
         self.assertIn("W0804", err)

@@ -171,6 +171,9 @@ class Checker:
             if not found:
                 return "has no such impulse"
             return compare(found[-1], float(words[4]), float(words[5]))
+        if what == "share":
+            shares = [r["share"] for r in instant.records if "share" in r]
+            return compare(shares[-1], float(words[3]), float(words[4])) if shares else "slides not"
         if what == "steps":
             times = self.whole.column("time")
             steps = len({t for t in times if t <= instant.t}) - 1
