@@ -64,11 +64,7 @@ static double by_hand(void* user) {
   dp5_start(&s, 0.0, x0, 1.0);
   long done = 0;
   while (done < ball->bounces) {
-    double error = dp5_try(&s);
-    if (error > 1.0) {
-      dp5_shrink(&s, error);
-      continue;
-    }
+    double error = dp5_attempt(&s);
     // rising or falling, and at the end still above: no bounce inside
     if (s.xn[0] > 0.0) {
       dp5_accept(&s);
@@ -105,8 +101,5 @@ int main(void) {
   row.units = (double)ball.bounces;
   row.budget = 2.0;
   row.error_budget = 1e-11;
-  bench_compare(&row, by_hand, by_saltus, &ball);
-  bench_print(&row);
-  slt_model_free(ball.model);
-  return 0;
+  return bench_one(row, by_hand, by_saltus, &ball, ball.model);
 }

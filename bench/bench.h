@@ -156,6 +156,15 @@ static inline void bench_print(const BenchRow* row) {
   fflush(stdout);
 }
 
+/// A program with one row: compare, print, and end.
+static inline int bench_one(BenchRow row, BenchFn* opponent, BenchFn* saltus, void* user,
+                            SltModel* model) {
+  bench_compare(&row, opponent, saltus, user);
+  bench_print(&row);
+  slt_model_free(model);
+  return 0;
+}
+
 #ifdef BENCH_NATIVE
 static const bool bench_uses_native = true;
 #else

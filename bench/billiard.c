@@ -154,11 +154,7 @@ static double by_hand(void* user) {
   dp5_start(&s, 0.0, x0, 1.0);
   long count = 0;
   for (;;) {
-    double error = dp5_try(&s);
-    if (error > 1.0) {
-      dp5_shrink(&s, error);
-      continue;
-    }
+    double error = dp5_attempt(&s);
     double t = s.t;
     bool met = meets(&s);
     double reached = met ? s.t : t + s.h_trial;
@@ -195,8 +191,5 @@ int main(void) {
   row.units = (double)b.reflections;
   row.budget = 2.0;
   row.error_budget = 1e-6;
-  bench_compare(&row, by_hand, by_saltus, &b);
-  bench_print(&row);
-  slt_model_free(b.model);
-  return 0;
+  return bench_one(row, by_hand, by_saltus, &b, b.model);
 }

@@ -98,6 +98,15 @@ static inline void dp5_accept(Dp5* s) {
   memcpy(s->k1, s->k7, sizeof s->k1);
 }
 
+/// A trial that is accurate enough; returns its error.
+static inline __attribute__((always_inline)) double dp5_attempt(Dp5* s) {
+  for (;;) {
+    double error = dp5_try(s);
+    if (!(error > 1.0)) return error;
+    dp5_shrink(s, error);
+  }
+}
+
 /// Coefficients of the dense output (HNW I, II.6).
 static inline void dp5_dense(Dp5* s) {
   const double h = s->h_trial;

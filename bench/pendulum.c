@@ -73,11 +73,7 @@ static double by_hand(void* user) {
   Dp5 s;
   dp5_start(&s, 0.0, x0, 1e-3);
   for (;;) {
-    double error = dp5_try(&s);
-    if (error > 1.0) {
-      dp5_shrink(&s, error);
-      continue;
-    }
+    double error = dp5_attempt(&s);
     if (s.t + s.h_trial >= task->t_end) break;
     dp5_accept(&s);
     project(s.x);

@@ -75,8 +75,5 @@ int main(void) {
   row.unit = "segment";
   row.units = task.events;
   row.budget = 2.0;
-  bench_compare(&row, by_hand, by_saltus, &task);
-  bench_print(&row);
-  slt_model_free(task.model);
-  return 0;
+  return bench_one(row, by_hand, by_saltus, &task, task.model);
 }

@@ -37,11 +37,7 @@ static double by_hand(void* user) {
   dp5_start(&s, 0.0, x0, 1e-3);
   long steps = 0;
   while (s.t < task->t_end) {
-    double error = dp5_try(&s);
-    if (error > 1.0) {
-      dp5_shrink(&s, error);
-      continue;
-    }
+    double error = dp5_attempt(&s);
     dp5_accept(&s);
     dp5_grow(&s, error);
     steps++;
