@@ -132,6 +132,7 @@ void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program) {
 
 void eng_implicit_guess(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (mode->implicit && !mode->implicit->iterates && sim->core.slide.count == 0) return;
   const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow, &mode->gdot};
   for (size_t i = 0; i < SLT_COUNT(programs); i++) {
     eng_implicit_note_guess(sim, programs[i]);
@@ -152,6 +153,7 @@ void eng_implicit_guess(EngSim* sim) {
 
 void eng_implicit_use_guess(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (mode->implicit && !mode->implicit->iterates) return;
   const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow, &mode->gdot};
   double* regs[] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs, sim->gdot_regs};
   for (size_t i = 0; i < SLT_COUNT(programs); i++) {

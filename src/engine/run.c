@@ -197,7 +197,8 @@ static void warn_of_values(EngSim* sim) {
 /// to be computed from them before somebody asks.
 static bool is_plain_step(const EngSim* sim) {
   const EngCore* core = &sim->core;
-  if (core->seg_event || core->seg_due || core->mode->implicit || !sim->only_states) return false;
+  if (core->seg_event || core->seg_due) return false;
+  if (core->mode->implicit ? !core->mode->implicit->lean : !sim->only_states) return false;
   return core->slide.count == 0 && !core->contact.active && !sim->has_auxiliary;
 }
 

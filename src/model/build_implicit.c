@@ -314,7 +314,12 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   out->fixes_computed = fixes;
   out->settles = fixes;
   for (uint32_t b = 0; b < sym->block_count; b++) {
-    out->settles |= !sym->blocks[b].linear;
+    out->iterates |= !sym->blocks[b].linear;
+  }
+  out->settles |= out->iterates;
+  out->lean = !out->iterates && sym->offsets && set->rhs.code == set->full.code;
+  for (uint32_t i = 0; i < sym->assign_count; i++) {
+    out->lean &= sym->assigns[i].kind == SYM_IN_BLOCK || sym->assigns[i].order > 0;
   }
   out->explicit_order = !sym->offsets;
   out->freedom = sym->offsets ? sym->freedom : set->state_count;

@@ -815,8 +815,11 @@ typedef struct ModelImplicit {
   const uint32_t* block_equations;
   uint32_t block_count;
   uint32_t freedom, index;
-  bool repeats;         // constraints of contacts say the same twice: forces are the smallest ones
-  bool settles;         // at the start the system is solved as a whole first
+  bool repeats;   // constraints of contacts say the same twice: forces are the smallest ones
+  bool iterates;  // blocks are solved by Newton's method, from guesses
+  bool lean;      // whatever the mode computes, its derivatives are computed from: with blocks
+                  // that do not iterate, there is nothing to do between two steps
+  bool settles;   // at the start the system is solved as a whole first
   bool fixes_computed;  // initial values fix something that the mode computes
   bool
       explicit_order;  // all unknowns are computed one after the other; the system serves the start
