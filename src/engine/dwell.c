@@ -5,9 +5,10 @@
 // Where the flows on both sides of a surface point at it the motion slides (slide.c), and nothing
 // chatters. What is left over (sides that have no common flow, sliding turned off) is recognised by
 // its rhythm: many changes of one automaton, none of them with a jump, at distances far below the
-// steps of the run. It is never followed silently: the user is warned, and from then on the
-// automaton keeps each state for a while, a hysteresis in time. It moves freely again as soon as
-// nothing wants to change when such a while is over.
+// steps of the run, or such that its relations never leave the zone of their boundary in between
+// (a hysteresis does, however fast it switches). It is never followed silently: the user is warned,
+// and from then on the automaton keeps each state for a while, a hysteresis in time. It moves
+// freely again as soon as nothing wants to change when such a while is over.
 #include "engine/internal.h"
 
 #include <math.h>
@@ -15,6 +16,9 @@
 
 #define CHATTER_CHANGES 12    // that follow each other
 #define CHATTER_SHARE   1e-3  // of the mean step: distance below which they make no progress
+#define ZONES           8.0   // of a relation: what chatters goes no farther from its boundary
+#define WHILE_MIN       10.0  // ... and is kept for so many times the distance of its changes,
+#define WHILE_MAX       1e3   // ... at most for so many
 #define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
 #define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
 
@@ -84,6 +88,24 @@ static bool has_jumped(const EngSim* sim) {
   return false;
 }
 
+/// Whether all relations that crossed now have stayed in their zones for a time, as far as their
+/// slopes tell.
+static bool stays_in_zones(const EngSim* sim, double time) {
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    const EngCrossing* crossing = &sim->crossings[i];
+    uint32_t atom = sim->core.mode_before->atoms[crossing->index];
+    if (!(fabs(crossing->slope) * time <= ZONES * sim->atoms[atom].eps)) return false;
+  }
+  return sim->crossing_count > 0;
+}
+
+/// How long a state is kept from now on.
+static double while_length(const EngSim* sim, double step, double distance) {
+  if (distance <= CHATTER_SHARE * step) return CHATTER_SHARE * step;
+  double wanted = CHATTER_SHARE * sim->stepper->control.h_next;
+  return fmin(fmax(wanted, WHILE_MIN * distance), WHILE_MAX * distance);
+}
+
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;
@@ -131,7 +153,9 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     }
     c->released = false;
     if (!moved) continue;
-    bool close = c->moved && t - c->last <= fmax(CHATTER_SHARE * step, NEAR * c->length);
+    double distance = t - c->last;
+    bool close = c->moved && (distance <= fmax(CHATTER_SHARE * step, NEAR * c->length) ||
+                              stays_in_zones(sim, distance));
     if (close && jumped < 0) jumped = has_jumped(sim);  // asked once, for however many move
     close &= jumped != 1;
     c->count = close ? c->count + 1 : 0;
@@ -140,7 +164,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     c->moved = true;
     if (c->dwelling || c->count < CHATTER_CHANGES || shrinks_steadily(sim, a)) continue;
     if (sim->options.zeno == SLT_ZENO_STOP) return stops(sim, a);
-    eng_dwell_begin(sim, a, CHATTER_SHARE * step);
+    eng_dwell_begin(sim, a, while_length(sim, step, distance));
     *begun = true;
   }
   find_end(sim);
