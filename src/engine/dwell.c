@@ -14,11 +14,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#define CHATTER_CHANGES 12    // that follow each other
-#define CHATTER_SHARE   1e-3  // of the mean step: distance below which they make no progress
-#define ZONES           8.0   // of a relation: what chatters goes no farther from its boundary
-#define WHILE_MIN       10.0  // ... and is kept for so many times the distance of its changes,
-#define WHILE_MAX       1e3   // ... at most for so many
+#define CHATTER_CHANGES 12     // that follow each other
+#define CHATTER_SHARE   1e-3   // of the mean step: distance below which they make no progress
+#define ZONES           8.0    // of a relation: what chatters goes no farther from its boundary
+#define WHILES          100.0  // distances of its changes for which each state is kept then
 #define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
 #define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
 
@@ -100,10 +99,8 @@ static bool stays_in_zones(const EngSim* sim, double time) {
 }
 
 /// How long a state is kept from now on.
-static double while_length(const EngSim* sim, double step, double distance) {
-  if (distance <= CHATTER_SHARE * step) return CHATTER_SHARE * step;
-  double wanted = CHATTER_SHARE * sim->stepper->control.h_next;
-  return fmin(fmax(wanted, WHILE_MIN * distance), WHILE_MAX * distance);
+static double while_length(double step, double distance) {
+  return distance <= CHATTER_SHARE * step ? CHATTER_SHARE * step : WHILES * distance;
 }
 
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
@@ -164,7 +161,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     c->moved = true;
     if (c->dwelling || c->count < CHATTER_CHANGES || shrinks_steadily(sim, a)) continue;
     if (sim->options.zeno == SLT_ZENO_STOP) return stops(sim, a);
-    eng_dwell_begin(sim, a, while_length(sim, step, distance));
+    eng_dwell_begin(sim, a, while_length(step, distance));
     *begun = true;
   }
   find_end(sim);
