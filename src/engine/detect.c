@@ -107,13 +107,6 @@ static double grazing_shift(const EngFollower* f, const EngPiece* p, const EngCr
   return sqrt(-2.0 * tolerance / bend);
 }
 
-/// So many significant digits, for people.
-static double rounded(double value, double digits) {
-  if (value == 0.0) return 0.0;
-  double unit = pow(10.0, floor(log10(fabs(value))) + 1.0 - digits);
-  return unit < 1.0 ? round(value / unit) / round(1.0 / unit) : round(value / unit) * unit;
-}
-
 void eng_warn_of_grazing(EngSim* sim) {
   if (!sim->on_warning) return;
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
@@ -126,8 +119,8 @@ void eng_warn_of_grazing(EngSim* sim) {
     snprintf(message, sizeof message,
              "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
              "%s, or undoes it",
-             eng_number(rounded(c->t, 9.0)).text, eng_number(zone).text,
-             eng_number(rounded(c->shift, 2.0)).text);
+             eng_number(eng_rounded(c->t, 9.0)).text, eng_number(zone).text,
+             eng_number(eng_rounded(c->shift, 2.0)).text);
     sim->on_warning(sim->warning_user, DIAG_W0802, sim->model->atoms[id].span, message);
   }
 }

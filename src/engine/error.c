@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+double eng_rounded(double value, double digits) {
+  if (value == 0.0 || !isfinite(value)) return value;
+  double unit = pow(10.0, floor(log10(fabs(value))) + 1.0 - digits);
+  return unit < 1.0 ? round(value / unit) / round(1.0 / unit) : round(value / unit) * unit;
+}
+
 EngNumber eng_number(double value) {
   EngNumber number;
   number.text[number_write(number.text, value)] = '\0';

@@ -612,7 +612,9 @@ void eng_choose_stages(EngSim* sim);
 /// Neither NaN nor infinite, any of them; without a branch per value.
 bool eng_all_finite(const double* values, size_t n);
 /// Name of a quantity whose derivative or value is not finite in the environment; NULL if none.
-const char* eng_not_finite(const EngSim* sim, bool* derivative);
+const ModelVar* eng_not_finite(const EngSim* sim, bool* derivative);
+/// The variable that a place of the environment belongs to, and the order of derivative there.
+const ModelVar* eng_var_at(const EngSim* sim, uint32_t env, uint32_t* order);
 /// Truths of "automaton is in state" and entry times into the environment.
 void eng_publish_state(EngSim* sim, uint32_t automaton, double t);
 /// Whether a switch inside a state's body has a say at present.
@@ -1015,6 +1017,8 @@ typedef struct EngNumber {
   char text[NUMBER_TEXT_MAX];
 } EngNumber;
 EngNumber eng_number(double value);
+/// So many significant digits, for people.
+double eng_rounded(double value, double digits);
 /// Six significant digits, for people.
 EngNumber eng_short(double value);
 /// "main=fly, valve=open": the visible automata; into `out`.

@@ -74,13 +74,13 @@ SltStatus eng_start(EngSim* sim) {
     return status;
   }
   bool derivative = false;
-  const char* name = eng_not_finite(sim, &derivative);
-  if (name) {
+  const ModelVar* lost = eng_not_finite(sim, &derivative);
+  if (lost) {
     sim->core.failed = true;
     if (eng_fail_solve(sim)) return sim->error.status;
-    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
-             "at the start %s '%s' is not a finite number",
-             derivative ? "the derivative of" : "the value of", name);
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &lost->span,
+             "at the start %s '%.*s' is not a finite number",
+             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name));
     eng_hint(sim, "check the initial values: a division by zero, or a root or logarithm of a "
                   "negative number");
     return sim->error.status;

@@ -27,17 +27,34 @@ static double smallest_step(const EngSim* sim) {
   return 1e-12 * fmax(1.0, fabs(sim->stepper->t));
 }
 
+/// Place of the state whose value is farthest from standing still, as tolerances see it.
+static uint32_t fastest_state(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t fastest = mode->state_env[0];
+  double most = -1.0;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    uint32_t env = mode->state_env[i];
+    double weight = sim->atol[i] + sim->options.rtol * fabs(sim->env[env]);
+    double speed = fabs(sim->env[env + 1]) / weight;
+    if (!(speed > most)) continue;
+    most = speed;
+    fastest = env;
+  }
+  return fastest;
+}
+
 static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   bool derivative = false;
   sim->core.t = sim->stepper->t;
   eng_bind(sim);
   eng_evaluate_full(sim, sim->core.t);
   if (eng_fail_solve(sim) || eng_fail_drift(sim)) return sim->error.status;
-  const char* name = eng_not_finite(sim, &derivative);
+  const ModelVar* lost = eng_not_finite(sim, &derivative);
   EngNumber t = eng_number(sim->core.t);
-  if (name) {
-    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL, "at t = %s %s '%s' is not a finite number",
-             t.text, derivative ? "the derivative of" : "the value of", name);
+  if (lost) {
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &lost->span,
+             "at t = %s %s '%.*s' is not a finite number", t.text,
+             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name));
     eng_hint(sim, "look for a division by zero, a root or logarithm of a negative number, or a "
                   "solution that grows without bound; a unilateral event keeps a model from "
                   "leaving the region where it is defined");
@@ -50,9 +67,15 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
                   "defined; a unilateral event can stop it at the boundary");
     return sim->error.status;
   }
-  eng_fail(sim, SLT_ERR_STEP, DIAG_E0801, NULL,
-           "at t = %s the step size fell below %s and still misses the tolerance", t.text,
-           eng_number(smallest_step(sim)).text);
+  uint32_t order = 0;
+  uint32_t env = fastest_state(sim);
+  const ModelVar* var = eng_var_at(sim, env, &order);
+  eng_fail(sim, SLT_ERR_STEP, DIAG_E0801, var ? &var->span : NULL,
+           "at t = %s the step size fell below %s and still misses the tolerance; '%.*s%.*s' moves "
+           "fastest, it is %s and changes at a rate of %s",
+           t.text, eng_number(eng_rounded(smallest_step(sim), 2.0)).text, STR_ARGS(var ? var->name : STR_LIT("")),
+           (int)order, "''''''''", eng_number(eng_rounded(sim->env[env], 3.0)).text,
+           eng_number(eng_rounded(sim->env[env + 1], 3.0)).text);
   eng_hint(sim, "the solution may be singular or discontinuous here without an event to say so; "
                 "try a larger --rtol, or a smaller --hmin");
   return sim->error.status;

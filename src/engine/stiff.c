@@ -200,10 +200,8 @@ static void choose_method(EngSim* sim) {
 }
 
 /// A time for a sentence: four digits.
-static EngNumber rounded(double t) {
-  if (t == 0.0) return eng_number(t);
-  double unit = pow(10.0, floor(log10(fabs(t))) - 3.0);
-  return eng_number(unit < 1.0 ? round(t / unit) / round(1.0 / unit) : round(t / unit) * unit);
+static EngNumber short_time(double t) {
+  return eng_number(eng_rounded(t, 4.0));
 }
 
 const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
@@ -212,12 +210,12 @@ const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
   if (choice->switches == 0) {
     snprintf(text, capacity, "no sign of stiffness");
   } else if (choice->switches == 1) {
-    snprintf(text, capacity, "stiff from t = %s on, %s before", rounded(choice->t_first).text,
+    snprintf(text, capacity, "stiff from t = %s on, %s before", short_time(choice->t_first).text,
              ENG_EXPLICIT_METHOD);
   } else {
     snprintf(text, capacity, "stiff at times, %u switches between %s and %s from t = %s to %s",
-             choice->switches, ENG_EXPLICIT_METHOD, ENG_STIFF_METHOD, rounded(choice->t_first).text,
-             rounded(choice->t_last).text);
+             choice->switches, ENG_EXPLICIT_METHOD, ENG_STIFF_METHOD,
+             short_time(choice->t_first).text, short_time(choice->t_last).text);
   }
   return text;
 }

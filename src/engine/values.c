@@ -535,7 +535,16 @@ bool eng_all_finite(const double* values, size_t n) {
   return sum == 0.0;
 }
 
-const char* eng_not_finite(const EngSim* sim, bool* derivative) {
+const ModelVar* eng_var_at(const EngSim* sim, uint32_t env, uint32_t* order) {
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    *order = env - var->env;
+    if (env >= var->env && *order < var->slots) return var;
+  }
+  return NULL;
+}
+
+const ModelVar* eng_not_finite(const EngSim* sim, bool* derivative) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     const ModelVar* var = &sim->model->vars[v];
@@ -544,7 +553,7 @@ const char* eng_not_finite(const EngSim* sim, bool* derivative) {
     for (uint32_t order = 0; order <= last; order++) {
       if (isfinite(sim->env[var->env + order])) continue;
       *derivative = order > 0;
-      return var->name.data;
+      return var;
     }
   }
   return NULL;

@@ -3,6 +3,8 @@
 // Statements: equations, initial values, loops, `if` blocks.
 #include "lisma/lower.h"
 
+#define RESET_DEPTH_MAX 64u  // deeper expressions are not looked through for a warning
+
 static void lower_statement(Lower* l, const AstStatement* statement, const Site* site);
 
 uint32_t lower_add_body(Lower* l, uint32_t automaton, uint32_t state) {
@@ -76,6 +78,32 @@ static void add_equation(Lower* l, const AstStatement* statement, const Site* si
   note_fixed_edit(l, site, label, l->m->equations.count - 1);
 }
 
+/// Whether an expression reads a slot.
+static bool reads_slot(const IrPool* pool, ExprId e, ExprId slot) {
+  if (e.index == slot.index) return true;
+  const IrNode* node = &pool->nodes.data[e.index];
+  if (node->op == IR_SLOT) return false;
+  for (uint32_t k = node->op == IR_TABLE ? 1 : 0; k < ir_op_arity((IrOp)node->op); k++) {
+    if (reads_slot(pool, (ExprId){node->arg[k]}, slot)) return true;
+  }
+  return false;
+}
+
+/// `v = -0.8*v;` in a state is an equation for v, and hardly ever meant as one.
+static void warn_of_reset(Lower* l, const AstStatement* statement, const Site* site, ExprId left,
+                          ExprId right) {
+  const AstExpr* lhs = statement->as.equation.lhs;
+  const AstExpr* rhs = statement->as.equation.rhs;
+  bool in_state = site->actions && !site->in_at && !statement->as.equation.element;
+  if (!in_state || lhs->kind != AST_NAME || lhs->as.name.order > 0) return;
+  if (rhs->depth > RESET_DEPTH_MAX || !reads_slot(&l->m->pool, right, left)) return;
+  Diag* diag = lower_report(l, DIAG_W0431, span_join(lhs->span, rhs->span),
+                            "this is an equation, and holds as long as the state does");
+  diag_hint(l->diags, diag,
+            "to change '%.*s' once, when the state is entered, write set %.*s = ...",
+            STR_ARGS(lhs->as.name.name.head), STR_ARGS(lhs->as.name.name.head));
+}
+
 static void lower_equation(Lower* l, const AstStatement* statement, const Site* site) {
   const AstExpr* lhs = statement->as.equation.lhs;
   bool fine = lhs->kind != AST_NAME || check_lone_name(l, lhs);
@@ -87,6 +115,7 @@ static void lower_equation(Lower* l, const AstStatement* statement, const Site* 
   Value right = lower_value(l, statement->as.equation.rhs);
   bool bad = left.type == VALUE_BAD || right.type == VALUE_BAD;
   ExprId root = {0};
+  if (!bad) warn_of_reset(l, statement, site, left.e, right.e);
   if (!bad) root = lower_op(l, IR_EQUALS, left.e, right.e);
   IrTerm term = lower_end(l, frame, root);
   l->scope = outer;

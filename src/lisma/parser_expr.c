@@ -351,6 +351,10 @@ static AstExpr* parse_conditional(Parser* p) {
   uint32_t begin = p->tok.span.begin;
   parser_advance(p);
   Span open = p->tok.span;
+  if (p->tok.kind != TOK_LPAREN && parser_fail(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '(' after 'if'");
+    diag_hint(p->diags, diag, "a value by a condition is written if(x > 0, a, b)");
+  }
   parser_expect(p, TOK_LPAREN, "expected '(' after 'if'");
   AstExpr* condition = parser_condition(p);
   return parser_conditional_rest(p, open, begin, condition);

@@ -185,6 +185,9 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
     diag_hint(p->diags, diag, "write 'else if'");
   } else if (lhs->kind == AST_NAME && p->tok.kind == TOK_LBRACKET) {
     diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+  } else if (lhs->kind == AST_NAME && ast_name_is_word(&lhs->as.name.name, STR_LIT("when"))) {
+    diag_hint(p->diags, diag,
+              "an event is a state: state NAME [x > 1] { set x = 0; } from init, NAME;");
   } else if (lhs->kind == AST_NAME && is_naming_word(lhs)) {
     diag_hint(p->diags, diag, "'%.*s' is followed by a name", STR_ARGS(lhs->as.name.name.head));
   }
