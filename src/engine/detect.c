@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FEW          16       // one in so many is few
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
 double eng_time_resolution(double t) {
@@ -157,14 +158,23 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   bool affine = false;
   bool curved = false;
   uint64_t states = 0;
+  uint32_t searched = 0;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     if (!is_searched(sim, i)) continue;
     any = true;
+    searched++;
     bool other = mode->atom_class[i] == MODEL_CLASS_OTHER;
     affine |= !other;
     curved |= other && !eng_composed(sim, i);
     states |= mode->atom_states ? mode->atom_states[i] : ~(uint64_t)0;
+  }
+  if (searched * FEW < sim->active_count && eng_local_has_reads(sim)) {
+    // along many surfaces few relations are left: those alone
+    for (uint32_t place = 0; place < sim->active_count && any; place++) {
+      if (is_searched(sim, sim->active[place])) eng_local_control(sim, sim->active[place], t_from);
+    }
+    return;
   }
   // all are enclosed together; local events ask for others later
   if (curved || sim->local) states = ~(uint64_t)0;

@@ -511,6 +511,8 @@ struct EngSim {
   double* value_out;  // outputs on one side
   size_t value_out_capacity;
   double *value_begin, *value_middle, *value_last;  // shares on a trial
+  double value_last_t;                              // time of the last ones, and...
+  double* value_last_x;                             // ...states
   uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
   bool contact_holds;       // a contact was closed when the present instant began, and stays so
   bool contact_ends;        // the segment ends because the force of the contact does
@@ -846,6 +848,10 @@ void eng_local_settle_active(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
 /// nothing is decided.
 bool eng_local_detect(EngSim* sim, double t_from, bool* found);
+/// Whether it is known which states each relation reads.
+bool eng_local_has_reads(const EngSim* sim);
+/// What the proof of one relation needs, control points of its states included.
+void eng_local_control(EngSim* sim, uint32_t id, double t_from);
 /// eng_atoms_mesh() at the end of such a trial; false when it was not one.
 bool eng_local_mesh(EngSim* sim);
 /// The values of the model have changed: what a shared state does to its readers is unknown.

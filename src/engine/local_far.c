@@ -264,6 +264,18 @@ bool local_value(EngSim* sim, uint32_t id, double t) {
                                   &atom->gdot);
 }
 
+bool eng_local_has_reads(const EngSim* sim) {
+  return local_is_prepared(sim);
+}
+
+void eng_local_control(EngSim* sim, uint32_t id, double t_from) {
+  const LocalIndex* index = &sim->local->index;
+  for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
+    eng_control_state(sim, index->reads.list[k]);
+  }
+  eng_control_atom(sim, id, t_from);
+}
+
 static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
   return local_is_prepared(sim) && sim->local->far && !core->slide.count && !core->contact.active &&

@@ -162,6 +162,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
   sim->value_same = carve(c, m->atom_count, sizeof(bool));
   sim->value_truth = carve(c, m->atom_count, sizeof(bool));
+  sim->value_last_x = carve(c, n, sizeof(double));
   sim->value_of_env = carve(c, m->env_count, sizeof(uint32_t));
   double** shares[] = {&sim->value_slope,  &sim->value_share, &sim->value_trial,  &sim->value_rate,
                        &sim->value_low,    &sim->value_high,  &sim->value_wanted, &sim->value_begin,

@@ -329,6 +329,7 @@ SltStatus eng_value_rebind(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   slide->mixed = false;
   slide->direct = false;
+  sim->value_last_t = (double)NAN;
   if (!can_mix(sim)) return SLT_OK;
   SLT_TRY(bind_ends(sim));
   slide->mixed = true;
@@ -757,12 +758,56 @@ static SltStatus shares_on_trial(EngSim* sim, double t) {
   return status;
 }
 
+/// A state at one time of the trial.
+typedef struct TrialPoint {
+  const NumStepper* stepper;
+  double t;
+} TrialPoint;
+
+static double trial_state(const void* user, uint32_t state) {
+  const TrialPoint* point = user;
+  return num_dense_component(point->stepper, state, point->t);
+}
+
+/// Share of one surface alone; false where that is not possible.
+static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* share) {
+  const EngValueSurface* s = &sim->value_surfaces[surface];
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  ModelContext context = eng_context(sim);
+  TrialPoint point = {sim->stepper, t};
+  double f[2] = {0.0, 0.0};
+  if (!sim->core.slide.direct) return false;
+  for (uint32_t end = 0; end < 2; end++) {
+    if (!model_program_run_output(rhs, &context, sim->side_regs[end].rhs, t, trial_state, &point,
+                                  s->state, &f[end])) {
+      return false;
+    }
+  }
+  double sign = s->negative ? -1.0 : 1.0;
+  double range = sign * f[0] - sign * f[1];
+  *share = sign * f[0] / range;
+  return range > 0.0;
+}
+
 static SltStatus exit_function(void* user, double t, double* value) {
   const Exit* e = user;
-  SLT_TRY(shares_on_trial(e->sim, t));
-  double a = e->sim->value_share[e->surface];
+  double a = 0.0;
+  if (!share_on_trial(e->sim, e->surface, t, &a)) {
+    SLT_TRY(shares_on_trial(e->sim, t));
+    a = e->sim->value_share[e->surface];
+  }
   *value = e->above ? a - 1.0 : -a;
   return SLT_OK;
+}
+
+/// The shares at the end of the trial before are those at the begin of this one, if nothing has
+/// happened in between.
+static bool shares_are_known(EngSim* sim, double t_from) {
+  uint32_t n = sim->core.mode->state_count;
+  if (sim->value_last_t != t_from || t_from != sim->stepper->trial.t0) return false;
+  if (memcmp(sim->value_last_x, sim->stepper->trial.x0, n * sizeof(double)) != 0) return false;
+  memcpy(sim->value_share, sim->value_last, sim->core.slide.count * sizeof(double));
+  return true;
 }
 
 static double distance(double share, bool above) {
@@ -774,12 +819,14 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   double t_end = sim->stepper->trial.t;
   double middle = t_from + 0.5 * (t_end - t_from);
   double first = (double)INFINITY;
-  if (shares_on_trial(sim, t_from) < 0) return t_from;
+  if (!shares_are_known(sim, t_from) && shares_on_trial(sim, t_from) < 0) return t_from;
   memcpy(sim->value_begin, sim->value_share, n * sizeof(double));
   if (shares_on_trial(sim, middle) < 0) return first;
   memcpy(sim->value_middle, sim->value_share, n * sizeof(double));
   if (shares_on_trial(sim, t_end) < 0) return first;
   memcpy(sim->value_last, sim->value_share, n * sizeof(double));
+  sim->value_last_t = t_end;
+  memcpy(sim->value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
   for (uint32_t k = 0; k < 2 * n; k++) {
     Exit e = {sim, k / 2, k % 2 == 1};
     double at_start = distance(sim->value_begin[e.surface], e.above);
