@@ -13,6 +13,7 @@ static const char general[] =
     "  explain MODEL   show the structure of every mode, or tell what happens in a run\n"
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
+    "  fmt FILE        put the layout of a model's text in order\n"
     "  new NAME        write a model to start from\n"
     "  methods         list the integration methods\n"
     "  cache           show or clear the cache of compiled equations\n"
@@ -127,6 +128,16 @@ static const char convert_help[] =
     "Rule tables in another form. FROM is a .rules.md document or a folder of CSV files; TO is a\n"
     ".rules.md, a folder of CSV files, or a .lisma with the equivalent equations.\n";
 
+static const char fmt_help[] =
+    "usage: saltus fmt FILE.lisma... [--check]\n"
+    "       saltus fmt -\n"
+    "\n"
+    "Put indentation, spaces and blank lines of models in order; lines, comments and meaning stay.\n"
+    "Files are rewritten when that changes them, and named. - reads standard input and writes\n"
+    "standard output.\n"
+    "\n"
+    "  --check   change nothing; exit status 1 and the names of the files that would change\n";
+
 bool help_print(FILE* to, const char* command) {
   static const struct {
     const char* command;
@@ -135,6 +146,7 @@ bool help_print(FILE* to, const char* command) {
       {"run", run_help},         {"check", check_help}, {"explain", explain_help},
       {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
       {"convert", convert_help}, {"help", general},     {"cache", cache_help},
+      {"fmt", fmt_help},
   };
   if (!command) {
     fputs(general, to);

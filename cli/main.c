@@ -21,7 +21,7 @@ static const struct {
     {"methods", command_methods},
     {"convert", command_convert},
     {"cache", command_cache},
-    {"fmt", NULL},
+    {"fmt", command_fmt},
     {"lsp", NULL},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

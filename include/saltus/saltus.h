@@ -65,6 +65,14 @@ SLT_API SltStatus slt_model_compile(const char* name, const char* text, size_t l
 SLT_API SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
                                          SltModel** out);
 
+/// The text of a model in LISMA with its layout in order: indentation, spaces, blank lines. Comments and
+/// the author's lines stay, and so does the meaning.
+/// @param options  for the messages; NULL: none.
+/// @return SLT_OK, SLT_ERR_SYNTAX (nothing is written), SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or the
+///         writer's error.
+SLT_API SltStatus slt_format(const char* name, const char* text, size_t length,
+                             const SltCompileOptions* options, SltWriter writer);
+
 /// Defaults of a run as the model's experiment states them; NaN and NULL mean "not given".
 typedef struct SltExperiment {
   double start, end, every, step, h0, h_min, h_max, rtol, atol, event_eps, gamma;

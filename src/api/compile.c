@@ -260,6 +260,42 @@ static SltStatus compile(const char* name, const char* text, size_t length, bool
   return status;
 }
 
+/// The part of slt_format that may leave through the arena's exit.
+static SltStatus format_inside(Arena* arena, const char* name, Str text,
+                               const SltCompileOptions* options, SltWriter writer) {
+  Source source;
+  DiagList diags;
+  source_init(&source, arena, str_copy(arena, str_from_c(name)), str_copy(arena, text));
+  diag_init(&diags, arena, &source);
+  Str out = {NULL, 0};
+  bool good = lisma_format(arena, &source, &diags, &out);
+  compile_send(options, &diags, arena);
+  return good ? writer.write(writer.user, out.data ? out.data : "", out.length) : SLT_ERR_SYNTAX;
+}
+
+static SltStatus format(const char* name, Str text, const SltCompileOptions* options,
+                        SltWriter writer) {
+  SltAllocator allocator = base_allocator(&options->allocator);
+  Arena arena;
+  jmp_buf oom;
+  volatile SltStatus status = SLT_ERR_NOMEM;
+  arena_init(&arena, &allocator, &oom);
+  if (setjmp(oom) == 0) status = format_inside(&arena, name, text, options, writer);
+  arena_free(&arena);
+  return status;
+}
+
+SltStatus slt_format(const char* name, const char* text, size_t length,
+                     const SltCompileOptions* options, SltWriter writer) {
+  SltCompileOptions defaults = slt_compile_options();
+  const SltCompileOptions* used = options ? options : &defaults;
+  if (!name || (!text && length > 0) || !writer.write || used->cookie != COMPILE_OPTIONS_COOKIE) {
+    return SLT_ERR_ARGUMENT;
+  }
+  if (length > SOURCE_BYTES_MAX) return too_long(used, name);
+  return format(name, (Str){text ? text : "", (uint32_t)length}, used, writer);
+}
+
 SltStatus slt_model_compile(const char* name, const char* text, size_t length,
                             const SltCompileOptions* options, SltModel** out) {
   return compile(name, text, length, false, options, out);
