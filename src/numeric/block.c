@@ -33,13 +33,40 @@
 BLOCK_INLINE void multiply(uint32_t b, const double* p, const double* q, double* out) {
   for (uint32_t r = 0; r < b; r++) {
     for (uint32_t k = 0; k < b; k++) {
-      double sum = p[r * b] * q[k];
+      double sum = p[(size_t)r * b] * q[k];
       for (uint32_t m = 1; m < b; m++) {
         sum += p[r * b + m] * q[m * b + k];
       }
       out[r * b + k] = sum;
     }
   }
+}
+
+/// One step of Gauss and Jordan in place; `size` and `largest` tell what a pivot was made of and
+/// what stood in its row.
+BLOCK_INLINE bool eliminate(uint32_t b, uint32_t k, double* d, double* size,
+                            const double* largest) {
+  double* pivot = d + (size_t)k * b;
+  bool fine = num_abs(pivot[k]) > LOST_MAX * size[k];
+  double reciprocal = 1.0 / pivot[k];
+  pivot[k] = 1.0;
+  for (uint32_t j = 0; j < b; j++) {
+    pivot[j] *= reciprocal;
+  }
+  for (uint32_t r = 0; r < b; r++) {
+    double* row = d + (size_t)r * b;
+    double factor = r == k ? 0.0 : row[k];
+    row[k] = r == k ? row[k] : 0.0;
+    for (uint32_t j = 0; j < b; j++) {
+      double term = factor * pivot[j];
+      // the part right of the pivot and below is what is still to be eliminated
+      bool open = r > k && j > k;
+      fine = fine && !(open && num_abs(term) > GROWTH_MAX * largest[r]);
+      size[r] += open && j == r ? num_abs(term) : 0.0;
+      row[j] -= term;
+    }
+  }
+  return fine;
 }
 
 /// d becomes its inverse. False when it is singular or close to it.
@@ -62,7 +89,6 @@ BLOCK_INLINE bool invert(uint32_t b, double* d) {
     d[3] = keep * reciprocal;
     return fine;
   }
-  // Gauss and Jordan in place
   double size[4];
   double largest[4];
   bool fine = true;
@@ -74,28 +100,7 @@ BLOCK_INLINE bool invert(uint32_t b, double* d) {
     }
   }
   for (uint32_t k = 0; k < b; k++) {
-    fine = fine && num_abs(d[k * b + k]) > LOST_MAX * size[k];
-    double reciprocal = 1.0 / d[k * b + k];
-    d[k * b + k] = 1.0;
-    for (uint32_t j = 0; j < b; j++) {
-      d[k * b + j] *= reciprocal;
-    }
-    for (uint32_t r = 0; r < b; r++) {
-      if (r == k) {
-        continue;
-      }
-      double factor = d[r * b + k];
-      d[r * b + k] = 0.0;
-      for (uint32_t j = 0; j < b; j++) {
-        double term = factor * d[k * b + j];
-        // the part right of the pivot is what is still to be eliminated
-        if (r > k && j > k) {
-          fine = fine && num_abs(term) <= GROWTH_MAX * largest[r];
-          size[r] = j == r ? size[r] + num_abs(term) : size[r];
-        }
-        d[r * b + j] -= term;
-      }
-    }
+    fine = eliminate(b, k, d, size, largest) && fine;
   }
   return fine;
 }
@@ -263,7 +268,7 @@ BLOCK_INLINE void scatter(uint32_t b, const NumBlocks* f, double* x, uint32_t i,
 BLOCK_INLINE void subtract(uint32_t b, const double* matrix, const double* v, double* y) {
   double sum[4];
   for (uint32_t r = 0; r < b; r++) {
-    sum[r] = matrix[r * b] * v[0];
+    sum[r] = matrix[(size_t)r * b] * v[0];
     for (uint32_t k = 1; k < b; k++) {
       sum[r] += matrix[r * b + k] * v[k];
     }
@@ -275,7 +280,7 @@ BLOCK_INLINE void subtract(uint32_t b, const double* matrix, const double* v, do
 
 BLOCK_INLINE void apply(uint32_t b, const double* matrix, const double* v, double* out) {
   for (uint32_t r = 0; r < b; r++) {
-    double sum = matrix[r * b] * v[0];
+    double sum = matrix[(size_t)r * b] * v[0];
     for (uint32_t k = 1; k < b; k++) {
       sum += matrix[r * b + k] * v[k];
     }

@@ -61,48 +61,51 @@ static bool find_members(const NumPattern* p, uint32_t* place, NumBorder* border
   return border->count > 0;
 }
 
-/// Sort the entries of J into the four parts; the inner pattern goes to `begin` and `columns`.
-static void split(const NumPattern* p, const uint32_t* place, NumBorder* border, uint32_t* position,
-                  uint32_t* begin, uint32_t* columns) {
-  const uint32_t n = p->states;
-  uint32_t inside = 0;
+/// Number the unknowns inside.
+static void find_inside(uint32_t n, const uint32_t* place, uint32_t* position, NumBorder* border) {
   for (uint32_t i = 0; i < n; i++) {
-    position[i] = inside;
+    position[i] = border->inner_count;
     if (place[i] == UINT32_MAX) {
-      border->inside[inside++] = i;
+      border->inside[border->inner_count++] = i;
     }
   }
-  border->inner_count = inside;
-  // E and F and D by turns, so that each part lies together
+}
+
+/// The pattern of the inner system.
+static void split_inner(const NumPattern* p, const uint32_t* place, const uint32_t* position,
+                        NumBorder* border, uint32_t* begin, uint32_t* columns) {
+  begin[0] = 0;
+  for (uint32_t m = 0; m < border->inner_count; m++) {
+    uint32_t i = border->inside[m];
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      if (place[p->columns[k]] != UINT32_MAX) {
+        continue;
+      }
+      columns[border->inner_entry_count] = position[p->columns[k]];
+      border->inner_entry[border->inner_entry_count++] = k;
+    }
+    begin[m + 1] = border->inner_entry_count;
+  }
+}
+
+/// Entries with their row or their column in the border, or both; returns their number.
+static uint32_t split_beside(const NumPattern* p, const uint32_t* place, const uint32_t* position,
+                             bool row_in, bool column_in, BorderEntry* out) {
   uint32_t count = 0;
-  for (uint32_t part = 0; part < 4; part++) {
-    uint32_t before = count;
-    for (uint32_t i = 0; i < n; i++) {
-      bool row = place[i] != UINT32_MAX;
-      for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
-        uint32_t j = p->columns[k];
-        bool column = place[j] != UINT32_MAX;
-        if ((uint32_t)(row ? 2 : 0) + (uint32_t)(column ? 1 : 0) != part) {
-          continue;
-        }
-        if (part == 0) {
-          columns[border->inner_entry_count] = position[j];
-          border->inner_entry[border->inner_entry_count++] = k;
-        } else {
-          border->beside[count++] = (BorderEntry){.row = row ? place[i] : position[i],
-                                                  .column = column ? place[j] : position[j],
-                                                  .entry = k};
-        }
-      }
-      if (part == 0 && !row) {
-        begin[position[i] + 1] = border->inner_entry_count;
-      }
+  for (uint32_t i = 0; i < p->states; i++) {
+    if ((place[i] != UINT32_MAX) != row_in) {
+      continue;
     }
-    uint32_t* counts[] = {NULL, &border->e_count, &border->f_count, &border->d_count};
-    if (counts[part]) {
-      *counts[part] = count - before;
+    for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+      uint32_t j = p->columns[k];
+      if ((place[j] != UINT32_MAX) == column_in) {
+        out[count++] = (BorderEntry){.row = row_in ? place[i] : position[i],
+                                     .column = column_in ? place[j] : position[j],
+                                     .entry = k};
+      }
     }
   }
+  return count;
 }
 
 static SltStatus take_memory(const SltAllocator* a, const NumPattern* p, NumBorder* border) {
@@ -133,8 +136,14 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, const uint32_t
   uint32_t* position = work;
   uint32_t* begin = work + n;
   uint32_t* columns = begin + n + 1;
-  begin[0] = 0;
-  split(p, place, border, position, begin, columns);
+  find_inside(n, place, position, border);
+  split_inner(p, place, position, border, begin, columns);
+  BorderEntry* at = border->beside;
+  border->e_count = split_beside(p, place, position, false, true, at);
+  at += border->e_count;
+  border->f_count = split_beside(p, place, position, true, false, at);
+  at += border->f_count;
+  border->d_count = split_beside(p, place, position, true, true, at);
   NumPattern inner = {.states = border->inner_count, .begin = begin, .columns = columns};
   return num_linear_create(a, &inner, &border->inner);
 }
@@ -144,7 +153,7 @@ SltStatus num_border_create(const SltAllocator* a, const NumPattern* p, NumBorde
   *out = NULL;
   *cost = HUGE_VAL;
   const size_t n = p->states;
-  if (p->algebraic > 0 || n <= 2 * DEGREE_MAX) {
+  if (p->algebraic > 0 || n <= (size_t)2 * DEGREE_MAX) {
     return SLT_OK;
   }
   NumBorder* border = base_alloc(a, sizeof *border);

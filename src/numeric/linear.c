@@ -270,8 +270,8 @@ static void place_blocks(const NumLinear* linear, const NumPattern* p, uint32_t 
       uint32_t block = row / size;
       int side = (int)(column / size) - (int)block;
       uint32_t part = (uint32_t)(block <= blocks->middle ? 1 + side : 1 - side);
-      source[(size_t)3 * area * block + (size_t)part * area + (row % size) * size + column % size] =
-          k;
+      size_t at = ((size_t)3 * block + part) * area;
+      source[at + (size_t)(row % size) * size + column % size] = k;
     }
   }
 }
@@ -316,7 +316,7 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
   shape.entry_count = p->begin[shape.n];
   shape.rows.states = p->states;
   shape.rows.count = shape.n;
-  if (choice->kind == NUM_LINEAR_BLOCKS) {
+  if (choice->kind == NUM_LINEAR_BLOCKS && choice->block > 0) {
     shape.blocks.size = choice->block;
     shape.blocks.count = (shape.n + choice->offset + choice->block - 1) / choice->block;
     shape.blocks.middle = shape.blocks.count / 2;

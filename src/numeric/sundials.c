@@ -282,12 +282,10 @@ void num_multistep_free(NumMultistep* m) {
   if (m->matrix) {
     SUNMatFreeEmpty(m->matrix);
   }
-  N_Vector vectors[] = {m->y, m->slope, m->differential, m->work};
-  for (size_t i = 0; i < SLT_COUNT(vectors); i++) {
-    if (vectors[i]) {
-      N_VDestroy(vectors[i]);
-    }
-  }
+  N_VDestroy(m->y);
+  N_VDestroy(m->slope);
+  N_VDestroy(m->differential);
+  N_VDestroy(m->work);
   if (m->context) {
     SUNContext_Free(&m->context);
   }
@@ -302,36 +300,45 @@ static SltStatus give_up(const NumMultistep* m) {
   return m->failure < 0 ? m->failure : SLT_ERR_STEP;
 }
 
+/// 1 for a flag that tells of a failure, so that these can be added up.
+static int failed(int flag) {
+  return flag < 0;
+}
+
+static SltStatus begin_ida(NumMultistep* m, NumStepper* s, double t_bound) {
+  // the algebraic unknowns that belong to the states; their slopes do not matter
+  SLT_TRY(linearize(m, s->t, s->x));
+  const NumLinearRows* rows = num_linear_rows(s->system.linear);
+  for (uint32_t i = 0; i < m->rows; i++) {
+    data(m->y)[i] = rows->xu[i];
+    data(m->slope)[i] = i < m->n ? rows->out[i] : 0.0;
+  }
+  if (!all_finite(data(m->y), m->rows) || !all_finite(data(m->slope), m->rows)) {
+    return SLT_ERR_NOT_FINITE;
+  }
+  // its own first step is half a tolerance long, which rounding may swallow
+  double h = 0.0;
+  SLT_TRY(num_first_step(s, t_bound, 1, &h));
+  int failures = failed(IDAReInit(m->memory, s->t, m->y, m->slope));
+  failures += failed(IDASetInitStep(m->memory, h));
+  failures += failed(IDASetMaxStep(m->memory, s->options.h_max));
+  return failures ? SLT_ERR_ARGUMENT : SLT_OK;
+}
+
+static SltStatus begin_cvode(NumMultistep* m, const NumStepper* s) {
+  memcpy(data(m->y), s->x, m->n * sizeof(double));
+  int failures = failed(CVodeReInit(m->memory, s->t, m->y));
+  failures += failed(CVodeSetInitStep(m->memory, 0.0));
+  failures += failed(CVodeSetMaxStep(m->memory, s->options.h_max));
+  return failures ? SLT_ERR_ARGUMENT : SLT_OK;
+}
+
 SltStatus num_multistep_begin(NumMultistep* m, NumStepper* s, double t_bound) {
   SLT_ASSERT(s->n == m->n);
   m->s = s;
   m->h_next = 0.0;
   m->failure = SLT_OK;
-  memcpy(data(m->y), s->x, m->n * sizeof(double));
-  int flag = 0;
-  if (m->family == NUM_FAMILY_IDA) {
-    // the algebraic unknowns that belong to the states; their slopes do not matter
-    SLT_TRY(linearize(m, s->t, s->x));
-    const NumLinearRows* rows = num_linear_rows(s->system.linear);
-    for (uint32_t i = 0; i < m->rows; i++) {
-      data(m->y)[i] = rows->xu[i];
-      data(m->slope)[i] = i < m->n ? rows->out[i] : 0.0;
-    }
-    if (!all_finite(data(m->y), m->rows) || !all_finite(data(m->slope), m->rows)) {
-      return SLT_ERR_NOT_FINITE;
-    }
-    flag = IDAReInit(m->memory, s->t, m->y, m->slope);
-    // its own first step is half a tolerance long, which rounding may swallow
-    double h = 0.0;
-    SLT_TRY(num_first_step(s, t_bound, 1, &h));
-    flag = flag < 0 ? flag : IDASetInitStep(m->memory, h);
-    flag = flag < 0 ? flag : IDASetMaxStep(m->memory, s->options.h_max);
-  } else {
-    flag = CVodeReInit(m->memory, s->t, m->y);
-    flag = flag < 0 ? flag : CVodeSetInitStep(m->memory, 0.0);
-    flag = flag < 0 ? flag : CVodeSetMaxStep(m->memory, s->options.h_max);
-  }
-  return flag < 0 ? SLT_ERR_ARGUMENT : SLT_OK;
+  return m->family == NUM_FAMILY_IDA ? begin_ida(m, s, t_bound) : begin_cvode(m, s);
 }
 
 static int stop_at(const NumMultistep* m, double t) {
