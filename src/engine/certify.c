@@ -761,7 +761,14 @@ static void place_crossing(Certifier* cert, CertPiece* p, CertVerdict verdict, E
   f->threshold = threshold(cert);
   f->armed = f->armed || cert->fell;
   double sign = f->sign;
-  eng_follower_bracket(f, p->l, p->r, sign * p->phi_l, sign * p->phi_r, out);
+  double width = 4.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
+  bool below = !eng_follower_beyond(f, p->phi_l - f->threshold);
+  if (below && p->r - p->l <= width && eng_follower_beyond(f, p->phi_r - f->threshold)) {
+    NumBracket bracket = {p->l, p->r, p->phi_l - f->threshold, p->phi_r - f->threshold};
+    eng_follower_place(f, &bracket, out);
+  } else {
+    eng_follower_bracket(f, p->l, p->r, sign * p->phi_l, sign * p->phi_r, out);
+  }
   out->certified = true;
 }
 

@@ -38,6 +38,9 @@ void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot)
 void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double gb,
                           EngCrossing* out);
 
+/// The same where the bracket, of sign*g - threshold, is as narrow as it can be.
+void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* out);
+
 /// First crossing on a piece by signs, end slopes and extrema; carries truth and arming to its end
 /// when there is none.
 bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out);

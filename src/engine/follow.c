@@ -123,6 +123,11 @@ void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double 
     // a failing search leaves a valid, if wider, bracket: good enough to go on with
     num_root_bracket(crossing_function, f, &options, &bracket, NULL);
   }
+  eng_follower_place(f, &bracket, out);
+}
+
+void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* out) {
+  NumBracket bracket = *found;
   double t = nearer_left(f, &bracket) ? bracket.lo : bracket.hi;
   double slope = follower_slope(f, t);
   *out = (EngCrossing){.index = f->index,

@@ -262,6 +262,8 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
         if (match && record->crossing == MODEL_NONE) record->crossing = c;
       }
     }
+    // those of an instant that was located are read by nobody but the listener
+    if (!sim->on_event && t->crossing_count > 0) continue;
     if (!grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
       break;
     }
