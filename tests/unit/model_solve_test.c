@@ -219,7 +219,7 @@ TEST(torn_blocks_give_what_elimination_gives) {
     double y[TORN_N];
     double size = 1.0;
     for (int i = 0; failed == MODEL_NONE && i < TORN_N; i++) {
-      char name[8];
+      char name[16];
       snprintf(name, sizeof name, "y_%d", i);
       y[i] = value_of(&b, name);
       size = fmax(size, fabs(y[i]));
