@@ -65,8 +65,8 @@ static bool slot_ends(const TapeGraph* graph, uint64_t slot, const TapeValue* va
 ///
 /// Operations are looked for first in the line of slots that belongs to their newest operand: what
 /// is made one after the other then lies side by side, which for a million equations is the
-/// difference between the cache and the memory. Where that line is full, and for leaves, the hash
-/// decides.
+/// difference between the cache and the memory. Where that line is full the hash decides. Inputs lie
+/// side by side as the environment does.
 static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value, uint64_t hash) {
   uint32_t mask = graph->slot_count - 1;
   uint32_t tag = slot_tag(graph, hash);
@@ -78,7 +78,12 @@ static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value, uint6
       if (slot_ends(graph, line[i], value, tag)) return &line[i];
     }
   }
-  for (uint32_t i = (uint32_t)(hash >> 32) & mask;; i = (i + 1) & mask) {
+  uint32_t start = (uint32_t)(hash >> 32);
+  if (value->op == TAPE_INPUT) {
+    TapeValue group = {.op = TAPE_INPUT, .a = value->a / TAPE_LINE};
+    start = (uint32_t)(value_hash(&group) >> 32) / TAPE_LINE * TAPE_LINE + value->a % TAPE_LINE;
+  }
+  for (uint32_t i = start & mask;; i = (i + 1) & mask) {
     if (slot_ends(graph, graph->slots[i], value, tag)) return &graph->slots[i];
   }
 }
