@@ -183,7 +183,7 @@ Str str_format(Arena* arena, const char* format, ...) {
 /// Make room for `extra` bytes and a NUL behind them.
 static void text_reserve(TextBuffer* buffer, size_t extra) {
   size_t wanted = base_add_size(buffer->length, base_add_size(extra, 1));
-  if (wanted <= buffer->capacity) return;
+  if (buffer->data && wanted <= buffer->capacity) return;
   if (wanted > UINT32_MAX) wanted = SIZE_MAX;  // leaves through the arena
   size_t capacity = 2 * (size_t)buffer->capacity;
   if (capacity > UINT32_MAX) capacity = UINT32_MAX;
