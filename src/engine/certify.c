@@ -1117,8 +1117,18 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   if (!margins_fit(sim, states)) refit_margins(sim, states);
   if (!affine) return;
   double t[MODEL_LANES];
-  for (uint32_t j = 0; j < MODEL_LANES; j++) {
-    t[j] = control_time(s, j);
+  if (degree == 4) {
+    // as control_time() has them
+    for (uint32_t j = 0; j < 4; j++) {
+      t[j] = s->trial.t0 + s->trial.h * (0.25 * (double)j);
+    }
+    for (uint32_t j = 4; j < MODEL_LANES; j++) {
+      t[j] = s->trial.t0 + s->trial.h;
+    }
+  } else {
+    for (uint32_t j = 0; j < MODEL_LANES; j++) {
+      t[j] = control_time(s, j);
+    }
   }
   model_program_run_block(&mode->g_flow, &context, sim->block_regs, t, sim->control_x,
                           sim->control_g);
