@@ -23,7 +23,7 @@ size_t imp_jump_size(const ModelImplicit* im) {
   size_t e = im->equation_count;
   size_t matrix = is_full(im) ? e * e : 2 * (size_t)im->system_entry_count;
   size_t least = im->repeats ? e * e + e : 0;
-  return im->system.output_count + matrix + least + 8 * e + 4 * im->quantity_count;
+  return im->system.output_count + matrix + least + 8 * e + 4 * (size_t)im->quantity_count;
 }
 
 typedef struct JumpSpace {
@@ -106,7 +106,7 @@ static SltStatus factor_full(JumpSpace* s, uint32_t* bad) {
     uint32_t equation = im->rows[entry->row].equation;
     s->matrix[(size_t)equation * s->e + column] += s->out[entry->reg];
   }
-  if (im->repeats) memcpy(s->kept, s->matrix, (size_t)s->e * s->e * sizeof *s->matrix);
+  if (s->kept) memcpy(s->kept, s->matrix, (size_t)s->e * s->e * sizeof *s->matrix);
   SltStatus status = num_lu_factor(s->e, s->matrix, SINGULAR, s->scale, s->pivot, bad);
   s->least = status < 0 && im->repeats;
   return s->least ? SLT_OK : status;
