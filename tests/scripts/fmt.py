@@ -99,7 +99,7 @@ class Format(cli_case.CliCase):
 
     def test_the_gallery_keeps_its_bits(self):
         draw = random.Random(6)
-        for number, path in enumerate(gallery()):
+        for number, path in list(enumerate(gallery()))[::3]:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             name = os.path.basename(path)
@@ -113,7 +113,7 @@ class Format(cli_case.CliCase):
             formatted = self.read(name)
             self.assertEqual(comments(formatted), comments(text), path)
             self.assertEqual(re.sub(r"\s", "", formatted), re.sub(r"\s", "", text), path)
-            if number % 4 == 0:
+            if number % 2 == 0:
                 options = ["-q", "--until", "1", "--samples", "20", "-o"]
                 a = self.saltus("run", "original.lisma", *options, "a.csv")
                 b = self.saltus("run", name, *options, "b.csv")
