@@ -361,6 +361,44 @@ TEST(a_root_of_a_switched_quantity) {
   }
 }
 
+/// Between local events of a long step there are corrections, looks ahead and relations that are
+/// followed closely: a snapshot from there goes on with the same bits, in another run too.
+TEST(a_snapshot_between_local_events_keeps_what_is_shared) {
+  SltModel* model =
+      compile("const N = 70, phi = 0.6180339887498949;\n"
+              "s' = (1 - 0.2 * Non / N - s) / 60; s(t0) = 1; Non(t0) = 0;\n"
+              "for i = 1:N {\n"
+              "  T_[i]' = (5 - T_[i]) / (5000 + 50 * i) + 0.006 * s * u_[i];\n"
+              "  T_[i](t0) = 19.5 + mod(5 * i * phi, 1); u_[i](t0) = 0;\n"
+              "  automaton room_[i] {\n"
+              "    state off [T_[i] >= 20.5] { set u_[i] = 0, Non = Non - 1; } from on;\n"
+              "    state on [T_[i] <= 19.5] { set u_[i] = 1, Non = Non + 1; } from init, off;\n"
+              "  }\n"
+              "}\n");
+  SltSim* sim = create(model);
+  SltSim* other = create(model);
+  CHECK(slt_sim_start(sim) == SLT_OK && slt_sim_start(other) == SLT_OK, "start");
+  CHECK(advance_to(sim, 5.0) == SLT_OK && advance_to(other, 5.0) == SLT_OK, "begin");
+  for (int i = 1; i < 25; i++) {
+    CHECK(advance_to(sim, 17.3 * i) == SLT_OK, "advance");
+    size_t size = slt_sim_snapshot_size(sim);
+    void* snapshot = malloc(size);
+    CHECK(slt_sim_snapshot_save(sim, snapshot, size) == SLT_OK, "save");
+    CHECK(slt_sim_snapshot_restore(other, snapshot, size) == SLT_OK, "restore");
+    free(snapshot);
+    uint64_t hash[2] = {1, 1};
+    CHECK(advance_to(sim, 17.3 * i + 9.0) == SLT_OK, "on");
+    CHECK(advance_to(other, 17.3 * i + 9.0) == SLT_OK, "on, elsewhere");
+    mix_values(&hash[0], sim);
+    mix_values(&hash[1], other);
+    CHECK(hash[0] == hash[1], "same bits");
+  }
+  CHECK(slt_sim_statistics(sim).instants > 2 * slt_sim_statistics(sim).steps, "events are local");
+  slt_sim_free(other);
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
+
 /// Newton's method takes its first guess from the beginning of the step. A snapshot from inside it
 /// must not bring another one: the last bits would differ.
 TEST(a_snapshot_inside_a_step_keeps_the_guesses) {
