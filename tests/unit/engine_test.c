@@ -232,6 +232,50 @@ TEST(a_snapshot_goes_on_with_the_same_bits) {
   gallery_close(&gallery);
 }
 
+/// Another model compiled from the same text stands for another process.
+TEST(a_checkpoint_goes_on_elsewhere_with_the_same_bits) {
+  Gallery gallery = gallery_open("");
+  for (uint32_t i = 0; i < gallery.count; i += 3) {
+    SltModel* model = compile_file(gallery.paths[i]);
+    SltModel* twin = compile_file(gallery.paths[i]);
+    SltSim* sim = create(model);
+    SltSim* other = create(twin);
+    uint64_t hash = 0;
+    double t_end = end_of(model);
+    slt_sim_on_event(sim, mix_event, &hash);
+    slt_sim_on_event(other, mix_event, &hash);
+    CHECK(slt_sim_checkpoint_save(sim, &hash, sizeof hash) == SLT_ERR_ARGUMENT, "not started");
+    CHECK(slt_sim_start(sim) >= 0, gallery.paths[i]);
+    CHECK(advance_to(sim, 0.37 * t_end) >= 0, gallery.paths[i]);
+    size_t size = slt_sim_checkpoint_size(sim);
+    char* bytes = malloc(size);
+    CHECK(slt_sim_checkpoint_save(sim, bytes, size - 1) == SLT_ERR_ARGUMENT, "too small");
+    CHECK(slt_sim_checkpoint_save(sim, bytes, size) == SLT_OK, gallery.paths[i]);
+    hash = UINT64_C(0xcbf29ce484222325);
+    CHECK(advance_to(sim, t_end) >= 0, gallery.paths[i]);
+    mix_values(&hash, sim);
+    uint64_t wanted = hash;
+    const char* why = NULL;
+    bytes[size / 2] ^= 1;
+    CHECK(slt_sim_checkpoint_restore(other, bytes, size, &why) == SLT_ERR_ARGUMENT && why,
+          "broken");
+    bytes[size / 2] ^= 1;
+    CHECK(slt_sim_checkpoint_restore(other, bytes, size - 9, &why) == SLT_ERR_ARGUMENT, "short");
+    CHECK(slt_sim_checkpoint_restore(sim, bytes, size, &why) == SLT_ERR_ARGUMENT, "started");
+    CHECK(slt_sim_checkpoint_restore(other, bytes, size, &why) == SLT_OK, gallery.paths[i]);
+    hash = UINT64_C(0xcbf29ce484222325);
+    CHECK(advance_to(other, t_end) >= 0, gallery.paths[i]);
+    mix_values(&hash, other);
+    CHECK(hash == wanted, gallery.paths[i]);
+    free(bytes);
+    slt_sim_free(other);
+    slt_sim_free(sim);
+    slt_model_free(twin);
+    slt_model_free(model);
+  }
+  gallery_close(&gallery);
+}
+
 /// Newton's method starts from values that belong to the steps, not to what was asked for.
 TEST(implicit_models_keep_their_bits) {
   Gallery gallery = gallery_open("/dae");
