@@ -13,16 +13,11 @@ static const struct {
   const char* name;
   CommandFn* run;  // NULL: not built yet
 } commands[] = {
-    {"run", command_run},
-    {"check", command_check},
-    {"explain", command_explain},
-    {"plot", command_plot},
-    {"new", command_new},
-    {"methods", command_methods},
-    {"convert", command_convert},
-    {"cache", command_cache},
-    {"fmt", command_fmt},
-    {"lsp", NULL},
+    {"run", command_run},         {"check", command_check},
+    {"explain", command_explain}, {"plot", command_plot},
+    {"new", command_new},         {"methods", command_methods},
+    {"convert", command_convert}, {"cache", command_cache},
+    {"fmt", command_fmt},         {"lsp", NULL},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

@@ -65,8 +65,8 @@ SLT_API SltStatus slt_model_compile(const char* name, const char* text, size_t l
 SLT_API SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
                                          SltModel** out);
 
-/// The text of a model in LISMA with its layout in order: indentation, spaces, blank lines. Comments and
-/// the author's lines stay, and so does the meaning.
+/// The text of a model in LISMA with its layout in order: indentation, spaces, blank lines.
+/// Comments and the author's lines stay, and so does the meaning.
 /// @param options  for the messages; NULL: none.
 /// @return SLT_OK, SLT_ERR_SYNTAX (nothing is written), SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or the
 ///         writer's error.

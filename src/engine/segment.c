@@ -73,8 +73,9 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   eng_fail(sim, SLT_ERR_STEP, DIAG_E0801, var ? &var->span : NULL,
            "at t = %s the step size fell below %s and still misses the tolerance; '%.*s%.*s' moves "
            "fastest, it is %s and changes at a rate of %s",
-           t.text, eng_number(eng_rounded(smallest_step(sim), 2.0)).text, STR_ARGS(var ? var->name : STR_LIT("")),
-           (int)order, "''''''''", eng_number(eng_rounded(sim->env[env], 3.0)).text,
+           t.text, eng_number(eng_rounded(smallest_step(sim), 2.0)).text,
+           STR_ARGS(var ? var->name : STR_LIT("")), (int)order, "''''''''",
+           eng_number(eng_rounded(sim->env[env], 3.0)).text,
            eng_number(eng_rounded(sim->env[env + 1], 3.0)).text);
   eng_hint(sim, "the solution may be singular or discontinuous here without an event to say so; "
                 "try a larger --rtol, or a smaller --hmin");

@@ -38,8 +38,8 @@ typedef struct LismaOptions {
 bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const LismaOptions* options,
                    DiagList* diags);
 
-/// The text with its layout in order: indentation, spaces, blank lines. Comments and the author's lines
-/// stay. False when it has errors, which are added to `diags`.
+/// The text with its layout in order: indentation, spaces, blank lines. Comments and the author's
+/// lines stay. False when it has errors, which are added to `diags`.
 bool lisma_format(Arena* arena, const Source* source, DiagList* diags, Str* out);
 
 #endif

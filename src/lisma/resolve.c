@@ -202,17 +202,21 @@ uint32_t resolve_plain(Lower* l, const AstName* name) {
   return ast_name_is_plain(name) ? ref_of(l, name).head : 0;
 }
 
+/// A name of the form x_[i + 1] that is there already; 0 otherwise.
+static uint32_t find_by_offset(Lower* l, const NameRef* ref) {
+  const Binding* binding = ref->index ? resolve_binding(l, ref->index) : NULL;
+  if (!binding) return 0;
+  double value = binding->value + ref->offset;
+  const IndexNode* root = &l->index_nodes.data[ref->root];
+  bool known = value >= 0.0 && value < root->dense.count;
+  return known ? root->dense.data[(uint32_t)value] : 0;
+}
+
 uint32_t resolve_name(Lower* l, const AstName* name) {
   NameRef ref = ref_of(l, name);
   if (ref.root == IR_NONE) return ref.head;
-  const Binding* binding = ref.index ? resolve_binding(l, ref.index) : NULL;
-  if (binding) {
-    double value = binding->value + ref.offset;
-    const IndexNode* root = &l->index_nodes.data[ref.root];
-    bool known = value >= 0.0 && value < root->dense.count;
-    uint32_t found = known ? root->dense.data[(uint32_t)value] : 0;
-    if (found) return found;
-  }
+  uint32_t found = find_by_offset(l, &ref);
+  if (found) return found;
 
   // walk down the tree of indices; what is missing is made on the way
   uint32_t node = ref.root;

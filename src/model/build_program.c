@@ -42,6 +42,7 @@ static uint32_t emit_steps(ModelBuild* build, TapeGraph* graph, const BuildScope
     IrOp op = (IrOp)step->op;
     if (op == IR_SLOT) {
       uint32_t slot = step->arg[0];
+      // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): terms without slots have a row
       values[i] = slots ? slots[slot] : leaf_value(build, graph, scope, term.row[slot]);
     } else if (op == IR_CONST) {
       values[i] = tape_const(graph, step->value);
@@ -161,6 +162,7 @@ static ModelShape* compile_shape(ModelBuild* build, SymTerm term) {
   if (!own_numbers) {
     uint32_t index = term.shape.index;
     if (index >= build->shapes.count) {
+      // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are meant
       base_vec_reserve(&build->arena, &build->shapes, index + 1 - build->shapes.count);
       build->shapes.count = index + 1;
     }

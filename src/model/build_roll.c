@@ -477,37 +477,47 @@ static ModelLane read_lane(const Roller* r, const Region* region, uint32_t s, ui
   return (ModelLane){.kind = MODEL_LANE_FIXED, .at = lanes->fixed_count - 1};
 }
 
+static const ModelLane* operand_of(const ModelLoopStep* step, uint32_t which) {
+  return which == 0 ? &step->a : which == 1 ? &step->b : &step->c;
+}
+
+/// Which operation reads each value last; itself where nobody does.
+static void find_last_uses(const ModelLoopStep* steps, uint32_t count, uint32_t* last_use) {
+  for (uint32_t i = 0; i < count; i++) {
+    last_use[i] = i;
+    for (uint32_t which = 0; which < 3; which++) {
+      const ModelLane* operand = operand_of(&steps[i], which);
+      if (operand->kind == MODEL_LANE_LOCAL) last_use[operand->at] = i;
+    }
+  }
+}
+
+static void free_lane(const ModelLoopStep* step, Lanes* lanes) {
+  if (step->kind == MODEL_TARGET_LANE) lanes->free[lanes->free_count++] = step->target;
+}
+
 /// Lane registers by last use. An operation's target is none of its operands. False when there are
 /// too few.
 static bool place_lanes(ModelLoopStep* steps, const Slot* slots, uint32_t count, Lanes* lanes,
                         uint32_t* last_use) {
-  for (uint32_t i = 0; i < count; i++) {
-    last_use[i] = i;
-    const ModelLane* operands[] = {&steps[i].a, &steps[i].b, &steps[i].c};
-    for (size_t k = 0; k < SLT_COUNT(operands); k++) {
-      if (operands[k]->kind == MODEL_LANE_LOCAL) last_use[operands[k]->at] = i;
-    }
-  }
+  find_last_uses(steps, count, last_use);
   lanes->next = lanes->fixed_count;
   for (uint32_t i = 0; i < count; i++) {
-    if (slots[i].fresh || slots[i].is_output) {
-      steps[i].kind = slots[i].fresh ? MODEL_TARGET_REGISTER : MODEL_TARGET_OUTPUT;
-      steps[i].target = slots[i].target;
-    } else {
+    steps[i].target = slots[i].target;
+    steps[i].kind = slots[i].fresh       ? MODEL_TARGET_REGISTER
+                    : slots[i].is_output ? MODEL_TARGET_OUTPUT
+                                         : MODEL_TARGET_LANE;
+    if (steps[i].kind == MODEL_TARGET_LANE) {
       if (lanes->free_count == 0 && lanes->next == MODEL_LOOP_REGISTERS) return false;
-      steps[i].kind = MODEL_TARGET_LANE;
       steps[i].target = lanes->free_count ? lanes->free[--lanes->free_count] : lanes->next++;
-      if (last_use[i] == i) lanes->free[lanes->free_count++] = steps[i].target;  // nobody reads it
     }
-    const ModelLane* operands[] = {&steps[i].a, &steps[i].b, &steps[i].c};
-    for (size_t k = 0; k < SLT_COUNT(operands); k++) {
-      uint32_t from = operands[k]->at;
-      if (operands[k]->kind != MODEL_LANE_LOCAL || last_use[from] != i) continue;
-      last_use[from] = NONE;  // once only, also for x op x
-      if (steps[from].kind == MODEL_TARGET_LANE) {
-        lanes->free[lanes->free_count++] = steps[from].target;
-      }
+    for (uint32_t which = 0; which < 3; which++) {
+      const ModelLane* operand = operand_of(&steps[i], which);
+      if (operand->kind != MODEL_LANE_LOCAL || last_use[operand->at] != i) continue;
+      last_use[operand->at] = NONE;  // once only, also for x op x
+      free_lane(&steps[operand->at], lanes);
     }
+    if (last_use[i] == i) free_lane(&steps[i], lanes);
   }
   return true;
 }

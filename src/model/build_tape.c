@@ -65,8 +65,8 @@ static bool slot_ends(const TapeGraph* graph, uint64_t slot, const TapeValue* va
 ///
 /// Operations are looked for first in the line of slots that belongs to their newest operand: what
 /// is made one after the other then lies side by side, which for a million equations is the
-/// difference between the cache and the memory. Where that line is full the hash decides. Inputs lie
-/// side by side as the environment does.
+/// difference between the cache and the memory. Where that line is full the hash decides. Inputs
+/// lie side by side as the environment does.
 static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value, uint64_t hash) {
   uint32_t mask = graph->slot_count - 1;
   uint32_t tag = slot_tag(graph, hash);

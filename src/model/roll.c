@@ -41,6 +41,7 @@ static double select_value(double c, double a, double b) {
 }
 
 /// One operation over n instances. Operands that it does not have point somewhere harmless.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation
 static void run_step(const ModelLoopStep* step, const ModelContext* context, uint32_t n,
                      const double* restrict pa, const double* restrict pb,
                      const double* restrict pc, double* restrict pd) {
