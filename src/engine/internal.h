@@ -617,6 +617,8 @@ bool eng_all_finite(const double* values, size_t n);
 const ModelVar* eng_not_finite(const EngSim* sim, bool* derivative);
 /// The variable that a place of the environment belongs to, and the order of derivative there.
 const ModelVar* eng_var_at(const EngSim* sim, uint32_t env, uint32_t* order);
+/// Make `states` the present ones for everything that reads the environment.
+void eng_publish_states(EngSim* sim, const uint32_t* states);
 /// Truths of "automaton is in state" and entry times into the environment.
 void eng_publish_state(EngSim* sim, uint32_t automaton, double t);
 /// Whether a switch inside a state's body has a say at present.

@@ -84,7 +84,7 @@ void local_begin_sharing(EngSim* sim) {
   core->local_imminent_count = 0;
   core->local_crowded = false;
   if (shared == MODEL_NONE || sim->stepper->method->dense_degree != 4) return;
-  if (!core->local_shares || !sim->local->index.shared_linear) find_weights(sim);
+  find_weights(sim);
   core->local_shares = true;
   if (core->local_most == 0.0) return;
   double bent = core->local_bend * sim->stepper->trial.h;

@@ -76,19 +76,6 @@ static SltStatus recursion(EngSim* sim, uint32_t* iteration, bool* changed) {
 
 // ---- slide --------------------------------------------------------------------------------------
 
-/// Make `states` the present ones for everything that reads the environment.
-static void publish(EngSim* sim, const uint32_t* states) {
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (sim->state[a] == states[a]) continue;
-    const ModelAutomaton* automaton = &sim->model->automata[a];
-    const ModelState* from = &automaton->states[sim->state[a]];
-    const ModelState* to = &automaton->states[states[a]];
-    sim->state[a] = states[a];
-    if (from->test_env != MODEL_NONE) sim->env[from->test_env] = 0.0;
-    if (to->test_env != MODEL_NONE) sim->env[to->test_env] = 1.0;
-  }
-}
-
 static bool same_states(const ModelMode* a, const ModelMode* b) {
   return a->state_count == b->state_count && a->state_count > 0 && !a->implicit && !b->implicit &&
          memcmp(a->state_env, b->state_env, a->state_count * sizeof *a->state_env) == 0;
@@ -141,7 +128,7 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   const ModelMode* present = sim->core.mode;
   const Diag* failure = NULL;
   *leads = false;
-  publish(sim, from);
+  eng_publish_states(sim, from);
   if (eng_get_mode(sim, sim->state, mode, &failure) < 0) return SLT_OK;
   if (!same_states(*mode, present)) return SLT_OK;
   EngSideRegs* regs = &sim->side_regs[0];
@@ -187,7 +174,7 @@ static SltStatus slide(EngSim* sim, const uint32_t* k, const uint32_t* m) {
   SltStatus status = leads_to(sim, m, k, &back, &mode_m, &atom);
   if (status >= 0 && back) status = leads_to(sim, k, m, &forth, &mode_k, &other);
   if (atom == MODEL_NONE) atom = other;
-  publish(sim, m);
+  eng_publish_states(sim, m);
   eng_restore_truths(sim);
   if (status < 0 || !back || !forth || atom == MODEL_NONE) return status;
   uint32_t place = place_of(mode_m, atom);

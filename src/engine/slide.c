@@ -48,19 +48,6 @@ static uint32_t* side_states(EngSim* sim, uint32_t side) {
   return sim->side_states + (size_t)side * sim->model->automaton_count;
 }
 
-/// Make `states` the present ones for everything that reads the environment.
-static void publish(EngSim* sim, const uint32_t* states) {
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (sim->state[a] == states[a]) continue;
-    const ModelAutomaton* automaton = &sim->model->automata[a];
-    const ModelState* from = &automaton->states[sim->state[a]];
-    const ModelState* to = &automaton->states[states[a]];
-    sim->state[a] = states[a];
-    if (from->test_env != MODEL_NONE) sim->env[from->test_env] = 0.0;
-    if (to->test_env != MODEL_NONE) sim->env[to->test_env] = 1.0;
-  }
-}
-
 /// Time beside the present one, for surfaces that move.
 static double probe_time(const EngSim* sim) {
   return sim->core.t + 1.13 * PROBE * (1.0 + fabs(sim->core.t));
@@ -242,7 +229,7 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
   if (to == sim->state[automaton]) return true;
   memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
   sim->side_work[automaton] = to;
-  publish(sim, sim->side_work);
+  eng_publish_states(sim, sim->side_work);
   *moved = true;
   return true;
 }
@@ -284,7 +271,7 @@ static SltStatus survey(Search* search, bool* complete) {
   *complete = true;
   double largest = 0.0;
   for (uint32_t side = 0; side < sides && *complete; side++) {
-    publish(sim, sim->state_settled);
+    eng_publish_states(sim, sim->state_settled);
     SLT_TRY(mode_of_side(search, side, &search->modes[side]));
     if (!search->modes[side]) {
       *complete = false;
@@ -297,7 +284,7 @@ static SltStatus survey(Search* search, bool* complete) {
     double* f = sim->side_f + (size_t)side * sim->n_max;
     model_program_run(&search->modes[side]->rhs, &context, sim->side_regs[side].rhs, sim->core.t,
                       sim->x, f);
-    publish(sim, sim->state_settled);
+    eng_publish_states(sim, sim->state_settled);
     *complete = eng_all_finite(f, search->modes[side]->state_count);
     surface_rates(sim, search->base, search->base_index, search->count, sim->core.t, sim->x, f,
                   search->rate[side]);
@@ -305,7 +292,7 @@ static SltStatus survey(Search* search, bool* complete) {
       largest = fmax(largest, fabs(search->rate[side][k]));
     }
   }
-  publish(sim, sim->state_settled);
+  eng_publish_states(sim, sim->state_settled);
   search->tolerance = RATE_TOLERANCE * (1.0 + largest);
   return SLT_OK;
 }
@@ -318,14 +305,14 @@ static SltStatus find_one_way(Search* search) {
     for (uint32_t k = 0; k < search->count; k++) {
       uint32_t other = side ^ 1u << k;
       const ModelMode* mode = NULL;
-      publish(sim, side_states(sim, side));
+      eng_publish_states(sim, side_states(sim, side));
       SLT_TRY(mode_of_side(search, other, &mode));
       if (!mode || memcmp(sim->state, side_states(sim, other), bytes) != 0) {
         search->one_way |= 1u << k;
       }
     }
   }
-  publish(sim, sim->state_settled);
+  eng_publish_states(sim, sim->state_settled);
   return SLT_OK;
 }
 
@@ -663,7 +650,7 @@ static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdic
   bool complete = false;
   SltStatus status = survey(&search, &complete);
   if (status >= 0 && complete) status = find_one_way(&search);
-  publish(sim, sim->state_settled);
+  eng_publish_states(sim, sim->state_settled);
   eng_restore_truths(sim);
   if (status < 0 || !complete) return status;
   drop_passive(&search);
@@ -780,10 +767,10 @@ SltStatus eng_slide_rebind(EngSim* sim) {
   memcpy(sim->state_settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
   SltStatus status = SLT_OK;
   for (uint32_t side = 0; side < 1u << slide->count && status >= 0; side++) {
-    publish(sim, side_states(sim, side));
+    eng_publish_states(sim, side_states(sim, side));
     status = bind_side(sim, side, slide->modes[side]);
   }
-  publish(sim, sim->state_settled);
+  eng_publish_states(sim, sim->state_settled);
   return status;
 }
 

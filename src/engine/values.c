@@ -49,6 +49,18 @@ bool eng_automaton_active(const EngSim* sim, uint32_t automaton) {
   return true;
 }
 
+void eng_publish_states(EngSim* sim, const uint32_t* states) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (sim->state[a] == states[a]) continue;
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    const ModelState* from = &automaton->states[sim->state[a]];
+    const ModelState* to = &automaton->states[states[a]];
+    sim->state[a] = states[a];
+    if (from->test_env != MODEL_NONE) sim->env[from->test_env] = 0.0;
+    if (to->test_env != MODEL_NONE) sim->env[to->test_env] = 1.0;
+  }
+}
+
 void eng_publish_state(EngSim* sim, uint32_t automaton, double t) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   for (uint32_t s = 0; s < a->state_count; s++) {
