@@ -172,6 +172,14 @@ static bool emit_grouped(ModeScope* scope, uint32_t first, const uint32_t* list,
   return true;
 }
 
+static void emit_items(ModeScope* scope, uint32_t first, const uint32_t* list, uint32_t count) {
+  if (emit_grouped(scope, first, list, count)) return;
+  for (uint32_t i = 0; i < count; i++) {
+    ScopeItem* item = &scope->items.data[list[i]];
+    item->value = build_emit(scope->build, &scope->graph, &scope->base, item->term);
+  }
+}
+
 static void emit_targets(ModeScope* scope, const SymTerm* targets, uint32_t count,
                          uint32_t* values) {
   ModelBuild* build = scope->build;
@@ -232,11 +240,7 @@ static void scope_values(ModeScope* scope, const SymTerm* targets, uint32_t coun
       item->value = build_emit(scope->build, &scope->graph, &scope->base, item->term);
     }
   }
-  bool grouped = emit_grouped(scope, first, list.data, list.count);
-  for (uint32_t i = 0; !grouped && i < list.count; i++) {
-    ScopeItem* item = &scope->items.data[list.data[i]];
-    item->value = build_emit(scope->build, &scope->graph, &scope->base, item->term);
-  }
+  emit_items(scope, first, list.data, list.count);
   emit_targets(scope, targets, count, values);
 }
 
