@@ -27,6 +27,7 @@
 #define LEVEL_LAST     5u  // ... and up to this one steps end there
 #define LEVEL_SMOOTH   (LEVEL_LAST + 1u)
 #define JUMP_ULPS      64.0
+#define JUMP_SHARE     1e-3  // of the absolute tolerance: a jump that nobody feels
 #define SLOPE_RELATIVE 1e-9
 #define FIT_SHARE      0.1  // of the tolerance that a computed value's polynomial may be off
 #define FIT_DEPTH      6    // halvings until it is taken as it is
@@ -114,26 +115,36 @@ static double size_of(const ModelPiece* piece) {
   return size;
 }
 
-static double slope_at(const ModelPiece* piece, bool end, double* noise) {
+/// What a variable may jump by without a reason: values that cancel to zero (a sliding motion's)
+/// are rounding noise, and an instant made of noise would make noise of its own, for each delay
+/// one.
+static double noise_of(const EngSim* sim, uint32_t delay) {
+  double nominal = sim->model->vars[sim->model->delays[delay].var].nominal;
+  return fmax(JUMP_ULPS * DBL_EPSILON, JUMP_SHARE * sim->options.atol) * nominal;
+}
+
+/// `floor`: of the noise of values.
+static double slope_at(const ModelPiece* piece, bool end, double floor, double* noise) {
   double length = piece->t1 - piece->t0;
   *noise = 0.0;
   if (piece->degree == 0 || !(length > 0.0)) return 0.0;
   uint32_t k = end ? piece->degree - 1 : 0;
   double scale = (double)piece->degree / length;
-  *noise = JUMP_ULPS * DBL_EPSILON * size_of(piece) * scale;
+  *noise = fmax(JUMP_ULPS * DBL_EPSILON * size_of(piece), floor) * scale;
   return (piece->c[k + 1] - piece->c[k]) * scale;
 }
 
 /// What jumps between two pieces, where an event may have made something jump.
-static uint32_t level_between(const ModelPiece* left, const ModelPiece* right, uint32_t mark) {
+static uint32_t level_between(const ModelPiece* left, const ModelPiece* right, uint32_t mark,
+                              double floor) {
   if (mark > LEVEL_SMOOTH) return LEVEL_SMOOTH;
   double size = fmax(size_of(left), size_of(right));
   double jump = fabs(left->c[left->degree] - right->c[0]);
-  if (!(jump <= JUMP_ULPS * DBL_EPSILON * size)) return 0;
+  if (!(jump <= fmax(JUMP_ULPS * DBL_EPSILON * size, floor))) return 0;
   double left_noise = 0.0;
   double right_noise = 0.0;
-  double a = slope_at(left, true, &left_noise);
-  double b = slope_at(right, false, &right_noise);
+  double a = slope_at(left, true, floor, &left_noise);
+  double b = slope_at(right, false, floor, &right_noise);
   double bound = SLOPE_RELATIVE * fmax(fabs(a), fabs(b)) + left_noise + right_noise;
   if (!(fabs(a - b) <= bound)) return 1;
   return mark < 2 ? 2 : mark;
@@ -152,7 +163,11 @@ static SltStatus add_piece(EngSim* sim, EngPast* past, const ModelPiece* piece) 
   SLT_TRY(make_piece(sim, past, &room));
   *room = *piece;
   uint32_t index = past->end - 1;
-  room->level = index > past->begin ? level_between(room - 1, room, past->mark) : LEVEL_SMOOTH;
+  room->level = LEVEL_SMOOTH;
+  if (index > past->begin) {
+    double floor = noise_of(sim, (uint32_t)(past - sim->pasts));
+    room->level = level_between(room - 1, room, past->mark, floor);
+  }
   past->mark = PAST_NONE;
   if (room->level <= LEVEL_LAST && past->next_break == PAST_NONE) past->next_break = index;
   if (room->level <= LEVEL_EVENT && past->next_jump == PAST_NONE) past->next_jump = index;

@@ -134,6 +134,17 @@ def guards(c):
             c.check(abs(s - wanted) < 1e-9, f"slope of a delayed ramp at {t} is {s}")
 
 
+def noise(c):
+    """A value that cancels to zero while the motion slides jumps by rounding, which is no event."""
+    run = c.run("x' = u; x(t0) = 0.5; u = 0; if (x > 0) { u = -1; } else { u = 1 + 0.3*sin(time); }\n"
+                "z' = delay(u, 0.4) + delay(u, 0.31) + delay(u, 0.17); z(t0) = 0;", "--until", "20")
+    arrivals = [r["t"] for r in run.records if r["kind"] == "time"]
+    wanted = [0.5 + t for t in (0.17, 0.31, 0.4)]
+    good = len(arrivals) == 3 and all(abs(a - b) < 1e-9 for a, b in zip(arrivals, wanted))
+    c.check(good, f"{len(arrivals)} arrivals, the first at {arrivals[:5]}")
+    c.check(abs(run.last("z") + 2.38) < 1e-9, f"z = {run.last('z')}")
+
+
 def orders(c):
     """x' = -x(t - pi/2) with x = cos t before the start is cos t for ever."""
     model = "const T = 1.5707963267948966; x' = -d; x(t0) = 1; d = if(time < T, cos(time - T), delay(x, T));"
@@ -203,7 +214,7 @@ def executions(c):
 def main():
     with tempfile.TemporaryDirectory(prefix="saltus-test-") as folder:
         c = Checks(folder)
-        for part in (exact_solution, arrivals, values_of_any_kind, guards, orders, executions):
+        for part in (exact_solution, arrivals, values_of_any_kind, guards, noise, orders, executions):
             part(c)
     print("ok" if c.failed == 0 else f"{c.failed} failed")
     return 1 if c.failed else 0
