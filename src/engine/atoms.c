@@ -297,7 +297,8 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->held = false;
     atom->left_now = false;
     atom->tangential = false;
-    atom->surface = atom->sliding;
+    // what rides on a closed contact is held by its force, which the flows of modes know nothing of
+    atom->surface = atom->sliding && !(atom->rides && sim->contact_holds);
     atom->slid = atom->sliding && !sim->core.contact.active;
     atom->led = atom->leads;
     atom->sliding = false;

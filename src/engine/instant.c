@@ -849,11 +849,9 @@ static void trace_sliding(EngSim* sim, bool* fired) {
   eng_trace_equivalents(sim);
 }
 
-/// An instant during a contact: it goes on unless the force has ended, the mode has changed, or
-/// the impact could not happen here any more.
+/// An instant during a contact: it goes on unless the force has ended, the mode lets it go, or the
+/// impact could not happen here any more.
 static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
-  bool same_mode =
-      memcmp(sim->state, sim->state_before, sim->model->automaton_count * sizeof *sim->state) == 0;
   bool pushes = !sim->contact_ends;
   if (sim->contact_ends && sim->core.contact.left != MODEL_NONE) {
     EngAtom* left = &sim->atoms[sim->core.contact.left];
@@ -863,7 +861,7 @@ static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
     pushes = true;
   }
   sim->contact_ends = false;
-  if (pushes && same_mode && eng_contact_allowed(sim)) {
+  if (pushes && eng_contact_goes_on(sim) && eng_contact_allowed(sim)) {
     sim->core.contact.active = true;
     return eng_contact_rebind(sim);
   }
@@ -908,6 +906,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   uint32_t contact_atom = sim->core.contact.atom;
   sim->contact_holds = released && !sim->contact_ends;
   sim->core.contact.active = false;
+  if (released) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
   SltStatus status = carry_out(sim, kind, fired);
   if (status >= 0 && sim->implicit.impulsive) {
     // the pulse is over: what is latched holds after it

@@ -91,6 +91,7 @@ typedef struct EngContact {
   uint32_t transition;  // the impact that it has taken the place of
   uint32_t left;        // relation of the impact's guard that ends it; MODEL_NONE: its force does
   double stiffness;     // rate at which it attracts, 1/time
+  double rate;          // of the relation when the present instant began
 } EngContact;
 
 /// State changes of an automaton that follow each other without progress.
@@ -521,6 +522,7 @@ struct EngSim {
   double* side_g_regs;
   size_t side_g_capacity;
   double* contact_d;  // direction of the contact's force
+  double* contact_f;  // scratch: a flow
   ModelDual* contact_regs;
   size_t contact_capacity;
 
@@ -760,6 +762,11 @@ SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
 void eng_contact_full(EngSim* sim, double t);
 /// When the force of the contact ends, INFINITY for not in this trial.
 double eng_contact_exit(EngSim* sim, double t_from);
+/// Before anything happens in an instant; `input`: values were written from outside.
+void eng_contact_begin_instant(EngSim* sim, bool input);
+/// Whether a contact outlasts the instant: its automaton has kept its state, nothing has thrown the
+/// motion off, and in the mode as it is now a force holds it.
+bool eng_contact_goes_on(EngSim* sim);
 /// Whether the impact's guard would still let it happen, what rides on the contact aside.
 bool eng_contact_allowed(EngSim* sim);
 /// Relations that ride on the contact leave their boundaries tangentially with its end.

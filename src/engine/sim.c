@@ -127,6 +127,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->side_f = carve(c, n * ENG_SIDES_MAX, sizeof(double));
   sim->probe_x = carve(c, n, sizeof(double));
   sim->contact_d = carve(c, n, sizeof(double));
+  sim->contact_f = carve(c, n, sizeof(double));
   sim->side_g = carve(c, m->atom_count, sizeof(double));
   sim->side_probe = carve(c, m->atom_count, sizeof(double));
   sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));

@@ -419,6 +419,7 @@ void eng_evaluate_full(EngSim* sim, double t) {
   sim->core.full_stale = false;
   if (sim->core.slide.count) {
     eng_slide_full(sim, t);
+    if (sim->core.contact.active) eng_contact_full(sim, t);
     return;
   }
   const ModelMode* mode = sim->core.mode;
@@ -505,8 +506,11 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   ModelContext context = {
       .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
-  if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, dx);
-  model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
+  if (sim->core.slide.count) {
+    SLT_TRY(eng_slide_rhs(sim, t, x, dx));
+  } else {
+    model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
+  }
   return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
 }
 

@@ -25,6 +25,7 @@
 #define ZONES        4.0   // of its event zone: so near is a relation that the zone decides
 #define REST_SHARE   1e-6  // of the rates that cancel: what is left of them is rounding
 #define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
+#define THROWN_SHARE 0.5   // of a jump of the rate: what has to be left of it
 #define TOGETHER     10.0  // times that near: what accumulates at the same place
 
 // ---- detection ----------------------------------------------------------------------------------
@@ -142,12 +143,16 @@ SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
   return SLT_OK;
 }
 
-/// Holding force at (t, x), the flow evaluated there.
+/// Holding force at (t, x), the flow evaluated there: that along the surfaces where it slides.
 static double force_at(EngSim* sim, double t, const double* x) {
   ModelContext context = eng_context(sim);
   Rates rates;
-  model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, sim->side_f);
-  contact_rates(sim, t, x, sim->side_f, &rates);
+  if (sim->core.slide.count) {
+    if (eng_slide_rhs(sim, t, x, sim->contact_f) < 0) return (double)NAN;
+  } else {
+    model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, sim->contact_f);
+  }
+  contact_rates(sim, t, x, sim->contact_f, &rates);
   return holding_force(&rates);
 }
 
@@ -232,6 +237,79 @@ void eng_contact_release(EngSim* sim) {
   }
 }
 
+/// Rate of the contact's relation with the values of the environment.
+static double rate_here(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  ModelContext context = eng_context(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->probe_x[i] = sim->env[mode->state_env[i]];
+  }
+  model_program_run(&mode->gdot, &context, sim->gdot_regs, sim->core.t, sim->probe_x, sim->side_g);
+  return sim->side_g[sim->core.contact.index];
+}
+
+void eng_contact_begin_instant(EngSim* sim, bool input) {
+  // what an input has written is in the environment already
+  sim->core.contact.rate = input ? 0.0 : rate_here(sim);
+}
+
+/// Another automaton has changed the mode: the relation and the direction in terms of it; false
+/// when they have no meaning there.
+static bool take_over(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelMode* before = sim->core.mode_before;
+  EngContact* contact = &sim->core.contact;
+  if (mode == before) return true;
+  uint32_t index = 0;
+  while (index < mode->atom_count && mode->atoms[index] != contact->atom) {
+    index++;
+  }
+  if (index == mode->atom_count) return false;
+  contact->index = index;
+  memcpy(sim->contact_f, sim->contact_d, before->state_count * sizeof(double));
+  memset(sim->contact_d, 0, mode->state_count * sizeof(double));
+  for (uint32_t k = 0; k < before->state_count; k++) {
+    if (sim->contact_f[k] == 0.0) continue;
+    uint32_t i = 0;
+    while (i < mode->state_count && mode->state_env[i] != before->state_env[k]) {
+      i++;
+    }
+    if (i == mode->state_count) return false;
+    sim->contact_d[i] = sim->contact_f[k];
+  }
+  return true;
+}
+
+/// Take the speed out that leads into or off the boundary, along the direction of the force.
+static void stop_motion(EngSim* sim, double rate, double force) {
+  double step = -rate / force;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    sim->env[sim->core.mode->state_env[i]] += step * sim->contact_d[i];
+  }
+}
+
+bool eng_contact_goes_on(EngSim* sim) {
+  uint32_t automaton = sim->model->transitions[sim->core.contact.transition].automaton;
+  if (sim->state[automaton] != sim->state_before[automaton] || !take_over(sim)) return false;
+  if (eng_contact_rebind(sim) < 0) return false;
+  // a reset, or a mode with another flow, may throw it off; what is pushed into the boundary is
+  // stopped there, as by the element `contact` while it is closed
+  double rate = rate_here(sim);
+  double jump = rate - sim->core.contact.rate;
+  if (jump < 0.0 && rate < THROWN_SHARE * jump) return false;
+  if (jump > 0.0 && rate > THROWN_SHARE * jump) {
+    double t = sim->core.t;
+    double force =
+        second_rate(sim, t, sim->probe_x, sim->contact_d) - second_rate(sim, t, sim->probe_x, NULL);
+    if (!isfinite(rate / force)) return false;
+    stop_motion(sim, rate, force);
+  }
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    sim->x[i] = sim->env[sim->core.mode->state_env[i]];
+  }
+  return sim->core.mode == sim->core.mode_before || force_at(sim, sim->core.t, sim->x) > 0.0;
+}
+
 SltStatus eng_contact_rebind(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   SLT_TRY(eng_grow(sim, (void**)&sim->contact_regs, &sim->contact_capacity, mode->gdot.reg_count,
@@ -310,13 +388,23 @@ static bool close_contact(EngSim* sim, uint32_t transition) {
   double lambda = holding_force(&rates);
   if (!isfinite(lambda) || !(lambda > 0.0)) return false;
   // take the rest of the speed out, along the same direction
-  double step = -rates.gdot / rates.force;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->env[mode->state_env[i]] += step * sim->contact_d[i];
-  }
+  stop_motion(sim, rates.gdot, rates.force);
   mark_riding(sim, lambda);
   sim->core.contact.active = true;
   return true;
+}
+
+/// One contact can be held: what closes beside it would let it go.
+static SltStatus second_contact(EngSim* sim, uint32_t transition, double t_limit) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  Str held = sim->model->atoms[sim->core.contact.atom].text;
+  eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
+           "infinitely many impacts accumulate at t = %s while the contact '%.*s' is closed; only "
+           "one contact that the model does not declare can be closed at a time",
+           eng_number(t_limit).text, STR_ARGS(held));
+  eng_hint(sim, "declare them: contact NAME { gap = ...; force = ...; restitution = ...; }, or a "
+                "state with the guard zeno");
+  return sim->error.status;
 }
 
 static SltStatus accumulates(EngSim* sim, uint32_t transition, double t_limit, double ratio) {
@@ -407,7 +495,9 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
     eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
     open_other_exits(sim, i);
     *verdict = ENG_ZENO_EXIT;
-  } else if (close_contact(sim, i)) {
+  } else if (sim->contact_holds && sim->options.zeno != SLT_ZENO_DWELL) {
+    return second_contact(sim, i, t_limit);
+  } else if (!sim->contact_holds && close_contact(sim, i)) {
     eng_trace_slide(sim, SLT_EVENT_ZENO, sim->core.contact.atom);
     *verdict = ENG_ZENO_CLOSED;
   } else if (sim->options.zeno == SLT_ZENO_DWELL) {

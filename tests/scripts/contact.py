@@ -40,6 +40,14 @@ experiment { end = 1.5; }
 """
 
 
+# a ball comes to rest on a table that moves
+BALL = """
+y' = v;  v' = -9.81;  y(t0) = 0.3;  v(t0) = 0;
+s = 0.05*sin(5*time);
+w = 0.25*cos(5*time);
+automaton ball { state hit [y < s] && [v < w] { set v = w - 0.5*(v - w); } from init, hit; }
+"""
+
 CRADLE = """
 v1' = -N1;  v2' = N1 - N2;  v3' = N2;
 x1' = v1;  x2' = v2;  x3' = v3;
@@ -371,6 +379,39 @@ experiment { end = 2; rtol = 1e-8; }
         self.assertAlmostEqual(hit["impulses"]["N"], 1.5 * 3 * math.sqrt(20), delta=1e-6)
         self.assertAlmostEqual(hit["changed"]["w"][1], 0.5 * math.sqrt(20), delta=1e-6)
         self.assertGreater(rows[-1]["y"], 0)
+
+    def test_a_contact_outlasts_what_happens_elsewhere(self):
+        # other automata change the mode, and another motion comes to slide: the ball stays on its table
+        rows, records, _ = self.run_model(
+            BALL + "x' = 1;  x(t0) = 0;\n"
+            "automaton count { state hit [x > 1] { set x = 0; } from init, hit; }\n"
+            "automaton half { state on [x > 0.5] {} from init, off;  state off [x < 0.5] {} from on; }\n"
+            "u' = -0.4*sign(u);  u(t0) = 1;\n", "--until", "5", "--every", "0.25")
+        self.assertEqual([r["atom"] for r in records if r["kind"] == "slide-in"], [["sign(u)"]])
+        self.assertEqual([r for r in records if r["kind"] == "slide-out"], [])
+        for row in rows:
+            if row["time"] > 1:
+                self.assertAlmostEqual(row["y"], row["s"], delta=1e-6)
+                self.assertAlmostEqual(row["v"], row["w"], delta=1e-5)
+
+    def test_a_closed_contact_that_is_thrown_off_or_pushed(self):
+        rows, records, _ = self.run_model(
+            BALL.replace("s = 0.05*sin(5*time);", "s' = w;  s(t0) = 0;").replace("w = 0.25*cos(5*time);", "w(t0) = 0;")
+            + "at 2 { set v = 3; }\nat 5 { set w = 1; }\n", "--until", "7", "--every", "0.1")
+        self.assertEqual([r["t"] for r in records if r["kind"] == "slide-out"], [2.0])
+        height = max(row["y"] for row in rows if 2 < row["time"] < 3)
+        self.assertAlmostEqual(height, 9 / 2 / 9.81, delta=0.01)
+        for row in rows:
+            self.assertGreater(row["y"] - row["s"], -1e-6)
+            if row["time"] > 5.05:
+                self.assertAlmostEqual(row["y"], row["s"], delta=1e-6)
+
+    def test_two_undeclared_contacts(self):
+        self.write("model.lisma", BALL.replace("0.05", "0").replace("0.25", "0") +
+                   "p' = q;  q' = -9.81;  p(t0) = 0.3;  q(t0) = 0;\n"
+                   "automaton b { state hit [p < 0] && [q < 0] { set q = -0.7*q; } from init, hit; }\n")
+        self.fails(3, "run", "model.lisma", "-q", "-o", "rows.csv", "--until", "2",
+                   says=["E0807", "while the contact 'y < s' is closed", "contact NAME"])
 
     def test_a_chain_of_a_hundred_blocks(self):
         rows, records, _ = self.run_model(CHAIN, "--samples", "10")
