@@ -595,6 +595,8 @@ void eng_bind(EngSim* sim);
 void eng_bind_states(EngSim* sim);
 /// Algebraic values and derivatives into the environment, from sim->x at time t.
 void eng_evaluate_full(EngSim* sim, double t);
+/// A warning, the first time that a value in the environment is not finite.
+void eng_warn_of_values(EngSim* sim);
 /// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).
 void eng_sample(EngSim* sim, double t);
 /// The states at the end of the trial, explicit mode; needs no dense output.

@@ -174,7 +174,7 @@ static void sample_end(EngSim* sim) {
 }
 
 /// What no state depends on may lose its values without stopping the run: say so once.
-static void warn_of_values(EngSim* sim) {
+void eng_warn_of_values(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (!sim->on_warning || sim->warned_of_values) return;
   if (eng_all_finite(sim->full, mode->full.output_count)) return;
@@ -210,7 +210,7 @@ static SltStatus arrive(EngSim* sim) {
   }
   SLT_TRY(num_dense_prepare(sim->stepper));
   sample_end(sim);
-  warn_of_values(sim);
+  eng_warn_of_values(sim);
   if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);
   return SLT_OK;
 }

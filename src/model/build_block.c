@@ -6,10 +6,14 @@
 // unknowns (symbolic/tearing.c), code in front of it finds the solution with less work and says
 // whether it is to be trusted; the block itself is then only what to fall back upon:
 //   - linear blocks are eliminated by straight code, without a loop or a table;
-//   - Newton's method iterates on the torn unknowns alone, the others follow in its body.
+//   - Newton's method iterates on the torn unknowns alone, the others follow in its body; what
+//   comes
+//     of it is put into all equations of the block once.
 #include "model/build_scope.h"
 
-#define PIVOT_SAFE 1e-8  // divisors below, relative to their row, are left to the whole block
+#define PIVOT_SAFE 1e-8   // divisors below, relative to their row, are left to the whole block
+#define RESIDUAL   1e-10  // of an equation, by changes of its unknowns: Newton's last step
+#define UNKNOWN    1e-8   // smaller unknowns count as this large, as they do there
 
 /// One block at one level, while it is emitted.
 typedef struct BlockEmit {
@@ -230,29 +234,54 @@ static void emit_torn_jacobian(const BlockEmit* e, TapeSolve* solve) {
   solve->entry_count = entries.count;
 }
 
-/// 1 where all values are finite and no divisor is small beside its row.
-static uint32_t emit_trust(const BlockEmit* e, const uint32_t* values) {
+static uint32_t add_value(TapeGraph* graph, uint32_t sum, uint32_t a) {
+  return sum == TAPE_NONE ? a : tape_op(graph, IR_ADD, sum, a, a);
+}
+
+/// 1 where no divisor is small beside its row; TAPE_NONE where all of them are numbers.
+static uint32_t emit_divisors(const BlockEmit* e) {
   TapeGraph* graph = &e->scope->graph;
-  uint32_t n = e->block->count;
-  uint32_t zero = tape_const(graph, 0.0);
-  uint32_t sum = TAPE_NONE;
-  for (uint32_t i = 0; i < n; i++) {
-    sum = add_product(graph, sum, values[i], zero);
-  }
-  uint32_t trust = tape_op(graph, IR_EQ, sum, zero, zero);
-  for (uint32_t k = 0; k < n - e->block->torn_count; k++) {
+  uint32_t trust = TAPE_NONE;
+  for (uint32_t k = 0; k < e->block->count - e->block->torn_count; k++) {
     uint32_t row = e->block->rows[k];
     uint32_t pivot = entry_value(e, row, e->block->columns[k]);
     double number = 0.0;
     if (tape_is_const(graph, pivot, &number)) continue;
     uint32_t size = TAPE_NONE;
     for (uint32_t m = e->row_begin[row]; m < e->row_begin[row + 1]; m++) {
-      uint32_t part = tape_op(graph, IR_ABS, e->entries[m].reg, 0, 0);
-      size = size == TAPE_NONE ? part : tape_op(graph, IR_ADD, size, part, part);
+      size = add_value(graph, size, tape_op(graph, IR_ABS, e->entries[m].reg, 0, 0));
     }
     uint32_t least = tape_op(graph, IR_MUL, size, tape_const(graph, PIVOT_SAFE), 0);
     uint32_t large = tape_op(graph, IR_GT, tape_op(graph, IR_ABS, pivot, 0, 0), least, 0);
-    trust = tape_op(graph, IR_AND, trust, large, large);
+    trust = trust == TAPE_NONE ? large : tape_op(graph, IR_AND, trust, large, large);
+  }
+  return trust;
+}
+
+/// 1 where every equation of the block holds as well as Newton's method on all of it would make
+/// it, and no divisor is small. Values that are no numbers, or infinite, hold nowhere.
+static uint32_t emit_trust(const BlockEmit* e, const uint32_t* values) {
+  TapeGraph* graph = &e->scope->graph;
+  uint32_t n = e->block->count;
+  uint32_t zero = tape_const(graph, 0.0);
+  uint32_t* sizes = ARENA_ARRAY(&e->scope->build->scratch, uint32_t, n);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t size = tape_op(graph, IR_ABS, values[i], 0, 0);
+    sizes[i] = tape_op(graph, IR_MAX, size, tape_const(graph, UNKNOWN), 0);
+  }
+  uint32_t trust = emit_divisors(e);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t residual = emit_term(e, member_item(e, i)->term);
+    uint32_t size = TAPE_NONE;
+    for (uint32_t m = e->row_begin[i]; m < e->row_begin[i + 1]; m++) {
+      uint32_t slope = tape_op(graph, IR_ABS, e->entries[m].reg, 0, 0);
+      size = add_product(graph, size, slope, sizes[e->entries[m].column]);
+    }
+    uint32_t most = tape_op(graph, IR_MUL, size, tape_const(graph, RESIDUAL), 0);
+    // the difference of two infinite numbers is none
+    uint32_t left = tape_op(graph, IR_SUB, most, tape_op(graph, IR_ABS, residual, 0, 0), 0);
+    uint32_t holds = tape_op(graph, IR_GE, left, zero, zero);
+    trust = trust == TAPE_NONE ? holds : tape_op(graph, IR_AND, trust, holds, holds);
   }
   return trust;
 }
@@ -337,6 +366,10 @@ void scope_emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, u
   }
   if (!solve.linear) emit_entries(&e);
   solve.sparse = build_sparse(scope->build, &scope->graph, e.entries, e.entry_count, block->count);
+  if (!solve.sparse && block->count > MODEL_FULL_MAX) {
+    // numbers as pivots fill too much: the pairs by which the size of the block was judged
+    solve.sparse = build_sparse(scope->build, NULL, e.entries, e.entry_count, block->count);
+  }
   solve.entries = copy_entries(&e);
   solve.entry_count = e.entry_count;
   tape_solve(&scope->graph, solve, picks);

@@ -13,6 +13,7 @@
 #define NEWTON_MAX   60
 #define HALVINGS_MAX 12
 #define NEWTON_SMALL 1e-10  // a step below may be the last one if it does not get smaller
+#define UNKNOWN      1e-8   // smaller unknowns count as this large
 
 /// Which factors are at hand.
 typedef enum Kind { KIND_NONE, KIND_FULL, KIND_SPARSE, KIND_PIVOTED } Kind;
@@ -50,8 +51,20 @@ static void forget(Work* w) {
   w->kind = KIND_NONE;
 }
 
-/// Factors of the full Jacobian as it stands in the registers.
-static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
+/// trial := largest entry of each column, rows by their scales.
+static void measure_columns(Work* w) {
+  uint32_t n = w->n;
+  for (uint32_t j = 0; j < n; j++) {
+    w->trial[j] = 0.0;
+    for (uint32_t i = 0; i < n; i++) {
+      w->trial[j] = fmax(w->trial[j], fabs(w->a[(size_t)i * n + j]) / w->scale[i]);
+    }
+  }
+}
+
+/// Factors of the full Jacobian as it stands in the registers. Pivots are small beside 1, or, where
+/// unknowns are of very different sizes, beside what stood in their column.
+static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bool by_columns) {
   uint32_t n = w->n;
   for (uint32_t i = 0; i < n * n; i++) {
     w->a[i] = 0.0;
@@ -71,6 +84,7 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
     w->scale[i] = largest;
     w->order[i] = (double)i;
   }
+  if (by_columns) measure_columns(w);
   for (uint32_t k = 0; k < n; k++) {
     uint32_t best = k;
     double best_size = -1.0;
@@ -82,7 +96,7 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
         best_size = size;
       }
     }
-    if (!(best_size > MODEL_PIVOT_MIN)) return false;
+    if (!(best_size > MODEL_PIVOT_MIN * (by_columns ? w->trial[k] : 1.0))) return false;
     double swap = w->order[k];
     w->order[k] = w->order[best];
     w->order[best] = swap;
@@ -104,7 +118,7 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
 static bool factor_pivoted(const ModelSolve* solve, const double* regs, Work* w) {
   forget(w);
   if (w->a) {
-    if (factor_full(solve, regs, w)) w->kind = KIND_FULL;
+    if (factor_full(solve, regs, w, false)) w->kind = KIND_FULL;
   } else {
     w->pivoted = model_pivoted_create(solve, regs, w->scale);
     if (w->pivoted) w->kind = KIND_PIVOTED;
@@ -167,7 +181,7 @@ static double step_norm(const ModelSolve* solve, const double* regs, const Work*
   double norm = 0.0;
   for (uint32_t i = 0; i < w->n; i++) {
     double size = fabs(regs[solve->unknowns[i]]);
-    double part = fabs(w->step[i]) / (size > 1e-8 ? size : 1e-8);
+    double part = fabs(w->step[i]) / (size > UNKNOWN ? size : UNKNOWN);
     if (!(part <= DBL_MAX)) return (double)INFINITY;
     if (part > norm) norm = part;
   }
@@ -265,6 +279,14 @@ static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, 
   return done;
 }
 
+/// A block that seems to have neither full rank nor a solution: an unknown in units so large that
+/// its coefficients vanish beside the others looks like this.
+static bool solve_by_columns(const ModelSolve* solve, double* regs, Work* w, ModelBody* run,
+                             void* user) {
+  w->kind = factor_full(solve, regs, w, true) ? KIND_FULL : KIND_NONE;
+  return w->kind == KIND_FULL && refined(solve, regs, w, run, user);
+}
+
 /// Halve the step until the residual falls; false when it does not.
 static bool damped_step(const ModelSolve* solve, double* regs, const Work* w, double before,
                         double small, ModelBody* run, void* user) {
@@ -307,7 +329,11 @@ static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, 
     if (before == 0.0) return true;
     double size = step_norm(solve, regs, &w);
     // at rounding: the last step does not shrink any more
-    if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) return true;
+    if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) {
+      // a step is as good as the pivots behind it: what it is the answer to tells
+      double most = NEWTON_SMALL * fmax(unknowns_size(solve, regs), UNKNOWN);
+      return before <= most * (double)w.n;
+    }
     if (!damped_step(solve, regs, &w, before, size, run, user)) return false;
     last = size;
   }
@@ -323,6 +349,10 @@ ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, v
       Work w = work_space(solve, regs);
       deficient = true;
       done = w.a && solve_deficient(solve, regs, &w, run, user);
+      if (!done && w.a) {
+        deficient = false;
+        done = solve_by_columns(solve, regs, &w, run, user);
+      }
     }
   } else {
     done = solve_newton(solve, regs, run, user, &deficient);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define PIVOT_FIXED 1e-7  // of the row's largest entry: below, other pivots are looked for
+#define GROWN_MAX   1e6   // of the row's largest entry: what elimination makes above is not trusted
 
 size_t model_sparse_room(const ModelSparse* sparse) {
   return (size_t)sparse->lower_begin[sparse->count] + sparse->upper_begin[sparse->count] +
@@ -62,6 +63,7 @@ bool model_sparse_factor(const ModelSolve* solve, const double* regs, double* sc
     for (uint32_t m = s->lower_begin[k]; m < s->lower_begin[k + 1]; m++) {
       uint32_t before = s->lower[m];
       double factor = f.row[before] / f.diagonal[before];
+      if (!(fabs(f.row[before]) <= GROWN_MAX * largest)) return false;
       f.lower[m] = factor;
       if (factor == 0.0) continue;
       for (uint32_t u = s->upper_begin[before]; u < s->upper_begin[before + 1]; u++) {
@@ -70,9 +72,13 @@ bool model_sparse_factor(const ModelSolve* solve, const double* regs, double* sc
     }
     f.diagonal[k] = f.row[k];
     if (!(fabs(f.row[k]) > PIVOT_FIXED * largest)) return false;
+    // pivots may all be large enough and the entries still grow, row after row
+    double grown = fabs(f.row[k]);
     for (uint32_t m = s->upper_begin[k]; m < s->upper_begin[k + 1]; m++) {
       f.upper[m] = f.row[s->upper[m]];
+      if (fabs(f.upper[m]) > grown) grown = fabs(f.upper[m]);
     }
+    if (!(grown <= GROWN_MAX * largest)) return false;
   }
   return true;
 }

@@ -341,6 +341,74 @@ TEST(large_blocks_are_eliminated_sparse) {
   arena_free(&arena);
 }
 
+/// Each unknown is three times the one before, but for what they all are at the solution: errors
+/// of the first grow to any size along the ring in one direction, and vanish in the other.
+static Str growing_ring(Arena* arena, int count, const char* closing) {
+  TextBuffer out = {.arena = arena};
+  text_append_c(&out, "x' = 0\n");
+  for (int i = 1; i < count; i++) {
+    text_append_format(&out, "u_%d = 3*u_%d - 2*x\n", i + 1, i);
+  }
+  text_append_format(&out, "2*u_%d = u_1 + x + %s\n", count, closing);
+  return text_str(&out);
+}
+
+TEST(errors_that_grow_along_a_ring_are_seen) {
+  static const struct {
+    int count;
+    const char* closing;
+  } cases[] = {// torn; full matrices; tables; pivots by numbers with full matrices, and by KLU
+               {20, "sin(u_1 - x)"},  {39, "sin(u_1 - x)"},  {40, "sin(u_1 - x)"},
+               {200, "sin(u_1 - x)"}, {400, "sin(u_1 - x)"}, {39, "1.5*(u_1 - x)"},
+               {400, "1.5*(u_1 - x)"}};
+  TEST_ARENA(arena);
+  FOR_CASES(c, cases) {
+    Block b;
+    block_open(&b, &arena, growing_ring(&arena, c->count, c->closing).data);
+    const ModelProgram* full = &b.mode->full;
+    double* out = ARENA_ARRAY(&arena, double, full->output_count);
+    double x = 0.3 + 1.0 / 7.0;
+    uint32_t failed = MODEL_NONE;
+    ModelContext context = {.tables = b.model->tables, .failed = &failed};
+    model_program_bind(full, b.env, b.regs);
+    model_program_run(full, &context, b.regs, 0.0, &x, out);
+    CHECK(failed == MODEL_NONE, c->closing);
+    for (uint32_t i = 0; i < full->output_count; i++) {
+      b.env[b.mode->full_env[i]] = out[i];
+    }
+    for (int i = 1; i <= c->count; i++) {
+      char unknown[16];
+      snprintf(unknown, sizeof unknown, "u_%d", i);
+      CHECK_NEAR(value_of(&b, unknown), x, 0.0, 1e-14);
+    }
+    model_build_free(b.build);
+  }
+  arena_free(&arena);
+}
+
+TEST(units_of_unknowns_may_differ_by_any_factor) {
+  // b is 18 decades larger than what stands beside it
+  static const char text[] =
+      "x' = 0\n1e9*a + 1e-9*b + c = x\n1e-9*b + 1e9*c = 2 + a\n3e-9*b + 1e9*a - c = 1 + x";
+  TEST_ARENA(arena);
+  Block b;
+  block_open(&b, &arena, text);
+  double x = 0.5;
+  uint32_t failed = 0;
+  uint32_t least = 0;
+  block_run(&b, 0.0, &x, &failed, &least);
+  CHECK(failed == MODEL_NONE && least == MODEL_NONE, "solved");
+  double a = value_of(&b, "a");
+  double c = value_of(&b, "c");
+  double part = 1e-9 * value_of(&b, "b");
+  CHECK_NEAR(1e9 * a + part + c, x, 0.0, 1e-14);
+  CHECK_NEAR(part + 1e9 * c, 2.0 + a, 0.0, 1e-14);
+  CHECK_NEAR(3.0 * part + 1e9 * a - c, 1.0 + x, 0.0, 1e-14);
+  CHECK_NEAR(part, 0.5 + c, 0.0, 1e-14);
+  model_build_free(b.build);
+  arena_free(&arena);
+}
+
 // ---- enclosures ---------------------------------------------------------------------------------
 
 static bool full_env_is(const Block* b, uint32_t output, const char* name) {
