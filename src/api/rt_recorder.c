@@ -417,10 +417,11 @@ static double grid_next(Grid* grid, double t_row) {
 }
 
 /// Whether a run that goes on has a row at the present end too, the last row being that of t_row.
+/// A point that lies before the end by rounding was passed: the row of the end is its row.
 static bool is_on_grid(const SltRecorder* r, const Grid* grid, double t_row) {
   Grid longer = *grid;
   longer.end = HUGE_VAL;
-  return !r->all_steps && grid_next(&longer, t_row) == grid->end;
+  return !r->all_steps && grid_next(&longer, t_row) <= grid->end;
 }
 
 // ---- the run ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 """--checkpoint and --resume: a run in two parts writes the bytes of a run in one, whatever the model and
 wherever it is cut; what does not fit is refused with its reason."""
 import glob
+import math
 import os
 import re
 import signal
@@ -67,6 +68,18 @@ class Checkpoints(cli_case.CliCase):
             times = [float(line.split(",")[0]) for line in self.read("r.csv").splitlines()[1:]]
             self.assertEqual(times, sorted(times))
             self.assertEqual(times[-1], 9.0)
+
+    def test_a_cut_beside_a_point_of_the_grid(self):
+        # the row of the end stands for a point that lies before it by rounding; one behind it is still to come
+        self.write("ball.lisma", BALL)
+        for cut, rows in ((math.nextafter(0.5, 1), 11), (math.nextafter(0.5, 0), 11), (0.5, 11), (0.55, 11)):
+            common = ["run", "ball.lisma", "-q", "--every", "0.1", "-o", "r.csv"]
+            self.good(*common, "--until", repr(cut), "--checkpoint", "c")
+            self.good(*common, "--until", "1", "--resume", "c")
+            times = [float(line.split(",")[0]) for line in self.read("r.csv").splitlines()[1:]]
+            self.assertEqual(len(times), rows, f"cut at {cut!r}: {times}")
+            for k, t in enumerate(times):
+                self.assertAlmostEqual(t, 0.1 * k, delta=1e-12)
 
     def test_interrupt(self):
         # interrupted wherever it happens to be, twice, then to the end
