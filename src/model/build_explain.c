@@ -52,6 +52,30 @@ static void explain_loose(ModelBuild* build, TextBuffer* out, const SymMode* sym
 }
 
 /// What is differentiated, and what that leaves to choose.
+/// Whether a computed quantity is another one, its negative, or a constant.
+static bool is_alias(const ModelBuild* build, const SymMode* sym, const SymAssign* assign) {
+  if (assign->kind == SYM_IN_BLOCK || sym->vars[assign->var].role != SYM_ALGEBRAIC) return false;
+  const IrNode* nodes = build->sym.view.pool.nodes.data;
+  const IrNode* node = &nodes[assign->value.shape.index];
+  if (node->op == IR_NEG) node = &nodes[node->arg[0]];
+  return node->op == IR_CONST || node->op == IR_SLOT;
+}
+
+static uint32_t count_aliases(const ModelBuild* build, const SymMode* sym) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < sym->assign_count; i++) {
+    count += is_alias(build, sym, &sym->assigns[i]);
+  }
+  return count;
+}
+
+static void explain_aliases(const ModelBuild* build, TextBuffer* out, const SymMode* sym) {
+  uint32_t count = count_aliases(build, sym);
+  if (count == 0) return;
+  text_append_format(out, "aliases       %u quantit%s another one, its negative, or a constant\n",
+                     count, count == 1 ? "y that is" : "ies that are");
+}
+
 static void explain_implicit(ModelBuild* build, TextBuffer* out, const SymMode* sym) {
   if (!sym->offsets) return;
   uint32_t linear = 0;
@@ -349,7 +373,7 @@ static void json_mode(ModelBuild* build, void* argument) {
     if (count++) text_append_char(out, ',');
     json_unknown(build, out, v, 0);
   }
-  text_append_c(out, "],");
+  text_append_format(out, "],\"aliases\":%u,", count_aliases(build, sym));
   json_equations(build, out, sym);
   json_order(build, out, sym);
 }
@@ -367,6 +391,19 @@ static void explain_failure(TextBuffer* out, const Diag* failure) {
     text_append_c(out, "       hint: ");
     text_append(out, failure->hint);
     text_append_char(out, '\n');
+  }
+}
+
+/// Large blocks whose order of elimination is fixed.
+static void explain_sparse(TextBuffer* out, const BuildSet* set) {
+  for (uint32_t i = 0; i < set->full.solve_count; i++) {
+    const ModelSparse* sparse = set->full.solves[i].sparse;
+    if (!sparse) continue;
+    uint32_t n = sparse->count;
+    text_append_format(
+        out, "eliminated sparse%s: a block of %u equations, %u entries, %u in the factors\n",
+        set->full.solves[i].offers ? " where torn values do not fit" : "", n,
+        sparse->entry_begin[n], n + sparse->lower_begin[n] + sparse->upper_begin[n]);
   }
 }
 
@@ -390,6 +427,7 @@ static void explain_mode(ModelBuild* build, void* argument) {
     explain_role(build, out, sym, SYM_UNDETERMINED, "undetermined  ");
     explain_loose(build, out, sym);
     explain_role(build, out, sym, SYM_DISCRETE, "discrete      ");
+    if (!set->failure) explain_aliases(build, out, sym);
     if (!set->failure) explain_implicit(build, out, sym);
   }
   if (set->failure) explain_failure(out, set->failure);
@@ -398,6 +436,7 @@ static void explain_mode(ModelBuild* build, void* argument) {
   explain_shapes(build, out, sym);
   if (set->failure || build->failure) return;
   build_compile_set(build, set);
+  explain_sparse(out, set);
   explain_programs(out, set);
 }
 

@@ -88,6 +88,18 @@ class Undetermined(ModeCase):
         self.assertEqual(modes[1]["depends_on_undetermined"], ["y"])
         self.assertIn("nothing determines z from here on", self.good("explain", "m.lisma", "--run").out)
 
+    def test_aliases_and_large_blocks(self):
+        self.write("m.lisma",
+                   "const p = 2;\nx' = a; x(t0) = 0;\na = b;\nb = -c;\nc = p;\nd = a + c;\n"
+                   "for i = 1:99 { z_[i] = 0.5*z_[i+1] + x; }\nz_100 = 0.25*z_1;\n"
+                   "for i = 1:1999 { y_[i] = 0.5*y_[i+1] + x; }\ny_2000 = 0.25*y_1;\n")
+        text = self.good("explain", "m.lisma").out
+        self.assertIn("aliases       3 quantities that are another one, its negative, or a constant\n", text)
+        self.assertIn("eliminated sparse: a block of 2000 equations, 4000 entries, ", text)
+        self.assertIn("eliminated sparse where torn values do not fit: a block of 100 equations, ", text)
+        mode, = json.loads(self.good("explain", "--json", "m.lisma").out)["modes"]
+        self.assertEqual(mode["aliases"], 3)
+
     def test_structure_as_data(self):
         path = os.path.join(cli_case.SOURCE, "models", "dae", "fragile_pendulum.lisma")
         init, swing, fall = json.loads(self.good("explain", "--json", path).out)["modes"]
