@@ -971,22 +971,46 @@ static inline bool outgrows(double* size, double value) {
   return true;
 }
 
+/// Sizes of the inputs of g. One that has become far smaller, a limit that was "infinite" before,
+/// gets a new size: margins made for the old one would hide what g does now. (Zero tells no size: a
+/// switch goes there and back. It counts as small where nothing else comes near the old size.)
+static bool refit_inputs(EngSim* sim) {
+  const ModelProgram* program = &sim->core.mode->g_flow;
+  bool changed = false;
+  double ordinary = sim->core.margin_t;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    ordinary = larger(ordinary, sim->margin_x[i]);
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    ordinary = larger(ordinary, magnitude(sim->env[program->inputs[i].env]));
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    uint32_t env = program->inputs[i].env;
+    if (env >= sim->model->env_count) continue;
+    double* size = &sim->margin_size[env];
+    double value = magnitude(sim->env[env]);
+    double least = MARGIN_SLACK * *size;
+    changed |= outgrows(size, value);
+    if (!(value < least && (value > 0.0 || ordinary < least))) continue;
+    *size = value;
+    changed = true;
+  }
+  return changed;
+}
+
 void eng_control_margin(EngSim* sim) {
   EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
   if (!core->margin_stale) return;
   core->margin_stale = false;
-  bool grown = outgrows(&core->margin_t, core->t);
+  bool changed = outgrows(&core->margin_t, core->t);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double* size = &sim->margin_size[mode->state_env[i]];
-    grown |= outgrows(size, sim->x[i]);
+    changed |= outgrows(size, sim->x[i]);
     sim->margin_x[i] = *size;
   }
-  for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
-    uint32_t env = mode->g_flow.inputs[i].env;
-    if (env < sim->model->env_count) grown |= outgrows(&sim->margin_size[env], sim->env[env]);
-  }
-  if (grown) core->margin_epoch++;
+  changed |= refit_inputs(sim);
+  if (changed) core->margin_epoch++;
   fetch_margins(sim, core->t);
 }
 

@@ -507,6 +507,34 @@ TEST(a_snapshot_undoes_a_failure) {
 
 // ---- writing ------------------------------------------------------------------------------------
 
+/// A limit that was as good as infinite becomes 1: x is beyond it for 20 ms, by 1e-4, and the proof
+/// is made with the rounding of what there is now.
+TEST(limits_that_were_huge_hide_nothing) {
+  static const char* const limits[] = {
+      "lim(t0) = 1; automaton b { state z [time >= 0.3] { set lim = 1; } from init; }",
+      "lim(t0) = 1e15; automaton b { state z [time >= 0.3] { set lim = 1; } from init; }",
+      "lim(t0) = -1e300; automaton b { state z [time >= 0.3] { set lim = 1; } from init; }",
+  };
+  for (size_t i = 0; i < SLT_COUNT(limits); i++) {
+    char text[400];
+    snprintf(text, sizeof text,
+             "x' = -2*(time - 1); x(t0) = 0.0001; hit(t0) = 0; %s\n"
+             "automaton a { state on [x > lim and time > 0.4] { set hit = time; } from init; }",
+             limits[i]);
+    SltModel* model = compile(text);
+    SltSim* sim = create(model);
+    CHECK(slt_sim_start(sim) == SLT_OK, limits[i]);
+    SltStatus status = SLT_EVENT;
+    while (status == SLT_EVENT) {
+      status = slt_sim_advance(sim, 2.0, NULL);
+    }
+    CHECK(status == SLT_OK, limits[i]);
+    CHECK_NEAR(slt_sim_get(sim, find(sim, "hit")), 0.99, 1e-6, 0.0);
+    slt_sim_free(sim);
+    slt_model_free(model);
+  }
+}
+
 TEST(an_input_acts_from_now_on) {
   // x' = u: piecewise linear, exact
   SltModel* model = compile("x' = u; x(t0) = 0; u(t0) = 1;\n");
