@@ -4,7 +4,9 @@
 // values that depend on the pattern alone (the diagonal dominates in the rows of states), and every
 // later matrix is factored in that order: nothing is allocated in a step, and results do not depend
 // on what was factored before. D/(h gamma) - J becomes diagonally dominant with smaller steps, so a
-// matrix that does not suit the order makes the step shorter, not wrong.
+// matrix that does not suit the order makes the step shorter, not wrong. Rows of algebraic
+// equations stay as they are however short the step: there, pivots are then chosen by the numbers,
+// for that one matrix.
 #include "numeric/linear.h"
 
 #include <klu.h>
@@ -20,6 +22,8 @@ struct NumSparse {
   klu_common common;
   klu_symbolic* symbolic;
   klu_numeric* numeric;
+  klu_numeric* pivoted;  // factors by the numbers; NULL: those in the fixed order are good
+  bool algebraic;        // has rows of algebraic equations
   int n;
   int* begin;  // by columns
   int* rows;
@@ -53,6 +57,7 @@ static bool compress(const NumPattern* pattern, NumSparse* sparse) {
     return false;
   }
   sparse->n = (int)n;
+  sparse->algebraic = pattern->algebraic > 0;
   sparse->begin = calloc((size_t)n + 2, sizeof *sparse->begin);
   sparse->rows = malloc((most ? most : 1) * sizeof *sparse->rows);
   if (!sparse->begin || !sparse->rows) {
@@ -132,10 +137,17 @@ SltStatus num_sparse_create(const NumPattern* pattern, NumSparse** out, double* 
   return SLT_OK;
 }
 
+static void forget_pivoted(NumSparse* sparse) {
+  if (sparse->pivoted) {
+    klu_free_numeric(&sparse->pivoted, &sparse->common);
+  }
+}
+
 void num_sparse_free(NumSparse* sparse) {
   if (!sparse) {
     return;
   }
+  forget_pivoted(sparse);
   if (sparse->numeric) {
     klu_free_numeric(&sparse->numeric, &sparse->common);
   }
@@ -177,20 +189,36 @@ void num_sparse_places(const NumSparse* sparse, const NumPattern* pattern, uint3
   }
 }
 
+/// Written so that a NaN fails.
+static bool trusted(NumSparse* sparse, klu_numeric* numeric, double* values) {
+  klu_common* common = &sparse->common;
+  return common->status == KLU_OK &&
+         klu_rgrowth(sparse->begin, sparse->rows, values, sparse->symbolic, numeric, common) &&
+         common->rgrowth > GROWTH_MIN;
+}
+
 SltStatus num_sparse_factor(NumSparse* sparse, double* values) {
   klu_common* common = &sparse->common;
-  if (!klu_refactor(sparse->begin, sparse->rows, values, sparse->symbolic, sparse->numeric,
-                    common) ||
-      common->status != KLU_OK) {
+  forget_pivoted(sparse);
+  if (klu_refactor(sparse->begin, sparse->rows, values, sparse->symbolic, sparse->numeric,
+                   common) &&
+      trusted(sparse, sparse->numeric, values)) {
+    return SLT_OK;
+  }
+  if (!sparse->algebraic) {
     return SLT_ERR_STRUCTURE;
   }
-  // written so that a NaN fails
-  bool good =
-      klu_rgrowth(sparse->begin, sparse->rows, values, sparse->symbolic, sparse->numeric, common) &&
-      common->rgrowth > GROWTH_MIN;
-  return good ? SLT_OK : SLT_ERR_STRUCTURE;
+  double preference = common->tol;
+  common->tol = 1.0;  // the largest entry, not the diagonal where it is large enough
+  sparse->pivoted = klu_factor(sparse->begin, sparse->rows, values, sparse->symbolic, common);
+  common->tol = preference;
+  if (sparse->pivoted && trusted(sparse, sparse->pivoted, values)) {
+    return SLT_OK;
+  }
+  return common->status == KLU_OUT_OF_MEMORY ? SLT_ERR_NOMEM : SLT_ERR_STRUCTURE;
 }
 
 void num_sparse_solve(NumSparse* sparse, double* b) {
-  (void)klu_solve(sparse->symbolic, sparse->numeric, sparse->n, 1, b, &sparse->common);
+  klu_numeric* numeric = sparse->pivoted ? sparse->pivoted : sparse->numeric;
+  (void)klu_solve(sparse->symbolic, numeric, sparse->n, 1, b, &sparse->common);
 }
