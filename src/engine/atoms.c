@@ -322,6 +322,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_local_forget_far(sim);
   eng_local_forget_shares(sim);
+  eng_control_jumps(sim);
   eng_control_margin(sim);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];

@@ -971,31 +971,42 @@ static inline bool outgrows(double* size, double value) {
   return true;
 }
 
-/// Sizes of the inputs of g. One that has become far smaller, a limit that was "infinite" before,
-/// gets a new size: margins made for the old one would hide what g does now. (Zero tells no size: a
-/// switch goes there and back. It counts as small where nothing else comes near the old size.)
-static bool refit_inputs(EngSim* sim) {
-  const ModelProgram* program = &sim->core.mode->g_flow;
-  bool changed = false;
-  double ordinary = sim->core.margin_t;
-  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    ordinary = larger(ordinary, sim->margin_x[i]);
+/// The largest of all that g may read, as it is now.
+static double ordinary_size(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double size = magnitude(sim->core.t);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    size = larger(size, magnitude(sim->x[i]));
   }
-  for (uint32_t i = 0; i < program->input_count; i++) {
-    ordinary = larger(ordinary, magnitude(sim->env[program->inputs[i].env]));
+  for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
+    size = larger(size, magnitude(sim->env[mode->g_flow.inputs[i].env]));
   }
-  for (uint32_t i = 0; i < program->input_count; i++) {
-    uint32_t env = program->inputs[i].env;
-    if (env >= sim->model->env_count) continue;
-    double* size = &sim->margin_size[env];
-    double value = magnitude(sim->env[env]);
-    double least = MARGIN_SLACK * *size;
-    changed |= outgrows(size, value);
-    if (!(value < least && (value > 0.0 || ordinary < least))) continue;
-    *size = value;
-    changed = true;
+  return size;
+}
+
+/// A value that has become far smaller, a limit that was "infinite" before, gets a new size:
+/// margins made for the old one would hide what g does now. (Zero tells no size: a switch goes
+/// there and back. It counts as small where nothing comes near the old size.)
+static bool shrinks(const EngSim* sim, double* size, double value) {
+  double least = MARGIN_SLACK * *size;
+  value = magnitude(value);
+  if (!(value < least)) return false;
+  if (value == 0.0) value = ordinary_size(sim);
+  if (!(value < least)) return false;
+  *size = value;
+  return true;
+}
+
+void eng_control_jumps(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    uint32_t env = mode->state_env[i];
+    // what an event has set; a motion that comes by zero has its size from the trial
+    if (!(magnitude(sim->x[i]) < MARGIN_SLACK * magnitude(sim->before[env]))) continue;
+    if (!shrinks(sim, &sim->margin_size[env], sim->x[i])) continue;
+    sim->core.margin_epoch++;
+    sim->core.margin_stale = true;
   }
-  return changed;
 }
 
 void eng_control_margin(EngSim* sim) {
@@ -1009,7 +1020,12 @@ void eng_control_margin(EngSim* sim) {
     changed |= outgrows(size, sim->x[i]);
     sim->margin_x[i] = *size;
   }
-  changed |= refit_inputs(sim);
+  for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
+    uint32_t env = mode->g_flow.inputs[i].env;
+    if (env >= sim->model->env_count) continue;
+    changed |= outgrows(&sim->margin_size[env], sim->env[env]);
+    changed |= shrinks(sim, &sim->margin_size[env], sim->env[env]);
+  }
   if (changed) core->margin_epoch++;
   fetch_margins(sim, core->t);
 }

@@ -678,6 +678,8 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine);
 /// Size of the rounding errors in them, from the states as they are; nothing to do if they are
 /// known.
 void eng_control_margin(EngSim* sim);
+/// Note states that the instant has set to something far smaller.
+void eng_control_jumps(EngSim* sim);
 bool eng_extrapolates_all(const EngSim* sim);
 /// Whether an atom bounds the step by extrapolation.
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);

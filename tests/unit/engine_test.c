@@ -513,6 +513,7 @@ TEST(limits_that_were_huge_hide_nothing) {
   static const char* const limits[] = {
       "lim(t0) = 1; automaton b { state z [time >= 0.3] { set lim = 1; } from init; }",
       "lim(t0) = 1e15; automaton b { state z [time >= 0.3] { set lim = 1; } from init; }",
+      "lim' = 0; lim(t0) = 1e15; automaton b { state z [time >= 0.3] { lim(t0) = 1; } from init; }",
       "lim(t0) = -1e300; automaton b { state z [time >= 0.3] { set lim = 1; } from init; }",
   };
   for (size_t i = 0; i < SLT_COUNT(limits); i++) {
