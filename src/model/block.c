@@ -3,8 +3,8 @@
 // The tape over a block of MODEL_LANES points at once: each operation is decoded once and runs over
 // the lanes, which the compiler turns into vector instructions. Same bits as the scalar tape.
 #include "model/model.h"
+#include "model/operations.h"
 
-#include <math.h>
 #include <string.h>
 
 #define L MODEL_LANES
@@ -19,55 +19,12 @@
       pd[k] = (value); \
     } \
     break;
-#define TRUTH_LANES(name, condition) LANES(name, (condition) ? 1.0 : 0.0)
-
-static double sign(double a) {
-  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
-}
 
 static void run_lanes(const ModelInstr* pc, const ModelContext* context, const double* pa,
                       const double* pb, double* pd) {
   switch (pc->op) {
-    LANES(MOVE, a)
-    LANES(NEG, -a)
-    LANES(ADD, a + b)
-    LANES(SUB, a - b)
-    LANES(MUL, a * b)
-    LANES(DIV, a / b)
-    LANES(POW, pow(a, b))
-    LANES(SQUARE, a * a)
-    LANES(RECIP, 1.0 / a)
-    LANES(SIN, sin(a))
-    LANES(COS, cos(a))
-    LANES(TAN, tan(a))
-    LANES(ASIN, asin(a))
-    LANES(ACOS, acos(a))
-    LANES(ATAN, atan(a))
-    LANES(SINH, sinh(a))
-    LANES(COSH, cosh(a))
-    LANES(TANH, tanh(a))
-    LANES(EXP, exp(a))
-    LANES(LN, log(a))
-    LANES(LOG10, log10(a))
-    LANES(SQRT, sqrt(a))
-    LANES(ABS, fabs(a))
-    LANES(SIGN, sign(a))
-    LANES(FLOOR, floor(a))
-    LANES(CEIL, ceil(a))
-    LANES(ATAN2, atan2(a, b))
-    LANES(MIN, a < b || a != a ? a : b)
-    LANES(MAX, a > b || a != a ? a : b)
-    LANES(MOD, a - b * floor(a / b))
-    TRUTH_LANES(LT, a < b)
-    TRUTH_LANES(LE, a <= b)
-    TRUTH_LANES(GT, a > b)
-    TRUTH_LANES(GE, a >= b)
-    TRUTH_LANES(EQ, a == b)
-    TRUTH_LANES(NE, a != b)
-    TRUTH_LANES(AND, a != 0.0 && b != 0.0)
-    TRUTH_LANES(OR, a != 0.0 || b != 0.0)
-    LANES(NOT, a == 0.0 ? 1.0 : 0.0)
-    LANES(SELECT, pd[k] == 0.0 ? b : pd[k] == 1.0 ? a : pd[k] * a + (1.0 - pd[k]) * b)
+    MODEL_OPERATIONS(LANES, LANES)
+    LANES(SELECT, model_select(pd[k], a, b))
     LANES(TABLE, model_table_value(&context->tables[pc->b], a, 0))
     LANES(TABLE_SLOPE, model_table_value(&context->tables[pc->b], a, 1))
     LANES(TABLE_CURVE, model_table_value(&context->tables[pc->b], a, 2))

@@ -3,6 +3,7 @@
 // The tape interpreter. Compiled with -fno-builtin -ffp-contract=off: every operation is the IEEE
 // operation or the libm call that its name says, so that generated code can give the same bits.
 #include "model/model.h"
+#include "model/operations.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,15 +36,6 @@
     }
 #endif
 
-// these two are exact, so the machine's own instruction gives the bits of the call
-#if defined(__GNUC__)
-#define SQRT(a) __builtin_sqrt(a)
-#define FABS(a) __builtin_fabs(a)
-#else
-#define SQRT(a) sqrt(a)
-#define FABS(a) fabs(a)
-#endif
-
 #define A regs[pc->a]
 #define B regs[pc->b]
 #define D regs[pc->dst]
@@ -61,14 +53,9 @@
     D = (value); \
     NEXT(); \
   }
-#define TRUTH(name, condition) BINARY(name, (condition) ? 1.0 : 0.0)
 
 static double table_at(const ModelContext* context, uint32_t table, double x, int order) {
   return model_table_value(&context->tables[table], x, order);
-}
-
-static double sign(double a) {
-  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
 }
 
 /// One draw scaled by `spread` and moved by `middle`; NaN where no stream was given.
@@ -104,47 +91,8 @@ static void execute(const ModelInstr* pc, const ModelContext* context, const Mod
                     double* regs) {
   // cppcheck-suppress syntaxError
   LOOP_BEGIN()
-  UNARY(MOVE, a)
-  UNARY(NEG, -a)
-  BINARY(ADD, a + b)
-  BINARY(SUB, a - b)
-  BINARY(MUL, a * b)
-  BINARY(DIV, a / b)
-  BINARY(POW, pow(a, b))
-  UNARY(SQUARE, a * a)
-  UNARY(RECIP, 1.0 / a)
-  UNARY(SIN, sin(a))
-  UNARY(COS, cos(a))
-  UNARY(TAN, tan(a))
-  UNARY(ASIN, asin(a))
-  UNARY(ACOS, acos(a))
-  UNARY(ATAN, atan(a))
-  UNARY(SINH, sinh(a))
-  UNARY(COSH, cosh(a))
-  UNARY(TANH, tanh(a))
-  UNARY(EXP, exp(a))
-  UNARY(LN, log(a))
-  UNARY(LOG10, log10(a))
-  UNARY(SQRT, SQRT(a))
-  UNARY(ABS, FABS(a))
-  UNARY(SIGN, sign(a))
-  UNARY(FLOOR, floor(a))
-  UNARY(CEIL, ceil(a))
-  BINARY(ATAN2, atan2(a, b))
-  BINARY(MIN, a < b || a != a ? a : b)
-  BINARY(MAX, a > b || a != a ? a : b)
-  BINARY(MOD, a - b * floor(a / b))
-  TRUTH(LT, a < b)
-  TRUTH(LE, a <= b)
-  TRUTH(GT, a > b)
-  TRUTH(GE, a >= b)
-  TRUTH(EQ, a == b)
-  TRUTH(NE, a != b)
-  TRUTH(AND, a != 0.0 && b != 0.0)
-  TRUTH(OR, a != 0.0 || b != 0.0)
-  UNARY(NOT, a == 0.0 ? 1.0 : 0.0)
-  // a truth between 0 and 1 is the share of a switch that slides
-  BINARY(SELECT, D == 0.0 ? b : D == 1.0 ? a : D * a + (1.0 - D) * b)
+  MODEL_OPERATIONS(UNARY, BINARY)
+  BINARY(SELECT, model_select(D, a, b))
   UNARY(TABLE, table_at(context, pc->b, a, 0))
   UNARY(TABLE_SLOPE, table_at(context, pc->b, a, 1))
   UNARY(TABLE_CURVE, table_at(context, pc->b, a, 2))

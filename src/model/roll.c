@@ -5,8 +5,8 @@
 // nothing and the compiler makes vector instructions. Same bits as the tape: per instance the
 // operations and their order are those of its code.
 #include "model/model.h"
+#include "model/operations.h"
 
-#include <math.h>
 #include <string.h>
 
 #define LANES MODEL_LOOP_LANES
@@ -21,24 +21,6 @@
       pd[k] = (value); \
     } \
     break;
-#define EACH_TRUTH(name, condition) EACH(name, (condition) ? 1.0 : 0.0)
-
-// these two are exact, so the machine's own instruction gives the bits of the call
-#if defined(__GNUC__)
-#define SQRT(a) __builtin_sqrt(a)
-#define FABS(a) __builtin_fabs(a)
-#else
-#define SQRT(a) sqrt(a)
-#define FABS(a) fabs(a)
-#endif
-
-static double sign(double a) {
-  return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a;
-}
-
-static double select_value(double c, double a, double b) {
-  return c == 0.0 ? b : c == 1.0 ? a : c * a + (1.0 - c) * b;
-}
 
 /// One operation over n instances. Operands that it does not have point somewhere harmless.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one body per operation
@@ -46,46 +28,8 @@ static void run_step(const ModelLoopStep* step, const ModelContext* context, uin
                      const double* restrict pa, const double* restrict pb,
                      const double* restrict pc, double* restrict pd) {
   switch (step->op) {
-    EACH(MOVE, a)
-    EACH(NEG, -a)
-    EACH(ADD, a + b)
-    EACH(SUB, a - b)
-    EACH(MUL, a * b)
-    EACH(DIV, a / b)
-    EACH(POW, pow(a, b))
-    EACH(SQUARE, a * a)
-    EACH(RECIP, 1.0 / a)
-    EACH(SIN, sin(a))
-    EACH(COS, cos(a))
-    EACH(TAN, tan(a))
-    EACH(ASIN, asin(a))
-    EACH(ACOS, acos(a))
-    EACH(ATAN, atan(a))
-    EACH(SINH, sinh(a))
-    EACH(COSH, cosh(a))
-    EACH(TANH, tanh(a))
-    EACH(EXP, exp(a))
-    EACH(LN, log(a))
-    EACH(LOG10, log10(a))
-    EACH(SQRT, SQRT(a))
-    EACH(ABS, FABS(a))
-    EACH(SIGN, sign(a))
-    EACH(FLOOR, floor(a))
-    EACH(CEIL, ceil(a))
-    EACH(ATAN2, atan2(a, b))
-    EACH(MIN, a < b || a != a ? a : b)
-    EACH(MAX, a > b || a != a ? a : b)
-    EACH(MOD, a - b * floor(a / b))
-    EACH_TRUTH(LT, a < b)
-    EACH_TRUTH(LE, a <= b)
-    EACH_TRUTH(GT, a > b)
-    EACH_TRUTH(GE, a >= b)
-    EACH_TRUTH(EQ, a == b)
-    EACH_TRUTH(NE, a != b)
-    EACH_TRUTH(AND, (a != 0.0) & (b != 0.0))
-    EACH_TRUTH(OR, (a != 0.0) | (b != 0.0))
-    EACH(NOT, a == 0.0 ? 1.0 : 0.0)
-    EACH(SELECT, select_value(pc[k], a, b))
+    MODEL_OPERATIONS(EACH, EACH)
+    EACH(SELECT, model_select(pc[k], a, b))
     EACH(TABLE, model_table_value(&context->tables[step->table], a, 0))
     EACH(TABLE_SLOPE, model_table_value(&context->tables[step->table], a, 1))
     EACH(TABLE_CURVE, model_table_value(&context->tables[step->table], a, 2))

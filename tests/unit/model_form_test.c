@@ -68,12 +68,15 @@ TEST(coefficients_are_within_their_error) {
       long double u = (long double)i / 20;
       long double state_x = exact_value(control, DEGREE, u);
       long double state_y = exact_value(control + MODEL_LANES, DEGREE, u);
-      long double t = (long double)motion.t0 + u * ((long double)motion.t1 - motion.t0);
-      long double want = -((state_x * state_x + regs[3] * state_y) / regs[4] - t * state_y);
+      long double t =
+          (long double)motion.t0 + u * ((long double)motion.t1 - (long double)motion.t0);
+      long double want =
+          -((state_x * state_x + (long double)regs[3] * state_y) / (long double)regs[4] -
+            t * state_y);
       CHECK(fabsl(exact_value(form.c, form.degree, u) - want) <= (long double)form.error, "value");
       double slope = 0.0;
       double got = model_form_value(form.degree, form.c, (double)u, &slope);
-      long double rounding = 2.0L * form.degree * 2.3e-16L * form.size;
+      long double rounding = 2.0L * form.degree * 2.3e-16L * (long double)form.size;
       CHECK(fabsl((long double)got - exact_value(form.c, form.degree, u)) <= rounding,
             "fast value");
     }
@@ -95,7 +98,9 @@ TEST(slopes_are_those_of_the_polynomial) {
       double u = 0.1 * i;
       double slope = 0.0;
       model_form_value(degree, c, u, &slope);
-      CHECK(fabsl((long double)slope - exact_value(d, degree - 1, u)) <= 1e-13L * degree, "slope");
+      CHECK(fabsl((long double)slope - exact_value(d, degree - 1, (long double)u)) <=
+                1e-13L * degree,
+            "slope");
     }
   }
 }
