@@ -826,6 +826,17 @@ static uint32_t budget_of(const EngFollower* f, const EngPiece* p) {
   return f->atom->undecided > 0 ? LINGER_AGAIN : LINGER_BUDGET;
 }
 
+/// Whether not even a single point has bounds: a block without full rank has none, however short
+/// the piece is. Asked only where the first enclosure had none.
+static bool is_hopeless(const Certifier* cert, const CertPiece* p) {
+  EngSim* sim = cert->f->sim;
+  if (cert->spent != 1 || cert->coefficients || cert->form || cert->composed) return false;
+  ModelInterval whole = sim->g_whole[cert->f->index].v;
+  if (isfinite(whole.lo) && isfinite(whole.hi)) return false;
+  ModelInterval point = enclose_atom(sim, cert->f->index, p->l, p->l).v;
+  return !(isfinite(point.lo) && isfinite(point.hi));
+}
+
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided) {
   Certifier cert = {.f = f,
@@ -866,7 +877,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
       return true;
     }
     if (verdict == CERT_NOTHING) continue;
-    if (cert.spent > budget) {
+    if (cert.spent > budget || is_hopeless(&cert, p)) {
       *decided = false;
       return false;
     }
