@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#define DELAY_MIN      1e-12  // as the smallest step
 #define PAST_NONE      UINT32_MAX
 #define LEVEL_EVENT    1u  // levels up to this one arrive as instants
 #define LEVEL_LAST     5u  // ... and up to this one steps end there
@@ -188,6 +189,13 @@ SltStatus eng_past_start(EngSim* sim) {
                "the time of %.*s is %s; it must be greater than 0", STR_ARGS(model->text),
                eng_number(past->delay).text);
       return sim->error.status;
+    }
+    // no step is longer than the delay
+    double shortest = DELAY_MIN * fmax(1.0, fabs(sim->core.t));
+    if (past->delay < shortest) {
+      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
+                      "the time of %.*s is %s; it must be at least %s", STR_ARGS(model->text),
+                      eng_number(past->delay).text, eng_number(shortest).text);
     }
     double before =
         model->before ? eng_eval(sim, model->before) : sim->env[sim->model->vars[model->var].env];
