@@ -43,7 +43,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l every -x -d "distance
 complete -c saltus -n "__fish_seen_subcommand_from run" -l samples -x -d "number of rows"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l all-steps -d "a row per step"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l events -r -F -d "event records"
-complete -c saltus -n "__fish_seen_subcommand_from run" -l report -r -F -d "not built yet"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l report -r -F -d "a page about the run"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l detection -x -a "certified combined extrapolation interpolation" -d "how events are detected"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l event-eps -x -d "width of the zone around a boundary"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l gamma -x -d "reduction per step of extrapolation"

@@ -9,6 +9,19 @@
 #include <float.h>
 #include <math.h>
 
+/// Arrays side by side in one block of memory: laid out first without a block, to learn its size.
+typedef struct NumCarver {
+  char* base;
+  size_t used;
+} NumCarver;
+
+static inline void* num_carve(NumCarver* c, size_t count, size_t size) {
+  size_t at = c->used;
+  size_t bytes = base_add_size(base_mul_size(count ? count : 1, size), 7) & ~(size_t)7;
+  c->used = base_add_size(c->used, bytes);
+  return c->base ? c->base + at : NULL;
+}
+
 /// A method's inner loops. All of them work on the trial's rows; `step` and `dense` stop at the
 /// first failing right-hand side.
 struct NumKernel {

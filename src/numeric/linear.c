@@ -26,44 +26,32 @@ static double block_cost(double n, double size) {
 
 // ---- memory -------------------------------------------------------------------------------------
 
-typedef struct Carver {
-  char* base;
-  size_t used;
-} Carver;
-
-static void* carve(Carver* c, size_t count, size_t size) {
-  size_t at = c->used;
-  size_t bytes = base_add_size(base_mul_size(count ? count : 1, size), 7) & ~(size_t)7;
-  c->used = base_add_size(c->used, bytes);
-  return c->base ? c->base + at : NULL;
-}
-
-static void lay_out(NumLinear* linear, Carver* c) {
+static void lay_out(NumLinear* linear, NumCarver* c) {
   size_t n = linear->n;
   bool band = linear->kind == NUM_LINEAR_BAND;
   bool line = linear->kind == NUM_LINEAR_BLOCKS || linear->kind == NUM_LINEAR_BORDER;
   size_t padded = (size_t)linear->blocks.count * linear->blocks.size;
   size_t area = (size_t)linear->blocks.size * linear->blocks.size;
-  linear->begin = carve(c, n + 1, sizeof *linear->begin);
-  linear->columns = carve(c, linear->entry_count, sizeof *linear->columns);
-  linear->place = carve(c, line ? 0 : linear->entry_count, sizeof *linear->place);
-  linear->diagonal = carve(c, line ? 0 : linear->rows.states, sizeof *linear->diagonal);
-  linear->order = carve(c, band ? n : padded, sizeof *linear->order);
-  linear->position = carve(c, padded ? n : 0, sizeof *linear->position);
-  linear->blocks.source = carve(c, 3 * area * linear->blocks.count, sizeof(uint32_t));
-  linear->blocks.y = carve(c, padded, sizeof(double));
-  linear->values = carve(c, (size_t)linear->entry_count + 1, sizeof(double));
-  linear->store = carve(c, linear->store_count, sizeof(double));
-  linear->lower = carve(c, band ? base_mul_size(n, linear->below) : 0, sizeof(double));
-  linear->scratch = carve(c, n, sizeof(double));
-  linear->pivot = carve(c, n, sizeof *linear->pivot);
+  linear->begin = num_carve(c, n + 1, sizeof *linear->begin);
+  linear->columns = num_carve(c, linear->entry_count, sizeof *linear->columns);
+  linear->place = num_carve(c, line ? 0 : linear->entry_count, sizeof *linear->place);
+  linear->diagonal = num_carve(c, line ? 0 : linear->rows.states, sizeof *linear->diagonal);
+  linear->order = num_carve(c, band ? n : padded, sizeof *linear->order);
+  linear->position = num_carve(c, padded ? n : 0, sizeof *linear->position);
+  linear->blocks.source = num_carve(c, 3 * area * linear->blocks.count, sizeof(uint32_t));
+  linear->blocks.y = num_carve(c, padded, sizeof(double));
+  linear->values = num_carve(c, (size_t)linear->entry_count + 1, sizeof(double));
+  linear->store = num_carve(c, linear->store_count, sizeof(double));
+  linear->lower = num_carve(c, band ? base_mul_size(n, linear->below) : 0, sizeof(double));
+  linear->scratch = num_carve(c, n, sizeof(double));
+  linear->pivot = num_carve(c, n, sizeof *linear->pivot);
   for (uint32_t j = 1; j <= NUM_LINEAR_STAGES; j++) {
-    linear->rows.u[j] = carve(c, n, sizeof(double));
+    linear->rows.u[j] = num_carve(c, n, sizeof(double));
   }
-  linear->rows.xu = carve(c, n, sizeof(double));
-  linear->rows.y = carve(c, n, sizeof(double));
-  linear->rows.out = carve(c, n, sizeof(double));
-  linear->rows.ft = carve(c, n, sizeof(double));
+  linear->rows.xu = num_carve(c, n, sizeof(double));
+  linear->rows.y = num_carve(c, n, sizeof(double));
+  linear->rows.out = num_carve(c, n, sizeof(double));
+  linear->rows.ft = num_carve(c, n, sizeof(double));
 }
 
 // ---- choice -------------------------------------------------------------------------------------
@@ -322,7 +310,7 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
     shape.blocks.middle = shape.blocks.count / 2;
   }
   shape.store_count = store_needed(&shape, choice);
-  Carver carver = {NULL, (sizeof shape + 7) & ~(size_t)7};
+  NumCarver carver = {NULL, (sizeof shape + 7) & ~(size_t)7};
   lay_out(&shape, &carver);
   shape.block_size = carver.used;
   NumLinear* linear = base_alloc(a, shape.block_size);
@@ -330,7 +318,7 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
     return SLT_ERR_NOMEM;
   }
   *linear = shape;
-  carver = (Carver){(char*)linear, (sizeof shape + 7) & ~(size_t)7};
+  carver = (NumCarver){(char*)linear, (sizeof shape + 7) & ~(size_t)7};
   lay_out(linear, &carver);
   memcpy((void*)linear->begin, p->begin, ((size_t)linear->n + 1) * sizeof *p->begin);
   if (linear->entry_count) {

@@ -28,38 +28,26 @@ struct NumNormal {
   double *upper, *lower, *pivot, *y, *scratch;
 };
 
-typedef struct Carver {
-  char* base;
-  size_t used;
-} Carver;
-
-static void* carve(Carver* c, size_t count, size_t size) {
-  size_t at = c->used;
-  size_t bytes = base_add_size(base_mul_size(count ? count : 1, size), 7) & ~(size_t)7;
-  c->used = base_add_size(c->used, bytes);
-  return c->base ? c->base + at : NULL;
-}
-
-static void lay_out(NumNormal* s, Carver* c) {
+static void lay_out(NumNormal* s, NumCarver* c) {
   size_t n = s->n;
-  s->upper = carve(c, s->upper_count, sizeof(double));
-  s->lower = carve(c, s->lower_count, sizeof(double));
-  s->pivot = carve(c, n, sizeof(double));
-  s->y = carve(c, n, sizeof(double));
-  s->scratch = carve(c, n, sizeof(double));
-  s->pair_a = carve(c, s->pair_count, sizeof(uint32_t));
-  s->pair_b = carve(c, s->pair_count, sizeof(uint32_t));
-  s->pair_place = carve(c, s->pair_count, sizeof(uint32_t));
-  s->upper_begin = carve(c, n + 1, sizeof(uint32_t));
-  s->upper_row = carve(c, s->upper_count, sizeof(uint32_t));
-  s->diagonal = carve(c, n, sizeof(uint32_t));
-  s->order = carve(c, n, sizeof(uint32_t));
-  s->parent = carve(c, n, sizeof(uint32_t));
-  s->lower_begin = carve(c, n + 1, sizeof(uint32_t));
-  s->lower_row = carve(c, s->lower_count, sizeof(uint32_t));
-  s->lower_end = carve(c, n, sizeof(uint32_t));
-  s->pattern = carve(c, n, sizeof(uint32_t));
-  s->mark = carve(c, n, sizeof(uint32_t));
+  s->upper = num_carve(c, s->upper_count, sizeof(double));
+  s->lower = num_carve(c, s->lower_count, sizeof(double));
+  s->pivot = num_carve(c, n, sizeof(double));
+  s->y = num_carve(c, n, sizeof(double));
+  s->scratch = num_carve(c, n, sizeof(double));
+  s->pair_a = num_carve(c, s->pair_count, sizeof(uint32_t));
+  s->pair_b = num_carve(c, s->pair_count, sizeof(uint32_t));
+  s->pair_place = num_carve(c, s->pair_count, sizeof(uint32_t));
+  s->upper_begin = num_carve(c, n + 1, sizeof(uint32_t));
+  s->upper_row = num_carve(c, s->upper_count, sizeof(uint32_t));
+  s->diagonal = num_carve(c, n, sizeof(uint32_t));
+  s->order = num_carve(c, n, sizeof(uint32_t));
+  s->parent = num_carve(c, n, sizeof(uint32_t));
+  s->lower_begin = num_carve(c, n + 1, sizeof(uint32_t));
+  s->lower_row = num_carve(c, s->lower_count, sizeof(uint32_t));
+  s->lower_end = num_carve(c, n, sizeof(uint32_t));
+  s->pattern = num_carve(c, n, sizeof(uint32_t));
+  s->mark = num_carve(c, n, sizeof(uint32_t));
 }
 
 // ---- structure ----------------------------------------------------------------------------------
@@ -187,17 +175,17 @@ static void place_pairs(NumNormal* s, const Plan* p, const uint32_t* position) {
   }
 }
 
-static void lay_out_plan(Plan* p, Carver* c) {
-  p->column_begin = carve(c, (size_t)p->columns + 2, sizeof(uint32_t));
-  p->by_column = carve(c, p->entry_count, sizeof(uint32_t));
-  p->row_begin = carve(c, (size_t)p->n + 2, sizeof(uint32_t));
-  p->by_row = carve(c, p->entry_count, sizeof(uint32_t));
-  p->begin = carve(c, (size_t)p->n + 1, sizeof(int));
-  p->order = carve(c, p->n, sizeof(int));
-  p->place = carve(c, p->n, sizeof(uint32_t));
-  p->mark = carve(c, p->n, sizeof(uint32_t));
-  p->parent = carve(c, p->n, sizeof(uint32_t));
-  p->count = carve(c, p->n, sizeof(uint32_t));
+static void lay_out_plan(Plan* p, NumCarver* c) {
+  p->column_begin = num_carve(c, (size_t)p->columns + 2, sizeof(uint32_t));
+  p->by_column = num_carve(c, p->entry_count, sizeof(uint32_t));
+  p->row_begin = num_carve(c, (size_t)p->n + 2, sizeof(uint32_t));
+  p->by_row = num_carve(c, p->entry_count, sizeof(uint32_t));
+  p->begin = num_carve(c, (size_t)p->n + 1, sizeof(int));
+  p->order = num_carve(c, p->n, sizeof(int));
+  p->place = num_carve(c, p->n, sizeof(uint32_t));
+  p->mark = num_carve(c, p->n, sizeof(uint32_t));
+  p->parent = num_carve(c, p->n, sizeof(uint32_t));
+  p->count = num_carve(c, p->n, sizeof(uint32_t));
 }
 
 static SltStatus make(NumNormal** out, const SltAllocator* allocator, Plan* p) {
@@ -218,15 +206,15 @@ static SltStatus make(NumNormal** out, const SltAllocator* allocator, Plan* p) {
   NumNormal* s = NULL;
   // the triangle is needed to count the factors: made twice, once without room for them
   for (int pass = 0; pass < 2; pass++) {
-    Carver c = {.base = NULL};
-    carve(&c, 1, sizeof sizes);
+    NumCarver c = {.base = NULL};
+    num_carve(&c, 1, sizeof sizes);
     lay_out(&sizes, &c);
     s = base_alloc(allocator, c.used);
     if (!s) break;
     *s = sizes;
     s->size = c.used;
-    c = (Carver){.base = (char*)s};
-    carve(&c, 1, sizeof sizes);
+    c = (NumCarver){.base = (char*)s};
+    num_carve(&c, 1, sizeof sizes);
     lay_out(s, &c);
     memcpy(s->order, order, p->n * sizeof *order);
     upper_triangle(s, p, position, true);
@@ -261,12 +249,12 @@ SltStatus num_normal_create(const SltAllocator* allocator, const NumEntry* entri
   *out = NULL;
   Plan p = {.entries = entries, .entry_count = entry_count, .n = rows, .columns = columns};
   if (rows >= INT_MAX / 2 || entry_count >= INT_MAX / 2) return SLT_ERR_LIMIT;
-  Carver c = {.base = NULL};
+  NumCarver c = {.base = NULL};
   lay_out_plan(&p, &c);
   size_t bytes = c.used;
   char* block = base_alloc(allocator, bytes);
   if (!block) return SLT_ERR_NOMEM;
-  c = (Carver){.base = block};
+  c = (NumCarver){.base = block};
   lay_out_plan(&p, &c);
   bucket(&p, false, columns, p.column_begin, p.by_column);
   bucket(&p, true, rows, p.row_begin, p.by_row);
