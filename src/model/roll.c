@@ -45,13 +45,16 @@ typedef struct Block {
   double* place[MODEL_LOOP_STEPS];  // values of the operations so far
 } Block;
 
+/// What an operand reads that is not there.
+static const double nothing[LANES] = {0.0};
+
 /// The values of an operand, side by side; `room` takes those that are not.
 static const double* fetch(const Block* block, const ModelLane* lane, double (*lanes)[LANES],
                            double* room) {
   const double* regs = block->regs;
   uint32_t n = block->n;
   switch ((ModelLaneKind)lane->kind) {
-  case MODEL_LANE_NONE: return room;
+  case MODEL_LANE_NONE: return nothing;
   case MODEL_LANE_LOCAL: return block->place[lane->at];
   case MODEL_LANE_FIXED: return lanes[lane->at];
   case MODEL_LANE_EVEN: {
@@ -84,9 +87,7 @@ static void copy_out(const Block* block, const ModelLane* lane, const double* va
 
 static void run_block(Block* block, const ModelContext* context, double (*lanes)[LANES],
                       double* out) {
-  // three rows to gather operands in, which an operand that is not there points to as well
-  double rooms[3][LANES];
-  memset(rooms, 0, sizeof rooms);
+  double rooms[3][LANES];  // to gather operands in
   const ModelLoop* loop = block->loop;
   for (uint32_t i = 0; i < loop->step_count; i++) {
     const ModelLoopStep* step = &loop->steps[i];
@@ -105,12 +106,15 @@ static void run_block(Block* block, const ModelContext* context, double (*lanes)
 static void run_loop(const ModelLoop* loop, const ModelContext* context, double* regs,
                      double* out) {
   double lanes[MODEL_LOOP_REGISTERS][LANES];
+  uint32_t widest = loop->count < LANES ? loop->count : LANES;
   for (uint32_t i = 0; i < loop->fixed_count; i++) {
-    for (uint32_t k = 0; k < LANES; k++) {
+    for (uint32_t k = 0; k < widest; k++) {
       lanes[i][k] = regs[loop->fixed[i]];
     }
   }
-  Block block = {.loop = loop, .regs = regs};
+  Block block;  // `place` is filled as it goes
+  block.loop = loop;
+  block.regs = regs;
   for (uint32_t first = 0; first < loop->count; first += LANES) {
     block.first = first;
     block.n = loop->count - first < LANES ? loop->count - first : LANES;
