@@ -34,6 +34,7 @@ static inline double eng_larger(double a, double b) {
 #define ENG_UNILATERAL_RETRIES      5
 #define ENG_EXPLICIT_METHOD         "dp54"   // what `auto` begins with
 #define ENG_STIFF_METHOD            "rodas"  // ... and changes to where that pays
+#define ENG_SMALL_METHOD            "bs32"   // ... and to where events limit the steps
 
 /// What a run knows about one atom of the model.
 typedef struct EngAtom {
@@ -288,6 +289,13 @@ typedef struct EngChoice {
   uint32_t switches;
   double t_first, t_last;  // times of the first and the last switch
   bool no_jacobian;        // a stiff method was tried and is not possible here
+  // pair.c; a flight is the motion from one instant to the next
+  uint64_t flights, flights_then;  // so far; when the smaller pair came into use
+  uint64_t flight_began;           // trials before the present flight
+  uint32_t short_flights;          // successive ones that the smaller pair could have made
+  uint32_t pair_patience;          // short_flights after which it does
+  uint32_t pair_switches;
+  double t_pair;  // time of the first
 } EngChoice;
 
 /// Modes of a run in the order in which they were first asked for, with the states that led there.
@@ -831,6 +839,16 @@ SltStatus eng_stiff_prepare(EngSim* sim);
 /// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.
 const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity);
 void eng_stiff_free(EngSim* sim);
+
+// ---- pair.c -------------------------------------------------------------------------------------
+
+/// An instant has ended a flight and the integration will begin anew: look at what it took.
+void eng_pair_instant(EngSim* sim);
+/// Before a trial with an explicit method of `auto`: the pair to change to, NULL to stay.
+const NumMethod* eng_pair_choose(EngSim* sim);
+
+// ---- values.c -----------------------------------------------------------------------------------
+
 /// Whether a unilateral relation is beyond its boundary: the model must not be evaluated there.
 bool eng_beyond_boundary(EngSim* sim, double t, const double* x);
 

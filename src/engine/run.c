@@ -147,6 +147,7 @@ static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   if (*fired) SLT_TRY(check_progress(sim));
   if (changed || kind == ENG_INSTANT_INPUT) {
     leave_trial(sim);
+    eng_pair_instant(sim);
     restart_integration(sim);
   } else if (sim->core.seg_whole) {
     SLT_TRY(commit_trial(sim));

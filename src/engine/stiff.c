@@ -188,7 +188,11 @@ static void choose_method(EngSim* sim) {
     bool change = step_asks_for_change(sim);
     if (present->stiff && must_be_explicit(sim)) change = true;
     if (!present->stiff && must_be_explicit(sim)) change = false;
-    if (!change) return;
+    if (!change) {
+      const NumMethod* pair = present->stiff ? NULL : eng_pair_choose(sim);
+      if (pair) num_stepper_switch(sim->stepper, pair);
+      return;
+    }
     switch_to(sim, present->stiff ? num_method_find(STR_LIT(ENG_EXPLICIT_METHOD))
                                   : num_method_find(STR_LIT(ENG_STIFF_METHOD)));
     return;
@@ -207,15 +211,20 @@ static EngNumber short_time(double t) {
 const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity) {
   const EngChoice* choice = &sim->core.choice;
   if (!sim->options.method_auto) return NULL;
+  char pair[80] = "";
+  if (choice->pair_switches) {
+    snprintf(pair, sizeof pair, "; " ENG_SMALL_METHOD " where events limit the steps, from t = %s",
+             short_time(choice->t_pair).text);
+  }
   if (choice->switches == 0) {
-    snprintf(text, capacity, "no sign of stiffness");
+    snprintf(text, capacity, "no sign of stiffness%s", pair);
   } else if (choice->switches == 1) {
-    snprintf(text, capacity, "stiff from t = %s on, %s before", short_time(choice->t_first).text,
-             ENG_EXPLICIT_METHOD);
+    snprintf(text, capacity, "stiff from t = %s on, %s before%s", short_time(choice->t_first).text,
+             ENG_EXPLICIT_METHOD, pair);
   } else {
-    snprintf(text, capacity, "stiff at times, %u switches between %s and %s from t = %s to %s",
+    snprintf(text, capacity, "stiff at times, %u switches between %s and %s from t = %s to %s%s",
              choice->switches, ENG_EXPLICIT_METHOD, ENG_STIFF_METHOD,
-             short_time(choice->t_first).text, short_time(choice->t_last).text);
+             short_time(choice->t_first).text, short_time(choice->t_last).text, pair);
   }
   return text;
 }

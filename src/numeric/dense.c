@@ -65,6 +65,25 @@ SltStatus num_dense_prepare(NumStepper* s) {
   return SLT_OK;
 }
 
+// The estimate of the pair 3(2) is h^3 x'''/48: both of its trees of order 3 have that factor. In
+// the form above x''' h^3 is -6 r3 in the middle of the step, and the next term takes 12 r4 away
+// from it at one end and adds as much at the other. Higher terms are left out: this is an estimate.
+double num_small_pair_error(NumStepper* s, double t) {
+  SLT_ASSERT(s->trial.dense_ready);
+  const size_t n = s->trial.n;
+  const double part = (t - s->trial.t0) / s->trial.h;
+  const double cube = part * part * part;
+  const double rtol = s->options.rtol;
+  const double* r3 = s->dense + (size_t)3 * s->n_max;
+  const double* r4 = s->method->dense_degree > 3 ? r3 + s->n_max : NULL;
+  for (size_t i = 0; i < n; i++) {
+    double bend = num_abs(r3[i]) / 8.0 + (r4 ? num_abs(r4[i]) / 4.0 : 0.0);
+    double size = num_max(num_abs(s->trial.x0[i]), num_abs(s->trial.x[i]));
+    s->scaled[i] = cube * bend / (s->atol[i] + rtol * size);
+  }
+  return num_sqrt(num_norm_squared(s, s->scaled));
+}
+
 double num_dense_theta(const NumStepper* s, double t) {
   return (t - s->trial.t0) / s->trial.h;
 }

@@ -316,6 +316,10 @@ SltStatus num_stepper_reject(NumStepper* s);
 /// Compute the coefficients; may evaluate the right-hand side and fail with its status. Does
 /// nothing when they are there. The trial stays valid either way.
 SltStatus num_dense_prepare(NumStepper* s);
+/// What Bogacki-Shampine 3(2) would estimate as the error of one step from the trial's begin to
+/// `t`, as `trial.error` is. Only after num_dense_prepare(), for explicit methods with cubic or
+/// better dense output.
+double num_small_pair_error(NumStepper* s, double t);
 double num_dense_theta(const NumStepper* s, double t);
 void num_dense_eval(const NumStepper* s, double t, double* x);
 double num_dense_component(const NumStepper* s, uint32_t i, double t);

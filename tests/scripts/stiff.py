@@ -4,6 +4,7 @@
 sliding and contacts, the choice of `auto`, and results that do not depend on how they are asked for."""
 import math
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -53,6 +54,18 @@ EASY = """
 x' = y;   x(t0) = 1;
 y' = -x;  y(t0) = 0;
 experiment { end = 100; }
+"""
+
+# a long plant under a sampled controller: the samples, not the motion, say how long a step is;
+# from t = {silent} on the controller sleeps
+SAMPLED = """
+const n = 40, k = 4;
+for i = 2:n-1 {{ T[i]' = k * (T[i-1] - 2 * T[i] + T[i+1]);  T[i](t0) = 0; }}
+T[1]' = k * (u - 2 * T[1] + T[2]);  T[1](t0) = 0;
+T[n]' = k * (T[n-1] - T[n]);        T[n](t0) = 0;
+u(t0) = 0;  z(t0) = 0;
+at 0 each 0.01 repeat {times} {{ set z = z + 0.01 * (1 - T[5]);  set u = 2 * (1 - T[5]) + z; }}
+experiment {{ end = 10; every = 0.5; }}
 """
 
 
@@ -145,11 +158,12 @@ class Stiff(unittest.TestCase):
             for column in ("x", "y", "f"):
                 self.assertAlmostEqual(run.last(column), reference.last(column), delta=2e-5)
 
-    def summary(self, text):
+    def summary(self, text, *options):
         path = os.path.join(self.folder.name, "s.lisma")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        status, _, errors = saltus_run.command("run", path, "-o", os.path.join(self.folder.name, "s.csv"))
+        status, _, errors = saltus_run.command("run", path, "-o", os.path.join(self.folder.name, "s.csv"),
+                                               *options)
         self.assertEqual(status, 0, errors)
         return errors
 
@@ -163,6 +177,23 @@ class Stiff(unittest.TestCase):
             self.assertIn("switches between dp54 and rodas", self.summary(file.read()))
         # the first method is the explicit one to the bit
         self.assertEqual(self.run_text(EASY).rows, self.run_text(EASY, "--method", "dp54").rows)
+
+    def test_the_smaller_pair_where_events_limit_the_steps(self):
+        def evaluations(errors):
+            return int(re.search(r"evaluations +([0-9]+)", errors).group(1))
+
+        text = SAMPLED.format(silent=10, times="*")
+        summary = self.summary(text)
+        self.assertIn("method bs32: no sign of stiffness; bs32 where events limit the steps, from t = ", summary)
+        larger = self.summary(text, "--method", "dp54")
+        self.assertLess(evaluations(summary), 0.65 * evaluations(larger))
+        reference = self.run_text(text, "--method", "dop853", "--rtol", "1e-10", "--atol", "1e-12")
+        self.assertAlmostEqual(self.run_text(text).last("T5"), reference.last("T5"), delta=1e-6)
+        # back again where they do not
+        text = SAMPLED.format(silent=5, times="500")
+        self.assertIn("method dp54: no sign of stiffness; bs32 where events", self.summary(text))
+        reference = self.run_text(text, "--method", "dop853", "--rtol", "1e-10", "--atol", "1e-12")
+        self.assertAlmostEqual(self.run_text(text).last("T5"), reference.last("T5"), delta=1e-6)
 
     def test_rows_do_not_touch_the_motion(self):
         for method in ("rodas", "auto"):

@@ -227,6 +227,37 @@ TEST(shortened_step_keeps_the_wanted_one) {
   free(s);
 }
 
+/// A nonlinear motion of three components with time in it.
+static SltStatus winding(void* user, double t, const double* x, double* dx) {
+  (void)user;
+  dx[0] = x[1] * x[2];
+  dx[1] = sin(t) - x[0];
+  dx[2] = -0.3 * x[2] + cos(x[0] * x[1]);
+  return SLT_OK;
+}
+
+TEST(the_larger_pair_knows_the_error_of_the_smaller) {
+  uint32_t compared = 0;
+  for (uint32_t i = 0; i < 200; i++) {
+    NumOptions options = num_options();
+    options.rtol = 1e-7;
+    double x[3] = {1.0 + 0.01 * i, 0.5 + 0.02 * i, 0.3 + 0.005 * i};
+    NumStepper* large = make("dp54", 3, winding, &options, x);
+    NumStepper* small = make("bs32", 3, winding, &options, x);
+    double whole = 0.05;
+    double part = whole * (0.3 + 0.0035 * i);
+    CHECK(num_stepper_attempt(large, whole) == SLT_OK, "larger");
+    CHECK(num_dense_prepare(large) == SLT_OK, "dense output");
+    CHECK(num_stepper_attempt(small, part) == SLT_OK, "smaller");
+    double foreseen = num_small_pair_error(large, part);
+    CHECK(foreseen > 0.6 * small->trial.error, "not too small");
+    compared += foreseen < 2.0 * small->trial.error;
+    free(large);
+    free(small);
+  }
+  CHECK(compared > 150, "and mostly close");
+}
+
 TEST(tolerance_per_component) {
   double atol[2] = {1e-3, 1e-12};
   NumOptions options = num_options();
