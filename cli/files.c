@@ -69,10 +69,10 @@ static bool is_same(const struct stat* a, const struct stat* b) {
 bool files_are_same(const char* a, const char* b) {
   struct stat left;
   struct stat right;
-  if (strcmp(a, b) == 0) return true;
   bool has_left = stat(a, &left) == 0;
   bool has_right = stat(b, &right) == 0;
   if (has_left && has_right) return S_ISREG(left.st_mode) && is_same(&left, &right);
+  if (strcmp(a, b) == 0) return true;
   if (has_left || has_right || strcmp(path_base(a), path_base(b)) != 0) return false;
   return stat_folder(a, &left) && stat_folder(b, &right) && is_same(&left, &right);
 }

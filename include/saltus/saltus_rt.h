@@ -218,7 +218,8 @@ typedef struct SltQuantity {
   uint32_t order;  ///< of a derivative
 } SltQuantity;
 
-/// Find a quantity by name: `x`, `x'`, a constant, a macro, `AUTOMATON.state`, `time`.
+/// Find a quantity by name: `x`, `x'`, a constant, a macro, `AUTOMATON.state`, `time`. An index may
+/// be written as in the model's text: `x[3]` is `x3`.
 /// @return SLT_OK or SLT_ERR_NOT_FOUND.
 SLT_API SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out);
 

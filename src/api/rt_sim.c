@@ -175,34 +175,59 @@ static bool find_mode(const Model* model, Str name, SltQuantity* out) {
   return false;
 }
 
-SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
-  if (!sim || !name || !out) return SLT_ERR_ARGUMENT;
-  const Model* model = sim->model;
-  Str wanted = str_from_c(name);
-  if (wanted.length >= 2 && wanted.data[0] == '`' && wanted.data[wanted.length - 1] == '`') {
-    wanted = (Str){wanted.data + 1, wanted.length - 2};
-  }
+static bool find_quantity(const Model* model, Str wanted, SltQuantity* out) {
   uint32_t index = 0;
   if (find_var(model, wanted, &index)) {
     *out = (SltQuantity){SLT_KIND_VARIABLE, index, 0};
-    return SLT_OK;
+    return true;
   }
-  if (find_derivative(model, wanted, out) || find_mode(model, wanted, out)) return SLT_OK;
+  if (find_derivative(model, wanted, out) || find_mode(model, wanted, out)) return true;
   for (uint32_t p = 0; p < model->param_count; p++) {
     if (model->params[p].hidden || !str_equal(model->params[p].name, wanted)) continue;
     *out = (SltQuantity){SLT_KIND_CONSTANT, p, 0};
-    return SLT_OK;
+    return true;
   }
   for (uint32_t m = 0; m < model->macro_count; m++) {
     if (!str_equal(model->macros[m].name, wanted)) continue;
     *out = (SltQuantity){SLT_KIND_MACRO, m, 0};
-    return SLT_OK;
+    return true;
   }
-  if (str_equal(wanted, STR_LIT("time"))) {
-    *out = (SltQuantity){SLT_KIND_TIME, 0, 0};
-    return SLT_OK;
+  *out = (SltQuantity){SLT_KIND_TIME, 0, 0};
+  return str_equal(wanted, STR_LIT("time"));
+}
+
+/// The name that a model's text writes with one index: x[3] is x3. False where there is none.
+static bool paste_index(Str name, char* room, size_t capacity, Str* out) {
+  size_t length = 0;
+  bool pasted = false;
+  if (name.length > capacity) return false;
+  for (size_t i = 0; i < name.length; i++) {
+    size_t digits = 0;
+    while (name.data[i] == '[' && i + 1 + digits < name.length &&
+           name.data[i + 1 + digits] >= '0' && name.data[i + 1 + digits] <= '9') {
+      digits++;
+    }
+    bool index = digits > 0 && i + 1 + digits < name.length && name.data[i + 1 + digits] == ']';
+    memcpy(room + length, name.data + i + index, index ? digits : 1);
+    length += index ? digits : 1;
+    i += index ? digits + 1 : 0;
+    pasted = pasted || index;
   }
-  return SLT_ERR_NOT_FOUND;
+  *out = (Str){room, (uint32_t)length};
+  return pasted;
+}
+
+SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
+  if (!sim || !name || !out) return SLT_ERR_ARGUMENT;
+  Str wanted = str_from_c(name);
+  if (wanted.length >= 2 && wanted.data[0] == '`' && wanted.data[wanted.length - 1] == '`') {
+    wanted = (Str){wanted.data + 1, wanted.length - 2};
+  }
+  char room[256];
+  Str pasted;
+  if (find_quantity(sim->model, wanted, out)) return SLT_OK;
+  if (!paste_index(wanted, room, sizeof room, &pasted)) return SLT_ERR_NOT_FOUND;
+  return find_quantity(sim->model, pasted, out) ? SLT_OK : SLT_ERR_NOT_FOUND;
 }
 
 // ---- values -------------------------------------------------------------------------------------

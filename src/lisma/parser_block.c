@@ -102,6 +102,21 @@ static AstRangeList parse_ranges(Parser* p) {
   return list;
 }
 
+/// `=`, or the `in` of other languages, which is read like it.
+static void expect_loop_assign(Parser* p) {
+  bool foreign = p->tok.kind == TOK_WORD && str_equal(parser_token_text(p, &p->tok), STR_LIT("in"));
+  if (!foreign) {
+    parser_expect_assign(p, "the variable of the loop");
+    return;
+  }
+  if (parser_mend(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0101, p->tok.span,
+                          "expected '=' after the variable of the loop, found 'in'");
+    diag_hint(p->diags, diag, "a loop is written: for i = 1:4 { ... }");
+  }
+  parser_advance(p);
+}
+
 bool parser_for(Parser* p, const BlockFrame* frame, AstStatement* out) {
   parser_advance(p);
   out->kind = AST_FOR;
@@ -111,7 +126,7 @@ bool parser_for(Parser* p, const BlockFrame* frame, AstStatement* out) {
                                 &out->as.loop.variable_span)) {
     AstName name = {.head = out->as.loop.variable};
     parser_note_declared(p, &name);
-    parser_expect_assign(p, "the variable of the loop");
+    expect_loop_assign(p);
   }
   if (!p->recovering) out->as.loop.ranges = parse_ranges(p);
   BlockFrame loop = *frame;

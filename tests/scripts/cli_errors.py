@@ -92,6 +92,8 @@ class Usage(cli_case.CliCase):
         self.fails(2, "run", "ball.lisma", "-o", "a", "--events", "a", says="same file")
         self.fails(2, "run", "ball.lisma", "-o", "a", "--events", "./a", says="same file")
         self.fails(2, "run", "ball.lisma", "--events", "ball.csv", says="ball.csv")
+        # what is not kept may be named twice
+        self.good("run", "ball.lisma", "-o", "/dev/null", "--events", "/dev/null")
 
     def test_outputs_that_cannot_be_written(self):
         self.fails(2, "run", "ball.lisma", "-o", "no/such/folder.csv", says="no/such/folder.csv")

@@ -312,6 +312,30 @@ TEST(calls_without_a_run) {
   slt_sim_on_warning(NULL, NULL, NULL);
 }
 
+TEST(indices_are_written_as_in_the_text) {
+  SltModel* model =
+      compile("for i = 8:12 { x[i]' = i; x[i](t0) = 0; v[i]a = 2 * i; }\nA[1,2] = 3;");
+  SltSim* sim = create(model);
+  SltQuantity pasted;
+  SltQuantity written;
+  static const char* const names[][2] = {{"x11", "x[11]"}, {"x8'", "x[8]'"}, {"v9a", "`v[9]a`"}};
+  for (size_t i = 0; i < SLT_COUNT(names); i++) {
+    CHECK(slt_sim_find(sim, names[i][0], &pasted) == SLT_OK, names[i][0]);
+    CHECK(slt_sim_find(sim, names[i][1], &written) == SLT_OK, names[i][1]);
+    CHECK(pasted.kind == written.kind && pasted.index == written.index &&
+              pasted.order == written.order,
+          "the same");
+  }
+  CHECK(slt_sim_find(sim, "A[1,2]", &written) == SLT_OK, "several indices keep their brackets");
+  static const char* const none[] = {"x[13]", "x[]",    "x[8", "[8]",
+                                     "x[08]", "x[1][1", "[",   "x[1]1x"};
+  for (size_t i = 0; i < SLT_COUNT(none); i++) {
+    CHECK(slt_sim_find(sim, none[i], &written) == SLT_ERR_NOT_FOUND, none[i]);
+  }
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
+
 TEST(calls_in_the_wrong_order) {
   SltModel* model = compile(ball);
   SltSim* sim = create(model);
