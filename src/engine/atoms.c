@@ -15,6 +15,20 @@
 #define TIME_PLACES     16.0  // brackets of crossings are that narrow, in roundings of the time
 #define SLOPE_TOLERANCE 1e-9  // a slope below says nothing about where g is going
 
+uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
+  uint32_t lo = 0;
+  uint32_t hi = mode->atom_count;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (mode->atoms[mid] < atom) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo < mode->atom_count && mode->atoms[lo] == atom ? lo : MODEL_NONE;
+}
+
 static void mark_separating(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     sim->atoms[guard->atoms[i]].separates = true;

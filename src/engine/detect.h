@@ -6,6 +6,15 @@
 
 #include "engine/internal.h"
 
+/// A time of the trial, to ask for its states one by one.
+typedef struct EngTrialPoint {
+  const NumStepper* stepper;
+  double t;
+} EngTrialPoint;
+
+/// A state there, for model_program_run_output(); `user` is an EngTrialPoint.
+double eng_trial_state(const void* user, uint32_t state);
+
 /// One atom along the trial step.
 typedef struct EngFollower {
   EngSim* sim;

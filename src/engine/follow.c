@@ -14,14 +14,8 @@
 #define ROOT_EVALUATIONS   200
 #define SHORT_TAPE         48
 
-/// A state of the trial at one time.
-typedef struct TrialPoint {
-  const NumStepper* stepper;
-  double t;
-} TrialPoint;
-
-static double trial_state(const void* user, uint32_t state) {
-  const TrialPoint* point = user;
+double eng_trial_state(const void* user, uint32_t state) {
+  const EngTrialPoint* point = user;
   return num_dense_component(point->stepper, state, point->t);
 }
 
@@ -32,13 +26,13 @@ static bool follower_slice(const EngFollower* f, double t, double* g, double* gd
   // picking out instructions costs more than running a few too many
   if (mode->g_flow.code_count <= SHORT_TAPE) return false;
   ModelContext context = eng_context(sim);
-  TrialPoint point = {sim->stepper, t};
-  if (gdot && !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, trial_state,
+  EngTrialPoint point = {sim->stepper, t};
+  if (gdot && !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, eng_trial_state,
                                         &point, f->index, gdot)) {
     return false;
   }
-  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, t, trial_state, &point,
-                                  f->index, g);
+  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, t, eng_trial_state,
+                                  &point, f->index, g);
 }
 
 void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot) {

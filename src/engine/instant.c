@@ -343,17 +343,8 @@ SltStatus eng_endless(EngSim* sim) {
 /// Through which equations an atom is computed; 0 where it reads none, or does not matter.
 static uint64_t slice_of(const ModelMode* mode, uint32_t atom, bool relevant) {
   if (!mode || !mode->atom_slice || (mode->shared && !relevant)) return 0;
-  uint32_t lo = 0;
-  uint32_t hi = mode->atom_count;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (mode->atoms[mid] < atom) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < mode->atom_count && mode->atoms[lo] == atom ? mode->atom_slice[lo] : 0;
+  uint32_t place = eng_atom_place(mode, atom);
+  return place != MODEL_NONE ? mode->atom_slice[place] : 0;
 }
 
 /// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new

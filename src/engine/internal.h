@@ -638,6 +638,8 @@ bool eng_automaton_active(const EngSim* sim, uint32_t automaton);
 
 // ---- atoms.c: truth and arming ------------------------------------------------------------------
 
+/// Place of an atom in the list of a mode; MODEL_NONE where it does not matter.
+uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom);
 /// Mark the atoms (per atom, 1) that matter in `mode` with the automata in sim->state.
 void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relevant);
 /// Find the atoms of the present mode that matter: sim->active.

@@ -147,14 +147,6 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   return SLT_OK;
 }
 
-/// Place of an atom in a mode's list; MODEL_NONE when it is not there.
-static uint32_t place_of(const ModelMode* mode, uint32_t atom) {
-  for (uint32_t i = 0; i < mode->atom_count; i++) {
-    if (mode->atoms[i] == atom) return i;
-  }
-  return MODEL_NONE;
-}
-
 /// The states of the two modes are kept as those of two sides.
 static uint32_t* side_states(EngSim* sim, uint32_t side) {
   return sim->side_states + (size_t)side * sim->model->automaton_count;
@@ -177,7 +169,7 @@ static SltStatus slide(EngSim* sim, const uint32_t* k, const uint32_t* m) {
   eng_publish_states(sim, m);
   eng_restore_truths(sim);
   if (status < 0 || !back || !forth || atom == MODEL_NONE) return status;
-  uint32_t place = place_of(mode_m, atom);
+  uint32_t place = eng_atom_place(mode_m, atom);
   if (place == MODEL_NONE) return SLT_OK;
   // side 1 is where g of the atom is positive: there the atom holds
   bool m_above = sim->atoms[atom].truth;

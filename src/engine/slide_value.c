@@ -18,6 +18,7 @@
 //
 // How the motion goes on is the problem of finding a with: r_i = 0 and 0 < a_i < 1 (slides), or
 // a_i = 0 and r_i <= 0 (goes below), or a_i = 1 and r_i >= 0 (goes above).
+#include "engine/detect.h"
 #include "engine/internal.h"
 
 #include <float.h>
@@ -758,28 +759,17 @@ static SltStatus shares_on_trial(EngSim* sim, double t) {
   return status;
 }
 
-/// A state at one time of the trial.
-typedef struct TrialPoint {
-  const NumStepper* stepper;
-  double t;
-} TrialPoint;
-
-static double trial_state(const void* user, uint32_t state) {
-  const TrialPoint* point = user;
-  return num_dense_component(point->stepper, state, point->t);
-}
-
 /// Share of one surface alone; false where that is not possible.
 static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* share) {
   const EngValueSurface* s = &sim->value_surfaces[surface];
   const ModelProgram* rhs = &sim->core.mode->rhs;
   ModelContext context = eng_context(sim);
-  TrialPoint point = {sim->stepper, t};
+  EngTrialPoint point = {sim->stepper, t};
   double f[2] = {0.0, 0.0};
   if (!sim->core.slide.direct) return false;
   for (uint32_t end = 0; end < 2; end++) {
-    if (!model_program_run_output(rhs, &context, sim->side_regs[end].rhs, t, trial_state, &point,
-                                  s->state, &f[end])) {
+    if (!model_program_run_output(rhs, &context, sim->side_regs[end].rhs, t, eng_trial_state,
+                                  &point, s->state, &f[end])) {
       return false;
     }
   }

@@ -193,21 +193,6 @@ static uint32_t add_record(EngSim* sim, Record record) {
   return t->record_count++;
 }
 
-/// Place of an atom in the list of a mode; MODEL_NONE where it does not matter.
-static uint32_t place_of(const ModelMode* mode, uint32_t atom) {
-  uint32_t lo = 0;
-  uint32_t hi = mode->atom_count;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (mode->atoms[mid] < atom) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < mode->atom_count && mode->atoms[lo] == atom ? lo : MODEL_NONE;
-}
-
 void eng_trace_look(EngSim* sim, const ModelGuard* guard) {
   struct EngTrace* t = sim->trace;
   uint64_t evaluations = sim->core.guard_evaluations;  // not part of the search for events
@@ -217,7 +202,7 @@ void eng_trace_look(EngSim* sim, const ModelGuard* guard) {
   }
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
-    EngFollower f = {.sim = sim, .index = place_of(sim->core.mode, id)};
+    EngFollower f = {.sim = sim, .index = eng_atom_place(sim->core.mode, id)};
     t->looked[i] = (double)NAN;
     if (f.index != MODEL_NONE) eng_follower_value(&f, sim->core.t, &t->looked[i], NULL);
   }
@@ -239,7 +224,7 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
     truth.g = t->looked[i];
     return truth;
   }
-  uint32_t place = place_of(sim->core.mode, id);
+  uint32_t place = eng_atom_place(sim->core.mode, id);
   if (place == MODEL_NONE || !atom->relevant) return truth;
   truth.g = sim->g[place];
   bool holds = false;

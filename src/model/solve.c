@@ -62,17 +62,23 @@ static void measure_columns(Work* w) {
   }
 }
 
-/// Factors of the full Jacobian as it stands in the registers. Pivots are small beside 1, or, where
-/// unknowns are of very different sizes, beside what stood in their column.
-static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bool by_columns) {
-  uint32_t n = w->n;
-  for (uint32_t i = 0; i < n * n; i++) {
+/// The full Jacobian as it stands in the registers.
+static void fill_matrix(const ModelSolve* solve, const double* regs, Work* w) {
+  size_t n = w->n;
+  for (size_t i = 0; i < n * n; i++) {
     w->a[i] = 0.0;
   }
   for (uint32_t i = 0; i < solve->entry_count; i++) {
     const ModelEntry* entry = &solve->entries[i];
-    w->a[(size_t)entry->row * n + entry->column] += regs[entry->reg];
+    w->a[entry->row * n + entry->column] += regs[entry->reg];
   }
+}
+
+/// Factors of the full Jacobian. Pivots are small beside 1, or, where unknowns are of very
+/// different sizes, beside what stood in their column.
+static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bool by_columns) {
+  uint32_t n = w->n;
+  fill_matrix(solve, regs, w);
   for (uint32_t i = 0; i < n; i++) {
     double largest = 0.0;
     for (uint32_t j = 0; j < n; j++) {
@@ -193,13 +199,7 @@ static double step_norm(const ModelSolve* solve, const double* regs, const Work*
 static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w, double size) {
   uint32_t n = w->n;
   if (!w->a) return false;  // too large for that
-  for (size_t i = 0; i < (size_t)n * n; i++) {
-    w->a[i] = 0.0;
-  }
-  for (uint32_t i = 0; i < solve->entry_count; i++) {
-    const ModelEntry* entry = &solve->entries[i];
-    w->a[(size_t)entry->row * n + entry->column] += regs[entry->reg];
-  }
+  fill_matrix(solve, regs, w);
   for (uint32_t i = 0; i < n; i++) {
     double largest = 0.0;
     for (uint32_t j = 0; j < n; j++) {

@@ -155,6 +155,24 @@ static void write_pass(Writer* w, uint32_t at, const ModelSolve* solve, bool las
   OUT("}\n");
 }
 
+static void fetch(Writer* w, uint32_t reg) {
+  native_operand(w, reg);
+}
+
+/// Do something with every register that the body of the block at `at` reads and does not write.
+static void each_from_outside(Writer* w, uint32_t at, void (*visit)(Writer* w, uint32_t reg)) {
+  const ModelProgram* p = w->program;
+  for (uint32_t i = at + 1; i < at + p->code[at].a; i++) {
+    const ModelInstr* pc = &p->code[i];
+    uint32_t operands = model_op_operands(pc->op);
+    uint32_t read[] = {pc->a, pc->b, pc->dst};
+    bool used[] = {operands > 0, operands > 1, pc->op == MODEL_OP_SELECT};
+    for (uint32_t k = 0; k < 3; k++) {
+      if (used[k] && !is_written(p, at, read[k])) visit(w, read[k]);
+    }
+  }
+}
+
 void native_write_linear(Writer* w, uint32_t number, uint32_t at) {
   const ModelProgram* p = w->program;
   const ModelSolve* solve = &p->solves[p->code[at].dst];
@@ -170,15 +188,7 @@ void native_write_linear(Writer* w, uint32_t number, uint32_t at) {
   for (uint32_t i = 0; i < solve->count; i++) {
     if (!is_written(p, at, solve->residuals[i])) native_operand(w, solve->residuals[i]);
   }
-  for (uint32_t i = at + 1; i < end; i++) {
-    const ModelInstr* pc = &p->code[i];
-    uint32_t operands = model_op_operands(pc->op);
-    uint32_t read[] = {pc->a, pc->b, pc->dst};
-    bool used[] = {operands > 0, operands > 1, pc->op == MODEL_OP_SELECT};
-    for (uint32_t k = 0; k < 3; k++) {
-      if (used[k] && !is_written(p, at, read[k])) native_operand(w, read[k]);
-    }
-  }
+  each_from_outside(w, at, fetch);
   OUT("{\nint solved = 0;\ndo {\ndouble m, best, size;\n");
   write_matrix(w, solve);
   write_factors(w, solve->count);
@@ -186,15 +196,7 @@ void native_write_linear(Writer* w, uint32_t number, uint32_t at) {
   write_pass(w, at, solve, true);
   // without full rank the runtime knows what to do
   OUT("solved = 1;\n} while (0);\nif (!solved) {\n");
-  for (uint32_t i = at + 1; i < end; i++) {
-    const ModelInstr* pc = &p->code[i];
-    uint32_t operands = model_op_operands(pc->op);
-    uint32_t read[] = {pc->a, pc->b, pc->dst};
-    bool used[] = {operands > 0, operands > 1, pc->op == MODEL_OP_SELECT};
-    for (uint32_t k = 0; k < 3; k++) {
-      if (used[k] && !is_written(p, at, read[k])) native_spill(w, read[k]);
-    }
-  }
+  each_from_outside(w, at, native_spill);
   for (uint32_t i = 0; i < solve->count; i++) {
     if (!is_written(p, at, solve->residuals[i])) native_spill(w, solve->residuals[i]);
   }
