@@ -353,6 +353,9 @@ SltStatus eng_enter_mode(EngSim* sim) {
   sim->entered = false;
   if (!same) {
     SLT_TRY(make_room(sim, mode));
+    // sides and registers of a sliding motion are those of the mode that is left; how the motion
+    // goes on from here is asked once the mode has settled
+    sim->core.slide.count = 0;
     sim->core.mode = mode;
     sim->implicit.least = MODEL_NONE;  // blocks are numbered by mode
     sim->tune_at = 0;

@@ -69,9 +69,9 @@ TEST(blocks_are_solved) {
       {"x' = 0\ny + z = x\n2*y + 2*z = 2*x", 0.0, 1.0, 1.0, false, true},
       {"x' = 0\ny + 3*z = 5*x\n2*y + 6*z = 10*x", 0.0, 1.0, 3.0, false, true},
       // ... and twice something else
-      {"x' = 0\ny + z = x\n2*y + 2*z = 2*x + 1", 0.0, NAN, NAN, true, false},
+      {"x' = 0\ny + z = x\n2*y + 2*z = 2*x + 1", 0.0, (double)NAN, (double)NAN, true, false},
       // no real solution
-      {"x' = 0\ny*y + z*z = -x\ny - z = 1", 1.0, NAN, NAN, true, false},
+      {"x' = 0\ny*y + z*z = -x\ny - z = 1", 1.0, (double)NAN, (double)NAN, true, false},
   };
   TEST_ARENA(arena);
   FOR_CASES(c, cases) {
