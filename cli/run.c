@@ -568,6 +568,8 @@ static int prepare(Run* run) {
                           run->options.settings.count, &warnings, &status);
   if (!run->model) return CLI_MODEL;
   run->experiment = slt_model_experiment(run->model);
+  const char* method = run->options.sim.method ? NULL : run->experiment.method;
+  if (method && !run_method_known("experiment { method }", method)) return CLI_MODEL;
   if (!name_outputs(run)) return out_of_memory();
   int exit = choose_times(run);
   if (exit == CLI_DONE) exit = create_sim(run);

@@ -55,6 +55,9 @@ int cyclic_run(const RunOptions* options);
 /// Options of `run`, or with `explain` those of `explain --run`. Returns CLI_DONE, or the exit
 /// status after a message. Clear the options in any case.
 int run_options_parse(bool explain, int argc, char** argv, RunOptions* out);
+
+/// Whether there is a method `text`; complains in the name of `where` if not.
+bool run_method_known(const char* where, const char* text);
 void run_options_clear(RunOptions* options);
 
 /// What is shown during a run, and the answer to Ctrl-C. There is one at a time.

@@ -86,7 +86,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
 };
 
 /// Methods of SUNDIALS where that is not built in: which of ours to take instead.
-static bool is_absent_method(const char* text) {
+static bool is_absent_method(const char* where, const char* text) {
   static const struct {
     const char* name;
     const char* instead;
@@ -95,7 +95,7 @@ static bool is_absent_method(const char* text) {
                  {"adams", "dop853, for smooth problems and tight tolerances"}};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
     if (strcmp(text, foreign[i].name) != 0) continue;
-    cli_error("--method: %s is a method of SUNDIALS, which is not built in; try %s", text,
+    cli_error("%s: %s is a method of SUNDIALS, which is not built in; try %s", where, text,
               foreign[i].instead);
     cli_hint("builds that find the package libsundials-dev have it");
     return true;
@@ -103,7 +103,7 @@ static bool is_absent_method(const char* text) {
   return false;
 }
 
-static bool parse_method(const char* text, SltSimOptions* sim) {
+bool run_method_known(const char* where, const char* text) {
   const char* names[65] = {"auto"};
   size_t count = 1;
   bool known = false;
@@ -111,8 +111,12 @@ static bool parse_method(const char* text, SltSimOptions* sim) {
     names[count] = slt_method_get(i).name;
     known |= strcmp(text, names[count++]) == 0;
   }
-  if (!known && is_absent_method(text)) return false;
-  if (option_choice("--method", text, names, count) < 0) return false;
+  if (!known && is_absent_method(where, text)) return false;
+  return option_choice(where, text, names, count) >= 0;
+}
+
+static bool parse_method(const char* text, SltSimOptions* sim) {
+  if (!run_method_known("--method", text)) return false;
   sim->method = text;
   return true;
 }

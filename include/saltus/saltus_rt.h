@@ -113,6 +113,7 @@ SLT_API void slt_model_free(SltModel* model);
 
 /// How events are detected (see the manual, "Events").
 typedef enum SltDetection {
+  SLT_DETECTION_EXPERIMENT = -1,    ///< what the model's experiment says, else certified
   SLT_DETECTION_CERTIFIED = 0,      ///< by type, and proved on every accepted step
   SLT_DETECTION_COMBINED = 1,       ///< the algorithm that suits the type of each event
   SLT_DETECTION_EXTRAPOLATION = 2,  ///< extrapolation for every event
@@ -146,7 +147,7 @@ typedef struct SltSimOptions {
   double step;             ///< step of fixed-step methods
   double event_eps;        ///< width of the zone around a guard's boundary [1e-6]
   double gamma;            ///< reduction per step of extrapolation, in (0, 1) [0.6]
-  SltDetection detection;  ///< how events are detected
+  SltDetection detection;  ///< how events are detected [the experiment's, else certified]
   SltSliding sliding;      ///< motion along boundaries
   SltZeno zeno;            ///< what follows an accumulation of events
   uint64_t seed;           ///< of the random streams

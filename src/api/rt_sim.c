@@ -19,7 +19,7 @@ SltSimOptions slt_sim_options(void) {
                          .step = unset,
                          .event_eps = unset,
                          .gamma = unset,
-                         .detection = SLT_DETECTION_CERTIFIED,
+                         .detection = SLT_DETECTION_EXPERIMENT,
                          .cookie = SIM_OPTIONS_COOKIE};
 }
 

@@ -487,6 +487,7 @@ bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
   case SLT_DETECTION_INTERPOLATION: return false;
   case SLT_DETECTION_COMBINED:
   case SLT_DETECTION_CERTIFIED:
+  case SLT_DETECTION_EXPERIMENT:
   default: return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
   }
 }

@@ -22,6 +22,19 @@ static SltStatus pick_method(const Model* model, const SltSimOptions* given, Eng
   return out->method ? SLT_OK : SLT_ERR_ARGUMENT;
 }
 
+/// Out of range where the experiment's word is not known.
+static SltDetection pick_detection(const Model* model, const SltSimOptions* given) {
+  static const char* const words[] = {"certified", "combined", "extrapolation", "interpolation"};
+  if (given->detection != SLT_DETECTION_EXPERIMENT) return given->detection;
+  Str word = model->experiment.detection;
+  if (word.length == 0) return SLT_DETECTION_CERTIFIED;
+  size_t i = 0;
+  while (i < SLT_COUNT(words) && !str_equal(word, str_from_c(words[i]))) {
+    i++;
+  }
+  return (SltDetection)i;
+}
+
 static bool has_self_loops(const Model* model) {
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const ModelTransition* t = &model->transitions[i];
@@ -44,7 +57,7 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
                       .step = pick(given->step, e->step, 0.0),
                       .event_eps = pick(given->event_eps, e->eventeps, 1e-6),
                       .gamma = pick(given->gamma, e->gamma, 0.6),
-                      .detection = given->detection,
+                      .detection = pick_detection(model, given),
                       .sliding = given->sliding,
                       .zeno = given->zeno,
                       .seed = given->seed,

@@ -216,6 +216,16 @@ static void set_outputs(Lower* l, const AstSetting* setting) {
   }
 }
 
+static void set_detection(Lower* l, const AstSetting* setting) {
+  static const char* const words[] = {"certified", "combined", "extrapolation", "interpolation"};
+  Str word = word_value(l, setting, DIAG_E0604);
+  if (word.length == 0) return;
+  l->m->experiment.detection = str_copy(l->arena, word);
+  if (find_word(word, words, SLT_COUNT(words)) < SLT_COUNT(words)) return;
+  AstSetting value = {.key = word, .key_span = setting->values.data[0].span};
+  report_key(l, DIAG_E0604, &value, "detection", words, SLT_COUNT(words));
+}
+
 static void set_experiment(Lower* l, const AstSetting* setting) {
   size_t key = find_word(setting->key, experiment_keys, EXPERIMENT_KEY_COUNT);
   if (key == EXPERIMENT_KEY_COUNT) {
@@ -235,7 +245,7 @@ static void set_experiment(Lower* l, const AstSetting* setting) {
   } else if (key == KEY_METHOD) {
     l->m->experiment.method = str_copy(l->arena, word_value(l, setting, DIAG_E0604));
   } else if (key == KEY_DETECT) {
-    l->m->experiment.detection = str_copy(l->arena, word_value(l, setting, DIAG_E0604));
+    set_detection(l, setting);
   } else {
     set_outputs(l, setting);
   }

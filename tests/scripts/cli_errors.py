@@ -71,6 +71,9 @@ class Usage(cli_case.CliCase):
     def test_choices(self):
         self.fails(2, "run", "ball.lisma", "--method", "dp45", says=["dp45", "dp54"])
         self.fails(2, "run", "ball.lisma", "--detection", "zzz", says=["certified", "combined"])
+        self.write("method.lisma", "x' = 1; experiment { method = dp45; }")
+        self.fails(1, "run", "method.lisma", says=["experiment", "dp45", "dp54"])
+        self.good("run", "method.lisma", "--method", "dp54")
 
     def test_contradictions(self):
         self.fails(2, "run", says="needs a model")

@@ -3,6 +3,7 @@
 """The four detections on the object between two circles (see docs/events.md): what each finds, and
 what it costs. Step counts may change with the integrator; what is checked here may not."""
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -34,12 +35,34 @@ def problems(plain):
         yield "interpolation misses nothing: the comparison in the manual is out of date"
 
 
+def pulses(folder, setting, *options):
+    """How many of 16 short pulses a run sees whose experiment names a detection."""
+    path = os.path.join(folder, "pulses.lisma")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("x' = 1; n(t0) = 0;"
+                   "state seen [sin(x) >= 0.999] { set n = n + 1; } from init, seen;"
+                   f"experiment {{ end = 100; out = n; {setting} }}")
+    done = subprocess.run([SALTUS, "run", path, "-q", "-o", "-", "--samples", "1", *options],
+                          capture_output=True, text=True, check=True)
+    return int(done.stdout.split(",")[-1])
+
+
+def settings(folder):
+    """The experiment's detection counts unless the command line says otherwise."""
+    for setting, options, wanted in (("", [], 16), ("detection = interpolation;", [], 0),
+                                     ("detection = interpolation;",
+                                      ["--detection", "certified"], 16)):
+        seen = pulses(folder, setting, *options)
+        if seen != wanted:
+            yield f"{setting} {options}: {seen} pulses instead of {wanted}"
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         plain = os.path.join(folder, "closed_space.lisma")
         with open(plain, "w", encoding="utf-8") as file:
             file.write(table.plain_model())
-        found = list(problems(plain))
+        found = list(problems(plain)) + list(settings(folder))
     print("\n".join(found) or f"{len(table.STARTS)} starts, {len(table.MODES)} detections: ok")
     return 1 if found else 0
 
