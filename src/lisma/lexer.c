@@ -318,6 +318,8 @@ static void lex_number_rest(Lexer* l, uint32_t begin) {
   bool dots = rest.data[0] == '.' && number.data[number.length - 1] == '.';
   if (dots) {
     diag_hint(l->diags, diag, "a range is written with a colon, as in 1:4");
+  } else if (rest.data[0] == '_') {
+    diag_hint(l->diags, diag, "digits are written without separators");
   } else if (rest.data[0] != '.' && rest.length < 40 && number.data[0] != '0') {
     diag_hint(l->diags, diag, "a product needs its sign: %.*s*%.*s", STR_ARGS(number),
               STR_ARGS(rest));
@@ -465,6 +467,7 @@ static void lex_symbol(Lexer* l, Token* token) {
   }
   Diag* diag = diag_add(l->diags, DIAG_E0103, span, "the language has no character '%c'", c);
   if (c == '#') diag_hint(l->diags, diag, "a comment begins with '//'");
+  if (c == '?') diag_hint(l->diags, diag, "a value by a condition is written if(x > 0, a, b)");
 }
 
 /// A character outside ASCII that is no letter.

@@ -239,6 +239,39 @@ static Str near_function(Str name) {
   return resolve_near_word(name, words, SLT_COUNT(functions));
 }
 
+/// How functions of other languages are written here.
+static const char* foreign_function(Str name) {
+  static const struct {
+    const char* name;
+    const char* hint;
+  } foreign[] = {
+      {"log", "write ln(x) for the natural and log10(x) for the decimal logarithm"},
+      {"lg", "the decimal logarithm is log10(x)"},
+      {"sum", "write sum(i = 1:N, expression)"},
+      {"prod", "write prod(i = 1:N, expression)"},
+      {"d", "the derivative of x by time is written x'"},
+      {"diff", "the derivative of x by time is written x'"},
+      {"ddt", "the derivative of x by time is written x'"},
+      {"integral", "a quantity is integrated by an equation of its own: y' = x;"},
+      {"arcsin", "write asin(x)"},
+      {"arccos", "write acos(x)"},
+      {"arctan", "write atan(x)"},
+      {"arctg", "write atan(x)"},
+      {"ctg", "write 1/tan(x)"},
+      {"round", "write floor(x + 0.5)"},
+      {"int", "write floor(x)"},
+      {"trunc", "write sign(x)*floor(abs(x))"},
+      {"step", "a step at time T is written if(time >= T, 1, 0)"},
+      {"heaviside", "a step at time T is written if(time >= T, 1, 0)"},
+      {"rand", "write random(), in resets"},
+      {"power", "write a^b"},
+  };
+  for (size_t i = 0; i < SLT_COUNT(foreign); i++) {
+    if (str_equal(name, str_from_c(foreign[i].name))) return foreign[i].hint;
+  }
+  return NULL;
+}
+
 static Value report_no_function(Lower* l, const AstExpr* expr) {
   const AstName* callee = expr->as.call.callee;
   uint32_t name = resolve_name(l, callee);
@@ -250,10 +283,11 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
       lower_report(l, DIAG_E0210, callee->span, "'%.*s' is not a function", STR_ARGS(text));
   if (diag == &l->ignored) return lower_value_bad();
   Str near = near_function(text);
-  if (str_equal(text, STR_LIT("log"))) {
-    diag_hint(l->diags, diag, "write ln(x) for the natural and log10(x) for the decimal logarithm");
-  } else if (index || symbol.kind != SYM_NONE) {
+  const char* foreign = foreign_function(text);
+  if (index || symbol.kind != SYM_NONE) {
     diag_hint(l->diags, diag, "a product is written with '*': %.*s*(...)", STR_ARGS(text));
+  } else if (foreign) {
+    diag_hint(l->diags, diag, "%s", foreign);
   } else if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   }

@@ -68,6 +68,8 @@ uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* written) 
               "'%.*s' is a state of the automaton '%.*s'; transitions stay inside "
               "one automaton",
               STR_ARGS(text), STR_ARGS(other));
+  } else if (str_equal(text, STR_LIT("start")) || str_equal(text, STR_LIT("initial"))) {
+    diag_hint(l->diags, diag, "the state an automaton begins in is called 'init'");
   }
   return IR_NONE;
 }
@@ -337,10 +339,23 @@ static void lower_priority(Lower* l, const AstStatement* statement, IrSchedule* 
   }
 }
 
+static IrTerm lower_time(Lower* l, const AstExpr* time, Scope scope) {
+  if (!lower_is_condition(time)) return lower_term(l, time, scope, NULL);
+  Diag* diag =
+      lower_report(l, DIAG_E0301, time->span, "'at' takes a time, and this is a condition");
+  if (diag != &l->ignored) {
+    diag_hint(
+        l->diags, diag,
+        "write at 5 { ... }; what waits for a condition is a state: state NAME [x > 1] { ... } "
+        "from init, NAME;");
+  }
+  return (IrTerm){0};
+}
+
 void lower_at(Lower* l, const AstStatement* statement) {
   Scope scope = {.kind = SCOPE_SCHEDULE, .literal = true, .automaton = IR_NONE};
   IrSchedule schedule = {.span = {statement->span.begin, statement->as.at.body.span.begin}};
-  schedule.start = lower_term(l, statement->as.at.time, scope, NULL);
+  schedule.start = lower_time(l, statement->as.at.time, scope);
   bool fine = ir_term_present(schedule.start);
   if (statement->as.at.each) {
     schedule.period = lower_term(l, statement->as.at.each, scope, NULL);

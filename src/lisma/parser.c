@@ -112,21 +112,7 @@ static void report_end(Parser* p, const char* what) {
     return;
   }
   Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected ';' after %s", what);
-  if (p->tok.line_start) return;
-  switch ((int)p->tok.kind) {
-  case TOK_LBRACKET:
-    diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
-    break;
-  case TOK_WORD:
-  case TOK_QUOTED:
-  case TOK_NUMBER:
-  case TOK_LPAREN: {
-    Str found = parser_describe(p, &p->tok);
-    diag_hint(p->diags, diag, "or is an operator or ',' missing before %.*s?", STR_ARGS(found));
-    break;
-  }
-  default: break;
-  }
+  parser_hint_end(p, diag);
 }
 
 void parser_end_statement(Parser* p, const char* what) {

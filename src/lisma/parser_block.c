@@ -142,7 +142,8 @@ static AstExpr* parse_head_condition(Parser* p, Span* open) {
   *open = p->tok.span;
   bool missing = p->tok.kind != TOK_LPAREN;
   if (missing && parser_mend(p)) {
-    diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '(' after 'if'");
+    Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '(' after 'if'");
+    diag_hint(p->diags, diag, "the condition stands in parentheses: if (x > 0) { ... }");
   }
   parser_accept(p, TOK_LPAREN);
   AstExpr* condition = parser_condition(p);
@@ -325,15 +326,26 @@ static bool parse_clause(Parser* p, AstStatement* out) {
   return false;
 }
 
+/// `at time = 5`, `at 5 every 2`.
+static void check_heading(Parser* p) {
+  if (p->tok.kind == TOK_ASSIGN && parser_fail(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.span, "'at' takes a time, not an equation");
+    diag_hint(p->diags, diag, "write at 5 { ... }");
+  }
+  if (p->tok.kind != TOK_LBRACE && p->tok.kind != TOK_END && parser_fail(p)) {
+    Str found = parser_describe(p, &p->tok);
+    Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
+                          "expected '{' after the time, found %.*s", STR_ARGS(found));
+    diag_hint(p->diags, diag, "write at 5 each 2 repeat 10 { set x = 0; }");
+  }
+}
+
 bool parser_at(Parser* p, const BlockFrame* frame, AstStatement* out) {
   parser_advance(p);
   out->kind = AST_AT;
   out->as.at.time = parser_expr(p);
   while (parse_clause(p, out)) {
   }
-  if (p->tok.kind == TOK_ASSIGN && parser_fail(p)) {
-    Diag* diag = diag_add(p->diags, DIAG_E0102, p->tok.span, "'at' takes a time, not an equation");
-    diag_hint(p->diags, diag, "write at 5 { ... }");
-  }
+  check_heading(p);
   return parse_block(p, frame, PLACE_AT, "the time", &out->as.at.body);
 }

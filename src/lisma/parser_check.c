@@ -109,7 +109,7 @@ static const Placement placements[] = {
     {AST_MACRO, PLACE_TOP, true, "a macro", "declare it at the top level"},
     {AST_DATA, PLACE_TOP, false, "'data'", "declare it at the top level"},
     {AST_EQUATION, PLACE_TOP | PLACE_STATE | PLACE_IF, true, "an equation",
-     "'at' and automata hold no equations; a new value is written x(t0) = ... or set x = ..."},
+     "'at' holds no equations; a new value is written x(t0) = ... or set x = ..."},
     {AST_INIT, PLACE_TOP | PLACE_STATE | PLACE_AT, true, "an initial value or reset",
      "resets belong to a state or to 'at'"},
     {AST_DELETE, PLACE_STATE | PLACE_IF, true, "'delete'",
@@ -173,6 +173,9 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
     frame->told = index < p->diags->items.count ? index : UINT32_MAX;
     diag_hint(p->diags, diag, "is a '}' missing before it?");
     diag_note(p->diags, diag, frame->open, "the body begins here");
+  } else if (statement->kind == AST_EQUATION && frame->place == PLACE_AUTOMATON) {
+    diag_hint(p->diags, diag,
+              "write it before the automaton, or into the body of one of its states");
   } else if (rule->hint) {
     diag_hint(p->diags, diag, "%s", rule->hint);
   }

@@ -380,11 +380,7 @@ static AstExpr* parse_missing_operand(Parser* p) {
     Diag* diag =
         diag_add(p->diags, DIAG_E0102, p->tok.kind == TOK_END ? parser_here(p) : p->tok.span,
                  "expected an expression, found %.*s", STR_ARGS(found));
-    if (p->tok.kind == TOK_INDEX) {
-      diag_hint(p->diags, diag, "an index stands directly behind a name");
-    } else if (p->tok.kind == TOK_PRIME) {
-      diag_hint(p->diags, diag, "the derivative mark stands behind a name, as in x'");
-    }
+    parser_hint_operand(p, diag);
   }
   return parser_error_expr(p);
 }

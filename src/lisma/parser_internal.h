@@ -2,7 +2,8 @@
 //
 // What the parts of the parser share. parser.c: tokens, messages, recovery, lists; parser_expr.c:
 // names and expressions; parser_statement.c: statements; parser_block.c: statements with bodies;
-// parser_check.c: what the grammar leaves open (placement of statements, form of arguments).
+// parser_check.c: what the grammar leaves open (placement of statements, form of arguments);
+// parser_hint.c: what to write instead.
 //
 // Messages. A mistake the parser cannot look through calls parser_fail(), which says whether to
 // report it, and everything is silent until the statement ends ("recovering"). A mistake with an
@@ -164,5 +165,14 @@ void parser_check_placement(Parser* p, BlockFrame* frame, const AstStatement* st
 void parser_check_quotient(Parser* p, const AstExpr* lhs);
 void parser_check_end(Parser* p);
 void parser_note_declared(Parser* p, const AstName* name);
+
+// parser_hint.c -------------------------------------------------------------------------------
+
+/// What to write instead of a statement that is no equation; `lhs` is what was read of it.
+void parser_hint_statement(Parser* p, Diag* diag, const AstExpr* lhs);
+/// Why a statement might not end where it does.
+void parser_hint_end(Parser* p, Diag* diag);
+/// What to write instead of the present token, where an operand was expected.
+void parser_hint_operand(Parser* p, Diag* diag);
 
 #endif

@@ -135,33 +135,6 @@ static bool split_comparison(Parser* p, AstExpr** lhs, AstExpr** rhs) {
   return true;
 }
 
-static const char* const statement_words[] = {
-    "const", "macro", "state", "for",       "automaton", "set",      "delete",
-    "goto",  "stop",  "data",  "invariant", "contact",   "friction",
-};
-
-/// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
-static const char* nearest_word(const AstExpr* lhs) {
-  if (lhs->kind != AST_NAME || !ast_name_is_plain(&lhs->as.name.name)) return NULL;
-  Str name = lhs->as.name.name.head;
-  for (size_t i = 0; i < SLT_COUNT(statement_words); i++) {
-    Str word = str_from_c(statement_words[i]);
-    if (str_equal(word, name)) continue;
-    uint32_t limit = word.length > 4 ? 2 : 1;
-    if (str_distance(name, word, limit) <= limit) return statement_words[i];
-  }
-  return NULL;
-}
-
-/// A word that begins a statement together with a name.
-static bool is_naming_word(const AstExpr* lhs) {
-  static const char* const words[] = {"set", "ic", "delete", "goto", "data", "contact", "friction"};
-  for (size_t i = 0; i < SLT_COUNT(words); i++) {
-    if (ast_name_is_word(&lhs->as.name.name, str_from_c(words[i]))) return true;
-  }
-  return false;
-}
-
 static void report_no_equation(Parser* p, const AstExpr* lhs) {
   if (lhs->kind == AST_ERROR) p->recovering = true;
   if (p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET) {
@@ -174,23 +147,7 @@ static void report_no_equation(Parser* p, const AstExpr* lhs) {
   Str found = parser_describe(p, &p->tok);
   Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
                         "expected '=' of an equation, found %.*s", STR_ARGS(found));
-  const char* word = nearest_word(lhs);
-  const AstName* callee = lhs->kind == AST_CALL ? lhs->as.call.callee : NULL;
-  if (word) {
-    diag_hint(p->diags, diag, "did you mean '%s'?", word);
-  } else if (callee && ast_name_is_word(callee, STR_LIT("invariant"))) {
-    diag_hint(p->diags, diag, "write invariant [relation];");
-  } else if (callee && (ast_name_is_word(callee, STR_LIT("elseif")) ||
-                        ast_name_is_word(callee, STR_LIT("elif")))) {
-    diag_hint(p->diags, diag, "write 'else if'");
-  } else if (lhs->kind == AST_NAME && p->tok.kind == TOK_LBRACKET) {
-    diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
-  } else if (lhs->kind == AST_NAME && ast_name_is_word(&lhs->as.name.name, STR_LIT("when"))) {
-    diag_hint(p->diags, diag,
-              "an event is a state: state NAME [x > 1] { set x = 0; } from init, NAME;");
-  } else if (lhs->kind == AST_NAME && is_naming_word(lhs)) {
-    diag_hint(p->diags, diag, "'%.*s' is followed by a name", STR_ARGS(lhs->as.name.name.head));
-  }
+  parser_hint_statement(p, diag, lhs);
 }
 
 /// The top level outside loops: there `energy = ...` is the declaration.
@@ -230,6 +187,7 @@ static void classify_sides(Parser* p, const BlockFrame* frame, bool guess, AstNa
 bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* label, AstExpr* lhs,
                   AstStatement* out) {
   AstExpr* rhs = NULL;
+  if (p->recovering) return false;  // the left side is broken: what it was meant for is not known
   bool guess = p->tok.kind == TOK_GUESS;
   if (p->tok.kind == TOK_ASSIGN || guess) {
     p->after_gap = false;

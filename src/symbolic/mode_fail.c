@@ -191,6 +191,16 @@ static const uint32_t* by_place(const SymFailure* f, const uint32_t* rows, uint3
   " (`x = ...` in a state replaces an equation that begins with `x =`; any other needs a label, " \
   "and `delete label;`)"
 
+/// Whether all rows are one equation of the text that a loop repeats word by word.
+static bool one_in_a_loop(const SymFailure* f, const uint32_t* rows, uint32_t count) {
+  Str first = equation_text(f, rows[0]);
+  for (uint32_t i = 1; i < count; i++) {
+    if (equation_span(f, rows[i]).begin != equation_span(f, rows[0]).begin) return false;
+    if (i < LIST_MAX && !str_equal(equation_text(f, rows[i]), first)) return false;
+  }
+  return count > 1;
+}
+
 const Diag* sym_fail_over(const SymFailure* f, SymPart part) {
   Report report;
   const uint32_t* rows = by_place(f, part.rows, part.row_count);
@@ -211,7 +221,11 @@ const Diag* sym_fail_over(const SymFailure* f, SymPart part) {
   report_equations(&report, f, rows, part.row_count, "");
   uint32_t surplus = part.row_count - part.column_count;
   const char* of_states = where.length == 0 ? "" : OVER_IN_A_STATE;
-  if (surplus == 1) {
+  if (one_in_a_loop(f, rows, part.row_count)) {
+    diag_hint(&report.list, report.diag,
+              "a loop repeats this equation; give what it determines the index of the loop, as in "
+              "x_[i]");
+  } else if (surplus == 1) {
     diag_hint(&report.list, report.diag,
               "remove one of these equations, or give it an unknown of its own to determine%s",
               of_states);

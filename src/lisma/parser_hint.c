@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+//
+// What to write instead: hints for words and signs of other languages, and for what beginners leave
+// out. Nothing here decides whether a text is right.
+#include "lisma/parser_internal.h"
+
+#include <string.h>
+
+typedef struct Foreign {
+  const char* word;
+  const char* hint;
+} Foreign;
+
+#define EVENT_HINT   "an event is a state: state NAME [x > 1] { set x = 0; } from init, NAME;"
+#define CONST_HINT   "a constant is written const k = 1;"
+#define DECLARE_HINT "variables need no declaration; a value at the start is written x(t0) = 1;"
+#define MACRO_HINT   "an expression with a name is a macro, without arguments: macro r = sqrt(x*x);"
+#define FRAME_HINT   "a model has no frame around it; its statements stand at the top level"
+#define OUTPUT_HINT  "what is recorded is chosen by experiment { out = x, y; }"
+
+/// Words that begin a statement elsewhere.
+static const Foreign statement_foreign[] = {
+    {"when", EVENT_HINT},
+    {"event", EVENT_HINT},
+    {"whenever", EVENT_HINT},
+    {"param", CONST_HINT},
+    {"parameter", CONST_HINT},
+    {"constant", CONST_HINT},
+    {"define", CONST_HINT},
+    {"let", CONST_HINT},
+    {"var", DECLARE_HINT},
+    {"variable", DECLARE_HINT},
+    {"real", DECLARE_HINT},
+    {"Real", DECLARE_HINT},
+    {"double", DECLARE_HINT},
+    {"float", DECLARE_HINT},
+    {"int", DECLARE_HINT},
+    {"initial", DECLARE_HINT},
+    {"function", MACRO_HINT},
+    {"def", MACRO_HINT},
+    {"model", FRAME_HINT},
+    {"system", FRAME_HINT},
+    {"class", FRAME_HINT},
+    {"equation", FRAME_HINT},
+    {"equations", FRAME_HINT},
+    {"print", OUTPUT_HINT},
+    {"plot", OUTPUT_HINT},
+    {"output", OUTPUT_HINT},
+    {"end", "a block ends with '}'"},
+    {"elseif", "write 'else if'"},
+    {"elif", "write 'else if'"},
+    {"invariant", "write invariant [relation];"},
+};
+
+static const char* foreign_hint(const AstName* name) {
+  for (size_t i = 0; i < SLT_COUNT(statement_foreign); i++) {
+    const Foreign* f = &statement_foreign[i];
+    if (ast_name_is_word(name, str_from_c(f->word))) return f->hint;
+  }
+  return NULL;
+}
+
+static const char* const statement_words[] = {
+    "const", "macro", "state", "for",       "automaton", "set",      "delete",
+    "goto",  "stop",  "data",  "invariant", "contact",   "friction",
+};
+
+/// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
+static const char* nearest_word(const AstName* name) {
+  if (!ast_name_is_plain(name)) return NULL;
+  for (size_t i = 0; i < SLT_COUNT(statement_words); i++) {
+    Str word = str_from_c(statement_words[i]);
+    if (str_equal(word, name->head)) continue;
+    uint32_t limit = word.length > 4 ? 2 : 1;
+    if (str_distance(name->head, word, limit) <= limit) return statement_words[i];
+  }
+  return NULL;
+}
+
+/// A word that begins a statement together with a name.
+static bool is_naming_word(const AstName* name) {
+  static const char* const words[] = {"set", "ic", "delete", "goto", "data", "contact", "friction"};
+  for (size_t i = 0; i < SLT_COUNT(words); i++) {
+    if (ast_name_is_word(name, str_from_c(words[i]))) return true;
+  }
+  return false;
+}
+
+void parser_hint_statement(Parser* p, Diag* diag, const AstExpr* lhs) {
+  bool called = lhs->kind == AST_CALL;
+  if (!called && lhs->kind != AST_NAME) return;
+  const AstName* name = called ? lhs->as.call.callee : &lhs->as.name.name;
+  const char* foreign = foreign_hint(name);
+  const char* word = called ? NULL : nearest_word(name);
+  if (foreign) {
+    diag_hint(p->diags, diag, "%s", foreign);
+  } else if (word) {
+    diag_hint(p->diags, diag, "did you mean '%s'?", word);
+  } else if (!called && p->tok.kind == TOK_LBRACKET) {
+    diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+  } else if (!called && is_naming_word(name)) {
+    diag_hint(p->diags, diag, "'%.*s' is followed by a name", STR_ARGS(name->head));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// the end of a statement
+
+static bool is_digit_at(const Parser* p, uint32_t at) {
+  return at < p->source->text.length && p->source->text.data[at] >= '0' &&
+         p->source->text.data[at] <= '9';
+}
+
+/// `1,5` where 1.5 was meant.
+static bool is_decimal_comma(const Parser* p) {
+  if (p->tok.kind != TOK_COMMA || p->tok.span.begin == 0) return false;
+  return is_digit_at(p, p->tok.span.begin - 1) && is_digit_at(p, p->tok.span.end);
+}
+
+/// The word that ends where the present token's predecessor does, if it names a function.
+static Str function_before(const Parser* p) {
+  static const char* const names[] = {"sin",  "cos",  "tan", "tg", "asin", "acos", "atan", "sinh",
+                                      "cosh", "tanh", "exp", "ln", "sqrt", "abs",  "sign", "log10"};
+  const char* text = p->source->text.data;
+  for (size_t i = 0; i < SLT_COUNT(names); i++) {
+    Str name = str_from_c(names[i]);
+    uint32_t end = p->previous_end;
+    if (name.length > end || memcmp(text + end - name.length, name.data, name.length) != 0)
+      continue;
+    bool whole = name.length == end || strchr(" \t\n\r(+-*/^=,;{", text[end - name.length - 1]);
+    if (whole) return name;
+  }
+  return STR_LIT("");
+}
+
+void parser_hint_end(Parser* p, Diag* diag) {
+  if (p->tok.line_start) return;
+  if (is_decimal_comma(p)) {
+    diag_hint(p->diags, diag, "a decimal number is written with a point, as in 1.5");
+    return;
+  }
+  Str function = function_before(p);
+  switch ((int)p->tok.kind) {
+  case TOK_LBRACKET:
+    diag_hint(p->diags, diag, "an index stands directly behind its name: no space before '['");
+    break;
+  case TOK_WORD:
+  case TOK_QUOTED:
+  case TOK_NUMBER:
+    if (function.length) {
+      Str argument = parser_token_text(p, &p->tok);
+      diag_hint(p->diags, diag, "the argument of a function stands in parentheses: %.*s(%.*s)",
+                STR_ARGS(function), STR_ARGS(argument));
+      break;
+    }
+  // fall through
+  case TOK_LPAREN: {
+    Str found = parser_describe(p, &p->tok);
+    diag_hint(p->diags, diag, "or is an operator or ',' missing before %.*s?", STR_ARGS(found));
+    break;
+  }
+  default: break;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// operands
+
+void parser_hint_operand(Parser* p, Diag* diag) {
+  switch ((int)p->tok.kind) {
+  case TOK_INDEX: diag_hint(p->diags, diag, "an index stands directly behind a name"); break;
+  case TOK_PRIME:
+    diag_hint(p->diags, diag, "the derivative mark stands behind a name, as in x'");
+    break;
+  case TOK_PERCENT: diag_hint(p->diags, diag, "a comment begins with '//'"); break;
+  case TOK_ASSIGN: {
+    uint32_t begin = p->tok.span.begin;
+    bool glued = begin > 0 && p->previous_end == begin;
+    char sign = glued ? p->source->text.data[begin - 1] : ' ';
+    if (!glued || !strchr("+-*/", sign)) break;
+    diag_hint(p->diags, diag, "'%c=' is written out: set x = x %c ...", sign, sign);
+    break;
+  }
+  default: break;
+  }
+}
