@@ -32,6 +32,7 @@ uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
 static void mark_separating(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     sim->atoms[guard->atoms[i]].separates = true;
+    sim->has_separating = true;
   }
 }
 
@@ -63,6 +64,9 @@ void eng_atoms_init(EngSim* sim) {
     const ModelTransition* t = &model->transitions[i];
     const ModelState* to = &model->automata[t->automaton].states[t->to];
     bool self = t->from_count == 1 && t->from[0] == t->to;
+    for (uint32_t k = 0; k < t->from_count; k++) {
+      sim->has_self_loops |= t->from[k] == t->to;
+    }
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
       sim->atoms[t->guard.atoms[k]].cell = t->automaton;
     }
@@ -318,7 +322,8 @@ void eng_atoms_begin_instant(EngSim* sim) {
     atom->sliding = false;
     atom->leads = false;
   }
-  eng_evaluate_g(sim, sim->core.t, true);
+  if (!sim->g_stands) eng_evaluate_g(sim, sim->core.t, true);
+  sim->g_stands = false;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     sim->atoms[mode->atoms[i]].g_start = sim->g[i];
@@ -416,8 +421,8 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   return truth != before;
 }
 
-void eng_atoms_mesh(EngSim* sim) {
-  if (sim->active_count == 0) return;
+bool eng_atoms_mesh(EngSim* sim) {
+  if (sim->active_count == 0) return false;
   eng_local_forget_far(sim);
   eng_evaluate_g(sim, sim->core.t, true);
   bool changed = false;
@@ -427,4 +432,5 @@ void eng_atoms_mesh(EngSim* sim) {
   if (changed) eng_edges_clear(sim);
   // a scheduled crossing that fired nothing lies behind us
   if (sim->core.t >= sim->core.t_linear) eng_schedule_linear(sim);
+  return changed;
 }

@@ -1145,8 +1145,7 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
       continue;
     }
     ControlPoint point = {sim, j};
-    model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, control_time(s, j),
-                             control_state, &point, index, &control[j]);
+    eng_output(sim, ENG_SINGLE_G, control_time(s, j), control_state, &point, index, &control[j]);
   }
 }
 

@@ -25,14 +25,11 @@ static bool follower_slice(const EngFollower* f, double t, double* g, double* gd
   const ModelMode* mode = sim->core.mode;
   // picking out instructions costs more than running a few too many
   if (mode->g_flow.code_count <= SHORT_TAPE) return false;
-  ModelContext context = eng_context(sim);
   EngTrialPoint point = {sim->stepper, t};
-  if (gdot && !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, eng_trial_state,
-                                        &point, f->index, gdot)) {
+  if (gdot && !eng_output(sim, ENG_SINGLE_SLOPE, t, eng_trial_state, &point, f->index, gdot)) {
     return false;
   }
-  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, t, eng_trial_state,
-                                  &point, f->index, g);
+  return eng_output(sim, ENG_SINGLE_G, t, eng_trial_state, &point, f->index, g);
 }
 
 void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot) {

@@ -88,6 +88,7 @@ bool eng_anything_enabled(EngSim* sim) {
 
 /// Visit the self loops of the present states.
 static void visit_self_loops(EngSim* sim, bool latch) {
+  if (!sim->has_self_loops) return;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
@@ -495,7 +496,9 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
 
 void eng_begin_settling(EngSim* sim) {
   save_values(sim);
-  for (uint32_t i = 0; sim->core.mode->shared && i < sim->model->atom_count; i++) {
+  // nobody asks where no automaton changes the equations
+  bool asked = sim->core.mode->shared && !eng_local_has_rounds(sim);
+  for (uint32_t i = 0; asked && i < sim->model->atom_count; i++) {
     sim->atoms[i].relevant_round = sim->atoms[i].relevant;
   }
   sim->implicit.from = sim->core.mode;

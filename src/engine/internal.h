@@ -473,6 +473,9 @@ struct EngSim {
   bool has_linear;      // some relation of the present mode may be linear in time...
   bool has_time_only;   // ... or read nothing else
   bool quiet;           // nothing is enabled with the values that were just committed
+  bool has_separating;  // some relation has modes of their own on both sides (EngAtom)
+  bool has_self_loops;  // some transition leads back to its state
+  bool g_stands;        // g and its slope are those of the instant that begins
   double idle_step;     // distance of the points looked at in a mode without states
 
   // enclosures and control points for certified detection; same growth
@@ -660,8 +663,8 @@ void eng_atom_judge(EngSim* sim, uint32_t index);
 void eng_atoms_begin_instant(EngSim* sim);
 /// At its end: latch, arm or disarm.
 void eng_atoms_end_instant(EngSim* sim);
-/// After a committed step without an instant: follow g, re-arm.
-void eng_atoms_mesh(EngSim* sim);
+/// After a committed step without an instant: follow g, re-arm. Whether a truth has changed.
+bool eng_atoms_mesh(EngSim* sim);
 /// ... for one atom, from sim->g and sim->gdot; whether its truth has changed.
 bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Say which of the located relations only graze their boundary.
@@ -876,6 +879,9 @@ bool eng_local_next(EngSim* sim);
 bool eng_local_event(EngSim* sim, bool* restart);
 /// Rounds of an instant as long as each touches little; the rest is for rounds of the usual kind.
 SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any);
+/// Whether no automaton has equations of its own, or anything else that a round would have to wait
+/// for.
+bool eng_local_has_rounds(const EngSim* sim);
 /// sim->active as the marks of the atoms tell.
 void eng_local_settle_active(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
@@ -897,6 +903,11 @@ void eng_local_show_far(EngSim* sim, double t, const double* x);
 void eng_local_sync(EngSim* sim);
 /// Values of the present time, and those before the last event, into the environment.
 void eng_local_refresh(EngSim* sim);
+/// model_program_run_output() of a program of the present mode, by what is kept for single outputs
+/// where events can be local.
+typedef enum EngSingle { ENG_SINGLE_RHS, ENG_SINGLE_G, ENG_SINGLE_SLOPE, ENG_SINGLES } EngSingle;
+bool eng_output(EngSim* sim, EngSingle which, double t, ModelStateFn* state, const void* user,
+                uint32_t output, double* value);
 /// The same for one atom, from t_from to the end of the trial.
 bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* out);
 /// Control points of one state, and what the proof of one atom needs.

@@ -162,7 +162,8 @@ void eng_local_sync(EngSim* sim) {
     sim->atoms[core->mode->atoms[sim->active[i]]].end_known = false;
   }
   core->margin_stale = true;
-  eng_atoms_mesh(sim);
+  // the instant that follows would compute the same
+  sim->g_stands = !eng_atoms_mesh(sim) && !sim->has_pre && sim->active_count > 0;
   core->mesh_t = core->t;
 }
 
@@ -312,7 +313,6 @@ static bool state_asks(const EngSim* sim, const ModelState* state, uint32_t atom
 static bool find_truths(EngSim* sim, uint32_t located) {
   struct EngLocal* local = sim->local;
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
   LocalPoint point = {sim, sim->core.t, local->x};
   for (uint32_t k = 0; k < local->atom_count; k++) {
     uint32_t id = local->atoms[k];
@@ -321,10 +321,8 @@ static bool find_truths(EngSim* sim, uint32_t located) {
     if (!model->continuous || model->relation == MODEL_REL_EQ) return false;
     if (!local->fresh[k] && isfinite(atom->t_linear)) return false;
     if (mode->slope_class[id] == MODEL_CLASS_FIXED || atom->separates) return false;
-    if (!model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, sim->core.t,
-                                  point_state, &point, id, &local->g[k]) ||
-        !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, sim->core.t, point_state,
-                                  &point, id, &local->gdot[k])) {
+    if (!eng_output(sim, ENG_SINGLE_G, sim->core.t, point_state, &point, id, &local->g[k]) ||
+        !eng_output(sim, ENG_SINGLE_SLOPE, sim->core.t, point_state, &point, id, &local->gdot[k])) {
       return false;
     }
     double zone = local->fresh[k] ? atom->eps : fmax(atom->zone, atom->eps);
@@ -350,11 +348,9 @@ static bool find_truths(EngSim* sim, uint32_t located) {
 static SltStatus part_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
   const struct EngLocal* local = sim->local;
-  ModelContext context = eng_context(sim);
   LocalPoint point = {sim, t, x};
   for (uint32_t k = 0; k < local->state_count; k++) {
-    if (!model_program_run_output(&sim->core.mode->rhs, &context, sim->rhs_regs, t, point_state,
-                                  &point, local->states[k], &dx[k])) {
+    if (!eng_output(sim, ENG_SINGLE_RHS, t, point_state, &point, local->states[k], &dx[k])) {
       return SLT_ERR_STEP;
     }
   }
@@ -418,7 +414,6 @@ static bool drift_is_small(EngSim* sim) {
   double middle = part->trial.t0 + 0.5 * rest;
   double ends[LOCAL_STATES];
   double spent = sim->core.local_spent;
-  ModelContext context = eng_context(sim);
   local->shares = false;
   for (uint32_t k = 0; k < local->state_count; k++) {
     ends[k] = num_dense_component(sim->stepper, local->states[k], t1);
@@ -454,8 +449,7 @@ static bool drift_is_small(EngSim* sim) {
       double rates[2] = {0.0, 0.0};
       for (int side = 0; side < 2; side++) {
         LocalPoint point = {sim, t1, side ? part->trial.x : ends};
-        model_program_run_output(&sim->core.mode->rhs, &context, sim->rhs_regs, t1, point_state,
-                                 &point, reader, &rates[side]);
+        eng_output(sim, ENG_SINGLE_RHS, t1, point_state, &point, reader, &rates[side]);
       }
       double size = fmax(end_change, 1e-300);
       sim->local_drift[reader] +=
@@ -630,6 +624,7 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
   }
   core->local_automaton = t->automaton;
   sim->state_before[t->automaton] = from;
+  sim->entered_state[t->automaton] = t->to;  // relations follow it here
   core->mode_before = core->mode;
   sim->crossings[0] = *crossing;
   sim->crossing_count = 1;

@@ -37,6 +37,7 @@ typedef struct LocalIndex {
   double* form_coef;   // parallel to them: coefficients where g is affine and they never change...
   double* form_time;   // ... that of the time, per atom
   uint8_t* has_form;   // ... and whether it is so
+  ModelSingles singles[ENG_SINGLES];
   LocalReaders regs;  // per environment entry: registers of its copies, as program << 29 | register
 } LocalIndex;
 

@@ -254,14 +254,10 @@ static double trial_state(const void* user, uint32_t state) {
 }
 
 bool local_value(EngSim* sim, uint32_t id, double t) {
-  const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
   EngAtom* atom = &sim->atoms[id];
   TrialTime at = {sim->stepper, t};
-  return model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, t, trial_state, &at,
-                                  id, &atom->g) &&
-         model_program_run_output(&mode->gdot, &context, sim->gdot_regs, t, trial_state, &at, id,
-                                  &atom->gdot);
+  return eng_output(sim, ENG_SINGLE_G, t, trial_state, &at, id, &atom->g) &&
+         eng_output(sim, ENG_SINGLE_SLOPE, t, trial_state, &at, id, &atom->gdot);
 }
 
 bool eng_local_has_reads(const EngSim* sim) {

@@ -29,6 +29,9 @@ static void index_clear(EngSim* sim, LocalIndex* index) {
   free_array(sim, index->owner, sim->model->atom_count, sizeof(uint32_t));
   free_array(sim, index->plain, sim->model->automaton_count, 1);
   free_array(sim, index->wide, keys, 1);
+  for (size_t i = 0; i < ENG_SINGLES; i++) {
+    model_singles_clear(&index->singles[i], &sim->options.allocator);
+  }
   *index = (LocalIndex){0};
 }
 
@@ -268,6 +271,34 @@ static void find_shared(const EngSim* sim, LocalIndex* index) {
   if (count != 1) index->shared = MODEL_NONE;
 }
 
+static const ModelProgram* single_program(const ModelMode* mode, EngSingle which) {
+  return which == ENG_SINGLE_RHS ? &mode->rhs : which == ENG_SINGLE_G ? &mode->g_flow : &mode->gdot;
+}
+
+/// Programs of single equations and relations.
+static bool index_singles(EngSim* sim, LocalIndex* index) {
+  for (uint32_t i = 0; i < ENG_SINGLES; i++) {
+    const ModelProgram* program = single_program(index->mode, (EngSingle)i);
+    if (!model_singles_init(&index->singles[i], program, &sim->options.allocator)) return false;
+  }
+  return true;
+}
+
+bool eng_output(EngSim* sim, EngSingle which, double t, ModelStateFn* state, const void* user,
+                uint32_t output, double* value) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelProgram* program = single_program(mode, which);
+  double* regs = which == ENG_SINGLE_RHS ? sim->rhs_regs
+                 : which == ENG_SINGLE_G ? sim->g_flow_regs
+                                         : sim->gdot_regs;
+  ModelContext context = eng_context(sim);
+  if (sim->local && sim->local->index.allowed && sim->local->index.mode == mode) {
+    return model_singles_run(&sim->local->index.singles[which], program, &context, regs, t, state,
+                             user, output, value);
+  }
+  return model_program_run_output(program, &context, regs, t, state, user, output, value);
+}
+
 /// Learn who reads what in the present mode.
 static bool index_mode(EngSim* sim) {
   LocalIndex* index = &sim->local->index;
@@ -288,7 +319,8 @@ static bool index_mode(EngSim* sim) {
   if (!work) return false;
   index->allowed = index_program(sim, index, &mode->rhs, &index->rhs, 1, work) &&
                    index_program(sim, index, &mode->g_flow, &index->atoms, 2, work) &&
-                   index_registers(sim, index) && index_reads(sim, index);
+                   index_registers(sim, index) && index_reads(sim, index) &&
+                   index_singles(sim, index);
   find_shared(sim, index);
   sim->local->far = index->allowed && local_find_forms(sim, index, work);
   free_array(sim, work, room, sizeof *work);

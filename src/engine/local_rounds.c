@@ -39,6 +39,10 @@ bool local_rounds_suit(const EngSim* sim) {
   return true;
 }
 
+bool eng_local_has_rounds(const EngSim* sim) {
+  return sim->local && sim->local->rounds && local_is_prepared(sim);
+}
+
 static bool is_plain_now(const EngSim* sim) {
   const EngCore* core = &sim->core;
   return local_is_prepared(sim) && sim->local->rounds && !core->slide.count &&
@@ -247,15 +251,11 @@ static double present_state(const void* user, uint32_t state) {
 
 /// Truth of a relation that may have changed, and who asks for it.
 static bool judge_touched(EngSim* sim, uint32_t id) {
-  const ModelMode* mode = sim->core.mode;
   EngAtom* atom = &sim->atoms[id];
-  ModelContext context = eng_context(sim);
   bool before = atom->truth;
   if (!atom->relevant) return true;
-  if (!model_program_run_output(&mode->g_flow, &context, sim->g_flow_regs, sim->core.t,
-                                present_state, sim, id, &sim->g[id]) ||
-      !model_program_run_output(&mode->gdot, &context, sim->gdot_regs, sim->core.t, present_state,
-                                sim, id, &sim->gdot[id])) {
+  if (!eng_output(sim, ENG_SINGLE_G, sim->core.t, present_state, sim, id, &sim->g[id]) ||
+      !eng_output(sim, ENG_SINGLE_SLOPE, sim->core.t, present_state, sim, id, &sim->gdot[id])) {
     return false;
   }
   eng_atom_judge(sim, id);
@@ -268,6 +268,7 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* to = &a->states[sim->state[automaton]];
   bool alone = local_leaves_alone(sim, &a->states[from], to);
+  sim->entered_state[automaton] = sim->state[automaton];  // what follows here is all there is to it
   local_leave_guards(sim, &a->states[from], to);
   for (uint32_t i = 0; i < to->outgoing_count; i++) {
     const ModelGuard* guard = &sim->model->transitions[to->outgoing[i]].guard;
@@ -348,7 +349,8 @@ SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
   *any = true;
   sim->core.margin_stale = true;
   // all values and relations, as a round of the usual kind leaves them
+  eng_local_settle_active(sim);
   SLT_TRY(eng_enter_mode(sim));
-  eng_atoms_update(sim);
+  if (!goes_on || sim->has_separating) eng_atoms_update(sim);
   return SLT_OK;
 }

@@ -162,14 +162,12 @@ static double shared_point(const void* user, uint32_t state) {
 
 static void find_weight(EngSim* sim, uint32_t state) {
   uint32_t shared = sim->local->index.shared;
-  ModelContext context = eng_context(sim);
   if (state == shared) return;
   double f[2] = {0.0, 0.0};
   double delta = 16.0 * local_tolerance(sim, shared);
   for (int side = 0; side < 2; side++) {
     SharedPoint point = {sim, side ? delta : 0.0};
-    model_program_run_output(&sim->core.mode->rhs, &context, sim->rhs_regs, sim->core.t,
-                             shared_point, &point, state, &f[side]);
+    eng_output(sim, ENG_SINGLE_RHS, sim->core.t, shared_point, &point, state, &f[side]);
   }
   double weight = (f[1] - f[0]) / delta;
   sim->local_weight[state] = isfinite(weight) ? weight : 0.0;

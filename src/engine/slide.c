@@ -618,6 +618,7 @@ static void warn_of_escaping(const Search* search, uint32_t fixed) {
 /// Whether any relation stands at a boundary along which the motion might go on.
 static bool stands_at_surface(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (!sim->has_separating) return false;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     if (sim->atoms[mode->atoms[sim->active[place]]].surface) return true;
   }

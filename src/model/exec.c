@@ -230,3 +230,25 @@ bool model_program_run_output(const ModelProgram* program, const ModelContext* c
   *value = regs[program->outputs[output]];
   return true;
 }
+
+bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
+                       const ModelContext* context, double* regs, double t, ModelStateFn* state,
+                       const void* user, uint32_t output, double* value) {
+  uint32_t number = output < singles->output_count ? singles->shape[output] : MODEL_NONE;
+  if (number == MODEL_NONE) {
+    return model_program_run_output(program, context, regs, t, state, user, output, value);
+  }
+  const ModelSingleShape* shape = &singles->shapes[number];
+  const uint32_t* row = singles->rows + singles->row_begin[output];
+  double own[MODEL_SINGLE_REGS];
+  regs[0] = t;
+  for (uint32_t i = 0; i < shape->state_count; i++) {
+    own[i] = state(user, row[i] - 1);
+  }
+  for (uint32_t i = shape->state_count; i < shape->leaf_count; i++) {
+    own[i] = regs[row[i]];
+  }
+  execute(singles->code + shape->code, context, NULL, own);
+  *value = own[shape->output];
+  return true;
+}

@@ -35,10 +35,11 @@
   X(SQUARE, 1) \
   X(RECIP, 1) \
   X(SIN, 1) \
-  X(COS, 1) X(TAN, 1) X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) \
-      X(LN, 1) X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) \
-          X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) \
-              X(AND, 2) X(OR, 2) X(NOT, 1) \
+  X(COS, 1) \
+  X(TAN, 1) X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) \
+      X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) \
+          X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) \
+              X(OR, 2) X(NOT, 1) \
                   X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
                                   between; the condition is moved into dst first */ \
       X(TABLE, 1)              /* b: index of the table */ \
@@ -381,6 +382,38 @@ typedef double ModelStateFn(const void* user, uint32_t state);
 bool model_program_run_output(const ModelProgram* program, const ModelContext* context,
                               double* regs, double t, ModelStateFn* state, const void* user,
                               uint32_t output, double* value);
+
+/// Programs of single outputs (single.c): one per shape, on registers of its own, and for each
+/// output a row of the program's registers that are copied into the first of these.
+typedef struct ModelSingleShape {
+  uint32_t code;                     // begin in `code`; ends with MODEL_OP_END
+  uint32_t state_count, leaf_count;  // copied registers: states, then others
+  uint32_t output;
+  uint32_t length;  // instructions
+} ModelSingleShape;
+
+typedef struct ModelSingles {
+  ModelInstr* code;
+  ModelSingleShape* shapes;
+  uint32_t* shape;      // per output; MODEL_NONE: only with the others
+  uint32_t* row_begin;  // per output
+  uint32_t* rows;
+  uint32_t output_count, shape_count;
+  size_t code_capacity, shape_capacity, row_capacity;  // for giving them back
+} ModelSingles;
+
+#define MODEL_SINGLE_LENGTH 64   // most instructions
+#define MODEL_SINGLE_REGS   160  // registers of a shape, at most
+
+/// Made from the slices of a program. False where there is no memory; the singles are empty then,
+/// as they are for a program without slices.
+bool model_singles_init(ModelSingles* singles, const ModelProgram* program, const SltAllocator* a);
+void model_singles_clear(ModelSingles* singles, const SltAllocator* a);
+
+/// model_program_run_output() by the shape of the output, if it has one. Registers are read only.
+bool model_singles_run(const ModelSingles* singles, const ModelProgram* program,
+                       const ModelContext* context, double* regs, double t, ModelStateFn* state,
+                       const void* user, uint32_t output, double* value);
 
 /// How a value depends on time and states, inputs and constants given.
 typedef enum ModelClass { MODEL_CLASS_FIXED, MODEL_CLASS_AFFINE, MODEL_CLASS_OTHER } ModelClass;

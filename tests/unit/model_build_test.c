@@ -496,6 +496,9 @@ static void check_slices(Arena* arena, const Built* b, const ModelMode* mode,
   ModelDual* bounds = ARENA_ARRAY(arena, ModelDual, program->output_count);
   ModelContext context = {.tables = b->model->tables};
   ModelInterval t = {0.5, 0.75};
+  SltAllocator allocator = base_allocator(NULL);
+  ModelSingles singles;
+  CHECK(model_singles_init(&singles, program, &allocator), "memory");
   model_program_bind(program, b->env, regs);
   model_program_bind_dual(program, b->env, dual_regs);
   model_program_enclose(program, &context, dual_regs, t, x_dual, bounds);
@@ -508,12 +511,16 @@ static void check_slices(Arena* arena, const Built* b, const ModelMode* mode,
       continue;
     }
     CHECK(same_bits(value, all[k]), "output alone");
+    CHECK(model_singles_run(&singles, program, &context, regs, 0.5, state_value, x, k, &value),
+          "by its shape");
+    CHECK(same_bits(value, all[k]), "the same by its shape");
     CHECK(model_program_enclose_output(program, &context, dual_regs, t, state_dual, x, k, &bound),
           "bounds");
     CHECK(same_bits(bound.v.lo, bounds[k].v.lo) && same_bits(bound.v.hi, bounds[k].v.hi) &&
               same_bits(bound.d.lo, bounds[k].d.lo) && same_bits(bound.d.hi, bounds[k].d.hi),
           "bounds alone");
   }
+  model_singles_clear(&singles, &allocator);
 }
 
 TEST(outputs_alone_have_the_bits_of_the_whole) {
@@ -538,6 +545,32 @@ TEST(outputs_alone_have_the_bits_of_the_whole) {
   CHECK(mode->atom_count == CELLS, "atoms");
   check_slices(&arena, &b, mode, &mode->g_flow);
   check_slices(&arena, &b, mode, &mode->gdot);
+  model_build_free(b.build);
+  arena_free(&arena);
+}
+
+TEST(outputs_alone_are_one_program_for_each_shape) {
+  TEST_ARENA(arena);
+  TextBuffer text = {.arena = &arena};
+  enum { CELLS = 40 };
+  for (int i = 0; i < CELLS; i++) {
+    text_append_format(&text, "x%d' = 1\natom p%d = x%d*x%d + sin(t/%d)\n", i, i, i,
+                       (i + 1) % CELLS, i + 2);
+    text_append_format(&text, "switch w%d = p%d\n", i, i);
+  }
+  text_append_c(&text, "atom q = x0 - 1\nswitch v = q\n");
+  Built b;
+  build_text(&b, &arena, text_str(&text).data);
+  for (int i = 0; i < CELLS; i++) {
+    *value_of(&b, str_format(&arena, "x%d", i).data, 0) = 0.25 * i - 3.0;
+  }
+  const ModelMode* mode = get_mode(&b, NULL);
+  check_slices(&arena, &b, mode, &mode->g_flow);
+  SltAllocator allocator = base_allocator(NULL);
+  ModelSingles singles;
+  CHECK(model_singles_init(&singles, &mode->g_flow, &allocator), "memory");
+  CHECK(singles.output_count == CELLS + 1 && singles.shape_count == 2, "two shapes");
+  model_singles_clear(&singles, &allocator);
   model_build_free(b.build);
   arena_free(&arena);
 }
