@@ -431,6 +431,6 @@ bool eng_atoms_mesh(EngSim* sim) {
   }
   if (changed) eng_edges_clear(sim);
   // a scheduled crossing that fired nothing lies behind us
-  if (sim->core.t >= sim->core.t_linear) eng_schedule_linear(sim);
+  if (sim->core.t >= fmin(sim->core.t_linear, sim->core.t_passing)) eng_schedule_linear(sim);
   return changed;
 }

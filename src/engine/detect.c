@@ -44,13 +44,19 @@ static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   return true;
 }
 
-/// An atom that is linear in time has been scheduled: the step ends where it crosses.
+/// An atom that is linear in time has been scheduled: the step ends where it crosses, or goes on
+/// beyond that where nothing hangs on it. What happens at a step's end for such a reason, or by a
+/// time event, takes along what rounding keeps just short of it.
 static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
-  if (p->b < f->atom->t_linear - eng_time_resolution(p->b)) return false;
+  const EngSim* sim = f->sim;
+  double t = f->atom->t_linear;
+  bool scheduled = fmin(sim->core.t_linear, eng_queue_next(sim)) <= p->b;
+  if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
+  t = fmin(t, p->b);
   *out = (EngCrossing){.index = f->index,
-                       .t = p->b,
-                       .lo = p->b,
-                       .hi = p->b,
+                       .t = t,
+                       .lo = t,
+                       .hi = t,
                        .slope = p->db,
                        .rising = !f->truth || f->model->relation == MODEL_REL_EQ,
                        .certified = true};
@@ -138,6 +144,12 @@ static bool is_searched(const EngSim* sim, uint32_t index) {
   return is_followed(sim, index) && !isfinite(sim->atoms[sim->core.mode->atoms[index]].t_linear);
 }
 
+/// Whether it is not known yet how an atom goes on to the end of the trial.
+static bool is_open(const EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  return !atom->end_known && !atom->crosses;
+}
+
 /// Atom `index` of the mode, as it is now.
 static EngFollower follower_of(EngSim* sim, uint32_t index) {
   uint32_t id = sim->core.mode->atoms[index];
@@ -161,7 +173,7 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   uint32_t searched = 0;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
-    if (!is_searched(sim, i)) continue;
+    if (!is_open(sim, i) || !is_searched(sim, i)) continue;
     any = true;
     searched++;
     bool other = mode->atom_class[i] == MODEL_CLASS_OTHER;
@@ -172,7 +184,8 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   if (searched * FEW < sim->active_count && eng_local_has_reads(sim)) {
     // along many surfaces few relations are left: those alone
     for (uint32_t place = 0; place < sim->active_count && any; place++) {
-      if (is_searched(sim, sim->active[place])) eng_local_control(sim, sim->active[place], t_from);
+      uint32_t i = sim->active[place];
+      if (is_open(sim, i) && is_searched(sim, i)) eng_local_control(sim, i, t_from);
     }
     return;
   }
@@ -182,17 +195,20 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->g_whole);
 }
 
-/// Collect the first crossing of each atom behind t_from; the earliest time, INFINITY for none.
+/// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
+/// known; the earliest time of all, INFINITY for none.
 static double collect(EngSim* sim, double t_from) {
   const ModelMode* mode = sim->core.mode;
   sim->searching = true;
   sim->dense_t = (double)NAN;
   double t_end = sim->stepper->trial.t;
   double first = (double)INFINITY;
-  sim->crossing_count = 0;
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    first = fmin(first, sim->crossings[i].t);
+  }
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
-    if (!is_followed(sim, i)) continue;
+    if (!is_open(sim, i) || !is_followed(sim, i)) continue;
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
     EngFollower f = follower_of(sim, i);
@@ -202,6 +218,7 @@ static double collect(EngSim* sim, double t_from) {
                                             : follow(&f, &piece, &crossing);
     if (crosses || coincides(&f, &piece, &crossing)) {
       if (!isfinite(atom->t_linear)) crossing.shift = grazing_shift(&f, &piece, &crossing);
+      atom->crosses = true;
       sim->crossings[sim->crossing_count++] = crossing;
       if (crossing.t < first) first = crossing.t;
     } else {
@@ -232,13 +249,17 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   return false;
 }
 
-/// Keep the crossings of the first instant; returns its time.
+/// Put the crossings of the first instant before the others, which do not count any more; returns
+/// its time.
 static double keep_first(EngSim* sim, double first) {
   double t_end = sim->stepper->trial.t;
   double reach = eng_time_resolution(first);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
-    if (sim->crossings[i].t <= first + reach) sim->crossings[kept++] = sim->crossings[i];
+    if (!(sim->crossings[i].t <= first + reach)) continue;
+    EngCrossing due = sim->crossings[i];
+    sim->crossings[i] = sim->crossings[kept];
+    sim->crossings[kept++] = due;
   }
   sim->crossing_count = kept;
   // within rounding of the end of the step, and so of a time event: the same instant
@@ -259,6 +280,7 @@ static void preview_truths(EngSim* sim, double t) {
       bool fell = atom->truth && !model->bipolar && sim->g[i] < -atom->zone;
       if (!fell || atom->sliding) continue;
       atom->armed = true;
+      atom->end_known = false;
     }
     bool truth = !located && eng_relation_holds(model->relation, sim->g[i]);
     atom->truth = truth;
@@ -272,8 +294,9 @@ static void preview_truths(EngSim* sim, double t) {
   }
 }
 
-/// The crossings at t fire nothing: latch them and move the mesh point there.
-static void follow_silently(EngSim* sim, double t) {
+/// The crossings at t fire nothing: latch them and move the mesh point there. What is known of all
+/// other atoms up to the end of the trial stays known: `found` crossings, those at t before others.
+static void follow_silently(EngSim* sim, double t, uint32_t found) {
   const ModelMode* mode = sim->core.mode;
   eng_evaluate_gdot(sim, t);
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
@@ -283,6 +306,7 @@ static void follow_silently(EngSim* sim, double t) {
     atom->truth = sim->crossings[i].rising && !momentary;
     atom->armed = false;
     atom->located = false;
+    atom->crosses = false;
     sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
     sim->core.silent++;
   }
@@ -295,6 +319,9 @@ static void follow_silently(EngSim* sim, double t) {
   }
   sim->core.mesh_t = t;
   eng_edges_clear(sim);
+  uint32_t done = sim->crossing_count;
+  sim->crossing_count = found - done;
+  memmove(sim->crossings, sim->crossings + done, sim->crossing_count * sizeof *sim->crossings);
 }
 
 static SltStatus detect(EngSim* sim, double t_from, bool* found) {
@@ -313,6 +340,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     sim->end_g[i] = sim->g[i];
     sim->end_gdot[i] = sim->gdot[i];
     sim->atoms[mode->atoms[i]].end_known = false;
+    sim->atoms[mode->atoms[i]].crosses = false;
   }
   double leaves = (double)INFINITY;
   sim->core.exit_pending = false;
@@ -341,6 +369,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
       return SLT_OK;
     }
     if (sim->crossing_count == 0) return SLT_OK;
+    uint32_t all = sim->crossing_count;
     double t = keep_first(sim, first);
     sim->core.t_event = t;
     eng_sample(sim, t);
@@ -350,7 +379,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
       *found = true;
       return SLT_OK;
     }
-    follow_silently(sim, t);
+    follow_silently(sim, t, all);
     if (t >= t_end) {
       sim->crossing_count = 0;
       return SLT_OK;
@@ -452,59 +481,6 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
 }
 
-void eng_schedule_linear(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  sim->core.t_linear = (double)INFINITY;
-  bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
-               sim->options.detection == SLT_DETECTION_COMBINED;
-  if (!plain || !sim->has_linear) {
-    for (uint32_t place = 0; place < sim->active_count; place++) {
-      sim->atoms[mode->atoms[sim->active[place]]].t_linear = (double)INFINITY;
-    }
-    return;
-  }
-  if (sim->has_time_only) {
-    ModelContext context = eng_context(sim);
-    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
-  }
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    // what is slid along crosses nowhere
-    atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
-    if (atom->t_linear < sim->core.t_linear) sim->core.t_linear = atom->t_linear;
-  }
-}
-
-bool eng_extrapolates_all(const EngSim* sim) {
-  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
-}
-
-bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
-  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
-  switch (sim->options.detection) {
-  case SLT_DETECTION_EXTRAPOLATION: return true;
-  case SLT_DETECTION_INTERPOLATION: return false;
-  case SLT_DETECTION_COMBINED:
-  case SLT_DETECTION_CERTIFIED:
-  case SLT_DETECTION_EXPERIMENT:
-  default: return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
-  }
-}
-
-/// Step after which g is expected at gamma*g: smallest positive root of
-/// (1 - gamma) g + g' h + K h^2/2 = 0 with K bounding the curvature (Esposito, Kumar & Pappas 2001;
-/// K = 0 is the rule of ISMA 2021).
-static double step_bound(const EngAtom* atom, bool safeguard) {
-  double K = 0.0;
-  if (safeguard && atom->h_previous > 0.0) {
-    K = 1.5 * fmax((atom->gdot - atom->gdot_previous) / atom->h_previous, 0.0);
-  }
-  double c = (1.0 - atom->gamma) * atom->g;  // negative
-  if (K > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * K * c)) / K;
-  return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
-}
-
 /// Whether a guard changes its truth with that of one of its atoms, all others as they are.
 static bool guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
   uint32_t k = 0;
@@ -539,6 +515,63 @@ static bool flip_matters(EngSim* sim, uint32_t atom) {
     }
   }
   return false;
+}
+
+void eng_schedule_linear(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  sim->core.t_linear = (double)INFINITY;
+  sim->core.t_passing = (double)INFINITY;
+  bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
+               sim->options.detection == SLT_DETECTION_COMBINED;
+  if (!plain || !sim->has_linear) {
+    for (uint32_t place = 0; place < sim->active_count; place++) {
+      sim->atoms[mode->atoms[sim->active[place]]].t_linear = (double)INFINITY;
+    }
+    return;
+  }
+  if (sim->has_time_only) {
+    ModelContext context = eng_context(sim);
+    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
+  }
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    // what is slid along crosses nowhere
+    atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
+    // where no guard hangs on it a step need not end there: it is passed like any other crossing
+    bool ends_step = sim->local || mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);
+    double* first = ends_step ? &sim->core.t_linear : &sim->core.t_passing;
+    *first = fmin(*first, atom->t_linear);
+  }
+}
+
+bool eng_extrapolates_all(const EngSim* sim) {
+  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
+}
+
+bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
+  switch (sim->options.detection) {
+  case SLT_DETECTION_EXTRAPOLATION: return true;
+  case SLT_DETECTION_INTERPOLATION: return false;
+  case SLT_DETECTION_COMBINED:
+  case SLT_DETECTION_CERTIFIED:
+  case SLT_DETECTION_EXPERIMENT:
+  default: return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
+  }
+}
+
+/// Step after which g is expected at gamma*g: smallest positive root of
+/// (1 - gamma) g + g' h + K h^2/2 = 0 with K bounding the curvature (Esposito, Kumar & Pappas 2001;
+/// K = 0 is the rule of ISMA 2021).
+static double step_bound(const EngAtom* atom, bool safeguard) {
+  double K = 0.0;
+  if (safeguard && atom->h_previous > 0.0) {
+    K = 1.5 * fmax((atom->gdot - atom->gdot_previous) / atom->h_previous, 0.0);
+  }
+  double c = (1.0 - atom->gamma) * atom->g;  // negative
+  if (K > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * K * c)) / K;
+  return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
 }
 
 double eng_extrapolate(EngSim* sim) {

@@ -53,6 +53,7 @@ typedef struct EngAtom {
   double t_linear;            // g is linear in time and crosses then; INFINITY for none
   bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
   bool end_known;
+  bool crosses;          // ... and before that it crosses: the crossing is in sim->crossings
   bool truth;            // latched
   bool armed;            // false while it lingers in the eps zone of its last crossing
   bool clear;            // has been outside its eps zone since the last instant
@@ -320,6 +321,14 @@ typedef struct EngPast {
   double t;  // known up to here
 } EngPast;
 
+#define ENG_PACES 16  // modes whose first step is remembered; a power of two
+
+/// How a motion that begins anew in a mode went last time.
+typedef struct EngPace {
+  uint64_t mode;  // eng_mode_key(); 0: nothing is known
+  double h;       // step size that its first step proposed
+} EngPace;
+
 /// Plain data of a run.
 typedef struct EngCore {
   double t;            // current time, inside the segment
@@ -335,13 +344,17 @@ typedef struct EngCore {
   bool touched;        // values were written from outside: an instant is due
   bool full_stale;     // the environment holds states of time t, but not yet what follows from them
   double mesh_t;       // time of the last mesh point: committed step end or instant
-  double t_linear;     // first crossing of an atom that is linear in time
+  double t_linear;     // first crossing of an atom that is linear in time, if it may fire something
+  double t_passing;    // ... if it cannot, as things are
   double t_schedule;   // next firing of an `at`
   double t_event;      // time of the crossings found
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
-  bool drifts;         // the equations have no values at the present point: go on along `tangent`
-  double stall_t;      // time of the oldest of the recent instants
+  EngPace paces[ENG_PACES];
+  uint32_t pace;   // place of the present mode among them
+  bool pace_open;  // the first step since the motion began anew is not made yet
+  bool drifts;     // the equations have no values at the present point: go on along `tangent`
+  double stall_t;  // time of the oldest of the recent instants
   uint32_t stall_count;
   bool margin_stale;      // margins have to be computed anew before they are used
   uint32_t margin_epoch;  // counts changes of the sizes they are made for

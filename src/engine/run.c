@@ -29,6 +29,25 @@ static bool states_unchanged(const EngSim* sim) {
   return true;
 }
 
+/// The motion begins in another mode: with the step size that its first step proposed last time.
+/// The one of the mode that is left says little where the modes have time scales of their own:
+/// trials would be rejected, or steps grow from too short ones, at every change.
+static void recall_pace(EngSim* sim) {
+  EngCore* core = &sim->core;
+  uint64_t key = eng_mode_key(sim);
+  core->pace = (uint32_t)(key >> 32) % ENG_PACES;
+  EngPace* pace = &core->paces[core->pace];
+  if (pace->mode != key) *pace = (EngPace){.mode = key, .h = 0.0};
+  if (pace->h > 0.0 && core->mode->state_count > 0) sim->stepper->control.h_next = pace->h;
+}
+
+/// A step was made, or a part of one.
+static void note_pace(EngSim* sim) {
+  if (!sim->core.pace_open) return;
+  sim->core.pace_open = false;
+  sim->core.paces[sim->core.pace].h = sim->stepper->control.h_next;
+}
+
 /// Whether the equations have values at the integrator's point.
 static bool has_values(EngSim* sim) {
   const double* f = NULL;
@@ -40,7 +59,11 @@ static void restart_integration(EngSim* sim) {
   sim->core.local = false;
   NumStepper* stepper = sim->stepper;
   eng_bind_states(sim);
-  if (sim->core.mode != sim->core.mode_before) set_tolerances(sim);
+  if (sim->core.mode != sim->core.mode_before) {
+    set_tolerances(sim);
+    recall_pace(sim);
+  }
+  sim->core.pace_open = true;
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie a hair before the region in which
@@ -88,6 +111,7 @@ SltStatus eng_start(EngSim* sim) {
   eng_bind(sim);
   set_tolerances(sim);
   num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  recall_pace(sim);
   // before the first event the values before it are the initial ones
   memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
   memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
@@ -122,18 +146,23 @@ static SltStatus commit_trial(EngSim* sim) {
   sim->core.trial_pending = false;
   // an event at the very point where the trial begins leaves nothing to commit
   if (sim->core.t <= sim->stepper->trial.t0) return SLT_OK;
+  SltStatus status = SLT_OK;
   if (sim->core.t >= sim->stepper->trial.t) {
     num_stepper_accept(sim->stepper);
-    return SLT_OK;
+  } else {
+    status = num_stepper_accept_until(sim->stepper, sim->core.t);
   }
-  return num_stepper_accept_until(sim->stepper, sim->core.t);
+  note_pace(sim);
+  return status;
 }
 
 /// The same where the integration begins anew at the present point.
 static void leave_trial(EngSim* sim) {
   if (!sim->core.trial_pending) return;
   sim->core.trial_pending = false;
-  if (sim->core.t > sim->stepper->trial.t0) num_stepper_leave(sim->stepper, sim->core.t);
+  if (!(sim->core.t > sim->stepper->trial.t0)) return;
+  num_stepper_leave(sim->stepper, sim->core.t);
+  note_pace(sim);
 }
 
 static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {

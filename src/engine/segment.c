@@ -105,6 +105,9 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   if (t + landing >= limit) return limit;
   double target = t + h;
   if (!isfinite(target)) target = t + 1e6 * fmax(1.0, fabs(t));
+  // a crossing that is passed lies inside the step or at its end, not within rounding of that
+  double passed = sim->core.t_passing;
+  if (passed > target - (LANDING - 1.0) * h && passed <= t + landing) return passed;
   return target > t ? target : nextafter(t, (double)INFINITY);
 }
 

@@ -505,6 +505,52 @@ TEST(a_snapshot_undoes_a_failure) {
   slt_model_free(model);
 }
 
+// ---- steps around events ------------------------------------------------------------------------
+
+static SltStatistics statistics_of(const char* text, double t_end, double* hit) {
+  SltModel* model = compile(text);
+  SltSim* sim = create(model);
+  CHECK(slt_sim_start(sim) == SLT_OK && advance_to(sim, t_end) == SLT_OK, text);
+  SltStatistics result = slt_sim_statistics(sim);
+  if (hit) *hit = slt_sim_get(sim, find(sim, "hit"));
+  slt_sim_free(sim);
+  slt_model_free(model);
+  return result;
+}
+
+/// Two modes whose steps differ a hundred times, a hundred changes: what was learnt of a mode when
+/// it was last entered saves the trials that would be rejected.
+TEST(each_mode_begins_with_its_own_step_size) {
+  SltStatistics s = statistics_of("y' = w * y; y(t0) = 1;\n"
+                                  "w = -1;\n"
+                                  "state slow {}\n"
+                                  "state fast { w = 100; }\n"
+                                  "at 1 each 1.01 repeat * { goto fast; }\n"
+                                  "at 1.01 each 1.01 repeat * { goto slow; }\n",
+                                  51.0, NULL);
+  CHECK(s.instants == 100, "changes");
+  CHECK(s.rejected <= 10, "rejected trials");
+}
+
+/// A relation that is linear in time ends the step at its crossing where the guard hangs on it, and
+/// only there.
+TEST(times_that_nobody_waits_for_end_no_step) {
+  static const char text[] = "x' = 1; x(t0) = 0; hit(t0) = 0; y' = cos(time / 100); y(t0) = 0;\n"
+                             "state on [y >= %s] and [time >= %s] { set hit = time; } from init;\n";
+  char model[300];
+  double hit = 0.0;
+  snprintf(model, sizeof model, text, "50", "5");
+  SltStatistics late = statistics_of(model, 60.0, &hit);
+  CHECK_NEAR(hit, 100.0 * asin(0.5), 1e-4, 0.0);
+  CHECK(late.silent == 1 && late.instants == 1, "one of two is silent");
+  snprintf(model, sizeof model, text, "50", "-1");
+  SltStatistics without = statistics_of(model, 60.0, &hit);
+  CHECK(late.steps == without.steps, "no step more");
+  snprintf(model, sizeof model, text, "2", "5");
+  SltStatistics early = statistics_of(model, 60.0, &hit);
+  CHECK(hit == 5.0 && early.instants == 1, "at exactly 5");
+}
+
 // ---- writing ------------------------------------------------------------------------------------
 
 /// A limit that was as good as infinite becomes 1: x is beyond it for 20 ms, by 1e-4, and the proof
