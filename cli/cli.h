@@ -17,7 +17,7 @@
 typedef enum CliExit {
   CLI_DONE = 0,
   CLI_MODEL = 1,  // the model is unreadable or wrong
-  CLI_USAGE = 2,  // wrong usage, or not built yet
+  CLI_USAGE = 2,  // wrong usage
   CLI_RUN = 3,    // the run failed after it began
   CLI_INTERRUPTED = 130,
   CLI_PIPE = 141,
@@ -100,8 +100,7 @@ typedef struct CliSettings {
 bool cli_settings_add(CliSettings* settings, const char* text);
 void cli_settings_clear(CliSettings* settings);
 
-/// Take `word` as the command's model; false with a message when there is one already, or when it
-/// is of a kind that is not built yet.
+/// Take `word` as the command's model; false with a message when there is one already.
 bool cli_one_model(const char* command, const char* word, const char** path);
 
 // ---- files (files.c) ----------------------------------------------------------------------------
@@ -200,6 +199,7 @@ int command_new(int argc, char** argv);
 int command_methods(int argc, char** argv);
 int command_convert(int argc, char** argv);
 int command_fmt(int argc, char** argv);
+int command_lsp(int argc, char** argv);
 int command_cache(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.

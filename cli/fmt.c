@@ -2,7 +2,7 @@
 //
 // `saltus fmt FILE...`: the layout of models put in order.
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,26 +12,6 @@
 #include <unistd.h>
 
 #define READ_BYTES 65536u
-
-typedef struct Text {
-  char* data;
-  size_t length, capacity;
-} Text;
-
-/// SltWriteFn into a Text.
-static SltStatus keep(void* user, const char* data, size_t length) {
-  Text* text = user;
-  if (length > text->capacity - text->length) {
-    size_t capacity = 2 * (text->length + length);
-    char* grown = realloc(text->data, capacity);
-    if (!grown) return SLT_ERR_NOMEM;
-    text->data = grown;
-    text->capacity = capacity;
-  }
-  if (length) memcpy(text->data + text->length, data, length);
-  text->length += length;
-  return SLT_OK;
-}
 
 static void print_diagnostic(void* user, const SltDiagnostic* d) {
   (void)user;
@@ -44,7 +24,7 @@ static int format_text(const char* name, const char* data, size_t length, Text* 
   SltCompileOptions options = slt_compile_options();
   options.on_diagnostic = print_diagnostic;
   options.colour = cli_colour();
-  SltStatus status = slt_format(name, data, length, &options, (SltWriter){keep, out});
+  SltStatus status = slt_format(name, data, length, &options, (SltWriter){text_keep, out});
   if (status >= 0) return CLI_DONE;
   if (status != SLT_ERR_SYNTAX) cli_error("%s: %s", name, slt_status_text(status));
   return CLI_MODEL;
@@ -84,7 +64,7 @@ static int format_file(const char* path, bool check) {
   size_t length = 0;
   char* data = input_read(path, "model", &length);
   if (!data) return CLI_USAGE;
-  Text out = {NULL, 0, 0};
+  Text out = {0};
   int exit = format_text(path, data, length, &out);
   bool same = out.length == length && (length == 0 || memcmp(out.data, data, length) == 0);
   if (exit == CLI_DONE && !same) {
@@ -101,13 +81,13 @@ static int format_file(const char* path, bool check) {
 }
 
 static int format_stream(void) {
-  Text in = {NULL, 0, 0};
-  Text out = {NULL, 0, 0};
+  Text in = {0};
+  Text out = {0};
   char buffer[READ_BYTES];
   size_t got = 0;
   int exit = CLI_DONE;
   while (exit == CLI_DONE && (got = fread(buffer, 1, sizeof buffer, stdin)) > 0) {
-    if (keep(&in, buffer, got) < 0) exit = CLI_RUN;
+    if (text_keep(&in, buffer, got) < 0) exit = CLI_RUN;
   }
   if (exit != CLI_DONE) cli_error("out of memory");
   if (exit == CLI_DONE)

@@ -14,6 +14,7 @@ static const char general[] =
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  fmt FILE        put the layout of a model's text in order\n"
+    "  lsp             help an editor: messages, names, layout while a model is written\n"
     "  new NAME        write a model to start from\n"
     "  methods         list the integration methods\n"
     "  cache           show or clear the cache of compiled equations\n"
@@ -139,6 +140,14 @@ static const char fmt_help[] =
     "\n"
     "  --check   change nothing; exit status 1 and the names of the files that would change\n";
 
+static const char lsp_help[] =
+    "usage: saltus lsp\n"
+    "\n"
+    "A language server for LISMA and rule tables: an editor starts it and speaks with it over\n"
+    "standard input and output (Language Server Protocol). Messages appear while a model is\n"
+    "written; names have their declarations, completion, references; layout and spelling are\n"
+    "mended on request. docs/editors.md tells how to set up an editor.\n";
+
 bool help_print(FILE* to, const char* command) {
   static const struct {
     const char* command;
@@ -147,7 +156,7 @@ bool help_print(FILE* to, const char* command) {
       {"run", run_help},         {"check", check_help}, {"explain", explain_help},
       {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
       {"convert", convert_help}, {"help", general},     {"cache", cache_help},
-      {"fmt", fmt_help},
+      {"fmt", fmt_help},         {"lsp", lsp_help},
   };
   if (!command) {
     fputs(general, to);

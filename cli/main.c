@@ -11,13 +11,12 @@ typedef int CommandFn(int argc, char** argv);
 
 static const struct {
   const char* name;
-  CommandFn* run;  // NULL: not built yet
+  CommandFn* run;
 } commands[] = {
-    {"run", command_run},         {"check", command_check},
-    {"explain", command_explain}, {"plot", command_plot},
-    {"new", command_new},         {"methods", command_methods},
-    {"convert", command_convert}, {"cache", command_cache},
-    {"fmt", command_fmt},         {"lsp", NULL},
+    {"run", command_run},         {"check", command_check}, {"explain", command_explain},
+    {"plot", command_plot},       {"new", command_new},     {"methods", command_methods},
+    {"convert", command_convert}, {"cache", command_cache}, {"fmt", command_fmt},
+    {"lsp", command_lsp},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -53,11 +52,6 @@ static bool is_help(const char* word) {
 
 static int help(const char* command) {
   if (help_print(stdout, command) || !command) return CLI_DONE;
-  for (size_t i = 0; i < COMMAND_COUNT; i++) {
-    if (strcmp(commands[i].name, command) != 0) continue;
-    cli_error("`saltus %s` is not built yet", command);
-    return CLI_USAGE;
-  }
   return unknown_command(command);
 }
 
@@ -81,10 +75,6 @@ static int dispatch(int argc, char** argv) {
   }
   for (size_t i = 0; i < COMMAND_COUNT; i++) {
     if (strcmp(commands[i].name, word) != 0) continue;
-    if (!commands[i].run) {
-      cli_error("`saltus %s` is not built yet", word);
-      return CLI_USAGE;
-    }
     for (int k = 2; k < argc && strcmp(argv[k], "--") != 0; k++) {
       if (is_help(argv[k])) return help(word);
     }

@@ -73,6 +73,34 @@ SLT_API SltStatus slt_model_compile_file(const char* path, const SltCompileOptio
 SLT_API SltStatus slt_format(const char* name, const char* text, size_t length,
                              const SltCompileOptions* options, SltWriter writer);
 
+/// What a name in a text stands for.
+typedef enum SltSymbolKind {
+  SLT_SYMBOL_CONSTANT = 0,
+  SLT_SYMBOL_MACRO = 1,
+  SLT_SYMBOL_VARIABLE = 2,
+  SLT_SYMBOL_TABLE = 3,  ///< `data`
+  SLT_SYMBOL_LABEL = 4,  ///< of an equation
+  SLT_SYMBOL_STATE = 5,  ///< of an automaton
+  SLT_SYMBOL_AUTOMATON = 6,
+  SLT_SYMBOL_ELEMENT = 7  ///< contact, friction
+} SltSymbolKind;
+
+/// A name that a text in LISMA declares. Pointers are valid during the visitor's call only.
+typedef struct SltSymbol {
+  SltSymbolKind kind;
+  const char* name;               ///< without indices
+  const char* container;          ///< the automaton of a state; NULL: none, or the main one
+  size_t begin, end;              ///< bytes of the name, indices included
+  size_t whole_begin, whole_end;  ///< bytes of the statement that declares it
+} SltSymbol;
+
+typedef void SltSymbolFn(void* user, const SltSymbol* symbol);
+
+/// List what a text in LISMA declares, each name where it stands first; for editors. A text with
+/// mistakes gives what could be read of it.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_LIMIT (too long), SLT_ERR_NOMEM.
+SLT_API SltStatus slt_outline(const char* text, size_t length, SltSymbolFn* visit, void* user);
+
 /// Defaults of a run as the model's experiment states them; NaN and NULL mean "not given".
 typedef struct SltExperiment {
   double start, end, every, step, h0, h_min, h_max, rtol, atol, event_eps, gamma;

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECKED_MODES    256           // structural check before the run; others when entered
-#define SOURCE_BYTES_MAX (256u << 20)  // refuse to read more than this from disk
+#define CHECKED_MODES 256  // structural check before the run; others when entered
 
 SltCompileOptions slt_compile_options(void) {
   return (SltCompileOptions){.structure = true, .cookie = COMPILE_OPTIONS_COOKIE};

@@ -12,6 +12,8 @@
 
 #include <saltus/saltus.h>
 
+#define SOURCE_BYTES_MAX (256u << 20)  // longer texts are refused
+
 typedef struct CompiledModel {
   SltModel base;  // first: an SltModel* made here is a CompiledModel*
   SltAllocator allocator;

@@ -11,6 +11,8 @@
 #include "lisma/ast_print.h"
 #include "lisma/parser.h"
 
+#include <saltus/saltus.h>
+
 /// A constant that is set from outside before compilation.
 typedef struct LismaOverride {
   Str name;
@@ -41,5 +43,19 @@ bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const Lis
 /// The text with its layout in order: indentation, spaces, blank lines. Comments and the author's
 /// lines stay. False when it has errors, which are added to `diags`.
 bool lisma_format(Arena* arena, const Source* source, DiagList* diags, Str* out);
+
+/// A name that a text declares.
+typedef struct LismaSymbol {
+  SltSymbolKind kind;
+  Str name;           // without indices
+  Str container;      // automaton of a state; empty where there is none
+  Span place, whole;  // of the name; of the statement or definition
+} LismaSymbol;
+
+typedef BASE_VEC(LismaSymbol) LismaSymbols;
+
+/// What the text declares, each name where it stands first, in the order of the text. Mistakes do
+/// not matter. `out` begins all zero and lives in `arena`.
+void lisma_outline(Arena* arena, const Source* source, LismaSymbols* out);
 
 #endif

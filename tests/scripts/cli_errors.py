@@ -21,10 +21,6 @@ class Usage(cli_case.CliCase):
         self.fails(2, "frobnicate", says="saltus help")
         self.fails(2, "--frobnicate", says="saltus help")
 
-    def test_commands_not_built_yet(self):
-        for command in ("lsp",):
-            self.fails(2, command, says="not built yet")
-
     def test_unknown_options(self):
         for command in ("run", "check", "explain", "plot"):
             self.fails(2, command, "ball.lisma", "--frobnicate", says=["--frobnicate", command])

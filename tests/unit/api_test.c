@@ -312,6 +312,27 @@ TEST(calls_without_a_run) {
   slt_sim_on_warning(NULL, NULL, NULL);
 }
 
+static void list_symbol(void* user, const SltSymbol* symbol) {
+  char* list = user;
+  size_t used = strlen(list);
+  snprintf(list + used, 400 - used, "%d:%s:%s:%zu-%zu ", (int)symbol->kind, symbol->name,
+           symbol->container ? symbol->container : "", symbol->begin, symbol->end);
+}
+
+TEST(a_text_is_outlined_with_its_mistakes) {
+  static const char text[] = "const a = 1; x_[1]' = -a; x_[1](t0) = ; lbl: y = 2; macro m = y;\n"
+                             "automaton A { state s [y > m] {} from init; }\n"
+                             "state s [y < 0] {} from init; contact c { gap = x_1; force = N; }";
+  char list[400] = "";
+  CHECK(slt_outline(text, sizeof text - 1, list_symbol, list) == SLT_OK, "outline");
+  CHECK(strcmp(list, "0:a::6-7 2:x_::13-18 4:lbl::40-43 2:y::45-46 1:m::58-59 6:A::75-76 "
+                     "5:s:A:85-86 5:s::117-118 7:c::149-150 2:N::172-173 ") == 0,
+        list);
+  CHECK(slt_outline(text, sizeof text - 1, NULL, list) == SLT_ERR_ARGUMENT, "no visitor");
+  CHECK(slt_outline(NULL, 1, list_symbol, list) == SLT_ERR_ARGUMENT, "no text");
+  CHECK(slt_outline(NULL, 0, list_symbol, list) == SLT_OK, "an empty text");
+}
+
 TEST(indices_are_written_as_in_the_text) {
   SltModel* model =
       compile("for i = 8:12 { x[i]' = i; x[i](t0) = 0; v[i]a = 2 * i; }\nA[1,2] = 3;");

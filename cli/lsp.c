@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+//
+// `saltus lsp`: speaks with an editor over standard input and output. A message is a header that
+// tells its length, and JSON. Documents come whole with every change; a model of usual size
+// compiles in a few milliseconds, so every change is answered with its messages at once.
+#define _POSIX_C_SOURCE 200809L
+#include "lsp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MESSAGE_BYTES_MAX ((size_t)256 << 20)
+#define HEADER_BYTES_MAX  1024
+
+// numbers of the protocol
+enum {
+  ERROR_PARSE = -32700,
+  ERROR_METHOD = -32601,
+  ERROR_PARAMS = -32602,
+  ERROR_NOT_READY = -32002
+};
+
+typedef struct Server {
+  Document** documents;
+  size_t document_count;
+  bool wide;      // positions count bytes
+  bool ready;     // initialize has come
+  bool stopping;  // shutdown has come
+  bool exit;
+  bool broken;  // standard output is closed, or memory is exhausted
+} Server;
+
+// ---- messages -----------------------------------------------------------------------------------
+
+/// Length of the next message; 0 at the end of the input or when the header makes no sense.
+static size_t read_header(void) {
+  char line[HEADER_BYTES_MAX];
+  size_t length = 0;
+  while (fgets(line, sizeof line, stdin)) {
+    if (strcmp(line, "\r\n") == 0 || strcmp(line, "\n") == 0) {
+      return length <= MESSAGE_BYTES_MAX ? length : 0;
+    }
+    unsigned long long value = 0;
+    if (sscanf(line, "Content-Length: %20llu", &value) == 1) length = (size_t)value;
+  }
+  return 0;
+}
+
+/// The next message, NUL-terminated; NULL at the end.
+static char* read_message(size_t* length) {
+  *length = read_header();
+  char* text = *length ? malloc(*length + 1) : NULL;
+  if (!text) return NULL;
+  if (fread(text, 1, *length, stdin) != *length) {
+    free(text);
+    return NULL;
+  }
+  text[*length] = '\0';
+  return text;
+}
+
+static void send_message(Server* server, Text* body) {
+  bool failed = body->failed || printf("Content-Length: %zu\r\n\r\n", body->length) < 0 ||
+                fwrite(body->data, 1, body->length, stdout) != body->length || fflush(stdout) != 0;
+  if (failed) server->broken = true;
+  free(body->data);
+  *body = (Text){0};
+}
+
+/// {"jsonrpc":"2.0","id":...
+static void begin_answer(const JsonNode* id, Text* out) {
+  text_put_format(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  if (id && id->kind == JSON_NUMBER) {
+    text_put(out, id->text, id->length);
+  } else if (id && id->kind == JSON_STRING) {
+    text_put_json(out, id->text, id->length);
+  } else {
+    text_put_format(out, "null");
+  }
+}
+
+static void send_error(Server* server, const JsonNode* id, int code, const char* message) {
+  Text out = {0};
+  begin_answer(id, &out);
+  text_put_format(&out, ",\"error\":{\"code\":%d,\"message\":", code);
+  text_put_json(&out, message, strlen(message));
+  text_put_format(&out, "}}");
+  send_message(server, &out);
+}
+
+// ---- documents ----------------------------------------------------------------------------------
+
+static Document** find_document(Server* server, const char* uri) {
+  for (size_t i = 0; uri && i < server->document_count; i++) {
+    if (strcmp(server->documents[i]->uri, uri) == 0) return &server->documents[i];
+  }
+  return NULL;
+}
+
+static void publish(Server* server, Document* document) {
+  Text out = {0};
+  text_put_format(
+      &out, "{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\",\"params\":");
+  answer_diagnostics(document, &out);
+  text_put_format(&out, "}");
+  send_message(server, &out);
+}
+
+/// A text was opened or has changed.
+static void put_document(Server* server, const char* uri, const JsonNode* text) {
+  if (!uri || !json_text(text)) return;
+  Document* fresh = document_open(uri, text->text, text->length, server->wide);
+  Document** place = find_document(server, uri);
+  if (fresh && !place) {
+    size_t size = (server->document_count + 1) * sizeof(Document*);
+    Document** grown = realloc((void*)server->documents, size);
+    if (grown) {
+      server->documents = grown;
+      place = &grown[server->document_count++];
+      *place = NULL;
+    }
+  }
+  if (!fresh || !place) {
+    document_free(fresh);
+    server->broken = true;
+    return;
+  }
+  document_free(*place);
+  *place = fresh;
+  publish(server, fresh);
+}
+
+static void close_document(Server* server, const char* uri) {
+  Document** place = find_document(server, uri);
+  if (!place) return;
+  // its messages go with it
+  Text out = {0};
+  text_put_format(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\","
+                        "\"params\":{\"uri\":");
+  text_put_json(&out, uri, strlen(uri));
+  text_put_format(&out, ",\"diagnostics\":[]}}");
+  send_message(server, &out);
+  document_free(*place);
+  *place = server->documents[--server->document_count];
+}
+
+// ---- requests -----------------------------------------------------------------------------------
+
+static void initialize(Server* server, const Json* json, const JsonNode* params, Text* out) {
+  const JsonNode* general = json_member(json, json_member(json, params, "capabilities"), "general");
+  const JsonNode* encodings = json_member(json, general, "positionEncodings");
+  for (const JsonNode* e = json_first(json, encodings); e; e = json_next(json, e)) {
+    if (json_text(e) && strcmp(json_text(e), "utf-8") == 0) server->wide = true;
+  }
+  server->ready = true;
+  text_put_format(
+      out,
+      "{\"capabilities\":{\"positionEncoding\":\"%s\",\"textDocumentSync\":1,"
+      "\"documentSymbolProvider\":true,\"hoverProvider\":true,\"definitionProvider\":true,"
+      "\"referencesProvider\":true,\"documentHighlightProvider\":true,"
+      "\"completionProvider\":{\"triggerCharacters\":[\".\"]},"
+      "\"documentFormattingProvider\":true,\"codeActionProvider\":true},"
+      "\"serverInfo\":{\"name\":\"saltus\",\"version\":\"%s\"}}",
+      server->wide ? "utf-8" : "utf-16", slt_version());
+}
+
+/// A question about a document; false when there is no such question.
+static bool answer_about(const Document* d, const char* method, const Json* json,
+                         const JsonNode* params, Text* out) {
+  const char* question = method + strlen("textDocument/");
+  size_t byte = document_byte(d, json, json_member(json, params, "position"));
+  const JsonNode* range = json_member(json, params, "range");
+  if (strcmp(question, "documentSymbol") == 0) {
+    answer_symbols(d, out);
+  } else if (strcmp(question, "hover") == 0) {
+    answer_hover(d, byte, out);
+  } else if (strcmp(question, "definition") == 0) {
+    answer_definition(d, byte, out);
+  } else if (strcmp(question, "references") == 0) {
+    answer_references(d, byte, true, out);
+  } else if (strcmp(question, "documentHighlight") == 0) {
+    answer_references(d, byte, false, out);
+  } else if (strcmp(question, "completion") == 0) {
+    answer_completion(d, byte, out);
+  } else if (strcmp(question, "formatting") == 0) {
+    answer_formatting(d, out);
+  } else if (strcmp(question, "codeAction") == 0) {
+    Place asked = {document_byte(d, json, json_member(json, range, "start")),
+                   document_byte(d, json, json_member(json, range, "end"))};
+    answer_actions(d, asked, out);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static const char* uri_of(const Json* json, const JsonNode* params) {
+  return json_text(json_member(json, json_member(json, params, "textDocument"), "uri"));
+}
+
+static void answer_request(Server* server, const Json* json, const char* method, const JsonNode* id,
+                           const JsonNode* params) {
+  Text out = {0};
+  begin_answer(id, &out);
+  text_put_format(&out, ",\"result\":");
+  bool about_text = strncmp(method, "textDocument/", strlen("textDocument/")) == 0;
+  bool known = true;
+  if (strcmp(method, "initialize") == 0) {
+    initialize(server, json, params, &out);
+  } else if (strcmp(method, "shutdown") == 0) {
+    server->stopping = true;
+    text_put_format(&out, "null");
+  } else if (about_text) {
+    Document** document = find_document(server, uri_of(json, params));
+    if (!document) {
+      free(out.data);
+      send_error(server, id, ERROR_PARAMS, "this document is not open");
+      return;
+    }
+    known = answer_about(*document, method, json, params, &out);
+  } else {
+    known = false;
+  }
+  if (!known) {
+    free(out.data);
+    send_error(server, id, ERROR_METHOD, "saltus does not know this method");
+    return;
+  }
+  text_put_format(&out, "}");
+  send_message(server, &out);
+}
+
+static void take_notification(Server* server, const Json* json, const char* method,
+                              const JsonNode* params) {
+  const JsonNode* document = json_member(json, params, "textDocument");
+  const char* uri = uri_of(json, params);
+  if (strcmp(method, "exit") == 0) {
+    server->exit = true;
+  } else if (strcmp(method, "textDocument/didOpen") == 0) {
+    put_document(server, uri, json_member(json, document, "text"));
+  } else if (strcmp(method, "textDocument/didChange") == 0) {
+    const JsonNode* last = NULL;
+    const JsonNode* changes = json_member(json, params, "contentChanges");
+    for (const JsonNode* c = json_first(json, changes); c; c = json_next(json, c))
+      last = c;
+    put_document(server, uri, json_member(json, last, "text"));
+  } else if (strcmp(method, "textDocument/didClose") == 0) {
+    close_document(server, uri);
+  }
+}
+
+static void take_message(Server* server, char* text, size_t length) {
+  Json json;
+  bool good = json_read(text, length, &json);
+  const JsonNode* root = good ? &json.nodes[0] : NULL;
+  const JsonNode* id = json_member(&json, root, "id");
+  const char* method = json_text(json_member(&json, root, "method"));
+  const JsonNode* params = json_member(&json, root, "params");
+  if (!good) {
+    send_error(server, NULL, ERROR_PARSE, "this is no JSON");
+  } else if (method && id && !server->ready && strcmp(method, "initialize") != 0) {
+    send_error(server, id, ERROR_NOT_READY, "initialize comes first");
+  } else if (method && id) {
+    answer_request(server, &json, method, id, params);
+  } else if (method) {
+    take_notification(server, &json, method, params);
+  }  // else an answer, and we asked nothing
+  json_clear(&json);
+}
+
+int command_lsp(int argc, char** argv) {
+  // editors pass --stdio out of habit
+  static const OptionSpec specs[] = {{"--stdio", NULL, OPTION_FLAG}};
+  OptionParser parser = {
+      .command = "lsp", .specs = specs, .spec_count = 1, .argc = argc, .argv = argv};
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    if (option != OPTION_WORD) continue;
+    cli_error("lsp takes no files: the editor sends them");
+    return CLI_USAGE;
+  }
+  if (isatty(STDIN_FILENO)) {
+    cli_error("`saltus lsp` is started by an editor and speaks with it over standard input");
+    cli_hint("the manual tells how to set up yours: docs/editors.md");
+    return CLI_USAGE;
+  }
+  Server server = {0};
+  size_t length = 0;
+  for (char* text = NULL; !server.exit && !server.broken && (text = read_message(&length));) {
+    take_message(&server, text, length);
+    free(text);
+  }
+  while (server.document_count > 0)
+    document_free(server.documents[--server.document_count]);
+  free((void*)server.documents);
+  return server.exit && server.stopping ? CLI_DONE : CLI_MODEL;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// The language server (Language Server Protocol 3.17): what an editor shows while a model is
+// written. lsp.c speaks with the editor, lsp_document.c knows texts and places in them,
+// lsp_answers.c finds the answers.
+#ifndef SALTUS_CLI_LSP_H
+#define SALTUS_CLI_LSP_H
+
+#include "json.h"
+#include "text.h"
+
+/// A piece of a text: bytes.
+typedef struct Place {
+  size_t begin, end;
+} Place;
+
+/// A replacement that a message proposes.
+typedef struct Fix {
+  Place place;
+  char* text;
+} Fix;
+
+/// A name that the text declares.
+typedef struct Symbol {
+  SltSymbolKind kind;
+  char* name;
+  char* container;  // "" where there is none
+  Place place, whole;
+} Symbol;
+
+/// A text that is open in the editor.
+typedef struct Document {
+  char* uri;
+  char* path;  // of a file:, else the URI itself
+  char* text;  // NUL-terminated
+  size_t length;
+  bool lisma;  // not a document of rule tables
+  bool wide;   // characters of a line count in UTF-8 bytes, not in UTF-16 units
+  Symbol* symbols;
+  size_t symbol_count;
+  Fix* fixes;
+  size_t fix_count;
+} Document;
+
+// ---- lsp_document.c -----------------------------------------------------------------------------
+
+/// NULL without memory. Free with document_free().
+Document* document_open(const char* uri, const char* text, size_t length, bool wide);
+void document_free(Document* document);
+
+/// Byte of a position {line, character} that the editor sent.
+size_t document_byte(const Document* document, const Json* json, const JsonNode* position);
+/// {"start":...,"end":...} of a place.
+void document_put_range(const Document* document, Place place, Text* out);
+
+/// The word around or just before a byte; false when there is none.
+bool document_word_at(const Document* document, size_t byte, Place* out);
+/// The next word from *at on that stands in no comment or string; *at moves behind it.
+bool document_next_word(const Document* document, size_t* at, Place* out);
+bool document_is_word(const Document* document, Place place, const char* word);
+
+// ---- lsp_answers.c ------------------------------------------------------------------------------
+
+/// Compile, and write the parameters of textDocument/publishDiagnostics. Finds symbols and fixes.
+void answer_diagnostics(Document* document, Text* out);
+void answer_symbols(const Document* document, Text* out);
+void answer_hover(const Document* document, size_t byte, Text* out);
+void answer_definition(const Document* document, size_t byte, Text* out);
+/// Every place of the word: as locations, or as highlights.
+void answer_references(const Document* document, size_t byte, bool locations, Text* out);
+void answer_completion(const Document* document, size_t byte, Text* out);
+void answer_formatting(const Document* document, Text* out);
+void answer_actions(const Document* document, Place asked, Text* out);
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// What a text declares and where, for editors. The tree of a text with mistakes is enough: what
+// could be read is listed.
+#include "lisma/lisma.h"
+
+typedef struct Outline {
+  Arena* arena;
+  LismaSymbols* out;
+  NameTable known;
+  Str automaton;  // around the present statement; empty at the top level
+} Outline;
+
+static void outline_block(Outline* o, const AstBlock* block);
+
+/// A name with what it stands for, as one text: states of different automata may share a name.
+static Str key_of(Outline* o, SltSymbolKind kind, Str name) {
+  TextBuffer key = {.arena = o->arena};
+  text_append_format(&key, "%d.%.*s.%.*s", (int)kind, STR_ARGS(o->automaton), STR_ARGS(name));
+  return text_str(&key);
+}
+
+static void declare(Outline* o, SltSymbolKind kind, const AstName* name, Span whole) {
+  Str key = key_of(o, kind, name->head);
+  if (name->head.length == 0 || names_find(&o->known, key)) return;
+  names_intern(&o->known, key);
+  base_vec_push(o->arena, o->out, (LismaSymbol){kind, name->head, o->automaton, name->span, whole});
+}
+
+/// A variable belongs to the model, wherever it is first written down.
+static void declare_variable(Outline* o, const AstName* name, Span whole) {
+  Str automaton = o->automaton;
+  o->automaton = STR_LIT("");
+  bool constant = names_find(&o->known, key_of(o, SLT_SYMBOL_CONSTANT, name->head)) != 0;
+  if (!constant) declare(o, SLT_SYMBOL_VARIABLE, name, whole);
+  o->automaton = automaton;
+}
+
+/// The side of an equation that names what it determines: x, x', der(x).
+static void outline_side(Outline* o, const AstExpr* side, Span whole) {
+  if (side->kind == AST_NAME) declare_variable(o, &side->as.name.name, whole);
+  bool derivative =
+      side->kind == AST_CALL && ast_name_is_word(side->as.call.callee, STR_LIT("der"));
+  if (derivative && side->as.call.args.count > 0) {
+    outline_side(o, side->as.call.args.data[0], whole);
+  }
+}
+
+static void outline_definitions(Outline* o, SltSymbolKind kind, const AstStatement* s) {
+  for (uint32_t i = 0; i < s->as.definitions.count; i++) {
+    const AstDefinition* definition = &s->as.definitions.data[i];
+    for (uint32_t k = 0; k < definition->names.count; k++) {
+      declare(o, kind, &definition->names.data[k], definition->span);
+    }
+  }
+}
+
+static void outline_element(Outline* o, const AstStatement* s) {
+  const AstElement* element = s->as.element;
+  declare(o, SLT_SYMBOL_ELEMENT, &element->name, s->span);
+  for (uint32_t i = 0; i < element->settings.count; i++) {
+    const AstSetting* setting = &element->settings.data[i];
+    bool force = str_equal(setting->key, STR_LIT("force")) && setting->values.count > 0;
+    const AstExpr* value = force ? setting->values.data[0].expr : NULL;
+    if (value) outline_side(o, value, s->span);
+  }
+}
+
+static void outline_statement(Outline* o, const AstStatement* s) {
+  switch (s->kind) {
+  case AST_CONST: outline_definitions(o, SLT_SYMBOL_CONSTANT, s); break;
+  case AST_MACRO: outline_definitions(o, SLT_SYMBOL_MACRO, s); break;
+  case AST_DATA: declare(o, SLT_SYMBOL_TABLE, &s->as.data->name, s->span); break;
+  case AST_EQUATION:
+    if (s->as.equation.label) declare(o, SLT_SYMBOL_LABEL, s->as.equation.label, s->span);
+    outline_side(o, s->as.equation.lhs, s->span);
+    break;
+  case AST_INIT:
+    for (uint32_t i = 0; i < s->as.init.items.count; i++) {
+      declare_variable(o, &s->as.init.items.data[i].name, s->span);
+    }
+    break;
+  case AST_ELEMENT: outline_element(o, s); break;
+  case AST_FOR: outline_block(o, &s->as.loop.body); break;
+  case AST_IF:
+    for (uint32_t i = 0; i < s->as.branches.count; i++) {
+      outline_block(o, &s->as.branches.data[i].body);
+    }
+    break;
+  case AST_STATE:
+    declare(o, SLT_SYMBOL_STATE, &s->as.state->name, s->span);
+    if (s->as.state->has_body) outline_block(o, &s->as.state->body);
+    break;
+  case AST_AUTOMATON: {
+    declare(o, SLT_SYMBOL_AUTOMATON, s->as.automaton.name, s->span);
+    Str around = o->automaton;
+    o->automaton = s->as.automaton.name->head;
+    outline_block(o, &s->as.automaton.body);
+    o->automaton = around;
+    break;
+  }
+  case AST_AT: outline_block(o, &s->as.at.body); break;
+  case AST_DELETE:
+  case AST_ATTRIBUTES:
+  case AST_ENERGY:
+  case AST_EXPERIMENT:
+  case AST_INVARIANT:
+  case AST_STOP:
+  case AST_GOTO: break;
+  }
+}
+
+static void outline_block(Outline* o, const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    outline_statement(o, &block->statements.data[i]);
+  }
+}
+
+void lisma_outline(Arena* arena, const Source* source, LismaSymbols* out) {
+  DiagList diags;
+  diag_init(&diags, arena, source);
+  const AstModel* model = lisma_parse(arena, source, &diags);
+  Outline o = {.arena = arena, .out = out, .automaton = STR_LIT("")};
+  names_init(&o.known, arena);
+  outline_block(&o, &model->body);
+}

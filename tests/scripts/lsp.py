@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""saltus lsp as an editor sees it: messages while a text changes, declarations, completion, layout, quick
+fixes, positions in both encodings, and what it does with nonsense."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import saltus_run  # noqa: E402
+
+BALL = """\
+// шар: a ball
+const e = 0.8, g = 9.81;
+y' = v;   y(t0) = 10;
+v' = -g;  v(t0) = 0;
+automaton lamp {
+  state on [y <= 1] {} from init, off;
+  state off [y > 1] {} from on;
+}
+state bounce [y <= 0] && [v < 0] { v(t0) = -e * v; } from init, bounce;
+seen = if(lamp.on, 1, 0);
+"""
+
+
+class Editor:
+    """The other end: sends messages, reads what comes back."""
+
+    def __init__(self, *encodings):
+        self.server = subprocess.Popen([saltus_run.PROGRAM, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.number = 0
+        general = {"positionEncodings": list(encodings)} if encodings else {}
+        self.capabilities = self.ask("initialize", {"capabilities": {"general": general}})["result"]["capabilities"]
+        self.tell("initialized", {})
+
+    def send_raw(self, body):
+        self.server.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.server.stdin.flush()
+
+    def send(self, **message):
+        self.send_raw(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def receive(self):
+        length = 0
+        for line in iter(self.server.stdout.readline, b"\r\n"):
+            if not line:
+                raise EOFError("the server has gone")
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return json.loads(self.server.stdout.read(length))
+
+    def ask(self, method, params):
+        self.number += 1
+        self.send(id=self.number, method=method, params=params)
+        answer = self.receive()
+        assert answer["id"] == self.number, answer
+        return answer
+
+    def tell(self, method, params):
+        self.send(method=method, params=params)
+
+    def open(self, text, uri="file:///tmp/model.lisma"):
+        self.uri = uri
+        self.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "lisma", "version": 1, "text": text}})
+        return self.messages()
+
+    def change(self, text):
+        self.tell("textDocument/didChange", {"textDocument": {"uri": self.uri, "version": 2},
+                                             "contentChanges": [{"text": text}]})
+        return self.messages()
+
+    def messages(self):
+        note = self.receive()
+        assert note["method"] == "textDocument/publishDiagnostics" and note["params"]["uri"] == self.uri, note
+        return note["params"]["diagnostics"]
+
+    def about(self, question, line=0, character=0, **more):
+        params = {"textDocument": {"uri": self.uri}, "position": {"line": line, "character": character}, **more}
+        return self.ask("textDocument/" + question, params)["result"]
+
+    def quit(self):
+        self.ask("shutdown", None)
+        self.tell("exit", None)
+        self.server.stdin.close()
+        status = self.server.wait(timeout=60)
+        self.server.stdout.close()
+        return status
+
+
+def span(start_line, start, end_line, end):
+    return {"start": {"line": start_line, "character": start}, "end": {"line": end_line, "character": end}}
+
+
+class Lsp(unittest.TestCase):
+    def editor(self, *encodings):
+        editor = Editor(*encodings)
+        self.addCleanup(lambda: editor.server.poll() is None and editor.quit())
+        return editor
+
+    def test_messages_come_and_go(self):
+        editor = self.editor()
+        self.assertEqual(editor.open(BALL), [])
+        found = editor.change(BALL.replace("-e * v", "-ee * v"))
+        self.assertEqual([(m["code"], m["severity"], m["range"]) for m in found],
+                         [("E0203", 1, span(8, 44, 8, 46))])
+        self.assertIn("unknown name 'ee'", found[0]["message"])
+        self.assertEqual(editor.change(BALL), [])
+        editor.tell("textDocument/didClose", {"textDocument": {"uri": editor.uri}})
+        self.assertEqual(editor.messages(), [])
+        self.assertEqual(editor.ask("textDocument/hover", {"textDocument": {"uri": editor.uri}, "position": {}})["error"]["code"],
+                         -32602)
+        self.assertEqual(editor.quit(), 0)
+
+    def test_structure_is_checked_too(self):
+        found = self.editor().open("x' = a;  x(t0) = 0;\na = 1;\na = 2;\n")
+        self.assertTrue(any(m["code"].startswith("E05") for m in found), found)
+
+    def test_positions_in_both_encodings(self):
+        text = "высота' = скорость;  /* 𝄞 */ скорость' = 0 * неизв;\n"
+        for encodings, unit in (((), "utf-16-le"), (("utf-16", "utf-8"), "utf-8")):
+            editor = self.editor(*encodings)
+            self.assertEqual(editor.capabilities["positionEncoding"], unit[:6].rstrip("-"))
+            found = [m for m in editor.open(text) if m["code"] == "E0203"]
+            size = 2 if unit.startswith("utf-16") else 1
+            begin = len(text[:text.index("неизв")].encode(unit)) // size
+            self.assertEqual(found[0]["range"], span(0, begin, 0, begin + len("неизв".encode(unit)) // size))
+            word = len(text[:text.index("скорость' =") + 2].encode(unit)) // size
+            first = len(text[:text.index("скорость")].encode(unit)) // size
+            uses = editor.about("references", 0, word, context={"includeDeclaration": True})
+            self.assertEqual([u["range"]["start"]["character"] for u in uses],
+                             [first, len(text[:text.index("скорость' =")].encode(unit)) // size])
+            self.assertEqual(editor.quit(), 0)
+
+    def test_declarations(self):
+        editor = self.editor()
+        editor.open(BALL)
+        outline = [(s["name"], s["detail"]) for s in editor.about("documentSymbol")]
+        self.assertEqual(outline, [("e", "constant"), ("g", "constant"), ("y", "variable"), ("v", "variable"),
+                                   ("lamp", "automaton"), ("on", "state of lamp"), ("off", "state of lamp"),
+                                   ("bounce", "state"), ("seen", "variable")])
+        hover = editor.about("hover", 8, 44)["contents"]["value"]
+        self.assertIn("e = 0.8", hover)
+        self.assertIn("constant", hover)
+        self.assertIn("becomes true", editor.about("hover", 8, 2)["contents"]["value"])
+        self.assertIsNone(editor.about("hover", 0, 5))  # a comment
+        self.assertIsNone(editor.about("hover", 2, 8))
+        self.assertEqual(editor.about("definition", 8, 48)["range"], span(3, 0, 3, 1))
+        self.assertEqual(len(editor.about("documentHighlight", 3, 0)), 6)
+
+    def test_completion(self):
+        editor = self.editor()
+        editor.open(BALL)
+        labels = [item["label"] for item in editor.about("completion", 2, 0)]
+        for word in ("e", "y", "bounce", "lamp", "sqrt", "unilateral", "experiment"):
+            self.assertIn(word, labels)
+        editor.change(BALL + "z = if(lamp.o, 1, 0);\n")
+        labels = [item["label"] for item in editor.about("completion", 10, 13)]
+        self.assertEqual(labels, ["on", "off", "state"])
+
+    def test_layout_and_fixes(self):
+        editor = self.editor()
+        editor.open("x'=-x ;x(t0)=1;")
+        self.assertEqual(editor.about("formatting", options={}),
+                         [{"range": span(0, 0, 0, 15), "newText": "x' = -x; x(t0) = 1;\n"}])
+        editor.change("x' = -x; x(t0) = 1;\n")
+        self.assertEqual(editor.about("formatting", options={}), [])
+        editor.change("const loss = 8;\nT' = -los * T;  T(t0) = 1;\n")
+        actions = editor.about("codeAction", range=span(1, 7, 1, 7), context={"diagnostics": []})
+        self.assertEqual([a["title"] for a in actions], ["write 'loss'"])
+        self.assertEqual(actions[0]["edit"]["changes"][editor.uri], [{"range": span(1, 6, 1, 9), "newText": "loss"}])
+        self.assertEqual(editor.about("codeAction", range=span(0, 0, 0, 0), context={"diagnostics": []}), [])
+
+    def test_files_beside_the_model(self):
+        with tempfile.TemporaryDirectory(prefix="saltus test-") as folder:
+            with open(os.path.join(folder, "t.csv"), "w", encoding="utf-8") as file:
+                file.write("time,u\n0,1\n1,2\n")
+            uri = "file://" + os.path.join(folder, "m.lisma").replace(" ", "%20")
+            editor = self.editor()
+            self.assertEqual(editor.open('data U = "t.csv", "u";\nx = table(U, time);\n', uri), [])
+            found = editor.change('data U = "no.csv", "u";\nx = table(U, time);\n')
+            self.assertEqual(len(found), 1)
+            self.assertIn("no.csv", found[0]["message"])
+
+    def test_rule_tables(self):
+        with open(os.path.join(saltus_run.SOURCE, "models", "rules", "hoop.rules.md"), encoding="utf-8") as file:
+            text = file.read()
+        editor = self.editor()
+        self.assertEqual(editor.open(text, "file:///tmp/hoop.rules.md"), [])
+        self.assertEqual(editor.about("formatting", options={}), [])
+        self.assertEqual(editor.about("documentSymbol"), [])
+
+    def test_the_gallery(self):
+        editor = self.editor()
+        folder = os.path.join(saltus_run.SOURCE, "models")
+        for name in sorted(os.listdir(folder)):
+            if not name.endswith(".lisma"):
+                continue
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            uri = "file://" + os.path.join(folder, name)
+            self.assertEqual([m for m in editor.open(text, uri) if m["severity"] == 1], [], name)
+            for symbol in editor.about("documentSymbol"):
+                begin = symbol["selectionRange"]["start"]
+                self.assertEqual(editor.about("definition", begin["line"], begin["character"])["uri"], uri)
+
+    def test_nonsense_is_answered(self):
+        editor = self.editor()
+        self.assertEqual(editor.ask("no/such/method", {})["error"]["code"], -32601)
+        for body in (b"{", b"[1,2", b'"\\ud800"x', b"nul", b"{\"a\":}", b"1e999", b"\x00\x00", b"[" * 5000):
+            editor.send_raw(body)
+            self.assertEqual(editor.receive()["error"]["code"], -32700, body[:20])
+        for body in (b"[]", b"{}", b"3", b'{"method":3,"id":1}', b'{"id":4,"result":null}', b'{"method":"x"}',
+                     b'{"method":"textDocument/didOpen","params":{"textDocument":{"uri":1}}}',
+                     b'{"method":"textDocument/didChange","params":{"contentChanges":[]}}'):
+            editor.send_raw(body)
+        editor.open(BALL)
+        draw = random.Random(7)
+        questions = ["hover", "definition", "references", "documentHighlight", "completion", "codeAction", "documentSymbol"]
+        for _ in range(200):
+            at = draw.randrange(len(BALL) + 1)
+            text = BALL[:at] + draw.choice(["", "'", "[", "}", "\"", "/*", "\\u0000", "é", "`", "."]) + BALL[at + draw.randrange(9):]
+            editor.change(text)
+            editor.about(draw.choice(questions), draw.randrange(12), draw.randrange(60), range=span(0, 0, 9, 9))
+        self.assertEqual(editor.quit(), 0)
+
+    def test_the_end(self):
+        editor = Editor()
+        editor.server.stdin.close()  # without a word
+        self.assertEqual(editor.server.wait(timeout=60), 1)
+        editor.server.stdout.close()
+        status, _, errors = saltus_run.command("lsp", "ball.lisma")
+        self.assertEqual(status, 2)
+        self.assertIn("the editor sends them", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
