@@ -136,15 +136,6 @@ void eng_find_active(EngSim* sim) {
   }
 }
 
-uint64_t eng_mode_key(const EngSim* sim) {
-  uint64_t key = 1;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    key = (key ^ sim->state[a]) * 0x9E3779B97F4A7C15u;
-    key ^= key >> 29;
-  }
-  return key;
-}
-
 void eng_atoms_enter_mode(EngSim* sim) {
   eng_find_active(sim);
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
@@ -213,12 +204,12 @@ static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahea
   double h = sim->stepper->control.h_next;
   if (!(h > 0.0) || sim->core.slide.count || sim->core.contact.active) return 0.0;
   *ahead = 1e-3 * h;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, sim->core.t, sim->x, sim->probe_x);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, sim->core.t, sim->x, sim->probe_x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->probe_x[i] = sim->x[i] + *ahead * sim->probe_x[i];
   }
-  model_program_run(&mode->gdot, &context, sim->gdot_regs, sim->core.t + *ahead, sim->probe_x,
+  model_program_run(&mode->gdot, context, sim->gdot_regs, sim->core.t + *ahead, sim->probe_x,
                     sim->side_g);
   return sim->side_g[index] - gdot;
 }

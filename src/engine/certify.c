@@ -153,10 +153,10 @@ static void hull_of_coefficients(const Certifier* cert, const CertPiece* p, Mode
 /// phi, and its slope, where the polynomial in its direction is within the bounds.
 static ModelDual phi_of_form(const Certifier* cert, double lo, double hi) {
   EngSim* sim = cert->f->sim;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   bool up = cert->direction > 0.0;
   ModelDual argument = {{up ? lo : -hi, up ? hi : -lo}, {1.0, 1.0}};
-  ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, &context, sim->dual_regs,
+  ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, context, sim->dual_regs,
                                                cert->composed, cert->f->index, argument);
   if (cert->f->sign < 0.0) g = (ModelDual){{-g.v.hi, -g.v.lo}, {-g.d.hi, -g.d.lo}};
   return up ? g : (ModelDual){g.v, {-g.d.hi, -g.d.lo}};
@@ -272,8 +272,8 @@ static const EngForm* form_of(EngSim* sim, const ModelComposed* composed) {
 /// Whether g only rises or only falls with its polynomial over [lo, hi]: noted.
 static bool note_sense(const Certifier* cert, EngLevel* level, double lo, double hi) {
   EngSim* sim = cert->f->sim;
-  ModelContext context = eng_context(sim);
-  ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, &context, sim->dual_regs,
+  const ModelContext* context = eng_context(sim);
+  ModelDual g = model_program_enclose_composed(&sim->core.mode->g_flow, context, sim->dual_regs,
                                                cert->composed, cert->f->index,
                                                (ModelDual){{lo, hi}, {1.0, 1.0}});
   double steepest = larger(magnitude(g.d.lo), magnitude(g.d.hi));
@@ -348,21 +348,21 @@ static ModelDual enclose_state(const void* user, uint32_t i) {
 }
 
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   for (uint32_t i = 0; i < sim->stepper->n; i++) {
     sim->x_dual[i] = enclose_state(&part, i);
   }
-  model_program_enclose(&sim->core.mode->g_flow, &context, sim->dual_regs, (ModelInterval){l, r},
+  model_program_enclose(&sim->core.mode->g_flow, context, sim->dual_regs, (ModelInterval){l, r},
                         sim->x_dual, out);
 }
 
 /// The same for one atom.
 static ModelDual enclose_atom(EngSim* sim, uint32_t index, double l, double r) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   ModelDual g = {0};
-  if (model_program_enclose_output(&sim->core.mode->g_flow, &context, sim->dual_regs,
+  if (model_program_enclose_output(&sim->core.mode->g_flow, context, sim->dual_regs,
                                    (ModelInterval){l, r}, enclose_state, &part, index, &g)) {
     return g;
   }
@@ -943,13 +943,13 @@ static uint64_t margin_key(const EngSim* sim, uint32_t index) {
 /// g enclosed over states and time that are off by BERNSTEIN_ULPS of the sizes in margin_x.
 static void compute_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[i];
     sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
   }
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margin_t;
-  model_program_enclose(&mode->g_flow, &context, sim->dual_regs,
+  model_program_enclose(&mode->g_flow, context, sim->dual_regs,
                         (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
@@ -1020,7 +1020,7 @@ void eng_control_jumps(EngSim* sim) {
   }
 }
 
-void eng_control_margin(EngSim* sim) {
+void eng_control_margin_now(EngSim* sim) {
   EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
   if (!core->margin_stale) return;
@@ -1123,11 +1123,11 @@ void eng_control_state(EngSim* sim, uint32_t state) {
 void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   ModelDual g = {0};
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(s->trial.t);
   ModelInterval end = {s->trial.t - t_pad, s->trial.t + t_pad};
-  if (model_program_enclose_output(&mode->g_flow, &context, sim->dual_regs, end, rounded_state, sim,
+  if (model_program_enclose_output(&mode->g_flow, context, sim->dual_regs, end, rounded_state, sim,
                                    index, &g)) {
     double width = g.v.hi - g.v.lo;
     sim->margin[index] = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
@@ -1153,7 +1153,7 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   sim->control_stamp++;
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   uint32_t degree = s->method->dense_degree;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     if (!is_asked(states, i)) continue;
@@ -1180,6 +1180,6 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
       t[j] = control_time(s, j);
     }
   }
-  model_program_run_block(&mode->g_flow, &context, sim->block_regs, t, sim->control_x,
+  model_program_run_block(&mode->g_flow, context, sim->block_regs, t, sim->control_x,
                           sim->control_g);
 }

@@ -530,8 +530,8 @@ void eng_schedule_linear(EngSim* sim) {
     return;
   }
   if (sim->has_time_only) {
-    ModelContext context = eng_context(sim);
-    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
+    const ModelContext* context = eng_context(sim);
+    model_program_run(&mode->g_flow, context, sim->g_flow_regs, 0.0, sim->x, sim->g_zero);
   }
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
@@ -574,7 +574,7 @@ static double step_bound(const EngAtom* atom, bool safeguard) {
   return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
 }
 
-double eng_extrapolate(EngSim* sim) {
+double eng_extrapolate_now(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double bound = (double)INFINITY;
   if (!sim->extrapolates) return bound;

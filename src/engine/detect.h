@@ -35,13 +35,20 @@ typedef struct EngPiece {
 
 /// Whether a change of the atom's truth interests anybody. If not, it may fall silently, and only
 /// rising again does.
-bool eng_follower_waits(const EngFollower* f);
+static inline bool eng_follower_waits(const EngFollower* f) {
+  return !f->truth || f->model->bipolar || f->model->relation == MODEL_REL_EQ;
+}
 /// Set sign and threshold to what the atom waits for from here on.
 void eng_follower_aim(EngFollower* f, double g, double gdot);
 /// Whether zero already belongs to the side the atom waits for.
-bool eng_follower_zero_counts(const EngFollower* f);
+static inline bool eng_follower_zero_counts(const EngFollower* f) {
+  if (f->model->relation == MODEL_REL_EQ) return true;
+  return (f->model->relation == MODEL_REL_GE) == (f->sign > 0.0);
+}
 /// Whether sign*g = phi is on the side the atom waits for, threshold left aside.
-bool eng_follower_beyond(const EngFollower* f, double phi);
+static inline bool eng_follower_beyond(const EngFollower* f, double phi) {
+  return eng_follower_zero_counts(f) ? phi >= 0.0 : phi > 0.0;
+}
 void eng_follower_value(const EngFollower* f, double t, double* g, double* gdot);
 /// Shrink a bracket of sign*g - threshold to rounding and place the event by the atom's type.
 void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double gb,

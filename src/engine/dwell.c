@@ -21,15 +21,6 @@
 #define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
 #define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
 
-bool eng_dwells(const EngSim* sim, uint32_t automaton) {
-  const EngChatter* c = &sim->chatter[automaton];
-  return c->dwelling && sim->core.t < c->until;
-}
-
-double eng_dwell_end(const EngSim* sim) {
-  return sim->core.dwelling ? sim->core.dwell_until : (double)INFINITY;
-}
-
 /// The earliest end of all that dwell.
 static void find_end(EngSim* sim) {
   sim->core.dwelling = false;
@@ -68,7 +59,7 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   sim->on_warning(sim->warning_user, DIAG_W0803, a->span, message);
 }
 
-void eng_dwell_release(EngSim* sim) {
+void eng_dwell_release_now(EngSim* sim) {
   if (!sim->core.dwelling || sim->core.t < sim->core.dwell_until) return;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     EngChatter* c = &sim->chatter[a];

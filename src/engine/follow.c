@@ -53,19 +53,6 @@ static double follower_slope(const EngFollower* f, double t) {
   return sim->gdot[f->index];
 }
 
-bool eng_follower_waits(const EngFollower* f) {
-  return !f->truth || f->model->bipolar || f->model->relation == MODEL_REL_EQ;
-}
-
-bool eng_follower_zero_counts(const EngFollower* f) {
-  if (f->model->relation == MODEL_REL_EQ) return true;
-  return (f->model->relation == MODEL_REL_GE) == (f->sign > 0.0);
-}
-
-bool eng_follower_beyond(const EngFollower* f, double phi) {
-  return eng_follower_zero_counts(f) ? phi >= 0.0 : phi > 0.0;
-}
-
 /// The same for g itself, threshold included.
 static bool crossed(const EngFollower* f, double g) {
   return eng_follower_beyond(f, f->sign * g - f->threshold);

@@ -216,8 +216,8 @@ static Projection projection(EngSim* sim) {
 /// How far the constraints are from holding: the largest distance to one of them, by nominal
 /// values. Negative when something is not a number.
 static double constraint_distance(EngSim* sim, Projection* p, double t, const double* x) {
-  ModelContext context = eng_context(sim);
-  model_program_run(&p->im->constraint, &context, sim->implicit.constraint_regs, t, x, p->out);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&p->im->constraint, context, sim->implicit.constraint_regs, t, x, p->out);
   memset(p->row, 0, p->c * sizeof *p->row);
   for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
     const ModelEntry* entry = &p->im->constraint_entries[i];
@@ -269,9 +269,9 @@ static bool project_step(Projection* p, double* x) {
 
 /// Few constraints have a program for distance and step together; work space: its outputs.
 static double straight_distance(EngSim* sim, double t, const double* x, double* out) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   const ModelProgram* project = &sim->core.mode->implicit->project;
-  model_program_run(project, &context, sim->implicit.project_regs, t, x, out);
+  model_program_run(project, context, sim->implicit.project_regs, t, x, out);
   return out[0] <= DBL_MAX ? sqrt(out[0]) : -1.0;
 }
 
@@ -345,9 +345,9 @@ bool eng_fail_drift(EngSim* sim) {
 SltStatus eng_check_trial(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (mode->full.solve_count <= mode->rhs.solve_count || sim->core.slide.count) return SLT_OK;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   sim->implicit.failed = MODEL_NONE;
-  model_program_run(&mode->full, &context, sim->full_regs, sim->stepper->trial.t,
+  model_program_run(&mode->full, context, sim->full_regs, sim->stepper->trial.t,
                     sim->stepper->trial.x, sim->full);
   return sim->implicit.failed == MODEL_NONE ? SLT_OK : SLT_ERR_NO_CONVERGENCE;
 }
@@ -377,8 +377,8 @@ void imp_scatter(EngSim* sim, const ModelImplicit* im, const double* q, bool top
 }
 
 void imp_run_system(EngSim* sim, const ModelImplicit* im, const double* q, double* out) {
-  ModelContext context = eng_context(sim);
-  model_program_run(&im->system, &context, sim->implicit.system_regs, sim->core.t, q, out);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&im->system, context, sim->implicit.system_regs, sim->core.t, q, out);
 }
 
 // ---- entering a mode ----------------------------------------------------------------------------

@@ -250,7 +250,7 @@ static bool is_top(const EngSim* sim, const ModelQuantity* quantity) {
   return quantity->state == MODEL_NONE;
 }
 
-void eng_warn_least(EngSim* sim) {
+void eng_warn_least_now(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
   uint32_t block = sim->implicit.least;
   sim->implicit.least = MODEL_NONE;

@@ -173,8 +173,8 @@ static void publish_guards(EngSim* sim) {
   double* q = implicit->work;
   double* slopes = q + mode->implicit->quantity_count;
   imp_gather(sim, mode->implicit, q);
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->impulse->slopes, &context, implicit->impulse_regs, sim->core.t, q,
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->impulse->slopes, context, implicit->impulse_regs, sim->core.t, q,
                     slopes);
   for (uint32_t i = 0; i < mode->impulse->entry_count; i++) {
     const ModelEntry* entry = &mode->impulse->entries[i];
@@ -182,7 +182,7 @@ static void publish_guards(EngSim* sim) {
   }
 }
 
-bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
+bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth) {
   if (!sim->implicit.impulsive || !sim->core.mode->impulse) return false;
   double weight = sim->implicit.guard[i];
   if (!(fabs(weight) > IMPULSE_MIN)) return false;

@@ -673,7 +673,7 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   return settle(sim, from, first_record, iteration);
 }
 
-SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
+SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
   for (uint32_t i = 0; i < sim->due_count; i++) {
     if ((sim->model->schedules[sim->due[i]].priority < 0) != late) continue;
     SLT_TRY(run_schedule(sim, sim->due[i], iteration));

@@ -412,6 +412,10 @@ struct EngSim {
   const Model* model;
   ModelProvider provider;
   EngOptions options;
+  ModelContext context;       // of programs in instants...
+  ModelContext flow_context;  // ...and of right-hand sides, which draw no random numbers
+  // what `auto` chooses from
+  const NumMethod *explicit_method, *small_method, *stiff_method;
 
   // one block, offsets from the model's layout
   char* block;
@@ -601,7 +605,10 @@ struct EngSim {
 
 // ---- values.c: environment, programs, modes -----------------------------------------------------
 
-ModelContext eng_context(EngSim* sim);
+/// What programs need besides registers.
+static inline const ModelContext* eng_context(const EngSim* sim) {
+  return &sim->context;
+}
 /// Run a one-output program of the tables on the present environment.
 double eng_eval(EngSim* sim, const ModelTerm* term);
 /// Guard's truth on the present environment.
@@ -625,13 +632,8 @@ void eng_warn_of_values(EngSim* sim);
 void eng_sample(EngSim* sim, double t);
 /// The states at the end of the trial, explicit mode; needs no dense output.
 void eng_take_trial_end(EngSim* sim);
-/// Dense output of the trial into sim->x, unless a search has just put it there.
-void eng_states_at(EngSim* sim, double t);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
-/// g (and gdot) of the mode's atoms from sim->x at time t.
-void eng_evaluate_g(EngSim* sim, double t, bool with_slope);
-void eng_evaluate_gdot(EngSim* sim, double t);
 /// Room for `need` elements; what was there is kept.
 /// Whether something is to be said about the present mode for the first time.
 bool eng_tell_once(EngSim* sim, uint8_t what);
@@ -649,8 +651,6 @@ const ModelVar* eng_var_at(const EngSim* sim, uint32_t env, uint32_t* order);
 void eng_publish_states(EngSim* sim, const uint32_t* states);
 /// Truths of "automaton is in state" and entry times into the environment.
 void eng_publish_state(EngSim* sim, uint32_t automaton, double t);
-/// Whether a switch inside a state's body has a say at present.
-bool eng_automaton_active(const EngSim* sim, uint32_t automaton);
 
 // ---- atoms.c: truth and arming ------------------------------------------------------------------
 
@@ -660,8 +660,6 @@ uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom);
 void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relevant);
 /// Find the atoms of the present mode that matter: sim->active.
 void eng_find_active(EngSim* sim);
-/// Identity of the present product mode.
-uint64_t eng_mode_key(const EngSim* sim);
 /// Facts about the atoms that never change.
 void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.
@@ -703,14 +701,14 @@ bool eng_detect_drift(EngSim* sim);
 void eng_control_points(EngSim* sim, uint64_t states, bool affine);
 /// Size of the rounding errors in them, from the states as they are; nothing to do if they are
 /// known.
-void eng_control_margin(EngSim* sim);
+void eng_control_margin_now(EngSim* sim);
 /// Note states that the instant has set to something far smaller.
 void eng_control_jumps(EngSim* sim);
 bool eng_extrapolates_all(const EngSim* sim);
 /// Whether an atom bounds the step by extrapolation.
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
 /// Bound of the next step by extrapolation (INFINITY for none).
-double eng_extrapolate(EngSim* sim);
+double eng_extrapolate_now(EngSim* sim);
 /// Whether anything would fire with the truths in place.
 bool eng_anything_enabled(EngSim* sim);
 /// At the end of an instant: note which self loops see their guard true.
@@ -813,11 +811,7 @@ bool eng_dwell_undecided(EngSim* sim);
 /// Keep the state of an automaton for `length` from now on.
 void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length);
 /// At the start of an instant: the automaton may move again if its time is over.
-void eng_dwell_release(EngSim* sim);
-/// Whether the automaton has to keep its state now.
-bool eng_dwells(const EngSim* sim, uint32_t automaton);
-/// End of the present dwell, INFINITY for none.
-double eng_dwell_end(const EngSim* sim);
+void eng_dwell_release_now(EngSim* sim);
 
 // ---- implicit.c: modes with constraints or blocks -----------------------------------------------
 
@@ -844,9 +838,9 @@ void eng_implicit_use_guess(EngSim* sim);
 /// Note the values in the environment as guesses of a program.
 void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
-bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth);
+bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth);
 /// A warning where a block had to be given its smallest solution, once for each mode.
-void eng_warn_least(EngSim* sim);
+void eng_warn_least_now(EngSim* sim);
 /// An error that names the block that could not be solved; false when none failed.
 bool eng_fail_solve(EngSim* sim);
 
@@ -882,38 +876,36 @@ double eng_energy_since(EngSim* sim);
 SltStatus eng_local_create(EngSim* sim);
 void eng_local_free(EngSim* sim);
 /// After an instant, between steps: take the memory that is needed, once.
-void eng_local_prepare(EngSim* sim);
+void eng_local_prepare_now(EngSim* sim);
 /// All first crossings of a trial are found: keep them.
-void eng_local_collect(EngSim* sim);
+void eng_local_collect_now(EngSim* sim);
 /// Next segment of a trial whose crossings are kept; false when they are not.
-bool eng_local_next(EngSim* sim);
+bool eng_local_next_now(EngSim* sim);
 /// Carry out the event at core.t if it is local. False: nothing has changed. `restart`: the rest of
 /// the trial is not good any more.
-bool eng_local_event(EngSim* sim, bool* restart);
+bool eng_local_event_now(EngSim* sim, bool* restart);
 /// Rounds of an instant as long as each touches little; the rest is for rounds of the usual kind.
-SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any);
+SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any);
 /// Whether no automaton has equations of its own, or anything else that a round would have to wait
 /// for.
 bool eng_local_has_rounds(const EngSim* sim);
 /// sim->active as the marks of the atoms tell.
-void eng_local_settle_active(EngSim* sim);
+void eng_local_settle_active_now(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
 /// nothing is decided.
-bool eng_local_detect(EngSim* sim, double t_from, bool* found);
+bool eng_local_detect_now(EngSim* sim, double t_from, bool* found);
 /// Whether it is known which states each relation reads.
 bool eng_local_has_reads(const EngSim* sim);
 /// What the proof of one relation needs, control points of its states included.
 void eng_local_control(EngSim* sim, uint32_t id, double t_from);
 /// eng_atoms_mesh() at the end of such a trial; false when it was not one.
-bool eng_local_mesh(EngSim* sim);
-/// The values of the model have changed: what a shared state does to its readers is unknown.
-void eng_local_forget_shares(EngSim* sim);
+bool eng_local_mesh_now(EngSim* sim);
 /// Values and slopes of relations that were passed over are computed anyway, in any way.
-void eng_local_forget_far(EngSim* sim);
+void eng_local_forget_far_now(EngSim* sim);
 /// ... now, for the mesh point with these states.
-void eng_local_show_far(EngSim* sim, double t, const double* x);
+void eng_local_show_far_now(EngSim* sim, double t, const double* x);
 /// An instant of the usual kind follows: bring all atoms to the present time.
-void eng_local_sync(EngSim* sim);
+void eng_local_sync_now(EngSim* sim);
 /// Values of the present time, and those before the last event, into the environment.
 void eng_local_refresh(EngSim* sim);
 /// model_program_run_output() of a program of the present mode, by what is kept for single outputs
@@ -953,16 +945,16 @@ bool eng_past_update_start(EngSim* sim);
 SltStatus eng_past_circular(EngSim* sim);
 /// Keep the pending trial up to time t; may overwrite states and computed values in the
 /// environment.
-SltStatus eng_past_append(EngSim* sim, double t);
+SltStatus eng_past_append_now(EngSim* sim, double t);
 /// An instant is over; `changed`: the motion goes on in another way.
-void eng_past_instant(EngSim* sim, bool changed);
+void eng_past_instant_now(EngSim* sim, bool changed);
 /// When the next jump arrives, and the latest end of the next step.
-double eng_past_next_jump(const EngSim* sim);
-double eng_past_limit(const EngSim* sim);
+double eng_past_next_jump_now(const EngSim* sim);
+double eng_past_limit_now(const EngSim* sim);
 /// A step has come to its end: what arrives without an instant has arrived.
-void eng_past_pass(EngSim* sim, double t);
+void eng_past_pass_now(EngSim* sim, double t);
 /// In an instant: what arrives is read from now on. False: nothing does. `jumped`: a value jumps.
-bool eng_past_arrive(EngSim* sim, double t, bool* jumped);
+bool eng_past_arrive_now(EngSim* sim, double t, bool* jumped);
 size_t eng_past_snapshot_size(const EngSim* sim);
 void eng_past_save(const EngSim* sim, char* out);
 SltStatus eng_past_restore(EngSim* sim, const char* in, size_t size);
@@ -970,7 +962,6 @@ SltStatus eng_past_restore(EngSim* sim, const char* in, size_t size);
 // ---- queue.c ------------------------------------------------------------------------------------
 
 SltStatus eng_queue_init(EngSim* sim);
-double eng_queue_next(const EngSim* sim);
 /// Schedules due at time t into sim->due, ordered by priority, then canonical order; advances them.
 SltStatus eng_queue_take(EngSim* sim, double t);
 
@@ -1010,7 +1001,7 @@ bool eng_visited_before(EngSim* sim);
 /// Fails: modes repeat without end.
 SltStatus eng_endless(EngSim* sim);
 /// Carry out the schedules in sim->due, early or late ones.
-SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any);
+SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any);
 /// Switches take the position that the initial values ask for, without records.
 SltStatus eng_settle_initial_switches(EngSim* sim);
 /// Whether the integration must start anew: equations, states or their inputs differ.
@@ -1086,5 +1077,7 @@ double eng_rounded(double value, double digits);
 EngNumber eng_short(double value);
 /// "main=fly, valve=open": the visible automata; into `out`.
 void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity);
+
+#include "engine/gates.h"
 
 #endif

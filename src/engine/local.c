@@ -95,7 +95,7 @@ static void adapt_bound(EngSim* sim) {
   }
 }
 
-void eng_local_collect(EngSim* sim) {
+void eng_local_collect_now(EngSim* sim) {
   EngCore* core = &sim->core;
   core->local = false;
   adapt_bound(sim);
@@ -129,7 +129,7 @@ const EngWaiting* local_first(EngSim* sim) {
   return top;
 }
 
-bool eng_local_next(EngSim* sim) {
+bool eng_local_next_now(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local || !core->trial_pending) return false;
   const EngWaiting* top = local_first(sim);
@@ -142,7 +142,7 @@ bool eng_local_next(EngSim* sim) {
   return true;
 }
 
-void eng_local_sync(EngSim* sim) {
+void eng_local_sync_now(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local) return;
   core->local = false;
@@ -360,16 +360,16 @@ static SltStatus part_rhs(void* user, double t, const double* x, double* dx) {
 /// How much a unit of one state, over a unit of time, moves its readers, in their tolerances.
 static double wide_sensitivity(EngSim* sim, uint32_t state) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   double t = sim->stepper->trial.t;
   double delta = 16.0 * local_tolerance(sim, state);
   double* x = sim->probe_x;
   memcpy(x, sim->stepper->trial.x, mode->state_count * sizeof *x);
   double* plain = sim->side_f;
   double* moved = sim->side_f + sim->n_max;
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, t, x, plain);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, plain);
   x[state] += delta;
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, t, x, moved);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, moved);
   double worst = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double rate = fabs(moved[i] - plain[i]) / local_tolerance(sim, i);
@@ -506,7 +506,7 @@ static void activate(EngSim* sim, uint32_t atom, bool active) {
   sim->atoms[atom].relevant_start = active;
 }
 
-void eng_local_settle_active(EngSim* sim) {
+void eng_local_settle_active_now(EngSim* sim) {
   if (!sim->active_stale) return;
   const ModelMode* mode = sim->core.mode;
   sim->active_stale = false;
@@ -681,7 +681,7 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
   sim->crossing_count = 0;
 }
 
-bool eng_local_event(EngSim* sim, bool* restart) {
+bool eng_local_event_now(EngSim* sim, bool* restart) {
   EngCore* core = &sim->core;
   struct EngLocal* local = sim->local;
   if (!core->local || core->seg_whole || core->seg_due) return false;

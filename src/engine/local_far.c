@@ -342,7 +342,7 @@ static bool begin_trial(EngSim* sim, bool* found) {
   return true;
 }
 
-bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
+bool eng_local_detect_now(EngSim* sim, double t_from, bool* found) {
   EngCore* core = &sim->core;
   *found = false;
   core->local_lazy = false;
@@ -359,7 +359,7 @@ bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
   return done;
 }
 
-void eng_local_forget_far(EngSim* sim) {
+void eng_local_forget_far_now(EngSim* sim) {
   sim->core.local_lazy = false;
   sim->core.local_near_count = 0;
   if (!sim->local || !sim->local->far) return;
@@ -369,7 +369,7 @@ void eng_local_forget_far(EngSim* sim) {
   }
 }
 
-void eng_local_show_far(EngSim* sim, double t, const double* x) {
+void eng_local_show_far_now(EngSim* sim, double t, const double* x) {
   if (!sim->local || !sim->local->far) return;
   uint32_t count = 0;
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
@@ -387,7 +387,7 @@ void eng_local_show_far(EngSim* sim, double t, const double* x) {
   eng_local_forget_far(sim);
 }
 
-bool eng_local_mesh(EngSim* sim) {
+bool eng_local_mesh_now(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local_lazy) return false;
   core->local_lazy = false;

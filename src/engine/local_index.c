@@ -291,12 +291,12 @@ bool eng_output(EngSim* sim, EngSingle which, double t, ModelStateFn* state, con
   double* regs = which == ENG_SINGLE_RHS ? sim->rhs_regs
                  : which == ENG_SINGLE_G ? sim->g_flow_regs
                                          : sim->gdot_regs;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   if (sim->local && sim->local->index.allowed && sim->local->index.mode == mode) {
-    return model_singles_run(&sim->local->index.singles[which], program, &context, regs, t, state,
+    return model_singles_run(&sim->local->index.singles[which], program, context, regs, t, state,
                              user, output, value);
   }
-  return model_program_run_output(program, &context, regs, t, state, user, output, value);
+  return model_program_run_output(program, context, regs, t, state, user, output, value);
 }
 
 /// Learn who reads what in the present mode.
@@ -368,7 +368,7 @@ static void prepare_rounds(EngSim* sim) {
   local->rounds = local->enabled && local->touched && local->touched_at;
 }
 
-void eng_local_prepare(EngSim* sim) {
+void eng_local_prepare_now(EngSim* sim) {
   struct EngLocal* local = sim->local;
   if (!local) return;
   // part of the run and of its snapshots, whatever is in memory already

@@ -325,7 +325,7 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
   return SLT_OK;
 }
 
-SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
+SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any) {
   if (!is_plain_now(sim)) return SLT_OK;
   struct EngLocal* local = sim->local;
   gather_enabled(sim);

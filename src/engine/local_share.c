@@ -33,10 +33,6 @@ double local_tolerance(const EngSim* sim, uint32_t state) {
   return sim->atol[state] + sim->options.rtol * fabs(sim->stepper->trial.x[state]);
 }
 
-void eng_local_forget_shares(EngSim* sim) {
-  sim->core.local_shares = false;
-}
-
 // ---- weights ------------------------------------------------------------------------------------
 
 /// Weights of all states at the beginning of the trial, and the reach that they allow.
@@ -44,7 +40,7 @@ static void find_weights(EngSim* sim) {
   EngCore* core = &sim->core;
   const NumStepper* s = sim->stepper;
   const ModelMode* mode = core->mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   uint32_t shared = sim->local->index.shared;
   double* x = sim->probe_x;
   double* moved = sim->side_f;
@@ -52,7 +48,7 @@ static void find_weights(EngSim* sim) {
   core->local_most = 0.0;
   memcpy(x, s->trial.x0, mode->state_count * sizeof *x);
   x[shared] += delta;
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, s->trial.t0, x, moved);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, s->trial.t0, x, moved);
   double most = (double)INFINITY;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double weight = (moved[i] - s->trial.f0[i]) / delta;
@@ -66,7 +62,7 @@ static void find_weights(EngSim* sim) {
   for (uint32_t i = 0; i < mode->state_count; i++) {
     x[i] = s->trial.x0[i] + most * sim->local_weight[i];
   }
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, s->trial.t0, x, moved);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, s->trial.t0, x, moved);
   double worst = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double rate = fabs(moved[i] - s->trial.f0[i]) / local_tolerance(sim, i);

@@ -104,11 +104,11 @@ static bool next_states(EngSim* sim, uint32_t* out) {
 /// the one that is latched, MODEL_NONE for none.
 static SltStatus truths_at(EngSim* sim, const ModelMode* mode, double t, const double* x,
                            uint32_t* turned) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, mode->g_flow.reg_count,
                    sizeof(double)));
   model_program_bind(&mode->g_flow, sim->env, sim->side_g_regs);
-  model_program_run(&mode->g_flow, &context, sim->side_g_regs, t, x, sim->side_g);
+  model_program_run(&mode->g_flow, context, sim->side_g_regs, t, x, sim->side_g);
   *turned = MODEL_NONE;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
@@ -134,9 +134,9 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   EngSideRegs* regs = &sim->side_regs[0];
   SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, (*mode)->rhs.reg_count,
                    sizeof(double)));
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   model_program_bind(&(*mode)->rhs, sim->env, regs->rhs);
-  model_program_run(&(*mode)->rhs, &context, regs->rhs, sim->core.t, sim->x, sim->side_f);
+  model_program_run(&(*mode)->rhs, context, regs->rhs, sim->core.t, sim->x, sim->side_f);
   double eps = sim->options.event_eps;
   for (uint32_t i = 0; i < present->state_count; i++) {
     sim->probe_x[i] = sim->x[i] + eps * sim->side_f[i];

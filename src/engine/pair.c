@@ -23,7 +23,7 @@ static bool applies(const EngSim* sim) {
 }
 
 static bool is_small(const EngSim* sim) {
-  return sim->stepper->method == num_method_find(STR_LIT(ENG_SMALL_METHOD));
+  return sim->stepper->method == sim->small_method;
 }
 
 /// Steps of the flight that ends or goes on here; more than one if a trial was too long.
@@ -66,11 +66,11 @@ const NumMethod* eng_pair_choose(EngSim* sim) {
     if (applies(sim) && flight_steps(sim) < 2) return NULL;
     learn(choice);
     choice->short_flights = 0;
-    return num_method_find(STR_LIT(ENG_EXPLICIT_METHOD));
+    return sim->explicit_method;
   }
   if (!applies(sim) || choice->short_flights < choice->pair_patience) return NULL;
   if (choice->pair_switches++ == 0) choice->t_pair = sim->core.t;
   choice->flights_then = choice->flights;
   choice->short_flights = 0;
-  return num_method_find(STR_LIT(ENG_SMALL_METHOD));
+  return sim->small_method;
 }

@@ -326,7 +326,7 @@ static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t d
   return SLT_OK;
 }
 
-SltStatus eng_past_append(EngSim* sim, double t) {
+SltStatus eng_past_append_now(EngSim* sim, double t) {
   const Model* model = sim->model;
   if (model->delay_count == 0 || !sim->core.trial_pending) return SLT_OK;
   double from = sim->pasts[0].t;
@@ -357,7 +357,7 @@ void eng_past_mark(EngSim* sim, uint32_t level) {
   }
 }
 
-void eng_past_instant(EngSim* sim, bool changed) {
+void eng_past_instant_now(EngSim* sim, bool changed) {
   eng_past_mark(sim, changed ? 2 : LEVEL_SMOOTH);
 }
 
@@ -368,7 +368,7 @@ static double arrival(const EngPast* past, uint32_t piece) {
   return past->pieces[piece].t0 + past->delay;
 }
 
-double eng_past_next_jump(const EngSim* sim) {
+double eng_past_next_jump_now(const EngSim* sim) {
   double next = (double)INFINITY;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     next = fmin(next, arrival(&sim->pasts[i], sim->pasts[i].next_jump));
@@ -376,7 +376,7 @@ double eng_past_next_jump(const EngSim* sim) {
   return next;
 }
 
-double eng_past_limit(const EngSim* sim) {
+double eng_past_limit_now(const EngSim* sim) {
   if (sim->model->delay_count == 0) return (double)INFINITY;
   double next = sim->stepper->t + sim->past_shortest;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
@@ -385,7 +385,7 @@ double eng_past_limit(const EngSim* sim) {
   return next;
 }
 
-void eng_past_pass(EngSim* sim, double t) {
+void eng_past_pass_now(EngSim* sim, double t) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     EngPast* past = &sim->pasts[i];
     // a hair early does no harm to what is smooth
@@ -399,7 +399,7 @@ void eng_past_pass(EngSim* sim, double t) {
   }
 }
 
-bool eng_past_arrive(EngSim* sim, double t, bool* jumped) {
+bool eng_past_arrive_now(EngSim* sim, double t, bool* jumped) {
   bool any = false;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     EngPast* past = &sim->pasts[i];

@@ -65,11 +65,6 @@ SltStatus eng_queue_init(EngSim* sim) {
   return SLT_OK;
 }
 
-double eng_queue_next(const EngSim* sim) {
-  if (!sim->model->delay_count) return sim->core.t_schedule;
-  return fmin(sim->core.t_schedule, eng_past_next_jump(sim));
-}
-
 /// A period too short to be seen at the present time would stop it.
 static SltStatus check_period(EngSim* sim, uint32_t index, double t) {
   const EngSchedule* schedule = &sim->schedules[index];

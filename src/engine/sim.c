@@ -232,8 +232,7 @@ static SltStatus take_memory(EngSim* sim) {
   sim->stepper_size = num_stepper_size(sim->options.method, sim->n_max);
   if (sim->options.method_auto || sim->options.method->stiff) {
     // room for the methods that may take turns
-    const NumMethod* others[] = {num_method_find(STR_LIT(ENG_EXPLICIT_METHOD)),
-                                 num_method_find(STR_LIT(ENG_STIFF_METHOD))};
+    const NumMethod* others[] = {sim->explicit_method, sim->stiff_method};
     for (size_t i = 0; i < SLT_COUNT(others); i++) {
       size_t size = num_stepper_size(others[i], sim->n_max);
       if (size > sim->stepper_size) sim->stepper_size = size;
@@ -260,12 +259,20 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->implicit.failed = MODEL_NONE;
   sim->implicit.least = MODEL_NONE;
   sim->implicit.drift_t = -(double)INFINITY;
+  sim->explicit_method = num_method_find(STR_LIT(ENG_EXPLICIT_METHOD));
+  sim->small_method = num_method_find(STR_LIT(ENG_SMALL_METHOD));
+  sim->stiff_method = num_method_find(STR_LIT(ENG_STIFF_METHOD));
   measure(sim);
   SltStatus status = take_memory(sim);
   if (status < 0) {
     eng_free(sim);
     return status;
   }
+  sim->flow_context = (ModelContext){
+      .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
+  sim->context = sim->flow_context;
+  sim->context.random = &sim->core.random;
+  sim->context.seed = options->seed;
   for (uint32_t p = 0; p < model->param_count; p++) {
     sim->params_given[p] = (double)NAN;
   }
@@ -372,9 +379,9 @@ const double* eng_env_before(EngSim* sim) {
 
 double eng_evaluate(EngSim* sim, const ModelTerm* term, bool before) {
   eng_local_refresh(sim);
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   const double* env = before ? sim->before : eng_env(sim);
-  return model_term_value(term, &context, sim->model->numbers, env, sim->core.t, sim->scratch);
+  return model_term_value(term, context, sim->model->numbers, env, sim->core.t, sim->scratch);
 }
 
 uint32_t eng_state(const EngSim* sim, uint32_t automaton) {

@@ -66,11 +66,11 @@ static void probe_point(const EngSim* sim, double* x) {
 /// g of a mode's atoms at a point; the mode's states are published.
 static SltStatus g_values(EngSim* sim, const ModelMode* mode, double t, const double* x,
                           double* g) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, mode->g_flow.reg_count,
                    sizeof(double)));
   model_program_bind(&mode->g_flow, sim->env, sim->side_g_regs);
-  model_program_run(&mode->g_flow, &context, sim->side_g_regs, t, x, g);
+  model_program_run(&mode->g_flow, context, sim->side_g_regs, t, x, g);
   return SLT_OK;
 }
 
@@ -97,11 +97,11 @@ static SltStatus bind_side(EngSim* sim, uint32_t side, const ModelMode* mode) {
 /// Rates of the surfaces' g along a direction of motion.
 static void surface_rates(EngSim* sim, const ModelMode* base, const uint32_t* index, uint32_t count,
                           double t, const double* x, const double* dx, double* rate) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   for (uint32_t i = 0; i < base->state_count; i++) {
     sim->x_dual[i] = (ModelDual){{x[i], x[i]}, {dx[i], dx[i]}};
   }
-  model_program_enclose(&base->g_flow, &context, sim->dual_regs, (ModelInterval){t, t}, sim->x_dual,
+  model_program_enclose(&base->g_flow, context, sim->dual_regs, (ModelInterval){t, t}, sim->x_dual,
                         sim->g_dual);
   for (uint32_t k = 0; k < count; k++) {
     ModelInterval d = sim->g_dual[index[k]].d;
@@ -266,7 +266,7 @@ static SltStatus mode_of_side(Search* search, uint32_t side, const ModelMode** o
 /// have no values at this point says nothing about the motion.
 static SltStatus survey(Search* search, bool* complete) {
   EngSim* sim = search->sim;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   uint32_t sides = 1u << search->count;
   *complete = true;
   double largest = 0.0;
@@ -282,7 +282,7 @@ static SltStatus survey(Search* search, bool* complete) {
     eng_implicit_note_guess(sim, &search->modes[side]->full);
     SLT_TRY(bind_side(sim, side, search->modes[side]));
     double* f = sim->side_f + (size_t)side * sim->n_max;
-    model_program_run(&search->modes[side]->rhs, &context, sim->side_regs[side].rhs, sim->core.t,
+    model_program_run(&search->modes[side]->rhs, context, sim->side_regs[side].rhs, sim->core.t,
                       sim->x, f);
     eng_publish_states(sim, sim->state_settled);
     *complete = eng_all_finite(f, search->modes[side]->state_count);
@@ -691,10 +691,10 @@ static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdic
 static void evaluate_sides(EngSim* sim, double t, const double* x,
                            double rate[][ENG_SURFACES_MAX]) {
   EngSlide* slide = &sim->core.slide;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   for (uint32_t side = 0; side < 1u << slide->count; side++) {
     double* f = sim->side_f + (size_t)side * sim->n_max;
-    model_program_run(&slide->modes[side]->rhs, &context, sim->side_regs[side].rhs, t, x, f);
+    model_program_run(&slide->modes[side]->rhs, context, sim->side_regs[side].rhs, t, x, f);
     surface_rates(sim, slide->base, slide->base_index, slide->count, t, x, f, rate[side]);
   }
 }
@@ -743,7 +743,7 @@ void eng_slide_full(EngSim* sim, double t) {
     eng_value_full(sim, t);
     return;
   }
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   double share[ENG_SURFACES_MAX];
   if (!shares_at(sim, t, sim->x, false, share)) return;
   uint32_t all = (1u << slide->count) - 1u;
@@ -754,7 +754,7 @@ void eng_slide_full(EngSim* sim, double t) {
   for (uint32_t side = 0; side <= all; side++) {
     double w = weight(side, all, share);
     const ModelMode* mode = slide->modes[side];
-    model_program_run(&mode->full, &context, sim->side_regs[side].full, t, sim->x, sim->full);
+    model_program_run(&mode->full, context, sim->side_regs[side].full, t, sim->x, sim->full);
     // quantities that only some sides compute keep the part those sides give
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] += w * sim->full[i];
@@ -875,13 +875,13 @@ void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* sha
     eng_value_side(sim, surface, above, share, values, known);
     return;
   }
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   uint32_t others = ((1u << slide->count) - 1u) & ~(1u << surface);
   for (uint32_t side = 0; side < 1u << slide->count; side++) {
     if ((side >> surface & 1u) != (above ? 1u : 0u)) continue;
     double w = weight(side, others, share);
     const ModelMode* mode = slide->modes[side];
-    model_program_run(&mode->full, &context, sim->side_regs[side].full, sim->core.t, sim->x,
+    model_program_run(&mode->full, context, sim->side_regs[side].full, sim->core.t, sim->x,
                       sim->full);
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       values[mode->full_env[i]] += w * sim->full[i];

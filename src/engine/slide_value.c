@@ -63,14 +63,14 @@ static void publish_positions(EngSim* sim) {
 static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* share,
                           double* rate) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
   SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
                    sizeof(double)));
   publish_shares(sim, share);
   model_program_bind(&mode->gdot, sim->env, regs->gdot);
   model_program_guess(&mode->gdot, sim->guess, regs->gdot);
-  model_program_run(&mode->gdot, &context, regs->gdot, t, x, sim->side_g);
+  model_program_run(&mode->gdot, context, regs->gdot, t, x, sim->side_g);
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     rate[i] = sim->side_g[sim->value_surfaces[i].index];
   }
@@ -89,9 +89,9 @@ static double rate_scale(const EngSim* sim) {
 /// Flows on both sides, each with its switches in place: value_below, value_out.
 static void run_ends(EngSim* sim, double t, const double* x, double* below) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->rhs, &context, sim->side_regs[0].rhs, t, x, below);
-  model_program_run(&mode->rhs, &context, sim->side_regs[1].rhs, t, x, sim->value_out);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, below);
+  model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
 }
 
 /// Shares from the flows on both sides: where g is a state its rate is one of their components.
@@ -119,10 +119,10 @@ static SltStatus ends_at(EngSim* sim, double t, const double* x) {
   if (sim->core.slide.mixed) {
     // bound when the motion began
     const ModelMode* mode = sim->core.mode;
-    ModelContext context = eng_context(sim);
+    const ModelContext* context = eng_context(sim);
     for (uint32_t end = 0; end < 2; end++) {
       double* rate = end ? sim->value_high : sim->value_low;
-      model_program_run(&mode->gdot, &context, sim->side_regs[end].gdot, t, x, sim->side_g);
+      model_program_run(&mode->gdot, context, sim->side_regs[end].gdot, t, x, sim->side_g);
       for (uint32_t i = 0; i < n; i++) {
         rate[i] = sim->side_g[sim->value_surfaces[i].index];
       }
@@ -188,8 +188,8 @@ static SltStatus shares_at(EngSim* sim, double t, const double* x, bool pull, do
   }
   SLT_TRY(ends_at(sim, t, x));
   if (pull) {
-    ModelContext context = eng_context(sim);
-    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->side_g);
+    const ModelContext* context = eng_context(sim);
+    model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
   }
   for (uint32_t i = 0; i < slide->count; i++) {
     const EngValueSurface* s = &sim->value_surfaces[i];
@@ -653,7 +653,7 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
 
 SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
   if (sim->core.slide.direct && !sim->core.slide.rest) {
     run_ends(sim, t, x, dx);
@@ -664,8 +664,8 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   SltStatus status = shares_at(sim, t, x, true, sim->value_share);
   if (sim->core.slide.mixed) {
     SLT_TRY(status);
-    model_program_run(&mode->rhs, &context, sim->side_regs[0].rhs, t, x, dx);
-    model_program_run(&mode->rhs, &context, sim->side_regs[1].rhs, t, x, sim->value_out);
+    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, dx);
+    model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
     mix(sim, sim->value_rhs_label, mode->rhs.output_count, sim->value_out, dx);
     return SLT_OK;
   }
@@ -677,7 +677,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
     publish_shares(sim, sim->value_share);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_guess(&mode->rhs, sim->guess, regs->rhs);
-    model_program_run(&mode->rhs, &context, regs->rhs, t, x, dx);
+    model_program_run(&mode->rhs, context, regs->rhs, t, x, dx);
   }
   publish_positions(sim);
   return status;
@@ -685,13 +685,13 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
 
 void eng_value_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
   SltStatus status = shares_at(sim, t, sim->x, false, sim->value_share);
   if (sim->core.slide.mixed) {
     if (status < 0) return;
-    model_program_run(&mode->full, &context, sim->side_regs[0].full, t, sim->x, sim->full);
-    model_program_run(&mode->full, &context, sim->side_regs[1].full, t, sim->x, sim->value_out);
+    model_program_run(&mode->full, context, sim->side_regs[0].full, t, sim->x, sim->full);
+    model_program_run(&mode->full, context, sim->side_regs[1].full, t, sim->x, sim->value_out);
     mix(sim, sim->value_full_label, mode->full.output_count, sim->value_out, sim->full);
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = sim->full[i];
@@ -706,7 +706,7 @@ void eng_value_full(EngSim* sim, double t) {
     publish_shares(sim, sim->value_share);
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_guess(&mode->full, sim->guess, regs->full);
-    model_program_run(&mode->full, &context, regs->full, t, sim->x, sim->full);
+    model_program_run(&mode->full, context, regs->full, t, sim->x, sim->full);
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = sim->full[i];
     }
@@ -725,7 +725,7 @@ bool eng_value_shares(EngSim* sim, double* share) {
 void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
                     uint8_t* known) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
   if (eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
                sizeof(double)) < 0) {
@@ -736,7 +736,7 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* sha
   publish_shares(sim, sim->value_trial);
   model_program_bind(&mode->full, sim->env, regs->full);
   model_program_guess(&mode->full, sim->guess, regs->full);
-  model_program_run(&mode->full, &context, regs->full, sim->core.t, sim->x, sim->full);
+  model_program_run(&mode->full, context, regs->full, sim->core.t, sim->x, sim->full);
   publish_positions(sim);
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     values[mode->full_env[i]] += sim->full[i];
@@ -763,13 +763,13 @@ static SltStatus shares_on_trial(EngSim* sim, double t) {
 static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* share) {
   const EngValueSurface* s = &sim->value_surfaces[surface];
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   EngTrialPoint point = {sim->stepper, t};
   double f[2] = {0.0, 0.0};
   if (!sim->core.slide.direct) return false;
   for (uint32_t end = 0; end < 2; end++) {
-    if (!model_program_run_output(rhs, &context, sim->side_regs[end].rhs, t, eng_trial_state,
-                                  &point, s->state, &f[end])) {
+    if (!model_program_run_output(rhs, context, sim->side_regs[end].rhs, t, eng_trial_state, &point,
+                                  s->state, &f[end])) {
       return false;
     }
   }

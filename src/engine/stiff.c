@@ -38,15 +38,15 @@ static SltStatus linearize_mode(void* user, double t, double* xu, double* f, dou
   const EngStiff* st = &sim->stiff;
   const ModelMode* mode = sim->core.mode;
   const ModelStiff* stiff = st->present;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, t, xu, f);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, xu, f);
   for (uint32_t i = 0; i < stiff->algebraic; i++) {
     xu[mode->state_count + i] = sim->rhs_regs[stiff->unknowns[i]];
   }
   *timed = stiff->time_count > 0;
   // the program gives what belongs to time behind the entries, for which `values` has no room
   double* entries = *timed ? st->work : values;
-  model_program_run(&stiff->jacobian, &context, st->jacobian_regs, t, xu, entries);
+  model_program_run(&stiff->jacobian, context, st->jacobian_regs, t, xu, entries);
   if (*timed) memcpy(values, entries, stiff->entry_count * sizeof *values);
   tame(values, stiff->entry_count);
   if (!*timed) return SLT_OK;
@@ -60,9 +60,9 @@ static SltStatus linearize_mode(void* user, double t, double* xu, double* f, dou
 
 static SltStatus stage_of_mode(void* user, double t, const double* xu, double* out) {
   EngSim* sim = user;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, xu)) return SLT_ERR_STEP;
-  model_program_run(&sim->stiff.present->stage, &context, sim->stiff.stage_regs, t, xu, out);
+  model_program_run(&sim->stiff.present->stage, context, sim->stiff.stage_regs, t, xu, out);
   return SLT_OK;
 }
 
@@ -193,14 +193,13 @@ static void choose_method(EngSim* sim) {
       if (pair) num_stepper_switch(sim->stepper, pair);
       return;
     }
-    switch_to(sim, present->stiff ? num_method_find(STR_LIT(ENG_EXPLICIT_METHOD))
-                                  : num_method_find(STR_LIT(ENG_STIFF_METHOD)));
+    switch_to(sim, present->stiff ? sim->explicit_method : sim->stiff_method);
     return;
   }
   if (!sim->options.method->stiff) return;
   bool stiff = !must_be_explicit(sim);
   if (stiff == present->stiff) return;
-  switch_to(sim, stiff ? sim->options.method : num_method_find(STR_LIT(ENG_EXPLICIT_METHOD)));
+  switch_to(sim, stiff ? sim->options.method : sim->explicit_method);
 }
 
 /// A time for a sentence: four digits.
@@ -312,7 +311,7 @@ SltStatus eng_stiff_prepare(EngSim* sim) {
     // no room for a Jacobian: stiff or not, an explicit method goes on
     sim->error = (EngError){0};
     sim->core.choice.no_jacobian = true;
-    switch_to(sim, num_method_find(STR_LIT(ENG_EXPLICIT_METHOD)));
+    switch_to(sim, sim->explicit_method);
     return SLT_OK;
   }
   SLT_TRY(status);

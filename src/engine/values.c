@@ -6,17 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-ModelContext eng_context(EngSim* sim) {
-  return (ModelContext){.tables = sim->tables,
-                        .random = &sim->core.random,
-                        .seed = sim->options.seed,
-                        .failed = &sim->implicit.failed,
-                        .least = &sim->implicit.least};
-}
-
 double eng_eval(EngSim* sim, const ModelTerm* term) {
-  ModelContext context = eng_context(sim);
-  return model_term_value(term, &context, sim->model->numbers, sim->env, sim->core.t, sim->scratch);
+  const ModelContext* context = eng_context(sim);
+  return model_term_value(term, context, sim->model->numbers, sim->env, sim->core.t, sim->scratch);
 }
 
 bool eng_guard(EngSim* sim, const ModelGuard* guard) {
@@ -38,15 +30,6 @@ bool eng_guard(EngSim* sim, const ModelGuard* guard) {
     return true;
   }
   return eng_eval(sim, &guard->term) != 0.0;
-}
-
-bool eng_automaton_active(const EngSim* sim, uint32_t automaton) {
-  const ModelAutomaton* a = &sim->model->automata[automaton];
-  while (a->parent_automaton != MODEL_NONE) {
-    if (sim->state[a->parent_automaton] != a->parent_state) return false;
-    a = &sim->model->automata[a->parent_automaton];
-  }
-  return true;
 }
 
 void eng_publish_states(EngSim* sim, const uint32_t* states) {
@@ -426,18 +409,12 @@ void eng_evaluate_full(EngSim* sim, double t) {
     return;
   }
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->full, &context, sim->full_regs, t, sim->x, sim->full);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->full, context, sim->full_regs, t, sim->x, sim->full);
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     sim->env[mode->full_env[i]] = sim->full[i];
   }
   if (sim->core.contact.active) eng_contact_full(sim, t);
-}
-
-void eng_states_at(EngSim* sim, double t) {
-  if (sim->searching && sim->dense_t == t) return;
-  num_dense_eval(sim->stepper, t, sim->x);
-  sim->dense_t = t;
 }
 
 void eng_sample_states(EngSim* sim, double t) {
@@ -474,27 +451,11 @@ void eng_sample(EngSim* sim, double t) {
   eng_evaluate_full(sim, t);
 }
 
-void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
-  const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
-  // pre(x) means something in an instant only; while time flows it is x
-  const ModelProgram* g = sim->in_instant ? &mode->g : &mode->g_flow;
-  double* regs = sim->in_instant ? sim->g_regs : sim->g_flow_regs;
-  model_program_run(g, &context, regs, t, sim->x, sim->g);
-  if (with_slope) eng_evaluate_gdot(sim, t);
-  sim->core.guard_evaluations++;
-}
-
-void eng_evaluate_gdot(EngSim* sim, double t) {
-  ModelContext context = eng_context(sim);
-  model_program_run(&sim->core.mode->gdot, &context, sim->gdot_regs, t, sim->x, sim->gdot);
-}
-
 /// A unilateral guard forbids evaluating the model beyond its boundary.
 bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->g);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->g);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
@@ -506,13 +467,11 @@ bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
 
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
-  ModelContext context = {
-      .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (sim->core.slide.count) {
     SLT_TRY(eng_slide_rhs(sim, t, x, dx));
   } else {
-    model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, dx);
+    model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, t, x, dx);
   }
   return sim->core.contact.active ? eng_contact_rhs(sim, t, x, dx) : SLT_OK;
 }
@@ -520,8 +479,6 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
 static SltStatus stages_of_mode(void* user, const NumStages* s) {
   EngSim* sim = user;
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  ModelContext context = {
-      .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
   ModelStages stages = {.t = s->t,
                         .h = s->h,
                         .t_end = s->t_end,
@@ -533,7 +490,7 @@ static SltStatus stages_of_mode(void* user, const NumStages* s) {
                         .x_end = s->x_end,
                         .k7 = s->k7};
   ModelStagesFn* run = atomic_load_explicit(&rhs->native->stages, memory_order_acquire);
-  run(&model_host, rhs, &context, sim->rhs_regs, &stages);
+  run(&model_host, rhs, &sim->flow_context, sim->rhs_regs, &stages);
   return SLT_OK;
 }
 

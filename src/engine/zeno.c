@@ -102,13 +102,13 @@ typedef struct Rates {
 /// d/dt of g' when the states move along dx (time moving too).
 static double second_rate(EngSim* sim, double t, const double* x, const double* dx) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double d = dx ? dx[i] : 0.0;
     sim->x_dual[i] = (ModelDual){{x[i], x[i]}, {d, d}};
   }
-  model_program_enclose(&mode->gdot, &context, sim->contact_regs, (ModelInterval){t, t},
-                        sim->x_dual, sim->g_dual);
+  model_program_enclose(&mode->gdot, context, sim->contact_regs, (ModelInterval){t, t}, sim->x_dual,
+                        sim->g_dual);
   ModelInterval rate = sim->g_dual[sim->core.contact.index].d;
   return 0.5 * (rate.lo + rate.hi);
 }
@@ -116,10 +116,10 @@ static double second_rate(EngSim* sim, double t, const double* x, const double* 
 static void contact_rates(EngSim* sim, double t, const double* x, const double* f, Rates* out) {
   const ModelMode* mode = sim->core.mode;
   const EngContact* contact = &sim->core.contact;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->side_g);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
   out->g = sim->side_g[contact->index];
-  model_program_run(&mode->gdot, &context, sim->gdot_regs, t, x, sim->side_g);
+  model_program_run(&mode->gdot, context, sim->gdot_regs, t, x, sim->side_g);
   out->gdot = sim->side_g[contact->index];
   out->flow = second_rate(sim, t, x, f);
   out->force = second_rate(sim, t, x, sim->contact_d) - second_rate(sim, t, x, NULL);
@@ -145,12 +145,12 @@ SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
 
 /// Holding force at (t, x), the flow evaluated there: that along the surfaces where it slides.
 static double force_at(EngSim* sim, double t, const double* x) {
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   Rates rates;
   if (sim->core.slide.count) {
     if (eng_slide_rhs(sim, t, x, sim->contact_f) < 0) return (double)NAN;
   } else {
-    model_program_run(&sim->core.mode->rhs, &context, sim->rhs_regs, t, x, sim->contact_f);
+    model_program_run(&sim->core.mode->rhs, context, sim->rhs_regs, t, x, sim->contact_f);
   }
   contact_rates(sim, t, x, sim->contact_f, &rates);
   return holding_force(&rates);
@@ -169,8 +169,8 @@ void eng_contact_full(EngSim* sim, double t) {
 /// boundary: a ball on a table is carried as far as the table goes. `beyond` is negative before.
 static uint32_t left_relation(EngSim* sim, double t, const double* x, double* beyond) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
-  model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, x, sim->side_g);
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
   uint32_t found = MODEL_NONE;
   *beyond = -(double)INFINITY;
   for (uint32_t place = 0; place < sim->active_count; place++) {
@@ -240,11 +240,11 @@ void eng_contact_release(EngSim* sim) {
 /// Rate of the contact's relation with the values of the environment.
 static double rate_here(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->probe_x[i] = sim->env[mode->state_env[i]];
   }
-  model_program_run(&mode->gdot, &context, sim->gdot_regs, sim->core.t, sim->probe_x, sim->side_g);
+  model_program_run(&mode->gdot, context, sim->gdot_regs, sim->core.t, sim->probe_x, sim->side_g);
   return sim->side_g[sim->core.contact.index];
 }
 
@@ -340,7 +340,7 @@ static uint32_t impact_atom(const EngSim* sim, const ModelTransition* transition
 static void mark_riding(EngSim* sim, double lambda) {
   const ModelMode* mode = sim->core.mode;
   const EngContact* contact = &sim->core.contact;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->x[i] = sim->env[mode->state_env[i]];
     sim->probe_x[i] = sim->x[i] + sim->contact_d[i];
@@ -351,11 +351,11 @@ static void mark_riding(EngSim* sim, double lambda) {
     uint32_t id = mode->atoms[i];
     sim->atoms[id].rides = i == contact->index;
     if (sim->atoms[id].rides || !in_guard(sim, contact->transition, id)) continue;
-    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, sim->x, sim->side_g);
+    model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, sim->x, sim->side_g);
     double g = sim->side_g[i];
-    model_program_run(&mode->g_flow, &context, sim->g_flow_regs, t, sim->probe_x, sim->side_g);
+    model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, sim->probe_x, sim->side_g);
     double by_force = lambda * (sim->side_g[i] - g);
-    model_program_run(&mode->gdot, &context, sim->gdot_regs, t, sim->x, sim->side_g);
+    model_program_run(&mode->gdot, context, sim->gdot_regs, t, sim->x, sim->side_g);
     double by_flow = sim->side_g[i];
     bool rests = fabs(by_flow + by_force) <= REST_SHARE * (fabs(by_flow) + fabs(by_force));
     sim->atoms[id].rides = fabs(g) <= ZONES * sim->atoms[id].eps && rests;
@@ -381,9 +381,9 @@ static bool close_contact(EngSim* sim, uint32_t transition) {
   sim->core.contact =
       (EngContact){.index = index, .atom = mode->atoms[index], .transition = transition};
   if (eng_contact_rebind(sim) < 0) return false;
-  ModelContext context = eng_context(sim);
+  const ModelContext* context = eng_context(sim);
   Rates rates;
-  model_program_run(&mode->rhs, &context, sim->rhs_regs, sim->core.t, sim->x, sim->side_f);
+  model_program_run(&mode->rhs, context, sim->rhs_regs, sim->core.t, sim->x, sim->side_f);
   contact_rates(sim, sim->core.t, sim->x, sim->side_f, &rates);
   double lambda = holding_force(&rates);
   if (!isfinite(lambda) || !(lambda > 0.0)) return false;

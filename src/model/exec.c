@@ -164,14 +164,8 @@ static void execute_straight(const ModelProgram* program, const ModelContext* co
   execute(code, context, program->solves, regs);
 }
 
-void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
-                       double t, const double* x, double* out) {
-  ModelRunFn* run =
-      program->native ? atomic_load_explicit(&program->native->run, memory_order_acquire) : NULL;
-  if (run) {
-    run(&model_host, program, context, regs, t, x, out);
-    return;
-  }
+void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
+                             double t, const double* x, double* out) {
   regs[0] = t;
   copy_states(regs + 1, x, program->state_count);
   if (program->roll) {

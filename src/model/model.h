@@ -36,13 +36,13 @@
   X(RECIP, 1) \
   X(SIN, 1) \
   X(COS, 1) \
-  X(TAN, 1) X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) \
-      X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) \
-          X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) \
-              X(OR, 2) X(NOT, 1) \
-                  X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
-                                  between; the condition is moved into dst first */ \
-      X(TABLE, 1)              /* b: index of the table */ \
+  X(TAN, 1) \
+  X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) \
+      X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) \
+          X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) \
+              X(NOT, 1) X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
+                                        between; the condition is moved into dst first */ \
+      X(TABLE, 1)                    /* b: index of the table */ \
       X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
       X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(NOISE, 2) X(EXPONENTIAL, 1) \
           X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
@@ -369,10 +369,22 @@ typedef void ModelStraightFn(const ModelProgram* program, const ModelContext* co
 void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,
                     double* out, ModelStraightFn* straight);
 
+/// model_program_run() without compiled code.
+void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
+                             double t, const double* x, double* out);
+
 /// Execute on bound registers. `x` holds state_count values (may be NULL when that is 0); `out`
 /// receives output_count values.
-void model_program_run(const ModelProgram* program, const ModelContext* context, double* regs,
-                       double t, const double* x, double* out);
+static inline void model_program_run(const ModelProgram* program, const ModelContext* context,
+                                     double* regs, double t, const double* x, double* out) {
+  ModelRunFn* run =
+      program->native ? atomic_load_explicit(&program->native->run, memory_order_acquire) : NULL;
+  if (run) {
+    run(&model_host, program, context, regs, t, x, out);
+  } else {
+    model_program_interpret(program, context, regs, t, x, out);
+  }
+}
 
 /// Gives one state at the time that is looked at.
 typedef double ModelStateFn(const void* user, uint32_t state);
