@@ -101,8 +101,26 @@ static void names_grow(NameTable* table) {
   }
 }
 
+/// A table that was filled without an index gets one.
+static void names_index(NameTable* table) {
+  uint32_t slot_count = NAME_SLOTS_MIN;
+  while (table->names.count >= slot_count / 2) {
+    if (slot_count > UINT32_MAX / 2) longjmp(*table->arena->on_oom, 1);
+    slot_count *= 2;
+  }
+  table->slots = ARENA_ARRAY(table->arena, uint32_t, 2 * (size_t)slot_count);
+  table->slot_count = slot_count;
+  for (uint32_t id = 1; id < table->names.count; id++) {
+    uint32_t hash = name_hash(table->names.data[id]);
+    uint32_t* slot = find_slot(table, table->names.data[id], hash);
+    slot[0] = id;
+    slot[1] = hash;
+  }
+}
+
 uint32_t names_intern(NameTable* table, Str name) {
   if (name.length == 0) return 0;
+  if (table->slot_count == 0) names_index(table);
   uint32_t hash = name_hash(name);
   uint32_t* slot = find_slot(table, name, hash);
   if (slot[0] != 0) return slot[0];
@@ -120,6 +138,10 @@ uint32_t names_intern(NameTable* table, Str name) {
 
 uint32_t names_find(const NameTable* table, Str name) {
   if (name.length == 0) return 0;
+  for (uint32_t id = 1; table->slot_count == 0 && id < table->names.count; id++) {
+    if (str_equal(table->names.data[id], name)) return id;
+  }
+  if (table->slot_count == 0) return 0;
   return find_slot(table, name, name_hash(name))[0];
 }
 

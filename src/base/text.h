@@ -73,7 +73,7 @@ typedef struct NameTable {
   Arena* arena;
   BASE_VEC(Str) names;
   uint32_t* slots;
-  uint32_t slot_count;
+  uint32_t slot_count;  // 0: filled without an index, which the next new name brings
 } NameTable;
 
 void names_init(NameTable* table, Arena* arena);

@@ -451,6 +451,17 @@ void ir_canonicalise(IrModel* model);
 /// for scratch memory too.
 bool ir_verify(const IrModel* model, Arena* arena, Str* why);
 
+/// A large model from small ones. `samples` are three canonical models of the same text in which
+/// loops run to n, n + 1 and n + 2, and treat their instances alike: `model`, which comes in as
+/// ir_model_init() leaves it, becomes the one in which they run to n + more. False when the samples
+/// do not grow evenly, when something outside of the loops would come among their names or numbers,
+/// or when there would be more than `leaves_max` leaves; the model is then unfit for use. The time
+/// is that of writing the lists, and the samples may be freed afterwards.
+bool ir_extend(IrModel* model, IrModel* const* samples, uint32_t more, uint32_t leaves_max,
+               Arena* scratch);
+/// Whether two models without tables are the same in every word.
+bool ir_model_equal(const IrModel* a, const IrModel* b, Arena* scratch);
+
 /// Text of an expression with the names of the model, e.g. "m*v_x' = -T*x/l". Atoms appear as
 /// written where the source is a relation outside of loops, switches as their conditions. Without a
 /// row slots are "$0", "$1"... Very long texts (over a million nodes) end in "...".

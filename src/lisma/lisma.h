@@ -32,6 +32,11 @@ typedef struct LismaOptions {
   // sizes beyond which a model is refused, with all loops written out; 0 for the usual ones
   uint32_t max_instances;  // of loops: 20 million
   uint32_t max_leaves;     // names and numbers in expressions: 50 million
+
+  /// Loops of at least so many instances are lowered for a few of them, and the others are told
+  /// from these where they are all alike; the model is the same. 0 for the usual 2000, UINT32_MAX:
+  /// never.
+  uint32_t sample_from;
 } LismaOptions;
 
 /// Text to hybrid model. `model` is initialised in any case and lives in `arena`; its spans refer

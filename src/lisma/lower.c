@@ -171,6 +171,16 @@ static void lower_model(Lower* l) {
   decide_continuous(l);
 }
 
+bool lower_whole(Lower* l, Str* why) {
+  uint32_t errors = l->diags->error_count;
+  init_maps(l);
+  lower_model(l);
+  if (l->diags->error_count != errors) return true;
+  bool valid = ir_verify(l->m, l->arena, why);
+  lower_hide_helpers(l);
+  return valid;
+}
+
 static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOptions* options,
                     DiagList* diags) {
   static const LismaOptions no_options;
@@ -185,21 +195,16 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
                .main = IR_NONE};
   l->max_instances = l->options->max_instances ? l->options->max_instances : LOWER_INSTANCES_MAX;
   l->max_leaves = l->options->max_leaves ? l->options->max_leaves : LOWER_LEAVES_MAX;
-  init_maps(l);
   for (uint32_t i = 0; l->options->applied && i < l->options->override_count; i++) {
     l->options->applied[i] = false;
   }
   l->ast = lisma_parse(scratch, model->source, diags);
   // what the parser had to skip would only show up again as missing names
   if (diags->error_count != errors) return;
-  lower_model(l);
-  if (diags->error_count != errors) return;
-
+  if (lower_by_samples(l)) return;
   Str why = {0};
-  if (!ir_verify(model, arena, &why)) {
-    diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
-  }
-  lower_hide_helpers(l);
+  if (lower_whole(l, &why)) return;
+  diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
 }
 
 bool lisma_compile(IrModel* model, Arena* arena, const Source* source, const LismaOptions* options,

@@ -24,6 +24,9 @@
 #define LOWER_INDEX_MAX     1000000000.0  // largest value of an index
 #define LOWER_ORDER_MAX     15u           // highest derivative
 
+// larger models are written by loops, where a slip in a name shows in many places
+#define LOWER_STRAY_VARS_MAX 5000u
+
 typedef enum ValueType { VALUE_BAD, VALUE_NUMBER, VALUE_CONDITION } ValueType;
 
 enum {
@@ -73,8 +76,15 @@ typedef struct Symbol {
 /// A loop index and its value.
 typedef struct Binding {
   uint32_t name;
+  bool scaled;   // its loop is one of those that are run for a few instances only (lower_scale.c)
   double value;  // a whole number
 } Binding;
+
+/// The values of a range.
+typedef struct RangeValues {
+  int64_t first, last;  // empty when last < first
+  bool scaled;          // they are those of a sample
+} RangeValues;
 
 /// The indices in force at a place, innermost last.
 typedef struct Bindings {
@@ -264,6 +274,20 @@ typedef struct TermFrame {
 
 // ---------------------------------------------------------------------------------------------
 
+/// A model that is lowered for a few instances of its loops, so that the others can be told from
+/// them (lower_scale.c).
+typedef struct Scale {
+  Str name;             // of the constant that bounds the loops; empty: a number
+  double size;          // its value
+  double sample;        // what it is here, in bounds and indices alone
+  uint32_t placing;     // depth of bounds and indices being evaluated
+  uint32_t conditions;  // depth of conditions being lowered
+  double fixed;         // largest index that does not count
+  double instances;     // of all loops of the sample
+  double offset;        // largest distance of an index from the one that counts
+  bool failed;          // instances may differ in more than numbers and places
+} Scale;
+
 typedef struct Lower {
   IrModel* m;
   Arena* arena;    // of the model
@@ -322,6 +346,7 @@ typedef struct Lower {
   Map starts;  // (variable, order) -> index + 1 in starts; derivatives only
 
   // state of the walk
+  Scale* scale;  // NULL: all instances are made
   Map reported;  // (code, span): a mistake in a loop is told once
   Diag ignored;  // stands in for a message that is not shown
   uint32_t depth;
@@ -379,7 +404,26 @@ Bindings resolve_keep_bindings(Lower* l);
 BindingMark resolve_enter_bindings(Lower* l, Bindings bindings);
 void resolve_leave_bindings(Lower* l, BindingMark mark);
 void resolve_bind(Lower* l, uint32_t name, double value);
+void resolve_bind_in(Lower* l, uint32_t name, double value, const RangeValues* range);
 void resolve_unbind(Lower* l);
+
+// lower_scale.c -------------------------------------------------------------------------------
+
+/// Lower the model for a few instances of its largest loops and extend it to all of them. False
+/// when that cannot be done, which is not an error; nothing was reported then.
+bool lower_by_samples(Lower* l);
+/// The passes over the whole model, with its verification; in lower.c.
+bool lower_whole(Lower* l, Str* why);
+/// Give up on samples, if this is one: something may be different in instances not looked at.
+void scale_fail(Lower* l);
+/// A loop index is read as a number.
+void scale_note_index(Lower* l, const Binding* binding);
+/// A number stands inside of a bound or an index.
+void scale_note_number(Lower* l, double number);
+/// Something is declared that may not depend on a loop that is sampled.
+void scale_note_declaration(Lower* l);
+/// The value of an index or bound that counts: i, i + 1, N, N - 1. False: it is something else.
+bool scale_place(Lower* l, const AstExpr* expr, double* value);
 
 // resolve_near.c ------------------------------------------------------------------------------
 
@@ -410,6 +454,10 @@ bool resolve_eval(Lower* l, const AstExpr* expr, double* value);
 /// ... that must be a whole number not larger than LOWER_INDEX_MAX in size; `what` names it.
 bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCode code,
                         double* value);
+/// ... as a bound of a loop or an index: where the sizes of samples count. `scaled`: whether they
+/// do here; may be NULL.
+bool resolve_eval_place(Lower* l, const AstExpr* expr, const char* what, DiagCode code,
+                        double* value, bool* scaled);
 /// Value of a constant; false when it is in error, which was reported.
 bool resolve_constant(Lower* l, uint32_t constant, double* value);
 /// Follow a use of a macro: false on a cycle, which is reported.
@@ -426,10 +474,6 @@ typedef void LoopBody(Lower* l, const AstBlock* body, void* user);
 void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user);
 /// Check the size of a loop before any work; false after reporting.
 bool resolve_loop_fits(Lower* l, const AstStatement* loop);
-
-typedef struct RangeValues {
-  int64_t first, last;  // empty when last < first
-} RangeValues;
 
 bool resolve_range(Lower* l, const AstRange* range, RangeValues* values);
 

@@ -426,7 +426,9 @@ static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style
 
 Value lower_condition(Lower* l, const AstExpr* expr, AtomStyle style) {
   if (!lower_enter(l, expr->span)) return lower_value_bad();
+  if (l->scale) l->scale->conditions++;
   Value value = lower_condition_kind(l, expr, style);
+  if (l->scale) l->scale->conditions--;
   lower_leave(l);
   return value;
 }

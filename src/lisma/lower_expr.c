@@ -173,6 +173,7 @@ static Value lower_name_value(Lower* l, const AstExpr* expr) {
   const Binding* index = ast_name_is_plain(written) ? resolve_binding(l, name) : NULL;
   if (!index) return lower_symbol(l, name, order, written->span);
   if (order) return report_derivative(l, expr->span, lower_name(l, name), "a loop index");
+  scale_note_index(l, index);
   return number_value(ir_term_number_leaf(&l->builder, index->value), VALUE_INDEX);
 }
 
@@ -257,6 +258,7 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
     r->started = true;
     return;
   }
+  if (range.scaled) scale_fail(l);
   if (range.last - range.first > l->max_leaves) {
     lower_report(l, DIAG_E0721, iterator->span, "this range makes the model too large");
     l->stopped = true;

@@ -5,8 +5,6 @@
 // hardly ever meant: nothing reads the variable, and it is left over in one of three ways.
 #include "lisma/lower.h"
 
-// larger models are written by loops, where a slip shows in many names
-#define STRAY_VARS_MAX 5000u
 #define STRAY_TOLD_MAX 10u
 
 /// What the model says about a variable.
@@ -64,6 +62,14 @@ static uint8_t* find_uses(Lower* l) {
   return uses;
 }
 
+/// Whether some variable is read and begins somewhere, but has no equation.
+static bool any_waits(const IrModel* m, const uint8_t* uses) {
+  for (uint32_t i = 0; i < m->vars.count; i++) {
+    if (uses[i] == (USE_READ | USE_START)) return true;
+  }
+  return false;
+}
+
 /// Why a variable that nothing reads should not be there; NULL when it may.
 static const char* what_is_odd(Lower* l, const uint8_t* uses, uint32_t var, Str near) {
   uint8_t own = uses[var];
@@ -79,12 +85,16 @@ static const char* what_is_odd(Lower* l, const uint8_t* uses, uint32_t var, Str 
 
 void lower_warn_of_strays(Lower* l) {
   const IrModel* m = l->m;
-  if (m->vars.count > STRAY_VARS_MAX) return;
+  if (m->vars.count > LOWER_STRAY_VARS_MAX) return;
+  if (l->scale && l->scale->size > LOWER_STRAY_VARS_MAX) return;  // of a larger model
   const uint8_t* uses = find_uses(l);
+  bool waits = any_waits(m, uses);
   uint32_t told = 0;
   for (uint32_t i = 0; i < m->vars.count && told < STRAY_TOLD_MAX; i++) {
     if (uses[i] & USE_READ || m->vars.data[i].hidden) continue;
     if (l->vars.data[i].flags & VAR_HELPER) continue;
+    // looking for a name like this one takes time, and there may be thousands
+    if (uses[i] != USE_START && uses[i] != USE_SET && uses[i] != USE_STATE && !waits) continue;
     Str name = lower_name(l, m->vars.data[i].name);
     Str near = resolve_near_value(l, name);
     const char* odd = what_is_odd(l, uses, i, near);

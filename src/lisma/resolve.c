@@ -11,7 +11,12 @@
 // indices
 
 void resolve_bind(Lower* l, uint32_t name, double value) {
-  base_vec_push(l->scratch, &l->bindings, (Binding){name, value});
+  base_vec_push(l->scratch, &l->bindings, (Binding){.name = name, .value = value});
+}
+
+void resolve_bind_in(Lower* l, uint32_t name, double value, const RangeValues* range) {
+  Binding binding = {.name = name, .scaled = range->scaled, .value = value};
+  base_vec_push(l->scratch, &l->bindings, binding);
 }
 
 void resolve_unbind(Lower* l) {
@@ -153,7 +158,7 @@ static void index_set_child(Lower* l, uint32_t node, uint32_t value, uint32_t ch
 static bool subscript_value(Lower* l, const AstExpr* expr, uint32_t* value) {
   double number = 0.0;
   const char* what = "an index";
-  if (!resolve_eval_whole(l, expr, what, DIAG_E0208, &number)) return false;
+  if (!resolve_eval_place(l, expr, what, DIAG_E0208, &number, NULL)) return false;
   if (number < 0.0) {
     Str text = lower_number_text(l, number);
     Str instance = lower_instance_text(l);
@@ -175,6 +180,13 @@ static void append_index(TextBuffer* text, uint32_t value) {
   text_append(text, (Str){digits + at, (uint32_t)sizeof digits - at});
 }
 
+/// Digits around an index run together with it: x1[i] and x[i] meet in x11.
+static bool is_glued(const TextBuffer* pasted, const AstIndex* index) {
+  char before = pasted->length ? pasted->data[pasted->length - 1] : '_';
+  char behind = index->tail.length ? index->tail.data[0] : '_';
+  return (before >= '0' && before <= '9') || (behind >= '0' && behind <= '9');
+}
+
 /// The text of a name with its indices replaced: x_3, x3a, T[3,4].
 static uint32_t paste_name(Lower* l, const AstName* name) {
   // indices may be constants with indices: their names are pasted meanwhile
@@ -185,6 +197,7 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstIndex* index = &name->indices.data[i];
     bool several = index->subscripts.count > 1;
+    if (is_glued(&pasted, index)) scale_fail(l);
     for (uint32_t k = 0; k < index->subscripts.count; k++) {
       uint32_t value = 0;
       if (!subscript_value(l, index->subscripts.data[k], &value)) return 0;
@@ -204,6 +217,7 @@ uint32_t resolve_plain(Lower* l, const AstName* name) {
 
 /// A name of the form x_[i + 1] that is there already; 0 otherwise.
 static uint32_t find_by_offset(Lower* l, const NameRef* ref) {
+  if (l->scale) return 0;  // every index is looked at
   const Binding* binding = ref->index ? resolve_binding(l, ref->index) : NULL;
   if (!binding) return 0;
   double value = binding->value + ref->offset;

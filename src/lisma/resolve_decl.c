@@ -46,6 +46,7 @@ static void apply_overrides(Lower* l, Constant* constant) {
 }
 
 static void declare_constants(Lower* l, const AstDefinition* definition) {
+  scale_note_declaration(l);
   for (uint32_t i = 0; i < definition->names.count; i++) {
     const AstName* written = &definition->names.data[i];
     uint32_t name = claim_name(l, written, SYM_PARAM, l->constants.count);

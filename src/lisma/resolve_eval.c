@@ -50,7 +50,10 @@ static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use
   }
   if (c->state == EVAL_FAILED) return false;
   bool* marked = &l->m->params.data[constant].structural;
-  bool follow = structural && !*marked && !c->overridden;
+  bool follow = structural && (!*marked || l->scale) && !c->overridden;
+  if (l->scale && l->scale->placing && str_equal(lower_name(l, c->name), l->scale->name)) {
+    scale_fail(l);  // the size inside of something: not known to count evenly
+  }
   if (structural) *marked = true;
   if (c->state == EVAL_DONE && !follow) {
     *out = c->number;
@@ -133,6 +136,7 @@ static bool eval_name(Lower* l, const AstExpr* expr, bool structural, double* ou
   }
   const Binding* binding = ast_name_is_plain(&expr->as.name.name) ? resolve_binding(l, name) : NULL;
   if (binding) {
+    if (binding->scaled) scale_fail(l);  // instances may come out in any way
     *out = binding->value;
     return true;
   }
@@ -205,6 +209,7 @@ static bool eval_reduction(Lower* l, const AstExpr* expr, uint32_t level, bool s
   const AstIterator* iterator = &expr->as.reduction.iterators.data[level];
   RangeValues range = {0};
   if (!resolve_range(l, &iterator->range, &range)) return false;
+  if (range.scaled) scale_fail(l);
   uint32_t name = names_intern(&l->m->names, iterator->variable);
   bool fine = true;
   for (int64_t i = range.first; fine && i <= range.last; i++) {
@@ -222,7 +227,10 @@ static bool eval_reduction(Lower* l, const AstExpr* expr, uint32_t level, bool s
 static bool eval_kind(Lower* l, const AstExpr* expr, bool structural, double* out) {
   bool truth = false;
   switch (expr->kind) {
-  case AST_NUMBER: *out = expr->as.number; return true;
+  case AST_NUMBER:
+    scale_note_number(l, expr->as.number);
+    *out = expr->as.number;
+    return true;
   case AST_NAME: return eval_name(l, expr, structural, out);
   case AST_CALL: return eval_call(l, expr, structural, out);
   case AST_REDUCTION:
@@ -316,6 +324,7 @@ bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCod
     uint32_t name = resolve_plain(l, &expr->as.name.name);
     const Binding* binding = name ? resolve_binding(l, name) : NULL;
     if (binding) {
+      if (binding->scaled) scale_fail(l);
       *value = binding->value;
       return true;
     }
@@ -330,6 +339,21 @@ bool resolve_eval_whole(Lower* l, const AstExpr* expr, const char* what, DiagCod
                      : "%s must be a whole number; here it is %.*s%.*s",
                what, STR_ARGS(text), STR_ARGS(instance));
   return false;
+}
+
+bool resolve_eval_place(Lower* l, const AstExpr* expr, const char* what, DiagCode code,
+                        double* value, bool* scaled) {
+  if (scaled) *scaled = false;
+  if (!l->scale) return resolve_eval_whole(l, expr, what, code, value);
+  if (scale_place(l, expr, value)) {
+    if (scaled) *scaled = true;
+    return true;
+  }
+  l->scale->placing++;
+  bool fine = resolve_eval_whole(l, expr, what, code, value);
+  l->scale->placing--;
+  if (fine && fabs(*value) > l->scale->fixed) l->scale->fixed = fabs(*value);
+  return fine;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -9,10 +9,13 @@
 bool resolve_range(Lower* l, const AstRange* range, RangeValues* values) {
   const char* what = range->last ? "the bound of a range" : "the value of a range";
   double first = 0.0;
-  if (!resolve_eval_whole(l, range->first, what, DIAG_E0209, &first)) return false;
+  bool scaled[2] = {false, false};
+  if (!resolve_eval_place(l, range->first, what, DIAG_E0209, &first, &scaled[0])) return false;
   double last = first;
-  if (range->last && !resolve_eval_whole(l, range->last, what, DIAG_E0209, &last)) return false;
-  *values = (RangeValues){(int64_t)first, (int64_t)last};
+  if (range->last) {
+    if (!resolve_eval_place(l, range->last, what, DIAG_E0209, &last, &scaled[1])) return false;
+  }
+  *values = (RangeValues){(int64_t)first, (int64_t)last, scaled[0] || scaled[1]};
   return true;
 }
 
@@ -54,7 +57,8 @@ static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
   if (count == 0.0) return 0.0;
 
   // one value stands for all: bounds that depend on it are estimated by their last value
-  resolve_bind(w->l, names_intern(&w->l->m->names, iterator->variable), (double)range.last);
+  resolve_bind_in(w->l, names_intern(&w->l->m->names, iterator->variable), (double)range.last,
+                  &range);
   double leaves = weigh_reduction(w, expr, level + 1);
   resolve_unbind(w->l);
   return count * leaves;
@@ -178,7 +182,7 @@ static Size weigh_range(Weigher* w, const AstStatement* loop, RangeValues range)
   bool varying = block_bounds_use(&loop->as.loop.body, loop->as.loop.variable);
   int64_t last = varying ? range.last : range.first;  // otherwise one value stands for all
   for (int64_t i = range.first; i <= last; i++) {
-    resolve_bind(l, name, (double)i);
+    resolve_bind_in(l, name, (double)i, &range);
     total = size_add(total, weigh_block(w, &loop->as.loop.body));
     resolve_unbind(l);
     bool full = total.instances > l->max_instances || total.leaves > l->max_leaves;
@@ -289,7 +293,7 @@ static bool loop_range(Lower* l, const AstStatement* loop, const AstRange* range
       l->stopped = true;
       return false;
     }
-    resolve_bind(l, name, (double)i);
+    resolve_bind_in(l, name, (double)i, &values);
     body(l, &loop->as.loop.body, user);
     resolve_unbind(l);
   }

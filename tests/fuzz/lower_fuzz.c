@@ -4,7 +4,8 @@
 // verifier and can be printed, and compiling twice gives the same text.
 //
 // An input is a text, or, when it begins with '!', a row of choices from which a model is written
-// that is right in form: the mistakes are then all in its meaning.
+// that is right in form: the mistakes are then all in its meaning. With '?' instead of '!' its
+// loops have 200 instances, and lowering a few of them must give what lowering all of them gives.
 #include "lisma/lisma.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : __builtin_trap())
@@ -17,15 +18,16 @@ static SltStatus load_file(void* user, Str name, Arena* arena, Str* content) {
 }
 
 /// One compilation; returns the printed model, empty after errors.
-static Str compile(Arena* arena, Str text) {
-  static const LismaOverride overrides[] = {{{"N", 1}, 3.0}, {{"k", 1}, 0.5}};
+static Str compile(Arena* arena, Str text, double size, uint32_t sample_from) {
+  const LismaOverride overrides[] = {{{"N", 1}, size}, {{"k", 1}, 0.5}};
   bool applied[SLT_COUNT(overrides)];
   LismaOptions options = {.overrides = overrides,
                           .override_count = (uint32_t)SLT_COUNT(overrides),
                           .applied = applied,
                           .load_file = load_file,
-                          .max_instances = 500,
-                          .max_leaves = 20000};
+                          .max_instances = 2000,
+                          .max_leaves = 20000,
+                          .sample_from = sample_from};
   Source source;
   DiagList diags;
   IrModel model;
@@ -331,12 +333,23 @@ static const char prelude[] =
     "state A [x > 2] { x(t0) = 0; } from init;\n"
     "automaton W { state B [x < 0] from init; state C [x > 0] { l: v' = 1; } from B; }\n";
 
-static Str model_from(Arena* arena, const uint8_t* data, size_t size) {
+static const char large_prelude[] =
+    "const N = 3, k = 0.5;\n"
+    "macro p = x*y;\n"
+    "macro q = x > 1;\n"
+    "x' = v; l: v' = -k*x; y = x*x + u; u(t0) = 1; T' = -T;\n"
+    "for i = 1:4 { macro m_[i] = k*x; y[i]a = x_[i]; }\n"
+    "for i = 0:N+1 { x_[i]' = i; }\n"
+    "for i = 1:N { T[i,1] = x_[i-1]; }\n"
+    "state A [x > 2] { x(t0) = 0; } from init;\n"
+    "automaton W { state B [x < 0] from init; state C [x > 0] { l: v' = 1; } from B; }\n";
+
+static Str model_from(Arena* arena, const uint8_t* data, size_t size, bool large) {
   Writer w = {.data = data, .size = size, .out = {.arena = arena}};
   bool declared = choose(&w, 2);  // most names have a meaning
   bool looped = choose(&w, 2);
-  if (declared) put(&w, prelude);
-  if (looped) put(&w, "for i = 1:2 { for j = 1:1 {\n");
+  if (declared) put(&w, large ? large_prelude : prelude);
+  if (looped) put(&w, large ? "for i = 1:N { for j = 1:1 {\n" : "for i = 1:2 { for j = 1:1 {\n");
   put_block(&w, TOP, looped ? 1 : 0);
   if (looped) put(&w, "} }\n");
   return text_str(&w.out);
@@ -350,11 +363,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   jmp_buf oom;
   arena_init(&arena, NULL, &oom);
   if (setjmp(oom)) return 0;
-  bool choices = size && data[0] == '!';
+  bool large = size && data[0] == '?';
+  bool choices = size && (data[0] == '!' || large);
   Str text = {(const char*)data, (uint32_t)size};
-  if (choices) text = model_from(&arena, data + 1, size - 1);
-  Str first = compile(&arena, text);
-  Str second = compile(&arena, text);
+  if (choices) text = model_from(&arena, data + 1, size - 1, large);
+  Str first = compile(&arena, text, large ? 200.0 : 3.0, large ? 1 : 0);
+  Str second = compile(&arena, text, large ? 200.0 : 3.0, large ? UINT32_MAX : 0);
   CHECK(str_equal(first, second));
   arena_free(&arena);
   return 0;
