@@ -49,14 +49,17 @@ static bool add_node(Reader* r, JsonKind kind, uint32_t* out) {
 
 // ---- strings ------------------------------------------------------------------------------------
 
+uint32_t json_hex(char c) {
+  if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
+  if (c >= 'a' && c <= 'f') return (uint32_t)(c - 'a') + 10;
+  if (c >= 'A' && c <= 'F') return (uint32_t)(c - 'A') + 10;
+  return 16;
+}
+
 static bool read_hex(Reader* r, uint32_t* out) {
   *out = 0;
   for (int i = 0; i < 4; i++, r->at++) {
-    char c = *r->at;
-    uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-                                            : 16;
+    uint32_t digit = json_hex(*r->at);
     if (digit == 16 || r->at >= r->end) return false;
     *out = *out * 16 + digit;
   }

@@ -49,4 +49,7 @@ const char* json_text(const JsonNode* node);
 /// A whole number from 0 to `most`, clamped; 0 for anything else.
 uint32_t json_count(const JsonNode* node, uint32_t most);
 
+/// Value of a hexadecimal digit; 16 for anything else.
+uint32_t json_hex(char c);
+
 #endif

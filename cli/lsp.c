@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define MESSAGE_BYTES_MAX ((size_t)256 << 20)
@@ -41,8 +42,8 @@ static size_t read_header(void) {
     if (strcmp(line, "\r\n") == 0 || strcmp(line, "\n") == 0) {
       return length <= MESSAGE_BYTES_MAX ? length : 0;
     }
-    unsigned long long value = 0;
-    if (sscanf(line, "Content-Length: %20llu", &value) == 1) length = (size_t)value;
+    size_t name = strlen("Content-Length:");
+    if (strncasecmp(line, "Content-Length:", name) == 0) length = strtoull(line + name, NULL, 10);
   }
   return 0;
 }

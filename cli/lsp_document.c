@@ -15,13 +15,6 @@ static char* copy_bytes(const char* data, size_t length) {
   return out;
 }
 
-static int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// "/models/my ball.lisma" from "file:///models/my%20ball.lisma".
 static char* path_of(const char* uri) {
   if (strncmp(uri, "file://", 7) != 0) return copy_bytes(uri, strlen(uri));
@@ -32,8 +25,9 @@ static char* path_of(const char* uri) {
   if (!path) return NULL;
   char* to = path;
   for (at = path; *at; at++) {
-    bool escaped = *at == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0;
-    *to++ = escaped ? (char)(hex_digit(at[1]) * 16 + hex_digit(at[2])) : *at;
+    uint32_t high = *at == '%' ? json_hex(at[1]) : 16;
+    bool escaped = high < 16 && json_hex(at[2]) < 16;
+    *to++ = escaped ? (char)(unsigned char)(high * 16 + json_hex(at[2])) : *at;
     if (escaped) at += 2;
   }
   *to = '\0';
