@@ -27,7 +27,9 @@ static char* path_of(const char* uri) {
   for (at = path; *at; at++) {
     uint32_t high = *at == '%' ? json_hex(at[1]) : 16;
     bool escaped = high < 16 && json_hex(at[2]) < 16;
-    *to++ = escaped ? (char)(unsigned char)(high * 16 + json_hex(at[2])) : *at;
+    char byte = *at;
+    if (escaped) byte = (char)(high * 16 + json_hex(at[2]));
+    *to++ = byte;
     if (escaped) at += 2;
   }
   *to = '\0';
