@@ -148,13 +148,16 @@ static SymPattern block_pattern(SymImplicit* a, const SymBlock* block, bool* lin
       seen[member] = i + 1;
       ExprId slope =
           sym_partial(a->sym, a->scratch, term, assigns[member].var, assigns[member].order);
-      if (!sym_present(slope)) continue;
-      SymEntryKind kind = entry_kind(a, block, slope, term.row);
-      if (kind == SYM_ENTRY_UNKNOWN) *linear = false;
-      ExprId value = {0};
-      SymSolution how = sym_solve_for(a->sym, a->scratch, term, assigns[member].var,
-                                      assigns[member].order, &value);
-      if (how != SYM_EXPLICIT && how != SYM_LINEAR) kind = SYM_ENTRY_UNKNOWN;
+      // `b - b`: the coefficient vanishes, but what is computed from the equation reads b
+      SymEntryKind kind = SYM_ENTRY_UNKNOWN;
+      if (sym_present(slope)) {
+        kind = entry_kind(a, block, slope, term.row);
+        if (kind == SYM_ENTRY_UNKNOWN) *linear = false;
+        ExprId value = {0};
+        SymSolution how = sym_solve_for(a->sym, a->scratch, term, assigns[member].var,
+                                        assigns[member].order, &value);
+        if (how != SYM_EXPLICIT && how != SYM_LINEAR) kind = SYM_ENTRY_UNKNOWN;
+      }
       base_vec_push(a->scratch, &columns, member);
       base_vec_push(a->scratch, &kinds, (uint8_t)kind);
     }
