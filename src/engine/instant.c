@@ -341,27 +341,30 @@ SltStatus eng_endless(EngSim* sim) {
   return sim->error.status;
 }
 
-/// Through which equations an atom is computed; 0 where it reads none, or does not matter.
-static uint64_t slice_of(const ModelMode* mode, uint32_t atom, bool relevant) {
-  if (!mode || !mode->atom_slice || (mode->shared && !relevant)) return 0;
-  uint32_t place = eng_atom_place(mode, atom);
-  return place != MODEL_NONE ? mode->atom_slice[place] : 0;
+/// Through which equations a quantity is computed; 0 where it is none of those that are.
+static uint64_t way_of(const ModelMode* mode, const ModelRead* read) {
+  return mode->var_way ? mode->var_way[read->var] : 0;
+}
+
+static bool is_state(const ModelMode* mode, const ModelRead* read) {
+  const ModelVarMode* var = &mode->vars[read->var];
+  return var->role == MODEL_ROLE_STATE && read->order < var->state_order;
 }
 
 /// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new
-/// mode computes something it reads in another way than the mode of the committed values did.
+/// mode computes something it reads in another way than the mode of the committed values did
+/// (whether or not anybody has asked for it there). What was a state has its value from before.
 static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
-  // the same equations compute everything in the same way, also what no guard has read before
-  bool same = from && from->id == sim->core.mode->id;
+  const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
     for (uint32_t k = 0; k < atom->read_count; k++) {
-      if (atom->reads[k].when == MODEL_POST) return true;
+      const ModelRead* read = &atom->reads[k];
+      if (read->when == MODEL_POST) return true;
+      if (!from || is_state(from, read) || is_state(mode, read)) continue;
+      uint64_t way = way_of(mode, read);
+      if (way != 0 && way != way_of(from, read)) return true;
     }
-    const EngAtom* present = &sim->atoms[guard->atoms[i]];
-    uint64_t slice = slice_of(sim->core.mode, guard->atoms[i], present->relevant);
-    uint64_t before = slice_of(from, guard->atoms[i], present->relevant_round);
-    if (!same && slice != 0 && slice != before) return true;
   }
   return false;
 }
@@ -496,11 +499,6 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
 
 void eng_begin_settling(EngSim* sim) {
   save_values(sim);
-  // nobody asks where no automaton changes the equations
-  bool asked = sim->core.mode->shared && !eng_local_has_rounds(sim);
-  for (uint32_t i = 0; asked && i < sim->model->atom_count; i++) {
-    sim->atoms[i].relevant_round = sim->atoms[i].relevant;
-  }
   sim->implicit.from = sim->core.mode;
   eng_trace_settling(sim);
   sim->group_count = 0;

@@ -75,7 +75,6 @@ typedef struct EngAtom {
   bool tangential;       // a constraint along its boundary was released in this instant
   bool relevant;         // belongs to the present mode
   bool relevant_start;   // belonged to the mode at the start of the instant
-  bool relevant_round;   // ... at the start of the round
 } EngAtom;
 
 /// Times of a transition: a geometric sequence as long as it is one.

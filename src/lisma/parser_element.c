@@ -306,7 +306,8 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
   AstExpr* touches = make_atom(m, s->gap, AST_OP_LE, zero, "gap <= 0");
   AstExpr* stays = make_atom(m, s->velocity, AST_OP_LE, zero, "velocity <= 0");
 
-  AstStatement kept = make_law(m, s->gap, zero);
+  // the rate of the gap is then computed in one way, whether the contact is open or closed
+  AstStatement kept = make_law(m, s->distance ? s->distance : s->gap, zero);
   AstBlock closed = make_block(m, &kept, 1);
   if (s->restitution) {
     AstExpr* rest =

@@ -222,6 +222,7 @@ typedef struct BuildSet {
   const uint32_t* state_env;
   uint32_t held_count, first_held;
   const ModelVarMode* vars;
+  const uint64_t* ways;  // per variable, see ModelMode; NULL until asked for, or without automata
   ModelProgram rhs, full;
   const uint32_t* full_env;
   const uint32_t* atoms;  // that the equations themselves read, ascending
@@ -311,6 +312,7 @@ uint32_t build_line(const ModelBuild* build, Span span);
 // facts about atoms (build_slice.c)
 
 /// Per atom: hash of the equations it is computed through; 0 when it reads none.
+const uint64_t* build_ways(ModelBuild* build, BuildSet* set);
 const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                              uint32_t count);
 /// What each output of a program needs; NULL for programs that solve blocks.

@@ -662,7 +662,7 @@ bool build_is_shared(const ModelBuild* build, const BuildSet* set) {
   return set->mode_count >= SHARE_FROM || build->ir->automata.count > SHARE_FROM;
 }
 
-static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
+static ModelMode* mode_of_atoms(ModelBuild* build, BuildSet* set, const uint32_t* atoms,
                                 uint32_t count) {
   ModelMode* result = ARENA_NEW(&build->arena, ModelMode);
   AtomPrograms programs = atom_programs(build, set, atoms, count);
@@ -680,6 +680,7 @@ static ModelMode* mode_of_atoms(ModelBuild* build, const BuildSet* set, const ui
                         .equation_atoms = set->atoms,
                         .equation_atom_count = set->atom_count,
                         .atom_slice = build_slices(build, set, atoms, count),
+                        .var_way = build_ways(build, set),
                         .atom_class = build_classes(build, &programs.g_flow),
                         .slope_class = build_classes(build, &programs.gdot),
                         .g = programs.g,

@@ -16,6 +16,14 @@ static uint64_t leaf_slice(const BuildSet* set, const uint64_t* assigned, IrLeaf
   return hash_mix(assigned[var->assign], leaf.order);
 }
 
+/// What is not computed adds nothing: it must not matter where in the order its own equation
+/// stands.
+static uint64_t mix_leaf(uint64_t hash, const BuildSet* set, const uint64_t* assigned,
+                         IrLeaf leaf) {
+  uint64_t part = leaf_slice(set, assigned, leaf);
+  return part ? hash_mix(hash, part) : hash;
+}
+
 /// An equation's own identity together with that of everything it is computed from.
 static uint64_t* assigned_slices(ModelBuild* build, const BuildSet* set) {
   const SymMode* sym = set->sym;
@@ -36,7 +44,7 @@ static uint64_t* assigned_slices(ModelBuild* build, const BuildSet* set) {
         for (uint32_t k = 0; k < member->value.count; k++) {
           IrLeaf leaf = member->value.row[k];
           bool earlier = leaf.kind == IR_LEAF_VAR && sym->vars[leaf.id].assign < block->begin;
-          if (earlier) hash = hash_mix(hash, leaf_slice(set, assigned, leaf));
+          if (earlier) hash = mix_leaf(hash, set, assigned, leaf);
         }
       }
       assigned[i] = hash;
@@ -46,11 +54,25 @@ static uint64_t* assigned_slices(ModelBuild* build, const BuildSet* set) {
       // the derivative being solved for stands in the row too; it has no slice of its own yet
       const SymVar* var = &sym->vars[assign->value.row[k].id];
       bool later = assign->value.row[k].kind == IR_LEAF_VAR && var->assign >= i;
-      if (!later) hash = hash_mix(hash, leaf_slice(set, assigned, assign->value.row[k]));
+      if (!later) hash = mix_leaf(hash, set, assigned, assign->value.row[k]);
     }
     assigned[i] = hash;
   }
   return assigned;
+}
+
+/// Through which equations each variable is computed. Modes that share their equations share it.
+const uint64_t* build_ways(ModelBuild* build, BuildSet* set) {
+  if (set->ways || build->ir->automata.count == 0) return set->ways;
+  uint64_t* ways = ARENA_ARRAY(&build->arena, uint64_t, build->ir->vars.count);
+  const uint64_t* assigned = assigned_slices(build, set);
+  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
+    const SymVar* var = &set->sym->vars[v];
+    bool computed = var->role == SYM_ALGEBRAIC || var->role == SYM_STATE;
+    if (computed && var->assign != IR_NONE) ways[v] = assigned[var->assign];
+  }
+  set->ways = ways;
+  return ways;
 }
 
 const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
@@ -61,8 +83,7 @@ const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint3
     IrTerm g = build->ir->atoms.data[atoms[i]].g;
     uint64_t slice = 0;
     for (uint32_t k = 0; k < g.leaf_count; k++) {
-      uint64_t part = leaf_slice(set, assigned, ir_leaf(build->ir, g, k));
-      if (part) slice = hash_mix(slice, part);
+      slice = mix_leaf(slice, set, assigned, ir_leaf(build->ir, g, k));
     }
     slices[i] = slice;
   }

@@ -914,6 +914,8 @@ typedef struct ModelMode {
   uint32_t equation_atom_count;
   const uint64_t* atom_slice;     // hash of the equations g is computed through; 0: none, g reads
                                   // states, discrete values, parameters and time directly
+  const uint64_t* var_way;        // per variable: hash of the equations it is computed through, 0
+                                  // where it is not; NULL in models without automata
   const uint8_t* atom_class;      // ModelClass of g_flow
   const uint8_t* slope_class;     // ModelClass of gdot: fixed where g is linear in time
   const uint64_t* atom_states;    // bit i: g_flow reads state i; NULL with more than 64 states
