@@ -46,10 +46,50 @@ static bool has_free_way_out(const Model* model, const ModelState* state) {
   return false;
 }
 
+/// A truth without which the guard does not hold; MODEL_NONE: it is not told by one.
+static uint32_t gate_of(const ModelGuard* guard) {
+  const ModelShape* shape = guard->term.shape;
+  if (!shape || !shape->tabled) return MODEL_NONE;
+  uint32_t count = shape->program.input_count;
+  for (uint32_t i = 0; i < count; i++) {
+    bool holds = false;
+    for (uint32_t truths = 0; truths < 1u << count; truths++) {
+      holds |= !(truths >> i & 1) && (shape->table >> truths & 1);
+    }
+    if (!holds) return guard->term.args[shape->program.inputs[i].env];
+  }
+  return MODEL_NONE;
+}
+
+static void find_gates(EngSim* sim) {
+  const Model* model = sim->model;
+  uint32_t next = 0;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    sim->gate_begin[a] = next;
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      const ModelState* state = &automaton->states[s];
+      const ModelTransition* only =
+          state->outgoing_count == 1 ? &model->transitions[state->outgoing[0]] : NULL;
+      bool told = only && only->to != s && automaton->kind == MODEL_AUTOMATON_USER;
+      sim->gates[next++] = told ? gate_of(&only->guard) : MODEL_NONE;
+      sim->has_invariants |= state->invariant != NULL;
+    }
+  }
+}
+
 void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
+  find_gates(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
     sim->atoms[i].cell = MODEL_NONE;
+    sim->atoms[i].env = model->atoms[i].env;
+    sim->atoms[i].relation = model->atoms[i].relation;
+    sim->atoms[i].bipolar = model->atoms[i].bipolar;
+    sim->atoms[i].literal =
+        !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
+    // a literal method looks at the ends of its steps alone: crossings are due wherever those are
+    sim->atoms[i].t_linear = sim->options.method->literal ? 0.0 : (double)INFINITY;
     sim->env_is_truth[model->atoms[i].env] = 1;
     for (uint32_t k = 0; k < model->atoms[i].read_count; k++) {
       sim->has_pre |= model->atoms[i].reads[k].when == MODEL_PRE;
@@ -86,7 +126,7 @@ bool eng_relation_holds(uint8_t relation, double g) {
 
 static void set_truth(EngSim* sim, uint32_t id, bool truth) {
   sim->atoms[id].truth = truth;
-  sim->env[sim->model->atoms[id].env] = truth ? 1.0 : 0.0;
+  sim->env[sim->atoms[id].env] = truth ? 1.0 : 0.0;
 }
 
 static void mark_guard(const ModelGuard* guard, uint8_t* relevant) {
@@ -138,15 +178,13 @@ void eng_find_active(EngSim* sim) {
 
 void eng_atoms_enter_mode(EngSim* sim) {
   eng_find_active(sim);
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    sim->atoms[i].relevant = false;
-  }
+  memset(sim->live, 0, sim->model->atom_count);
   sim->has_unilateral = false;
   const ModelMode* mode = sim->core.mode;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    atom->relevant = true;
+    sim->live[mode->atoms[i]] = 1;
     if (!atom->relevant_start) atom->fresh = true;
     if (sim->model->atoms[mode->atoms[i]].type == MODEL_ATOM_UNILATERAL &&
         sim->options.detection != SLT_DETECTION_INTERPOLATION && !sim->options.method->literal) {
@@ -232,17 +270,14 @@ static bool falls_from_rest(EngSim* sim, uint32_t index, double gdot) {
 /// Truth of one atom during an instant.
 static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
-  const ModelAtom* model = &sim->model->atoms[id];
   EngAtom* atom = &sim->atoms[id];
   atom->by_flow = false;
   if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
-  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) {
-    return eng_relation_holds(model->relation, g);
-  }
+  if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
   bool untouched = g == atom->g_start;
   if (atom->located && untouched) return atom->located_truth;
-  if (model->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
+  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
   double zone = atom->fresh ? atom->eps : atom->zone;
   if (fabs(g) > zone) return g > 0.0;
   if (!atom->fresh && untouched) return atom->truth;
@@ -263,7 +298,7 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   }
   bool holds = false;
   if (cell_boundary(sim, index, atom, g, gdot, &holds)) return holds;
-  return holds_up_to_rounding(sim, index, model->relation, g);
+  return holds_up_to_rounding(sim, index, atom->relation, g);
 }
 
 void eng_atoms_update(EngSim* sim) {
@@ -300,7 +335,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     EngAtom* atom = &sim->atoms[i];
     atom->g_start = (double)NAN;
-    atom->relevant_start = atom->relevant;
+    atom->relevant_start = sim->live[i];
     atom->located = false;
     atom->fresh = false;
     atom->held = false;
@@ -346,7 +381,7 @@ void eng_atoms_end_instant(EngSim* sim) {
     // (that it may stand one place of its time before the crossing is rounding too)
     double noise = sim->margin[i] + (atom->located ? atom->time_noise : 0.0);
     bool early = (atom->located && atom->g < -noise) || atom->left_now || atom->tangential;
-    bool wide = sim->model->atoms[id].bipolar || early;
+    bool wide = atom->bipolar || early;
     atom->zone = wide ? fmax(atom->eps, noise) : noise;
     atom->armed = fabs(atom->g) > atom->zone;
     atom->clear = atom->g < -atom->eps;
@@ -354,18 +389,18 @@ void eng_atoms_end_instant(EngSim* sim) {
     atom->located = false;
     atom->fresh = false;
     // an equality holds in the instant of its zero only
-    if (sim->model->atoms[id].relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
+    if (atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
       set_truth(sim, id, false);
     }
   }
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    sim->atoms[i].relevant_start = sim->atoms[i].relevant;
+    sim->atoms[i].relevant_start = sim->live[i];
   }
 }
 
 /// Follow g of a located atom at a mesh point; returns its truth from there on.
-static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
-  if (model->relation == MODEL_REL_EQ) {
+static bool mesh_truth(EngAtom* atom) {
+  if (atom->relation == MODEL_REL_EQ) {
     if (fabs(atom->g) > atom->zone) atom->armed = true;
     return false;
   }
@@ -373,12 +408,12 @@ static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
     if (atom->g < -atom->zone) atom->armed = true;
     return false;
   }
-  if (model->bipolar) {
+  if (atom->bipolar) {
     if (atom->g > atom->zone) atom->armed = true;
     return true;
   }
   // nobody waits for its becoming false: follow silently, once it is clear of the zone
-  if (eng_relation_holds(model->relation, atom->g)) {
+  if (eng_relation_holds(atom->relation, atom->g)) {
     if (atom->g > atom->zone) atom->armed = true;
     return true;
   }
@@ -389,13 +424,13 @@ static bool mesh_truth(const ModelAtom* model, EngAtom* atom) {
 
 bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   uint32_t id = sim->core.mode->atoms[i];
-  const ModelAtom* model = &sim->model->atoms[id];
   EngAtom* atom = &sim->atoms[id];
-  atom->gdot_previous = atom->gdot;
+  // asked for where a relation bounds the step
+  if (sim->extrapolates) atom->gdot_previous = atom->gdot;
   atom->h_previous = sim->core.t - sim->core.mesh_t;
   atom->g = sim->g[i];
   atom->gdot = sim->gdot[i];
-  bool literal = !model->continuous || model->type == MODEL_ATOM_NOEVENT;
+  bool literal = atom->literal;
   bool before = atom->truth;
   if (atom->end_known && !literal) {
     atom->truth = atom->end_truth;
@@ -404,9 +439,9 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   atom->end_known = false;
   if (atom->g < -atom->eps) atom->clear = true;
   atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
-  bool truth = literal         ? eng_relation_holds(model->relation, atom->g)
+  bool truth = literal         ? eng_relation_holds(atom->relation, atom->g)
                : atom->sliding ? atom->truth
-                               : mesh_truth(model, atom);
+                               : mesh_truth(atom);
   atom->truth = truth;
   if (truth != before) set_truth(sim, id, truth);
   return truth != before;

@@ -524,6 +524,7 @@ void eng_schedule_linear(EngSim* sim) {
   bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
                sim->options.detection == SLT_DETECTION_COMBINED;
   if (!plain || !sim->has_linear) {
+    if (!sim->core.has_scheduled) return;
     for (uint32_t place = 0; place < sim->active_count; place++) {
       sim->atoms[mode->atoms[sim->active[place]]].t_linear = (double)INFINITY;
     }
@@ -542,6 +543,7 @@ void eng_schedule_linear(EngSim* sim) {
     bool ends_step = sim->local || mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);
     double* first = ends_step ? &sim->core.t_linear : &sim->core.t_passing;
     *first = fmin(*first, atom->t_linear);
+    sim->core.has_scheduled |= isfinite(atom->t_linear);
   }
 }
 

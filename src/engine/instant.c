@@ -32,17 +32,19 @@ static bool guard_has_new_edge(const EngSim* sim, const ModelGuard* guard) {
 bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
   EngTransition* edge = &sim->transitions[transition];
+  bool self = model->to == sim->state[model->automaton];
   // an impact does not happen while its contact is closed
   bool closed = sim->core.contact.active || sim->contact_holds;
   if (closed && transition == sim->core.contact.transition) return false;
   if (model->zeno && !edge->exits) return false;
   if (eng_dwells(sim, model->automaton)) return false;
   if (!eng_guard(sim, &model->guard)) {
+    if (!self) return false;
     edge->edge_seen = false;
     edge->taken = false;
     return false;
   }
-  if (model->to != sim->state[model->automaton]) return true;
+  if (!self) return true;
   if (edge->taken) return false;
   return !edge->edge_seen || guard_has_new_edge(sim, &model->guard);
 }
@@ -64,6 +66,7 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
 }
 
 static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
+  if (!sim->has_invariants) return true;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
     if (!state->invariant || eng_guard(sim, state->invariant)) continue;
@@ -75,7 +78,7 @@ static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
 
 bool eng_anything_enabled(EngSim* sim) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (!eng_automaton_active(sim, a)) continue;
+    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (eng_switch_flips(sim, a)) return true;
     } else if (eng_first_enabled(sim, a) != MODEL_NONE) {
@@ -301,7 +304,9 @@ static void restore_values(EngSim* sim) {
 }
 
 static void save_values(EngSim* sim) {
-  memcpy(sim->env + sim->model->env_count, sim->env, sim->model->env_count * sizeof(double));
+  // nobody reads what else was
+  memcpy(sim->env + sim->model->env_count + sim->var_begin, sim->env + sim->var_begin,
+         (sim->var_end - sim->var_begin) * sizeof(double));
 }
 
 /// The candidate of values that are the committed ones.
@@ -379,7 +384,7 @@ static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fir
   *fired = 0;
   *quiet = true;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (!eng_automaton_active(sim, a)) continue;
+    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (!eng_switch_flips(sim, a)) continue;
       *quiet = false;
@@ -418,6 +423,7 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
                                   uint32_t iteration, uint32_t* fired) {
   *fired = 0;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (eng_is_barred(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
@@ -522,7 +528,7 @@ static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool*
   bool joined = false;
   bool stays = true;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (!eng_automaton_active(sim, a)) continue;
+    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (!eng_switch_flips(sim, a)) continue;
       sim->fired_switch[count] = true;
@@ -884,7 +890,9 @@ static void mark_sliding(EngSim* sim) {
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   sim->core.local_automaton = MODEL_NONE;
-  memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
+  // constants are there since the start
+  uint32_t first = kind == ENG_INSTANT_INITIAL ? 0 : sim->moving;
+  memcpy(sim->before + first, sim->env + first, (sim->model->env_count - first) * sizeof(double));
   memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
   sim->core.mode_before = sim->core.mode;
   sim->core.stop_wanted = false;

@@ -36,45 +36,53 @@ static inline double eng_larger(double a, double b) {
 #define ENG_STIFF_METHOD            "rodas"  // ... and changes to where that pays
 #define ENG_SMALL_METHOD            "bs32"   // ... and to where events limit the steps
 
-/// What a run knows about one atom of the model.
+/// What a run knows about one atom of the model. What every pass over all of them reads and writes
+/// comes first, and fits into one line of the cache.
 typedef struct EngAtom {
-  double g, gdot;        // at the last mesh point of the present mode
-  double gdot_previous;  // at the mesh point before
-  double h_previous;     // distance of the two; 0 when there is only one
-  double g_start;        // at the start of the instant: tells whether an action touched it
-  double margin;         // rounding of g at control points...
-  uint64_t margin_key;   // ...for sizes and a way to compute it that this stands for
-  double eps, gamma;
-  double zone;                // eps, or the rounding of g where that is larger
-  double time_noise;          // located: g that a rounding of the time explains
-  uint32_t undecided;         // successive steps in which it could not be decided
-  uint32_t cell;              // automaton of the pieces of floor or a table it bounds; MODEL_NONE
-  uint64_t held_changes;      // count of changes when it was held
-  double t_linear;            // g is linear in time and crosses then; INFINITY for none
-  bool end_truth, end_armed;  // at the end of the trial, as far as it was followed
-  bool end_known;
-  bool crosses;          // ... and before that it crosses: the crossing is in sim->crossings
-  bool truth;            // latched
-  bool armed;            // false while it lingers in the eps zone of its last crossing
-  bool clear;            // has been outside its eps zone since the last instant
-  bool in_zone;          // came from outside and is inside the eps zone at the last mesh point
-  bool located;          // crossing found now: truth holds whatever the sign of g
-  bool located_truth;    // which way it crossed
-  bool fresh;            // became relevant in this instant
-  bool held;             // truth decided by the flow around it, until an action changes something
-  bool separates;        // both sides may have modes of their own, reached without resets
-  bool warned;           // of a grazing contact
-  bool warned_escaping;  // of a point where the motion could go either way
-  bool surface;          // at zero in this instant: the motion may go on along it
-  bool sliding;          // belongs to a surface that is slid along
-  bool by_flow;          // at its boundary, and holds because the flow leads that way
-  bool leads;            // and stands for it
-  bool slid, led;        // the same before the present instant
-  bool left_now;         // belongs to a surface left in this instant
-  bool rides;            // at its boundary as long as the contact is closed
-  bool tangential;       // a constraint along its boundary was released in this instant
-  bool relevant;         // belongs to the present mode
-  bool relevant_start;   // belonged to the mode at the start of the instant
+  double g, gdot;  // at the last mesh point of the present mode
+  double g_start;  // at the start of the instant: tells whether an action touched it
+  double eps;
+  double zone;         // eps, or the rounding of g where that is larger
+  double h_previous;   // distance of the last two mesh points; 0 when there is only one
+  bool end_truth : 1;  // at the end of the trial, as far as it was followed
+  bool end_armed : 1;
+  bool end_known : 1;
+  bool crosses : 1;        // ... and before that it crosses: the crossing is in sim->crossings
+  bool truth : 1;          // latched
+  bool armed : 1;          // false while it lingers in the eps zone of its last crossing
+  bool clear : 1;          // has been outside its eps zone since the last instant
+  bool in_zone : 1;        // came from outside and is inside the eps zone at the last mesh point
+  bool located : 1;        // crossing found now: truth holds whatever the sign of g
+  bool located_truth : 1;  // which way it crossed
+  bool fresh : 1;          // became relevant in this instant
+  bool held : 1;           // truth decided by the flow around it, until an action changes something
+  bool separates : 1;      // both sides may have modes of their own, reached without resets
+  bool warned : 1;         // of a grazing contact
+  bool warned_escaping : 1;  // of a point where the motion could go either way
+  bool surface : 1;          // at zero in this instant: the motion may go on along it
+  bool sliding : 1;          // belongs to a surface that is slid along
+  bool by_flow : 1;          // at its boundary, and holds because the flow leads that way
+  bool leads : 1;            // and stands for it
+  bool slid : 1;             // the same before the present instant
+  bool led : 1;
+  bool left_now : 1;        // belongs to a surface left in this instant
+  bool rides : 1;           // at its boundary as long as the contact is closed
+  bool tangential : 1;      // a constraint along its boundary was released in this instant
+  bool relevant_start : 1;  // belonged to the mode at the start of the instant
+  bool literal : 1;         // of the model: g is looked at in instants alone
+  bool bipolar : 1;         // ... somebody waits for its becoming false
+  uint8_t relation;         // ... ModelRelation
+  uint32_t env;             // ... place of its truth
+  uint32_t cell;            // automaton of the pieces of floor or a table it bounds; MODEL_NONE
+  double gdot_previous;     // at the mesh point before
+  double t_linear;          // g is linear in time and crosses then; INFINITY for none
+  double margin;            // rounding of g at control points...
+  uint64_t margin_key;      // ...for sizes and a way to compute it that this stands for
+  double gamma;
+  double time_noise;      // located: g that a rounding of the time explains
+  uint64_t held_changes;  // count of changes when it was held
+  uint32_t undecided;     // successive steps in which it could not be decided
+  uint32_t unused;        // two lines
 } EngAtom;
 
 /// Times of a transition: a geometric sequence as long as it is one.
@@ -345,6 +353,7 @@ typedef struct EngCore {
   double mesh_t;       // time of the last mesh point: committed step end or instant
   double t_linear;     // first crossing of an atom that is linear in time, if it may fire something
   double t_passing;    // ... if it cannot, as things are
+  bool has_scheduled;  // there has been one
   double t_schedule;   // next firing of an `at`
   double t_event;      // time of the crossings found
   double instant_t;    // time of the last instant that fired
@@ -429,6 +438,7 @@ struct EngSim {
   uint32_t active_count;
   bool active_stale;  // marks of the atoms (`relevant`) have changed since it was made
   uint8_t* relevant;  // per atom: work space of eng_relevant_atoms
+  uint8_t* live;      // per atom: it belongs to the present mode
   double* g;          // per atom of the mode
   double* gdot;
   double* g_zero;  // at time 0, for atoms in time alone
@@ -466,6 +476,8 @@ struct EngSim {
   size_t stepper_size;
   NumStepper* stepper;
   uint32_t n_max;
+  uint32_t var_begin, var_end;  // values of all variables, in the environment
+  uint32_t moving;              // ... and the first entry that is no constant
 
   // registers of the present mode's programs; grow between steps
   EngSlot slots[ENG_SLOTS];
@@ -473,6 +485,9 @@ struct EngSim {
   bool inputs_stand;  // nothing but an instant changes the inputs of the present mode's programs
   double* regs;
   double *rhs_regs, *full_regs, *g_regs, *g_flow_regs, *gdot_regs;
+  uint32_t *gate_begin, *gates;  // per automaton: its states; for each of them the truth without
+                                 // which nothing is enabled, MODEL_NONE where it is not just one
+  bool has_invariants;
   uint32_t* entered_state;  // per automaton: states for which the present mode was fetched
   const ModelMode* bound;   // whose constants are in them; NULL for none
   bool searching;           // crossings are looked for: nobody but...
@@ -980,6 +995,11 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
 
 /// Whether a switch stands against its condition.
 bool eng_switch_flips(EngSim* sim, uint32_t automaton);
+/// Whether a glance tells that nothing of the automaton is enabled.
+static inline bool eng_is_barred(const EngSim* sim, uint32_t automaton) {
+  uint32_t gate = sim->gates[sim->gate_begin[automaton] + sim->state[automaton]];
+  return gate != MODEL_NONE && sim->env[gate] == 0.0;
+}
 /// First enabled transition of an automaton; MODEL_NONE for none.
 uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
 /// Set the state, queue the resets, write the record.

@@ -277,7 +277,7 @@ static bool find_touched(EngSim* sim, const ModelState* to) {
     }
     for (uint32_t k = index->atoms.begin[key]; k < index->atoms.begin[key + 1]; k++) {
       uint32_t atom = index->atoms.list[k];
-      if (sim->atoms[atom].relevant && !add_atom(local, atom, false)) return false;
+      if (sim->live[atom] && !add_atom(local, atom, false)) return false;
     }
   }
   for (uint32_t s = 0; s < local->state_count; s++) {
@@ -285,14 +285,14 @@ static bool find_touched(EngSim* sim, const ModelState* to) {
     if (index->wide[key] & 2) return false;
     for (uint32_t k = index->atoms.begin[key]; k < index->atoms.begin[key + 1]; k++) {
       uint32_t atom = index->atoms.list[k];
-      if (sim->atoms[atom].relevant && !add_atom(local, atom, false)) return false;
+      if (sim->live[atom] && !add_atom(local, atom, false)) return false;
     }
   }
   for (uint32_t i = 0; i < to->outgoing_count; i++) {
     const ModelGuard* guard = &sim->model->transitions[to->outgoing[i]].guard;
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       uint32_t atom = guard->atoms[k];
-      if (!add_atom(local, atom, !sim->atoms[atom].relevant)) return false;
+      if (!add_atom(local, atom, !sim->live[atom])) return false;
     }
   }
   return true;
@@ -502,7 +502,7 @@ static void set_truth(EngSim* sim, uint32_t id, bool truth) {
 /// The list of atoms that matter is put in order when it is next used.
 static void activate(EngSim* sim, uint32_t atom, bool active) {
   sim->active_stale = true;
-  sim->atoms[atom].relevant = active;
+  sim->live[atom] = active;
   sim->atoms[atom].relevant_start = active;
 }
 
@@ -512,7 +512,7 @@ void eng_local_settle_active_now(EngSim* sim) {
   sim->active_stale = false;
   sim->active_count = 0;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    if (sim->atoms[mode->atoms[i]].relevant) sim->active[sim->active_count++] = i;
+    if (sim->live[mode->atoms[i]]) sim->active[sim->active_count++] = i;
   }
 }
 
@@ -533,7 +533,7 @@ void local_leave_guards(EngSim* sim, const ModelState* left, const ModelState* t
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       uint32_t id = guard->atoms[k];
       if (state_asks(sim, to, id)) continue;
-      sim->atoms[id].relevant = false;
+      sim->live[id] = 0;
       sim->active_stale = true;
     }
   }
@@ -660,7 +660,7 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
     if (local->fresh[k]) activate(sim, local->atoms[k], true);
   }
   for (uint32_t k = 0; k < local->atom_count; k++) {
-    if (sim->atoms[local->atoms[k]].relevant) settle_atom(sim, k, located);
+    if (sim->live[local->atoms[k]]) settle_atom(sim, k, located);
   }
   if (!local->restart) local_follow_imminent(sim);
   sim->atoms[located].located = false;

@@ -396,7 +396,7 @@ bool eng_local_mesh_now(EngSim* sim) {
     uint32_t id = sim->local_near[i];
     sim->local_mark[id] = LOCAL_UNKNOWN;
     EngAtom* atom = &sim->atoms[id];
-    if (!atom->relevant || !local_value(sim, id, core->t)) continue;
+    if (!sim->live[id] || !local_value(sim, id, core->t)) continue;
     sim->g[id] = atom->g;
     sim->gdot[id] = atom->gdot;
     changed |= eng_atom_mesh(sim, id);

@@ -58,6 +58,7 @@ static void gather_enabled(EngSim* sim) {
   local->enabled_begin = 0;
   local->meet = MODEL_NONE;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (eng_is_barred(sim, a)) continue;
     uint32_t transition = eng_first_enabled(sim, a);
     if (transition == MODEL_NONE) continue;
     local->enabled[local->enabled_count++] = (LocalEnabled){a, transition, MODEL_NONE};
@@ -253,7 +254,7 @@ static double present_state(const void* user, uint32_t state) {
 static bool judge_touched(EngSim* sim, uint32_t id) {
   EngAtom* atom = &sim->atoms[id];
   bool before = atom->truth;
-  if (!atom->relevant) return true;
+  if (!sim->live[id]) return true;
   if (!eng_output(sim, ENG_SINGLE_G, sim->core.t, present_state, sim, id, &sim->g[id]) ||
       !eng_output(sim, ENG_SINGLE_SLOPE, sim->core.t, present_state, sim, id, &sim->gdot[id])) {
     return false;
@@ -274,8 +275,8 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
     const ModelGuard* guard = &sim->model->transitions[to->outgoing[i]].guard;
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       EngAtom* atom = &sim->atoms[guard->atoms[k]];
-      if (atom->relevant) continue;
-      atom->relevant = true;
+      if (sim->live[guard->atoms[k]]) continue;
+      sim->live[guard->atoms[k]] = 1;
       sim->active_stale = true;
       if (!atom->relevant_start) atom->fresh = true;
     }

@@ -314,7 +314,7 @@ void local_follow_imminent(EngSim* sim) {
   for (uint32_t i = 0; i < core->local_imminent_count;) {
     EngImminent* imminent = &sim->local_imminent[i];
     uint32_t id = imminent->atom;
-    if (!sim->atoms[id].relevant) {
+    if (!sim->live[id]) {
       *imminent = sim->local_imminent[--core->local_imminent_count];
       continue;
     }

@@ -116,6 +116,15 @@ static void* carve(Carver* carver, size_t count, size_t size) {
   return carver->base ? carver->base + at : NULL;
 }
 
+/// States of all automata.
+static size_t state_total(const Model* m) {
+  size_t total = 0;
+  for (uint32_t a = 0; a < m->automaton_count; a++) {
+    total += m->automata[a].state_count;
+  }
+  return total;
+}
+
 static void lay_out(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   size_t n = sim->n_max;
@@ -129,6 +138,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->tangent = carve(c, n, sizeof(double));
   sim->active = carve(c, m->atom_count, sizeof(uint32_t));
   sim->relevant = carve(c, m->atom_count, sizeof(uint8_t));
+  sim->live = carve(c, m->atom_count, sizeof(uint8_t));
   sim->g = carve(c, m->atom_count, sizeof(double));
   sim->gdot = carve(c, m->atom_count, sizeof(double));
   sim->g_zero = carve(c, m->atom_count, sizeof(double));
@@ -167,6 +177,9 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->margin_size = carve(c, m->env_count, sizeof(double));
   sim->g_whole = carve(c, m->atom_count, sizeof(ModelDual));
   sim->scratch = carve(c, m->scratch_regs, sizeof(double));
+  sim->gate_begin = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->gates = carve(c, state_total(m), sizeof(uint32_t));
+  c->used = (c->used + 63) & ~(size_t)63;  // lines of the cache, where the block begins with one
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
   sim->chatter = carve(c, m->automaton_count, sizeof(EngChatter));
@@ -203,8 +216,16 @@ static void lay_out(EngSim* sim, Carver* c) {
 
 static void measure(EngSim* sim) {
   const Model* m = sim->model;
+  sim->var_begin = m->var_count > 0 ? m->env_count : 0;
   for (uint32_t v = 0; v < m->var_count; v++) {
     sim->n_max += m->vars[v].slots - 1u;
+    uint32_t begin = m->vars[v].env;
+    uint32_t end = begin + m->vars[v].slots;
+    if (begin < sim->var_begin) sim->var_begin = begin;
+    if (end > sim->var_end) sim->var_end = end;
+  }
+  while (sim->moving < m->param_count && m->params[sim->moving].env == sim->moving) {
+    sim->moving++;
   }
   sim->iteration_limit = ENG_ITERATION_BASE;
   uint64_t more = (uint64_t)m->automaton_count * ENG_ITERATION_PER_AUTOMATON;

@@ -191,7 +191,7 @@ static void judge_others(EngSim* sim, const ModelMode* mode) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[atom];
-    if (sim->atoms[atom].relevant || (mode->shared && !sim->relevant[atom])) continue;
+    if (sim->live[atom] || (mode->shared && !sim->relevant[atom])) continue;
     sim->env[model->env] = eng_relation_holds(model->relation, sim->side_g[i]) ? 1.0 : 0.0;
   }
 }

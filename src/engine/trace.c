@@ -225,7 +225,7 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
     return truth;
   }
   uint32_t place = eng_atom_place(sim->core.mode, id);
-  if (place == MODEL_NONE || !atom->relevant) return truth;
+  if (place == MODEL_NONE || !sim->live[id]) return truth;
   truth.g = sim->g[place];
   bool holds = false;
   if (eng_impulse_truth(sim, place, &holds)) truth.pulse = sim->implicit.guard[place];
