@@ -76,7 +76,7 @@ static inline bool eng_automaton_active(const EngSim* sim, uint32_t automaton) {
 /// Whether the automaton has to keep its state now.
 static inline bool eng_dwells(const EngSim* sim, uint32_t automaton) {
   const EngChatter* c = &sim->chatter[automaton];
-  return c->dwelling && sim->core.t < c->until;
+  return sim->core.dwelling && c->dwelling && sim->core.t < c->until;
 }
 
 /// End of the present dwell, INFINITY for none.
