@@ -900,9 +900,6 @@ bool eng_local_next_now(EngSim* sim);
 bool eng_local_event_now(EngSim* sim, bool* restart);
 /// Rounds of an instant as long as each touches little; the rest is for rounds of the usual kind.
 SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any);
-/// Whether no automaton has equations of its own, or anything else that a round would have to wait
-/// for.
-bool eng_local_has_rounds(const EngSim* sim);
 /// sim->active as the marks of the atoms tell.
 void eng_local_settle_active_now(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:

@@ -39,10 +39,6 @@ bool local_rounds_suit(const EngSim* sim) {
   return true;
 }
 
-bool eng_local_has_rounds(const EngSim* sim) {
-  return sim->local && sim->local->rounds && local_is_prepared(sim);
-}
-
 static bool is_plain_now(const EngSim* sim) {
   const EngCore* core = &sim->core;
   return local_is_prepared(sim) && sim->local->rounds && !core->slide.count &&
