@@ -78,6 +78,21 @@ static void find_gates(EngSim* sim) {
   }
 }
 
+/// A switch that follows one relation and nothing else (see EngSim::value_follows).
+static uint32_t followed_relation(const Model* model, uint32_t automaton) {
+  const ModelAutomaton* a = &model->automata[automaton];
+  if (a->kind != MODEL_AUTOMATON_SWITCH) return MODEL_NONE;
+  const ModelGuard* guard = a->condition;
+  const ModelShape* shape = guard->term.shape;
+  if (guard->atom_count != 1 || !shape || !shape->tabled || shape->program.input_count != 1) {
+    return MODEL_NONE;
+  }
+  uint32_t atom = guard->atoms[0];
+  if (guard->term.args[shape->program.inputs[0].env] != model->atoms[atom].env) return MODEL_NONE;
+  if ((shape->table & 3) == 2) return 2 * atom + 1;
+  return (shape->table & 3) == 1 ? 2 * atom : MODEL_NONE;
+}
+
 void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   find_gates(sim);
@@ -99,6 +114,7 @@ void eng_atoms_init(EngSim* sim) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       mark_separating(sim, model->automata[a].condition);
     }
+    sim->value_follows[a] = followed_relation(model, a);
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const ModelTransition* t = &model->transitions[i];
@@ -162,6 +178,7 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 void eng_find_active(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_relevant_atoms(sim, mode, sim->relevant);
+  sim->loose_stale = true;
   sim->active_stale = false;
   sim->active_count = 0;
   sim->has_linear = false;
@@ -174,6 +191,33 @@ void eng_find_active(EngSim* sim) {
     sim->has_linear |= eng_may_be_linear(sim, i);
     sim->extrapolates |= eng_extrapolates(sim, &sim->model->atoms[mode->atoms[i]]);
   }
+}
+
+const uint32_t* eng_loose(EngSim* sim, uint32_t* count) {
+  *count = sim->active_count;
+  if (!sim->core.slide.count) return sim->active;
+  if (sim->loose_stale) {
+    const ModelMode* mode = sim->core.mode;
+    sim->loose_count = 0;
+    for (uint32_t place = 0; place < sim->active_count; place++) {
+      uint32_t i = sim->active[place];
+      const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+      if (!atom->sliding || atom->rides) sim->loose[sim->loose_count++] = i;
+    }
+    sim->loose_stale = false;
+  }
+  *count = sim->loose_count;
+  return sim->loose;
+}
+
+uint64_t eng_instant_key(const EngSim* sim) {
+  uint64_t key = sim->narrow ? sim->asleep_key : 0;
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t k = 0; k < count; k++) {
+    key += eng_state_key(sim, eng_nth(automata, k));
+  }
+  return key;
 }
 
 void eng_atoms_enter_mode(EngSim* sim) {
@@ -302,7 +346,11 @@ static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
 }
 
 void eng_atoms_update(EngSim* sim) {
-  eng_evaluate_g(sim, sim->core.t, true);
+  if (sim->narrow) {
+    eng_evaluate_loose(sim, sim->core.t, true);
+  } else {
+    eng_evaluate_g(sim, sim->core.t, true);
+  }
   eng_atoms_judge(sim);
 }
 
@@ -319,8 +367,10 @@ void eng_atom_judge(EngSim* sim, uint32_t i) {
 }
 
 void eng_atoms_judge(EngSim* sim) {
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    eng_atom_judge(sim, sim->active[place]);
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    eng_atom_judge(sim, atoms[place]);
   }
 }
 
@@ -330,28 +380,41 @@ void eng_restore_truths(EngSim* sim) {
   }
 }
 
+void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
+  EngAtom* atom = &sim->atoms[id];
+  atom->g_start = (double)NAN;
+  atom->relevant_start = sim->live[id];
+  atom->located = false;
+  atom->fresh = false;
+  atom->held = false;
+  atom->left_now = false;
+  atom->tangential = false;
+  // what rides on a closed contact is held by its force, which the flows of modes know nothing of
+  atom->surface = atom->sliding && !(atom->rides && sim->contact_holds);
+  atom->slid = atom->sliding && !sim->core.contact.active;
+  atom->led = atom->leads;
+  atom->sliding = false;
+  atom->leads = false;
+}
+
 void eng_atoms_begin_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    EngAtom* atom = &sim->atoms[i];
-    atom->g_start = (double)NAN;
-    atom->relevant_start = sim->live[i];
-    atom->located = false;
-    atom->fresh = false;
-    atom->held = false;
-    atom->left_now = false;
-    atom->tangential = false;
-    // what rides on a closed contact is held by its force, which the flows of modes know nothing of
-    atom->surface = atom->sliding && !(atom->rides && sim->contact_holds);
-    atom->slid = atom->sliding && !sim->core.contact.active;
-    atom->led = atom->leads;
-    atom->sliding = false;
-    atom->leads = false;
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  for (uint32_t i = 0; !sim->narrow && i < sim->model->atom_count; i++) {
+    eng_atom_begin_instant(sim, i);
   }
-  if (!sim->g_stands) eng_evaluate_g(sim, sim->core.t, true);
+  for (uint32_t place = 0; sim->narrow && place < count; place++) {
+    eng_atom_begin_instant(sim, mode->atoms[atoms[place]]);
+  }
+  if (sim->narrow) {
+    eng_evaluate_loose(sim, sim->core.t, true);
+  } else if (!sim->g_stands) {
+    eng_evaluate_g(sim, sim->core.t, true);
+  }
   sim->g_stands = false;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = atoms[place];
     sim->atoms[mode->atoms[i]].g_start = sim->g[i];
   }
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
@@ -369,8 +432,10 @@ void eng_atoms_end_instant(EngSim* sim) {
   eng_local_forget_shares(sim);
   eng_control_jumps(sim);
   eng_control_margin(sim);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = atoms[place];
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
     atom->g = sim->g[i];
@@ -393,7 +458,8 @@ void eng_atoms_end_instant(EngSim* sim) {
       set_truth(sim, id, false);
     }
   }
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  // in a narrow instant everything matters that did before
+  for (uint32_t i = 0; !sim->narrow && i < sim->model->atom_count; i++) {
     sim->atoms[i].relevant_start = sim->live[i];
   }
 }
@@ -450,10 +516,23 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
 bool eng_atoms_mesh(EngSim* sim) {
   if (sim->active_count == 0) return false;
   eng_local_forget_far(sim);
-  eng_evaluate_g(sim, sim->core.t, true);
+  uint32_t count = 0;
+  const uint32_t* loose = eng_loose(sim, &count);
+  bool known = sim->end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;
+  if (known) {
+    // the search for events has been here
+    for (uint32_t place = 0; place < count; place++) {
+      sim->g[loose[place]] = sim->end_g[loose[place]];
+      sim->gdot[loose[place]] = sim->end_gdot[loose[place]];
+    }
+    sim->core.guard_evaluations++;
+  } else {
+    eng_evaluate_g(sim, sim->core.t, true);
+  }
   bool changed = false;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    changed |= eng_atom_mesh(sim, sim->active[place]);
+  // what is slid along stays where it is
+  for (uint32_t place = 0; place < count; place++) {
+    changed |= eng_atom_mesh(sim, loose[place]);
   }
   if (changed) eng_edges_clear(sim);
   // a scheduled crossing that fired nothing lies behind us

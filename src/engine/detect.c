@@ -171,8 +171,10 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   bool curved = false;
   uint64_t states = 0;
   uint32_t searched = 0;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  uint32_t count = 0;
+  const uint32_t* loose = eng_loose(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
     if (!is_open(sim, i) || !is_searched(sim, i)) continue;
     any = true;
     searched++;
@@ -183,8 +185,8 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   }
   if (searched * FEW < sim->active_count && eng_local_has_reads(sim)) {
     // along many surfaces few relations are left: those alone
-    for (uint32_t place = 0; place < sim->active_count && any; place++) {
-      uint32_t i = sim->active[place];
+    for (uint32_t place = 0; place < count && any; place++) {
+      uint32_t i = loose[place];
       if (is_open(sim, i) && is_searched(sim, i)) eng_local_control(sim, i, t_from);
     }
     return;
@@ -206,8 +208,10 @@ static double collect(EngSim* sim, double t_from) {
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     first = fmin(first, sim->crossings[i].t);
   }
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  uint32_t count = 0;
+  const uint32_t* loose = eng_loose(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
     if (!is_open(sim, i) || !is_followed(sim, i)) continue;
     uint32_t id = mode->atoms[i];
     EngAtom* atom = &sim->atoms[id];
@@ -269,9 +273,11 @@ static double keep_first(EngSim* sim, double first) {
 /// Truths as an instant at time t would see them; env and g hold the values there.
 static void preview_truths(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  eng_evaluate_g(sim, t, false);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  eng_evaluate_loose(sim, t, false);
+  uint32_t count = 0;
+  const uint32_t* loose = eng_loose(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     bool located = model->continuous && model->type != MODEL_ATOM_NOEVENT;
@@ -310,8 +316,11 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
     sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
     sim->core.silent++;
   }
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  sim->end_known = false;
+  uint32_t count = 0;
+  const uint32_t* loose = eng_loose(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
@@ -327,6 +336,7 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
 static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   *found = false;
   sim->crossing_count = 0;
+  sim->end_known = false;
   const ModelMode* mode = sim->core.mode;
   if (sim->active_count == 0) return SLT_OK;
   if (eng_local_detect(sim, t_from, found)) return SLT_OK;
@@ -334,9 +344,12 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   eng_local_show_far(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   double t_end = sim->stepper->trial.t;
   num_dense_eval(sim->stepper, t_end, sim->x);
-  eng_evaluate_g(sim, t_end, true);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  eng_evaluate_loose(sim, t_end, true);
+  sim->end_known = true;
+  uint32_t count = 0;
+  const uint32_t* loose = eng_loose(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
     sim->end_g[i] = sim->g[i];
     sim->end_gdot[i] = sim->gdot[i];
     sim->atoms[mode->atoms[i]].end_known = false;
@@ -525,8 +538,10 @@ void eng_schedule_linear(EngSim* sim) {
                sim->options.detection == SLT_DETECTION_COMBINED;
   if (!plain || !sim->has_linear) {
     if (!sim->core.has_scheduled) return;
-    for (uint32_t place = 0; place < sim->active_count; place++) {
-      sim->atoms[mode->atoms[sim->active[place]]].t_linear = (double)INFINITY;
+    uint32_t count = 0;
+    const uint32_t* atoms = eng_instant_atoms(sim, &count);
+    for (uint32_t place = 0; place < count; place++) {
+      sim->atoms[mode->atoms[atoms[place]]].t_linear = (double)INFINITY;
     }
     return;
   }

@@ -25,7 +25,11 @@
 static void find_end(EngSim* sim) {
   sim->core.dwelling = false;
   sim->core.dwell_until = (double)INFINITY;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  // a narrow instant is not begun while one dwells
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     if (!sim->chatter[a].dwelling) continue;
     sim->core.dwelling = true;
     sim->core.dwell_until = fmin(sim->core.dwell_until, sim->chatter[a].until);
@@ -132,7 +136,10 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
   double steps = fmax(1.0, (double)sim->stepper->counters.steps);
   double step = (t - sim->options.t_start) / steps;
   int jumped = -1;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     EngChatter* c = &sim->chatter[a];
     bool moved = sim->state[a] != sim->state_before[a];
     if (c->released && moved) {

@@ -67,7 +67,10 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
 
 static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
   if (!sim->has_invariants) return true;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
     if (!state->invariant || eng_guard(sim, state->invariant)) continue;
     *automaton = a;
@@ -77,7 +80,11 @@ static bool invariants_hold(EngSim* sim, uint32_t* automaton) {
 }
 
 bool eng_anything_enabled(EngSim* sim) {
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  // what is slid along stays where it is
+  uint32_t count = 0;
+  const uint32_t* automata = eng_stirred(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (eng_switch_flips(sim, a)) return true;
@@ -92,7 +99,10 @@ bool eng_anything_enabled(EngSim* sim) {
 /// Visit the self loops of the present states.
 static void visit_self_loops(EngSim* sim, bool latch) {
   if (!sim->has_self_loops) return;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       uint32_t id = state->outgoing[i];
@@ -259,6 +269,7 @@ void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
 
 SltStatus eng_apply_groups(EngSim* sim) {
   uint32_t n = 0;
+  if (sim->group_count) eng_widen(sim);
   for (uint32_t i = 0; i < sim->group_count; i++) {
     const EngGroup* group = &sim->groups[i];
     for (uint32_t k = 0; k < group->action_count; k++) {
@@ -328,7 +339,7 @@ SltStatus eng_make_candidate(EngSim* sim) {
 
 /// Remember the present mode; true when it was there before.
 bool eng_visited_before(EngSim* sim) {
-  uint64_t hash = eng_mode_key(sim);
+  uint64_t hash = eng_instant_key(sim);
   for (uint32_t i = 0; i < sim->visited_count; i++) {
     if (sim->visited[i] == hash) return true;
   }
@@ -383,7 +394,10 @@ static bool tests_modes_only(const ModelGuard* guard) {
 static SltStatus follow_candidate(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
   *fired = 0;
   *quiet = true;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (!eng_switch_flips(sim, a)) continue;
@@ -422,7 +436,10 @@ static void drop_resets(EngSim* sim) {
 static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t first,
                                   uint32_t iteration, uint32_t* fired) {
   *fired = 0;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
     uint32_t transition = eng_first_enabled(sim, a);
@@ -461,7 +478,7 @@ static bool only_grazes(const EngSim* sim, uint32_t id) {
 /// All candidates were rejected and lead back to where the round began. If what fired were
 /// relations that only graze, they were not reached after all, and nothing happens.
 static bool returns_from_grazing(EngSim* sim, const ModelMode* from) {
-  if (eng_mode_key(sim) != sim->visited[0]) return false;
+  if (eng_instant_key(sim) != sim->visited[0]) return false;
   bool found = false;
   for (uint32_t i = 0; i < from->atom_count; i++) {
     EngAtom* atom = &sim->atoms[from->atoms[i]];
@@ -527,7 +544,10 @@ static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool*
   uint32_t alone = MODEL_NONE;
   bool joined = false;
   bool stays = true;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
     if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       if (!eng_switch_flips(sim, a)) continue;
@@ -582,7 +602,7 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
   path.count = 0;
   sim->quiet = false;
   SLT_TRY(eng_local_rounds(sim, iteration, any));
-  uint64_t key = eng_mode_key(sim);
+  uint64_t key = eng_instant_key(sim);
   comes_back(&path, sim, key);
   *undecided = false;
   for (uint32_t round = 0;; round++) {
@@ -592,7 +612,7 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     if (!fired) return SLT_OK;
     *any = true;
     uint64_t before = key;
-    key = eng_mode_key(sim);
+    key = eng_instant_key(sim);
     if (key != before && comes_back(&path, sim, key)) {
       *undecided = true;
       return SLT_OK;
@@ -604,7 +624,10 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
 
 /// Take over the states in side_work; every change is a record.
 static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
     if (sim->state[a] == sim->side_work[a]) continue;
     eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
     enter_state(sim, a, sim->side_work[a]);
@@ -785,6 +808,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   } else {
     eng_bind(sim);
   }
+  if (kind == ENG_INSTANT_EVENT) eng_narrow_begin(sim);
   eng_atoms_begin_instant(sim);
   SLT_TRY(take_arrivals(sim, any));
   if (kind == ENG_INSTANT_INITIAL) {
@@ -832,12 +856,17 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
 static void trace_sliding(EngSim* sim, bool* fired) {
   bool leads = false;
   if (!sim->was_sliding && !sim->core.slide.count) return;
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  if (!sim->narrow) count = sim->model->atom_count;
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
     if (!sim->atoms[i].led || eng_slides_along(sim, i, &leads)) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
     *fired = true;
   }
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
     if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].slid) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
     *fired = true;
@@ -873,13 +902,18 @@ static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
 }
 
 static void mark_sliding(EngSim* sim) {
+  sim->loose_stale = true;
   if (sim->core.contact.active) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       if (sim->atoms[i].rides) sim->atoms[i].sliding = true;
     }
   }
   if (!sim->core.slide.count) return;
-  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  if (!sim->narrow) count = sim->model->atom_count;
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
     bool leads = false;
     if (!eng_slides_along(sim, i, &leads)) continue;
     sim->atoms[i].sliding = true;
@@ -890,6 +924,7 @@ static void mark_sliding(EngSim* sim) {
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   sim->core.local_automaton = MODEL_NONE;
+  sim->narrow = false;
   // constants are there since the start
   uint32_t first = kind == ENG_INSTANT_INITIAL ? 0 : sim->moving;
   memcpy(sim->before + first, sim->env + first, (sim->model->env_count - first) * sizeof(double));
@@ -916,6 +951,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (status >= 0) trace_sliding(sim, fired);
   EngZenoVerdict zeno = ENG_ZENO_NONE;
   if (status >= 0) status = eng_zeno_check(sim, &zeno);
+  if (zeno != ENG_ZENO_NONE) eng_widen(sim);
   if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
   bool dwells = false;
   if (status >= 0) status = eng_dwell_check(sim, &dwells);
@@ -940,6 +976,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
       sim->core.ended = true;
     }
   }
+  eng_narrow_end(sim);
   sim->in_instant = false;
   sim->contact_holds = false;
   if (*fired) sim->core.instants++;

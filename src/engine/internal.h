@@ -437,9 +437,19 @@ struct EngSim {
   uint32_t* active;      // atoms that matter at present: places in the mode's list, ascending
   uint32_t active_count;
   bool active_stale;  // marks of the atoms (`relevant`) have changed since it was made
-  uint8_t* relevant;  // per atom: work space of eng_relevant_atoms
-  uint8_t* live;      // per atom: it belongs to the present mode
-  double* g;          // per atom of the mode
+  uint32_t* loose;    // those of them that are not slid along...
+  uint32_t loose_count;
+  bool loose_stale;   // ... as they were when this was made; see eng_loose()
+  uint32_t* stirred;  // automata that follow no surface slid along...
+  uint32_t stirred_count;
+  bool stirred_stale;   // ... likewise; see eng_stirred()
+  bool narrow;          // the present instant looks at these alone: slide_local.c
+  uint64_t asleep_key;  // of the others: their part of eng_instant_key()
+  EngSlide kept;        // ... and this is the motion along surfaces, as far as it has been changed
+  bool end_known;       // end_g and end_gdot hold for the whole of the present trial
+  uint8_t* relevant;    // per atom: work space of eng_relevant_atoms
+  uint8_t* live;        // per atom: it belongs to the present mode
+  double* g;            // per atom of the mode
   double* gdot;
   double* g_zero;  // at time 0, for atoms in time alone
   double* end_g;   // at the end of the trial
@@ -544,13 +554,37 @@ struct EngSim {
   uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
   bool* value_same;         // g of the atom has the sign of the surface's
   bool* value_truth;
-  uint32_t* value_of_env;  // surface whose switches write an entry of the environment
+  uint32_t* value_of_env;    // per entry of the environment that a switch of a surface writes: 2 *
+                             // surface + what it is below it; MODEL_NONE for all others
+  uint32_t* value_next;      // per atom: the next one of its surface
+  uint32_t* value_of_state;  // per state: the surface that it is; work space in between
+  uint32_t* value_follower_begin;  // per atom and one more: switches that follow it alone
+  uint32_t* value_followers;
+  uint8_t* value_plain;     // per atom: nothing hangs on it but these, and they move no equations
+  uint8_t* switch_alone;    // per automaton: a switch that moves no equations and no other switch
+  uint32_t* value_follows;  // per automaton: a switch that follows one relation: 2 * atom, + 1:
+                            // and is on where it holds; MODEL_NONE for all others
   double *value_slope, *value_share, *value_trial, *value_rate, *value_low, *value_high,
       *value_wanted;
   uint32_t* value_labels;  // per register of a program: surface it hangs on
   size_t value_label_capacity;
-  uint32_t *value_rhs_label, *value_full_label;  // per output
+  uint32_t* value_output_label;  // per output
+  size_t value_output_capacity;
+  EngValuePart *value_rhs, *value_full;  // what hangs on a surface, by output
+  uint32_t value_rhs_count, value_full_count;
   size_t value_rhs_capacity, value_full_capacity;
+  double *value_rhs_shift, *value_full_shift;  // ... and by how much more it is above than below
+  // per surface that is a state: which, and how much more its derivative is below than above
+  uint32_t* value_state;
+  double* value_fall;
+  ModelPart value_part;  // of rhs: what does not slide; no code: it is most of it
+  ModelInstr* value_code;
+  ModelPartOutput* value_outputs;
+  uint32_t* value_reads;
+  uint64_t* value_needed;  // bits: instructions, then states
+  size_t value_code_capacity, value_outputs_capacity, value_reads_capacity, value_needed_capacity;
+  const ModelMode* value_bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
+  EngHang hang;
   double* value_out;  // outputs on one side
   size_t value_out_capacity;
   double *value_begin, *value_middle, *value_last;  // shares on a trial
@@ -648,6 +682,8 @@ void eng_sample(EngSim* sim, double t);
 void eng_take_trial_end(EngSim* sim);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
+/// g and gdot for the atoms in `loose` at least.
+void eng_evaluate_loose(EngSim* sim, double t, bool with_slope);
 /// Room for `need` elements; what was there is kept.
 /// Whether something is to be said about the present mode for the first time.
 bool eng_tell_once(EngSim* sim, uint8_t what);
@@ -674,6 +710,10 @@ uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom);
 void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relevant);
 /// Find the atoms of the present mode that matter: sim->active.
 void eng_find_active(EngSim* sim);
+/// The atoms among them that are followed while time flows: places in the mode's list, ascending.
+const uint32_t* eng_loose(EngSim* sim, uint32_t* count);
+/// Identity of the product mode within an instant.
+uint64_t eng_instant_key(const EngSim* sim);
 /// Facts about the atoms that never change.
 void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.
@@ -684,6 +724,8 @@ void eng_atoms_update(EngSim* sim);
 void eng_atoms_judge(EngSim* sim);
 /// ... for one atom, by its place in the mode's list.
 void eng_atom_judge(EngSim* sim, uint32_t index);
+/// One atom at the start of an instant.
+void eng_atom_begin_instant(EngSim* sim, uint32_t id);
 /// At the start of an instant: remember g, mark the located ones.
 void eng_atoms_begin_instant(EngSim* sim);
 /// At its end: latch, arm or disarm.
@@ -760,6 +802,50 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
 /// g of a mode's atoms at the present point and at one beside it: side_g, side_probe.
 SltStatus eng_probe(EngSim* sim, const ModelMode* mode);
+/// What hangs on which switches in the present mode; NULL where that cannot be listed.
+const EngHang* eng_hang(EngSim* sim);
+/// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.
+const uint32_t* eng_stirred(EngSim* sim, uint32_t* count);
+/// Facts about switches and relations that never change.
+void eng_narrow_init(EngSim* sim);
+/// At the begin of an instant: whether it can be carried out on what is not slid along alone.
+void eng_narrow_begin(EngSim* sim);
+/// From here on the instant looks at everything.
+void eng_widen(EngSim* sim);
+/// The motion leaves a surface.
+void eng_narrow_leave(EngSim* sim, uint32_t surface);
+/// At its end.
+void eng_narrow_end(EngSim* sim);
+/// How the motion goes on, from what has changed. False: that has to be asked of all surfaces.
+bool eng_narrow_continue(EngSim* sim, EngSlideVerdict* verdict);
+/// The positions of switches that are not slid along, into the registers of both sides.
+void eng_narrow_patch(EngSim* sim);
+/// What an instant looks at: places in the mode's list of atoms, and automata (NULL: all).
+static inline const uint32_t* eng_instant_atoms(const EngSim* sim, uint32_t* count) {
+  *count = sim->narrow ? sim->loose_count : sim->active_count;
+  return sim->narrow ? sim->loose : sim->active;
+}
+static inline const uint32_t* eng_instant_automata(const EngSim* sim, uint32_t* count) {
+  *count = sim->narrow ? sim->stirred_count : sim->model->automaton_count;
+  return sim->narrow ? sim->stirred : NULL;
+}
+/// Part of an automaton in the identity of the product mode.
+static inline uint64_t eng_state_key(const EngSim* sim, uint32_t automaton) {
+  uint64_t key = ((uint64_t)automaton << 32 | sim->state[automaton]) + 0x9E3779B97F4A7C15u;
+  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
+  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
+  return key ^ key >> 31;
+}
+static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
+  return list ? list[i] : i;
+}
+/// Which relations of the present mode are a state (2 * state) or its negative (2 * state + 1), and
+/// MODEL_NONE for all others; NULL: memory is short.
+const uint32_t* eng_hang_direct(EngSim* sim);
+/// Whether the motion stands on more surfaces than slide.c looks at one by one, as far as that can
+/// be told at a glance.
+bool eng_value_many(EngSim* sim);
+void eng_hang_free(EngSim* sim);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
 /// The relation that stands for a surface slid along.

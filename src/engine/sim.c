@@ -137,6 +137,8 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->atol = carve(c, n, sizeof(double));
   sim->tangent = carve(c, n, sizeof(double));
   sim->active = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->loose = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->stirred = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->relevant = carve(c, m->atom_count, sizeof(uint8_t));
   sim->live = carve(c, m->atom_count, sizeof(uint8_t));
   sim->g = carve(c, m->atom_count, sizeof(double));
@@ -191,9 +193,19 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->value_truth = carve(c, m->atom_count, sizeof(bool));
   sim->value_last_x = carve(c, n, sizeof(double));
   sim->value_of_env = carve(c, m->env_count, sizeof(uint32_t));
+  sim->value_next = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->value_of_state = carve(c, n, sizeof(uint32_t));
+  sim->value_state = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->value_follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
+  sim->value_followers = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->value_plain = carve(c, m->atom_count, 1);
+  sim->switch_alone = carve(c, m->automaton_count, 1);
+  sim->value_follows = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->value_rhs_shift = carve(c, n, sizeof(double));
+  sim->value_full_shift = carve(c, m->env_count, sizeof(double));
   double** shares[] = {&sim->value_slope,  &sim->value_share, &sim->value_trial,  &sim->value_rate,
                        &sim->value_low,    &sim->value_high,  &sim->value_wanted, &sim->value_begin,
-                       &sim->value_middle, &sim->value_last};
+                       &sim->value_middle, &sim->value_last,  &sim->value_fall};
   for (size_t i = 0; i < SLT_COUNT(shares); i++) {
     *shares[i] = carve(c, m->atom_count, sizeof(double));
   }
@@ -298,6 +310,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
     sim->params_given[p] = (double)NAN;
   }
   eng_atoms_init(sim);
+  eng_narrow_init(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
     if (model->atoms[i].type == MODEL_ATOM_NOEVENT) sim->has_auxiliary = true;
   }
@@ -344,8 +357,14 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
   base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
   base_free(&a, sim->value_out, sim->value_out_capacity * sizeof(double));
-  base_free(&a, sim->value_rhs_label, sim->value_rhs_capacity * sizeof(uint32_t));
-  base_free(&a, sim->value_full_label, sim->value_full_capacity * sizeof(uint32_t));
+  base_free(&a, sim->value_output_label, sim->value_output_capacity * sizeof(uint32_t));
+  base_free(&a, sim->value_rhs, sim->value_rhs_capacity * sizeof *sim->value_rhs);
+  base_free(&a, sim->value_full, sim->value_full_capacity * sizeof *sim->value_full);
+  base_free(&a, sim->value_code, sim->value_code_capacity * sizeof *sim->value_code);
+  base_free(&a, sim->value_outputs, sim->value_outputs_capacity * sizeof *sim->value_outputs);
+  base_free(&a, sim->value_reads, sim->value_reads_capacity * sizeof *sim->value_reads);
+  base_free(&a, sim->value_needed, sim->value_needed_capacity * sizeof *sim->value_needed);
+  eng_hang_free(sim);
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->forms, sim->form_capacity * sizeof *sim->forms);
   for (uint32_t i = 0; i < ENG_SLOTS; i++) {
@@ -509,6 +528,9 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   sim->value_switch_count = sim->core.saved.value_switch_count;
   sim->has_unilateral = sim->core.saved.has_unilateral;
   sim->error.status = SLT_OK;
+  sim->loose_stale = true;
+  sim->stirred_stale = true;
+  sim->end_known = false;
   // registers are not saved: those of the mode are bound anew from the restored environment
   return eng_rebind_mode(sim);
 }

@@ -82,6 +82,7 @@ SltStatus eng_probe(EngSim* sim, const ModelMode* mode) {
 
 /// Registers for the programs of one side, bound to its states.
 static SltStatus bind_side(EngSim* sim, uint32_t side, const ModelMode* mode) {
+  sim->value_bound = NULL;
   EngSideRegs* regs = &sim->side_regs[side];
   SLT_TRY(
       eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count, sizeof(double)));
@@ -631,6 +632,7 @@ SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict
   *verdict = ENG_SLIDE_NONE;
   sim->slide_decided = false;
   sim->core.slide.count = 0;
+  if (sim->narrow && eng_narrow_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
   uint32_t least = sim->implicit.least;
@@ -641,7 +643,7 @@ SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict
 
 static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   Search search = {.sim = sim};
-  SltStatus found = find_surfaces(&search);
+  SltStatus found = eng_value_many(sim) ? SLT_ERR_LIMIT : find_surfaces(&search);
   bool many = found == SLT_ERR_LIMIT;
   if (many || (found >= 0 && search.count && sim->options.sliding == SLT_SLIDING_UTKIN)) {
     if (eng_value_continue(sim, settled, verdict)) return SLT_OK;

@@ -18,8 +18,9 @@
 //
 // How the motion goes on is the problem of finding a with: r_i = 0 and 0 < a_i < 1 (slides), or
 // a_i = 0 and r_i <= 0 (goes below), or a_i = 1 and r_i >= 0 (goes above).
+#include "engine/slide_value.h"
+
 #include "engine/detect.h"
-#include "engine/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,11 +28,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_TOLERANCE 1e-9   // relative to the largest rate: smaller ones have no direction
-#define SAME_SURFACE   1e-9   // relative difference of g at the probe point
-#define SOLVED         1e-10  // residual of the rates, relative to their range
-#define ITERATIONS     60
-#define ASSIGNMENTS    40  // changes of who slides, in one search
+#define SAME_SURFACE 1e-9   // relative difference of g at the probe point
+#define SOLVED       1e-10  // residual of the rates, relative to their range
+#define ITERATIONS   60
+#define ASSIGNMENTS  40  // changes of who slides, in one search
+#define PART_SHARE   4   // equations are run one by one where they are one in so many
 
 // ---- evaluation ---------------------------------------------------------------------------------
 
@@ -86,32 +87,63 @@ static double rate_scale(const EngSim* sim) {
   return 1.0 + largest;
 }
 
-/// Flows on both sides, each with its switches in place: value_below, value_out.
-static void run_ends(EngSim* sim, double t, const double* x, double* below) {
+/// Flows on both sides, each with its switches in place: `below`, value_out.
+void value_run_ends(EngSim* sim, double t, const double* x, double* below) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, below);
   model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
 }
 
-/// Shares from the flows on both sides: where g is a state its rate is one of their components.
+/// Rates of the surfaces from the flows on both sides: where g is a state they are components.
+static void rates_of_flows(EngSim* sim, const double* below) {
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    double sign = s->negative ? -1.0 : 1.0;
+    sim->value_low[i] = sign * below[s->state];
+    sim->value_high[i] = sign * sim->value_out[s->state];
+  }
+}
+
+/// Shares from the flows on both sides.
 static SltStatus shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
                                  double* share) {
   const EngSlide* slide = &sim->core.slide;
+  rates_of_flows(sim, below);
   for (uint32_t i = 0; i < slide->count; i++) {
     const EngValueSurface* s = &sim->value_surfaces[i];
     double sign = s->negative ? -1.0 : 1.0;
-    double low = sign * below[s->state];
-    double high = sign * sim->value_out[s->state];
     double wanted = pull ? -slide->stiffness * (sign * x[s->state]) : 0.0;
-    double range = low - high;
+    double range = sim->value_low[i] - sim->value_high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
-    sim->value_low[i] = low;
-    sim->value_high[i] = high;
     sim->value_wanted[i] = wanted;
-    share[i] = (low - wanted) / range;
+    share[i] = (sim->value_low[i] - wanted) / range;
   }
   return SLT_OK;
+}
+
+/// Shares from the flow below all surfaces, where it is known how much it falls across each.
+static void shares_of_shifted(const EngSim* sim, const double* below, const double* x, bool pull,
+                              double* share) {
+  uint32_t n = sim->core.slide.count;
+  const uint32_t* state = sim->value_state;
+  const double* fall = sim->value_fall;
+  if (!pull) {
+    for (uint32_t i = 0; i < n; i++) {
+      share[i] = below[state[i]] / fall[i];
+    }
+    return;
+  }
+  double stiffness = sim->core.slide.stiffness;
+  for (uint32_t i = 0; i < n; i++) {
+    share[i] = (below[state[i]] + stiffness * x[state[i]]) / fall[i];
+  }
+}
+
+/// The shares at this point without a pull, if they are known from before.
+static bool shares_are_noted(const EngSim* sim, double t, const double* x) {
+  if (!sim->core.slide.shifted || sim->value_last_t != t) return false;
+  return memcmp(sim->value_last_x, x, sim->core.mode->state_count * sizeof *x) == 0;
 }
 
 static SltStatus ends_at(EngSim* sim, double t, const double* x) {
@@ -182,8 +214,14 @@ static SltStatus shares_at(EngSim* sim, double t, const double* x, bool pull, do
   EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
   if (slide->rest) return SLT_OK;
+  if (slide->shifted) {
+    const ModelContext* context = eng_context(sim);
+    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, sim->side_f);
+    shares_of_shifted(sim, sim->side_f, x, pull, share);
+    return SLT_OK;
+  }
   if (slide->direct) {
-    run_ends(sim, t, x, sim->side_f);
+    value_run_ends(sim, t, x, sim->side_f);
     return shares_of_flows(sim, sim->side_f, x, pull, share);
   }
   SLT_TRY(ends_at(sim, t, x));
@@ -204,82 +242,155 @@ static SltStatus shares_at(EngSim* sim, double t, const double* x, bool pull, do
 
 // ---- what hangs on which surface ----------------------------------------------------------------
 
-#define NO_SURFACE    UINT32_MAX
-#define MANY_SURFACES (UINT32_MAX - 1)
-
-static uint32_t join(uint32_t a, uint32_t b) {
-  if (a == b || b == NO_SURFACE) return a;
-  return a == NO_SURFACE ? b : MANY_SURFACES;
+static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
+  uint32_t found = sim->value_of_env[env];
+  return found == MODEL_NONE ? NO_SURFACE : found / 2;
 }
 
-/// Surface of every output of a program, from the switches it reads. False: a block of equations is
-/// solved in it, or memory is short.
-static bool label_outputs(EngSim* sim, const ModelProgram* program, uint32_t** out,
-                          size_t* capacity) {
+/// Surface of every output of a program, from the switches it reads, by a walk along its tape:
+/// value_output_label. False: a block of equations is solved in it, or memory is short.
+static bool label_outputs(EngSim* sim, const ModelProgram* program) {
   if (program->solve_count) return false;
   if (eng_grow(sim, (void**)&sim->value_labels, &sim->value_label_capacity, program->reg_count,
                sizeof(uint32_t)) < 0 ||
-      eng_grow(sim, (void**)out, capacity, program->output_count, sizeof(uint32_t)) < 0) {
+      eng_grow(sim, (void**)&sim->value_output_label, &sim->value_output_capacity,
+               program->output_count, sizeof(uint32_t)) < 0) {
     return false;
   }
   uint32_t* label = sim->value_labels;
   memset(label, 0xff, program->reg_count * sizeof *label);
   for (uint32_t i = 0; i < program->input_count; i++) {
     label[program->inputs[i].reg] =
-        sim->value_of_env[program->inputs[i].env % sim->model->env_count];
+        surface_of_entry(sim, program->inputs[i].env % sim->model->env_count);
   }
   for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
     uint32_t operands = model_op_operands(pc->op);
     uint32_t found = pc->op == MODEL_OP_SELECT ? label[pc->dst] : NO_SURFACE;
-    if (operands > 0) found = join(found, label[pc->a]);
-    if (operands > 1) found = join(found, label[pc->b]);
+    if (operands > 0) found = value_join(found, label[pc->a]);
+    if (operands > 1) found = value_join(found, label[pc->b]);
     label[pc->dst] = found;
   }
   for (uint32_t i = 0; i < program->output_count; i++) {
-    (*out)[i] = label[program->outputs[i]];
+    sim->value_output_label[i] = label[program->outputs[i]];
   }
   return true;
 }
 
-static bool has_many(const uint32_t* label, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    if (label[i] == MANY_SURFACES) return true;
+/// The outputs that hang on a surface, from the labels of all. False: one hangs on several.
+static bool parts_of_labels(EngSim* sim, uint32_t outputs, EngValuePart* parts, uint32_t* count) {
+  *count = 0;
+  for (uint32_t i = 0; i < outputs; i++) {
+    uint32_t label = sim->value_output_label[i];
+    if (label == MANY_SURFACES) return false;
+    if (label != NO_SURFACE) parts[(*count)++] = (EngValuePart){i, label};
   }
-  return false;
+  return true;
 }
 
-/// Whether every quantity hangs on one sliding surface at most, and every rate on its own.
-static bool can_mix(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  const EngSlide* slide = &sim->core.slide;
-  if (sim->options.sliding == SLT_SLIDING_UTKIN) return false;
+/// The same from the labels of the sets. `shifts`: all of them are shifted by numbers.
+static bool parts_of_sets(const EngHang* hang, const EngHangProgram* program, EngValuePart* parts,
+                          uint32_t* count, bool* shifts) {
+  *count = 0;
+  for (uint32_t i = 0; i < program->count; i++) {
+    const EngHangOutput* hanging = &program->hanging[i];
+    uint32_t label = hang->label[hanging->set];
+    if (label == NO_SURFACE) continue;
+    if (label == MANY_SURFACES) return false;
+    *shifts &= hanging->shifts;
+    parts[(*count)++] = (EngValuePart){hanging->output, label};
+  }
+  return true;
+}
+
+uint32_t value_label(const EngSim* sim, const EngHang* hang, uint32_t set) {
+  uint32_t label = NO_SURFACE;
+  for (uint32_t k = hang->begin[set]; k < hang->begin[set + 1]; k++) {
+    label = value_join(label, surface_of_entry(sim, hang->members[k]));
+  }
+  return label;
+}
+
+static void label_sets(const EngSim* sim, const EngHang* hang) {
+  hang->label[ENG_SET_EMPTY] = NO_SURFACE;
+  hang->label[ENG_SET_WIDE] = MANY_SURFACES;
+  for (uint32_t s = ENG_SET_FIRST; s < hang->set_count; s++) {
+    hang->label[s] = value_label(sim, hang, s);
+  }
+}
+
+/// The places that the switches of the surfaces write, and what they write below them.
+static void label_entries(EngSim* sim) {
   memset(sim->value_of_env, 0xff, sim->model->env_count * sizeof *sim->value_of_env);
   for (uint32_t i = 0; i < sim->value_switch_count; i++) {
-    const ModelState* states = sim->model->automata[sim->value_switches[i].automaton].states;
-    for (uint32_t s = 0; s < 2; s++) {
-      if (states[s].test_env == MODEL_NONE) continue;
-      sim->value_of_env[states[s].test_env] = sim->value_switches[i].surface;
+    const EngValueSwitch* s = &sim->value_switches[i];
+    const ModelState* states = sim->model->automata[s->automaton].states;
+    for (uint32_t k = 0; k < 2; k++) {
+      if (states[k].test_env == MODEL_NONE) continue;
+      bool below = s->rises == (k == 0);
+      sim->value_of_env[states[k].test_env] = 2 * s->surface + (below ? 1u : 0u);
     }
   }
-  if (!label_outputs(sim, &mode->gdot, &sim->value_full_label, &sim->value_full_capacity)) {
+}
+
+/// Whether every quantity hangs on one surface at most, and every rate on its own; which. `shifts`:
+/// all of them are shifted by numbers.
+static bool can_mix(EngSim* sim, bool* shifts) {
+  const ModelMode* mode = sim->core.mode;
+  const EngSlide* slide = &sim->core.slide;
+  *shifts = false;
+  if (sim->options.sliding == SLT_SLIDING_UTKIN) return false;
+  if (eng_grow(sim, (void**)&sim->value_rhs, &sim->value_rhs_capacity, mode->rhs.output_count,
+               sizeof *sim->value_rhs) < 0 ||
+      eng_grow(sim, (void**)&sim->value_full, &sim->value_full_capacity, mode->full.output_count,
+               sizeof *sim->value_full) < 0) {
+    return false;
+  }
+  label_entries(sim);
+  const EngHang* hang = eng_hang(sim);
+  if (hang) {
+    label_sets(sim, hang);
+  } else if (!label_outputs(sim, &mode->gdot)) {
     return false;
   }
   for (uint32_t i = 0; i < slide->count; i++) {
-    uint32_t label = sim->value_full_label[sim->value_surfaces[i].index];
+    uint32_t output = sim->value_surfaces[i].index;
+    uint32_t label = hang ? hang->label[hang->gdot.set[output]] : sim->value_output_label[output];
     if (label != i && label != NO_SURFACE) return false;
   }
-  if (!label_outputs(sim, &mode->rhs, &sim->value_rhs_label, &sim->value_rhs_capacity))
-    return false;
-  if (has_many(sim->value_rhs_label, mode->rhs.output_count)) return false;
-  if (!label_outputs(sim, &mode->full, &sim->value_full_label, &sim->value_full_capacity)) {
-    return false;
+  if (hang) {
+    *shifts = true;
+    return parts_of_sets(hang, &hang->rhs, sim->value_rhs, &sim->value_rhs_count, shifts) &&
+           parts_of_sets(hang, &hang->full, sim->value_full, &sim->value_full_count, shifts);
   }
-  return !has_many(sim->value_full_label, mode->full.output_count);
+  return label_outputs(sim, &mode->rhs) &&
+         parts_of_labels(sim, mode->rhs.output_count, sim->value_rhs, &sim->value_rhs_count) &&
+         label_outputs(sim, &mode->full) &&
+         parts_of_labels(sim, mode->full.output_count, sim->value_full, &sim->value_full_count);
 }
 
-/// Both sides with their switches in place, for the programs that are mixed.
-static SltStatus bind_ends(EngSim* sim) {
+/// Inputs of a program with the switches of the surfaces below and above.
+static void bind_both(const EngSim* sim, const ModelProgram* program, double* below,
+                      double* above) {
+  uint32_t present = sim->model->env_count;
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    const ModelInput* input = &program->inputs[i];
+    double low = sim->env[input->env];
+    double high = low;
+    uint32_t entry = input->env < present ? sim->value_of_env[input->env] : MODEL_NONE;
+    if (entry != MODEL_NONE) {
+      low = (double)(entry & 1u);
+      high = 1.0 - low;
+    }
+    below[input->reg] = low;
+    above[input->reg] = high;
+  }
+}
+
+/// Room and constants for the programs on both sides.
+static SltStatus room_for_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (sim->value_bound == mode) return SLT_OK;
+  sim->value_bound = NULL;
   uint32_t outputs = mode->rhs.output_count > mode->full.output_count ? mode->rhs.output_count
                                                                       : mode->full.output_count;
   SLT_TRY(
@@ -292,59 +403,244 @@ static SltStatus bind_ends(EngSim* sim) {
                      sizeof(double)));
     SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
                      sizeof(double)));
-    for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-      sim->value_trial[i] = (double)end;
-    }
-    publish_shares(sim, sim->value_trial);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_bind(&mode->gdot, sim->env, regs->gdot);
   }
-  publish_positions(sim);
+  sim->value_bound = mode;
+  return SLT_OK;
+}
+
+/// Both sides with their switches in place, for the programs that are mixed.
+static SltStatus bind_ends(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  SLT_TRY(room_for_ends(sim));
+  EngSideRegs* regs = sim->side_regs;
+  bind_both(sim, &mode->rhs, regs[0].rhs, regs[1].rhs);
+  bind_both(sim, &mode->full, regs[0].full, regs[1].full);
+  if (!sim->core.slide.direct) bind_both(sim, &mode->gdot, regs[0].gdot, regs[1].gdot);
   return SLT_OK;
 }
 
 /// Whether g of every surface is a state or its negative, as in `sign(v)`; which.
 static bool find_direct(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  const ModelProgram* g = &mode->g_flow;
+  const uint32_t* direct = eng_hang_direct(sim);
+  if (!direct) return false;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     EngValueSurface* s = &sim->value_surfaces[i];
-    uint32_t reg = g->outputs[s->index];
-    s->negative = false;
-    bool plain = reg >= 1 && reg <= g->state_count;
-    if (!plain && g->slices && !g->slices->whole[s->index]) {
-      uint32_t begin = g->slices->begin[s->index];
-      const ModelInstr* pc = &g->code[g->slices->instrs[begin]];
-      bool alone = g->slices->begin[s->index + 1] == begin + 1;
-      s->negative = alone && pc->op == MODEL_OP_NEG && pc->dst == reg;
-      if (s->negative) reg = pc->a;
-    }
-    if (reg < 1 || reg > g->state_count) return false;
-    s->state = reg - 1;
+    uint32_t found = direct[s->index];
+    if (found == MODEL_NONE) return false;
+    s->state = found / 2;
+    s->negative = found & 1u;
+    sim->value_state[i] = s->state;
   }
   return true;
 }
 
-SltStatus eng_value_rebind(EngSim* sim) {
-  EngSlide* slide = &sim->core.slide;
-  slide->mixed = false;
-  slide->direct = false;
-  sim->value_last_t = (double)NAN;
-  if (!can_mix(sim)) return SLT_OK;
-  SLT_TRY(bind_ends(sim));
-  slide->mixed = true;
-  slide->direct = find_direct(sim);
+/// Whether no derivative hangs on a surface but that of the state that is its g.
+static bool is_lean(const EngSim* sim) {
+  for (uint32_t i = 0; i < sim->value_rhs_count; i++) {
+    const EngValuePart* part = &sim->value_rhs[i];
+    if (part->output != sim->value_surfaces[part->surface].state) return false;
+  }
+  return true;
+}
+
+/// Whether nothing hangs on the surfaces' relations but switches that follow one each.
+static bool are_plain(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    EngValueSurface* s = &sim->value_surfaces[i];
+    s->eps = (double)INFINITY;
+    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+      if (!sim->value_plain[a]) return false;
+      s->eps = fmin(s->eps, sim->atoms[a].eps);
+    }
+  }
+  return true;
+}
+
+static void set_bit(uint64_t* bits, uint32_t i) {
+  bits[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+/// Instructions that an output needs, and the states that they read; how many.
+static uint32_t need(const ModelProgram* program, uint32_t output, uint64_t* instrs,
+                     uint64_t* states) {
+  const ModelSlices* slices = program->slices;
+  for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    uint32_t operands = model_op_operands(pc->op);
+    set_bit(instrs, slices->instrs[i]);
+    if (operands > 0 && pc->a - 1 < program->state_count) set_bit(states, pc->a - 1);
+    if (operands > 1 && pc->b - 1 < program->state_count) set_bit(states, pc->b - 1);
+  }
+  return slices->begin[output + 1] - slices->begin[output];
+}
+
+/// The bits of a word that are set: the first one goes.
+static uint32_t next_bit(uint64_t* word) {
+  uint32_t bit = 0;
+  while (!(*word >> bit & 0xffu)) {
+    bit += 8;
+  }
+  while (!(*word >> bit & 1u)) {
+    bit++;
+  }
+  *word &= *word - 1;
+  return bit;
+}
+
+static SltStatus room_for_part(EngSim* sim, uint32_t most) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  size_t words = (size_t)rhs->code_count / 64 + (size_t)rhs->state_count / 64 + 2;
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_needed, &sim->value_needed_capacity, words,
+                   sizeof *sim->value_needed));
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_code, &sim->value_code_capacity, (size_t)most + 1,
+                   sizeof *sim->value_code));
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_reads, &sim->value_reads_capacity, rhs->state_count,
+                   sizeof *sim->value_reads));
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_outputs, &sim->value_outputs_capacity,
+                   rhs->output_count, sizeof *sim->value_outputs));
+  memset(sim->value_needed, 0, words * sizeof *sim->value_needed);
   return SLT_OK;
 }
 
+/// Outputs of what does not slide: those that are states, or (`plain` false) those that are not;
+/// these with what they need. False: that is too much.
+static bool take_outputs(EngSim* sim, bool plain, uint32_t most, uint32_t* count) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  uint64_t* states = sim->value_needed + rhs->code_count / 64 + 1;
+  uint32_t needed = 0;
+  for (uint32_t k = 0; k < rhs->output_count; k++) {
+    bool is_state = rhs->outputs[k] - 1 < rhs->state_count;
+    if (is_state != plain || sim->value_of_state[k] != MODEL_NONE) continue;
+    uint32_t from = plain ? rhs->outputs[k] - 1 : rhs->outputs[k];
+    sim->value_outputs[(*count)++] = (ModelPartOutput){k, from};
+    if (plain) continue;
+    if (rhs->slices->whole[k]) return false;
+    needed += need(rhs, k, sim->value_needed, states);
+    if (needed > most) return false;
+  }
+  return true;
+}
+
+SltStatus value_choose_part(EngSim* sim) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  sim->value_part = (ModelPart){.code = NULL};
+  memset(sim->value_of_state, 0xff, rhs->output_count * sizeof *sim->value_of_state);
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    sim->value_of_state[sim->value_state[i]] = i;
+  }
+  if (!rhs->slices) return SLT_OK;
+  uint32_t most = rhs->code_count / PART_SHARE;
+  SLT_TRY(room_for_part(sim, most));
+  uint32_t outputs = 0;
+  take_outputs(sim, true, most, &outputs);
+  uint32_t plain = outputs;
+  if (!take_outputs(sim, false, most, &outputs)) return SLT_OK;
+  uint32_t words = rhs->code_count / 64 + 1;
+  uint32_t at = 0;
+  for (uint32_t w = 0; w < words; w++) {
+    for (uint64_t left = sim->value_needed[w]; left;) {
+      sim->value_code[at++] = rhs->code[64 * w + next_bit(&left)];
+    }
+  }
+  sim->value_code[at] = (ModelInstr){.op = MODEL_OP_END};
+  uint32_t reads = 0;
+  for (uint32_t w = 0; w <= rhs->state_count / 64; w++) {
+    for (uint64_t left = sim->value_needed[words + w]; left;) {
+      sim->value_reads[reads++] = 64 * w + next_bit(&left);
+    }
+  }
+  sim->value_part = (ModelPart){.code = sim->value_code,
+                                .reads = sim->value_reads,
+                                .outputs = sim->value_outputs,
+                                .read_count = reads,
+                                .plain_count = plain,
+                                .output_count = outputs};
+  return SLT_OK;
+}
+
+/// How the motion along the present surfaces is computed.
+static SltStatus choose_way(EngSim* sim) {
+  EngSlide* slide = &sim->core.slide;
+  bool shifts = false;
+  slide->mixed = false;
+  slide->direct = false;
+  slide->shifted = false;
+  slide->lean = false;
+  slide->local = false;
+  sim->value_last_t = (double)NAN;
+  if (!can_mix(sim, &shifts)) return SLT_OK;
+  slide->direct = find_direct(sim);
+  SLT_TRY(bind_ends(sim));
+  slide->mixed = true;
+  slide->shifted = slide->direct && shifts && !sim->has_auxiliary;
+  slide->lean = slide->shifted && is_lean(sim);
+  slide->local = slide->lean && are_plain(sim);
+  return slide->lean ? value_choose_part(sim) : SLT_OK;
+}
+
+SltStatus eng_value_rebind(EngSim* sim) {
+  // by how much things are shifted was measured when the motion began, and stands in the snapshot
+  bool shifted = sim->core.slide.shifted;
+  sim->value_bound = NULL;
+  SLT_TRY(choose_way(sim));
+  sim->core.slide.shifted &= shifted;
+  sim->core.slide.lean &= shifted;
+  sim->core.slide.local &= shifted;
+  return SLT_OK;
+}
+
+void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  double t = sim->core.t;
+  for (uint32_t i = first_rhs; i < sim->value_rhs_count; i++) {
+    uint32_t output = sim->value_rhs[i].output;
+    sim->value_rhs_shift[output] = sim->value_out[output] - sim->side_f[output];
+  }
+  if (first_full == sim->value_full_count) return;
+  model_program_run(&mode->full, context, sim->side_regs[0].full, t, sim->x, sim->full);
+  model_program_run(&mode->full, context, sim->side_regs[1].full, t, sim->x, sim->value_out);
+  for (uint32_t i = first_full; i < sim->value_full_count; i++) {
+    uint32_t output = sim->value_full[i].output;
+    sim->value_full_shift[output] = sim->value_out[output] - sim->full[output];
+  }
+}
+
+/// By how much what hangs on the surfaces is shifted across them, at the present point. (It is the
+/// same everywhere but for rounding.)
+static void measure_shifts(EngSim* sim) {
+  EngSlide* slide = &sim->core.slide;
+  value_run_ends(sim, sim->core.t, sim->x, sim->side_f);
+  rates_of_flows(sim, sim->side_f);
+  for (uint32_t i = 0; i < slide->count; i++) {
+    double fall = sim->value_low[i] - sim->value_high[i];
+    if (!(fall > 0.0)) slide->shifted = false;
+    sim->value_fall[i] = sim->value_surfaces[i].negative ? -fall : fall;
+  }
+  value_measure_parts(sim, 0, 0);
+  slide->lean &= slide->shifted;
+  slide->local &= slide->shifted;
+}
+
 /// Outputs of both sides combined, each with the share of the surface it hangs on.
-static void mix(EngSim* sim, const uint32_t* label, uint32_t count, const double* high,
+static void mix(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* high,
                 double* out) {
   for (uint32_t i = 0; i < count; i++) {
-    if (label[i] == NO_SURFACE) continue;
-    double a = sim->value_share[label[i]];
-    out[i] = (1.0 - a) * out[i] + a * high[i];
+    double a = sim->value_share[parts[i].surface];
+    uint32_t k = parts[i].output;
+    out[k] = (1.0 - a) * out[k] + a * high[k];
+  }
+}
+
+/// The same from the side below and the shifts.
+static void shift(const EngSim* sim, const EngValuePart* parts, uint32_t count,
+                  const double* shifts, double* out) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t output = parts[i].output;
+    out[output] += sim->value_share[parts[i].surface] * shifts[output];
   }
 }
 
@@ -365,25 +661,80 @@ static int compare_surfaces(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
+/// Whether a relation may be part of a surface, wherever the motion is.
+bool value_may_bound(const EngSim* sim, uint32_t atom) {
+  const ModelAtom* model = &sim->model->atoms[atom];
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
+  return model->relation != MODEL_REL_EQ && !sim->atoms[atom].left_now;
+}
+
+bool value_is_at_zero(const EngSim* sim, uint32_t atom, double g) {
+  return fabs(g) <= fmax(sim->atoms[atom].zone, sim->atoms[atom].eps);
+}
+
+static void begin_surfaces(EngSim* sim) {
+  memset(sim->value_of_atom, 0xff, sim->model->atom_count * sizeof *sim->value_of_atom);
+  sim->core.slide.count = 0;
+}
+
+void value_add_relation(EngSim* sim, uint32_t surface, uint32_t atom, bool same) {
+  EngValueSurface* s = &sim->value_surfaces[surface];
+  if (s->first == MODEL_NONE) {
+    s->first = atom;
+  } else {
+    sim->value_next[s->last] = atom;
+  }
+  s->last = atom;
+  s->wanted |= sim->atoms[atom].surface;
+  sim->value_next[atom] = MODEL_NONE;
+  sim->value_of_atom[atom] = surface;
+  sim->value_same[atom] = same;
+}
+
+/// Surfaces where every relation at zero is a state or its negative: those of one state are one.
+/// False: there are others.
+static bool surfaces_of_states(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const uint32_t* direct = eng_hang_direct(sim);
+  if (!direct) return false;
+  EngSlide* slide = &sim->core.slide;
+  begin_surfaces(sim);
+  memset(sim->value_of_state, 0xff, mode->state_count * sizeof *sim->value_of_state);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t atom = mode->atoms[i];
+    if (!value_may_bound(sim, atom)) continue;
+    if (direct[i] == MODEL_NONE) return false;
+    uint32_t state = direct[i] / 2;
+    bool negative = direct[i] & 1u;
+    if (!value_is_at_zero(sim, atom, sim->x[state])) continue;
+    uint32_t surface = sim->value_of_state[state];
+    if (surface == MODEL_NONE) {
+      surface = slide->count++;
+      sim->value_of_state[state] = surface;
+      sim->value_surfaces[surface] = (EngValueSurface){
+          .atom = atom, .index = i, .state = state, .negative = negative, .first = MODEL_NONE};
+    }
+    value_add_relation(sim, surface, atom, sim->value_surfaces[surface].negative == negative);
+  }
+  return true;
+}
+
 /// Relations at zero, sorted into surfaces by their values at the probe point.
-static SltStatus find_surfaces(EngSim* sim) {
+static SltStatus surfaces_of_probes(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   SLT_TRY(eng_probe(sim, mode));
   uint32_t n = 0;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
-    const ModelAtom* model = &sim->model->atoms[atom];
-    if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) continue;
-    if (model->relation == MODEL_REL_EQ || sim->atoms[atom].left_now) continue;
-    double zone = fmax(sim->atoms[atom].zone, sim->atoms[atom].eps);
-    if (!(fabs(sim->side_g[i]) <= zone) || sim->side_probe[i] == 0.0) continue;
+    if (!value_may_bound(sim, atom) || !value_is_at_zero(sim, atom, sim->side_g[i])) continue;
+    if (sim->side_probe[i] == 0.0) continue;
     sim->value_probes[n++] = (EngValueProbe){sim->side_probe[i], atom, i};
   }
   qsort(sim->value_probes, n, sizeof *sim->value_probes, compare_probes);
-  memset(sim->value_of_atom, 0xff, sim->model->atom_count * sizeof *sim->value_of_atom);
+  begin_surfaces(sim);
   EngSlide* slide = &sim->core.slide;
-  slide->count = 0;
   for (uint32_t k = 0; k < n;) {
     uint32_t end = k + 1;
     double size = fabs(sim->value_probes[k].g);
@@ -391,25 +742,23 @@ static SltStatus find_surfaces(EngSim* sim) {
       end++;
     }
     uint32_t lead = k;
-    bool wanted = false;
     for (uint32_t m = k; m < end; m++) {
-      wanted |= sim->atoms[sim->value_probes[m].atom].surface;
       if (sim->value_probes[m].atom < sim->value_probes[lead].atom) lead = m;
     }
     const EngValueProbe* first = &sim->value_probes[lead];
-    if (wanted) {
-      sim->value_surfaces[slide->count++] = (EngValueSurface){
-          .atom = first->atom, .index = first->index, .probe = first->g, .begin = k, .end = end};
+    uint32_t surface = slide->count++;
+    sim->value_surfaces[surface] =
+        (EngValueSurface){.atom = first->atom, .index = first->index, .first = MODEL_NONE};
+    for (uint32_t m = k; m < end; m++) {
+      const EngValueProbe* probe = &sim->value_probes[m];
+      value_add_relation(sim, surface, probe->atom, probe->g * first->g > 0.0);
     }
     k = end;
   }
   qsort(sim->value_surfaces, slide->count, sizeof *sim->value_surfaces, compare_surfaces);
   for (uint32_t s = 0; s < slide->count; s++) {
-    const EngValueSurface* surface = &sim->value_surfaces[s];
-    for (uint32_t m = surface->begin; m < surface->end; m++) {
-      const EngValueProbe* probe = &sim->value_probes[m];
-      sim->value_of_atom[probe->atom] = s;
-      sim->value_same[probe->atom] = probe->g * surface->probe > 0.0;
+    for (uint32_t a = sim->value_surfaces[s].first; a != MODEL_NONE; a = sim->value_next[a]) {
+      sim->value_of_atom[a] = s;
     }
   }
   return SLT_OK;
@@ -417,10 +766,8 @@ static SltStatus find_surfaces(EngSim* sim) {
 
 /// Truths of a surface's relations as on one side, in the environment.
 static void impose(EngSim* sim, uint32_t surface, bool above) {
-  const EngValueSurface* s = &sim->value_surfaces[surface];
-  for (uint32_t m = s->begin; m < s->end; m++) {
-    uint32_t atom = sim->value_probes[m].atom;
-    sim->env[sim->model->atoms[atom].env] = above == sim->value_same[atom] ? 1.0 : 0.0;
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    sim->env[sim->model->atoms[a].env] = above == sim->value_same[a] ? 1.0 : 0.0;
   }
 }
 
@@ -436,14 +783,31 @@ static uint32_t surface_of(const EngSim* sim, const ModelGuard* guard, bool* sev
   return found;
 }
 
+/// Whether the switch follows the surface: it is on above it and off below (`rises`), or the other
+/// way round.
+static bool follows(EngSim* sim, uint32_t automaton, uint32_t surface, bool* rises) {
+  uint32_t one = sim->value_follows[automaton];
+  if (one != MODEL_NONE) {
+    *rises = sim->value_same[one / 2] == (one & 1u);
+    return true;
+  }
+  const ModelGuard* condition = sim->model->automata[automaton].condition;
+  impose(sim, surface, false);
+  bool low = eng_guard(sim, condition);
+  impose(sim, surface, true);
+  *rises = eng_guard(sim, condition);
+  return low != *rises;
+}
+
 /// Which switches follow which surface. False when anything else hangs on them: states with guards
-/// of their own, switches of equations, switches of two surfaces.
+/// of their own, switches of equations, switches of two surfaces. Leaves the truths of the surfaces
+/// in the environment as on one side.
 static bool find_switches(EngSim* sim) {
   const Model* model = sim->model;
   sim->value_switch_count = 0;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
-    if (!eng_automaton_active(sim, a)) continue;
     const ModelAutomaton* automaton = &model->automata[a];
+    if (automaton->parent_automaton != MODEL_NONE && !eng_automaton_active(sim, a)) continue;
     bool several = false;
     if (automaton->kind != MODEL_AUTOMATON_SWITCH) {
       const ModelState* state = &automaton->states[sim->state[a]];
@@ -453,38 +817,41 @@ static bool find_switches(EngSim* sim) {
       }
       continue;
     }
-    uint32_t surface = surface_of(sim, automaton->condition, &several);
+    uint32_t one = sim->value_follows[a];
+    uint32_t surface = one != MODEL_NONE ? sim->value_of_atom[one / 2]
+                                         : surface_of(sim, automaton->condition, &several);
     if (several) return false;
-    if (surface == MODEL_NONE) continue;
-    impose(sim, surface, false);
-    bool low = eng_guard(sim, automaton->condition);
-    impose(sim, surface, true);
-    bool high = eng_guard(sim, automaton->condition);
-    if (low == high) continue;
+    bool rises = false;
+    if (surface == MODEL_NONE || !follows(sim, a, surface, &rises)) continue;
     if (automaton->has_bodies) return false;
     sim->value_switches[sim->value_switch_count++] =
-        (EngValueSwitch){.automaton = a, .surface = surface, .rises = high};
+        (EngValueSwitch){.automaton = a, .surface = surface, .rises = rises};
     sim->value_surfaces[surface].separates = true;
-    bool above = (sim->state[a] == 1) == high;
+    bool above = (sim->state[a] == 1) == rises;
     sim->value_surfaces[surface].stands_above |= above;
     sim->value_surfaces[surface].stands_below |= !above;
   }
-  eng_restore_truths(sim);
   return sim->value_switch_count > 0;
 }
 
-/// Leave out the surfaces that `keep` does not want; renumbers.
-static void compact(EngSim* sim, bool sliding_only) {
+typedef enum Keep { KEEP_WANTED, KEEP_SEPARATING, KEEP_SLIDING } Keep;
+
+/// Leave out the surfaces that are not to be kept, and what belongs to them; renumbers. Whether
+/// there were any.
+static bool compact(EngSim* sim, Keep what) {
   EngSlide* slide = &sim->core.slide;
   uint32_t n = 0;
   for (uint32_t i = 0; i < slide->count; i++) {
     EngValueSurface* s = &sim->value_surfaces[i];
-    bool keep = sliding_only ? s->slides : s->separates;
+    bool keep = what == KEEP_WANTED ? s->wanted : what == KEEP_SLIDING ? s->slides : s->separates;
     s->number = keep ? n++ : MODEL_NONE;
   }
-  for (uint32_t atom = 0; atom < sim->model->atom_count; atom++) {
-    uint32_t s = sim->value_of_atom[atom];
-    if (s != MODEL_NONE) sim->value_of_atom[atom] = sim->value_surfaces[s].number;
+  if (n == slide->count) return false;
+  for (uint32_t i = 0; i < slide->count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+      sim->value_of_atom[a] = s->number;
+    }
   }
   uint32_t switches = 0;
   for (uint32_t i = 0; i < sim->value_switch_count; i++) {
@@ -500,12 +867,54 @@ static void compact(EngSim* sim, bool sliding_only) {
     sim->value_surfaces[to] = sim->value_surfaces[i];
   }
   slide->count = n;
+  return true;
+}
+
+/// The surfaces that the motion stands on, and the switches that follow them.
+static bool find_surfaces(EngSim* sim) {
+  const EngSlide* slide = &sim->core.slide;
+  if (sim->core.mode->state_count == 0) return false;
+  if (!surfaces_of_states(sim) && surfaces_of_probes(sim) < 0) return false;
+  sim->value_switch_count = 0;
+  compact(sim, KEEP_WANTED);
+  if (slide->count == 0 || !find_switches(sim)) return false;
+  compact(sim, KEEP_SEPARATING);
+  return true;
+}
+
+bool eng_value_many(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t seen[ENG_SURFACES_MAX];
+  uint32_t count = 0;
+  uint32_t marked = 0;
+  const uint32_t* direct = NULL;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    marked += sim->atoms[mode->atoms[sim->active[place]]].surface;
+    if (marked > ENG_SURFACES_MAX) break;
+  }
+  if (marked > ENG_SURFACES_MAX) direct = eng_hang_direct(sim);
+  for (uint32_t place = 0; direct && place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t atom = mode->atoms[i];
+    if (!sim->atoms[atom].surface || direct[i] == MODEL_NONE || !value_may_bound(sim, atom))
+      continue;
+    uint32_t state = direct[i] / 2;
+    if (!value_is_at_zero(sim, atom, sim->x[state])) continue;
+    bool known = false;
+    for (uint32_t k = 0; k < count; k++) {
+      known |= seen[k] == state;
+    }
+    if (known) continue;
+    if (count == ENG_SURFACES_MAX) return true;
+    seen[count++] = state;
+  }
+  return false;
 }
 
 // ---- the continuation ---------------------------------------------------------------------------
 
 /// Side of a surface that the present positions stand for.
-static bool present_side(const EngSim* sim, uint32_t surface) {
+bool value_present_side(const EngSim* sim, uint32_t surface) {
   const EngValueSurface* s = &sim->value_surfaces[surface];
   if (s->stands_above != s->stands_below) return s->stands_above;
   return sim->atoms[s->atom].truth;
@@ -530,7 +939,7 @@ static void assign(EngSim* sim, double tolerance) {
     EngValueSurface* s = &sim->value_surfaces[i];
     double low = sim->value_low[i];
     double high = sim->value_high[i];
-    bool present = present_side(sim, i);
+    bool present = value_present_side(sim, i);
     s->slides = low > tolerance && high < -tolerance;
     if (low < -tolerance && high > tolerance) {
       s->above = present;
@@ -575,9 +984,16 @@ static bool search(EngSim* sim) {
     sim->value_surfaces[i].slides = true;
     sim->value_wanted[i] = 0.0;
   }
-  if (ends_at(sim, t, sim->x) < 0) return false;
-  double tolerance = RATE_TOLERANCE * rate_scale(sim);
+  if (sim->core.slide.direct) {
+    value_run_ends(sim, t, sim->x, sim->side_f);
+    rates_of_flows(sim, sim->side_f);
+  } else if (ends_at(sim, t, sim->x) < 0) {
+    return false;
+  }
+  double tolerance = VALUE_RATE_TOLERANCE * rate_scale(sim);
   assign(sim, tolerance);
+  // where every rate hangs on its own surface alone, so does what follows from it
+  if (sim->core.slide.mixed) return true;
   for (uint32_t turn = 0; turn < ASSIGNMENTS; turn++) {
     if (!refine(sim, t, sim->x, sim->value_wanted, sim->value_share)) return false;
     if (consistent(sim, tolerance)) return true;
@@ -585,37 +1001,47 @@ static bool search(EngSim* sim) {
   return false;
 }
 
-static void latch(EngSim* sim) {
-  for (uint32_t id = 0; id < sim->model->atom_count; id++) {
-    uint32_t s = sim->value_of_atom[id];
-    if (s == MODEL_NONE) continue;
-    EngAtom* atom = &sim->atoms[id];
-    bool above =
-        sim->value_surfaces[s].slides ? present_side(sim, s) : sim->value_surfaces[s].above;
-    sim->value_truth[id] = above == sim->value_same[id];
+static bool side_after(const EngSim* sim, uint32_t surface) {
+  const EngValueSurface* s = &sim->value_surfaces[surface];
+  return s->slides ? value_present_side(sim, surface) : s->above;
+}
+
+void value_latch(EngSim* sim, uint32_t surface, bool above) {
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    EngAtom* atom = &sim->atoms[a];
+    atom->truth = above == sim->value_same[a];
     atom->held = true;
     atom->held_changes = sim->core.changes;
     atom->located = false;
+    sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }
-  for (uint32_t id = 0; id < sim->model->atom_count; id++) {
-    if (sim->value_of_atom[id] == MODEL_NONE) continue;
-    sim->atoms[id].truth = sim->value_truth[id];
-    sim->env[sim->model->atoms[id].env] = sim->atoms[id].truth ? 1.0 : 0.0;
+}
+
+/// Truths as the motion goes on; the positions of the switches in side_work. Whether some of them
+/// have to move.
+static bool latch(EngSim* sim) {
+  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  bool moves = false;
+  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
+    const EngValueSwitch* s = &sim->value_switches[i];
+    uint32_t position = side_after(sim, s->surface) == s->rises ? 1 : 0;
+    moves |= position != sim->state[s->automaton];
+    sim->side_work[s->automaton] = position;
   }
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    value_latch(sim, i, side_after(sim, i));
+  }
+  return moves;
 }
 
 bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   EngSlide* slide = &sim->core.slide;
   *verdict = ENG_SLIDE_NONE;
   *slide = (EngSlide){.by_value = true, .base = sim->core.mode};
-  bool able = sim->core.mode->state_count > 0 && find_surfaces(sim) >= 0 && slide->count > 0 &&
-              find_switches(sim);
+  bool able = find_surfaces(sim);
   eng_restore_truths(sim);
-  if (able) {
-    compact(sim, false);
-    able = search(sim);
-    publish_positions(sim);
-  }
+  able = able && choose_way(sim) >= 0 && search(sim);
+  if (!slide->mixed) publish_positions(sim);
   if (!able) {
     *slide = (EngSlide){.count = 0};
     return false;
@@ -630,35 +1056,53 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
     *slide = (EngSlide){.count = 0};
     return true;
   }
-  latch(sim);
-  uint32_t automata = sim->model->automaton_count;
-  memcpy(sim->side_work, sim->state, automata * sizeof *sim->state);
-  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
-    const EngValueSwitch* s = &sim->value_switches[i];
-    const EngValueSurface* surface = &sim->value_surfaces[s->surface];
-    bool above = surface->slides ? present_side(sim, s->surface) : surface->above;
-    sim->side_work[s->automaton] = above == s->rises ? 1 : 0;
+  if (latch(sim)) *verdict = ENG_SLIDE_MOVES;
+  bool fewer = compact(sim, KEEP_SLIDING);
+  if (slide->count && *verdict == ENG_SLIDE_NONE) {
+    *verdict = ENG_SLIDE_ALONG;
+    if ((fewer || !slide->mixed) && choose_way(sim) < 0) return false;
+    if (slide->shifted) measure_shifts(sim);
   }
-  if (memcmp(sim->side_work, sim->state, automata * sizeof *sim->state) != 0) {
-    *verdict = ENG_SLIDE_MOVES;
-  }
-  compact(sim, true);
-  if (slide->count && *verdict == ENG_SLIDE_NONE) *verdict = ENG_SLIDE_ALONG;
-  if (slide->count && *verdict == ENG_SLIDE_ALONG && eng_value_rebind(sim) < 0) return false;
   if (slide->count == 0) *slide = (EngSlide){.count = 0};
   return true;
 }
 
 // ---- motion -------------------------------------------------------------------------------------
 
+/// One run of the equations: what is shifted by the surfaces follows from the side below.
+static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
+  const EngSlide* slide = &sim->core.slide;
+  const ModelContext* context = eng_context(sim);
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  if (slide->lean && sim->value_part.code) {
+    model_program_run_part(rhs, context, &sim->value_part, sim->side_regs[0].rhs, t, x, dx);
+  } else {
+    model_program_run(rhs, context, sim->side_regs[0].rhs, t, x, dx);
+  }
+  if (!slide->lean) {
+    shares_of_shifted(sim, dx, x, true, sim->value_share);
+    shift(sim, sim->value_rhs, sim->value_rhs_count, sim->value_rhs_shift, dx);
+  }
+  // the shares are those with which the surfaces are drawn to zero
+  double pull = -slide->stiffness;
+  for (uint32_t i = 0; i < slide->count; i++) {
+    uint32_t state = sim->value_state[i];
+    dx[state] = pull * x[state];
+  }
+}
+
 SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
+  if (sim->core.slide.shifted) {
+    shifted_rhs(sim, t, x, dx);
+    return SLT_OK;
+  }
   if (sim->core.slide.direct && !sim->core.slide.rest) {
-    run_ends(sim, t, x, dx);
+    value_run_ends(sim, t, x, dx);
     SLT_TRY(shares_of_flows(sim, dx, x, true, sim->value_share));
-    mix(sim, sim->value_rhs_label, mode->rhs.output_count, sim->value_out, dx);
+    mix(sim, sim->value_rhs, sim->value_rhs_count, sim->value_out, dx);
     return SLT_OK;
   }
   SltStatus status = shares_at(sim, t, x, true, sim->value_share);
@@ -666,7 +1110,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
     SLT_TRY(status);
     model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, dx);
     model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
-    mix(sim, sim->value_rhs_label, mode->rhs.output_count, sim->value_out, dx);
+    mix(sim, sim->value_rhs, sim->value_rhs_count, sim->value_out, dx);
     return SLT_OK;
   }
   if (status >= 0) {
@@ -687,12 +1131,22 @@ void eng_value_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->side_regs[2];
-  SltStatus status = shares_at(sim, t, sim->x, false, sim->value_share);
+  SltStatus status = SLT_OK;
+  if (sim->narrow && sim->core.slide.local) eng_narrow_patch(sim);
+  if (shares_are_noted(sim, t, sim->x)) {
+    memcpy(sim->value_share, sim->value_last, sim->core.slide.count * sizeof(double));
+  } else {
+    status = shares_at(sim, t, sim->x, false, sim->value_share);
+  }
   if (sim->core.slide.mixed) {
     if (status < 0) return;
     model_program_run(&mode->full, context, sim->side_regs[0].full, t, sim->x, sim->full);
-    model_program_run(&mode->full, context, sim->side_regs[1].full, t, sim->x, sim->value_out);
-    mix(sim, sim->value_full_label, mode->full.output_count, sim->value_out, sim->full);
+    if (sim->core.slide.shifted) {
+      shift(sim, sim->value_full, sim->value_full_count, sim->value_full_shift, sim->full);
+    } else {
+      model_program_run(&mode->full, context, sim->side_regs[1].full, t, sim->x, sim->value_out);
+      mix(sim, sim->value_full, sim->value_full_count, sim->value_out, sim->full);
+    }
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = sim->full[i];
     }
@@ -767,11 +1221,16 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
   EngTrialPoint point = {sim->stepper, t};
   double f[2] = {0.0, 0.0};
   if (!sim->core.slide.direct) return false;
-  for (uint32_t end = 0; end < 2; end++) {
+  bool shifted = sim->core.slide.shifted;
+  for (uint32_t end = 0; end < (shifted ? 1u : 2u); end++) {
     if (!model_program_run_output(rhs, context, sim->side_regs[end].rhs, t, eng_trial_state, &point,
                                   s->state, &f[end])) {
       return false;
     }
+  }
+  if (shifted) {
+    *share = f[0] / sim->value_fall[surface];
+    return true;
   }
   double sign = s->negative ? -1.0 : 1.0;
   double range = sign * f[0] - sign * f[1];
@@ -817,33 +1276,40 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   memcpy(sim->value_last, sim->value_share, n * sizeof(double));
   sim->value_last_t = t_end;
   memcpy(sim->value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
-  for (uint32_t k = 0; k < 2 * n; k++) {
-    Exit e = {sim, k / 2, k % 2 == 1};
-    double at_start = distance(sim->value_begin[e.surface], e.above);
-    double at_middle = distance(sim->value_middle[e.surface], e.above);
-    double at_end = distance(sim->value_last[e.surface], e.above);
-    double t = eng_exit_time(exit_function, &e, (double[3]){t_from, middle, t_end},
-                             (double[3]){at_start, at_middle, at_end});
-    if (t >= first) continue;
-    first = t;
-    *surface = e.surface;
-    *above = e.above;
+  for (uint32_t i = 0; i < n; i++) {
+    double between = sim->value_middle[i];
+    double last = sim->value_last[i];
+    if (between >= 0.0 && between <= 1.0 && last >= 0.0 && last <= 1.0) continue;
+    for (uint32_t side = 0; side < 2; side++) {
+      Exit e = {sim, i, side == 1};
+      double g[3] = {distance(sim->value_begin[i], e.above), distance(between, e.above),
+                     distance(last, e.above)};
+      double t = eng_exit_time(exit_function, &e, (double[3]){t_from, middle, t_end}, g);
+      // of several at once that of the first relation, whatever the order of the surfaces
+      bool earlier =
+          t < first || (t == first && isfinite(t) && *surface != i &&
+                        sim->value_surfaces[i].atom < sim->value_surfaces[*surface].atom);
+      if (!earlier) continue;
+      first = t;
+      *surface = i;
+      *above = e.above;
+    }
   }
   return first;
 }
 
 void eng_value_leave(EngSim* sim, uint32_t surface, bool above) {
-  for (uint32_t id = 0; id < sim->model->atom_count; id++) {
-    if (sim->value_of_atom[id] != surface) continue;
-    EngAtom* atom = &sim->atoms[id];
-    atom->truth = above == sim->value_same[id];
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    EngAtom* atom = &sim->atoms[a];
+    atom->truth = above == sim->value_same[a];
     atom->left_now = true;
-    sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
+    sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }
   memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
   for (uint32_t i = 0; i < sim->value_switch_count; i++) {
     const EngValueSwitch* s = &sim->value_switches[i];
     if (s->surface == surface) sim->side_work[s->automaton] = above == s->rises ? 1 : 0;
   }
+  if (sim->narrow) eng_narrow_leave(sim, surface);
   sim->core.slide = (EngSlide){.count = 0};
 }

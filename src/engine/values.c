@@ -307,7 +307,9 @@ void eng_bind(EngSim* sim) {
 }
 
 void eng_bind_states(EngSim* sim) {
-  if (!sim->inputs_stand || sim->core.slide.count || sim->core.contact.active) {
+  // by value there are no other modes whose registers follow
+  bool other = sim->core.slide.count && !(sim->core.slide.by_value && sim->core.slide.mixed);
+  if (!sim->inputs_stand || other || sim->core.contact.active) {
     eng_bind(sim);
     return;
   }
@@ -315,13 +317,28 @@ void eng_bind_states(EngSim* sim) {
   if (sim->core.mode->atom_count > 0 && !margins_hold(sim)) sim->core.margin_stale = true;
 }
 
+/// Whether nothing but switches has moved that decide about no equations and no other switch: the
+/// mode stays, and what matters in it.
+static bool only_switches_moved(const EngSim* sim) {
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (sim->state[a] != sim->entered_state[a] && !sim->switch_alone[a]) return false;
+  }
+  return true;
+}
+
 SltStatus eng_enter_mode(EngSim* sim) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
   size_t bytes = sim->model->automaton_count * sizeof *sim->state;
   bool entered = sim->entered && memcmp(sim->entered_state, sim->state, bytes) == 0;
+  bool stays = entered || (sim->entered && sim->core.mode->shared && !sim->active_stale &&
+                           only_switches_moved(sim));
   SltStatus status = SLT_OK;
-  if (entered) mode = sim->core.mode;
+  if (!stays) eng_widen(sim);
+  if (stays) mode = sim->core.mode;
   if (!mode) mode = known_mode(sim);
   if (!mode) {
     status = eng_get_mode(sim, sim->state, &mode, &failure);
@@ -355,7 +372,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
     }
   }
   // product modes with the same equations may be one
-  if (!same || (mode->shared && !entered)) eng_atoms_enter_mode(sim);
+  if (!same || (mode->shared && !stays)) eng_atoms_enter_mode(sim);
   if (!entered) memcpy(sim->entered_state, sim->state, bytes);
   sim->entered = true;
   eng_bind(sim);
@@ -449,6 +466,41 @@ void eng_take_trial_end(EngSim* sim) {
 void eng_sample(EngSim* sim, double t) {
   eng_sample_states(sim, t);
   eng_evaluate_full(sim, t);
+}
+
+static double present_state(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  return sim->x[state];
+}
+
+/// Some outputs of a program over the atoms of the mode; false: it has no slices for them.
+static bool evaluate_some(EngSim* sim, const ModelProgram* program, double* regs, double t,
+                          double* out) {
+  const ModelContext* context = eng_context(sim);
+  for (uint32_t k = 0; k < sim->loose_count; k++) {
+    uint32_t i = sim->loose[k];
+    if (!model_program_run_output(program, context, regs, t, present_state, sim, i, &out[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void eng_evaluate_loose(EngSim* sim, double t, bool with_slope) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t count = 0;
+  // in an instant the list is as its begin has made it
+  if (!sim->narrow) eng_loose(sim, &count);
+  bool few = (sim->narrow || sim->core.slide.local) && !sim->has_pre && sim->loose_count > 0 &&
+             sim->loose_count <= mode->atom_count / 8;
+  if (!few || !evaluate_some(sim, &mode->g_flow, sim->g_flow_regs, t, sim->g)) {
+    eng_evaluate_g(sim, t, with_slope);
+    return;
+  }
+  sim->core.guard_evaluations++;
+  if (with_slope && !evaluate_some(sim, &mode->gdot, sim->gdot_regs, t, sim->gdot)) {
+    eng_evaluate_gdot(sim, t);
+  }
 }
 
 /// A unilateral guard forbids evaluating the model beyond its boundary.

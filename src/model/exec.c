@@ -178,6 +178,22 @@ void model_program_interpret(const ModelProgram* program, const ModelContext* co
   }
 }
 
+void model_program_run_part(const ModelProgram* program, const ModelContext* context,
+                            const ModelPart* part, double* regs, double t, const double* x,
+                            double* out) {
+  regs[0] = t;
+  for (uint32_t i = 0; i < part->read_count; i++) {
+    regs[part->reads[i] + 1] = x[part->reads[i]];
+  }
+  execute(part->code, context, program->solves, regs);
+  for (uint32_t i = 0; i < part->plain_count; i++) {
+    out[part->outputs[i].output] = x[part->outputs[i].from];
+  }
+  for (uint32_t i = part->plain_count; i < part->output_count; i++) {
+    out[part->outputs[i].output] = regs[part->outputs[i].from];
+  }
+}
+
 double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
                         const double* env, double t, double* regs) {
   const ModelProgram* program = &term->shape->program;

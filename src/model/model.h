@@ -386,6 +386,25 @@ static inline void model_program_run(const ModelProgram* program, const ModelCon
   }
 }
 
+/// An output and the register, or the state, that it is.
+typedef struct ModelPartOutput {
+  uint32_t output, from;
+} ModelPartOutput;
+
+/// Part of a program: the instructions that some of its outputs need, in their order.
+typedef struct ModelPart {
+  const ModelInstr* code;          // ends with MODEL_OP_END
+  const uint32_t* reads;           // states that it reads
+  const ModelPartOutput* outputs;  // those that are states, then those that are other registers
+  uint32_t read_count, plain_count, output_count;
+} ModelPart;
+
+/// Execute a part on bound registers; all other outputs stay as they are. Same bits as the whole
+/// run.
+void model_program_run_part(const ModelProgram* program, const ModelContext* context,
+                            const ModelPart* part, double* regs, double t, const double* x,
+                            double* out);
+
 /// Gives one state at the time that is looked at.
 typedef double ModelStateFn(const void* user, uint32_t state);
 

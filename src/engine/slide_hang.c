@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+//
+// What hangs on which switches: facts about the programs of a mode that no event changes.
+//
+// A walk along the tape gives every register the set of switch entries (places of the environment
+// that tell whether a switch is in a state) that its value hangs on. Sets are few and small, so
+// they are numbered; where one would grow beyond SET_LIMIT entries it is `wide`, and whoever asks
+// has to walk along the tape for the surfaces at hand. Which surface an output hangs on is then a
+// question to its set, and an event that changes one surface asks nothing of the tape.
+//
+// The same walk tells how: an output `shifts` when moving switches adds a number to it that depends
+// neither on time nor on states (`a(x) + f`, where f is a constant on either side, as dry friction
+// of a given level is). Then one run of the program gives its value on both sides.
+#include "engine/internal.h"
+
+#include <string.h>
+
+#define SET_LIMIT 8u  // entries in a set
+
+/// What a register is between two events.
+typedef enum Kind {
+  KIND_FIXED,  // the same all the time, whatever the switches
+  KIND_FREE,   // moves with time and states, and hangs on no switch
+  KIND_KNOWN,  // one number for each position of the switches
+  KIND_SHIFT,  // what is free, plus what is known
+  KIND_OTHER
+} Kind;
+
+/// Work space of one walk.
+typedef struct Walk {
+  EngSim* sim;
+  EngHang* hang;
+  uint32_t* of_env;   // per entry of the environment: its set
+  uint32_t* set;      // per register
+  uint8_t* kind;      // per register
+  uint32_t* buckets;  // hash of the members -> set + 1
+  uint32_t bucket_count;
+  bool failed;
+} Walk;
+
+// ---- sets ---------------------------------------------------------------------------------------
+
+static uint32_t hash_members(const uint32_t* members, uint32_t count) {
+  uint32_t hash = 2166136261u;
+  for (uint32_t i = 0; i < count; i++) {
+    hash = (hash ^ members[i]) * 16777619u;
+    hash ^= hash >> 15;
+  }
+  return hash;
+}
+
+static uint32_t size_of(const EngHang* hang, uint32_t set) {
+  return hang->begin[set + 1] - hang->begin[set];
+}
+
+static bool grow_buckets(Walk* walk) {
+  const SltAllocator* a = &walk->sim->options.allocator;
+  uint32_t count = walk->bucket_count ? 2 * walk->bucket_count : 256;
+  uint32_t* buckets = base_alloc(a, count * sizeof *buckets);
+  if (!buckets) return false;
+  memset(buckets, 0, count * sizeof *buckets);
+  const EngHang* hang = walk->hang;
+  for (uint32_t s = ENG_SET_FIRST; s < hang->set_count; s++) {
+    uint32_t at = hash_members(hang->members + hang->begin[s], size_of(hang, s)) & (count - 1);
+    while (buckets[at]) {
+      at = (at + 1) & (count - 1);
+    }
+    buckets[at] = s + 1;
+  }
+  base_free(a, walk->buckets, walk->bucket_count * sizeof *walk->buckets);
+  walk->buckets = buckets;
+  walk->bucket_count = count;
+  return true;
+}
+
+/// Number of the set with these members.
+static uint32_t set_with(Walk* walk, const uint32_t* members, uint32_t count) {
+  EngHang* hang = walk->hang;
+  if (count == 0) return ENG_SET_EMPTY;
+  if (count > SET_LIMIT || walk->failed) return ENG_SET_WIDE;
+  if (2 * hang->set_count >= walk->bucket_count && !grow_buckets(walk)) walk->failed = true;
+  if (walk->failed) return ENG_SET_WIDE;
+  uint32_t at = hash_members(members, count) & (walk->bucket_count - 1);
+  for (; walk->buckets[at]; at = (at + 1) & (walk->bucket_count - 1)) {
+    uint32_t s = walk->buckets[at] - 1;
+    bool same = size_of(hang, s) == count &&
+                memcmp(hang->members + hang->begin[s], members, count * sizeof *members) == 0;
+    if (same) return s;
+  }
+  uint32_t end = hang->begin[hang->set_count];
+  size_t sets = (size_t)hang->set_count + 2;
+  if (sets > hang->begin_capacity) sets += sets / 2;
+  size_t room = (size_t)end + count;
+  if (room > hang->member_capacity) room += room / 2;
+  if (eng_grow(walk->sim, (void**)&hang->begin, &hang->begin_capacity, sets, sizeof *hang->begin) <
+          0 ||
+      eng_grow(walk->sim, (void**)&hang->members, &hang->member_capacity, room,
+               sizeof *hang->members) < 0) {
+    walk->failed = true;
+    return ENG_SET_WIDE;
+  }
+  memcpy(hang->members + end, members, count * sizeof *members);
+  uint32_t set = hang->set_count++;
+  hang->begin[set + 1] = end + count;
+  walk->buckets[at] = set + 1;
+  return set;
+}
+
+static uint32_t join(Walk* walk, uint32_t a, uint32_t b) {
+  if (a == b || b == ENG_SET_EMPTY) return a;
+  if (a == ENG_SET_EMPTY) return b;
+  if (a == ENG_SET_WIDE || b == ENG_SET_WIDE) return ENG_SET_WIDE;
+  const EngHang* hang = walk->hang;
+  uint32_t both[2 * SET_LIMIT];
+  uint32_t count = 0;
+  uint32_t i = hang->begin[a];
+  uint32_t k = hang->begin[b];
+  uint32_t i_end = hang->begin[a + 1];
+  uint32_t k_end = hang->begin[b + 1];
+  while (i < i_end || k < k_end) {
+    uint32_t x = i < i_end ? hang->members[i] : UINT32_MAX;
+    uint32_t y = k < k_end ? hang->members[k] : UINT32_MAX;
+    both[count++] = x < y ? x : y;
+    if (x <= y) i++;
+    if (y <= x) k++;
+  }
+  return set_with(walk, both, count);
+}
+
+// ---- the walk -----------------------------------------------------------------------------------
+
+static bool is_fixed(Kind kind) {
+  return kind == KIND_FIXED || kind == KIND_KNOWN;
+}
+
+static bool adds_up(Kind kind) {
+  return kind != KIND_OTHER;
+}
+
+static Kind kind_of(const ModelInstr* pc, uint32_t operands, Kind a, Kind b, Kind c, bool hangs) {
+  switch (pc->op) {
+  // what they give is not told by their operands
+  case MODEL_OP_TABLE:
+  case MODEL_OP_TABLE_SLOPE:
+  case MODEL_OP_TABLE_CURVE:
+  case MODEL_OP_RANDOM:
+  case MODEL_OP_UNIFORM:
+  case MODEL_OP_NORMAL:
+  case MODEL_OP_NOISE:
+  case MODEL_OP_EXPONENTIAL: return hangs ? KIND_OTHER : KIND_FREE;
+  default: break;
+  }
+  bool fixed = is_fixed(c) && (operands < 1 || is_fixed(a)) && (operands < 2 || is_fixed(b));
+  if (fixed) return hangs ? KIND_KNOWN : KIND_FIXED;
+  if (!hangs) return KIND_FREE;
+  switch (pc->op) {
+  case MODEL_OP_MOVE:
+  case MODEL_OP_NEG: return a;
+  case MODEL_OP_ADD:
+  case MODEL_OP_SUB: return adds_up(a) && adds_up(b) ? KIND_SHIFT : KIND_OTHER;
+  case MODEL_OP_MUL:
+    return (a == KIND_FIXED && b == KIND_SHIFT) || (b == KIND_FIXED && a == KIND_SHIFT)
+               ? KIND_SHIFT
+               : KIND_OTHER;
+  case MODEL_OP_DIV: return a == KIND_SHIFT && b == KIND_FIXED ? KIND_SHIFT : KIND_OTHER;
+  default: return KIND_OTHER;
+  }
+}
+
+static void begin_registers(Walk* walk, const ModelProgram* program) {
+  const EngSim* sim = walk->sim;
+  uint32_t moving = program->state_count + 1;
+  for (uint32_t r = 0; r < program->reg_count; r++) {
+    walk->set[r] = ENG_SET_EMPTY;
+    walk->kind[r] = r < moving ? KIND_FREE : KIND_FIXED;
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    uint32_t env = program->inputs[i].env % sim->model->env_count;
+    uint32_t reg = program->inputs[i].reg;
+    walk->set[reg] = walk->of_env[env];
+    // truths follow silently while time flows
+    bool moves = sim->env_is_truth[env] != 0;
+    if (walk->set[reg] != ENG_SET_EMPTY)
+      walk->kind[reg] = moves ? KIND_OTHER : KIND_KNOWN;
+    else if (moves)
+      walk->kind[reg] = KIND_FREE;
+  }
+}
+
+static bool walk_program(Walk* walk, const ModelProgram* program, EngHangProgram* out) {
+  EngSim* sim = walk->sim;
+  out->count = 0;
+  out->wide = false;
+  if (eng_grow(sim, (void**)&out->set, &out->set_capacity, program->output_count,
+               sizeof *out->set) < 0 ||
+      eng_grow(sim, (void**)&out->hanging, &out->hanging_capacity, program->output_count,
+               sizeof *out->hanging) < 0) {
+    return false;
+  }
+  begin_registers(walk, program);
+  for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
+    uint32_t operands = model_op_operands(pc->op);
+    bool select = pc->op == MODEL_OP_SELECT;
+    uint32_t set = select ? walk->set[pc->dst] : ENG_SET_EMPTY;
+    if (operands > 0) set = join(walk, set, walk->set[pc->a]);
+    if (operands > 1) set = join(walk, set, walk->set[pc->b]);
+    walk->kind[pc->dst] =
+        (uint8_t)kind_of(pc, operands, operands > 0 ? walk->kind[pc->a] : KIND_FIXED,
+                         operands > 1 ? walk->kind[pc->b] : KIND_FIXED,
+                         select ? walk->kind[pc->dst] : KIND_FIXED, set != ENG_SET_EMPTY);
+    walk->set[pc->dst] = set;
+  }
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    uint32_t reg = program->outputs[i];
+    out->set[i] = walk->set[reg];
+    if (out->set[i] == ENG_SET_EMPTY) continue;
+    if (out->set[i] == ENG_SET_WIDE) out->wide = true;
+    bool shifts = walk->kind[reg] == KIND_SHIFT || walk->kind[reg] == KIND_KNOWN;
+    out->hanging[out->count++] = (EngHangOutput){.output = i, .set = out->set[i], .shifts = shifts};
+  }
+  return !walk->failed;
+}
+
+/// Every entry that tells the position of a switch is a set of its own.
+static void number_entries(Walk* walk) {
+  const Model* model = walk->sim->model;
+  for (uint32_t i = 0; i < model->env_count; i++) {
+    walk->of_env[i] = ENG_SET_EMPTY;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    if (model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
+    for (uint32_t s = 0; s < 2; s++) {
+      uint32_t env = model->automata[a].states[s].test_env;
+      if (env != MODEL_NONE) walk->of_env[env] = set_with(walk, &env, 1);
+    }
+  }
+}
+
+/// Which relations of the mode are a state or its negative, as in `sign(v)`.
+static bool find_direct(EngSim* sim, EngHang* hang, const ModelMode* mode) {
+  const ModelProgram* g = &mode->g_flow;
+  if (eng_grow(sim, (void**)&hang->direct, &hang->direct_capacity, mode->atom_count,
+               sizeof *hang->direct) < 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t reg = g->outputs[i];
+    bool negative = false;
+    bool plain = reg >= 1 && reg <= g->state_count;
+    if (!plain && g->slices && !g->slices->whole[i]) {
+      uint32_t begin = g->slices->begin[i];
+      bool alone = g->slices->begin[i + 1] == begin + 1;
+      const ModelInstr* pc = &g->code[g->slices->instrs[begin]];
+      negative = alone && pc->op == MODEL_OP_NEG && pc->dst == reg;
+      if (negative) reg = pc->a;
+    }
+    bool is_state = reg >= 1 && reg <= g->state_count;
+    hang->direct[i] = is_state ? 2 * (reg - 1) + (negative ? 1u : 0u) : MODEL_NONE;
+  }
+  return true;
+}
+
+typedef struct Readers {
+  EngHang* hang;
+  uint32_t env_count;
+  bool filling;
+} Readers;
+
+static void add_reader(const Readers* to, uint32_t env, EngHangReader reader) {
+  if (env >= to->env_count) return;  // pre(x)
+  // while they are counted the counts stand one place further on
+  if (to->filling) {
+    to->hang->readers[to->hang->reader_begin[env]++] = reader;
+  } else {
+    to->hang->reader_begin[env + 1]++;
+  }
+}
+
+static void add_hanging(const Readers* to, const EngHangProgram* program, uint32_t kind) {
+  const EngHang* hang = to->hang;
+  for (uint32_t i = 0; i < program->count; i++) {
+    uint32_t set = program->hanging[i].set;
+    for (uint32_t k = hang->begin[set]; k < hang->begin[set + 1]; k++) {
+      add_reader(to, hang->members[k], (EngHangReader){kind, i});
+    }
+  }
+}
+
+static void add_inputs(const Readers* to, const ModelProgram* program, uint32_t kind) {
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    add_reader(to, program->inputs[i].env, (EngHangReader){kind, program->inputs[i].reg});
+  }
+}
+
+static void add_all_readers(const Readers* to, const ModelMode* mode) {
+  const EngHang* hang = to->hang;
+  add_hanging(to, &hang->rhs, ENG_READER_RHS);
+  add_hanging(to, &hang->full, ENG_READER_FULL);
+  add_hanging(to, &hang->gdot, ENG_READER_GDOT);
+  add_inputs(to, &mode->rhs, ENG_READER_RHS_INPUT);
+  add_inputs(to, &mode->full, ENG_READER_FULL_INPUT);
+}
+
+/// The sets read backwards: who hangs on an entry, and who holds copies of it.
+static bool find_readers(EngSim* sim, EngHang* hang, const ModelMode* mode) {
+  uint32_t n = sim->model->env_count;
+  if (eng_grow(sim, (void**)&hang->reader_begin, &hang->reader_begin_capacity, (size_t)n + 1,
+               sizeof *hang->reader_begin) < 0) {
+    return false;
+  }
+  uint32_t* begin = hang->reader_begin;
+  memset(begin, 0, ((size_t)n + 1) * sizeof *begin);
+  Readers readers = {.hang = hang, .env_count = n};
+  add_all_readers(&readers, mode);
+  for (uint32_t i = 0; i < n; i++) {
+    begin[i + 1] += begin[i];
+  }
+  if (eng_grow(sim, (void**)&hang->readers, &hang->reader_capacity, begin[n],
+               sizeof *hang->readers) < 0) {
+    return false;
+  }
+  readers.filling = true;
+  add_all_readers(&readers, mode);
+  // filling has moved every begin to the next one
+  memmove(begin + 1, begin, (size_t)n * sizeof *begin);
+  begin[0] = 0;
+  return true;
+}
+
+static bool prepare_walk(Walk* walk, const ModelMode* mode) {
+  EngSim* sim = walk->sim;
+  EngHang* hang = walk->hang;
+  const SltAllocator* a = &sim->options.allocator;
+  size_t regs = mode->rhs.reg_count;
+  if (mode->full.reg_count > regs) regs = mode->full.reg_count;
+  if (mode->gdot.reg_count > regs) regs = mode->gdot.reg_count;
+  walk->of_env = base_alloc(a, base_mul_size(sim->model->env_count, sizeof *walk->of_env));
+  walk->set = base_alloc(a, base_mul_size(regs, sizeof *walk->set));
+  walk->kind = base_alloc(a, regs);
+  bool good = walk->of_env && walk->set && walk->kind &&
+              eng_grow(sim, (void**)&hang->begin, &hang->begin_capacity, ENG_SET_FIRST + 1,
+                       sizeof *hang->begin) >= 0;
+  if (good) {
+    memset(hang->begin, 0, (ENG_SET_FIRST + 1) * sizeof *hang->begin);
+    hang->set_count = ENG_SET_FIRST;
+    number_entries(walk);
+    good = walk_program(walk, &mode->rhs, &hang->rhs) &&
+           walk_program(walk, &mode->full, &hang->full) &&
+           walk_program(walk, &mode->gdot, &hang->gdot) &&
+           eng_grow(sim, (void**)&hang->label, &hang->label_capacity, hang->set_count,
+                    sizeof *hang->label) >= 0;
+  }
+  base_free(a, walk->of_env, sim->model->env_count * sizeof *walk->of_env);
+  base_free(a, walk->set, regs * sizeof *walk->set);
+  base_free(a, walk->kind, regs);
+  base_free(a, walk->buckets, walk->bucket_count * sizeof *walk->buckets);
+  return good;
+}
+
+/// The facts about the present mode. False: memory is short.
+static bool look_at_mode(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  EngHang* hang = &sim->hang;
+  if (hang->mode == mode) return true;
+  hang->mode = NULL;
+  hang->usable = false;
+  if (!find_direct(sim, hang, mode)) return false;
+  // a block of equations that is solved ties what is in it together
+  bool straight = !mode->rhs.solve_count && !mode->full.solve_count && !mode->gdot.solve_count;
+  if (straight) {
+    Walk walk = {.sim = sim, .hang = hang};
+    if (!prepare_walk(&walk, mode)) return false;
+    hang->usable = !hang->rhs.wide && !hang->full.wide && !hang->gdot.wide;
+    if (hang->usable && !find_readers(sim, hang, mode)) return false;
+  }
+  hang->mode = mode;
+  return true;
+}
+
+const EngHang* eng_hang(EngSim* sim) {
+  return look_at_mode(sim) && sim->hang.usable ? &sim->hang : NULL;
+}
+
+const uint32_t* eng_hang_direct(EngSim* sim) {
+  return look_at_mode(sim) ? sim->hang.direct : NULL;
+}
+
+static void free_program(const SltAllocator* a, EngHangProgram* program) {
+  base_free(a, program->set, program->set_capacity * sizeof *program->set);
+  base_free(a, program->hanging, program->hanging_capacity * sizeof *program->hanging);
+}
+
+void eng_hang_free(EngSim* sim) {
+  const SltAllocator* a = &sim->options.allocator;
+  EngHang* hang = &sim->hang;
+  free_program(a, &hang->rhs);
+  free_program(a, &hang->full);
+  free_program(a, &hang->gdot);
+  base_free(a, hang->begin, hang->begin_capacity * sizeof *hang->begin);
+  base_free(a, hang->members, hang->member_capacity * sizeof *hang->members);
+  base_free(a, hang->reader_begin, hang->reader_begin_capacity * sizeof *hang->reader_begin);
+  base_free(a, hang->readers, hang->reader_capacity * sizeof *hang->readers);
+  base_free(a, hang->direct, hang->direct_capacity * sizeof *hang->direct);
+  base_free(a, hang->label, hang->label_capacity * sizeof *hang->label);
+}

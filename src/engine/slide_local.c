@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+//
+// Instants in which one surface of many is left, or reached: they cost what they touch.
+//
+// While the motion goes along a surface, nothing happens to its relations and to the switches that
+// follow them: they are asleep. An instant whose motion is `local` (EngSlide) is begun narrow: it
+// looks at the relations that are not slid along (`loose`), at the automata that follow no such
+// surface (`stirred`), and at what belongs to the surface that is left. What it finds out changes
+// the surfaces one by one, and with them the labels of what hangs on them, the copies of switches
+// in the registers, and the equations that are run in the stages; of all other surfaces it asks
+// only whether they go on, in one run of the equations.
+//
+// The rules are those of every instant, on fewer things. As soon as something happens that may
+// concern what is asleep (an action sets values, the equations change, a surface is crossed or
+// several are left at once) the instant is widened: everything is as it would have been without
+// the shortcut, and goes its usual way.
+#include "engine/slide_value.h"
+
+#include <string.h>
+
+// ---- what never changes -------------------------------------------------------------------------
+
+static void spoil(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    sim->value_plain[guard->atoms[i]] = 0;
+  }
+}
+
+static void find_plain(EngSim* sim) {
+  const Model* model = sim->model;
+  memset(sim->value_plain, 1, model->atom_count);
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    spoil(sim, &model->transitions[i].guard);
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      if (automaton->states[s].invariant) spoil(sim, automaton->states[s].invariant);
+    }
+    bool plain = sim->switch_alone[a] && sim->value_follows[a] != MODEL_NONE;
+    if (automaton->condition && !plain) spoil(sim, automaton->condition);
+  }
+}
+
+void eng_narrow_init(EngSim* sim) {
+  const Model* model = sim->model;
+  uint32_t* begin = sim->value_follower_begin;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    sim->switch_alone[a] = automaton->kind == MODEL_AUTOMATON_SWITCH && !automaton->has_bodies &&
+                           automaton->parent_automaton == MODEL_NONE;
+    uint32_t follows = sim->value_follows[a];
+    if (follows != MODEL_NONE) begin[follows / 2 + 1]++;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    uint32_t parent = model->automata[a].parent_automaton;
+    if (parent != MODEL_NONE) sim->switch_alone[parent] = 0;
+  }
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    begin[i + 1] += begin[i];
+  }
+  // each begin moves to its end while the list is filled, and is put back
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    uint32_t follows = sim->value_follows[a];
+    if (follows != MODEL_NONE) sim->value_followers[begin[follows / 2]++] = a;
+  }
+  for (uint32_t i = model->atom_count; i > 0; i--) {
+    begin[i] = begin[i - 1];
+  }
+  begin[0] = 0;
+  find_plain(sim);
+}
+
+// ---- who is asleep ------------------------------------------------------------------------------
+
+static bool sleeps(const EngSim* sim, uint32_t automaton) {
+  uint32_t follows = sim->value_follows[automaton];
+  return follows != MODEL_NONE && sim->value_of_atom[follows / 2] != MODEL_NONE;
+}
+
+const uint32_t* eng_stirred(EngSim* sim, uint32_t* count) {
+  *count = sim->model->automaton_count;
+  if (!sim->core.slide.count || !sim->core.slide.local) return NULL;
+  if (sim->stirred_stale) {
+    sim->stirred_count = 0;
+    sim->asleep_key = 0;
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+      if (sleeps(sim, a)) {
+        sim->asleep_key += eng_state_key(sim, a);
+      } else {
+        sim->stirred[sim->stirred_count++] = a;
+      }
+    }
+    sim->stirred_stale = false;
+  }
+  *count = sim->stirred_count;
+  return sim->stirred;
+}
+
+/// Into an ascending list that does not have it.
+static void insert(uint32_t* list, uint32_t* count, uint32_t item) {
+  uint32_t at = (*count)++;
+  for (; at > 0 && list[at - 1] > item; at--) {
+    list[at] = list[at - 1];
+  }
+  list[at] = item;
+}
+
+static void wake(EngSim* sim, uint32_t surface) {
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    insert(sim->loose, &sim->loose_count, eng_atom_place(sim->core.mode, a));
+    uint32_t end = sim->value_follower_begin[a + 1];
+    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
+      insert(sim->stirred, &sim->stirred_count, sim->value_followers[k]);
+      sim->asleep_key -= eng_state_key(sim, sim->value_followers[k]);
+    }
+  }
+}
+
+/// Whether all surfaces but the one that is left are at zero, however narrow their zones.
+static bool all_at_zero(const EngSim* sim) {
+  uint32_t leaves = sim->core.exit_pending ? sim->core.exit_surface : MODEL_NONE;
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    if (!(fabs(sim->x[s->state]) <= s->eps) && i != leaves) return false;
+  }
+  return true;
+}
+
+void eng_narrow_begin(EngSim* sim) {
+  const EngCore* core = &sim->core;
+  const ModelMode* mode = core->mode;
+  sim->narrow = false;
+  if (!core->slide.count || !core->slide.local || core->slide.rest) return;
+  if (core->contact.active || sim->contact_holds || core->dwelling || sim->has_pre ||
+      sim->has_auxiliary || sim->pasts || sim->due_count || sim->active_stale || !sim->entered) {
+    return;
+  }
+  if (!mode->shared || mode->implicit || sim->zeno_automaton != MODEL_NONE) return;
+  if (sim->value_bound != mode || !eng_hang(sim) || !all_at_zero(sim)) return;
+  uint32_t count = 0;
+  eng_loose(sim, &count);
+  eng_stirred(sim, &count);
+  if (core->exit_pending) wake(sim, core->exit_surface);
+  sim->kept = core->slide;
+  sim->narrow = true;
+}
+
+void eng_widen(EngSim* sim) {
+  if (!sim->narrow) return;
+  sim->narrow = false;
+  sim->loose_stale = true;
+  sim->stirred_stale = true;
+  const ModelMode* mode = sim->core.mode;
+  uint32_t next = 0;
+  eng_evaluate_g(sim, sim->core.t, true);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    if (next < sim->loose_count && sim->loose[next] == i) {
+      next++;
+      continue;
+    }
+    // as the begin of the instant leaves what was slid along; no value has changed since
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    eng_atom_begin_instant(sim, mode->atoms[i]);
+    atom->g_start = sim->g[i];
+    atom->by_flow = false;
+  }
+}
+
+void eng_narrow_end(EngSim* sim) {
+  if (!sim->narrow) {
+    sim->stirred_stale = true;
+    return;
+  }
+  sim->narrow = false;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < sim->loose_count; k++) {
+    uint32_t i = sim->loose[k];
+    if (!sim->atoms[sim->core.mode->atoms[i]].sliding) sim->loose[kept++] = i;
+  }
+  sim->loose_count = kept;
+  sim->loose_stale = false;
+  kept = 0;
+  for (uint32_t k = 0; k < sim->stirred_count; k++) {
+    uint32_t a = sim->stirred[k];
+    if (sleeps(sim, a)) {
+      sim->asleep_key += eng_state_key(sim, a);
+    } else {
+      sim->stirred[kept++] = a;
+    }
+  }
+  sim->stirred_count = kept;
+}
+
+// ---- surfaces that come and go ------------------------------------------------------------------
+
+/// Number all entries of a surface's switches, or forget them (MODEL_NONE).
+static void number_entries(EngSim* sim, uint32_t surface, uint32_t number) {
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    sim->value_of_atom[a] = number;
+    uint32_t end = sim->value_follower_begin[a + 1];
+    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->value_followers[k];
+      bool rises = sim->value_same[a] == (sim->value_follows[automaton] & 1u);
+      for (uint32_t s = 0; s < 2; s++) {
+        uint32_t env = sim->model->automata[automaton].states[s].test_env;
+        if (env == MODEL_NONE) continue;
+        uint32_t below = rises == (s == 0) ? 1u : 0u;
+        sim->value_of_env[env] = number == MODEL_NONE ? MODEL_NONE : 2 * number + below;
+      }
+    }
+  }
+}
+
+static void drop_parts(EngValuePart* parts, uint32_t* count, uint32_t surface, uint32_t last) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < *count; i++) {
+    EngValuePart part = parts[i];
+    if (part.surface == surface) continue;
+    if (part.surface == last) part.surface = surface;
+    parts[kept++] = part;
+  }
+  *count = kept;
+}
+
+/// A surface is slid along no more; the last one takes its number.
+static void drop_surface(EngSim* sim, uint32_t surface, uint32_t* count) {
+  uint32_t last = --*count;
+  sim->value_of_state[sim->value_surfaces[surface].state] = MODEL_NONE;
+  number_entries(sim, surface, MODEL_NONE);
+  if (last != surface) {
+    number_entries(sim, last, surface);
+    sim->value_surfaces[surface] = sim->value_surfaces[last];
+    sim->value_state[surface] = sim->value_state[last];
+    sim->value_fall[surface] = sim->value_fall[last];
+    sim->value_share[surface] = sim->value_share[last];
+    sim->value_of_state[sim->value_state[surface]] = surface;
+  }
+  drop_parts(sim->value_rhs, &sim->value_rhs_count, surface, last);
+  drop_parts(sim->value_full, &sim->value_full_count, surface, last);
+  uint32_t switches = 0;
+  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
+    EngValueSwitch s = sim->value_switches[i];
+    if (s.surface == surface) continue;
+    if (s.surface == last) s.surface = surface;
+    sim->value_switches[switches++] = s;
+  }
+  sim->value_switch_count = switches;
+}
+
+void eng_narrow_leave(EngSim* sim, uint32_t surface) {
+  drop_surface(sim, surface, &sim->kept.count);
+}
+
+/// Where the new surfaces, and what hangs on them, begin.
+typedef struct News {
+  uint32_t surface, rhs, full;
+} News;
+
+/// New surfaces from the relations that are not slid along; false: this is for the usual way.
+static bool find_new(EngSim* sim, const uint32_t* direct) {
+  const ModelMode* mode = sim->core.mode;
+  EngSlide* slide = &sim->core.slide;
+  uint32_t before = slide->count;
+  for (uint32_t k = 0; k < sim->loose_count; k++) {
+    uint32_t i = sim->loose[k];
+    uint32_t atom = mode->atoms[i];
+    if (sim->value_of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) continue;
+    if (direct[i] == MODEL_NONE) {
+      if (value_is_at_zero(sim, atom, sim->g[i])) return false;
+      continue;
+    }
+    uint32_t state = direct[i] / 2;
+    if (!value_is_at_zero(sim, atom, sim->x[state])) continue;
+    if (sim->value_of_state[state] != MODEL_NONE) {
+      if (sim->value_of_state[state] < before) return false;
+      continue;
+    }
+    if (!sim->atoms[atom].surface) continue;
+    sim->value_of_state[state] = slide->count;
+    sim->value_state[slide->count] = state;
+    sim->value_surfaces[slide->count++] = (EngValueSurface){
+        .state = state, .first = MODEL_NONE, .eps = (double)INFINITY, .slides = true};
+  }
+  for (uint32_t k = 0; slide->count > before && k < sim->loose_count; k++) {
+    uint32_t i = sim->loose[k];
+    uint32_t atom = mode->atoms[i];
+    if (sim->value_of_atom[atom] != MODEL_NONE || direct[i] == MODEL_NONE) continue;
+    uint32_t surface = sim->value_of_state[direct[i] / 2];
+    if (surface == MODEL_NONE || surface < before || !value_may_bound(sim, atom)) continue;
+    EngValueSurface* s = &sim->value_surfaces[surface];
+    if (!value_is_at_zero(sim, atom, sim->x[s->state])) continue;
+    if (!sim->value_plain[atom]) return false;
+    if (s->first == MODEL_NONE) {
+      s->atom = atom;
+      s->index = i;
+      s->negative = direct[i] & 1u;
+    }
+    s->eps = fmin(s->eps, sim->atoms[atom].eps);
+    value_add_relation(sim, surface, atom, s->negative == (direct[i] & 1u));
+  }
+  return true;
+}
+
+/// The switches of a new surface; false: there are none, or they do not agree where it stands.
+static bool take_switches(EngSim* sim, uint32_t surface) {
+  EngValueSurface* s = &sim->value_surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+    uint32_t end = sim->value_follower_begin[a + 1];
+    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->value_followers[k];
+      bool rises = sim->value_same[a] == (sim->value_follows[automaton] & 1u);
+      sim->value_switches[sim->value_switch_count++] =
+          (EngValueSwitch){.automaton = automaton, .surface = surface, .rises = rises};
+      bool above = (sim->state[automaton] == 1) == rises;
+      s->stands_above |= above;
+      s->stands_below |= !above;
+      s->separates = true;
+    }
+  }
+  number_entries(sim, surface, surface);
+  return s->stands_above != s->stands_below;
+}
+
+static void add_part(EngValuePart* parts, uint32_t* count, uint32_t first, EngValuePart part) {
+  for (uint32_t i = first; i < *count; i++) {
+    if (parts[i].output == part.output) return;
+  }
+  parts[(*count)++] = part;
+}
+
+/// What hangs on an entry of a new surface; false: it hangs on others too, or is not shifted.
+static bool take_readers(EngSim* sim, const EngHang* hang, const News* news, uint32_t env,
+                         uint32_t surface) {
+  const EngValueSurface* s = &sim->value_surfaces[surface];
+  for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
+    EngHangReader reader = hang->readers[k];
+    if (reader.kind == ENG_READER_GDOT) {
+      uint32_t output = hang->gdot.hanging[reader.at].output;
+      uint32_t other = sim->value_of_atom[sim->core.mode->atoms[output]];
+      bool leads = other != MODEL_NONE && sim->value_surfaces[other].index == output;
+      if (leads && other != surface) return false;
+    }
+    if (reader.kind != ENG_READER_RHS && reader.kind != ENG_READER_FULL) continue;
+    bool rhs = reader.kind == ENG_READER_RHS;
+    const EngHangOutput* hanging = &(rhs ? &hang->rhs : &hang->full)->hanging[reader.at];
+    if (!hanging->shifts || value_label(sim, hang, hanging->set) != surface) return false;
+    if (rhs && hanging->output != s->state) return false;
+    add_part(rhs ? sim->value_rhs : sim->value_full,
+             rhs ? &sim->value_rhs_count : &sim->value_full_count, rhs ? news->rhs : news->full,
+             (EngValuePart){hanging->output, surface});
+  }
+  return true;
+}
+
+static bool take_hanging(EngSim* sim, const EngHang* hang, const News* news, uint32_t surface) {
+  const EngValueSurface* s = &sim->value_surfaces[surface];
+  uint32_t rate = value_label(sim, hang, hang->gdot.set[s->index]);
+  if (rate != surface && rate != NO_SURFACE) return false;
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+    uint32_t end = sim->value_follower_begin[a + 1];
+    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
+      const ModelState* states = sim->model->automata[sim->value_followers[k]].states;
+      for (uint32_t i = 0; i < 2; i++) {
+        if (states[i].test_env == MODEL_NONE) continue;
+        if (!take_readers(sim, hang, news, states[i].test_env, surface)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// ---- registers ----------------------------------------------------------------------------------
+
+/// Copies of an entry in the registers of both sides follow it.
+static void patch(EngSim* sim, const EngHang* hang, uint32_t env) {
+  if (env == MODEL_NONE) return;
+  uint32_t entry = sim->value_of_env[env];
+  double low = entry == MODEL_NONE ? sim->env[env] : (double)(entry & 1u);
+  double high = entry == MODEL_NONE ? low : 1.0 - low;
+  EngSideRegs* regs = sim->side_regs;
+  for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
+    EngHangReader reader = hang->readers[k];
+    if (reader.kind == ENG_READER_RHS_INPUT) {
+      regs[0].rhs[reader.at] = low;
+      regs[1].rhs[reader.at] = high;
+    } else if (reader.kind == ENG_READER_FULL_INPUT) {
+      regs[0].full[reader.at] = low;
+      regs[1].full[reader.at] = high;
+    }
+  }
+}
+
+void eng_narrow_patch(EngSim* sim) {
+  const Model* model = sim->model;
+  const EngHang* hang = eng_hang(sim);
+  if (!hang) return;
+  for (uint32_t k = 0; k < sim->stirred_count; k++) {
+    const ModelAutomaton* automaton = &model->automata[sim->stirred[k]];
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      patch(sim, hang, automaton->states[s].test_env);
+    }
+    patch(sim, hang, automaton->entry_env);
+  }
+  for (uint32_t k = 0; k < sim->loose_count; k++) {
+    patch(sim, hang, model->atoms[sim->core.mode->atoms[sim->loose[k]]].env);
+  }
+}
+
+// ---- the continuation ---------------------------------------------------------------------------
+
+/// Whether the motion goes on along all surfaces before `first`; the others are new, and it is
+/// found out whether they slide, or where they go.
+static bool decide(EngSim* sim, uint32_t first) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  uint32_t n = sim->core.slide.count;
+  const double* below = sim->side_f;
+  if (first < n) {
+    value_run_ends(sim, sim->core.t, sim->x, sim->side_f);
+  } else {
+    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, sim->core.t, sim->x, sim->side_f);
+  }
+  double largest = 0.0;
+  double least = (double)INFINITY;  // rate with which a flow points at its surface
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t state = sim->value_state[i];
+    if (i >= first) sim->value_fall[i] = below[state] - sim->value_out[state];
+    double fall = sim->value_fall[i];
+    double low = fall < 0.0 ? -below[state] : below[state];
+    double against = fabs(fall) - low;
+    largest = fmax(largest, fmax(fabs(low), fabs(against)));
+    if (i < first) least = fmin(least, fmin(low, against));
+    sim->value_share[i] = below[state] / fall;
+  }
+  double tolerance = VALUE_RATE_TOLERANCE * (1.0 + largest);
+  if (!(least > tolerance)) return false;
+  for (uint32_t i = first; i < n; i++) {
+    EngValueSurface* s = &sim->value_surfaces[i];
+    double sign = s->negative ? -1.0 : 1.0;
+    double low = sign * below[s->state];
+    double high = sign * sim->value_out[s->state];
+    s->slides = low > tolerance && high < -tolerance;
+    if (s->slides) continue;
+    // where it may go either way, or nowhere, is for the usual way
+    s->above = low > tolerance;
+    if (s->above ? !(high > tolerance) : !(low < -tolerance && high < -tolerance)) return false;
+  }
+  return true;
+}
+
+/// New surfaces that are crossed: the switches have to be where the flow leads. Whether they have
+/// to move; where, is in side_work.
+static bool cross(EngSim* sim, uint32_t surface) {
+  bool moves = false;
+  const EngValueSurface* s = &sim->value_surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+    uint32_t end = sim->value_follower_begin[a + 1];
+    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->value_followers[k];
+      bool rises = sim->value_same[a] == (sim->value_follows[automaton] & 1u);
+      sim->side_work[automaton] = s->above == rises ? 1 : 0;
+      moves |= sim->side_work[automaton] != sim->state[automaton];
+    }
+  }
+  value_latch(sim, surface, s->above);
+  return moves;
+}
+
+/// What the new surfaces do: those that slide stay. Whether some switch has to move.
+static bool settle_new(EngSim* sim, uint32_t first) {
+  EngSlide* slide = &sim->core.slide;
+  bool moves = false;
+  bool crossed = false;
+  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  for (uint32_t i = slide->count; i-- > first;) {
+    if (sim->value_surfaces[i].slides) {
+      value_latch(sim, i, value_present_side(sim, i));
+      continue;
+    }
+    moves |= cross(sim, i);
+    crossed = true;
+    drop_surface(sim, i, &slide->count);
+  }
+  if (crossed) eng_narrow_patch(sim);
+  return moves;
+}
+
+/// The shares as they are now, for whoever asks next.
+static void note_shares(EngSim* sim) {
+  memcpy(sim->value_last, sim->value_share, sim->core.slide.count * sizeof(double));
+  memcpy(sim->value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
+  sim->value_last_t = sim->core.t;
+}
+
+/// The motion along the surfaces that are kept and those that are reached now; false: that cannot
+/// be told from what has changed alone.
+static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
+  EngSlide* slide = &sim->core.slide;
+  const EngHang* hang = eng_hang(sim);
+  if (!hang || sim->options.sliding != SLT_SLIDING_FILIPPOV) return false;
+  News news = {slide->count, sim->value_rhs_count, sim->value_full_count};
+  // of few surfaces all combinations of sides are looked at
+  if (slide->count <= ENG_SURFACES_MAX || !find_new(sim, hang->direct)) return false;
+  for (uint32_t s = news.surface; s < slide->count; s++) {
+    if (!take_switches(sim, s)) return false;
+  }
+  for (uint32_t s = news.surface; s < slide->count; s++) {
+    if (!take_hanging(sim, hang, &news, s)) return false;
+  }
+  eng_narrow_patch(sim);
+  if (!decide(sim, news.surface)) return false;
+  value_measure_parts(sim, news.rhs, news.full);
+  *verdict = ENG_SLIDE_ALONG;
+  if (slide->count > news.surface && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
+  slide->stiffness = 0.0;
+  note_shares(sim);
+  return value_choose_part(sim) >= 0;
+}
+
+bool eng_narrow_continue(EngSim* sim, EngSlideVerdict* verdict) {
+  sim->core.slide = sim->kept;
+  if (!goes_on(sim, verdict)) {
+    *verdict = ENG_SLIDE_NONE;
+    sim->core.slide = (EngSlide){.count = 0};
+    eng_widen(sim);
+    return false;
+  }
+  sim->kept = sim->core.slide;
+  sim->slide_decided = true;
+  return true;
+}
