@@ -132,15 +132,7 @@ void eng_atoms_init(EngSim* sim) {
   }
 }
 
-bool eng_relation_holds(uint8_t relation, double g) {
-  switch (relation) {
-  case MODEL_REL_GT: return g > 0.0;
-  case MODEL_REL_GE: return g >= 0.0;
-  default: return g == 0.0;
-  }
-}
-
-static void set_truth(EngSim* sim, uint32_t id, bool truth) {
+static inline void set_truth(EngSim* sim, uint32_t id, bool truth) {
   sim->atoms[id].truth = truth;
   sim->env[sim->atoms[id].env] = truth ? 1.0 : 0.0;
 }
@@ -175,22 +167,40 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
   }
 }
 
+/// What the atoms that matter are like.
+static EngAtomTraits traits_of_active(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  EngAtomTraits traits = {0};
+  bool literal =
+      sim->options.detection == SLT_DETECTION_INTERPOLATION || sim->options.method->literal;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    const ModelAtom* atom = &sim->model->atoms[mode->atoms[sim->active[place]]];
+    traits.time_only |= atom->time_only;
+    traits.linear |= eng_may_be_linear(sim, sim->active[place]);
+    traits.extrapolates |= eng_extrapolates(sim, atom);
+    traits.unilateral |= atom->type == MODEL_ATOM_UNILATERAL && !literal;
+  }
+  return traits;
+}
+
 void eng_find_active(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  eng_relevant_atoms(sim, mode, sim->relevant);
   sim->loose_stale = true;
   sim->active_stale = false;
   sim->active_count = 0;
-  sim->has_linear = false;
-  sim->extrapolates = false;
-  sim->has_time_only = false;
+  if (mode->shared) eng_relevant_atoms(sim, mode, sim->relevant);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    if (!sim->relevant[mode->atoms[i]]) continue;
-    sim->active[sim->active_count++] = i;
-    sim->has_time_only |= sim->model->atoms[mode->atoms[i]].time_only;
-    sim->has_linear |= eng_may_be_linear(sim, i);
-    sim->extrapolates |= eng_extrapolates(sim, &sim->model->atoms[mode->atoms[i]]);
+    if (!mode->shared || sim->relevant[mode->atoms[i]]) sim->active[sim->active_count++] = i;
   }
+  // a mode that keeps its registers has the same ones whenever it is entered
+  EngSlot* slot = sim->slot && sim->slot->mode == mode ? sim->slot : NULL;
+  EngAtomTraits traits = slot && slot->traits.known ? slot->traits : traits_of_active(sim);
+  traits.known = true;
+  if (slot) slot->traits = traits;
+  sim->has_linear = traits.linear;
+  sim->extrapolates = traits.extrapolates;
+  sim->has_time_only = traits.time_only;
+  sim->has_unilateral = traits.unilateral;
 }
 
 const uint32_t* eng_loose(EngSim* sim, uint32_t* count) {
@@ -223,17 +233,12 @@ uint64_t eng_instant_key(const EngSim* sim) {
 void eng_atoms_enter_mode(EngSim* sim) {
   eng_find_active(sim);
   memset(sim->live, 0, sim->model->atom_count);
-  sim->has_unilateral = false;
   const ModelMode* mode = sim->core.mode;
   for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    sim->live[mode->atoms[i]] = 1;
+    uint32_t id = mode->atoms[sim->active[place]];
+    EngAtom* atom = &sim->atoms[id];
+    sim->live[id] = 1;
     if (!atom->relevant_start) atom->fresh = true;
-    if (sim->model->atoms[mode->atoms[i]].type == MODEL_ATOM_UNILATERAL &&
-        sim->options.detection != SLT_DETECTION_INTERPOLATION && !sim->options.method->literal) {
-      sim->has_unilateral = true;
-    }
   }
 }
 
@@ -312,7 +317,7 @@ static bool falls_from_rest(EngSim* sim, uint32_t index, double gdot) {
 }
 
 /// Truth of one atom during an instant.
-static bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
+static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
   EngAtom* atom = &sim->atoms[id];
   atom->by_flow = false;
@@ -354,7 +359,7 @@ void eng_atoms_update(EngSim* sim) {
   eng_atoms_judge(sim);
 }
 
-void eng_atom_judge(EngSim* sim, uint32_t i) {
+static inline void judge(EngSim* sim, uint32_t i) {
   uint32_t id = sim->core.mode->atoms[i];
   EngAtom* atom = &sim->atoms[id];
   bool truth = sim->options.method->literal
@@ -366,11 +371,15 @@ void eng_atom_judge(EngSim* sim, uint32_t i) {
   if (atom->separates && there) atom->surface = true;
 }
 
+void eng_atom_judge(EngSim* sim, uint32_t i) {
+  judge(sim, i);
+}
+
 void eng_atoms_judge(EngSim* sim) {
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    eng_atom_judge(sim, atoms[place]);
+    judge(sim, atoms[place]);
   }
 }
 

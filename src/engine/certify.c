@@ -1046,26 +1046,23 @@ static inline bool is_asked(uint64_t states, uint32_t state) {
 }
 
 static inline double control_size(const EngSim* sim, uint32_t state) {
-  uint32_t degree = sim->stepper->method->dense_degree;
+  // lanes beyond the degree repeat the last one
   const double* lanes = sim->control_x + (size_t)state * MODEL_LANES;
-  double size = 0.0;
-  for (uint32_t j = 0; j <= degree; j++) {
+  double a = larger(magnitude(lanes[0]), magnitude(lanes[1]));
+  double b = larger(magnitude(lanes[2]), magnitude(lanes[3]));
+  double size = larger(larger(a, b), magnitude(lanes[4]));
+  for (uint32_t j = 5; j <= sim->stepper->method->dense_degree; j++) {
     size = larger(magnitude(lanes[j]), size);
   }
   return size;
 }
 
-/// Whether the margins fit the coefficients of the states over the trial. (A state that is zero all
-/// along has not lost its size.)
-static bool margins_fit(const EngSim* sim, uint64_t states) {
-  bool fit = magnitude(sim->stepper->trial.t) <= 2.0 * sim->core.margin_t;
-  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    if (!is_asked(states, i)) continue;
-    double size = control_size(sim, i);
-    fit &= size <= 2.0 * sim->margin_x[i];
-    fit &= size >= MARGIN_SLACK * sim->margin_x[i] || size == 0.0;
-  }
-  return fit;
+/// Whether the margins fit the coefficients of a state over the trial. (One that is zero all along
+/// has not lost its size.)
+static inline bool margin_fits(const EngSim* sim, uint32_t state) {
+  double size = control_size(sim, state);
+  double fitted = sim->margin_x[state];
+  return size <= 2.0 * fitted && (size >= MARGIN_SLACK * fitted || size == 0.0);
 }
 
 static void refit_margins(EngSim* sim, uint64_t states) {
@@ -1155,6 +1152,8 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   const NumStepper* s = sim->stepper;
   const ModelContext* context = eng_context(sim);
   uint32_t degree = s->method->dense_degree;
+  eng_control_margin(sim);
+  bool fit = magnitude(s->trial.t) <= 2.0 * sim->core.margin_t;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     if (!is_asked(states, i)) continue;
     double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
@@ -1162,9 +1161,9 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
     for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
       lanes[j] = lanes[degree];
     }
+    fit &= margin_fits(sim, i);
   }
-  eng_control_margin(sim);
-  if (!margins_fit(sim, states)) refit_margins(sim, states);
+  if (!fit) refit_margins(sim, states);
   if (!affine) return;
   double t[MODEL_LANES];
   if (degree == 4) {

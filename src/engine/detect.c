@@ -78,7 +78,20 @@ static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out)
   return true;
 }
 
-/// First crossing of one atom on a part of the step, by the detection that was asked for.
+/// Atom `index` of the mode, as it is now.
+static EngFollower follower_of(EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  EngAtom* atom = &sim->atoms[id];
+  return (EngFollower){.sim = sim,
+                       .index = index,
+                       .model = &sim->model->atoms[id],
+                       .atom = atom,
+                       .truth = atom->truth,
+                       .armed = atom->armed};
+}
+
+/// First crossing of one atom on a part of the step, by the detection that was asked for. The
+/// follower is new.
 static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   EngSim* sim = f->sim;
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
@@ -86,12 +99,11 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
     bool affine = mode->atom_class[f->index] != MODEL_CLASS_OTHER;
     const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
     bool decided = true;
-    EngFollower start = *f;
     bool crosses = eng_certify(f, piece, control, sim->margin[f->index], out, &decided);
     f->atom->undecided = decided ? 0 : f->atom->undecided + 1;
     if (crosses) return true;
     if (decided) return arrives(f, piece, out);
-    *f = start;
+    *f = follower_of(sim, f->index);
     sim->core.undecided++;
     return eng_follow(f, piece, out) || arrives(f, piece, out);
   }
@@ -134,9 +146,8 @@ void eng_warn_of_grazing(EngSim* sim) {
 
 /// Whether a crossing of the atom is looked for.
 static bool is_followed(const EngSim* sim, uint32_t index) {
-  uint32_t id = sim->core.mode->atoms[index];
-  const ModelAtom* model = &sim->model->atoms[id];
-  return model->continuous && model->type != MODEL_ATOM_NOEVENT && !sim->atoms[id].sliding;
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  return !atom->literal && !atom->sliding;
 }
 
 /// ... on the dense output; one that is linear in time is scheduled instead.
@@ -148,18 +159,6 @@ static bool is_searched(const EngSim* sim, uint32_t index) {
 static bool is_open(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   return !atom->end_known && !atom->crosses;
-}
-
-/// Atom `index` of the mode, as it is now.
-static EngFollower follower_of(EngSim* sim, uint32_t index) {
-  uint32_t id = sim->core.mode->atoms[index];
-  EngAtom* atom = &sim->atoms[id];
-  return (EngFollower){.sim = sim,
-                       .index = index,
-                       .model = &sim->model->atoms[id],
-                       .atom = atom,
-                       .truth = atom->truth,
-                       .armed = atom->armed};
 }
 
 /// What certification needs: control points once a step, the enclosure of all atoms that have no
@@ -280,7 +279,7 @@ static void preview_truths(EngSim* sim, double t) {
     uint32_t i = loose[place];
     const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    bool located = model->continuous && model->type != MODEL_ATOM_NOEVENT;
+    bool located = !atom->literal;
     if (located) {
       // one whose becoming false interests nobody has been let go silently
       bool fell = atom->truth && !model->bipolar && sim->g[i] < -atom->zone;

@@ -116,10 +116,14 @@ static SltStatus stops(EngSim* sim, uint32_t automaton) {
   return sim->error.status;
 }
 
+static double mean_step(const EngSim* sim) {
+  double steps = fmax(1.0, (double)sim->stepper->counters.steps);
+  return (sim->core.t - sim->options.t_start) / steps;
+}
+
 bool eng_dwell_undecided(EngSim* sim) {
   if (sim->options.zeno != SLT_ZENO_DWELL) return false;
-  double steps = fmax(1.0, (double)sim->stepper->counters.steps);
-  double step = (sim->core.t - sim->options.t_start) / steps;
+  double step = mean_step(sim);
   if (!(step > 0.0)) return false;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->transitions[i].fired_now) continue;
@@ -133,8 +137,6 @@ bool eng_dwell_undecided(EngSim* sim) {
 SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
   *begun = false;
   double t = sim->core.t;
-  double steps = fmax(1.0, (double)sim->stepper->counters.steps);
-  double step = (t - sim->options.t_start) / steps;
   int jumped = -1;
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
@@ -148,6 +150,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     }
     c->released = false;
     if (!moved) continue;
+    double step = mean_step(sim);
     double distance = t - c->last;
     bool close = c->moved && (distance <= fmax(CHATTER_SHARE * step, NEAR * c->length) ||
                               stays_in_zones(sim, distance));

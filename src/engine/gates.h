@@ -51,6 +51,14 @@ static inline void eng_warn_least(EngSim* sim) {
   if (sim->implicit.least != MODEL_NONE) eng_warn_least_now(sim);
 }
 
+/// Whether and how the motion goes on along the surfaces that it stands at; `settled`: the mode is.
+static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
+  *verdict = ENG_SLIDE_NONE;
+  sim->slide_decided = false;
+  sim->core.slide.count = 0;
+  return sim->has_separating ? eng_slide_continue_now(sim, settled, verdict) : SLT_OK;
+}
+
 // ---- automata -----------------------------------------------------------------------------------
 
 /// Identity of the present product mode.

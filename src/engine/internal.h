@@ -256,12 +256,21 @@ typedef struct EngAudit {
 #define ENG_SLOT_AUTOMATA 8     // ... in models of so many automata
 #define ENG_SLOT_REGS     2048  // ... and for so many registers
 
+/// What the atoms of a mode are like: see `has_...` in EngSim.
+typedef struct EngAtomTraits {
+  bool known;
+  bool linear, time_only, extrapolates, unilateral;
+} EngAtomTraits;
+
 /// Registers of a mode, with its constants in them when it is entered again.
 typedef struct EngSlot {
   const ModelMode* mode;               // NULL: free
   uint32_t states[ENG_SLOT_AUTOMATA];  // of the automata, in the mode
   bool bound;                          // constants are in place
   bool inputs_stand, only_states;      // see EngSim
+  bool leaves_zero;                    // some variable is zero while the mode lasts
+  bool tuned;                          // its programs have the code they will have
+  EngAtomTraits traits;
   double* regs;
   ModelDual* dual_regs;
   double* block_regs;
@@ -672,6 +681,8 @@ SltStatus eng_rebind_mode(EngSim* sim);
 void eng_bind(EngSim* sim);
 /// The same where nothing but states and truths has changed since.
 void eng_bind_states(EngSim* sim);
+/// The same after an instant, which has looked after the margins.
+void eng_bind_again(EngSim* sim);
 /// Algebraic values and derivatives into the environment, from sim->x at time t.
 void eng_evaluate_full(EngSim* sim, double t);
 /// A warning, the first time that a value in the environment is not finite.
@@ -739,7 +750,9 @@ void eng_warn_of_grazing(EngSim* sim);
 /// Latched truths into the environment, after it was used for other modes.
 void eng_restore_truths(EngSim* sim);
 /// Literal truth of a relation.
-bool eng_relation_holds(uint8_t relation, double g);
+static inline bool eng_relation_holds(uint8_t relation, double g) {
+  return relation == MODEL_REL_GT ? g > 0.0 : relation == MODEL_REL_GE ? g >= 0.0 : g == 0.0;
+}
 
 // ---- segment.c, detect.c ------------------------------------------------------------------------
 
@@ -788,7 +801,7 @@ typedef enum EngSlideVerdict {
 
 /// How the motion goes on from the surfaces it stands on. `settled`: no guard has anything more to
 /// say, so a mode that the flow leaves at once is left here.
-SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict);
+SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* verdict);
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// Algebraic values and derivatives as the same combination of the modes' values.
 void eng_slide_full(EngSim* sim, double t);

@@ -17,14 +17,23 @@ static void set_tolerances(EngSim* sim) {
   num_stepper_set_tolerance(sim->stepper, sim->options.rtol, sim->options.atol, sim->atol);
 }
 
-/// Whether the mode that was left had the same states, and the instant left their values alone.
-static bool states_unchanged(const EngSim* sim) {
+/// Whether the mode that was left had the same states.
+static bool same_states(const EngSim* sim) {
   const ModelMode* before = sim->core.mode_before;
   const ModelMode* mode = sim->core.mode;
   if (before->state_count != mode->state_count) return false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    uint32_t env = mode->state_env[i];
-    if (before->state_env[i] != env || sim->before[env] != sim->env[env]) return false;
+    if (before->state_env[i] != mode->state_env[i]) return false;
+  }
+  return true;
+}
+
+/// ... and the instant left their values alone.
+static bool states_unchanged(const EngSim* sim) {
+  if (!same_states(sim)) return false;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    uint32_t env = sim->core.mode->state_env[i];
+    if (sim->before[env] != sim->env[env]) return false;
   }
   return true;
 }
@@ -58,9 +67,9 @@ static bool has_values(EngSim* sim) {
 static void restart_integration(EngSim* sim) {
   sim->core.local = false;
   NumStepper* stepper = sim->stepper;
-  eng_bind_states(sim);
+  eng_bind_again(sim);
   if (sim->core.mode != sim->core.mode_before) {
-    set_tolerances(sim);
+    if (!same_states(sim)) set_tolerances(sim);
     recall_pace(sim);
   }
   sim->core.pace_open = true;
@@ -316,6 +325,7 @@ static void tune(EngSim* sim) {
                                      stiff ? sim->stiff.present : NULL, more);
   sim->tune_seen = count;
   sim->tune_at = wait < UINT64_MAX - count ? count + wait : UINT64_MAX;
+  sim->slot->tuned = wait == UINT64_MAX && sim->slot->mode == sim->core.mode;
 }
 
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {

@@ -619,7 +619,6 @@ static void warn_of_escaping(const Search* search, uint32_t fixed) {
 /// Whether any relation stands at a boundary along which the motion might go on.
 static bool stands_at_surface(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (!sim->has_separating) return false;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     if (sim->atoms[mode->atoms[sim->active[place]]].surface) return true;
   }
@@ -628,10 +627,7 @@ static bool stands_at_surface(const EngSim* sim) {
 
 static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict);
 
-SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
-  *verdict = ENG_SLIDE_NONE;
-  sim->slide_decided = false;
-  sim->core.slide.count = 0;
+SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   if (sim->narrow && eng_narrow_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;

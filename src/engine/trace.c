@@ -232,23 +232,30 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
   return truth;
 }
 
+/// Where an atom was located in this instant; MODEL_NONE: nowhere.
+static uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
+  const struct EngTrace* t = sim->trace;
+  for (uint32_t c = 0; c < t->crossing_count; c++) {
+    if (sim->core.mode_before->atoms[t->crossings[c].index] == atom) return c;
+  }
+  return MODEL_NONE;
+}
+
 /// The relations of a guard, and the one among them that was located. What is told as the reason
 /// are those that hold, or all of a condition that does not any more.
 static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record* record) {
   struct EngTrace* t = sim->trace;
   record->truth_begin = t->truth_count;
   record->crossing = MODEL_NONE;
+  // those of an instant that was located are read by nobody but the listener
+  bool unread = !sim->on_event && t->crossing_count > 0;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
     const EngAtom* atom = &sim->atoms[id];
-    if (atom->located) {
-      for (uint32_t c = 0; c < t->crossing_count; c++) {
-        bool match = sim->core.mode_before->atoms[t->crossings[c].index] == id;
-        if (match && record->crossing == MODEL_NONE) record->crossing = c;
-      }
+    if (atom->located && record->crossing == MODEL_NONE) {
+      record->crossing = crossing_of(sim, id);
     }
-    // those of an instant that was located are read by nobody but the listener
-    if (!sim->on_event && t->crossing_count > 0) continue;
+    if (unread) continue;
     if (!grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
       break;
     }
@@ -439,15 +446,6 @@ void eng_trace_residual(EngSim* sim, double before, double after) {
   record->has_residual = true;
   record->residual[0] = before;
   record->residual[1] = after;
-}
-
-/// The crossing at which the motion met the surface of an atom; MODEL_NONE when it began there.
-static uint32_t crossing_of(const EngSim* sim, uint32_t atom) {
-  const struct EngTrace* t = sim->trace;
-  for (uint32_t c = 0; c < t->crossing_count; c++) {
-    if (sim->core.mode_before->atoms[t->crossings[c].index] == atom) return c;
-  }
-  return MODEL_NONE;
 }
 
 void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {

@@ -11,6 +11,13 @@ double eng_eval(EngSim* sim, const ModelTerm* term) {
   return model_term_value(term, context, sim->model->numbers, sim->env, sim->core.t, sim->scratch);
 }
 
+/// *value != 0.0, by its bits: neither of the two zeros.
+static inline bool is_true(const double* value) {
+  uint64_t bits;
+  __builtin_memcpy(&bits, value, sizeof bits);
+  return bits << 1 != 0;
+}
+
 bool eng_guard(EngSim* sim, const ModelGuard* guard) {
   const ModelShape* shape = guard->term.shape;
   if (!shape) return true;
@@ -19,7 +26,7 @@ bool eng_guard(EngSim* sim, const ModelGuard* guard) {
   if (shape->tabled) {
     uint32_t truths = 0;
     for (uint32_t i = 0; i < shape->program.input_count; i++) {
-      truths |= (uint32_t)(sim->env[args[inputs[i].env]] != 0.0) << i;
+      truths |= (uint32_t)is_true(&sim->env[args[inputs[i].env]]) << i;
     }
     return shape->table >> truths & 1;
   }
@@ -142,15 +149,15 @@ static EngSlot* slot_of(EngSim* sim, const ModelMode* mode, size_t need) {
   return &sim->slots[0];
 }
 
-/// A mode that has registers of its own, by the states of the automata; NULL for none.
-static const ModelMode* known_mode(const EngSim* sim) {
+/// Registers of a mode that has its own, by the states of the automata; NULL for none.
+static EngSlot* known_slot(EngSim* sim) {
   uint32_t count = sim->model->automaton_count;
   for (uint32_t i = 1; count <= ENG_SLOT_AUTOMATA && i < ENG_SLOTS && sim->slots[i].mode; i++) {
     uint32_t a = 0;
     while (a < count && sim->slots[i].states[a] == sim->state[a]) {
       a++;
     }
-    if (a == count) return sim->slots[i].mode;
+    if (a == count) return &sim->slots[i];
   }
   return NULL;
 }
@@ -163,6 +170,42 @@ static bool inputs_stand(const EngSim* sim, const ModelProgram* program) {
     if (env >= sim->model->env_count || sim->env_is_truth[env]) return false;
   }
   return true;
+}
+
+/// What holds for a mode whatever the values.
+static void survey(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
+  slot->inputs_stand = !mode->implicit && !sim->pasts && inputs_stand(sim, &mode->rhs) &&
+                       inputs_stand(sim, &mode->full) && inputs_stand(sim, &mode->g) &&
+                       inputs_stand(sim, &mode->g_flow) && inputs_stand(sim, &mode->gdot);
+  slot->only_states = true;
+  slot->leaves_zero = false;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    uint8_t role = mode->vars[v].role;
+    slot->only_states &= role != MODEL_ROLE_ALGEBRAIC;
+    slot->leaves_zero |= role == MODEL_ROLE_UNDETERMINED && sim->model->vars[v].inactive_zero;
+  }
+}
+
+/// The registers that the engine works with from now on.
+static void take_slot(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
+  sim->slot = slot;
+  sim->regs = slot->regs;
+  sim->dual_regs = slot->dual_regs;
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+    sim->block_regs = slot->block_regs;
+    sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
+    sim->control_stamp++;  // what they hold belongs to another mode
+  }
+  sim->bound = slot->bound ? mode : NULL;
+  sim->core.level_epoch++;
+  sim->core.margin_stale = true;
+  sim->inputs_stand = slot->inputs_stand;
+  sim->only_states = slot->only_states;
+  sim->rhs_regs = sim->regs;
+  sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
+  sim->g_regs = sim->full_regs + mode->full.reg_count;
+  sim->g_flow_regs = sim->g_regs + mode->g.reg_count;
+  sim->gdot_regs = sim->g_flow_regs + mode->g_flow.reg_count;
 }
 
 static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
@@ -178,38 +221,15 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   size_t g_regs = mode->g_flow.reg_count;
   SLT_TRY(eng_grow(sim, (void**)&slot->dual_regs, &slot->dual_capacity, g_regs,
                    sizeof *slot->dual_regs));
-  sim->slot = slot;
-  sim->regs = slot->regs;
-  sim->dual_regs = slot->dual_regs;
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     SLT_TRY(eng_grow(sim, (void**)&slot->block_regs, &slot->block_capacity, g_regs * MODEL_LANES,
                      sizeof *slot->block_regs));
-    sim->block_regs = slot->block_regs;
-    sim->control_x = sim->block_regs ? sim->block_regs + MODEL_LANES : NULL;
     size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
     SLT_TRY(
         eng_grow(sim, (void**)&sim->forms, &sim->form_capacity, polynomials, sizeof *sim->forms));
-    sim->control_stamp++;  // what they hold belongs to another mode
   }
-  sim->bound = slot->bound ? mode : NULL;
-  sim->core.level_epoch++;
-  sim->core.margin_stale = true;
-  if (!slot->bound) {
-    slot->inputs_stand = !mode->implicit && !sim->pasts && inputs_stand(sim, &mode->rhs) &&
-                         inputs_stand(sim, &mode->full) && inputs_stand(sim, &mode->g) &&
-                         inputs_stand(sim, &mode->g_flow) && inputs_stand(sim, &mode->gdot);
-    slot->only_states = true;
-    for (uint32_t v = 0; v < sim->model->var_count; v++) {
-      slot->only_states &= mode->vars[v].role != MODEL_ROLE_ALGEBRAIC;
-    }
-  }
-  sim->inputs_stand = slot->inputs_stand;
-  sim->only_states = slot->only_states;
-  sim->rhs_regs = sim->regs;
-  sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
-  sim->g_regs = sim->full_regs + mode->full.reg_count;
-  sim->g_flow_regs = sim->g_regs + mode->g.reg_count;
-  sim->gdot_regs = sim->g_flow_regs + mode->g_flow.reg_count;
+  if (!slot->bound) survey(sim, slot, mode);
+  take_slot(sim, slot, mode);
   return mode->implicit ? eng_implicit_room(sim, mode) : SLT_OK;
 }
 
@@ -329,6 +349,36 @@ static bool only_switches_moved(const EngSim* sim) {
   return true;
 }
 
+/// The equations of a mode hold from now on.
+static void begin_mode(EngSim* sim, const ModelMode* mode) {
+  // sides and registers of a sliding motion are those of the mode that is left; how the motion
+  // goes on from here is asked once the mode has settled
+  sim->core.slide.count = 0;
+  sim->core.mode = mode;
+  sim->implicit.least = MODEL_NONE;  // blocks are numbered by mode
+  sim->tune_at = sim->slot->tuned ? UINT64_MAX : 0;
+  if (mode->id + 1 > sim->core.modes_seen) sim->core.modes_seen = mode->id + 1;
+  for (uint32_t v = 0; sim->slot->leaves_zero && v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    if (mode->vars[v].role == MODEL_ROLE_UNDETERMINED && var->inactive_zero) {
+      sim->env[var->env] = 0.0;
+    }
+  }
+  memset(sim->env_computed, 0, sim->model->env_count);
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    sim->env_computed[mode->full_env[i]] = 1;
+  }
+}
+
+void eng_bind_again(EngSim* sim) {
+  bool plain = sim->inputs_stand && !sim->core.slide.count && !sim->core.contact.active;
+  if (plain) {
+    gather_states(sim);
+  } else {
+    eng_bind(sim);
+  }
+}
+
 SltStatus eng_enter_mode(EngSim* sim) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
@@ -338,8 +388,9 @@ SltStatus eng_enter_mode(EngSim* sim) {
                            only_switches_moved(sim));
   SltStatus status = SLT_OK;
   if (!stays) eng_widen(sim);
+  EngSlot* slot = stays ? NULL : known_slot(sim);
   if (stays) mode = sim->core.mode;
-  if (!mode) mode = known_mode(sim);
+  if (slot) mode = slot->mode;
   if (!mode) {
     status = eng_get_mode(sim, sim->state, &mode, &failure);
   }
@@ -352,24 +403,14 @@ SltStatus eng_enter_mode(EngSim* sim) {
   bool same = mode == sim->core.mode;
   sim->entered = false;
   if (!same) {
-    SLT_TRY(make_room(sim, mode));
-    // sides and registers of a sliding motion are those of the mode that is left; how the motion
-    // goes on from here is asked once the mode has settled
-    sim->core.slide.count = 0;
-    sim->core.mode = mode;
-    sim->implicit.least = MODEL_NONE;  // blocks are numbered by mode
-    sim->tune_at = 0;
-    if (mode->id + 1 > sim->core.modes_seen) sim->core.modes_seen = mode->id + 1;
-    for (uint32_t v = 0; v < sim->model->var_count; v++) {
-      const ModelVar* var = &sim->model->vars[v];
-      if (mode->vars[v].role == MODEL_ROLE_UNDETERMINED && var->inactive_zero) {
-        sim->env[var->env] = 0.0;
-      }
+    // what a mode without wishes has computed is no work of the next one
+    if (sim->slot && sim->slot->tuned) sim->tune_seen = sim->stepper->counters.rhs;
+    if (slot && slot->bound) {
+      take_slot(sim, slot, mode);
+    } else {
+      SLT_TRY(make_room(sim, mode));
     }
-    memset(sim->env_computed, 0, sim->model->env_count);
-    for (uint32_t i = 0; i < mode->full.output_count; i++) {
-      sim->env_computed[mode->full_env[i]] = 1;
-    }
+    begin_mode(sim, mode);
   }
   // product modes with the same equations may be one
   if (!same || (mode->shared && !stays)) eng_atoms_enter_mode(sim);
@@ -385,15 +426,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
 }
 
 SltStatus eng_rebind_mode(EngSim* sim) {
-  sim->has_unilateral = false;
   eng_find_active(sim);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    const ModelAtom* atom = &sim->model->atoms[sim->core.mode->atoms[i]];
-    sim->has_unilateral |= atom->type == MODEL_ATOM_UNILATERAL &&
-                           sim->options.detection != SLT_DETECTION_INTERPOLATION &&
-                           !sim->options.method->literal;
-  }
   bool margin_stale = sim->core.margin_stale;
   uint64_t level_epoch = sim->core.level_epoch;
   for (uint32_t i = 0; i < ENG_SLOTS; i++) {

@@ -197,9 +197,7 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
 double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
                         const double* env, double t, double* regs) {
   const ModelProgram* program = &term->shape->program;
-  if (program->const_count) {
-    memcpy(regs + program->const_begin, program->consts, program->const_count * sizeof *regs);
-  }
+  copy_states(regs + program->const_begin, program->consts, program->const_count);
   for (uint32_t i = 0; i < program->input_count; i++) {
     regs[program->inputs[i].reg] = model_arg(term->args[program->inputs[i].env], numbers, env);
   }
