@@ -316,12 +316,25 @@ static bool falls_from_rest(EngSim* sim, uint32_t index, double gdot) {
   return slope_ahead(sim, index, gdot, &ahead) < -SLOPE_TOLERANCE;
 }
 
+/// Whether something has put g to its boundary in this instant while it did not matter: it is as
+/// new there as what matters only now. (A pulse ends the sliding of a body, which then sets out
+/// again from rest.)
+static bool was_moved(EngSim* sim, uint32_t index, double g) {
+  // (in a narrow instant everything mattered before)
+  if (sim->narrow || sim->live_round[sim->core.mode->atoms[index]]) return false;
+  eng_control_margin(sim);
+  return fabs(g) <= sim->margin[index];
+}
+
 /// Truth of one atom during an instant.
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
   EngAtom* atom = &sim->atoms[id];
   atom->by_flow = false;
   if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
+  if (sim->model->atoms[id].type == MODEL_ATOM_PULSE) {
+    return holds_up_to_rounding(sim, index, atom->relation, g);
+  }
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
   bool untouched = g == atom->g_start;
@@ -330,18 +343,19 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   double zone = atom->fresh ? atom->eps : atom->zone;
   if (fabs(g) > zone) return g > 0.0;
   if (!atom->fresh && untouched) return atom->truth;
+  bool fresh = atom->fresh || was_moved(sim, index, g);
   // at the boundary of a relation that matters only now: where g is going decides
   // a constraint just released: the motion leaves its surface tangentially, the contact is over
-  if (atom->fresh && released_constraint(sim) &&
+  if (fresh && released_constraint(sim) &&
       (fabs(gdot) <= tangential_slope(sim, atom) || turns_back(sim, index, atom, gdot))) {
     atom->tangential = true;
     return false;
   }
-  if (atom->fresh && fabs(gdot) > SLOPE_TOLERANCE) {
+  if (fresh && fabs(gdot) > SLOPE_TOLERANCE) {
     atom->by_flow = gdot > 0.0;
     return gdot > 0.0;
   }
-  if (atom->fresh && falls_from_rest(sim, index, gdot)) {
+  if (fresh && falls_from_rest(sim, index, gdot)) {
     atom->tangential = true;
     return false;
   }
@@ -408,6 +422,7 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
 
 void eng_atoms_begin_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
   for (uint32_t i = 0; !sim->narrow && i < sim->model->atom_count; i++) {

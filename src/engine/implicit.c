@@ -448,7 +448,7 @@ static SltStatus make_consistent(EngSim* sim) {
   if (initial || has_guess(sim, im)) {
     SLT_TRY(imp_settle(sim));
   } else {
-    SLT_TRY(imp_jump(sim));
+    SLT_TRY(imp_jump(sim, before));
   }
   SLT_TRY(close_rest(sim));
   if (sim->on_event && !initial) eng_trace_residual(sim, before, present_distance(sim));

@@ -42,7 +42,8 @@ bool imp_is_fixed_start(const EngSim* sim, const ModelQuantity* quantity, uint32
 
 size_t imp_jump_size(const ModelImplicit* im);
 /// The equations integrated over the instant: what may jump jumps, the rest becomes pulses.
-SltStatus imp_jump(EngSim* sim);
+/// `distance`: how far the constraints are from holding before.
+SltStatus imp_jump(EngSim* sim, double distance);
 
 // ---- implicit_fail.c ----------------------------------------------------------------------------
 

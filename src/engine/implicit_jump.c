@@ -206,8 +206,22 @@ static bool solve_jump(JumpSpace* s, double size) {
   return model_rank_solve(s->e, s->matrix, s->work, size, s->order, s->delta) != MODEL_RANK_NONE;
 }
 
+/// A jump that is no larger than errors are allowed to be is one: its pulses have signs by chance,
+/// and no guard hears of them. (A body comes to rest where its speed is zero, up to the tolerance.)
+/// The values it leads to are those that the instant goes on with, whatever becomes of the mode.
+static void correct_values(EngSim* sim) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  sim->implicit.impulsive = false;
+  for (uint32_t i = 0; i < im->quantity_count; i++) {
+    const ModelQuantity* quantity = &im->quantities[i];
+    if (quantity->env == MODEL_NONE || quantity->state == MODEL_NONE) continue;
+    double change = sim->env[quantity->env] - sim->implicit.entry[i];
+    sim->env[sim->model->env_count + quantity->env] += change;
+  }
+}
+
 /// J delta = -r: what may jump jumps, the rest becomes pulses.
-SltStatus imp_jump(EngSim* sim) {
+SltStatus imp_jump(EngSim* sim, double distance) {
   JumpSpace s = jump_space(sim);
   const ModelImplicit* im = s.im;
   imp_gather(sim, im, s.value);
@@ -241,6 +255,7 @@ SltStatus imp_jump(EngSim* sim) {
   num_square_free(s.square);
   imp_scatter(sim, im, s.value, false);
   publish_jump(sim, &s);
+  if (distance <= fmax(sim->options.rtol, sim->options.event_eps)) correct_values(sim);
   publish_guards(sim);
   return SLT_OK;
 }

@@ -475,21 +475,52 @@ static bool only_grazes(const EngSim* sim, uint32_t id) {
   return fabs(atom->g_start) <= fmax(atom->zone, atom->eps);
 }
 
-/// All candidates were rejected and lead back to where the round began. If what fired were
-/// relations that only graze, they were not reached after all, and nothing happens.
-static bool returns_from_grazing(EngSim* sim, const ModelMode* from) {
-  if (eng_instant_key(sim) != sim->visited[0]) return false;
+/// A relation that holds because it is at its boundary, up to rounding: a body at rest is neither
+/// slower nor faster.
+static bool only_touches(EngSim* sim, const ModelMode* from, uint32_t id) {
+  const EngAtom* atom = &sim->atoms[id];
+  if (!sim->model->atoms[id].continuous || !sim->live[id] || !atom->truth) return false;
+  uint32_t index = 0;
+  while (index < from->atom_count && from->atoms[index] != id) {
+    index++;
+  }
+  if (index == from->atom_count) return false;
+  eng_control_margin(sim);
+  return fabs(sim->g[index]) <= sim->margin[index];
+}
+
+/// Relations of a guard that only graze or touch are not reached for now.
+static bool let_go(EngSim* sim, const ModelMode* from, const ModelGuard* guard) {
   bool found = false;
-  for (uint32_t i = 0; i < from->atom_count; i++) {
-    EngAtom* atom = &sim->atoms[from->atoms[i]];
-    if (!only_grazes(sim, from->atoms[i])) continue;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (!only_grazes(sim, guard->atoms[i]) && !only_touches(sim, from, guard->atoms[i])) continue;
     found = true;
-    // still located: it stays in its zone, and waits until it has left it
+    // it stays in its zone, and waits until it has left it
     atom->truth = false;
+    atom->tangential = true;
     atom->held = true;
     atom->held_changes = sim->core.changes;
+    sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
   }
   return found;
+}
+
+/// All candidates were rejected and lead back to where the round began. If what fired were
+/// relations that only graze their boundaries, or rest on them, they were not reached after all,
+/// and nothing happens. (Of two brakes on one wheel one holds it, and the other, at its limit, is
+/// at rest without holding.)
+static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* returned) {
+  *returned = false;
+  if (eng_instant_key(sim) != sim->visited[0]) return SLT_OK;
+  sim->group_count = 0;
+  SLT_TRY(eng_make_candidate(sim));
+  for (uint32_t i = 0; i < sim->fired_count; i++) {
+    const ModelGuard* guard = sim->fired_switch[i] ? sim->model->automata[sim->fired[i]].condition
+                                                   : &sim->model->transitions[sim->fired[i]].guard;
+    *returned |= let_go(sim, from, guard);
+  }
+  return SLT_OK;
 }
 
 /// From what has fired (states set, groups queued) to a committed mode.
@@ -497,9 +528,11 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
                         uint32_t* iteration) {
   for (bool first = true;; first = false) {
     if (eng_visited_before(sim)) {
-      if (!returns_from_grazing(sim, from)) return eng_endless(sim);
+      bool returned = false;
+      SLT_TRY(return_to_start(sim, from, &returned));
+      if (!returned) return eng_endless(sim);
       eng_trace_mythical(sim, first_record);
-      return eng_make_candidate(sim);
+      return SLT_OK;
     }
     // what has fired so far has changed states and truths, but no value
     SLT_TRY(first ? make_candidate(sim) : eng_make_candidate(sim));
@@ -522,6 +555,7 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
 
 void eng_begin_settling(EngSim* sim) {
   save_values(sim);
+  if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
   sim->implicit.from = sim->core.mode;
   eng_trace_settling(sim);
   sim->group_count = 0;
@@ -561,6 +595,7 @@ static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool*
     sim->fired_switch[count] = false;
     sim->fired[count++] = transition;
   }
+  sim->fired_count = count;
   if (count == 0) return SLT_OK;
   *fired = true;
   for (uint32_t i = 0; i < count; i++) {
@@ -597,6 +632,15 @@ static bool comes_back(Path* path, const EngSim* sim, uint64_t hash) {
   return false;
 }
 
+/// Nothing more follows from the pulses of the committed values: from here on forces are finite,
+/// and what they say is asked in a round of its own. (A tip that was stopped by a pulse may be
+/// pulled off its floor at once by the rotation it was left with.)
+static void pulse_is_over(EngSim* sim) {
+  sim->implicit.impulsive = false;
+  sim->quiet = false;
+  eng_atoms_update(sim);
+}
+
 static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
   Path path;
   path.count = 0;
@@ -609,7 +653,11 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     bool fired = false;
     if (round > sim->iteration_limit) return iteration_exceeded(sim);
     SLT_TRY(run_round(sim, key, iteration, &fired));
-    if (!fired) return SLT_OK;
+    if (!fired && !sim->implicit.impulsive) return SLT_OK;
+    if (!fired) {
+      pulse_is_over(sim);
+      continue;
+    }
     *any = true;
     uint64_t before = key;
     key = eng_instant_key(sim);
@@ -678,6 +726,7 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   const ModelSchedule* schedule = &sim->model->schedules[index];
   const ModelMode* from = sim->core.mode;
   eng_begin_settling(sim);
+  sim->fired_count = 0;
   uint32_t first_record = eng_trace_count(sim);
   uint32_t record = MODEL_NONE;
   for (uint32_t i = 0; i < schedule->goto_count; i++) {
@@ -810,6 +859,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   }
   if (kind == ENG_INSTANT_EVENT) eng_narrow_begin(sim);
   eng_atoms_begin_instant(sim);
+  eng_zeno_foresee(sim);
   SLT_TRY(take_arrivals(sim, any));
   if (kind == ENG_INSTANT_INITIAL) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {

@@ -458,6 +458,7 @@ struct EngSim {
   bool end_known;       // end_g and end_gdot hold for the whole of the present trial
   uint8_t* relevant;    // per atom: work space of eng_relevant_atoms
   uint8_t* live;        // per atom: it belongs to the present mode
+  uint8_t* live_round;  // ... to that at the start of the round
   double* g;            // per atom of the mode
   double* gdot;
   double* g_zero;  // at time 0, for atoms in time alone
@@ -475,6 +476,7 @@ struct EngSim {
   EngSchedule* schedules;
   uint32_t* fired;        // transitions (or switches) that fire in this iteration
   bool* fired_switch;     // which of them are switches
+  uint32_t fired_count;   // of the present round
   uint8_t* env_computed;  // per environment entry: computed by equations in the present mode
   uint8_t* env_is_truth;  // ... the truth of an atom
   uint32_t* due;          // schedules due at this instant
@@ -599,6 +601,7 @@ struct EngSim {
   double *value_begin, *value_middle, *value_last;  // shares on a trial
   double value_last_t;                              // time of the last ones, and...
   double* value_last_x;                             // ...states
+  bool has_instead;         // there are transitions in place of the last event of an accumulation
   uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
   bool contact_holds;       // a contact was closed when the present instant began, and stays so
   bool contact_ends;        // the segment ends because the force of the contact does
@@ -895,6 +898,10 @@ typedef enum EngZenoVerdict {
 
 /// Note what fired in this instant; where it accumulates, find how to go on, or fail.
 SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict);
+
+/// Before anything has fired in an instant: open the transitions that stand for the last event of
+/// an accumulation which is reached now.
+void eng_zeno_foresee(EngSim* sim);
 /// Modes that repeat in an instant at the end of a shrinking sequence: fails with that and says so.
 bool eng_zeno_suspected(EngSim* sim);
 /// Add the contact's force to the flow in dx.

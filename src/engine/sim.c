@@ -141,6 +141,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->stirred = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->relevant = carve(c, m->atom_count, sizeof(uint8_t));
   sim->live = carve(c, m->atom_count, sizeof(uint8_t));
+  sim->live_round = carve(c, m->atom_count, sizeof(uint8_t));
   sim->g = carve(c, m->atom_count, sizeof(double));
   sim->gdot = carve(c, m->atom_count, sizeof(double));
   sim->g_zero = carve(c, m->atom_count, sizeof(double));
@@ -313,6 +314,9 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   eng_narrow_init(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
     if (model->atoms[i].type == MODEL_ATOM_NOEVENT) sim->has_auxiliary = true;
+  }
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    if (model->transitions[i].instead) sim->has_instead = true;
   }
   for (uint32_t v = 0; v < model->var_count; v++) {
     const ModelVar* var = &model->vars[v];

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#define SEQUENCE     8     // firings at steady ratios that are one
 #define SUSPECT      5     // firings at steady ratios that may become a sequence
 #define SOON         1e-6  // of a step: firings so close to each other may chatter
 #define RATIO_LOW    0.02
@@ -82,10 +83,9 @@ static bool zones_take_over(const EngSim* sim, uint32_t transition) {
   return false;
 }
 
-static bool has_accumulated(const EngSim* sim, uint32_t transition, double nearness,
-                            double* t_limit) {
-  const EngZeno* zeno = &sim->transitions[transition].zeno;
-  if (zeno->count < 8) return false;
+static bool has_accumulated(const EngSim* sim, uint32_t transition, const EngZeno* zeno,
+                            double nearness, double* t_limit) {
+  if (zeno->count < SEQUENCE) return false;
   double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
   *t_limit = zeno->last + left;
   return left < nearness * (zeno->last - zeno->first) || zones_take_over(sim, transition);
@@ -445,7 +445,7 @@ static bool open_exit(EngSim* sim, uint32_t automaton) {
   bool found = false;
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
-    if (!t->zeno || !eng_guard(sim, &t->guard)) continue;
+    if (!t->zeno || t->instead || !eng_guard(sim, &t->guard)) continue;
     sim->transitions[state->outgoing[i]].exits = true;
     found = true;
   }
@@ -461,21 +461,116 @@ static void open_other_exits(EngSim* sim, uint32_t first) {
     uint32_t other = sim->model->transitions[i].automaton;
     double limit = 0.0;
     if (other == automaton || zeno->last != sim->core.t) continue;
-    if (!has_accumulated(sim, i, TOGETHER * NEARNESS, &limit) || !open_exit(sim, other)) continue;
+    if (!has_accumulated(sim, i, zeno, TOGETHER * NEARNESS, &limit)) continue;
+    if (!open_exit(sim, other)) continue;
     eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
     forget(sim, other);
   }
 }
 
+// ---- the last event of a sequence ---------------------------------------------------------------
+
+/// A transition that its automaton can make now in place of another one; MODEL_NONE for none.
+static uint32_t instead_of(const EngSim* sim, uint32_t transition) {
+  uint32_t automaton = sim->model->transitions[transition].automaton;
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  bool leaves = false;
+  uint32_t found = MODEL_NONE;
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    leaves |= state->outgoing[i] == transition;
+    if (sim->model->transitions[state->outgoing[i]].instead) found = state->outgoing[i];
+  }
+  return leaves ? found : MODEL_NONE;
+}
+
+static bool is_located(const EngSim* sim, uint32_t transition) {
+  const ModelGuard* guard = &sim->model->transitions[transition].guard;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->located && atom->located_truth) return true;
+  }
+  return false;
+}
+
+/// Open what stands for the last firing of sequences that this instant would bring to their end.
+static bool open_instead(EngSim* sim, double nearness) {
+  bool any = false;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    EngZeno zeno = sim->transitions[i].zeno;
+    if (zeno.count + 1 < SEQUENCE || !is_located(sim, i)) continue;
+    uint32_t other = instead_of(sim, i);
+    if (other == MODEL_NONE) continue;
+    double limit = 0.0;
+    note_firing(&zeno, sim->core.t);
+    if (!has_accumulated(sim, i, &zeno, nearness, &limit)) continue;
+    sim->transitions[other].exits = true;
+    any = true;
+  }
+  return any;
+}
+
+void eng_zeno_foresee(EngSim* sim) {
+  if (sim->options.zeno == SLT_ZENO_STOP || !sim->has_instead) return;
+  // what accumulates together ends together
+  if (open_instead(sim, NEARNESS)) open_instead(sim, TOGETHER * NEARNESS);
+}
+
+/// What the foreseen ends of sequences have come to. True: there was one, and what happened beside
+/// it belonged to it.
+static bool note_instead(EngSim* sim) {
+  bool any = false;
+  for (uint32_t i = 0; sim->has_instead && i < sim->model->transition_count; i++) {
+    const ModelTransition* t = &sim->model->transitions[i];
+    if (!t->instead) continue;
+    sim->transitions[i].exits = false;
+    if (!sim->transitions[i].fired_now) continue;
+    sim->transitions[i].fired_now = false;
+    eng_trace_mark(sim, SLT_EVENT_ZENO, &t->span, (Str){NULL, 0});
+    forget(sim, t->automaton);
+    any = true;
+  }
+  for (uint32_t i = 0; any && i < sim->model->transition_count; i++) {
+    if (!sim->transitions[i].fired_now) continue;
+    sim->transitions[i].fired_now = false;
+    sim->transitions[i].zeno.count = 0;
+  }
+  return any;
+}
+
+/// Sequences of a contact end with an impact that is foreseen, not with one that has been.
+static bool ends_instead(const EngSim* sim, uint32_t automaton) {
+  if (sim->options.zeno == SLT_ZENO_STOP || !sim->has_instead) return false;
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    if (sim->model->transitions[state->outgoing[i]].instead) return true;
+  }
+  return false;
+}
+
+/// Whether a contact that is on its way to such an end has fired now: what follows from its impacts
+/// ends with them.
+static bool follows_contact(const EngSim* sim) {
+  for (uint32_t i = 0; sim->has_instead && i < sim->model->transition_count; i++) {
+    if (sim->transitions[i].zeno.count == 0 || sim->transitions[i].zeno.last != sim->core.t)
+      continue;
+    if (ends_instead(sim, sim->model->transitions[i].automaton)) return true;
+  }
+  return false;
+}
+
 /// The first transition of this instant whose firings have accumulated; MODEL_NONE for none.
 static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (sim->transitions[i].fired_now) note_firing(&sim->transitions[i].zeno, sim->core.t);
+  }
   uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->transitions[i].fired_now) continue;
     sim->transitions[i].fired_now = false;
     double limit = 0.0;
-    note_firing(&sim->transitions[i].zeno, sim->core.t);
-    if (found != MODEL_NONE || !has_accumulated(sim, i, NEARNESS, &limit)) continue;
+    if (found != MODEL_NONE) continue;
+    if (!has_accumulated(sim, i, &sim->transitions[i].zeno, NEARNESS, &limit)) continue;
+    if (follows_contact(sim)) continue;
     found = i;
     *t_limit = limit;
   }
@@ -485,6 +580,7 @@ static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
 SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   *verdict = ENG_ZENO_NONE;
   double t_limit = 0.0;
+  if (note_instead(sim)) return SLT_OK;
   uint32_t i = find_accumulation(sim, &t_limit);
   if (i == MODEL_NONE) return SLT_OK;
   uint32_t automaton = sim->model->transitions[i].automaton;

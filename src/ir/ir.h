@@ -237,7 +237,8 @@ typedef enum IrAtomType {
   IR_ATOM_UNILATERAL,
   IR_ATOM_BILATERAL,
   IR_ATOM_SHORTLIVING,
-  IR_ATOM_NOEVENT
+  IR_ATOM_NOEVENT,
+  IR_ATOM_PULSE  // of elements: read on candidates with pulses, never followed
 } IrAtomType;
 
 typedef enum IrAtomRelation {
@@ -298,6 +299,7 @@ typedef struct IrTransition {
   uint32_t to;                          // state index inside the automaton
   IrTerm guard;                         // truth over atoms and mode tests
   bool zeno;                            // only when the events of its automaton accumulate
+  bool instead;                         // ... in place of the last of them
   uint32_t action_begin, action_count;  // actions of this transition besides the entry actions
   Span span;                            // the guard, or the state's head when it has none
 } IrTransition;

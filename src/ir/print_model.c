@@ -206,6 +206,7 @@ static void print_transition(const ModelPrinter* p, const IrAutomaton* automaton
   text_append_c(p->out, " to ");
   ir_print_name(p->out, name_of(p, states[t->to].name));
   if (t->zeno) text_append_c(p->out, " at an accumulation");
+  if (t->instead) text_append_c(p->out, ", instead of its last event");
   if (ir_term_present(t->guard)) {
     text_append_c(p->out, " when ");
     term(p, t->guard);

@@ -114,14 +114,15 @@ typedef enum AstOp {
 typedef enum AstUnaryOp { AST_UNARY_PLUS, AST_UNARY_MINUS, AST_UNARY_NOT } AstUnaryOp;
 
 /// Type words of atoms. AST_EVENT_PLAIN is a bare `[rel]`; a relation without brackets is no atom
-/// node at all, lowering gives it the plain type.
+/// node at all, lowering gives it the plain type. AST_EVENT_PULSE has no word: elements make it.
 #define AST_EVENT_LIST(X) \
   X(AST_EVENT_PLAIN, "") \
   X(AST_EVENT_UNILATERAL, "unilateral") \
   X(AST_EVENT_BILATERAL, "bilateral") \
   X(AST_EVENT_ORDINARY, "ordinary") \
   X(AST_EVENT_SHORTLIVING, "shortliving") \
-  X(AST_EVENT_NO_EVENT, "noEvent")
+  X(AST_EVENT_NO_EVENT, "noEvent") \
+  X(AST_EVENT_PULSE, "pulse")
 
 typedef enum AstEvent {
 #define X(name, text) name,
@@ -295,7 +296,8 @@ typedef struct AstState {
   AstName name;
   AstExpr* guard;  // NULL when there is none
   AstName* like;   // NULL when there is none
-  bool zeno;       // entered when the events of its automaton accumulate (elements only)
+  bool zeno;       // entered in place of the last event of an accumulation (elements only)
+  bool pulse;      // entered by pulses of the level of a friction (elements only)
   bool has_body;
   AstBlock body;     // only with has_body
   AstNameList from;  // empty when there is no `from`

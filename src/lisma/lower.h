@@ -337,6 +337,7 @@ typedef struct Lower {
   uint32_t term_count;
   Scope scope;
   const AstExpr* zeno_operand;  // the word `zeno` in the guard at hand; NULL when it is not there
+  bool level_is_known;          // of the friction at hand: a number, whatever happens
   SharedTable shared_atoms;
   SharedTable switches;
   SharedTable cells;

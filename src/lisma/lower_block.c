@@ -388,6 +388,7 @@ static void check_levels(Lower* l, const AstElement* element) {
   double stiction = 0.0;
   Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
   if (!resolve_term_value(l, lower_term(l, element->kinetic, scope, NULL), &kinetic)) return;
+  l->level_is_known = true;
   if (!resolve_term_value(l, lower_term(l, static_level, scope, NULL), &stiction)) return;
   if (kinetic < 0.0) {
     lower_report(l, DIAG_E0417, element->kinetic->span, "a level of friction cannot be negative");
@@ -403,6 +404,7 @@ static void check_levels(Lower* l, const AstElement* element) {
 static void lower_element(Lower* l, const AstStatement* statement, const Site* site) {
   check_levels(l, statement->as.element);
   lower_block(l, &statement->as.element->body, site);
+  l->level_is_known = false;
 }
 
 static void lower_statement(Lower* l, const AstStatement* statement, const Site* site) {

@@ -163,6 +163,7 @@ static const AstExpr* zeno_operand(Lower* l, const AstExpr* guard) {
 }
 
 static void lower_transition(Lower* l, const AstState* declaration, uint32_t at) {
+  if (declaration->pulse && l->level_is_known) return;  // it never is a pulse
   StateInfo* state = &l->states.data[at];
   IrTransition transition = {.automaton = state->automaton,
                              .to = state->index,
@@ -170,6 +171,7 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
                                                         : declaration->name.span};
   l->zeno_operand = declaration->guard ? zeno_operand(l, declaration->guard) : NULL;
   transition.zeno = declaration->zeno || l->zeno_operand;
+  transition.instead = declaration->zeno;
   bool guarded = !declaration->guard || lower_guard(l, declaration, state, &transition.guard);
   l->zeno_operand = NULL;
   if (declaration->from.count == 0) {

@@ -8,12 +8,10 @@
 //     NAME: N = 0;
 //     automaton NAME, beginning in `free`:
 //       closed   [gap <= 0] && [velocity <= 0] && noEvent[restitution*velocity >= -rest]  from free
+//       closed   [gap <= 0] && [velocity <= 0], in place of an impact at an accumulation  from free
 //       hit      [gap <= 0] && [velocity < 0]                                             from free
-//       settled  when impacts accumulate                                                  from free
 //       free     from hit;  [force < 0], [force > huge] && noEvent[cascade > 0] from closed
-//       closed   from settled
 //     hit:      NAME: w = -e*(w before);     the impulse of N does it
-//     settled:  NAME: w = 0;                 what infinitely many impacts leave
 //     closed:   NAME: g = 0;
 //   Without restitution there are no impacts: the gap just closes. Without a velocity it is the
 //   gap's rate; a gap that is not a variable becomes one then, NAME.gap.
@@ -316,17 +314,14 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
     AstExpr* slow = make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_GE, rest,
                                "restitution*velocity >= -rest");
     push_state(m, "closed", make_and(m, make_and(m, touches, stays), slow), "free", &closed);
+    push_state(m, "closed", make_and(m, touches, stays), "free", NULL)->zeno = true;
     AstExpr* nears = make_atom(m, s->velocity, AST_OP_LT, zero, "velocity < 0");
     AstExpr* after = make_minus(m, make_binary(m, s->restitution, AST_OP_MUL, speed));
     AstStatement impact[] = {make_law(m, s->velocity, after),
                              make_memory(m, &memory, AST_INIT_SET, s->velocity)};
     AstBlock hit = make_block(m, impact, 2);
     push_state(m, "hit", make_and(m, touches, nears), "free", &hit);
-    AstStatement still = make_law(m, s->velocity, zero);
-    AstBlock settled = make_block(m, &still, 1);
-    push_state(m, "settled", NULL, "free", &settled)->zeno = true;
     push_state(m, "free", NULL, "hit", NULL);
-    push_state(m, "closed", NULL, "settled", NULL);
   } else {
     push_state(m, "closed", make_and(m, touches, stays), "free", &closed);
   }
@@ -345,10 +340,24 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
   return make_block(m, all, count);
 }
 
+/// Where the level is a pulse because an impact presses the bodies together, sliding may come to
+/// its end within the pulse: a candidate in which it is reversed is rejected, and the bodies stick.
+static void push_reversal(const Maker* m, const Settings* s, AstOp op, const char* text,
+                          const char* from) {
+  AstExpr* zero = make_number(m, 0.0, s->velocity->span);
+  AstExpr* huge = make_number(m, HUGE_FORCE, s->kinetic->span);
+  AstExpr* reversed = make_typed(m, AST_EVENT_PULSE, s->velocity, op, zero, text);
+  AstExpr* pulse =
+      make_typed(m, AST_EVENT_PULSE, s->kinetic, AST_OP_GT, huge, "kinetic is a pulse");
+  push_state(m, "stick", make_and(m, reversed, pulse), from, NULL)->pulse = true;
+}
+
 static AstBlock make_friction(const Maker* m, const Settings* s) {
   AstExpr* zero = make_number(m, 0.0, s->velocity->span);
   AstStatement still = make_law(m, s->velocity, zero);
   AstBlock stick = make_block(m, &still, 1);
+  push_reversal(m, s, AST_OP_LT, "velocity < 0", "forward");
+  push_reversal(m, s, AST_OP_GT, "velocity > 0", "backward");
   AstExpr* slowed = make_atom(m, s->velocity, AST_OP_LE, zero, "velocity <= 0");
   push_state(m, "stick", slowed, "forward", &stick);
   AstExpr* turned = make_atom(m, s->velocity, AST_OP_GE, zero, "velocity >= 0");

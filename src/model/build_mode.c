@@ -616,7 +616,7 @@ static ModelProgram atom_program(ModelBuild* build, const BuildSet* set, const u
   for (uint32_t i = 0; i < count; i++) {
     const IrAtom* atom = &build->ir->atoms.data[atoms[i]];
     targets[i] = sym_term(&build->sym, atom->g);
-    if (derivative && !atom->continuous) {
+    if (derivative && (!atom->continuous || atom->type == IR_ATOM_PULSE)) {
       targets[i] = (SymTerm){.shape = zero};
     } else if (derivative) {
       targets[i] = sym_total_derivative(&build->sym, scratch, targets[i], set->sym->vars);

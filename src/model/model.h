@@ -650,7 +650,8 @@ typedef enum ModelAtomType {
   MODEL_ATOM_UNILATERAL,
   MODEL_ATOM_BILATERAL,
   MODEL_ATOM_SHORTLIVING,
-  MODEL_ATOM_NOEVENT
+  MODEL_ATOM_NOEVENT,
+  MODEL_ATOM_PULSE  // read on candidates with pulses, never followed
 } ModelAtomType;
 
 typedef enum ModelRelation { MODEL_REL_GT, MODEL_REL_GE, MODEL_REL_EQ } ModelRelation;
@@ -668,7 +669,7 @@ typedef struct ModelAtom {
   uint8_t type;            // ModelAtomType
   uint8_t relation;        // ModelRelation
   bool bipolar;            // becoming false matters too
-  bool continuous;         // reads time or a variable that is not discrete
+  bool continuous;         // reads time or a variable that is not discrete, and is followed
   bool time_only;          // reads time, parameters and discrete values only
   const ModelTerm* eps;    // NULL: default of the run
   const ModelTerm* gamma;  // NULL: default of the run
@@ -704,6 +705,7 @@ typedef struct ModelTransition {
   uint32_t to;
   ModelGuard guard;
   bool zeno;                            // enabled only when the events of its automaton accumulate
+  bool instead;                         // ... in place of the last of them
   uint32_t action_begin, action_count;  // besides the entry actions of the target
   uint32_t line;
   Span span;

@@ -95,6 +95,9 @@ typedef struct SymImplicit {
   const SymFailure* failure;
 } SymImplicit;
 
+/// Whether an equation may be one too many: never, if it finds no unknown of its own, always.
+enum { SYM_OTHER, SYM_ELEMENT, SYM_COPY };
+
 /// As sym_offsets() where rows marked in `element` may be too many: those without a column of their
 /// own are marked in `redundant` and get columns that nothing else determines.
 bool sym_offsets_redundant(Arena* scratch, const SymSignature* signature, const uint8_t* element,

@@ -189,14 +189,61 @@ static SymSolution solve_scalar(SymImplicit* a, SymAssign* assign) {
   return how;
 }
 
+static bool same_leaf(IrLeaf a, IrLeaf b) {
+  return a.kind == b.kind && a.id == b.id && a.order == b.order && a.when == b.when;
+}
+
+static bool same_term(SymTerm a, SymTerm b) {
+  if (a.shape.index != b.shape.index || a.count != b.count) return false;
+  for (uint32_t i = 0; i < a.count; i++) {
+    if (!same_leaf(a.row[i], b.row[i])) return false;
+  }
+  return true;
+}
+
+static uint32_t term_hash(SymTerm term) {
+  uint32_t hash = term.shape.index + 1;
+  for (uint32_t i = 0; i < term.count; i++) {
+    hash = (hash ^ term.row[i].id) * 0x9E3779B1u;
+    hash ^= hash >> 15;
+  }
+  return hash;
+}
+
+/// Equations of elements that are written twice: two feet of a box that stick have the same speed.
+/// Which unknowns they could be paired with says nothing then, since no numbers make them two.
+static bool mark_copies(const SymImplicit* a, uint8_t* element, uint32_t count) {
+  uint32_t slots = 4;
+  while (slots < 2 * count) {
+    slots *= 2;
+  }
+  uint32_t* table = ARENA_ARRAY(a->scratch, uint32_t, slots);
+  bool any = false;
+  for (uint32_t i = 0; i < a->mode->equation_count; i++) {
+    if (element[i] == SYM_OTHER) continue;
+    SymTerm term = equation_term(a, i);
+    uint32_t at = term_hash(term) & (slots - 1);
+    while (table[at] && !same_term(term, equation_term(a, table[at] - 1))) {
+      at = (at + 1) & (slots - 1);
+    }
+    if (table[at]) element[i] = SYM_COPY;
+    any |= table[at] != 0;
+    if (!table[at]) table[at] = i + 1;
+  }
+  return any;
+}
+
 /// Equations of elements; NULL when there are none.
-static uint8_t* find_elements(const SymImplicit* a) {
+static uint8_t* find_elements(const SymImplicit* a, bool* copies) {
   uint8_t* element = NULL;
+  uint32_t count = 0;
   for (uint32_t i = 0; i < a->mode->equation_count; i++) {
     if (!a->sym->ir->equations.data[a->mode->equations[i]].element) continue;
     if (!element) element = ARENA_ARRAY(a->scratch, uint8_t, a->mode->equation_count);
-    element[i] = 1;
+    element[i] = SYM_ELEMENT;
+    count++;
   }
+  *copies = element && mark_copies(a, element, count);
   return element;
 }
 
@@ -204,8 +251,9 @@ static uint8_t* find_elements(const SymImplicit* a) {
 static bool find_offsets(const SymImplicit* a, const SymSignature* signature, int* c, int* d,
                          int* row_of_column, const uint8_t** redundant) {
   *redundant = NULL;
-  if (sym_offsets(a->scratch, signature, c, d, row_of_column)) return true;
-  const uint8_t* element = find_elements(a);
+  bool copies = false;
+  const uint8_t* element = find_elements(a, &copies);
+  if (!copies && sym_offsets(a->scratch, signature, c, d, row_of_column)) return true;
   if (!element) return false;
   uint8_t* found = ARENA_ARRAY(a->scratch, uint8_t, a->mode->equation_count);
   if (!sym_offsets_redundant(a->scratch, signature, element, c, d, row_of_column, found)) {

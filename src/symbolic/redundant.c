@@ -52,12 +52,13 @@ static bool pair_row(Pairing* p, int root) {
   return false;
 }
 
-/// Equations of elements come last, so that they are the ones left over. False when others are.
+/// Equations of elements come last, so that they are the ones left over; copies are left over in
+/// any case. False when others are.
 static bool pair_all(Pairing* p, const uint8_t* element) {
-  for (int turn = 0; turn < 2; turn++) {
+  for (int turn = SYM_OTHER; turn <= SYM_ELEMENT; turn++) {
     for (int row = 0; row < p->s->row_count; row++) {
       if (element[row] != turn) continue;
-      if (!pair_row(p, row) && turn == 0) return false;
+      if (!pair_row(p, row) && turn == SYM_OTHER) return false;
     }
   }
   return true;
