@@ -185,6 +185,7 @@ static EngAtomTraits traits_of_active(const EngSim* sim) {
 
 void eng_find_active(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  sim->fences_stale = true;
   sim->loose_stale = true;
   sim->active_stale = false;
   sim->active_count = 0;
@@ -454,6 +455,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   eng_local_forget_far(sim);
   eng_local_forget_shares(sim);
+  eng_far_forget(sim);
   eng_control_jumps(sim);
   eng_control_margin(sim);
   uint32_t count = 0;
@@ -540,6 +542,7 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
 bool eng_atoms_mesh(EngSim* sim) {
   if (sim->active_count == 0) return false;
   eng_local_forget_far(sim);
+  eng_far_forget(sim);
   uint32_t count = 0;
   const uint32_t* loose = eng_loose(sim, &count);
   bool known = sim->end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;

@@ -940,23 +940,43 @@ static uint64_t margin_key(const EngSim* sim, uint32_t index) {
   return (way ^ ((uint64_t)sim->core.margin_epoch << 32)) * 0x9E3779B97F4A7C15u | 1u;
 }
 
+static inline void set_margin(EngSim* sim, uint32_t index, double width) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  // room for states, and for what they are multiplied with, to grow to twice their sizes
+  atom->margin = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
+  atom->margin_key = margin_key(sim, index);
+}
+
+static void take_margins(void* user, uint32_t output, uint32_t count, const double* lo,
+                         const double* hi) {
+  for (uint32_t k = 0; k < count; k++) {
+    set_margin(user, output + k, hi[k] - lo[k]);
+  }
+}
+
 /// g enclosed over states and time that are off by BERNSTEIN_ULPS of the sizes in margin_x.
 static void compute_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margin_t;
+  ModelInterval time = {t - t_pad, t + t_pad};
+  if (sim->has_bounds) {
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[i];
+      sim->x_lo[i] = sim->x[i] - pad;
+      sim->x_hi[i] = sim->x[i] + pad;
+    }
+    model_program_bound(&mode->g_flow, context, sim->g_flow_regs, time, sim->x_lo, sim->x_hi,
+                        sim->bound_room, take_margins, sim);
+    return;
+  }
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[i];
     sim->x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
   }
-  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margin_t;
-  model_program_enclose(&mode->g_flow, context, sim->dual_regs,
-                        (ModelInterval){t - t_pad, t + t_pad}, sim->x_dual, sim->g_dual);
+  model_program_enclose(&mode->g_flow, context, sim->dual_regs, time, sim->x_dual, sim->g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    double width = sim->g_dual[i].v.hi - sim->g_dual[i].v.lo;
-    // room for states, and for what they are multiplied with, to grow to twice their sizes
-    atom->margin = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
-    atom->margin_key = margin_key(sim, i);
+    set_margin(sim, i, sim->g_dual[i].v.hi - sim->g_dual[i].v.lo);
   }
 }
 
@@ -964,6 +984,7 @@ static void compute_margins(EngSim* sim, double t) {
 static void fetch_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   bool missing = false;
+  sim->fences_stale = true;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     missing |= sim->atoms[mode->atoms[i]].margin_key != margin_key(sim, i);
@@ -1065,18 +1086,41 @@ static inline bool margin_fits(const EngSim* sim, uint32_t state) {
   return size <= 2.0 * fitted && (size >= MARGIN_SLACK * fitted || size == 0.0);
 }
 
-static void refit_margins(EngSim* sim, uint64_t states) {
+static bool time_fits(const EngSim* sim) {
+  return magnitude(sim->stepper->trial.t) <= 2.0 * sim->core.margin_t;
+}
+
+static inline void refit_state(EngSim* sim, uint32_t i, double size) {
+  if (size > 0.0) sim->margin_x[i] = size;
+  sim->margin_size[sim->core.mode->state_env[i]] = sim->margin_x[i];
+}
+
+static void refit_margins(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (!is_asked(states, i)) continue;
-    double size = control_size(sim, i);
-    if (size > 0.0) sim->margin_x[i] = size;
-    sim->margin_size[mode->state_env[i]] = sim->margin_x[i];
-  }
   sim->core.margin_t = magnitude(sim->stepper->trial.t);
   sim->core.margin_epoch++;
   copy(sim->x, sim->stepper->trial.x, mode->state_count);
   fetch_margins(sim, sim->stepper->trial.t);
+}
+
+static inline double hull_size(const EngSim* sim, uint32_t i) {
+  return larger(magnitude(sim->x_lo[i]), magnitude(sim->x_hi[i]));
+}
+
+bool eng_bound_states(EngSim* sim) {
+  uint32_t count = sim->core.mode->state_count;
+  eng_control_margin(sim);
+  if (!num_dense_hull(sim->stepper, sim->x_lo, sim->x_hi)) return false;
+  if (!time_fits(sim) ||
+      !model_bounds_fit(count, sim->x_lo, sim->x_hi, sim->margin_x, MARGIN_SLACK)) {
+    for (uint32_t i = 0; i < count; i++) {
+      refit_state(sim, i, hull_size(sim, i));
+    }
+    refit_margins(sim);
+    num_dense_hull(sim->stepper, sim->x_lo, sim->x_hi);  // the room was used for the margins
+  }
+  model_bounds_widen(count, BERNSTEIN_ULPS * DBL_EPSILON, sim->x_lo, sim->x_hi);
+  return true;
 }
 
 /// A state at one control point of the trial.
@@ -1106,14 +1150,34 @@ static inline double control_time(const NumStepper* s, uint32_t lane) {
   return s->trial.t0 + s->trial.h * share;
 }
 
-void eng_control_state(EngSim* sim, uint32_t state) {
-  sim->control_stamp++;
+static inline double* control_lanes(EngSim* sim, uint32_t state) {
   uint32_t degree = sim->stepper->method->dense_degree;
   double* lanes = sim->control_x + (size_t)state * MODEL_LANES;
   num_dense_bernstein(sim->stepper, state, lanes);
+  for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
+    lanes[j] = lanes[degree];
+  }
+  return lanes;
+}
+
+void eng_control_state(EngSim* sim, uint32_t state) {
+  sim->control_stamp++;
+  const double* lanes = control_lanes(sim, state);
   for (uint32_t j = 0; j < MODEL_LANES; j++) {
-    if (j > degree) lanes[j] = lanes[degree];
     sim->margin_x[state] = larger(sim->margin_x[state], magnitude(lanes[j]));
+  }
+}
+
+void eng_control_states_of(EngSim* sim, uint32_t index) {
+  const ModelProgram* program = &sim->core.mode->g_flow;
+  const ModelSlices* slices = program->slices;
+  uint32_t output = program->outputs[index];
+  if (output >= 1 && output <= program->state_count) control_lanes(sim, output - 1);
+  for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    uint32_t operands = model_op_operands(pc->op);
+    if (operands > 0 && pc->a >= 1 && pc->a <= program->state_count) control_lanes(sim, pc->a - 1);
+    if (operands > 1 && pc->b >= 1 && pc->b <= program->state_count) control_lanes(sim, pc->b - 1);
   }
 }
 
@@ -1129,6 +1193,12 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
     double width = g.v.hi - g.v.lo;
     sim->margin[index] = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
   }
+  eng_control_values(sim, index, t_from);
+}
+
+void eng_control_values(EngSim* sim, uint32_t index, double t_from) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
   if (mode->atom_class[index] == MODEL_CLASS_OTHER) {
     if (eng_composed(sim, index)) return;
     sim->g_whole[index] = enclose_atom(sim, index, t_from, s->trial.t);
@@ -1153,17 +1223,18 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
   const ModelContext* context = eng_context(sim);
   uint32_t degree = s->method->dense_degree;
   eng_control_margin(sim);
-  bool fit = magnitude(s->trial.t) <= 2.0 * sim->core.margin_t;
+  bool fit = time_fits(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     if (!is_asked(states, i)) continue;
-    double* lanes = sim->control_x + (size_t)i * MODEL_LANES;
-    num_dense_bernstein(s, i, lanes);
-    for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
-      lanes[j] = lanes[degree];
-    }
+    control_lanes(sim, i);
     fit &= margin_fits(sim, i);
   }
-  if (!fit) refit_margins(sim, states);
+  if (!fit) {
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      if (is_asked(states, i)) refit_state(sim, i, control_size(sim, i));
+    }
+    refit_margins(sim);
+  }
   if (!affine) return;
   double t[MODEL_LANES];
   if (degree == 4) {

@@ -144,15 +144,15 @@ void eng_warn_of_grazing(EngSim* sim) {
   }
 }
 
-/// Whether a crossing of the atom is looked for.
-static bool is_followed(const EngSim* sim, uint32_t index) {
+bool eng_is_followed(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   return !atom->literal && !atom->sliding;
 }
 
 /// ... on the dense output; one that is linear in time is scheduled instead.
 static bool is_searched(const EngSim* sim, uint32_t index) {
-  return is_followed(sim, index) && !isfinite(sim->atoms[sim->core.mode->atoms[index]].t_linear);
+  return eng_is_followed(sim, index) &&
+         !isfinite(sim->atoms[sim->core.mode->atoms[index]].t_linear);
 }
 
 /// Whether it is not known yet how an atom goes on to the end of the trial.
@@ -196,46 +196,40 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
   if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->g_whole);
 }
 
-/// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
-/// known; the earliest time of all, INFINITY for none.
-static double collect(EngSim* sim, double t_from) {
-  const ModelMode* mode = sim->core.mode;
-  sim->searching = true;
-  sim->dense_t = (double)NAN;
-  double t_end = sim->stepper->trial.t;
-  double first = (double)INFINITY;
-  for (uint32_t i = 0; i < sim->crossing_count; i++) {
-    first = fmin(first, sim->crossings[i].t);
+bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!is_open(sim, index) || !eng_is_followed(sim, index)) return false;
+  EngFollower f = follower_of(sim, index);
+  EngPiece piece = {t_from,     sim->stepper->trial.t, atom->g, sim->end_g[index],
+                    atom->gdot, sim->end_gdot[index]};
+  bool timed = isfinite(atom->t_linear);
+  EngCrossing crossing = {0};
+  bool crosses = timed ? arrives_on_time(&f, &piece, &crossing) : follow(&f, &piece, &crossing);
+  if (crosses || coincides(&f, &piece, &crossing)) {
+    if (!timed) crossing.shift = grazing_shift(&f, &piece, &crossing);
+    atom->crosses = true;
+    sim->crossings[sim->crossing_count++] = crossing;
+    return true;
   }
+  atom->end_truth = f.truth;
+  atom->end_armed = f.armed;
+  atom->end_known = true;
+  return false;
+}
+
+/// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
+/// known.
+static void collect(EngSim* sim, double t_from) {
   uint32_t count = 0;
   const uint32_t* loose = eng_loose(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = loose[place];
-    if (!is_open(sim, i) || !is_followed(sim, i)) continue;
-    uint32_t id = mode->atoms[i];
-    EngAtom* atom = &sim->atoms[id];
-    EngFollower f = follower_of(sim, i);
-    EngPiece piece = {t_from, t_end, atom->g, sim->end_g[i], atom->gdot, sim->end_gdot[i]};
-    EngCrossing crossing = {0};
-    bool crosses = isfinite(atom->t_linear) ? arrives_on_time(&f, &piece, &crossing)
-                                            : follow(&f, &piece, &crossing);
-    if (crosses || coincides(&f, &piece, &crossing)) {
-      if (!isfinite(atom->t_linear)) crossing.shift = grazing_shift(&f, &piece, &crossing);
-      atom->crosses = true;
-      sim->crossings[sim->crossing_count++] = crossing;
-      if (crossing.t < first) first = crossing.t;
-    } else {
-      atom->end_truth = f.truth;
-      atom->end_armed = f.armed;
-      atom->end_known = true;
-    }
+    eng_collect_atom(sim, loose[place], t_from);
   }
-  return first;
 }
 
 bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* out) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (!is_followed(sim, index)) return false;
+  if (!eng_is_followed(sim, index)) return false;
   double t_end = sim->stepper->trial.t;
   EngFollower f = follower_of(sim, index);
   eng_follower_value(&f, t_end, &sim->end_g[index], &sim->end_gdot[index]);
@@ -325,6 +319,8 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
     atom->gdot = sim->gdot[i];
     atom->h_previous = 0.0;
   }
+  sim->core.far_stale = false;
+  sim->fences_stale = true;
   sim->core.mesh_t = t;
   eng_edges_clear(sim);
   uint32_t done = sim->crossing_count;
@@ -332,19 +328,16 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   memmove(sim->crossings, sim->crossings + done, sim->crossing_count * sizeof *sim->crossings);
 }
 
-static SltStatus detect(EngSim* sim, double t_from, bool* found) {
-  *found = false;
-  sim->crossing_count = 0;
-  sim->end_known = false;
+/// g and slope of all atoms at the end of the trial.
+static void find_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->active_count == 0) return SLT_OK;
-  if (eng_local_detect(sim, t_from, found)) return SLT_OK;
-  SLT_TRY(num_dense_prepare(sim->stepper));
-  eng_local_show_far(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   double t_end = sim->stepper->trial.t;
+  eng_local_show_far(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
+  eng_far_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   num_dense_eval(sim->stepper, t_end, sim->x);
   eng_evaluate_loose(sim, t_end, true);
   sim->end_known = true;
+  sim->core.ends_marked = true;
   uint32_t count = 0;
   const uint32_t* loose = eng_loose(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
@@ -354,6 +347,37 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     sim->atoms[mode->atoms[i]].end_known = false;
     sim->atoms[mode->atoms[i]].crosses = false;
   }
+}
+
+/// First crossings behind t_from, of all atoms or of those near their boundary; the earliest time,
+/// INFINITY for none.
+static double find_crossings(EngSim* sim, double t_from, bool near, bool once_more) {
+  double first = (double)INFINITY;
+  bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
+  if (certified && !near) prepare_proof(sim, t_from, !once_more);
+  sim->searching = true;
+  sim->dense_t = (double)NAN;
+  if (near) {
+    eng_far_collect(sim, t_from);
+  } else {
+    collect(sim, t_from);
+  }
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    first = fmin(first, sim->crossings[i].t);
+  }
+  return first;
+}
+
+static SltStatus detect(EngSim* sim, double t_from, bool* found) {
+  *found = false;
+  sim->crossing_count = 0;
+  sim->end_known = false;
+  if (sim->active_count == 0) return SLT_OK;
+  if (eng_local_detect(sim, t_from, found)) return SLT_OK;
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  double t_end = sim->stepper->trial.t;
+  bool near = eng_far_find(sim, t_from);
+  if (!near) find_ends(sim);
   double leaves = (double)INFINITY;
   sim->core.exit_pending = false;
   if (sim->core.slide.count) {
@@ -363,8 +387,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   double lifts = (double)INFINITY;
   if (sim->core.contact.active) lifts = eng_contact_exit(sim, t_from);
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
-    if (sim->options.detection == SLT_DETECTION_CERTIFIED) prepare_proof(sim, t_from, round == 0);
-    double first = collect(sim, t_from);
+    double first = find_crossings(sim, t_from, near, round > 0);
     eng_local_collect(sim);
     if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
       sim->crossing_count = 0;
@@ -380,6 +403,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
       *found = true;
       return SLT_OK;
     }
+    sim->core.far_lazy = near;
     if (sim->crossing_count == 0) return SLT_OK;
     uint32_t all = sim->crossing_count;
     double t = keep_first(sim, first);
@@ -411,9 +435,10 @@ SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
 double eng_next_boundary(EngSim* sim) {
   double nearest = (double)INFINITY;
   eng_local_show_far(sim, sim->stepper->t, sim->stepper->x);
+  eng_far_show(sim, sim->stepper->t, sim->stepper->x);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
-    if (!is_followed(sim, i)) continue;
+    if (!eng_is_followed(sim, i)) continue;
     EngFollower f = follower_of(sim, i);
     if (!eng_follower_waits(&f)) continue;
     eng_follower_aim(&f, f.atom->g, f.atom->gdot);
@@ -428,6 +453,7 @@ bool eng_detect_drift(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   double end = sim->stepper->trial.t;
   if (num_dense_prepare(sim->stepper) < 0) return false;
+  eng_far_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
   num_dense_eval(sim->stepper, end, sim->x);
   eng_evaluate_g(sim, end, false);
   memcpy(sim->end_g, sim->g, mode->atom_count * sizeof *sim->g);
@@ -435,7 +461,7 @@ bool eng_detect_drift(EngSim* sim) {
   sim->crossing_count = 0;
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
-    if (!is_followed(sim, i)) continue;
+    if (!eng_is_followed(sim, i)) continue;
     EngFollower f = follower_of(sim, i);
     if (!eng_follower_waits(&f)) continue;
     eng_follower_aim(&f, f.atom->g, f.atom->gdot);
@@ -559,6 +585,7 @@ void eng_schedule_linear(EngSim* sim) {
     *first = fmin(*first, atom->t_linear);
     sim->core.has_scheduled |= isfinite(atom->t_linear);
   }
+  sim->fences_stale = true;
 }
 
 bool eng_extrapolates_all(const EngSim* sim) {

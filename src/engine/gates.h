@@ -59,6 +59,29 @@ static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVe
   return sim->has_separating ? eng_slide_continue_now(sim, settled, verdict) : SLT_OK;
 }
 
+static inline bool eng_far_find(EngSim* sim, double t_from) {
+  return sim->has_bounds && eng_far_find_now(sim, t_from);
+}
+
+/// False when the trial was not one on which relations were passed over.
+static inline bool eng_far_mesh(EngSim* sim) {
+  if (!sim->core.far_lazy) return false;
+  eng_far_mesh_now(sim);
+  return true;
+}
+
+static inline void eng_far_show(EngSim* sim, double t, const double* x) {
+  if (sim->core.far_stale) eng_far_show_now(sim, t, x);
+}
+
+/// g and slope of all relations are known, or about to be computed; truths or arming may have
+/// changed.
+static inline void eng_far_forget(EngSim* sim) {
+  sim->core.far_lazy = false;
+  sim->core.far_stale = false;
+  sim->fences_stale = true;
+}
+
 // ---- automata -----------------------------------------------------------------------------------
 
 /// Identity of the present product mode.

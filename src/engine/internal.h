@@ -271,6 +271,7 @@ typedef struct EngSlot {
   bool leaves_zero;                    // some variable is zero while the mode lasts
   bool tuned;                          // its programs have the code they will have
   EngAtomTraits traits;
+  bool has_bounds;
   double* regs;
   ModelDual* dual_regs;
   double* block_regs;
@@ -391,6 +392,11 @@ typedef struct EngCore {
   bool exit_above;   // ...to the side where its g is positive
   uint64_t changes;  // values changed by actions so far
   EngAudit audit;
+
+  bool far_lazy;        // on the pending trial relations far from zero were passed over...
+  uint32_t near_count;  // ...and those followed are in `near`
+  bool far_stale;       // g and slope of relations are not kept at mesh points: see eng_far_show
+  bool ends_marked;     // marks of atoms (end_known) are set
 
   bool local;            // the crossings of the present trial wait in local_heap
   bool local_prepared;   // the run is ready for local events
@@ -546,6 +552,15 @@ struct EngSim {
   double* margin;          // per atom of the mode: rounding of g at control points
   double* margin_x;        // per state: size for which `margin` holds, up to twice of it
   double* margin_size;     // the same per environment entry, whatever the mode
+
+  // relations in blocks (far.c)
+  bool has_bounds;            // the present mode's relations can be bounded in blocks
+  double *x_lo, *x_hi;        // bounds of the states over what is looked at
+  ModelInterval* bound_room;  // work space for it
+  size_t bound_capacity;
+  double* fence;      // per atom of the mode: how far from zero it has to stay to be passed over
+  bool fences_stale;  // truths, arming, margins have changed since they were made
+  uint32_t* near;     // atoms that are followed on the present trial, ascending
 
   // modes around a point on a surface
   uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
@@ -776,6 +791,18 @@ void eng_control_points(EngSim* sim, uint64_t states, bool affine);
 void eng_control_margin_now(EngSim* sim);
 /// Note states that the instant has set to something far smaller.
 void eng_control_jumps(EngSim* sim);
+/// Bounds of all states over the trial into x_lo and x_hi; margins fit them afterwards. False:
+/// there are none.
+bool eng_bound_states(EngSim* sim);
+/// Control points of the states that g of an atom with a slice reads; margins stay as they are.
+void eng_control_states_of(EngSim* sim, uint32_t index);
+/// g at the control points, or its enclosure from t_from on, for one atom.
+void eng_control_values(EngSim* sim, uint32_t index, double t_from);
+/// Whether a crossing of the atom is looked for on the dense output or scheduled.
+bool eng_is_followed(const EngSim* sim, uint32_t index);
+/// Look for the first crossing of one atom behind t_from, if it is not known how it goes on: g at
+/// both ends, and what the proof needs, are in place. One that is found is added to `crossings`.
+bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from);
 bool eng_extrapolates_all(const EngSim* sim);
 /// Whether an atom bounds the step by extrapolation.
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
@@ -793,6 +820,19 @@ bool eng_may_be_linear(const EngSim* sim, uint32_t index);
 void eng_schedule_linear(EngSim* sim);
 /// Whether a transition out of its automaton's present state fires now.
 bool eng_transition_enabled(EngSim* sim, uint32_t transition);
+
+// ---- far.c: relations in blocks -----------------------------------------------------------------
+
+/// Room for a mode that is about to be entered.
+SltStatus eng_far_room(EngSim* sim, EngSlot* slot, const ModelMode* mode);
+/// On a new trial: find the relations that may come near zero. False: all have to be looked at.
+bool eng_far_find_now(EngSim* sim, double t_from);
+/// Their first crossings behind t_from, as far as they are not known.
+void eng_far_collect(EngSim* sim, double t_from);
+/// eng_atoms_mesh() at the end of such a trial.
+void eng_far_mesh_now(EngSim* sim);
+/// g and slope of all relations at the mesh point with these states, where they were not kept.
+void eng_far_show_now(EngSim* sim, double t, const double* x);
 
 // ---- slide.c ------------------------------------------------------------------------------------
 

@@ -510,6 +510,7 @@ void eng_local_settle_active_now(EngSim* sim) {
   if (!sim->active_stale) return;
   const ModelMode* mode = sim->core.mode;
   sim->active_stale = false;
+  sim->fences_stale = true;
   sim->active_count = 0;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     if (sim->live[mode->atoms[i]]) sim->active[sim->active_count++] = i;

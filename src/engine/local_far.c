@@ -355,6 +355,7 @@ bool eng_local_detect_now(EngSim* sim, double t_from, bool* found) {
   local_begin_sharing(sim);
   bool done = glance_at_all(sim, t_from) && begin_trial(sim, found);
   if (!done) core->local_reach = 0.0;
+  if (done) eng_far_forget(sim);  // marks of this search tell what is not known
   core->local_lazy = done;
   return done;
 }

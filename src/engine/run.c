@@ -287,7 +287,7 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
     if (!core->seg_event) sim->crossing_count = 0;
     return instant_here(sim, ENG_INSTANT_EVENT, fired);
   }
-  if (!eng_local_mesh(sim)) eng_atoms_mesh(sim);
+  if (!eng_local_mesh(sim) && !eng_far_mesh(sim)) eng_atoms_mesh(sim);
   core->mesh_t = core->t;
   sim->crossing_count = 0;
   // auxiliary relations are looked at here and nowhere else

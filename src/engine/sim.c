@@ -151,6 +151,8 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->x_dual = carve(c, n, sizeof(ModelDual));
   sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
   sim->side_f = carve(c, n * ENG_SIDES_MAX, sizeof(double));
+  sim->x_lo = carve(c, n, sizeof(double));
+  sim->x_hi = carve(c, n, sizeof(double));
   sim->probe_x = carve(c, n, sizeof(double));
   sim->contact_d = carve(c, n, sizeof(double));
   sim->contact_f = carve(c, n, sizeof(double));
@@ -174,6 +176,8 @@ static void lay_out(EngSim* sim, Carver* c) {
     sim->local_imminent = carve(c, ENG_LOCAL_IMMINENT, sizeof(EngImminent));
     sim->local_drift = carve(c, n, sizeof(double));
   }
+  sim->fence = carve(c, m->atom_count, sizeof(double));
+  sim->near = carve(c, m->atom_count, sizeof(uint32_t));
   sim->levels = carve(c, m->atom_count, sizeof(EngLevel));
   sim->margin = carve(c, m->atom_count, sizeof(double));
   sim->margin_x = carve(c, n, sizeof(double));
@@ -371,6 +375,7 @@ void eng_free(EngSim* sim) {
   eng_hang_free(sim);
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->forms, sim->form_capacity * sizeof *sim->forms);
+  base_free(&a, sim->bound_room, sim->bound_capacity * sizeof *sim->bound_room);
   for (uint32_t i = 0; i < ENG_SLOTS; i++) {
     EngSlot* slot = &sim->slots[i];
     base_free(&a, slot->regs, slot->reg_capacity * sizeof *slot->regs);

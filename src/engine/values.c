@@ -201,6 +201,8 @@ static void take_slot(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
   sim->core.margin_stale = true;
   sim->inputs_stand = slot->inputs_stand;
   sim->only_states = slot->only_states;
+  sim->has_bounds = slot->has_bounds;
+  sim->fences_stale = true;
   sim->rhs_regs = sim->regs;
   sim->full_regs = sim->rhs_regs + mode->rhs.reg_count;
   sim->g_regs = sim->full_regs + mode->full.reg_count;
@@ -227,6 +229,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
     size_t polynomials = mode->forms ? mode->forms->polynomial_count : 0;
     SLT_TRY(
         eng_grow(sim, (void**)&sim->forms, &sim->form_capacity, polynomials, sizeof *sim->forms));
+    SLT_TRY(eng_far_room(sim, slot, mode));
   }
   if (!slot->bound) survey(sim, slot, mode);
   take_slot(sim, slot, mode);

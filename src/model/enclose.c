@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The tape on enclosures: interval values with interval derivatives in forward mode.
+#include "model/interval_quick.h"
 #include "model/model.h"
 
 #include <float.h>
@@ -171,59 +172,12 @@ static ModelDual evaluate(uint32_t op, ModelDual a, ModelDual b) {
 }
 
 // ---- the common operations, inlined ------------------------------------------------------------
-//
-// For operands of ordinary size there is neither overflow nor a product of zero and infinity, and
-// |x| * 2^-52 is a unit in the last place of x or more: bounds are moved outwards without looking
-// at bits. A step's proof is made of little else.
-
-#define ORDINARY 1e150
-
-static inline bool is_ordinary(ModelInterval a) {
-  return a.lo > -ORDINARY && a.hi < ORDINARY;
-}
-
-static inline ModelInterval outwards(double lo, double hi) {
-  return (ModelInterval){lo - (__builtin_fabs(lo) * DBL_EPSILON + DBL_MIN),
-                         hi + (__builtin_fabs(hi) * DBL_EPSILON + DBL_MIN)};
-}
-
-static inline ModelInterval quick_add(ModelInterval a, ModelInterval b) {
-  return outwards(a.lo + b.lo, a.hi + b.hi);
-}
-
-static inline ModelInterval quick_sub(ModelInterval a, ModelInterval b) {
-  return outwards(a.lo - b.hi, a.hi - b.lo);
-}
-
-static inline double least(double a, double b) {
-  return a < b ? a : b;
-}
-
-static inline double greatest(double a, double b) {
-  return a > b ? a : b;
-}
-
-static inline ModelInterval quick_mul(ModelInterval a, ModelInterval b) {
-  double p = a.lo * b.lo;
-  double q = a.lo * b.hi;
-  double r = a.hi * b.lo;
-  double s = a.hi * b.hi;
-  return outwards(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)));
-}
 
 /// Derivative of a product; what rests adds nothing, not even rounding.
 static inline ModelInterval quick_product_slope(ModelDual a, ModelDual b) {
   if (is_zero(b.d)) return is_zero(a.d) ? nothing : quick_mul(a.d, b.v);
   if (is_zero(a.d)) return quick_mul(a.v, b.d);
   return quick_add(quick_mul(a.d, b.v), quick_mul(a.v, b.d));
-}
-
-static inline ModelInterval quick_square(ModelInterval a) {
-  double p = a.lo * a.lo;
-  double q = a.hi * a.hi;
-  bool zero = a.lo <= 0.0 && a.hi >= 0.0;
-  ModelInterval s = outwards(zero ? 0.0 : least(p, q), greatest(p, q));
-  return (ModelInterval){greatest(s.lo, 0.0), s.hi};
 }
 
 /// Root of what is positive.

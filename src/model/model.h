@@ -37,12 +37,16 @@
   X(SIN, 1) \
   X(COS, 1) \
   X(TAN, 1) \
-  X(ASIN, 1) X(ACOS, 1) X(ATAN, 1) X(SINH, 1) X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) \
-      X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) \
-          X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) \
-              X(NOT, 1) X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
-                                        between; the condition is moved into dst first */ \
-      X(TABLE, 1)                    /* b: index of the table */ \
+  X(ASIN, 1) \
+  X(ACOS, 1) \
+  X(ATAN, 1) \
+  X(SINH, 1) \
+  X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) \
+      X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) \
+          X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
+              X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
+                              between; the condition is moved into dst first */ \
+      X(TABLE, 1)          /* b: index of the table */ \
       X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
       X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(NOISE, 2) X(EXPONENTIAL, 1) \
           X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
@@ -472,6 +476,35 @@ void model_program_bind_dual(const ModelProgram* program, const double* env, Mod
 /// pole, a domain left) the enclosure is the whole line.
 void model_program_enclose(const ModelProgram* program, const ModelContext* context,
                            ModelDual* regs, ModelInterval t, const ModelDual* x, ModelDual* out);
+
+/// Bounds of the values of outputs, as model_program_enclose has them but for rounding, for
+/// programs of many instances of few shapes: block by block, `count` outputs from `output` on at a
+/// time, all outputs in some order. Bounds of the states lie side by side; `regs` are bound
+/// registers of the program, of which inputs and constants are read; `room` has place for
+/// model_program_bound_room() intervals.
+typedef void ModelBoundFn(void* user, uint32_t output, uint32_t count, const double* lo,
+                          const double* hi);
+void model_program_bound(const ModelProgram* program, const ModelContext* context,
+                         const double* regs, ModelInterval t, const double* x_lo,
+                         const double* x_hi, ModelInterval* room, ModelBoundFn* take, void* user);
+/// Whether a program can be bounded in this way, and what room that takes (mostly none).
+bool model_program_has_bounds(const ModelProgram* program);
+size_t model_program_bound_room(const ModelProgram* program);
+
+#define MODEL_BOUND_LANES 64  // most outputs at a time
+
+/// Whether none of `n` values (at most MODEL_BOUND_LANES) comes within its fence of zero; NaN for
+/// one that is always near. `near` has place for MODEL_BOUND_LANES numbers and tells which: 1, else
+/// 0.
+bool model_bounds_clear(uint32_t n, const double* restrict lo, const double* restrict hi,
+                        const double* restrict fence, double* restrict near);
+
+/// Whether the largest magnitude of each value is at most twice, and at least `least_share` of, the
+/// size given for it; zero is never too small.
+bool model_bounds_fit(uint32_t n, const double* restrict lo, const double* restrict hi,
+                      const double* restrict sizes, double least_share);
+/// Bounds moved outwards by a share of the largest magnitude.
+void model_bounds_widen(uint32_t n, double share, double* restrict lo, double* restrict hi);
 
 typedef ModelDual ModelStateDualFn(const void* user, uint32_t state);
 

@@ -364,3 +364,66 @@ void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b) {
     b[j] += s->shared.weight[i] * s->shared.b[j];
   }
 }
+
+#define HULL_BLOCK 64
+
+static inline double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+static inline double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+/// Degree 4, as bernstein_4() has it, for a block; what is not finite makes `bad` NaN.
+static void hull_4(const NumStepper* s, uint32_t first, uint32_t n, double* restrict lo,
+                   double* restrict hi, double* restrict bad) {
+  const size_t row = s->n_max;
+  const double* x0 = s->trial.x0 + first;
+  const double* x1 = s->trial.x + first;
+  const double* r1 = s->dense + row + first;
+  const double* r2 = s->dense + 2 * row + first;
+  const double* r3 = s->dense + 3 * row + first;
+  const double* r4 = s->dense + 4 * row + first;
+  for (uint32_t k = 0; k < n; k++) {
+    double b0 = x0[k];
+    double b1 = b0 + (r1[k] + r2[k]) / 4.0;
+    double b2 = b0 + (r1[k] * 3.0 + r2[k] * 2.0 + r3[k] + r4[k]) / 6.0;
+    double b3 = b0 + (r1[k] * 3.0 + r2[k] + r3[k]) / 4.0;
+    double b4 = x1[k];
+    lo[k] = smaller(smaller(smaller(b0, b1), smaller(b2, b3)), b4);
+    hi[k] = larger(larger(larger(b0, b1), larger(b2, b3)), b4);
+    bad[k] = 0.0 * (b0 + b1 + b2 + b3 + b4);
+  }
+}
+
+static void hull_row(const NumStepper* s, uint32_t i, double* lo, double* hi, double* bad) {
+  double b[NUM_DENSE_DEGREE_MAX + 1];
+  num_dense_bernstein(s, i, b);
+  *lo = b[0];
+  *hi = b[0];
+  *bad = 0.0 * b[0];
+  for (uint32_t j = 1; j <= s->method->dense_degree; j++) {
+    *lo = smaller(*lo, b[j]);
+    *hi = larger(*hi, b[j]);
+    *bad += 0.0 * b[j];
+  }
+}
+
+bool num_dense_hull(const NumStepper* s, double* restrict lo, double* restrict hi) {
+  SLT_ASSERT(s->trial.dense_ready);
+  bool plain = s->method->dense_degree == 4 && !s->shared.weight;
+  double bad[HULL_BLOCK];
+  double sum = 0.0;
+  for (uint32_t first = 0; first < s->trial.n; first += HULL_BLOCK) {
+    uint32_t n = s->trial.n - first < HULL_BLOCK ? s->trial.n - first : HULL_BLOCK;
+    if (plain) hull_4(s, first, n, lo + first, hi + first, bad);
+    for (uint32_t k = 0; !plain && k < n; k++) {
+      hull_row(s, first + k, &lo[first + k], &hi[first + k], &bad[k]);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+      sum += bad[k];
+    }
+  }
+  return sum == 0.0;
+}

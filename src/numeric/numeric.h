@@ -333,6 +333,9 @@ void num_dense_power(const NumStepper* s, uint32_t i, double* c);
 /// min b <= component <= max b on [0, 1], up to a few ulp of the largest |b|; b[0] and the last are
 /// the bits of x0 and x.
 void num_dense_bernstein(const NumStepper* s, uint32_t i, double* b);
+/// Smallest and largest of these coefficients of every component: bounds of the dense output up to
+/// its rounding. False: some coefficient is not finite.
+bool num_dense_hull(const NumStepper* s, double* restrict lo, double* restrict hi);
 
 /// Component `i` of the pending trial moves from part->trial.t0 on as component `k` of the trial of
 /// `part` does, which ends at the same time and has a dense output of the same degree, at most 4.

@@ -5,6 +5,7 @@
 #include "model/build_internal.h"
 #include "test.h"
 
+#include <math.h>
 #include <string.h>
 
 #define STATES   400
@@ -15,6 +16,7 @@ typedef struct Fixture {
   Arena arena;
   TapeGraph graph;
   uint64_t seed;
+  bool smooth;  // operations whose slopes are bounded
   uint32_t x[STATES];
   uint32_t input[INPUTS];
 } Fixture;
@@ -51,10 +53,13 @@ static const IrOp shape_ops[] = {IR_ADD, IR_SUB, IR_MUL,  IR_DIV, IR_MIN,  IR_MA
                                  IR_NEG, IR_SIN, IR_SQRT, IR_ABS, IR_TANH, IR_SELECT, IR_ADD,
                                  IR_MUL, IR_SUB, IR_MOD,  IR_AND, IR_NOT,  IR_SIGN,   IR_POW};
 
+static const IrOp smooth_ops[] = {IR_ADD, IR_SUB, IR_MUL, IR_SIN, IR_TANH, IR_NEG, IR_ABS};
+
 static Shape random_shape(Fixture* f) {
   Shape shape = {.count = 1 + random_below(f, TERM_MAX)};
   for (uint32_t i = 0; i < shape.count; i++) {
-    shape.steps[i].op = shape_ops[random_below(f, SLT_COUNT(shape_ops))];
+    shape.steps[i].op = f->smooth ? smooth_ops[random_below(f, SLT_COUNT(smooth_ops))]
+                                  : shape_ops[random_below(f, SLT_COUNT(shape_ops))];
     shape.steps[i].shift = (int32_t)random_below(f, 5) - 2;
     for (uint32_t k = 0; k < 3; k++) {
       shape.steps[i].leaf[k] = random_below(f, i ? 9 : 5);
@@ -93,6 +98,61 @@ static double number(Fixture* f) {
   return ((double)random_below(f, 4001) - 2000.0) / 700.0;
 }
 
+/// Bounds by blocks, as they are handed over.
+typedef struct Bounds {
+  double *lo, *hi;
+  uint8_t* seen;
+} Bounds;
+
+static void take_bounds(void* user, uint32_t output, uint32_t count, const double* lo,
+                        const double* hi) {
+  const Bounds* bounds = user;
+  CHECK(count <= MODEL_BOUND_LANES, "a block");
+  for (uint32_t k = 0; k < count; k++) {
+    bounds->seen[output + k]++;
+    bounds->lo[output + k] = lo[k];
+    bounds->hi[output + k] = hi[k];
+  }
+}
+
+/// Bounds over blocks of instances are those of the tape on enclosures: the same bits where slopes
+/// are bounded. Where they are not (a jump, a pole), which only the tape looks at, it rounds in
+/// another way, and blocks are no narrower.
+static void check_bounds(Fixture* f, const ModelProgram* program, const double* regs,
+                         const double* env, const double* x) {
+  if (!model_program_has_bounds(program)) return;
+  uint32_t count = program->output_count;
+  ModelDual* dual_regs = ARENA_ARRAY(&f->arena, ModelDual, program->reg_count);
+  ModelDual* want = ARENA_ARRAY(&f->arena, ModelDual, count);
+  ModelInterval* room = ARENA_ARRAY(&f->arena, ModelInterval, model_program_bound_room(program));
+  Bounds bounds = {.lo = ARENA_ARRAY(&f->arena, double, count),
+                   .hi = ARENA_ARRAY(&f->arena, double, count),
+                   .seen = ARENA_ARRAY(&f->arena, uint8_t, count)};
+  ModelDual x_dual[STATES];
+  double lo[STATES];
+  double hi[STATES];
+  for (uint32_t i = 0; i < STATES; i++) {
+    double width = random_below(f, 4) == 0 ? 0.0 : 1e-3 * (double)random_below(f, 1000);
+    double size = !f->smooth && random_below(f, 400) == 0 ? 1e200 : 1.0;  // out of the ordinary
+    lo[i] = size * (x[i] - width);
+    hi[i] = size * (x[i] + width);
+    x_dual[i] = (ModelDual){{lo[i], hi[i]}, {0.0, 0.0}};
+  }
+  ModelContext context = {0};
+  ModelInterval t = {0.25, 0.5};
+  model_program_bind_dual(program, env, dual_regs);
+  model_program_enclose(program, &context, dual_regs, t, x_dual, want);
+  model_program_bound(program, &context, regs, t, lo, hi, room, take_bounds, &bounds);
+  for (uint32_t i = 0; i < count; i++) {
+    bool same = bounds.lo[i] == want[i].v.lo && bounds.hi[i] == want[i].v.hi;
+    bool wider = bounds.lo[i] <= want[i].v.lo && bounds.hi[i] >= want[i].v.hi;
+    if (bounds.seen[i] == 1 && (f->smooth ? same : wider)) continue;
+    print_error("output %u, given %u times: [%.17g, %.17g], not [%.17g, %.17g]\n", i,
+                bounds.seen[i], bounds.lo[i], bounds.hi[i], want[i].v.lo, want[i].v.hi);
+    fail();
+  }
+}
+
 /// Runs both ways; returns whether there were loops.
 static bool check_same(Fixture* f, const uint32_t* outputs, uint32_t count) {
   ModelProgram program = tape_finish(&f->graph, &f->arena, STATES, outputs, count);
@@ -115,6 +175,7 @@ static bool check_same(Fixture* f, const uint32_t* outputs, uint32_t count) {
     ModelContext context = {0};
     model_program_bind(&program, env, regs);
     model_program_run(&program, &context, regs, 0.25, x, out);
+    check_bounds(f, &program, regs, env, x);
     model_program_bind(&plain, env, regs);
     model_program_run(&plain, &context, regs, 0.25, x, want);
     for (uint32_t i = 0; i < count; i++) {
@@ -129,9 +190,10 @@ static bool check_same(Fixture* f, const uint32_t* outputs, uint32_t count) {
 }
 
 /// A program of random shapes, both ways; whether it has loops.
-static bool check_random(uint64_t seed) {
+static bool check_random(uint64_t seed, bool smooth) {
   Fixture f;
   begin(&f, seed);
+  f.smooth = smooth;
   uint32_t outputs[4 * STATES];
   uint32_t count = 0;
   uint32_t shapes = 1 + random_below(&f, 4);
@@ -172,9 +234,17 @@ static bool check_random(uint64_t seed) {
 TEST(random_shapes_have_the_bits_of_the_tape) {
   uint32_t rolled = 0;
   for (uint64_t seed = 1; seed <= 300; seed++) {
-    rolled += check_random(seed);
+    rolled += check_random(seed, false);
   }
   CHECK(rolled > 60, "most random shapes become loops");
+}
+
+TEST(smooth_shapes_have_the_bounds_of_the_tape) {
+  uint32_t rolled = 0;
+  for (uint64_t seed = 1; seed <= 100; seed++) {
+    rolled += check_random(seed, true);
+  }
+  CHECK(rolled > 20, "many random shapes become loops");
 }
 
 /// Straight code reads values of several operations of a loop, which the tape has kept in registers
@@ -183,7 +253,7 @@ TEST(random_shapes_have_the_bits_of_the_tape) {
 TEST(values_that_straight_code_reads_are_not_overwritten) {
   static const uint64_t seeds[] = {963, 1557, 1597, 2408, 4538, 4646, 4879, 5098};
   for (size_t i = 0; i < SLT_COUNT(seeds); i++) {
-    check_random(seeds[i]);
+    check_random(seeds[i], false);
   }
 }
 
@@ -244,4 +314,33 @@ TEST(blocks_of_equations_stand_between_loops) {
   }
   CHECK(check_same(&f, outputs, 2 * STATES), "loops around the block");
   arena_free(&f.arena);
+}
+
+/// What stays beyond its fence, on either side of zero, is far; NaN is always near.
+TEST(fences_tell_what_is_far_from_zero) {
+  static const struct {
+    double lo, hi, fence;
+    bool near;
+  } cases[] = {
+      {-3.0, -2.0, 1.0, false}, {-3.0, -0.5, 1.0, true},          {2.0, 3.0, 1.0, false},
+      {0.5, 3.0, 1.0, true},    {-3.0, 3.0, 1.0, true},           {-2.0, -1.0, 1.0, true},
+      {-3.0, -2.0, NAN, true},  {-INFINITY, INFINITY, 1.0, true}, {-3.0, 3.0, -INFINITY, false}};
+  for (uint32_t n = 1; n <= MODEL_BOUND_LANES; n += 7) {
+    double lo[MODEL_BOUND_LANES];
+    double hi[MODEL_BOUND_LANES];
+    double fence[MODEL_BOUND_LANES];
+    double near[MODEL_BOUND_LANES];
+    bool clear = true;
+    for (uint32_t k = 0; k < n; k++) {
+      size_t c = (k + n) % SLT_COUNT(cases);
+      lo[k] = cases[c].lo;
+      hi[k] = cases[c].hi;
+      fence[k] = cases[c].fence;
+      clear = clear && !cases[c].near;
+    }
+    CHECK(model_bounds_clear(n, lo, hi, fence, near) == clear, "all of a block");
+    for (uint32_t k = 0; k < n; k++) {
+      CHECK((near[k] != 0.0) == cases[(k + n) % SLT_COUNT(cases)].near, "each of them");
+    }
+  }
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//
+// Relations in blocks: which of very many have to be looked at on a trial step.
+//
+// Of a million guards hardly one is near its boundary in any one step. Bounds of all of them over
+// the step come from bounds of the states, the hull of the Bernstein form of their dense output, by
+// interval arithmetic over blocks of relations of one shape (model/bound.c): a few nanoseconds
+// each, with no more room than a block takes. One whose bounds stay on its side of zero, beyond its
+// zone and the rounding of g, is passed over: neither its values at the ends of the step nor its
+// control points are computed, and nothing is noted. The others are followed with the usual proof,
+// each by its own slice of the programs, and have the same bits as if all had been followed.
+//
+// How far from zero a relation has to stay is its `fence`, made from what is latched about it and
+// valid until that changes. A relation has one only if a whole step beyond it leaves everything
+// that is latched as it is. g and slope at mesh points, which are not kept for what was passed
+// over, are computed when somebody wants them (eng_far_show).
+//
+// Not here: motion along surfaces, closed contacts, steps that are bounded by where relations are
+// expected or end at a time event, and models whose events are local, which have their own way of
+// passing over relations (local_far.c).
+#include "engine/detect.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FAR_LEAST   256  // relations: fewer are followed one by one
+#define FAR_SHARE   8    // more of them near than one in so many: all are followed
+#define FAR_MARGINS 4.0
+
+SltStatus eng_far_room(EngSim* sim, EngSlot* slot, const ModelMode* mode) {
+  slot->has_bounds = mode->atom_count >= FAR_LEAST && mode->g_flow.slices && mode->gdot.slices &&
+                     model_program_has_bounds(&mode->g_flow);
+  if (!slot->has_bounds) return SLT_OK;
+  return eng_grow(sim, (void**)&sim->bound_room, &sim->bound_capacity,
+                  model_program_bound_room(&mode->g_flow), sizeof *sim->bound_room);
+}
+
+void eng_far_show_now(EngSim* sim, double t, const double* x) {
+  const ModelMode* mode = sim->core.mode;
+  memcpy(sim->x, x, mode->state_count * sizeof *x);
+  eng_evaluate_g(sim, t, true);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    atom->g = sim->g[i];
+    atom->gdot = sim->gdot[i];
+  }
+  eng_far_forget(sim);
+}
+
+// ---- fences -------------------------------------------------------------------------------------
+
+/// NaN: the relation is always looked at.
+static double fence_of(const EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  const EngAtom* atom = &sim->atoms[id];
+  const ModelAtom* model = &sim->model->atoms[id];
+  double fence = fmax(atom->eps, atom->zone) + FAR_MARGINS * sim->margin[index];
+  bool settled = atom->armed && !atom->in_zone && atom->undecided == 0;
+  bool plain =
+      eng_is_followed(sim, index) && model->relation != MODEL_REL_EQ && !isfinite(atom->t_linear);
+  bool outside = atom->truth ? atom->g > fence : atom->g < -fence && atom->clear;
+  return settled && plain && outside ? fence : (double)NAN;
+}
+
+static void make_fences(EngSim* sim) {
+  uint32_t count = sim->core.mode->atom_count;
+  eng_far_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
+  // what does not matter now is as far from zero as can be
+  for (uint32_t i = 0; sim->active_count < count && i < count; i++) {
+    sim->fence[i] = -(double)INFINITY;
+  }
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    sim->fence[sim->active[place]] = fence_of(sim, sim->active[place]);
+  }
+  sim->fences_stale = false;
+}
+
+// ---- near ones ----------------------------------------------------------------------------------
+
+typedef struct Search {
+  EngSim* sim;
+  uint32_t most;  // near relations beyond which all are followed
+  bool ordered;
+} Search;
+
+static void note_near(void* user, uint32_t output, uint32_t count, const double* lo,
+                      const double* hi) {
+  Search* search = user;
+  EngSim* sim = search->sim;
+  double near[MODEL_BOUND_LANES];
+  if (model_bounds_clear(count, lo, hi, sim->fence + output, near)) return;
+  for (uint32_t k = 0; k < count && sim->core.near_count <= search->most; k++) {
+    uint32_t index = output + k;
+    if (near[k] == 0.0 || !sim->live[sim->core.mode->atoms[index]]) continue;
+    uint32_t* at = &sim->near[sim->core.near_count++];
+    if (sim->core.near_count > 1 && at[-1] > index) search->ordered = false;
+    *at = index;
+  }
+}
+
+/// Shapes are bounded one after the other, but crossings are noted in the order of relations.
+static void put_in_order(uint32_t* list, uint32_t count) {
+  uint32_t gap = 1;
+  while (gap < count / 3) {
+    gap = 3 * gap + 1;
+  }
+  for (; gap > 0; gap /= 3) {
+    for (uint32_t i = gap; i < count; i++) {
+      uint32_t value = list[i];
+      uint32_t at = i;
+      for (; at >= gap && list[at - gap] > value; at -= gap) {
+        list[at] = list[at - gap];
+      }
+      list[at] = value;
+    }
+  }
+}
+
+static double state_of(const void* user, uint32_t state) {
+  return ((const double*)user)[state];
+}
+
+/// g and slope of one relation where the states are `x`.
+static void evaluate(EngSim* sim, uint32_t index, double t, const double* x, double* g,
+                     double* gdot) {
+  eng_output(sim, ENG_SINGLE_G, t, state_of, x, index, g);
+  eng_output(sim, ENG_SINGLE_SLOPE, t, state_of, x, index, gdot);
+}
+
+/// Find the relations that may come near zero; false when they are too many, or cannot be followed
+/// one by one.
+static bool find_near(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  Search search = {.sim = sim, .most = sim->active_count / FAR_SHARE, .ordered = true};
+  sim->core.near_count = 0;
+  model_program_bound(&mode->g_flow, eng_context(sim), sim->g_flow_regs,
+                      (ModelInterval){s->trial.t0, s->trial.t}, sim->x_lo, sim->x_hi,
+                      sim->bound_room, note_near, &search);
+  if (sim->core.near_count > search.most) return false;
+  if (!search.ordered) put_in_order(sim->near, sim->core.near_count);
+  for (uint32_t k = 0; k < sim->core.near_count; k++) {
+    uint32_t i = sim->near[k];
+    if (mode->g_flow.slices->whole[i] || mode->gdot.slices->whole[i]) return false;
+  }
+  return true;
+}
+
+static bool is_suitable(const EngSim* sim, double t_from) {
+  const EngCore* core = &sim->core;
+  return sim->has_bounds && sim->active_count >= FAR_LEAST && !core->slide.count &&
+         !core->contact.active && !core->dwelling && !sim->extrapolates && !sim->has_unilateral &&
+         !sim->options.method->literal && !sim->stepper->shared.weight &&
+         t_from == sim->stepper->trial.t0 && !isfinite(core->t_linear) &&
+         !isfinite(core->t_passing) && eng_queue_next(sim) > sim->stepper->trial.t &&
+         !eng_local_has_reads(sim);
+}
+
+static void forget_ends(EngSim* sim) {
+  if (!sim->core.ends_marked) return;
+  sim->core.ends_marked = false;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    sim->atoms[sim->core.mode->atoms[sim->active[place]]].end_known = false;
+  }
+}
+
+bool eng_far_find_now(EngSim* sim, double t_from) {
+  EngCore* core = &sim->core;
+  const NumStepper* s = sim->stepper;
+  core->far_lazy = false;
+  if (!is_suitable(sim, t_from) || !eng_bound_states(sim)) return false;
+  if (sim->fences_stale) make_fences(sim);
+  core->guard_evaluations++;
+  if (!find_near(sim)) return false;
+  forget_ends(sim);
+  sim->control_stamp++;
+  for (uint32_t k = 0; k < core->near_count; k++) {
+    uint32_t i = sim->near[k];
+    EngAtom* atom = &sim->atoms[core->mode->atoms[i]];
+    atom->end_known = false;
+    atom->crosses = false;
+    eng_control_states_of(sim, i);
+    if (core->far_stale) evaluate(sim, i, t_from, s->trial.x0, &atom->g, &atom->gdot);
+    evaluate(sim, i, s->trial.t, s->trial.x, &sim->end_g[i], &sim->end_gdot[i]);
+  }
+  return true;
+}
+
+void eng_far_collect(EngSim* sim, double t_from) {
+  for (uint32_t k = 0; k < sim->core.near_count; k++) {
+    uint32_t i = sim->near[k];
+    const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
+    if (atom->end_known || atom->crosses) continue;
+    if (eng_is_followed(sim, i)) eng_control_values(sim, i, t_from);
+    eng_collect_atom(sim, i, t_from);
+  }
+}
+
+void eng_far_mesh_now(EngSim* sim) {
+  EngCore* core = &sim->core;
+  core->far_lazy = false;
+  core->far_stale = true;
+  core->guard_evaluations++;
+  bool changed = false;
+  for (uint32_t k = 0; k < core->near_count; k++) {
+    uint32_t i = sim->near[k];
+    evaluate(sim, i, core->t, sim->x, &sim->g[i], &sim->gdot[i]);
+    changed |= eng_atom_mesh(sim, i);
+    if (!sim->fences_stale) sim->fence[i] = fence_of(sim, i);
+  }
+  if (changed) eng_edges_clear(sim);
+}
