@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "record/plot.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -261,6 +262,7 @@ PlotTicks plot_ticks(PlotRange range, uint32_t count) {
   double span = 2.0 * half_span(range);
   if (!(span > 0.0) || !isfinite(span) || count == 0) return none;
   double raw = span / count;
+  if (raw < DBL_MIN) return none;  // powers of ten between denormal numbers are none
   int exponent = (int)floor(log10(raw));
   double part = raw / power_of_ten(exponent) * (1.0 - 1e-6);  // rounding must not double the step
   PlotTicks ticks = {.exponent = exponent};
