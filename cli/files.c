@@ -256,7 +256,7 @@ int output_report(const Output* output, const char* what) {
             strerror(output->error));
   if (output->regular) {
     cli_hint("%llu %s are safe in %s; make room or write elsewhere", lines, what, output->path);
-  } else {
+  } else if (lines > 0) {
     cli_hint("%llu %s were written before", lines, what);
   }
   return CLI_RUN;

@@ -43,8 +43,11 @@ static void load_include(Reader* r, uint32_t by, Str relative, const RawTable* t
                          ? r->options->load_file(r->options->user, name, r->arena, &text)
                          : SLT_ERR_UNSUPPORTED;
   if (status < 0) {
-    rules_report(r, DIAG_E1007, table, row, COLUMN_VALUE, span, "cannot read '%.*s': %s",
-                 STR_ARGS(relative), slt_status_text(status));
+    bool missing = status == SLT_ERR_IO;
+    Diag* diag = rules_report(r, DIAG_E1007, table, row, COLUMN_VALUE, span,
+                              "cannot read '%.*s'%s%s", STR_ARGS(relative), missing ? "" : ": ",
+                              missing ? "" : slt_status_text(status));
+    if (missing) diag_hint(r->diags, diag, "it is looked for in the folder of the model");
     return;
   }
   // messages and events show the name as the user would type it

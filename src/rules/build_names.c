@@ -9,7 +9,9 @@ NameEntry rules_lookup(const Builder* b, Str name) {
 }
 
 Str rules_nearest(const Builder* b, Str name, uint32_t kinds) {
-  uint32_t best = utf8_count(name) < 4 ? 2 : 3;
+  // names of one letter that differ have nothing in common
+  uint32_t letters = utf8_count(name);
+  uint32_t best = letters < 2 ? 1 : letters < 4 ? 2 : 3;
   Str nearest = {0};
   for (uint32_t id = 1; id < b->entries.count; id++) {
     if (!(kinds & 1u << b->entries.data[id].kind)) continue;
@@ -54,6 +56,8 @@ static bool unknown_value(Builder* b, const CellScan* scan, Str name, bool const
   Str near = rules_nearest(b, name, kinds);
   if (near.length) {
     diag_hint(b->r->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  } else if (scan->column == COLUMN_INITIAL && rules_in_list("true|false|истина|ложь", name)) {
+    diag_hint(b->r->diags, diag, "a state that is true or false has the kind 'logical'");
   } else {
     diag_hint(b->r->diags, diag, "declare it in the table of %s",
               constant ? "constants" : "states or constants");

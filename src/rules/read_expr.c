@@ -24,19 +24,33 @@ typedef struct Parser {
 
 static const RulesExpr* parse_and(Parser* p);
 
+/// What to write instead, by what stands at the place that was not understood.
+static const char* hint_at(const Parser* p) {
+  char c = p->at < p->text.length ? p->text.data[p->at] : '\0';
+  char next = p->at + 1 < p->text.length ? p->text.data[p->at + 1] : '\0';
+  bool digit_before = p->at > 0 && p->text.data[p->at - 1] >= '0' && p->text.data[p->at - 1] <= '9';
+  if (c == ',' && digit_before && next >= '0' && next <= '9') {
+    return "a decimal number is written with a point: 0.25";
+  }
+  if (c == '=') return "a relation is one of <, <=, >, >=; a range is written 0 <= x < 5";
+  if (c == '^') return "a power is a rule of its own, with the procedure 'power'";
+  return "a name with blanks, operators or commas stands in backquotes: `h height` < 30";
+}
+
 static void fail(Parser* p, const char* what) {
   if (p->failed) return;
   p->failed = true;
   const CellScan* s = p->scan;
   Str rest = {p->text.data + p->at, p->text.length - p->at};
-  if (rest.length > 40) rest.length = 40;
-  while (rest.length && ((unsigned char)rest.data[rest.length - 1] & 0xc0) == 0x80)
-    rest.length--;
+  if (rest.length > 40) {
+    rest.length = 40;  // not within a character
+    while (rest.length && ((unsigned char)rest.data[rest.length] & 0xc0) == 0x80)
+      rest.length--;
+  }
   Diag* diag =
       rules_report(s->r, DIAG_E1020, s->table, s->row, s->column, s->cell.span,
                    rest.length ? "%s at '%.*s'" : "%s at the end%.*s", what, STR_ARGS(rest));
-  diag_hint(s->r->diags, diag,
-            "a name with blanks, operators or commas stands in backquotes: `h height` < 30");
+  diag_hint(s->r->diags, diag, "%s", hint_at(p));
 }
 
 static void skip_blanks(Parser* p) {
