@@ -260,6 +260,16 @@ static bool evaluate_actions(EngSim* sim, uint32_t begin, uint32_t count) {
   return true;
 }
 
+/// What the equations know of the automaton's state.
+static bool note_state(EngSim* sim, uint32_t env, double after) {
+  struct EngLocal* local = sim->local;
+  if (env == MODEL_NONE || sim->env[env] == after) return true;
+  if (local->change_count == LOCAL_WRITES) return false;
+  local->changes[local->change_count++] =
+      (LocalChange){.env = env, .before = sim->env[env], .after = after, .action = NULL};
+  return true;
+}
+
 /// States whose equations read what changes, and atoms that read it or them.
 static bool find_touched(EngSim* sim, const ModelState* to) {
   struct EngLocal* local = sim->local;
@@ -310,7 +320,7 @@ static bool state_asks(const EngSim* sim, const ModelState* state, uint32_t atom
 }
 
 /// Truths after the event; false where one is in doubt, or where somebody else's changes.
-static bool find_truths(EngSim* sim, uint32_t located) {
+static bool find_truths(EngSim* sim, uint32_t located, const ModelState* to) {
   struct EngLocal* local = sim->local;
   const ModelMode* mode = sim->core.mode;
   LocalPoint point = {sim, sim->core.t, local->x};
@@ -320,13 +330,15 @@ static bool find_truths(EngSim* sim, uint32_t located) {
     const EngAtom* atom = &sim->atoms[id];
     if (!model->continuous || model->relation == MODEL_REL_EQ) return false;
     if (!local->fresh[k] && isfinite(atom->t_linear)) return false;
-    if (mode->slope_class[id] == MODEL_CLASS_FIXED || atom->separates) return false;
+    if (mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
     if (!eng_output(sim, ENG_SINGLE_G, sim->core.t, point_state, &point, id, &local->g[k]) ||
         !eng_output(sim, ENG_SINGLE_SLOPE, sim->core.t, point_state, &point, id, &local->gdot[k])) {
       return false;
     }
     double zone = local->fresh[k] ? atom->eps : fmax(atom->zone, atom->eps);
     bool clear = fabs(local->g[k]) > zone;
+    // the motion could go on along it
+    if (atom->separates && !clear && (id != located || state_asks(sim, to, id))) return false;
     if (id == located) {
       // it stays where it was found, unless a reset has taken it far away
       local->truth[k] = clear ? local->g[k] > 0.0 : true;
@@ -635,6 +647,7 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
   uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, 0);
   for (uint32_t i = 0; i < local->change_count; i++) {
     const LocalChange* c = &local->changes[i];
+    if (!c->action) continue;
     if (c->before != c->after) core->changes++;
     eng_trace_change(sim, record, c->action, c->before, c->after);
   }
@@ -695,10 +708,7 @@ bool eng_local_event_now(EngSim* sim, bool* restart) {
   uint32_t located = crossing.index;
   const ModelAtom* model = &sim->model->atoms[located];
   uint32_t automaton = local->index.owner[located];
-  if (automaton >= LOCAL_SEVERAL || !crossing.rising || model->bipolar ||
-      sim->atoms[located].separates) {
-    return false;
-  }
+  if (automaton >= LOCAL_SEVERAL || !crossing.rising || model->bipolar) return false;
   // alone?
   heap_drop(sim);
   double reach = core->t + eng_time_resolution(core->t);
@@ -725,9 +735,13 @@ bool eng_local_event_now(EngSim* sim, bool* restart) {
   if (sim->on_event) eng_trace_look(sim, &t->guard);
   const ModelState* to = &sim->model->automata[automaton].states[t->to];
   const ModelState* left = &sim->model->automata[automaton].states[undo.from];
-  if (!local_leaves_alone(sim, left, to) ||
+  // a surface that the state behind it asks for could be slid along; others are crossed for good
+  bool one_way = !sim->atoms[located].separates || !state_asks(sim, to, located);
+  if (!one_way || !local_leaves_alone(sim, left, to) ||
       !evaluate_actions(sim, to->action_begin, to->action_count) ||
-      !evaluate_actions(sim, t->action_begin, t->action_count) || !find_touched(sim, to)) {
+      !evaluate_actions(sim, t->action_begin, t->action_count) ||
+      (to != left && !note_state(sim, left->test_env, 0.0)) ||
+      !note_state(sim, to->test_env, 1.0) || !find_touched(sim, to)) {
     return give_up(sim, located, &undo);
   }
   for (uint32_t k = 0; k < local->state_count; k++) {
@@ -740,7 +754,7 @@ bool eng_local_event_now(EngSim* sim, bool* restart) {
     }
     set_env(sim, local->changes[i].env, local->changes[i].after);
   }
-  if (!find_truths(sim, located)) return give_up(sim, located, &undo);
+  if (!find_truths(sim, located, to)) return give_up(sim, located, &undo);
   // would something fire on?
   for (uint32_t k = 0; k < local->atom_count; k++) {
     set_env(sim, sim->model->atoms[local->atoms[k]].env, local->truth[k] ? 1.0 : 0.0);

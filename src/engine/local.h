@@ -44,7 +44,7 @@ typedef struct LocalIndex {
 typedef struct LocalChange {
   uint32_t env;
   double before, after;
-  const ModelAction* action;
+  const ModelAction* action;  // NULL: the state of the automaton, as equations read it
 } LocalChange;
 
 /// A transition that is enabled, in the order of automata.

@@ -54,21 +54,49 @@ static void own(LocalIndex* index, const ModelGuard* guard, uint32_t automaton) 
   }
 }
 
-static bool is_plain(const ModelAutomaton* a) {
+/// Whether guards or actions ask in which state an automaton is: then its state is more than a
+/// value of the equations.
+static bool states_are_asked(const EngSim* sim) {
+  const Model* model = sim->model;
+  bool asked = false;
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    asked |= model->transitions[i].guard.has_mode_test;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    asked |= automaton->condition && automaton->condition->has_mode_test;
+  }
+  // what stands behind the variables and the truths of relations is no value to be set
+  for (uint32_t i = 0; !asked && i < model->action_count; i++) {
+    const ModelTerm* term = &model->actions[i].value;
+    for (uint32_t k = 0; k < model_term_inputs(term); k++) {
+      uint32_t env = model_term_input(term, k);
+      if (env == MODEL_NONE) continue;
+      if (env >= model->env_count) env -= model->env_count;
+      bool value = env < sim->moving || (env >= sim->var_begin && env < sim->var_end);
+      asked |= !value;
+    }
+  }
+  return asked;
+}
+
+static bool is_plain(const ModelAutomaton* a, bool asked) {
   bool plain = a->kind == MODEL_AUTOMATON_USER && !a->has_bodies && a->entry_env == MODEL_NONE &&
                a->parent_automaton == MODEL_NONE;
   for (uint32_t s = 0; s < a->state_count; s++) {
-    plain &= !a->states[s].invariant && !a->states[s].stops && a->states[s].test_env == MODEL_NONE;
+    plain &= !a->states[s].invariant && !a->states[s].stops;
+    plain &= !asked || a->states[s].test_env == MODEL_NONE;
   }
   return plain;
 }
 
 static void index_automata(const EngSim* sim, LocalIndex* index) {
   const Model* model = sim->model;
+  bool asked = states_are_asked(sim);
   memset(index->owner, 0xff, model->atom_count * sizeof *index->owner);
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];
-    index->plain[a] = is_plain(automaton);
+    index->plain[a] = is_plain(automaton, asked);
     uint32_t name = index->plain[a] ? a : LOCAL_SEVERAL;
     if (automaton->condition) own(index, automaton->condition, LOCAL_SEVERAL);
     for (uint32_t s = 0; s < automaton->state_count; s++) {

@@ -190,13 +190,20 @@ static bool actions_suit(EngSim* sim, uint32_t begin, uint32_t count, bool* chan
   return true;
 }
 
+static bool is_wide(const EngSim* sim, uint32_t env) {
+  return env != MODEL_NONE && sim->local->index.wide[env];
+}
+
 static bool fires_plainly(EngSim* sim, uint32_t transition) {
   const ModelTransition* t = &sim->model->transitions[transition];
-  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  const ModelAutomaton* a = &sim->model->automata[t->automaton];
+  const ModelState* to = &a->states[t->to];
+  const ModelState* left = &a->states[sim->state[t->automaton]];
   // rounds that change no values may lead round and round: that is watched by the usual ones
   bool changes = false;
   ModelRandom random = sim->core.random;
-  bool suit = actions_suit(sim, to->action_begin, to->action_count, &changes) &&
+  bool suit = !is_wide(sim, to->test_env) && !is_wide(sim, left->test_env) &&
+              actions_suit(sim, to->action_begin, to->action_count, &changes) &&
               actions_suit(sim, t->action_begin, t->action_count, &changes);
   sim->core.random = random;
   return suit && changes;
@@ -305,6 +312,12 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
     }
   }
   sim->group_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ModelAutomaton* a = &model->automata[model->transitions[sim->fired[i]].automaton];
+    uint32_t now = sim->state[model->transitions[sim->fired[i]].automaton];
+    if (a->states[from[i]].test_env != MODEL_NONE) touch_value(sim, a->states[from[i]].test_env);
+    if (a->states[now].test_env != MODEL_NONE) touch_value(sim, a->states[now].test_env);
+  }
   for (uint32_t i = 0; i < count; i++) {
     if (!enter(sim, model->transitions[sim->fired[i]].automaton, from[i])) *goes_on = false;
   }

@@ -201,9 +201,14 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   l->ast = lisma_parse(scratch, model->source, diags);
   // what the parser had to skip would only show up again as missing names
   if (diags->error_count != errors) return;
-  if (lower_by_samples(l)) return;
   Str why = {0};
-  if (lower_whole(l, &why)) return;
+  bool valid = lower_by_samples(l) || lower_whole(l, &why);
+  if (valid && diags->error_count == errors && ir_merge_alternatives(model, scratch)) {
+    ir_canonicalise(model);
+    decide_continuous(l);
+    valid = ir_verify(model, arena, &why);
+  }
+  if (valid) return;
   diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
 }
 

@@ -62,6 +62,14 @@ experiment { end = 30; out = T_1, T_20, T_40; }
 """
 
 
+# rooms with a flag in their equations, and states that replace their equations
+FLAGGED = ROOMS.replace("N = 800", "N = 150").replace("at 300 each 300", "at 60 each 60")
+REPLACED = (FLAGGED.replace(" + q_[i] * s * u_[i];", ";").replace("u_[i](t0) = 0;", "")
+            .replace("set u_[i] = 0, ", "set ")
+            .replace("{ set u_[i] = 1, ",
+                     "{ T_[i]' = (To - T_[i]) / tau_[i] + q_[i] * s; set "))
+
+
 class LocalEvents(cli_case.CliCase):
     def run_model(self, text, *options):
         """Records of what fired, the last row, and the summary."""
@@ -158,6 +166,78 @@ class LocalEvents(cli_case.CliCase):
             self.assertAlmostEqual(r["t"], exact["t"], delta=5e-3)
             self.assertTrue(r["certified"])
         self.assertAlmostEqual(last[1], reference[1], delta=1e-6)
+
+    def same_motion(self, text, other):
+        """Events at the same times and the same last row, to the last bit."""
+        records, last, steps = self.run_model(text)
+        others, other_last, other_steps = self.run_model(other)
+        self.assertEqual([(r["automaton"], r["to"], r["t"]) for r in records],
+                         [(r["automaton"], r["to"], r["t"]) for r in others])
+        self.assertEqual(last, other_last)
+        self.assertEqual(steps, other_steps)
+        return records, steps
+
+    def test_states_that_replace_equations(self):
+        # one set of equations for all of 3^150 combinations, and events as local as those of flags
+        records, steps = self.same_motion(FLAGGED, REPLACED)
+        self.assertGreater(len(records), 80)
+        self.assertLess(steps, 60)
+        # what the states replace may be read by the equations of motion
+        text = REPLACED.replace("T_[i]' = (To - T_[i]) / tau_[i];", "P_[i] = 0;\n"
+                                "  T_[i]' = (To - T_[i]) / tau_[i] + P_[i];", 1)
+        text = text.replace("{ T_[i]' = (To - T_[i]) / tau_[i] + q_[i] * s;", "{ P_[i] = q_[i] * s;")
+        self.assertIn("P_[i] = q_[i] * s", text)
+        self.same_motion(FLAGGED, text)
+
+    def test_what_replacing_means_stays(self):
+        # few rooms have a set of equations for each combination, many have one for all: a guard that
+        # reads what the states compute sees the same in both
+        text = """const N = 4;
+for i = 1:N {
+  P_[i] = 1;
+  x_[i]' = P_[i] - 0.1 * i * x_[i];  x_[i](t0) = 0;
+  automaton a_[i] {
+    state low [x_[i] >= 1] { P_[i] = -1; } from init, high;
+    state high [P_[i] < 0] && [x_[i] <= 0.25] {} from low;
+  }
+}
+experiment { end = 6; }
+"""
+        few, _, _ = self.run_model(text)
+        many, _, _ = self.run_model(text.replace("N = 4", "N = 40"))
+        names = {f"a_{i}" for i in range(1, 5)}
+        many = [r for r in many if r["automaton"] in names]
+        self.assertEqual([(r["automaton"], r["from"], r["to"]) for r in few],
+                         [(r["automaton"], r["from"], r["to"]) for r in many])
+        self.assertGreater(len(few), 8)
+        for r, other in zip(few, many):
+            self.assertAlmostEqual(r["t"], other["t"], delta=1e-5)
+
+    def test_hysteresis_without_resets(self):
+        # no reset tells the two sides apart: that the way back leads elsewhere does
+        text = """const N = 40;
+for i = 1:N {
+  x_[i]' = 1 + i / 100;  x_[i](t0) = i / N;
+  automaton a_[i] {
+    state falls [x_[i] >= 1] { x_[i]' = -1; } from init, rises;
+    state rises [x_[i] <= 0] {} from falls;
+  }
+}
+experiment { end = 5; }
+"""
+        records, _, _ = self.run_model(text)
+        times = {}
+        for r in records:
+            times.setdefault(int(r["automaton"].split("_")[1]), []).append(r["t"])
+        for i, found in times.items():
+            up, down = 1 / (1 + i / 100), 1.0
+            t, exact = (1 - i / 40) * up, []
+            while t < 5:
+                exact.append(t)
+                t += down if len(exact) % 2 else up
+            self.assertEqual(len(found), len(exact), i)
+            for a, b in zip(found, exact):
+                self.assertAlmostEqual(a, b, delta=1e-9)
 
     def test_rows_around_an_event(self):
         # before and after: the reset is exact, everything else is continuous
