@@ -83,10 +83,15 @@ static bool zones_take_over(const EngSim* sim, uint32_t transition) {
   return false;
 }
 
+/// From the last firing of a steady sequence to where it accumulates.
+static double time_left(const EngZeno* zeno) {
+  return zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
+}
+
 static bool has_accumulated(const EngSim* sim, uint32_t transition, const EngZeno* zeno,
                             double nearness, double* t_limit) {
   if (zeno->count < SEQUENCE) return false;
-  double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
+  double left = time_left(zeno);
   *t_limit = zeno->last + left;
   return left < nearness * (zeno->last - zeno->first) || zones_take_over(sim, transition);
 }
@@ -424,7 +429,7 @@ bool eng_zeno_suspected(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     const EngZeno* zeno = &sim->transitions[i].zeno;
     if (!sim->transitions[i].fired_now || zeno->count < 6) continue;
-    double left = zeno->interval * zeno->ratio / (1.0 - zeno->ratio);
+    double left = time_left(zeno);
     accumulates(sim, i, zeno->last + left, zeno->ratio);
     return true;
   }
@@ -547,13 +552,21 @@ static bool ends_instead(const EngSim* sim, uint32_t automaton) {
   return false;
 }
 
-/// Whether a contact that is on its way to such an end has fired now: what follows from its impacts
-/// ends with them.
-static bool follows_contact(const EngSim* sim) {
-  for (uint32_t i = 0; sim->has_instead && i < sim->model->transition_count; i++) {
-    if (sim->transitions[i].zeno.count == 0 || sim->transitions[i].zeno.last != sim->core.t)
-      continue;
-    if (ends_instead(sim, sim->model->transitions[i].automaton)) return true;
+/// Whether impacts of another automaton, or of one that is on its way to such an end, accumulate
+/// where this sequence does: what follows from them ends with them. (A brake changes its direction
+/// at every bounce, and between two.)
+static bool follows_impacts(const EngSim* sim, uint32_t transition) {
+  const Model* model = sim->model;
+  const EngZeno* own = &sim->transitions[transition].zeno;
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const EngZeno* zeno = &sim->transitions[i].zeno;
+    const ModelTransition* t = &model->transitions[i];
+    if (zeno->count == 0) continue;
+    if (zeno->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
+    if (zeno->count < SUSPECT || t->automaton == model->transitions[transition].automaton) continue;
+    if (model->automata[t->automaton].states[t->to].action_count + t->action_count == 0) continue;
+    double apart = fabs(zeno->last + time_left(zeno) - own->last - time_left(own));
+    if (apart <= time_left(zeno) + time_left(own)) return true;
   }
   return false;
 }
@@ -570,7 +583,7 @@ static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
     double limit = 0.0;
     if (found != MODEL_NONE) continue;
     if (!has_accumulated(sim, i, &sim->transitions[i].zeno, NEARNESS, &limit)) continue;
-    if (follows_contact(sim)) continue;
+    if (follows_impacts(sim, i)) continue;
     found = i;
     *t_limit = limit;
   }

@@ -436,6 +436,27 @@ experiment { end = 2; rtol = 1e-8; }
             if row["time"] > 5.05:
                 self.assertAlmostEqual(row["y"], row["s"], delta=1e-6)
 
+    def test_what_follows_from_impacts_ends_with_them(self):
+        # a cabin with a brake bounces to rest at its upper stop; the brake changes its direction at every bounce
+        # and between them, and its changes accumulate where the bounces do
+        cabin = ("const m = 500; h' = v; h(t0) = 5; m*v' = 4000*sin(0.8*time) + B%s; v(t0) = 0;"
+                 "friction brake { velocity = v; force = B; kinetic = 600; static = 900; } %s experiment { end = 5; }")
+        stops = (" - N", "contact top { gap = 10 - h; force = N; restitution = 0.2; }")
+        by_hand = ("", "state hit [h >= 10] && [v > 0] { v(t0) = -0.2*v; } from init, hit;")
+        ends = []
+        for force, impact in (stops, by_hand):
+            rows, _, _ = self.run_model(cabin % (force, impact), "--every", "0.5", "--out", "h,v,B")
+            at_rest = [row for row in rows if 2.5 <= row["time"] <= 4.2]
+            self.assertGreater(len(at_rest), 3)
+            for row in at_rest:
+                self.assertAlmostEqual(row["h"], 10, delta=1e-6)
+                self.assertAlmostEqual(row["v"], 0, delta=1e-6)
+            # the brake holds alone until the pull is beyond its static level
+            let_go = next(row["time"] for row in rows if row["time"] > 4 and row["B"] >= 900 - 1e-6)
+            self.assertAlmostEqual(let_go, (2 * math.pi - (math.pi - math.asin(0.225))) / 0.8, delta=1e-6)
+            ends.append(rows[-1]["h"])
+        self.assertAlmostEqual(ends[0], ends[1], delta=1e-6)
+
     def test_two_undeclared_contacts(self):
         self.write("model.lisma", BALL.replace("0.05", "0").replace("0.25", "0") +
                    "p' = q;  q' = -9.81;  p(t0) = 0.3;  q(t0) = 0;\n"
