@@ -426,6 +426,8 @@ void eng_atoms_begin_instant(EngSim* sim) {
   if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  // while time flows nobody has asked for the margins of what was slid along
+  if (!sim->narrow && sim->core.slide.local) sim->core.margin_stale = true;
   for (uint32_t i = 0; !sim->narrow && i < sim->model->atom_count; i++) {
     eng_atom_begin_instant(sim, i);
   }

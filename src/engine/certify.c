@@ -980,18 +980,45 @@ static void compute_margins(EngSim* sim, double t) {
   }
 }
 
+/// A state that is off by BERNSTEIN_ULPS of its size.
+static ModelDual padded_state(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->margin_x[state];
+  return (ModelDual){{sim->x[state] - pad, sim->x[state] + pad}, {0.0, 0.0}};
+}
+
+/// The margin of one atom alone; false: that is not possible.
+static bool compute_margin(EngSim* sim, uint32_t i, double t) {
+  const ModelMode* mode = sim->core.mode;
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margin_t;
+  ModelDual g;
+  if (!model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->dual_regs,
+                                    (ModelInterval){t - t_pad, t + t_pad}, padded_state, sim, i,
+                                    &g)) {
+    return false;
+  }
+  set_margin(sim, i, g.v.hi - g.v.lo);
+  return true;
+}
+
 /// Margins of the atoms that matter, for the sizes as they are noted.
 static void fetch_margins(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
+  uint32_t count = 0;
+  // what is asleep gets its own when it wakes
+  const uint32_t* list = eng_instant_atoms(sim, &count);
+  if (!sim->in_instant && sim->core.slide.local) list = eng_loose(sim, &count);
+  bool few = count <= mode->atom_count / 8;
   bool missing = false;
   sim->fences_stale = true;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    missing |= sim->atoms[mode->atoms[i]].margin_key != margin_key(sim, i);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = list[place];
+    if (sim->atoms[mode->atoms[i]].margin_key == margin_key(sim, i)) continue;
+    missing |= !few || !compute_margin(sim, i, t);
   }
   if (missing) compute_margins(sim, t);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = list[place];
     sim->margin[i] = sim->atoms[mode->atoms[i]].margin;
   }
 }

@@ -553,8 +553,8 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
   return SLT_OK;
 }
 
-void eng_begin_settling(EngSim* sim) {
-  save_values(sim);
+/// A round begins; the values are those of the one before, and not saved yet.
+static void begin_settling(EngSim* sim) {
   if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
   sim->implicit.from = sim->core.mode;
   eng_trace_settling(sim);
@@ -562,15 +562,21 @@ void eng_begin_settling(EngSim* sim) {
   sim->visited_count = 0;
   if (!sim->has_pre) return;
   // what was committed is the past of this round
+  save_values(sim);
   eng_bind(sim);
   eng_atoms_update(sim);
+}
+
+void eng_begin_settling(EngSim* sim) {
+  save_values(sim);
+  begin_settling(sim);
 }
 
 /// One round on committed values; `fired` false when nothing is enabled.
 static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool* fired) {
   *fired = false;
   const ModelMode* from = sim->core.mode;
-  eng_begin_settling(sim);
+  begin_settling(sim);
   if (sim->quiet) return SLT_OK;
   sim->visited[sim->visited_count++] = key;
   uint32_t first_record = eng_trace_count(sim);
@@ -598,6 +604,7 @@ static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool*
   sim->fired_count = count;
   if (count == 0) return SLT_OK;
   *fired = true;
+  if (!sim->has_pre) save_values(sim);
   for (uint32_t i = 0; i < count; i++) {
     if (sim->fired_switch[i]) {
       eng_fire_switch(sim, sim->fired[i], *iteration);
@@ -922,6 +929,10 @@ static void trace_sliding(EngSim* sim, bool* fired) {
     *fired = true;
   }
   if (!sim->core.slide.count) return;
+  if (sim->narrow && !sim->on_event && !sim->model->energy) {
+    sim->core.full_stale = true;  // until somebody asks
+    return;
+  }
   eng_evaluate_full(sim, sim->core.t);
   eng_trace_equivalents(sim);
 }

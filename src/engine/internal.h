@@ -409,6 +409,7 @@ typedef struct EngCore {
   double local_base[5];  // the shared state on the trial as it was made
   uint32_t local_imminent_count;
   bool local_crowded;  // ... and there are more than can be followed
+  bool local_marked;   // something is known of atoms (local_mark)
   bool local_lazy;     // ... and atoms far from their boundary were passed over
   uint32_t local_near_count;
   uint32_t local_count;           // of the heap
@@ -603,10 +604,15 @@ struct EngSim {
   // per surface that is a state: which, and how much more its derivative is below than above
   uint32_t* value_state;
   double* value_fall;
-  ModelPart value_part;  // of rhs: what does not slide; no code: it is most of it
+  uint32_t* value_touched;  // surfaces whose share changes on the present trial
+  uint8_t* value_mark;      // work space, per surface: zero
+  ModelPart value_part;     // of rhs: what does not slide; no code: it is most of it
   ModelInstr* value_code;
   ModelPartOutput* value_outputs;
   uint32_t* value_reads;
+  ModelPartOutput* value_pulled;  // states that slide
+  uint32_t value_pulled_count;
+  size_t value_pulled_capacity;
   uint64_t* value_needed;  // bits: instructions, then states
   size_t value_code_capacity, value_outputs_capacity, value_reads_capacity, value_needed_capacity;
   const ModelMode* value_bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
@@ -869,7 +875,7 @@ void eng_narrow_begin(EngSim* sim);
 /// From here on the instant looks at everything.
 void eng_widen(EngSim* sim);
 /// The motion leaves a surface.
-void eng_narrow_leave(EngSim* sim, uint32_t surface);
+void eng_narrow_leave(EngSim* sim, uint32_t surface, bool above);
 /// At its end.
 void eng_narrow_end(EngSim* sim);
 /// How the motion goes on, from what has changed. False: that has to be asked of all surfaces.

@@ -239,6 +239,7 @@ void local_come_near(EngSim* sim, uint32_t id) {
   if (sim->local_mark[id] == LOCAL_NEAR) return;
   if (sim->local_mark[id] == LOCAL_FAR) sim->atoms[id].clear = true;
   sim->local_mark[id] = LOCAL_NEAR;
+  sim->core.local_marked = true;
   sim->local_near[sim->core.local_near_count++] = id;
 }
 
@@ -313,6 +314,7 @@ static bool glance_at_all(EngSim* sim, double t_from) {
     EngAtom* atom = &sim->atoms[id];
     if (!atom->truth && atom->armed && stays_far(&glance, id, sim->local_g[id], atom->eps)) {
       sim->local_mark[id] = LOCAL_FAR;
+      core->local_marked = true;
       continue;
     }
     if (sim->local_mark[id] == LOCAL_NEAR) sim->local_mark[id] = LOCAL_UNKNOWN;
@@ -363,7 +365,8 @@ bool eng_local_detect_now(EngSim* sim, double t_from, bool* found) {
 void eng_local_forget_far_now(EngSim* sim) {
   sim->core.local_lazy = false;
   sim->core.local_near_count = 0;
-  if (!sim->local || !sim->local->far) return;
+  if (!sim->core.local_marked) return;
+  sim->core.local_marked = false;
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     if (sim->local_mark[i] == LOCAL_FAR) sim->atoms[i].clear = true;
     sim->local_mark[i] = LOCAL_UNKNOWN;
@@ -373,6 +376,10 @@ void eng_local_forget_far_now(EngSim* sim) {
 void eng_local_show_far_now(EngSim* sim, double t, const double* x) {
   if (!sim->local || !sim->local->far) return;
   uint32_t count = 0;
+  if (!sim->core.local_marked) {
+    eng_local_forget_far(sim);
+    return;
+  }
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     count += sim->local_mark[i] == LOCAL_FAR;
   }

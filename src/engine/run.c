@@ -241,6 +241,15 @@ static bool is_plain_step(const EngSim* sim) {
   return core->slide.count == 0 && !core->contact.active && !sim->has_auxiliary;
 }
 
+/// Whether the segment is a plain step along surfaces, and nobody is to be told of values that are
+/// not finite: what follows from the states is computed when somebody asks.
+static bool is_unobserved_step(const EngSim* sim) {
+  const EngCore* core = &sim->core;
+  if (core->seg_event || core->seg_due || !core->slide.count || !core->slide.mixed) return false;
+  bool told = !sim->on_warning || sim->warned_of_values;
+  return told && core->slide.by_value && !core->contact.active && !sim->has_auxiliary;
+}
+
 /// Values at the end of the segment into the environment.
 static SltStatus arrive(EngSim* sim) {
   if (is_plain_step(sim)) {
@@ -248,6 +257,11 @@ static SltStatus arrive(EngSim* sim) {
     return SLT_OK;
   }
   SLT_TRY(num_dense_prepare(sim->stepper));
+  if (is_unobserved_step(sim)) {
+    eng_sample_states(sim, sim->core.t);
+    sim->sampled = false;
+    return SLT_OK;
+  }
   sample_end(sim);
   eng_warn_of_values(sim);
   if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);

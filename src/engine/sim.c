@@ -201,6 +201,8 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->value_next = carve(c, m->atom_count, sizeof(uint32_t));
   sim->value_of_state = carve(c, n, sizeof(uint32_t));
   sim->value_state = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->value_touched = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->value_mark = carve(c, m->atom_count, 1);
   sim->value_follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
   sim->value_followers = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->value_plain = carve(c, m->atom_count, 1);
@@ -371,6 +373,7 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->value_code, sim->value_code_capacity * sizeof *sim->value_code);
   base_free(&a, sim->value_outputs, sim->value_outputs_capacity * sizeof *sim->value_outputs);
   base_free(&a, sim->value_reads, sim->value_reads_capacity * sizeof *sim->value_reads);
+  base_free(&a, sim->value_pulled, sim->value_pulled_capacity * sizeof *sim->value_pulled);
   base_free(&a, sim->value_needed, sim->value_needed_capacity * sizeof *sim->value_needed);
   eng_hang_free(sim);
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));

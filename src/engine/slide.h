@@ -113,6 +113,12 @@ typedef struct EngHang {
   uint32_t* label;    // per set: surface that it hangs on at present
   uint32_t* reader_begin;  // per entry of the environment and one more: where its readers begin
   EngHangReader* readers;
+  bool has_rows;        // who reads a state is listed
+  uint32_t* row_begin;  // per state and one more: where the outputs of rhs begin that read it...
+  uint32_t* rows;       // ... those that hang on switches
+  uint32_t* timed;      // ... and that read the time
+  uint32_t timed_count;
+  size_t row_begin_capacity, row_capacity, timed_capacity;
   size_t begin_capacity, member_capacity, direct_capacity, label_capacity, reader_begin_capacity,
       reader_capacity;
 } EngHang;

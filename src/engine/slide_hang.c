@@ -327,6 +327,69 @@ static bool find_readers(EngSim* sim, EngHang* hang, const ModelMode* mode) {
   return true;
 }
 
+/// Visit the registers of time and states that an output reads, as often as it does.
+static void visit_reads(const ModelProgram* program, uint32_t output,
+                        void (*visit)(EngHang* hang, uint32_t reg, uint32_t output),
+                        EngHang* hang) {
+  const ModelSlices* slices = program->slices;
+  uint32_t limit = program->state_count;
+  if (program->outputs[output] <= limit) visit(hang, program->outputs[output], output);
+  for (uint32_t i = slices->begin[output]; i < slices->begin[output + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    uint32_t operands = model_op_operands(pc->op);
+    if (operands > 0 && pc->a <= limit) visit(hang, pc->a, output);
+    if (operands > 1 && pc->b <= limit && pc->b != pc->a) visit(hang, pc->b, output);
+  }
+}
+
+static void count_read(EngHang* hang, uint32_t reg, uint32_t output) {
+  (void)output;
+  if (reg > 0) hang->row_begin[reg]++;
+}
+
+static void list_read(EngHang* hang, uint32_t reg, uint32_t output) {
+  if (reg > 0) {
+    hang->rows[hang->row_begin[reg - 1]++] = output;
+  } else if (!hang->timed_count || hang->timed[hang->timed_count - 1] != output) {
+    hang->timed[hang->timed_count++] = output;
+  }
+}
+
+/// Which derivatives that hang on switches read which states.
+static bool find_rows(EngSim* sim, EngHang* hang, const ModelProgram* rhs) {
+  hang->has_rows = false;
+  hang->timed_count = 0;
+  for (uint32_t i = 0; i < hang->rhs.count; i++) {
+    if (!rhs->slices || rhs->slices->whole[hang->rhs.hanging[i].output]) return true;
+  }
+  size_t n = rhs->state_count;
+  if (eng_grow(sim, (void**)&hang->row_begin, &hang->row_begin_capacity, n + 1,
+               sizeof *hang->row_begin) < 0 ||
+      eng_grow(sim, (void**)&hang->timed, &hang->timed_capacity, hang->rhs.count,
+               sizeof *hang->timed) < 0) {
+    return false;
+  }
+  memset(hang->row_begin, 0, (n + 1) * sizeof *hang->row_begin);
+  for (uint32_t i = 0; i < hang->rhs.count; i++) {
+    visit_reads(rhs, hang->rhs.hanging[i].output, count_read, hang);
+  }
+  for (size_t k = 0; k < n; k++) {
+    hang->row_begin[k + 1] += hang->row_begin[k];
+  }
+  if (eng_grow(sim, (void**)&hang->rows, &hang->row_capacity, hang->row_begin[n],
+               sizeof *hang->rows) < 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < hang->rhs.count; i++) {
+    visit_reads(rhs, hang->rhs.hanging[i].output, list_read, hang);
+  }
+  // filling has moved every begin to the next one
+  memmove(hang->row_begin + 1, hang->row_begin, n * sizeof *hang->row_begin);
+  hang->row_begin[0] = 0;
+  hang->has_rows = true;
+  return true;
+}
+
 static bool prepare_walk(Walk* walk, const ModelMode* mode) {
   EngSim* sim = walk->sim;
   EngHang* hang = walk->hang;
@@ -371,7 +434,9 @@ static bool look_at_mode(EngSim* sim) {
     Walk walk = {.sim = sim, .hang = hang};
     if (!prepare_walk(&walk, mode)) return false;
     hang->usable = !hang->rhs.wide && !hang->full.wide && !hang->gdot.wide;
-    if (hang->usable && !find_readers(sim, hang, mode)) return false;
+    if (hang->usable && !(find_readers(sim, hang, mode) && find_rows(sim, hang, &mode->rhs))) {
+      return false;
+    }
   }
   hang->mode = mode;
   return true;
@@ -400,6 +465,9 @@ void eng_hang_free(EngSim* sim) {
   base_free(a, hang->members, hang->member_capacity * sizeof *hang->members);
   base_free(a, hang->reader_begin, hang->reader_begin_capacity * sizeof *hang->reader_begin);
   base_free(a, hang->readers, hang->reader_capacity * sizeof *hang->readers);
+  base_free(a, hang->row_begin, hang->row_begin_capacity * sizeof *hang->row_begin);
+  base_free(a, hang->rows, hang->row_capacity * sizeof *hang->rows);
+  base_free(a, hang->timed, hang->timed_capacity * sizeof *hang->timed);
   base_free(a, hang->direct, hang->direct_capacity * sizeof *hang->direct);
   base_free(a, hang->label, hang->label_capacity * sizeof *hang->label);
 }

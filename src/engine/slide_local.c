@@ -141,7 +141,10 @@ void eng_narrow_begin(EngSim* sim) {
   uint32_t count = 0;
   eng_loose(sim, &count);
   eng_stirred(sim, &count);
-  if (core->exit_pending) wake(sim, core->exit_surface);
+  if (core->exit_pending) {
+    wake(sim, core->exit_surface);
+    sim->core.margin_stale = true;
+  }
   sim->kept = core->slide;
   sim->narrow = true;
 }
@@ -151,6 +154,8 @@ void eng_widen(EngSim* sim) {
   sim->narrow = false;
   sim->loose_stale = true;
   sim->stirred_stale = true;
+  sim->core.margin_stale = true;
+  memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
   const ModelMode* mode = sim->core.mode;
   uint32_t next = 0;
   eng_evaluate_g(sim, sim->core.t, true);
@@ -249,7 +254,23 @@ static void drop_surface(EngSim* sim, uint32_t surface, uint32_t* count) {
   sim->value_switch_count = switches;
 }
 
-void eng_narrow_leave(EngSim* sim, uint32_t surface) {
+/// The switches of a surface as on one side, in side_work. Whether some of them have to move.
+static bool move_switches(EngSim* sim, uint32_t surface, bool above) {
+  bool moves = false;
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    uint32_t end = sim->value_follower_begin[a + 1];
+    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->value_followers[k];
+      bool rises = sim->value_same[a] == (sim->value_follows[automaton] & 1u);
+      sim->side_work[automaton] = above == rises ? 1 : 0;
+      moves |= sim->side_work[automaton] != sim->state[automaton];
+    }
+  }
+  return moves;
+}
+
+void eng_narrow_leave(EngSim* sim, uint32_t surface, bool above) {
+  move_switches(sim, surface, above);
   drop_surface(sim, surface, &sim->kept.count);
 }
 
@@ -450,24 +471,6 @@ static bool decide(EngSim* sim, uint32_t first) {
   return true;
 }
 
-/// New surfaces that are crossed: the switches have to be where the flow leads. Whether they have
-/// to move; where, is in side_work.
-static bool cross(EngSim* sim, uint32_t surface) {
-  bool moves = false;
-  const EngValueSurface* s = &sim->value_surfaces[surface];
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
-    uint32_t end = sim->value_follower_begin[a + 1];
-    for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->value_followers[k];
-      bool rises = sim->value_same[a] == (sim->value_follows[automaton] & 1u);
-      sim->side_work[automaton] = s->above == rises ? 1 : 0;
-      moves |= sim->side_work[automaton] != sim->state[automaton];
-    }
-  }
-  value_latch(sim, surface, s->above);
-  return moves;
-}
-
 /// What the new surfaces do: those that slide stay. Whether some switch has to move.
 static bool settle_new(EngSim* sim, uint32_t first) {
   EngSlide* slide = &sim->core.slide;
@@ -479,7 +482,10 @@ static bool settle_new(EngSim* sim, uint32_t first) {
       value_latch(sim, i, value_present_side(sim, i));
       continue;
     }
-    moves |= cross(sim, i);
+    // where the flow leads
+    bool above = sim->value_surfaces[i].above;
+    moves |= move_switches(sim, i, above);
+    value_latch(sim, i, above);
     crossed = true;
     drop_surface(sim, i, &slide->count);
   }

@@ -505,23 +505,47 @@ static SltStatus room_for_part(EngSim* sim, uint32_t most) {
   return SLT_OK;
 }
 
+/// One more output: of the last run, or of a new one.
+static void add_output(ModelPartOutput* runs, uint32_t first, uint32_t* count, uint32_t output,
+                       uint32_t from) {
+  if (*count > first) {
+    ModelPartOutput* last = &runs[*count - 1];
+    if (last->output + last->count == output && last->from + last->count == from) {
+      last->count++;
+      return;
+    }
+  }
+  runs[(*count)++] = (ModelPartOutput){output, from, 1};
+}
+
 /// Outputs of what does not slide: those that are states, or (`plain` false) those that are not;
 /// these with what they need. False: that is too much.
 static bool take_outputs(EngSim* sim, bool plain, uint32_t most, uint32_t* count) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   uint64_t* states = sim->value_needed + rhs->code_count / 64 + 1;
+  uint32_t first = *count;
   uint32_t needed = 0;
   for (uint32_t k = 0; k < rhs->output_count; k++) {
     bool is_state = rhs->outputs[k] - 1 < rhs->state_count;
     if (is_state != plain || sim->value_of_state[k] != MODEL_NONE) continue;
     uint32_t from = plain ? rhs->outputs[k] - 1 : rhs->outputs[k];
-    sim->value_outputs[(*count)++] = (ModelPartOutput){k, from};
+    add_output(sim->value_outputs, first, count, k, from);
     if (plain) continue;
     if (rhs->slices->whole[k]) return false;
     needed += need(rhs, k, sim->value_needed, states);
     if (needed > most) return false;
   }
   return true;
+}
+
+/// The states that slide, by runs of neighbours.
+static void find_pulled(EngSim* sim) {
+  uint32_t n = sim->core.mode->rhs.output_count;
+  sim->value_pulled_count = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    if (sim->value_of_state[k] == MODEL_NONE) continue;
+    add_output(sim->value_pulled, 0, &sim->value_pulled_count, k, k);
+  }
 }
 
 SltStatus value_choose_part(EngSim* sim) {
@@ -531,6 +555,9 @@ SltStatus value_choose_part(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     sim->value_of_state[sim->value_state[i]] = i;
   }
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_pulled, &sim->value_pulled_capacity, rhs->output_count,
+                   sizeof *sim->value_pulled));
+  find_pulled(sim);
   if (!rhs->slices) return SLT_OK;
   uint32_t most = rhs->code_count / PART_SHARE;
   SLT_TRY(room_for_part(sim, most));
@@ -1085,7 +1112,13 @@ static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
   }
   // the shares are those with which the surfaces are drawn to zero
   double pull = -slide->stiffness;
-  for (uint32_t i = 0; i < slide->count; i++) {
+  for (uint32_t i = 0; slide->lean && i < sim->value_pulled_count; i++) {
+    ModelPartOutput run = sim->value_pulled[i];
+    for (uint32_t k = run.output; k < run.output + run.count; k++) {
+      dx[k] = pull * x[k];
+    }
+  }
+  for (uint32_t i = 0; !slide->lean && i < slide->count; i++) {
     uint32_t state = sim->value_state[i];
     dx[state] = pull * x[state];
   }
@@ -1254,46 +1287,120 @@ static SltStatus exit_function(void* user, double t, double* value) {
 static bool shares_are_known(EngSim* sim, double t_from) {
   uint32_t n = sim->core.mode->state_count;
   if (sim->value_last_t != t_from || t_from != sim->stepper->trial.t0) return false;
-  if (memcmp(sim->value_last_x, sim->stepper->trial.x0, n * sizeof(double)) != 0) return false;
-  memcpy(sim->value_share, sim->value_last, sim->core.slide.count * sizeof(double));
-  return true;
+  return memcmp(sim->value_last_x, sim->stepper->trial.x0, n * sizeof(double)) == 0;
 }
 
 static double distance(double share, bool above) {
   return above ? share - 1.0 : -share;
 }
 
+static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
+  uint32_t surface = sim->value_of_state[output];
+  if (surface == MODEL_NONE || sim->value_mark[surface]) return;
+  sim->value_mark[surface] = 1;
+  sim->value_touched[(*count)++] = surface;
+}
+
+static double point_state(const void* user, uint32_t state) {
+  return ((const double*)user)[state];
+}
+
+/// The surfaces whose share may be another one in the middle of the trial (states in probe_x) or at
+/// its end (in x) than at its begin (in value_last_x): something they read is.
+static uint32_t find_touched(EngSim* sim, const EngHang* hang) {
+  uint32_t count = 0;
+  const double* begin = sim->value_last_x;
+  for (uint32_t k = 0; k < sim->core.mode->state_count; k++) {
+    if (sim->probe_x[k] == begin[k] && sim->x[k] == begin[k]) continue;
+    for (uint32_t i = hang->row_begin[k]; i < hang->row_begin[k + 1]; i++) {
+      touch(sim, hang->rows[i], &count);
+    }
+  }
+  for (uint32_t i = 0; i < hang->timed_count; i++) {
+    touch(sim, hang->timed[i], &count);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    sim->value_mark[sim->value_touched[i]] = 0;
+  }
+  return count;
+}
+
+/// Shares of the touched surfaces in the middle and at the end, one by one. False: there are many,
+/// or that is not possible.
+static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* count) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  const ModelContext* context = eng_context(sim);
+  double* regs = sim->side_regs[0].rhs;
+  const EngHang* hang = sim->core.slide.lean ? eng_hang(sim) : NULL;
+  if (!hang || !hang->has_rows) return false;
+  num_dense_eval(sim->stepper, middle, sim->probe_x);
+  num_dense_eval(sim->stepper, t_end, sim->x);
+  *count = find_touched(sim, hang);
+  if (*count > sim->core.slide.count / PART_SHARE) return false;
+  for (uint32_t k = 0; k < *count; k++) {
+    uint32_t i = sim->value_touched[k];
+    uint32_t state = sim->value_state[i];
+    double f[2];
+    if (!model_program_run_output(rhs, context, regs, middle, point_state, sim->probe_x, state,
+                                  &f[0]) ||
+        !model_program_run_output(rhs, context, regs, t_end, point_state, sim->x, state, &f[1])) {
+      return false;
+    }
+    sim->value_middle[i] = f[0] / sim->value_fall[i];
+    sim->value_last[i] = f[1] / sim->value_fall[i];
+  }
+  return true;
+}
+
+/// The first exit of a surface, if it is before `first`.
+static double exit_of(EngSim* sim, uint32_t i, const double t[3], double first, uint32_t* surface,
+                      bool* above) {
+  double between = sim->value_middle[i];
+  double last = sim->value_last[i];
+  if (between >= 0.0 && between <= 1.0 && last >= 0.0 && last <= 1.0) return first;
+  for (uint32_t side = 0; side < 2; side++) {
+    Exit e = {sim, i, side == 1};
+    double g[3] = {distance(sim->value_begin[i], e.above), distance(between, e.above),
+                   distance(last, e.above)};
+    double found = eng_exit_time(exit_function, &e, t, g);
+    // of several at once that of the first relation, whatever the order of the surfaces
+    bool earlier =
+        found < first || (found == first && isfinite(found) && *surface != i &&
+                          sim->value_surfaces[i].atom < sim->value_surfaces[*surface].atom);
+    if (!earlier) continue;
+    first = found;
+    *surface = i;
+    *above = e.above;
+  }
+  return first;
+}
+
 double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above) {
   uint32_t n = sim->core.slide.count;
+  size_t states = sim->core.mode->state_count * sizeof(double);
   double t_end = sim->stepper->trial.t;
   double middle = t_from + 0.5 * (t_end - t_from);
   double first = (double)INFINITY;
-  if (!shares_are_known(sim, t_from) && shares_on_trial(sim, t_from) < 0) return t_from;
-  memcpy(sim->value_begin, sim->value_share, n * sizeof(double));
-  if (shares_on_trial(sim, middle) < 0) return first;
-  memcpy(sim->value_middle, sim->value_share, n * sizeof(double));
-  if (shares_on_trial(sim, t_end) < 0) return first;
-  memcpy(sim->value_last, sim->value_share, n * sizeof(double));
+  if (!shares_are_known(sim, t_from)) {
+    if (shares_on_trial(sim, t_from) < 0) return t_from;
+    memcpy(sim->value_last, sim->value_share, n * sizeof(double));
+    memcpy(sim->value_last_x, sim->x, states);
+  }
+  memcpy(sim->value_begin, sim->value_last, n * sizeof(double));
+  uint32_t touched = 0;
+  bool few = share_touched(sim, middle, t_end, &touched);
+  if (!few) {
+    sim->value_last_t = (double)NAN;
+    if (shares_on_trial(sim, middle) < 0) return first;
+    memcpy(sim->value_middle, sim->value_share, n * sizeof(double));
+    if (shares_on_trial(sim, t_end) < 0) return first;
+    memcpy(sim->value_last, sim->value_share, n * sizeof(double));
+  }
   sim->value_last_t = t_end;
-  memcpy(sim->value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
-  for (uint32_t i = 0; i < n; i++) {
-    double between = sim->value_middle[i];
-    double last = sim->value_last[i];
-    if (between >= 0.0 && between <= 1.0 && last >= 0.0 && last <= 1.0) continue;
-    for (uint32_t side = 0; side < 2; side++) {
-      Exit e = {sim, i, side == 1};
-      double g[3] = {distance(sim->value_begin[i], e.above), distance(between, e.above),
-                     distance(last, e.above)};
-      double t = eng_exit_time(exit_function, &e, (double[3]){t_from, middle, t_end}, g);
-      // of several at once that of the first relation, whatever the order of the surfaces
-      bool earlier =
-          t < first || (t == first && isfinite(t) && *surface != i &&
-                        sim->value_surfaces[i].atom < sim->value_surfaces[*surface].atom);
-      if (!earlier) continue;
-      first = t;
-      *surface = i;
-      *above = e.above;
-    }
+  memcpy(sim->value_last_x, sim->x, states);
+  for (uint32_t k = 0; k < (few ? touched : n); k++) {
+    uint32_t i = few ? sim->value_touched[k] : k;
+    first = exit_of(sim, i, (double[3]){t_from, middle, t_end}, first, surface, above);
   }
   return first;
 }
@@ -1306,10 +1413,13 @@ void eng_value_leave(EngSim* sim, uint32_t surface, bool above) {
     sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }
   memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
-  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
-    const EngValueSwitch* s = &sim->value_switches[i];
-    if (s->surface == surface) sim->side_work[s->automaton] = above == s->rises ? 1 : 0;
+  if (sim->narrow) {
+    eng_narrow_leave(sim, surface, above);
+  } else {
+    for (uint32_t i = 0; i < sim->value_switch_count; i++) {
+      const EngValueSwitch* s = &sim->value_switches[i];
+      if (s->surface == surface) sim->side_work[s->automaton] = above == s->rises ? 1 : 0;
+    }
   }
-  if (sim->narrow) eng_narrow_leave(sim, surface);
   sim->core.slide = (EngSlide){.count = 0};
 }

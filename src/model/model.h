@@ -390,9 +390,9 @@ static inline void model_program_run(const ModelProgram* program, const ModelCon
   }
 }
 
-/// An output and the register, or the state, that it is.
+/// Outputs that follow each other, and the registers, or the states, that they are.
 typedef struct ModelPartOutput {
-  uint32_t output, from;
+  uint32_t output, from, count;
 } ModelPartOutput;
 
 /// Part of a program: the instructions that some of its outputs need, in their order.
