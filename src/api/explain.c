@@ -46,15 +46,15 @@ static bool walk_next(ModeWalk* walk) {
 typedef IrTerm TermFn(const IrModel* ir, uint32_t i);
 
 static IrTerm equation_term(const IrModel* ir, uint32_t i) {
-  return ir->equations.data[i].term;
+  return ir_equation(ir, i).term;
 }
 
 static IrTerm atom_term(const IrModel* ir, uint32_t i) {
-  return ir->atoms.data[i].g;
+  return ir_atom(ir, i).g;
 }
 
 static IrTerm action_term(const IrModel* ir, uint32_t i) {
-  return ir->actions.data[i].value;
+  return ir_action(ir, i).value;
 }
 
 static uint32_t count_shapes(const IrModel* ir, Arena* arena, TermFn* at, uint32_t count) {

@@ -144,9 +144,15 @@ bool ir_extend(IrModel* model, IrModel* const* samples, uint32_t more, uint32_t 
   if (!extend_write_leaves(&e->texts, model, &e->runs[EXTEND_leaves])) return false;
   copy_frame(model, samples[0]);
   model->energy.leaf_begin += e->energy_slope * more;
+  static const bool is_packed[EXTEND_TABLES] = {
+#define X(list, type, reader) [EXTEND_##list] = true,
+      IR_PACKED_LISTS(X)
+#undef X
+  };
   for (uint32_t t = 0; t < EXTEND_leaves; t++) {
-    extend_write_list(&e->texts, model, t, &e->runs[t]);
+    if (!is_packed[t]) extend_write_list(&e->texts, model, t, &e->runs[t]);
   }
+  extend_pack(&e->texts, model, e->runs);
   extend_write_names(&e->texts, model, &e->runs[EXTEND_names]);
   return true;
 }

@@ -101,8 +101,10 @@ typedef struct ExtendTexts {
 void extend_texts_init(ExtendTexts* texts, Arena* arena);
 /// All lists of a model as tables.
 void extend_read(ExtendTexts* texts, const IrModel* model, ExtendTable* tables);
-/// Write the runs of list `which` into the model. Not for leaves and names.
-void extend_write_list(ExtendTexts* texts, IrModel* model, uint32_t which, const ExtendRuns* runs);
+/// Write the runs of list `which` into the model. Not for leaves, names and what is packed.
+void extend_write_list(ExtendTexts* texts, IrModel* model, uint32_t which, ExtendRuns* runs);
+/// Keep the runs of the lists that are packed.
+void extend_pack(ExtendTexts* texts, IrModel* model, ExtendRuns* runs);
 
 /// Numbers and rows of leaves. False when the numbers do not follow each other.
 bool extend_write_leaves(ExtendTexts* texts, IrModel* model, const ExtendRuns* runs);

@@ -164,7 +164,23 @@ static void read_row(ExtendTexts* texts, const RowType* type, const char* from, 
   }
 }
 
-static ExtendTable read_list(ExtendTexts* texts, uint32_t which, const void* data, uint32_t count) {
+/// An entity of a list that is packed.
+static void read_packed(const IrModel* model, uint32_t which, uint32_t index, void* out) {
+  switch (which) {
+#define X(list, type, reader) \
+  case EXTEND_##list: { \
+    type entity = reader(model, index); \
+    memcpy(out, &entity, sizeof entity); \
+    break; \
+  }
+    IR_PACKED_LISTS(X)
+#undef X
+  default: break;
+  }
+}
+
+static ExtendTable read_list(ExtendTexts* texts, const IrModel* model, uint32_t which,
+                             const void* data, uint32_t count) {
   const RowType* type = &row_types[which];
   uint32_t width = type->size / (uint32_t)sizeof(uint32_t);
   ExtendTable table = {.count = count, .width = width};
@@ -174,7 +190,12 @@ static ExtendTable read_list(ExtendTexts* texts, uint32_t which, const void* dat
     if (field.kind == FIELD_FREE) table.free |= 1u << (field.offset / sizeof(uint32_t));
   }
   for (uint32_t i = 0; i < count; i++) {
+    uint64_t entity[(EXTEND_WORDS_MAX + 1) / 2];
     const char* from = (const char*)data + (size_t)i * type->size;
+    if (!data) {
+      read_packed(model, which, i, entity);
+      from = (const char*)entity;
+    }
     read_row(texts, type, from, (char*)(table.words + (size_t)i * width));
   }
   return table;
@@ -256,7 +277,8 @@ static ExtendTable read_names(ExtendTexts* texts, const IrModel* model) {
 
 void extend_read(ExtendTexts* texts, const IrModel* model, ExtendTable* tables) {
 #define X(list, type) \
-  tables[EXTEND_##list] = read_list(texts, EXTEND_##list, model->list.data, model->list.count);
+  tables[EXTEND_##list] = \
+      read_list(texts, model, EXTEND_##list, model->list.data, model->list.count);
   EXTEND_LISTS(X)
 #undef X
   tables[EXTEND_leaves] = read_leaves(texts, model);
@@ -286,7 +308,7 @@ static void restore_texts(ExtendTexts* texts, Arena* arena, const RowType* type,
   }
 }
 
-void extend_write_list(ExtendTexts* texts, IrModel* model, uint32_t which, const ExtendRuns* runs) {
+void extend_write_list(ExtendTexts* texts, IrModel* model, uint32_t which, ExtendRuns* runs) {
   const RowType* type = &row_types[which];
   uint32_t width = type->size / (uint32_t)sizeof(uint32_t);
   uint32_t rows = extend_rows(runs);
@@ -307,4 +329,62 @@ void extend_write_list(ExtendTexts* texts, IrModel* model, uint32_t which, const
     restore_texts(texts, model->arena, type, &runs->data[i]);
   }
   if (rows) extend_write(runs, width, data, type->size);
+}
+
+// ---------------------------------------------------------------------------------------------
+// packed lists
+
+static uint32_t* keep_words(IrModel* model, IrPacked* packed, const uint32_t* words, size_t count) {
+  uint32_t* kept = ARENA_ARRAY(model->arena, uint32_t, count);
+  memcpy(kept, words, count * sizeof *words);
+  packed->bytes += count * sizeof *words;
+  return kept;
+}
+
+static const IrPackedRun* pack_list(ExtendTexts* texts, IrModel* model, IrPacked* packed,
+                                    uint32_t which, const ExtendRuns* runs) {
+  const RowType* type = &row_types[which];
+  uint32_t width = type->size / (uint32_t)sizeof(uint32_t);
+  IrPackedRun* kept = ARENA_ARRAY(model->arena, IrPackedRun, runs->count);
+  packed->bytes += runs->count * sizeof *kept;
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i < runs->count; i++) {
+    ExtendRun* run = &runs->data[i];
+    size_t words = (size_t)run->period * width;
+    restore_texts(texts, model->arena, type, run);
+    kept[i] = (IrPackedRun){.begin = begin, .period = run->period};
+    kept[i].base = keep_words(model, packed, run->base, words);
+    kept[i].step = keep_words(model, packed, run->step, words);
+    begin += run->count * run->period;
+  }
+  return kept;
+}
+
+void extend_pack(ExtendTexts* texts, IrModel* model, ExtendRuns* runs) {
+  IrPacked* packed = ARENA_NEW(model->arena, IrPacked);
+#define X(list, type, reader) \
+  packed->lists[IR_PACKED_##list].runs = \
+      pack_list(texts, model, packed, EXTEND_##list, &runs[EXTEND_##list]); \
+  packed->lists[IR_PACKED_##list].run_count = runs[EXTEND_##list].count; \
+  memset(&model->list, 0, sizeof model->list); \
+  model->list.count = extend_rows(&runs[EXTEND_##list]);
+  IR_PACKED_LISTS(X)
+#undef X
+  model->packed = packed;
+}
+
+void ir_unpack(IrModel* model) {
+  if (!model->packed) return;
+#define X(list, type, reader) \
+  if (!model->list.data && model->list.count) { \
+    type* data = ARENA_ARRAY(model->arena, type, model->list.count); \
+    for (uint32_t i = 0; i < model->list.count; i++) { \
+      data[i] = reader(model, i); \
+    } \
+    model->list.data = data; \
+    model->list.capacity = model->list.count; \
+  }
+  IR_PACKED_LISTS(X)
+#undef X
+  model->packed = NULL;
 }

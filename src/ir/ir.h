@@ -363,11 +363,15 @@ typedef struct IrExperiment {
 } IrExperiment;
 
 typedef struct IrWork IrWork;
+typedef struct IrPacked IrPacked;
 
 typedef struct IrModel {
   Arena* arena;
   const Source* source;
   IrWork* work;  // lookups and buffers of the term builder; no part of the model
+  /// Lists of IR_PACKED_LISTS as runs, NULL for most models. Their `data` is then NULL while
+  /// `count` holds: readers behind the front ends use ir_var(), ir_equation(), ...
+  const IrPacked* packed;
   NameTable names;
   IrPool pool;
   BASE_VEC(IrLeaf) leaves;
@@ -393,6 +397,79 @@ typedef struct IrModel {
   Span energy_span;
   IrExperiment experiment;
 } IrModel;
+
+/// Lists that an extended model (ir_extend) does not write out: list, entity, reader.
+#define IR_PACKED_LISTS(X) \
+  X(vars, IrVar, ir_var) \
+  X(starts, IrStart, ir_start) \
+  X(equations, IrEquation, ir_equation) \
+  X(atoms, IrAtom, ir_atom) \
+  X(automata, IrAutomaton, ir_automaton) \
+  X(states, IrState, ir_state) \
+  X(transitions, IrTransition, ir_transition) \
+  X(actions, IrAction, ir_action)
+
+typedef enum IrPackedList {
+#define X(list, type, reader) IR_PACKED_##list,
+  IR_PACKED_LISTS(X)
+#undef X
+      IR_PACKED_COUNT
+} IrPackedList;
+
+/// A run of entities, seen as words: those of block k are base + k * step.
+typedef struct IrPackedRun {
+  uint32_t begin;   // first entity
+  uint32_t period;  // entities of a block
+  const uint32_t* base;
+  const uint32_t* step;
+} IrPackedRun;
+
+struct IrPacked {
+  struct {
+    const IrPackedRun* runs;
+    uint32_t run_count;
+  } lists[IR_PACKED_COUNT];
+  size_t bytes;
+};
+
+static inline const IrPackedRun* ir_packed_run(const IrPacked* packed, IrPackedList which,
+                                               uint32_t index) {
+  const IrPackedRun* low = packed->lists[which].runs;
+  uint32_t count = packed->lists[which].run_count;
+  while (count > 1) {
+    uint32_t half = count / 2;
+    if (low[half].begin <= index) {
+      low += half;
+      count -= half;
+    } else {
+      count = half;
+    }
+  }
+  return low;
+}
+
+/// Write the lists of a packed model out.
+void ir_unpack(IrModel* model);
+
+/// Entity `index` of a list, packed or not. Inlined, so that one field costs one word.
+#define X(list, type, reader) \
+  static inline type reader(const IrModel* model, uint32_t index) { \
+    if (model->list.data) return model->list.data[index]; \
+    const IrPackedRun* run = ir_packed_run(model->packed, IR_PACKED_##list, index); \
+    uint32_t at = index - run->begin; \
+    uint32_t block = run->period == 1 ? at : at / run->period; \
+    size_t first = (size_t)(at - block * run->period) * (sizeof(type) / sizeof(uint32_t)); \
+    union { \
+      type entity; \
+      uint32_t words[sizeof(type) / sizeof(uint32_t)]; \
+    } out; \
+    for (size_t w = 0; w < sizeof(type) / sizeof(uint32_t); w++) { \
+      out.words[w] = run->base[first + w] + block * run->step[first + w]; \
+    } \
+    return out.entity; \
+  }
+IR_PACKED_LISTS(X)
+#undef X
 
 /// An empty model: no entities but the global body; nothing given in the experiment.
 void ir_model_init(IrModel* model, Arena* arena, const Source* source);
@@ -462,8 +539,8 @@ bool ir_verify(const IrModel* model, Arena* arena, Str* why);
 /// loops run to n, n + 1 and n + 2, and treat their instances alike: `model`, which comes in as
 /// ir_model_init() leaves it, becomes the one in which they run to n + more. False when the samples
 /// do not grow evenly, when something outside of the loops would come among their names or numbers,
-/// or when there would be more than `leaves_max` leaves; the model is then unfit for use. The time
-/// is that of writing the lists, and the samples may be freed afterwards.
+/// or when there would be more than `leaves_max` leaves; the model is then unfit for use. Most of
+/// its lists are packed. The samples may be freed afterwards.
 bool ir_extend(IrModel* model, IrModel* const* samples, uint32_t more, uint32_t leaves_max,
                Arena* scratch);
 /// Whether two models without tables are the same in every word.

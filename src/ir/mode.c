@@ -179,7 +179,7 @@ static void claim_target(ModeWork* w, ModeTarget* target, bool is_label, bool gu
 // layers
 
 static void add_equation(ModeWork* w, uint32_t equation, uint32_t label) {
-  const IrEquation* e = &w->model->equations.data[equation];
+  const IrEquation* e = (IrEquation[]){ir_equation(w->model, equation)};
   w->added[equation] = w->clock;
   w->label[equation] = label;
   if (label) {
@@ -210,14 +210,14 @@ static void clear_label(ModeWork* w, uint32_t label, bool alone) {
 
 /// What an explicit equation replaces: the only one with the same left side, if there is one.
 static uint32_t replace_lhs(ModeWork* w, uint32_t equation) {
-  const IrEquation* e = &w->model->equations.data[equation];
+  const IrEquation* e = (IrEquation[]){ir_equation(w->model, equation)};
   ModeTarget* target = find_lhs(w, e->lhs_var, e->lhs_order);
   if (target->layer == w->clock) return target->replaced;
 
   uint32_t found = IR_NONE;
   uint32_t count = 0;
   for (uint32_t i = w->lhs_first[e->lhs_var]; i != 0; i = w->next_lhs[i - 1]) {
-    bool same = w->model->equations.data[i - 1].lhs_order == e->lhs_order;
+    bool same = ir_equation(w->model, i - 1).lhs_order == e->lhs_order;
     if (!same || !present_before(w, i - 1)) continue;
     found = i - 1;
     count++;
@@ -239,7 +239,7 @@ static void apply_body(ModeWork* w, uint32_t body_id, bool alone) {
   }
   for (uint32_t i = 0; i < body->equation_count && !w->conflicting; i++) {
     uint32_t equation = body->equation_begin + i;
-    const IrEquation* e = &w->model->equations.data[equation];
+    const IrEquation* e = (IrEquation[]){ir_equation(w->model, equation)};
     uint32_t label = e->label;
     if (label) {
       clear_label(w, label, alone);
@@ -258,7 +258,7 @@ static void apply_body(ModeWork* w, uint32_t body_id, bool alone) {
 // visiting
 
 static uint32_t active_body(const IrModel* model, uint32_t automaton, const uint32_t* mode) {
-  return model->states.data[model->automata.data[automaton].state_begin + mode[automaton]].body;
+  return ir_state(model, ir_automaton(model, automaton).state_begin + mode[automaton]).body;
 }
 
 /// Link every automaton with an active body to the body that it stands in (0 at the top level).
@@ -267,7 +267,7 @@ static bool link_members(ModeWork* w) {
   bool any = false;
   for (uint32_t i = model->automata.count; i-- > 0;) {
     if (active_body(model, i, w->mode) == IR_NONE) continue;
-    uint32_t around = model->automata.data[i].parent_body;
+    uint32_t around = ir_automaton(model, i).parent_body;
     if (around == IR_NONE) around = 0;
     w->next_member[i] = w->first_member[around];
     w->first_member[around] = i + 1;
@@ -355,7 +355,7 @@ uint32_t ir_mode_equations(const IrModel* model, Arena* scratch, const uint32_t*
   work.clock = 1;
   for (uint32_t i = 0; i < global->equation_count; i++) {
     uint32_t equation = global->equation_begin + i;
-    add_equation(&work, equation, model->equations.data[equation].label);
+    add_equation(&work, equation, ir_equation(model, equation).label);
   }
   apply_members(&work);
   if (work.conflicting) return IR_NONE;
@@ -368,7 +368,7 @@ uint32_t ir_mode_equations(const IrModel* model, Arena* scratch, const uint32_t*
 
 bool ir_automaton_is_active(const IrModel* model, uint32_t automaton, const uint32_t* mode) {
   for (;;) {
-    uint32_t around = model->automata.data[automaton].parent_body;
+    uint32_t around = ir_automaton(model, automaton).parent_body;
     if (around == IR_NONE || around == 0) return true;
     automaton = model->bodies.data[around].automaton;
     // the state that is active is the one around it, or like it

@@ -140,7 +140,7 @@ static bool is_telling(Str text) {
 
 /// `type(eps = ..., gamma = ...)[relation]`, last part first.
 static void push_atom(Printer* p, uint32_t atom_id) {
-  const IrAtom* atom = &p->model->atoms.data[atom_id];
+  const IrAtom* atom = (IrAtom[]){ir_atom(p->model, atom_id)};
   bool eps = ir_term_present(atom->eps);
   bool gamma = ir_term_present(atom->gamma);
   TextBuffer source = {.arena = p->out->arena};
@@ -167,7 +167,7 @@ static void push_atom(Printer* p, uint32_t atom_id) {
 /// A switch is shown as its condition, a state of another automaton by name.
 static void push_mode(Printer* p, uint32_t test_id, uint8_t least) {
   IrModeTest test = p->model->mode_tests.data[test_id];
-  const IrAutomaton* a = &p->model->automata.data[test.automaton];
+  const IrAutomaton* a = (IrAutomaton[]){ir_automaton(p->model, test.automaton)};
   bool condition = a->kind == IR_AUTOMATON_SWITCH && ir_term_present(a->condition);
   if (!condition) {
     ir_print_state(p->out, p->model, test.automaton, test.state);
@@ -185,7 +185,7 @@ static void push_mode(Printer* p, uint32_t test_id, uint8_t least) {
 
 static void print_entry(Printer* p, uint32_t automaton) {
   if (automaton != IR_NONE) {
-    ir_print_name(p->out, names_get(&p->model->names, p->model->automata.data[automaton].name));
+    ir_print_name(p->out, names_get(&p->model->names, ir_automaton(p->model, automaton).name));
     text_append_char(p->out, '.');
   }
   text_append_c(p->out, "t0");

@@ -65,7 +65,7 @@ static const char* select_text(uint32_t select) {
 
 static void print_starts(const ModelPrinter* p, const IrVar* var) {
   for (uint32_t i = 0; i < var->start_count; i++) {
-    const IrStart* start = &p->model->starts.data[var->start_begin + i];
+    const IrStart* start = (IrStart[]){ir_start(p->model, var->start_begin + i)};
     text_append_c(p->out, ", ");
     ir_print_var(p->out, p->model, start->var, start->order);
     text_append_c(p->out, start->kind == IR_START_FIXED ? "(t0) = " : "(t0) ~ ");
@@ -76,7 +76,7 @@ static void print_starts(const ModelPrinter* p, const IrVar* var) {
 static void print_vars(const ModelPrinter* p) {
   if (p->model->vars.count) section(p, "variables");
   for (uint32_t i = 0; i < p->model->vars.count; i++) {
-    const IrVar* var = &p->model->vars.data[i];
+    const IrVar* var = (IrVar[]){ir_var(p->model, i)};
     line(p, 1);
     ir_print_name(p->out, name_of(p, var->name));
     text_append_c(p->out, var->kind == IR_VAR_DISCRETE ? ": discrete" : ": unknown");
@@ -108,7 +108,7 @@ static void print_data(const ModelPrinter* p) {
       continue;
     }
     text_append_c(p->out, ": past of ");
-    ir_print_name(p->out, name_of(p, p->model->vars.data[data->var].name));
+    ir_print_name(p->out, name_of(p, ir_var(p->model, data->var).name));
     text_append_c(p->out, ", ");
     ir_print_term(p->out, p->model, data->delay);
     text_append_format(p->out, " ago, %s", interpolation);
@@ -149,7 +149,7 @@ static void print_equations(const ModelPrinter* p) {
       ir_print_name(p->out, name_of(p, model->deletes.data[body->delete_begin + i].label));
     }
     for (uint32_t i = 0; i < body->equation_count; i++) {
-      const IrEquation* e = &model->equations.data[body->equation_begin + i];
+      const IrEquation* e = (IrEquation[]){ir_equation(model, body->equation_begin + i)};
       line(p, 2);
       if (e->label) {
         ir_print_name(p->out, name_of(p, e->label));
@@ -165,7 +165,7 @@ static void print_equations(const ModelPrinter* p) {
 
 static void print_actions(const ModelPrinter* p, uint32_t begin, uint32_t count) {
   for (uint32_t i = begin; i < begin + count; i++) {
-    const IrAction* action = &p->model->actions.data[i];
+    const IrAction* action = (IrAction[]){ir_action(p->model, i)};
     line(p, 3);
     ir_print_var(p->out, p->model, action->var, action->order);
     text_append_c(p->out, action->kind == IR_ACTION_SET ? " := " : " :~ ");
@@ -195,16 +195,16 @@ static void print_state(const ModelPrinter* p, const IrState* state) {
 
 static void print_transition(const ModelPrinter* p, const IrAutomaton* automaton,
                              const IrTransition* t) {
-  const IrState* states = &p->model->states.data[automaton->state_begin];
+  const IrModel* model = p->model;
   line(p, 2);
   text_append_c(p->out, "from ");
   for (uint32_t i = 0; i < t->from_count; i++) {
     if (i) text_append_c(p->out, ", ");
-    uint32_t from = p->model->from_states.data[t->from_begin + i];
-    ir_print_name(p->out, name_of(p, states[from].name));
+    uint32_t from = model->from_states.data[t->from_begin + i];
+    ir_print_name(p->out, name_of(p, ir_state(model, automaton->state_begin + from).name));
   }
   text_append_c(p->out, " to ");
-  ir_print_name(p->out, name_of(p, states[t->to].name));
+  ir_print_name(p->out, name_of(p, ir_state(model, automaton->state_begin + t->to).name));
   if (t->zeno) text_append_c(p->out, " at an accumulation");
   if (t->instead) text_append_c(p->out, ", instead of its last event");
   if (ir_term_present(t->guard)) {
@@ -228,7 +228,7 @@ static void print_automata(const ModelPrinter* p) {
   const IrModel* model = p->model;
   if (model->automata.count) section(p, "automata");
   for (uint32_t i = 0; i < model->automata.count; i++) {
-    const IrAutomaton* a = &model->automata.data[i];
+    const IrAutomaton* a = (IrAutomaton[]){ir_automaton(model, i)};
     line(p, 1);
     if (a->kind == IR_AUTOMATON_SWITCH) {
       text_append(p->out, name_of(p, a->name));
@@ -238,10 +238,10 @@ static void print_automata(const ModelPrinter* p) {
     ir_print_name(p->out, name_of(p, a->name));
     if (a->hidden) text_append_c(p->out, ", hidden");
     for (uint32_t s = 0; s < a->state_count; s++) {
-      print_state(p, &model->states.data[a->state_begin + s]);
+      print_state(p, (IrState[]){ir_state(model, a->state_begin + s)});
     }
     for (uint32_t t = 0; t < a->transition_count; t++) {
-      print_transition(p, a, &model->transitions.data[a->transition_begin + t]);
+      print_transition(p, a, (IrTransition[]){ir_transition(model, a->transition_begin + t)});
     }
   }
 }
@@ -258,7 +258,7 @@ static void print_option(const ModelPrinter* p, const char* title, IrTerm value)
 static void print_atoms(const ModelPrinter* p) {
   if (p->model->atoms.count) section(p, "atoms");
   for (uint32_t i = 0; i < p->model->atoms.count; i++) {
-    const IrAtom* atom = &p->model->atoms.data[i];
+    const IrAtom* atom = (IrAtom[]){ir_atom(p->model, i)};
     line(p, 1);
     term(p, atom->g);
     text_append_c(p->out, ir_atom_relation_text(atom->relation));

@@ -73,7 +73,7 @@ void ir_print_name(TextBuffer* out, Str name) {
 }
 
 Str ir_var_name(const IrModel* model, uint32_t var) {
-  Str name = names_get(&model->names, model->vars.data[var].name);
+  Str name = names_get(&model->names, ir_var(model, var).name);
   if (ir_name_is_plain(name)) return name;
   TextBuffer text = {.arena = model->arena};
   ir_print_name(&text, name);
@@ -81,7 +81,7 @@ Str ir_var_name(const IrModel* model, uint32_t var) {
 }
 
 void ir_print_var(TextBuffer* out, const IrModel* model, uint32_t var, uint32_t order) {
-  Str name = names_get(&model->names, model->vars.data[var].name);
+  Str name = names_get(&model->names, ir_var(model, var).name);
   if (order > 3) text_append_c(out, "der(");
   ir_print_name(out, name);
   if (order > 3) {
@@ -94,7 +94,7 @@ void ir_print_var(TextBuffer* out, const IrModel* model, uint32_t var, uint32_t 
 }
 
 void ir_print_state(TextBuffer* out, const IrModel* model, uint32_t automaton, uint32_t state) {
-  const IrAutomaton* a = &model->automata.data[automaton];
+  const IrAutomaton* a = (IrAutomaton[]){ir_automaton(model, automaton)};
   Str name = names_get(&model->names, a->name);
   // the names of switches are made by the front end and are no words of the language
   if (a->kind == IR_AUTOMATON_SWITCH) {
@@ -103,7 +103,7 @@ void ir_print_state(TextBuffer* out, const IrModel* model, uint32_t automaton, u
     ir_print_name(out, name);
   }
   text_append_char(out, '.');
-  ir_print_name(out, names_get(&model->names, model->states.data[a->state_begin + state].name));
+  ir_print_name(out, names_get(&model->names, ir_state(model, a->state_begin + state).name));
 }
 
 bool ir_print_source(TextBuffer* out, const IrModel* model, Span span) {

@@ -62,7 +62,7 @@ static void atom_reads(ModelBuild* build, const IrAtom* atom, ModelAtom* out) {
     if (leaf.kind != IR_LEAF_VAR) continue;
     reads[out->read_count++] =
         (ModelRead){.var = leaf.id, .order = leaf.order, .when = (uint8_t)leaf.when};
-    if (build->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN) out->time_only = false;
+    if (ir_var(build->ir, leaf.id).kind == IR_VAR_UNKNOWN) out->time_only = false;
   }
   out->reads = reads;
 }
@@ -71,7 +71,7 @@ static void build_atoms(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelAtom* atoms = ARENA_ARRAY(&build->arena, ModelAtom, ir->atoms.count);
   for (uint32_t i = 0; i < ir->atoms.count; i++) {
-    const IrAtom* atom = &ir->atoms.data[i];
+    const IrAtom* atom = (IrAtom[]){ir_atom(ir, i)};
     atoms[i] = (ModelAtom){.type = atom->type,
                            .relation = atom->relation,
                            .bipolar = atom->bipolar,
@@ -92,7 +92,7 @@ static void build_actions(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelAction* actions = ARENA_ARRAY(&build->arena, ModelAction, ir->actions.count);
   for (uint32_t i = 0; i < ir->actions.count; i++) {
-    const IrAction* action = &ir->actions.data[i];
+    const IrAction* action = (IrAction[]){ir_action(ir, i)};
     actions[i] = (ModelAction){.var = action->var,
                                .order = action->order,
                                .guess = action->kind == IR_ACTION_GUESS,
@@ -108,7 +108,7 @@ static void build_transitions(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelTransition* transitions = ARENA_ARRAY(&build->arena, ModelTransition, ir->transitions.count);
   for (uint32_t i = 0; i < ir->transitions.count; i++) {
-    const IrTransition* t = &ir->transitions.data[i];
+    const IrTransition* t = (IrTransition[]){ir_transition(ir, i)};
     const uint32_t* from = t->from_count ? ir->from_states.data + t->from_begin : NULL;
     transitions[i] = (ModelTransition){.automaton = t->automaton,
                                        .from = from,
@@ -131,7 +131,7 @@ static ModelState* build_states(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelState* states = ARENA_ARRAY(&build->arena, ModelState, ir->states.count);
   for (uint32_t i = 0; i < ir->states.count; i++) {
-    const IrState* state = &ir->states.data[i];
+    const IrState* state = (IrState[]){ir_state(ir, i)};
     states[i] = (ModelState){.name = names_get(&ir->names, state->name),
                              .action_begin = state->action_begin,
                              .action_count = state->action_count,
@@ -152,8 +152,8 @@ static void build_outgoing(ModelBuild* build, ModelState* states) {
   uint32_t** lists = ARENA_ARRAY(&build->scratch, uint32_t*, ir->states.count);
   for (uint32_t pass = 0; pass < 2; pass++) {
     for (uint32_t i = 0; i < ir->transitions.count; i++) {
-      const IrTransition* t = &ir->transitions.data[i];
-      uint32_t base = ir->automata.data[t->automaton].state_begin;
+      const IrTransition* t = (IrTransition[]){ir_transition(ir, i)};
+      uint32_t base = ir_automaton(ir, t->automaton).state_begin;
       for (uint32_t k = 0; k < t->from_count; k++) {
         uint32_t state = base + ir->from_states.data[t->from_begin + k];
         // counted first, then listed in order of priority
@@ -183,7 +183,7 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
   ModelAutomaton* automata = ARENA_ARRAY(&build->arena, ModelAutomaton, ir->automata.count);
   uint32_t* editors = ARENA_ARRAY(&build->arena, uint32_t, ir->automata.count);
   for (uint32_t i = 0; i < ir->automata.count; i++) {
-    const IrAutomaton* a = &ir->automata.data[i];
+    const IrAutomaton* a = (IrAutomaton[]){ir_automaton(ir, i)};
     bool is_switch = a->kind == IR_AUTOMATON_SWITCH;
     automata[i] =
         (ModelAutomaton){.name = names_get(&ir->names, a->name),

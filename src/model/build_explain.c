@@ -96,7 +96,7 @@ static void explain_implicit(ModelBuild* build, TextBuffer* out, const SymMode* 
     if (sym->offsets[i] == 0) continue;
     if (shown == 0) text_append_c(out, "differentiated\n");
     if (shown++ >= LINES_MAX) continue;
-    const IrEquation* equation = &build->ir->equations.data[sym->equations[i]];
+    const IrEquation* equation = (IrEquation[]){ir_equation(build->ir, sym->equations[i])};
     text_append_format(out, "%5u time%s  ", sym->offsets[i], plural(sym->offsets[i]));
     ir_print_term(out, build->ir, equation->term);
     text_append_format(out, "   (line %u)\n", build_line(build, equation->span));
@@ -115,7 +115,7 @@ static void explain_names(ModelBuild* build, TextBuffer* out, const SymMode* sym
 
 static void explain_line(ModelBuild* build, TextBuffer* out, SymTerm term, uint32_t equation) {
   ir_print_expr(out, &build->sym.view, term.shape, term.row);
-  Span span = build->ir->equations.data[equation].span;
+  Span span = ir_equation(build->ir, equation).span;
   text_append_format(out, "   (line %u)\n", build_line(build, span));
 }
 
@@ -181,7 +181,7 @@ static void explain_block(ModelBuild* build, TextBuffer* out, const SymMode* sym
 }
 
 static void explain_assign(ModelBuild* build, TextBuffer* out, const SymAssign* assign) {
-  const IrEquation* equation = &build->ir->equations.data[assign->equation];
+  const IrEquation* equation = (IrEquation[]){ir_equation(build->ir, assign->equation)};
   sym_unknown_text(out, build->ir, assign->var, assign->order);
   text_append_c(out, " = ");
   ir_print_expr(out, &build->sym.view, assign->value.shape, assign->value.row);
@@ -217,13 +217,13 @@ static void explain_shapes(ModelBuild* build, TextBuffer* out, const SymMode* sy
   uint32_t* instances = ARENA_ARRAY(&build->scratch, uint32_t, ir->pool.nodes.count);
   uint32_t shapes = 0;
   for (uint32_t i = 0; i < sym->equation_count; i++) {
-    shapes += instances[ir->equations.data[sym->equations[i]].term.shape.index]++ == 0;
+    shapes += instances[ir_equation(ir, sym->equations[i]).term.shape.index]++ == 0;
   }
   text_append_format(out, "shapes: %u for %u equation%s\n", shapes, sym->equation_count,
                      plural(sym->equation_count));
   uint32_t shown = 0;
   for (uint32_t i = 0; i < sym->equation_count && shown < LINES_MAX; i++) {
-    IrTerm term = ir->equations.data[sym->equations[i]].term;
+    IrTerm term = ir_equation(ir, sym->equations[i]).term;
     uint32_t* count = &instances[term.shape.index];
     if (*count == 0) continue;
     text_append_format(out, "%5u  like ", *count);
@@ -279,7 +279,7 @@ static void json_role(ModelBuild* build, TextBuffer* out, const SymMode* sym, co
 }
 
 static void json_equation(ModelBuild* build, TextBuffer* out, uint32_t equation) {
-  const IrEquation* e = &build->ir->equations.data[equation];
+  const IrEquation* e = (IrEquation[]){ir_equation(build->ir, equation)};
   TextBuffer text = {.arena = &build->scratch};
   ir_print_term(&text, build->ir, e->term);
   text_append_c(out, "\"text\":");
@@ -326,7 +326,7 @@ static void json_torn(ModelBuild* build, TextBuffer* out, const SymMode* sym,
     text_append_c(out, ",\"value\":");
     json_string(out, text_str(&text));
     text_append_format(out, ",\"line\":%u}",
-                       build_line(build, build->ir->equations.data[equation].span));
+                       build_line(build, ir_equation(build->ir, equation).span));
   }
   text_append_char(out, ']');
 }

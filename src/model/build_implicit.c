@@ -185,7 +185,7 @@ static SymTerm* number_rows(ModelBuild* build, const SymMode* sym, const uint32_
       uint32_t offset = sym->offsets ? sym->offsets[i] : 0;
       if (level > offset) continue;
       present[i] = level == 0
-                       ? sym_term(&build->sym, build->ir->equations.data[sym->equations[i]].term)
+                       ? sym_term(&build->sym, ir_equation(build->ir, sym->equations[i]).term)
                        : sym_total_derivative(&build->sym, &build->scratch, present[i], sym->vars);
       uint32_t row = level < offset ? at++ : top + k;
       rows[row] = (ModelRow){.equation = k, .level = level, .top = level == offset};
@@ -269,7 +269,8 @@ static void describe_equations(ModelBuild* build, const SymMode* sym, const uint
                                uint32_t count, ModelImplicit* out) {
   ModelEquationText* texts = ARENA_ARRAY(&build->arena, ModelEquationText, count);
   for (uint32_t i = 0; i < count; i++) {
-    const IrEquation* equation = &build->ir->equations.data[sym->equations[equations[i]]];
+    const IrEquation* equation =
+        (IrEquation[]){ir_equation(build->ir, sym->equations[equations[i]])};
     TextBuffer text = {.arena = &build->arena};
     ir_print_term(&text, build->ir, equation->term);
     texts[i] = (ModelEquationText){
@@ -355,7 +356,7 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
   Entries found = {0};
   Values values = {0};
   for (uint32_t i = 0; i < count; i++) {
-    SymTerm g = sym_term(&build->sym, build->ir->atoms.data[atoms[i]].g);
+    SymTerm g = sym_term(&build->sym, ir_atom(build->ir, atoms[i]).g);
     emit_slopes(&scope, &graph, g, i, true, &found, &values);
   }
   if (found.count == 0) return NULL;
@@ -406,7 +407,7 @@ static const Diag* too_large(ModelBuild* build, const SymMode* sym) {
     if (equation < first) first = equation;
   }
   bool many = large->count > BLOCK_MAX;
-  Diag* diag = diag_add(&list, DIAG_E0525, build->ir->equations.data[first].span,
+  Diag* diag = diag_add(&list, DIAG_E0525, ir_equation(build->ir, first).span,
                         "%u equations of a mode must be solved together, more than the %u that "
                         "are supported%s",
                         large->count, many ? BLOCK_MAX : FULL_MATRIX_MAX,
@@ -425,7 +426,7 @@ const Diag* build_hidden_room(ModelBuild* build, const SymMode* sym) {
     DiagList list;
     diag_init(&list, &build->arena, build->ir->source);
     Str name = ir_var_name(build->ir, v);
-    Diag* diag = diag_add(&list, DIAG_E0524, build->ir->vars.data[v].span,
+    Diag* diag = diag_add(&list, DIAG_E0524, ir_var(build->ir, v).span,
                           "the equations of a mode must be differentiated until %.*s has %u "
                           "derivatives, which is more than is supported",
                           STR_ARGS(name), var->order);

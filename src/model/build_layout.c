@@ -14,17 +14,19 @@ static void raise(uint8_t* orders, uint32_t var, uint8_t order) {
 static const uint8_t* find_orders(Arena* arena, const IrModel* ir) {
   uint8_t* orders = ARENA_ARRAY(arena, uint8_t, ir->vars.count);
   for (uint32_t v = 0; v < ir->vars.count; v++) {
-    orders[v] = ir->vars.data[v].max_order;
+    orders[v] = ir_var(ir, v).max_order;
   }
   for (uint32_t i = 0; i < ir->leaves.count; i++) {
     IrLeaf leaf = ir->leaves.data[i];
     if (leaf.kind == IR_LEAF_VAR) raise(orders, leaf.id, leaf.order);
   }
   for (uint32_t i = 0; i < ir->starts.count; i++) {
-    raise(orders, ir->starts.data[i].var, ir->starts.data[i].order);
+    IrStart start = ir_start(ir, i);
+    raise(orders, start.var, start.order);
   }
   for (uint32_t i = 0; i < ir->actions.count; i++) {
-    raise(orders, ir->actions.data[i].var, ir->actions.data[i].order);
+    IrAction action = ir_action(ir, i);
+    raise(orders, action.var, action.order);
   }
   return orders;
 }
@@ -50,7 +52,7 @@ static void place_asked(BuildLayout* layout, Arena* arena, const IrModel* ir, ui
     IrLeaf leaf = ir->leaves.data[i];
     if (leaf.kind == IR_LEAF_MODE) {
       IrModeTest test = ir->mode_tests.data[leaf.id];
-      tests[ir->automata.data[test.automaton].state_begin + test.state] = 0;
+      tests[ir_automaton(ir, test.automaton).state_begin + test.state] = 0;
     } else if (leaf.kind == IR_LEAF_ENTRY && leaf.id != IR_NONE) {
       entries[leaf.id] = 0;
     } else if (leaf.kind == IR_LEAF_ENTRY) {
@@ -78,7 +80,7 @@ void build_layout(BuildLayout* layout, Arena* arena, const IrModel* ir) {
   uint32_t hidden = hidden_orders(ir);
   uint8_t* slots = ARENA_ARRAY(arena, uint8_t, ir->vars.count);
   for (uint32_t v = 0; v < ir->vars.count; v++) {
-    uint32_t more = ir->vars.data[v].kind == IR_VAR_UNKNOWN ? hidden : 0;
+    uint32_t more = ir_var(ir, v).kind == IR_VAR_UNKNOWN ? hidden : 0;
     uint32_t count = layout->var_order[v] + 1u + more;
     slots[v] = (uint8_t)(count > 255 ? 255 : count);
   }

@@ -347,7 +347,7 @@ static void find_set_atoms(ModelBuild* build, BuildSet* set) {
   const IrModel* ir = build->ir;
   uint8_t* seen = ARENA_ARRAY(&build->scratch, uint8_t, ir->atoms.count);
   for (uint32_t i = 0; i < set->sym->equation_count; i++) {
-    SymTerm term = sym_term(&build->sym, ir->equations.data[set->sym->equations[i]].term);
+    SymTerm term = sym_term(&build->sym, ir_equation(ir, set->sym->equations[i]).term);
     for (uint32_t k = 0; k < term.count; k++) {
       IrLeaf leaf = term.row[k];
       if (leaf.kind != IR_LEAF_ATOM || seen[leaf.id]) continue;
@@ -583,13 +583,13 @@ static uint32_t* relevant_atoms(ModelBuild* build, const BuildSet* set, const ui
     seen[set->atoms[i]] = 1;
   }
   for (uint32_t a = 0; a < ir->automata.count; a++) {
-    const IrAutomaton* automaton = &ir->automata.data[a];
+    const IrAutomaton* automaton = (IrAutomaton[]){ir_automaton(ir, a)};
     uint32_t state = automaton->state_begin + mode[a];
     const ModelState* present = &build->model.automata[a].states[mode[a]];
     for (uint32_t i = 0; i < present->outgoing_count; i++) {
-      mark_row(build, seen, ir->transitions.data[present->outgoing[i]].guard);
+      mark_row(build, seen, ir_transition(ir, present->outgoing[i]).guard);
     }
-    mark_row(build, seen, ir->states.data[state].invariant);
+    mark_row(build, seen, ir_state(ir, state).invariant);
     bool follows = automaton->kind == IR_AUTOMATON_SWITCH && ir_automaton_is_active(ir, a, mode);
     if (follows) mark_row(build, seen, automaton->condition);
   }
@@ -614,7 +614,7 @@ static ModelProgram atom_program(ModelBuild* build, const BuildSet* set, const u
   ExprId zero = sym_number(&build->sym, 0.0);
   SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, count);
   for (uint32_t i = 0; i < count; i++) {
-    const IrAtom* atom = &build->ir->atoms.data[atoms[i]];
+    const IrAtom* atom = (IrAtom[]){ir_atom(build->ir, atoms[i])};
     targets[i] = sym_term(&build->sym, atom->g);
     if (derivative && (!atom->continuous || atom->type == IR_ATOM_PULSE)) {
       targets[i] = (SymTerm){.shape = zero};
@@ -631,7 +631,7 @@ static ModelProgram atom_program(ModelBuild* build, const BuildSet* set, const u
 
 static bool reads_pre(const ModelBuild* build, const uint32_t* atoms, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    IrTerm g = build->ir->atoms.data[atoms[i]].g;
+    IrTerm g = ir_atom(build->ir, atoms[i]).g;
     for (uint32_t k = 0; k < g.leaf_count; k++) {
       IrLeaf leaf = ir_leaf(build->ir, g, k);
       if (leaf.kind == IR_LEAF_VAR && leaf.when == IR_PRE) return true;

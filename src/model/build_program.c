@@ -20,7 +20,7 @@ static uint32_t leaf_value(const ModelBuild* build, TapeGraph* graph, const Buil
   case IR_LEAF_ATOM: return tape_input(graph, layout->atom_begin + leaf.id);
   case IR_LEAF_MODE: {
     IrModeTest test = build->ir->mode_tests.data[leaf.id];
-    uint32_t state = build->ir->automata.data[test.automaton].state_begin + test.state;
+    uint32_t state = ir_automaton(build->ir, test.automaton).state_begin + test.state;
     return tape_input(graph, layout->test_env[state]);
   }
   case IR_LEAF_ENTRY:
@@ -123,7 +123,7 @@ static uint32_t leaf_env(const ModelBuild* build, IrLeaf leaf) {
   case IR_LEAF_ATOM: return layout->atom_begin + leaf.id;
   case IR_LEAF_MODE: {
     IrModeTest test = build->ir->mode_tests.data[leaf.id];
-    return layout->test_env[build->ir->automata.data[test.automaton].state_begin + test.state];
+    return layout->test_env[ir_automaton(build->ir, test.automaton).state_begin + test.state];
   }
   case IR_LEAF_ENTRY:
     return leaf.id == IR_NONE ? layout->start_time_env : layout->entry_env[leaf.id];

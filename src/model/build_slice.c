@@ -80,7 +80,7 @@ const uint64_t* build_slices(ModelBuild* build, const BuildSet* set, const uint3
   uint64_t* slices = ARENA_ARRAY(&build->arena, uint64_t, count);
   const uint64_t* assigned = assigned_slices(build, set);
   for (uint32_t i = 0; i < count; i++) {
-    IrTerm g = build->ir->atoms.data[atoms[i]].g;
+    IrTerm g = ir_atom(build->ir, atoms[i]).g;
     uint64_t slice = 0;
     for (uint32_t k = 0; k < g.leaf_count; k++) {
       slice = mix_leaf(slice, set, assigned, ir_leaf(build->ir, g, k));

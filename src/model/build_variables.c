@@ -161,16 +161,16 @@ static void build_params(ModelBuild* build) {
 }
 
 static void describe_start(const ModelBuild* build, uint32_t item, TextBuffer* out, Span* span) {
-  const IrStart* start = &build->ir->starts.data[item];
+  const IrStart* start = (IrStart[]){ir_start(build->ir, item)};
   sym_unknown_text(out, build->ir, start->var, start->order);
   *span = start->span;
 }
 
 /// The initial value of a variable's derivative, IR_NONE when it has none.
 static uint32_t find_start(const IrModel* ir, IrLeaf leaf) {
-  const IrVar* var = &ir->vars.data[leaf.id];
+  const IrVar* var = (IrVar[]){ir_var(ir, leaf.id)};
   for (uint32_t i = 0; i < var->start_count; i++) {
-    if (ir->starts.data[var->start_begin + i].order == leaf.order) return var->start_begin + i;
+    if (ir_start(ir, var->start_begin + i).order == leaf.order) return var->start_begin + i;
   }
   return IR_NONE;
 }
@@ -179,12 +179,12 @@ static const uint32_t* order_starts(ModelBuild* build) {
   const IrModel* ir = build->ir;
   uint64_t room = 0;
   for (uint32_t i = 0; i < ir->starts.count; i++) {
-    room += ir->starts.data[i].value.leaf_count;
+    room += ir_start(ir, i).value.leaf_count;
   }
   Reads reads = reads_begin(build, ir->starts.count, room);
   uint32_t at = 0;
   for (uint32_t i = 0; i < ir->starts.count; i++) {
-    SymTerm term = sym_term(&build->sym, ir->starts.data[i].value);
+    SymTerm term = sym_term(&build->sym, ir_start(ir, i).value);
     for (uint32_t k = 0; k < term.count; k++) {
       if (term.row[k].kind != IR_LEAF_VAR) continue;
       uint32_t start = find_start(ir, term.row[k]);
@@ -200,7 +200,7 @@ static void build_starts(ModelBuild* build) {
   const uint32_t* order = order_starts(build);
   ModelStart* starts = ARENA_ARRAY(&build->arena, ModelStart, ir->starts.count);
   for (uint32_t i = 0; i < ir->starts.count; i++) {
-    const IrStart* start = &ir->starts.data[order[i]];
+    const IrStart* start = (IrStart[]){ir_start(ir, order[i])};
     starts[i] = (ModelStart){.var = start->var,
                              .order = start->order,
                              .fixed = start->kind == IR_START_FIXED,
@@ -216,7 +216,13 @@ static void build_starts(ModelBuild* build) {
 
 /// Visible variables by first appearance: a bottom-up merge sort, stable.
 static void sort_by_appearance(ModelBuild* build, uint32_t* columns, uint32_t count) {
-  const IrVar* vars = build->ir->vars.data;
+  uint32_t* appearance = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
+  bool sorted = true;
+  for (uint32_t i = 0; i < count; i++) {
+    appearance[columns[i]] = build->model.vars[columns[i]].appearance;
+    sorted = sorted && (i == 0 || appearance[columns[i - 1]] <= appearance[columns[i]]);
+  }
+  if (sorted) return;
   uint32_t* from = columns;
   uint32_t* to = ARENA_ARRAY(&build->scratch, uint32_t, count);
   for (uint32_t width = 1; width < count; width *= 2) {
@@ -226,8 +232,8 @@ static void sort_by_appearance(ModelBuild* build, uint32_t* columns, uint32_t co
       uint32_t left = begin;
       uint32_t right = middle;
       for (uint32_t at = begin; at < end; at++) {
-        bool take_left = right >= end || (left < middle && vars[from[left]].appearance <=
-                                                               vars[from[right]].appearance);
+        bool take_left =
+            right >= end || (left < middle && appearance[from[left]] <= appearance[from[right]]);
         to[at] = take_left ? from[left++] : from[right++];
       }
     }
@@ -245,7 +251,7 @@ static void build_columns(ModelBuild* build) {
   uint32_t* columns = ARENA_ARRAY(&build->arena, uint32_t, ir->vars.count);
   uint32_t count = 0;
   for (uint32_t v = 0; v < ir->vars.count; v++) {
-    if (!ir->vars.data[v].hidden) columns[count++] = v;
+    if (!build->model.vars[v].hidden) columns[count++] = v;
   }
   sort_by_appearance(build, columns, count);
   build->model.columns = columns;
@@ -256,7 +262,7 @@ static void build_vars(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelVar* vars = ARENA_ARRAY(&build->arena, ModelVar, ir->vars.count);
   for (uint32_t v = 0; v < ir->vars.count; v++) {
-    const IrVar* var = &ir->vars.data[v];
+    const IrVar* var = (IrVar[]){ir_var(ir, v)};
     bool discrete = var->kind == IR_VAR_DISCRETE;
     vars[v] = (ModelVar){.name = names_get(&ir->names, var->name),
                          .unit = names_get(&ir->names, var->unit),

@@ -192,7 +192,7 @@ ExprId sym_derivative(Sym* sym, ExprId shape, uint32_t slot) {
 
 static bool leaf_moves(const Sym* sym, IrLeaf leaf, const SymVar* vars) {
   if (leaf.kind != IR_LEAF_VAR) return false;
-  if (sym->ir->vars.data[leaf.id].kind != IR_VAR_UNKNOWN) return false;
+  if (ir_var(sym->ir, leaf.id).kind != IR_VAR_UNKNOWN) return false;
   return !vars || vars[leaf.id].role != SYM_UNDETERMINED;
 }
 

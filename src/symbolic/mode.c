@@ -28,19 +28,19 @@ typedef struct Analysis {
 } Analysis;
 
 static bool is_unknown(const Analysis* a, IrLeaf leaf) {
-  if (leaf.kind != IR_LEAF_VAR || a->ir->vars.data[leaf.id].kind != IR_VAR_UNKNOWN) return false;
+  if (leaf.kind != IR_LEAF_VAR || ir_var(a->ir, leaf.id).kind != IR_VAR_UNKNOWN) return false;
   return !a->held || !a->held[leaf.id];
 }
 
 static SymTerm equation_term(const Analysis* a, uint32_t row) {
-  return sym_term(a->sym, a->ir->equations.data[a->mode->equations[row]].term);
+  return sym_term(a->sym, ir_equation(a->ir, a->mode->equations[row]).term);
 }
 
 /// Roles and highest orders from the leaves of all equations.
 static void find_unknowns(Analysis* a) {
   uint32_t var_count = a->ir->vars.count;
   for (uint32_t v = 0; v < var_count; v++) {
-    bool unknown = a->ir->vars.data[v].kind == IR_VAR_UNKNOWN;
+    bool unknown = ir_var(a->ir, v).kind == IR_VAR_UNKNOWN;
     a->vars[v] = (SymVar){.role = unknown ? SYM_UNDETERMINED : SYM_DISCRETE,
                           .assign = IR_NONE,
                           .loose = a->loose && a->loose[v]};
@@ -69,7 +69,7 @@ static bool counts(const Analysis* a, IrLeaf leaf, bool any_order) {
 
 /// Entries of one row; what stands alone on the left comes first, as the pairing to try first.
 static void add_row(const Analysis* a, SymIncidence* incidence, uint32_t row, bool any_order) {
-  const IrEquation* equation = &a->ir->equations.data[a->mode->equations[row]];
+  const IrEquation* equation = (IrEquation[]){ir_equation(a->ir, a->mode->equations[row])};
   SymTerm term = equation_term(a, row);
   int begin = incidence->begin[row];
   int at = begin;
@@ -111,7 +111,7 @@ static bool determined_somewhere(const Analysis* a, const uint8_t* held) {
   const IrModel* ir = a->ir;
   uint64_t entries = 0;
   for (uint32_t i = 0; i < ir->equations.count; i++) {
-    entries += ir->equations.data[i].term.leaf_count;
+    entries += ir_equation(ir, i).term.leaf_count;
   }
   if (entries >= INT_MAX || ir->equations.count >= INT_MAX / 5) longjmp(*a->scratch->on_oom, 1);
   SymIncidence all = {.row_count = (int)ir->equations.count,
@@ -120,7 +120,7 @@ static bool determined_somewhere(const Analysis* a, const uint8_t* held) {
                       .columns = ARENA_ARRAY(a->scratch, int, (size_t)entries)};
   int at = 0;
   for (uint32_t i = 0; i < ir->equations.count; i++) {
-    SymTerm term = sym_term(a->sym, ir->equations.data[i].term);
+    SymTerm term = sym_term(a->sym, ir_equation(ir, i).term);
     for (uint32_t k = 0; k < term.count; k++) {
       if (is_unknown(a, term.row[k])) all.columns[at++] = (int)term.row[k].id;
     }
@@ -153,7 +153,7 @@ static bool hold_undetermined(Analysis* a, const SymIncidence* any, const int* r
     rank[j] = a->vars[a->columns[j]].order > 0 ? 0 : 2;
   }
   for (uint32_t row = 0; row < a->mode->equation_count; row++) {
-    uint32_t var = a->ir->equations.data[a->mode->equations[row]].lhs_var;
+    uint32_t var = ir_equation(a->ir, a->mode->equations[row]).lhs_var;
     if (var == IR_NONE) continue;
     uint32_t column = a->column_of_var[var];
     if (column < a->column_count && a->columns[column] == var && rank[column] == 2) {
@@ -258,7 +258,7 @@ static const Diag* solve_explicit(Analysis* a) {
 
 static bool has_elements(const Analysis* a) {
   for (uint32_t row = 0; row < a->mode->equation_count; row++) {
-    if (a->ir->equations.data[a->mode->equations[row]].element) return true;
+    if (ir_equation(a->ir, a->mode->equations[row]).element) return true;
   }
   return false;
 }

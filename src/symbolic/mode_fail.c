@@ -8,9 +8,9 @@
 #define MODE_NAME_MAX 8   // automata named in a message
 
 bool sym_edits_equations(const IrModel* ir, uint32_t index) {
-  const IrAutomaton* automaton = &ir->automata.data[index];
+  const IrAutomaton* automaton = (IrAutomaton[]){ir_automaton(ir, index)};
   for (uint32_t s = 0; s < automaton->state_count; s++) {
-    if (ir->states.data[automaton->state_begin + s].body != IR_NONE) return true;
+    if (ir_state(ir, automaton->state_begin + s).body != IR_NONE) return true;
   }
   return false;
 }
@@ -21,10 +21,10 @@ static bool is_named(const IrModel* ir, uint32_t index, const uint32_t* mode) {
 }
 
 static void append_state(TextBuffer* out, const IrModel* ir, uint32_t index, uint32_t state) {
-  const IrAutomaton* automaton = &ir->automata.data[index];
+  const IrAutomaton* automaton = (IrAutomaton[]){ir_automaton(ir, index)};
   text_append(out, names_get(&ir->names, automaton->name));
   text_append_char(out, '=');
-  Str name = names_get(&ir->names, ir->states.data[automaton->state_begin + state].name);
+  Str name = names_get(&ir->names, ir_state(ir, automaton->state_begin + state).name);
   if (name.length == 0) {
     bool is_switch = automaton->kind == IR_AUTOMATON_SWITCH;
     name = !is_switch ? STR_LIT("?") : state ? STR_LIT("true") : STR_LIT("false");
@@ -87,7 +87,7 @@ static Str subject_text(const SymFailure* f) {
 /// The equation in backquotes, cut when it is long.
 static Str equation_text(const SymFailure* f, uint32_t row) {
   TextBuffer out = {.arena = f->scratch};
-  ir_print_term(&out, f->sym->ir, f->sym->ir->equations.data[f->equations[row]].term);
+  ir_print_term(&out, f->sym->ir, ir_equation(f->sym->ir, f->equations[row]).term);
   Str text = text_str(&out);
   if (text.length <= EQUATION_MAX) return str_format(f->scratch, "`%.*s`", STR_ARGS(text));
   text.length = EQUATION_MAX;
@@ -126,7 +126,7 @@ typedef struct Report {
 } Report;
 
 static Span equation_span(const SymFailure* f, uint32_t row) {
-  return f->sym->ir->equations.data[f->equations[row]].span;
+  return ir_equation(f->sym->ir, f->equations[row]).span;
 }
 
 static void report_begin(Report* report, const SymFailure* f, DiagCode code, Span span, Str text) {

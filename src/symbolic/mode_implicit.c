@@ -22,18 +22,18 @@ typedef struct Entry {
 
 static bool is_unknown(const SymImplicit* a, IrLeaf leaf) {
   if (leaf.kind != IR_LEAF_VAR) return false;
-  return a->sym->ir->vars.data[leaf.id].kind == IR_VAR_UNKNOWN &&
+  return ir_var(a->sym->ir, leaf.id).kind == IR_VAR_UNKNOWN &&
          a->vars[leaf.id].role != SYM_UNDETERMINED;
 }
 
 static SymTerm equation_term(const SymImplicit* a, uint32_t row) {
-  return sym_term(a->sym, a->sym->ir->equations.data[a->mode->equations[row]].term);
+  return sym_term(a->sym, ir_equation(a->sym->ir, a->mode->equations[row]).term);
 }
 
 /// The entries of one row, each column once, what stands alone on the left first.
 static int row_entries(const SymImplicit* a, uint32_t row, int* place, int begin, int* columns,
                        int* orders) {
-  const IrEquation* equation = &a->sym->ir->equations.data[a->mode->equations[row]];
+  const IrEquation* equation = (IrEquation[]){ir_equation(a->sym->ir, a->mode->equations[row])};
   SymTerm term = equation_term(a, row);
   int at = begin;
   for (uint32_t k = 0; k < term.count; k++) {
@@ -238,7 +238,7 @@ static uint8_t* find_elements(const SymImplicit* a, bool* copies) {
   uint8_t* element = NULL;
   uint32_t count = 0;
   for (uint32_t i = 0; i < a->mode->equation_count; i++) {
-    if (!a->sym->ir->equations.data[a->mode->equations[i]].element) continue;
+    if (!ir_equation(a->sym->ir, a->mode->equations[i]).element) continue;
     if (!element) element = ARENA_ARRAY(a->scratch, uint8_t, a->mode->equation_count);
     element[i] = SYM_ELEMENT;
     count++;

@@ -45,12 +45,14 @@ static void check_same(const char* text, bool sampled, LismaOptions options) {
     return;
   }
   CHECK(ir_model_equal(&all.m, &few.m, &arena), text);
-  Str why = {0};
-  CHECK(ir_verify(&few.m, &arena, &why), why.length ? why.data : text);
   TextBuffer printed[2] = {{.arena = &arena}, {.arena = &arena}};
   ir_print_model(&printed[0], &all.m);
   ir_print_model(&printed[1], &few.m);
   CHECK(str_equal(text_str(&printed[0]), text_str(&printed[1])), text);
+  ir_unpack(&few.m);
+  CHECK(ir_model_equal(&all.m, &few.m, &arena), text);
+  Str why = {0};
+  CHECK(ir_verify(&few.m, &arena, &why), why.length ? why.data : text);
   arena_free(&arena);
 }
 
