@@ -310,7 +310,8 @@ typedef struct AstElement {
   AstElementKind kind;
   AstName name;
   AstSettingList settings;
-  AstExpr* kinetic;  // levels of a friction, for the check that they fit; NULL in a contact
+  AstExpr* restitution;  // of a contact, for the check of its range; NULL when there is none
+  AstExpr* kinetic;      // levels of a friction, for the check that they fit; NULL in a contact
   AstExpr* stiction;
   AstBlock body;  // empty after a reported error
 } AstElement;

@@ -401,7 +401,30 @@ static void check_levels(Lower* l, const AstElement* element) {
   }
 }
 
+static void check_restitution(Lower* l, const AstElement* element) {
+  double value = 0.0;
+  Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
+  if (!element->restitution) return;
+  if (!resolve_term_value(l, lower_term(l, element->restitution, scope, NULL), &value)) return;
+  if (value < 0.0) {
+    Diag* diag =
+        lower_report(l, DIAG_E0418, element->restitution->span, "the restitution %.*s is negative",
+                     STR_ARGS(lower_number_text(l, value)));
+    diag_hint(
+        l->diags, diag,
+        "it is the share of the speed that an impact gives back: 0 for none, 1 for all of it");
+  } else if (value > 1.0) {
+    Diag* diag = lower_report(l, DIAG_W0432, element->restitution->span,
+                              "with the restitution %.*s every impact creates energy",
+                              STR_ARGS(lower_number_text(l, value)));
+    diag_hint(l->diags, diag,
+              "an active bumper does that; the share of the speed that is given back is at most 1 "
+              "otherwise");
+  }
+}
+
 static void lower_element(Lower* l, const AstStatement* statement, const Site* site) {
+  check_restitution(l, statement->as.element);
   check_levels(l, statement->as.element);
   lower_block(l, &statement->as.element->body, site);
   l->level_is_known = false;

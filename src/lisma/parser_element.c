@@ -11,7 +11,7 @@
 //       closed   [gap <= 0] && [velocity <= 0], in place of an impact at an accumulation  from free
 //       hit      [gap <= 0] && [velocity < 0]                                             from free
 //       free     from hit;  [force < 0], [force > huge] && noEvent[cascade > 0] from closed
-//     hit:      NAME: w = -e*(w before);     the impulse of N does it
+//     hit:      NAME: w = -e*w before;       the impulse of N does it
 //     closed:   NAME: g = 0;
 //   Without restitution there are no impacts: the gap just closes. Without a velocity it is the
 //   gap's rate; a gap that is not a variable becomes one then, NAME.gap.
@@ -283,6 +283,7 @@ static bool complete_settings(const Maker* m, AstElement* element, Settings* s) 
                           STR_LIT("without restitution every impact is the last one"));
   }
   if (!contact && !require(p, element, s->kinetic, "kinetic")) return false;
+  element->restitution = s->restitution;
   element->kinetic = s->kinetic;
   element->stiction = s->stiction;
   if (!contact && !s->stiction) s->stiction = s->kinetic;
@@ -299,8 +300,7 @@ static AstExpr* make_and(const Maker* m, AstExpr* a, AstExpr* b) {
 static AstBlock make_contact(const Maker* m, const Settings* s) {
   AstExpr* zero = make_number(m, 0.0, s->gap->span);
   AstExpr* none = make_number(m, 0.0, s->force->span);
-  AstName memory = make_suffixed(m, ".speed");
-  AstExpr* speed = make_name(m, &memory, 0, s->velocity->span);
+  AstName memory = make_suffixed(m, ".rebound");
   AstExpr* touches = make_atom(m, s->gap, AST_OP_LE, zero, "gap <= 0");
   AstExpr* stays = make_atom(m, s->velocity, AST_OP_LE, zero, "velocity <= 0");
 
@@ -308,17 +308,20 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
   AstStatement kept = make_law(m, s->distance ? s->distance : s->gap, zero);
   AstBlock closed = make_block(m, &kept, 1);
   if (s->restitution) {
-    AstExpr* rest =
-        make_minus(m, s->rest ? s->rest : make_number(m, SMALL_SPEED, s->velocity->span));
+    AstExpr* rest = s->rest ? s->rest : make_number(m, SMALL_SPEED, s->velocity->span);
     AstExpr* rebound = make_binary(m, s->restitution, AST_OP_MUL, s->velocity);
-    AstExpr* slow = make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_GE, rest,
+    AstExpr* slow = make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_GE, make_minus(m, rest),
                                "restitution*velocity >= -rest");
-    push_state(m, "closed", make_and(m, make_and(m, touches, stays), slow), "free", &closed);
+    // a negative restitution is no slow impact, but an error of the impact
+    AstExpr* meant =
+        make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_LE, rest, "restitution*velocity <= rest");
+    AstExpr* last = make_and(m, make_and(m, touches, stays), make_and(m, slow, meant));
+    push_state(m, "closed", last, "free", &closed);
     push_state(m, "closed", make_and(m, touches, stays), "free", NULL)->zeno = true;
     AstExpr* nears = make_atom(m, s->velocity, AST_OP_LT, zero, "velocity < 0");
-    AstExpr* after = make_minus(m, make_binary(m, s->restitution, AST_OP_MUL, speed));
+    AstExpr* after = make_name(m, &memory, 0, s->velocity->span);
     AstStatement impact[] = {make_law(m, s->velocity, after),
-                             make_memory(m, &memory, AST_INIT_SET, s->velocity)};
+                             make_memory(m, &memory, AST_INIT_SET, make_minus(m, rebound))};
     AstBlock hit = make_block(m, impact, 2);
     push_state(m, "hit", make_and(m, touches, nears), "free", &hit);
     push_state(m, "free", NULL, "hit", NULL);

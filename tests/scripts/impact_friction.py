@@ -256,6 +256,21 @@ experiment { end = 0.32; out = u1, u2, v1, v2; }
         for row in after:
             self.assertAlmostEqual(row["Fx"], row["Fy"], 9)
 
+    def test_restitution_by_the_speed_before(self):
+        _, records = self.run_model("v' = N - 9.81;  y' = v;  y(t0) = 1;\n"
+                                    "contact floor { gap = y; force = N; restitution = 1/(1 - v); }\n"
+                                    "experiment { end = 0.5; }\n")
+        self.assertAlmostEqual(self.impact(records)["changed"]["v"][1], FALL / (1 + FALL), 9)
+
+    def test_restitution_out_of_range(self):
+        self.write("model.lisma", SLIDER % "")
+        self.fails(1, "run", "model.lisma", "-q", "--set", "e=-0.1", "-o", "rows.csv", says="E0418")
+        result = self.good("run", "model.lisma", "-q", "--set", "e=1.1", "-o", "rows.csv")
+        self.assertIn("W0432", result.err)
+        self.write("model.lisma", SLIDER.replace("restitution = e", "restitution = e + v") % "")
+        self.fails(3, "run", "model.lisma", "-q", "-o", "rows.csv",
+                   says=["E0828", "'floor'", "max(0, ...)"])
+
     def test_accumulating_impacts_of_what_slides(self):
         """Impacts and the ends of sliding within them accumulate together, and end together."""
         rows, records = self.run_model(SLIDER % "", "--until", "4", u0=-0.3, pull=1.0)
