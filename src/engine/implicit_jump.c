@@ -136,6 +136,19 @@ static SltStatus factor(EngSim* sim, JumpSpace* s) {
   return imp_fail_singular(sim, s->column_quantity[bad < s->e ? bad : 0]);
 }
 
+/// Whether the mode that is left had a value for a quantity; derivatives of what it computes are
+/// known to modes that need them only.
+static bool was_known(const EngSim* sim, uint32_t var, uint32_t order) {
+  const ModelMode* from = sim->implicit.from;
+  if (!from) return true;
+  const ModelVarMode* mode = &from->vars[var];
+  if (order <= (mode->role == MODEL_ROLE_STATE ? mode->state_order : 0)) return true;
+  for (uint32_t i = 0; i < from->full.output_count; i++) {
+    if (from->full_env[i] == sim->model->vars[var].env + order) return true;
+  }
+  return false;
+}
+
 /// Jumps and pulses into the trace and to the guards.
 static void publish_jump(EngSim* sim, const JumpSpace* s) {
   const ModelImplicit* im = s->im;
@@ -154,7 +167,7 @@ static void publish_jump(EngSim* sim, const JumpSpace* s) {
     implicit->impulse[s->column_quantity[k]] = s->total[k];
     implicit->impulsive = true;
     if (top->order == 0) eng_trace_impulse(sim, top->var, s->total[k]);
-    if (top->order > 0) {
+    if (top->order > 0 && was_known(sim, top->var, top->order - 1)) {
       uint32_t z = s->column_quantity[k] - 1;
       eng_trace_jump(sim, top->var, top->order - 1, s->before[z], s->value[z]);
     }

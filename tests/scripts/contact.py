@@ -457,6 +457,27 @@ experiment { end = 2; rtol = 1e-8; }
             ends.append(rows[-1]["h"])
         self.assertAlmostEqual(ends[0], ends[1], delta=1e-6)
 
+    def test_a_ball_with_spin_on_a_round_obstacle(self):
+        # its centre is 1.1 from that of the obstacle at the impact; friction stops the sliding of its surface
+        rows, records, _ = self.run_model(
+            "const R = 1, r = 0.1, J = 0.004, mu = 0.3; x' = u; y' = v; x(t0) = 0.2; y(t0) = 3; u(t0) = 0;"
+            "v(t0) = 0; om(t0) = 5; d = sqrt(x^2 + y^2); nx = x/d; ny = y/d; u' = N*nx - F*ny;"
+            "v' = -9.81 + N*ny + F*nx; J*om' = F*r; slip = -u*ny + v*nx + r*om;"
+            "contact bump { gap = d - R - r; force = N; restitution = 0.7; }"
+            "friction skin { velocity = slip; force = F; kinetic = mu*N; } experiment { end = 1; }")
+        ny = math.sqrt(1.1 ** 2 - 0.2 ** 2) / 1.1
+        nx = 0.2 / 1.1
+        speed = math.sqrt(2 * 9.81 * (3 - 1.1 * ny))
+        pulse = (speed * nx - 0.1 * 5) / (1 + 0.1 ** 2 / 0.004)
+        self.assertAlmostEqual(rows[-1]["om"], 5 + pulse * 0.1 / 0.004, delta=1e-6)
+        impact = [r for r in records if r["class"] == "pinnacle"]
+        self.assertEqual(len(impact), 1)
+        self.assertAlmostEqual(impact[0]["impulses"]["N"], 1.7 * speed * ny, delta=1e-6)
+        # a derivative that the mode before did not have is no change
+        changed = [name for r in records for name in r["changed"]]
+        self.assertIn("bump.gap'", changed)
+        self.assertNotIn("d'", changed)
+
     def test_two_undeclared_contacts(self):
         self.write("model.lisma", BALL.replace("0.05", "0").replace("0.25", "0") +
                    "p' = q;  q' = -9.81;  p(t0) = 0.3;  q(t0) = 0;\n"
