@@ -107,12 +107,12 @@ static bool is_plain_equation(Merge* m, const IrEquation* e) {
 static double combinations(const IrModel* model) {
   double count = 1.0;
   for (uint32_t a = 0; a < model->automata.count && count <= MERGE_FROM; a++) {
-    const IrAutomaton* automaton = &model->automata.data[a];
+    IrAutomaton automaton = ir_automaton(model, a);
     bool edits = false;
-    for (uint32_t s = 0; s < automaton->state_count; s++) {
-      edits |= model->states.data[automaton->state_begin + s].body != IR_NONE;
+    for (uint32_t s = 0; s < automaton.state_count; s++) {
+      edits |= ir_state(model, automaton.state_begin + s).body != IR_NONE;
     }
-    if (edits) count *= (double)automaton->state_count;
+    if (edits) count *= (double)automaton.state_count;
   }
   return count;
 }
@@ -413,6 +413,7 @@ static void prepare(Merge* m) {
 
 bool ir_merge_alternatives(IrModel* model, Arena* scratch) {
   if (!(combinations(model) > MERGE_FROM)) return false;
+  ir_unpack(model);
   Merge merge = {.model = model, .scratch = scratch};
   prepare(&merge);
   for (uint32_t a = 0; a < model->automata.count; a++) {
