@@ -269,6 +269,13 @@ static bool is_kept(const ModelMode* mode, SltQuantity q) {
 static double read_value(SltSim* sim, SltQuantity q, bool before) {
   if (!quantity_valid(sim, q) || !eng_is_started(sim->engine)) return (double)NAN;
   const ModelMode* mode = before ? eng_mode_before(sim->engine) : eng_mode(sim->engine);
+  bool variable = q.kind == SLT_KIND_VARIABLE || q.kind == SLT_KIND_DERIVATIVE;
+  double value = 0.0;
+  // an event that concerned few: what it left alone is not computed for the sake of one value
+  if (variable && is_kept(mode, q) && determined_in(mode, q) &&
+      eng_kept_value(sim->engine, sim->model->vars[q.index].env + q.order, before, &value)) {
+    return value;
+  }
   const double* env = before             ? eng_env_before(sim->engine)
                       : is_kept(mode, q) ? eng_env_states(sim->engine)
                                          : eng_env(sim->engine);

@@ -57,6 +57,9 @@ const double* eng_env(EngSim* sim);
 /// The same for states and what changes at events alone: the rest may be out of date.
 const double* eng_env_states(EngSim* sim);
 const double* eng_env_before(EngSim* sim);
+/// One entry of them, a state or what changes at events alone, where that is known without bringing
+/// all others up to date; false: it is not.
+bool eng_kept_value(const EngSim* sim, uint32_t env, bool before, double* value);
 /// Evaluate a program of the model's tables (a macro) on one of them.
 double eng_evaluate(EngSim* sim, const ModelTerm* term, bool before);
 /// State of an automaton, and the one before the last instant.

@@ -771,6 +771,21 @@ bool eng_local_event_now(EngSim* sim, bool* restart) {
   return true;
 }
 
+bool eng_kept_value(const EngSim* sim, uint32_t env, bool before, double* value) {
+  const struct EngLocal* local = sim->local;
+  if (!sim->core.local_stale || sim->env_computed[env]) return false;
+  for (uint32_t i = 0; i < local->change_count; i++) {
+    const LocalChange* c = &local->changes[i];
+    if (c->env != env) continue;
+    *value = before ? c->before : c->after;
+    return true;
+  }
+  uint32_t state = local->index.state_of_env[env];
+  bool moves = state != MODEL_NONE;
+  *value = moves ? num_dense_component(sim->stepper, state, sim->core.t) : sim->env[env];
+  return true;
+}
+
 void eng_local_refresh(EngSim* sim) {
   EngCore* core = &sim->core;
   if (!core->local_stale) return;
