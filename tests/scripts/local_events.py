@@ -132,7 +132,7 @@ class LocalEvents(cli_case.CliCase):
 
     def test_columns_do_not_matter(self):
         # states and flags are known without computing all others, which a slope asks for
-        text = ROOMS.replace("N = 800", "N = 60")
+        text = ROOMS.replace("N = 800", "N = 160")
         rows = []
         for columns in ("T_3,u_3,Non", "T_3,u_3,Non,T_3'"):
             self.run_model(text, "--out", columns)
