@@ -406,6 +406,7 @@ typedef struct EngCore {
   double local_reach;    // of what is shared, on the present trial; 0: nothing is
   double local_most;     // ... for which the weights were tested; 0: not possible
   double local_bend;     // second order of it per unit of time, in tolerances
+  double local_steady;   // ... for which weights that move over the trial may stand for means
   double local_base[5];  // the shared state on the trial as it was made
   uint32_t local_imminent_count;
   bool local_crowded;  // ... and there are more than can be followed

@@ -33,6 +33,7 @@ typedef struct LocalIndex {
   uint8_t* wide;           // per key: 1 too many equations, 2 too many atoms
   LocalReaders rhs, atoms;
   uint32_t shared;     // the one state that many read; MODEL_NONE: none, or several
+  bool steady;         // what it does to its readers changes at events alone
   LocalReaders reads;  // per atom: states that it reads
   double* form_coef;   // parallel to them: coefficients where g is affine and they never change...
   double* form_time;   // ... that of the time, per atom

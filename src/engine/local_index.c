@@ -299,6 +299,49 @@ static void find_shared(const EngSim* sim, LocalIndex* index) {
   if (count != 1) index->shared = MODEL_NONE;
 }
 
+/// How a register depends on the shared state while time flows.
+enum { SHARE_STANDS, SHARE_MOVES, SHARE_AFFINE, SHARE_OTHER };
+
+static uint8_t share_class(const ModelInstr* pc, uint8_t a, uint8_t b) {
+  bool apart = a < SHARE_AFFINE && b < SHARE_AFFINE;
+  if (apart) return a > b ? a : b;
+  switch (pc->op) {
+  case MODEL_OP_MOVE:
+  case MODEL_OP_NEG: return a;
+  case MODEL_OP_ADD:
+  case MODEL_OP_SUB: return a > b ? a : b;
+  case MODEL_OP_MUL: return a == SHARE_STANDS ? b : b == SHARE_STANDS ? a : SHARE_OTHER;
+  case MODEL_OP_DIV: return b == SHARE_STANDS ? a : SHARE_OTHER;
+  default: return SHARE_OTHER;
+  }
+}
+
+/// Whether all equations are affine in the shared state, by factors that change at events alone.
+static bool is_steady(const LocalIndex* index, uint32_t* work) {
+  const ModelProgram* p = &index->mode->rhs;
+  for (uint32_t i = 0; i < p->reg_count; i++) {
+    work[i] = i <= p->state_count ? SHARE_MOVES : SHARE_STANDS;
+  }
+  work[1 + index->shared] = SHARE_AFFINE;
+  for (uint32_t i = 0; i < p->code_count; i++) {
+    const ModelInstr* pc = &p->code[i];
+    uint32_t operands = model_op_operands(pc->op);
+    uint8_t a = operands > 0 ? (uint8_t)work[pc->a] : SHARE_STANDS;
+    uint8_t b = operands > 1 ? (uint8_t)work[pc->b] : a;
+    uint8_t all = share_class(pc, a, operands > 1 ? b : SHARE_STANDS);
+    if (pc->op == MODEL_OP_SELECT) {
+      // the condition stands in the target
+      uint8_t larger = a > b ? a : b;
+      all = work[pc->dst] == SHARE_STANDS ? larger : SHARE_OTHER;
+    }
+    work[pc->dst] = all;
+  }
+  for (uint32_t k = 0; k < p->output_count; k++) {
+    if (k != index->shared && work[p->outputs[k]] == SHARE_OTHER) return false;
+  }
+  return true;
+}
+
 static const ModelProgram* single_program(const ModelMode* mode, EngSingle which) {
   return which == ENG_SINGLE_RHS ? &mode->rhs : which == ENG_SINGLE_G ? &mode->g_flow : &mode->gdot;
 }
@@ -350,6 +393,7 @@ static bool index_mode(EngSim* sim) {
                    index_registers(sim, index) && index_reads(sim, index) &&
                    index_singles(sim, index);
   find_shared(sim, index);
+  index->steady = index->shared == MODEL_NONE || is_steady(index, work);
   sim->local->far = index->allowed && local_find_forms(sim, index, work);
   free_array(sim, work, room, sizeof *work);
   return index->allowed;

@@ -15,6 +15,10 @@
 // time to be looked at before it can; once it is that close it is `imminent` and followed anew
 // whenever what is shared has moved it noticeably (a tenth of the tolerance, as elsewhere).
 //
+// Weights move over a trial, where a reader's equation has other factors that do. Each is the mean
+// of those at both ends, and the reach is small enough that half of their difference, which is what
+// the mean may be off by, makes no more than a tenth of the tolerance.
+//
 // Second order: the correction moves the readers, and that moves their equations. This is computed
 // for the largest correction allowed, and the reach is made small enough that it stays a tenth of
 // the tolerance over a step.
@@ -35,7 +39,47 @@ double local_tolerance(const EngSim* sim, uint32_t state) {
 
 // ---- weights ------------------------------------------------------------------------------------
 
-/// Weights of all states at the beginning of the trial, and the reach that they allow.
+/// Weights at a time of the trial, whose states are in probe_x.
+static void weights_at(EngSim* sim, double t, double delta, double* out) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  uint32_t shared = sim->local->index.shared;
+  double* x = sim->probe_x;
+  double* plain = sim->side_f;
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, plain);
+  x[shared] += delta;
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, out);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    out[i] = i == shared ? 0.0 : (out[i] - plain[i]) / delta;
+  }
+}
+
+/// Weights that move: means over the trial of what they are at its beginning, as given, in its
+/// middle and at its end; and the reach that the distance from these allows.
+static double take_means(EngSim* sim, double delta) {
+  const NumStepper* s = sim->stepper;
+  uint32_t count = sim->core.mode->state_count;
+  double* middle = sim->side_f + sim->n_max;
+  double* end = sim->side_f + (size_t)2 * sim->n_max;
+  double most = (double)INFINITY;
+  num_dense_eval(s, s->trial.t0 + 0.5 * s->trial.h, sim->probe_x);
+  weights_at(sim, s->trial.t0 + 0.5 * s->trial.h, delta, middle);
+  memcpy(sim->probe_x, s->trial.x, count * sizeof *sim->probe_x);
+  weights_at(sim, s->trial.t, delta, end);
+  for (uint32_t i = 0; i < count; i++) {
+    double begin = sim->local_weight[i];
+    if (begin == 0.0 && middle[i] == 0.0 && end[i] == 0.0) continue;
+    double mean = (begin + 4.0 * middle[i] + end[i]) / 6.0;
+    double off = fmax(fabs(begin - mean), fmax(fabs(middle[i] - mean), fabs(end[i] - mean)));
+    sim->local_weight[i] = mean;
+    // written so that NaN allows none
+    double allowed = LOCAL_SHARE * local_tolerance(sim, i) / off;
+    if (!(allowed >= most)) most = isnan(allowed) && off != 0.0 ? 0.0 : allowed;
+  }
+  return most;
+}
+
+/// Weights of all states on the trial, and the reach that they allow.
 static void find_weights(EngSim* sim) {
   EngCore* core = &sim->core;
   const NumStepper* s = sim->stepper;
@@ -53,6 +97,11 @@ static void find_weights(EngSim* sim) {
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double weight = (moved[i] - s->trial.f0[i]) / delta;
     sim->local_weight[i] = i == shared ? 0.0 : weight;
+  }
+  core->local_steady = (double)INFINITY;
+  if (!sim->local->index.steady) core->local_steady = take_means(sim, delta);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double weight = sim->local_weight[i];
     if (weight == 0.0 || i == shared) continue;
     // written so that NaN gives none
     double allowed = LARGEST * local_tolerance(sim, i) / fabs(weight);
@@ -85,6 +134,7 @@ void local_begin_sharing(EngSim* sim) {
   if (core->local_most == 0.0) return;
   double bent = core->local_bend * sim->stepper->trial.h;
   core->local_reach = fmin(core->local_most, bent > 0.0 ? LOCAL_SHARE / bent : core->local_most);
+  core->local_reach = fmin(core->local_reach, core->local_steady);
   num_dense_power(sim->stepper, shared, core->local_base);
   static const double nothing[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   num_dense_share(sim->stepper, NULL, nothing);
@@ -139,33 +189,45 @@ bool local_share_next(EngSim* sim, uint32_t k) {
   return reach <= sim->core.local_reach;
 }
 
-/// A state of the event, the shared one moved.
+/// A state of the event now or at the end of the trial, the shared one moved.
 typedef struct SharedPoint {
   const EngSim* sim;
-  double delta;
+  double t, delta;
+  bool later;  // than the event: its states have moved on
 } SharedPoint;
 
 static double shared_point(const void* user, uint32_t state) {
   const SharedPoint* point = user;
   const EngSim* sim = point->sim;
   const struct EngLocal* local = sim->local;
-  double x = num_dense_component(sim->stepper, state, sim->core.t);
+  double x = num_dense_component(sim->stepper, state, point->t);
   for (uint32_t k = 0; k < local->state_count; k++) {
-    if (local->states[k] == state) x = local->x[k];
+    if (local->states[k] != state) continue;
+    x = point->later ? num_dense_component(local->part, k, point->t) : local->x[k];
   }
   return state == local->index.shared ? x + point->delta : x;
 }
 
-static void find_weight(EngSim* sim, uint32_t state) {
-  uint32_t shared = sim->local->index.shared;
-  if (state == shared) return;
+static double weight_at(EngSim* sim, uint32_t state, double t, bool later) {
   double f[2] = {0.0, 0.0};
-  double delta = 16.0 * local_tolerance(sim, shared);
+  double delta = 16.0 * local_tolerance(sim, sim->local->index.shared);
   for (int side = 0; side < 2; side++) {
-    SharedPoint point = {sim, side ? delta : 0.0};
-    eng_output(sim, ENG_SINGLE_RHS, sim->core.t, shared_point, &point, state, &f[side]);
+    SharedPoint point = {sim, t, side ? delta : 0.0, later};
+    eng_output(sim, ENG_SINGLE_RHS, t, shared_point, &point, state, &f[side]);
   }
-  double weight = (f[1] - f[0]) / delta;
+  return (f[1] - f[0]) / delta;
+}
+
+static void find_weight(EngSim* sim, uint32_t state) {
+  const struct EngLocal* local = sim->local;
+  if (state == local->index.shared) return;
+  double t = sim->core.t;
+  double weight = weight_at(sim, state, t, false);
+  if (!local->index.steady && !local->restart) {
+    double end = sim->stepper->trial.t;
+    double middle = weight_at(sim, state, 0.5 * (t + end), true);
+    weight = (weight + 4.0 * middle + weight_at(sim, state, end, true)) / 6.0;
+  }
   sim->local_weight[state] = isfinite(weight) ? weight : 0.0;
 }
 
