@@ -622,6 +622,7 @@ static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool*
   sim->fired_count = count;
   if (count == 0) return SLT_OK;
   *fired = true;
+  if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
   if (!sim->has_pre) save_values(sim);
   for (uint32_t i = 0; i < count; i++) {
     if (sim->fired_switch[i]) {
@@ -876,13 +877,15 @@ static SltStatus take_arrivals(EngSim* sim, bool* any) {
 
 static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   uint32_t iteration = 0;
-  save_values(sim);
+  if (sim->has_pre) save_values(sim);
   if (kind == ENG_INSTANT_EVENT) {
     eng_bind_states(sim);
   } else {
     eng_bind(sim);
   }
   if (kind == ENG_INSTANT_EVENT) eng_narrow_begin(sim);
+  // in a narrow one they are saved before something fires
+  if (!sim->has_pre && !sim->narrow) save_values(sim);
   eng_atoms_begin_instant(sim);
   eng_zeno_foresee(sim);
   SLT_TRY(take_arrivals(sim, any));
@@ -947,8 +950,8 @@ static void trace_sliding(EngSim* sim, bool* fired) {
     *fired = true;
   }
   if (!sim->core.slide.count) return;
-  if (sim->narrow && !sim->on_event && !sim->model->energy) {
-    sim->core.full_stale = true;  // until somebody asks
+  if (eng_narrow_unseen(sim)) {
+    sim->core.full_stale = true;
     return;
   }
   eng_evaluate_full(sim, sim->core.t);

@@ -611,6 +611,8 @@ struct EngSim {
   ModelInstr* value_code;
   ModelPartOutput* value_outputs;
   uint32_t* value_reads;
+  ModelPartOutput* value_plain_runs;
+  size_t value_plain_capacity;
   ModelPartOutput* value_pulled;  // states that slide
   uint32_t value_pulled_count;
   size_t value_pulled_capacity;
@@ -879,6 +881,13 @@ void eng_widen(EngSim* sim);
 void eng_narrow_leave(EngSim* sim, uint32_t surface, bool above);
 /// At its end.
 void eng_narrow_end(EngSim* sim);
+/// Switches have moved: their copies in the registers follow. False: that is not enough.
+bool eng_narrow_bind(EngSim* sim);
+/// Whether nobody sees what is computed from the states in the present instant: then it is computed
+/// when somebody asks (core.full_stale).
+static inline bool eng_narrow_unseen(const EngSim* sim) {
+  return sim->narrow && !sim->on_event && !sim->model->energy;
+}
 /// How the motion goes on, from what has changed. False: that has to be asked of all surfaces.
 bool eng_narrow_continue(EngSim* sim, EngSlideVerdict* verdict);
 /// The positions of switches that are not slid along, into the registers of both sides.

@@ -373,6 +373,7 @@ void eng_free(EngSim* sim) {
   base_free(&a, sim->value_code, sim->value_code_capacity * sizeof *sim->value_code);
   base_free(&a, sim->value_outputs, sim->value_outputs_capacity * sizeof *sim->value_outputs);
   base_free(&a, sim->value_reads, sim->value_reads_capacity * sizeof *sim->value_reads);
+  base_free(&a, sim->value_plain_runs, sim->value_plain_capacity * sizeof *sim->value_plain_runs);
   base_free(&a, sim->value_pulled, sim->value_pulled_capacity * sizeof *sim->value_pulled);
   base_free(&a, sim->value_needed, sim->value_needed_capacity * sizeof *sim->value_needed);
   eng_hang_free(sim);

@@ -96,7 +96,9 @@ typedef struct EngHangReader {
     ENG_READER_FULL,
     ENG_READER_GDOT,
     ENG_READER_RHS_INPUT,  // register `at` of a program
-    ENG_READER_FULL_INPUT
+    ENG_READER_FULL_INPUT,
+    ENG_READER_G_INPUT,
+    ENG_READER_GDOT_INPUT
   } kind;
   uint32_t at;
 } EngHangReader;
@@ -113,6 +115,7 @@ typedef struct EngHang {
   uint32_t* label;    // per set: surface that it hangs on at present
   uint32_t* reader_begin;  // per entry of the environment and one more: where its readers begin
   EngHangReader* readers;
+  bool g_reads;         // g between events reads truths, positions of switches or times of entry
   bool has_rows;        // who reads a state is listed
   uint32_t* row_begin;  // per state and one more: where the outputs of rhs begin that read it...
   uint32_t* rows;       // ... those that hang on switches

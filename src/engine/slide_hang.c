@@ -299,6 +299,8 @@ static void add_all_readers(const Readers* to, const ModelMode* mode) {
   add_hanging(to, &hang->gdot, ENG_READER_GDOT);
   add_inputs(to, &mode->rhs, ENG_READER_RHS_INPUT);
   add_inputs(to, &mode->full, ENG_READER_FULL_INPUT);
+  add_inputs(to, &mode->g, ENG_READER_G_INPUT);
+  add_inputs(to, &mode->gdot, ENG_READER_GDOT_INPUT);
 }
 
 /// The sets read backwards: who hangs on an entry, and who holds copies of it.
@@ -353,6 +355,46 @@ static void list_read(EngHang* hang, uint32_t reg, uint32_t output) {
   } else if (!hang->timed_count || hang->timed[hang->timed_count - 1] != output) {
     hang->timed[hang->timed_count++] = output;
   }
+}
+
+/// What may change an entry of the environment in an instant that sets no values.
+enum { MOVED_BY_SWITCH = 1, MOVED_OTHERWISE = 2 };
+
+static void mark_moved(const EngSim* sim, uint8_t* moved) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; i < model->env_count; i++) {
+    if (sim->env_is_truth[i]) moved[i] = MOVED_OTHERWISE;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    bool is_switch = automaton->kind == MODEL_AUTOMATON_SWITCH;
+    if (automaton->entry_env != MODEL_NONE) moved[automaton->entry_env] = MOVED_OTHERWISE;
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      uint32_t env = automaton->states[s].test_env;
+      if (env != MODEL_NONE) moved[env] = is_switch ? MOVED_BY_SWITCH : MOVED_OTHERWISE;
+    }
+  }
+}
+
+static bool reads_moved(const EngSim* sim, const ModelProgram* program, const uint8_t* moved,
+                        uint8_t by) {
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    if (moved[program->inputs[i].env % sim->model->env_count] & by) return true;
+  }
+  return false;
+}
+
+/// Which programs read what may change in an instant that sets no values, besides what hangs on
+/// switches.
+static bool find_moved(EngSim* sim, EngHang* hang, const ModelMode* mode) {
+  const SltAllocator* a = &sim->options.allocator;
+  uint8_t* moved = base_alloc(a, sim->model->env_count);
+  if (!moved) return false;
+  mark_moved(sim, moved);
+  hang->g_reads = reads_moved(sim, &mode->g_flow, moved, MOVED_BY_SWITCH | MOVED_OTHERWISE);
+  if (reads_moved(sim, &mode->rhs, moved, MOVED_OTHERWISE)) hang->has_rows = false;
+  base_free(a, moved, sim->model->env_count);
+  return true;
 }
 
 /// Which derivatives that hang on switches read which states.
@@ -434,7 +476,8 @@ static bool look_at_mode(EngSim* sim) {
     Walk walk = {.sim = sim, .hang = hang};
     if (!prepare_walk(&walk, mode)) return false;
     hang->usable = !hang->rhs.wide && !hang->full.wide && !hang->gdot.wide;
-    if (hang->usable && !(find_readers(sim, hang, mode) && find_rows(sim, hang, &mode->rhs))) {
+    if (hang->usable && !(find_readers(sim, hang, mode) && find_rows(sim, hang, &mode->rhs) &&
+                          find_moved(sim, hang, mode))) {
       return false;
     }
   }

@@ -155,6 +155,7 @@ void eng_widen(EngSim* sim) {
   sim->loose_stale = true;
   sim->stirred_stale = true;
   sim->core.margin_stale = true;
+  if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
   memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
   const ModelMode* mode = sim->core.mode;
   uint32_t next = 0;
@@ -239,7 +240,7 @@ static void drop_surface(EngSim* sim, uint32_t surface, uint32_t* count) {
     sim->value_surfaces[surface] = sim->value_surfaces[last];
     sim->value_state[surface] = sim->value_state[last];
     sim->value_fall[surface] = sim->value_fall[last];
-    sim->value_share[surface] = sim->value_share[last];
+    sim->value_last[surface] = sim->value_last[last];
     sim->value_of_state[sim->value_state[surface]] = surface;
   }
   drop_parts(sim->value_rhs, &sim->value_rhs_count, surface, last);
@@ -413,55 +414,120 @@ static void patch(EngSim* sim, const EngHang* hang, uint32_t env) {
   }
 }
 
-void eng_narrow_patch(EngSim* sim) {
+/// Copies of an entry in the registers of the mode follow it.
+static void patch_mode(EngSim* sim, const EngHang* hang, uint32_t env) {
+  if (env == MODEL_NONE) return;
+  double value = sim->env[env];
+  for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
+    EngHangReader reader = hang->readers[k];
+    switch (reader.kind) {
+    case ENG_READER_RHS_INPUT: sim->rhs_regs[reader.at] = value; break;
+    case ENG_READER_FULL_INPUT: sim->full_regs[reader.at] = value; break;
+    case ENG_READER_G_INPUT: sim->g_regs[reader.at] = value; break;
+    case ENG_READER_GDOT_INPUT: sim->gdot_regs[reader.at] = value; break;
+    case ENG_READER_RHS:
+    case ENG_READER_FULL:
+    case ENG_READER_GDOT:
+    default: break;
+    }
+  }
+}
+
+typedef void PatchFn(EngSim* sim, const EngHang* hang, uint32_t env);
+
+/// All entries that may have moved in this instant.
+static void patch_awake(EngSim* sim, const EngHang* hang, PatchFn* patch_entry) {
   const Model* model = sim->model;
-  const EngHang* hang = eng_hang(sim);
-  if (!hang) return;
   for (uint32_t k = 0; k < sim->stirred_count; k++) {
     const ModelAutomaton* automaton = &model->automata[sim->stirred[k]];
     for (uint32_t s = 0; s < automaton->state_count; s++) {
-      patch(sim, hang, automaton->states[s].test_env);
+      patch_entry(sim, hang, automaton->states[s].test_env);
     }
-    patch(sim, hang, automaton->entry_env);
+    patch_entry(sim, hang, automaton->entry_env);
   }
   for (uint32_t k = 0; k < sim->loose_count; k++) {
-    patch(sim, hang, model->atoms[sim->core.mode->atoms[sim->loose[k]]].env);
+    patch_entry(sim, hang, model->atoms[sim->core.mode->atoms[sim->loose[k]]].env);
   }
+}
+
+void eng_narrow_patch(EngSim* sim) {
+  const EngHang* hang = eng_hang(sim);
+  if (hang) patch_awake(sim, hang, patch);
+}
+
+bool eng_narrow_bind(EngSim* sim) {
+  const EngHang* hang = eng_hang(sim);
+  if (!hang || hang->g_reads || sim->bound != sim->core.mode) return false;
+  patch_awake(sim, hang, patch_mode);
+  return true;
 }
 
 // ---- the continuation ---------------------------------------------------------------------------
 
+static double state_now(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  return sim->x[state];
+}
+
+/// Rates of new surfaces from `first` on, below and above, into value_low and value_high. False:
+/// they cannot be computed one by one.
+static bool rates_of_new(EngSim* sim, uint32_t first) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  const ModelContext* context = eng_context(sim);
+  for (uint32_t i = first; i < sim->core.slide.count; i++) {
+    uint32_t state = sim->value_state[i];
+    double* ends[] = {sim->side_f, sim->value_out};
+    for (uint32_t end = 0; end < 2; end++) {
+      if (!model_program_run_output(rhs, context, sim->side_regs[end].rhs, sim->core.t, state_now,
+                                    sim, state, &ends[end][state])) {
+        return false;
+      }
+    }
+    sim->value_fall[i] = sim->side_f[state] - sim->value_out[state];
+    sim->value_last[i] = sim->side_f[state] / sim->value_fall[i];
+    double sign = sim->value_surfaces[i].negative ? -1.0 : 1.0;
+    sim->value_low[i] = sign * sim->side_f[state];
+    sim->value_high[i] = sign * sim->value_out[state];
+  }
+  return true;
+}
+
+/// Shares of the surfaces before `first` at the present point, into value_last.
+static void shares_of_kept(EngSim* sim, const EngHang* hang, uint32_t first) {
+  if (value_note_shares(sim, hang, sim->core.t, sim->x, first)) return;
+  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->side_regs[0].rhs, sim->core.t,
+                    sim->x, sim->probe_x);
+  for (uint32_t i = 0; i < first; i++) {
+    sim->value_last[i] = sim->probe_x[sim->value_state[i]] / sim->value_fall[i];
+  }
+  memcpy(sim->value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
+  sim->value_last_t = sim->core.t;
+}
+
 /// Whether the motion goes on along all surfaces before `first`; the others are new, and it is
 /// found out whether they slide, or where they go.
-static bool decide(EngSim* sim, uint32_t first) {
-  const ModelMode* mode = sim->core.mode;
-  const ModelContext* context = eng_context(sim);
+static bool decide(EngSim* sim, const EngHang* hang, uint32_t first) {
   uint32_t n = sim->core.slide.count;
-  const double* below = sim->side_f;
-  if (first < n) {
-    value_run_ends(sim, sim->core.t, sim->x, sim->side_f);
-  } else {
-    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, sim->core.t, sim->x, sim->side_f);
-  }
+  if (!rates_of_new(sim, first)) return false;
+  shares_of_kept(sim, hang, first);
   double largest = 0.0;
   double least = (double)INFINITY;  // rate with which a flow points at its surface
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t state = sim->value_state[i];
-    if (i >= first) sim->value_fall[i] = below[state] - sim->value_out[state];
-    double fall = sim->value_fall[i];
-    double low = fall < 0.0 ? -below[state] : below[state];
-    double against = fabs(fall) - low;
+  for (uint32_t i = 0; i < first; i++) {
+    double fall = fabs(sim->value_fall[i]);
+    double low = sim->value_last[i] * fall;
+    double against = fall - low;
     largest = fmax(largest, fmax(fabs(low), fabs(against)));
-    if (i < first) least = fmin(least, fmin(low, against));
-    sim->value_share[i] = below[state] / fall;
+    least = fmin(least, fmin(low, against));
+  }
+  for (uint32_t i = first; i < n; i++) {
+    largest = fmax(largest, fmax(fabs(sim->value_low[i]), fabs(sim->value_high[i])));
   }
   double tolerance = VALUE_RATE_TOLERANCE * (1.0 + largest);
   if (!(least > tolerance)) return false;
   for (uint32_t i = first; i < n; i++) {
     EngValueSurface* s = &sim->value_surfaces[i];
-    double sign = s->negative ? -1.0 : 1.0;
-    double low = sign * below[s->state];
-    double high = sign * sim->value_out[s->state];
+    double low = sim->value_low[i];
+    double high = sim->value_high[i];
     s->slides = low > tolerance && high < -tolerance;
     if (s->slides) continue;
     // where it may go either way, or nowhere, is for the usual way
@@ -493,13 +559,6 @@ static bool settle_new(EngSim* sim, uint32_t first) {
   return moves;
 }
 
-/// The shares as they are now, for whoever asks next.
-static void note_shares(EngSim* sim) {
-  memcpy(sim->value_last, sim->value_share, sim->core.slide.count * sizeof(double));
-  memcpy(sim->value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
-  sim->value_last_t = sim->core.t;
-}
-
 /// The motion along the surfaces that are kept and those that are reached now; false: that cannot
 /// be told from what has changed alone.
 static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
@@ -516,12 +575,11 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
     if (!take_hanging(sim, hang, &news, s)) return false;
   }
   eng_narrow_patch(sim);
-  if (!decide(sim, news.surface)) return false;
+  if (!decide(sim, hang, news.surface)) return false;
   value_measure_parts(sim, news.rhs, news.full);
   *verdict = ENG_SLIDE_ALONG;
   if (slide->count > news.surface && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
   slide->stiffness = 0.0;
-  note_shares(sim);
   return value_choose_part(sim) >= 0;
 }
 

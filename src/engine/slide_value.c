@@ -140,12 +140,6 @@ static void shares_of_shifted(const EngSim* sim, const double* below, const doub
   }
 }
 
-/// The shares at this point without a pull, if they are known from before.
-static bool shares_are_noted(const EngSim* sim, double t, const double* x) {
-  if (!sim->core.slide.shifted || sim->value_last_t != t) return false;
-  return memcmp(sim->value_last_x, x, sim->core.mode->state_count * sizeof *x) == 0;
-}
-
 static SltStatus ends_at(EngSim* sim, double t, const double* x) {
   uint32_t n = sim->core.slide.count;
   if (sim->core.slide.mixed) {
@@ -208,6 +202,79 @@ static bool refine(EngSim* sim, double t, const double* x, const double* wanted,
     if (settled) return true;
   }
   return false;
+}
+
+static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
+  uint32_t surface = sim->value_of_state[output];
+  if (surface == MODEL_NONE || sim->value_mark[surface]) return;
+  sim->value_mark[surface] = 1;
+  sim->value_touched[(*count)++] = surface;
+}
+
+/// The surfaces whose share may be another one at x than was noted for value_last_x: something they
+/// read is.
+static void touch_changed(EngSim* sim, const EngHang* hang, const double* x, uint32_t* count) {
+  const double* noted = sim->value_last_x;
+  for (uint32_t k = 0; k < sim->core.mode->state_count; k++) {
+    if (x[k] == noted[k]) continue;
+    for (uint32_t i = hang->row_begin[k]; i < hang->row_begin[k + 1]; i++) {
+      touch(sim, hang->rows[i], count);
+    }
+  }
+  for (uint32_t i = 0; i < hang->timed_count; i++) {
+    touch(sim, hang->timed[i], count);
+  }
+}
+
+static void forget_touched(EngSim* sim, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    sim->value_mark[sim->value_touched[i]] = 0;
+  }
+}
+
+static double point_state(const void* user, uint32_t state) {
+  return ((const double*)user)[state];
+}
+
+/// The share of one surface; false: that is not possible.
+static bool share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share) {
+  double f = 0.0;
+  if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->side_regs[0].rhs, t,
+                                point_state, x, sim->value_state[surface], &f)) {
+    return false;
+  }
+  *share = f / sim->value_fall[surface];
+  return true;
+}
+
+bool value_note_shares(EngSim* sim, const EngHang* hang, double t, const double* x,
+                       uint32_t surfaces) {
+  if (!hang || !hang->has_rows || isnan(sim->value_last_t)) return false;
+  uint32_t count = 0;
+  touch_changed(sim, hang, x, &count);
+  // switches that have moved since
+  for (uint32_t k = 0; sim->narrow && k < sim->stirred_count; k++) {
+    const ModelAutomaton* automaton = &sim->model->automata[sim->stirred[k]];
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      uint32_t env = automaton->states[s].test_env;
+      if (env == MODEL_NONE) continue;
+      for (uint32_t i = hang->reader_begin[env]; i < hang->reader_begin[env + 1]; i++) {
+        EngHangReader reader = hang->readers[i];
+        if (reader.kind == ENG_READER_RHS) {
+          touch(sim, hang->rhs.hanging[reader.at].output, &count);
+        }
+      }
+    }
+  }
+  forget_touched(sim, count);
+  if (count > sim->core.slide.count / PART_SHARE) return false;
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t i = sim->value_touched[k];
+    if (i < surfaces && !share_of(sim, i, t, x, &sim->value_last[i])) return false;
+  }
+  memcpy(sim->value_last_x, x, sim->core.mode->state_count * sizeof *x);
+  sim->value_last_t = t;
+  return true;
 }
 
 static SltStatus shares_at(EngSim* sim, double t, const double* x, bool pull, double* share) {
@@ -501,14 +568,17 @@ static SltStatus room_for_part(EngSim* sim, uint32_t most) {
                    sizeof *sim->value_reads));
   SLT_TRY(eng_grow(sim, (void**)&sim->value_outputs, &sim->value_outputs_capacity,
                    rhs->output_count, sizeof *sim->value_outputs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_plain_runs, &sim->value_plain_capacity,
+                   rhs->output_count, sizeof *sim->value_plain_runs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->value_pulled, &sim->value_pulled_capacity, rhs->output_count,
+                   sizeof *sim->value_pulled));
   memset(sim->value_needed, 0, words * sizeof *sim->value_needed);
   return SLT_OK;
 }
 
 /// One more output: of the last run, or of a new one.
-static void add_output(ModelPartOutput* runs, uint32_t first, uint32_t* count, uint32_t output,
-                       uint32_t from) {
-  if (*count > first) {
+static void add_output(ModelPartOutput* runs, uint32_t* count, uint32_t output, uint32_t from) {
+  if (*count > 0) {
     ModelPartOutput* last = &runs[*count - 1];
     if (last->output + last->count == output && last->from + last->count == from) {
       last->count++;
@@ -518,53 +588,38 @@ static void add_output(ModelPartOutput* runs, uint32_t first, uint32_t* count, u
   runs[(*count)++] = (ModelPartOutput){output, from, 1};
 }
 
-/// Outputs of what does not slide: those that are states, or (`plain` false) those that are not;
-/// these with what they need. False: that is too much.
-static bool take_outputs(EngSim* sim, bool plain, uint32_t most, uint32_t* count) {
+/// Outputs by what they are: states that slide (value_pulled), others that are states
+/// (value_plain_runs), and all others with what they need. False: that is too much.
+static bool sort_outputs(EngSim* sim, uint32_t most, uint32_t* plain, uint32_t* count) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   uint64_t* states = sim->value_needed + rhs->code_count / 64 + 1;
-  uint32_t first = *count;
+  bool listed = rhs->slices != NULL;
   uint32_t needed = 0;
   for (uint32_t k = 0; k < rhs->output_count; k++) {
-    bool is_state = rhs->outputs[k] - 1 < rhs->state_count;
-    if (is_state != plain || sim->value_of_state[k] != MODEL_NONE) continue;
-    uint32_t from = plain ? rhs->outputs[k] - 1 : rhs->outputs[k];
-    add_output(sim->value_outputs, first, count, k, from);
-    if (plain) continue;
-    if (rhs->slices->whole[k]) return false;
-    needed += need(rhs, k, sim->value_needed, states);
-    if (needed > most) return false;
+    uint32_t reg = rhs->outputs[k];
+    if (sim->value_of_state[k] != MODEL_NONE) {
+      add_output(sim->value_pulled, &sim->value_pulled_count, k, k);
+    } else if (reg - 1 < rhs->state_count) {
+      add_output(sim->value_plain_runs, plain, k, reg - 1);
+    } else if (listed) {
+      add_output(sim->value_outputs, count, k, reg);
+      listed = !rhs->slices->whole[k];
+      if (listed) needed += need(rhs, k, sim->value_needed, states);
+      listed = listed && needed <= most;
+    }
   }
-  return true;
-}
-
-/// The states that slide, by runs of neighbours.
-static void find_pulled(EngSim* sim) {
-  uint32_t n = sim->core.mode->rhs.output_count;
-  sim->value_pulled_count = 0;
-  for (uint32_t k = 0; k < n; k++) {
-    if (sim->value_of_state[k] == MODEL_NONE) continue;
-    add_output(sim->value_pulled, 0, &sim->value_pulled_count, k, k);
-  }
+  return listed;
 }
 
 SltStatus value_choose_part(EngSim* sim) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  sim->value_part = (ModelPart){.code = NULL};
-  memset(sim->value_of_state, 0xff, rhs->output_count * sizeof *sim->value_of_state);
-  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    sim->value_of_state[sim->value_state[i]] = i;
-  }
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_pulled, &sim->value_pulled_capacity, rhs->output_count,
-                   sizeof *sim->value_pulled));
-  find_pulled(sim);
-  if (!rhs->slices) return SLT_OK;
   uint32_t most = rhs->code_count / PART_SHARE;
-  SLT_TRY(room_for_part(sim, most));
+  uint32_t plain = 0;
   uint32_t outputs = 0;
-  take_outputs(sim, true, most, &outputs);
-  uint32_t plain = outputs;
-  if (!take_outputs(sim, false, most, &outputs)) return SLT_OK;
+  sim->value_part = (ModelPart){.code = NULL};
+  sim->value_pulled_count = 0;
+  SLT_TRY(room_for_part(sim, most));
+  if (!sort_outputs(sim, most, &plain, &outputs)) return SLT_OK;
   uint32_t words = rhs->code_count / 64 + 1;
   uint32_t at = 0;
   for (uint32_t w = 0; w < words; w++) {
@@ -581,11 +636,20 @@ SltStatus value_choose_part(EngSim* sim) {
   }
   sim->value_part = (ModelPart){.code = sim->value_code,
                                 .reads = sim->value_reads,
+                                .plain = sim->value_plain_runs,
                                 .outputs = sim->value_outputs,
                                 .read_count = reads,
                                 .plain_count = plain,
                                 .output_count = outputs};
   return SLT_OK;
+}
+
+/// Which states slide.
+static void map_states(EngSim* sim) {
+  memset(sim->value_of_state, 0xff, sim->core.mode->state_count * sizeof *sim->value_of_state);
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    sim->value_of_state[sim->value_state[i]] = i;
+  }
 }
 
 /// How the motion along the present surfaces is computed.
@@ -605,7 +669,9 @@ static SltStatus choose_way(EngSim* sim) {
   slide->shifted = slide->direct && shifts && !sim->has_auxiliary;
   slide->lean = slide->shifted && is_lean(sim);
   slide->local = slide->lean && are_plain(sim);
-  return slide->lean ? value_choose_part(sim) : SLT_OK;
+  if (!slide->lean) return SLT_OK;
+  map_states(sim);
+  return value_choose_part(sim);
 }
 
 SltStatus eng_value_rebind(EngSim* sim) {
@@ -1166,7 +1232,8 @@ void eng_value_full(EngSim* sim, double t) {
   EngSideRegs* regs = &sim->side_regs[2];
   SltStatus status = SLT_OK;
   if (sim->narrow && sim->core.slide.local) eng_narrow_patch(sim);
-  if (shares_are_noted(sim, t, sim->x)) {
+  const EngHang* hang = sim->core.slide.lean ? eng_hang(sim) : NULL;
+  if (value_note_shares(sim, hang, t, sim->x, sim->core.slide.count)) {
     memcpy(sim->value_share, sim->value_last, sim->core.slide.count * sizeof(double));
   } else {
     status = shares_at(sim, t, sim->x, false, sim->value_share);
@@ -1294,60 +1361,24 @@ static double distance(double share, bool above) {
   return above ? share - 1.0 : -share;
 }
 
-static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
-  uint32_t surface = sim->value_of_state[output];
-  if (surface == MODEL_NONE || sim->value_mark[surface]) return;
-  sim->value_mark[surface] = 1;
-  sim->value_touched[(*count)++] = surface;
-}
-
-static double point_state(const void* user, uint32_t state) {
-  return ((const double*)user)[state];
-}
-
-/// The surfaces whose share may be another one in the middle of the trial (states in probe_x) or at
-/// its end (in x) than at its begin (in value_last_x): something they read is.
-static uint32_t find_touched(EngSim* sim, const EngHang* hang) {
-  uint32_t count = 0;
-  const double* begin = sim->value_last_x;
-  for (uint32_t k = 0; k < sim->core.mode->state_count; k++) {
-    if (sim->probe_x[k] == begin[k] && sim->x[k] == begin[k]) continue;
-    for (uint32_t i = hang->row_begin[k]; i < hang->row_begin[k + 1]; i++) {
-      touch(sim, hang->rows[i], &count);
-    }
-  }
-  for (uint32_t i = 0; i < hang->timed_count; i++) {
-    touch(sim, hang->timed[i], &count);
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    sim->value_mark[sim->value_touched[i]] = 0;
-  }
-  return count;
-}
-
 /// Shares of the touched surfaces in the middle and at the end, one by one. False: there are many,
 /// or that is not possible.
 static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* count) {
-  const ModelProgram* rhs = &sim->core.mode->rhs;
-  const ModelContext* context = eng_context(sim);
-  double* regs = sim->side_regs[0].rhs;
   const EngHang* hang = sim->core.slide.lean ? eng_hang(sim) : NULL;
   if (!hang || !hang->has_rows) return false;
   num_dense_eval(sim->stepper, middle, sim->probe_x);
   num_dense_eval(sim->stepper, t_end, sim->x);
-  *count = find_touched(sim, hang);
+  *count = 0;
+  touch_changed(sim, hang, sim->probe_x, count);
+  touch_changed(sim, hang, sim->x, count);
+  forget_touched(sim, *count);
   if (*count > sim->core.slide.count / PART_SHARE) return false;
   for (uint32_t k = 0; k < *count; k++) {
     uint32_t i = sim->value_touched[k];
-    uint32_t state = sim->value_state[i];
-    double f[2];
-    if (!model_program_run_output(rhs, context, regs, middle, point_state, sim->probe_x, state,
-                                  &f[0]) ||
-        !model_program_run_output(rhs, context, regs, t_end, point_state, sim->x, state, &f[1])) {
+    if (!share_of(sim, i, middle, sim->probe_x, &sim->value_middle[i]) ||
+        !share_of(sim, i, t_end, sim->x, &sim->value_last[i])) {
       return false;
     }
-    sim->value_middle[i] = f[0] / sim->value_fall[i];
-    sim->value_last[i] = f[1] / sim->value_fall[i];
   }
   return true;
 }

@@ -29,6 +29,11 @@ void value_run_ends(EngSim* sim, double t, const double* x, double* below);
 /// By how much the outputs behind these parts are shifted across their surfaces, at the present
 /// point; the flows are in side_f and value_out.
 void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full);
+/// The shares of the first surfaces without a pull at a point, into value_last, from those that are
+/// noted there for another one: only what reads something that differs is computed. False: nothing
+/// is noted, or too much differs.
+bool value_note_shares(EngSim* sim, const EngHang* hang, double t, const double* x,
+                       uint32_t surfaces);
 /// The equations of what does not slide, where they are few: value_part.
 SltStatus value_choose_part(EngSim* sim);
 /// Side of a surface that the present positions of its switches stand for.

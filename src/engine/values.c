@@ -419,10 +419,14 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (!same || (mode->shared && !stays)) eng_atoms_enter_mode(sim);
   if (!entered) memcpy(sim->entered_state, sim->state, bytes);
   sim->entered = true;
-  eng_bind(sim);
+  if (!sim->narrow || !eng_narrow_bind(sim)) eng_bind(sim);
   sim->implicit.impulsive = false;
   sim->implicit.contradicts = false;
   if (mode->implicit) SLT_TRY(eng_implicit_enter(sim));
+  if (eng_narrow_unseen(sim)) {
+    sim->core.full_stale = true;
+    return SLT_OK;
+  }
   eng_evaluate_full(sim, sim->core.t);
   if (mode->implicit) eng_implicit_rescue(sim);
   return SLT_OK;

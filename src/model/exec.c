@@ -186,9 +186,12 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
     regs[part->reads[i] + 1] = x[part->reads[i]];
   }
   execute(part->code, context, program->solves, regs);
+  for (uint32_t i = 0; i < part->plain_count; i++) {
+    copy_states(out + part->plain[i].output, x + part->plain[i].from, part->plain[i].count);
+  }
   for (uint32_t i = 0; i < part->output_count; i++) {
-    ModelPartOutput run = part->outputs[i];
-    copy_states(out + run.output, (i < part->plain_count ? x : regs) + run.from, run.count);
+    copy_states(out + part->outputs[i].output, regs + part->outputs[i].from,
+                part->outputs[i].count);
   }
 }
 

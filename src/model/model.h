@@ -399,7 +399,8 @@ typedef struct ModelPartOutput {
 typedef struct ModelPart {
   const ModelInstr* code;          // ends with MODEL_OP_END
   const uint32_t* reads;           // states that it reads
-  const ModelPartOutput* outputs;  // those that are states, then those that are other registers
+  const ModelPartOutput* plain;    // outputs that are states
+  const ModelPartOutput* outputs;  // ... and that are other registers
   uint32_t read_count, plain_count, output_count;
 } ModelPart;
 
