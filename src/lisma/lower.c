@@ -178,7 +178,10 @@ bool lower_whole(Lower* l, Str* why) {
   if (l->diags->error_count != errors) return true;
   bool valid = ir_verify(l->m, l->arena, why);
   lower_hide_helpers(l);
-  return valid;
+  if (!valid || !ir_merge_alternatives(l->m, l->scratch)) return valid;
+  ir_canonicalise(l->m);
+  decide_continuous(l);
+  return ir_verify(l->m, l->arena, why);
 }
 
 static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOptions* options,
@@ -201,14 +204,9 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   l->ast = lisma_parse(scratch, model->source, diags);
   // what the parser had to skip would only show up again as missing names
   if (diags->error_count != errors) return;
+  if (lower_by_samples(l)) return;
   Str why = {0};
-  bool valid = lower_by_samples(l) || lower_whole(l, &why);
-  if (valid && diags->error_count == errors && ir_merge_alternatives(model, scratch)) {
-    ir_canonicalise(model);
-    decide_continuous(l);
-    valid = ir_verify(model, arena, &why);
-  }
-  if (valid) return;
+  if (lower_whole(l, &why)) return;
   diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));
 }
 

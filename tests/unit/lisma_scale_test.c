@@ -73,6 +73,10 @@ TEST(loops_that_are_alike_are_sampled) {
       // two loops, the second one inside of states
       "const N = 250; for i = 1:N { x_[i]' = -x_[i]; }"
       "state on [x_1 < 0.5] { for i = 1:N { x_[i]' = 1; } } from init; x_1(t0) = 1;",
+      // states that replace equations, which become one equation that selects
+      "const N = 300; for i = 1:N { x_[i]' = 1 - x_[i]; automaton a_[i] {"
+      " state up [x_[i] > 1] { x_[i]' = -1; } from init;"
+      " state down [x_[i] < 0.5] { x_[i]' = 2; } from up; } }",
       // fixed instances beside the counted ones
       "const N = 400; for i = 1:N { x_[i]' = -x_[i]; } x_7 { nominal = 10; } y = x_3 + x_12;",
       "const N = 400, M = 10; for i = 1:N { for j = 1:M { x_[i]_[j]' = -j*x_[i]_[j] + i; } }",
