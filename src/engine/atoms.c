@@ -204,9 +204,7 @@ void eng_find_active(EngSim* sim) {
   sim->has_unilateral = traits.unilateral;
 }
 
-const uint32_t* eng_loose(EngSim* sim, uint32_t* count) {
-  *count = sim->active_count;
-  if (!sim->core.slide.count) return sim->active;
+const uint32_t* eng_loose_now(EngSim* sim, uint32_t* count) {
   if (sim->loose_stale) {
     const ModelMode* mode = sim->core.mode;
     sim->loose_count = 0;
@@ -327,23 +325,9 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
   return fabs(g) <= sim->margin[index];
 }
 
-/// Truth of one atom during an instant.
-static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
-  uint32_t id = sim->core.mode->atoms[index];
-  EngAtom* atom = &sim->atoms[id];
-  atom->by_flow = false;
-  if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
-  if (sim->model->atoms[id].type == MODEL_ATOM_PULSE) {
-    return holds_up_to_rounding(sim, index, atom->relation, g);
-  }
-  if (atom->literal) return eng_relation_holds(atom->relation, g);
-  if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
-  bool untouched = g == atom->g_start;
-  if (atom->located && untouched) return atom->located_truth;
-  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
-  double zone = atom->fresh ? atom->eps : atom->zone;
-  if (fabs(g) > zone) return g > 0.0;
-  if (!atom->fresh && untouched) return atom->truth;
+/// Truth of an atom that an action, or its becoming relevant, has put to its boundary.
+static bool boundary_truth(EngSim* sim, uint32_t index, double g, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   bool fresh = atom->fresh || was_moved(sim, index, g);
   // at the boundary of a relation that matters only now: where g is going decides
   // a constraint just released: the motion leaves its surface tangentially, the contact is over
@@ -363,6 +347,26 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   bool holds = false;
   if (cell_boundary(sim, index, atom, g, gdot, &holds)) return holds;
   return holds_up_to_rounding(sim, index, atom->relation, g);
+}
+
+/// Truth of one atom during an instant.
+static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
+  uint32_t id = sim->core.mode->atoms[index];
+  EngAtom* atom = &sim->atoms[id];
+  atom->by_flow = false;
+  if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
+  if (sim->model->atoms[id].type == MODEL_ATOM_PULSE) {
+    return holds_up_to_rounding(sim, index, atom->relation, g);
+  }
+  if (atom->literal) return eng_relation_holds(atom->relation, g);
+  if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
+  bool untouched = g == atom->g_start;
+  if (atom->located && untouched) return atom->located_truth;
+  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
+  double zone = atom->fresh ? atom->eps : atom->zone;
+  if (fabs(g) > zone) return g > 0.0;
+  if (!atom->fresh && untouched) return atom->truth;
+  return boundary_truth(sim, index, g, gdot);
 }
 
 void eng_atoms_update(EngSim* sim) {
@@ -406,19 +410,27 @@ void eng_restore_truths(EngSim* sim) {
 
 void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   EngAtom* atom = &sim->atoms[id];
+  bool sliding = atom->sliding;
+  bool leads = atom->leads;
+  bool rides = atom->rides;
   atom->g_start = (double)NAN;
   atom->relevant_start = sim->live[id];
+  // one after the other: they are one word
   atom->located = false;
   atom->fresh = false;
   atom->held = false;
   atom->left_now = false;
   atom->tangential = false;
-  // what rides on a closed contact is held by its force, which the flows of modes know nothing of
-  atom->surface = atom->sliding && !(atom->rides && sim->contact_holds);
-  atom->slid = atom->sliding && !sim->core.contact.active;
-  atom->led = atom->leads;
+  atom->surface = false;
+  atom->slid = false;
+  atom->led = false;
   atom->sliding = false;
   atom->leads = false;
+  if (!sliding && !leads) return;
+  // what rides on a closed contact is held by its force, which the flows of modes know nothing of
+  atom->surface = sliding && !(rides && sim->contact_holds);
+  atom->slid = sliding && !sim->core.contact.active;
+  atom->led = leads;
 }
 
 void eng_atoms_begin_instant(EngSim* sim) {

@@ -685,6 +685,9 @@ static void tighten(const Certifier* cert, CertPiece* p, double root) {
   double reach = 2.0 * DBL_EPSILON * larger(magnitude(p->l), magnitude(p->r));
   double level = threshold(cert);
   double t = root;
+  // one that is an end of the bracket has been looked at
+  if (t == p->r) t -= reach;
+  if (t == p->l) t += reach;
   for (uint32_t i = 0; i < TIGHTEN_LIMIT; i++) {
     if (!(t > p->l && t < p->r)) return;
     double g = 0.0;

@@ -328,6 +328,65 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
   memmove(sim->crossings, sim->crossings + done, sim->crossing_count * sizeof *sim->crossings);
 }
 
+/// Whether a guard changes its truth with that of one of its atoms, all others as they are.
+static bool guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
+  uint32_t k = 0;
+  while (k < guard->atom_count && guard->atoms[k] != atom) {
+    k++;
+  }
+  if (k == guard->atom_count) return false;
+  double* truth = &sim->env[sim->model->atoms[atom].env];
+  double latched = *truth;
+  *truth = 0.0;
+  bool without = eng_guard(sim, guard);
+  *truth = 1.0;
+  bool with = eng_guard(sim, guard);
+  *truth = latched;
+  return with != without;
+}
+
+/// Whether any guard of the present states hangs on the atom.
+static bool flip_matters(EngSim* sim, uint32_t atom) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!eng_automaton_active(sim, a)) continue;
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
+      if (guard_hangs_on(sim, automaton->condition, atom)) return true;
+      continue;
+    }
+    const ModelState* state = &automaton->states[sim->state[a]];
+    if (state->invariant && guard_hangs_on(sim, state->invariant, atom)) return true;
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
+      if (guard_hangs_on(sim, &transition->guard, atom)) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the first crossing is one in time, alone, on which nothing hangs: values at its time
+/// would tell nothing new.
+static bool passes_unseen(EngSim* sim) {
+  if (sim->crossing_count != 1 || sim->has_auxiliary || sim->local) return false;
+  uint32_t id = sim->core.mode->atoms[sim->crossings[0].index];
+  if (!(sim->core.t_event == sim->atoms[id].t_linear) || sim->core.mode->equation_atom_count) {
+    return false;
+  }
+  return !sim->extrapolates && !flip_matters(sim, id);
+}
+
+static void pass_unseen(EngSim* sim, uint32_t found) {
+  uint32_t id = sim->core.mode->atoms[sim->crossings[0].index];
+  EngAtom* atom = &sim->atoms[id];
+  atom->truth = sim->crossings[0].rising && atom->relation != MODEL_REL_EQ;
+  atom->armed = false;
+  atom->crosses = false;
+  sim->env[atom->env] = atom->truth ? 1.0 : 0.0;
+  sim->core.silent++;
+  sim->crossing_count = found - 1;
+  memmove(sim->crossings, sim->crossings + 1, sim->crossing_count * sizeof *sim->crossings);
+}
+
 /// g and slope of all atoms at the end of the trial.
 static void find_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
@@ -408,6 +467,11 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     uint32_t all = sim->crossing_count;
     double t = keep_first(sim, first);
     sim->core.t_event = t;
+    if (t < t_end && !near && passes_unseen(sim)) {
+      pass_unseen(sim, all);
+      t_from = t;
+      continue;
+    }
     eng_sample(sim, t);
     sim->searching = false;
     preview_truths(sim, t);
@@ -519,42 +583,6 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
 }
 
-/// Whether a guard changes its truth with that of one of its atoms, all others as they are.
-static bool guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
-  uint32_t k = 0;
-  while (k < guard->atom_count && guard->atoms[k] != atom) {
-    k++;
-  }
-  if (k == guard->atom_count) return false;
-  double* truth = &sim->env[sim->model->atoms[atom].env];
-  double latched = *truth;
-  *truth = 0.0;
-  bool without = eng_guard(sim, guard);
-  *truth = 1.0;
-  bool with = eng_guard(sim, guard);
-  *truth = latched;
-  return with != without;
-}
-
-/// Whether any guard of the present states hangs on the atom.
-static bool flip_matters(EngSim* sim, uint32_t atom) {
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (!eng_automaton_active(sim, a)) continue;
-    const ModelAutomaton* automaton = &sim->model->automata[a];
-    if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
-      if (guard_hangs_on(sim, automaton->condition, atom)) return true;
-      continue;
-    }
-    const ModelState* state = &automaton->states[sim->state[a]];
-    if (state->invariant && guard_hangs_on(sim, state->invariant, atom)) return true;
-    for (uint32_t i = 0; i < state->outgoing_count; i++) {
-      const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
-      if (guard_hangs_on(sim, &transition->guard, atom)) return true;
-    }
-  }
-  return false;
-}
-
 void eng_schedule_linear(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   sim->core.t_linear = (double)INFINITY;
@@ -579,11 +607,12 @@ void eng_schedule_linear(EngSim* sim) {
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     // what is slid along crosses nowhere
     atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
+    if (!(atom->t_linear < (double)INFINITY)) continue;
     // where no guard hangs on it a step need not end there: it is passed like any other crossing
     bool ends_step = sim->local || mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);
     double* first = ends_step ? &sim->core.t_linear : &sim->core.t_passing;
     *first = fmin(*first, atom->t_linear);
-    sim->core.has_scheduled |= isfinite(atom->t_linear);
+    sim->core.has_scheduled = true;
   }
   sim->fences_stale = true;
 }

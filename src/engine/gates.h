@@ -35,6 +35,22 @@ static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
   sim->core.guard_evaluations++;
 }
 
+/// Places of the atoms that are not at rest at a surface.
+static inline const uint32_t* eng_loose(EngSim* sim, uint32_t* count) {
+  if (sim->core.slide.count) return eng_loose_now(sim, count);
+  *count = sim->active_count;
+  return sim->active;
+}
+
+/// eng_evaluate_g() for these alone, where they are few.
+static inline void eng_evaluate_loose(EngSim* sim, double t, bool with_slope) {
+  if (sim->core.slide.count || sim->narrow) {
+    eng_evaluate_loose_now(sim, t, with_slope);
+  } else {
+    eng_evaluate_g(sim, t, with_slope);
+  }
+}
+
 static inline void eng_control_margin(EngSim* sim) {
   if (sim->core.margin_stale) eng_control_margin_now(sim);
 }

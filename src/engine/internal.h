@@ -721,7 +721,7 @@ void eng_take_trial_end(EngSim* sim);
 /// The states alone: core.full_stale tells that the rest is missing.
 void eng_sample_states(EngSim* sim, double t);
 /// g and gdot for the atoms in `loose` at least.
-void eng_evaluate_loose(EngSim* sim, double t, bool with_slope);
+void eng_evaluate_loose_now(EngSim* sim, double t, bool with_slope);
 /// Room for `need` elements; what was there is kept.
 /// Whether something is to be said about the present mode for the first time.
 bool eng_tell_once(EngSim* sim, uint8_t what);
@@ -749,7 +749,7 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 /// Find the atoms of the present mode that matter: sim->active.
 void eng_find_active(EngSim* sim);
 /// The atoms among them that are followed while time flows: places in the mode's list, ascending.
-const uint32_t* eng_loose(EngSim* sim, uint32_t* count);
+const uint32_t* eng_loose_now(EngSim* sim, uint32_t* count);
 /// Identity of the product mode within an instant.
 uint64_t eng_instant_key(const EngSim* sim);
 /// Facts about the atoms that never change.

@@ -526,7 +526,7 @@ static bool evaluate_some(EngSim* sim, const ModelProgram* program, double* regs
   return true;
 }
 
-void eng_evaluate_loose(EngSim* sim, double t, bool with_slope) {
+void eng_evaluate_loose_now(EngSim* sim, double t, bool with_slope) {
   const ModelMode* mode = sim->core.mode;
   uint32_t count = 0;
   // in an instant the list is as its begin has made it
