@@ -66,12 +66,14 @@ bool build_guarded(ModelBuild* build, BuildWork* work, void* argument) {
   jmp_buf out_of_memory;
   build->arena.on_oom = &out_of_memory;
   arena_init(&build->scratch, &build->allocator, &out_of_memory);
+  arena_init(&build->work, &build->allocator, &out_of_memory);
   bool done = false;
   if (setjmp(out_of_memory) == 0) {
     work(build, argument);
     done = true;
   }
   arena_free(&build->scratch);
+  arena_free(&build->work);
   build->arena.on_oom = NULL;
   return done;
 }

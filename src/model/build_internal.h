@@ -227,6 +227,7 @@ typedef struct BuildSet {
   const uint32_t* full_env;
   const uint32_t* atoms;  // that the equations themselves read, ascending
   uint32_t atom_count;
+  const AtomPrograms* programs;   // of all atoms, where they were made with the equations; or NULL
   const ModelMode* shared;        // for all product modes at once, see build_mode.c; may be NULL
   const ModelImplicit* implicit;  // NULL in explicit modes
   bool stiff_known;               // somebody asked for...
@@ -238,6 +239,7 @@ struct ModelBuild {
   pthread_mutex_t mutex;  // guards all below but `model` and what it points to
   Arena arena;            // results
   Arena scratch;          // of the call in progress
+  Arena work;             // of one pass over one program, and empty between passes
   const IrModel* ir;
   Sym sym;
   BuildLayout layout;
@@ -287,6 +289,7 @@ void build_variables(ModelBuild* build);  // build_variables.c: variables, param
 void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, actions, schedules
 
 // build_mode.c
+/// Programs of the equations. Frees scratch memory on the way: nothing of the caller's may be there.
 void build_compile_set(ModelBuild* build, BuildSet* set);
 /// Frees scratch memory on the way: nothing of the caller's may be there.
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);

@@ -363,11 +363,17 @@ static void find_set_atoms(ModelBuild* build, BuildSet* set) {
   set->atoms = atoms;
 }
 
-/// Repetitions as loops. Where both programs give the same, they have the same loops.
+/// Repetitions as loops.
+static void roll(ModelBuild* build, ModelProgram* program) {
+  tape_roll(&build->arena, &build->work, program);
+  arena_free(&build->work);
+}
+
+/// ... of the equations. Where both programs give the same, they have the same loops.
 static void roll_equations(ModelBuild* build, BuildSet* set) {
   const ModelProgram full = set->full;
   ModelProgram* rhs = &set->rhs;
-  tape_roll(&build->arena, &build->scratch, rhs);
+  roll(build, rhs);
   bool same = full.code == rhs->code && full.output_count == rhs->output_count &&
               (full.output_count == 0 ||
                memcmp(full.outputs, rhs->outputs, full.output_count * sizeof *full.outputs) == 0);
@@ -375,8 +381,90 @@ static void roll_equations(ModelBuild* build, BuildSet* set) {
     set->full.roll = rhs->roll;
     set->full.reg_count = rhs->reg_count;
   } else {
-    tape_roll(&build->arena, &build->scratch, &set->full);
+    roll(build, &set->full);
   }
+}
+
+// ---------------------------------------------------------------------------------------------
+// relations beside the equations
+
+static bool atom_reads_pre(const ModelBuild* build, uint32_t atom) {
+  IrTerm g = ir_atom(build->ir, atom).g;
+  for (uint32_t k = 0; k < g.leaf_count; k++) {
+    IrLeaf leaf = ir_leaf(build->ir, g, k);
+    if (leaf.kind == IR_LEAF_VAR && leaf.when == IR_PRE) return true;
+  }
+  return false;
+}
+
+/// Values of g (`derivative` false) or its total time derivative; `atoms` NULL: of all of the
+/// model.
+static const uint32_t* atom_values(ModeScope* scope, const uint32_t* atoms, uint32_t count,
+                                   bool derivative) {
+  ModelBuild* build = scope->build;
+  Arena* scratch = &build->scratch;
+  ExprId zero = sym_number(&build->sym, 0.0);
+  SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, count);
+  for (uint32_t i = 0; i < count; i++) {
+    const IrAtom* atom = (IrAtom[]){ir_atom(build->ir, atoms ? atoms[i] : i)};
+    targets[i] = sym_term(&build->sym, atom->g);
+    if (derivative && (!atom->continuous || atom->type == IR_ATOM_PULSE)) {
+      targets[i] = (SymTerm){.shape = zero};
+    } else if (derivative) {
+      targets[i] = sym_total_derivative(&build->sym, scratch, targets[i], scope->set->sym->vars);
+    }
+  }
+  uint32_t* values = ARENA_ARRAY(scratch, uint32_t, count);
+  scope_values(scope, targets, count, values);
+  return values;
+}
+
+/// Whether pre(x) is read: the equations have it as it was, relations between events as x.
+static bool anything_reads_pre(const ModelBuild* build, const BuildSet* set) {
+  for (uint32_t i = 0; i < build->ir->atoms.count; i++) {
+    if (atom_reads_pre(build, i)) return true;
+  }
+  for (uint32_t i = 0; i < set->sym->assign_count; i++) {
+    SymTerm term = set->sym->assigns[i].value;
+    for (uint32_t k = 0; k < term.count; k++) {
+      if (term.row[k].kind == IR_LEAF_VAR && term.row[k].when == IR_PRE) return true;
+    }
+  }
+  return false;
+}
+
+/// In models of many automata all relations are in one mode, and what their slopes are made of has
+/// just been computed for the equations. Slopes that are nothing but the derivatives of the states,
+/// one after the other, are the same program.
+static void share_with_atoms(ModeScope* scope, const uint32_t* rhs, BuildSet* set) {
+  ModelBuild* build = scope->build;
+  uint32_t count = build->ir->atoms.count;
+  if (build->ir->automata.count <= SHARE_FROM || set->implicit || set->sym->block_count > 0 ||
+      set->sym->offsets || anything_reads_pre(build, set)) {
+    return;
+  }
+  AtomPrograms* programs = ARENA_NEW(&build->arena, AtomPrograms);
+  const uint32_t* values = atom_values(scope, NULL, count, false);
+  programs->g = tape_finish(&scope->graph, &build->arena, set->state_count, values, count);
+  values = atom_values(scope, NULL, count, true);
+  bool same = count > 0 && count == set->state_count && set->rhs.slices &&
+              memcmp(values, rhs, count * sizeof *values) == 0;
+  if (same) {
+    programs->gdot = set->rhs;
+  } else {
+    programs->gdot = tape_finish(&scope->graph, &build->arena, set->state_count, values, count);
+  }
+  arena_free(&build->scratch);
+  roll(build, &programs->g);
+  programs->g.native = ARENA_NEW(&build->arena, ModelCode);
+  programs->g_flow = programs->g;
+  programs->g_flow.slices = build_output_slices(build, &programs->g_flow);
+  programs->gdot.native = ARENA_NEW(&build->arena, ModelCode);
+  if (!same) {
+    roll(build, &programs->gdot);
+    programs->gdot.slices = build_output_slices(build, &programs->gdot);
+  }
+  set->programs = programs;
 }
 
 void build_compile_set(ModelBuild* build, BuildSet* set) {
@@ -421,6 +509,7 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   if (!done.implicit && build->ir->automata.count > SHARE_FROM) {
     done.rhs.slices = build_output_slices(build, &done.rhs);
   }
+  share_with_atoms(&scope, rhs, &done);
   done.rhs.native = ARENA_NEW(&build->arena, ModelCode);
   done.full.native = ARENA_NEW(&build->arena, ModelCode);
   done.compiled = true;
@@ -534,7 +623,7 @@ static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* row
     base_vec_push(scratch, &values, times.data[i]);
   }
   out->jacobian = tape_finish(&scope->graph, &build->arena, count, values.data, values.count);
-  tape_roll(&build->arena, scratch, &out->jacobian);
+  roll(build, &out->jacobian);
   out->jacobian.native = ARENA_NEW(&build->arena, ModelCode);
   return true;
 }
@@ -556,7 +645,7 @@ const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
   out->unknowns = unknown_registers(build, set, &scope);
   if (out->algebraic) {
     out->stage = tape_finish(&scope.graph, &build->arena, count, rows, count);
-    tape_roll(&build->arena, scratch, &out->stage);
+    roll(build, &out->stage);
     out->stage.native = ARENA_NEW(&build->arena, ModelCode);
   }
   return emit_slopes(build, &scope, rows, count, out) ? out : NULL;
@@ -604,44 +693,27 @@ static uint32_t* relevant_atoms(ModelBuild* build, const BuildSet* set, const ui
   return atoms;
 }
 
-/// Values of g (`derivative` false) or its total time derivative.
 static ModelProgram atom_program(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                                  uint32_t count, bool flow, bool derivative) {
-  Arena* scratch = &build->scratch;
   ModeScope scope;
   scope_init(&scope, build, set);
   scope.pre_is_now = flow;
-  ExprId zero = sym_number(&build->sym, 0.0);
-  SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, count);
-  for (uint32_t i = 0; i < count; i++) {
-    const IrAtom* atom = (IrAtom[]){ir_atom(build->ir, atoms[i])};
-    targets[i] = sym_term(&build->sym, atom->g);
-    if (derivative && (!atom->continuous || atom->type == IR_ATOM_PULSE)) {
-      targets[i] = (SymTerm){.shape = zero};
-    } else if (derivative) {
-      targets[i] = sym_total_derivative(&build->sym, scratch, targets[i], set->sym->vars);
-    }
-  }
-  uint32_t* values = ARENA_ARRAY(scratch, uint32_t, count);
-  scope_values(&scope, targets, count, values);
+  const uint32_t* values = atom_values(&scope, atoms, count, derivative);
   ModelProgram program = tape_finish(&scope.graph, &build->arena, set->state_count, values, count);
-  tape_roll(&build->arena, scratch, &program);
+  roll(build, &program);
   return program;
 }
 
 static bool reads_pre(const ModelBuild* build, const uint32_t* atoms, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    IrTerm g = ir_atom(build->ir, atoms[i]).g;
-    for (uint32_t k = 0; k < g.leaf_count; k++) {
-      IrLeaf leaf = ir_leaf(build->ir, g, k);
-      if (leaf.kind == IR_LEAF_VAR && leaf.when == IR_PRE) return true;
-    }
+    if (atom_reads_pre(build, atoms[i])) return true;
   }
   return false;
 }
 
 static AtomPrograms atom_programs(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                                   uint32_t count) {
+  if (set->programs) return *set->programs;
   AtomPrograms programs = {.g = atom_program(build, set, atoms, count, false, false)};
   arena_free(&build->scratch);
   programs.g.native = ARENA_NEW(&build->arena, ModelCode);

@@ -167,7 +167,7 @@ static void sort_ascending(uint32_t* list, uint32_t count) {
 
 const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* program) {
   if (program->solve_count > 0 || program->output_count < 2) return NULL;
-  Arena* scratch = &build->scratch;
+  Arena* scratch = &build->work;
   Origins origins = find_origins(scratch, program);
   uint64_t room =
       (uint64_t)program->code_count * SLICE_SHARE + (uint64_t)program->output_count * SLICE_OUTPUT;
@@ -203,5 +203,6 @@ const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* pr
   uint32_t* instrs = ARENA_ARRAY(&build->arena, uint32_t, list.count);
   if (list.count) memcpy(instrs, list.data, list.count * sizeof *instrs);
   *slices = (ModelSlices){.begin = begin, .instrs = instrs, .whole = whole};
+  arena_free(scratch);
   return slices;
 }

@@ -65,17 +65,21 @@ static bool slot_ends(const TapeGraph* graph, uint64_t slot, const TapeValue* va
 ///
 /// Operations are looked for first in the line of slots that belongs to their newest operand: what
 /// is made one after the other then lies side by side, which for a million equations is the
-/// difference between the cache and the memory. Where that line is full the hash decides. Inputs
-/// lie side by side as the environment does.
+/// difference between the cache and the memory. Where that line is full (a million relations with
+/// one number that came after the states) it is that of another operand, and then the hash decides.
+/// Inputs lie side by side as the environment does.
 static uint64_t* find_slot(const TapeGraph* graph, const TapeValue* value, uint64_t hash) {
   uint32_t mask = graph->slot_count - 1;
   uint32_t tag = slot_tag(graph, hash);
   if (value->op < MODEL_OP_COUNT) {
     uint32_t newest = value->a > value->b ? value->a : value->b;
+    uint32_t older = value->a > value->b ? value->b : value->a;
     if (value->c > newest) newest = value->c;
-    uint64_t* line = &graph->slots[2 * newest / TAPE_LINE * TAPE_LINE & mask];
-    for (uint32_t i = 0; i < TAPE_LINE; i++) {
-      if (slot_ends(graph, line[i], value, tag)) return &line[i];
+    for (uint32_t turn = 0; turn < 2; turn++) {
+      uint64_t* line = &graph->slots[2 * (turn ? older : newest) / TAPE_LINE * TAPE_LINE & mask];
+      for (uint32_t i = 0; i < TAPE_LINE; i++) {
+        if (slot_ends(graph, line[i], value, tag)) return &line[i];
+      }
     }
   }
   uint32_t start = (uint32_t)(hash >> 32);

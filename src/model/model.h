@@ -41,9 +41,11 @@
   X(ACOS, 1) \
   X(ATAN, 1) \
   X(SINH, 1) \
-  X(COSH, 1) X(TANH, 1) X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) \
-      X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) \
-          X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
+  X(COSH, 1) \
+  X(TANH, 1) \
+  X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) \
+      X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) \
+          X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
               X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
                               between; the condition is moved into dst first */ \
       X(TABLE, 1)          /* b: index of the table */ \
