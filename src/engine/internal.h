@@ -88,6 +88,7 @@ typedef struct EngAtom {
 /// Times of a transition: a geometric sequence as long as it is one.
 typedef struct EngZeno {
   uint32_t count;
+  uint32_t still;  // successive firings of an impact that has no speed any more
   double first, last;
   double interval, ratio;  // the last ones
 } EngZeno;
@@ -960,6 +961,8 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict);
 void eng_zeno_foresee(EngSim* sim);
 /// Modes that repeat in an instant at the end of a shrinking sequence: fails with that and says so.
 bool eng_zeno_suspected(EngSim* sim);
+/// Let a closed contact attract no harder than it is held.
+void eng_contact_soften(EngSim* sim);
 /// Add the contact's force to the flow in dx.
 SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// The same for the derivatives in the environment.

@@ -77,6 +77,15 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
            STR_ARGS(var ? var->name : STR_LIT("")), (int)order, "''''''''",
            eng_number(eng_rounded(sim->env[env], 3.0)).text,
            eng_number(eng_rounded(sim->env[env + 1], 3.0)).text);
+  if (sim->core.contact.active && sim->core.slide.count) {
+    Str held = sim->model->atoms[sim->core.contact.atom].text;
+    eng_hint(sim,
+             "the impacts of '%.*s' have closed a contact whose resets push the motion off a "
+             "surface that it slides along; declare both: contact NAME { ... } and friction NAME "
+             "{ ... }",
+             STR_ARGS(held));
+    return sim->error.status;
+  }
   eng_hint(sim, "the solution may be singular or discontinuous here without an event to say so; "
                 "try a larger --rtol, or a smaller --hmin");
   return sim->error.status;
@@ -232,6 +241,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     // draw the motion to its surfaces within a few steps
     sim->core.slide.stiffness = 0.5 / sim->stepper->control.h_next;
     sim->core.contact.stiffness = 0.25 / sim->stepper->control.h_next;
+    if (sim->core.contact.active) eng_contact_soften(sim);
   }
   for (;;) {
     if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define SEQUENCE     8     // firings at steady ratios that are one
+#define STILL        3     // firings of an impact without speed after which it is closed
 #define SUSPECT      5     // firings at steady ratios that may become a sequence
 #define SOON         1e-6  // of a step: firings so close to each other may chatter
 #define RATIO_LOW    0.02
@@ -34,7 +35,7 @@
 /// Note a firing; a ratio out of line begins a new sequence.
 static void note_firing(EngZeno* zeno, double t) {
   if (zeno->count == 0) {
-    *zeno = (EngZeno){.count = 1, .first = t, .last = t};
+    *zeno = (EngZeno){.count = 1, .still = zeno->still, .first = t, .last = t};
     return;
   }
   double interval = t - zeno->last;
@@ -42,7 +43,8 @@ static void note_firing(EngZeno* zeno, double t) {
   bool steady = zeno->count < 2 || (ratio > RATIO_LOW && ratio < RATIO_HIGH &&
                                     (zeno->count < 3 || fabs(ratio - zeno->ratio) < RATIO_SPREAD));
   if (!steady || !(interval > 0.0)) {
-    *zeno = (EngZeno){.count = 2, .first = zeno->last, .last = t, .interval = interval};
+    *zeno = (EngZeno){
+        .count = 2, .still = zeno->still, .first = zeno->last, .last = t, .interval = interval};
     return;
   }
   zeno->ratio = ratio;
@@ -69,6 +71,50 @@ static bool in_guard(const EngSim* sim, uint32_t transition, uint32_t atom) {
   return false;
 }
 
+static bool writes_range(const EngSim* sim, uint32_t begin, uint32_t count, uint32_t env) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    if (sim->model->actions[i].env == env) return true;
+  }
+  return false;
+}
+
+/// Whether the resets of a transition write a state.
+static bool writes(const EngSim* sim, const ModelTransition* t, uint32_t env) {
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  return writes_range(sim, t->action_begin, t->action_count, env) ||
+         writes_range(sim, to->action_begin, to->action_count, env);
+}
+
+/// Whether an impact has no speed: its relations are all at their boundaries, and one of them is
+/// not going anywhere. Where that comes again and again the contact is closed, whatever keeps the
+/// intervals from shrinking: the zone of `v < w`, or an error of the method that has left the body
+/// a hair inside. `nothing`: it has changed nothing, so its guard would hold on and never fire
+/// again.
+static bool is_still(const EngSim* sim, uint32_t transition, bool* nothing) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelTransition* t = &sim->model->transitions[transition];
+  if (t->to != sim->state[t->automaton]) return false;
+  bool still = false;
+  bool resets = false;
+  *nothing = true;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    uint32_t env = mode->state_env[i];
+    if (!writes(sim, t, env)) continue;
+    resets = true;
+    *nothing &= sim->env[env] == sim->before[env];
+  }
+  if (!resets) return false;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t id = mode->atoms[i];
+    if (!sim->model->atoms[id].continuous || !in_guard(sim, transition, id)) continue;
+    double zone = ZONES * sim->atoms[id].eps;
+    if (fabs(sim->g[i]) > zone) return false;
+    still |= fabs(sim->gdot[i]) <= zone;
+  }
+  return still;
+}
+
 /// Whether a relation of the guard besides the located one has come so near its boundary that its
 /// event zone takes over: `v < w` of an impact, when hardly any speed is left.
 static bool zones_take_over(const EngSim* sim, uint32_t transition) {
@@ -90,6 +136,8 @@ static double time_left(const EngZeno* zeno) {
 
 static bool has_accumulated(const EngSim* sim, uint32_t transition, const EngZeno* zeno,
                             double nearness, double* t_limit) {
+  *t_limit = zeno->last;
+  if (zeno->still >= STILL) return true;
   if (zeno->count < SEQUENCE) return false;
   double left = time_left(zeno);
   *t_limit = zeno->last + left;
@@ -146,6 +194,20 @@ SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
     dx[i] += lambda * sim->contact_d[i];
   }
   return SLT_OK;
+}
+
+void eng_contact_soften(EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  EngContact* contact = &sim->core.contact;
+  Rates rates;
+  if (sim->core.slide.count) return;
+  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->rhs_regs, stepper->t, stepper->x,
+                    sim->contact_f);
+  contact_rates(sim, stepper->t, stepper->x, sim->contact_f, &rates);
+  // after many events steps are short: what is left of g must not be thrown out of the contact
+  double most = 0.5 * fabs(rates.flow);
+  double soft = fmin(sqrt(most / fabs(rates.g)), 0.5 * most / fabs(rates.gdot));
+  if (soft > 0.0 && soft < contact->stiffness) contact->stiffness = soft;
 }
 
 /// Holding force at (t, x), the flow evaluated there: that along the surfaces where it slides.
@@ -325,16 +387,58 @@ SltStatus eng_contact_rebind(EngSim* sim) {
 
 // ---- closing ------------------------------------------------------------------------------------
 
-/// The located atom of an impact in the present mode's list; MODEL_NONE for none.
-static uint32_t impact_atom(const EngSim* sim, const ModelTransition* transition) {
+/// The direction of the resets: what this instant changed, as far as they write it; if that is
+/// nothing, the one state that they write. False: there is none.
+static bool find_direction(EngSim* sim, const ModelTransition* t, double* length) {
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    for (uint32_t k = 0; k < transition->guard.atom_count; k++) {
-      uint32_t id = transition->guard.atoms[k];
-      if (mode->atoms[i] == id && sim->atoms[id].located && sim->model->atoms[id].continuous) {
-        return i;
-      }
+  uint32_t count = 0;
+  uint32_t only = 0;
+  *length = 0.0;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    uint32_t env = mode->state_env[i];
+    bool written = writes(sim, t, env);
+    sim->contact_d[i] = written ? sim->env[env] - sim->before[env] : 0.0;
+    *length = fmax(*length, fabs(sim->contact_d[i]));
+    count += written;
+    if (written) only = i;
+  }
+  for (uint32_t i = 0; i<mode->state_count&& * length> 0.0; i++) {
+    sim->contact_d[i] /= *length;
+  }
+  if (*length == 0.0 && count == 1) sim->contact_d[only] = 1.0;
+  return *length > 0.0 || count == 1;
+}
+
+/// Whether a force along the direction acts on the relation as on a distance: on its second
+/// derivative, and not on itself. (The speed in `y <= h && v < w` is no distance.)
+static bool is_distance(EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  double t = sim->core.t;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->probe_x[i] = sim->x[i] + sim->contact_d[i];
+  }
+  model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, sim->x, sim->side_g);
+  double g = sim->side_g[index];
+  model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, sim->probe_x, sim->side_g);
+  double moved = fabs(sim->side_g[index] - g);
+  sim->core.contact.index = index;
+  double force = second_rate(sim, t, sim->x, sim->contact_d) - second_rate(sim, t, sim->x, NULL);
+  return isfinite(force) && moved <= REST_SHARE * fabs(force);
+}
+
+/// The relation of an impact that its resets hold at zero, in the present mode's list; MODEL_NONE
+/// for none. What was located comes first.
+static uint32_t impact_atom(EngSim* sim, uint32_t transition) {
+  const ModelMode* mode = sim->core.mode;
+  for (int turn = 0; turn < 2; turn++) {
+    for (uint32_t place = 0; place < sim->active_count; place++) {
+      uint32_t i = sim->active[place];
+      const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+      if (!sim->model->atoms[mode->atoms[i]].continuous) continue;
+      if (!in_guard(sim, transition, mode->atoms[i]) || atom->located != (turn == 0)) continue;
+      bool near = atom->located || fabs(sim->g[i]) <= ZONES * atom->eps;
+      if (near && is_distance(sim, i)) return i;
     }
   }
   return MODEL_NONE;
@@ -371,25 +475,27 @@ static void mark_riding(EngSim* sim, double lambda) {
 static bool close_contact(EngSim* sim, uint32_t transition) {
   const ModelMode* mode = sim->core.mode;
   const ModelTransition* t = &sim->model->transitions[transition];
-  uint32_t index = impact_atom(sim, t);
-  if (index == MODEL_NONE || t->to != sim->state[t->automaton]) return false;
-  // direction of the resets: what this instant changed
   double length = 0.0;
+  if (t->to != sim->state[t->automaton] || !find_direction(sim, t, &length)) return false;
+  if (eng_contact_rebind(sim) < 0) return false;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->contact_d[i] = sim->env[mode->state_env[i]] - sim->before[mode->state_env[i]];
-    length = fmax(length, fabs(sim->contact_d[i]));
+    sim->x[i] = sim->env[mode->state_env[i]];
   }
-  if (!(length > 0.0)) return false;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->contact_d[i] /= length;
-  }
+  uint32_t index = impact_atom(sim, transition);
+  if (index == MODEL_NONE) return false;
   sim->core.contact =
       (EngContact){.index = index, .atom = mode->atoms[index], .transition = transition};
-  if (eng_contact_rebind(sim) < 0) return false;
   const ModelContext* context = eng_context(sim);
   Rates rates;
   model_program_run(&mode->rhs, context, sim->rhs_regs, sim->core.t, sim->x, sim->side_f);
   contact_rates(sim, sim->core.t, sim->x, sim->side_f, &rates);
+  if (length == 0.0 && rates.force > 0.0) {
+    // an impact leads away from the boundary
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      sim->contact_d[i] = -sim->contact_d[i];
+    }
+    rates.force = -rates.force;
+  }
   double lambda = holding_force(&rates);
   if (!isfinite(lambda) || !(lambda > 0.0)) return false;
   // take the rest of the speed out, along the same direction
@@ -439,7 +545,9 @@ bool eng_zeno_suspected(EngSim* sim) {
 /// Sequences of an automaton that goes on in another way are over.
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (sim->model->transitions[i].automaton == automaton) sim->transitions[i].zeno.count = 0;
+    if (sim->model->transitions[i].automaton != automaton) continue;
+    sim->transitions[i].zeno.count = 0;
+    sim->transitions[i].zeno.still = 0;
   }
 }
 
@@ -574,7 +682,12 @@ static bool follows_impacts(const EngSim* sim, uint32_t transition) {
 /// The first transition of this instant whose firings have accumulated; MODEL_NONE for none.
 static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (sim->transitions[i].fired_now) note_firing(&sim->transitions[i].zeno, sim->core.t);
+    if (!sim->transitions[i].fired_now) continue;
+    EngZeno* zeno = &sim->transitions[i].zeno;
+    note_firing(zeno, sim->core.t);
+    bool nothing = false;
+    zeno->still = is_still(sim, i, &nothing) ? zeno->still + 1 : 0;
+    if (zeno->still > 0 && nothing) zeno->still = STILL;
   }
   uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
@@ -612,7 +725,7 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   } else if (sim->options.zeno == SLT_ZENO_DWELL) {
     const EngZeno* zeno = &sim->transitions[i].zeno;
     eng_dwell_begin(sim, automaton, DWELL_SHARE * (zeno->last - zeno->first));
-  } else {
+  } else if (sim->transitions[i].zeno.still < STILL) {
     return accumulates(sim, i, t_limit, ratio);
   }
   forget(sim, automaton);

@@ -9,7 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
-from cli_case import CliCase  # noqa: E402
+from cli_case import CliCase, SOURCE  # noqa: E402
 
 USER_REST = """
 y' = v;   y(t0) = 10;
@@ -477,6 +477,41 @@ experiment { end = 2; rtol = 1e-8; }
         changed = [name for r in records for name in r["changed"]]
         self.assertIn("bump.gap'", changed)
         self.assertNotIn("d'", changed)
+
+    def test_a_contact_of_resets_that_pushes_off_a_surface_says_so(self):
+        self.write("model.lisma", "y' = v;  v' = -9.81;  y(t0) = 0.3;  v(t0) = 0;\n"
+                   "u' = -2*sign(u);  u(t0) = 0.01;\n"
+                   "automaton ball { state hit [y <= 0] && [v < 0] { set v = -0.5*v; set u = u - 0.1*v; }"
+                   " from init, hit; }\n")
+        self.fails(3, "run", "model.lisma", "-q", "-o", "rows.csv", "--until", "2",
+                   says=["E0801", "'y <= 0'", "declare both: contact"])
+
+    def test_rest_does_not_depend_on_how_events_are_found(self):
+        """The ball on the shaking table rests once a period with every detection that is certain of its
+        impacts, and leaves at the same times."""
+        path = os.path.join(SOURCE, "models", "vibrating_table.lisma")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        wanted = None
+        for options in ((), ("--detection", "combined"), ("--method", "rodas")):
+            rows, records, _ = self.run_model(text, *options)
+            ends = [r["t"] for r in records if r["kind"] == "slide-out" and r["t"] > 0.4]
+            self.assertLess(len(records), 200)
+            wanted = wanted or ends
+            self.assertEqual(len(ends), len(wanted))
+            for a, b in zip(ends, wanted):
+                self.assertAlmostEqual(a, b, 6)
+
+    def test_two_contacts_of_resets_that_close_at_one_time(self):
+        """Each is held along its own resets: the second one is told apart, not pushed by the first."""
+        ball = "y%d' = v%d;  v%d' = -9.81;  y%d(t0) = 0.3;  v%d(t0) = 0;\n"
+        hit = "automaton b%d { state hit [y%d <= 0] && [v%d < 0] { set v%d = -0.5*v%d; } from init, hit; }\n"
+        text = "".join(part % ((n,) * 5) for n in (1, 2) for part in (ball, hit))
+        self.write("model.lisma", text)
+        self.fails(3, "run", "model.lisma", "-q", "-o", "rows.csv", "--until", "2",
+                   says=["E0807", "is closed"])
+        last = self.read("rows.csv").splitlines()[-1].split(",")
+        self.assertAlmostEqual(float(last[1]), 0, 5)
 
     def test_two_undeclared_contacts(self):
         self.write("model.lisma", BALL.replace("0.05", "0").replace("0.25", "0") +

@@ -143,6 +143,20 @@ class Sundials(unittest.TestCase):
     def test_the_gallery_is_there(self):
         self.assertGreater(len(glob.glob(gallery("stiff", "*.lisma"))), 5)
 
+    def test_impacts_without_speed_close_the_contact(self):
+        """Errors of these methods leave a ball a hair inside its table, where impacts do not shrink any more."""
+        exact = self.run_model(gallery("vibrating_table.lisma"), "--until", "1")
+        wanted = [e["t"] for e in exact.records if e["kind"] == "slide-out" and e["t"] > 0.4]
+        self.assertEqual(len(wanted), 3)
+        for method in METHODS:
+            run = self.run_model(gallery("vibrating_table.lisma"), "--method", method, "--until", "1")
+            ends = [e["t"] for e in run.records if e["kind"] == "slide-out" and e["t"] > 0.4]
+            self.assertLess(len(run.records), 100, method)
+            self.assertEqual(len(ends), len(wanted), method)
+            for a, b in zip(ends, wanted):
+                self.assertAlmostEqual(a, b, 4, method)
+
+
 
 if __name__ == "__main__":
     if "(SUNDIALS)" not in saltus_run.command("methods")[1]:
