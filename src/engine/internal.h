@@ -375,6 +375,7 @@ typedef struct EngCore {
   bool drifts;     // the equations have no values at the present point: go on along `tangent`
   double stall_t;  // time of the oldest of the recent instants
   uint32_t stall_count;
+  double last_t;          // time of the last instant, whether or not it fired anything
   bool margin_stale;      // margins have to be computed anew before they are used
   uint32_t margin_epoch;  // counts changes of the sizes they are made for
   double margin_t;        // time among these: they hold up to twice of it

@@ -88,6 +88,7 @@ SltStatus eng_start(EngSim* sim) {
   sim->core.t = sim->options.t_start;
   sim->core.mesh_t = sim->core.t;
   sim->core.stall_t = sim->core.t;
+  sim->core.last_t = -(double)INFINITY;
   sim->core.instant_t = sim->core.t;
   model_random_seed(&sim->core.random, sim->options.seed, 0);
   SltStatus status = eng_init_values(sim);
@@ -182,7 +183,10 @@ static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
     sim->core.first_bound = FIRST_STEP * (sim->core.t - sim->core.instant_t);
     sim->core.instant_t = sim->core.t;
   }
-  if (*fired) SLT_TRY(check_progress(sim));
+  // one that fires nothing, and leads back to itself without time passing, is no progress either
+  bool stands = sim->core.t == sim->core.last_t;
+  sim->core.last_t = sim->core.t;
+  if (*fired || stands) SLT_TRY(check_progress(sim));
   if (changed || kind == ENG_INSTANT_INPUT) {
     leave_trial(sim);
     eng_pair_instant(sim);

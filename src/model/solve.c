@@ -308,9 +308,31 @@ static bool damped_step(const ModelSolve* solve, double* regs, const Work* w, do
   return false;
 }
 
+/// How the lengths of Newton's steps follow each other.
+typedef struct Pace {
+  double length;  // of the last step
+  double ratio;   // to the one before
+} Pace;
+
+/// At a root of multiplicity m (`z^3 = s` where s passes through 0) steps shrink by 1 - 1/m each
+/// time and come to no end; once they do so evenly, m of them are taken at once.
+static void lengthen_step(const Work* w, Pace* pace) {
+  double length = 0.0;
+  for (uint32_t i = 0; i < w->n; i++) {
+    length = fmax(length, fabs(w->step[i]));
+  }
+  double ratio = pace->length > 0.0 ? length / pace->length : 0.0;
+  bool even = ratio > 0.4 && ratio < 0.95 && fabs(ratio - pace->ratio) < 0.01;
+  *pace = even ? (Pace){0} : (Pace){.length = length, .ratio = ratio};
+  for (uint32_t i = 0; even && i < w->n; i++) {
+    w->step[i] /= 1.0 - ratio;
+  }
+}
+
 static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, void* user,
                          bool* deficient) {
   Work w = work_space(solve, regs);
+  Pace pace = {0};
   for (uint32_t i = 0; i < w.n; i++) {
     regs[solve->unknowns[i]] = regs[solve->guesses[i]];
   }
@@ -334,6 +356,7 @@ static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, 
       double most = NEWTON_SMALL * fmax(unknowns_size(solve, regs), UNKNOWN);
       return before <= most * (double)w.n;
     }
+    lengthen_step(&w, &pace);
     if (!damped_step(solve, regs, &w, before, size, run, user)) return false;
     last = size;
   }

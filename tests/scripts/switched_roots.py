@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Functions that end at the boundary of their switch: the equations in force have no values beyond
-it (a root of abs, max or if), so the crossing has to be reached from one side and passed without
+it (a root of abs, max or if), or no solution, so the crossing has to be reached from one side and passed without
 evaluating either side on the other's ground. Random starts and speeds against closed forms, with
 every adaptive method; a seed as argument reproduces a run."""
 import concurrent.futures
@@ -25,7 +25,7 @@ def make(rng):
     start, way, speed = rng.uniform(0.1, 3), rng.uniform(0.2, 5), rng.uniform(0.1, 3)
     line = f"x' = {speed}; x(t0) = {start}; w(t0) = 0; "
     sine = f"w(t0) = 0; s = sin({speed}*time); "
-    kind = rng.randrange(7)
+    kind = rng.randrange(9)
     if kind == 0:
         return line + f"w' = sqrt(abs({start + way} - x));", 2*way/speed, 4/3*way**1.5/speed
     if kind == 1:
@@ -41,6 +41,14 @@ def make(rng):
         r = way/speed
         return (f"x' = v; v' = -{speed}; v(t0) = {way}; x(t0) = 0; w(t0) = 0; "
                 "w' = sqrt(max(x, 0));", 3*r, math.sqrt(speed/2)*math.pi*r*r/2)
+    if kind == 7:  # flow through a pipe that turns round; the guess may have the wrong sign
+        guess = rng.choice(["", "w(t0) ~ 5; ", "w(t0) ~ -5; "])
+        end = (start + way)/speed
+        return (f"x' = 1; x(t0) = 0; s = {speed}*time - {start}; {guess}w*abs(w) + 0.3*w = s;", end,
+                (math.sqrt(0.09 + 4*way) - 0.3)/2)
+    if kind == 8:  # a root of multiplicity 3, at the time of a row
+        return (f"x' = 1; x(t0) = 0; w*w*w = {speed}*(time - 2); w(t0) ~ 1;", 5.0,
+                (3*speed)**(1/3))
     # a vessel: sqrt(x) falls evenly to 0
     return (f"x' = -{speed}*sqrt(max(x, 0)); x(t0) = {way}; w(t0) = 0; w' = x;",
             4*math.sqrt(way)/speed, 2/3*way**1.5/speed)
