@@ -14,6 +14,7 @@
 // of their crossing; a switch touches its room and the supply, which has a closed form; at the end
 // of the window the rooms are corrected by the integral of what the prediction missed. Budget: 4
 // times its time; time per event from N = 100 to 1e4 grows by less than 3.
+#define BENCH_NATIVE
 #include "bench.h"
 
 #define GOLDEN 0.6180339887498949

@@ -1214,6 +1214,12 @@ void eng_control_states_of(EngSim* sim, uint32_t index) {
 void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
+  const EngAtom* atom = &sim->atoms[mode->atoms[index]];
+  if (atom->margin_key == margin_key(sim, index) && eng_local_margin_holds(sim, index)) {
+    sim->margin[index] = atom->margin;
+    eng_control_values(sim, index, t_from);
+    return;
+  }
   const ModelContext* context = eng_context(sim);
   ModelDual g = {0};
   double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(s->trial.t);

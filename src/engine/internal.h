@@ -414,6 +414,7 @@ typedef struct EngCore {
   bool local_crowded;  // ... and there are more than can be followed
   bool local_marked;   // something is known of atoms (local_mark)
   bool local_lazy;     // ... and atoms far from their boundary were passed over
+  bool local_margins;  // margins are those of the begin of the trial, and inputs of g are the same
   uint32_t local_near_count;
   uint32_t local_count;           // of the heap
   uint32_t local_automaton;       // of the last local event
@@ -1071,6 +1072,8 @@ void eng_local_settle_active_now(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
 /// nothing is decided.
 bool eng_local_detect_now(EngSim* sim, double t_from, bool* found);
+/// Whether the sizes for which margins were made allow for the states that a relation reads.
+bool eng_local_margin_holds(const EngSim* sim, uint32_t id);
 /// Whether it is known which states each relation reads.
 bool eng_local_has_reads(const EngSim* sim);
 /// What the proof of one relation needs, control points of its states included.

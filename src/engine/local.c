@@ -180,6 +180,7 @@ void local_patch(EngSim* sim, uint32_t env) {
     regs[program][reg] = value;
     if (local_program(index->mode, program) != &index->mode->g_flow) continue;
     sim->dual_regs[reg] = model_dual_fixed(value);
+    sim->core.local_margins = false;
     sim->core.level_epoch++;
     sim->control_stamp++;
     for (uint32_t lane = 0; lane < MODEL_LANES; lane++) {

@@ -261,6 +261,20 @@ bool local_value(EngSim* sim, uint32_t id, double t) {
          eng_output(sim, ENG_SINGLE_SLOPE, t, trial_state, &at, id, &atom->gdot);
 }
 
+bool eng_local_margin_holds(const EngSim* sim, uint32_t id) {
+  const EngCore* core = &sim->core;
+  if (!core->local_margins || !local_is_prepared(sim)) return false;
+  if (!(fabs(sim->stepper->trial.t) <= 2.0 * core->margin_t)) return false;
+  const LocalReaders* reads = &sim->local->index.reads;
+  for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
+    uint32_t state = reads->list[k];
+    // control points along the trial have made it larger where they are
+    double size = sim->margin_size[core->mode->state_env[state]];
+    if (!(sim->margin_x[state] <= 2.0 * size)) return false;
+  }
+  return true;
+}
+
 bool eng_local_has_reads(const EngSim* sim) {
   return local_is_prepared(sim);
 }
@@ -319,11 +333,58 @@ static bool glance_at_all(EngSim* sim, double t_from) {
     }
     if (sim->local_mark[id] == LOCAL_NEAR) sim->local_mark[id] = LOCAL_UNKNOWN;
     local_come_near(sim, id);
+  }
+  // after the others: what is followed now is what events will ask for, and is still in the cache
+  uint32_t near = core->local_near_count;
+  for (uint32_t i = 0; i < near; i++) {
+    uint32_t id = sim->local_near[i];
     if (!local_value(sim, id, t_from)) return false;
     EngCrossing crossing;
     if (local_watch(sim, id, t_from, &crossing)) sim->crossings[sim->crossing_count++] = crossing;
   }
   return true;
+}
+
+/// The tables of the automata that will have events, into the cache: each is found through the one
+/// before, so all of them take a step at a time.
+static void fetch_tables(const EngSim* sim, uint32_t count) {
+  const Model* model = sim->model;
+  enum { STEPS = 5 };
+  for (int step = 0; step < STEPS; step++) {
+    for (uint32_t i = 0; i < count; i++) {
+      uint32_t owner = sim->local->index.owner[sim->crossings[i].index];
+      if (owner >= LOCAL_SEVERAL) continue;
+      const ModelAutomaton* a = &model->automata[owner];
+      if (step == 0) {
+        __builtin_prefetch(a);
+        __builtin_prefetch(&sim->state[owner]);
+        continue;
+      }
+      const ModelState* state = &a->states[sim->state[owner]];
+      if (step == 1) {
+        __builtin_prefetch(state);
+        __builtin_prefetch((const char*)state + 64);
+        continue;
+      }
+      if (state->outgoing_count == 0) continue;
+      if (step == 2) {
+        __builtin_prefetch(state->outgoing);
+        continue;
+      }
+      const ModelTransition* t = &model->transitions[state->outgoing[0]];
+      if (step == 3) {
+        __builtin_prefetch(t);
+        __builtin_prefetch((const char*)t + 64);
+        __builtin_prefetch(&sim->transitions[state->outgoing[0]]);
+        continue;
+      }
+      const ModelState* to = &a->states[t->to];
+      __builtin_prefetch(to);
+      __builtin_prefetch((const char*)to + 64);
+      __builtin_prefetch(t->guard.atoms);
+      __builtin_prefetch(t->guard.term.args);
+    }
+  }
 }
 
 /// Keep what was found, up to the first crossing. False: something is not plainly local, and looked
@@ -332,6 +393,7 @@ static bool begin_trial(EngSim* sim, bool* found) {
   EngCore* core = &sim->core;
   double t_end = sim->stepper->trial.t;
   uint32_t count = sim->crossing_count;
+  fetch_tables(sim, count);
   eng_local_collect(sim);
   if (count == 0) return true;
   if (!core->local) return false;
@@ -354,6 +416,7 @@ bool eng_local_detect_now(EngSim* sim, double t_from, bool* found) {
   eng_evaluate_g(sim, t_from, false);
   memcpy(sim->local_g, sim->g, core->mode->atom_count * sizeof *sim->g);
   eng_control_margin(sim);
+  core->local_margins = true;
   local_begin_sharing(sim);
   bool done = glance_at_all(sim, t_from) && begin_trial(sim, found);
   if (!done) core->local_reach = 0.0;
