@@ -180,10 +180,11 @@ static void begin_registers(Walk* walk, const ModelProgram* program) {
     walk->set[reg] = walk->of_env[env];
     // truths follow silently while time flows
     bool moves = sim->env_is_truth[env] != 0;
-    if (walk->set[reg] != ENG_SET_EMPTY)
+    if (walk->set[reg] != ENG_SET_EMPTY) {
       walk->kind[reg] = moves ? KIND_OTHER : KIND_KNOWN;
-    else if (moves)
+    } else if (moves) {
       walk->kind[reg] = KIND_FREE;
+    }
   }
 }
 

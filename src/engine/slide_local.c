@@ -280,40 +280,45 @@ typedef struct News {
   uint32_t surface, rhs, full;
 } News;
 
-/// New surfaces from the relations that are not slid along; false: this is for the usual way.
+/// Whether a relation that is not slid along belongs to a surface that is a state, and the motion
+/// stands on it.
+static bool stands_at(const EngSim* sim, uint32_t i, uint32_t direct) {
+  uint32_t atom = sim->core.mode->atoms[i];
+  if (sim->value_of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) return false;
+  double g = direct == MODEL_NONE ? sim->g[i] : sim->x[direct / 2];
+  return value_is_at_zero(sim, atom, g);
+}
+
+/// New surfaces from the relations that are not slid along, without them; false: this is for the
+/// usual way.
 static bool find_new(EngSim* sim, const uint32_t* direct) {
-  const ModelMode* mode = sim->core.mode;
   EngSlide* slide = &sim->core.slide;
   uint32_t before = slide->count;
   for (uint32_t k = 0; k < sim->loose_count; k++) {
     uint32_t i = sim->loose[k];
-    uint32_t atom = mode->atoms[i];
-    if (sim->value_of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) continue;
-    if (direct[i] == MODEL_NONE) {
-      if (value_is_at_zero(sim, atom, sim->g[i])) return false;
-      continue;
-    }
+    if (!stands_at(sim, i, direct[i])) continue;
+    if (direct[i] == MODEL_NONE) return false;
     uint32_t state = direct[i] / 2;
-    if (!value_is_at_zero(sim, atom, sim->x[state])) continue;
-    if (sim->value_of_state[state] != MODEL_NONE) {
-      if (sim->value_of_state[state] < before) return false;
-      continue;
-    }
-    if (!sim->atoms[atom].surface) continue;
+    bool known = sim->value_of_state[state] != MODEL_NONE;
+    if (known && sim->value_of_state[state] < before) return false;
+    if (known || !sim->atoms[sim->core.mode->atoms[i]].surface) continue;
     sim->value_of_state[state] = slide->count;
     sim->value_state[slide->count] = state;
     sim->value_surfaces[slide->count++] = (EngValueSurface){
         .state = state, .first = MODEL_NONE, .eps = (double)INFINITY, .slides = true};
   }
-  for (uint32_t k = 0; slide->count > before && k < sim->loose_count; k++) {
+  return true;
+}
+
+/// The relations of the new surfaces, from `first` on; false as above.
+static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
+  for (uint32_t k = 0; k < sim->loose_count; k++) {
     uint32_t i = sim->loose[k];
-    uint32_t atom = mode->atoms[i];
-    if (sim->value_of_atom[atom] != MODEL_NONE || direct[i] == MODEL_NONE) continue;
-    uint32_t surface = sim->value_of_state[direct[i] / 2];
-    if (surface == MODEL_NONE || surface < before || !value_may_bound(sim, atom)) continue;
-    EngValueSurface* s = &sim->value_surfaces[surface];
-    if (!value_is_at_zero(sim, atom, sim->x[s->state])) continue;
+    uint32_t atom = sim->core.mode->atoms[i];
+    uint32_t surface = direct[i] == MODEL_NONE ? MODEL_NONE : sim->value_of_state[direct[i] / 2];
+    if (surface == MODEL_NONE || surface < first || !stands_at(sim, i, direct[i])) continue;
     if (!sim->value_plain[atom]) return false;
+    EngValueSurface* s = &sim->value_surfaces[surface];
     if (s->first == MODEL_NONE) {
       s->atom = atom;
       s->index = i;
@@ -568,6 +573,8 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   News news = {slide->count, sim->value_rhs_count, sim->value_full_count};
   // of few surfaces all combinations of sides are looked at
   if (slide->count <= ENG_SURFACES_MAX || !find_new(sim, hang->direct)) return false;
+  bool any = slide->count > news.surface;
+  if (any && !relate_new(sim, hang->direct, news.surface)) return false;
   for (uint32_t s = news.surface; s < slide->count; s++) {
     if (!take_switches(sim, s)) return false;
   }
@@ -578,7 +585,7 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   if (!decide(sim, hang, news.surface)) return false;
   value_measure_parts(sim, news.rhs, news.full);
   *verdict = ENG_SLIDE_ALONG;
-  if (slide->count > news.surface && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
+  if (any && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
   slide->stiffness = 0.0;
   return value_choose_part(sim) >= 0;
 }

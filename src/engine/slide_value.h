@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Shared by slide_value.c and slide_local.c.
+// Shared by the files about sliding by value.
 #ifndef SALTUS_ENGINE_SLIDE_VALUE_H
 #define SALTUS_ENGINE_SLIDE_VALUE_H
 
 #include "engine/internal.h"
 
 #define VALUE_RATE_TOLERANCE 1e-9  // relative to the largest rate: smaller ones have no direction
+
+#define VALUE_PART_SHARE 4  // few: one in so many
 
 #define NO_SURFACE    UINT32_MAX
 #define MANY_SURFACES (UINT32_MAX - 1)
@@ -40,5 +42,50 @@ SltStatus value_choose_part(EngSim* sim);
 bool value_present_side(const EngSim* sim, uint32_t surface);
 /// Truths of a surface's relations as on one side, held, so that nothing fires because of them.
 void value_latch(EngSim* sim, uint32_t surface, bool above);
+
+// ---- slide_share.c
+
+/// Switches of the surfaces take the positions that the shares say.
+void value_publish_shares(EngSim* sim, const double* share);
+/// ... and their own again.
+void value_publish_positions(EngSim* sim);
+/// Largest rate at both ends of the shares: what is small beside it has no direction.
+double value_rate_scale(const EngSim* sim);
+/// Rates of the surfaces from the flows on both sides: where g is a state they are components.
+void value_rates_of_flows(EngSim* sim, const double* below);
+/// Shares from the flows on both sides.
+SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
+                                double* share);
+/// Shares from the flow below all surfaces, where it is known how much it falls across each.
+void value_shares_of_shifted(const EngSim* sim, const double* below, const double* x, bool pull,
+                             double* share);
+/// Rates of all surfaces at both ends of the shares: value_low, value_high.
+SltStatus value_ends_at(EngSim* sim, double t, const double* x);
+/// Shares for which every sliding surface moves at the wanted rate, from the rates at the ends.
+/// False when the iteration does not settle.
+bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* share);
+/// The surfaces whose share may be another one at x than was noted for value_last_x: something they
+/// read is.
+void value_touch_changed(EngSim* sim, const EngHang* hang, const double* x, uint32_t* count);
+/// The list is used and may be made anew.
+void value_forget_touched(EngSim* sim, uint32_t count);
+/// The share of one surface; false: that is not possible.
+bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share);
+/// Shares at (t, x); `pull` draws the surfaces to zero.
+SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share);
+
+// ---- slide_way.c
+
+/// How the motion along the present surfaces is computed.
+SltStatus value_choose_way(EngSim* sim);
+/// By how much what hangs on the surfaces is shifted across them, at the present point. (It is the
+/// same everywhere but for rounding.)
+void value_measure_shifts(EngSim* sim);
+/// Outputs of both sides combined, each with the share of the surface it hangs on.
+void value_mix(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* high,
+               double* out);
+/// The same from the side below and the shifts.
+void value_shift(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* shifts,
+                 double* out);
 
 #endif

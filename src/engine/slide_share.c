@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+//
+// Sliding by value: flows on both sides of the surfaces, and the shares that follow from them.
+//
+// Where what slides is shifted by a number, shares are noted for the last point they were wanted at
+// (value_last, value_last_x). At the next point only those surfaces are asked whose equations read
+// a state that differs, bit by bit; the others have the share that they had.
+#include "engine/slide_value.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SOLVED     1e-10  // residual of the rates, relative to their range
+#define ITERATIONS 60
+
+void value_publish_shares(EngSim* sim, const double* share) {
+  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
+    const EngValueSwitch* s = &sim->value_switches[i];
+    double a = share[s->surface];
+    const ModelState* states = sim->model->automata[s->automaton].states;
+    double high = s->rises ? a : 1.0 - a;
+    if (states[1].test_env != MODEL_NONE) sim->env[states[1].test_env] = high;
+    if (states[0].test_env != MODEL_NONE) sim->env[states[0].test_env] = 1.0 - high;
+  }
+}
+
+void value_publish_positions(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
+    uint32_t a = sim->value_switches[i].automaton;
+    const ModelState* states = sim->model->automata[a].states;
+    for (uint32_t s = 0; s < 2; s++) {
+      if (states[s].test_env != MODEL_NONE) {
+        sim->env[states[s].test_env] = sim->state[a] == s ? 1.0 : 0.0;
+      }
+    }
+  }
+}
+
+/// Rates of the surfaces with these shares; into `rate`. Leaves the switches where they are.
+static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* share,
+                          double* rate) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  EngSideRegs* regs = &sim->side_regs[2];
+  SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
+                   sizeof(double)));
+  value_publish_shares(sim, share);
+  model_program_bind(&mode->gdot, sim->env, regs->gdot);
+  model_program_guess(&mode->gdot, sim->guess, regs->gdot);
+  model_program_run(&mode->gdot, context, regs->gdot, t, x, sim->side_g);
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    rate[i] = sim->side_g[sim->value_surfaces[i].index];
+  }
+  return SLT_OK;
+}
+
+double value_rate_scale(const EngSim* sim) {
+  double largest = 0.0;
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    largest = fmax(largest, fmax(fabs(sim->value_low[i]), fabs(sim->value_high[i])));
+  }
+  return 1.0 + largest;
+}
+
+/// Flows on both sides, each with its switches in place: `below`, value_out.
+void value_run_ends(EngSim* sim, double t, const double* x, double* below) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, below);
+  model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
+}
+
+void value_rates_of_flows(EngSim* sim, const double* below) {
+  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    double sign = s->negative ? -1.0 : 1.0;
+    sim->value_low[i] = sign * below[s->state];
+    sim->value_high[i] = sign * sim->value_out[s->state];
+  }
+}
+
+SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* x, bool pull,
+                                double* share) {
+  const EngSlide* slide = &sim->core.slide;
+  value_rates_of_flows(sim, below);
+  for (uint32_t i = 0; i < slide->count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    double sign = s->negative ? -1.0 : 1.0;
+    double wanted = pull ? -slide->stiffness * (sign * x[s->state]) : 0.0;
+    double range = sim->value_low[i] - sim->value_high[i];
+    if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
+    sim->value_wanted[i] = wanted;
+    share[i] = (sim->value_low[i] - wanted) / range;
+  }
+  return SLT_OK;
+}
+
+void value_shares_of_shifted(const EngSim* sim, const double* below, const double* x, bool pull,
+                             double* share) {
+  uint32_t n = sim->core.slide.count;
+  const uint32_t* state = sim->value_state;
+  const double* fall = sim->value_fall;
+  if (!pull) {
+    for (uint32_t i = 0; i < n; i++) {
+      share[i] = below[state[i]] / fall[i];
+    }
+    return;
+  }
+  double stiffness = sim->core.slide.stiffness;
+  for (uint32_t i = 0; i < n; i++) {
+    share[i] = (below[state[i]] + stiffness * x[state[i]]) / fall[i];
+  }
+}
+
+/// ... where every rate hangs on its own surface: both sides are bound when the motion begins.
+static void ends_of_mixed(EngSim* sim, double t, const double* x) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t end = 0; end < 2; end++) {
+    double* rate = end ? sim->value_high : sim->value_low;
+    model_program_run(&mode->gdot, eng_context(sim), sim->side_regs[end].gdot, t, x, sim->side_g);
+    for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+      rate[i] = sim->side_g[sim->value_surfaces[i].index];
+    }
+  }
+}
+
+SltStatus value_ends_at(EngSim* sim, double t, const double* x) {
+  if (sim->core.slide.mixed) {
+    ends_of_mixed(sim, t, x);
+    return SLT_OK;
+  }
+  for (uint32_t end = 0; end < 2; end++) {
+    for (uint32_t i = 0; i < sim->core.slide.count; i++) {
+      const EngValueSurface* s = &sim->value_surfaces[i];
+      sim->value_trial[i] = s->slides ? (double)end : s->above ? 1.0 : 0.0;
+    }
+    SLT_TRY(rates_at(sim, t, x, sim->value_trial, end ? sim->value_high : sim->value_low));
+  }
+  return SLT_OK;
+}
+
+/// Root in (0, 1) of the parabola through the rates at 0, at 1 and at a share between.
+static double parabola(double low, double high, double share, double rate, double wanted,
+                       double* slope) {
+  double bend = (rate - low - (high - low) * share) / (share * (share - 1.0));
+  double b = high - low - bend;
+  double c = low - wanted;
+  double root = 2.0 * c / (-b + sqrt(fmax(0.0, b * b - 4.0 * bend * c)));
+  *slope = b + 2.0 * bend * root;
+  return root;
+}
+
+bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* share) {
+  uint32_t n = sim->core.slide.count;
+  for (uint32_t iteration = 0; iteration < ITERATIONS; iteration++) {
+    if (rates_at(sim, t, x, share, sim->value_rate) < 0) return false;
+    bool settled = true;
+    for (uint32_t i = 0; i < n; i++) {
+      if (!sim->value_surfaces[i].slides) continue;
+      double low = sim->value_low[i];
+      double high = sim->value_high[i];
+      double residual = sim->value_rate[i] - wanted[i];
+      if (fabs(residual) <= SOLVED * (fabs(low - high) + fabs(wanted[i]))) continue;
+      settled = false;
+      double* slope = &sim->value_slope[i];
+      bool inside = share[i] > 0.0 && share[i] < 1.0;
+      if (iteration == 0) *slope = high - low;
+      if (iteration == 0 && inside) {
+        share[i] = parabola(low, high, share[i], sim->value_rate[i], wanted[i], slope);
+      } else {
+        share[i] -= residual / *slope;
+      }
+    }
+    if (settled) return true;
+  }
+  return false;
+}
+
+static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
+  uint32_t surface = sim->value_of_state[output];
+  if (surface == MODEL_NONE || sim->value_mark[surface]) return;
+  sim->value_mark[surface] = 1;
+  sim->value_touched[(*count)++] = surface;
+}
+
+void value_touch_changed(EngSim* sim, const EngHang* hang, const double* x, uint32_t* count) {
+  const double* noted = sim->value_last_x;
+  for (uint32_t k = 0; k < sim->core.mode->state_count; k++) {
+    if (x[k] == noted[k]) continue;
+    for (uint32_t i = hang->row_begin[k]; i < hang->row_begin[k + 1]; i++) {
+      touch(sim, hang->rows[i], count);
+    }
+  }
+  for (uint32_t i = 0; i < hang->timed_count; i++) {
+    touch(sim, hang->timed[i], count);
+  }
+}
+
+void value_forget_touched(EngSim* sim, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    sim->value_mark[sim->value_touched[i]] = 0;
+  }
+}
+
+static double point_state(const void* user, uint32_t state) {
+  return ((const double*)user)[state];
+}
+
+bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share) {
+  double f = 0.0;
+  if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->side_regs[0].rhs, t,
+                                point_state, x, sim->value_state[surface], &f)) {
+    return false;
+  }
+  *share = f / sim->value_fall[surface];
+  return true;
+}
+
+bool value_note_shares(EngSim* sim, const EngHang* hang, double t, const double* x,
+                       uint32_t surfaces) {
+  if (!hang || !hang->has_rows || isnan(sim->value_last_t)) return false;
+  uint32_t count = 0;
+  value_touch_changed(sim, hang, x, &count);
+  // switches that have moved since
+  for (uint32_t k = 0; sim->narrow && k < sim->stirred_count; k++) {
+    const ModelAutomaton* automaton = &sim->model->automata[sim->stirred[k]];
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      uint32_t env = automaton->states[s].test_env;
+      if (env == MODEL_NONE) continue;
+      for (uint32_t i = hang->reader_begin[env]; i < hang->reader_begin[env + 1]; i++) {
+        EngHangReader reader = hang->readers[i];
+        if (reader.kind == ENG_READER_RHS) {
+          touch(sim, hang->rhs.hanging[reader.at].output, &count);
+        }
+      }
+    }
+  }
+  value_forget_touched(sim, count);
+  if (count > sim->core.slide.count / VALUE_PART_SHARE) return false;
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t i = sim->value_touched[k];
+    if (i < surfaces && !value_share_of(sim, i, t, x, &sim->value_last[i])) return false;
+  }
+  memcpy(sim->value_last_x, x, sim->core.mode->state_count * sizeof *x);
+  sim->value_last_t = t;
+  return true;
+}
+
+SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share) {
+  EngSlide* slide = &sim->core.slide;
+  const ModelMode* mode = sim->core.mode;
+  if (slide->rest) return SLT_OK;
+  if (slide->shifted) {
+    const ModelContext* context = eng_context(sim);
+    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, sim->side_f);
+    value_shares_of_shifted(sim, sim->side_f, x, pull, share);
+    return SLT_OK;
+  }
+  if (slide->direct) {
+    value_run_ends(sim, t, x, sim->side_f);
+    return value_shares_of_flows(sim, sim->side_f, x, pull, share);
+  }
+  SLT_TRY(value_ends_at(sim, t, x));
+  if (pull) {
+    const ModelContext* context = eng_context(sim);
+    model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
+  }
+  for (uint32_t i = 0; i < slide->count; i++) {
+    const EngValueSurface* s = &sim->value_surfaces[i];
+    sim->value_wanted[i] = pull ? -slide->stiffness * sim->side_g[s->index] : 0.0;
+    double range = sim->value_low[i] - sim->value_high[i];
+    if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
+    share[i] = (sim->value_low[i] - sim->value_wanted[i]) / range;
+  }
+  if (slide->mixed) return SLT_OK;
+  return value_refine(sim, t, x, sim->value_wanted, share) ? SLT_OK : SLT_ERR_NO_CONVERGENCE;
+}
