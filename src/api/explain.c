@@ -178,7 +178,7 @@ static void json_automata(TextBuffer* out, const Model* m) {
                            : ",\"kind\":\"automaton\",\"states\":[");
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       json_separator(out, s);
-      json_text(out, automaton->states[s].name);
+      json_text(out, automaton->states[s].written->name);
     }
     text_append_format(out, "],\"line\":%u}", automaton->line);
   }
@@ -197,14 +197,14 @@ static void json_transitions(TextBuffer* out, const Model* m) {
     text_append_c(out, ",\"from\":[");
     for (uint32_t i = 0; i < transition->from_count; i++) {
       json_separator(out, i);
-      json_text(out, automaton->states[transition->from[i]].name);
+      json_text(out, automaton->states[transition->from[i]].written->name);
     }
     text_append_c(out, "],\"to\":");
-    json_text(out, automaton->states[transition->to].name);
+    json_text(out, automaton->states[transition->to].written->name);
     text_append_c(out, ",\"atoms\":[");
     for (uint32_t i = 0; i < transition->guard.atom_count; i++) {
       json_separator(out, i);
-      json_text(out, m->atoms[transition->guard.atoms[i]].text);
+      json_text(out, m->atoms[transition->guard.atoms[i]].written->text);
     }
     text_append_format(out, "],\"line\":%u}", transition->line);
   }
@@ -231,7 +231,7 @@ static void json_mode(TextBuffer* out, const CompiledModel* model, const uint32_
     json_separator(out, written++);
     json_text(out, m->automata[a].name);
     text_append_char(out, ':');
-    json_text(out, m->automata[a].states[mode[a]].name);
+    json_text(out, m->automata[a].states[mode[a]].written->name);
   }
   text_append_c(out, "},");
   ModelProvider provider = model->base.provider;

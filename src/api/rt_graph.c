@@ -38,7 +38,7 @@ static Str atoms_text(const Model* model, const ModelGuard* guard, Arena* arena)
   TextBuffer text = {.arena = arena};
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     if (i) text_append_c(&text, ", ");
-    text_append(&text, model->atoms[guard->atoms[i]].text);
+    text_append(&text, model->atoms[guard->atoms[i]].written->text);
   }
   return text_str(&text);
 }
@@ -127,7 +127,7 @@ static void add_automaton(SltGraph* g, uint32_t index) {
   *out = (GraphAutomaton){.name = a->name, .state_count = a->state_count};
   out->states = ARENA_ARRAY(&g->arena, GraphState, a->state_count);
   for (uint32_t s = 0; s < a->state_count; s++) {
-    out->states[s] = (GraphState){.name = a->states[s].name};
+    out->states[s] = (GraphState){.name = a->states[s].written->name};
   }
   out->arrow_capacity = arrow_limit(g->model, index);
   out->arrows = ARENA_ARRAY(&g->arena, GraphArrow, out->arrow_capacity + 1);

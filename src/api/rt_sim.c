@@ -310,7 +310,7 @@ static const char* state_name(const SltSim* sim, SltQuantity q, bool before) {
   if (!sim || q.kind != SLT_KIND_MODE || !quantity_valid(sim, q)) return NULL;
   uint32_t state =
       before ? eng_state_before(sim->engine, q.index) : eng_state(sim->engine, q.index);
-  return sim->model->automata[q.index].states[state].name.data;
+  return sim->model->automata[q.index].states[state].written->name.data;
 }
 
 const char* slt_sim_mode_name(const SltSim* sim, SltQuantity quantity) {

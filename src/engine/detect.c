@@ -140,7 +140,7 @@ void eng_warn_of_grazing(EngSim* sim) {
              "%s, or undoes it",
              eng_number(eng_rounded(c->t, 9.0)).text, eng_number(zone).text,
              eng_number(eng_rounded(c->shift, 2.0)).text);
-    sim->on_warning(sim->warning_user, DIAG_W0802, sim->model->atoms[id].span, message);
+    sim->on_warning(sim->warning_user, DIAG_W0802, sim->model->atoms[id].written->span, message);
   }
 }
 

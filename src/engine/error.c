@@ -60,7 +60,7 @@ void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size
     if (automaton->hidden) continue;
     const ModelState* s = &automaton->states[state[a]];
     int wrote = snprintf(out + used, capacity - used, "%s%.*s=%.*s", used ? ", " : "",
-                         STR_ARGS(automaton->name), STR_ARGS(s->name));
+                         STR_ARGS(automaton->name), STR_ARGS(s->written->name));
     if (wrote < 0 || (size_t)wrote >= capacity - used) {
       // too many automata for one line: say so instead of breaking off in a name
       snprintf(out + used, capacity - used, "...");

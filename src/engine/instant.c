@@ -231,10 +231,10 @@ static void enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   sim->state[automaton] = to;
   eng_publish_state(sim, automaton, sim->core.t);
   const ModelState* state = &sim->model->automata[automaton].states[to];
-  if (state->stops) {
+  if (state->written->stops) {
     sim->core.stop_wanted = true;
-    sim->stop_text = state->stop_text;
-    sim->stop_span = state->span;
+    sim->stop_text = state->written->stop_text;
+    sim->stop_span = state->written->span;
   }
   // what holds on entry is no new edge for the self loops of the state
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
@@ -253,7 +253,7 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
     sim->transitions[transition].edge_seen = true;
     sim->transitions[transition].taken = true;
     eng_publish_state(sim, t->automaton, sim->core.t);
-    if (to->stops) enter_state(sim, t->automaton, t->to);
+    if (to->written->stops) enter_state(sim, t->automaton, t->to);
   } else {
     enter_state(sim, t->automaton, t->to);
   }
@@ -809,11 +809,11 @@ static SltStatus check_invariants(EngSim* sim) {
   if (invariants_hold(sim, &a)) return SLT_OK;
   const ModelAutomaton* automaton = &sim->model->automata[a];
   const ModelState* state = &automaton->states[sim->state[a]];
-  eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0805, &state->invariant_span,
+  eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0805, &state->written->invariant_span,
            "at t = %s state '%.*s' of '%.*s' leaves its invariant and no transition is enabled",
-           eng_number(sim->core.t).text, STR_ARGS(state->name), STR_ARGS(automaton->name));
+           eng_number(sim->core.t).text, STR_ARGS(state->written->name), STR_ARGS(automaton->name));
   eng_hint(sim, "add a state that takes over from '%.*s', or widen the invariant",
-           STR_ARGS(state->name));
+           STR_ARGS(state->written->name));
   return sim->error.status;
 }
 

@@ -84,7 +84,7 @@ static bool is_plain(const ModelAutomaton* a, bool asked) {
   bool plain = a->kind == MODEL_AUTOMATON_USER && !a->has_bodies && a->entry_env == MODEL_NONE &&
                a->parent_automaton == MODEL_NONE;
   for (uint32_t s = 0; s < a->state_count; s++) {
-    plain &= !a->states[s].invariant && !a->states[s].stops;
+    plain &= !a->states[s].invariant && !a->states[s].written->stops;
     plain &= !asked || a->states[s].test_env == MODEL_NONE;
   }
   return plain;

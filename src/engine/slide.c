@@ -611,8 +611,8 @@ static void warn_of_escaping(const Search* search, uint32_t fixed) {
              "at t = %s the motion stands on this boundary and could leave it to either side; it "
              "goes on where the relation %s",
              eng_number(sim->core.t).text, fixed & bit ? "holds" : "does not hold");
-    sim->on_warning(sim->warning_user, DIAG_W0804, sim->model->atoms[search->surfaces[k].atom].span,
-                    message);
+    sim->on_warning(sim->warning_user, DIAG_W0804,
+                    sim->model->atoms[search->surfaces[k].atom].written->span, message);
   }
 }
 

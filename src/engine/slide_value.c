@@ -314,7 +314,7 @@ static void warn_of_escaping(EngSim* sim, const EngValueSurface* s) {
       "at t = %s the motion stands on this boundary and could leave it to either side; it goes "
       "on where the relation %s",
       eng_number(sim->core.t).text, s->above ? "holds" : "does not hold");
-  sim->on_warning(sim->warning_user, DIAG_W0804, sim->model->atoms[s->atom].span, message);
+  sim->on_warning(sim->warning_user, DIAG_W0804, sim->model->atoms[s->atom].written->span, message);
 }
 
 /// First assignment: every surface by its rates on both sides, the others sliding with it.

@@ -457,7 +457,7 @@ void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom) {
                    .crossing = MODEL_NONE,
                    .truth_begin = t->truth_count,
                    .share = (double)NAN,
-                   .line = sim->model->atoms[atom].line};
+                   .line = sim->model->atoms[atom].written->line};
   if (grow(sim, (void**)&t->truths, t->truth_count + 1, &t->truth_capacity, sizeof *t->truths)) {
     t->truths[t->truth_count++] = (Truth){.atom = atom, .told = true};
     record.truth_count = 1;
@@ -543,8 +543,8 @@ void eng_trace_path(const EngSim* sim, char* out, size_t capacity) {
     if (record->automaton == MODEL_NONE) continue;
     const ModelAutomaton* a = &sim->model->automata[record->automaton];
     int wrote = snprintf(out + used, capacity - used, "%s%.*s: %.*s -> %.*s", used ? ", " : "",
-                         STR_ARGS(a->name), STR_ARGS(a->states[record->from].name),
-                         STR_ARGS(a->states[record->to].name));
+                         STR_ARGS(a->name), STR_ARGS(a->states[record->from].written->name),
+                         STR_ARGS(a->states[record->to].written->name));
     if (wrote < 0 || (size_t)wrote >= capacity - used) return;
     used += (size_t)wrote;
   }
@@ -633,7 +633,7 @@ static void fill_truths(EngSim* sim, const Record* record, SltEvent* event) {
   struct EngTrace* t = sim->trace;
   for (uint32_t i = 0; i < record->truth_count; i++) {
     const Truth* truth = &t->truths[record->truth_begin + i];
-    const char* text = sim->model->atoms[truth->atom].text.data;
+    const char* text = sim->model->atoms[truth->atom].written->text.data;
     t->out_truths[i] =
         (SltTruth){text, truth->g, truth->pulse, truth->holds, truth->armed, truth->located};
     if (truth->told) t->out_atoms[event->atom_count++] = text;
@@ -777,8 +777,8 @@ void eng_trace_end(EngSim* sim) {
     if (record->automaton != MODEL_NONE) {
       const ModelAutomaton* a = &sim->model->automata[record->automaton];
       event.automaton = a->name.data;
-      event.from = a->states[record->from].name.data;
-      event.to = a->states[record->to].name.data;
+      event.from = a->states[record->from].written->name.data;
+      event.to = a->states[record->to].written->name.data;
     }
     event.line = record->line;
     event.cause = record->cause;

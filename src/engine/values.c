@@ -64,12 +64,12 @@ void eng_publish_state(EngSim* sim, uint32_t automaton, double t) {
 static SltStatus init_atoms(EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->atom_count; i++) {
-    const ModelAtom* atom = &model->atoms[i];
-    sim->atoms[i].eps = atom->eps ? eng_eval(sim, atom->eps) : sim->options.event_eps;
-    sim->atoms[i].gamma = atom->gamma ? eng_eval(sim, atom->gamma) : sim->options.gamma;
+    const ModelAtomOptions* own = model->atoms[i].options;
+    sim->atoms[i].eps = own && own->eps ? eng_eval(sim, own->eps) : sim->options.event_eps;
+    sim->atoms[i].gamma = own && own->gamma ? eng_eval(sim, own->gamma) : sim->options.gamma;
     // written so that NaN fails
     if (!(sim->atoms[i].eps >= 0.0) || !(sim->atoms[i].gamma > 0.0 && sim->atoms[i].gamma < 1.0)) {
-      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0810, &atom->span,
+      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0810, &model->atoms[i].written->span,
                       "an event's eps must be at least 0 and its gamma between 0 and 1");
     }
   }

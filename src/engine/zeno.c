@@ -508,7 +508,7 @@ static bool close_contact(EngSim* sim, uint32_t transition) {
 /// One contact can be held: what closes beside it would let it go.
 static SltStatus second_contact(EngSim* sim, uint32_t transition, double t_limit) {
   const ModelTransition* t = &sim->model->transitions[transition];
-  Str held = sim->model->atoms[sim->core.contact.atom].text;
+  Str held = sim->model->atoms[sim->core.contact.atom].written->text;
   eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
            "infinitely many impacts accumulate at t = %s while the contact '%.*s' is closed; only "
            "one contact that the model does not declare can be closed at a time",
@@ -525,7 +525,7 @@ static SltStatus accumulates(EngSim* sim, uint32_t transition, double t_limit, d
       sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
       "infinitely many events accumulate at t = %s: the transitions of '%.*s' to '%.*s' follow "
       "each other ever faster (ratio %s)",
-      eng_number(t_limit).text, STR_ARGS(a->name), STR_ARGS(a->states[t->to].name),
+      eng_number(t_limit).text, STR_ARGS(a->name), STR_ARGS(a->states[t->to].written->name),
       eng_number(ratio).text);
   eng_hint(sim, "the model says nothing about what comes after; add a state for it");
   return sim->error.status;

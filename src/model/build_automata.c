@@ -36,9 +36,8 @@ static Str atom_text(ModelBuild* build, const IrAtom* atom, const ModelAtom* bef
   if (atom->text.length) return str_copy(&build->arena, atom->text);
   if (source && span.begin < span.end && span.end <= source->text.length) {
     // instances of a loop have one text
-    if (before && before->span.begin == span.begin && before->span.end == span.end) {
-      return before->text;
-    }
+    const ModelAtomText* last = before ? before->written : NULL;
+    if (last && last->span.begin == span.begin && last->span.end == span.end) return last->text;
     // NUL-terminated: it goes out with event records
     return str_copy(&build->arena, (Str){source->text.data + span.begin, span.end - span.begin});
   }
@@ -47,6 +46,29 @@ static Str atom_text(ModelBuild* build, const IrAtom* atom, const ModelAtom* bef
   static const char* const relations[] = {" > 0", " >= 0", " == 0"};
   text_append_c(&out, relations[atom->relation <= IR_REL_EQ ? atom->relation : 0]);
   return text_str(&out);
+}
+
+/// What is written about an atom: that of `before`, the atom before it, where it is the same.
+static const ModelAtomText* atom_written(ModelBuild* build, const IrAtom* atom,
+                                         const ModelAtom* before) {
+  ModelAtomText written = {.text = atom_text(build, atom, before),
+                           .line = build_line(build, atom->span),
+                           .span = atom->span};
+  bool same = before && before->written->text.data == written.text.data &&
+              before->written->span.begin == written.span.begin &&
+              before->written->span.end == written.span.end;
+  if (same) return before->written;
+  ModelAtomText* kept = ARENA_NEW(&build->arena, ModelAtomText);
+  *kept = written;
+  return kept;
+}
+
+static const ModelAtomOptions* atom_options(ModelBuild* build, const IrAtom* atom) {
+  if (!ir_term_present(atom->eps) && !ir_term_present(atom->gamma)) return NULL;
+  ModelAtomOptions* options = ARENA_NEW(&build->arena, ModelAtomOptions);
+  options->eps = optional_term(build, atom->eps);
+  options->gamma = optional_term(build, atom->gamma);
+  return options;
 }
 
 static void atom_reads(ModelBuild* build, const IrAtom* atom, ModelAtom* out) {
@@ -76,12 +98,9 @@ static void build_atoms(ModelBuild* build) {
                            .relation = atom->relation,
                            .bipolar = atom->bipolar,
                            .continuous = atom->continuous && atom->type != IR_ATOM_PULSE,
-                           .eps = optional_term(build, atom->eps),
-                           .gamma = optional_term(build, atom->gamma),
-                           .env = build->layout.atom_begin + i,
-                           .text = atom_text(build, atom, i > 0 ? &atoms[i - 1] : NULL),
-                           .line = build_line(build, atom->span),
-                           .span = atom->span};
+                           .written = atom_written(build, atom, i > 0 ? &atoms[i - 1] : NULL),
+                           .options = atom_options(build, atom),
+                           .env = build->layout.atom_begin + i};
     atom_reads(build, atom, &atoms[i]);
   }
   build->model.atoms = atoms;
@@ -126,23 +145,52 @@ static void build_transitions(ModelBuild* build) {
   build->model.transition_count = ir->transitions.count;
 }
 
+static bool spans_equal(Span a, Span b) {
+  return a.begin == b.begin && a.end == b.end;
+}
+
+/// What is written about a state: that of a state of the automaton before, where it is the same.
+static const ModelStateText* state_written(ModelBuild* build, const IrState* state,
+                                           const ModelStateText* before) {
+  Str name = names_get(&build->ir->names, state->name);
+  bool stops = state->stop.data != NULL;
+  bool same = before && spans_equal(before->span, state->span) &&
+              spans_equal(before->invariant_span, state->invariant_span) &&
+              before->stops == stops && str_equal(before->name, name) &&
+              str_equal(before->stop_text, state->stop);
+  if (same) return before;
+  ModelStateText* written = ARENA_NEW(&build->arena, ModelStateText);
+  *written =
+      (ModelStateText){.name = name,
+                       .invariant_span = state->invariant_span,
+                       .stops = stops,
+                       .stop_text = stops ? str_copy(&build->arena, state->stop) : state->stop,
+                       .line = build_line(build, state->span),
+                       .span = state->span};
+  return written;
+}
+
 /// The states of all automata in one array, as in the IR, with the transitions that leave them.
 static ModelState* build_states(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelState* states = ARENA_ARRAY(&build->arena, ModelState, ir->states.count);
+  uint32_t automaton = IR_NONE;
+  uint32_t begin = 0;   // of the automaton
+  uint32_t before = 0;  // of the one before it
   for (uint32_t i = 0; i < ir->states.count; i++) {
     const IrState* state = (IrState[]){ir_state(ir, i)};
-    states[i] = (ModelState){.name = names_get(&ir->names, state->name),
+    if (state->automaton != automaton) {
+      automaton = state->automaton;
+      before = begin;
+      begin = i;
+    }
+    uint32_t like = before + (i - begin);
+    const ModelStateText* known = like < begin ? states[like].written : NULL;
+    states[i] = (ModelState){.written = state_written(build, state, known),
                              .action_begin = state->action_begin,
                              .action_count = state->action_count,
                              .invariant = optional_guard(build, state->invariant),
-                             .invariant_span = state->invariant_span,
-                             .stops = state->stop.data != NULL,
-                             .stop_text = state->stop.data ? str_copy(&build->arena, state->stop)
-                                                           : state->stop,
-                             .test_env = build->layout.test_env[i],
-                             .line = build_line(build, state->span),
-                             .span = state->span};
+                             .test_env = build->layout.test_env[i]};
   }
   return states;
 }

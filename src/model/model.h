@@ -701,20 +701,30 @@ typedef struct ModelRead {
   uint8_t when;  // ModelWhen
 } ModelRead;
 
-typedef struct ModelAtom {
-  uint8_t type;            // ModelAtomType
-  uint8_t relation;        // ModelRelation
-  bool bipolar;            // becoming false matters too
-  bool continuous;         // reads time or a variable that is not discrete, and is followed
-  bool time_only;          // reads time, parameters and discrete values only
-  const ModelTerm* eps;    // NULL: default of the run
-  const ModelTerm* gamma;  // NULL: default of the run
-  const ModelRead* reads;
-  uint32_t read_count;
-  uint32_t env;  // where its truth is
-  Str text;      // as written
+/// What the text says about an atom: shared by the instances of a loop.
+typedef struct ModelAtomText {
+  Str text;  // as written
   uint32_t line;
   Span span;
+} ModelAtomText;
+
+/// Its own settings, where it has any.
+typedef struct ModelAtomOptions {
+  const ModelTerm* eps;    // NULL: default of the run
+  const ModelTerm* gamma;  // NULL: default of the run
+} ModelAtomOptions;
+
+typedef struct ModelAtom {
+  const ModelRead* reads;
+  const ModelAtomText* written;
+  const ModelAtomOptions* options;  // NULL: all as the run has it
+  uint32_t env;                     // where its truth is
+  uint32_t read_count;
+  uint8_t type;      // ModelAtomType
+  uint8_t relation;  // ModelRelation
+  bool bipolar;      // becoming false matters too
+  bool continuous;   // reads time or a variable that is not discrete, and is followed
+  bool time_only;    // reads time, parameters and discrete values only
 } ModelAtom;
 
 /// A truth over atoms and mode tests.
@@ -747,18 +757,23 @@ typedef struct ModelTransition {
   Span span;
 } ModelTransition;
 
-typedef struct ModelState {
+/// What the text says about a state: shared by the instances of a loop.
+typedef struct ModelStateText {
   Str name;
-  uint32_t action_begin, action_count;  // entry actions
-  const uint32_t* outgoing;             // transitions that start here, in order of priority
-  uint32_t outgoing_count;
-  const ModelGuard* invariant;  // NULL when there is none
   Span invariant_span;
   bool stops;
   Str stop_text;
-  uint32_t test_env;  // where "this automaton is in this state" is, MODEL_NONE when nobody asks
   uint32_t line;
   Span span;
+} ModelStateText;
+
+typedef struct ModelState {
+  const ModelStateText* written;
+  const uint32_t* outgoing;             // transitions that start here, in order of priority
+  const ModelGuard* invariant;          // NULL when there is none
+  uint32_t action_begin, action_count;  // entry actions
+  uint32_t outgoing_count;
+  uint32_t test_env;  // where "this automaton is in this state" is, MODEL_NONE when nobody asks
 } ModelState;
 
 typedef enum ModelAutomatonKind { MODEL_AUTOMATON_USER, MODEL_AUTOMATON_SWITCH } ModelAutomatonKind;

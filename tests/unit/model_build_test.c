@@ -718,8 +718,8 @@ TEST(tables_of_the_model) {
     if (m->atoms[i].continuous) up = &m->atoms[i];
     CHECK(m->atoms[i].continuous != m->atoms[i].time_only, "time only");
   }
-  CHECK_STR(up->text, "atom up = x - b", "as written");
-  CHECK(up->eps == NULL && up->line == 12, "defaults");
+  CHECK_STR(up->written->text, "atom up = x - b", "as written");
+  CHECK(!up->options && up->written->line == 12, "defaults");
   CHECK(m->schedule_count == 1 && m->schedules[0].periodic, "schedule");
   CHECK(run_table_program(&b, &m->schedules[0].start, 0.0) == 4.0, "start");
   CHECK(run_table_program(&b, &m->schedules[0].period, 0.0) == 2.0, "period");
