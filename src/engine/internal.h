@@ -715,6 +715,9 @@ void eng_bind_states(EngSim* sim);
 void eng_bind_again(EngSim* sim);
 /// Algebraic values and derivatives into the environment, from sim->x at time t.
 void eng_evaluate_full(EngSim* sim, double t);
+/// The same at the present time for somebody who looks at the values. Inside a step, equations
+/// whose root has moved too far for the guess from the step's beginning get one from its end.
+void eng_evaluate_row(EngSim* sim);
 /// A warning, the first time that a value in the environment is not finite.
 void eng_warn_of_values(EngSim* sim);
 /// Values at time t of the pending trial into the environment (states, then eng_evaluate_full).

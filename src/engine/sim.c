@@ -414,7 +414,7 @@ double eng_time(const EngSim* sim) {
 const double* eng_env(EngSim* sim) {
   eng_local_refresh(sim);
   if (sim->core.full_stale) {
-    eng_evaluate_full(sim, sim->core.t);
+    eng_evaluate_row(sim);
     eng_warn_of_values(sim);
   }
   return sim->env;

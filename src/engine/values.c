@@ -474,6 +474,39 @@ void eng_evaluate_full(EngSim* sim, double t) {
   if (sim->core.contact.active) eng_contact_full(sim, t);
 }
 
+static void run_full(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  model_program_run(&mode->full, eng_context(sim), sim->full_regs, t, sim->x, sim->full);
+}
+
+void eng_evaluate_row(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double t = sim->core.t;
+  eng_evaluate_full(sim, t);
+  bool inside = sim->core.trial_pending && t < sim->stepper->trial.t;
+  bool plain = inside && !sim->core.slide.count && !sim->core.contact.active;
+  if (!plain || !mode->implicit || !mode->implicit->iterates) return;
+  if (eng_all_finite(sim->full, mode->full.output_count)) return;
+  // the values at the end of the step, as another guess
+  uint32_t failed = sim->implicit.failed;
+  eng_states_at(sim, sim->stepper->trial.t);
+  run_full(sim, sim->stepper->trial.t);
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    sim->env[mode->full_env[i]] = sim->full[i];
+  }
+  model_program_guess(&mode->full, sim->env, sim->full_regs);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = sim->env[mode->state_env[i]];
+  }
+  run_full(sim, t);
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    sim->env[mode->full_env[i]] = sim->full[i];
+  }
+  // steps go on with the guesses from their beginning
+  model_program_guess(&mode->full, sim->guess, sim->full_regs);
+  sim->implicit.failed = failed;
+}
+
 void eng_sample_states(EngSim* sim, double t) {
   sim->core.local_stale = false;
   const ModelMode* mode = sim->core.mode;
