@@ -470,7 +470,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   eng_local_forget_far(sim);
   eng_local_forget_shares(sim);
   eng_far_forget(sim);
-  eng_control_jumps(sim);
+  if (!sim->narrow) eng_control_jumps(sim);  // a narrow one has set no values
   eng_control_margin(sim);
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);

@@ -583,9 +583,9 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   }
   eng_narrow_patch(sim);
   if (!decide(sim, hang, news.surface)) return false;
-  value_measure_parts(sim, news.rhs, news.full);
   *verdict = ENG_SLIDE_ALONG;
   if (any && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
+  value_measure_parts(sim, news.rhs, news.full);
   slide->stiffness = 0.0;
   return value_choose_part(sim) >= 0;
 }

@@ -25,11 +25,8 @@ static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
   }
   // the shares are those with which the surfaces are drawn to zero
   double pull = -slide->stiffness;
-  for (uint32_t i = 0; slide->lean && i < sim->value_pulled_count; i++) {
-    ModelPartOutput run = sim->value_pulled[i];
-    for (uint32_t k = run.output; k < run.output + run.count; k++) {
-      dx[k] = pull * x[k];
-    }
+  if (slide->lean) {
+    model_scale_states(sim->value_pulled, sim->value_pulled_count, pull, x, dx);
   }
   for (uint32_t i = 0; !slide->lean && i < slide->count; i++) {
     uint32_t state = sim->value_state[i];

@@ -12,6 +12,7 @@
 
 #define SOLVED     1e-10  // residual of the rates, relative to their range
 #define ITERATIONS 60
+#define LINE       16  // states that are compared at once
 
 void value_publish_shares(EngSim* sim, const double* share) {
   for (uint32_t i = 0; i < sim->value_switch_count; i++) {
@@ -183,12 +184,21 @@ static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
   sim->value_touched[(*count)++] = surface;
 }
 
+static void touch_readers(EngSim* sim, const EngHang* hang, uint32_t state, uint32_t* count) {
+  for (uint32_t i = hang->row_begin[state]; i < hang->row_begin[state + 1]; i++) {
+    touch(sim, hang->rows[i], count);
+  }
+}
+
 void value_touch_changed(EngSim* sim, const EngHang* hang, const double* x, uint32_t* count) {
   const double* noted = sim->value_last_x;
-  for (uint32_t k = 0; k < sim->core.mode->state_count; k++) {
-    if (x[k] == noted[k]) continue;
-    for (uint32_t i = hang->row_begin[k]; i < hang->row_begin[k + 1]; i++) {
-      touch(sim, hang->rows[i], count);
+  uint32_t n = sim->core.mode->state_count;
+  for (uint32_t begin = 0; begin < n; begin += LINE) {
+    uint32_t end = n - begin < LINE ? n : begin + LINE;
+    // most of them stand still
+    if (memcmp(x + begin, noted + begin, (end - begin) * sizeof *x) == 0) continue;
+    for (uint32_t k = begin; k < end; k++) {
+      if (x[k] != noted[k]) touch_readers(sim, hang, k, count);
     }
   }
   for (uint32_t i = 0; i < hang->timed_count; i++) {

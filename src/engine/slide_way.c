@@ -283,7 +283,8 @@ static SltStatus room_for_part(EngSim* sim, uint32_t most) {
 }
 
 /// One more output: of the last run, or of a new one.
-static void add_output(ModelPartOutput* runs, uint32_t* count, uint32_t output, uint32_t from) {
+static inline void add_output(ModelPartOutput* runs, uint32_t* count, uint32_t output,
+                              uint32_t from) {
   if (*count > 0) {
     ModelPartOutput* last = &runs[*count - 1];
     if (last->output + last->count == output && last->from + last->count == from) {

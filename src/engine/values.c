@@ -374,8 +374,9 @@ static void begin_mode(EngSim* sim, const ModelMode* mode) {
 }
 
 void eng_bind_again(EngSim* sim) {
-  bool plain = sim->inputs_stand && !sim->core.slide.count && !sim->core.contact.active;
-  if (plain) {
+  // by value there are no other modes whose registers follow
+  bool other = sim->core.slide.count && !(sim->core.slide.by_value && sim->core.slide.mixed);
+  if (sim->inputs_stand && !other && !sim->core.contact.active) {
     gather_states(sim);
   } else {
     eng_bind(sim);

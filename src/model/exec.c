@@ -178,6 +178,17 @@ void model_program_interpret(const ModelProgram* program, const ModelContext* co
   }
 }
 
+void model_scale_states(const ModelPartOutput* runs, uint32_t count, double factor,
+                        const double* restrict x, double* restrict out) {
+  for (uint32_t i = 0; i < count; i++) {
+    const double* from = x + runs[i].from;
+    double* to = out + runs[i].output;
+    for (uint32_t k = 0; k < runs[i].count; k++) {
+      to[k] = factor * from[k];
+    }
+  }
+}
+
 void model_program_run_part(const ModelProgram* program, const ModelContext* context,
                             const ModelPart* part, double* regs, double t, const double* x,
                             double* out) {

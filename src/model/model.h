@@ -412,6 +412,10 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
                             const ModelPart* part, double* regs, double t, const double* x,
                             double* out);
 
+/// Outputs that are a multiple of states: out = factor * x for all runs.
+void model_scale_states(const ModelPartOutput* runs, uint32_t count, double factor,
+                        const double* restrict x, double* restrict out);
+
 /// Gives one state at the time that is looked at.
 typedef double ModelStateFn(const void* user, uint32_t state);
 
