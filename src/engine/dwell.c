@@ -101,7 +101,7 @@ static double while_length(double step, double distance) {
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;
-    if (sim->transitions[i].zeno.count >= ZENO_SUSPECT) return true;
+    if (sim->zenos[i].count >= ZENO_SUSPECT) return true;
   }
   return false;
 }
@@ -148,7 +148,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
       keep(sim, a, c->length);
       *begun = true;
     }
-    c->released = false;
+    if (c->released) c->released = false;  // what does not switch is not even touched
     if (!moved) continue;
     double step = mean_step(sim);
     double distance = t - c->last;

@@ -11,6 +11,11 @@
 #error "included by engine/internal.h"
 #endif
 
+/// Nominal of the variable at a place of the environment.
+static inline double eng_nominal(const EngSim* sim, uint32_t env) {
+  return sim->env_nominal ? sim->env_nominal[env] : 1.0;
+}
+
 // ---- values and relations -----------------------------------------------------------------------
 
 /// Dense output of the trial into sim->x, unless a search has just put it there.

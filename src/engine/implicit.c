@@ -208,7 +208,7 @@ static Projection projection(EngSim* sim) {
   p.work = imp_take(&at, p.n);
   p.change = imp_take(&at, p.n);
   for (uint32_t i = 0; i < p.n; i++) {
-    p.weight[i] = sim->env_nominal[mode->state_env[i]];
+    p.weight[i] = eng_nominal(sim, mode->state_env[i]);
   }
   return p;
 }
@@ -239,7 +239,7 @@ static double state_size(const EngSim* sim, const double* x) {
   const ModelMode* mode = sim->core.mode;
   double size = 1.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    double part = fabs(x[i]) / sim->env_nominal[mode->state_env[i]];
+    double part = fabs(x[i]) / eng_nominal(sim, mode->state_env[i]);
     if (part > size) size = part;
   }
   return size;

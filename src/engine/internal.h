@@ -117,7 +117,6 @@ typedef struct EngChatter {
 
 /// What a run knows about one transition.
 typedef struct EngTransition {
-  EngZeno zeno;
   bool fired_now;  // in the present instant
   bool edge_seen;  // a self loop: guard was true when last looked at
   bool taken;      // a self loop: fired in this instant and guard not seen false since
@@ -451,7 +450,7 @@ struct EngSim {
   double* env;           // present values, then those before the present round (pre)
   double* before;        // values before the last instant
   double* guess;         // per environment entry: where Newton's method starts from
-  double* env_nominal;   // nominal of each variable's entries
+  double* env_nominal;   // nominal of each variable's entries; NULL where all are 1
   double* params_given;  // overrides, NaN for none
   double* x;             // states of the present mode, gathered
   uint32_t* active;      // atoms that matter at present: places in the mode's list, ascending
@@ -483,6 +482,7 @@ struct EngSim {
   uint32_t* state_before;
   EngAtom* atoms;
   EngTransition* transitions;
+  EngZeno* zenos;       // per transition
   EngChatter* chatter;  // per automaton
   EngSchedule* schedules;
   uint32_t* fired;        // transitions (or switches) that fire in this iteration

@@ -12,7 +12,7 @@
 static void set_tolerances(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->atol[i] = sim->options.atol * sim->env_nominal[mode->state_env[i]];
+    sim->atol[i] = sim->options.atol * eng_nominal(sim, mode->state_env[i]);
   }
   num_stepper_set_tolerance(sim->stepper, sim->options.rtol, sim->options.atol, sim->atol);
 }

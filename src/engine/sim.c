@@ -125,13 +125,20 @@ static size_t state_total(const Model* m) {
   return total;
 }
 
+static bool has_nominals(const Model* m) {
+  for (uint32_t v = 0; v < m->var_count; v++) {
+    if (m->vars[v].nominal != 1.0) return true;
+  }
+  return false;
+}
+
 static void lay_out(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   size_t n = sim->n_max;
   sim->env = carve(c, 2 * (size_t)m->env_count, sizeof(double));
   sim->before = carve(c, m->env_count, sizeof(double));
   sim->guess = carve(c, m->env_count, sizeof(double));
-  sim->env_nominal = carve(c, m->env_count, sizeof(double));
+  if (has_nominals(m)) sim->env_nominal = carve(c, m->env_count, sizeof(double));
   sim->params_given = carve(c, m->param_count, sizeof(double));
   sim->x = carve(c, n, sizeof(double));
   sim->atol = carve(c, n, sizeof(double));
@@ -189,6 +196,7 @@ static void lay_out(EngSim* sim, Carver* c) {
   c->used = (c->used + 63) & ~(size_t)63;  // lines of the cache, where the block begins with one
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
+  sim->zenos = carve(c, m->transition_count, sizeof(EngZeno));
   sim->chatter = carve(c, m->automaton_count, sizeof(EngChatter));
   sim->value_surfaces = carve(c, m->atom_count, sizeof(EngValueSurface));
   sim->value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
@@ -288,6 +296,22 @@ static SltStatus take_memory(EngSim* sim) {
   return eng_trace_create(sim);
 }
 
+#define LARGE 100000  // entries of the environment
+
+/// In a large model: have the equations of the first mode made before the run takes its memory,
+/// since that takes much for a while. Whatever comes of it is asked for again when the run starts.
+static void make_first_mode(const EngSim* sim) {
+  const Model* model = sim->model;
+  const SltAllocator* a = &sim->options.allocator;
+  if (model->env_count < LARGE) return;
+  size_t size = model->automaton_count * sizeof(uint32_t);
+  uint32_t* states = base_alloc(a, size);
+  const ModelMode* mode = NULL;
+  const Diag* failure = NULL;
+  if (states) sim->provider.get(sim->provider.user, states, &mode, &failure);
+  base_free(a, states, size);
+}
+
 SltStatus eng_create(const Model* model, ModelProvider provider, const EngOptions* options,
                      EngSim** out) {
   *out = NULL;
@@ -303,6 +327,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->small_method = num_method_find(STR_LIT(ENG_SMALL_METHOD));
   sim->stiff_method = num_method_find(STR_LIT(ENG_STIFF_METHOD));
   measure(sim);
+  make_first_mode(sim);
   SltStatus status = take_memory(sim);
   if (status < 0) {
     eng_free(sim);
@@ -324,7 +349,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   for (uint32_t i = 0; i < model->transition_count; i++) {
     if (model->transitions[i].instead) sim->has_instead = true;
   }
-  for (uint32_t v = 0; v < model->var_count; v++) {
+  for (uint32_t v = 0; sim->env_nominal && v < model->var_count; v++) {
     const ModelVar* var = &model->vars[v];
     for (uint32_t k = 0; k < var->slots; k++) {
       sim->env_nominal[var->env + k] = var->nominal;

@@ -74,7 +74,7 @@ static SltStatus linearize_combined(void* user, double t, double* xu, double* f,
   SLT_TRY(eng_rhs(sim, t, xu, f));
   double* scale = st->work;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    scale[i] = 1e-3 * sim->env_nominal[mode->state_env[i]];
+    scale[i] = 1e-3 * eng_nominal(sim, mode->state_env[i]);
   }
   *timed = true;
   SLT_TRY(num_linear_differences(sim->stepper->system.linear, eng_rhs, sim, t, xu, f, scale,

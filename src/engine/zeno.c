@@ -54,11 +54,11 @@ static void note_firing(EngZeno* zeno, double t) {
 }
 
 void eng_zeno_note(EngSim* sim, uint32_t transition) {
-  note_firing(&sim->transitions[transition].zeno, sim->core.t);
+  note_firing(&sim->zenos[transition], sim->core.t);
 }
 
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
-  const EngZeno* zeno = &sim->transitions[transition].zeno;
+  const EngZeno* zeno = &sim->zenos[transition];
   bool soon = zeno->count > 0 && sim->core.t - zeno->last < SOON * sim->stepper->trial.h;
   return zeno->count >= SUSPECT || soon;
 }
@@ -533,7 +533,7 @@ static SltStatus accumulates(EngSim* sim, uint32_t transition, double t_limit, d
 
 bool eng_zeno_suspected(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    const EngZeno* zeno = &sim->transitions[i].zeno;
+    const EngZeno* zeno = &sim->zenos[i];
     if (!sim->transitions[i].fired_now || zeno->count < 6) continue;
     double left = time_left(zeno);
     accumulates(sim, i, zeno->last + left, zeno->ratio);
@@ -546,8 +546,8 @@ bool eng_zeno_suspected(EngSim* sim) {
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;
-    sim->transitions[i].zeno.count = 0;
-    sim->transitions[i].zeno.still = 0;
+    sim->zenos[i].count = 0;
+    sim->zenos[i].still = 0;
   }
 }
 
@@ -570,7 +570,7 @@ static bool open_exit(EngSim* sim, uint32_t automaton) {
 static void open_other_exits(EngSim* sim, uint32_t first) {
   uint32_t automaton = sim->model->transitions[first].automaton;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    const EngZeno* zeno = &sim->transitions[i].zeno;
+    const EngZeno* zeno = &sim->zenos[i];
     uint32_t other = sim->model->transitions[i].automaton;
     double limit = 0.0;
     if (other == automaton || zeno->last != sim->core.t) continue;
@@ -609,7 +609,7 @@ static bool is_located(const EngSim* sim, uint32_t transition) {
 static bool open_instead(EngSim* sim, double nearness) {
   bool any = false;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    EngZeno zeno = sim->transitions[i].zeno;
+    EngZeno zeno = sim->zenos[i];
     if (zeno.count + 1 < SEQUENCE || !is_located(sim, i)) continue;
     uint32_t other = instead_of(sim, i);
     if (other == MODEL_NONE) continue;
@@ -645,7 +645,7 @@ static bool note_instead(EngSim* sim) {
   for (uint32_t i = 0; any && i < sim->model->transition_count; i++) {
     if (!sim->transitions[i].fired_now) continue;
     sim->transitions[i].fired_now = false;
-    sim->transitions[i].zeno.count = 0;
+    sim->zenos[i].count = 0;
   }
   return any;
 }
@@ -665,9 +665,9 @@ static bool ends_instead(const EngSim* sim, uint32_t automaton) {
 /// at every bounce, and between two.)
 static bool follows_impacts(const EngSim* sim, uint32_t transition) {
   const Model* model = sim->model;
-  const EngZeno* own = &sim->transitions[transition].zeno;
+  const EngZeno* own = &sim->zenos[transition];
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    const EngZeno* zeno = &sim->transitions[i].zeno;
+    const EngZeno* zeno = &sim->zenos[i];
     const ModelTransition* t = &model->transitions[i];
     if (zeno->count == 0) continue;
     if (zeno->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
@@ -683,7 +683,7 @@ static bool follows_impacts(const EngSim* sim, uint32_t transition) {
 static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (!sim->transitions[i].fired_now) continue;
-    EngZeno* zeno = &sim->transitions[i].zeno;
+    EngZeno* zeno = &sim->zenos[i];
     note_firing(zeno, sim->core.t);
     bool nothing = false;
     zeno->still = is_still(sim, i, &nothing) ? zeno->still + 1 : 0;
@@ -695,7 +695,7 @@ static uint32_t find_accumulation(EngSim* sim, double* t_limit) {
     sim->transitions[i].fired_now = false;
     double limit = 0.0;
     if (found != MODEL_NONE) continue;
-    if (!has_accumulated(sim, i, &sim->transitions[i].zeno, NEARNESS, &limit)) continue;
+    if (!has_accumulated(sim, i, &sim->zenos[i], NEARNESS, &limit)) continue;
     if (follows_impacts(sim, i)) continue;
     found = i;
     *t_limit = limit;
@@ -710,7 +710,7 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   uint32_t i = find_accumulation(sim, &t_limit);
   if (i == MODEL_NONE) return SLT_OK;
   uint32_t automaton = sim->model->transitions[i].automaton;
-  double ratio = sim->transitions[i].zeno.ratio;
+  double ratio = sim->zenos[i].ratio;
   if (sim->options.zeno == SLT_ZENO_STOP) return accumulates(sim, i, t_limit, ratio);
   if (open_exit(sim, automaton)) {
     sim->zeno_automaton = automaton;
@@ -723,9 +723,9 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
     eng_trace_slide(sim, SLT_EVENT_ZENO, sim->core.contact.atom);
     *verdict = ENG_ZENO_CLOSED;
   } else if (sim->options.zeno == SLT_ZENO_DWELL) {
-    const EngZeno* zeno = &sim->transitions[i].zeno;
+    const EngZeno* zeno = &sim->zenos[i];
     eng_dwell_begin(sim, automaton, DWELL_SHARE * (zeno->last - zeno->first));
-  } else if (sim->transitions[i].zeno.still < STILL) {
+  } else if (sim->zenos[i].still < STILL) {
     return accumulates(sim, i, t_limit, ratio);
   }
   forget(sim, automaton);

@@ -289,7 +289,8 @@ void build_variables(ModelBuild* build);  // build_variables.c: variables, param
 void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, actions, schedules
 
 // build_mode.c
-/// Programs of the equations. Frees scratch memory on the way: nothing of the caller's may be there.
+/// Programs of the equations. Frees scratch memory on the way: nothing of the caller's may be
+/// there.
 void build_compile_set(ModelBuild* build, BuildSet* set);
 /// Frees scratch memory on the way: nothing of the caller's may be there.
 const ModelMode* build_mode(ModelBuild* build, BuildSet* set, const uint32_t* mode);

@@ -119,7 +119,7 @@ typedef struct Grouping {
 /// names of the variables are.
 static uint32_t* group_terms(ModelBuild* build, const Grouping* g) {
   if (g->count < GROUP_MIN) return NULL;
-  Arena* scratch = &build->scratch;
+  Arena* scratch = &build->work;
   uint32_t* number = ARENA_ARRAY(scratch, uint32_t, build->sym.view.pool.nodes.count);
   uint32_t shapes = 0;
   uint32_t deepest = 0;
@@ -147,9 +147,9 @@ static uint32_t* group_terms(ModelBuild* build, const Grouping* g) {
 static bool emit_grouped(ModeScope* scope, uint32_t first, const uint32_t* list, uint32_t count) {
   ModelBuild* build = scope->build;
   if (count < GROUP_MIN || scope->set->sym->block_count > 0) return false;
-  uint32_t* shapes = ARENA_ARRAY(&build->scratch, uint32_t, count);
-  uint32_t* depths = ARENA_ARRAY(&build->scratch, uint32_t, count);
-  uint32_t* depth_of = ARENA_ARRAY(&build->scratch, uint32_t, scope->items.count - first);
+  uint32_t* shapes = ARENA_ARRAY(&build->work, uint32_t, count);
+  uint32_t* depths = ARENA_ARRAY(&build->work, uint32_t, count);
+  uint32_t* depth_of = ARENA_ARRAY(&build->work, uint32_t, scope->items.count - first);
   for (uint32_t i = 0; i < count; i++) {
     SymTerm term = scope->items.data[list[i]].term;
     for (uint32_t k = 0; k < term.count; k++) {
@@ -164,12 +164,12 @@ static bool emit_grouped(ModeScope* scope, uint32_t first, const uint32_t* list,
   }
   Grouping grouping = {.shapes = shapes, .depths = depths, .count = count};
   const uint32_t* order = group_terms(build, &grouping);
-  if (!order) return false;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; order && i < count; i++) {
     ScopeItem* item = &scope->items.data[list[order[i]]];
     item->value = build_emit(build, &scope->graph, &scope->base, item->term);
   }
-  return true;
+  arena_free(&build->work);
+  return order != NULL;
 }
 
 static void emit_items(ModeScope* scope, uint32_t first, const uint32_t* list, uint32_t count) {
@@ -185,18 +185,19 @@ static void emit_targets(ModeScope* scope, const SymTerm* targets, uint32_t coun
   ModelBuild* build = scope->build;
   Grouping grouping = {.count = count};
   if (count >= GROUP_MIN) {
-    uint32_t* shapes = ARENA_ARRAY(&build->scratch, uint32_t, count);
+    uint32_t* shapes = ARENA_ARRAY(&build->work, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
       shapes[i] = targets[i].shape.index;
     }
     grouping.shapes = shapes;
-    grouping.depths = ARENA_ARRAY(&build->scratch, uint32_t, count);
+    grouping.depths = ARENA_ARRAY(&build->work, uint32_t, count);
   }
   const uint32_t* order = group_terms(build, &grouping);
   for (uint32_t k = 0; k < count; k++) {
     uint32_t i = order ? order[k] : k;
     values[i] = build_emit(build, &scope->graph, &scope->base, targets[i]);
   }
+  arena_free(&build->work);
 }
 
 /// Values of terms in this mode. May be called again: what is there already is used.

@@ -622,6 +622,10 @@ static bool make_roll(Roller* r) {
   roll->loops = loops;
   roll->loop_count = r->regions.count;
   roll->after = straight_code(r, at, r->p->code_count);
+  roll->loops_only = !roll->after;
+  for (uint32_t i = 0; i < r->regions.count; i++) {
+    roll->loops_only = roll->loops_only && !loops[i].before;
+  }
   list_outputs(r, roll);
   r->p->roll = roll;
   return true;

@@ -167,9 +167,13 @@ static void execute_straight(const ModelProgram* program, const ModelContext* co
 void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,
                              double t, const double* x, double* out) {
   regs[0] = t;
+  if (program->roll && program->roll->loops_only) {
+    model_roll_run(program, context, regs, x, out, execute_straight);
+    return;
+  }
   copy_states(regs + 1, x, program->state_count);
   if (program->roll) {
-    model_roll_run(program, context, regs, out, execute_straight);
+    model_roll_run(program, context, regs, NULL, out, execute_straight);
     return;
   }
   if (program->code_count) execute(program->code, context, program->solves, regs);

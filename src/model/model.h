@@ -43,12 +43,14 @@
   X(SINH, 1) \
   X(COSH, 1) \
   X(TANH, 1) \
-  X(EXP, 1) X(LN, 1) X(LOG10, 1) X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) \
-      X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) \
-          X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
-              X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
-                              between; the condition is moved into dst first */ \
-      X(TABLE, 1)          /* b: index of the table */ \
+  X(EXP, 1) \
+  X(LN, 1) \
+  X(LOG10, 1) \
+  X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) \
+      X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
+          X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
+                          between; the condition is moved into dst first */ \
+      X(TABLE, 1)      /* b: index of the table */ \
       X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
       X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(NOISE, 2) X(EXPONENTIAL, 1) \
           X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
@@ -185,6 +187,7 @@ typedef struct ModelRoll {
   const ModelInstr* after;  // behind the last loop, with its end; NULL
   const ModelOutputRun* outputs;
   uint32_t output_count;
+  bool loops_only;  // no straight code: states need not be in registers
 } ModelRoll;
 
 struct ModelCode;
@@ -372,8 +375,9 @@ void model_program_guess(const ModelProgram* program, const double* env, double*
 /// code to its end.
 typedef void ModelStraightFn(const ModelProgram* program, const ModelContext* context,
                              const ModelInstr* code, double* regs);
+/// `x`: the states, which are not in the registers; NULL: they are.
 void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,
-                    double* out, ModelStraightFn* straight);
+                    const double* x, double* out, ModelStraightFn* straight);
 
 /// model_program_run() without compiled code.
 void model_program_interpret(const ModelProgram* program, const ModelContext* context, double* regs,

@@ -41,12 +41,23 @@ static void run_step(const ModelLoopStep* step, const ModelContext* context, uin
 typedef struct Block {
   const ModelLoop* loop;
   double* regs;
+  const double* x;       // states, where they are not in the registers
+  uint32_t state_count;  // of these; 0: they are in the registers
   uint32_t first, n;
   double* place[MODEL_LOOP_STEPS];  // values of the operations so far
 } Block;
 
 /// What an operand reads that is not there.
 static const double nothing[LANES] = {0.0};
+
+/// Whether a register is that of a state which lies elsewhere.
+static inline bool is_outside(const Block* block, int64_t reg) {
+  return reg >= 1 && reg <= (int64_t)block->state_count;
+}
+
+static inline double register_value(const Block* block, uint32_t reg) {
+  return is_outside(block, reg) ? block->x[reg - 1] : block->regs[reg];
+}
 
 /// The values of an operand, side by side; `room` takes those that are not.
 static const double* fetch(const Block* block, const ModelLane* lane, double (*lanes)[LANES],
@@ -58,7 +69,18 @@ static const double* fetch(const Block* block, const ModelLane* lane, double (*l
   case MODEL_LANE_LOCAL: return block->place[lane->at];
   case MODEL_LANE_FIXED: return lanes[lane->at];
   case MODEL_LANE_EVEN: {
-    const double* from = regs + ((int64_t)lane->at + (int64_t)block->first * lane->stride);
+    int64_t begin = (int64_t)lane->at + (int64_t)block->first * lane->stride;
+    int64_t end = begin + (int64_t)(n - 1) * lane->stride;
+    bool states = is_outside(block, begin);
+    bool around = block->state_count && !states && (begin == 0) != (end == 0);
+    if (states != is_outside(block, end) || around) {
+      // some of both
+      for (uint32_t k = 0; k < n; k++) {
+        room[k] = register_value(block, (uint32_t)(begin + (int64_t)k * lane->stride));
+      }
+      return room;
+    }
+    const double* from = states ? block->x + (begin - 1) : regs + begin;
     if (lane->stride == 1) return from;
     for (uint32_t k = 0; k < n; k++) {
       room[k] = from[(ptrdiff_t)k * lane->stride];
@@ -67,7 +89,10 @@ static const double* fetch(const Block* block, const ModelLane* lane, double (*l
   }
   case MODEL_LANE_LISTED: {
     const uint32_t* list = lane->list + block->first;
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; block->state_count && k < n; k++) {
+      room[k] = register_value(block, list[k]);
+    }
+    for (uint32_t k = 0; !block->state_count && k < n; k++) {
       room[k] = regs[list[k]];
     }
     return room;
@@ -103,18 +128,21 @@ static void run_block(Block* block, const ModelContext* context, double (*lanes)
   }
 }
 
-static void run_loop(const ModelLoop* loop, const ModelContext* context, double* regs,
-                     double* out) {
-  double lanes[MODEL_LOOP_REGISTERS][LANES];
-  uint32_t widest = loop->count < LANES ? loop->count : LANES;
-  for (uint32_t i = 0; i < loop->fixed_count; i++) {
-    for (uint32_t k = 0; k < widest; k++) {
-      lanes[i][k] = regs[loop->fixed[i]];
-    }
-  }
+static void run_loop(const ModelProgram* program, const ModelLoop* loop,
+                     const ModelContext* context, double* regs, const double* x, double* out) {
   Block block;  // `place` is filled as it goes
   block.loop = loop;
   block.regs = regs;
+  block.x = x;
+  block.state_count = x ? program->state_count : 0;
+  double lanes[MODEL_LOOP_REGISTERS][LANES];
+  uint32_t widest = loop->count < LANES ? loop->count : LANES;
+  for (uint32_t i = 0; i < loop->fixed_count; i++) {
+    double value = register_value(&block, loop->fixed[i]);
+    for (uint32_t k = 0; k < widest; k++) {
+      lanes[i][k] = value;
+    }
+  }
   for (uint32_t first = 0; first < loop->count; first += LANES) {
     block.first = first;
     block.n = loop->count - first < LANES ? loop->count - first : LANES;
@@ -123,15 +151,23 @@ static void run_loop(const ModelLoop* loop, const ModelContext* context, double*
 }
 
 void model_roll_run(const ModelProgram* program, const ModelContext* context, double* regs,
-                    double* out, ModelStraightFn* straight) {
+                    const double* x, double* out, ModelStraightFn* straight) {
   const ModelRoll* roll = program->roll;
   for (uint32_t i = 0; i < roll->loop_count; i++) {
     if (roll->loops[i].before) straight(program, context, roll->loops[i].before, regs);
-    run_loop(&roll->loops[i], context, regs, out);
+    run_loop(program, &roll->loops[i], context, regs, x, out);
   }
   if (roll->after) straight(program, context, roll->after, regs);
+  Block all;
+  all.regs = regs;
+  all.x = x;
+  all.state_count = x ? program->state_count : 0;
   for (uint32_t i = 0; i < roll->output_count; i++) {
     const ModelOutputRun* run = &roll->outputs[i];
-    memcpy(out + run->output, regs + run->reg, run->count * sizeof *out);
+    bool some = run->reg <= all.state_count;
+    if (!some) memcpy(out + run->output, regs + run->reg, run->count * sizeof *out);
+    for (uint32_t k = 0; some && k < run->count; k++) {
+      out[run->output + k] = register_value(&all, run->reg + k);
+    }
   }
 }
