@@ -85,6 +85,19 @@ static bool writes(const EngSim* sim, const ModelTransition* t, uint32_t env) {
          writes_range(sim, to->action_begin, to->action_count, env);
 }
 
+/// Whether actions write a state; `nothing` becomes false where they have changed one.
+static bool resets_state(const EngSim* sim, uint32_t begin, uint32_t count, bool* nothing) {
+  bool resets = false;
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    const ModelVarMode* var = &sim->core.mode->vars[action->var];
+    if (var->role != MODEL_ROLE_STATE || action->order >= var->state_order) continue;
+    resets = true;
+    *nothing &= sim->env[action->env] == sim->before[action->env];
+  }
+  return resets;
+}
+
 /// Whether an impact has no speed: its relations are all at their boundaries, and one of them is
 /// not going anywhere. Where that comes again and again the contact is closed, whatever keeps the
 /// intervals from shrinking: the zone of `v < w`, or an error of the method that has left the body
@@ -94,20 +107,16 @@ static bool is_still(const EngSim* sim, uint32_t transition, bool* nothing) {
   const ModelMode* mode = sim->core.mode;
   const ModelTransition* t = &sim->model->transitions[transition];
   if (t->to != sim->state[t->automaton]) return false;
-  bool still = false;
-  bool resets = false;
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   *nothing = true;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    uint32_t env = mode->state_env[i];
-    if (!writes(sim, t, env)) continue;
-    resets = true;
-    *nothing &= sim->env[env] == sim->before[env];
-  }
+  bool resets = resets_state(sim, t->action_begin, t->action_count, nothing);
+  resets |= resets_state(sim, to->action_begin, to->action_count, nothing);
   if (!resets) return false;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    uint32_t id = mode->atoms[i];
-    if (!sim->model->atoms[id].continuous || !in_guard(sim, transition, id)) continue;
+  bool still = false;
+  for (uint32_t k = 0; k < t->guard.atom_count; k++) {
+    uint32_t id = t->guard.atoms[k];
+    if (!sim->model->atoms[id].continuous || !sim->live[id]) continue;
+    uint32_t i = eng_atom_place(mode, id);
     double zone = ZONES * sim->atoms[id].eps;
     if (fabs(sim->g[i]) > zone) return false;
     still |= fabs(sim->gdot[i]) <= zone;
