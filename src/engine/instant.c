@@ -470,7 +470,9 @@ static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t f
     }
     SLT_TRY(eng_fire_transition(sim, transition, iteration));
     (*fired)++;
+    if (sim->one_by_one) break;
   }
+  sim->rejected_together |= *fired > 1;
   return SLT_OK;
 }
 
@@ -619,6 +621,7 @@ static SltStatus run_round(EngSim* sim, uint64_t key, uint32_t* iteration, bool*
     sim->fired_switch[count] = false;
     sim->fired[count++] = transition;
   }
+  if (sim->one_by_one && count > 1) count = 1;
   sim->fired_count = count;
   if (count == 0) return SLT_OK;
   *fired = true;
@@ -687,10 +690,13 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     *any = true;
     uint64_t before = key;
     key = eng_instant_key(sim);
-    if (key != before && comes_back(&path, sim, key)) {
-      *undecided = true;
-      return SLT_OK;
-    }
+    if (key == before || !comes_back(&path, sim, key)) continue;
+    *undecided = sim->one_by_one || !sim->rejected_together;
+    if (*undecided) return SLT_OK;
+    // what rejects a mode together may lead past the one that holds, for ever: one after the other
+    sim->one_by_one = true;
+    path.count = 0;
+    comes_back(&path, sim, key);
   }
 }
 
@@ -1007,6 +1013,8 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     sim->core.slide.count = 0;
     eng_atoms_judge(sim);
   }
+  sim->one_by_one = false;
+  sim->rejected_together = false;
   SLT_TRY(eng_run_due(sim, false, &iteration, any));
   SLT_TRY(run_to_rest(sim, &iteration, any));
   bool late = false;

@@ -485,12 +485,14 @@ struct EngSim {
   EngZeno* zenos;       // per transition
   EngChatter* chatter;  // per automaton
   EngSchedule* schedules;
-  uint32_t* fired;        // transitions (or switches) that fire in this iteration
-  bool* fired_switch;     // which of them are switches
-  uint32_t fired_count;   // of the present round
-  uint8_t* env_computed;  // per environment entry: computed by equations in the present mode
-  uint8_t* env_is_truth;  // ... the truth of an atom
-  uint32_t* due;          // schedules due at this instant
+  uint32_t* fired;         // transitions (or switches) that fire in this iteration
+  bool* fired_switch;      // which of them are switches
+  uint32_t fired_count;    // of the present round
+  bool one_by_one;         // rounds of this instant fire one transition at a time
+  bool rejected_together;  // several transitions have rejected a candidate of this instant
+  uint8_t* env_computed;   // per environment entry: computed by equations in the present mode
+  uint8_t* env_is_truth;   // ... the truth of an atom
+  uint32_t* due;           // schedules due at this instant
   uint32_t due_count;
   EngCrossing* crossings;  // found on the present trial
   uint32_t crossing_count;

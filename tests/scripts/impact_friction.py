@@ -271,6 +271,15 @@ experiment { end = 0.32; out = u1, u2, v1, v2; }
         self.fails(3, "run", "model.lisma", "-q", "-o", "rows.csv",
                    says=["E0828", "'floor'", "max(0, ...)"])
 
+    def test_forces_that_reject_a_mode_together(self):
+        """Sticking would take a contact that pulls, and friction beyond its level. Leaving both at once leads past
+        the mode that holds: a tip that slips on a contact that pushes."""
+        rows, records = self.run_model(ROD % "restitution = 0;", "--until", "0.5", "--every", "0.01",
+                                       mu=0.782, mus=0.782, th0=0.2583, drop=0.6493, vx0=-0.9128)
+        after = [row for row in rows if row["time"] > 0.37 and row["y"] < 0.5 * math.sin(row["th"]) + 1e-9]
+        self.assertGreater(len(after), 5)
+        self.assertGreater(min(row["Fy"] for row in after), 0)
+
     def test_accumulating_impacts_of_what_slides(self):
         """Impacts and the ends of sliding within them accumulate together, and end together."""
         rows, records = self.run_model(SLIDER % "", "--until", "4", u0=-0.3, pull=1.0)
