@@ -282,17 +282,26 @@ static SltStatus room_for_part(EngSim* sim, uint32_t most) {
   return SLT_OK;
 }
 
-/// One more output: of the last run, or of a new one.
-static inline void add_output(ModelPartOutput* runs, uint32_t* count, uint32_t output,
-                              uint32_t from) {
-  if (*count > 0) {
-    ModelPartOutput* last = &runs[*count - 1];
-    if (last->output + last->count == output && last->from + last->count == from) {
-      last->count++;
-      return;
-    }
+/// States that slide, from output k on.
+static uint32_t pulled_from(const EngSim* sim, uint32_t k) {
+  uint32_t end = k;
+  while (end < sim->core.mode->rhs.output_count && sim->value_of_state[end] != MODEL_NONE) {
+    end++;
   }
-  runs[(*count)++] = (ModelPartOutput){output, from, 1};
+  return end - k;
+}
+
+/// Outputs of what does not slide that are neighbouring states, from output k on.
+static uint32_t plain_from(const EngSim* sim, uint32_t k) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  uint32_t end = k;
+  uint32_t reg = rhs->outputs[k];
+  while (end < rhs->output_count && sim->value_of_state[end] == MODEL_NONE &&
+         rhs->outputs[end] == reg && reg - 1 < rhs->state_count) {
+    end++;
+    reg++;
+  }
+  return end - k;
 }
 
 /// Outputs by what they are: states that slide (value_pulled), others that are states
@@ -302,18 +311,26 @@ static bool sort_outputs(EngSim* sim, uint32_t most, uint32_t* plain, uint32_t* 
   uint64_t* states = sim->value_needed + rhs->code_count / 64 + 1;
   bool listed = rhs->slices != NULL;
   uint32_t needed = 0;
-  for (uint32_t k = 0; k < rhs->output_count; k++) {
-    uint32_t reg = rhs->outputs[k];
-    if (sim->value_of_state[k] != MODEL_NONE) {
-      add_output(sim->value_pulled, &sim->value_pulled_count, k, k);
-    } else if (reg - 1 < rhs->state_count) {
-      add_output(sim->value_plain_runs, plain, k, reg - 1);
-    } else if (listed) {
-      add_output(sim->value_outputs, count, k, reg);
+  for (uint32_t k = 0; k < rhs->output_count;) {
+    uint32_t run = pulled_from(sim, k);
+    if (run > 0) {
+      sim->value_pulled[sim->value_pulled_count++] = (ModelPartOutput){k, k, run};
+      k += run;
+      continue;
+    }
+    run = plain_from(sim, k);
+    if (run > 0) {
+      sim->value_plain_runs[(*plain)++] = (ModelPartOutput){k, rhs->outputs[k] - 1, run};
+      k += run;
+      continue;
+    }
+    if (listed) {
+      sim->value_outputs[(*count)++] = (ModelPartOutput){k, rhs->outputs[k], 1};
       listed = !rhs->slices->whole[k];
       if (listed) needed += need(rhs, k, sim->value_needed, states);
       listed = listed && needed <= most;
     }
+    k++;
   }
   return listed;
 }
