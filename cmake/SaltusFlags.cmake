@@ -42,5 +42,6 @@ set(SALTUS_EXACT_MODULES ir rules symbolic model numeric engine blocks)
 set(SALTUS_KERNEL_FLAGS $<$<CONFIG:Release>:-O3>)
 # An event passes through a hundred small functions once. Inlining them helps; -O3 would also turn
 # short loops into vector code, which waits for the scalars that were just written.
-set(SALTUS_EVENT_FLAGS $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-finline-limit=400>)
+set(SALTUS_EVENT_FLAGS
+  $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-finline-limit=400;-fno-tree-vectorize;-fno-tree-slp-vectorize>)
 set(SALTUS_KERNEL_MODULES rules model numeric blocks)

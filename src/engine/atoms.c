@@ -101,6 +101,7 @@ void eng_atoms_init(EngSim* sim) {
     sim->atoms[i].env = model->atoms[i].env;
     sim->atoms[i].relation = model->atoms[i].relation;
     sim->atoms[i].bipolar = model->atoms[i].bipolar;
+    sim->atoms[i].pulse = model->atoms[i].type == MODEL_ATOM_PULSE;
     sim->atoms[i].literal =
         !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
     // a literal method looks at the ends of its steps alone: crossings are due wherever those are
@@ -353,11 +354,9 @@ static bool boundary_truth(EngSim* sim, uint32_t index, double g, double gdot) {
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   uint32_t id = sim->core.mode->atoms[index];
   EngAtom* atom = &sim->atoms[id];
-  atom->by_flow = false;
-  if (atom->held && atom->held_changes == sim->core.changes) return atom->truth;
-  if (sim->model->atoms[id].type == MODEL_ATOM_PULSE) {
-    return holds_up_to_rounding(sim, index, atom->relation, g);
-  }
+  if (atom->by_flow) atom->by_flow = false;
+  if (atom->held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
+  if (atom->pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
   bool untouched = g == atom->g_start;
@@ -378,28 +377,31 @@ void eng_atoms_update(EngSim* sim) {
   eng_atoms_judge(sim);
 }
 
-static inline void judge(EngSim* sim, uint32_t i) {
-  uint32_t id = sim->core.mode->atoms[i];
-  EngAtom* atom = &sim->atoms[id];
-  bool truth = sim->options.method->literal
-                   ? eng_relation_holds(sim->model->atoms[id].relation, sim->g[i])
-                   : instant_truth(sim, i, sim->g[i], sim->gdot[i]);
-  eng_impulse_truth(sim, i, &truth);
-  set_truth(sim, id, truth);
-  bool there = atom->located || fabs(sim->g[i]) <= atom->eps;
-  if (atom->separates && there) atom->surface = true;
+static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
+  const ModelMode* mode = sim->core.mode;
+  bool literal = sim->options.method->literal;
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t i = places[k];
+    uint32_t id = mode->atoms[i];
+    EngAtom* atom = &sim->atoms[id];
+    double g = sim->g[i];
+    bool truth =
+        literal ? eng_relation_holds(atom->relation, g) : instant_truth(sim, i, g, sim->gdot[i]);
+    eng_impulse_truth(sim, i, &truth);
+    set_truth(sim, id, truth);
+    if (!atom->separates) continue;
+    if (atom->located || fabs(g) <= atom->eps) atom->surface = true;
+  }
 }
 
 void eng_atom_judge(EngSim* sim, uint32_t i) {
-  judge(sim, i);
+  judge(sim, &i, 1);
 }
 
 void eng_atoms_judge(EngSim* sim) {
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  for (uint32_t place = 0; place < count; place++) {
-    judge(sim, atoms[place]);
-  }
+  judge(sim, atoms, count);
 }
 
 void eng_restore_truths(EngSim* sim) {
@@ -480,7 +482,7 @@ void eng_atoms_end_instant(EngSim* sim) {
     EngAtom* atom = &sim->atoms[id];
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
-    atom->h_previous = 0.0;
+    if (sim->extrapolates) atom->h_previous = 0.0;
     // a relation that only fires is done with its crossing as soon as rounding can tell; one that
     // was taken before it crossed, or that switches, as soon as it has left its zone
     // (that it may stand one place of its time before the crossing is rounding too)
@@ -533,7 +535,7 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   EngAtom* atom = &sim->atoms[id];
   // asked for where a relation bounds the step
   if (sim->extrapolates) atom->gdot_previous = atom->gdot;
-  atom->h_previous = sim->core.t - sim->core.mesh_t;
+  if (sim->extrapolates) atom->h_previous = sim->core.t - sim->core.mesh_t;
   atom->g = sim->g[i];
   atom->gdot = sim->gdot[i];
   bool literal = atom->literal;

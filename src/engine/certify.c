@@ -826,7 +826,7 @@ static uint32_t budget_of(const EngFollower* f, const EngPiece* p) {
   double zone = larger(f->atom->zone, f->atom->eps);
   bool lingers = magnitude(p->ga) <= zone && magnitude(p->gb) <= zone;
   if (!lingers) return PIECE_BUDGET;
-  return f->atom->undecided > 0 ? LINGER_AGAIN : LINGER_BUDGET;
+  return f->atom->undecided ? LINGER_AGAIN : LINGER_BUDGET;
 }
 
 /// Whether not even a single point has bounds: a block without full rank has none, however short
@@ -1184,8 +1184,12 @@ static inline double* control_lanes(EngSim* sim, uint32_t state) {
   uint32_t degree = sim->stepper->method->dense_degree;
   double* lanes = sim->control_x + (size_t)state * MODEL_LANES;
   num_dense_bernstein(sim->stepper, state, lanes);
-  for (uint32_t j = degree + 1; j < MODEL_LANES; j++) {
-    lanes[j] = lanes[degree];
+  double last = lanes[degree];
+  for (uint32_t j = 5; j < MODEL_LANES; j++) {
+    lanes[j] = j > degree ? last : lanes[j];
+  }
+  for (uint32_t j = degree + 1; j < 5; j++) {
+    lanes[j] = last;
   }
   return lanes;
 }

@@ -100,7 +100,7 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
     const double* control = affine ? sim->control_g + (size_t)f->index * MODEL_LANES : NULL;
     bool decided = true;
     bool crosses = eng_certify(f, piece, control, sim->margin[f->index], out, &decided);
-    f->atom->undecided = decided ? 0 : f->atom->undecided + 1;
+    f->atom->undecided = !decided;
     if (crosses) return true;
     if (decided) return arrives(f, piece, out);
     *f = follower_of(sim, f->index);
@@ -203,12 +203,14 @@ bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
   EngPiece piece = {t_from,     sim->stepper->trial.t, atom->g, sim->end_g[index],
                     atom->gdot, sim->end_gdot[index]};
   bool timed = isfinite(atom->t_linear);
-  EngCrossing crossing = {0};
-  bool crosses = timed ? arrives_on_time(&f, &piece, &crossing) : follow(&f, &piece, &crossing);
-  if (crosses || coincides(&f, &piece, &crossing)) {
-    if (!timed) crossing.shift = grazing_shift(&f, &piece, &crossing);
+  // every atom has one at most: there is room
+  EngCrossing* crossing = &sim->crossings[sim->crossing_count];
+  *crossing = (EngCrossing){0};
+  bool crosses = timed ? arrives_on_time(&f, &piece, crossing) : follow(&f, &piece, crossing);
+  if (crosses || coincides(&f, &piece, crossing)) {
+    if (!timed) crossing->shift = grazing_shift(&f, &piece, crossing);
     atom->crosses = true;
-    sim->crossings[sim->crossing_count++] = crossing;
+    sim->crossing_count++;
     return true;
   }
   atom->end_truth = f.truth;
@@ -254,9 +256,12 @@ static double keep_first(EngSim* sim, double first) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     if (!(sim->crossings[i].t <= first + reach)) continue;
-    EngCrossing due = sim->crossings[i];
-    sim->crossings[i] = sim->crossings[kept];
-    sim->crossings[kept++] = due;
+    if (i > kept) {
+      EngCrossing due = sim->crossings[i];
+      sim->crossings[i] = sim->crossings[kept];
+      sim->crossings[kept] = due;
+    }
+    kept++;
   }
   sim->crossing_count = kept;
   // within rounding of the end of the step, and so of a time event: the same instant
@@ -317,7 +322,7 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
-    atom->h_previous = 0.0;
+    if (sim->extrapolates) atom->h_previous = 0.0;
   }
   sim->core.far_stale = false;
   sim->fences_stale = true;

@@ -56,7 +56,7 @@ static double fence_of(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[id];
   const ModelAtom* model = &sim->model->atoms[id];
   double fence = fmax(atom->eps, atom->zone) + FAR_MARGINS * sim->margin[index];
-  bool settled = atom->armed && !atom->in_zone && atom->undecided == 0;
+  bool settled = atom->armed && !atom->in_zone && !atom->undecided;
   bool plain =
       eng_is_followed(sim, index) && model->relation != MODEL_REL_EQ && !isfinite(atom->t_linear);
   bool outside = atom->truth ? atom->g > fence : atom->g < -fence && atom->clear;

@@ -105,13 +105,12 @@ void eng_follower_bracket(EngFollower* f, double a, double b, double ga, double 
 }
 
 void eng_follower_place(EngFollower* f, const NumBracket* found, EngCrossing* out) {
-  NumBracket bracket = *found;
-  double t = nearer_left(f, &bracket) ? bracket.lo : bracket.hi;
+  double t = nearer_left(f, found) ? found->lo : found->hi;
   double slope = follower_slope(f, t);
   *out = (EngCrossing){.index = f->index,
                        .t = t,
-                       .lo = bracket.lo,
-                       .hi = bracket.hi,
+                       .lo = found->lo,
+                       .hi = found->hi,
                        .slope = slope,
                        .rising = f->model->relation == MODEL_REL_EQ || f->sign > 0.0};
 }

@@ -11,6 +11,14 @@
 #error "included by engine/internal.h"
 #endif
 
+/// A condition that holds in few models: what follows from it is laid aside, so that the way of an
+/// event through the code is short.
+#if defined(__GNUC__)
+#define ENG_SELDOM(condition) __builtin_expect((condition) ? 1 : 0, 0)
+#else
+#define ENG_SELDOM(condition) (condition)
+#endif
+
 /// Nominal of the variable at a place of the environment.
 static inline double eng_nominal(const EngSim* sim, uint32_t env) {
   return sim->env_nominal ? sim->env_nominal[env] : 1.0;
@@ -42,14 +50,14 @@ static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
 
 /// Places of the atoms that are not at rest at a surface.
 static inline const uint32_t* eng_loose(EngSim* sim, uint32_t* count) {
-  if (sim->core.slide.count) return eng_loose_now(sim, count);
+  if (ENG_SELDOM(sim->core.slide.count)) return eng_loose_now(sim, count);
   *count = sim->active_count;
   return sim->active;
 }
 
 /// eng_evaluate_g() for these alone, where they are few.
 static inline void eng_evaluate_loose(EngSim* sim, double t, bool with_slope) {
-  if (sim->core.slide.count || sim->narrow) {
+  if (ENG_SELDOM(sim->core.slide.count || sim->narrow)) {
     eng_evaluate_loose_now(sim, t, with_slope);
   } else {
     eng_evaluate_g(sim, t, with_slope);
@@ -57,19 +65,19 @@ static inline void eng_evaluate_loose(EngSim* sim, double t, bool with_slope) {
 }
 
 static inline void eng_control_margin(EngSim* sim) {
-  if (sim->core.margin_stale) eng_control_margin_now(sim);
+  if (ENG_SELDOM(sim->core.margin_stale)) eng_control_margin_now(sim);
 }
 
 static inline double eng_extrapolate(EngSim* sim) {
-  return sim->extrapolates ? eng_extrapolate_now(sim) : (double)INFINITY;
+  return ENG_SELDOM(sim->extrapolates) ? eng_extrapolate_now(sim) : (double)INFINITY;
 }
 
 static inline bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
-  return sim->implicit.impulsive && eng_impulse_truth_now(sim, i, truth);
+  return ENG_SELDOM(sim->implicit.impulsive) && eng_impulse_truth_now(sim, i, truth);
 }
 
 static inline void eng_warn_least(EngSim* sim) {
-  if (sim->implicit.least != MODEL_NONE) eng_warn_least_now(sim);
+  if (ENG_SELDOM(sim->implicit.least != MODEL_NONE)) eng_warn_least_now(sim);
 }
 
 /// Whether and how the motion goes on along the surfaces that it stands at; `settled`: the mode is.
@@ -77,11 +85,11 @@ static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVe
   *verdict = ENG_SLIDE_NONE;
   sim->slide_decided = false;
   sim->core.slide.count = 0;
-  return sim->has_separating ? eng_slide_continue_now(sim, settled, verdict) : SLT_OK;
+  return ENG_SELDOM(sim->has_separating) ? eng_slide_continue_now(sim, settled, verdict) : SLT_OK;
 }
 
 static inline bool eng_far_find(EngSim* sim, double t_from) {
-  return sim->has_bounds && eng_far_find_now(sim, t_from);
+  return ENG_SELDOM(sim->has_bounds) && eng_far_find_now(sim, t_from);
 }
 
 /// False when the trial was not one on which relations were passed over.
@@ -92,7 +100,7 @@ static inline bool eng_far_mesh(EngSim* sim) {
 }
 
 static inline void eng_far_show(EngSim* sim, double t, const double* x) {
-  if (sim->core.far_stale) eng_far_show_now(sim, t, x);
+  if (ENG_SELDOM(sim->core.far_stale)) eng_far_show_now(sim, t, x);
 }
 
 /// g and slope of all relations are known, or about to be computed; truths or arming may have
@@ -133,37 +141,37 @@ static inline bool eng_dwells(const EngSim* sim, uint32_t automaton) {
 
 /// End of the present dwell, INFINITY for none.
 static inline double eng_dwell_end(const EngSim* sim) {
-  return sim->core.dwelling ? sim->core.dwell_until : (double)INFINITY;
+  return ENG_SELDOM(sim->core.dwelling) ? sim->core.dwell_until : (double)INFINITY;
 }
 
 static inline void eng_dwell_release(EngSim* sim) {
-  if (sim->core.dwelling) eng_dwell_release_now(sim);
+  if (ENG_SELDOM(sim->core.dwelling)) eng_dwell_release_now(sim);
 }
 
 // ---- delays and time events ---------------------------------------------------------------------
 
 static inline SltStatus eng_past_append(EngSim* sim, double t) {
-  return sim->pasts ? eng_past_append_now(sim, t) : SLT_OK;
+  return ENG_SELDOM(sim->pasts) ? eng_past_append_now(sim, t) : SLT_OK;
 }
 
 static inline void eng_past_instant(EngSim* sim, bool changed) {
-  if (sim->pasts) eng_past_instant_now(sim, changed);
+  if (ENG_SELDOM(sim->pasts)) eng_past_instant_now(sim, changed);
 }
 
 static inline double eng_past_next_jump(const EngSim* sim) {
-  return sim->pasts ? eng_past_next_jump_now(sim) : (double)INFINITY;
+  return ENG_SELDOM(sim->pasts) ? eng_past_next_jump_now(sim) : (double)INFINITY;
 }
 
 static inline double eng_past_limit(const EngSim* sim) {
-  return sim->pasts ? eng_past_limit_now(sim) : (double)INFINITY;
+  return ENG_SELDOM(sim->pasts) ? eng_past_limit_now(sim) : (double)INFINITY;
 }
 
 static inline void eng_past_pass(EngSim* sim, double t) {
-  if (sim->pasts) eng_past_pass_now(sim, t);
+  if (ENG_SELDOM(sim->pasts)) eng_past_pass_now(sim, t);
 }
 
 static inline bool eng_past_arrive(EngSim* sim, double t, bool* jumped) {
-  return sim->pasts && eng_past_arrive_now(sim, t, jumped);
+  return ENG_SELDOM(sim->pasts) && eng_past_arrive_now(sim, t, jumped);
 }
 
 /// Next time event: firing of an `at`, or arrival of a jump.
@@ -172,41 +180,41 @@ static inline double eng_queue_next(const EngSim* sim) {
 }
 
 static inline SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
-  return sim->due_count ? eng_run_due_now(sim, late, iteration, any) : SLT_OK;
+  return ENG_SELDOM(sim->due_count) ? eng_run_due_now(sim, late, iteration, any) : SLT_OK;
 }
 
 // ---- local events -------------------------------------------------------------------------------
 
 static inline void eng_local_prepare(EngSim* sim) {
-  if (sim->local) eng_local_prepare_now(sim);
+  if (ENG_SELDOM(sim->local)) eng_local_prepare_now(sim);
 }
 
 static inline void eng_local_collect(EngSim* sim) {
-  if (sim->local) eng_local_collect_now(sim);
+  if (ENG_SELDOM(sim->local)) eng_local_collect_now(sim);
 }
 
 static inline bool eng_local_next(EngSim* sim) {
-  return sim->core.local && eng_local_next_now(sim);
+  return ENG_SELDOM(sim->core.local) && eng_local_next_now(sim);
 }
 
 static inline bool eng_local_event(EngSim* sim, bool* restart) {
-  return sim->core.local && eng_local_event_now(sim, restart);
+  return ENG_SELDOM(sim->core.local) && eng_local_event_now(sim, restart);
 }
 
 static inline SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
-  return sim->local ? eng_local_rounds_now(sim, iteration, any) : SLT_OK;
+  return ENG_SELDOM(sim->local) ? eng_local_rounds_now(sim, iteration, any) : SLT_OK;
 }
 
 static inline void eng_local_settle_active(EngSim* sim) {
-  if (sim->active_stale) eng_local_settle_active_now(sim);
+  if (ENG_SELDOM(sim->active_stale)) eng_local_settle_active_now(sim);
 }
 
 static inline bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
-  return sim->local && eng_local_detect_now(sim, t_from, found);
+  return ENG_SELDOM(sim->local) && eng_local_detect_now(sim, t_from, found);
 }
 
 static inline bool eng_local_mesh(EngSim* sim) {
-  return sim->core.local_lazy && eng_local_mesh_now(sim);
+  return ENG_SELDOM(sim->core.local_lazy) && eng_local_mesh_now(sim);
 }
 
 /// The values of the model have changed: what a shared state does to its readers is unknown.
@@ -215,15 +223,15 @@ static inline void eng_local_forget_shares(EngSim* sim) {
 }
 
 static inline void eng_local_forget_far(EngSim* sim) {
-  if (sim->local) eng_local_forget_far_now(sim);
+  if (ENG_SELDOM(sim->local)) eng_local_forget_far_now(sim);
 }
 
 static inline void eng_local_show_far(EngSim* sim, double t, const double* x) {
-  if (sim->local) eng_local_show_far_now(sim, t, x);
+  if (ENG_SELDOM(sim->local)) eng_local_show_far_now(sim, t, x);
 }
 
 static inline void eng_local_sync(EngSim* sim) {
-  if (sim->core.local) eng_local_sync_now(sim);
+  if (ENG_SELDOM(sim->core.local)) eng_local_sync_now(sim);
 }
 
 #endif

@@ -520,7 +520,7 @@ static bool let_go(EngSim* sim, const ModelMode* from, const ModelGuard* guard) 
     atom->truth = false;
     atom->tangential = true;
     atom->held = true;
-    atom->held_changes = sim->core.changes;
+    atom->held_changes = (uint32_t)sim->core.changes;
     sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
   }
   return found;

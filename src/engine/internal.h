@@ -9,6 +9,7 @@
 #include "engine/slide.h"
 
 #include <math.h>
+#include <stddef.h>
 
 // For the same bits everywhere the compiler may not know the functions of the C library here, and
 // would call them. These three are exact whoever computes them, and stand in every inner loop.
@@ -37,53 +38,56 @@ static inline double eng_larger(double a, double b) {
 #define ENG_SMALL_METHOD            "bs32"   // ... and to where events limit the steps
 
 /// What a run knows about one atom of the model. What every pass over all of them reads and writes
-/// comes first, and fits into one line of the cache.
+/// comes first, and fits into one line of the cache. (Flags that are written often are bytes: bits
+/// of one word would wait for each other.)
 typedef struct EngAtom {
   double g, gdot;  // at the last mesh point of the present mode
   double g_start;  // at the start of the instant: tells whether an action touched it
   double eps;
-  double zone;         // eps, or the rounding of g where that is larger
-  double h_previous;   // distance of the last two mesh points; 0 when there is only one
-  bool end_truth : 1;  // at the end of the trial, as far as it was followed
-  bool end_armed : 1;
-  bool end_known : 1;
-  bool crosses : 1;        // ... and before that it crosses: the crossing is in sim->crossings
-  bool truth : 1;          // latched
-  bool armed : 1;          // false while it lingers in the eps zone of its last crossing
-  bool clear : 1;          // has been outside its eps zone since the last instant
-  bool in_zone : 1;        // came from outside and is inside the eps zone at the last mesh point
-  bool located : 1;        // crossing found now: truth holds whatever the sign of g
-  bool located_truth : 1;  // which way it crossed
-  bool fresh : 1;          // became relevant in this instant
-  bool held : 1;           // truth decided by the flow around it, until an action changes something
-  bool separates : 1;      // both sides may have modes of their own, reached without resets
-  bool warned : 1;         // of a grazing contact
+  double zone;       // eps, or the rounding of g where that is larger
+  uint32_t env;      // of the model: place of its truth
+  uint8_t relation;  // ... ModelRelation
+  bool literal;      // ... g is looked at in instants alone
+  bool bipolar;      // ... somebody waits for its becoming false
+  bool end_truth;    // at the end of the trial, as far as it was followed
+  bool end_armed;
+  bool end_known;
+  bool crosses;         // ... and before that it crosses: the crossing is in sim->crossings
+  bool truth;           // latched
+  bool armed;           // false while it lingers in the eps zone of its last crossing
+  bool clear;           // has been outside its eps zone since the last instant
+  bool in_zone;         // came from outside and is inside the eps zone at the last mesh point
+  bool located;         // crossing found now: truth holds whatever the sign of g
+  bool located_truth;   // which way it crossed
+  bool fresh;           // became relevant in this instant
+  bool relevant_start;  // belonged to the mode at the start of the instant
+  bool surface;         // at zero in this instant: the motion may go on along it
+  bool sliding;         // belongs to a surface that is slid along
+  bool undecided;       // could not be decided in the last step
+  bool separates : 1;   // both sides may have modes of their own, reached without resets
+  bool pulse : 1;       // of the model: read on candidates with pulses
+  bool held : 1;        // truth decided by the flow around it, until an action changes something
+  bool by_flow : 1;     // at its boundary, and holds because the flow leads that way
+  bool leads : 1;       // stands for the surface
+  bool slid : 1;        // `sliding` before the present instant
+  bool led : 1;         // `leads` then
+  bool left_now : 1;    // belongs to a surface left in this instant
+  bool rides : 1;       // at its boundary as long as the contact is closed
+  bool tangential : 1;  // a constraint along its boundary was released in this instant
+  bool warned : 1;      // of a grazing contact
   bool warned_escaping : 1;  // of a point where the motion could go either way
-  bool surface : 1;          // at zero in this instant: the motion may go on along it
-  bool sliding : 1;          // belongs to a surface that is slid along
-  bool by_flow : 1;          // at its boundary, and holds because the flow leads that way
-  bool leads : 1;            // and stands for it
-  bool slid : 1;             // the same before the present instant
-  bool led : 1;
-  bool left_now : 1;        // belongs to a surface left in this instant
-  bool rides : 1;           // at its boundary as long as the contact is closed
-  bool tangential : 1;      // a constraint along its boundary was released in this instant
-  bool relevant_start : 1;  // belonged to the mode at the start of the instant
-  bool literal : 1;         // of the model: g is looked at in instants alone
-  bool bipolar : 1;         // ... somebody waits for its becoming false
-  uint8_t relation;         // ... ModelRelation
-  uint32_t env;             // ... place of its truth
-  uint32_t cell;            // automaton of the pieces of floor or a table it bounds; MODEL_NONE
-  double gdot_previous;     // at the mesh point before
-  double t_linear;          // g is linear in time and crosses then; INFINITY for none
-  double margin;            // rounding of g at control points...
-  uint64_t margin_key;      // ...for sizes and a way to compute it that this stands for
+  double h_previous;         // distance of the last two mesh points; 0 when there is only one
+  double gdot_previous;      // at the mesh point before
+  double t_linear;           // g is linear in time and crosses then; INFINITY for none
+  double margin;             // rounding of g at control points...
+  uint64_t margin_key;       // ...for sizes and a way to compute it that this stands for
   double gamma;
   double time_noise;      // located: g that a rounding of the time explains
-  uint64_t held_changes;  // count of changes when it was held
-  uint32_t undecided;     // successive steps in which it could not be decided
-  uint32_t unused;        // two lines
+  uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
+  uint32_t cell;          // automaton of the pieces of floor or a table it bounds; MODEL_NONE
 } EngAtom;
+
+_Static_assert(sizeof(EngAtom) == 128 && offsetof(EngAtom, h_previous) == 64, "lines of the cache");
 
 /// Times of a transition: a geometric sequence as long as it is one.
 typedef struct EngZeno {
@@ -993,7 +997,7 @@ SltStatus eng_contact_rebind(EngSim* sim);
 /// Note which automata changed their state in this instant; one that does nothing else dwells.
 SltStatus eng_dwell_check(EngSim* sim, bool* begun);
 /// Modes repeat in an instant without end: keep the present one for a while, if that is wanted.
-bool eng_dwell_undecided(EngSim* sim);
+bool eng_dwell_undecided(EngSim* sim) __attribute__((cold));
 /// Keep the state of an automaton for `length` from now on.
 void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length);
 /// At the start of an instant: the automaton may move again if its time is over.
@@ -1014,7 +1018,7 @@ bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.
 SltStatus eng_project_trial(EngSim* sim);
 /// An error that names the constraints, if a trial could not be brought back to them.
-bool eng_fail_drift(EngSim* sim);
+bool eng_fail_drift(EngSim* sim) __attribute__((cold));
 /// Whether what the right-hand side does not need can be solved for at the end of the trial too.
 SltStatus eng_check_trial(EngSim* sim);
 /// Guesses for what is solved for, from the values in the environment.
@@ -1026,9 +1030,9 @@ void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
 bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth);
 /// A warning where a block had to be given its smallest solution, once for each mode.
-void eng_warn_least_now(EngSim* sim);
+void eng_warn_least_now(EngSim* sim) __attribute__((cold));
 /// An error that names the block that could not be solved; false when none failed.
-bool eng_fail_solve(EngSim* sim);
+bool eng_fail_solve(EngSim* sim) __attribute__((cold));
 
 // ---- stiff.c ------------------------------------------------------------------------------------
 
@@ -1127,7 +1131,7 @@ SltStatus eng_past_start(EngSim* sim);
 /// Values at the start hold for the time before it; whether that changes what is read.
 bool eng_past_update_start(EngSim* sim);
 /// Fails: it would change for ever.
-SltStatus eng_past_circular(EngSim* sim);
+SltStatus eng_past_circular(EngSim* sim) __attribute__((cold));
 /// Keep the pending trial up to time t; may overwrite states and computed values in the
 /// environment.
 SltStatus eng_past_append_now(EngSim* sim, double t);
@@ -1189,7 +1193,7 @@ SltStatus eng_make_candidate(EngSim* sim);
 /// Remember the present mode; true when it was there before.
 bool eng_visited_before(EngSim* sim);
 /// Fails: modes repeat without end.
-SltStatus eng_endless(EngSim* sim);
+SltStatus eng_endless(EngSim* sim) __attribute__((cold));
 /// Carry out the schedules in sim->due, early or late ones.
 SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any);
 /// Switches take the position that the initial values ask for, without records.
@@ -1200,7 +1204,8 @@ bool eng_flow_changed(const EngSim* sim);
 // ---- mosterman.c --------------------------------------------------------------------------------
 
 /// The instant at a mesh point by the printed algorithm.
-SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
+SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired)
+    __attribute__((cold));
 
 // ---- trace.c ------------------------------------------------------------------------------------
 
@@ -1254,19 +1259,20 @@ void eng_trace_end(EngSim* sim);
 
 /// Note a failure; returns `status`. Formats take text only: numbers through eng_number.
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
-                   const char* format, ...) __attribute__((format(printf, 5, 6)));
-void eng_hint(EngSim* sim, const char* format, ...) __attribute__((format(printf, 2, 3)));
+                   const char* format, ...) __attribute__((cold, format(printf, 5, 6)));
+void eng_hint(EngSim* sim, const char* format, ...) __attribute__((cold, format(printf, 2, 3)));
 
 typedef struct EngNumber {
   char text[NUMBER_TEXT_MAX];
 } EngNumber;
-EngNumber eng_number(double value);
+EngNumber eng_number(double value) __attribute__((cold));
 /// So many significant digits, for people.
 double eng_rounded(double value, double digits);
 /// Six significant digits, for people.
-EngNumber eng_short(double value);
+EngNumber eng_short(double value) __attribute__((cold));
 /// "main=fly, valve=open": the visible automata; into `out`.
-void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity);
+void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity)
+    __attribute__((cold));
 
 #include "engine/gates.h"
 

@@ -551,7 +551,7 @@ static void latch_sides(Search* search, uint32_t side) {
       EngAtom* atom = &sim->atoms[surface->mirrors[i].atom];
       atom->truth = above == surface->mirrors[i].same;
       atom->held = true;
-      atom->held_changes = sim->core.changes;
+      atom->held_changes = (uint32_t)sim->core.changes;
       atom->located = false;
       sim->env[sim->model->atoms[surface->mirrors[i].atom].env] = atom->truth ? 1.0 : 0.0;
     }

@@ -395,7 +395,7 @@ void value_latch(EngSim* sim, uint32_t surface, bool above) {
     EngAtom* atom = &sim->atoms[a];
     atom->truth = above == sim->value_same[a];
     atom->held = true;
-    atom->held_changes = sim->core.changes;
+    atom->held_changes = (uint32_t)sim->core.changes;
     atom->located = false;
     sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }

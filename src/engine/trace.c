@@ -183,12 +183,16 @@ uint32_t eng_trace_count(const EngSim* sim) {
   return sim->trace->record_count;
 }
 
+/// Room for a record.
+static bool has_room(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  return grow(sim, (void**)&t->records, t->record_count + 1, &t->record_capacity,
+              sizeof *t->records);
+}
+
 static uint32_t add_record(EngSim* sim, Record record) {
   struct EngTrace* t = sim->trace;
-  if (!grow(sim, (void**)&t->records, t->record_count + 1, &t->record_capacity,
-            sizeof *t->records)) {
-    return MODEL_NONE;
-  }
+  if (!has_room(sim)) return MODEL_NONE;
   t->records[t->record_count] = record;
   return t->record_count++;
 }
@@ -310,27 +314,31 @@ static bool leaves_boundary(EngSim* sim, const Record* record, const ModelGuard*
 uint32_t eng_trace_transition(EngSim* sim, uint32_t automaton, uint32_t transition, uint32_t from,
                               uint32_t to, uint32_t iteration) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
-  Record record = {.kind = SLT_EVENT_STATE,
-                   .automaton = automaton,
-                   .from = from,
-                   .to = to,
-                   .iteration = iteration,
-                   .line = a->line};
+  struct EngTrace* t = sim->trace;
+  if (!has_room(sim)) return MODEL_NONE;
+  // made in its place: what has just been written would have to be waited for to be copied
+  Record* record = &t->records[t->record_count];
+  *record = (Record){.kind = SLT_EVENT_STATE,
+                     .automaton = automaton,
+                     .from = from,
+                     .to = to,
+                     .iteration = iteration,
+                     .line = a->line};
   if (transition == MODEL_NONE) {
-    note_guard(sim, a->condition, to == 1, &record);
+    note_guard(sim, a->condition, to == 1, record);
   } else {
     const ModelTransition* model = &sim->model->transitions[transition];
-    record.line = model->line;
-    note_guard(sim, &model->guard, true, &record);
+    record->line = model->line;
+    note_guard(sim, &model->guard, true, record);
   }
-  record.cause = sim->trace->rejecting           ? SLT_CAUSE_CANDIDATE
-                 : record.crossing != MODEL_NONE ? SLT_CAUSE_CROSSING
-                                                 : SLT_CAUSE_LEVEL;
-  if (record.cause == SLT_CAUSE_LEVEL && transition != MODEL_NONE &&
-      leaves_boundary(sim, &record, &sim->model->transitions[transition].guard)) {
-    record.cause = SLT_CAUSE_FLOW;
+  record->cause = t->rejecting                     ? SLT_CAUSE_CANDIDATE
+                  : record->crossing != MODEL_NONE ? SLT_CAUSE_CROSSING
+                                                   : SLT_CAUSE_LEVEL;
+  if (record->cause == SLT_CAUSE_LEVEL && transition != MODEL_NONE &&
+      leaves_boundary(sim, record, &sim->model->transitions[transition].guard)) {
+    record->cause = SLT_CAUSE_FLOW;
   }
-  return add_record(sim, record);
+  return t->record_count++;
 }
 
 uint32_t eng_trace_schedule(EngSim* sim, uint32_t schedule, uint32_t automaton, uint32_t from,

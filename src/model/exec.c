@@ -210,15 +210,32 @@ void model_program_run_part(const ModelProgram* program, const ModelContext* con
   }
 }
 
+/// A term that computes nothing: a number, a value of the environment, or the time.
+static double plain_value(const ModelTerm* term, const double* numbers, const double* env,
+                          double t) {
+  const ModelProgram* program = &term->shape->program;
+  uint32_t reg = program->outputs[0];
+  if (reg == 0) return t;
+  if (reg - program->const_begin < program->const_count) {
+    return program->consts[reg - program->const_begin];
+  }
+  uint32_t i = 0;
+  while (program->inputs[i].reg != reg) {
+    i++;
+  }
+  return model_arg(term->args[program->inputs[i].env], numbers, env);
+}
+
 double model_term_value(const ModelTerm* term, const ModelContext* context, const double* numbers,
                         const double* env, double t, double* regs) {
   const ModelProgram* program = &term->shape->program;
+  if (program->code_count == 0) return plain_value(term, numbers, env, t);
   copy_states(regs + program->const_begin, program->consts, program->const_count);
   for (uint32_t i = 0; i < program->input_count; i++) {
     regs[program->inputs[i].reg] = model_arg(term->args[program->inputs[i].env], numbers, env);
   }
   regs[0] = t;
-  if (program->code_count) execute(program->code, context, program->solves, regs);
+  execute(program->code, context, program->solves, regs);
   return regs[program->outputs[0]];
 }
 

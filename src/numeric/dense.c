@@ -10,7 +10,7 @@
 // degree j up to its factor, so the form is well conditioned. Row 0 of the coefficients is not
 // used. Stiff methods have coefficients r2, r3, ... of their own: combinations of their stages that
 // are as smooth as the solution, which f at the ends is not.
-#include "numeric/internal.h"
+#include "numeric/erk.h"
 
 SltStatus num_dense_prepare(NumStepper* s) {
   NumTrial* trial = &s->trial;
@@ -51,13 +51,9 @@ SltStatus num_dense_prepare(NumStepper* s) {
   const double* restrict f0 = trial->f0;
   double* restrict r2 = s->dense + (size_t)2 * s->n_max;
   double* restrict r3 = s->dense + (size_t)3 * s->n_max;
-  for (size_t i = 0; i < n; i++) {
-    double difference = x1[i] - x0[i];
-    double bend = h * f0[i] - difference;
-    r1[i] = difference;
-    r2[i] = bend;
-    r3[i] = difference - h * f1[i] - bend;
-  }
+  const bool small = n <= ERK_SMALL;
+  ERK_FOR(double difference = x1[i] - x0[i]; double bend = h * f0[i] - difference;
+          r1[i] = difference; r2[i] = bend; r3[i] = difference - h * f1[i] - bend);
   if (s->method->kernel->dense) {
     SLT_TRY(s->method->kernel->dense(s));
   }
@@ -111,15 +107,13 @@ static inline double nested_slope(const double* r, size_t row, uint32_t degree, 
 }
 
 /// All components; inlined with a constant degree, so that the loop over them is the only one.
-static inline void eval_rows(const NumStepper* s, uint32_t degree, double theta,
-                             double* restrict x) {
+static inline void eval_rows(const NumStepper* s, uint32_t degree, double theta, double* restrict x,
+                             const bool small) {
   const size_t n = s->trial.n;
   const size_t row = s->n_max;
   const double* restrict x0 = s->trial.x0;
   const double* restrict r = s->dense;
-  for (size_t i = 0; i < n; i++) {
-    x[i] = x0[i] + nested(r + i, row, degree, theta);
-  }
+  ERK_FOR(x[i] = x0[i] + nested(r + i, row, degree, theta));
 }
 
 /// What the components share, without its weights.
@@ -134,11 +128,15 @@ static double shared_slope(const NumStepper* s, double theta) {
 }
 
 static void eval_plain(const NumStepper* s, double t, double* x);
+static void add_shared(const NumStepper* s, double t, double* x);
 
 void num_dense_eval(const NumStepper* s, double t, double* x) {
   eval_plain(s, t, x);
+  if (s->shared.weight) add_shared(s, t, x);
+}
+
+static void add_shared(const NumStepper* s, double t, double* x) {
   const double* weight = s->shared.weight;
-  if (!weight) return;
   double value = shared_value(s, num_dense_theta(s, t));
   for (size_t i = 0; i < s->trial.n; i++) {
     x[i] += weight[i] * value;
@@ -156,11 +154,15 @@ static void eval_plain(const NumStepper* s, double t, double* x) {
     return;
   }
   double theta = num_dense_theta(s, t);
+  if (s->method->dense_degree == 4 && trial->n <= ERK_SMALL) {
+    eval_rows(s, 4, theta, x, true);
+    return;
+  }
   switch (s->method->dense_degree) {
-  case 1: eval_rows(s, 1, theta, x); break;
-  case 3: eval_rows(s, 3, theta, x); break;
-  case 4: eval_rows(s, 4, theta, x); break;
-  default: eval_rows(s, s->method->dense_degree, theta, x); break;
+  case 1: eval_rows(s, 1, theta, x, false); break;
+  case 3: eval_rows(s, 3, theta, x, false); break;
+  case 4: eval_rows(s, 4, theta, x, false); break;
+  default: eval_rows(s, s->method->dense_degree, theta, x, false); break;
   }
 }
 

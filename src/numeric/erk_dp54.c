@@ -51,7 +51,7 @@ static double dp54_probe(const NumStepper* s) {
   return erk_ratio(s, s->trial.h, s->trial.f, erk_k(s, 6), s->trial.x, s->stage_x);
 }
 
-static SltStatus dp54_dense(NumStepper* s) {
+ERK_INLINE SltStatus dp54_dense_any(NumStepper* s, const bool small) {
   const size_t n = s->n;
   const double h = s->trial.h;
   const double* restrict k1 = s->trial.f0;
@@ -61,10 +61,12 @@ static SltStatus dp54_dense(NumStepper* s) {
   const double* restrict k6 = erk_k(s, 6);
   const double* restrict k7 = s->trial.f;
   double* restrict r4 = s->dense + (size_t)4 * s->n_max;
-  for (size_t i = 0; i < n; i++) {
-    r4[i] = h * ERK_SUM(DP54_D);
-  }
+  ERK_FOR(r4[i] = h * ERK_SUM(DP54_D));
   return SLT_OK;
+}
+
+static SltStatus dp54_dense(NumStepper* s) {
+  return s->n <= ERK_SMALL ? dp54_dense_any(s, true) : dp54_dense_any(s, false);
 }
 
 const NumKernel num_kernel_dp54 = {.k_rows = 5,
