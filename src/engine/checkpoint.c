@@ -87,6 +87,7 @@ void eng_modes_free(EngSim* sim) {
 static const ModelMode* place_of(const EngSim* sim, const ModelMode* mode) {
   if (!mode || !sim->known.slot_count) return NULL;
   uintptr_t place = sim->known.slots[slot_of(&sim->known, mode)];
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is a number that a pointer's place keeps
   return (const ModelMode*)place;
 }
 
@@ -204,7 +205,7 @@ static bool constants_differ(EngSim* sim, const char* snapshot) {
 // ---- saving and restoring -----------------------------------------------------------------------
 
 static size_t list_size(const EngSim* sim) {
-  return sim->known.count * sim->model->automaton_count * sizeof(uint32_t);
+  return (size_t)sim->known.count * sim->model->automaton_count * sizeof(uint32_t);
 }
 
 size_t eng_checkpoint_size(const EngSim* sim) {

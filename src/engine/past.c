@@ -48,7 +48,7 @@ SltStatus eng_past_create(EngSim* sim) {
   if (model->delay_count == 0) return SLT_OK;
   sim->pasts = base_alloc(a, model->delay_count * sizeof *sim->pasts);
   sim->past_tables = base_alloc(a, model->table_count * sizeof *sim->past_tables);
-  sim->past_samples = base_alloc(a, model->delay_count * FIT_POINTS * sizeof(double));
+  sim->past_samples = base_alloc(a, (size_t)model->delay_count * FIT_POINTS * sizeof(double));
   if (!sim->pasts || !sim->past_tables || !sim->past_samples) return SLT_ERR_NOMEM;
   memcpy(sim->past_tables, model->tables, model->table_count * sizeof *sim->past_tables);
   for (uint32_t i = 0; i < model->delay_count; i++) {
@@ -66,7 +66,7 @@ void eng_past_free(EngSim* sim) {
   }
   base_free(a, sim->pasts, model->delay_count * sizeof *sim->pasts);
   base_free(a, sim->past_tables, model->table_count * sizeof *sim->past_tables);
-  base_free(a, sim->past_samples, model->delay_count * FIT_POINTS * sizeof(double));
+  base_free(a, sim->past_samples, (size_t)model->delay_count * FIT_POINTS * sizeof(double));
 }
 
 // ---- pieces -------------------------------------------------------------------------------------
