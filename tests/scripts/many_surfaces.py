@@ -15,7 +15,7 @@ BLOCK = "x_[i]' = v_[i];  x_[i](t0) = 0;  v_[i](t0) = 0;\n"
 PULL = "(2 + 0.1*i)*sin(2*time) - 4*x_[i]"
 
 
-def blocks(count, rate, more="", end=8):
+def blocks(count, rate, more="", end=6):
     return f"for i = 1:{count} {{ {BLOCK} v_[i]' = {rate}; }}\n{more}experiment {{ end = {end}; }}\n"
 
 
@@ -80,7 +80,7 @@ class ManySurfaces(cli_case.CliCase):
                 other_rows, other_events = self.run_model(name, "--samples", "3", "--sliding", "utkin")
                 here = self.slides(events)
                 there = self.slides(other_events)
-                self.assertGreater(len(here), 15)
+                self.assertGreater(len(here), 10)
                 self.assertEqual([kind for kind, _ in here], [kind for kind, _ in there])
                 for (_, t), (_, other) in zip(here, there):
                     self.assertAlmostEqual(t, other, delta=2e-5)
@@ -95,12 +95,12 @@ class ManySurfaces(cli_case.CliCase):
             with self.subTest(name):
                 options = ("--every", "0.25")
                 whole = self.run_model(name, *options)
-                for cut in (0.83 + 0.31 * number, 2.94 - 0.1 * number):
-                    self.run_model(name, *options, "--until", repr(cut), "--checkpoint", "c")
-                    parts = self.run_model(name, *options, "--resume", "c")
-                    self.assertEqual(whole[0], parts[0], f"{name} cut at {cut}")
-                    self.assertEqual(whole[1], parts[1], f"{name} cut at {cut}")
-                    os.remove(self.path("c"))
+                cut = 2.94 - 0.21 * number
+                self.run_model(name, *options, "--until", repr(cut), "--checkpoint", "c")
+                parts = self.run_model(name, *options, "--resume", "c")
+                self.assertEqual(whole[0], parts[0], f"{name} cut at {cut}")
+                self.assertEqual(whole[1], parts[1], f"{name} cut at {cut}")
+                os.remove(self.path("c"))
 
     def test_output_asks_for_nothing_new(self):
         # values are asked for in the midst of steps, and at every step
