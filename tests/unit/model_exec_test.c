@@ -26,6 +26,47 @@ static bool same_bits(double a, double b) {
   return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
+TEST(a_part_of_a_program_computes_its_outputs_alone) {
+  // x1' = x2, x2' = sin(x1) * x3, x3' = t + x3; registers: t, x1 to x3, temporaries
+  ModelInstr code[] = {{.op = MODEL_OP_SIN, .dst = 4, .a = 1},
+                       {.op = MODEL_OP_MUL, .dst = 4, .a = 4, .b = 3},
+                       {.op = MODEL_OP_ADD, .dst = 5, .a = 0, .b = 3},
+                       {.op = MODEL_OP_END}};
+  uint32_t outputs[] = {2, 4, 5};
+  ModelProgram program = {.code = code,
+                          .code_count = 3,
+                          .state_count = 3,
+                          .reg_count = 6,
+                          .outputs = outputs,
+                          .output_count = 3};
+  ModelContext context = {0};
+  double regs[6] = {0.0};
+  double x[] = {0.3, -1.7, 2.5};
+  double whole[3];
+  model_program_run(&program, &context, regs, 0.25, x, whole);
+  ModelInstr some[] = {code[2], code[3]};
+  uint32_t reads[] = {2};
+  ModelPartOutput plain[] = {{.output = 0, .from = 1, .count = 1}};
+  ModelPartOutput others[] = {{.output = 2, .from = 5, .count = 1}};
+  ModelPart part = {.code = some,
+                    .reads = reads,
+                    .plain = plain,
+                    .outputs = others,
+                    .read_count = 1,
+                    .plain_count = 1,
+                    .output_count = 1};
+  double fresh[6] = {0.0};
+  double out[] = {9.0, 9.0, 9.0};
+  model_program_run_part(&program, &context, &part, fresh, 0.25, x, out);
+  CHECK(same_bits(out[0], whole[0]), "an output that is a state");
+  CHECK(same_bits(out[2], whole[2]), "an output that is computed");
+  CHECK(out[1] == 9.0, "one that was not asked for");
+  ModelPartOutput runs[] = {{.output = 0, .from = 1, .count = 2}};
+  model_scale_states(runs, 1, -2.0, x, out);
+  CHECK(out[0] == 3.4 && out[1] == -5.0, "multiples of states");
+  CHECK(same_bits(out[2], whole[2]), "others stay");
+}
+
 TEST(operations_are_those_of_the_c_library) {
   // volatile: the compiler must not fold what it is compared with
   static const double values[] = {0.0,  -0.0, 1.0,  -1.0,  0.5,     2.0,   3.0,      -2.5,
