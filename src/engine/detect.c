@@ -280,8 +280,10 @@ static void preview_truths(EngSim* sim, double t) {
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     bool located = !atom->literal;
     if (located) {
-      // one whose becoming false interests nobody has been let go silently
-      bool fell = atom->truth && !model->bipolar && sim->g[i] < -atom->zone;
+      // one whose becoming false interests nobody has been let go silently; not one that became
+      // true just here, whose g is rounding
+      bool moved = t > sim->core.mesh_t;
+      bool fell = moved && atom->truth && !model->bipolar && sim->g[i] < -atom->zone;
       if (!fell || atom->sliding) continue;
       atom->armed = true;
       atom->end_known = false;
@@ -450,6 +452,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   sim->contact_ends = false;
   double lifts = (double)INFINITY;
   if (sim->core.contact.active) lifts = eng_contact_exit(sim, t_from);
+  uint32_t last = 0;
   for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
     double first = find_crossings(sim, t_from, near, round > 0);
     eng_local_collect(sim);
@@ -484,6 +487,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
       *found = true;
       return SLT_OK;
     }
+    last = sim->core.mode->atoms[sim->crossings[0].index];
     follow_silently(sim, t, all);
     if (t >= t_end) {
       sim->crossing_count = 0;
@@ -491,8 +495,15 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     }
     t_from = t;
   }
-  return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL,
-                  "more than a million crossings without effect in one step");
+  const ModelAtomText* atom = sim->model->atoms[last].written;
+  eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, &atom->span,
+           "more than a million crossings without effect in the step from t = %s on; the last is "
+           "that of '%.*s' at t = %s",
+           eng_number(sim->stepper->trial.t0).text, STR_ARGS(atom->text),
+           eng_number(sim->core.t_event).text);
+  eng_hint(sim,
+           "noEvent[...] around a relation that only other guards ask for saves its crossings");
+  return sim->error.status;
 }
 
 SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {

@@ -41,6 +41,7 @@ typedef struct JumpSpace {
   double* delta;
   double* total;
   double* work;
+  bool* yields;  // forces that leave the load to others
   uint32_t* pivot;
   uint32_t* column_quantity;
   NumSquare* square;     // factors of a large system
@@ -65,6 +66,7 @@ static JumpSpace jump_space(EngSim* sim) {
   s.total = imp_take(&at, s.e);
   s.work = imp_take(&at, s.e);
   s.pivot = (uint32_t*)imp_take(&at, s.e);
+  s.yields = (bool*)imp_take(&at, s.e);
   s.column_quantity = (uint32_t*)imp_take(&at, s.e);
   s.hidden_row = (uint32_t*)imp_take(&at, s.e);
   uint32_t column = 0;
@@ -96,7 +98,7 @@ static uint32_t top_column(const JumpSpace* s, uint32_t quantity) {
   return lo < s->e && s->column_quantity[lo] == quantity ? lo : MODEL_NONE;
 }
 
-static SltStatus factor_full(JumpSpace* s, uint32_t* bad) {
+static SltStatus factor_full(JumpSpace* s, const ModelVar* vars, uint32_t* bad) {
   const ModelImplicit* im = s->im;
   memset(s->matrix, 0, (size_t)s->e * s->e * sizeof *s->matrix);
   for (uint32_t i = 0; i < im->system_entry_count; i++) {
@@ -105,6 +107,10 @@ static SltStatus factor_full(JumpSpace* s, uint32_t* bad) {
     if (entry->row < im->constraint_count || column == MODEL_NONE) continue;
     uint32_t equation = im->rows[entry->row].equation;
     s->matrix[(size_t)equation * s->e + column] += s->out[entry->reg];
+  }
+  for (uint32_t k = 0; k < s->e; k++) {
+    const ModelQuantity* top = &im->quantities[s->column_quantity[k]];
+    s->yields[k] = top->order == 0 && vars[top->var].yields;
   }
   if (s->kept) memcpy(s->kept, s->matrix, (size_t)s->e * s->e * sizeof *s->matrix);
   SltStatus status = num_lu_factor(s->e, s->matrix, SINGULAR, s->scale, s->pivot, bad);
@@ -131,7 +137,8 @@ static SltStatus factor_sparse(EngSim* sim, JumpSpace* s, uint32_t* bad) {
 /// Factors of the mode's own Jacobian.
 static SltStatus factor(EngSim* sim, JumpSpace* s) {
   uint32_t bad = 0;
-  SltStatus status = is_full(s->im) ? factor_full(s, &bad) : factor_sparse(sim, s, &bad);
+  SltStatus status =
+      is_full(s->im) ? factor_full(s, sim->model->vars, &bad) : factor_sparse(sim, s, &bad);
   if (status >= 0 || status == SLT_ERR_NOMEM) return status;
   return imp_fail_singular(sim, s->column_quantity[bad < s->e ? bad : 0]);
 }
@@ -216,7 +223,8 @@ static bool solve_jump(JumpSpace* s, double size) {
   }
   memcpy(s->matrix, s->kept, (size_t)s->e * s->e * sizeof *s->matrix);
   memcpy(s->work, s->delta, s->e * sizeof *s->work);
-  return model_rank_solve(s->e, s->matrix, s->work, size, s->order, s->delta) != MODEL_RANK_NONE;
+  return model_rank_solve(s->e, s->matrix, s->work, size, s->yields, s->order, s->delta) !=
+         MODEL_RANK_NONE;
 }
 
 /// A jump that is no larger than errors are allowed to be is one: its pulses have signs by chance,
@@ -268,7 +276,9 @@ SltStatus imp_jump(EngSim* sim, double distance) {
   num_square_free(s.square);
   imp_scatter(sim, im, s.value, false);
   publish_jump(sim, &s);
-  if (distance <= fmax(sim->options.rtol, sim->options.event_eps)) correct_values(sim);
+  // an impact is meant, however slow it is, and its memory is made from the speed before it
+  bool meant = sim->group_count > 0;
+  if (!meant && distance <= fmax(sim->options.rtol, sim->options.event_eps)) correct_values(sim);
   publish_guards(sim);
   return SLT_OK;
 }

@@ -313,7 +313,8 @@ typedef struct AstElement {
   AstExpr* restitution;  // of a contact, for the check of its range; NULL when there is none
   AstExpr* kinetic;      // levels of a friction, for the check that they fit; NULL in a contact
   AstExpr* stiction;
-  AstBlock body;  // empty after a reported error
+  const AstName* yields;  // force of a friction; NULL in a contact
+  AstBlock body;          // empty after a reported error
 } AstElement;
 
 typedef enum AstStatementKind {

@@ -423,10 +423,19 @@ static void check_restitution(Lower* l, const AstElement* element) {
   }
 }
 
+/// The force of a friction is the last to hold what contacts hold as well.
+static void mark_yielding(Lower* l, const AstElement* element) {
+  uint32_t var = 0;
+  if (element->yields && lower_target(l, element->yields, 0, false, &var)) {
+    l->m->vars.data[var].yields = true;
+  }
+}
+
 static void lower_element(Lower* l, const AstStatement* statement, const Site* site) {
   check_restitution(l, statement->as.element);
   check_levels(l, statement->as.element);
   lower_block(l, &statement->as.element->body, site);
+  mark_yielding(l, statement->as.element);
   l->level_is_known = false;
 }
 

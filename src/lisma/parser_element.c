@@ -9,7 +9,7 @@
 //     automaton NAME, beginning in `free`:
 //       closed   [gap <= 0] && [velocity <= 0] && noEvent[restitution*velocity >= -rest]  from free
 //       closed   [gap <= 0] && [velocity <= 0], in place of an impact at an accumulation  from free
-//       hit      [gap <= 0] && [velocity < 0]                                             from free
+//       hit      [gap <= 0] && [velocity < 0], if it is not the last                      from free
 //       free     from hit;  [force < 0], [force > huge] && noEvent[cascade > 0] from closed
 //     hit:      NAME: w = -e*w before;       the impulse of N does it
 //     closed:   NAME: g = 0;
@@ -64,12 +64,20 @@ static AstExpr* make_name(const Maker* m, const AstName* name, uint32_t order, S
   return e;
 }
 
-static AstExpr* make_minus(const Maker* m, AstExpr* operand) {
+static AstExpr* make_unary(const Maker* m, AstUnaryOp op, AstExpr* operand) {
   AstExpr* e = parser_node(m->p, AST_UNARY, operand->span, operand->depth);
   if (e->kind == AST_ERROR) return e;
-  e->as.unary.op = AST_UNARY_MINUS;
+  e->as.unary.op = op;
   e->as.unary.operand = operand;
   return e;
+}
+
+static AstExpr* make_minus(const Maker* m, AstExpr* operand) {
+  return make_unary(m, AST_UNARY_MINUS, operand);
+}
+
+static AstExpr* make_not(const Maker* m, AstExpr* operand) {
+  return make_unary(m, AST_UNARY_NOT, operand);
 }
 
 static AstExpr* make_binary(const Maker* m, AstExpr* a, AstOp op, AstExpr* b) {
@@ -286,6 +294,7 @@ static bool complete_settings(const Maker* m, AstElement* element, Settings* s) 
   element->restitution = s->restitution;
   element->kinetic = s->kinetic;
   element->stiction = s->stiction;
+  element->yields = contact ? NULL : &s->force->as.name.name;
   if (!contact && !s->stiction) s->stiction = s->kinetic;
   return true;
 }
@@ -315,7 +324,8 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
     // a negative restitution is no slow impact, but an error of the impact
     AstExpr* meant =
         make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_LE, rest, "restitution*velocity <= rest");
-    AstExpr* last = make_and(m, make_and(m, touches, stays), make_and(m, slow, meant));
+    AstExpr* ends = make_and(m, slow, meant);
+    AstExpr* last = make_and(m, make_and(m, touches, stays), ends);
     push_state(m, "closed", last, "free", &closed);
     push_state(m, "closed", make_and(m, touches, stays), "free", NULL)->zeno = true;
     AstExpr* nears = make_atom(m, s->velocity, AST_OP_LT, zero, "velocity < 0");
@@ -323,7 +333,8 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
     AstStatement impact[] = {make_law(m, s->velocity, after),
                              make_memory(m, &memory, AST_INIT_SET, make_minus(m, rebound))};
     AstBlock hit = make_block(m, impact, 2);
-    push_state(m, "hit", make_and(m, touches, nears), "free", &hit);
+    AstExpr* meets = make_and(m, touches, nears);
+    push_state(m, "hit", make_and(m, meets, make_not(m, ends)), "free", &hit);
     push_state(m, "free", NULL, "hit", NULL);
   } else {
     push_state(m, "closed", make_and(m, touches, stays), "free", &closed);

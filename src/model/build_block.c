@@ -335,6 +335,19 @@ static bool offer_newton(BlockEmit* e, uint32_t* offers, uint32_t* accept) {
 
 // ---- the block ----------------------------------------------------------------------------------
 
+/// Which unknowns are the last to hold what others hold too; NULL where none is.
+static const bool* yielding(const BlockEmit* e) {
+  const ModelBuild* build = e->scope->build;
+  bool any = false;
+  bool* out = ARENA_ARRAY(&e->scope->build->arena, bool, e->block->count);
+  for (uint32_t i = 0; i < e->block->count; i++) {
+    const SymAssign* unknown = member(e, i);
+    out[i] = unknown->order == 0 && build->model.vars[unknown->var].yields;
+    any |= out[i];
+  }
+  return any ? out : NULL;
+}
+
 void scope_emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, uint32_t level) {
   Arena* scratch = &scope->build->scratch;
   BlockEmit e = {.scope = scope, .block = block, .index = index, .level = level};
@@ -360,6 +373,7 @@ void scope_emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, u
     trials[i] = tape_trial(&scope->graph);
     member_item(&e, i)->value = trials[i];
   }
+  solve.yields = yielding(&e);
   solve.body = tape_body(&scope->graph);
   for (uint32_t i = 0; i < block->count; i++) {
     residuals[i] = emit_term(&e, member_item(&e, i)->term);

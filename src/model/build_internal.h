@@ -40,6 +40,7 @@ typedef struct TapeSolve {
   uint32_t id;              // named in messages
   uint32_t body;            // value of TAPE_BODY
   const uint32_t* trials;   // values of TAPE_TRIAL
+  const bool* yields;       // see ModelSolve
   const uint32_t* guesses;  // values; nonlinear blocks only
   const uint32_t* residuals;
   const ModelEntry* entries;  // of the Jacobian; `reg` is the value

@@ -538,6 +538,7 @@ static void append_solve(Finish* f, uint32_t position) {
                    .unknowns = solve_regs(f, from->trials, from->count),
                    .guesses = from->linear ? NULL : solve_regs(f, from->guesses, from->count),
                    .guess_env = guess_env,
+                   .yields = from->yields,
                    .residuals = solve_regs(f, from->residuals, from->count),
                    .entries = entries,
                    .entry_count = from->entry_count,

@@ -46,8 +46,9 @@
   X(EXP, 1) \
   X(LN, 1) \
   X(LOG10, 1) \
-  X(SQRT, 1) X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) \
-      X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
+  X(SQRT, 1) \
+  X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) \
+      X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
           X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
                           between; the condition is moved into dst first */ \
       X(TABLE, 1)      /* b: index of the table */ \
@@ -112,6 +113,7 @@ typedef struct ModelSolve {
   const uint32_t* unknowns;   // registers
   const uint32_t* guesses;    // registers; none in linear blocks
   const uint32_t* guess_env;  // where they come from; MODEL_NONE: nowhere
+  const bool* yields;         // per unknown, see ModelVar; NULL: none does
   const uint32_t* residuals;
   const ModelEntry* entries;
   uint32_t entry_count;
@@ -657,6 +659,7 @@ typedef struct ModelVar {
   uint8_t slots;       // the environment holds orders 0 .. slots - 1
   bool hidden;         // helper of the front end: not a column
   bool inactive_zero;  // where undetermined: 0 instead of the last value
+  bool yields;         // the last to hold where several forces can
   double nominal;
   uint32_t env;         // of the value; derivative k is at env + k
   uint32_t appearance;  // order of first appearance in the source
@@ -1028,7 +1031,9 @@ typedef struct ModelProvider {
 
 /// The smallest solution of a x = b (n rows of n, both overwritten) into x. Returns the rank, or
 /// MODEL_RANK_NONE when the equations contradict each other: those beyond the rank may be off by
-/// rounding relative to `size`, the size of b. `order` is work space for n numbers.
-uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, double* order, double* x);
+/// rounding relative to `size`, the size of b. Unknowns that `yields` names (NULL: none) are small
+/// before others are. `order` is work space for n numbers.
+uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const bool* yields,
+                          double* order, double* x);
 
 #endif

@@ -13,6 +13,7 @@
 
 #define RANK_MIN  1e-11  // pivots below, relative to the largest one, are rounding
 #define AGREEMENT 1e-9   // of the equations beyond the rank, relative
+#define YIELD     1e-3   // weight of an unknown that leaves the load to others, its square counts
 
 static double column_norm(const double* a, uint32_t n, uint32_t from, uint32_t column) {
   double sum = 0.0;
@@ -100,7 +101,19 @@ static void smallest(double* a, uint32_t n, uint32_t rank, double* b) {
   }
 }
 
-uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, double* order, double* x) {
+/// Unknowns that yield count as so much larger than they are: of all solutions the one in which
+/// they are smallest is the smallest.
+static void weigh(uint32_t n, const bool* yields, double* a) {
+  for (uint32_t j = 0; yields && j < n; j++) {
+    for (uint32_t i = 0; yields[j] && i < n; i++) {
+      a[(size_t)i * n + j] *= YIELD;
+    }
+  }
+}
+
+uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const bool* yields,
+                          double* order, double* x) {
+  weigh(n, yields, a);
   double largest = 0.0;
   uint32_t rank = 0;
   for (uint32_t j = 0; j < n; j++) {
@@ -138,7 +151,8 @@ uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, double*
     }
   }
   for (uint32_t j = 0; j < n; j++) {
-    x[(uint32_t)order[j]] = b[j];
+    uint32_t k = (uint32_t)order[j];
+    x[k] = yields && yields[k] ? YIELD * b[j] : b[j];
   }
   return rank;
 }
