@@ -369,7 +369,7 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
 }
 
 void eng_atoms_update(EngSim* sim) {
-  if (sim->narrow) {
+  if (ENG_SELDOM(sim->narrow)) {
     eng_evaluate_loose(sim, sim->core.t, true);
   } else {
     eng_evaluate_g(sim, sim->core.t, true);
@@ -448,7 +448,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
   for (uint32_t place = 0; sim->narrow && place < count; place++) {
     eng_atom_begin_instant(sim, mode->atoms[atoms[place]]);
   }
-  if (sim->narrow) {
+  if (ENG_SELDOM(sim->narrow)) {
     eng_evaluate_loose(sim, sim->core.t, true);
   } else if (!sim->g_stands) {
     eng_evaluate_g(sim, sim->core.t, true);

@@ -795,7 +795,8 @@ SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any
 /// Whether the integration must start anew: equations, states or their inputs differ.
 bool eng_flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->core.slide.count || sim->was_sliding || sim->core.contact.active) return true;
+  if (ENG_SELDOM(sim->core.slide.count || sim->was_sliding || sim->core.contact.active))
+    return true;
   if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
@@ -1000,12 +1001,12 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     sim->implicit.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
-  if (sim->core.exit_pending) {
+  if (ENG_SELDOM(sim->core.exit_pending)) {
     SLT_TRY(leave_surface(sim, any));
   } else if (kind == ENG_INSTANT_INITIAL) {
     sim->core.slide.count = 0;
     eng_atoms_update(sim);
-  } else if (sim->past_arrived) {
+  } else if (ENG_SELDOM(sim->past_arrived)) {
     sim->core.slide.count = 0;
     SLT_TRY(eng_enter_mode(sim));
     eng_atoms_update(sim);
@@ -1081,7 +1082,7 @@ static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
 
 static void mark_sliding(EngSim* sim) {
   sim->loose_stale = true;
-  if (sim->core.contact.active) {
+  if (ENG_SELDOM(sim->core.contact.active)) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       if (sim->atoms[i].rides) sim->atoms[i].sliding = true;
     }
@@ -1119,7 +1120,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   uint32_t contact_atom = sim->core.contact.atom;
   sim->contact_holds = released && !sim->contact_ends;
   sim->core.contact.active = false;
-  if (released) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
+  if (ENG_SELDOM(released)) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
   SltStatus status = carry_out(sim, kind, fired);
   if (status >= 0 && sim->implicit.impulsive) {
     // the pulse is over: what is latched holds after it
@@ -1149,7 +1150,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     sim->core.mesh_t = sim->core.t;
     *changed = dwells || opened || sim->past_arrived || eng_flow_changed(sim);
     eng_past_instant(sim, *changed);
-    if (sim->core.stop_wanted) {
+    if (ENG_SELDOM(sim->core.stop_wanted)) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
       sim->core.ended = true;
     }

@@ -268,7 +268,7 @@ static SltStatus arrive(EngSim* sim) {
   }
   sample_end(sim);
   eng_warn_of_values(sim);
-  if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);
+  if (ENG_SELDOM(sim->core.mode->implicit || sim->core.slide.count)) eng_implicit_guess(sim);
   return SLT_OK;
 }
 
@@ -352,7 +352,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   if (core->ended) return SLT_END;
   bool fired = false;
   SltStatus status = SLT_OK;
-  if (core->touched) {
+  if (ENG_SELDOM(core->touched)) {
     status = take_inputs(sim, &fired);
     if (status < 0) return fail_advance(sim, status);
     if (core->ended) return SLT_END;

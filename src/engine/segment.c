@@ -201,7 +201,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
     }
     return SLT_OK;
   }
-  if (sim->core.mode->implicit) {
+  if (ENG_SELDOM(sim->core.mode->implicit)) {
     status = eng_project_trial(sim);
     if (status >= 0) status = eng_check_trial(sim);
     if (status < 0) return shrink(sim, attempt, h, FAILURE_REDUCTION, status);
@@ -241,7 +241,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     // draw the motion to its surfaces within a few steps
     sim->core.slide.stiffness = 0.5 / sim->stepper->control.h_next;
     sim->core.contact.stiffness = 0.25 / sim->stepper->control.h_next;
-    if (sim->core.contact.active) eng_contact_soften(sim);
+    if (ENG_SELDOM(sim->core.contact.active)) eng_contact_soften(sim);
   }
   for (;;) {
     if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {

@@ -312,7 +312,7 @@ static void bind_programs(EngSim* sim) {
     bind_inputs(&mode->gdot, sim->env, sim->gdot_regs);
     moved = move_inputs(sim);
   }
-  if (mode->implicit) eng_implicit_bind(sim);
+  if (ENG_SELDOM(mode->implicit)) eng_implicit_bind(sim);
   if (mode->atom_count == 0) return;
   if (moved) sim->core.level_epoch++;
   if (anew) {
@@ -326,7 +326,7 @@ static void bind_programs(EngSim* sim) {
 
 void eng_bind(EngSim* sim) {
   bind_programs(sim);
-  if (sim->core.mode->implicit || sim->core.slide.count) eng_implicit_guess(sim);
+  if (ENG_SELDOM(sim->core.mode->implicit || sim->core.slide.count)) eng_implicit_guess(sim);
 }
 
 void eng_bind_states(EngSim* sim) {
@@ -423,13 +423,13 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (!sim->narrow || !eng_narrow_bind(sim)) eng_bind(sim);
   sim->implicit.impulsive = false;
   sim->implicit.contradicts = false;
-  if (mode->implicit) SLT_TRY(eng_implicit_enter(sim));
+  if (ENG_SELDOM(mode->implicit)) SLT_TRY(eng_implicit_enter(sim));
   if (eng_narrow_unseen(sim)) {
     sim->core.full_stale = true;
     return SLT_OK;
   }
   eng_evaluate_full(sim, sim->core.t);
-  if (mode->implicit) eng_implicit_rescue(sim);
+  if (ENG_SELDOM(mode->implicit)) eng_implicit_rescue(sim);
   return SLT_OK;
 }
 
@@ -445,7 +445,7 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   sim->entered = false;
   bind_programs(sim);
   // the environment may hold values from inside a step; guesses come from its beginning
-  if (sim->core.mode->implicit) eng_implicit_use_guess(sim);
+  if (ENG_SELDOM(sim->core.mode->implicit)) eng_implicit_use_guess(sim);
   sim->core.margin_stale = margin_stale;
   sim->core.level_epoch = level_epoch;
   if (sim->core.local_prepared) eng_local_prepare(sim);
@@ -455,15 +455,15 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   for (uint32_t i = 0; pending && i < sim->core.mode->state_count; i++) {
     eng_control_state(sim, i);
   }
-  if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
+  if (ENG_SELDOM(sim->core.contact.active)) SLT_TRY(eng_contact_rebind(sim));
   return sim->core.slide.count ? eng_slide_rebind(sim) : SLT_OK;
 }
 
 void eng_evaluate_full(EngSim* sim, double t) {
   sim->core.full_stale = false;
-  if (sim->core.slide.count) {
+  if (ENG_SELDOM(sim->core.slide.count)) {
     eng_slide_full(sim, t);
-    if (sim->core.contact.active) eng_contact_full(sim, t);
+    if (ENG_SELDOM(sim->core.contact.active)) eng_contact_full(sim, t);
     return;
   }
   const ModelMode* mode = sim->core.mode;
@@ -472,7 +472,7 @@ void eng_evaluate_full(EngSim* sim, double t) {
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
     sim->env[mode->full_env[i]] = sim->full[i];
   }
-  if (sim->core.contact.active) eng_contact_full(sim, t);
+  if (ENG_SELDOM(sim->core.contact.active)) eng_contact_full(sim, t);
 }
 
 static void run_full(EngSim* sim, double t) {
@@ -515,7 +515,7 @@ void eng_sample_states(EngSim* sim, double t) {
   sim->sampled_t = t;
   sim->core.full_stale = true;
   eng_states_at(sim, t);
-  if (mode->implicit) {
+  if (ENG_SELDOM(mode->implicit)) {
     bool changed = false;
     eng_project(sim, t, sim->x, &changed);
   }
@@ -594,7 +594,7 @@ bool eng_beyond_boundary(EngSim* sim, double t, const double* x) {
 SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   EngSim* sim = user;
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
-  if (sim->core.slide.count) {
+  if (ENG_SELDOM(sim->core.slide.count)) {
     SLT_TRY(eng_slide_rhs(sim, t, x, dx));
   } else {
     model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, t, x, dx);
