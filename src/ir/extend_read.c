@@ -334,27 +334,25 @@ void extend_write_list(ExtendTexts* texts, IrModel* model, uint32_t which, Exten
 // ---------------------------------------------------------------------------------------------
 // packed lists
 
-static uint32_t* keep_words(IrModel* model, IrPacked* packed, const uint32_t* words, size_t count) {
+static uint32_t* keep_words(IrModel* model, const uint32_t* words, size_t count) {
   uint32_t* kept = ARENA_ARRAY(model->arena, uint32_t, count);
   memcpy(kept, words, count * sizeof *words);
-  packed->bytes += count * sizeof *words;
   return kept;
 }
 
-static const IrPackedRun* pack_list(ExtendTexts* texts, IrModel* model, IrPacked* packed,
-                                    uint32_t which, const ExtendRuns* runs) {
+static const IrPackedRun* pack_list(ExtendTexts* texts, IrModel* model, uint32_t which,
+                                    const ExtendRuns* runs) {
   const RowType* type = &row_types[which];
   uint32_t width = type->size / (uint32_t)sizeof(uint32_t);
   IrPackedRun* kept = ARENA_ARRAY(model->arena, IrPackedRun, runs->count);
-  packed->bytes += runs->count * sizeof *kept;
   uint32_t begin = 0;
   for (uint32_t i = 0; i < runs->count; i++) {
     ExtendRun* run = &runs->data[i];
     size_t words = (size_t)run->period * width;
     restore_texts(texts, model->arena, type, run);
     kept[i] = (IrPackedRun){.begin = begin, .period = run->period};
-    kept[i].base = keep_words(model, packed, run->base, words);
-    kept[i].step = keep_words(model, packed, run->step, words);
+    kept[i].base = keep_words(model, run->base, words);
+    kept[i].step = keep_words(model, run->step, words);
     begin += run->count * run->period;
   }
   return kept;
@@ -364,7 +362,7 @@ void extend_pack(ExtendTexts* texts, IrModel* model, ExtendRuns* runs) {
   IrPacked* packed = ARENA_NEW(model->arena, IrPacked);
 #define X(list, type, reader) \
   packed->lists[IR_PACKED_##list].runs = \
-      pack_list(texts, model, packed, EXTEND_##list, &runs[EXTEND_##list]); \
+      pack_list(texts, model, EXTEND_##list, &runs[EXTEND_##list]); \
   packed->lists[IR_PACKED_##list].run_count = runs[EXTEND_##list].count; \
   memset(&model->list, 0, sizeof model->list); \
   model->list.count = extend_rows(&runs[EXTEND_##list]);

@@ -430,7 +430,6 @@ struct IrPacked {
     const IrPackedRun* runs;
     uint32_t run_count;
   } lists[IR_PACKED_COUNT];
-  size_t bytes;
 };
 
 static inline const IrPackedRun* ir_packed_run(const IrPacked* packed, IrPackedList which,
