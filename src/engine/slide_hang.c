@@ -250,8 +250,9 @@ static bool find_direct(EngSim* sim, EngHang* hang, const ModelMode* mode) {
     bool plain = reg >= 1 && reg <= g->state_count;
     if (!plain && g->slices && !g->slices->whole[i]) {
       uint32_t begin = g->slices->begin[i];
+      // (a relation between numbers has no instruction at all)
       bool alone = g->slices->begin[i + 1] == begin + 1;
-      const ModelInstr* pc = &g->code[g->slices->instrs[begin]];
+      const ModelInstr* pc = alone ? &g->code[g->slices->instrs[begin]] : NULL;
       negative = alone && pc->op == MODEL_OP_NEG && pc->dst == reg;
       if (negative) reg = pc->a;
     }
