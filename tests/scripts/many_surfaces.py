@@ -110,6 +110,18 @@ class ManySurfaces(cli_case.CliCase):
             self.assertEqual(few[1], many[1], name)
             self.assertEqual(self.last(few[0]), self.last(many[0]), name)
 
+    def test_order_of_declarations(self):
+        lines = [f"x_{i}' = v_{i};  x_{i}(t0) = 0;  v_{i}(t0) = 0;\n"
+                 f"v_{i}' = {2 + 0.1 * i}*sin(2*time) - 4*x_{i} - 1.5*sign(v_{i});\n" for i in range(1, 13)]
+        out = ("--out", "x_1,v_2,x_7,v_12", "--every", "0.5", "--until", "6")
+        rows = []
+        for order in (lines, lines[::-1], lines[5:] + lines[:5]):
+            self.write("m.lisma", "".join(order))
+            self.good("run", "m.lisma", "-q", "-o", "r.csv", *out)
+            rows.append(self.read("r.csv"))
+        self.assertEqual(rows[0], rows[1])
+        self.assertEqual(rows[0], rows[2])
+
     def test_machine_code(self):
         for name in ("alone", "wear", "chain"):
             tape = self.run_model(name, "--native", "off")
