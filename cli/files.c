@@ -258,6 +258,8 @@ int output_report(const Output* output, const char* what) {
     cli_hint("%llu %s are safe in %s; make room or write elsewhere", lines, what, output->path);
   } else if (lines > 0) {
     cli_hint("%llu %s were written before", lines, what);
+  } else {
+    cli_hint("no %s were written", what);
   }
   return CLI_RUN;
 }

@@ -58,13 +58,14 @@ typedef struct Job {
 static Str take_over(Arena* arena, const SltAllocator* allocator, char* data, size_t length) {
   jmp_buf* outer = arena->on_oom;
   jmp_buf inner;
+  Str given = {data, (uint32_t)length};
   arena->on_oom = &inner;
   if (setjmp(inner)) {
     arena->on_oom = outer;
     base_free(allocator, data, length);
     longjmp(*outer, 1);
   }
-  Str copy = str_copy(arena, (Str){data, (uint32_t)length});
+  Str copy = str_copy(arena, given);
   arena->on_oom = outer;
   base_free(allocator, data, length);
   return copy;

@@ -37,18 +37,22 @@ static void outline_inside(Arena* arena, Str text, SltSymbolFn* visit, void* use
   }
 }
 
-SltStatus slt_outline(const char* text, size_t length, SltSymbolFn* visit, void* user) {
-  if ((!text && length > 0) || !visit) return SLT_ERR_ARGUMENT;
-  if (length > SOURCE_BYTES_MAX) return SLT_ERR_LIMIT;
+static SltStatus outline(Str text, SltSymbolFn* visit, void* user) {
   SltAllocator allocator = base_allocator(NULL);
   Arena arena;
   jmp_buf oom;
   volatile SltStatus status = SLT_ERR_NOMEM;
   arena_init(&arena, &allocator, &oom);
   if (setjmp(oom) == 0) {
-    outline_inside(&arena, (Str){text ? text : "", (uint32_t)length}, visit, user);
+    outline_inside(&arena, text, visit, user);
     status = SLT_OK;
   }
   arena_free(&arena);
   return status;
+}
+
+SltStatus slt_outline(const char* text, size_t length, SltSymbolFn* visit, void* user) {
+  if ((!text && length > 0) || !visit) return SLT_ERR_ARGUMENT;
+  if (length > SOURCE_BYTES_MAX) return SLT_ERR_LIMIT;
+  return outline((Str){text ? text : "", (uint32_t)length}, visit, user);
 }

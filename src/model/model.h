@@ -47,15 +47,34 @@
   X(LN, 1) \
   X(LOG10, 1) \
   X(SQRT, 1) \
-  X(ABS, 1) X(SIGN, 1) X(FLOOR, 1) X(CEIL, 1) X(ATAN2, 2) X(MIN, 2) X(MAX, 2) X(MOD, 2) X(LT, 2) \
-      X(LE, 2) X(GT, 2) X(GE, 2) X(EQ, 2) X(NE, 2) X(AND, 2) X(OR, 2) X(NOT, 1) \
-          X(SELECT, 2) /* a where dst is 1, b where it is 0, in between the value in \
-                          between; the condition is moved into dst first */ \
-      X(TABLE, 1)      /* b: index of the table */ \
-      X(TABLE_SLOPE, 1) X(TABLE_CURVE, 1) /* second derivative */ \
-      X(RANDOM, 0) X(UNIFORM, 2) X(NORMAL, 2) X(NOISE, 2) X(EXPONENTIAL, 1) \
-          X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
-      X(END, 0)
+  X(ABS, 1) \
+  X(SIGN, 1) \
+  X(FLOOR, 1) \
+  X(CEIL, 1) \
+  X(ATAN2, 2) \
+  X(MIN, 2) \
+  X(MAX, 2) \
+  X(MOD, 2) \
+  X(LT, 2) \
+  X(LE, 2) \
+  X(GT, 2) \
+  X(GE, 2) \
+  X(EQ, 2) \
+  X(NE, 2) \
+  X(AND, 2) \
+  X(OR, 2) \
+  X(NOT, 1) \
+  X(SELECT, 2) /* a where dst is 1, b where it is 0; dst is a share, moved there first */ \
+  X(TABLE, 1) /* b: index of the table */ \
+  X(TABLE_SLOPE, 1) \
+  X(TABLE_CURVE, 1) /* second derivative */ \
+  X(RANDOM, 0) \
+  X(UNIFORM, 2) \
+  X(NORMAL, 2) \
+  X(NOISE, 2) \
+  X(EXPONENTIAL, 1) \
+  X(SOLVE, 0) /* dst: index of the block, a: length of its body, which comes next */ \
+  X(END, 0)
 
 /// What the operations do beyond the C library's functions of the same name (a NaN always comes
 /// through): MIN is a < b ? a : b, MAX is a > b ? a : b, MOD is a - b*floor(a/b), SIGN(0) is 0.

@@ -213,7 +213,8 @@ static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w, 
     w->trial[i] = -regs[solve->residuals[i]] / w->scale[i];
     size = fmax(size, fabs(w->trial[i]));
   }
-  return model_rank_solve(n, w->a, w->trial, size, solve->yields, w->order, w->step) != MODEL_RANK_NONE;
+  return model_rank_solve(n, w->a, w->trial, size, solve->yields, w->order, w->step) !=
+         MODEL_RANK_NONE;
 }
 
 static double unknowns_size(const ModelSolve* solve, const double* regs) {
