@@ -65,7 +65,7 @@
   X(OR, 2) \
   X(NOT, 1) \
   X(SELECT, 2) /* a where dst is 1, b where it is 0; dst is a share, moved there first */ \
-  X(TABLE, 1) /* b: index of the table */ \
+  X(TABLE, 1)  /* b: index of the table */ \
   X(TABLE_SLOPE, 1) \
   X(TABLE_CURVE, 1) /* second derivative */ \
   X(RANDOM, 0) \
