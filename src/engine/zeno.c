@@ -107,11 +107,6 @@ static bool is_still(const EngSim* sim, uint32_t transition, bool* nothing) {
   const ModelMode* mode = sim->core.mode;
   const ModelTransition* t = &sim->model->transitions[transition];
   if (t->to != sim->state[t->automaton]) return false;
-  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
-  *nothing = true;
-  bool resets = resets_state(sim, t->action_begin, t->action_count, nothing);
-  resets |= resets_state(sim, to->action_begin, to->action_count, nothing);
-  if (!resets) return false;
   bool still = false;
   for (uint32_t k = 0; k < t->guard.atom_count; k++) {
     uint32_t id = t->guard.atoms[k];
@@ -121,7 +116,11 @@ static bool is_still(const EngSim* sim, uint32_t transition, bool* nothing) {
     if (fabs(sim->g[i]) > zone) return false;
     still |= fabs(sim->gdot[i]) <= zone;
   }
-  return still;
+  if (!still) return false;
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  *nothing = true;
+  bool resets = resets_state(sim, t->action_begin, t->action_count, nothing);
+  return resets_state(sim, to->action_begin, to->action_count, nothing) || resets;
 }
 
 /// Whether a relation of the guard besides the located one has come so near its boundary that its
