@@ -25,4 +25,7 @@
 
 #define SLT_COUNT(array) (sizeof(array) / sizeof *(array))
 
+/// Put numbers in order where they are (Shell's method: short lists, nearly in order mostly).
+void base_sort_ascending(uint32_t* list, uint32_t count);
+
 #endif

@@ -76,6 +76,8 @@ const ModelComposed* eng_composed(const EngSim* sim, uint32_t index);
 
 /// Values and slopes of the mode's atoms over [l, r] of the trial; control points are in place.
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out);
+/// The same for one of them, without the others where that is possible.
+ModelDual eng_enclose_atom(EngSim* sim, uint32_t index, double l, double r);
 
 void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right);
 void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to);

@@ -99,24 +99,6 @@ static void note_near(void* user, uint32_t output, uint32_t count, const double*
   }
 }
 
-/// Shapes are bounded one after the other, but crossings are noted in the order of relations.
-static void put_in_order(uint32_t* list, uint32_t count) {
-  uint32_t gap = 1;
-  while (gap < count / 3) {
-    gap = 3 * gap + 1;
-  }
-  for (; gap > 0; gap /= 3) {
-    for (uint32_t i = gap; i < count; i++) {
-      uint32_t value = list[i];
-      uint32_t at = i;
-      for (; at >= gap && list[at - gap] > value; at -= gap) {
-        list[at] = list[at - gap];
-      }
-      list[at] = value;
-    }
-  }
-}
-
 static double state_of(const void* user, uint32_t state) {
   return ((const double*)user)[state];
 }
@@ -139,7 +121,8 @@ static bool find_near(EngSim* sim) {
                       (ModelInterval){s->trial.t0, s->trial.t}, sim->x_lo, sim->x_hi,
                       sim->bound_room, note_near, &search);
   if (sim->core.near_count > search.most) return false;
-  if (!search.ordered) put_in_order(sim->near, sim->core.near_count);
+  // shapes are bounded one after the other, but crossings are noted in the order of relations
+  if (!search.ordered) base_sort_ascending(sim->near, sim->core.near_count);
   for (uint32_t k = 0; k < sim->core.near_count; k++) {
     uint32_t i = sim->near[k];
     if (mode->g_flow.slices->whole[i] || mode->gdot.slices->whole[i]) return false;

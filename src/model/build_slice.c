@@ -148,23 +148,6 @@ static Origins find_origins(Arena* scratch, const ModelProgram* program) {
   return origins;
 }
 
-static void sort_ascending(uint32_t* list, uint32_t count) {
-  uint32_t gap = 1;
-  while (gap < count / 3) {
-    gap = 3 * gap + 1;
-  }
-  for (; gap > 0; gap /= 3) {
-    for (uint32_t i = gap; i < count; i++) {
-      uint32_t value = list[i];
-      uint32_t at = i;
-      for (; at >= gap && list[at - gap] > value; at -= gap) {
-        list[at] = list[at - gap];
-      }
-      list[at] = value;
-    }
-  }
-}
-
 const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* program) {
   if (program->solve_count > 0 || program->output_count < 2) return NULL;
   Arena* scratch = &build->work;
@@ -197,7 +180,7 @@ const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* pr
       whole[k] = 1;
       room -= (room - begin[k]) / 2;  // so that hopeless attempts become cheap
     }
-    if (list.count > begin[k]) sort_ascending(list.data + begin[k], list.count - begin[k]);
+    if (list.count > begin[k]) base_sort_ascending(list.data + begin[k], list.count - begin[k]);
   }
   begin[program->output_count] = list.count;
   uint32_t* instrs = ARENA_ARRAY(&build->arena, uint32_t, list.count);

@@ -4,6 +4,25 @@
 // A code beyond the list is shown as E0000; goldens use it so that they do not depend on the list.
 #define ANY_ERROR DIAG_CODE_COUNT
 
+TEST(numbers_in_order) {
+  uint32_t list[200];
+  uint64_t state = 1;
+  for (uint32_t count = 0; count <= SLT_COUNT(list); count++) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      list[i] = (uint32_t)(state >> 40) % (count + 1);
+      sum += (uint64_t)list[i] * list[i];
+    }
+    base_sort_ascending(list, count);
+    for (uint32_t i = 0; i < count; i++) {
+      CHECK(i == 0 || list[i - 1] <= list[i], "ascending");
+      sum -= (uint64_t)list[i] * list[i];
+    }
+    CHECK(sum == 0, "the same numbers");
+  }
+}
+
 TEST(status_texts) {
   CHECK(strcmp(slt_status_text(SLT_OK), "ok") == 0, "ok");
   CHECK(strcmp(slt_status_text(SLT_ERR_NOMEM), "out of memory") == 0, "nomem");
