@@ -31,10 +31,11 @@ static const Field params_fields[] = {
     EXACT(IrParam, hidden), FREE(IrParam, appearance), EXACT(IrParam, span),
 };
 static const Field vars_fields[] = {
-    FREE(IrVar, name),        EXACT(IrVar, kind),          EXACT(IrVar, select),
-    EXACT(IrVar, hidden),     EXACT(IrVar, inactive_zero), EXACT(IrVar, max_order),
-    FREE(IrVar, unit),        EXACT(IrVar, nominal),       FREE(IrVar, appearance),
-    FREE(IrVar, start_begin), EXACT(IrVar, start_count),   EXACT(IrVar, span),
+    FREE(IrVar, name),       EXACT(IrVar, kind),       EXACT(IrVar, select),
+    EXACT(IrVar, hidden),    EXACT(IrVar, yields),     EXACT(IrVar, inactive_zero),
+    EXACT(IrVar, max_order), FREE(IrVar, unit),        EXACT(IrVar, nominal),
+    FREE(IrVar, appearance), FREE(IrVar, start_begin), EXACT(IrVar, start_count),
+    EXACT(IrVar, span),
 };
 static const Field starts_fields[] = {
     FREE(IrStart, var),   EXACT(IrStart, order), EXACT(IrStart, kind),
@@ -91,8 +92,8 @@ static const Field transitions_fields[] = {
     FREE(IrTransition, automaton),    FREE(IrTransition, from_begin),
     FREE(IrTransition, from_count),   FREE(IrTransition, to),
     TERM(IrTransition, guard),        EXACT(IrTransition, zeno),
-    FREE(IrTransition, action_begin), FREE(IrTransition, action_count),
-    EXACT(IrTransition, span),
+    EXACT(IrTransition, instead),     FREE(IrTransition, action_begin),
+    FREE(IrTransition, action_count), EXACT(IrTransition, span),
 };
 static const Field from_states_fields[] = {{0, sizeof(uint32_t), FIELD_FREE}};
 static const Field actions_fields[] = {
