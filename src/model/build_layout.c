@@ -70,9 +70,14 @@ static void place_asked(BuildLayout* layout, Arena* arena, const IrModel* ir, ui
 }
 
 /// Differentiated equations have derivatives as states that stand in no equation. How many cannot
-/// be known before the modes are analysed; small models get room for all that is likely.
+/// be known before the modes are analysed; small models get room for all that is likely, and large
+/// ones where contacts will close.
 static uint32_t hidden_orders(const IrModel* ir) {
-  return ir->vars.count <= SMALL_MODEL ? 3 : 0;
+  if (ir->vars.count <= SMALL_MODEL) return 3;
+  for (uint32_t i = 0; i < ir->equations.count; i++) {
+    if (ir_equation(ir, i).element) return 3;
+  }
+  return 0;
 }
 
 void build_layout(BuildLayout* layout, Arena* arena, const IrModel* ir) {
