@@ -269,15 +269,15 @@ void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
 
 /// The memory of a contact is the speed that its impact leaves, which leads away.
 static SltStatus check_rebound(EngSim* sim, const ModelAction* action, double value) {
-  static const char suffix[] = ".rebound";
   const ModelVar* var = &sim->model->vars[action->var];
+  if (!var->memory || value >= -10.0 * sim->options.event_eps * var->nominal) return SLT_OK;
   uint32_t length = var->name.length;
-  uint32_t tail = (uint32_t)sizeof suffix - 1;
-  if (value >= -10.0 * sim->options.event_eps * var->nominal || !var->hidden) return SLT_OK;
-  if (length <= tail || memcmp(var->name.data + length - tail, suffix, tail) != 0) return SLT_OK;
+  while (length > 0 && var->name.data[length - 1] != '.') {
+    length--;  // what is behind the contact's name
+  }
   eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0828, &action->span,
            "at t = %s the restitution of '%.*s' is negative: the impact would leave the speed %s",
-           eng_number(sim->core.t).text, (int)(length - tail), var->name.data,
+           eng_number(sim->core.t).text, (int)(length > 0 ? length - 1 : 0), var->name.data,
            eng_short(value).text);
   eng_hint(sim, "it is the share of the speed that an impact gives back: 0 for none, 1 for all of "
                 "it; max(0, ...) keeps a formula from going below");

@@ -132,7 +132,8 @@ static bool has_nominals(const Model* m) {
   return false;
 }
 
-static void lay_out(EngSim* sim, Carver* c) {
+/// Values, states and relations.
+static void lay_out_values(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   size_t n = sim->n_max;
   sim->env = carve(c, 2 * (size_t)m->env_count, sizeof(double));
@@ -155,6 +156,12 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->end_g = carve(c, m->atom_count, sizeof(double));
   sim->end_gdot = carve(c, m->atom_count, sizeof(double));
   sim->full = carve(c, m->env_count, sizeof(double));
+}
+
+/// What the sides of a surface and a closed contact are looked at with.
+static void lay_out_sides(EngSim* sim, Carver* c) {
+  const Model* m = sim->model;
+  size_t n = sim->n_max;
   sim->x_dual = carve(c, n, sizeof(ModelDual));
   sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
   sim->side_f = carve(c, n * ENG_SIDES_MAX, sizeof(double));
@@ -168,6 +175,12 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));
   sim->side_work = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->state_settled = carve(c, m->automaton_count, sizeof(uint32_t));
+}
+
+/// What detection proves with, and local events.
+static void lay_out_detection(EngSim* sim, Carver* c) {
+  const Model* m = sim->model;
+  size_t n = sim->n_max;
   if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
     sim->control_g = carve(c, (size_t)m->atom_count * MODEL_LANES, sizeof(double));
   }
@@ -193,11 +206,22 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->scratch = carve(c, m->scratch_regs, sizeof(double));
   sim->gate_begin = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->gates = carve(c, state_total(m), sizeof(uint32_t));
+}
+
+/// What is known of relations, transitions and automata from event to event.
+static void lay_out_records(EngSim* sim, Carver* c) {
+  const Model* m = sim->model;
   c->used = (c->used + 63) & ~(size_t)63;  // lines of the cache, where the block begins with one
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
   sim->zenos = carve(c, m->transition_count, sizeof(EngZeno));
   sim->chatter = carve(c, m->automaton_count, sizeof(EngChatter));
+}
+
+/// Motion along surfaces by values.
+static void lay_out_surfaces(EngSim* sim, Carver* c) {
+  const Model* m = sim->model;
+  size_t n = sim->n_max;
   sim->value_surfaces = carve(c, m->atom_count, sizeof(EngValueSurface));
   sim->value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
   sim->value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
@@ -224,6 +248,11 @@ static void lay_out(EngSim* sim, Carver* c) {
   for (size_t i = 0; i < SLT_COUNT(shares); i++) {
     *shares[i] = carve(c, m->atom_count, sizeof(double));
   }
+}
+
+/// What an instant works with.
+static void lay_out_instants(EngSim* sim, Carver* c) {
+  const Model* m = sim->model;
   sim->schedules = carve(c, m->schedule_count, sizeof(EngSchedule));
   sim->crossings = carve(c, m->atom_count, sizeof(EngCrossing));
   sim->visited = carve(c, (size_t)sim->iteration_limit + 1, sizeof(uint64_t));
@@ -239,6 +268,16 @@ static void lay_out(EngSim* sim, Carver* c) {
   sim->env_computed = carve(c, m->env_count, 1);
   sim->env_is_truth = carve(c, m->env_count, 1);
   sim->given = carve(c, m->env_count, 1);
+}
+
+/// One block, in the order in which a step and an instant pass through it.
+static void lay_out(EngSim* sim, Carver* c) {
+  lay_out_values(sim, c);
+  lay_out_sides(sim, c);
+  lay_out_detection(sim, c);
+  lay_out_records(sim, c);
+  lay_out_surfaces(sim, c);
+  lay_out_instants(sim, c);
 }
 
 static void measure(EngSim* sim) {

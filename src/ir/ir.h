@@ -189,6 +189,7 @@ typedef struct IrVar {
   uint8_t select;                     // IrSelect: wish for state selection
   bool inactive_zero;                 // undetermined in a mode: 0 instead of holding the last value
   bool hidden;                        // made by the front end: not a column
+  bool memory;                        // of a contact: the speed that its impact leaves
   bool yields;                        // force of a friction: where contacts hold too, they do
   uint8_t max_order;                  // highest derivative order in any equation
   uint32_t unit;                      // name id, 0 none

@@ -261,6 +261,7 @@ void lower_init(Lower* l, const AstStatement* statement, const Site* site) {
     if (!lower_target(l, &item->name, item->order, site->actions, &var)) continue;
     if (item->hidden) {
       l->m->vars.data[var].hidden = true;
+      l->m->vars.data[var].memory = true;
       l->m->vars.data[var].kind = IR_VAR_DISCRETE;
     }
     if (site->actions) {

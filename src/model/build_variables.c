@@ -270,6 +270,7 @@ static void build_vars(ModelBuild* build) {
                          .max_order = build->layout.var_order[v],
                          .slots = build->layout.var_slots[v],
                          .hidden = var->hidden,
+                         .memory = var->memory,
                          .yields = var->yields,
                          .inactive_zero = var->inactive_zero,
                          .nominal = var->nominal > 0.0 ? var->nominal : 1.0,

@@ -678,6 +678,7 @@ typedef struct ModelVar {
   uint8_t slots;       // the environment holds orders 0 .. slots - 1
   bool hidden;         // helper of the front end: not a column
   bool inactive_zero;  // where undetermined: 0 instead of the last value
+  bool memory;         // of a contact: the speed that its impact leaves
   bool yields;         // the last to hold where several forces can
   double nominal;
   uint32_t env;         // of the value; derivative k is at env + k
