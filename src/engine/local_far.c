@@ -243,22 +243,11 @@ void local_come_near(EngSim* sim, uint32_t id) {
   sim->local_near[sim->core.local_near_count++] = id;
 }
 
-/// A state at one time of the trial.
-typedef struct TrialTime {
-  const NumStepper* stepper;
-  double t;
-} TrialTime;
-
-static double trial_state(const void* user, uint32_t state) {
-  const TrialTime* at = user;
-  return num_dense_component(at->stepper, state, at->t);
-}
-
 bool local_value(EngSim* sim, uint32_t id, double t) {
   EngAtom* atom = &sim->atoms[id];
-  TrialTime at = {sim->stepper, t};
-  return eng_output(sim, ENG_SINGLE_G, t, trial_state, &at, id, &atom->g) &&
-         eng_output(sim, ENG_SINGLE_SLOPE, t, trial_state, &at, id, &atom->gdot);
+  EngTrialPoint at = {sim->stepper, t};
+  return eng_output(sim, ENG_SINGLE_G, t, eng_trial_state, &at, id, &atom->g) &&
+         eng_output(sim, ENG_SINGLE_SLOPE, t, eng_trial_state, &at, id, &atom->gdot);
 }
 
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id) {
