@@ -786,6 +786,12 @@ bool eng_atoms_mesh(EngSim* sim);
 bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Say which of the located relations only graze their boundary.
 void eng_warn_of_grazing(EngSim* sim);
+/// Bounds of what is known of g at the present point, by its place in the mode's list (bounds.c):
+/// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and
+/// rounding of its slope along the mode's own flow.
+double eng_rho(EngSim* sim, uint32_t index);
+double eng_sigma(EngSim* sim, uint32_t index);
+double eng_slope_rho(EngSim* sim, uint32_t index);
 /// Latched truths into the environment, after it was used for other modes.
 void eng_restore_truths(EngSim* sim);
 /// Literal truth of a relation.

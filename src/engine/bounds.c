@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// How well an event indicator g is known at the present point. Two bounds, both with the unit of g
+// and made of nothing but the model's own numbers:
+//   rho    what rounding may have done to g. It locates crossings, decides truth, and re-arms.
+//   sigma  what errors within the tolerances may have done to g. It is asked where flows differ on
+//          the two sides of g = 0, and where g touches zero.
+// Both come from the tape evaluated on intervals: the states a little wider than they are.
+#include "engine/bernstein.h"
+#include "engine/detect.h"
+
+#include <float.h>
+#include <math.h>
+
+#define TIME_ULPS 16.0  // a located time may be off by so many roundings
+
+/// By how much each state may be off, and its derivative along the flow.
+typedef double StatePad(const EngSim* sim, uint32_t state);
+
+typedef struct Box {
+  const EngSim* sim;
+  StatePad* pad;
+} Box;
+
+static double rounding_of_state(const EngSim* sim, uint32_t state) {
+  return BERNSTEIN_ULPS * DBL_EPSILON * larger(sim->margin_x[state], magnitude(sim->x[state]));
+}
+
+static double weight_of_state(const EngSim* sim, uint32_t state) {
+  return sim->atol[state] + sim->options.rtol * magnitude(sim->x[state]);
+}
+
+static ModelDual boxed_state(const void* user, uint32_t state) {
+  const Box* box = user;
+  const EngSim* sim = box->sim;
+  double x = sim->x[state];
+  double pad = box->pad(sim, state);
+  double rate = sim->env[sim->core.mode->state_env[state] + 1];
+  double rate_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(rate);
+  return (ModelDual){{x - pad, x + pad}, {rate - rate_pad, rate + rate_pad}};
+}
+
+/// g and its slope along the flow over the box; time is off by its rounding.
+static ModelDual enclose_box(EngSim* sim, uint32_t index, StatePad* pad) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  Box box = {sim, pad};
+  double t = sim->core.t;
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
+  ModelInterval time = {t - t_pad, t + t_pad};
+  ModelDual g;
+  if (model_program_enclose_output(&mode->g_flow, context, sim->dual_regs, time, boxed_state, &box,
+                                   index, &g)) {
+    return g;
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x_dual[i] = boxed_state(&box, i);
+  }
+  model_program_enclose(&mode->g_flow, context, sim->dual_regs, time, sim->x_dual, sim->g_dual);
+  return sim->g_dual[index];
+}
+
+/// Half of its width; 0 where nothing is known.
+static double half_width(ModelInterval a) {
+  double width = 0.5 * (a.hi - a.lo);
+  return isfinite(width) ? width : 0.0;
+}
+
+double eng_rho(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  double span = larger(magnitude(sim->core.t), sim->stepper->control.h_next);
+  return sim->margin[index] + TIME_ULPS * DBL_EPSILON * magnitude(sim->gdot[index]) * span;
+}
+
+double eng_sigma(EngSim* sim, uint32_t index) {
+  return larger(half_width(enclose_box(sim, index, weight_of_state).v), eng_rho(sim, index));
+}
+
+double eng_slope_rho(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  return half_width(enclose_box(sim, index, rounding_of_state).d);
+}
