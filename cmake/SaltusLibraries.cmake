@@ -55,7 +55,8 @@ endfunction()
 set(all_objects "")
 set(rt_objects "")
 foreach(module IN LISTS SALTUS_MODULES)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.c
+       ${PROJECT_SOURCE_DIR}/src/${module}/*/*.c)
 
   # the builder of models stays out of the runtime; of the API only rt_*.c belongs to it
   set(rt_sources "")

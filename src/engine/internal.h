@@ -6,7 +6,7 @@
 #define SALTUS_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
-#include "engine/slide.h"
+#include "engine/sliding/sliding.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -466,7 +466,7 @@ struct EngSim {
   uint32_t* stirred;  // automata that follow no surface slid along...
   uint32_t stirred_count;
   bool stirred_stale;   // ... likewise; see eng_stirred()
-  bool narrow;          // the present instant looks at these alone: slide_local.c
+  bool narrow;          // the present instant looks at these alone: sliding/active_set.c
   uint64_t asleep_key;  // of the others: their part of eng_instant_key()
   EngSlide kept;        // ... and this is the motion along surfaces, as far as it has been changed
   bool end_known;       // end_g and end_gdot hold for the whole of the present trial
@@ -861,7 +861,7 @@ void eng_far_mesh_now(EngSim* sim);
 /// g and slope of all relations at the mesh point with these states, where they were not kept.
 void eng_far_show_now(EngSim* sim, double t, const double* x);
 
-// ---- slide.c ------------------------------------------------------------------------------------
+// ---- sliding/slide.c ------------------------------------------------------------------------------------
 
 typedef enum EngSlideVerdict {
   ENG_SLIDE_NONE,   // goes on in the present mode
@@ -932,7 +932,7 @@ static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
 /// Which relations of the present mode are a state (2 * state) or its negative (2 * state + 1), and
 /// MODEL_NONE for all others; NULL: memory is short.
 const uint32_t* eng_hang_direct(EngSim* sim);
-/// Whether the motion stands on more surfaces than slide.c looks at one by one, as far as that can
+/// Whether the motion stands on more surfaces than sliding/slide.c looks at one by one, as far as that can
 /// be told at a glance.
 bool eng_value_many(EngSim* sim);
 void eng_hang_free(EngSim* sim);
@@ -947,7 +947,7 @@ bool eng_slide_shares(EngSim* sim, double* share);
 void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
                     uint8_t* known);
 
-// ---- slide_value.c: the same by value, for any number of surfaces
+// ---- sliding/value.c: the same by value, for any number of surfaces
 // ---------------------------------
 
 /// False when the sides differ in more than values: nothing is changed then.
@@ -997,7 +997,7 @@ bool eng_contact_allowed(EngSim* sim);
 void eng_contact_release(EngSim* sim);
 SltStatus eng_contact_rebind(EngSim* sim);
 
-// ---- dwell.c: switching that makes no progress
+// ---- sliding/dwell.c: switching that makes no progress
 // ----------------------------------------------------
 
 /// Note which automata changed their state in this instant; one that does nothing else dwells.

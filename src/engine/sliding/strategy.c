@@ -11,7 +11,7 @@
 // * `direct`: g of every surface is a state, and rates are components of the flows: two runs.
 // * `mixed`: every quantity hangs on one surface at most: rates and flows on both sides, four runs.
 // * otherwise the switches get values in between (equivalent control).
-#include "engine/slide_value.h"
+#include "engine/sliding/value.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 // concern what is asleep (an action sets values, the equations change, a surface is crossed or
 // several are left at once) the instant is widened: everything is as it would have been without
 // the shortcut, and goes its usual way.
-#include "engine/slide_value.h"
+#include "engine/sliding/value.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 // Where what slides is shifted by a number, shares are noted for the last point they were wanted at
 // (value_last, value_last_x). At the next point only those surfaces are asked whose equations read
 // a state that differs, bit by bit; the others have the share that they had.
-#include "engine/slide_value.h"
+#include "engine/sliding/value.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 //
 // Sliding by value: derivatives and values along the surfaces, and where one of them is left.
 #include "engine/detect.h"
-#include "engine/slide_value.h"
+#include "engine/sliding/value.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sliding: motion along surfaces where the flows of the modes on both sides point at each other.
-#ifndef SALTUS_ENGINE_SLIDE_H
-#define SALTUS_ENGINE_SLIDE_H
+#ifndef SALTUS_ENGINE_SLIDING_SLIDING_H
+#define SALTUS_ENGINE_SLIDING_SLIDING_H
 
 #include "engine/engine.h"
 
@@ -30,12 +30,12 @@ typedef struct EngSlide {
   const ModelMode* base;                  // mode whose g_flow gives the surfaces
   const ModelMode* modes[ENG_SIDES_MAX];  // by side: bit i is the side of surface i
   double share[ENG_SURFACES_MAX];         // of side 1, at the last evaluation
-  bool by_value;                          // the sides differ in values alone: see slide_value.c
+  bool by_value;                          // the sides differ in values alone: see sliding/value.c
   bool mixed;                             // by value, and every quantity hangs on one surface only
   bool direct;       // mixed, and g of every surface is a state or its negative
-  bool shifted;      // direct, and what hangs on a surface is shifted by a number: see slide_hang.c
+  bool shifted;      // direct, and what hangs on a surface is shifted by a number: see sliding/dependency.c
   bool lean;         // shifted, and no derivative hangs on a surface but that of its own state
-  bool local;        // lean, and surfaces can come and go one by one: see slide_local.c
+  bool local;        // lean, and surfaces can come and go one by one: see sliding/active_set.c
   bool rest;         // at rest where the flows cancel: shares stay as they are
   double stiffness;  // rate at which the surface attracts, 1/time
 } EngSlide;

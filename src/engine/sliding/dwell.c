@@ -2,7 +2,7 @@
 //
 // Chattering: an automaton that changes its state again and again while time hardly moves.
 //
-// Where the flows on both sides of a surface point at it the motion slides (slide.c), and nothing
+// Where the flows on both sides of a surface point at it the motion slides (sliding/slide.c), and nothing
 // chatters. What is left over (sides that have no common flow, sliding turned off) is recognised by
 // its rhythm: many changes of one automaton, none of them with a jump, at distances far below the
 // steps of the run, or such that its relations never leave the zone of their boundary in between

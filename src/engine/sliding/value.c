@@ -18,7 +18,7 @@
 //
 // How the motion goes on is the problem of finding a with: r_i = 0 and 0 < a_i < 1 (slides), or
 // a_i = 0 and r_i <= 0 (goes below), or a_i = 1 and r_i >= 0 (goes above).
-#include "engine/slide_value.h"
+#include "engine/sliding/value.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Shared by the files about sliding by value.
-#ifndef SALTUS_ENGINE_SLIDE_VALUE_H
-#define SALTUS_ENGINE_SLIDE_VALUE_H
+#ifndef SALTUS_ENGINE_SLIDING_VALUE_H
+#define SALTUS_ENGINE_SLIDING_VALUE_H
 
 #include "engine/internal.h"
 
@@ -43,7 +43,7 @@ bool value_present_side(const EngSim* sim, uint32_t surface);
 /// Truths of a surface's relations as on one side, held, so that nothing fires because of them.
 void value_latch(EngSim* sim, uint32_t surface, bool above);
 
-// ---- slide_share.c
+// ---- sliding/coefficient.c
 
 /// Switches of the surfaces take the positions that the shares say.
 void value_publish_shares(EngSim* sim, const double* share);
@@ -74,7 +74,7 @@ bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, do
 /// Shares at (t, x); `pull` draws the surfaces to zero.
 SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share);
 
-// ---- slide_way.c
+// ---- sliding/strategy.c
 
 /// How the motion along the present surfaces is computed.
 SltStatus value_choose_way(EngSim* sim);
