@@ -861,7 +861,8 @@ void eng_far_mesh_now(EngSim* sim);
 /// g and slope of all relations at the mesh point with these states, where they were not kept.
 void eng_far_show_now(EngSim* sim, double t, const double* x);
 
-// ---- sliding/slide.c ------------------------------------------------------------------------------------
+// ---- sliding/slide.c
+// ------------------------------------------------------------------------------------
 
 typedef enum EngSlideVerdict {
   ENG_SLIDE_NONE,   // goes on in the present mode
@@ -932,8 +933,8 @@ static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
 /// Which relations of the present mode are a state (2 * state) or its negative (2 * state + 1), and
 /// MODEL_NONE for all others; NULL: memory is short.
 const uint32_t* eng_hang_direct(EngSim* sim);
-/// Whether the motion stands on more surfaces than sliding/slide.c looks at one by one, as far as that can
-/// be told at a glance.
+/// Whether the motion stands on more surfaces than sliding/slide.c looks at one by one, as far as
+/// that can be told at a glance.
 bool eng_value_many(EngSim* sim);
 void eng_hang_free(EngSim* sim);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
@@ -1157,7 +1158,7 @@ SltStatus eng_past_restore(EngSim* sim, const char* in, size_t size);
 // ---- queue.c ------------------------------------------------------------------------------------
 
 SltStatus eng_queue_init(EngSim* sim);
-/// Schedules due at time t into sim->due, ordered by priority, then canonical order; advances them.
+/// Schedules due at time t into sim->due, ordered by priority, then by the text; advances them.
 SltStatus eng_queue_take(EngSim* sim, double t);
 
 // ---- instant.c ----------------------------------------------------------------------------------

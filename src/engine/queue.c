@@ -83,7 +83,7 @@ SltStatus eng_queue_take(EngSim* sim, double t) {
     schedule->fired++;
     schedule_next(sim, i);
     SLT_TRY(check_period(sim, i, t));
-    // insertion by priority keeps the canonical order among equals
+    // insertion by priority keeps the order of the text among equals
     int32_t priority = sim->model->schedules[i].priority;
     uint32_t at = sim->due_count++;
     while (at > 0 && sim->model->schedules[sim->due[at - 1]].priority < priority) {

@@ -75,6 +75,7 @@ static const Field automata_fields[] = {
     FREE(IrAutomaton, state_count),
     FREE(IrAutomaton, transition_begin),
     FREE(IrAutomaton, transition_count),
+    FREE(IrAutomaton, appearance),
     EXACT(IrAutomaton, span),
 };
 static const Field states_fields[] = {
@@ -97,8 +98,8 @@ static const Field transitions_fields[] = {
 };
 static const Field from_states_fields[] = {{0, sizeof(uint32_t), FIELD_FREE}};
 static const Field actions_fields[] = {
-    FREE(IrAction, var),   EXACT(IrAction, order), EXACT(IrAction, kind),
-    TERM(IrAction, value), EXACT(IrAction, span),
+    FREE(IrAction, var),        EXACT(IrAction, order), EXACT(IrAction, kind),
+    FREE(IrAction, appearance), TERM(IrAction, value),  EXACT(IrAction, span),
 };
 static const Field gotos_fields[] = {
     FREE(IrGoto, automaton),
@@ -108,7 +109,7 @@ static const Field schedules_fields[] = {
     TERM(IrSchedule, start),      TERM(IrSchedule, period),       EXACT(IrSchedule, count),
     EXACT(IrSchedule, priority),  FREE(IrSchedule, action_begin), FREE(IrSchedule, action_count),
     FREE(IrSchedule, goto_begin), FREE(IrSchedule, goto_count),   TEXT(IrSchedule, stop),
-    EXACT(IrSchedule, span),
+    FREE(IrSchedule, appearance), EXACT(IrSchedule, span),
 };
 static const Field macros_fields[] = {
     FREE(IrMacro, name),

@@ -281,6 +281,7 @@ typedef struct IrAutomaton {
   uint32_t parent_body;  // SWITCH made by an `if` block: body it stands in; else IR_NONE
   uint32_t state_begin, state_count;            // in states; index 0 is `init` (or false)
   uint32_t transition_begin, transition_count;  // in transitions, in order of priority
+  uint32_t appearance;                          // order in the source: who comes first in a round
   Span span;
 } IrAutomaton;
 
@@ -312,7 +313,8 @@ typedef enum IrActionKind { IR_ACTION_SET, IR_ACTION_GUESS } IrActionKind;
 typedef struct IrAction {
   uint32_t var;
   uint8_t order;
-  uint8_t kind;  // IrActionKind
+  uint8_t kind;         // IrActionKind
+  uint32_t appearance;  // order in the source: who draws the next random number
   IrTerm value;
   Span span;
 } IrAction;
@@ -330,6 +332,7 @@ typedef struct IrSchedule {
   uint32_t action_begin, action_count;
   uint32_t goto_begin, goto_count;  // in gotos
   Str stop;                         // text; data NULL when none
+  uint32_t appearance;              // order in the source, among those of equal time and priority
   Span span;
 } IrSchedule;
 

@@ -319,6 +319,16 @@ static void order_by_appearance(Lower* l) {
   for (uint32_t i = 0; i < m->params.count; i++) {
     m->params.data[(uint32_t)keys[i]].appearance = i;
   }
+  // what is lowered in the order of the text
+  for (uint32_t i = 0; i < m->automata.count; i++) {
+    m->automata.data[i].appearance = i;
+  }
+  for (uint32_t i = 0; i < m->actions.count; i++) {
+    m->actions.data[i].appearance = i;
+  }
+  for (uint32_t i = 0; i < m->schedules.count; i++) {
+    m->schedules.data[i].appearance = i;
+  }
 }
 
 void lower_finish(Lower* l) {

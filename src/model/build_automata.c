@@ -3,6 +3,8 @@
 // Atoms, guards, automata, actions and schedules.
 #include "model/build_internal.h"
 
+#include <stdlib.h>
+
 static ModelGuard build_guard(ModelBuild* build, IrTerm term) {
   ModelGuard guard = {.term = {.shape = NULL}};
   if (!ir_term_present(term)) return guard;
@@ -107,6 +109,36 @@ static void build_atoms(ModelBuild* build) {
   build->model.atom_count = ir->atoms.count;
 }
 
+static int compare_actions(const void* a, const void* b) {
+  const ModelAction* x = a;
+  const ModelAction* y = b;
+  return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/// Random numbers are drawn in the order of the text, whatever the variables are called.
+static void order_group(ModelAction* actions, uint32_t begin, uint32_t count) {
+  for (uint32_t i = begin + 1; i < begin + count; i++) {
+    if (actions[i - 1].rank <= actions[i].rank) continue;
+    qsort(actions + begin, count, sizeof *actions, compare_actions);
+    return;
+  }
+}
+
+static void order_groups(const IrModel* ir, ModelAction* actions) {
+  for (uint32_t i = 0; i < ir->states.count; i++) {
+    IrState state = ir_state(ir, i);
+    order_group(actions, state.action_begin, state.action_count);
+  }
+  for (uint32_t i = 0; i < ir->transitions.count; i++) {
+    IrTransition t = ir_transition(ir, i);
+    order_group(actions, t.action_begin, t.action_count);
+  }
+  for (uint32_t i = 0; i < ir->schedules.count; i++) {
+    const IrSchedule* s = &ir->schedules.data[i];
+    order_group(actions, s->action_begin, s->action_count);
+  }
+}
+
 static void build_actions(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelAction* actions = ARENA_ARRAY(&build->arena, ModelAction, ir->actions.count);
@@ -116,9 +148,11 @@ static void build_actions(ModelBuild* build) {
                                .order = action->order,
                                .guess = action->kind == IR_ACTION_GUESS,
                                .env = build->layout.var_env[action->var] + action->order,
+                               .rank = action->appearance,
                                .value = build_term(build, action->value),
                                .span = action->span};
   }
+  order_groups(ir, actions);
   build->model.actions = actions;
   build->model.action_count = ir->actions.count;
 }
@@ -242,6 +276,7 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
                          .states = states + a->state_begin,
                          .state_count = a->state_count,
                          .entry_env = build->layout.entry_env[i],
+                         .rank = a->appearance,
                          .line = build_line(build, a->span),
                          .span = a->span};
     place_parent(ir, a->parent_body, &automata[i]);
@@ -253,11 +288,22 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
   build->model.automaton_count = ir->automata.count;
 }
 
+/// The schedules in the order of the text: those of one time and priority fire in it.
 static void build_schedules(ModelBuild* build) {
   const IrModel* ir = build->ir;
   ModelSchedule* schedules = ARENA_ARRAY(&build->arena, ModelSchedule, ir->schedules.count);
+  uint32_t* in_text = ARENA_ARRAY(&build->scratch, uint32_t, ir->schedules.count);
   for (uint32_t i = 0; i < ir->schedules.count; i++) {
-    const IrSchedule* s = &ir->schedules.data[i];
+    uint32_t at = i;
+    for (; at > 0 &&
+           ir->schedules.data[in_text[at - 1]].appearance > ir->schedules.data[i].appearance;
+         at--) {
+      in_text[at] = in_text[at - 1];
+    }
+    in_text[at] = i;
+  }
+  for (uint32_t i = 0; i < ir->schedules.count; i++) {
+    const IrSchedule* s = &ir->schedules.data[in_text[i]];
     ModelGoto* gotos = ARENA_ARRAY(&build->arena, ModelGoto, s->goto_count);
     for (uint32_t k = 0; k < s->goto_count; k++) {
       IrGoto target = ir->gotos.data[s->goto_begin + k];

@@ -769,8 +769,9 @@ typedef struct ModelGuard {
 typedef struct ModelAction {
   uint32_t var;
   uint8_t order;
-  bool guess;    // only a guess for re-initialisation
-  uint32_t env;  // target
+  bool guess;     // only a guess for re-initialisation
+  uint32_t env;   // target
+  uint32_t rank;  // place in the text; the actions of a group stand in this order
   ModelTerm value;
   Span span;
 } ModelAction;
@@ -819,6 +820,7 @@ typedef struct ModelAutomaton {
   const ModelState* states;
   uint32_t state_count;
   uint32_t entry_env;  // time of entry of the present state, MODEL_NONE when nobody asks
+  uint32_t rank;       // place in the text: who comes first in a round
   uint32_t line;
   Span span;
 } ModelAutomaton;
