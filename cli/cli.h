@@ -165,6 +165,9 @@ uint32_t terminal_width(void);
 /// compiler said.
 SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
                      uint32_t* warnings, SltStatus* status);
+/// The same with warnings about modes that a run may come to.
+SltModel* model_load_to_check(const char* path, const SltOverride* overrides,
+                              uint32_t override_count, uint32_t* warnings, SltStatus* status);
 
 /// The same for rule tables that are not to be lowered to equations.
 SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count);

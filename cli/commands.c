@@ -71,19 +71,29 @@ static int parse_model_arguments(const char* command, size_t spec_count, int arg
 
 // ---- check --------------------------------------------------------------------------------------
 
+static void print_unchecked(const SltModel* model) {
+  double modes = model ? slt_model_unchecked_modes(model) : 0.0;
+  if (modes < 1.0) return;
+  char count[40] = "most";
+  if (modes < 1e6) snprintf(count, sizeof count, "%.0f", modes);
+  printf("%s mode%s not looked at: a run analyses those it enters\n", count,
+         modes == 1.0 ? " was" : "s were");
+}
+
 int command_check(int argc, char** argv) {
   ModelArguments arguments = {.path = NULL};
   int exit = parse_model_arguments("check", MODEL_SET + 1, argc, argv, &arguments);
   if (exit == CLI_DONE) {
     SltStatus status = SLT_OK;
     uint32_t warnings = 0;
-    SltModel* model = model_load(arguments.path, arguments.settings.items, arguments.settings.count,
-                                 &warnings, &status);
+    SltModel* model = model_load_to_check(arguments.path, arguments.settings.items,
+                                          arguments.settings.count, &warnings, &status);
     exit = model ? CLI_DONE : CLI_MODEL;
     if (model && warnings == 0) printf("%s: no problems found\n", arguments.path);
     if (model && warnings > 0) {
       printf("%s: no errors, %u warning%s\n", arguments.path, warnings, warnings == 1 ? "" : "s");
     }
+    print_unchecked(model);
     slt_model_free(model);
   }
   cli_settings_clear(&arguments.settings);

@@ -231,6 +231,7 @@ void answer_diagnostics(Document* d, Text* out) {
   options.user = &collector;
   options.load = load_beside;
   options.load_user = d;
+  options.structure = true;
   text_put_format(out, "{\"uri\":");
   text_put_json(out, d->uri, strlen(d->uri));
   text_put_format(out, ",\"diagnostics\":[");

@@ -35,18 +35,29 @@ static void explain_failure(const char* path, SltStatus status, const Diagnostic
   cli_error("cannot read %s: %s", path, slt_status_text(status));
 }
 
-SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
-                     uint32_t* warnings, SltStatus* status) {
+static SltModel* load(const char* path, const SltOverride* overrides, uint32_t override_count,
+                      bool modes, uint32_t* warnings, SltStatus* status) {
   *warnings = 0;
   *status = SLT_ERR_IO;
   if (!input_check(path, "model")) return NULL;
   Diagnostics counts = {0, 0};
   SltCompileOptions options = speaking_options(overrides, override_count, &counts);
+  options.structure = modes;
   SltModel* model = NULL;
   *status = slt_model_compile_file(path, &options, &model);
   *warnings = counts.warnings;
   explain_failure(path, *status, &counts);
   return *status >= 0 ? model : NULL;
+}
+
+SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
+                     uint32_t* warnings, SltStatus* status) {
+  return load(path, overrides, override_count, false, warnings, status);
+}
+
+SltModel* model_load_to_check(const char* path, const SltOverride* overrides,
+                              uint32_t override_count, uint32_t* warnings, SltStatus* status) {
+  return load(path, overrides, override_count, true, warnings, status);
 }
 
 SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count) {

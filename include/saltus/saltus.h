@@ -40,7 +40,7 @@ typedef struct SltCompileOptions {
   bool colour;                     ///< rendered diagnostics with terminal colours
   SltLoadFn* load;                 ///< NULL: `data` files cannot be read (compile_file: from disk)
   void* load_user;
-  bool structure;          ///< check the structure of modes before they are entered [true]
+  bool structure;          ///< look at modes that a run may come to, and warn [false]
   SltAllocator allocator;  ///< zeroed: the C library's
   uint32_t cookie;         ///< set by slt_compile_options()
 } SltCompileOptions;
@@ -64,6 +64,11 @@ SLT_API SltStatus slt_model_compile(const char* name, const char* text, size_t l
 /// @return as slt_model_compile(), and SLT_ERR_IO when the file cannot be read.
 SLT_API SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* options,
                                          SltModel** out);
+
+/// How many modes (combinations of states that change equations) the compilation has not looked at:
+/// all but the first one, unless options.structure asked for more. Modes are analysed when a run
+/// enters them.
+SLT_API double slt_model_unchecked_modes(const SltModel* model);
 
 /// The text of a model in LISMA with its layout in order: indentation, spaces, blank lines.
 /// Comments and the author's lines stay, and so does the meaning.

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECKED_MODES 256  // structural check before the run; others when entered
+#define CHECKED_MODES 256  // beside the first one, where somebody asks for it
 
 SltCompileOptions slt_compile_options(void) {
-  return (SltCompileOptions){.structure = true, .cookie = COMPILE_OPTIONS_COOKIE};
+  return (SltCompileOptions){.cookie = COMPILE_OPTIONS_COOKIE};
 }
 
 // ---- diagnostics out ----------------------------------------------------------------------------
@@ -169,7 +169,8 @@ static SltStatus compile_text(Job* job, Str text) {
   SLT_TRY(compile_report_unknown(&job->diags, overrides, options.override_count, options.applied,
                                  param_name, &model->ir));
   SLT_TRY(model_build_create(&model->allocator, &model->ir, &model->build));
-  if (given->structure) model_build_check(model->build, CHECKED_MODES, &job->diags);
+  uint32_t others = given->structure ? CHECKED_MODES : 0;
+  model->unchecked_modes = model_build_check(model->build, others, &job->diags);
   return job->diags.error_count ? SLT_ERR_SEMANTIC : SLT_OK;
 }
 
@@ -440,4 +441,9 @@ SltExperiment slt_model_experiment(const SltModel* model) {
                          .method = e->method.length ? e->method.data : NULL,
                          .out = compiled->out_names,
                          .out_count = e->out_count};
+}
+
+double slt_model_unchecked_modes(const SltModel* model) {
+  const CompiledModel* compiled = (const CompiledModel*)model;
+  return model && model->destroy == destroy_compiled ? compiled->unchecked_modes : 0.0;
 }

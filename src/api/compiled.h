@@ -24,6 +24,7 @@ typedef struct CompiledModel {
   const char** out_names;  // of the experiment
   RulesModel* rules;       // the tables it comes from; NULL for equations
   NativeTier* native;      // NULL: the tape alone
+  double unchecked_modes;
 } CompiledModel;
 
 /// Read a file, or a folder of tables, and hand its text on: `folder` is then true and the text

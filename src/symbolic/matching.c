@@ -2,18 +2,104 @@
 //
 // Matching, strong components and Dulmage-Mendelsohn parts of sparse systems.
 //
-// Matching and components are SuiteSparse BTF's (Duff's MC21 and Tarjan; Davis and Palamadai
-// Natarajan, ACM TOMS 907, 2010), both without recursion. BTF reads matrices by columns: it is
-// given our rows as its columns, so its "row" is our unknown.
+// The matching is Duff's MC21, which drops what a search in vain has come by: where many equations
+// have no partner the search would be quadratic otherwise. Components are SuiteSparse BTF's (Tarjan;
+// Davis and Palamadai Natarajan, ACM TOMS 907, 2010). None of it is recursive. BTF reads matrices by
+// columns: it is given our rows as its columns, so its "row" is our unknown.
 #include "symbolic/internal.h"
 
 #include <btf.h>
+#include <limits.h>
+
+/// Search for an alternating path from a row to a column without a partner.
+typedef struct MatchSearch {
+  const SymIncidence* incidence;
+  int* row_of_column;
+  int* seen;   // per row: the last search that came by
+  int* cheap;  // per row: entries before have partners
+  int *rows, *columns, *next;  // the path: rows, the columns they would take, entries to try next
+  int* visited;                // rows of this search
+  int visited_count;
+} MatchSearch;
+
+#define MATCH_DEAD INT_MAX  // no path begins here, now or ever
+
+/// Go one row deeper: true when it has a column that is free.
+static bool take_free(MatchSearch* m, int row, int depth) {
+  int end = m->incidence->begin[row + 1];
+  int at = m->cheap[row];
+  bool found = false;
+  for (; at < end && !found; at++) {
+    m->columns[depth] = m->incidence->columns[at];
+    found = m->row_of_column[m->columns[depth]] < 0;
+  }
+  m->cheap[row] = at;
+  m->next[depth] = m->incidence->begin[row];
+  return found;
+}
+
+static bool match_row(MatchSearch* m, int root) {
+  int depth = 0;
+  m->visited_count = 0;
+  m->rows[0] = root;
+  while (depth >= 0) {
+    int row = m->rows[depth];
+    if (m->seen[row] != root) {
+      m->seen[row] = root;
+      m->visited[m->visited_count++] = row;
+      if (take_free(m, row, depth)) break;
+    }
+    int end = m->incidence->begin[row + 1];
+    int at = m->next[depth];
+    int taker = -1;
+    for (; at < end && taker < 0; at++) {
+      m->columns[depth] = m->incidence->columns[at];
+      int owner = m->row_of_column[m->columns[depth]];
+      if (m->seen[owner] != root && m->seen[owner] != MATCH_DEAD) taker = owner;
+    }
+    m->next[depth] = at;
+    if (taker >= 0) {
+      m->rows[++depth] = taker;
+    } else {
+      depth--;
+    }
+  }
+  for (int k = depth; k >= 0; k--) {
+    m->row_of_column[m->columns[k]] = m->rows[k];
+  }
+  return depth >= 0;
+}
 
 int sym_match(Arena* scratch, const SymIncidence* incidence, int* row_of_column) {
-  double work = 0.0;
-  int* space = ARENA_ARRAY(scratch, int, 5 * (size_t)incidence->row_count);
-  return btf_maxtrans(incidence->column_count, incidence->row_count, incidence->begin,
-                      incidence->columns, 0.0, &work, row_of_column, space);
+  size_t rows = (size_t)incidence->row_count;
+  int* space = ARENA_ARRAY(scratch, int, 6 * rows + 1);
+  MatchSearch m = {.incidence = incidence,
+                   .row_of_column = row_of_column,
+                   .seen = space,
+                   .cheap = space + rows,
+                   .rows = space + 2 * rows,
+                   .columns = space + 3 * rows,
+                   .next = space + 4 * rows,
+                   .visited = space + 5 * rows};
+  int matched = 0;
+  for (int column = 0; column < incidence->column_count; column++) {
+    row_of_column[column] = -1;
+  }
+  for (size_t row = 0; row < rows; row++) {
+    m.seen[row] = -1;
+    m.cheap[row] = incidence->begin[row];
+  }
+  for (int row = 0; row < incidence->row_count; row++) {
+    if (match_row(&m, row)) {
+      matched++;
+      continue;
+    }
+    // what a search in vain came by will never be part of a path: it need not be tried again
+    for (int k = 0; k < m.visited_count; k++) {
+      m.seen[m.visited[k]] = MATCH_DEAD;
+    }
+  }
+  return matched;
 }
 
 SymBlocks sym_blocks(Arena* scratch, const SymIncidence* incidence, const int* row_of_column) {

@@ -201,11 +201,20 @@ static bool one_in_a_loop(const SymFailure* f, const uint32_t* rows, uint32_t co
   return count > 1;
 }
 
+/// Where the message points at: the first equation that a state added, or else the first of all.
+static Span added_span(const SymFailure* f, const uint32_t* rows, uint32_t count) {
+  const IrModel* ir = f->sym->ir;
+  for (uint32_t i = 0; i < count; i++) {
+    if (f->equations[rows[i]] >= ir->bodies.data[0].equation_count) return equation_span(f, rows[i]);
+  }
+  return equation_span(f, rows[0]);
+}
+
 const Diag* sym_fail_over(const SymFailure* f, SymPart part) {
   Report report;
   const uint32_t* rows = by_place(f, part.rows, part.row_count);
   Str where = where_text(f);
-  Span span = equation_span(f, rows[0]);
+  Span span = added_span(f, rows, part.row_count);
   if (part.column_count == 0) {
     Str text = str_format(f->scratch, "there is nothing that this equation could determine%.*s",
                           STR_ARGS(where));

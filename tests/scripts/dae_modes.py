@@ -377,5 +377,49 @@ class Extrapolation(ModeCase):
                 self.assertLessEqual(found[0], first)
 
 
+class Entered(ModeCase):
+    """Modes are analysed when they are entered: those that no run enters may have any equations."""
+
+    HALF_BRIDGE = ("%(L)s*i' = u - %(R)s*i; i(t0) = 0;\nhi: i1 = 0;\nlo: u = 0;\ni = i1 + i2;\n"
+                   "automaton A { state on [%(g)s > 0] { hi: u = %(V)s; } from init;\n"
+                   "  state init [%(g)s <= 0] {} from on; }\n"
+                   "automaton B { state off [%(g)s > 0] { lo: i2 = 0; } from init;\n"
+                   "  state init [%(g)s <= 0] {} from off; }\n")
+
+    def test_switches_that_change_in_one_instant(self):
+        for L, R, V in ((0.1, 1.0, 10.0), (1e-9, 1e-3, 1e4), (1e3, 1e6, 1e-6)):
+            period = 3.0 * L / R
+            text = self.HALF_BRIDGE % {"L": L, "R": R, "V": V, "g": "sin(%r*time)" % (6.0 / period)}
+            rows, records, _ = self.run_text(text, "--until", repr(2.0 * period), "--rtol", "1e-8")
+            self.assertGreaterEqual(len(records), 4)
+            for row in rows:
+                self.assertTrue(row["u"] in (0.0, V))
+                self.assertLessEqual(-1e-6 * V / R, row["i"])
+
+    def test_states_that_nothing_reaches(self):
+        for broken in ("x = 1;", "e: y = 3*x;", "y = x; f: y = 1;"):
+            self.write("m.lisma", "x' = 1; x(t0) = 0; y = 2*x;\nn(t0) = 0;\n"
+                       "state never [n > 1] { %s } from init;\n" % broken)
+            self.good("run", "m.lisma", "-q", "-o", "m.csv", "--until", "1")
+            result = self.good("check", "m.lisma")
+            self.assertIn("W0520", result.err)
+
+    def test_one_of_each_family_is_checked(self):
+        self.write("m.lisma", "for i = 1:300 { x_[i](t0) = i;\n"
+                   "  if (x_[i] > 5) { x_[i]' = -1; } else { x_[i]' = 1; } }\n"
+                   "for i = 1:200 { y_[i]' = 1; y_[i](t0) = 0;\n"
+                   "  automaton a_[i] { state s [y_[i] > 2] { y_[i] = 3; } from init; } }\n")
+        result = self.good("check", "m.lisma")
+        self.assertEqual(result.err.count("W0520"), 1)
+        self.assertIn("most modes were not looked at", result.out)
+
+    def test_too_many_equations_in_a_long_chain(self):
+        n = 3000
+        self.write("m.lisma", "for i = 1:%d { x_[i] = x_[i+1] + 1; }\nx_1 = 0; x_%d = 1;\n"
+                   "for i = 2:%d { x_[i] = 1; }\n" % (n, n + 1, n))
+        self.assertIn("%d for %d unknowns" % (2 * n + 1, n + 1),
+                      self.saltus("check", "m.lisma").err)
+
+
 if __name__ == "__main__":
     unittest.main()

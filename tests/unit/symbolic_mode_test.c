@@ -180,7 +180,7 @@ TEST(messages) {
       {"under", "x' = a + b\na = 2*c", NULL,
        "test.lisma:1:1: error[E0521]: not enough equations: 2 for 4 unknowns, a, b, c and x\n"},
       {"over in a mode", "automaton main\nx' = v\nv' = -x\nstate fly\nx + v = 1\nx - v = 2", fly,
-       "test.lisma:2:1: error[E0520]: too many equations in mode main=fly: 4 for 2 unknowns, v and "
+       "test.lisma:5:1: error[E0520]: too many equations in mode main=fly: 4 for 2 unknowns, v and "
        "x\n"},
       {"cancels", "a + x = x + a\nx' = a", NULL,
        "test.lisma:1:1: error[E0522]: the model cannot be solved: a cancels out of "
