@@ -66,6 +66,9 @@ foreach(source IN LISTS sources)
   endif()
 endforeach()
 
+# The laws of the engine: the tool gives the scripts the syntax tree of a model.
+saltus_inner_program(laws_tree_tool ${PROJECT_SOURCE_DIR}/tests/laws/tree_tool.c)
+
 # With libFuzzer the targets search; everywhere else they replay what was found.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
 foreach(source IN LISTS sources)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Copies of a model beside each other, under other names."""
+import tree
+from tree import NotApplicable
+
+RANDOM = ("random", "uniform", "normal", "exponential")
+BUILT_IN = set("""sin cos tan tg asin acos atan sinh cosh tanh atan2 exp ln log10 sqrt pow abs sign min max floor
+ceil mod if sum prod table delay der pre post noEvent random uniform normal exponential noise pi e g time TIME t t0
+zeno init linear cubic main""".split())
+
+
+class Renamer(tree.Rewriter):
+    """All names of a model with a suffix; the states at the top become an automaton of their own."""
+
+    def __init__(self, declared, suffix):
+        super().__init__()
+        self.declared = declared
+        self.suffix = suffix
+        self.main = "main" + suffix
+
+    def name(self, name, role):
+        head, quoted, indices = name
+        if head in self.indices and not quoted:
+            return name
+        if role == "automaton" and head == "main":
+            return [self.main, False, []]
+        if role in ("variable", "const", "data", "label", "element", "automaton"):
+            if head not in self.declared:
+                return name
+            if indices and indices[-1][1]:
+                return [head, quoted, [*indices[:-1], [indices[-1][0], indices[-1][1] + self.suffix]]]
+            if indices and len(indices[-1][0]) == 1:
+                return [head, quoted, [*indices[:-1], [indices[-1][0], self.suffix]]]
+            return [head + self.suffix, quoted, indices]
+        return name  # states are named within their automaton
+
+    def statement(self, s):
+        if s[0] == "goto" and s[1] is None:
+            return ["goto", [self.main, False, []], s[2]]
+        return super().statement(s)
+
+
+def copies(statements, count):
+    """(text, i -> (name of copy i -> name of the model, or None))"""
+    found = tree.Collector(statements)
+    if found.calls & set(RANDOM):
+        raise NotApplicable("random numbers")
+    declared = {head for role, head in found.declared if role != "state"} - BUILT_IN
+    # a built-in name that the model declares is one of its own
+    declared |= {n[0] for n in found.constants}
+    declared |= {s[2][1][0] for s in equations(statements) if s[2][0] == "name"}
+    text, experiment, energies = "", [], []
+    for i in range(count):
+        suffix = f"_c{i}"
+        renamer = Renamer(declared, suffix)
+        top = []
+        for s in statements:
+            if s[0] == "experiment":
+                experiment = [s]
+            elif s[0] == "energy":
+                energies.append(renamer.expr(s[1]))
+            elif s[0] == "state":
+                top.append(renamer.statement(s))
+            elif s[0] == "for" and any(x[0] == "state" for x in s[3]):
+                raise NotApplicable("states of the main automaton in a loop")
+            else:
+                text += tree.print_tree([renamer.statement(s)])
+        if top:
+            text += tree.print_tree([["automaton", [renamer.main, False, []], top]])
+    if energies:
+        total = ["chain", tree.ADD, *[["+" if i else "", e] for i, e in enumerate(energies)]]
+        experiment.append(["energy", total if len(energies) > 1 else energies[0]])
+    text += tree.print_tree(experiment)
+
+    def names(i):
+        suffix = f"_c{i}"
+
+        def back(name):
+            if name == "main" + suffix:
+                return "main"
+            if "[" in name and suffix + "[" in name:
+                return name.replace(suffix + "[", "[")
+            return name.removesuffix(suffix) if name.endswith(suffix) else None
+        return back
+
+    return text, names
+
+
+def equations(statements):
+    for s in statements:
+        if s[0] == "equation":
+            yield s
+        elif s[0] == "for":
+            yield from equations(s[3])

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The laws of the engine, over the gallery and over generated models. README.md says how to use it."""
+import argparse
+import concurrent.futures
+import glob
+import math
+import os
+import random
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import compare  # noqa: E402
+import copies  # noqa: E402
+import tree  # noqa: E402
+import units  # noqa: E402
+from tree import NotApplicable  # noqa: E402
+
+PROGRAM = os.environ.get("SALTUS") or os.path.join(tree.BUILD, "saltus")
+GALLERY = ("models/*.lisma", "models/dae/*.lisma", "models/stiff/*.lisma", "models/ontology/*.lisma",
+           "tests/cases/*.lisma")
+POWERS = ("2^-40", "2^-20", "2^20", "2^40")
+DECIMALS = ("1e-12", "1e-9", "1e-6", "1e-3", "1e3", "1e6", "1e9", "1e12")
+
+
+def factor_of(text):
+    return 2.0 ** int(text[2:]) if text.startswith("2^") else float(text)
+
+
+class Subject:
+    """A model with its reference run."""
+
+    def __init__(self, ident, text, folder=None):
+        self.ident = ident
+        self.folder = folder
+        self.source = tree.parse(text)
+        prepared = units.prepare(self.source)
+        first = self.execute(tree.print_tree(prepared), None)
+        if first.status == 1:
+            raise NotApplicable(f"is refused: {first.code}")
+        self.names = tree.Names(prepared, first.columns[1:])
+        self.statements = units.with_nominals(prepared, self.names)
+        if self.statements is not prepared:
+            first = self.execute(tree.print_tree(self.statements), None)
+        if first.status == "timeout":
+            raise NotApplicable("takes too long")
+        self.rtol = 1e-6
+        if "rtol" in self.names.found.settings:
+            self.rtol = self.names.found.settings["rtol"][0][1]
+        self.first = first
+        self.lock = threading.Lock()
+        self.known = None
+
+    @property
+    def reference(self):
+        with self.lock:
+            if self.known is None:
+                finer = self.execute(tree.print_tree(self.statements), self.rtol / 10)
+                self.known = compare.Reference(self.first, finer, self.rtol)
+            return self.known
+
+    def execute(self, text, rtol=None):
+        options = () if rtol is None else ("--rtol", repr(rtol))
+        return compare.execute(PROGRAM, text, options, self.folder)
+
+    def columns_scaled(self, scale):
+        return {c: scale.get(self.names.root(c), 1.0) for c in self.names.columns}
+
+
+class Case:
+    """One transformation of one model."""
+
+    def __init__(self, law, label, text, judge):
+        self.law = law
+        self.label = label
+        self.text = text    # of the transformed model
+        self.judge = judge  # run -> None or what differs
+
+
+def unit_case(subject, law, label, scale=None, unit=1.0, shift=0.0, relation=1.0):
+    rewriter = units.Units(subject.names, scale, unit, shift, lambda: relation)
+    text = tree.print_tree(rewriter.block(subject.statements))
+    value = subject.columns_scaled(scale or {})
+    bits = all(math.frexp(abs(f))[0] == 0.5 for f in [unit, relation, *(scale or {}).values()]) and not shift
+
+    def judge(run):
+        other = compare.View(run, value, unit, shift)
+        if bits:
+            return compare.same_bits(subject.reference.view, other)
+        # unscaled times have the rounding of the larger clock
+        clock = math.ulp(abs(shift) + abs(subject.reference.span)) if shift else 0.0
+        return subject.reference.differs(other, clock)
+
+    return Case(law, label, text, judge)
+
+
+def relations(subject, chosen):
+    for label in chosen("relations", (*DECIMALS, *POWERS)):
+        yield unit_case(subject, "relations", label, relation=factor_of(label))
+
+
+def states(subject, chosen):
+    if not subject.names.families():
+        raise NotApplicable("no states")
+    for label in chosen("states", (*DECIMALS, "-1", "-1e3", *POWERS)):
+        yield unit_case(subject, "states", label,
+                        scale=units.scaled_states(subject.names, factor_of(label)))
+
+
+def state(subject, chosen):
+    families = subject.names.families()
+    if len(families) < 2:
+        raise NotApplicable("fewer than two states")
+    labels = [f"{factor}:{family}" for factor in ("1e-6", "1e6", "2^-20", "2^20") for family in families[:6]]
+    for label in chosen("state", labels):
+        factor, family = label.split(":")
+        yield unit_case(subject, "state", label,
+                        scale=units.scaled_states(subject.names, factor_of(factor), family))
+
+
+def clock(subject, chosen):
+    for label in chosen("time", (*DECIMALS, *POWERS)):
+        yield unit_case(subject, "time", label, unit=factor_of(label))
+
+
+def shift(subject, chosen):
+    for label in chosen("shift", ("-1e3", "1e3", "1e6")):
+        resolution = math.ulp(abs(float(label)) + subject.reference.span)
+        times = sorted({t for t, _, _ in subject.reference.view.events})
+        gaps = [b - a for a, b in zip(times, times[1:]) if b - a > 4 * math.ulp(b)]
+        shortest = min(gaps, default=subject.reference.span)
+        if resolution > subject.rtol * shortest:
+            raise NotApplicable("events closer together than the shifted clock resolves")
+        yield unit_case(subject, "shift", label, shift=float(label))
+
+
+def number(subject, chosen):
+    for label in chosen("number", ("2", "5")):
+        count = int(label)
+        text, names = copies.copies(subject.statements, count)
+
+        def judge(run, names=names, count=count):
+            views = [compare.View(run, names=names(i)) for i in range(count)]
+            for i in range(1, count):
+                found = compare.same_bits(views[0], views[i], events=False)
+                if found:
+                    return f"copy {i} is not copy 0: {found}"
+            return subject.reference.differs(views[0])
+
+        yield Case("number", label, text, judge)
+
+
+LAWS = {"relations": relations, "states": states, "state": state, "time": clock, "shift": shift,
+        "number": number}
+
+
+# -- models --------------------------------------------------------------------------------------
+
+def gallery():
+    for shape in GALLERY:
+        for path in sorted(glob.glob(os.path.join(tree.SOURCE, shape))):
+            yield os.path.relpath(path, tree.SOURCE)
+
+
+def read_model(ident):
+    if ident.startswith("gen:"):
+        import generate
+        return generate.model(ident), None
+    path = ident if os.path.exists(ident) else os.path.join(tree.SOURCE, ident)
+    with open(path, encoding="utf-8") as file:
+        return file.read(), os.path.dirname(os.path.abspath(path))
+
+
+# -- results -------------------------------------------------------------------------------------
+
+class Tally:
+    def __init__(self):
+        self.passed = {}
+        self.passes = set()
+        self.applied = {}
+        self.reasons = {}
+        self.failures = []
+
+    def result(self, ident, case, found):
+        label = case.label.split(":")[0]
+        key = (case.law, label)
+        self.applied[key] = self.applied.get(key, 0) + 1
+        if found is None:
+            self.passed[key] = self.passed.get(key, 0) + 1
+            self.passes.add(f"{case.law} {case.label} {ident}")
+        else:
+            self.failures.append((case.law, case.label, ident, found))
+
+    def skipped(self, law, ident, reason):
+        self.reasons.setdefault((law, reason), []).append(ident)
+
+
+def chooser(ident, given, sample):
+    """Which factors a law takes for a model: the given ones, some by the model's name, or all."""
+    def chosen(law, labels):
+        if given:
+            return given
+        if sample and sample < len(labels):
+            return sorted(random.Random(f"{law} {ident}").sample(list(labels), sample))
+        return labels
+    return chosen
+
+
+def examine(ident, laws, given, sample, keep):
+    """[(case or law, failure or None or NotApplicable)] of one model."""
+    results = []
+    try:
+        text, folder = read_model(ident)
+        subject = Subject(ident, text, folder)
+    except NotApplicable as reason:
+        return [(law, reason) for law in laws]
+    if keep:
+        save(keep, ident, "reference", tree.print_tree(subject.statements))
+    for law in laws:
+        try:
+            for case in LAWS[law](subject, chooser(ident, given, sample)):
+                found = case.judge(subject.execute(case.text))
+                if keep:
+                    save(keep, ident, f"{law}-{case.label}", case.text)
+                results.append((case, found))
+        except NotApplicable as reason:
+            results.append((law, reason))
+    return results
+
+
+def save(folder, ident, what, text):
+    os.makedirs(folder, exist_ok=True)
+    name = ident.replace("/", "_").replace(":", "_").removesuffix(".lisma")
+    with open(os.path.join(folder, f"{name}.{what}.lisma"), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def command(law, label, ident):
+    return f"tests/laws/laws.py --law {law} --factor {label} {ident}"
+
+
+def report(tally, known):
+    """Print the results; True if all is as known."""
+    for key in sorted(tally.applied):
+        law, label = key
+        print(f"{law:10} {label:>8}  {tally.passed.get(key, 0):6} of {tally.applied[key]}")
+    for (law, reason), idents in sorted(tally.reasons.items()):
+        print(f"{law:10} not applicable to {len(idents)}: {reason}"
+              f" ({', '.join(idents[:4])}{', ...' if len(idents) > 4 else ''})")
+    fresh = [f for f in tally.failures if " ".join(f[:3]) not in known]
+    for law, label, ident, found in fresh:
+        print(f"FAIL {command(law, label, ident)}\n     {found}")
+    better = sorted(known & tally.passes)
+    for line in better:
+        print(f"PASSES NOW, take it from the list of known failures: {line}")
+    total = sum(tally.applied.values())
+    print(f"{total - len(tally.failures)} of {total} passed, {len(tally.failures) - len(fresh)} known failures")
+    return not fresh and not better
+
+
+def read_known(path):
+    if not path or not os.path.exists(path):
+        return set()
+    with open(path, encoding="utf-8") as file:
+        return {line.strip() for line in file if line.strip() and not line.startswith("#")}
+
+
+def write_known(path, tally, known):
+    """Failures of this run, and known ones that it has not looked at."""
+    failed = {" ".join(f[:3]) for f in tally.failures}
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in sorted(failed | (known - tally.passes))))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", help="files, `gallery`, or gen:SEED, gen:KIND:SEED")
+    parser.add_argument("--law", action="append", choices=list(LAWS), help="one law; may be repeated")
+    parser.add_argument("--factor", action="append", help="one factor; may be repeated")
+    parser.add_argument("--generated", type=int, default=0, metavar="N", help="N generated models")
+    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="seed of the first of them")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="N factors for each model")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the texts that were compared")
+    parser.add_argument("--known", metavar="FILE", help="known failures: listed ones must fail, others pass")
+    parser.add_argument("--update", action="store_true", help="write the known failures anew")
+    parser.add_argument("--progress", action="store_true", help="a line for each model")
+    arguments = parser.parse_args()
+    laws = arguments.law or list(LAWS)
+    idents = []
+    for ident in arguments.models or ([] if arguments.generated else ["gallery"]):
+        idents += gallery() if ident == "gallery" else [ident]
+    idents += [f"gen:{seed}" for seed in range(arguments.first, arguments.first + arguments.generated)]
+    tally = Tally()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        tasks = [pool.submit(examine, ident, laws, arguments.factor, arguments.sample, arguments.keep)
+                 for ident in idents]
+        for ident, task in zip(idents, tasks):
+            before = len(tally.failures)
+            for case, found in task.result():
+                if isinstance(case, str):
+                    tally.skipped(case, ident, str(found))
+                else:
+                    tally.result(ident, case, found)
+            if arguments.progress:
+                print(f"{ident}: {len(tally.failures) - before} failures", file=sys.stderr, flush=True)
+    known = read_known(arguments.known)
+    if arguments.update:
+        write_known(arguments.known, tally, known)
+        known = read_known(arguments.known)
+    return 0 if report(tally, known) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
