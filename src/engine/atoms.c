@@ -271,7 +271,7 @@ static bool cell_boundary(EngSim* sim, uint32_t index, const EngAtom* atom, doub
 }
 
 static bool released_constraint(const EngSim* sim) {
-  const ModelMode* from = sim->implicit.from;
+  const ModelMode* from = sim->dae.from;
   const ModelMode* mode = sim->core.mode;
   if (!from || !from->implicit || from == mode) return false;
   uint32_t left = mode->implicit ? mode->implicit->constraint_count : 0;

@@ -73,11 +73,11 @@ static inline double eng_extrapolate(EngSim* sim) {
 }
 
 static inline bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
-  return ENG_SELDOM(sim->implicit.impulsive) && eng_impulse_truth_now(sim, i, truth);
+  return ENG_SELDOM(sim->dae.impulsive) && eng_impulse_truth_now(sim, i, truth);
 }
 
 static inline void eng_warn_least(EngSim* sim) {
-  if (ENG_SELDOM(sim->implicit.least != MODEL_NONE)) eng_warn_least_now(sim);
+  if (ENG_SELDOM(sim->dae.least != MODEL_NONE)) eng_warn_least_now(sim);
 }
 
 /// Whether and how the motion goes on along the surfaces that it stands at; `settled`: the mode is.

@@ -576,7 +576,7 @@ static SltStatus settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
 /// A round begins; the values are those of the one before, and not saved yet.
 static void begin_settling(EngSim* sim) {
   if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
-  sim->implicit.from = sim->core.mode;
+  sim->dae.from = sim->core.mode;
   eng_trace_settling(sim);
   sim->group_count = 0;
   sim->visited_count = 0;
@@ -665,7 +665,7 @@ static bool comes_back(Path* path, const EngSim* sim, uint64_t hash) {
 /// and what they say is asked in a round of its own. (A tip that was stopped by a pulse may be
 /// pulled off its floor at once by the rotation it was left with.)
 static void pulse_is_over(EngSim* sim) {
-  sim->implicit.impulsive = false;
+  sim->dae.impulsive = false;
   sim->quiet = false;
   eng_atoms_update(sim);
 }
@@ -682,7 +682,7 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     bool fired = false;
     if (round > sim->iteration_limit) return iteration_exceeded(sim);
     SLT_TRY(run_round(sim, key, iteration, &fired));
-    if (!fired && !sim->implicit.impulsive) return SLT_OK;
+    if (!fired && !sim->dae.impulsive) return SLT_OK;
     if (!fired) {
       pulse_is_over(sim);
       continue;
@@ -712,7 +712,7 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
     eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
     enter_state(sim, a, sim->side_work[a]);
   }
-  sim->implicit.from = sim->core.mode;
+  sim->dae.from = sim->core.mode;
   memset(sim->given, 0, sim->model->env_count);
   eng_trace_settling(sim);
   SLT_TRY(eng_enter_mode(sim));
@@ -852,7 +852,7 @@ static SltStatus enter_from_start(EngSim* sim, int side) {
 }
 
 static bool is_settled(EngSim* sim) {
-  if (sim->implicit.failed != MODEL_NONE || sim->implicit.contradicts) return false;
+  if (sim->dae.failed != MODEL_NONE || sim->dae.contradicts) return false;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
     if (eng_automaton_active(sim, a) && eng_switch_flips(sim, a)) return false;
@@ -930,7 +930,7 @@ static SltStatus follow_initial_switches(EngSim* sim) {
 
 SltStatus eng_settle_initial_switches(EngSim* sim) {
   SLT_TRY(follow_initial_switches(sim));
-  bool fails = sim->implicit.failed != MODEL_NONE || sim->implicit.contradicts;
+  bool fails = sim->dae.failed != MODEL_NONE || sim->dae.contradicts;
   return fails ? try_positions(sim) : SLT_OK;
 }
 
@@ -964,7 +964,7 @@ static SltStatus settle_past(EngSim* sim) {
 static SltStatus take_arrivals(EngSim* sim, bool* any) {
   sim->past_arrived = eng_past_arrive(sim, sim->core.t, any);
   if (!sim->past_arrived) return SLT_OK;
-  sim->implicit.from = sim->core.mode;
+  sim->dae.from = sim->core.mode;
   memset(sim->given, 0, sim->model->env_count);
   sim->core.changes++;
   return SLT_OK;
@@ -993,12 +993,12 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     eng_atoms_update(sim);
     SLT_TRY(eng_settle_initial_switches(sim));
     SLT_TRY(settle_past(sim));
-    sim->implicit.tentative = false;
-    if (sim->implicit.contradicts) {
+    sim->dae.tentative = false;
+    if (sim->dae.contradicts) {
       SLT_TRY(eng_start_values(sim));
       SLT_TRY(eng_enter_mode(sim));
     }
-    sim->implicit.initial = false;
+    sim->dae.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
   if (ENG_SELDOM(sim->core.exit_pending)) {
@@ -1122,9 +1122,9 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->core.contact.active = false;
   if (ENG_SELDOM(released)) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
   SltStatus status = carry_out(sim, kind, fired);
-  if (status >= 0 && sim->implicit.impulsive) {
+  if (status >= 0 && sim->dae.impulsive) {
     // the pulse is over: what is latched holds after it
-    sim->implicit.impulsive = false;
+    sim->dae.impulsive = false;
     eng_atoms_update(sim);
   }
   if (status >= 0) trace_sliding(sim, fired);

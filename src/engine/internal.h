@@ -6,6 +6,7 @@
 #define SALTUS_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "engine/dae/dae.h"
 #include "engine/sliding/sliding.h"
 
 #include <math.h>
@@ -191,38 +192,6 @@ typedef struct EngSideRegs {
   double *rhs, *full, *gdot;
   size_t rhs_capacity, full_capacity, gdot_capacity;
 } EngSideRegs;
-
-/// Normal equations of a mode's constraints, and of all its equations; NULL: not made yet.
-typedef struct EngNormals {
-  NumNormal *constraint, *system;
-} EngNormals;
-
-/// Work space for implicit modes, and what the present candidate knows.
-typedef struct EngImplicit {
-  double *constraint_regs, *project_regs, *system_regs, *impulse_regs;  // in `regs`
-  double* regs;
-  size_t reg_capacity;
-  double* work;
-  size_t work_capacity;
-  double* impulse;  // per quantity solved for: weight of its Dirac pulse in this instant
-  size_t impulse_capacity;
-  double* guard;  // per atom of the mode: weight of the pulse in g
-  size_t guard_capacity;
-  double* entry;  // per quantity: its value when the mode was entered
-  size_t entry_capacity;
-  uint8_t* marks;  // per row
-  size_t mark_capacity;
-  struct EngNormals* normals;  // per mode: made when first asked for
-  size_t normal_capacity;
-  bool impulsive;
-  bool tentative;         // switches have no position yet: contradictions are only noted
-  bool contradicts;       // ... and there was one
-  bool initial;           // the run is about to start: initial values are fixed or guesses
-  const ModelMode* from;  // committed mode that the candidate comes from
-  uint32_t failed;        // block that could not be solved, MODEL_NONE for none
-  double drift_t;         // end of a trial that could not be brought back to the constraints
-  uint32_t least;         // block that leaves something open, MODEL_NONE for none
-} EngImplicit;
 
 /// What stiff methods know of a mode.
 typedef struct EngStiffMode {
@@ -675,7 +644,7 @@ struct EngSim {
   double past_shortest;  // delay
   bool past_arrived;     // something of it arrives in this instant
 
-  EngImplicit implicit;
+  EngDae dae;
   EngStiff stiff;
   char method_reason[200];
   uint8_t* given;  // per environment entry: set or guessed by the actions of this candidate
@@ -1009,37 +978,6 @@ bool eng_dwell_undecided(EngSim* sim) __attribute__((cold));
 void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length);
 /// At the start of an instant: the automaton may move again if its time is over.
 void eng_dwell_release_now(EngSim* sim);
-
-// ---- implicit.c: modes with constraints or blocks -----------------------------------------------
-
-SltStatus eng_implicit_room(EngSim* sim, const ModelMode* mode);
-void eng_implicit_bind(EngSim* sim);
-/// Values of the environment made consistent with the equations of the mode: by initial values and
-/// guesses, or by a jump with impulses.
-SltStatus eng_implicit_enter(EngSim* sim);
-/// After the values of a mode were computed and a block failed: by all means, before it is given
-/// up.
-void eng_implicit_rescue(EngSim* sim);
-/// Bring states back to the constraints; false when that is not possible.
-bool eng_project(EngSim* sim, double t, double* x, bool* changed);
-/// The same for the end of the trial.
-SltStatus eng_project_trial(EngSim* sim);
-/// An error that names the constraints, if a trial could not be brought back to them.
-bool eng_fail_drift(EngSim* sim) __attribute__((cold));
-/// Whether what the right-hand side does not need can be solved for at the end of the trial too.
-SltStatus eng_check_trial(EngSim* sim);
-/// Guesses for what is solved for, from the values in the environment.
-void eng_implicit_guess(EngSim* sim);
-/// The guesses as they are, into the registers that were just bound.
-void eng_implicit_use_guess(EngSim* sim);
-/// Note the values in the environment as guesses of a program.
-void eng_implicit_note_guess(EngSim* sim, const ModelProgram* program);
-/// Truth of the mode's atom i where it reads an impulse; false when it does not.
-bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth);
-/// A warning where a block had to be given its smallest solution, once for each mode.
-void eng_warn_least_now(EngSim* sim) __attribute__((cold));
-/// An error that names the block that could not be solved; false when none failed.
-bool eng_fail_solve(EngSim* sim) __attribute__((cold));
 
 // ---- stiff.c ------------------------------------------------------------------------------------
 

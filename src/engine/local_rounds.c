@@ -293,7 +293,7 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
   struct EngLocal* local = sim->local;
   const Model* model = sim->model;
   uint32_t from[TOGETHER];
-  sim->implicit.from = sim->core.mode;
+  sim->dae.from = sim->core.mode;
   sim->group_count = 0;
   eng_trace_settling(sim);
   for (uint32_t i = 0; i < count; i++) {

@@ -227,7 +227,7 @@ static SltStatus algorithm(EngSim* sim, bool* fired) {
       if (round > sim->iteration_limit) return eng_endless(sim);
       SLT_TRY(recursion(sim, &iteration, &changed));
     }
-    sim->implicit.impulsive = false;
+    sim->dae.impulsive = false;
     uint32_t* m = side_states(sim, ENG_SIDES_MAX - 1);
     memcpy(m, sim->state, states_size(sim));
     SLT_TRY(slide(sim, k, m));
@@ -243,7 +243,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* fired) {
   if (kind == ENG_INSTANT_INITIAL) {
     eng_atoms_update(sim);
     SLT_TRY(eng_settle_initial_switches(sim));
-    sim->implicit.initial = false;
+    sim->dae.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
   if (sim->core.slide.count) {

@@ -92,9 +92,9 @@ SltStatus eng_start(EngSim* sim) {
   sim->core.instant_t = sim->core.t;
   model_random_seed(&sim->core.random, sim->options.seed, 0);
   SltStatus status = eng_init_values(sim);
-  sim->implicit.initial = true;
-  sim->implicit.tentative = true;
-  sim->implicit.from = NULL;
+  sim->dae.initial = true;
+  sim->dae.tentative = true;
+  sim->dae.from = NULL;
   if (status >= 0) status = eng_past_start(sim);
   if (status >= 0) status = eng_enter_mode(sim);
   if (status >= 0) status = eng_queue_init(sim);
@@ -268,7 +268,7 @@ static SltStatus arrive(EngSim* sim) {
   }
   sample_end(sim);
   eng_warn_of_values(sim);
-  if (ENG_SELDOM(sim->core.mode->implicit || sim->core.slide.count)) eng_implicit_guess(sim);
+  if (ENG_SELDOM(sim->core.mode->implicit || sim->core.slide.count)) eng_dae_guess(sim);
   return SLT_OK;
 }
 
@@ -328,7 +328,7 @@ static SltStatus fail_advance(EngSim* sim, SltStatus status) {
 static SltStatus take_inputs(EngSim* sim, bool* fired) {
   sim->core.touched = false;
   sim->crossing_count = 0;
-  sim->implicit.from = sim->core.mode;
+  sim->dae.from = sim->core.mode;
   memset(sim->given, 0, sim->model->env_count);
   SLT_TRY(eng_enter_mode(sim));
   return instant_here(sim, ENG_INSTANT_INPUT, fired);

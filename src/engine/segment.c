@@ -185,7 +185,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   double target = choose_target(sim, attempt, limit);
   double h = target - stepper->t;
   attempt->failure = SLT_OK;
-  sim->implicit.failed = MODEL_NONE;
+  sim->dae.failed = MODEL_NONE;
   eng_choose_stages(sim);
   SltStatus status = num_stepper_attempt(stepper, target);
   if (status < 0) {

@@ -359,9 +359,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->model = model;
   sim->provider = provider;
   sim->options = *options;
-  sim->implicit.failed = MODEL_NONE;
-  sim->implicit.least = MODEL_NONE;
-  sim->implicit.drift_t = -(double)INFINITY;
+  eng_dae_create(sim);
   sim->explicit_method = num_method_find(STR_LIT(ENG_EXPLICIT_METHOD));
   sim->small_method = num_method_find(STR_LIT(ENG_SMALL_METHOD));
   sim->stiff_method = num_method_find(STR_LIT(ENG_STIFF_METHOD));
@@ -373,7 +371,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
     return status;
   }
   sim->flow_context = (ModelContext){
-      .tables = sim->tables, .failed = &sim->implicit.failed, .least = &sim->implicit.least};
+      .tables = sim->tables, .failed = &sim->dae.failed, .least = &sim->dae.least};
   sim->context = sim->flow_context;
   sim->context.random = &sim->core.random;
   sim->context.seed = options->seed;
@@ -416,19 +414,8 @@ void eng_free(EngSim* sim) {
     base_free(&a, sim->side_regs[i].gdot, sim->side_regs[i].gdot_capacity * sizeof(double));
   }
   base_free(&a, sim->contact_regs, sim->contact_capacity * sizeof *sim->contact_regs);
-  base_free(&a, sim->implicit.regs, sim->implicit.reg_capacity * sizeof(double));
-  base_free(&a, sim->implicit.work, sim->implicit.work_capacity * sizeof(double));
-  base_free(&a, sim->implicit.impulse, sim->implicit.impulse_capacity * sizeof(double));
-  base_free(&a, sim->implicit.entry, sim->implicit.entry_capacity * sizeof(double));
-  base_free(&a, sim->implicit.marks, sim->implicit.mark_capacity);
+  eng_dae_free(sim);
   base_free(&a, sim->told, sim->told_capacity);
-  for (size_t i = 0; i < sim->implicit.normal_capacity; i++) {
-    num_normal_free(sim->implicit.normals[i].constraint);
-    num_normal_free(sim->implicit.normals[i].system);
-  }
-  base_free(&a, sim->implicit.normals,
-            sim->implicit.normal_capacity * sizeof *sim->implicit.normals);
-  base_free(&a, sim->implicit.guard, sim->implicit.guard_capacity * sizeof(double));
   base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
   base_free(&a, sim->value_out, sim->value_out_capacity * sizeof(double));
   base_free(&a, sim->value_output_label, sim->value_output_capacity * sizeof(uint32_t));

@@ -232,7 +232,7 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
   if (place == MODEL_NONE || !sim->live[id]) return truth;
   truth.g = sim->g[place];
   bool holds = false;
-  if (eng_impulse_truth(sim, place, &holds)) truth.pulse = sim->implicit.guard[place];
+  if (eng_impulse_truth(sim, place, &holds)) truth.pulse = sim->dae.guard[place];
   return truth;
 }
 

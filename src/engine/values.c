@@ -233,7 +233,7 @@ static SltStatus make_room(EngSim* sim, const ModelMode* mode) {
   }
   if (!slot->bound) survey(sim, slot, mode);
   take_slot(sim, slot, mode);
-  return mode->implicit ? eng_implicit_room(sim, mode) : SLT_OK;
+  return mode->implicit ? eng_dae_room(sim, mode) : SLT_OK;
 }
 
 /// Constants and inputs of all programs of the mode.
@@ -312,7 +312,7 @@ static void bind_programs(EngSim* sim) {
     bind_inputs(&mode->gdot, sim->env, sim->gdot_regs);
     moved = move_inputs(sim);
   }
-  if (ENG_SELDOM(mode->implicit)) eng_implicit_bind(sim);
+  if (ENG_SELDOM(mode->implicit)) eng_dae_bind(sim);
   if (mode->atom_count == 0) return;
   if (moved) sim->core.level_epoch++;
   if (anew) {
@@ -326,7 +326,7 @@ static void bind_programs(EngSim* sim) {
 
 void eng_bind(EngSim* sim) {
   bind_programs(sim);
-  if (ENG_SELDOM(sim->core.mode->implicit || sim->core.slide.count)) eng_implicit_guess(sim);
+  if (ENG_SELDOM(sim->core.mode->implicit || sim->core.slide.count)) eng_dae_guess(sim);
 }
 
 void eng_bind_states(EngSim* sim) {
@@ -358,7 +358,7 @@ static void begin_mode(EngSim* sim, const ModelMode* mode) {
   // goes on from here is asked once the mode has settled
   sim->core.slide.count = 0;
   sim->core.mode = mode;
-  sim->implicit.least = MODEL_NONE;  // blocks are numbered by mode
+  sim->dae.least = MODEL_NONE;  // blocks are numbered by mode
   sim->tune_at = sim->slot->tuned ? UINT64_MAX : 0;
   if (mode->id + 1 > sim->core.modes_seen) sim->core.modes_seen = mode->id + 1;
   for (uint32_t v = 0; sim->slot->leaves_zero && v < sim->model->var_count; v++) {
@@ -421,15 +421,15 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (!entered) memcpy(sim->entered_state, sim->state, bytes);
   sim->entered = true;
   if (!sim->narrow || !eng_narrow_bind(sim)) eng_bind(sim);
-  sim->implicit.impulsive = false;
-  sim->implicit.contradicts = false;
-  if (ENG_SELDOM(mode->implicit)) SLT_TRY(eng_implicit_enter(sim));
+  sim->dae.impulsive = false;
+  sim->dae.contradicts = false;
+  if (ENG_SELDOM(mode->implicit)) SLT_TRY(eng_dae_enter(sim));
   if (eng_narrow_unseen(sim)) {
     sim->core.full_stale = true;
     return SLT_OK;
   }
   eng_evaluate_full(sim, sim->core.t);
-  if (ENG_SELDOM(mode->implicit)) eng_implicit_rescue(sim);
+  if (ENG_SELDOM(mode->implicit)) eng_dae_rescue(sim);
   return SLT_OK;
 }
 
@@ -445,7 +445,7 @@ SltStatus eng_rebind_mode(EngSim* sim) {
   sim->entered = false;
   bind_programs(sim);
   // the environment may hold values from inside a step; guesses come from its beginning
-  if (ENG_SELDOM(sim->core.mode->implicit)) eng_implicit_use_guess(sim);
+  if (ENG_SELDOM(sim->core.mode->implicit)) eng_dae_use_guess(sim);
   sim->core.margin_stale = margin_stale;
   sim->core.level_epoch = level_epoch;
   if (sim->core.local_prepared) eng_local_prepare(sim);
@@ -489,7 +489,7 @@ void eng_evaluate_row(EngSim* sim) {
   if (!plain || !mode->implicit || !mode->implicit->iterates) return;
   if (eng_all_finite(sim->full, mode->full.output_count)) return;
   // the values at the end of the step, as another guess
-  uint32_t failed = sim->implicit.failed;
+  uint32_t failed = sim->dae.failed;
   eng_states_at(sim, sim->stepper->trial.t);
   run_full(sim, sim->stepper->trial.t);
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
@@ -505,7 +505,7 @@ void eng_evaluate_row(EngSim* sim) {
   }
   // steps go on with the guesses from their beginning
   model_program_guess(&mode->full, sim->guess, sim->full_regs);
-  sim->implicit.failed = failed;
+  sim->dae.failed = failed;
 }
 
 void eng_sample_states(EngSim* sim, double t) {

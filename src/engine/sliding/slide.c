@@ -279,8 +279,8 @@ static SltStatus survey(Search* search, bool* complete) {
       break;
     }
     memcpy(side_states(sim, side), sim->state, sim->model->automaton_count * sizeof *sim->state);
-    eng_implicit_note_guess(sim, &search->modes[side]->rhs);
-    eng_implicit_note_guess(sim, &search->modes[side]->full);
+    eng_dae_note_guess(sim, &search->modes[side]->rhs);
+    eng_dae_note_guess(sim, &search->modes[side]->full);
     SLT_TRY(bind_side(sim, side, search->modes[side]));
     double* f = sim->side_f + (size_t)side * sim->n_max;
     model_program_run(&search->modes[side]->rhs, context, sim->side_regs[side].rhs, sim->core.t,
@@ -631,9 +631,9 @@ SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* ver
   if (sim->narrow && eng_narrow_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
-  uint32_t least = sim->implicit.least;
+  uint32_t least = sim->dae.least;
   SltStatus status = continue_from_surface(sim, settled, verdict);
-  sim->implicit.least = least;  // what blocks of other modes leave open does not matter here
+  sim->dae.least = least;  // what blocks of other modes leave open does not matter here
   return status;
 }
 

@@ -8,7 +8,7 @@
 // damping, then the same beside points where equations say nothing (zeros), then a homotopy that
 // takes the residuals of the first values away little by little, then a few other beginnings. What
 // was found is accepted by its residuals, never by the size of a step.
-#include "engine/implicit.h"
+#include "engine/dae/parts.h"
 
 #include <float.h>
 #include <math.h>
@@ -53,7 +53,7 @@ typedef struct Settle {
   uint8_t* moves;  // per quantity: released
 } Settle;
 
-size_t imp_settle_size(const ModelImplicit* im) {
+size_t dae_initialise_size(const ModelImplicit* im) {
   size_t q = im->quantity_count;
   size_t r = im->row_count;
   return im->system.output_count + 2 * (size_t)im->system_entry_count + 8 * r + 9 * q + 8;
@@ -61,24 +61,24 @@ size_t imp_settle_size(const ModelImplicit* im) {
 
 static Settle settle_space(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  double* at = sim->implicit.work;
+  double* at = sim->dae.work;
   Settle s = {.im = im, .r = im->row_count, .q = im->quantity_count};
-  s.out = imp_take(&at, im->system.output_count);
-  s.value = imp_take(&at, s.q);
-  s.start = imp_take(&at, s.q);
-  s.trial = imp_take(&at, s.q);
-  s.step = imp_take(&at, s.q);
-  s.path = imp_take(&at, s.q);
-  s.mobility = (uint8_t*)imp_take(&at, s.q);
-  s.moves = (uint8_t*)imp_take(&at, s.q);
-  s.normal = imp_normals(sim)->system;
-  s.jacobian = imp_take(&at, im->system_entry_count);
-  s.moving = imp_take(&at, im->system_entry_count);
-  s.lambda = imp_take(&at, s.r);
-  s.row = imp_take(&at, s.r);
-  s.distance = imp_take(&at, s.r);
-  s.first = imp_take(&at, s.r);
-  imp_gather(sim, im, s.start);
+  s.out = dae_take(&at, im->system.output_count);
+  s.value = dae_take(&at, s.q);
+  s.start = dae_take(&at, s.q);
+  s.trial = dae_take(&at, s.q);
+  s.step = dae_take(&at, s.q);
+  s.path = dae_take(&at, s.q);
+  s.mobility = (uint8_t*)dae_take(&at, s.q);
+  s.moves = (uint8_t*)dae_take(&at, s.q);
+  s.normal = dae_normals(sim)->system;
+  s.jacobian = dae_take(&at, im->system_entry_count);
+  s.moving = dae_take(&at, im->system_entry_count);
+  s.lambda = dae_take(&at, s.r);
+  s.row = dae_take(&at, s.r);
+  s.distance = dae_take(&at, s.r);
+  s.first = dae_take(&at, s.r);
+  dae_gather(sim, im, s.start);
   memset(s.moves, 0, s.q);
   return s;
 }
@@ -93,7 +93,7 @@ static const ModelStart* find_start(const EngSim* sim, const ModelQuantity* quan
   return NULL;
 }
 
-bool imp_is_fixed_start(const EngSim* sim, const ModelQuantity* quantity, uint32_t* line) {
+bool dae_is_fixed_start(const EngSim* sim, const ModelQuantity* quantity, uint32_t* line) {
   const ModelStart* start = find_start(sim, quantity);
   if (!start || !start->fixed) return false;
   if (line && sim->model->source) {
@@ -116,7 +116,7 @@ static Mobility event_mobility(const EngSim* sim, const ModelQuantity* quantity)
   if (given == ENG_GIVEN_SET) return MOVE_NEVER;
   if (quantity->state == MODEL_NONE) return MOVE_TOP;
   if (given == ENG_GIVEN_GUESS) return MOVE_GUESS;
-  const ModelMode* from = sim->implicit.from;
+  const ModelMode* from = sim->dae.from;
   bool kept = from && from->vars[quantity->var].role == MODEL_ROLE_STATE &&
               quantity->order < from->vars[quantity->var].state_order;
   // derivatives beside which the variable's own value stands follow what is kept
@@ -166,11 +166,11 @@ static bool release(Settle* s, Mobility limit, double tolerance) {
 /// Distances of all equations, by the sizes of their rows; with the Jacobian at hand. Negative when
 /// something is not a number.
 static double settle_residual(EngSim* sim, Settle* s, const double* value) {
-  imp_run_system(sim, s->im, value, s->out);
+  dae_run_system(sim, s->im, value, s->out);
   memset(s->row, 0, s->r * sizeof *s->row);
   for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
     const ModelEntry* entry = &s->im->system_entries[i];
-    double nominal = imp_nominal(sim, &s->im->quantities[entry->column]);
+    double nominal = dae_nominal(sim, &s->im->quantities[entry->column]);
     s->jacobian[i] = s->out[entry->reg] * nominal;
     s->row[entry->row] += fabs(s->jacobian[i]);
   }
@@ -188,7 +188,7 @@ static double settle_residual(EngSim* sim, Settle* s, const double* value) {
 static double settle_size(const EngSim* sim, const Settle* s, const double* value) {
   double size = 1.0;
   for (uint32_t i = 0; i < s->q; i++) {
-    double part = fabs(value[i]) / imp_nominal(sim, &s->im->quantities[i]);
+    double part = fabs(value[i]) / dae_nominal(sim, &s->im->quantities[i]);
     if (part > size) size = part;
   }
   return size;
@@ -211,7 +211,7 @@ static bool settle_step(const EngSim* sim, Settle* s) {
     s->step[entry->column] += s->moving[i] * s->lambda[entry->row];
   }
   for (uint32_t j = 0; j < s->q; j++) {
-    s->step[j] *= imp_nominal(sim, &s->im->quantities[j]);
+    s->step[j] *= dae_nominal(sim, &s->im->quantities[j]);
     if (!isfinite(s->step[j])) return false;
   }
   return true;
@@ -224,7 +224,7 @@ static double predicted(const EngSim* sim, Settle* s) {
   }
   for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
     const ModelEntry* entry = &s->im->system_entries[i];
-    double nominal = imp_nominal(sim, &s->im->quantities[entry->column]);
+    double nominal = dae_nominal(sim, &s->im->quantities[entry->column]);
     s->lambda[entry->row] += s->moving[i] * (s->step[entry->column] / nominal);
   }
   double sum = 0.0;
@@ -269,7 +269,7 @@ static bool settle_stage(EngSim* sim, Settle* s) {
 static void perturb(const EngSim* sim, Settle* s) {
   for (uint32_t j = 0; j < s->q; j++) {
     if (!s->moves[j] || s->value[j] != 0.0) continue;
-    s->value[j] = 0.01 * imp_nominal(sim, &s->im->quantities[j]);
+    s->value[j] = 0.01 * dae_nominal(sim, &s->im->quantities[j]);
   }
 }
 
@@ -311,7 +311,7 @@ static bool settle_released(EngSim* sim, Settle* s) {
   static const double beside[] = {1.0, -1.0, 10.0, -10.0};
   for (size_t k = 0; k < SLT_COUNT(beside); k++) {
     for (uint32_t j = 0; j < s->q; j++) {
-      double offset = beside[k] * imp_nominal(sim, &s->im->quantities[j]);
+      double offset = beside[k] * dae_nominal(sim, &s->im->quantities[j]);
       s->value[j] = s->start[j] + (s->mobility[j] == MOVE_TOP ? offset : 0.0);
     }
     if (settle_stage(sim, s)) return true;
@@ -331,17 +331,17 @@ static void settle_nearest(EngSim* sim, Settle* s) {
 /// Normal equations of all equations of the mode.
 static SltStatus settle_room(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  return imp_normal(sim, im->system_entries, im->system_entry_count, im->row_count,
-                    im->quantity_count, &imp_normals(sim)->system);
+  return dae_normal(sim, im->system_entries, im->system_entry_count, im->row_count,
+                    im->quantity_count, &dae_normals(sim)->system);
 }
 
-SltStatus imp_settle(EngSim* sim) {
+SltStatus dae_initialise(EngSim* sim) {
   SLT_TRY(settle_room(sim));
   Settle s = settle_space(sim);
   for (uint32_t j = 0; j < s.q; j++) {
     const ModelQuantity* quantity = &s.im->quantities[j];
     Mobility mobility =
-        sim->implicit.initial ? initial_mobility(sim, quantity) : event_mobility(sim, quantity);
+        sim->dae.initial ? initial_mobility(sim, quantity) : event_mobility(sim, quantity);
     s.mobility[j] = (uint8_t)mobility;
   }
   release_tops(&s);
@@ -352,7 +352,7 @@ SltStatus imp_settle(EngSim* sim) {
       more = release(&s, limit, GOOD * settle_size(sim, &s, s.value));
     }
     if (more && settle_released(sim, &s)) {
-      imp_scatter(sim, s.im, s.value, true);
+      dae_scatter(sim, s.im, s.value, true);
       return SLT_OK;
     }
   }
@@ -360,11 +360,11 @@ SltStatus imp_settle(EngSim* sim) {
   // values that were given tell where nothing has to be solved for
   settle_nearest(sim, &s);
   memcpy(s.first, s.out, s.r * sizeof *s.first);
-  imp_run_system(sim, s.im, s.start, s.out);
+  dae_run_system(sim, s.im, s.start, s.out);
   for (uint32_t i = 0; i < s.im->constraint_count; i++) {
     if (isfinite(s.out[i])) s.first[i] = s.out[i];
   }
-  return imp_fail_rows(sim, s.distance, s.first, s.r);
+  return dae_fail_rows(sim, s.distance, s.first, s.r);
 }
 
 static Settle tops_space(EngSim* sim) {
@@ -376,15 +376,15 @@ static Settle tops_space(EngSim* sim) {
   return s;
 }
 
-bool imp_settle_tops(EngSim* sim) {
+bool dae_solve_tops(EngSim* sim) {
   if (settle_room(sim) < 0) return false;
   Settle s = tops_space(sim);
   if (!settle_released(sim, &s)) return false;
-  imp_scatter(sim, s.im, s.value, true);
+  dae_scatter(sim, s.im, s.value, true);
   return true;
 }
 
-bool imp_nearest(EngSim* sim, const double** residual, const double** value) {
+bool dae_nearest(EngSim* sim, const double** residual, const double** value) {
   if (settle_room(sim) < 0) return false;
   Settle s = tops_space(sim);
   settle_nearest(sim, &s);

@@ -3,7 +3,7 @@
 // The equations of an entered mode integrated over the instant: quantities one order below those
 // solved for may jump, forces and voltages become pulses, and one system with the mode's own
 // Jacobian says how large. Momentum, charge and flux are conserved because the equations say so.
-#include "engine/implicit.h"
+#include "engine/dae/parts.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,7 +19,7 @@ static bool is_full(const ModelImplicit* im) {
   return im->equation_count <= FULL_MAX || im->repeats;
 }
 
-size_t imp_jump_size(const ModelImplicit* im) {
+size_t dae_reinitialise_size(const ModelImplicit* im) {
   size_t e = im->equation_count;
   size_t matrix = is_full(im) ? e * e : 2 * (size_t)im->system_entry_count;
   size_t least = im->repeats ? e * e + e : 0;
@@ -50,25 +50,25 @@ typedef struct JumpSpace {
 
 static JumpSpace jump_space(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  double* at = sim->implicit.work;
+  double* at = sim->dae.work;
   JumpSpace s = {.im = im, .e = im->equation_count};
-  s.out = imp_take(&at, im->system.output_count);
-  s.value = imp_take(&at, im->quantity_count);
-  s.before = imp_take(&at, im->quantity_count);
-  s.matrix = imp_take(&at, is_full(im) ? (size_t)s.e * s.e : im->system_entry_count);
-  s.places = (NumEntry*)imp_take(&at, is_full(im) ? 0 : im->system_entry_count);
+  s.out = dae_take(&at, im->system.output_count);
+  s.value = dae_take(&at, im->quantity_count);
+  s.before = dae_take(&at, im->quantity_count);
+  s.matrix = dae_take(&at, is_full(im) ? (size_t)s.e * s.e : im->system_entry_count);
+  s.places = (NumEntry*)dae_take(&at, is_full(im) ? 0 : im->system_entry_count);
   if (im->repeats) {
-    s.kept = imp_take(&at, (size_t)s.e * s.e);
-    s.order = imp_take(&at, s.e);
+    s.kept = dae_take(&at, (size_t)s.e * s.e);
+    s.order = dae_take(&at, s.e);
   }
-  s.scale = imp_take(&at, s.e);
-  s.delta = imp_take(&at, s.e);
-  s.total = imp_take(&at, s.e);
-  s.work = imp_take(&at, s.e);
-  s.pivot = (uint32_t*)imp_take(&at, s.e);
-  s.yields = (bool*)imp_take(&at, s.e);
-  s.column_quantity = (uint32_t*)imp_take(&at, s.e);
-  s.hidden_row = (uint32_t*)imp_take(&at, s.e);
+  s.scale = dae_take(&at, s.e);
+  s.delta = dae_take(&at, s.e);
+  s.total = dae_take(&at, s.e);
+  s.work = dae_take(&at, s.e);
+  s.pivot = (uint32_t*)dae_take(&at, s.e);
+  s.yields = (bool*)dae_take(&at, s.e);
+  s.column_quantity = (uint32_t*)dae_take(&at, s.e);
+  s.hidden_row = (uint32_t*)dae_take(&at, s.e);
   uint32_t column = 0;
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
     if (im->top[v] != MODEL_NONE && column < s.e) s.column_quantity[column++] = im->top[v];
@@ -140,13 +140,13 @@ static SltStatus factor(EngSim* sim, JumpSpace* s) {
   SltStatus status =
       is_full(s->im) ? factor_full(s, sim->model->vars, &bad) : factor_sparse(sim, s, &bad);
   if (status >= 0 || status == SLT_ERR_NOMEM) return status;
-  return imp_fail_singular(sim, s->column_quantity[bad < s->e ? bad : 0]);
+  return dae_fail_singular(sim, s->column_quantity[bad < s->e ? bad : 0]);
 }
 
 /// Whether the mode that is left had a value for a quantity; derivatives of what it computes are
 /// known to modes that need them only.
 static bool was_known(const EngSim* sim, uint32_t var, uint32_t order) {
-  const ModelMode* from = sim->implicit.from;
+  const ModelMode* from = sim->dae.from;
   if (!from) return true;
   const ModelVarMode* mode = &from->vars[var];
   if (order <= (mode->role == MODEL_ROLE_STATE ? mode->state_order : 0)) return true;
@@ -159,7 +159,7 @@ static bool was_known(const EngSim* sim, uint32_t var, uint32_t order) {
 /// Jumps and pulses into the trace and to the guards.
 static void publish_jump(EngSim* sim, const JumpSpace* s) {
   const ModelImplicit* im = s->im;
-  EngImplicit* implicit = &sim->implicit;
+  EngDae* implicit = &sim->dae;
   memset(implicit->impulse, 0, im->quantity_count * sizeof *implicit->impulse);
   double size = 0.0;
   for (uint32_t k = 0; k < s->e; k++) {
@@ -169,7 +169,7 @@ static void publish_jump(EngSim* sim, const JumpSpace* s) {
   implicit->impulsive = false;
   for (uint32_t k = 0; k < s->e; k++) {
     const ModelQuantity* top = &im->quantities[s->column_quantity[k]];
-    double nominal = imp_nominal(sim, top);
+    double nominal = dae_nominal(sim, top);
     if (!(fabs(s->total[k]) > IMPULSE_MIN * (nominal + size))) continue;
     implicit->impulse[s->column_quantity[k]] = s->total[k];
     implicit->impulsive = true;
@@ -185,14 +185,14 @@ static void publish_jump(EngSim* sim, const JumpSpace* s) {
 /// Impulse parts of the guards' relations.
 static void publish_guards(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  EngImplicit* implicit = &sim->implicit;
+  EngDae* implicit = &sim->dae;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     implicit->guard[i] = 0.0;
   }
   if (!mode->impulse || !implicit->impulsive) return;
   double* q = implicit->work;
   double* slopes = q + mode->implicit->quantity_count;
-  imp_gather(sim, mode->implicit, q);
+  dae_gather(sim, mode->implicit, q);
   const ModelContext* context = eng_context(sim);
   model_program_run(&mode->impulse->slopes, context, implicit->impulse_regs, sim->core.t, q,
                     slopes);
@@ -203,8 +203,8 @@ static void publish_guards(EngSim* sim) {
 }
 
 bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth) {
-  if (!sim->implicit.impulsive || !sim->core.mode->impulse) return false;
-  double weight = sim->implicit.guard[i];
+  if (!sim->dae.impulsive || !sim->core.mode->impulse) return false;
+  double weight = sim->dae.guard[i];
   if (!(fabs(weight) > IMPULSE_MIN)) return false;
   *truth = weight > 0.0;
   return true;
@@ -232,23 +232,23 @@ static bool solve_jump(JumpSpace* s, double size) {
 /// The values it leads to are those that the instant goes on with, whatever becomes of the mode.
 static void correct_values(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  sim->implicit.impulsive = false;
+  sim->dae.impulsive = false;
   for (uint32_t i = 0; i < im->quantity_count; i++) {
     const ModelQuantity* quantity = &im->quantities[i];
     if (quantity->env == MODEL_NONE || quantity->state == MODEL_NONE) continue;
-    double change = sim->env[quantity->env] - sim->implicit.entry[i];
+    double change = sim->env[quantity->env] - sim->dae.entry[i];
     sim->env[sim->model->env_count + quantity->env] += change;
   }
 }
 
 /// J delta = -r: what may jump jumps, the rest becomes pulses.
-SltStatus imp_jump(EngSim* sim, double distance) {
+SltStatus dae_reinitialise(EngSim* sim, double distance) {
   JumpSpace s = jump_space(sim);
   const ModelImplicit* im = s.im;
-  imp_gather(sim, im, s.value);
+  dae_gather(sim, im, s.value);
   memcpy(s.before, s.value, im->quantity_count * sizeof *s.value);
   memset(s.total, 0, s.e * sizeof *s.total);
-  imp_run_system(sim, im, s.value, s.out);
+  dae_run_system(sim, im, s.value, s.out);
   SLT_TRY(factor(sim, &s));
   double last = (double)INFINITY;
   double size = 0.0;
@@ -264,17 +264,17 @@ SltStatus imp_jump(EngSim* sim, double distance) {
     if (pass == 0) size = norm;
     if (!solve_jump(&s, size)) {
       num_square_free(s.square);
-      return imp_fail_singular(sim, s.column_quantity[0]);
+      return dae_fail_singular(sim, s.column_quantity[0]);
     }
     for (uint32_t k = 0; k < s.e; k++) {
       uint32_t quantity = s.column_quantity[k];
       s.total[k] += s.delta[k];
       if (im->quantities[quantity].order > 0) s.value[quantity - 1] += s.delta[k];
     }
-    imp_run_system(sim, im, s.value, s.out);
+    dae_run_system(sim, im, s.value, s.out);
   }
   num_square_free(s.square);
-  imp_scatter(sim, im, s.value, false);
+  dae_scatter(sim, im, s.value, false);
   publish_jump(sim, &s);
   // an impact is meant, however slow it is, and its memory is made from the speed before it
   bool meant = sim->group_count > 0;

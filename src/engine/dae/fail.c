@@ -2,7 +2,7 @@
 //
 // Equations that cannot be fulfilled: which mode, when, which equations, by how much they are off,
 // with which values, and what to try.
-#include "engine/implicit.h"
+#include "engine/dae/parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void append(Text* text, const char* format, ...) {
   if (text->used >= sizeof text->data) text->used = sizeof text->data - 1;
 }
 
-void imp_quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* out,
+void dae_quantity_name(const EngSim* sim, const ModelQuantity* quantity, char* out,
                        size_t capacity) {
   const ModelVar* var = &sim->model->vars[quantity->var];
   if (quantity->order > 2) {
@@ -72,9 +72,9 @@ static uint32_t append_values(Text* text, const EngSim* sim, const uint8_t* rows
     if (!read) continue;
     char name[120];
     uint32_t line = 0;
-    imp_quantity_name(sim, quantity, name, sizeof name);
+    dae_quantity_name(sim, quantity, name, sizeof name);
     append(text, "%s%s = %s", shown++ ? ", " : "", name, eng_short(value[j]).text);
-    if (sim->implicit.initial && imp_is_fixed_start(sim, quantity, &line) && line) {
+    if (sim->dae.initial && dae_is_fixed_start(sim, quantity, &line) && line) {
       append(text, " (line %u)", line);
     }
   }
@@ -83,8 +83,8 @@ static uint32_t append_values(Text* text, const EngSim* sim, const uint8_t* rows
 
 /// What the user gave or the motion brought: not what the equations are to determine.
 static bool is_given(const EngSim* sim, const ModelQuantity* quantity) {
-  if (sim->implicit.initial && imp_is_fixed_start(sim, quantity, NULL)) return true;
-  if (!sim->implicit.initial && quantity->env != MODEL_NONE &&
+  if (sim->dae.initial && dae_is_fixed_start(sim, quantity, NULL)) return true;
+  if (!sim->dae.initial && quantity->env != MODEL_NONE &&
       sim->given[quantity->env] == ENG_GIVEN_SET) {
     return true;
   }
@@ -95,10 +95,10 @@ static bool is_sought(const EngSim* sim, const ModelQuantity* quantity) {
   return !is_given(sim, quantity);
 }
 
-SltStatus imp_fail_rows(EngSim* sim, const double* distance, const double* residual,
+SltStatus dae_fail_rows(EngSim* sim, const double* distance, const double* residual,
                         uint32_t row_count) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  bool initial = sim->implicit.initial;
+  bool initial = sim->dae.initial;
   uint32_t worst = 0;
   for (uint32_t i = 1; i < row_count; i++) {
     if (distance[i] > distance[worst]) worst = i;
@@ -108,7 +108,7 @@ SltStatus imp_fail_rows(EngSim* sim, const double* distance, const double* resid
          initial ? "the initial values at" : "the values at", eng_number(sim->core.t).text);
   append_mode(&text, sim);
   append(&text, ": ");
-  uint8_t* marked = sim->implicit.marks;
+  uint8_t* marked = sim->dae.marks;
   uint32_t shown = 0;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = i < row_count && distance[i] >= 0.01 * distance[worst] && shown < ROWS_SHOWN;
@@ -118,7 +118,7 @@ SltStatus imp_fail_rows(EngSim* sim, const double* distance, const double* resid
     append(&text, " is off by %s", eng_short(residual[i]).text);
   }
   Text values = {.used = 0};
-  if (append_values(&values, sim, marked, sim->implicit.entry, is_given)) {
+  if (append_values(&values, sim, marked, sim->dae.entry, is_given)) {
     append(&text, ", with %s", values.data);
   }
   const Span* span = &im->equations[im->rows[worst].equation].span;
@@ -137,8 +137,8 @@ static void append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
   const ModelImplicit* im = sim->core.mode->implicit;
   const double* residual = NULL;
   const double* value = NULL;
-  if (!imp_nearest(sim, &residual, &value)) return;
-  uint8_t* marked = sim->implicit.marks;
+  if (!dae_nearest(sim, &residual, &value)) return;
+  uint8_t* marked = sim->dae.marks;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = 0;
   }
@@ -160,7 +160,7 @@ static void append_nearest(EngSim* sim, uint32_t begin, uint32_t end, Text* text
 
 bool eng_fail_solve(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  uint32_t block = sim->implicit.failed;
+  uint32_t block = sim->dae.failed;
   if (!im || block >= im->block_count) return false;
   uint32_t begin = im->block_begin[block];
   uint32_t end = im->block_begin[block + 1];
@@ -185,13 +185,13 @@ bool eng_fail_solve(EngSim* sim) {
   return true;
 }
 
-SltStatus imp_fail_drift(EngSim* sim, const double* residual) {
+SltStatus dae_fail_drift(EngSim* sim, const double* residual) {
   const ModelImplicit* im = sim->core.mode->implicit;
   Text text = {.used = 0};
   append(&text, "at t = %s the motion", eng_number(sim->core.t).text);
   append_mode(&text, sim);
   append(&text, " cannot go on along its constraints: ");
-  uint8_t* marked = sim->implicit.marks;
+  uint8_t* marked = sim->dae.marks;
   uint32_t shown = 0;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = i < im->constraint_count && im->rows[i].level == 0 && shown < ROWS_SHOWN;
@@ -200,9 +200,9 @@ SltStatus imp_fail_drift(EngSim* sim, const double* residual) {
     append_equation(&text, im, im->rows[i].equation, 0);
     append(&text, " is off by %s", eng_short(residual[i]).text);
   }
-  imp_gather(sim, im, sim->implicit.entry);
+  dae_gather(sim, im, sim->dae.entry);
   Text values = {.used = 0};
-  if (append_values(&values, sim, marked, sim->implicit.entry, is_given)) {
+  if (append_values(&values, sim, marked, sim->dae.entry, is_given)) {
     append(&text, ", with %s", values.data);
   }
   const Span* span = &im->equations[im->rows[0].equation].span;
@@ -212,16 +212,16 @@ SltStatus imp_fail_drift(EngSim* sim, const double* residual) {
   return sim->error.status;
 }
 
-SltStatus imp_fail_singular(EngSim* sim, uint32_t bad) {
+SltStatus dae_fail_singular(EngSim* sim, uint32_t bad) {
   const ModelImplicit* im = sim->core.mode->implicit;
   char name[120];
-  imp_quantity_name(sim, &im->quantities[bad], name, sizeof name);
+  dae_quantity_name(sim, &im->quantities[bad], name, sizeof name);
   Text text = {.used = 0};
   append(&text, "at t = %s the equations", eng_number(sim->core.t).text);
   append_mode(&text, sim);
   append(&text, " do not determine %s", name);
   const Span* span = NULL;
-  uint8_t* marked = sim->implicit.marks;
+  uint8_t* marked = sim->dae.marks;
   uint32_t shown = 0;
   for (uint32_t i = 0; i < im->row_count; i++) {
     marked[i] = 0;
@@ -235,7 +235,7 @@ SltStatus imp_fail_singular(EngSim* sim, uint32_t bad) {
   }
   if (shown) append(&text, " vanish or cancel");
   Text values = {.used = 0};
-  if (append_values(&values, sim, marked, sim->implicit.entry, is_given)) {
+  if (append_values(&values, sim, marked, sim->dae.entry, is_given)) {
     append(&text, ", with %s", values.data);
   }
   eng_fail(sim, SLT_ERR_STRUCTURE, DIAG_E0823, span, "%s", text.data);
@@ -252,8 +252,8 @@ static bool is_top(const EngSim* sim, const ModelQuantity* quantity) {
 
 void eng_warn_least_now(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  uint32_t block = sim->implicit.least;
-  sim->implicit.least = MODEL_NONE;
+  uint32_t block = sim->dae.least;
+  sim->dae.least = MODEL_NONE;
   if (block == MODEL_NONE || !im || block >= im->block_count || !sim->on_warning) return;
   if (!eng_tell_once(sim, ENG_TOLD_LEAST)) return;
   uint32_t begin = im->block_begin[block];
@@ -271,13 +271,13 @@ void eng_warn_least_now(EngSim* sim) {
   Text values = {.used = 0};
   if (im->quantity_count > 0) {
     for (uint32_t i = 0; i < im->row_count; i++) {
-      sim->implicit.marks[i] = 0;
+      sim->dae.marks[i] = 0;
     }
     for (uint32_t i = begin; i < end; i++) {
-      sim->implicit.marks[im->constraint_count + im->block_equations[i]] = 1;
+      sim->dae.marks[im->constraint_count + im->block_equations[i]] = 1;
     }
-    imp_gather(sim, im, sim->implicit.entry);
-    if (append_values(&values, sim, sim->implicit.marks, sim->implicit.entry, is_top)) {
+    dae_gather(sim, im, sim->dae.entry);
+    if (append_values(&values, sim, sim->dae.marks, sim->dae.entry, is_top)) {
       append(&text, "; %s", values.data);
     }
   }
