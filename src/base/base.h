@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "base/functions.h"
 #include "base/number.h"
 #include "base/text.h"
 

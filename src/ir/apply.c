@@ -31,18 +31,10 @@ static double power(double a, double b) {
 
 static double apply_function(IrOp op, double a) {
   switch ((int)op) {
-  case IR_SIN: return sin(a);
-  case IR_COS: return cos(a);
-  case IR_TAN: return tan(a);
-  case IR_ASIN: return asin(a);
-  case IR_ACOS: return acos(a);
-  case IR_ATAN: return atan(a);
-  case IR_SINH: return sinh(a);
-  case IR_COSH: return cosh(a);
-  case IR_TANH: return tanh(a);
-  case IR_EXP: return exp(a);
-  case IR_LN: return log(a);
-  case IR_LOG10: return log10(a);
+#define CASE(X, name, word, call, ...) \
+  case IR_##name: return call(a);
+    BASE_FUNCTIONS(CASE, )
+#undef CASE
   case IR_SQRT: return sqrt(a);
   case IR_ABS: return fabs(a);
   case IR_SIGN: return sign(a);
@@ -78,6 +70,7 @@ double ir_apply(IrOp op, double a, double b, double c) {
   case IR_DIV: return a / b;
   case IR_POW: return power(a, b);
   case IR_ATAN2: return atan2(a, b);
+  case IR_POLYGAMMA: return base_polygamma(a, b);
   case IR_MIN: return smaller(a, b);
   case IR_MAX: return larger(a, b);
   case IR_MOD: return a - b * floor(a / b);

@@ -27,6 +27,7 @@
 /// Operators: name, arity, printed form. Relations and AND/OR/NOT give truth values; everything
 /// else gives a number. The functions here are literal: event location of `abs` and its kin is
 /// expressed with SELECT by the front end.
+#define IR_OP_OF_FUNCTION(X, name, word, ...) X(IR_##name, 1, word)
 #define IR_OP_LIST(X) \
   X(IR_NIL, 0, "nil")     /* index 0 of the pool: "no expression" */ \
   X(IR_CONST, 0, "const") /* value */ \
@@ -40,24 +41,14 @@
   X(IR_MUL, 2, "*") \
   X(IR_DIV, 2, "/") \
   X(IR_POW, 2, "^") \
-  X(IR_SIN, 1, "sin") \
-  X(IR_COS, 1, "cos") \
-  X(IR_TAN, 1, "tan") \
-  X(IR_ASIN, 1, "asin") \
-  X(IR_ACOS, 1, "acos") \
-  X(IR_ATAN, 1, "atan") \
-  X(IR_SINH, 1, "sinh") \
-  X(IR_COSH, 1, "cosh") \
-  X(IR_TANH, 1, "tanh") \
-  X(IR_EXP, 1, "exp") \
-  X(IR_LN, 1, "ln") \
-  X(IR_LOG10, 1, "log10") \
+  BASE_FUNCTIONS(IR_OP_OF_FUNCTION, X) \
   X(IR_SQRT, 1, "sqrt") \
   X(IR_ABS, 1, "abs") \
   X(IR_SIGN, 1, "sign") \
   X(IR_FLOOR, 1, "floor") \
   X(IR_CEIL, 1, "ceil") \
   X(IR_ATAN2, 2, "atan2") \
+  X(IR_POLYGAMMA, 2, "polygamma") /* order, argument: made by derivatives of gamma */ \
   X(IR_MIN, 2, "min") \
   X(IR_MAX, 2, "max") \
   X(IR_MOD, 2, "mod") /* a - b*floor(a/b) */ \

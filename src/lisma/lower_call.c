@@ -4,21 +4,12 @@
 #include "lisma/lower.h"
 
 static const Function functions[] = {
+#define ENTRY(X, name, word, ...) {word, IR_##name, 1, FUNCTION_PLAIN},
+    BASE_FUNCTIONS(ENTRY, )
+#undef ENTRY
     {"abs", IR_ABS, 1, FUNCTION_PIECEWISE},
-    {"sin", IR_SIN, 1, FUNCTION_PLAIN},
-    {"cos", IR_COS, 1, FUNCTION_PLAIN},
-    {"tan", IR_TAN, 1, FUNCTION_PLAIN},
     {"tg", IR_TAN, 1, FUNCTION_PLAIN},
-    {"asin", IR_ASIN, 1, FUNCTION_PLAIN},
-    {"acos", IR_ACOS, 1, FUNCTION_PLAIN},
-    {"atan", IR_ATAN, 1, FUNCTION_PLAIN},
     {"atan2", IR_ATAN2, 2, FUNCTION_PLAIN},
-    {"sinh", IR_SINH, 1, FUNCTION_PLAIN},
-    {"cosh", IR_COSH, 1, FUNCTION_PLAIN},
-    {"tanh", IR_TANH, 1, FUNCTION_PLAIN},
-    {"exp", IR_EXP, 1, FUNCTION_PLAIN},
-    {"ln", IR_LN, 1, FUNCTION_PLAIN},
-    {"log10", IR_LOG10, 1, FUNCTION_PLAIN},
     {"sqrt", IR_SQRT, 1, FUNCTION_PLAIN},
     {"pow", IR_POW, 2, FUNCTION_PLAIN},
     {"min", IR_MIN, 2, FUNCTION_PIECEWISE},

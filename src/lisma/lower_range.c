@@ -75,13 +75,12 @@ static Range range_node(Ranger* w, const IrNode* node, uint32_t depth) {
   case IR_SUB: return (Range){a.lo - b.hi, a.hi - b.lo};
   case IR_MUL: return node->arg[0] == node->arg[1] ? range_square(a) : range_mul(a, b);
   case IR_POW: return range_pow(w, node, depth);
-  case IR_SIN:
-  case IR_COS:
-  case IR_TANH:
   case IR_SIGN: return (Range){-1.0, 1.0};
-  case IR_EXP:
   case IR_SQRT: return (Range){0.0, (double)INFINITY};
-  case IR_COSH: return (Range){1.0, (double)INFINITY};
+#define CASE(X, name, word, call, lo, hi, ...) \
+  case IR_##name: return (Range){lo, hi};
+    BASE_FUNCTIONS(CASE, )
+#undef CASE
   case IR_ABS: {
     Range square = range_square(a);
     return (Range){sqrt(square.lo), sqrt(square.hi)};

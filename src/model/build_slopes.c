@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LN_10 2.302585092994046
-
 void tape_slopes_init(TapeSlopes* slopes, Arena* arena, uint32_t state_count) {
   *slopes = (TapeSlopes){.arena = arena};
   base_vec_reserve(arena, &slopes->column, state_count);
@@ -143,6 +141,9 @@ static void derive_two(const Rule* r) {
     give_scaled(r, b, one(r, IR_NEG, two(r, IR_DIV, a, length)));
     break;
   }
+  case MODEL_OP_POLYGAMMA:
+    give_scaled(r, b, two(r, IR_POLYGAMMA, two(r, IR_ADD, a, number(r, 1.0)), b));
+    break;
   case MODEL_OP_MIN: give_choice(r, two(r, IR_LT, a, b), a, b); break;
   case MODEL_OP_MAX: give_choice(r, two(r, IR_GT, a, b), a, b); break;
   case MODEL_OP_MOD:
@@ -153,39 +154,37 @@ static void derive_two(const Rule* r) {
   }
 }
 
-static void derive_arc(const Rule* r, bool sine) {
-  uint32_t root = one(r, IR_SQRT, two(r, IR_SUB, number(r, 1.0), square(r, r->value.a)));
-  uint32_t slope = two(r, IR_DIV, r->adjoint, root);
-  give(r, r->value.a, sine ? slope : one(r, IR_NEG, slope));
-}
-
 static void derive_table(const Rule* r) {
   if (r->value.op == MODEL_OP_TABLE_CURVE) return;
   uint32_t order = r->value.op == MODEL_OP_TABLE ? 1 : 2;
   give_scaled(r, r->value.a, tape_table(r->graph, order << 30 | r->value.b, r->value.a));
 }
 
+#define ARG             a
+#define SELF            self
+#define NUM(x)          number(r, x)
+#define ADD(x, y)       two(r, IR_ADD, x, y)
+#define SUB(x, y)       two(r, IR_SUB, x, y)
+#define MUL(x, y)       two(r, IR_MUL, x, y)
+#define NEG(x)          one(r, IR_NEG, x)
+#define SQUARE(x)       square(r, x)
+#define CALL(name, x)   one(r, IR_##name, x)
+#define POLYGAMMA(n, x) two(r, IR_POLYGAMMA, n, x)
+#define FACTOR(x)       give_scaled(r, a, x)
+#define DIVISOR(x)      give_over(r, a, x)
+
 static void derive_one(const Rule* r) {
   uint32_t a = r->value.a;
   uint32_t self = r->self;
-  uint32_t unit = number(r, 1.0);
   switch (r->value.op) {
   case MODEL_OP_MOVE: give(r, a, r->adjoint); break;
   case MODEL_OP_NEG: give(r, a, one(r, IR_NEG, r->adjoint)); break;
   case MODEL_OP_SQUARE: give_scaled(r, a, two(r, IR_MUL, number(r, 2.0), a)); break;
   case MODEL_OP_RECIP: give_scaled(r, a, one(r, IR_NEG, square(r, self))); break;
-  case MODEL_OP_SIN: give_scaled(r, a, one(r, IR_COS, a)); break;
-  case MODEL_OP_COS: give_scaled(r, a, one(r, IR_NEG, one(r, IR_SIN, a))); break;
-  case MODEL_OP_TAN: give_scaled(r, a, two(r, IR_ADD, unit, square(r, self))); break;
-  case MODEL_OP_ASIN: derive_arc(r, true); break;
-  case MODEL_OP_ACOS: derive_arc(r, false); break;
-  case MODEL_OP_ATAN: give_over(r, a, two(r, IR_ADD, unit, square(r, a))); break;
-  case MODEL_OP_SINH: give_scaled(r, a, one(r, IR_COSH, a)); break;
-  case MODEL_OP_COSH: give_scaled(r, a, one(r, IR_SINH, a)); break;
-  case MODEL_OP_TANH: give_scaled(r, a, two(r, IR_SUB, unit, square(r, self))); break;
-  case MODEL_OP_EXP: give_scaled(r, a, self); break;
-  case MODEL_OP_LN: give_over(r, a, a); break;
-  case MODEL_OP_LOG10: give_over(r, a, two(r, IR_MUL, number(r, LN_10), a)); break;
+#define CASE(X, name, word, call, lo, hi, enclosure, slope) \
+  case MODEL_OP_##name: slope; break;
+    BASE_FUNCTIONS(CASE, )
+#undef CASE
   case MODEL_OP_SQRT: give_over(r, a, two(r, IR_MUL, number(r, 2.0), self)); break;
   case MODEL_OP_ABS: give_scaled(r, a, one(r, IR_SIGN, a)); break;
   case MODEL_OP_TABLE:

@@ -173,28 +173,25 @@ static bool is_const(const TapeGraph* graph, uint32_t value, double wanted) {
 }
 
 static const uint8_t tape_ops[IR_OP_COUNT] = {
+#define ENTRY(X, name, ...) [IR_##name] = MODEL_OP_##name,
+    BASE_FUNCTIONS(ENTRY, )
+#undef ENTRY
     [IR_NEG] = MODEL_OP_NEG,         [IR_ADD] = MODEL_OP_ADD,
     [IR_SUB] = MODEL_OP_SUB,         [IR_MUL] = MODEL_OP_MUL,
     [IR_DIV] = MODEL_OP_DIV,         [IR_POW] = MODEL_OP_POW,
-    [IR_SIN] = MODEL_OP_SIN,         [IR_COS] = MODEL_OP_COS,
-    [IR_TAN] = MODEL_OP_TAN,         [IR_ASIN] = MODEL_OP_ASIN,
-    [IR_ACOS] = MODEL_OP_ACOS,       [IR_ATAN] = MODEL_OP_ATAN,
-    [IR_SINH] = MODEL_OP_SINH,       [IR_COSH] = MODEL_OP_COSH,
-    [IR_TANH] = MODEL_OP_TANH,       [IR_EXP] = MODEL_OP_EXP,
-    [IR_LN] = MODEL_OP_LN,           [IR_LOG10] = MODEL_OP_LOG10,
     [IR_SQRT] = MODEL_OP_SQRT,       [IR_ABS] = MODEL_OP_ABS,
     [IR_SIGN] = MODEL_OP_SIGN,       [IR_FLOOR] = MODEL_OP_FLOOR,
     [IR_CEIL] = MODEL_OP_CEIL,       [IR_ATAN2] = MODEL_OP_ATAN2,
-    [IR_MIN] = MODEL_OP_MIN,         [IR_MAX] = MODEL_OP_MAX,
-    [IR_MOD] = MODEL_OP_MOD,         [IR_LT] = MODEL_OP_LT,
-    [IR_LE] = MODEL_OP_LE,           [IR_GT] = MODEL_OP_GT,
-    [IR_GE] = MODEL_OP_GE,           [IR_EQ] = MODEL_OP_EQ,
-    [IR_NE] = MODEL_OP_NE,           [IR_AND] = MODEL_OP_AND,
-    [IR_OR] = MODEL_OP_OR,           [IR_NOT] = MODEL_OP_NOT,
-    [IR_SELECT] = MODEL_OP_SELECT,   [IR_RANDOM] = MODEL_OP_RANDOM,
-    [IR_UNIFORM] = MODEL_OP_UNIFORM, [IR_NORMAL] = MODEL_OP_NORMAL,
-    [IR_NOISE] = MODEL_OP_NOISE,     [IR_EXPONENTIAL] = MODEL_OP_EXPONENTIAL,
-    [IR_EQUALS] = MODEL_OP_SUB,
+    [IR_POLYGAMMA] = MODEL_OP_POLYGAMMA,[IR_MIN] = MODEL_OP_MIN,
+    [IR_MAX] = MODEL_OP_MAX,         [IR_MOD] = MODEL_OP_MOD,
+    [IR_LT] = MODEL_OP_LT,           [IR_LE] = MODEL_OP_LE,
+    [IR_GT] = MODEL_OP_GT,           [IR_GE] = MODEL_OP_GE,
+    [IR_EQ] = MODEL_OP_EQ,           [IR_NE] = MODEL_OP_NE,
+    [IR_AND] = MODEL_OP_AND,         [IR_OR] = MODEL_OP_OR,
+    [IR_NOT] = MODEL_OP_NOT,         [IR_SELECT] = MODEL_OP_SELECT,
+    [IR_RANDOM] = MODEL_OP_RANDOM,   [IR_UNIFORM] = MODEL_OP_UNIFORM,
+    [IR_NORMAL] = MODEL_OP_NORMAL,   [IR_NOISE] = MODEL_OP_NOISE,
+    [IR_EXPONENTIAL] = MODEL_OP_EXPONENTIAL,[IR_EQUALS] = MODEL_OP_SUB,
 };
 
 static bool draws(IrOp op) {

@@ -32,31 +32,36 @@ static ModelInterval times(ModelInterval a, ModelInterval b) {
   return model_interval_mul(a, b);
 }
 
+/// A number of the table of functions: whole ones are exact.
+static ModelInterval constant(double value) {
+  if (value == floor(value)) return model_interval_point(value);
+  return (ModelInterval){value * (1.0 - DBL_EPSILON), value * (1.0 + DBL_EPSILON)};
+}
+
+#define ARG             a
+#define SELF            v
+#define NUM(x)          constant(x)
+#define ADD(x, y)       model_interval_add(x, y)
+#define SUB(x, y)       model_interval_sub(x, y)
+#define MUL(x, y)       times(x, y)
+#define NEG(x)          apply(MODEL_OP_NEG, x)
+#define SQUARE(x)       apply(MODEL_OP_SQUARE, x)
+#define CALL(name, x)   apply(MODEL_OP_##name, x)
+#define POLYGAMMA(n, x) model_interval_apply(MODEL_OP_POLYGAMMA, n, x)
+#define FACTOR(x)       (x)
+#define DIVISOR(x)      model_interval_div(one, x)
+
 /// f'(a) of a function of one argument, with v = f(a).
 static ModelInterval outer_slope(uint32_t op, ModelInterval a, ModelInterval v) {
   ModelInterval two = {2.0, 2.0};
-  ModelInterval ln10 = {2.302585092994045, 2.3025850929940463};
   switch (op) {
   case MODEL_OP_SQUARE: return times(two, a);
-  case MODEL_OP_SIN: return apply(MODEL_OP_COS, a);
-  case MODEL_OP_COS: return apply(MODEL_OP_NEG, apply(MODEL_OP_SIN, a));
-  case MODEL_OP_TAN: return model_interval_add(one, apply(MODEL_OP_SQUARE, v));
-  case MODEL_OP_ATAN:
-    return model_interval_div(one, model_interval_add(one, apply(MODEL_OP_SQUARE, a)));
-  case MODEL_OP_SINH: return apply(MODEL_OP_COSH, a);
-  case MODEL_OP_COSH: return apply(MODEL_OP_SINH, a);
-  case MODEL_OP_TANH: return model_interval_sub(one, apply(MODEL_OP_SQUARE, v));
-  case MODEL_OP_EXP: return v;
-  case MODEL_OP_LN: return model_interval_div(one, a);
-  case MODEL_OP_LOG10: return model_interval_div(one, times(a, ln10));
   case MODEL_OP_SQRT: return model_interval_div(one, times(two, v));
   case MODEL_OP_RECIP: return apply(MODEL_OP_NEG, apply(MODEL_OP_SQUARE, v));
-  case MODEL_OP_ASIN:
-  case MODEL_OP_ACOS: {
-    ModelInterval under = model_interval_sub(one, apply(MODEL_OP_SQUARE, a));
-    ModelInterval slope = model_interval_div(one, apply(MODEL_OP_SQRT, under));
-    return op == MODEL_OP_ASIN ? slope : apply(MODEL_OP_NEG, slope);
-  }
+#define CASE(X, name, word, call, lo, hi, enclosure, slope) \
+  case MODEL_OP_##name: return slope;
+    BASE_FUNCTIONS(CASE, )
+#undef CASE
   default: return whole_line;
   }
 }
@@ -121,6 +126,7 @@ static ModelInterval binary_slope(uint32_t op, ModelDual a, ModelDual b, ModelIn
   case MODEL_OP_DIV: return model_interval_div(model_interval_sub(a.d, times(v, b.d)), b.v);
   case MODEL_OP_POW: return power_slope(a, b, v);
   case MODEL_OP_ATAN2: return angle_slope(a, b);
+  case MODEL_OP_POLYGAMMA: return times(POLYGAMMA(ADD(a.v, one), b.v), b.d);
   case MODEL_OP_MIN: return choice_slope(a, b, true);
   case MODEL_OP_MAX: return choice_slope(a, b, false);
   case MODEL_OP_MOD: return remainder_slope(a, b);
@@ -150,6 +156,7 @@ static ModelDual evaluate(uint32_t op, ModelDual a, ModelDual b) {
   case MODEL_OP_DIV:
   case MODEL_OP_POW:
   case MODEL_OP_ATAN2:
+  case MODEL_OP_POLYGAMMA:
   case MODEL_OP_MIN:
   case MODEL_OP_MAX:
   case MODEL_OP_MOD:

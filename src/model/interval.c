@@ -10,6 +10,11 @@
 #define TRIG_LARGE 1e9   // arguments beyond: the whole range, the reduction is not followed
 #define TRIG_ULPS  16.0  // extrema this close to an end count as inside: multiples of pi are rounded
 
+#define GAMMA_PLACE     1.4616321449683623  // where the gamma function is least
+#define GAMMA_BOTTOM    0.8856031944108886  // and how much it is there, rounded downwards
+#define GAMMA_ULPS      16                  // besides MODEL_LIBM_ULPS
+#define POLYGAMMA_ERROR 1e-13               // relative, and absolute below 1
+
 static const ModelInterval anything = {-HUGE_VAL, HUGE_VAL};
 
 // ---- rounding -----------------------------------------------------------------------------------
@@ -143,17 +148,43 @@ static ModelInterval tangent(ModelInterval a) {
   return rising(tan, a);
 }
 
-static ModelInterval arc(double (*f)(double), ModelInterval a, bool falls) {
-  // outside [-1, 1] the function is undefined: nothing can be said
-  if (a.lo < -1.0 || a.hi > 1.0) return anything;
-  return falls ? widen(f(a.hi), f(a.lo), MODEL_LIBM_ULPS) : rising(f, a);
+/// Outside of [lo, hi] the function is undefined: nothing can be said.
+static ModelInterval rising_in(double (*f)(double), ModelInterval a, double lo, double hi) {
+  return a.lo < lo || a.hi > hi ? anything : rising(f, a);
 }
 
-static ModelInterval hyperbolic_cosine(ModelInterval a) {
-  double p = cosh(a.lo);
-  double q = cosh(a.hi);
-  bool zero = a.lo <= 0.0 && a.hi >= 0.0;
-  return widen(zero ? 1.0 : least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
+static ModelInterval falling_in(double (*f)(double), ModelInterval a, double lo, double hi) {
+  return a.lo < lo || a.hi > hi ? anything : widen(f(a.hi), f(a.lo), MODEL_LIBM_ULPS);
+}
+
+static ModelInterval logarithm(double (*f)(double), ModelInterval a) {
+  return a.lo > 0.0 ? rising(f, a) : anything;
+}
+
+/// A function that falls to `bottom` at `place` and rises behind it.
+static ModelInterval valley(double (*f)(double), ModelInterval a, double place, double bottom) {
+  double p = f(a.lo);
+  double q = f(a.hi);
+  bool inside = a.lo <= place && a.hi >= place;
+  return widen(inside ? bottom : least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
+}
+
+/// Between the poles at 0, -1, -2, ... nothing is said; the C library's error is larger here.
+static ModelInterval gamma_function(ModelInterval a) {
+  if (!(a.lo > 0.0)) return anything;
+  ModelInterval v = valley(tgamma, a, GAMMA_PLACE, GAMMA_BOTTOM);
+  return widen(v.lo, v.hi, GAMMA_ULPS);
+}
+
+/// Orders are known numbers: even ones rise, odd ones fall.
+static ModelInterval polygamma(ModelInterval n, ModelInterval a) {
+  if (!(a.lo > 0.0) || n.lo != n.hi) return anything;
+  double p = base_polygamma(n.lo, a.lo);
+  double q = base_polygamma(n.lo, a.hi);
+  double lo = least(p, q);
+  double hi = greatest(p, q);
+  double error = POLYGAMMA_ERROR * (1.0 + greatest(fabs(lo), fabs(hi)));
+  return widen(lo - error, hi + error, 1);
 }
 
 static ModelInterval angle(ModelInterval y, ModelInterval x) {
@@ -242,22 +273,15 @@ static ModelInterval relation(uint32_t op, ModelInterval a, ModelInterval b) {
 
 static ModelInterval function(uint32_t op, ModelInterval a, ModelInterval b) {
   switch (op) {
-  case MODEL_OP_SIN: return sine(a);
-  case MODEL_OP_COS: return cosine(a);
-  case MODEL_OP_TAN: return tangent(a);
-  case MODEL_OP_ASIN: return arc(asin, a, false);
-  case MODEL_OP_ACOS: return arc(acos, a, true);
-  case MODEL_OP_ATAN: return rising(atan, a);
-  case MODEL_OP_SINH: return rising(sinh, a);
-  case MODEL_OP_COSH: return hyperbolic_cosine(a);
-  case MODEL_OP_TANH: return clip(rising(tanh, a), -1.0, 1.0);
-  case MODEL_OP_EXP: return clip(rising(exp, a), 0.0, HUGE_VAL);
-  case MODEL_OP_LN: return a.lo > 0.0 ? rising(log, a) : anything;
-  case MODEL_OP_LOG10: return a.lo > 0.0 ? rising(log10, a) : anything;
+#define CASE(X, name, word, call, lo, hi, enclosure, slope) \
+  case MODEL_OP_##name: return clip(enclosure, lo, hi);
+    BASE_FUNCTIONS(CASE, )
+#undef CASE
   case MODEL_OP_SQRT:
     if (a.lo < 0.0) return anything;
     return clip(widen(sqrt(a.lo), sqrt(a.hi), 1), 0.0, HUGE_VAL);
   case MODEL_OP_ATAN2: return angle(a, b);
+  case MODEL_OP_POLYGAMMA: return polygamma(a, b);
   case MODEL_OP_POW: return power(a, b);
   case MODEL_OP_MOD: return remainder_of(a, b);
   default: return anything;

@@ -24,6 +24,7 @@
 // programs
 
 /// Operations of the tape: name, number of register operands. Truth values are 0 and 1.
+#define MODEL_OP_OF_FUNCTION(X, name, ...) X(name, 1)
 #define MODEL_OP_LIST(X) \
   X(MOVE, 1) \
   X(NEG, 1) \
@@ -34,24 +35,14 @@
   X(POW, 2) \
   X(SQUARE, 1) \
   X(RECIP, 1) \
-  X(SIN, 1) \
-  X(COS, 1) \
-  X(TAN, 1) \
-  X(ASIN, 1) \
-  X(ACOS, 1) \
-  X(ATAN, 1) \
-  X(SINH, 1) \
-  X(COSH, 1) \
-  X(TANH, 1) \
-  X(EXP, 1) \
-  X(LN, 1) \
-  X(LOG10, 1) \
+  BASE_FUNCTIONS(MODEL_OP_OF_FUNCTION, X) \
   X(SQRT, 1) \
   X(ABS, 1) \
   X(SIGN, 1) \
   X(FLOOR, 1) \
   X(CEIL, 1) \
   X(ATAN2, 2) \
+  X(POLYGAMMA, 2) \
   X(MIN, 2) \
   X(MAX, 2) \
   X(MOD, 2) \
@@ -328,11 +319,9 @@ bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* ru
 
 /// What compiled code calls. Functions of the C library come from here, not from its own linking:
 /// the same function gives the same bits.
-#define MODEL_HOST_UNARY(X) \
-  X(sin) \
-  X(cos) \
-  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(exp) X(log) X(log10) X(floor) X(ceil)
-#define MODEL_HOST_BINARY(X) X(pow) X(atan2)
+#define MODEL_HOST_OF_FUNCTION(X, name, word, call, ...) X(call)
+#define MODEL_HOST_UNARY(X)                              BASE_FUNCTIONS(MODEL_HOST_OF_FUNCTION, X) X(floor) X(ceil)
+#define MODEL_HOST_BINARY(X)                             X(pow) X(atan2) X(base_polygamma)
 
 typedef struct ModelHost {
 #define X(name) double (*name)(double);

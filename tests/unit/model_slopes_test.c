@@ -61,6 +61,7 @@ static void check_slopes(Fixture* f, uint32_t value, const char* name) {
     double below = evaluate(f, value, j < 3 ? T0 : T0 - h, lo);
     double above = evaluate(f, value, j < 3 ? T0 : T0 + h, hi);
     double want = (above - below) / (2.0 * h);
+    if (isnan(want)) continue;  // outside of its domain
     if (!(fabs(got[j] - want) <= 1e-7 * (1.0 + fabs(want)))) {
       print_error("%s: slope %u is %.10g, not %.10g\n", name, j, got[j], want);
     }
@@ -73,13 +74,14 @@ TEST(every_operation_has_its_slope) {
     const char* name;
     IrOp op;
   } cases[] = {
-      {"neg", IR_NEG},   {"add", IR_ADD},     {"sub", IR_SUB},   {"mul", IR_MUL},
-      {"div", IR_DIV},   {"pow", IR_POW},     {"sin", IR_SIN},   {"cos", IR_COS},
-      {"tan", IR_TAN},   {"asin", IR_ASIN},   {"acos", IR_ACOS}, {"atan", IR_ATAN},
-      {"sinh", IR_SINH}, {"cosh", IR_COSH},   {"tanh", IR_TANH}, {"exp", IR_EXP},
-      {"ln", IR_LN},     {"log10", IR_LOG10}, {"sqrt", IR_SQRT}, {"abs", IR_ABS},
-      {"sign", IR_SIGN}, {"floor", IR_FLOOR}, {"ceil", IR_CEIL}, {"atan2", IR_ATAN2},
-      {"min", IR_MIN},   {"max", IR_MAX},     {"mod", IR_MOD},
+#define ENTRY(X, name, word, ...) {word, IR_##name},
+      BASE_FUNCTIONS(ENTRY, )
+#undef ENTRY
+          {"neg", IR_NEG},
+      {"add", IR_ADD},     {"sub", IR_SUB},   {"mul", IR_MUL},     {"div", IR_DIV},
+      {"pow", IR_POW},     {"sqrt", IR_SQRT}, {"abs", IR_ABS},     {"sign", IR_SIGN},
+      {"floor", IR_FLOOR}, {"ceil", IR_CEIL}, {"atan2", IR_ATAN2}, {"min", IR_MIN},
+      {"max", IR_MAX},     {"mod", IR_MOD},
   };
   FOR_CASES(c, cases) {
     Fixture f;
