@@ -52,9 +52,7 @@ def execute(program, text, options=(), folder=None):
         events = os.path.join(scratch, "events.jsonl")
         with open(model, "w", encoding="utf-8") as file:
             file.write(text)
-        for name in os.listdir(folder) if folder else ():
-            if name.endswith(".csv"):
-                os.symlink(os.path.join(folder, name), os.path.join(scratch, name))
+        link_tables(folder, scratch)
         arguments = ["prlimit", f"--cpu={SECONDS}", program, "run", "model.lisma", "-q", "-o", "-", "--events", events,
                      "--native", "off", "--samples", str(SAMPLES), *options]
         done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scratch,
@@ -67,6 +65,24 @@ def execute(program, text, options=(), folder=None):
                 records = [json.loads(line) for line in file if line.endswith("}\n")]
         return Run(done.returncode, done.stderr.decode("utf-8", "replace"),
                    done.stdout.decode("utf-8"), records)
+
+
+def explain(program, text, folder=None):
+    """What `saltus explain` says about a model."""
+    with tempfile.TemporaryDirectory(prefix="saltus-laws-") as scratch:
+        model = os.path.join(scratch, "model.lisma")
+        with open(model, "w", encoding="utf-8") as file:
+            file.write(text)
+        link_tables(folder, scratch)
+        done = subprocess.run([program, "explain", "--json", "model.lisma"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, cwd=scratch, check=False)
+        return json.loads(done.stdout) if done.stdout else {"variables": []}
+
+
+def link_tables(folder, scratch):
+    for name in os.listdir(folder) if folder else ():
+        if name.endswith(".csv"):
+            os.symlink(os.path.join(folder, name), os.path.join(scratch, name))
 
 
 # -- what is compared ----------------------------------------------------------------------------
@@ -243,20 +259,22 @@ class Reference:
     def limits(self):
         return "" if all(limit == math.inf for _, limit in self.agree_events.values()) else "partly"
 
-    def differs(self, other, clock=0.0):
+    def differs(self, other, clock=0.0, only=None):
         """First difference of another run beyond what this one allows, as text, or None.
 
-        `clock` is the rounding of time in the other run.
+        `clock` is the rounding of time in the other run, `only` says which events are compared.
         """
         if self.view.status != other.status:
             return f"ends with {other.status}, not {self.view.status}"
-        return self.events_differ(other, clock) or self.values_differ(other, clock)
+        return self.events_differ(other, clock, only) or self.values_differ(other, clock)
 
-    def events_differ(self, other, clock):
+    def events_differ(self, other, clock, only):
         end = self.start + self.span
         there = by_key(other.events)
         first = None
         for key in set(self.agree_events) | set(there):
+            if only and not only(key):
+                continue
             kept, limit = self.agree_events.get(key, ([], math.inf))
             times = there.get(key, [])
             for i, (t, tolerance) in enumerate(kept):

@@ -42,13 +42,9 @@ class Renamer(tree.Rewriter):
 
 def copies(statements, count):
     """(text, i -> (name of copy i -> name of the model, or None))"""
-    found = tree.Collector(statements)
-    if found.calls & set(RANDOM):
+    if is_random(statements):
         raise NotApplicable("random numbers")
-    declared = {head for role, head in found.declared if role != "state"} - BUILT_IN
-    # a built-in name that the model declares is one of its own
-    declared |= {n[0] for n in found.constants}
-    declared |= {s[2][1][0] for s in equations(statements) if s[2][0] == "name"}
+    declared = declared_names(statements)
     text, experiment, energies = "", [], []
     for i in range(count):
         suffix = f"_c{i}"
@@ -84,6 +80,18 @@ def copies(statements, count):
         return back
 
     return text, names
+
+
+def is_random(statements):
+    return bool(tree.Collector(statements).calls & set(RANDOM))
+
+
+def declared_names(statements):
+    """Heads of the names of a model, its states excepted; built-in ones where the model declares them."""
+    found = tree.Collector(statements)
+    declared = {head for role, head in found.declared if role != "state"} - BUILT_IN
+    declared |= {n[0] for n in found.constants}
+    return declared | {s[2][1][0] for s in equations(statements) if s[2][0] == "name"}
 
 
 def equations(statements):

@@ -14,6 +14,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
 import copies  # noqa: E402
+import records  # noqa: E402
+import spelling  # noqa: E402
 import tree  # noqa: E402
 import units  # noqa: E402
 from tree import NotApplicable  # noqa: E402
@@ -64,6 +66,11 @@ class Subject:
     def execute(self, text, rtol=None):
         options = () if rtol is None else ("--rtol", repr(rtol))
         return compare.execute(PROGRAM, text, options, self.folder)
+
+    def discrete(self):
+        """Variables that only resets change."""
+        done = compare.explain(PROGRAM, tree.print_tree(self.statements), self.folder)
+        return [v["name"] for v in done["variables"] if v["kind"] == "discrete"]
 
     def columns_scaled(self, scale):
         return {c: scale.get(self.names.root(c), 1.0) for c in self.names.columns}
@@ -152,8 +159,53 @@ def number(subject, chosen):
         yield Case("number", label, text, judge)
 
 
+def spelling_law(subject, chosen):
+    reference = subject.reference
+    for label in chosen("spelling", list(spelling.SPELLINGS)):
+        try:
+            text = tree.print_tree(spelling.SPELLINGS[label](subject.statements))
+        except NotApplicable as reason:
+            yield Case("spelling", label, None, reason)
+            continue
+
+        def judge(run, back=spelling.old_name if label in ("names", "automaton") else None):
+            return reference.differs(compare.View(run, names=back), only=kept_event)
+
+        yield Case("spelling", label, text, judge)
+
+
+def kept_event(key):
+    """Spellings leave events as they are, but those of switches, which they may move or make."""
+    kind, automaton = key[:2]
+    return kind in ("state", "time") and automaton is not None and not automaton.startswith(
+        ("if@", "switched"))
+
+
+def records_law(subject, chosen):
+    columns = subject.names.columns
+    kept = [c for c in columns if subject.names.root(c) in subject.names.differential]
+    for label in chosen("records", ["replay"]):
+        discrete = subject.discrete()
+
+        def judge(run):
+            if run.status == 1 or not run.rows:
+                return None
+            return records.contradiction(run, kept + discrete, discrete)
+
+        yield Case("records", label, tree.print_tree(subject.statements), judge)
+
+
+def runs(subject, chosen):
+    """Generated models are well posed: each of them must run to its end."""
+    if not subject.ident.startswith("gen:"):
+        raise NotApplicable("not generated")
+    for label in chosen("runs", ["run"]):
+        yield Case("runs", label, tree.print_tree(subject.statements),
+                   lambda run: None if run.status == 0 else f"ends with {run.state()}")
+
+
 LAWS = {"relations": relations, "states": states, "state": state, "time": clock, "shift": shift,
-        "number": number}
+        "number": number, "spelling": spelling_law, "records": records_law, "runs": runs}
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -221,6 +273,9 @@ def examine(ident, laws, given, sample, keep):
     for law in laws:
         try:
             for case in LAWS[law](subject, chooser(ident, given, sample)):
+                if case.text is None:
+                    results.append((f"{law} {case.label}", case.judge))
+                    continue
                 found = case.judge(subject.execute(case.text))
                 if keep:
                     save(keep, ident, f"{law}-{case.label}", case.text)
