@@ -19,7 +19,8 @@ import tempfile
 SAMPLES = 60
 FLOOR = 1e-9       # of the largest value of a column, of the length of the run
 DISAGREE = 1e-2    # of the largest value: from here on the reference does not agree with itself
-SECONDS = int(os.environ.get("LAWS_SECONDS", "10"))  # of the processor, for one run
+SECONDS = int(os.environ.get("LAWS_SECONDS", "5"))  # of the processor, for one run
+BYTES = 1 << 24                                     # of a file that a run writes
 
 QUIET = ("initial", "stop")
 
@@ -31,7 +32,7 @@ class Run:
         self.status = status
         self.errors = errors
         code = re.search(r"\b(E\d{4})\b", errors)
-        self.code = code.group(1) if code else ("timeout" if status == "timeout" else "")
+        self.code = code.group(1) if code else ""
         table = list(csv.reader(io.StringIO(rows)))
         self.columns = table[0] if table else []
         self.rows = [[number_of(cell) for cell in row] for row in table[1:]
@@ -49,22 +50,28 @@ def number_of(cell):
 def execute(program, text, options=(), folder=None):
     with tempfile.TemporaryDirectory(prefix="saltus-laws-") as scratch:
         model = os.path.join(scratch, "model.lisma")
-        events = os.path.join(scratch, "events.jsonl")
         with open(model, "w", encoding="utf-8") as file:
             file.write(text)
         link_tables(folder, scratch)
-        arguments = ["prlimit", f"--cpu={SECONDS}", program, "run", "model.lisma", "-q", "-o", "-", "--events", events,
-                     "--native", "off", "--samples", str(SAMPLES), *options]
-        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=scratch,
+        arguments = ["prlimit", f"--cpu={SECONDS}", f"--fsize={BYTES}", program, "run", "model.lisma", "-q",
+                     "-o", "rows.csv", "--events", "events.jsonl", "--native", "off",
+                     "--samples", str(SAMPLES), *options]
+        done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=scratch,
                               check=False)
+        rows, events = (content(os.path.join(scratch, name)) for name in ("rows.csv", "events.jsonl"))
         if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
             return Run("timeout", "", "", [])
-        records = []
-        if os.path.exists(events):
-            with open(events, encoding="utf-8") as file:
-                records = [json.loads(line) for line in file if line.endswith("}\n")]
-        return Run(done.returncode, done.stderr.decode("utf-8", "replace"),
-                   done.stdout.decode("utf-8"), records)
+        if done.returncode == -signal.SIGXFSZ or max(len(rows), len(events)) >= BYTES:
+            return Run("flood", "", "", [])
+        records = [json.loads(line) for line in events.splitlines() if line.endswith("}")]
+        return Run(done.returncode, done.stderr.decode("utf-8", "replace"), rows, records)
+
+
+def content(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read(BYTES)
 
 
 def explain(program, text, folder=None):
@@ -89,7 +96,7 @@ def link_tables(folder, scratch):
 
 def place(automaton):
     """A switch is known by its line, since columns move when the text is rewritten."""
-    return automaton.split(":")[0] if automaton and automaton.startswith("if@") else automaton
+    return automaton.split(":")[0] if automaton.startswith("if@") else automaton
 
 
 class View:
@@ -113,11 +120,10 @@ class View:
         for record in run.records:
             if record["kind"] in QUIET:
                 continue
-            automaton = record["automaton"]
-            if automaton:
-                automaton = names_of_automaton(names, automaton)
-                if automaton is None:
-                    continue
+            automaton = record["automaton"] or f"if@{record['line']}"
+            automaton = names(automaton)
+            if automaton is None:
+                continue
             changed = {}
             for name, pair in (record.get("changed") or {}).items():
                 order = len(name) - len(name.rstrip("'"))
@@ -127,16 +133,10 @@ class View:
                 factor = value.get(known, 1.0) / unit ** order
                 changed[known + "'" * order] = [None if x is None else factor * x for x in pair]
             key = (record["kind"], place(automaton), record["from"], record["to"])
-            if automaton is None and not changed and names("time") is None:
-                continue
             self.events.append((unit * (record["t"] - shift), key, changed))
 
     def scale(self, column):
         return max((abs(x) for x in self.values.get(column, ()) if x is not None), default=0.0)
-
-
-def names_of_automaton(names, automaton):
-    return names(automaton) if not automaton.startswith("if@") else automaton
 
 
 def close(a, b, tolerance):
@@ -179,7 +179,7 @@ def both_nan(a, b):
 
 def describe(event):
     kind, automaton, source, target = event[1]
-    return f"{kind} {automaton or ''} {source or ''}->{target or ''} at {event[0]:.12g}"
+    return f"{kind} {automaton} {source or ''}->{target or ''} at {event[0]:.12g}"
 
 
 class Reference:

@@ -40,46 +40,63 @@ class Renamer(tree.Rewriter):
         return super().statement(s)
 
 
+class Copy:
+    """Where a copy stands in the text of all copies."""
+
+    def __init__(self, suffix):
+        self.suffix = suffix
+        self.lines = {}  # line -> line in the text of the model
+
+    def name(self, name):
+        """Name in the model, None for what belongs to another copy."""
+        if name.startswith("if@"):
+            line = self.lines.get(int(name[3:].split(":")[0])) if name != "if@None" else None
+            return f"if@{line}" if line else None
+        if name == "main" + self.suffix:
+            return "main"
+        if self.suffix + "[" in name:
+            return name.replace(self.suffix + "[", "[")
+        return name.removesuffix(self.suffix) if name.endswith(self.suffix) else None
+
+
 def copies(statements, count):
-    """(text, i -> (name of copy i -> name of the model, or None))"""
+    """(text, copies)"""
     if is_random(statements):
         raise NotApplicable("random numbers")
+    if any(s[0] == "for" and any(x[0] == "state" for x in s[3]) for s in statements):
+        raise NotApplicable("states of the main automaton in a loop")
     declared = declared_names(statements)
-    text, experiment, energies = "", [], []
+    lines, made, energies = [], [], []
     for i in range(count):
-        suffix = f"_c{i}"
-        renamer = Renamer(declared, suffix)
-        top = []
+        copy = Copy(f"_c{i}")
+        made.append(copy)
+        renamer = Renamer(declared, copy.suffix)
+        top, line = [], 1
         for s in statements:
-            if s[0] == "experiment":
-                experiment = [s]
-            elif s[0] == "energy":
+            length = len(tree.lines_of(s))
+            if s[0] == "energy":
                 energies.append(renamer.expr(s[1]))
             elif s[0] == "state":
-                top.append(renamer.statement(s))
-            elif s[0] == "for" and any(x[0] == "state" for x in s[3]):
-                raise NotApplicable("states of the main automaton in a loop")
-            else:
-                text += tree.print_tree([renamer.statement(s)])
+                top.append((line, tree.lines_of(renamer.statement(s), "  ")))
+            elif s[0] != "experiment":
+                append(lines, copy, line, tree.lines_of(renamer.statement(s)))
+            line += length
         if top:
-            text += tree.print_tree([["automaton", [renamer.main, False, []], top]])
+            lines.append(f"automaton {renamer.main} {{")
+            for line, text in top:
+                append(lines, copy, line, text)
+            lines.append("}")
+    rest = [s for s in statements if s[0] == "experiment"]
     if energies:
         total = ["chain", tree.ADD, *[["+" if i else "", e] for i, e in enumerate(energies)]]
-        experiment.append(["energy", total if len(energies) > 1 else energies[0]])
-    text += tree.print_tree(experiment)
+        rest.append(["energy", total if len(energies) > 1 else energies[0]])
+    return "\n".join(lines) + "\n" + tree.print_tree(rest), made
 
-    def names(i):
-        suffix = f"_c{i}"
 
-        def back(name):
-            if name == "main" + suffix:
-                return "main"
-            if "[" in name and suffix + "[" in name:
-                return name.replace(suffix + "[", "[")
-            return name.removesuffix(suffix) if name.endswith(suffix) else None
-        return back
-
-    return text, names
+def append(lines, copy, line, text):
+    for i, each in enumerate(text):
+        lines.append(each)
+        copy.lines[len(lines)] = line + i
 
 
 def is_random(statements):

@@ -46,8 +46,8 @@ class Subject:
         self.statements = units.with_nominals(prepared, self.names)
         if self.statements is not prepared:
             first = self.execute(tree.print_tree(self.statements), None)
-        if first.status == "timeout":
-            raise NotApplicable("takes too long")
+        if first.status in ("timeout", "flood"):
+            raise NotApplicable(f"the model itself: {first.status}")
         self.rtol = 1e-6
         if "rtol" in self.names.found.settings:
             self.rtol = self.names.found.settings["rtol"][0][1]
@@ -146,15 +146,14 @@ def shift(subject, chosen):
 def number(subject, chosen):
     for label in chosen("number", ("2", "5")):
         count = int(label)
-        text, names = copies.copies(subject.statements, count)
+        text, made = copies.copies(subject.statements, count)
 
-        def judge(run, names=names, count=count):
-            views = [compare.View(run, names=names(i)) for i in range(count)]
-            for i in range(1, count):
-                found = compare.same_bits(views[0], views[i], events=False)
+        def judge(run, made=made):
+            for i, copy in enumerate(made):
+                found = subject.reference.differs(compare.View(run, names=copy.name), only=kept_event)
                 if found:
-                    return f"copy {i} is not copy 0: {found}"
-            return subject.reference.differs(views[0])
+                    return f"copy {i}: {found}"
+            return None
 
         yield Case("number", label, text, judge)
 
@@ -175,10 +174,10 @@ def spelling_law(subject, chosen):
 
 
 def kept_event(key):
-    """Spellings leave events as they are, but those of switches, which they may move or make."""
+    """Spellings leave events as they are, but those of switches, which they may move or make; switches of
+    copies that read time alone are one switch."""
     kind, automaton = key[:2]
-    return kind in ("state", "time") and automaton is not None and not automaton.startswith(
-        ("if@", "switched"))
+    return kind in ("state", "time") and not automaton.startswith(("if@", "switched"))
 
 
 def records_law(subject, chosen):
@@ -235,15 +234,14 @@ class Tally:
         self.reasons = {}
         self.failures = []
 
-    def result(self, ident, case, found):
-        label = case.label.split(":")[0]
-        key = (case.law, label)
+    def result(self, ident, law, label, found):
+        key = (law, label.split(":")[0])
         self.applied[key] = self.applied.get(key, 0) + 1
         if found is None:
             self.passed[key] = self.passed.get(key, 0) + 1
-            self.passes.add(f"{case.law} {case.label} {ident}")
+            self.passes.add(f"{law} {label} {ident}")
         else:
-            self.failures.append((case.law, case.label, ident, found))
+            self.failures.append((law, label, ident, found))
 
     def skipped(self, law, ident, reason):
         self.reasons.setdefault((law, reason), []).append(ident)
@@ -261,27 +259,27 @@ def chooser(ident, given, sample):
 
 
 def examine(ident, laws, given, sample, keep):
-    """[(case or law, failure or None or NotApplicable)] of one model."""
+    """[(law, factor, failure or None)] of one model; (law, None, reason) where a law does not apply."""
     results = []
     try:
         text, folder = read_model(ident)
         subject = Subject(ident, text, folder)
     except NotApplicable as reason:
-        return [(law, reason) for law in laws]
+        return [(law, None, str(reason)) for law in laws]
     if keep:
         save(keep, ident, "reference", tree.print_tree(subject.statements))
     for law in laws:
         try:
             for case in LAWS[law](subject, chooser(ident, given, sample)):
                 if case.text is None:
-                    results.append((f"{law} {case.label}", case.judge))
+                    results.append((f"{law} {case.label}", None, str(case.judge)))
                     continue
                 found = case.judge(subject.execute(case.text))
                 if keep:
                     save(keep, ident, f"{law}-{case.label}", case.text)
-                results.append((case, found))
+                results.append((law, case.label, found))
         except NotApplicable as reason:
-            results.append((law, reason))
+            results.append((law, None, str(reason)))
     return results
 
 
@@ -354,11 +352,11 @@ def main():
                  for ident in idents]
         for ident, task in zip(idents, tasks):
             before = len(tally.failures)
-            for case, found in task.result():
-                if isinstance(case, str):
-                    tally.skipped(case, ident, str(found))
+            for law, label, found in task.result():
+                if label is None:
+                    tally.skipped(law, ident, found)
                 else:
-                    tally.result(ident, case, found)
+                    tally.result(ident, law, label, found)
             if arguments.progress:
                 print(f"{ident}: {len(tally.failures) - before} failures", file=sys.stderr, flush=True)
     known = read_known(arguments.known)
