@@ -449,7 +449,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   if (sim->core.slide.count) {
     leaves = eng_slide_exit(sim, t_from, &sim->core.exit_surface, &sim->core.exit_above);
   }
-  sim->contact_ends = false;
+  sim->core.contact.lifts = false;
   double lifts = (double)INFINITY;
   if (sim->core.contact.active) lifts = eng_contact_exit(sim, t_from);
   uint32_t last = 0;
@@ -458,7 +458,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
     eng_local_collect(sim);
     if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
       sim->crossing_count = 0;
-      sim->contact_ends = true;
+      sim->core.contact.lifts = true;
       sim->core.t_event = lifts;
       *found = true;
       return SLT_OK;

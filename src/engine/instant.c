@@ -33,9 +33,8 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
   EngTransition* edge = &sim->transitions[transition];
   bool self = model->to == sim->state[model->automaton];
-  // an impact does not happen while its contact is closed
-  bool closed = sim->core.contact.active || sim->contact_holds;
-  if (closed && transition == sim->core.contact.transition) return false;
+  // an impact does not happen while its contact is closed, unless something drives it inward
+  if (ENG_SELDOM(edge->closed)) return eng_contact_is_struck(sim, transition);
   if (model->zeno && !edge->exits) return false;
   if (eng_dwells(sim, model->automaton)) return false;
   if (!eng_guard(sim, &model->guard)) {
@@ -1055,31 +1054,6 @@ static void trace_sliding(EngSim* sim, bool* fired) {
   eng_trace_equivalents(sim);
 }
 
-/// An instant during a contact: it goes on unless the force has ended, the mode lets it go, or the
-/// impact could not happen here any more.
-static SltStatus keep_contact(EngSim* sim, uint32_t atom, bool* fired) {
-  bool pushes = !sim->contact_ends;
-  if (sim->contact_ends && sim->core.contact.left != MODEL_NONE) {
-    EngAtom* left = &sim->atoms[sim->core.contact.left];
-    left->truth = false;
-    left->left_now = true;
-    sim->env[sim->model->atoms[sim->core.contact.left].env] = 0.0;
-    pushes = true;
-  }
-  sim->contact_ends = false;
-  if (pushes && eng_contact_goes_on(sim) && eng_contact_allowed(sim)) {
-    sim->core.contact.active = true;
-    return eng_contact_rebind(sim);
-  }
-  *fired = true;
-  sim->atoms[atom].truth = false;
-  sim->atoms[atom].left_now = true;
-  eng_contact_release(sim);
-  sim->env[sim->model->atoms[atom].env] = 0.0;
-  eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, atom);
-  return SLT_OK;
-}
-
 static void mark_sliding(EngSim* sim) {
   sim->loose_stale = true;
   if (ENG_SELDOM(sim->core.contact.active)) {
@@ -1100,6 +1074,18 @@ static void mark_sliding(EngSim* sim) {
   }
 }
 
+/// Contacts that are closed after this instant, and the values with their reactions.
+static SltStatus settle_contacts(EngSim* sim, bool* changed) {
+  eng_widen(sim);
+  SLT_TRY(eng_contact_settle(sim, changed));
+  SLT_TRY(eng_zeno_conclude(sim));
+  sim->core.contact.active = sim->core.contact.count > 0;
+  eng_bind(sim);
+  if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
+  eng_evaluate_full(sim, sim->core.t);
+  return SLT_OK;
+}
+
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
   sim->core.local_automaton = MODEL_NONE;
@@ -1117,8 +1103,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   sim->in_instant = true;
   sim->was_sliding = sim->core.slide.count > 0;
   bool released = sim->core.contact.active;
-  uint32_t contact_atom = sim->core.contact.atom;
-  sim->contact_holds = released && !sim->contact_ends;
+  sim->contact_holds = released;
   sim->core.contact.active = false;
   if (ENG_SELDOM(released)) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
   SltStatus status = carry_out(sim, kind, fired);
@@ -1134,21 +1119,17 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
   bool dwells = false;
   if (status >= 0) status = eng_dwell_check(sim, &dwells);
-  bool closed = zeno == ENG_ZENO_CLOSED;
-  if (status >= 0 && released && !closed) status = keep_contact(sim, contact_atom, fired);
-  bool opened = released && !sim->core.contact.active;
-  if (closed || sim->core.contact.active || opened) {
-    eng_bind(sim);
-    eng_evaluate_full(sim, sim->core.t);
-    *fired = true;
-  }
+  bool regrouped = false;
+  bool settles = sim->core.contact.count > 0 || sim->accumulating != MODEL_NONE;
+  if (ENG_SELDOM(status >= 0 && settles)) status = settle_contacts(sim, &regrouped);
+  *fired |= regrouped;
   if (status >= 0) {
     eng_atoms_end_instant(sim);
     mark_sliding(sim);
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
-    *changed = dwells || opened || sim->past_arrived || eng_flow_changed(sim);
+    *changed = dwells || regrouped || sim->past_arrived || eng_flow_changed(sim);
     eng_past_instant(sim, *changed);
     if (ENG_SELDOM(sim->core.stop_wanted)) {
       eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);

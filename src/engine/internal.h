@@ -5,6 +5,7 @@
 #ifndef SALTUS_ENGINE_INTERNAL_H
 #define SALTUS_ENGINE_INTERNAL_H
 
+#include "engine/contact/contact.h"
 #include "engine/engine.h"
 #include "engine/dae/dae.h"
 #include "engine/sliding/sliding.h"
@@ -90,25 +91,6 @@ typedef struct EngAtom {
 
 _Static_assert(sizeof(EngAtom) == 128 && offsetof(EngAtom, h_previous) == 64, "lines of the cache");
 
-/// Times of a transition: a geometric sequence as long as it is one.
-typedef struct EngZeno {
-  uint32_t count;
-  uint32_t still;  // successive firings of an impact that has no speed any more
-  double first, last;
-  double interval, ratio;  // the last ones
-} EngZeno;
-
-/// A closed contact: a relation held at zero by a force.
-typedef struct EngContact {
-  bool active;
-  uint32_t index;  // of the relation in the mode's list
-  uint32_t atom;
-  uint32_t transition;  // the impact that it has taken the place of
-  uint32_t left;        // relation of the impact's guard that ends it; MODEL_NONE: its force does
-  double stiffness;     // rate at which it attracts, 1/time
-  double rate;          // of the relation when the present instant began
-} EngContact;
-
 /// State changes of an automaton that follow each other without progress.
 typedef struct EngChatter {
   uint32_t count;
@@ -126,6 +108,7 @@ typedef struct EngTransition {
   bool edge_seen;  // a self loop: guard was true when last looked at
   bool taken;      // a self loop: fired in this instant and guard not seen false since
   bool exits;      // waits for an accumulation, which is now
+  bool closed;     // an impact whose contact is closed
 } EngTransition;
 
 /// One `at` of the model.
@@ -358,7 +341,7 @@ typedef struct EngCore {
   uint64_t instants, records, silent, not_certified, guard_evaluations;
   uint64_t by_class[5];
   EngSlide slide;      // motion along surfaces; count 0: none
-  EngContact contact;  // relation held at zero after infinitely many impacts
+  EngContacts contact;  // closed ones
   bool dwelling;       // some automaton keeps its state for a while...
   double dwell_until;  // ...and the first one until then
   bool exit_pending;   // the segment ends because a surface is left...
@@ -399,7 +382,7 @@ typedef struct EngCore {
   struct {  // of EngSim, in snapshots only
     uint32_t crossing_count;
     uint32_t value_switch_count;
-    bool contact_ends, has_unilateral;
+    bool has_unilateral;
   } saved;
   const ModelMode* mode;
   const ModelMode* mode_before;
@@ -455,7 +438,7 @@ struct EngSim {
   uint32_t* state_before;
   EngAtom* atoms;
   EngTransition* transitions;
-  EngZeno* zenos;       // per transition
+  EngAccumulation* accumulations;  // per transition
   EngChatter* chatter;  // per automaton
   EngSchedule* schedules;
   uint32_t* fired;         // transitions (or switches) that fire in this iteration
@@ -606,15 +589,16 @@ struct EngSim {
   bool has_instead;         // there are transitions in place of the last event of an accumulation
   uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
   bool contact_holds;       // a contact was closed when the present instant began, and stays so
-  bool contact_ends;        // the segment ends because the force of the contact does
+  uint32_t accumulating;    // transition whose firings do in this instant; MODEL_NONE...
+  bool accumulating_impact;  // ... and whether it is an impact
   bool was_sliding;         // when the present instant began
   bool slide_decided;       // the flow around the surfaces says how to go on in the present mode
   double* side_g_regs;
   size_t side_g_capacity;
-  double* contact_d;  // direction of the contact's force
-  double* contact_f;  // scratch: a flow
-  ModelDual* contact_regs;
-  size_t contact_capacity;
+  EngContact* contacts;             // those that are closed
+  uint32_t impact_count;            // transitions that could close one
+  double* contact_direction;        // per action: how the reaction of its impact's contact acts
+  struct EngContactWork* contact;  // NULL as long as none is closed
 
   // evaluations of the right-hand side when the provider was last asked for faster code, and when
   // it is to be asked again
@@ -931,42 +915,6 @@ bool eng_value_shares(EngSim* sim, double* share);
 void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
                     uint8_t* known);
 
-// ---- zeno.c -------------------------------------------------------------------------------------
-
-typedef enum EngZenoVerdict {
-  ENG_ZENO_NONE,
-  ENG_ZENO_CLOSED,  // a contact is closed now
-  ENG_ZENO_EXIT     // the model has a state for it: transitions of zeno_automaton that wait for it
-                    // are enabled
-} EngZenoVerdict;
-
-/// Note what fired in this instant; where it accumulates, find how to go on, or fail.
-SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict);
-
-/// Before anything has fired in an instant: open the transitions that stand for the last event of
-/// an accumulation which is reached now.
-void eng_zeno_foresee(EngSim* sim);
-/// Modes that repeat in an instant at the end of a shrinking sequence: fails with that and says so.
-bool eng_zeno_suspected(EngSim* sim);
-/// Let a closed contact attract no harder than it is held.
-void eng_contact_soften(EngSim* sim);
-/// Add the contact's force to the flow in dx.
-SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
-/// The same for the derivatives in the environment.
-void eng_contact_full(EngSim* sim, double t);
-/// When the force of the contact ends, INFINITY for not in this trial.
-double eng_contact_exit(EngSim* sim, double t_from);
-/// Before anything happens in an instant; `input`: values were written from outside.
-void eng_contact_begin_instant(EngSim* sim, bool input);
-/// Whether a contact outlasts the instant: its automaton has kept its state, nothing has thrown the
-/// motion off, and in the mode as it is now a force holds it.
-bool eng_contact_goes_on(EngSim* sim);
-/// Whether the impact's guard would still let it happen, what rides on the contact aside.
-bool eng_contact_allowed(EngSim* sim);
-/// Relations that ride on the contact leave their boundaries tangentially with its end.
-void eng_contact_release(EngSim* sim);
-SltStatus eng_contact_rebind(EngSim* sim);
-
 // ---- sliding/dwell.c: switching that makes no progress
 // ----------------------------------------------------
 
@@ -1054,9 +1002,6 @@ void eng_control_state(EngSim* sim, uint32_t state);
 void eng_control_atom(EngSim* sim, uint32_t index, double t_from);
 /// Times closer than this are one instant.
 double eng_time_resolution(double t);
-/// A transition has fired now; whether its firings may accumulate.
-void eng_zeno_note(EngSim* sim, uint32_t transition);
-bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
 
 // ---- checkpoint.c -------------------------------------------------------------------------------
 

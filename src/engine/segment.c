@@ -78,7 +78,7 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
            eng_number(eng_rounded(sim->env[env], 3.0)).text,
            eng_number(eng_rounded(sim->env[env + 1], 3.0)).text);
   if (sim->core.contact.active && sim->core.slide.count) {
-    Str held = sim->model->atoms[sim->core.contact.atom].written->text;
+    Str held = sim->model->atoms[sim->contacts[0].atom].written->text;
     eng_hint(sim,
              "the impacts of '%.*s' have closed a contact whose resets push the motion off a "
              "surface that it slides along; declare both: contact NAME { ... } and friction NAME "

@@ -168,8 +168,6 @@ static void lay_out_sides(EngSim* sim, Carver* c) {
   sim->x_lo = carve(c, n, sizeof(double));
   sim->x_hi = carve(c, n, sizeof(double));
   sim->probe_x = carve(c, n, sizeof(double));
-  sim->contact_d = carve(c, n, sizeof(double));
-  sim->contact_f = carve(c, n, sizeof(double));
   sim->side_g = carve(c, m->atom_count, sizeof(double));
   sim->side_probe = carve(c, m->atom_count, sizeof(double));
   sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));
@@ -208,13 +206,27 @@ static void lay_out_detection(EngSim* sim, Carver* c) {
   sim->gates = carve(c, state_total(m), sizeof(uint32_t));
 }
 
+/// Transitions that set something continuous: their contacts could close.
+static uint32_t count_impacts(const Model* m) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < m->transition_count; i++) {
+    const ModelTransition* t = &m->transitions[i];
+    const ModelState* to = &m->automata[t->automaton].states[t->to];
+    count += t->action_count + to->action_count > 0;
+  }
+  return count;
+}
+
 /// What is known of relations, transitions and automata from event to event.
 static void lay_out_records(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   c->used = (c->used + 63) & ~(size_t)63;  // lines of the cache, where the block begins with one
   sim->atoms = carve(c, m->atom_count, sizeof(EngAtom));
   sim->transitions = carve(c, m->transition_count, sizeof(EngTransition));
-  sim->zenos = carve(c, m->transition_count, sizeof(EngZeno));
+  sim->accumulations = carve(c, m->transition_count, sizeof(EngAccumulation));
+  sim->impact_count = count_impacts(m);
+  sim->contacts = carve(c, sim->impact_count, sizeof(EngContact));
+  sim->contact_direction = carve(c, sim->impact_count ? m->action_count : 0, sizeof(double));
   sim->chatter = carve(c, m->automaton_count, sizeof(EngChatter));
 }
 
@@ -413,7 +425,7 @@ void eng_free(EngSim* sim) {
     base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
     base_free(&a, sim->side_regs[i].gdot, sim->side_regs[i].gdot_capacity * sizeof(double));
   }
-  base_free(&a, sim->contact_regs, sim->contact_capacity * sizeof *sim->contact_regs);
+  eng_contact_free(sim);
   eng_dae_free(sim);
   base_free(&a, sim->told, sim->told_capacity);
   base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
@@ -561,7 +573,6 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   eng_local_refresh((EngSim*)(uintptr_t)sim);  // what is not in the environment yet
   EngCore core = sim->core;
   core.saved.crossing_count = sim->crossing_count;
-  core.saved.contact_ends = sim->contact_ends;
   core.saved.value_switch_count = sim->value_switch_count;
   core.saved.has_unilateral = sim->has_unilateral;
   memcpy(out, &core, sizeof core);
@@ -588,10 +599,10 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
   sim->stiff.ready = false;
   sim->crossing_count = sim->core.saved.crossing_count;
-  sim->contact_ends = sim->core.saved.contact_ends;
   sim->value_switch_count = sim->core.saved.value_switch_count;
   sim->has_unilateral = sim->core.saved.has_unilateral;
   sim->error.status = SLT_OK;
+  if (sim->core.contact.count && !eng_contact_valid(sim)) return SLT_ERR_ARGUMENT;
   sim->loose_stale = true;
   sim->stirred_stale = true;
   sim->end_known = false;

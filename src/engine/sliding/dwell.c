@@ -101,7 +101,7 @@ static double while_length(double step, double distance) {
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;
-    if (sim->zenos[i].count >= ZENO_SUSPECT) return true;
+    if (sim->accumulations[i].count >= ZENO_SUSPECT) return true;
   }
   return false;
 }

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+//
+// Zeno behaviour: infinitely many events in finite time, and what comes after them.
+//
+// A transition whose intervals shrink by a steady ratio r accumulates at t + d r/(1 - r). When that
+// is as good as reached, or an impact leaves no flight that can be told from rounding, its contact
+// closes (settle.c). A model that says itself what comes after (a guard with `zeno`) is followed.
+// Anything else that accumulates is an error with the time where it does, or, if the user wants it
+// so, goes on with every mode kept for a while (dwell.c).
+#include "engine/internal.h"
+
+#include <float.h>
+
+#define SEQUENCE     8     // firings at steady ratios that are one
+#define SUSPECT      5     // firings at steady ratios that may become a sequence
+#define SOON         1e-6  // of a step: firings so close to each other may chatter
+#define SLOW         1e-3  // of the fastest impact: one that may be the last
+#define RATIO_LOW    0.02
+#define RATIO_HIGH   0.995
+#define RATIO_SPREAD 0.05
+#define DWELL_SHARE  1e-4  // of the length of the sequence: how long a mode is kept from then on
+#define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
+#define LAST_ULPS    64.0  // roundings of the time between the last impacts
+#define TOGETHER     10.0  // times that near: what accumulates at the same place
+
+// ---- sequences ----------------------------------------------------------------------------------
+
+/// Note a firing; a ratio out of line begins a new sequence.
+static void note_firing(EngAccumulation* times, double t) {
+  double fastest = times->fastest;
+  if (times->count == 0) {
+    *times = (EngAccumulation){.count = 1, .first = t, .last = t, .fastest = fastest};
+    return;
+  }
+  double interval = t - times->last;
+  double ratio = times->count > 1 ? interval / times->interval : 0.0;
+  bool steady = times->count < 2 || (ratio > RATIO_LOW && ratio < RATIO_HIGH &&
+                                     (times->count < 3 ||
+                                      fabs(ratio - times->ratio) < RATIO_SPREAD));
+  if (!steady || !(interval > 0.0)) {
+    *times = (EngAccumulation){
+        .count = 2, .first = times->last, .last = t, .interval = interval, .fastest = fastest};
+    return;
+  }
+  times->ratio = ratio;
+  times->interval = interval;
+  times->last = t;
+  times->count++;
+}
+
+void eng_zeno_note(EngSim* sim, uint32_t transition) {
+  note_firing(&sim->accumulations[transition], sim->core.t);
+}
+
+bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
+  const EngAccumulation* times = &sim->accumulations[transition];
+  bool soon = times->count > 0 && sim->core.t - times->last < SOON * sim->stepper->trial.h;
+  return times->count >= SUSPECT || soon;
+}
+
+/// From the last firing of a steady sequence to where it accumulates.
+static double time_left(const EngAccumulation* times) {
+  return times->interval * times->ratio / (1.0 - times->ratio);
+}
+
+static bool has_accumulated(const EngAccumulation* times, double nearness) {
+  return times->count >= SEQUENCE && time_left(times) < nearness * (times->last - times->first);
+}
+
+/// Whether an impact that fired now is so slow that its flight may be rounding.
+static bool is_slow(EngSim* sim, uint32_t transition) {
+  uint32_t gap = eng_impact_gap(sim, transition);
+  if (gap == MODEL_NONE) return false;
+  EngAccumulation* times = &sim->accumulations[transition];
+  double leaves = -sim->gdot[gap];
+  if (leaves > times->fastest) times->fastest = leaves;
+  return leaves <= SLOW * times->fastest;
+}
+
+static SltStatus accumulates(EngSim* sim, uint32_t transition) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelAutomaton* a = &sim->model->automata[t->automaton];
+  const EngAccumulation* times = &sim->accumulations[transition];
+  eng_fail(
+      sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
+      "infinitely many events accumulate at t = %s: the transitions of '%.*s' to '%.*s' follow "
+      "each other ever faster (ratio %s)",
+      eng_number(times->last + time_left(times)).text, STR_ARGS(a->name),
+      STR_ARGS(a->states[t->to].written->name), eng_number(times->ratio).text);
+  eng_hint(sim, "the model says nothing about what comes after; add a state for it");
+  return sim->error.status;
+}
+
+bool eng_zeno_suspected(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (!sim->transitions[i].fired_now || sim->accumulations[i].count < 6) continue;
+    accumulates(sim, i);
+    return true;
+  }
+  return false;
+}
+
+/// Sequences of an automaton that goes on in another way are over.
+static void forget(EngSim* sim, uint32_t automaton) {
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (sim->model->transitions[i].automaton == automaton) sim->accumulations[i].count = 0;
+  }
+}
+
+// ---- states for what comes after ----------------------------------------------------------------
+
+/// Whether the model has a state for what comes after, and it can be entered now: its transitions
+/// are enabled then.
+static bool open_exit(EngSim* sim, uint32_t automaton) {
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  bool found = false;
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
+    if (!t->zeno || t->instead || !eng_guard(sim, &t->guard)) continue;
+    sim->transitions[state->outgoing[i]].exits = true;
+    found = true;
+  }
+  return found;
+}
+
+/// What accumulates together ends together: a box that lands flat on two feet must not tip over
+/// because one of them was looked at first.
+static void open_other_exits(EngSim* sim, uint32_t first) {
+  uint32_t automaton = sim->model->transitions[first].automaton;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    const EngAccumulation* times = &sim->accumulations[i];
+    uint32_t other = sim->model->transitions[i].automaton;
+    if (other == automaton || times->last != sim->core.t) continue;
+    if (!has_accumulated(times, TOGETHER * NEARNESS) || !open_exit(sim, other)) continue;
+    eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
+    forget(sim, other);
+  }
+}
+// ---- the last event of a sequence ---------------------------------------------------------------
+
+/// A transition that its automaton can make now in place of another one; MODEL_NONE for none.
+static uint32_t instead_of(const EngSim* sim, uint32_t transition) {
+  uint32_t automaton = sim->model->transitions[transition].automaton;
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  bool leaves = false;
+  uint32_t found = MODEL_NONE;
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    leaves |= state->outgoing[i] == transition;
+    if (sim->model->transitions[state->outgoing[i]].instead) found = state->outgoing[i];
+  }
+  return leaves ? found : MODEL_NONE;
+}
+
+static bool is_located(const EngSim* sim, uint32_t transition) {
+  const ModelGuard* guard = &sim->model->transitions[transition].guard;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->located && atom->located_truth) return true;
+  }
+  return false;
+}
+
+/// Open what stands for the last firing of sequences that this instant would bring to their end.
+static bool open_instead(EngSim* sim, double nearness) {
+  bool any = false;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    EngAccumulation times = sim->accumulations[i];
+    if (times.count + 1 < SEQUENCE || !is_located(sim, i)) continue;
+    uint32_t other = instead_of(sim, i);
+    if (other == MODEL_NONE) continue;
+    note_firing(&times, sim->core.t);
+    if (!has_accumulated(&times, nearness)) continue;
+    sim->transitions[other].exits = true;
+    any = true;
+  }
+  return any;
+}
+
+void eng_zeno_foresee(EngSim* sim) {
+  if (sim->options.zeno == SLT_ZENO_STOP || !sim->has_instead) return;
+  // what accumulates together ends together
+  if (open_instead(sim, NEARNESS)) open_instead(sim, TOGETHER * NEARNESS);
+}
+
+/// What the foreseen ends of sequences have come to. True: there was one, and what happened beside
+/// it belonged to it.
+static bool note_instead(EngSim* sim) {
+  bool any = false;
+  for (uint32_t i = 0; sim->has_instead && i < sim->model->transition_count; i++) {
+    const ModelTransition* t = &sim->model->transitions[i];
+    if (!t->instead) continue;
+    sim->transitions[i].exits = false;
+    if (!sim->transitions[i].fired_now) continue;
+    sim->transitions[i].fired_now = false;
+    eng_trace_mark(sim, SLT_EVENT_ZENO, &t->span, (Str){NULL, 0});
+    forget(sim, t->automaton);
+    any = true;
+  }
+  for (uint32_t i = 0; any && i < sim->model->transition_count; i++) {
+    if (!sim->transitions[i].fired_now) continue;
+    sim->transitions[i].fired_now = false;
+    sim->accumulations[i].count = 0;
+  }
+  return any;
+}
+
+/// Sequences of a contact end with an impact that is foreseen, not with one that has been.
+static bool ends_instead(const EngSim* sim, uint32_t automaton) {
+  if (sim->options.zeno == SLT_ZENO_STOP || !sim->has_instead) return false;
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    if (sim->model->transitions[state->outgoing[i]].instead) return true;
+  }
+  return false;
+}
+
+static bool has_resets(const Model* model, const ModelTransition* t) {
+  return t->action_count > 0 || model->automata[t->automaton].states[t->to].action_count > 0;
+}
+
+/// Whether the sequence follows from impacts of another automaton: it goes on where they happen, or
+/// accumulates where they do. It ends with them. (A brake changes its direction at every bounce,
+/// and between two.)
+static bool follows_impacts(const EngSim* sim, uint32_t transition) {
+  const Model* model = sim->model;
+  const EngAccumulation* own = &sim->accumulations[transition];
+  bool own_resets = has_resets(model, &model->transitions[transition]);
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const EngAccumulation* zeno = &sim->accumulations[i];
+    const ModelTransition* t = &model->transitions[i];
+    if (zeno->count == 0) continue;
+    if (zeno->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
+    if (t->automaton == model->transitions[transition].automaton || own_resets) continue;
+    if (!has_resets(model, t)) continue;
+    if (zeno->last == sim->core.t) return true;
+    if (zeno->count < SUSPECT) continue;
+    double apart = fabs(zeno->last + time_left(zeno) - own->last - time_left(own));
+    if (apart <= time_left(zeno) + time_left(own)) return true;
+  }
+  return false;
+}
+
+// ---- the end of an instant ----------------------------------------------------------------------
+
+SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
+  *verdict = ENG_ZENO_NONE;
+  sim->accumulating = MODEL_NONE;
+  if (note_instead(sim)) return SLT_OK;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (sim->transitions[i].fired_now) note_firing(&sim->accumulations[i], sim->core.t);
+  }
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    if (!sim->transitions[i].fired_now) continue;
+    sim->transitions[i].fired_now = false;
+    bool ends = has_accumulated(&sim->accumulations[i], NEARNESS) && !follows_impacts(sim, i);
+    if (ends && sim->options.zeno == SLT_ZENO_STOP) return accumulates(sim, i);
+    if (ends && *verdict == ENG_ZENO_NONE && open_exit(sim, sim->model->transitions[i].automaton)) {
+      sim->zeno_automaton = sim->model->transitions[i].automaton;
+      eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
+      open_other_exits(sim, i);
+      forget(sim, sim->zeno_automaton);
+      *verdict = ENG_ZENO_EXIT;
+      continue;
+    }
+    bool slow = is_slow(sim, i) && sim->options.zeno != SLT_ZENO_STOP;
+    bool proposed = (ends || slow) && eng_contact_propose(sim, i, ends ? ENG_CONTACT_ACCUMULATES
+                                                                       : ENG_CONTACT_RESTS);
+    if (ends) {
+      sim->accumulating = i;
+      sim->accumulating_impact = proposed;
+    }
+    if (!proposed && sim->transitions[i].closed) {
+      eng_contact_propose(sim, i, ENG_CONTACT_RESTS);  // it has been struck
+    }
+  }
+  return SLT_OK;
+}
+
+SltStatus eng_zeno_conclude(EngSim* sim) {
+  uint32_t i = sim->accumulating;
+  if (i == MODEL_NONE) return SLT_OK;
+  uint32_t automaton = sim->model->transitions[i].automaton;
+  const EngAccumulation* times = &sim->accumulations[i];
+  if (!eng_contact_holds_automaton(sim, automaton)) {
+    // an impact may wait for what comes to rest beside it
+    bool impact = sim->accumulating_impact;
+    if (impact && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) return SLT_OK;
+    if (sim->options.zeno != SLT_ZENO_DWELL) return accumulates(sim, i);
+    eng_dwell_begin(sim, automaton, DWELL_SHARE * (times->last - times->first));
+  }
+  forget(sim, automaton);
+  return SLT_OK;
+}

@@ -1,0 +1,670 @@
+// SPDX-License-Identifier: MIT
+//
+// The motion with closed contacts: their structure in a mode, the reactions, and where they end.
+#include "engine/bernstein.h"
+#include "engine/contact/work.h"
+#include "engine/detect.h"
+
+#include <float.h>
+#include <string.h>
+
+#define PIECES_DEPTH 12    // halvings of a step in which the end of a reaction is looked for
+#define PIECES_MAX   400   // parts of a step looked at
+#define PIECES_BLIND 4     // ... where nothing can be proved
+#define PROOF_MAX    16    // contacts of a group whose reactions are enclosed together
+#define WEAK         1e-10 // of the largest reaction so far: as good as none
+
+// ---- structure ----------------------------------------------------------------------------------
+
+uint32_t eng_state_place(const EngSim* sim, uint32_t env) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t lo = 0;
+  uint32_t hi = mode->state_count;
+  while (lo < hi) {
+    uint32_t middle = lo + (hi - lo) / 2;
+    if (mode->state_env[middle] < env) {
+      lo = middle + 1;
+    } else {
+      hi = middle;
+    }
+  }
+  return lo < mode->state_count && mode->state_env[lo] == env ? lo : MODEL_NONE;
+}
+
+static uint32_t output_place(const ModelMode* mode, uint32_t env) {
+  for (uint32_t i = 0; i < mode->full.output_count; i++) {
+    if (mode->full_env[i] == env) return i;
+  }
+  return MODEL_NONE;
+}
+
+static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t env) {
+  const Model* model = sim->model;
+  uint32_t value = env < model->env_count ? env : env - model->env_count;  // pre(x) is x here
+  Reading reading = {.env = env, .state = eng_state_place(sim, value), .output = MODEL_NONE};
+  if (reading.state == MODEL_NONE) {
+    if (!sim->env_computed[value]) return SLT_OK;
+    reading.output = output_place(sim->core.mode, value);
+    row->reads_computed = true;
+  }
+  for (uint32_t i = row->reading_begin; i < row->reading_end; i++) {
+    if (w->readings[i].env == env) return SLT_OK;
+  }
+  SLT_TRY(eng_grow(sim, (void**)&w->readings, &w->reading_capacity, row->reading_end + 1,
+                   sizeof *w->readings));
+  w->readings[row->reading_end++] = reading;
+  return SLT_OK;
+}
+
+/// Speeds that a range of actions writes, and what their values are computed from.
+static SltStatus note_actions(EngSim* sim, EngContactWork* w, Row* row, uint32_t begin,
+                              uint32_t count) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    uint32_t state = eng_state_place(sim, action->env);
+    if (state == MODEL_NONE || action->guess) continue;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env != MODEL_NONE) SLT_TRY(note_reading(sim, w, row, env));
+    }
+    uint32_t at = row->entry_begin;
+    while (at < row->entry_end && w->entries[at].state != state) {
+      at++;
+    }
+    SLT_TRY(eng_grow(sim, (void**)&w->entries, &w->entry_capacity, at + 1, sizeof *w->entries));
+    w->entries[at] = (Entry){.state = state, .action = i};
+    if (at == row->entry_end) row->entry_end++;
+  }
+  return SLT_OK;
+}
+
+static void note_state_read(const uint32_t* writer, uint32_t* parent, uint32_t state,
+                            uint32_t reader) {
+  uint32_t other = writer[state];
+  if (other == MODEL_NONE) return;
+  while (parent[reader] != reader) {
+    reader = parent[reader];
+  }
+  while (parent[other] != other) {
+    other = parent[other];
+  }
+  parent[reader > other ? reader : other] = reader > other ? other : reader;
+}
+
+/// Contacts whose gaps read the speeds of others hang together with them.
+static void connect(EngSim* sim, EngContactWork* w, uint32_t count, uint32_t* writer,
+                    uint32_t* parent) {
+  const ModelProgram* program = &sim->core.mode->gdot;
+  const ModelSlices* slices = program->slices;
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t e = w->rows[i].entry_begin; e < w->rows[i].entry_end; e++) {
+      note_state_read(writer, parent, w->entries[e].state, i);
+      writer[w->entries[e].state] = i;
+    }
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t index = w->rows[i].index;
+    if (index == MODEL_NONE) continue;
+    if (!slices || slices->whole[index]) {
+      // nothing is known of what it reads
+      for (uint32_t k = 0; k < count; k++) {
+        if (w->rows[k].entry_begin == w->rows[k].entry_end) continue;
+        note_state_read(writer, parent, w->entries[w->rows[k].entry_begin].state, i);
+      }
+      continue;
+    }
+    uint32_t output = program->outputs[index];
+    if (output >= 1 && output <= program->state_count) {
+      note_state_read(writer, parent, output - 1, i);
+    }
+    for (uint32_t k = slices->begin[index]; k < slices->begin[index + 1]; k++) {
+      const ModelInstr* pc = &program->code[slices->instrs[k]];
+      uint32_t operands = model_op_operands(pc->op);
+      if (operands >= 1 && pc->a >= 1 && pc->a <= program->state_count) {
+        note_state_read(writer, parent, pc->a - 1, i);
+      }
+      if (operands >= 2 && pc->b >= 1 && pc->b <= program->state_count) {
+        note_state_read(writer, parent, pc->b - 1, i);
+      }
+    }
+  }
+}
+
+/// Number the groups and list their members.
+static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
+  uint32_t n = sim->core.mode->state_count;
+  size_t need = 2 * (size_t)count + n + 1;
+  SLT_TRY(eng_grow(sim, (void**)&w->members, &w->member_capacity, need, sizeof *w->members));
+  SLT_TRY(eng_grow(sim, (void**)&w->group_begin, &w->begin_capacity, (size_t)count + 1,
+                   sizeof *w->group_begin));
+  uint32_t* parent = w->members + count;
+  uint32_t* writer = parent + count;
+  memset(writer, 0xff, n * sizeof *writer);
+  for (uint32_t i = 0; i < count; i++) {
+    parent[i] = i;
+  }
+  connect(sim, w, count, writer, parent);
+  w->group_count = 0;
+  uint32_t listed = 0;
+  size_t largest = 0;
+  for (uint32_t root = 0; root < count; root++) {
+    if (parent[root] != root) continue;
+    w->group_begin[w->group_count] = listed;
+    for (uint32_t i = root; i < count; i++) {
+      uint32_t top = i;
+      while (parent[top] != top) {
+        top = parent[top];
+      }
+      if (top != root) continue;
+      w->rows[i].group = w->group_count;
+      w->members[listed++] = i;
+    }
+    uint32_t size = listed - w->group_begin[w->group_count++];
+    largest = size > largest ? size : largest;
+  }
+  w->group_begin[w->group_count] = listed;
+  // two matrices, six vectors, marks, and the solver's own room
+  size_t numbers = 2 * largest * largest + 8 * largest + eng_lcp_room((uint32_t)largest);
+  return eng_grow(sim, (void**)&w->numbers, &w->number_capacity, numbers, sizeof *w->numbers);
+}
+
+SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
+  if (!sim->contact) {
+    sim->contact = base_alloc(&sim->options.allocator, sizeof *sim->contact);
+    if (!sim->contact) return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory");
+    memset(sim->contact, 0, sizeof *sim->contact);
+  }
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  size_t n = sim->n_max;
+  SLT_TRY(eng_grow(sim, (void**)&w->rows, &w->row_capacity, count, sizeof *w->rows));
+  SLT_TRY(eng_grow(sim, (void**)&w->x, &w->x_capacity, n, sizeof *w->x));
+  SLT_TRY(eng_grow(sim, (void**)&w->dx, &w->dx_capacity, n, sizeof *w->dx));
+  SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, n, sizeof *w->flow));
+  SLT_TRY(eng_grow(sim, (void**)&w->dual, &w->dual_capacity, mode->gdot.reg_count, sizeof *w->dual));
+  memset(w->dx, 0, n * sizeof *w->dx);
+  uint32_t entries = 0;
+  uint32_t readings = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ModelTransition* t = &sim->model->transitions[sim->contacts[i].transition];
+    const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+    Row* row = &w->rows[i];
+    *row = (Row){.index = eng_atom_place(mode, sim->contacts[i].atom),
+                 .entry_begin = entries,
+                 .entry_end = entries,
+                 .reading_begin = readings,
+                 .reading_end = readings,
+                 .carries = true};
+    SLT_TRY(note_actions(sim, w, row, to->action_begin, to->action_count));
+    SLT_TRY(note_actions(sim, w, row, t->action_begin, t->action_count));
+    entries = row->entry_end;
+    readings = row->reading_end;
+  }
+  SLT_TRY(eng_grow(sim, (void**)&w->saved, &w->saved_capacity, readings, sizeof *w->saved));
+  SLT_TRY(eng_grow(sim, (void**)&w->resets, &w->reset_capacity, 2 * (size_t)entries,
+                   sizeof *w->resets));
+  model_program_bind_dual(&mode->gdot, sim->env, w->dual);
+  return make_groups(sim, w, count);
+}
+
+SltStatus eng_contact_rebind(EngSim* sim) {
+  SLT_TRY(eng_contact_structure(sim, sim->core.contact.count));
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    sim->contact->rows[i].carries = sim->contacts[i].carries;
+  }
+  return SLT_OK;
+}
+
+void eng_contact_free(EngSim* sim) {
+  const SltAllocator* a = &sim->options.allocator;
+  EngContactWork* w = sim->contact;
+  if (!w) return;
+  base_free(a, w->rows, w->row_capacity * sizeof *w->rows);
+  base_free(a, w->entries, w->entry_capacity * sizeof *w->entries);
+  base_free(a, w->readings, w->reading_capacity * sizeof *w->readings);
+  base_free(a, w->members, w->member_capacity * sizeof *w->members);
+  base_free(a, w->group_begin, w->begin_capacity * sizeof *w->group_begin);
+  base_free(a, w->numbers, w->number_capacity * sizeof *w->numbers);
+  base_free(a, w->saved, w->saved_capacity * sizeof *w->saved);
+  base_free(a, w->resets, w->reset_capacity * sizeof *w->resets);
+  base_free(a, w->x, w->x_capacity * sizeof *w->x);
+  base_free(a, w->dx, w->dx_capacity * sizeof *w->dx);
+  base_free(a, w->flow, w->flow_capacity * sizeof *w->flow);
+  base_free(a, w->dual, w->dual_capacity * sizeof *w->dual);
+  base_free(a, w->rhs_dual, w->rhs_capacity * sizeof *w->rhs_dual);
+  base_free(a, w, sizeof *w);
+  sim->contact = NULL;
+}
+
+bool eng_contact_valid(const EngSim* sim) {
+  if (sim->core.contact.count > sim->impact_count) return false;
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    if (sim->contacts[i].transition >= sim->model->transition_count) return false;
+    if (sim->contacts[i].atom >= sim->model->atom_count) return false;
+    if (eng_atom_place(sim->core.mode, sim->contacts[i].atom) == MODEL_NONE) return false;
+  }
+  return true;
+}
+
+// ---- evaluation ---------------------------------------------------------------------------------
+
+typedef struct Motion {
+  const double *x, *dx;
+} Motion;
+
+static ModelDual moving_state(const void* user, uint32_t i) {
+  const Motion* motion = user;
+  double d = motion->dx ? motion->dx[i] : 0.0;
+  return (ModelDual){{motion->x[i], motion->x[i]}, {d, d}};
+}
+
+static double present_state(const void* user, uint32_t i) {
+  return ((const double*)user)[i];
+}
+
+/// Derivative of one output of a program over the atoms when the states move along dx and time
+/// passes.
+static double output_rate(EngSim* sim, const ModelProgram* program, ModelDual* regs, uint32_t index,
+                          double t, const Motion* motion) {
+  const ModelContext* context = &sim->flow_context;
+  ModelInterval now = {t, t};
+  ModelDual rate;
+  if (!model_program_enclose_output(program, context, regs, now, moving_state, motion, index,
+                                    &rate)) {
+    for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+      sim->x_dual[i] = moving_state(motion, i);
+    }
+    model_program_enclose(program, context, regs, now, sim->x_dual, sim->g_dual);
+    rate = sim->g_dual[index];
+  }
+  return 0.5 * (rate.d.lo + rate.d.hi);
+}
+
+static double output_value(EngSim* sim, const ModelProgram* program, double* regs, uint32_t index,
+                           double t, const double* x) {
+  const ModelContext* context = &sim->flow_context;
+  double value = 0.0;
+  if (model_program_run_output(program, context, regs, t, present_state, x, index, &value)) {
+    return value;
+  }
+  model_program_run(program, context, regs, t, x, sim->side_g);
+  return sim->side_g[index];
+}
+
+double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
+                            const double* dx) {
+  Motion motion = {x, dx};
+  return output_rate(sim, &sim->core.mode->gdot, sim->contact->dual, index, t, &motion);
+}
+
+double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, const double* dx) {
+  Motion moving = {x, dx};
+  Motion still = {x, NULL};
+  const ModelProgram* g = &sim->core.mode->g_flow;
+  return output_rate(sim, g, sim->dual_regs, index, t, &moving) -
+         output_rate(sim, g, sim->dual_regs, index, t, &still);
+}
+
+SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f) {
+  if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, f);
+  model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, t, x, f);
+  return SLT_OK;
+}
+
+/// What the resets would make of the speeds at (t, x), moved by -reach along the direction.
+static void reset_values(EngSim* sim, const Row* row, double t, const double* x, double reach,
+                         double* out) {
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  memcpy(w->x, x, mode->state_count * sizeof *x);
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    const Entry* entry = &w->entries[e];
+    w->x[entry->state] -= reach * sim->contact_direction[entry->action];
+  }
+  if (row->reads_computed) {
+    model_program_run(&mode->full, &sim->flow_context, sim->full_regs, t, w->x, sim->full);
+  }
+  for (uint32_t r = row->reading_begin; r < row->reading_end; r++) {
+    const Reading* reading = &w->readings[r];
+    double value = reading->state != MODEL_NONE ? w->x[reading->state] : sim->full[reading->output];
+    w->saved[r] = sim->env[reading->env];
+    sim->env[reading->env] = value;
+  }
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    const ModelTerm* term = &sim->model->actions[w->entries[e].action].value;
+    out[e - row->entry_begin] = model_term_value(term, &sim->flow_context, sim->model->numbers,
+                                                 sim->env, t, sim->scratch);
+  }
+  for (uint32_t r = row->reading_begin; r < row->reading_end; r++) {
+    sim->env[w->readings[r].env] = w->saved[r];
+  }
+}
+
+bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double* x) {
+  EngContactWork* w = sim->contact;
+  const Row* row = &w->rows[contact];
+  double reach = sim->contacts[contact].reach;
+  double* near = w->resets;
+  double* far = w->resets + (row->entry_end - row->entry_begin);
+  reset_values(sim, row, t, x, 0.0, near);
+  reset_values(sim, row, t, x, reach, far);
+  bool any = false;
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    Entry* entry = &w->entries[e];
+    uint32_t k = e - row->entry_begin;
+    double along = sim->contact_direction[entry->action];
+    // what the approach alone adds to the change that the resets make
+    entry->d = along == 0.0 && far[k] == near[k] ? 0.0 : (far[k] - near[k]) / reach + along;
+    if (!isfinite(entry->d)) return false;
+    any |= entry->d != 0.0;
+  }
+  return any;
+}
+
+/// Spread the direction of a contact over all states, or take it back.
+static void spread(EngContactWork* w, const Row* row, bool back) {
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    w->dx[w->entries[e].state] = back ? 0.0 : w->entries[e].d;
+  }
+}
+
+SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const double* f) {
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < w->group_begin[w->group_count]; i++) {
+    Row* row = &w->rows[i];
+    if (!eng_contact_direction(sim, i, t, x)) return SLT_ERR_NOT_FINITE;
+    row->g = output_value(sim, &mode->g_flow, sim->g_flow_regs, row->index, t, x);
+    row->gdot = output_value(sim, &mode->gdot, sim->gdot_regs, row->index, t, x);
+    row->idle = eng_gap_acceleration(sim, row->index, t, x, NULL);
+    row->flow = eng_gap_acceleration(sim, row->index, t, x, f);
+  }
+  return SLT_OK;
+}
+
+void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, double* a) {
+  EngContactWork* w = sim->contact;
+  const uint32_t* members = w->members + w->group_begin[group];
+  uint32_t n = eng_group_size(w, group);
+  for (uint32_t k = 0; k < n; k++) {
+    spread(w, &w->rows[members[k]], false);
+    for (uint32_t i = 0; i < n; i++) {
+      const Row* row = &w->rows[members[i]];
+      a[(size_t)i * n + k] = eng_gap_acceleration(sim, row->index, t, x, w->dx) - row->idle;
+    }
+    spread(w, &w->rows[members[k]], true);
+  }
+}
+
+/// Reactions of a group that give its gaps the accelerations `wanted`, into `lambda`; by those that
+/// carry.
+static void solve_group(EngSim* sim, uint32_t group, double t, const double* x,
+                        const double* wanted, double* lambda) {
+  EngContactWork* w = sim->contact;
+  const uint32_t* members = w->members + w->group_begin[group];
+  uint32_t n = eng_group_size(w, group);
+  double* a = w->numbers;
+  double* work = a + (size_t)n * n;
+  bool* in = (bool*)(lambda + n);
+  bool* carries = in + n;
+  eng_contact_matrix(sim, group, t, x, a);
+  for (uint32_t i = 0; i < n; i++) {
+    in[i] = w->rows[members[i]].carries;
+  }
+  eng_dense_solve(n, a, wanted, in, lambda, carries, work);
+}
+
+/// Room of a group behind its matrix and the solver's: vectors of n numbers each.
+static double* group_vector(const EngContactWork* w, uint32_t n, uint32_t which) {
+  return w->numbers + 2 * (size_t)n * n + eng_lcp_room(n) + (size_t)which * n;
+}
+
+/// Reactions that hold all gaps, with the stiffness k drawing them to zero.
+static SltStatus find_reactions(EngSim* sim, double t, const double* x, double k) {
+  EngContactWork* w = sim->contact;
+  for (uint32_t group = 0; group < w->group_count; group++) {
+    uint32_t n = eng_group_size(w, group);
+    const uint32_t* members = w->members + w->group_begin[group];
+    double* wanted = group_vector(w, n, 0);
+    double* lambda = group_vector(w, n, 1);
+    for (uint32_t i = 0; i < n; i++) {
+      const Row* row = &w->rows[members[i]];
+      wanted[i] = -row->flow - 2.0 * k * row->gdot - k * k * row->g;
+    }
+    solve_group(sim, group, t, x, wanted, lambda);
+    for (uint32_t i = 0; i < n; i++) {
+      w->rows[members[i]].lambda = lambda[i];
+      if (!isfinite(lambda[i])) return SLT_ERR_NOT_FINITE;
+    }
+  }
+  return SLT_OK;
+}
+
+SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
+  EngContactWork* w = sim->contact;
+  SLT_TRY(eng_contact_evaluate(sim, t, x, dx));
+  SLT_TRY(find_reactions(sim, t, x, sim->core.contact.stiffness));
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    const Row* row = &w->rows[i];
+    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+      dx[w->entries[e].state] += row->lambda * w->entries[e].d;
+    }
+  }
+  return SLT_OK;
+}
+
+/// Reactions at (t, x) without what draws gaps to zero; false: there are none.
+static bool reactions_at(EngSim* sim, double t, const double* x) {
+  EngContactWork* w = sim->contact;
+  return eng_contact_flow(sim, t, x, w->flow) >= 0 &&
+         eng_contact_evaluate(sim, t, x, w->flow) >= 0 && find_reactions(sim, t, x, 0.0) >= 0;
+}
+
+void eng_contact_soften(EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  EngContacts* contacts = &sim->core.contact;
+  EngContactWork* w = sim->contact;
+  if (sim->core.slide.count || !reactions_at(sim, stepper->t, stepper->x)) return;
+  // after many events steps are short: what is left of g must not be thrown out of the contact
+  for (uint32_t i = 0; i < contacts->count; i++) {
+    const Row* row = &w->rows[i];
+    double most = 0.5 * fabs(row->flow);
+    double soft = fmin(sqrt(most / fabs(row->g)), 0.5 * most / fabs(row->gdot));
+    if (soft > 0.0 && soft < contacts->stiffness) contacts->stiffness = soft;
+  }
+}
+
+void eng_contact_full(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  EngContactWork* w = sim->contact;
+  if (!reactions_at(sim, t, sim->x)) return;
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    const Row* row = &w->rows[i];
+    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+      // the derivative of a state follows it in the environment
+      sim->env[mode->state_env[w->entries[e].state] + 1] += row->lambda * w->entries[e].d;
+    }
+  }
+}
+
+// ---- the end of a contact -----------------------------------------------------------------------
+
+/// How far the relations of the impact's guard besides those that ride are beyond their boundaries:
+/// a ball on a table is carried as far as the table goes. Negative before.
+static double beyond_guard(EngSim* sim, uint32_t contact, double t, const double* x) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelGuard* guard = &sim->model->transitions[sim->contacts[contact].transition].guard;
+  double beyond = -(double)INFINITY;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
+    uint32_t index = eng_atom_place(mode, guard->atoms[i]);
+    if (index == MODEL_NONE) continue;
+    beyond = fmax(beyond, -output_value(sim, &mode->g_flow, sim->g_flow_regs, index, t, x));
+  }
+  return beyond;
+}
+
+/// Positive where a contact has come to its end at time t of the trial: as a share of its largest
+/// reaction.
+static double end_function(EngSim* sim, double t) {
+  EngContactWork* w = sim->contact;
+  num_dense_eval(sim->stepper, t, sim->probe_x);
+  if (!reactions_at(sim, t, sim->probe_x)) return -(double)INFINITY;
+  double most = -(double)INFINITY;
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    double load = sim->contacts[i].load;
+    double force = load > 0.0 ? w->rows[i].lambda / load : w->rows[i].lambda;
+    double beyond = beyond_guard(sim, i, t, sim->probe_x);
+    double value = fmax(w->rows[i].carries ? -force - w->slack : -1.0, beyond);
+    sim->contacts[i].lifts = value >= 0.0;
+    most = fmax(most, value);
+  }
+  return most;
+}
+
+static SltStatus exit_function(void* user, double t, double* value) {
+  *value = end_function(user, t);
+  return SLT_OK;
+}
+
+/// The states over a part of the trial, and how they move there.
+static ModelDual enclose_state(const EngSim* sim, uint32_t i, double from, double to) {
+  double b[COEFFICIENTS] = {0.0};
+  uint32_t degree = sim->stepper->method->dense_degree;
+  num_dense_bernstein(sim->stepper, i, b);
+  double largest = 0.0;
+  for (uint32_t j = 0; j <= degree; j++) {
+    largest = fmax(largest, fabs(b[j]));
+  }
+  eng_bernstein_restrict(b, degree, from, to);
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
+  double lo = b[0];
+  double hi = b[0];
+  for (uint32_t j = 1; j <= degree; j++) {
+    lo = fmin(lo, b[j]);
+    hi = fmax(hi, b[j]);
+  }
+  return (ModelDual){{lo - pad, hi + pad}, {0.0, 0.0}};
+}
+
+/// Bounds of the gaps' accelerations along the flow over [a, b], for all rows: sim->g_dual[].d.
+static bool enclose_flow(EngSim* sim, double a, double b) {
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = &sim->flow_context;
+  double from = num_dense_theta(sim->stepper, a);
+  double to = num_dense_theta(sim->stepper, b);
+  ModelInterval time = {a, b};
+  if (eng_grow(sim, (void**)&w->rhs_dual, &w->rhs_capacity,
+               mode->rhs.reg_count + mode->state_count, sizeof *w->rhs_dual) < 0) {
+    return false;
+  }
+  ModelDual* f = w->rhs_dual + mode->rhs.reg_count;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x_dual[i] = enclose_state(sim, i, from, to);
+  }
+  model_program_bind_dual(&mode->rhs, sim->env, w->rhs_dual);
+  model_program_enclose(&mode->rhs, context, w->rhs_dual, time, sim->x_dual, f);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x_dual[i].d = f[i].v;
+  }
+  model_program_enclose(&mode->gdot, context, w->dual, time, sim->x_dual, sim->g_dual);
+  return true;
+}
+
+/// Whether the reactions of a group are positive over a part of the trial, by the accelerations in
+/// g_dual and the effect of reactions in the middle of it.
+static bool group_pushes(EngSim* sim, uint32_t group, double t) {
+  EngContactWork* w = sim->contact;
+  const uint32_t* members = w->members + w->group_begin[group];
+  uint32_t n = eng_group_size(w, group);
+  if (n > PROOF_MAX) return false;
+  double lo[PROOF_MAX] = {0.0};
+  for (uint32_t k = 0; k < n; k++) {
+    double* unit = group_vector(w, n, 0);
+    double* column = group_vector(w, n, 1);
+    ModelInterval flow = sim->g_dual[w->rows[members[k]].index].d;
+    for (uint32_t i = 0; i < n; i++) {
+      unit[i] = i == k ? -1.0 : 0.0;
+    }
+    solve_group(sim, group, t, sim->probe_x, unit, column);
+    for (uint32_t i = 0; i < n; i++) {
+      lo[i] += fmin(column[i] * flow.lo, column[i] * flow.hi);
+    }
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    if (w->rows[members[i]].carries && !(lo[i] > 0.0)) return false;
+  }
+  return true;
+}
+
+/// Whether no contact ends over [a, b] of the trial.
+static bool holds_throughout(EngSim* sim, double a, double b) {
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  if (sim->core.slide.count || mode->implicit || !enclose_flow(sim, a, b)) return false;
+  double middle = a + 0.5 * (b - a);
+  num_dense_eval(sim->stepper, middle, sim->probe_x);
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    if (!eng_contact_direction(sim, i, middle, sim->probe_x)) return false;
+    w->rows[i].idle = eng_gap_acceleration(sim, w->rows[i].index, middle, sim->probe_x, NULL);
+    if (beyond_guard(sim, i, a, sim->probe_x) > 0.0) return false;
+  }
+  for (uint32_t group = 0; group < w->group_count; group++) {
+    if (!group_pushes(sim, group, middle)) return false;
+  }
+  return true;
+}
+
+typedef struct Search {
+  EngSim* sim;
+  uint32_t pieces;  // looked at so far
+  bool proved;
+} Search;
+
+/// First end in (a, b], by the values there; INFINITY for none.
+static double first_end(Search* search, double a, double at_a, double b, double at_b,
+                        uint32_t depth) {
+  EngSim* sim = search->sim;
+  double middle = a + 0.5 * (b - a);
+  if (at_b < 0.0 && holds_throughout(sim, a, b)) return (double)INFINITY;
+  if (depth > 0 && search->pieces++ < PIECES_MAX && middle > a && middle < b) {
+    double at_middle = end_function(sim, middle);
+    double first = first_end(search, a, at_a, middle, at_middle, depth - 1);
+    if (first < (double)INFINITY) return first;
+    return first_end(search, middle, at_middle, b, at_b, depth - 1);
+  }
+  if (at_b < 0.0) {
+    search->proved = false;
+    return (double)INFINITY;
+  }
+  if (!(at_a < 0.0)) return a;
+  NumBracket bracket = {a, b, at_a, at_b};
+  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(a), fabs(b)),
+                            .g_window = (double)INFINITY,
+                            .side = NUM_SIDE_HI,
+                            .zero_is_positive = true,
+                            .max_evaluations = 200};
+  num_root_bracket(exit_function, sim, &options, &bracket, NULL);
+  return bracket.hi;
+}
+
+double eng_contact_exit(EngSim* sim, double t_from) {
+  double t_end = sim->stepper->trial.t;
+  sim->contact->slack = 0.0;
+  double at_start = end_function(sim, t_from);
+  if (at_start >= 0.0) {
+    // a contact that is hardly needed: it ends where it is needed less
+    sim->contact->slack = at_start + WEAK;
+    at_start = -WEAK;
+  }
+  double at_end = end_function(sim, t_end);
+  bool provable = !sim->core.slide.count && !sim->core.mode->implicit;
+  Search search = {.sim = sim, .proved = true};
+  double first =
+      first_end(&search, t_from, at_start, t_end, at_end, provable ? PIECES_DEPTH : PIECES_BLIND);
+  if (!search.proved && !(first < (double)INFINITY)) sim->core.undecided++;
+  if (first < (double)INFINITY) end_function(sim, first);  // which ones end there
+  return first;
+}

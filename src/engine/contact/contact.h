@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// Contacts found by accumulating impacts. An impact is a transition that resets speeds and leaves
+// its automaton where it was; its gap is the relation of its guard whose rate those speeds are. At
+// rest the gap is held closed by a reaction lambda >= 0 along the direction d of the resets,
+//     x' = f + sum_k lambda_k d_k,   gap_i'' = 0 for all closed contacts i,
+// any number of them at once; whatever hangs together is solved for together.
+#ifndef SALTUS_ENGINE_CONTACT_CONTACT_H
+#define SALTUS_ENGINE_CONTACT_CONTACT_H
+
+#include "base/base.h"
+#include "model/model.h"
+
+typedef struct EngSim EngSim;
+
+typedef enum EngContactState {
+  ENG_CONTACT_CLOSED,
+  ENG_CONTACT_RESTS,        // proposed in this instant: closes if its flight is within rounding
+  ENG_CONTACT_ACCUMULATES,  // ... closes if anything holds it
+  ENG_CONTACT_OPENS         // does not outlast this instant
+} EngContactState;
+
+/// A closed contact.
+typedef struct EngContact {
+  uint32_t transition;  // the impact whose place it has taken
+  uint32_t atom;        // its gap, positive where the bodies would overlap
+  double reach;         // how far along its direction the resets are probed
+  double rate;          // of the gap when the present instant began
+  double load;          // largest reaction at instants so far
+  uint8_t state;        // EngContactState
+  bool old;             // was closed when the present instant began
+  bool carries;         // its reaction is solved for; where contacts repeat each other it is 0
+  bool lifts;           // its reaction has come to its end
+} EngContact;
+
+/// Closed contacts of a run, and what a snapshot keeps of them beside the array.
+typedef struct EngContacts {
+  uint32_t count;    // the first ones of sim->contacts
+  bool active;       // their reactions act: not while an instant is carried out
+  bool lifts;        // the segment ends because one of them does
+  double stiffness;  // rate at which gaps are drawn to zero, 1/time
+} EngContacts;
+
+/// Times of a transition: a geometric sequence as long as it is one.
+typedef struct EngAccumulation {
+  uint32_t count;
+  double first, last;
+  double interval, ratio;  // the last ones
+  double fastest;          // leaving speed of its impacts so far
+} EngAccumulation;
+
+typedef enum EngZenoVerdict {
+  ENG_ZENO_NONE,
+  ENG_ZENO_EXIT  // the model has a state for it: transitions of zeno_automaton that wait for it
+                 // are enabled
+} EngZenoVerdict;
+
+// ---- accumulation.c -----------------------------------------------------------------------------
+
+/// Note what fired in this instant; where it accumulates, find how to go on, or fail.
+SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict);
+/// After the contacts of the instant are settled: what accumulates and is not closed dwells or
+/// fails.
+SltStatus eng_zeno_conclude(EngSim* sim);
+/// Before anything has fired in an instant: open the transitions that stand for the last event of
+/// an accumulation which is reached now.
+void eng_zeno_foresee(EngSim* sim);
+/// Modes that repeat in an instant at the end of a shrinking sequence: fails with that and says so.
+bool eng_zeno_suspected(EngSim* sim);
+/// A transition has fired now; whether its firings may accumulate.
+void eng_zeno_note(EngSim* sim, uint32_t transition);
+bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
+
+// ---- contact.c: the motion with closed contacts -------------------------------------------------
+
+/// The present mode or its inputs have changed: registers and structure follow.
+SltStatus eng_contact_rebind(EngSim* sim);
+void eng_contact_free(EngSim* sim);
+/// Let gaps be drawn to zero no harder than the bodies are held.
+void eng_contact_soften(EngSim* sim);
+/// Add the reactions to the flow in dx.
+SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
+/// The same for the derivatives in the environment.
+void eng_contact_full(EngSim* sim, double t);
+/// When a reaction ends or a contact is left, INFINITY for not in this trial.
+double eng_contact_exit(EngSim* sim, double t_from);
+/// Whether a snapshot's contacts belong to the model.
+bool eng_contact_valid(const EngSim* sim);
+
+// ---- settle.c: contacts in an instant -----------------------------------------------------------
+
+/// Before anything happens in an instant; `input`: values were written from outside.
+void eng_contact_begin_instant(EngSim* sim, bool input);
+/// Whether a closed contact is driven inward by what has happened in this instant: that is an
+/// impact.
+bool eng_contact_is_struck(EngSim* sim, uint32_t transition);
+/// The relation that an impact which has fired now keeps from becoming positive, by its place in
+/// the mode's list; MODEL_NONE: nothing is known of one.
+uint32_t eng_impact_gap(EngSim* sim, uint32_t transition);
+/// Close the contact of a transition at the end of this instant, if the state allows it. False: it
+/// is no impact.
+bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state);
+/// Contacts at the end of an instant: which are closed from now on, by complementarity. `changed`:
+/// one has closed or opened.
+SltStatus eng_contact_settle(EngSim* sim, bool* changed);
+/// Whether an automaton has a closed contact.
+bool eng_contact_holds_automaton(const EngSim* sim, uint32_t automaton);
+
+#endif

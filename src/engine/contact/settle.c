@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: MIT
+//
+// Contacts in an instant: which impacts have come to rest, which closed contacts outlast it. The
+// reactions of all of them are found together, by complementarity.
+#include "engine/contact/work.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#define THROWN_SHARE   0.5   // of a jump of a gap's rate: what has to be left of it
+#define ROUNDING       256   // units in the last place that sums of accelerations may be off by
+#define RIDING_SHARE   1e-6  // of the rates that cancel: what is left of them is rounding
+#define RIDING_RHO     64.0  // roundings of a relation that is kept at its boundary
+#define PURIFICATIONS  60    // applications of the resets that leave their main direction
+#define LIMIT_MAX      4000  // ... after which what else they change has come to its limit, or never
+
+// ---- which transitions belong to a contact ------------------------------------------------------
+
+static bool guard_has(const ModelGuard* guard, uint32_t atom) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    if (guard->atoms[i] == atom) return true;
+  }
+  return false;
+}
+
+/// Whether a transition is the impact of a contact: `state b ... from init, b` has several.
+static bool is_impact_of(const EngSim* sim, const EngContact* contact, uint32_t transition) {
+  const ModelTransition* own = &sim->model->transitions[contact->transition];
+  const ModelTransition* t = &sim->model->transitions[transition];
+  return t->automaton == own->automaton && t->to == own->to && guard_has(&t->guard, contact->atom);
+}
+
+static EngContact* contact_of(const EngSim* sim, uint32_t transition) {
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    if (is_impact_of(sim, &sim->contacts[i], transition)) return &sim->contacts[i];
+  }
+  return NULL;
+}
+
+bool eng_contact_holds_automaton(const EngSim* sim, uint32_t automaton) {
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    if (sim->model->transitions[sim->contacts[i].transition].automaton == automaton) return true;
+  }
+  return false;
+}
+
+/// While a contact is closed its impact does not happen.
+static void bar_impacts(EngSim* sim, const EngContact* contact, bool closed) {
+  const ModelTransition* t = &sim->model->transitions[contact->transition];
+  const ModelAutomaton* a = &sim->model->automata[t->automaton];
+  for (uint32_t s = 0; s < a->state_count; s++) {
+    for (uint32_t i = 0; i < a->states[s].outgoing_count; i++) {
+      uint32_t id = a->states[s].outgoing[i];
+      if (is_impact_of(sim, contact, id)) sim->transitions[id].closed = closed;
+    }
+  }
+}
+
+// ---- the instant begins -------------------------------------------------------------------------
+
+static void gather(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->x[i] = sim->env[mode->state_env[i]];
+  }
+}
+
+void eng_contact_begin_instant(EngSim* sim, bool input) {
+  gather(sim);
+  eng_evaluate_gdot(sim, sim->core.t);
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    EngContact* contact = &sim->contacts[i];
+    uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
+    // what an input has written is in the environment already
+    contact->rate = input || index == MODEL_NONE ? 0.0 : sim->gdot[index];
+    contact->lifts &= sim->core.contact.lifts;
+    contact->state = ENG_CONTACT_CLOSED;
+    contact->old = true;
+  }
+}
+
+/// The guard's truth with the relations that the contact keeps at their boundaries taken as true.
+static bool guard_allows(EngSim* sim, const EngContact* contact, bool all) {
+  const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t id = guard->atoms[i];
+    if (id == contact->atom || (all && sim->atoms[id].rides)) {
+      sim->env[sim->model->atoms[id].env] = 1.0;
+    }
+  }
+  bool allows = eng_guard(sim, guard);
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t id = guard->atoms[i];
+    sim->env[sim->model->atoms[id].env] = sim->atoms[id].truth ? 1.0 : 0.0;
+  }
+  return allows;
+}
+
+bool eng_contact_is_struck(EngSim* sim, uint32_t transition) {
+  const EngContact* contact = contact_of(sim, transition);
+  if (!contact) return false;
+  uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
+  if (index == MODEL_NONE) return false;
+  double rate = sim->gdot[index];
+  bool driven = rate > 0.0 && rate > THROWN_SHARE * (rate - contact->rate) &&
+                rate - contact->rate > THROWN_SHARE * rate;
+  return driven && rate > eng_slope_rho(sim, index) && guard_allows(sim, contact, false);
+}
+
+// ---- proposals ----------------------------------------------------------------------------------
+
+/// Whether a relation is at its boundary, as far as rounding tells.
+static bool at_boundary(EngSim* sim, uint32_t id, uint32_t index) {
+  return sim->atoms[id].located || fabs(sim->g[index]) <= RIDING_RHO * eng_rho(sim, index);
+}
+
+uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
+  const ModelGuard* guard = &sim->model->transitions[transition].guard;
+  const ModelMode* mode = sim->core.mode;
+  uint32_t found = MODEL_NONE;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t id = guard->atoms[i];
+    if (!sim->model->atoms[id].continuous || !sim->live[id]) continue;
+    uint32_t index = eng_atom_place(mode, id);
+    if (sim->atoms[id].located) return index;
+    if (found == MODEL_NONE && at_boundary(sim, id, index)) found = index;
+  }
+  return found;
+}
+
+/// The direction of an impact: what this instant has changed of the speeds that it writes, or else
+/// the first of them that matters, leading away from the boundary. `row` is the contact's. False:
+/// the relation is no gap.
+static bool first_direction(EngSim* sim, uint32_t contact) {
+  EngContactWork* w = sim->contact;
+  const Row* row = &w->rows[contact];
+  double t = sim->core.t;
+  double largest = 0.0;
+  uint32_t only = MODEL_NONE;
+  double idle = eng_gap_acceleration(sim, row->index, t, sim->x, NULL);
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    const Entry* entry = &w->entries[e];
+    uint32_t env = sim->core.mode->state_env[entry->state];
+    double* r = &sim->contact_direction[entry->action];
+    *r = 0.0;
+    w->dx[entry->state] = 1.0;
+    // the gap itself is no speed
+    bool speed = eng_gap_slope(sim, row->index, t, sim->x, w->dx) == 0.0;
+    double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) - idle;
+    w->dx[entry->state] = 0.0;
+    if (!speed) continue;
+    *r = sim->env[env] - sim->before[env];
+    largest = fmax(largest, fabs(*r));
+    if (only == MODEL_NONE && effect != 0.0 && isfinite(effect)) only = e;
+  }
+  if (only == MODEL_NONE) return false;
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    double* r = &sim->contact_direction[w->entries[e].action];
+    *r = largest > 0.0 ? *r / largest : e == only ? 1.0 : 0.0;
+  }
+  return true;
+}
+
+/// Effect of a unit of reaction on the contact's own gap, along the kept direction.
+static double own_effect(EngSim* sim, uint32_t contact) {
+  EngContactWork* w = sim->contact;
+  const Row* row = &w->rows[contact];
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    w->dx[w->entries[e].state] = sim->contact_direction[w->entries[e].action];
+  }
+  double t = sim->core.t;
+  double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) -
+                  eng_gap_acceleration(sim, row->index, t, sim->x, NULL);
+  for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+    w->dx[w->entries[e].state] = 0.0;
+  }
+  return effect;
+}
+
+/// Apply the resets to their own direction until nothing but the part proportional to the approach
+/// speed is left of it. False: that part vanishes.
+static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
+  EngContactWork* w = sim->contact;
+  const Row* row = &w->rows[contact];
+  for (uint32_t turn = 0; turn < PURIFICATIONS; turn++) {
+    double effect = own_effect(sim, contact);
+    if (effect == 0.0 || !isfinite(effect)) return false;
+    double turned = effect > 0.0 ? -1.0 : 1.0;
+    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+      sim->contact_direction[w->entries[e].action] *= turned;
+    }
+    sim->contacts[contact].reach = speed / fabs(effect);
+    if (!eng_contact_direction(sim, contact, sim->core.t, sim->x)) return false;
+    double largest = 0.0;
+    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+      largest = fmax(largest, fabs(w->entries[e].d));
+    }
+    double change = 0.0;
+    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+      double* r = &sim->contact_direction[w->entries[e].action];
+      double next = w->entries[e].d / largest;
+      change = fmax(change, fabs(next - *r));
+      *r = next;
+    }
+    if (change <= 8.0 * DBL_EPSILON) return true;
+  }
+  return true;
+}
+
+/// A speed of the size that the impacts had: how far resets are probed.
+static double probe_speed(const EngSim* sim, uint32_t transition, double acceleration) {
+  const EngAccumulation* times = &sim->accumulations[transition];
+  double speed = times->fastest;
+  if (!(speed > 0.0)) speed = fabs(acceleration) * (times->last - times->first);
+  if (!(speed > 0.0)) speed = fabs(acceleration) * sim->stepper->control.h_next;
+  return speed > 0.0 ? speed : 1.0;
+}
+
+bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  EngContact* known = contact_of(sim, transition);
+  if (known) {
+    known->state = (uint8_t)state;
+    return true;
+  }
+  bool stays = t->to == sim->state[t->automaton] ||
+               sim->state_before[t->automaton] == sim->state[t->automaton];
+  if (!stays || sim->core.contact.count == sim->impact_count) return false;
+  uint32_t at = sim->core.contact.count;
+  gather(sim);
+  for (uint32_t i = 0; i < t->guard.atom_count; i++) {
+    uint32_t id = t->guard.atoms[i];
+    if (!sim->model->atoms[id].continuous || !sim->live[id]) continue;
+    uint32_t index = eng_atom_place(sim->core.mode, id);
+    if (!at_boundary(sim, id, index)) continue;
+    sim->contacts[at] = (EngContact){
+        .transition = transition, .atom = id, .state = (uint8_t)state, .carries = true};
+    if (eng_contact_structure(sim, at + 1) < 0 || !first_direction(sim, at)) continue;
+    if (eng_contact_flow(sim, sim->core.t, sim->x, sim->contact->flow) < 0) return false;
+    double flow =
+        eng_gap_acceleration(sim, index, sim->core.t, sim->x, sim->contact->flow);
+    if (!purify_direction(sim, at, probe_speed(sim, transition, flow))) continue;
+    sim->core.contact.count++;
+    return true;
+  }
+  return false;
+}
+
+// ---- complementarity ----------------------------------------------------------------------------
+
+/// Reactions of a group, and the accelerations with which gaps open.
+static void solve_group(EngSim* sim, uint32_t group) {
+  EngContactWork* w = sim->contact;
+  const uint32_t* members = w->members + w->group_begin[group];
+  uint32_t n = eng_group_size(w, group);
+  double* m = w->numbers;
+  double* a = m + (size_t)n * n;
+  double* q = a + (size_t)n * n;
+  double* z = q + n;
+  double* opens = z + n;
+  eng_contact_matrix(sim, group, sim->core.t, sim->x, a);
+  for (uint32_t i = 0; i < n; i++) {
+    q[i] = -w->rows[members[i]].flow;
+    for (uint32_t k = 0; k < n; k++) {
+      m[(size_t)i * n + k] = -a[(size_t)i * n + k];
+    }
+  }
+  bool solved = eng_lcp_solve(n, m, q, z, opens, opens + n);
+  w->ambiguous |= !solved || eng_lcp_ambiguous(n, m);
+  for (uint32_t i = 0; i < n; i++) {
+    Row* row = &w->rows[members[i]];
+    double terms = fabs(q[i]);
+    for (uint32_t k = 0; k < n; k++) {
+      terms += fabs(m[(size_t)i * n + k] * z[k]);
+    }
+    row->lambda = z[i];
+    row->falls = z[i] * m[(size_t)i * n + i];
+    row->opens = opens[i] > ROUNDING * DBL_EPSILON * terms ? opens[i] : 0.0;
+  }
+}
+
+static SltStatus solve_all(EngSim* sim) {
+  EngContactWork* w = sim->contact;
+  SLT_TRY(eng_contact_structure(sim, sim->core.contact.count));
+  SLT_TRY(eng_contact_flow(sim, sim->core.t, sim->x, w->flow));
+  SLT_TRY(eng_contact_evaluate(sim, sim->core.t, sim->x, w->flow));
+  w->ambiguous = false;
+  for (uint32_t group = 0; group < w->group_count; group++) {
+    solve_group(sim, group);
+  }
+  return SLT_OK;
+}
+
+/// Whether a body that leaves with this speed comes back before rounding can tell that it left.
+static bool flight_is_rounding(EngSim* sim, const Row* row) {
+  double leaves = -row->gdot;
+  if (!(leaves > 0.0)) return true;
+  return leaves * leaves <= 2.0 * row->falls * eng_rho(sim, row->index);
+}
+
+/// Whether a contact cannot be closed after this instant.
+static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
+  bool pushed = row->lambda > 0.0;
+  double jump = row->gdot - contact->rate;
+  switch ((EngContactState)contact->state) {
+  case ENG_CONTACT_ACCUMULATES: return !pushed;
+  case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row);
+  case ENG_CONTACT_OPENS: return true;
+  case ENG_CONTACT_CLOSED: break;
+  }
+  if (row->opens > 0.0 || (contact->lifts && !pushed)) return true;
+  bool thrown = jump < 0.0 && row->gdot < THROWN_SHARE * jump;
+  return thrown && !flight_is_rounding(sim, row);
+}
+
+// ---- what does not outlast the instant ----------------------------------------------------------
+
+/// Relations of the guard beyond their boundaries, where a contact has come to its end: they do not
+/// hold any more.
+static void leave_relations(EngSim* sim, const EngContact* contact) {
+  const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
+    uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
+    if (index == MODEL_NONE || !(sim->g[index] <= 0.0)) continue;
+    atom->truth = false;
+    atom->left_now = true;
+    sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
+  }
+}
+
+/// The gap of a contact that ends is left along its boundary.
+static void release(EngSim* sim, const EngContact* contact) {
+  const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
+  bar_impacts(sim, contact, false);
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->rides) atom->tangential = true;
+    atom->rides = false;
+  }
+  if (contact->state != ENG_CONTACT_RESTS) {
+    sim->atoms[contact->atom].truth = false;
+    sim->atoms[contact->atom].left_now = true;
+    sim->env[sim->model->atoms[contact->atom].env] = 0.0;
+  }
+  eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, contact->atom);
+}
+
+/// Take contact i out of the list.
+static void take_out(EngSim* sim, uint32_t i, bool* changed) {
+  if (sim->contacts[i].old) {
+    release(sim, &sim->contacts[i]);
+    *changed = true;
+  }
+  uint32_t count = --sim->core.contact.count;
+  memmove(&sim->contacts[i], &sim->contacts[i + 1], (count - i) * sizeof *sim->contacts);
+}
+
+/// Closed contacts that have no meaning in the present mode, or whose impact could not happen here
+/// any more.
+static void drop_lost(EngSim* sim, bool* changed) {
+  for (uint32_t i = 0; i < sim->core.contact.count;) {
+    EngContact* contact = &sim->contacts[i];
+    uint32_t automaton = sim->model->transitions[contact->transition].automaton;
+    uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
+    bool lost = index == MODEL_NONE;
+    if (contact->old) {
+      if (contact->lifts) leave_relations(sim, contact);
+      lost |= sim->state[automaton] != sim->state_before[automaton];
+      lost |= contact->state == ENG_CONTACT_CLOSED && !guard_allows(sim, contact, true);
+    }
+    if (lost) {
+      take_out(sim, i, changed);
+    } else {
+      i++;
+    }
+  }
+}
+
+// ---- what does ----------------------------------------------------------------------------------
+
+/// Take the speeds out that lead into or off the boundaries, along the directions of the reactions.
+static void stop_motion(EngSim* sim) {
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t group = 0; group < w->group_count; group++) {
+    const uint32_t* members = w->members + w->group_begin[group];
+    uint32_t n = eng_group_size(w, group);
+    double* a = w->numbers;
+    double* work = a + (size_t)n * n;
+    double* wanted = work + eng_lcp_room(n);
+    double* impulse = wanted + n;
+    bool* in = (bool*)(impulse + n);
+    bool* carries = in + n;
+    eng_contact_matrix(sim, group, sim->core.t, sim->x, a);
+    uint32_t independent = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      wanted[i] = -w->rows[members[i]].gdot;
+      in[i] = true;
+    }
+    eng_dense_solve(n, a, wanted, in, impulse, carries, work);
+    for (uint32_t i = 0; i < n; i++) {
+      independent += carries[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+      const Row* row = &w->rows[members[i]];
+      // of contacts that repeat each other those carry that complementarity has found
+      sim->contacts[members[i]].carries = independent == n || row->lambda > 0.0;
+      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+        sim->env[mode->state_env[w->entries[e].state]] += impulse[i] * w->entries[e].d;
+      }
+    }
+  }
+}
+
+/// What else the resets of a contact change goes to its limit under them; what has none stays.
+static void take_limit(EngSim* sim, uint32_t contact) {
+  EngContactWork* w = sim->contact;
+  const Row* row = &w->rows[contact];
+  uint32_t count = row->entry_end - row->entry_begin;
+  const uint32_t* state_env = sim->core.mode->state_env;
+  double* first = w->resets;
+  for (uint32_t k = 0; k < count; k++) {
+    first[k] = sim->env[state_env[w->entries[row->entry_begin + k].state]];
+  }
+  for (uint32_t turn = 0; turn < LIMIT_MAX; turn++) {
+    bool moves = false;
+    double* next = w->resets + count;
+    for (uint32_t k = 0; k < count; k++) {
+      next[k] = eng_eval(sim, &sim->model->actions[w->entries[row->entry_begin + k].action].value);
+      double* value = &sim->env[state_env[w->entries[row->entry_begin + k].state]];
+      moves |= !(fabs(next[k] - *value) <= DBL_EPSILON * fabs(first[k]));
+    }
+    if (!moves) return;
+    for (uint32_t k = 0; k < count; k++) {
+      sim->env[state_env[w->entries[row->entry_begin + k].state]] = next[k];
+    }
+    if (row->reads_computed) {
+      gather(sim);
+      model_program_run(&sim->core.mode->full, &sim->flow_context, sim->full_regs, sim->core.t,
+                        sim->x, sim->full);
+      for (uint32_t i = 0; i < sim->core.mode->full.output_count; i++) {
+        sim->env[sim->core.mode->full_env[i]] = sim->full[i];
+      }
+    }
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    sim->env[state_env[w->entries[row->entry_begin + k].state]] = first[k];
+  }
+}
+
+/// Which relations of an impact's guard stay at their boundaries with the contact closed: its gap,
+/// and those of the speed, whose rates the reactions take away.
+static void mark_riding(EngSim* sim, uint32_t contact) {
+  EngContactWork* w = sim->contact;
+  const ModelMode* mode = sim->core.mode;
+  const ModelGuard* guard = &sim->model->transitions[sim->contacts[contact].transition].guard;
+  for (uint32_t k = 0; k < guard->atom_count; k++) {
+    uint32_t id = guard->atoms[k];
+    EngAtom* atom = &sim->atoms[id];
+    atom->rides = id == sim->contacts[contact].atom;
+    if (atom->rides || !sim->live[id] || !sim->model->atoms[id].continuous) continue;
+    uint32_t i = eng_atom_place(mode, id);
+    double by_flow = sim->gdot[i];
+    double by_force = 0.0;
+    double terms = fabs(by_flow);
+    for (uint32_t c = 0; c < sim->core.contact.count; c++) {
+      const Row* row = &w->rows[c];
+      if (row->group != w->rows[contact].group) continue;
+      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+        w->dx[w->entries[e].state] = w->entries[e].d;
+      }
+      double part = row->lambda * eng_gap_slope(sim, i, sim->core.t, sim->x, w->dx);
+      by_force += part;
+      terms += fabs(part);
+      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+        w->dx[w->entries[e].state] = 0.0;
+      }
+    }
+    bool rests = fabs(by_flow + by_force) <= RIDING_SHARE * terms;
+    atom->rides = rests && fabs(sim->g[i]) <= RIDING_RHO * eng_rho(sim, i);
+  }
+}
+
+/// Reactions that are not the only ones (Painleve): said once, with what else could be.
+static void warn_of_ambiguity(EngSim* sim) {
+  if (!sim->contact->ambiguous || sim->contact->warned || !sim->on_warning) return;
+  sim->contact->warned = true;
+  const ModelAtomText* gap = sim->model->atoms[sim->contacts[0].atom].written;
+  char message[400];
+  snprintf(message, sizeof message,
+           "at t = %s the reactions of closed contacts have no unique solution: '%.*s' could stay "
+           "closed with the reaction %s, or open; it stays closed",
+           eng_number(sim->core.t).text, STR_ARGS(gap->text),
+           eng_short(sim->contact->rows[0].lambda).text);
+  sim->on_warning(sim->warning_user, DIAG_W0804, gap->span, message);
+}
+
+SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
+  *changed = false;
+  gather(sim);
+  eng_evaluate_g(sim, sim->core.t, true);
+  drop_lost(sim, changed);
+  while (sim->core.contact.count > 0) {
+    SLT_TRY(solve_all(sim));
+    uint32_t count = sim->core.contact.count;
+    // rows keep their numbers while contacts are taken out from behind
+    for (uint32_t i = count; i-- > 0;) {
+      if (opens(sim, &sim->contacts[i], &sim->contact->rows[i])) take_out(sim, i, changed);
+    }
+    if (sim->core.contact.count == count) break;
+  }
+  sim->core.contact.lifts = false;
+  if (sim->core.contact.count == 0) return SLT_OK;
+  warn_of_ambiguity(sim);
+  stop_motion(sim);
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    if (!sim->contacts[i].old) take_limit(sim, i);
+  }
+  gather(sim);
+  eng_evaluate_g(sim, sim->core.t, true);
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    EngContact* contact = &sim->contacts[i];
+    contact->load = fmax(contact->old ? contact->load : 0.0, sim->contact->rows[i].lambda);
+    contact->lifts = false;
+    mark_riding(sim, i);
+    bar_impacts(sim, contact, true);
+    if (!contact->old) {
+      eng_trace_slide(sim, SLT_EVENT_ZENO, contact->atom);
+      *changed = true;
+    }
+    contact->state = ENG_CONTACT_CLOSED;
+    contact->old = true;
+  }
+  return SLT_OK;
+}

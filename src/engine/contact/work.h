@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of this room share: closed contacts as the present mode sees them.
+#ifndef SALTUS_ENGINE_CONTACT_WORK_H
+#define SALTUS_ENGINE_CONTACT_WORK_H
+
+#include "engine/contact/complementarity.h"
+#include "engine/internal.h"
+
+/// A speed that the resets of an impact write.
+typedef struct Entry {
+  uint32_t state;   // of the present mode
+  uint32_t action;  // that writes it
+  double d;         // component of the direction at the last evaluation
+} Entry;
+
+/// Something that the resets read and that moves.
+typedef struct Reading {
+  uint32_t env;
+  uint32_t state;   // MODEL_NONE: it is computed...
+  uint32_t output;  // ... by this output of the mode's full program
+} Reading;
+
+/// A closed contact in the present mode.
+typedef struct Row {
+  uint32_t index;                        // of its gap in the mode's list
+  uint32_t entry_begin, entry_end;       // speeds that its direction has
+  uint32_t reading_begin, reading_end;   // what its resets read
+  bool reads_computed;
+  uint32_t group;                        // contacts that hang together have the same
+  bool carries;                          // its reaction is solved for; otherwise it is 0
+  double g, gdot;                        // of its gap
+  double idle, flow;                     // its acceleration: by time alone, along the flow
+  double lambda;                         // its reaction...
+  double falls;                          // ... and how fast the gap would close without it
+  double opens;                          // acceleration with which the gap opens
+} Row;
+
+struct EngContactWork {
+  Row* rows;
+  Entry* entries;
+  Reading* readings;
+  uint32_t* members;      // contacts by group
+  uint32_t* group_begin;  // ... and where each group begins
+  uint32_t group_count;
+  double slack;           // how far below zero reactions may be on the present trial
+  bool ambiguous, warned;  // the last reactions are not the only ones
+  double* numbers;        // matrices and work space of a group
+  double *x, *dx;         // per state
+  double* flow;           // per state: the flow without reactions
+  double* saved;          // per reading: its value in the environment
+  double* resets;         // per entry: values of the resets, twice
+  ModelDual* dual;        // of the program gdot
+  ModelDual* rhs_dual;
+  size_t row_capacity, entry_capacity, reading_capacity, member_capacity, begin_capacity,
+      number_capacity, x_capacity, dx_capacity, flow_capacity, dual_capacity, rhs_capacity,
+      saved_capacity, reset_capacity;
+};
+
+typedef struct EngContactWork EngContactWork;
+
+/// Structure of the first `count` contacts in the present mode. False in `fits[i]` where a
+/// contact's relation or states do not exist in it.
+SltStatus eng_contact_structure(EngSim* sim, uint32_t count);
+/// Place of a state of the present mode by its place in the environment; MODEL_NONE.
+uint32_t eng_state_place(const EngSim* sim, uint32_t env);
+/// Directions, gaps and their accelerations at (t, x) for the flow f, all rows.
+SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const double* f);
+/// The direction of one contact at (t, x); false: it has none.
+bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double* x);
+/// Derivative of a gap's rate when the states move along dx, and of the gap itself.
+double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
+                            const double* dx);
+double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, const double* dx);
+/// Effect of reactions on the gaps of a group: n x n, by rows.
+void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, double* a);
+/// The flow without reactions: along surfaces where it slides.
+SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f);
+/// Contacts of a group.
+static inline uint32_t eng_group_size(const EngContactWork* w, uint32_t group) {
+  return w->group_begin[group + 1] - w->group_begin[group];
+}
+
+#endif
