@@ -322,6 +322,11 @@ static ModelDual enclose_state(const void* user, uint32_t i) {
   return (ModelDual){{lo - pad, hi + pad}, {dlo - slope_pad, dhi + slope_pad}};
 }
 
+ModelDual eng_enclose_state(const EngSim* sim, uint32_t state, double l, double r) {
+  TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  return enclose_state(&part, state);
+}
+
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out) {
   const ModelContext* context = eng_context(sim);
   TrialPart part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};

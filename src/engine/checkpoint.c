@@ -103,13 +103,9 @@ static bool mode_at(const EngSim* sim, const ModelMode** mode) {
 }
 
 /// All pointers in the plain data of a run.
-static void core_modes(EngCore* core, const ModelMode** list[3 + ENG_SIDES_MAX]) {
+static void core_modes(EngCore* core, const ModelMode** list[2]) {
   list[0] = &core->mode;
   list[1] = &core->mode_before;
-  list[2] = &core->slide.base;
-  for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
-    list[3 + i] = &core->slide.modes[i];
-  }
 }
 
 // ---- what has to fit ----------------------------------------------------------------------------
@@ -240,7 +236,7 @@ SltStatus eng_checkpoint_save(const EngSim* sim, const SltKey* key, const void* 
   SLT_TRY(eng_snapshot_save(sim, snapshot, head.snapshot_size));
   EngCore core;
   memcpy(&core, snapshot, sizeof core);
-  const ModelMode** modes[3 + ENG_SIDES_MAX];
+  const ModelMode** modes[2];
   core_modes(&core, modes);
   for (uint32_t i = 0; i < SLT_COUNT(modes); i++) {
     *modes[i] = place_of(sim, *modes[i]);
@@ -325,7 +321,7 @@ SltStatus eng_checkpoint_restore(EngSim* sim, const SltKey* key, const void* buf
   if (problem) return refuse(sim, problem, why);
   EngCore core;
   memcpy(&core, snapshot, sizeof core);
-  const ModelMode** modes[3 + ENG_SIDES_MAX];
+  const ModelMode** modes[2];
   core_modes(&core, modes);
   for (uint32_t i = 0; i < SLT_COUNT(modes); i++) {
     if (!mode_at(sim, modes[i])) return refuse(sim, DAMAGED, why);

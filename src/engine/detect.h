@@ -74,6 +74,8 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
 /// An atom of the mode as a function of one polynomial; NULL where it is none.
 const ModelComposed* eng_composed(const EngSim* sim, uint32_t index);
 
+/// A state and its slope over [l, r] of the trial; control points are in place.
+ModelDual eng_enclose_state(const EngSim* sim, uint32_t state, double l, double r);
 /// Values and slopes of the mode's atoms over [l, r] of the trial; control points are in place.
 void eng_enclose_atoms(EngSim* sim, double l, double r, ModelDual* out);
 /// The same for one of them, without the others where that is possible.

@@ -95,6 +95,7 @@ _Static_assert(sizeof(EngAtom) == 128 && offsetof(EngAtom, h_previous) == 64, "l
 typedef struct EngChatter {
   uint32_t count;
   double last;           // time of the last change
+  double interval;       // from the one before
   double until, length;  // while it dwells: how long it keeps its state
   bool moved;            // has changed before
   bool dwelling;
@@ -170,11 +171,6 @@ typedef struct EngLevel {
   double slope;     // magnitude of the slope of g there
 } EngLevel;
 
-/// Registers of the mode on one side of a surface.
-typedef struct EngSideRegs {
-  double *rhs, *full, *gdot;
-  size_t rhs_capacity, full_capacity, gdot_capacity;
-} EngSideRegs;
 
 /// What stiff methods know of a mode.
 typedef struct EngStiffMode {
@@ -526,17 +522,16 @@ struct EngSim {
   uint32_t* near;     // atoms that are followed on the present trial, ascending
 
   // modes around a point on a surface
-  uint32_t* side_states;  // ENG_SIDES_MAX vectors of states
   uint32_t* side_work;
   uint32_t* state_settled;
-  double* side_f;  // flows, ENG_SIDES_MAX rows of n_max
+  double* side_f;  // work space: three flows
   double* probe_x;
   double* side_g;
   double* side_probe;
-  EngSideRegs side_regs[ENG_SIDES_MAX];
+  EngSliding sliding;
 
   // sliding by value; per atom or per automaton of the model
-  EngValueSurface* value_surfaces;
+  EngSurface* value_surfaces;
   EngValueSwitch* value_switches;
   uint32_t value_switch_count;
   EngValueProbe* value_probes;
@@ -837,8 +832,11 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
 /// Latch the surface's relations to that side; the states there are in side_work.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
-/// g of a mode's atoms at the present point and at one beside it: side_g, side_probe.
-SltStatus eng_probe(EngSim* sim, const ModelMode* mode);
+/// Slide along the surface of one relation, between the modes with these states.
+SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
+/// Room for the states on so many combinations of sides.
+SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
+void eng_slide_free(EngSim* sim);
 /// What hangs on which switches in the present mode; NULL where that cannot be listed.
 const EngHang* eng_hang(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.

@@ -131,12 +131,11 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   eng_publish_states(sim, from);
   if (eng_get_mode(sim, sim->state, mode, &failure) < 0) return SLT_OK;
   if (!same_states(*mode, present)) return SLT_OK;
-  EngSideRegs* regs = &sim->side_regs[0];
-  SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, (*mode)->rhs.reg_count,
+  SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, (*mode)->rhs.reg_count,
                    sizeof(double)));
   const ModelContext* context = eng_context(sim);
-  model_program_bind(&(*mode)->rhs, sim->env, regs->rhs);
-  model_program_run(&(*mode)->rhs, context, regs->rhs, sim->core.t, sim->x, sim->side_f);
+  model_program_bind(&(*mode)->rhs, sim->env, sim->side_g_regs);
+  model_program_run(&(*mode)->rhs, context, sim->side_g_regs, sim->core.t, sim->x, sim->side_f);
   double eps = sim->options.event_eps;
   for (uint32_t i = 0; i < present->state_count; i++) {
     sim->probe_x[i] = sim->x[i] + eps * sim->side_f[i];
@@ -149,7 +148,7 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
 
 /// The states of the two modes are kept as those of two sides.
 static uint32_t* side_states(EngSim* sim, uint32_t side) {
-  return sim->side_states + (size_t)side * sim->model->automaton_count;
+  return sim->sliding.states + (size_t)side * sim->model->automaton_count;
 }
 
 /// slide(a, x): both conditions of table 1 between the departed states `k` and the present ones
@@ -173,20 +172,15 @@ static SltStatus slide(EngSim* sim, const uint32_t* k, const uint32_t* m) {
   if (place == MODEL_NONE) return SLT_OK;
   // side 1 is where g of the atom is positive: there the atom holds
   bool m_above = sim->atoms[atom].truth;
-  *s = (EngSlide){.count = 1, .base = mode_m, .base_index = {place}, .share = {0.5}};
-  s->surfaces[0] = (EngSurface){.atom = atom, .mirrors = {{atom, true}}, .mirror_count = 1};
-  s->modes[m_above ? 1 : 0] = mode_m;
-  s->modes[m_above ? 0 : 1] = mode_k;
-  memcpy(side_states(sim, m_above ? 1 : 0), m, states_size(sim));
-  memcpy(side_states(sim, m_above ? 0 : 1), k, states_size(sim));
-  return eng_slide_rebind(sim);
+  return eng_slide_pair(sim, atom, m_above ? k : m, m_above ? m : k);
 }
 
 /// At a mesh point of a sliding motion: whether it goes on. Other transitions end it, too.
 static SltStatus goes_on(EngSim* sim, bool* on) {
   uint32_t* k = sim->state_settled;
   uint32_t present = memcmp(side_states(sim, 1), sim->state, states_size(sim)) == 0 ? 1 : 0;
-  EngSlide saved = sim->core.slide;
+  uint32_t atom = eng_slide_atom(sim, 0);
+  memcpy(side_states(sim, 3), side_states(sim, 0), 2 * states_size(sim));
   sim->core.slide.count = 0;
   eng_atoms_update(sim);
   // the side the point is on by rounding does not matter: between the two modes there is nothing
@@ -197,14 +191,13 @@ static SltStatus goes_on(EngSim* sim, bool* on) {
   *on = false;
   if (!known) return SLT_OK;
   memcpy(k, side_states(sim, 1 - present), states_size(sim));
-  uint32_t* m = side_states(sim, ENG_SIDES_MAX - 1);
+  uint32_t* m = side_states(sim, 2);
   memcpy(m, sim->state, states_size(sim));
   SLT_TRY(slide(sim, k, m));
   *on = sim->core.slide.count > 0;
   if (*on) {
     // the surface stays the one it was, whatever atom turned first now
-    sim->core.slide = saved;
-    return eng_slide_rebind(sim);
+    return eng_slide_pair(sim, atom, side_states(sim, 3), side_states(sim, 4));
   }
   return SLT_OK;
 }
@@ -228,11 +221,11 @@ static SltStatus algorithm(EngSim* sim, bool* fired) {
       SLT_TRY(recursion(sim, &iteration, &changed));
     }
     sim->dae.impulsive = false;
-    uint32_t* m = side_states(sim, ENG_SIDES_MAX - 1);
+    uint32_t* m = side_states(sim, 2);
     memcpy(m, sim->state, states_size(sim));
     SLT_TRY(slide(sim, k, m));
     if (sim->core.slide.count) {
-      eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, sim->core.slide.surfaces[0].atom);
+      eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, eng_slide_atom(sim, 0));
     }
   }
   return eng_run_due(sim, true, &iteration, fired);
@@ -247,7 +240,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* fired) {
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
   if (sim->core.slide.count) {
-    uint32_t atom = sim->core.slide.surfaces[0].atom;
+    uint32_t atom = eng_slide_atom(sim, 0);
     bool on = false;
     SLT_TRY(goes_on(sim, &on));
     if (on) return SLT_OK;
@@ -264,6 +257,7 @@ SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed,
   sim->core.stop_wanted = false;
   sim->was_sliding = sim->core.slide.count > 0;
   *fired = false;
+  SLT_TRY(eng_slide_room(sim, 5));
   eng_trace_begin(sim);
   sim->in_instant = true;
   SltStatus status = carry_out(sim, kind, fired);

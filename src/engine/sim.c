@@ -164,13 +164,12 @@ static void lay_out_sides(EngSim* sim, Carver* c) {
   size_t n = sim->n_max;
   sim->x_dual = carve(c, n, sizeof(ModelDual));
   sim->g_dual = carve(c, m->atom_count, sizeof(ModelDual));
-  sim->side_f = carve(c, n * ENG_SIDES_MAX, sizeof(double));
+  sim->side_f = carve(c, n * 3, sizeof(double));
   sim->x_lo = carve(c, n, sizeof(double));
   sim->x_hi = carve(c, n, sizeof(double));
   sim->probe_x = carve(c, n, sizeof(double));
   sim->side_g = carve(c, m->atom_count, sizeof(double));
   sim->side_probe = carve(c, m->atom_count, sizeof(double));
-  sim->side_states = carve(c, (size_t)m->automaton_count * ENG_SIDES_MAX, sizeof(uint32_t));
   sim->side_work = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->state_settled = carve(c, m->automaton_count, sizeof(uint32_t));
 }
@@ -234,7 +233,7 @@ static void lay_out_records(EngSim* sim, Carver* c) {
 static void lay_out_surfaces(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   size_t n = sim->n_max;
-  sim->value_surfaces = carve(c, m->atom_count, sizeof(EngValueSurface));
+  sim->value_surfaces = carve(c, m->atom_count, sizeof(EngSurface));
   sim->value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
   sim->value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
   sim->value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
@@ -420,11 +419,7 @@ void eng_free(EngSim* sim) {
   eng_past_free(sim);
   eng_modes_free(sim);
   eng_stiff_free(sim);
-  for (uint32_t i = 0; i < ENG_SIDES_MAX; i++) {
-    base_free(&a, sim->side_regs[i].rhs, sim->side_regs[i].rhs_capacity * sizeof(double));
-    base_free(&a, sim->side_regs[i].full, sim->side_regs[i].full_capacity * sizeof(double));
-    base_free(&a, sim->side_regs[i].gdot, sim->side_regs[i].gdot_capacity * sizeof(double));
-  }
+  eng_slide_free(sim);
   eng_contact_free(sim);
   eng_dae_free(sim);
   base_free(&a, sim->told, sim->told_capacity);

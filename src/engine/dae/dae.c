@@ -135,15 +135,17 @@ void eng_dae_guess(EngSim* sim) {
   }
   const EngSlide* slide = &sim->core.slide;
   // by value there are no modes beside the present one
-  uint32_t sides = slide->count && !slide->by_value ? 1u << slide->count : 0;
-  for (uint32_t side = 0; side < sides; side++) {
-    eng_dae_note_guess(sim, &slide->modes[side]->rhs);
-    eng_dae_note_guess(sim, &slide->modes[side]->full);
+  uint32_t rows = slide->count && !slide->by_value ? slide->rows : 0;
+  for (uint32_t row = 0; row < rows; row++) {
+    eng_dae_note_guess(sim, &sim->sliding.regs[row].mode->rhs);
+    eng_dae_note_guess(sim, &sim->sliding.regs[row].mode->full);
   }
   eng_dae_use_guess(sim);
-  for (uint32_t side = 0; side < sides; side++) {
-    model_program_guess(&slide->modes[side]->rhs, sim->guess, sim->side_regs[side].rhs);
-    model_program_guess(&slide->modes[side]->full, sim->guess, sim->side_regs[side].full);
+  for (uint32_t row = 0; row < rows; row++) {
+    EngSideRegs* r = &sim->sliding.regs[row];
+    model_program_guess(&r->mode->rhs, sim->guess, r->rhs);
+    model_program_guess(&r->mode->full, sim->guess, r->full);
+    model_program_guess(&r->mode->gdot, sim->guess, r->gdot);
   }
 }
 

@@ -121,8 +121,8 @@ static void wake(EngSim* sim, uint32_t surface) {
 static bool all_at_zero(const EngSim* sim) {
   uint32_t leaves = sim->core.exit_pending ? sim->core.exit_surface : MODEL_NONE;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    const EngValueSurface* s = &sim->value_surfaces[i];
-    if (!(fabs(sim->x[s->state]) <= s->eps) && i != leaves) return false;
+    const EngSurface* s = &sim->value_surfaces[i];
+    if (!value_is_at_zero(sim, s->state) && i != leaves) return false;
   }
   return true;
 }
@@ -131,7 +131,7 @@ void eng_narrow_begin(EngSim* sim) {
   const EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
   sim->narrow = false;
-  if (!core->slide.count || !core->slide.local || core->slide.rest) return;
+  if (!core->slide.count || !core->slide.local) return;
   if (core->contact.active || sim->contact_holds || core->dwelling || sim->has_pre ||
       sim->has_auxiliary || sim->pasts || sim->due_count || sim->active_stale || !sim->entered) {
     return;
@@ -285,8 +285,8 @@ typedef struct News {
 static bool stands_at(const EngSim* sim, uint32_t i, uint32_t direct) {
   uint32_t atom = sim->core.mode->atoms[i];
   if (sim->value_of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) return false;
-  double g = direct == MODEL_NONE ? sim->g[i] : sim->x[direct / 2];
-  return value_is_at_zero(sim, atom, g);
+  if (direct != MODEL_NONE) return value_is_at_zero(sim, direct / 2);
+  return fabs(sim->g[i]) <= sim->atoms[atom].zone;
 }
 
 /// New surfaces from the relations that are not slid along, without them; false: this is for the
@@ -304,8 +304,8 @@ static bool find_new(EngSim* sim, const uint32_t* direct) {
     if (known || !sim->atoms[sim->core.mode->atoms[i]].surface) continue;
     sim->value_of_state[state] = slide->count;
     sim->value_state[slide->count] = state;
-    sim->value_surfaces[slide->count++] = (EngValueSurface){
-        .state = state, .first = MODEL_NONE, .eps = (double)INFINITY, .slides = true};
+    sim->value_surfaces[slide->count++] =
+        (EngSurface){.state = state, .first = MODEL_NONE, .slides = true};
   }
   return true;
 }
@@ -318,13 +318,12 @@ static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
     uint32_t surface = direct[i] == MODEL_NONE ? MODEL_NONE : sim->value_of_state[direct[i] / 2];
     if (surface == MODEL_NONE || surface < first || !stands_at(sim, i, direct[i])) continue;
     if (!sim->value_plain[atom]) return false;
-    EngValueSurface* s = &sim->value_surfaces[surface];
+    EngSurface* s = &sim->value_surfaces[surface];
     if (s->first == MODEL_NONE) {
       s->atom = atom;
       s->index = i;
       s->negative = direct[i] & 1u;
     }
-    s->eps = fmin(s->eps, sim->atoms[atom].eps);
     value_add_relation(sim, surface, atom, s->negative == (direct[i] & 1u));
   }
   return true;
@@ -332,7 +331,7 @@ static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
 
 /// The switches of a new surface; false: there are none, or they do not agree where it stands.
 static bool take_switches(EngSim* sim, uint32_t surface) {
-  EngValueSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->value_surfaces[surface];
   for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
     uint32_t end = sim->value_follower_begin[a + 1];
     for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
@@ -360,7 +359,7 @@ static void add_part(EngValuePart* parts, uint32_t* count, uint32_t first, EngVa
 /// What hangs on an entry of a new surface; false: it hangs on others too, or is not shifted.
 static bool take_readers(EngSim* sim, const EngHang* hang, const News* news, uint32_t env,
                          uint32_t surface) {
-  const EngValueSurface* s = &sim->value_surfaces[surface];
+  const EngSurface* s = &sim->value_surfaces[surface];
   for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
     EngHangReader reader = hang->readers[k];
     if (reader.kind == ENG_READER_GDOT) {
@@ -382,7 +381,7 @@ static bool take_readers(EngSim* sim, const EngHang* hang, const News* news, uin
 }
 
 static bool take_hanging(EngSim* sim, const EngHang* hang, const News* news, uint32_t surface) {
-  const EngValueSurface* s = &sim->value_surfaces[surface];
+  const EngSurface* s = &sim->value_surfaces[surface];
   uint32_t rate = value_label(sim, hang, hang->gdot.set[s->index]);
   if (rate != surface && rate != NO_SURFACE) return false;
   for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
@@ -406,7 +405,7 @@ static void patch(EngSim* sim, const EngHang* hang, uint32_t env) {
   uint32_t entry = sim->value_of_env[env];
   double low = entry == MODEL_NONE ? sim->env[env] : (double)(entry & 1u);
   double high = entry == MODEL_NONE ? low : 1.0 - low;
-  EngSideRegs* regs = sim->side_regs;
+  EngSideRegs* regs = sim->sliding.regs;
   for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
     EngHangReader reader = hang->readers[k];
     if (reader.kind == ENG_READER_RHS_INPUT) {
@@ -483,8 +482,8 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
     uint32_t state = sim->value_state[i];
     double* ends[] = {sim->side_f, sim->value_out};
     for (uint32_t end = 0; end < 2; end++) {
-      if (!model_program_run_output(rhs, context, sim->side_regs[end].rhs, sim->core.t, state_now,
-                                    sim, state, &ends[end][state])) {
+      if (!model_program_run_output(rhs, context, sim->sliding.regs[end].rhs, sim->core.t,
+                                    state_now, sim, state, &ends[end][state])) {
         return false;
       }
     }
@@ -500,7 +499,7 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
 /// Shares of the surfaces before `first` at the present point, into value_last.
 static void shares_of_kept(EngSim* sim, const EngHang* hang, uint32_t first) {
   if (value_note_shares(sim, hang, sim->core.t, sim->x, first)) return;
-  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->side_regs[0].rhs, sim->core.t,
+  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->sliding.regs[0].rhs, sim->core.t,
                     sim->x, sim->probe_x);
   for (uint32_t i = 0; i < first; i++) {
     sim->value_last[i] = sim->probe_x[sim->value_state[i]] / sim->value_fall[i];
@@ -530,7 +529,7 @@ static bool decide(EngSim* sim, const EngHang* hang, uint32_t first) {
   double tolerance = VALUE_RATE_TOLERANCE * (1.0 + largest);
   if (!(least > tolerance)) return false;
   for (uint32_t i = first; i < n; i++) {
-    EngValueSurface* s = &sim->value_surfaces[i];
+    EngSurface* s = &sim->value_surfaces[i];
     double low = sim->value_low[i];
     double high = sim->value_high[i];
     s->slides = low > tolerance && high < -tolerance;
@@ -572,7 +571,7 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   if (!hang || sim->options.sliding != SLT_SLIDING_FILIPPOV) return false;
   News news = {slide->count, sim->value_rhs_count, sim->value_full_count};
   // of few surfaces all combinations of sides are looked at
-  if (slide->count <= ENG_SURFACES_MAX || !find_new(sim, hang->direct)) return false;
+  if (slide->count <= ENG_GROUP_MAX || !find_new(sim, hang->direct)) return false;
   bool any = slide->count > news.surface;
   if (any && !relate_new(sim, hang->direct, news.surface)) return false;
   for (uint32_t s = news.surface; s < slide->count; s++) {

@@ -42,7 +42,7 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
                           double* rate) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->side_regs[2];
+  EngSideRegs* regs = &sim->sliding.regs[2];
   SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
                    sizeof(double)));
   value_publish_shares(sim, share);
@@ -67,13 +67,13 @@ double value_rate_scale(const EngSim* sim) {
 void value_run_ends(EngSim* sim, double t, const double* x, double* below) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, below);
-  model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
+  model_program_run(&mode->rhs, context, sim->sliding.regs[0].rhs, t, x, below);
+  model_program_run(&mode->rhs, context, sim->sliding.regs[1].rhs, t, x, sim->value_out);
 }
 
 void value_rates_of_flows(EngSim* sim, const double* below) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    const EngValueSurface* s = &sim->value_surfaces[i];
+    const EngSurface* s = &sim->value_surfaces[i];
     double sign = s->negative ? -1.0 : 1.0;
     sim->value_low[i] = sign * below[s->state];
     sim->value_high[i] = sign * sim->value_out[s->state];
@@ -85,7 +85,7 @@ SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* 
   const EngSlide* slide = &sim->core.slide;
   value_rates_of_flows(sim, below);
   for (uint32_t i = 0; i < slide->count; i++) {
-    const EngValueSurface* s = &sim->value_surfaces[i];
+    const EngSurface* s = &sim->value_surfaces[i];
     double sign = s->negative ? -1.0 : 1.0;
     double wanted = pull ? -slide->stiffness * (sign * x[s->state]) : 0.0;
     double range = sim->value_low[i] - sim->value_high[i];
@@ -118,7 +118,8 @@ static void ends_of_mixed(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t end = 0; end < 2; end++) {
     double* rate = end ? sim->value_high : sim->value_low;
-    model_program_run(&mode->gdot, eng_context(sim), sim->side_regs[end].gdot, t, x, sim->side_g);
+    model_program_run(&mode->gdot, eng_context(sim), sim->sliding.regs[end].gdot, t, x,
+                      sim->side_g);
     for (uint32_t i = 0; i < sim->core.slide.count; i++) {
       rate[i] = sim->side_g[sim->value_surfaces[i].index];
     }
@@ -132,7 +133,7 @@ SltStatus value_ends_at(EngSim* sim, double t, const double* x) {
   }
   for (uint32_t end = 0; end < 2; end++) {
     for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-      const EngValueSurface* s = &sim->value_surfaces[i];
+      const EngSurface* s = &sim->value_surfaces[i];
       sim->value_trial[i] = s->slides ? (double)end : s->above ? 1.0 : 0.0;
     }
     SLT_TRY(rates_at(sim, t, x, sim->value_trial, end ? sim->value_high : sim->value_low));
@@ -218,7 +219,7 @@ static double point_state(const void* user, uint32_t state) {
 
 bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share) {
   double f = 0.0;
-  if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->side_regs[0].rhs, t,
+  if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->sliding.regs[0].rhs, t,
                                 point_state, x, sim->value_state[surface], &f)) {
     return false;
   }
@@ -259,10 +260,9 @@ bool value_note_shares(EngSim* sim, const EngHang* hang, double t, const double*
 SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, double* share) {
   EngSlide* slide = &sim->core.slide;
   const ModelMode* mode = sim->core.mode;
-  if (slide->rest) return SLT_OK;
   if (slide->shifted) {
     const ModelContext* context = eng_context(sim);
-    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, sim->side_f);
+    model_program_run(&mode->rhs, context, sim->sliding.regs[0].rhs, t, x, sim->side_f);
     value_shares_of_shifted(sim, sim->side_f, x, pull, share);
     return SLT_OK;
   }
@@ -276,7 +276,7 @@ SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, dou
     model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
   }
   for (uint32_t i = 0; i < slide->count; i++) {
-    const EngValueSurface* s = &sim->value_surfaces[i];
+    const EngSurface* s = &sim->value_surfaces[i];
     sim->value_wanted[i] = pull ? -slide->stiffness * sim->side_g[s->index] : 0.0;
     double range = sim->value_low[i] - sim->value_high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;

@@ -2,13 +2,13 @@
 //
 // Chattering: an automaton that changes its state again and again while time hardly moves.
 //
-// Where the flows on both sides of a surface point at it the motion slides (sliding/slide.c), and nothing
-// chatters. What is left over (sides that have no common flow, sliding turned off) is recognised by
-// its rhythm: many changes of one automaton, none of them with a jump, at distances far below the
-// steps of the run, or such that its relations never leave the zone of their boundary in between
-// (a hysteresis does, however fast it switches). It is never followed silently: the user is warned,
-// and from then on the automaton keeps each state for a while, a hysteresis in time. It moves
-// freely again as soon as nothing wants to change when such a while is over.
+// Where the flows on both sides of a surface point at it the motion slides (sliding/slide.c), and
+// nothing chatters. What is left over (sides that have no common flow, sliding turned off) is
+// recognised by its rhythm: many changes of one automaton, none of them with a jump, at distances
+// far below the steps of the run, or such that its relations never leave the zone of their boundary
+// in between (a hysteresis does, however fast it switches). It is never followed silently: the user
+// is warned, and from then on the automaton keeps each state for a while, a hysteresis in time. It
+// moves freely again as soon as nothing wants to change when such a while is over.
 #include "engine/internal.h"
 
 #include <math.h>
@@ -19,6 +19,7 @@
 #define ZONES           8.0    // of a relation: what chatters goes no farther from its boundary
 #define WHILES          100.0  // distances of its changes for which each state is kept then
 #define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
+#define SHRINKS         0.999  // an interval that is shorter than the one before
 #define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
 
 /// The earliest end of all that dwell.
@@ -156,7 +157,10 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
                               stays_in_zones(sim, distance));
     if (close && jumped < 0) jumped = has_jumped(sim);  // asked once, for however many move
     close &= jumped != 1;
-    c->count = close ? c->count + 1 : 0;
+    // what comes ever faster has a limit point, where it goes on in another way
+    bool shrinks = distance < SHRINKS * c->interval;
+    c->count = !close ? 0 : shrinks ? c->count : c->count + 1;
+    c->interval = distance;
     if (!close && !c->dwelling) c->length = 0.0;
     c->last = t;
     c->moved = true;

@@ -6,55 +6,49 @@
 
 #include "engine/engine.h"
 
-#define ENG_SURFACES_MAX 3  // surfaces met at one point
-#define ENG_SIDES_MAX    8  // 2^ENG_SURFACES_MAX modes around it
-#define ENG_MIRRORS_MAX  8  // relations that describe one surface
+#define ENG_GROUP_MAX 3  // surfaces that depend on each other
+#define ENG_SIDES_MAX 8  // ... have so many combinations of sides
 
-/// A relation whose g is, up to its sign, that of the surface.
-typedef struct EngMirror {
-  uint32_t atom;
-  bool same;  // g of the atom has the sign of the surface's
-} EngMirror;
-
-typedef struct EngSurface {
-  uint32_t atom;  // its g describes the surface; side 1 is where g > 0
-  EngMirror mirrors[ENG_MIRRORS_MAX];
-  uint32_t mirror_count;
-} EngSurface;
-
-/// A sliding motion: plain data, part of snapshots.
+/// A sliding motion: plain data, part of snapshots. What belongs to single surfaces is in arrays of
+/// the run's block.
 typedef struct EngSlide {
-  uint32_t count;  // surfaces slid along; 0: no sliding
-  EngSurface surfaces[ENG_SURFACES_MAX];
-  uint32_t base_index[ENG_SURFACES_MAX];  // of the surface's atom in the base mode's list
-  const ModelMode* base;                  // mode whose g_flow gives the surfaces
-  const ModelMode* modes[ENG_SIDES_MAX];  // by side: bit i is the side of surface i
-  double share[ENG_SURFACES_MAX];         // of side 1, at the last evaluation
-  bool by_value;                          // the sides differ in values alone: see sliding/value.c
-  bool mixed;                             // by value, and every quantity hangs on one surface only
-  bool direct;       // mixed, and g of every surface is a state or its negative
-  bool shifted;      // direct, and what hangs on a surface is shifted by a number: see sliding/dependency.c
+  uint32_t count;        // surfaces slid along; 0: no sliding
+  uint32_t rows;         // combinations of sides that are looked at (sides.c)
+  uint32_t group_count;  // surfaces that depend on each other are a group
+  bool by_value;         // the sides differ in values alone: see value.c
+  bool mixed;            // by value, and every quantity hangs on one surface only
+  bool direct;           // mixed, and g of every surface is a state or its negative
+  bool shifted;      // direct, and what hangs on a surface is shifted by a number: see dependency.c
   bool lean;         // shifted, and no derivative hangs on a surface but that of its own state
-  bool local;        // lean, and surfaces can come and go one by one: see sliding/active_set.c
-  bool rest;         // at rest where the flows cancel: shares stay as they are
+  bool local;        // lean, and surfaces can come and go one by one: see active_set.c
   double stiffness;  // rate at which the surface attracts, 1/time
 } EngSlide;
 
-/// A surface slid along by value.
-typedef struct EngValueSurface {
+/// A surface that the motion stands on, or slides along.
+typedef struct EngSurface {
   uint32_t atom;                    // its g describes the surface; above is where g > 0
-  uint32_t index;                   // of the atom in the mode's list
+  uint32_t index;                   // of the atom in the present mode's list
   uint32_t first, last;             // its relations, linked by value_next
   uint32_t number;                  // after surfaces were left out
-  bool wanted;                      // some relation of it was located, or slid along before
+  bool met;                         // some relation of it was located, or slid along before
+  bool wanted;                      // ... or is at zero within its tolerance
   bool separates;                   // switches follow it
   bool stands_above, stands_below;  // where the switches say the motion is
   bool slides;
-  bool above;      // does not slide: the side it goes to
-  double eps;      // of its relations, the smallest
+  bool kink;       // the flows are the same on both sides
+  bool tangent;    // does not slide, and goes to no side
+  bool above;      // the side it goes to, or is looked at on
   uint32_t state;  // motion that is `direct`: g is this state...
   bool negative;   // ... or its negative
-} EngValueSurface;
+  uint32_t group;  // of surfaces that depend on each other
+  uint8_t bit;     // its side in the patterns of the group
+  uint8_t size;    // surfaces of the group
+  uint32_t row;    // of the group's pattern 1; the others follow
+  bool serial;     // no other group shares these rows
+  uint8_t order;   // derivative of g that the sides decide about: 1, or 2 at a limit point
+  uint32_t lifts;  // where the sides are looked at beside the surface: by moving this state...
+  double offset;   // ... until g is this; 0: on the surface
+} EngSurface;
 
 /// A switch that follows a surface: true above it (`rises`), or below it.
 typedef struct EngValueSwitch {
@@ -62,9 +56,9 @@ typedef struct EngValueSwitch {
   bool rises;
 } EngValueSwitch;
 
-/// A relation at zero, and its g beside the point.
+/// A relation at zero, and its g at two points beside.
 typedef struct EngValueProbe {
-  double g;
+  double g, g2;
   uint32_t atom, index;
 } EngValueProbe;
 
@@ -125,5 +119,41 @@ typedef struct EngHang {
   size_t begin_capacity, member_capacity, direct_capacity, label_capacity, reader_begin_capacity,
       reader_capacity;
 } EngHang;
+
+/// A combination of sides: its mode, and the programs with their inputs in place.
+typedef struct EngSideRegs {
+  const ModelMode* mode;
+  double *rhs, *full, *gdot;
+  ModelDual *rhs_dual, *gdot_dual;
+  size_t rhs_capacity, full_capacity, gdot_capacity, rhs_dual_capacity, gdot_dual_capacity;
+} EngSideRegs;
+
+/// Work space of sliding. Per surface and pattern of its group: entry ENG_SIDES_MAX * surface +
+/// pattern.
+typedef struct EngSliding {
+  EngSideRegs* regs;  // by row
+  uint32_t* states;   // by row: those of the automata
+  double* flows;      // by row
+  double* rate;       // derivative of g that the sides decide about
+  double* speed;      // per surface: the first derivative, where that is the second
+  ModelDual* bound;   // enclosures: rate of g, and its own rate
+  ModelDual* wide;    // the same for states that are off by their tolerances
+  uint32_t* place;    // 2 * place of a relation of the surface in the row's mode, + 1: its negative
+  double* weight;     // per group and pattern: part of the row in the convex combination
+  double* probe;      // per surface: g at two points beside the present one
+  uint32_t* parent;   // per surface: groups while they are looked for
+  ModelDual* flow;    // enclosures of the flows on two combinations of sides
+  ModelDual* x;       // states for enclosures
+  double* trial;      // flows at points beside the present one
+  double* values;     // per entry of the environment, on two combinations of sides
+  size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
+      wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
+      flow_capacity, x_capacity, trial_capacity, states_capacity, values_capacity;
+  uint32_t lifted;    // a state that is looked at from here...
+  double lift;        // ... to there
+  uint32_t* reached;  // relations that came within their tolerance of a surface that holds
+  uint32_t reached_count;
+  size_t reached_capacity;
+} EngSliding;
 
 #endif

@@ -11,7 +11,7 @@
 // * `direct`: g of every surface is a state, and rates are components of the flows: two runs.
 // * `mixed`: every quantity hangs on one surface at most: rates and flows on both sides, four runs.
 // * otherwise the switches get values in between (equivalent control).
-#include "engine/sliding/value.h"
+#include "engine/sliding/sides.h"
 
 #include <string.h>
 
@@ -169,7 +169,7 @@ static SltStatus room_for_ends(EngSim* sim) {
   SLT_TRY(
       eng_grow(sim, (void**)&sim->value_out, &sim->value_out_capacity, outputs, sizeof(double)));
   for (uint32_t end = 0; end < 2; end++) {
-    EngSideRegs* regs = &sim->side_regs[end];
+    EngSideRegs* regs = &sim->sliding.regs[end];
     SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count,
                      sizeof(double)));
     SLT_TRY(eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
@@ -188,7 +188,7 @@ static SltStatus room_for_ends(EngSim* sim) {
 static SltStatus bind_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   SLT_TRY(room_for_ends(sim));
-  EngSideRegs* regs = sim->side_regs;
+  EngSideRegs* regs = sim->sliding.regs;
   bind_both(sim, &mode->rhs, regs[0].rhs, regs[1].rhs);
   bind_both(sim, &mode->full, regs[0].full, regs[1].full);
   if (!sim->core.slide.direct) bind_both(sim, &mode->gdot, regs[0].gdot, regs[1].gdot);
@@ -200,7 +200,7 @@ static bool find_direct(EngSim* sim) {
   const uint32_t* direct = eng_hang_direct(sim);
   if (!direct) return false;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    EngValueSurface* s = &sim->value_surfaces[i];
+    EngSurface* s = &sim->value_surfaces[i];
     uint32_t found = direct[s->index];
     if (found == MODEL_NONE) return false;
     s->state = found / 2;
@@ -222,11 +222,9 @@ static bool is_lean(const EngSim* sim) {
 /// Whether nothing hangs on the surfaces' relations but switches that follow one each.
 static bool are_plain(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    EngValueSurface* s = &sim->value_surfaces[i];
-    s->eps = (double)INFINITY;
+    const EngSurface* s = &sim->value_surfaces[i];
     for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
       if (!sim->value_plain[a]) return false;
-      s->eps = fmin(s->eps, sim->atoms[a].eps);
     }
   }
   return true;
@@ -401,6 +399,7 @@ SltStatus eng_value_rebind(EngSim* sim) {
   // by how much things are shifted was measured when the motion began, and stands in the snapshot
   bool shifted = sim->core.slide.shifted;
   sim->value_bound = NULL;
+  SLT_TRY(side_room_rows(sim, 3));
   SLT_TRY(value_choose_way(sim));
   sim->core.slide.shifted &= shifted;
   sim->core.slide.lean &= shifted;
@@ -417,8 +416,8 @@ void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full) {
     sim->value_rhs_shift[output] = sim->value_out[output] - sim->side_f[output];
   }
   if (first_full == sim->value_full_count) return;
-  model_program_run(&mode->full, context, sim->side_regs[0].full, t, sim->x, sim->full);
-  model_program_run(&mode->full, context, sim->side_regs[1].full, t, sim->x, sim->value_out);
+  model_program_run(&mode->full, context, sim->sliding.regs[0].full, t, sim->x, sim->full);
+  model_program_run(&mode->full, context, sim->sliding.regs[1].full, t, sim->x, sim->value_out);
   for (uint32_t i = first_full; i < sim->value_full_count; i++) {
     uint32_t output = sim->value_full[i].output;
     sim->value_full_shift[output] = sim->value_out[output] - sim->full[output];

@@ -10,6 +10,8 @@
 
 #define VALUE_PART_SHARE 4  // few: one in so many
 
+#define SLIDE_RIDES   (UINT32_MAX - 1)  // a relation that the motion keeps at zero
+#define SLIDE_KINK    (UINT32_MAX - 2)  // ... at whose zero the flows are continuous
 #define NO_SURFACE    UINT32_MAX
 #define MANY_SURFACES (UINT32_MAX - 1)
 
@@ -20,8 +22,10 @@ static inline uint32_t value_join(uint32_t a, uint32_t b) {
 
 /// Whether a relation may be part of a surface, wherever the motion is.
 bool value_may_bound(const EngSim* sim, uint32_t atom);
-/// Whether g is so small that the relation may be at its boundary.
-bool value_is_at_zero(const EngSim* sim, uint32_t atom, double g);
+/// Whether a state is zero within its tolerance.
+bool value_is_at_zero(const EngSim* sim, uint32_t state);
+/// Whether g of a relation of the present mode is.
+bool slide_is_at_zero(EngSim* sim, uint32_t index, double g);
 /// A relation of a surface; `same`: its g has the sign of the surface's.
 void value_add_relation(EngSim* sim, uint32_t surface, uint32_t atom, bool same);
 /// The surface that a set of switch entries hangs on: NO_SURFACE, MANY_SURFACES, or its number.
@@ -42,6 +46,30 @@ SltStatus value_choose_part(EngSim* sim);
 bool value_present_side(const EngSim* sim, uint32_t surface);
 /// Truths of a surface's relations as on one side, held, so that nothing fires because of them.
 void value_latch(EngSim* sim, uint32_t surface, bool above);
+
+// ---- sliding/surfaces.c
+
+typedef enum EngKeep { ENG_KEEP_WANTED, ENG_KEEP_SEPARATING, ENG_KEEP_SLIDING } EngKeep;
+
+/// Two points and times beside the present one.
+void slide_probe_point(const EngSim* sim, uint32_t point, double* x);
+double slide_probe_time(const EngSim* sim, uint32_t point);
+/// g of a mode's relations at a point; the mode's states are published.
+SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const double* x, double* g);
+/// The surfaces that the motion stands on. `many`: they may be looked for among the states first.
+SltStatus slide_find_surfaces(EngSim* sim, bool many);
+/// Leave out the surfaces that are not to be kept, and what belongs to them; renumbers. Whether
+/// there were any.
+bool slide_keep(EngSim* sim, EngKeep what);
+/// Truths of a surface's relations as on one side, in the environment.
+void slide_impose(EngSim* sim, uint32_t surface, bool above);
+/// Both flows lead away from the surface: what follows is a choice, and said once.
+void slide_warn_escaping(EngSim* sim, uint32_t surface, bool above);
+/// Values of the surfaces beside the present point, for slide_recognise().
+SltStatus slide_note_probes(EngSim* sim);
+/// Relations of another mode, whose states are published, that belong to the surfaces; values of
+/// all its relations stay in side_g.
+SltStatus slide_recognise(EngSim* sim, const ModelMode* mode);
 
 // ---- sliding/coefficient.c
 

@@ -15,9 +15,9 @@ static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelContext* context = eng_context(sim);
   const ModelProgram* rhs = &sim->core.mode->rhs;
   if (slide->lean && sim->value_part.code) {
-    model_program_run_part(rhs, context, &sim->value_part, sim->side_regs[0].rhs, t, x, dx);
+    model_program_run_part(rhs, context, &sim->value_part, sim->sliding.regs[0].rhs, t, x, dx);
   } else {
-    model_program_run(rhs, context, sim->side_regs[0].rhs, t, x, dx);
+    model_program_run(rhs, context, sim->sliding.regs[0].rhs, t, x, dx);
   }
   if (!slide->lean) {
     value_shares_of_shifted(sim, dx, x, true, sim->value_share);
@@ -37,12 +37,12 @@ static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
 SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->side_regs[2];
+  EngSideRegs* regs = &sim->sliding.regs[2];
   if (sim->core.slide.shifted) {
     shifted_rhs(sim, t, x, dx);
     return SLT_OK;
   }
-  if (sim->core.slide.direct && !sim->core.slide.rest) {
+  if (sim->core.slide.direct) {
     value_run_ends(sim, t, x, dx);
     SLT_TRY(value_shares_of_flows(sim, dx, x, true, sim->value_share));
     value_mix(sim, sim->value_rhs, sim->value_rhs_count, sim->value_out, dx);
@@ -51,8 +51,8 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   SltStatus status = value_shares_at(sim, t, x, true, sim->value_share);
   if (sim->core.slide.mixed) {
     SLT_TRY(status);
-    model_program_run(&mode->rhs, context, sim->side_regs[0].rhs, t, x, dx);
-    model_program_run(&mode->rhs, context, sim->side_regs[1].rhs, t, x, sim->value_out);
+    model_program_run(&mode->rhs, context, sim->sliding.regs[0].rhs, t, x, dx);
+    model_program_run(&mode->rhs, context, sim->sliding.regs[1].rhs, t, x, sim->value_out);
     value_mix(sim, sim->value_rhs, sim->value_rhs_count, sim->value_out, dx);
     return SLT_OK;
   }
@@ -73,7 +73,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
 void eng_value_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->side_regs[2];
+  EngSideRegs* regs = &sim->sliding.regs[2];
   SltStatus status = SLT_OK;
   if (sim->narrow && sim->core.slide.local) eng_narrow_patch(sim);
   const EngHang* hang = sim->core.slide.lean ? eng_hang(sim) : NULL;
@@ -84,11 +84,11 @@ void eng_value_full(EngSim* sim, double t) {
   }
   if (sim->core.slide.mixed) {
     if (status < 0) return;
-    model_program_run(&mode->full, context, sim->side_regs[0].full, t, sim->x, sim->full);
+    model_program_run(&mode->full, context, sim->sliding.regs[0].full, t, sim->x, sim->full);
     if (sim->core.slide.shifted) {
       value_shift(sim, sim->value_full, sim->value_full_count, sim->value_full_shift, sim->full);
     } else {
-      model_program_run(&mode->full, context, sim->side_regs[1].full, t, sim->x, sim->value_out);
+      model_program_run(&mode->full, context, sim->sliding.regs[1].full, t, sim->x, sim->value_out);
       value_mix(sim, sim->value_full, sim->value_full_count, sim->value_out, sim->full);
     }
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
@@ -124,7 +124,7 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* sha
                     uint8_t* known) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->side_regs[2];
+  EngSideRegs* regs = &sim->sliding.regs[2];
   if (eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
                sizeof(double)) < 0) {
     return;
@@ -159,7 +159,7 @@ static SltStatus shares_on_trial(EngSim* sim, double t) {
 
 /// Share of one surface alone; false where that is not possible.
 static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* share) {
-  const EngValueSurface* s = &sim->value_surfaces[surface];
+  const EngSurface* s = &sim->value_surfaces[surface];
   const ModelProgram* rhs = &sim->core.mode->rhs;
   const ModelContext* context = eng_context(sim);
   EngTrialPoint point = {sim->stepper, t};
@@ -167,8 +167,8 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
   if (!sim->core.slide.direct) return false;
   bool shifted = sim->core.slide.shifted;
   for (uint32_t end = 0; end < (shifted ? 1u : 2u); end++) {
-    if (!model_program_run_output(rhs, context, sim->side_regs[end].rhs, t, eng_trial_state, &point,
-                                  s->state, &f[end])) {
+    if (!model_program_run_output(rhs, context, sim->sliding.regs[end].rhs, t, eng_trial_state,
+                                  &point, s->state, &f[end])) {
       return false;
     }
   }

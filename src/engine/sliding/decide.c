@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+//
+// Which way the motion goes on from the surfaces it stands on, group by group.
+//
+// Let n_i(s) be the rate of g_i under the flow of the mode on sides s. Going on inside the region s
+// is consistent when every n_i(s) points into it; going on along a subset of the surfaces is
+// consistent when a convex combination of the flows keeps them at zero and every other n_j points
+// off to its side (Filippov 1988; for two and more surfaces the multilinear combination of
+// Alexander and Seidman). The smallest subset that is consistent is taken: where a motion can leave
+// a surface it does. The present region comes first, so that an escaping point stays in its mode.
+//
+// A rate has a direction if it is beyond what rounding explains; one that has none leaves the
+// question to the next derivative. At a limit point (the rates on both sides are below what the
+// tolerances explain, and do not point at the surface from both sides) second derivatives decide,
+// and the coefficient comes from them: a twisting controller at rest.
+#include "engine/sliding/sides.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ITERATIONS 30  // Newton, two and more surfaces
+
+double side_weight(uint32_t pattern, uint32_t mask, const double* alpha) {
+  double w = 1.0;
+  for (uint32_t k = 0; k < ENG_GROUP_MAX; k++) {
+    if (!(mask >> k & 1u)) continue;
+    w *= pattern >> k & 1u ? alpha[k] : 1.0 - alpha[k];
+  }
+  return w;
+}
+
+/// Derivative of a surface under the combination, sides outside `mask` fixed to those of `fixed`.
+static double combined(const double* values, uint32_t count, uint32_t mask, uint32_t fixed,
+                       const double* alpha) {
+  double sum = 0.0;
+  for (uint32_t pattern = 0; pattern < 1u << count; pattern++) {
+    if ((pattern & ~mask) != (fixed & ~mask)) continue;
+    sum += side_weight(pattern, mask, alpha) * values[pattern];
+  }
+  return sum;
+}
+
+bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,
+                const double* wanted, double* alpha) {
+  uint32_t index[ENG_GROUP_MAX];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    if (mask >> k & 1u) index[n++] = k;
+  }
+  for (uint32_t iteration = 0; iteration < (n == 1 ? 1u : ITERATIONS); iteration++) {
+    double a[ENG_GROUP_MAX * ENG_GROUP_MAX];
+    double b[ENG_GROUP_MAX];
+    double scale[ENG_GROUP_MAX];
+    double scratch[ENG_GROUP_MAX];
+    uint32_t pivot[ENG_GROUP_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+      const double* row = values[index[i]];
+      double size = 0.0;
+      b[i] = wanted[index[i]] - combined(row, count, mask, fixed, alpha);
+      for (uint32_t j = 0; j < n; j++) {
+        // exact: the combination is linear in each coefficient
+        double saved = alpha[index[j]];
+        alpha[index[j]] = 1.0;
+        double high = combined(row, count, mask, fixed, alpha);
+        alpha[index[j]] = 0.0;
+        double low = combined(row, count, mask, fixed, alpha);
+        alpha[index[j]] = saved;
+        a[i * n + j] = high - low;
+        size = fmax(size, fabs(high - low));
+      }
+      // surfaces have units of their own
+      for (uint32_t j = 0; j < n && size > 0.0; j++) {
+        a[i * n + j] /= size;
+      }
+      if (size > 0.0) b[i] /= size;
+    }
+    if (num_lu_factor(n, a, 1e-14, scale, pivot, NULL) < 0) return false;
+    num_lu_solve(n, a, pivot, scratch, b);
+    double change = 0.0;
+    for (uint32_t i = 0; i < n; i++) {
+      alpha[index[i]] += b[i];
+      change = fmax(change, fabs(b[i]));
+    }
+    if (n == 1 || change < 1e-14) return true;
+    if (!(change < 1e6)) return false;
+  }
+  return false;
+}
+
+uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    if (s->group == group) members[s->bit] = k, count++;
+  }
+  return count;
+}
+
+/// What is known of a group at the present point; by bit of the surface and pattern of sides.
+typedef struct Group {
+  uint32_t members[ENG_GROUP_MAX];
+  uint32_t count, patterns;
+  double value[ENG_GROUP_MAX][ENG_SIDES_MAX];  // the derivatives that decide
+  double noise[ENG_GROUP_MAX][ENG_SIDES_MAX];  // ... and what rounding may do to them
+  int sign[ENG_GROUP_MAX][ENG_SIDES_MAX];      // where the flow leads: 0 for nowhere
+  uint8_t order[ENG_GROUP_MAX];
+  uint32_t present;  // sides of the present mode
+} Group;
+
+static int sign_of(ModelInterval a) {
+  return a.lo > 0.0 ? 1 : a.hi < 0.0 ? -1 : 0;
+}
+
+static bool contains_zero(ModelInterval a) {
+  return !(a.lo > 0.0) && !(a.hi < 0.0);
+}
+
+/// Whether the rates of a surface have no direction within the tolerances and do not point at it
+/// from both sides, but second derivatives do.
+static bool at_limit(const EngSim* sim, const Group* group, uint32_t bit) {
+  const EngSliding* w = &sim->sliding;
+  const ModelDual* bound = &w->bound[(size_t)ENG_SIDES_MAX * group->members[bit]];
+  const ModelDual* wide = &w->wide[(size_t)ENG_SIDES_MAX * group->members[bit]];
+  bool attracts = false;
+  for (uint32_t p = 0; p < group->patterns; p++) {
+    if (!contains_zero(wide[p].v)) return false;
+    uint32_t below = p & ~(1u << bit);
+    uint32_t above = p | 1u << bit;
+    if (sign_of(bound[below].v) > 0 && sign_of(bound[above].v) < 0) return false;
+    attracts |= sign_of(bound[below].d) > 0 && sign_of(bound[above].d) < 0;
+  }
+  return attracts;
+}
+
+static void look_at(EngSim* sim, uint32_t number, Group* group) {
+  EngSliding* w = &sim->sliding;
+  group->count = side_members(sim, number, group->members);
+  group->patterns = 1u << group->count;
+  group->present = 0;
+  for (uint32_t bit = 0; bit < group->count; bit++) {
+    uint32_t k = group->members[bit];
+    const EngSurface* s = &sim->value_surfaces[k];
+    const ModelDual* bound = &w->bound[(size_t)ENG_SIDES_MAX * k];
+    if (s->stands_above) group->present |= 1u << bit;
+    bool limit = s->offset == 0.0 && at_limit(sim, group, bit);
+    group->order[bit] = limit ? 2 : 1;
+    for (uint32_t p = 0; p < group->patterns; p++) {
+      ModelInterval a = limit ? bound[p].d : bound[p].v;
+      double middle = 0.5 * (a.lo + a.hi);
+      double noise = 0.5 * (a.hi - a.lo);
+      bool finite = isfinite(middle) && isfinite(noise);
+      group->value[bit][p] = finite ? middle : 0.0;
+      group->noise[bit][p] = finite ? noise : 0.0;
+      int sign = sign_of(a);
+      group->sign[bit][p] = sign || limit ? sign : sign_of(bound[p].d);
+    }
+  }
+}
+
+/// Coefficients inside (0, 1) that keep the surfaces of `mask` at zero. The multilinear system may
+/// have several solutions: Newton starts from different points until it finds one inside.
+static bool solve_inside(const Group* group, uint32_t mask, uint32_t fixed, double* alpha) {
+  static const double rest[ENG_GROUP_MAX] = {0.0, 0.0, 0.0};
+  static const double starts[] = {0.5, 0.15, 0.85};
+  uint32_t tries = 1;
+  for (uint32_t m = mask; m & (m - 1); m &= m - 1) {
+    tries *= tries == 1 ? 9 : 3;
+  }
+  for (uint32_t attempt = 0; attempt < tries; attempt++) {
+    uint32_t digits = attempt;
+    for (uint32_t k = 0; k < group->count; k++) {
+      alpha[k] = mask >> k & 1u ? starts[digits % 3] : 0.5;
+      if (mask >> k & 1u) digits /= 3;
+    }
+    if (!side_solve(group->value, group->count, mask, fixed, rest, alpha)) continue;
+    bool inside = true;
+    for (uint32_t k = 0; k < group->count; k++) {
+      if (mask >> k & 1u) inside &= alpha[k] > 0.0 && alpha[k] < 1.0;
+    }
+    if (inside) return true;
+  }
+  return false;
+}
+
+/// Where a surface outside of `mask` goes.
+static int leads(const Group* group, uint32_t bit, uint32_t mask, uint32_t fixed,
+                 const double* alpha) {
+  if (!mask) return group->sign[bit][fixed];
+  double value = combined(group->value[bit], group->count, mask, fixed, alpha);
+  double noise = combined(group->noise[bit], group->count, mask, fixed, alpha);
+  return value > noise ? 1 : value < -noise ? -1 : 0;
+}
+
+/// Whether the motion along `mask`, on sides `fixed` of the others, can go on.
+static bool consistent(const Group* group, uint32_t mask, uint32_t fixed, double* alpha) {
+  if (mask && !solve_inside(group, mask, fixed, alpha)) return false;
+  for (uint32_t k = 0; k < group->count; k++) {
+    if (mask >> k & 1u) continue;
+    int to = leads(group, k, mask, fixed, alpha);
+    // no direction at all: stay on the side of the present mode
+    bool above = to > 0 || (to == 0 && (group->present >> k & 1u));
+    if (above != ((fixed >> k & 1u) != 0)) return false;
+  }
+  // sliding along one surface needs both flows to point at it
+  for (uint32_t k = 0; k < group->count; k++) {
+    if (mask != 1u << k) continue;
+    if (group->sign[k][fixed & ~mask] <= 0 || group->sign[k][fixed | mask] >= 0) return false;
+  }
+  return true;
+}
+
+static uint32_t bit_count(uint32_t x) {
+  uint32_t n = 0;
+  for (; x; x &= x - 1) {
+    n++;
+  }
+  return n;
+}
+
+/// Smallest consistent subset; among its sides the present ones first.
+static bool choose(const Group* group, uint32_t* mask, uint32_t* fixed, double* alpha) {
+  for (uint32_t size = 0; size <= group->count; size++) {
+    for (uint32_t m = 0; m < group->patterns; m++) {
+      if (bit_count(m) != size) continue;
+      for (uint32_t turn = 0; turn < group->patterns; turn++) {
+        uint32_t f = group->present ^ turn;
+        if ((f & m) != (group->present & m)) continue;
+        if (!consistent(group, m, f, alpha)) continue;
+        *mask = m;
+        *fixed = f;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static void warn_of_escaping(EngSim* sim, const Group* group, uint32_t fixed) {
+  for (uint32_t k = 0; k < group->count; k++) {
+    uint32_t bit = 1u << k;
+    if (group->sign[k][fixed & ~bit] >= 0 || group->sign[k][fixed | bit] <= 0) continue;
+    slide_warn_escaping(sim, group->members[k], (fixed & bit) != 0);
+  }
+}
+
+bool side_decide(EngSim* sim) {
+  EngSlide* slide = &sim->core.slide;
+  for (uint32_t row = 0; row < slide->rows; row++) {
+    side_evaluate(sim, row, sim->core.t, sim->x);
+    side_enclose(sim, row, side_tolerance, NULL, sim->sliding.wide);
+    side_enclose(sim, row, side_rounding, NULL, sim->sliding.bound);
+  }
+  bool decided = true;
+  for (uint32_t g = 0; g < slide->group_count; g++) {
+    Group group;
+    uint32_t mask = 0;
+    uint32_t fixed = 0;
+    double alpha[ENG_GROUP_MAX];
+    look_at(sim, g, &group);
+    bool found = choose(&group, &mask, &fixed, alpha);
+    decided &= found;
+    if (!found) fixed = group.present;
+    if (found && !mask) warn_of_escaping(sim, &group, fixed);
+    for (uint32_t bit = 0; bit < group.count; bit++) {
+      EngSurface* s = &sim->value_surfaces[group.members[bit]];
+      s->slides = mask >> bit & 1u;
+      s->above = fixed >> bit & 1u;
+      s->order = group.order[bit];
+      // no direction at all: not watched until it has left what the tolerances explain
+      s->tangent = !s->slides && group.sign[bit][fixed] == 0;
+      sim->value_share[group.members[bit]] = s->slides ? alpha[bit] : s->above ? 1.0 : 0.0;
+    }
+  }
+  return decided;
+}

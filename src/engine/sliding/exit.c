@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the motion leaves a surface: a coefficient comes to 0 or 1.
+//
+// Coefficients are enclosed over the whole step, like the relations that events wait for: the rates
+// on all sides of a group over a piece of the dense output show that they stay inside (0, 1), or
+// the piece is halved, the earlier half first. One surface is left where one of the two rates
+// vanishes; for groups of several the enclosure is Krawczyk's, around the solution in the middle.
+#include "engine/bernstein.h"
+#include "engine/detect.h"
+#include "engine/sliding/sides.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define DEPTH_MAX  24   // halvings of a step
+#define PIECES_MAX 400  // pieces of a step, for one group
+
+/// Distance of a coefficient from the end it leaves by: negative while sliding goes on.
+typedef struct Exit {
+  EngSim* sim;
+  uint32_t surface;
+  bool above;  // watches alpha = 1 instead of alpha = 0
+} Exit;
+
+static SltStatus coefficients_on_trial(EngSim* sim, double t) {
+  num_dense_eval(sim->stepper, t, sim->x);
+  return side_coefficients(sim, t, sim->x, false, sim->value_last);
+}
+
+static SltStatus exit_function(void* user, double t, double* value) {
+  const Exit* e = user;
+  SLT_TRY(coefficients_on_trial(e->sim, t));
+  double a = e->sim->value_last[e->surface];
+  *value = e->above ? a - 1.0 : -a;
+  return SLT_OK;
+}
+
+double eng_exit_time(NumFn* fn, void* user, const double t[3], const double g[3]) {
+  double hi = g[1] > 0.0 ? t[1] : t[2];
+  double g_hi = g[1] > 0.0 ? g[1] : g[2];
+  if (!(g_hi > 0.0)) return (double)INFINITY;
+  if (!(g[0] < 0.0)) return t[0];
+  NumBracket bracket = {t[0], hi, g[0], g_hi};
+  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t[0]), fabs(hi)),
+                            .g_window = (double)INFINITY,
+                            .side = NUM_SIDE_HI,
+                            .zero_is_positive = true,
+                            .max_evaluations = 200};
+  num_root_bracket(fn, user, &options, &bracket, NULL);
+  return bracket.hi;
+}
+
+// ---- enclosures over a piece --------------------------------------------------------------------
+
+/// The search in one group.
+typedef struct Search {
+  EngSim* sim;
+  uint32_t members[ENG_GROUP_MAX];
+  uint32_t count;
+  uint32_t pieces;
+  bool undecided;
+  double t;  // the first exit, INFINITY for none so far
+  uint32_t surface;
+  bool above;
+} Search;
+
+/// States of a row are looked at beside the surfaces that have an offset.
+static void shift_row(EngSim* sim, uint32_t row) {
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    double slope = sim->value_slope[k];
+    if (s->offset == 0.0 || slope == 0.0) continue;
+    double by = (side_is_above(s, row) ? s->offset : -s->offset) / slope;
+    ModelInterval* x = &sim->sliding.x[s->lifts].v;
+    *x = (ModelInterval){x->lo + by, x->hi + by};
+  }
+}
+
+/// Derivatives of the surfaces of a group over [l, r], by bit and pattern.
+static void enclose_group(Search* search, double l, double r, ModelInterval out[][ENG_SIDES_MAX]) {
+  EngSim* sim = search->sim;
+  EngSliding* w = &sim->sliding;
+  const ModelContext* context = eng_context(sim);
+  const EngSurface* first = &sim->value_surfaces[search->members[0]];
+  uint32_t n = sim->core.mode->state_count;
+  bool second = false;
+  for (uint32_t bit = 0; bit < search->count; bit++) {
+    second |= sim->value_surfaces[search->members[bit]].order == 2;
+  }
+  for (uint32_t p = 0; p < 1u << search->count; p++) {
+    uint32_t row = side_row(first, p);
+    const ModelMode* mode = w->regs[row].mode;
+    for (uint32_t i = 0; i < n; i++) {
+      w->x[i] = eng_enclose_state(sim, i, l, r);
+    }
+    shift_row(sim, row);
+    if (second) {
+      model_program_enclose(&mode->rhs, context, w->regs[row].rhs_dual, (ModelInterval){l, r}, w->x,
+                            w->flow);
+      for (uint32_t i = 0; i < n; i++) {
+        w->x[i].d = w->flow[i].v;
+      }
+    }
+    model_program_enclose(&mode->gdot, context, w->regs[row].gdot_dual, (ModelInterval){l, r}, w->x,
+                          sim->g_dual);
+    for (uint32_t bit = 0; bit < search->count; bit++) {
+      uint32_t k = search->members[bit];
+      uint32_t place = w->place[ENG_SIDES_MAX * k + p];
+      ModelInterval found = {-(double)INFINITY, (double)INFINITY};
+      if (place != MODEL_NONE) {
+        ModelDual d = sim->g_dual[place / 2];
+        found = sim->value_surfaces[k].order == 2 ? d.d : d.v;
+        if (place & 1u) found = (ModelInterval){-found.hi, -found.lo};
+      }
+      out[bit][p] = found;
+    }
+  }
+}
+
+static ModelInterval scaled(ModelInterval a, double by) {
+  return by < 0.0 ? (ModelInterval){by * a.hi, by * a.lo} : (ModelInterval){by * a.lo, by * a.hi};
+}
+
+static ModelInterval sum(ModelInterval a, ModelInterval b) {
+  return (ModelInterval){a.lo + b.lo, a.hi + b.hi};
+}
+
+/// Derivative of a surface with coefficients at these numbers, and its change with one of them.
+static ModelInterval combined(const ModelInterval* values, uint32_t count, const double* alpha,
+                              uint32_t change) {
+  ModelInterval all = {0.0, 0.0};
+  uint32_t full = (1u << count) - 1u;
+  for (uint32_t p = 0; p <= full; p++) {
+    double w = change == MODEL_NONE ? side_weight(p, full, alpha)
+                                    : side_weight(p, full & ~(1u << change), alpha) *
+                                          (p >> change & 1u ? 1.0 : -1.0);
+    all = sum(all, scaled(values[p], w));
+  }
+  return all;
+}
+
+/// Krawczyk: whether the coefficients of a group stay inside (0, 1) for all derivatives in
+/// `values`, by the solution `middle` for derivatives among them.
+static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
+                         const double* middle) {
+  double inverse[ENG_GROUP_MAX * ENG_GROUP_MAX];
+  double a[ENG_GROUP_MAX * ENG_GROUP_MAX];
+  double scale[ENG_GROUP_MAX];
+  double scratch[ENG_GROUP_MAX];
+  uint32_t pivot[ENG_GROUP_MAX];
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t j = 0; j < count; j++) {
+      ModelInterval d = combined(values[i], count, middle, j);
+      a[i * count + j] = 0.5 * (d.lo + d.hi);
+    }
+  }
+  if (num_lu_factor(count, a, 1e-14, scale, pivot, NULL) < 0) return false;
+  for (uint32_t j = 0; j < count; j++) {
+    double column[ENG_GROUP_MAX] = {0.0};
+    column[j] = 1.0;
+    num_lu_solve(count, a, pivot, scratch, column);
+    for (uint32_t i = 0; i < count; i++) {
+      inverse[i * count + j] = column[i];
+    }
+  }
+  // how far the solutions may be from the middle, as far as the system is linear
+  double radius[ENG_GROUP_MAX];
+  for (uint32_t i = 0; i < count; i++) {
+    ModelInterval step = {0.0, 0.0};
+    for (uint32_t j = 0; j < count; j++) {
+      step =
+          sum(step, scaled(combined(values[j], count, middle, MODEL_NONE), inverse[i * count + j]));
+    }
+    radius[i] = 2.0 * fmax(fabs(step.lo), fabs(step.hi)) + 1e-12;
+    if (!(middle[i] - radius[i] > 0.0 && middle[i] + radius[i] < 1.0)) return false;
+  }
+  // slopes over the box: at its corners, the system being linear in each coefficient
+  for (uint32_t i = 0; i < count; i++) {
+    double moves = 0.0;
+    for (uint32_t j = 0; j < count; j++) {
+      ModelInterval slope = {0.0, 0.0};
+      for (uint32_t m = 0; m < count; m++) {
+        ModelInterval hull = {(double)INFINITY, -(double)INFINITY};
+        for (uint32_t corner = 0; corner < 1u << count; corner++) {
+          double at[ENG_GROUP_MAX];
+          for (uint32_t c = 0; c < count; c++) {
+            at[c] = middle[c] + (corner >> c & 1u ? radius[c] : -radius[c]);
+          }
+          ModelInterval d = combined(values[m], count, at, j);
+          hull = (ModelInterval){fmin(hull.lo, d.lo), fmax(hull.hi, d.hi)};
+        }
+        slope = sum(slope, scaled(hull, inverse[i * count + m]));
+      }
+      double unit = i == j ? 1.0 : 0.0;
+      moves += fmax(fabs(unit - slope.lo), fabs(unit - slope.hi)) * radius[j];
+    }
+    if (!(0.5 * radius[i] + moves <= radius[i])) return false;
+  }
+  return true;
+}
+
+/// Whether no surface of the group is left in [l, r], for certain; the coefficients in the middle
+/// are in value_last.
+static bool is_proved(Search* search, double l, double r) {
+  ModelInterval values[ENG_GROUP_MAX][ENG_SIDES_MAX];
+  enclose_group(search, l, r, values);
+  if (search->count == 1) return values[0][0].lo > 0.0 && values[0][1].hi < 0.0;
+  double middle[ENG_GROUP_MAX];
+  for (uint32_t bit = 0; bit < search->count; bit++) {
+    middle[bit] = search->sim->value_last[search->members[bit]];
+  }
+  return stays_inside(values, search->count, middle);
+}
+
+/// The surface that is left at t, where the last coefficients were computed; MODEL_NONE for none.
+static uint32_t left_at(const Search* search, bool* above) {
+  for (uint32_t bit = 0; bit < search->count; bit++) {
+    double a = search->sim->value_last[search->members[bit]];
+    if (a > 0.0 && a < 1.0) continue;
+    *above = a >= 1.0;
+    return search->members[bit];
+  }
+  return MODEL_NONE;
+}
+
+/// An exit between a time at which nothing is left and one at which `surface` is.
+static void bracket_exit(Search* search, double l, double r, uint32_t surface, bool above) {
+  Exit e = {search->sim, surface, above};
+  double g[3] = {0.0, 0.0, 0.0};
+  double t[3] = {l, r, r};
+  if (exit_function(&e, l, &g[0]) < 0 || exit_function(&e, r, &g[1]) < 0) return;
+  g[2] = g[1];
+  double found = eng_exit_time(exit_function, &e, t, g);
+  if (!(found < search->t)) return;
+  search->t = found;
+  search->surface = surface;
+  search->above = above;
+}
+
+/// The first exit in [l, r]; nothing is left at l.
+static void search_piece(Search* search, double l, double r, uint32_t depth) {
+  EngSim* sim = search->sim;
+  bool above = false;
+  if (isfinite(search->t)) return;
+  double m = l + 0.5 * (r - l);
+  if (coefficients_on_trial(sim, m) < 0) {
+    search->undecided = true;
+    return;
+  }
+  uint32_t left = left_at(search, &above);
+  if (left == MODEL_NONE && is_proved(search, l, r)) return;
+  bool split = m > l && m < r && depth < DEPTH_MAX && search->pieces < PIECES_MAX;
+  search->pieces++;
+  if (!split) {
+    if (coefficients_on_trial(sim, r) >= 0) left = left_at(search, &above);
+    if (left != MODEL_NONE) bracket_exit(search, l, r, left, above);
+    search->undecided |= left == MODEL_NONE;
+    return;
+  }
+  search_piece(search, l, m, depth + 1);
+  if (isfinite(search->t)) return;
+  if (left != MODEL_NONE) {
+    bracket_exit(search, l, m, left, above);
+    return;
+  }
+  search_piece(search, m, r, depth + 1);
+  if (isfinite(search->t) || coefficients_on_trial(sim, r) < 0) return;
+  left = left_at(search, &above);
+  if (left != MODEL_NONE) bracket_exit(search, m, r, left, above);
+}
+
+double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above) {
+  const EngSlide* slide = &sim->core.slide;
+  double first = (double)INFINITY;
+  if (slide->by_value) return eng_value_exit(sim, t_from, surface, above);
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    eng_control_state(sim, i);
+  }
+  for (uint32_t k = 0; k < slide->count; k++) {
+    double g = 0.0;
+    if (sim->value_surfaces[k].offset == 0.0) continue;
+    num_dense_eval(sim->stepper, t_from, sim->x);
+    sim->value_slope[k] = side_slope(sim, k, t_from, sim->x, &g);
+  }
+  for (uint32_t g = 0; g < slide->group_count; g++) {
+    Search search = {.sim = sim, .t = (double)INFINITY};
+    search.count = side_members(sim, g, search.members);
+    bool leaves = false;
+    if (coefficients_on_trial(sim, t_from) < 0) return t_from;
+    uint32_t left = left_at(&search, &leaves);
+    if (left != MODEL_NONE) {
+      *surface = left;
+      *above = leaves;
+      return t_from;
+    }
+    search_piece(&search, t_from, fmin(sim->stepper->trial.t, first), 0);
+    if (search.undecided) sim->core.undecided++;
+    if (!(search.t < first)) continue;
+    first = search.t;
+    *surface = search.surface;
+    *above = search.above;
+  }
+  return first;
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+//
+// Which surfaces depend on each other, and the combinations of sides that are looked at.
+//
+// A surface is turned from below to above, all others staying below: what that changes (flows, the
+// rates of other surfaces, computed values), here or at a point beside, depends on it. Surfaces
+// whose rates depend on each other, or that change a quantity together in another way than by a
+// sum, are one group. Groups that change nothing in common are looked at together: row p shows
+// pattern p of all of them, so any number of independent surfaces costs as many rows as the largest
+// group. Groups that add up in some quantity have rows of their own (`serial`).
+#include "engine/sliding/sides.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SUM_ROUNDING 0x1p-40  // relative: differences that do not tell a sum from something else
+#define HOLD_SHRINKS 16.0  // distances at which a surface that holds is looked at, each to the next
+#define HOLD_FALLS   0.9   // times to reach it that fall by less do not tend to 0
+#define FILTERS      4     // passes until the surfaces that separate nothing are left out
+
+static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b) {
+  return memcmp(a, b, sim->model->automaton_count * sizeof *a) == 0;
+}
+
+static void all_below(EngSim* sim) {
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    EngSurface* s = &sim->value_surfaces[k];
+    s->above = false;
+    s->row = UINT32_MAX - ENG_SIDES_MAX;
+    s->size = 1;
+    s->bit = 0;
+  }
+}
+
+/// Relations at a kink (`abs(v)` at v = 0) hold as the flow of a row leads. Whether some do not
+/// yet.
+static bool follow_kinks(EngSim* sim, uint32_t row) {
+  EngSideRegs* r = &sim->sliding.regs[row];
+  const ModelMode* mode = r->mode;
+  bool any = false;
+  model_program_run(&mode->gdot, eng_context(sim), r->gdot, sim->core.t,
+                    side_point(sim, row, sim->core.t, sim->x), sim->side_g);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t atom = mode->atoms[i];
+    if (sim->value_of_atom[atom] != SLIDE_KINK || sim->side_g[i] == 0.0) continue;
+    double truth = sim->side_g[i] > 0.0 ? 1.0 : 0.0;
+    any |= truth != sim->env[sim->model->atoms[atom].env];
+    sim->env[sim->model->atoms[atom].env] = truth;
+  }
+  return any;
+}
+
+/// The mode with the surfaces as they are, from given states on, into a row.
+static SltStatus make_row(EngSim* sim, uint32_t row, const uint32_t* from, bool* found) {
+  const ModelMode* mode = NULL;
+  eng_publish_states(sim, from);
+  SLT_TRY(side_mode(sim, &mode));
+  *found = mode != NULL;
+  if (!mode) return SLT_OK;
+  memcpy(side_states(sim, row), sim->state, sim->model->automaton_count * sizeof *sim->state);
+  return side_bind(sim, row, mode);
+}
+
+/// Row 1 with one surface above and the others below.
+static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  all_below(sim);
+  s->above = true;
+  s->row = 1;
+  return make_row(sim, 1, sim->state_settled, found);
+}
+
+/// Whether rows 0 and 1 lead to each other when the surface is turned.
+static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  const ModelMode* mode = NULL;
+  *back = false;
+  eng_publish_states(sim, side_states(sim, 0));
+  SLT_TRY(side_mode(sim, &mode));
+  if (!mode || !states_equal(sim, sim->state, side_states(sim, 1))) return SLT_OK;
+  s->above = false;
+  eng_publish_states(sim, side_states(sim, 1));
+  SLT_TRY(side_mode(sim, &mode));
+  *back = mode && states_equal(sim, sim->state, side_states(sim, 0));
+  s->above = true;
+  return SLT_OK;
+}
+
+static bool overlap(ModelInterval a, ModelInterval b) {
+  return !(a.lo > b.hi || b.lo > a.hi);
+}
+
+static bool may_read(const EngSim* sim, uint32_t index, uint32_t state) {
+  const ModelMode* mode = sim->core.mode;
+  return !mode->atom_states || mode->atom_states[index] >> state & 1u;
+}
+
+/// The state that moves g most, for its tolerance. False: none does.
+static bool choose_lift(EngSim* sim, uint32_t surface) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  double most = 0.0;
+  uint32_t best = MODEL_NONE;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    if (!may_read(sim, s->index, i)) continue;
+    double g = 0.0;
+    s->lifts = i;
+    double moves = fabs(side_slope(sim, surface, sim->core.t, sim->x, &g)) * side_tolerance(sim, i);
+    if (!(moves > most)) continue;
+    most = moves;
+    best = i;
+  }
+  s->lifts = best;
+  return best != MODEL_NONE;
+}
+
+/// The same beside a surface: between the present point and the one where g is zero.
+static double way_to_zero(const EngSim* sim, uint32_t state) {
+  bool lifts = state == sim->sliding.lifted;
+  return side_rounding(sim, state) + (lifts ? sim->sliding.lift : 0.0);
+}
+
+/// Whether the flows in rows 0 and 1 are the same where the surface is, up to rounding.
+static bool flows_agree(EngSim* sim, uint32_t surface) {
+  uint32_t n = sim->core.mode->state_count;
+  ModelDual* flow = sim->sliding.flow;
+  side_evaluate(sim, 1, sim->core.t, sim->x);
+  if (memcmp(side_flow(sim, 0), side_flow(sim, 1), n * sizeof(double)) == 0 &&
+      eng_all_finite(side_flow(sim, 0), n)) {
+    return true;
+  }
+  const EngSurface* s = &sim->value_surfaces[surface];
+  SidePad* pad = side_rounding;
+  double g = 0.0;
+  if (s->offset == 0.0 && choose_lift(sim, surface)) {
+    double slope = side_slope(sim, surface, sim->core.t, sim->x, &g);
+    sim->sliding.lifted = s->lifts;
+    sim->sliding.lift = fabs(g / slope);
+    pad = way_to_zero;
+  }
+  side_enclose(sim, 0, pad, flow, sim->sliding.bound);
+  side_enclose(sim, 1, pad, flow + sim->n_max, sim->sliding.bound);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!overlap(flow[i].v, flow[sim->n_max + i].v)) return false;
+  }
+  return true;
+}
+
+// ---- surfaces that hold -------------------------------------------------------------------------
+
+/// Times in which the flows beside a surface would reach it, at some distance. False: one of them
+/// leads away.
+static bool reach_times(EngSim* sim, uint32_t surface, double distance, double times[2]) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  const double* rate = &sim->sliding.rate[(size_t)ENG_SIDES_MAX * surface];
+  s->offset = distance;
+  side_evaluate(sim, 0, sim->core.t, sim->x);
+  side_evaluate(sim, 1, sim->core.t, sim->x);
+  times[0] = distance / rate[0];
+  times[1] = -distance / rate[1];
+  return times[0] > 0.0 && times[1] > 0.0 && isfinite(times[0]) && isfinite(times[1]);
+}
+
+/// Whether a surface, on which both flows have no rate across it, is reached in finite time from
+/// both sides: |g|/|gdot| tends to 0 (`x' = -sign(x)*sqrt(abs(x))`, and not `x' = -x`). It is
+/// looked at from the distance of its tolerance then.
+static bool holds(EngSim* sim, uint32_t surface) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
+  bool crosses =
+      bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
+  if (crosses || !choose_lift(sim, surface)) return false;
+  double sigma = eng_sigma(sim, s->index);
+  double before[2] = {0.0, 0.0};
+  bool tends = sigma > 0.0;
+  double distance = sigma;
+  for (uint32_t i = 0; i < 3 && tends; i++, distance /= HOLD_SHRINKS) {
+    double times[2];
+    tends = reach_times(sim, surface, distance, times);
+    if (i > 0)
+      tends = tends && times[0] < HOLD_FALLS * before[0] && times[1] < HOLD_FALLS * before[1];
+    memcpy(before, times, sizeof before);
+  }
+  s->offset = tends ? sigma : 0.0;
+  return tends;
+}
+
+// ---- filter -------------------------------------------------------------------------------------
+
+/// Whether a surface has two sides that matter; `again`: the others have to be asked once more.
+static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  *has = false;
+  bool found = false;
+  SLT_TRY(turn(sim, surface, &found));
+  if (!found || states_equal(sim, side_states(sim, 0), side_states(sim, 1))) return SLT_OK;
+  bool back = false;
+  SLT_TRY(goes_back(sim, surface, &back));
+  if (!back) return SLT_OK;
+  *has = true;
+  // where the flows are the same nothing is slid along, unless the surface holds
+  if (!flows_agree(sim, surface)) return SLT_OK;
+  *has = s->offset == 0.0 && holds(sim, surface);
+  s->kink = !*has && s->met;
+  *again |= *has;
+  return SLT_OK;
+}
+
+/// Leave out the surfaces that separate nothing.
+static SltStatus filter(EngSim* sim) {
+  EngSlide* slide = &sim->core.slide;
+  bool again = true;
+  for (uint32_t pass = 0; pass < FILTERS && again && slide->count; pass++) {
+    bool found = false;
+    again = false;
+    all_below(sim);
+    eng_restore_truths(sim);
+    SLT_TRY(make_row(sim, 0, sim->state_settled, &found));
+    if (!found) {
+      slide->count = 0;
+      return SLT_OK;
+    }
+    side_evaluate(sim, 0, sim->core.t, sim->x);
+    for (uint32_t k = 0; k < slide->count; k++) {
+      SLT_TRY(has_sides(sim, k, &sim->value_surfaces[k].wanted, &again));
+    }
+    again |= slide_keep(sim, ENG_KEEP_WANTED);
+  }
+  return SLT_OK;
+}
+
+// ---- dependency ---------------------------------------------------------------------------------
+
+static uint32_t root_of(EngSim* sim, uint32_t surface) {
+  uint32_t* parent = sim->sliding.parent;
+  while (parent[surface] != surface) {
+    parent[surface] = parent[parent[surface]];
+    surface = parent[surface];
+  }
+  return surface;
+}
+
+static void unite(EngSim* sim, uint32_t a, uint32_t b) {
+  a = root_of(sim, a);
+  b = root_of(sim, b);
+  // the first surface stands for its group
+  sim->sliding.parent[a < b ? b : a] = a < b ? a : b;
+}
+
+/// What a row computes at the present point and beside it.
+typedef struct View {
+  double* flow[2];
+  double* rate[2];   // of the relations of the row's mode
+  double* value[2];  // by place of the environment
+  const ModelMode* mode;
+} View;
+
+static SltStatus room_for_views(EngSim* sim, View* views, uint32_t count) {
+  EngSliding* w = &sim->sliding;
+  size_t n = sim->n_max;
+  size_t atoms = sim->model->atom_count;
+  size_t env = sim->model->env_count;
+  size_t each = 2 * (n + atoms + env);
+  SLT_TRY(eng_grow(sim, (void**)&w->values, &w->values_capacity, each * count, sizeof(double)));
+  double* at = w->values;
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t point = 0; point < 2; point++) {
+      views[i].flow[point] = at;
+      views[i].rate[point] = at + n;
+      views[i].value[point] = at + n + atoms;
+      at += n + atoms + env;
+    }
+  }
+  return SLT_OK;
+}
+
+static void look(EngSim* sim, uint32_t row, View* view) {
+  EngSideRegs* r = &sim->sliding.regs[row];
+  const ModelMode* mode = r->mode;
+  const ModelContext* context = eng_context(sim);
+  view->mode = mode;
+  for (uint32_t point = 0; point < 2; point++) {
+    double t = point ? slide_probe_time(sim, 0) : sim->core.t;
+    const double* x = sim->x;
+    if (point) {
+      slide_probe_point(sim, 0, sim->probe_x);
+      x = sim->probe_x;
+    } else {
+      x = side_point(sim, row, t, x);
+    }
+    model_program_run(&mode->rhs, context, r->rhs, t, x, view->flow[point]);
+    model_program_run(&mode->gdot, context, r->gdot, t, x, view->rate[point]);
+    model_program_run(&mode->full, context, r->full, t, x, sim->full);
+    memset(view->value[point], 0, sim->model->env_count * sizeof(double));
+    for (uint32_t i = 0; i < mode->full.output_count; i++) {
+      view->value[point][mode->full_env[i]] = sim->full[i];
+    }
+  }
+}
+
+static bool differs(double a, double b) {
+  return a != b && !(isnan(a) && isnan(b));
+}
+
+static bool adds_up(double both, double a, double b, double none) {
+  double size = fabs(both) + fabs(a) + fabs(b) + fabs(none);
+  return !(fabs(both - a - b + none) > SUM_ROUNDING * size);
+}
+
+/// Whether two surfaces change what both of them change by a sum.
+static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* base, View* views,
+                              bool* additive) {
+  bool found = false;
+  *additive = false;
+  SLT_TRY(turn(sim, b, &found));
+  if (!found) return SLT_OK;
+  look(sim, 1, &views[1]);
+  sim->value_surfaces[a].above = true;
+  SLT_TRY(make_row(sim, 1, sim->state_settled, &found));
+  if (!found) return SLT_OK;
+  look(sim, 1, &views[2]);
+  SLT_TRY(turn(sim, a, &found));
+  if (!found) return SLT_OK;
+  look(sim, 1, &views[0]);
+  *additive = true;
+  for (uint32_t point = 0; point < 2 && *additive; point++) {
+    for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+      *additive &= adds_up(views[2].flow[point][i], views[0].flow[point][i],
+                           views[1].flow[point][i], base->flow[point][i]);
+    }
+    for (uint32_t i = 0; i < sim->model->env_count; i++) {
+      *additive &= adds_up(views[2].value[point][i], views[0].value[point][i],
+                           views[1].value[point][i], base->value[point][i]);
+    }
+  }
+  return SLT_OK;
+}
+
+/// Surface `surface` changes something that `owner` changes too.
+static SltStatus join(EngSim* sim, uint32_t owner, uint32_t surface, const View* base,
+                      View* views) {
+  if (root_of(sim, owner) == root_of(sim, surface)) return SLT_OK;
+  EngSurface* a = &sim->value_surfaces[owner];
+  EngSurface* b = &sim->value_surfaces[surface];
+  if (a->serial && b->serial) return SLT_OK;
+  bool additive = false;
+  SLT_TRY(are_additive(sim, surface, owner, base, views, &additive));
+  if (additive) {
+    a->serial = true;
+    b->serial = true;
+  } else {
+    unite(sim, owner, surface);
+  }
+  return SLT_OK;
+}
+
+static SltStatus own(EngSim* sim, uint32_t* owner, uint32_t surface, bool changed, const View* base,
+                     View* views) {
+  if (!changed) return SLT_OK;
+  if (*owner == MODEL_NONE) {
+    *owner = surface;
+    return SLT_OK;
+  }
+  return join(sim, *owner, surface, base, views);
+}
+
+static double rate_in(const EngSim* sim, const View* view, uint32_t point, uint32_t surface) {
+  const EngSurface* s = &sim->value_surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+    uint32_t place = eng_atom_place(view->mode, a);
+    if (place == MODEL_NONE) continue;
+    double rate = view->rate[point][place];
+    return sim->value_same[a] ? rate : -rate;
+  }
+  return (double)NAN;
+}
+
+/// What a surface changes: value_of_state and value_of_env tell the first one for each quantity.
+static SltStatus find_dependents(EngSim* sim, uint32_t surface, const View* base, View* views) {
+  bool found = false;
+  SLT_TRY(turn(sim, surface, &found));
+  if (!found) return SLT_OK;
+  look(sim, 1, &views[0]);
+  const View* view = &views[0];
+  for (uint32_t j = 0; j < sim->core.slide.count; j++) {
+    bool changed = differs(rate_in(sim, view, 0, j), rate_in(sim, base, 0, j)) ||
+                   differs(rate_in(sim, view, 1, j), rate_in(sim, base, 1, j));
+    if (j != surface && changed) unite(sim, j, surface);
+  }
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    bool changed =
+        differs(view->flow[0][i], base->flow[0][i]) || differs(view->flow[1][i], base->flow[1][i]);
+    SLT_TRY(own(sim, &sim->value_of_state[i], surface, changed, base, views));
+  }
+  for (uint32_t i = 0; i < sim->model->env_count; i++) {
+    bool changed = differs(view->value[0][i], base->value[0][i]) ||
+                   differs(view->value[1][i], base->value[1][i]);
+    SLT_TRY(own(sim, &sim->value_of_env[i], surface, changed, base, views));
+  }
+  return SLT_OK;
+}
+
+static SltStatus find_dependency(EngSim* sim) {
+  EngSlide* slide = &sim->core.slide;
+  memset(sim->value_of_state, 0xff, sim->core.mode->state_count * sizeof *sim->value_of_state);
+  memset(sim->value_of_env, 0xff, sim->model->env_count * sizeof *sim->value_of_env);
+  for (uint32_t k = 0; k < slide->count; k++) {
+    sim->sliding.parent[k] = k;
+    sim->value_surfaces[k].serial = false;
+  }
+  if (slide->count < 2) return SLT_OK;
+  View views[4];
+  bool found = false;
+  SLT_TRY(room_for_views(sim, views, 4));
+  all_below(sim);
+  SLT_TRY(make_row(sim, 0, sim->state_settled, &found));
+  look(sim, 0, &views[3]);
+  for (uint32_t k = 0; k < slide->count; k++) {
+    SLT_TRY(find_dependents(sim, k, &views[3], views));
+  }
+  return SLT_OK;
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+/// Numbers of the groups, places in them, and rows. False: a group is too large.
+static bool number_groups(EngSim* sim) {
+  EngSlide* slide = &sim->core.slide;
+  EngSurface* surfaces = sim->value_surfaces;
+  slide->group_count = 0;
+  for (uint32_t k = 0; k < slide->count; k++) {
+    surfaces[k].size = 0;
+  }
+  for (uint32_t k = 0; k < slide->count; k++) {
+    uint32_t root = root_of(sim, k);
+    if (root == k) surfaces[k].group = slide->group_count++;
+    surfaces[k].group = surfaces[root].group;
+    surfaces[k].bit = surfaces[root].size++;
+    surfaces[root].serial |= surfaces[k].serial;
+    if (surfaces[root].size > ENG_GROUP_MAX) return false;
+  }
+  uint32_t shared = 0;
+  for (uint32_t k = 0; k < slide->count; k++) {
+    const EngSurface* root = &surfaces[root_of(sim, k)];
+    if (!root->serial && root->size > shared) shared = root->size;
+  }
+  uint32_t next = 1u << shared;
+  for (uint32_t k = 0; k < slide->count; k++) {
+    EngSurface* s = &surfaces[k];
+    EngSurface* root = &surfaces[root_of(sim, k)];
+    if (root == s) {
+      s->row = s->serial ? next : 1;
+      if (s->serial) next += (1u << s->size) - 1u;
+    }
+    s->row = root->row;
+    s->size = root->size;
+    s->serial = root->serial;
+  }
+  slide->rows = next;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    uint32_t* owner = &sim->value_of_state[i];
+    if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
+  }
+  for (uint32_t i = 0; i < sim->model->env_count; i++) {
+    uint32_t* owner = &sim->value_of_env[i];
+    if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
+  }
+  return true;
+}
+
+SltStatus side_make_rows(EngSim* sim, bool* made) {
+  EngSlide* slide = &sim->core.slide;
+  *made = true;
+  SLT_TRY(side_room_rows(sim, slide->rows));
+  for (uint32_t row = 0; row < slide->rows && *made; row++) {
+    for (uint32_t k = 0; k < slide->count; k++) {
+      EngSurface* s = &sim->value_surfaces[k];
+      s->above = side_is_above(s, row);
+    }
+    eng_restore_truths(sim);
+    SLT_TRY(make_row(sim, row, sim->state_settled, made));
+    if (*made && follow_kinks(sim, row)) SLT_TRY(make_row(sim, row, sim->state_settled, made));
+  }
+  eng_publish_states(sim, sim->state_settled);
+  eng_restore_truths(sim);
+  return SLT_OK;
+}
+
+SltStatus side_survey(EngSim* sim, bool* able) {
+  EngSlide* slide = &sim->core.slide;
+  *able = true;
+  SLT_TRY(side_room(sim, slide->count));
+  SLT_TRY(side_room_rows(sim, 2));
+  SLT_TRY(slide_note_probes(sim));
+  SLT_TRY(filter(sim));
+  if (!slide->count) return SLT_OK;
+  SLT_TRY(slide_note_probes(sim));
+  SLT_TRY(find_dependency(sim));
+  *able = number_groups(sim);
+  if (!*able) return SLT_OK;
+  bool made = false;
+  SLT_TRY(side_make_rows(sim, &made));
+  if (!made) slide->count = 0;
+  return SLT_OK;
+}

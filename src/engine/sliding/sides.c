@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+//
+// The sides of surfaces: the modes there, their flows, and the rates of the surfaces under them.
+//
+// A row is one combination of sides. Row 0 is below all surfaces; every other row shows a pattern
+// of sides of some groups (groups.c), and the other surfaces below.
+//
+// Where equations have no slope at a surface (`sign(x)*sqrt(abs(x))`) its sides are looked at
+// beside it: g is brought to +offset or -offset by moving one state. On other surfaces offset is 0.
+#include "engine/sliding/sides.h"
+
+#include "engine/bernstein.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define SETTLE_LIMIT 20  // switches on the way to the mode of one side
+
+SltStatus side_room(EngSim* sim, uint32_t surfaces) {
+  EngSliding* w = &sim->sliding;
+  size_t entries = (size_t)surfaces * ENG_SIDES_MAX;
+  size_t n = sim->n_max;
+  SLT_TRY(eng_grow(sim, (void**)&w->rate, &w->rate_capacity, entries, sizeof *w->rate));
+  SLT_TRY(eng_grow(sim, (void**)&w->speed, &w->speed_capacity, surfaces, sizeof *w->speed));
+  SLT_TRY(eng_grow(sim, (void**)&w->bound, &w->bound_capacity, entries, sizeof *w->bound));
+  SLT_TRY(eng_grow(sim, (void**)&w->wide, &w->wide_capacity, entries, sizeof *w->wide));
+  SLT_TRY(eng_grow(sim, (void**)&w->place, &w->place_capacity, entries, sizeof *w->place));
+  SLT_TRY(eng_grow(sim, (void**)&w->weight, &w->weight_capacity, entries, sizeof *w->weight));
+  SLT_TRY(eng_grow(sim, (void**)&w->parent, &w->parent_capacity, surfaces, sizeof *w->parent));
+  SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, 2 * n, sizeof *w->flow));
+  return eng_grow(sim, (void**)&w->x, &w->x_capacity, n, sizeof *w->x);
+}
+
+SltStatus side_room_rows(EngSim* sim, uint32_t rows) {
+  EngSliding* w = &sim->sliding;
+  size_t known = w->regs_capacity;
+  size_t automata = sim->model->automaton_count;
+  SLT_TRY(eng_grow(sim, (void**)&w->regs, &w->regs_capacity, rows, sizeof *w->regs));
+  for (size_t i = known; i < w->regs_capacity; i++) {
+    w->regs[i] = (EngSideRegs){.mode = NULL};
+  }
+  SLT_TRY(
+      eng_grow(sim, (void**)&w->states, &w->states_capacity, rows * automata, sizeof *w->states));
+  return eng_grow(sim, (void**)&w->flows, &w->flows_capacity, (size_t)rows * sim->n_max,
+                  sizeof *w->flows);
+}
+
+// ---- modes --------------------------------------------------------------------------------------
+
+/// Truths of the relations that matter in `mode` but not in the present one: what is latched of
+/// them is from another time. Their values are those that slide_recognise() left.
+static void judge_others(EngSim* sim, const ModelMode* mode) {
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t atom = mode->atoms[i];
+    const ModelAtom* model = &sim->model->atoms[atom];
+    if (sim->live[atom] || (mode->shared && !sim->relevant[atom])) continue;
+    sim->env[model->env] = eng_relation_holds(model->relation, sim->side_g[i]) ? 1.0 : 0.0;
+  }
+}
+
+/// Next state of one automaton on this side; false when a reset would be needed to get there.
+static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  if (!eng_automaton_active(sim, automaton)) return true;
+  uint32_t to = sim->state[automaton];
+  if (a->kind == MODEL_AUTOMATON_SWITCH) {
+    to = eng_guard(sim, a->condition) ? 1 : 0;
+  } else {
+    const ModelState* state = &a->states[to];
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
+      if (t->to == sim->state[automaton] || !eng_guard(sim, &t->guard)) continue;
+      if (t->action_count > 0 || a->states[t->to].action_count > 0) return false;
+      to = t->to;
+      break;
+    }
+  }
+  if (to == sim->state[automaton]) return true;
+  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  sim->side_work[automaton] = to;
+  eng_publish_states(sim, sim->side_work);
+  *moved = true;
+  return true;
+}
+
+static bool same_states(const ModelMode* a, const ModelMode* b) {
+  return a->state_count == b->state_count &&
+         memcmp(a->state_env, b->state_env, a->state_count * sizeof *a->state_env) == 0;
+}
+
+SltStatus side_mode(EngSim* sim, const ModelMode** out) {
+  *out = NULL;
+  for (uint32_t round = 0; round < SETTLE_LIMIT; round++) {
+    const ModelMode* mode = NULL;
+    const Diag* failure = NULL;
+    if (eng_get_mode(sim, sim->state, &mode, &failure) < 0) return SLT_OK;
+    if (!same_states(mode, sim->core.mode)) return SLT_OK;
+    SLT_TRY(slide_recognise(sim, mode));
+    judge_others(sim, mode);
+    for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+      slide_impose(sim, k, sim->value_surfaces[k].above);
+    }
+    bool moved = false;
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+      if (!follow_side(sim, a, &moved)) return SLT_OK;
+    }
+    if (!moved) {
+      *out = mode;
+      return SLT_OK;
+    }
+  }
+  return SLT_OK;
+}
+
+/// Where a mode computes the rate of a surface: by one of its relations.
+static uint32_t place_of(const EngSim* sim, uint32_t surface, const ModelMode* mode) {
+  const EngSurface* s = &sim->value_surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+    uint32_t place = eng_atom_place(mode, a);
+    if (place != MODEL_NONE) return 2 * place + (sim->value_same[a] ? 0u : 1u);
+  }
+  return MODEL_NONE;
+}
+
+SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
+  EngSideRegs* r = &sim->sliding.regs[row];
+  const ModelProgram* rhs = &mode->rhs;
+  const ModelProgram* gdot = &mode->gdot;
+  sim->value_bound = NULL;
+  r->mode = mode;
+  SLT_TRY(eng_grow(sim, (void**)&r->rhs, &r->rhs_capacity, rhs->reg_count, sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&r->full, &r->full_capacity, mode->full.reg_count, sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&r->gdot, &r->gdot_capacity, gdot->reg_count, sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&r->rhs_dual, &r->rhs_dual_capacity, rhs->reg_count,
+                   sizeof *r->rhs_dual));
+  SLT_TRY(eng_grow(sim, (void**)&r->gdot_dual, &r->gdot_dual_capacity, gdot->reg_count,
+                   sizeof *r->gdot_dual));
+  model_program_bind(rhs, sim->env, r->rhs);
+  model_program_bind(&mode->full, sim->env, r->full);
+  model_program_bind(gdot, sim->env, r->gdot);
+  model_program_bind_dual(rhs, sim->env, r->rhs_dual);
+  model_program_bind_dual(gdot, sim->env, r->gdot_dual);
+  eng_dae_note_guess(sim, rhs);
+  eng_dae_note_guess(sim, &mode->full);
+  model_program_guess(rhs, sim->guess, r->rhs);
+  model_program_guess(&mode->full, sim->guess, r->full);
+  model_program_guess(gdot, sim->guess, r->gdot);
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    uint32_t pattern = side_pattern(s, row);
+    if (row && !pattern) continue;
+    sim->sliding.place[ENG_SIDES_MAX * k + pattern] = place_of(sim, k, mode);
+  }
+  return SLT_OK;
+}
+
+// ---- flows and rates ----------------------------------------------------------------------------
+
+/// A point, and the direction of one state.
+typedef struct Direction {
+  const double* x;
+  uint32_t state;
+} Direction;
+
+static ModelDual along_state(const void* user, uint32_t state) {
+  const Direction* d = user;
+  double slope = state == d->state ? 1.0 : 0.0;
+  return (ModelDual){{d->x[state], d->x[state]}, {slope, slope}};
+}
+
+/// g of a surface and its slope in a direction, time going on.
+static ModelDual enclose_along(EngSim* sim, uint32_t index, double t, const Direction* d) {
+  const ModelMode* mode = sim->core.mode;
+  ModelDual g;
+  if (model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->dual_regs,
+                                   (ModelInterval){t, t}, along_state, d, index, &g)) {
+    return g;
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->sliding.x[i] = along_state(d, i);
+  }
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
+                        sim->sliding.x, sim->g_dual);
+  return sim->g_dual[index];
+}
+
+static double middle(ModelInterval a) {
+  return 0.5 * (a.lo + a.hi);
+}
+
+double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g) {
+  const EngSurface* s = &sim->value_surfaces[surface];
+  ModelDual moving = enclose_along(sim, s->index, t, &(Direction){x, s->lifts});
+  ModelDual still = enclose_along(sim, s->index, t, &(Direction){x, MODEL_NONE});
+  *g = middle(still.v);
+  return middle(moving.d) - middle(still.d);
+}
+
+const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
+  const double* point = x;
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    if (s->offset == 0.0) continue;
+    double g = 0.0;
+    double slope = side_slope(sim, k, t, x, &g);
+    if (slope == 0.0) continue;
+    if (point == x) memcpy(sim->probe_x, x, sim->core.mode->state_count * sizeof *x);
+    point = sim->probe_x;
+    double wanted = side_is_above(s, row) ? s->offset : -s->offset;
+    sim->probe_x[s->lifts] += (wanted - g) / slope;
+  }
+  return point;
+}
+
+/// The rate of a surface along a flow, where the row's mode has no relation of it.
+static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const double* x,
+                            const double* flow) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->sliding.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
+  }
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
+                        sim->sliding.x, sim->g_dual);
+  return (ModelDual){sim->g_dual[sim->value_surfaces[surface].index].d,
+                     {-(double)INFINITY, (double)INFINITY}};
+}
+
+static ModelInterval flipped(ModelInterval a, bool flip) {
+  return flip ? (ModelInterval){-a.hi, -a.lo} : a;
+}
+
+/// Second derivatives of the surfaces' g along the flow of a row.
+static void evaluate_second(EngSim* sim, uint32_t row, double t, const double* x,
+                            const double* flow) {
+  EngSliding* w = &sim->sliding;
+  const ModelMode* mode = sim->sliding.regs[row].mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    w->x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
+  }
+  model_program_enclose(&mode->gdot, eng_context(sim), w->regs[row].gdot_dual,
+                        (ModelInterval){t, t}, w->x, sim->g_dual);
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    uint32_t pattern = side_pattern(s, row);
+    uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
+    if (s->order != 2 || (row && !pattern) || place == MODEL_NONE) continue;
+    w->rate[ENG_SIDES_MAX * k + pattern] = middle(flipped(sim->g_dual[place / 2].d, place & 1u));
+  }
+}
+
+void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
+  EngSliding* w = &sim->sliding;
+  const ModelMode* mode = sim->sliding.regs[row].mode;
+  double* flow = side_flow(sim, row);
+  x = side_point(sim, row, t, x);
+  model_program_run(&mode->rhs, eng_context(sim), w->regs[row].rhs, t, x, flow);
+  model_program_run(&mode->gdot, eng_context(sim), w->regs[row].gdot, t, x, sim->side_g);
+  bool second = false;
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    uint32_t pattern = side_pattern(s, row);
+    if (row && !pattern) continue;
+    uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
+    second |= s->order == 2;
+    double rate = 0.0;
+    if (place == MODEL_NONE) {
+      rate = middle(rate_along(sim, k, t, x, flow).v);
+    } else {
+      rate = place & 1u ? -sim->side_g[place / 2] : sim->side_g[place / 2];
+    }
+    w->rate[ENG_SIDES_MAX * k + pattern] = rate;
+    if (!pattern) w->speed[k] = rate;
+  }
+  if (second) evaluate_second(sim, row, t, x, flow);
+}
+
+double side_rounding(const EngSim* sim, uint32_t state) {
+  double size = sim->margin_size[sim->core.mode->state_env[state]];
+  return 4.0 * DBL_EPSILON * fmax(size, fabs(sim->x[state]));
+}
+
+double side_tolerance(const EngSim* sim, uint32_t state) {
+  return sim->atol[state] + sim->options.rtol * fabs(sim->x[state]);
+}
+
+void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound) {
+  EngSliding* w = &sim->sliding;
+  const ModelMode* mode = sim->sliding.regs[row].mode;
+  const ModelContext* context = eng_context(sim);
+  double t = sim->core.t;
+  double t_pad = 4.0 * DBL_EPSILON * fabs(t);
+  ModelInterval time = {t - t_pad, t + t_pad};
+  const double* x = side_point(sim, row, t, sim->x);
+  if (x != sim->probe_x) memcpy(sim->probe_x, x, mode->state_count * sizeof *x);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double by = pad(sim, i);
+    w->x[i] = (ModelDual){{sim->probe_x[i] - by, sim->probe_x[i] + by}, {0.0, 0.0}};
+  }
+  if (!flow) flow = w->flow;
+  model_program_enclose(&mode->rhs, context, w->regs[row].rhs_dual, time, w->x, flow);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    w->x[i].d = flow[i].v;
+  }
+  model_program_enclose(&mode->gdot, context, w->regs[row].gdot_dual, time, w->x, sim->g_dual);
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    uint32_t pattern = side_pattern(s, row);
+    if (row && !pattern) continue;
+    uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
+    ModelDual* out = &bound[ENG_SIDES_MAX * k + pattern];
+    if (place == MODEL_NONE) continue;
+    ModelDual found = sim->g_dual[place / 2];
+    *out = (ModelDual){flipped(found.v, place & 1u), flipped(found.d, place & 1u)};
+  }
+  for (uint32_t k = 0; k < sim->core.slide.count; k++) {
+    const EngSurface* s = &sim->value_surfaces[k];
+    uint32_t pattern = side_pattern(s, row);
+    if ((row && !pattern) || w->place[ENG_SIDES_MAX * k + pattern] != MODEL_NONE) continue;
+    bound[ENG_SIDES_MAX * k + pattern] = rate_along(sim, k, t, sim->probe_x, side_flow(sim, row));
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by the files about the sides of surfaces: sides.c, groups.c, decide.c, motion.c, exit.c.
+#ifndef SALTUS_ENGINE_SLIDING_SIDES_H
+#define SALTUS_ENGINE_SLIDING_SIDES_H
+
+#include "engine/sliding/value.h"
+
+static inline uint32_t* side_states(EngSim* sim, uint32_t row) {
+  return sim->sliding.states + (size_t)row * sim->model->automaton_count;
+}
+
+static inline double* side_flow(const EngSim* sim, uint32_t row) {
+  return sim->sliding.flows + (size_t)row * sim->n_max;
+}
+
+/// The row that shows a pattern of sides of a surface's group.
+static inline uint32_t side_row(const EngSurface* s, uint32_t pattern) {
+  return pattern ? s->row + pattern - 1u : 0u;
+}
+
+/// The pattern of a surface's group in a row.
+static inline uint32_t side_pattern(const EngSurface* s, uint32_t row) {
+  return row >= s->row && row < s->row + (1u << s->size) - 1u ? row - s->row + 1u : 0u;
+}
+
+static inline bool side_is_above(const EngSurface* s, uint32_t row) {
+  return side_pattern(s, row) >> s->bit & 1u;
+}
+
+// ---- sides.c
+
+/// Room for so many rows, and surfaces.
+SltStatus side_room_rows(EngSim* sim, uint32_t rows);
+SltStatus side_room(EngSim* sim, uint32_t surfaces);
+/// The mode with the surfaces as their `above` says, from the states that are published on, without
+/// resets; NULL for none. Leaves its states published.
+SltStatus side_mode(EngSim* sim, const ModelMode** out);
+/// The programs of a row's mode, with the published states.
+SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode);
+/// Where a row is looked at for x: beside surfaces that have an offset. May be x itself.
+const double* side_point(EngSim* sim, uint32_t row, double t, const double* x);
+/// Flow of a row, and rates of the surfaces that it shows a pattern of, into `rate`.
+void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x);
+/// Enclosures of the flow (`flow` may be NULL) and of the rates at the present point, where states
+/// are off by `pad` of them, by surface and pattern.
+typedef double SidePad(const EngSim* sim, uint32_t state);
+void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound);
+double side_rounding(const EngSim* sim, uint32_t state);
+double side_tolerance(const EngSim* sim, uint32_t state);
+/// g of a surface at x, and by how much it changes with the state that lifts it.
+double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g);
+
+// ---- groups.c
+
+/// Sort the surfaces into groups that depend on each other, and make the rows that are needed.
+/// Surfaces that separate nothing, or cannot be crossed back, are left out. False: there are too
+/// many that depend on each other.
+SltStatus side_survey(EngSim* sim, bool* able);
+
+/// The rows of the groups as they are; `made` false: some combination of sides has no mode.
+SltStatus side_make_rows(EngSim* sim, bool* made);
+
+// ---- decide.c
+
+/// Surfaces of a group in the order of their bits; how many.
+uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members);
+/// Weight of a pattern in the multilinear combination; `mask` are the surfaces slid along.
+double side_weight(uint32_t pattern, uint32_t mask, const double* alpha);
+/// Coefficients, by bit, of the surfaces in `mask` for which their derivatives (by member and
+/// pattern) are the wanted ones; surfaces outside are on the sides of `fixed`.
+bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,
+                const double* wanted, double* alpha);
+/// What each group does: `slides`, `above` and value_share of its surfaces.
+bool side_decide(EngSim* sim);
+
+// ---- motion.c
+
+/// Coefficients of all surfaces at (t, x) into `alpha`; `pull` draws the surfaces to zero.
+SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, double* alpha);
+
+#endif

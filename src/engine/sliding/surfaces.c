@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+//
+// The surfaces that the motion stands on: relations at zero, sorted by the surface they describe.
+//
+// Several relations may describe one surface (`x > 0`, `x <= 0`, `1e-3*x >= 0`). Two that vanish on
+// the same surface are multiples of each other near it, so they have the same ratio of values at
+// two points beside the present one.
+#include "engine/detect.h"
+#include "engine/sliding/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE        1e-2  // distance of the points beside the present one, in sizes of the states
+#define SAME_SURFACE 1e-9  // relative difference of the ratios
+#define BESIDE       1e-3  // g of what vanishes here is that much smaller than beside
+
+// ---- points beside the present one --------------------------------------------------------------
+
+/// No two states are moved alike, however many there are.
+static double wobble(uint32_t state, uint32_t point) {
+  double turn = (point ? 0.7548776662466927 : 0.6180339887498949) * (double)(state + 1);
+  return 1.0 + 0.37 * (turn - floor(turn));
+}
+
+double slide_probe_time(const EngSim* sim, uint32_t point) {
+  double size = fmax(fabs(sim->core.t), sim->stepper->control.h_next);
+  return sim->core.t + (point ? 0.71 : 1.13) * PROBE * (size > 0.0 ? size : 1.0);
+}
+
+static double probe_distance(const EngSim* sim, uint32_t state) {
+  return PROBE * (sim->atol[state] / sim->options.rtol + fabs(sim->x[state]));
+}
+
+void slide_probe_point(const EngSim* sim, uint32_t point, double* x) {
+  uint32_t n = sim->core.mode->state_count;
+  double largest = 0.0;
+  for (uint32_t i = 0; i < n; i++) {
+    largest = fmax(largest, probe_distance(sim, i));
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    double by = probe_distance(sim, i);
+    // of a state that has always been zero no size is known
+    if (!(by > 0.0)) by = largest > 0.0 ? largest : 1.0;
+    x[i] = sim->x[i] + wobble(i, point) * by;
+  }
+}
+
+SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const double* x, double* g) {
+  SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, mode->g_flow.reg_count,
+                   sizeof(double)));
+  model_program_bind(&mode->g_flow, sim->env, sim->side_g_regs);
+  model_program_run(&mode->g_flow, eng_context(sim), sim->side_g_regs, t, x, g);
+  return SLT_OK;
+}
+
+// ---- relations ----------------------------------------------------------------------------------
+
+bool value_may_bound(const EngSim* sim, uint32_t atom) {
+  const ModelAtom* model = &sim->model->atoms[atom];
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
+  return model->relation != MODEL_REL_EQ && !sim->atoms[atom].left_now;
+}
+
+bool value_is_at_zero(const EngSim* sim, uint32_t state) {
+  return fabs(sim->x[state]) <= sim->atol[state] + sim->options.rtol * fabs(sim->x[state]);
+}
+
+bool slide_is_at_zero(EngSim* sim, uint32_t index, double g) {
+  return fabs(g) <= eng_sigma(sim, index);
+}
+
+static void begin_surfaces(EngSim* sim) {
+  memset(sim->value_of_atom, 0xff, sim->model->atom_count * sizeof *sim->value_of_atom);
+  sim->core.slide.count = 0;
+}
+
+static EngSurface new_surface(uint32_t atom, uint32_t index) {
+  return (EngSurface){.atom = atom, .index = index, .first = MODEL_NONE, .order = 1};
+}
+
+void value_add_relation(EngSim* sim, uint32_t surface, uint32_t atom, bool same) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  if (s->first == MODEL_NONE) {
+    s->first = atom;
+  } else {
+    sim->value_next[s->last] = atom;
+  }
+  s->last = atom;
+  sim->value_next[atom] = MODEL_NONE;
+  sim->value_of_atom[atom] = surface;
+  sim->value_same[atom] = same;
+}
+
+/// Surfaces where every relation at zero is a state or its negative: those of one state are one.
+/// False: there are others.
+static bool surfaces_of_states(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const uint32_t* direct = eng_hang_direct(sim);
+  if (!direct) return false;
+  EngSlide* slide = &sim->core.slide;
+  begin_surfaces(sim);
+  memset(sim->value_of_state, 0xff, mode->state_count * sizeof *sim->value_of_state);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t atom = mode->atoms[i];
+    if (!value_may_bound(sim, atom)) continue;
+    if (direct[i] == MODEL_NONE) return false;
+    uint32_t state = direct[i] / 2;
+    bool negative = direct[i] & 1u;
+    if (!value_is_at_zero(sim, state)) continue;
+    uint32_t surface = sim->value_of_state[state];
+    if (surface == MODEL_NONE) {
+      surface = slide->count++;
+      sim->value_of_state[state] = surface;
+      sim->value_surfaces[surface] = new_surface(atom, i);
+      sim->value_surfaces[surface].state = state;
+      sim->value_surfaces[surface].negative = negative;
+    }
+    value_add_relation(sim, surface, atom, sim->value_surfaces[surface].negative == negative);
+    sim->value_surfaces[surface].wanted |= sim->atoms[atom].surface;
+    sim->value_surfaces[surface].met = true;
+  }
+  return true;
+}
+
+static double ratio_of(const EngValueProbe* probe) {
+  return probe->g2 / probe->g;
+}
+
+static int compare_probes(const void* a, const void* b) {
+  const EngValueProbe* p = a;
+  const EngValueProbe* q = b;
+  double x = ratio_of(p);
+  double y = ratio_of(q);
+  if (x != y) return x < y ? -1 : 1;
+  return p->atom < q->atom ? -1 : p->atom > q->atom;
+}
+
+static int compare_surfaces(const void* a, const void* b) {
+  uint32_t x = ((const EngSurface*)a)->atom;
+  uint32_t y = ((const EngSurface*)b)->atom;
+  return x < y ? -1 : x > y;
+}
+
+static bool same_ratio(double a, double b) {
+  return fabs(a - b) <= SAME_SURFACE * fmax(fabs(a), fabs(b));
+}
+
+/// Relations at zero, sorted into surfaces by their values at the two points.
+static SltStatus surfaces_of_probes(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.trial, &sim->sliding.trial_capacity,
+                   sim->model->atom_count, sizeof(double)));
+  double* at[2] = {sim->side_probe, sim->sliding.trial};
+  for (uint32_t point = 0; point < 2; point++) {
+    slide_probe_point(sim, point, sim->probe_x);
+    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe_x, at[point]));
+  }
+  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->side_g));
+  uint32_t n = 0;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    uint32_t atom = mode->atoms[i];
+    if (!value_may_bound(sim, atom) || !(fabs(sim->side_g[i]) <= BESIDE * fabs(at[0][i]))) continue;
+    sim->value_probes[n] = (EngValueProbe){at[0][i], at[1][i], atom, i};
+    if (isfinite(ratio_of(&sim->value_probes[n]))) n++;
+  }
+  qsort(sim->value_probes, n, sizeof *sim->value_probes, compare_probes);
+  begin_surfaces(sim);
+  EngSlide* slide = &sim->core.slide;
+  for (uint32_t k = 0; k < n;) {
+    uint32_t end = k + 1;
+    double ratio = ratio_of(&sim->value_probes[k]);
+    while (end < n && same_ratio(ratio_of(&sim->value_probes[end]), ratio)) {
+      end++;
+    }
+    uint32_t lead = k;
+    for (uint32_t m = k; m < end; m++) {
+      if (sim->value_probes[m].atom < sim->value_probes[lead].atom) lead = m;
+    }
+    const EngValueProbe* first = &sim->value_probes[lead];
+    uint32_t surface = slide->count++;
+    sim->value_surfaces[surface] = new_surface(first->atom, first->index);
+    for (uint32_t m = k; m < end; m++) {
+      const EngValueProbe* probe = &sim->value_probes[m];
+      value_add_relation(sim, surface, probe->atom, probe->g * first->g > 0.0);
+      bool near = sim->atoms[probe->atom].separates &&
+                  slide_is_at_zero(sim, probe->index, sim->side_g[probe->index]);
+      sim->value_surfaces[surface].wanted |= near;
+      sim->value_surfaces[surface].met |= near && sim->atoms[probe->atom].surface;
+    }
+    k = end;
+  }
+  qsort(sim->value_surfaces, slide->count, sizeof *sim->value_surfaces, compare_surfaces);
+  for (uint32_t s = 0; s < slide->count; s++) {
+    for (uint32_t a = sim->value_surfaces[s].first; a != MODEL_NONE; a = sim->value_next[a]) {
+      sim->value_of_atom[a] = s;
+    }
+  }
+  return SLT_OK;
+}
+
+bool slide_keep(EngSim* sim, EngKeep what) {
+  EngSlide* slide = &sim->core.slide;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < slide->count; i++) {
+    EngSurface* s = &sim->value_surfaces[i];
+    bool keep = what == ENG_KEEP_WANTED    ? s->wanted
+                : what == ENG_KEEP_SLIDING ? s->slides
+                                           : s->separates;
+    s->number = keep ? n++ : MODEL_NONE;
+  }
+  if (n == slide->count) return false;
+  for (uint32_t i = 0; i < slide->count; i++) {
+    const EngSurface* s = &sim->value_surfaces[i];
+    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+      sim->value_of_atom[a] = s->number == MODEL_NONE && s->kink ? SLIDE_KINK : s->number;
+    }
+  }
+  uint32_t switches = 0;
+  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
+    EngValueSwitch s = sim->value_switches[i];
+    s.surface = sim->value_surfaces[s.surface].number;
+    if (s.surface != MODEL_NONE) sim->value_switches[switches++] = s;
+  }
+  sim->value_switch_count = switches;
+  for (uint32_t i = 0; i < slide->count; i++) {
+    uint32_t to = sim->value_surfaces[i].number;
+    if (to == MODEL_NONE) continue;
+    sim->value_share[to] = sim->value_share[i];
+    sim->value_surfaces[to] = sim->value_surfaces[i];
+  }
+  slide->count = n;
+  return true;
+}
+
+SltStatus slide_find_surfaces(EngSim* sim, bool many) {
+  sim->value_switch_count = 0;
+  if (!many || !surfaces_of_states(sim)) SLT_TRY(surfaces_of_probes(sim));
+  slide_keep(sim, ENG_KEEP_WANTED);
+  return SLT_OK;
+}
+
+void slide_impose(EngSim* sim, uint32_t surface, bool above) {
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    sim->env[sim->model->atoms[a].env] = above == sim->value_same[a] ? 1.0 : 0.0;
+  }
+}
+
+void value_latch(EngSim* sim, uint32_t surface, bool above) {
+  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+    EngAtom* atom = &sim->atoms[a];
+    atom->truth = above == sim->value_same[a];
+    atom->held = true;
+    atom->held_changes = (uint32_t)sim->core.changes;
+    atom->located = false;
+    sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
+  }
+}
+
+void slide_warn_escaping(EngSim* sim, uint32_t surface, bool above) {
+  uint32_t id = sim->value_surfaces[surface].atom;
+  EngAtom* atom = &sim->atoms[id];
+  if (atom->warned_escaping || !sim->on_warning) return;
+  atom->warned_escaping = true;
+  char message[300];
+  snprintf(message, sizeof message,
+           "at t = %s the motion stands on this boundary and could leave it to either side; it "
+           "goes on where the relation %s",
+           eng_number(sim->core.t).text, above ? "holds" : "does not hold");
+  sim->on_warning(sim->warning_user, DIAG_W0804, sim->model->atoms[id].written->span, message);
+}
+
+/// The relations of another mode at zero that belong to the surfaces. Values of the mode's
+/// relations stay in side_g.
+SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
+  const EngSlide* slide = &sim->core.slide;
+  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->side_g));
+  if (mode->shared) eng_relevant_atoms(sim, mode, sim->relevant);
+  bool missing = false;
+  for (uint32_t i = 0; i < mode->atom_count && !missing; i++) {
+    uint32_t atom = mode->atoms[i];
+    if (mode->shared && !sim->relevant[atom]) continue;
+    missing =
+        !sim->live[atom] && sim->value_of_atom[atom] == MODEL_NONE && value_may_bound(sim, atom);
+  }
+  if (!missing) return SLT_OK;
+  double* at[2] = {sim->side_probe, sim->sliding.trial};
+  for (uint32_t point = 0; point < 2; point++) {
+    slide_probe_point(sim, point, sim->probe_x);
+    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe_x, at[point]));
+  }
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    uint32_t atom = mode->atoms[i];
+    if (mode->shared && !sim->relevant[atom]) continue;
+    bool known = sim->live[atom] || sim->value_of_atom[atom] != MODEL_NONE;
+    if (known || !value_may_bound(sim, atom)) continue;
+    for (uint32_t k = 0; k < slide->count; k++) {
+      const double* probe = &sim->sliding.probe[2 * k];
+      if (!same_ratio(at[1][i] / at[0][i], probe[1] / probe[0])) continue;
+      value_add_relation(sim, k, atom, at[0][i] * probe[0] > 0.0);
+      break;
+    }
+  }
+  return SLT_OK;
+}
+
+SltStatus slide_note_probes(EngSim* sim) {
+  const EngSlide* slide = &sim->core.slide;
+  EngSliding* work = &sim->sliding;
+  SLT_TRY(eng_grow(sim, (void**)&work->probe, &work->probe_capacity, 2 * (size_t)slide->count,
+                   sizeof *work->probe));
+  SLT_TRY(eng_grow(sim, (void**)&work->trial, &work->trial_capacity, sim->model->atom_count,
+                   sizeof *work->trial));
+  for (uint32_t point = 0; point < 2; point++) {
+    slide_probe_point(sim, point, sim->probe_x);
+    SLT_TRY(slide_values(sim, sim->core.mode, slide_probe_time(sim, point), sim->probe_x,
+                         sim->side_probe));
+    for (uint32_t k = 0; k < slide->count; k++) {
+      work->probe[2 * k + point] = sim->side_probe[sim->value_surfaces[k].index];
+    }
+  }
+  return SLT_OK;
+}
