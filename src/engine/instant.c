@@ -35,7 +35,9 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   bool self = model->to == sim->state[model->automaton];
   // an impact does not happen while its contact is closed, unless something drives it inward
   if (ENG_SELDOM(edge->closed)) return eng_contact_is_struck(sim, transition);
-  if (model->zeno && !edge->exits) return false;
+  if (model->zeno && !edge->exits && !(model->instead && eng_impact_is_last(sim, transition))) {
+    return false;
+  }
   if (eng_dwells(sim, model->automaton)) return false;
   if (!eng_guard(sim, &model->guard)) {
     if (!self) return false;

@@ -16,9 +16,10 @@
 //   Without restitution there are no impacts: the gap just closes. Without a velocity it is the
 //   gap's rate; a gap that is not a variable becomes one then, NAME.gap.
 //   What decides between the last impact and one more is the speed as it is, not where it is going:
-//   a ball that lies on the floor at the start is at rest; `rest` is SMALL_SPEED where it is not
-//   given. A closed contact passes on the pulse of an impact elsewhere, unless it has a cascade:
-//   then it opens (`huge` is exceeded by pulses alone) and collides next, as in Newton's cradle.
+//   a ball that lies on the floor at the start is at rest. Without `rest` an impact is the last one
+//   where rounding hides the flight after it, which the run finds out. A closed contact passes on
+//   the pulse of an impact elsewhere, unless it has a cascade: then it opens (`huge` is exceeded by
+//   pulses alone) and collides next, as in Newton's cradle.
 //
 //   friction NAME { velocity = w; force = F; kinetic = Fk; static = Fs; }
 //     NAME: F = -Fk;
@@ -31,8 +32,7 @@
 //   read on the candidate.
 #include "lisma/parser_internal.h"
 
-#define HUGE_FORCE  1e300  // more than any force that is not a pulse
-#define SMALL_SPEED 1e-9   // what rounding may leave of no speed
+#define HUGE_FORCE 1e300  // more than any force that is not a pulse
 
 // ---------------------------------------------------------------------------------------------
 // Trees
@@ -317,7 +317,7 @@ static AstBlock make_contact(const Maker* m, const Settings* s) {
   AstStatement kept = make_law(m, s->distance ? s->distance : s->gap, zero);
   AstBlock closed = make_block(m, &kept, 1);
   if (s->restitution) {
-    AstExpr* rest = s->rest ? s->rest : make_number(m, SMALL_SPEED, s->velocity->span);
+    AstExpr* rest = s->rest ? s->rest : make_number(m, 0.0, s->velocity->span);
     AstExpr* rebound = make_binary(m, s->restitution, AST_OP_MUL, s->velocity);
     AstExpr* slow = make_typed(m, AST_EVENT_NO_EVENT, rebound, AST_OP_GE, make_minus(m, rest),
                                "restitution*velocity >= -rest");

@@ -218,24 +218,20 @@ static bool has_resets(const Model* model, const ModelTransition* t) {
   return t->action_count > 0 || model->automata[t->automaton].states[t->to].action_count > 0;
 }
 
-/// Whether the sequence follows from impacts of another automaton: it goes on where they happen, or
-/// accumulates where they do. It ends with them. (A brake changes its direction at every bounce,
-/// and between two.)
+/// Whether the sequence follows from impacts of another automaton, which happen between its firings
+/// or with them. It ends with them. (A brake changes its direction at every bounce, and between
+/// two.)
 static bool follows_impacts(const EngSim* sim, uint32_t transition) {
   const Model* model = sim->model;
   const EngAccumulation* own = &sim->accumulations[transition];
   bool own_resets = has_resets(model, &model->transitions[transition]);
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    const EngAccumulation* zeno = &sim->accumulations[i];
+    const EngAccumulation* other = &sim->accumulations[i];
     const ModelTransition* t = &model->transitions[i];
-    if (zeno->count == 0) continue;
-    if (zeno->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
+    if (other->count == 0 && other->interval == 0.0) continue;  // it has never fired
+    if (other->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
     if (t->automaton == model->transitions[transition].automaton || own_resets) continue;
-    if (!has_resets(model, t)) continue;
-    if (zeno->last == sim->core.t) return true;
-    if (zeno->count < SUSPECT) continue;
-    double apart = fabs(zeno->last + time_left(zeno) - own->last - time_left(own));
-    if (apart <= time_left(zeno) + time_left(own)) return true;
+    if (has_resets(model, t) && other->last >= own->last - own->interval) return true;
   }
   return false;
 }

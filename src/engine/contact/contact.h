@@ -94,6 +94,9 @@ void eng_contact_begin_instant(EngSim* sim, bool input);
 /// Whether a closed contact is driven inward by what has happened in this instant: that is an
 /// impact.
 bool eng_contact_is_struck(EngSim* sim, uint32_t transition);
+/// Whether the impact that a transition stands in place of leaves no flight that can be told from
+/// rounding: a declared contact closes then.
+bool eng_impact_is_last(EngSim* sim, uint32_t instead);
 /// The relation that an impact which has fired now keeps from becoming positive, by its place in
 /// the mode's list; MODEL_NONE: nothing is known of one.
 uint32_t eng_impact_gap(EngSim* sim, uint32_t transition);

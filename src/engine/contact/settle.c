@@ -292,11 +292,10 @@ static SltStatus solve_all(EngSim* sim) {
   return SLT_OK;
 }
 
-/// Whether a body that leaves with this speed comes back before rounding can tell that it left.
-static bool flight_is_rounding(EngSim* sim, const Row* row) {
-  double leaves = -row->gdot;
-  if (!(leaves > 0.0)) return true;
-  return leaves * leaves <= 2.0 * row->falls * eng_rho(sim, row->index);
+/// Whether a body that leaves with this speed and falls back with this acceleration does so before
+/// rounding can tell that it left.
+static bool flight_is_rounding(EngSim* sim, uint32_t index, double leaves, double falls) {
+  return !(leaves > 0.0) || leaves * leaves <= 2.0 * falls * eng_rho(sim, index);
 }
 
 /// Whether a contact cannot be closed after this instant.
@@ -305,13 +304,71 @@ static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
   double jump = row->gdot - contact->rate;
   switch ((EngContactState)contact->state) {
   case ENG_CONTACT_ACCUMULATES: return !pushed;
-  case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row);
+  case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row->index, -row->gdot, row->falls);
   case ENG_CONTACT_OPENS: return true;
   case ENG_CONTACT_CLOSED: break;
   }
   if (row->opens > 0.0 || (contact->lifts && !pushed)) return true;
   bool thrown = jump < 0.0 && row->gdot < THROWN_SHARE * jump;
-  return thrown && !flight_is_rounding(sim, row);
+  return thrown && !flight_is_rounding(sim, row->index, -row->gdot, row->falls);
+}
+
+// ---- the last impact of a declared contact ------------------------------------------------------
+
+/// The speed with which an impact out of the present state of an automaton would leave; NAN: there
+/// is no such impact.
+static double rebound_speed(EngSim* sim, uint32_t automaton) {
+  const Model* model = sim->model;
+  const ModelAutomaton* a = &model->automata[automaton];
+  const ModelState* state = &a->states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelState* to = &a->states[model->transitions[state->outgoing[i]].to];
+    for (uint32_t k = to->action_begin; k < to->action_begin + to->action_count; k++) {
+      const ModelAction* action = &model->actions[k];
+      if (model->vars[action->var].memory) return eng_eval(sim, &action->value);
+    }
+  }
+  return (double)NAN;
+}
+
+/// Of the relations of a guard, gap and velocity: the one whose rate the other one is. False: they
+/// are not both there.
+static bool declared_gap(const EngSim* sim, const ModelGuard* guard, uint32_t* gap,
+                         uint32_t* velocity) {
+  const ModelMode* mode = sim->core.mode;
+  bool found = false;
+  double least = (double)INFINITY;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    uint32_t p = eng_atom_place(mode, guard->atoms[i]);
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      uint32_t q = eng_atom_place(mode, guard->atoms[k]);
+      if (i == k || p == MODEL_NONE || q == MODEL_NONE) continue;
+      double apart = fabs(sim->gdot[p] - sim->g[q]);
+      if (!(apart < least)) continue;
+      least = apart;
+      *gap = p;
+      *velocity = q;
+      found = true;
+    }
+  }
+  return found;
+}
+
+bool eng_impact_is_last(EngSim* sim, uint32_t instead) {
+  const ModelTransition* t = &sim->model->transitions[instead];
+  if (!eng_guard(sim, &t->guard)) return false;
+  uint32_t gap = 0;
+  uint32_t velocity = 0;
+  double leaves = rebound_speed(sim, t->automaton);
+  if (isnan(leaves) || !declared_gap(sim, &t->guard, &gap, &velocity)) return false;
+  gather(sim);
+  if (fabs(leaves) <= eng_rho(sim, velocity)) return true;
+  if (eng_contact_structure(sim, 0) < 0) return false;
+  double* flow = sim->contact->flow;
+  model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, sim->core.t, sim->x,
+                    flow);
+  double falls = eng_gap_acceleration(sim, gap, sim->core.t, sim->x, flow);
+  return leaves > 0.0 && falls > 0.0 && flight_is_rounding(sim, gap, leaves, falls);
 }
 
 // ---- what does not outlast the instant ----------------------------------------------------------
