@@ -220,16 +220,6 @@ const uint32_t* eng_loose_now(EngSim* sim, uint32_t* count) {
   return sim->loose;
 }
 
-uint64_t eng_instant_key(const EngSim* sim) {
-  uint64_t key = sim->narrow ? sim->asleep_key : 0;
-  uint32_t count = 0;
-  const uint32_t* automata = eng_instant_automata(sim, &count);
-  for (uint32_t k = 0; k < count; k++) {
-    key += eng_state_key(sim, eng_nth(automata, k));
-  }
-  return key;
-}
-
 void eng_atoms_enter_mode(EngSim* sim) {
   eng_find_active(sim);
   memset(sim->live, 0, sim->model->atom_count);

@@ -27,7 +27,7 @@ static void warn_of_energy(EngSim* sim, double gain) {
   audit->warned = true;
   char path[600];
   char message[900];
-  eng_trace_path(sim, path, sizeof path);
+  eng_trace_path(sim, 0, path, sizeof path);
   snprintf(message, sizeof message,
            "at t = %s an event creates energy: %s becomes %s, %s more (%s)",
            eng_short(sim->core.t).text, eng_short(audit->before).text, eng_short(audit->now).text,

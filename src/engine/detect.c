@@ -440,6 +440,7 @@ static SltStatus detect(EngSim* sim, double t_from, bool* found) {
   sim->end_known = false;
   if (sim->active_count == 0) return SLT_OK;
   if (eng_local_detect(sim, t_from, found)) return SLT_OK;
+  sim->crossing_count = 0;  // what was found before it gave up is looked for again
   SLT_TRY(num_dense_prepare(sim->stepper));
   double t_end = sim->stepper->trial.t;
   bool near = eng_far_find(sim, t_from);

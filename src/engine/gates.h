@@ -180,7 +180,7 @@ static inline double eng_queue_next(const EngSim* sim) {
 }
 
 static inline SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
-  return ENG_SELDOM(sim->due_count) ? eng_run_due_now(sim, late, iteration, any) : SLT_OK;
+  return ENG_SELDOM(sim->events.due_count) ? eng_run_due_now(sim, late, iteration, any) : SLT_OK;
 }
 
 // ---- local events -------------------------------------------------------------------------------

@@ -6,8 +6,9 @@
 #define SALTUS_ENGINE_INTERNAL_H
 
 #include "engine/contact/contact.h"
-#include "engine/engine.h"
 #include "engine/dae/dae.h"
+#include "engine/engine.h"
+#include "engine/events/events.h"
 #include "engine/sliding/sliding.h"
 
 #include <math.h>
@@ -30,14 +31,12 @@ static inline double eng_larger(double a, double b) {
 #define fmin(a, b) eng_smaller(a, b)
 #define fmax(a, b) eng_larger(a, b)
 
-#define ENG_ITERATION_BASE          100   // rounds per instant, plus...
-#define ENG_ITERATION_PER_AUTOMATON 10    // ...this many per automaton
-#define ENG_STALL_INSTANTS          1000  // this many instants within ENG_STALL_SPAN are an error
-#define ENG_STALL_SPAN              1e-9  // relative to max(1, |t|)
-#define ENG_UNILATERAL_RETRIES      5
-#define ENG_EXPLICIT_METHOD         "dp54"   // what `auto` begins with
-#define ENG_STIFF_METHOD            "rodas"  // ... and changes to where that pays
-#define ENG_SMALL_METHOD            "bs32"   // ... and to where events limit the steps
+#define ENG_STALL_INSTANTS     1000  // this many instants within ENG_STALL_SPAN are an error
+#define ENG_STALL_SPAN         1e-9  // relative to max(1, |t|)
+#define ENG_UNILATERAL_RETRIES 5
+#define ENG_EXPLICIT_METHOD    "dp54"   // what `auto` begins with
+#define ENG_STIFF_METHOD       "rodas"  // ... and changes to where that pays
+#define ENG_SMALL_METHOD       "bs32"   // ... and to where events limit the steps
 
 /// What a run knows about one atom of the model. What every pass over all of them reads and writes
 /// comes first, and fits into one line of the cache. (Flags that are written often are bytes: bits
@@ -105,11 +104,12 @@ typedef struct EngChatter {
 
 /// What a run knows about one transition.
 typedef struct EngTransition {
-  bool fired_now;  // in the present instant
-  bool edge_seen;  // a self loop: guard was true when last looked at
-  bool taken;      // a self loop: fired in this instant and guard not seen false since
-  bool exits;      // waits for an accumulation, which is now
-  bool closed;     // an impact whose contact is closed
+  bool fired_now;   // in the present instant
+  bool edge_seen;   // a self loop: guard was true when last looked at
+  bool taken;       // a self loop: fired in this instant and guard not seen false since
+  bool exits;       // waits for an accumulation, which is now
+  bool closed;      // an impact whose contact is closed
+  bool order_told;  // that the order of its automaton and others matters
 } EngTransition;
 
 /// One `at` of the model.
@@ -118,14 +118,6 @@ typedef struct EngSchedule {
   int64_t fired;  // number of firings so far; firing k is at start + k*period
   bool active;
 } EngSchedule;
-
-/// Simultaneous assignments queued by a fired transition.
-typedef struct EngGroup {
-  uint32_t action_begin, action_count;
-  uint32_t record;  // of the trace
-} EngGroup;
-
-enum { ENG_WRITTEN = 1, ENG_READ = 2 };
 
 /// A crossing on the dense output of the trial step.
 typedef struct EngCrossing {
@@ -336,11 +328,11 @@ typedef struct EngCore {
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
   uint64_t instants, records, silent, not_certified, guard_evaluations;
   uint64_t by_class[5];
-  EngSlide slide;      // motion along surfaces; count 0: none
+  EngSlide slide;       // motion along surfaces; count 0: none
   EngContacts contact;  // closed ones
-  bool dwelling;       // some automaton keeps its state for a while...
-  double dwell_until;  // ...and the first one until then
-  bool exit_pending;   // the segment ends because a surface is left...
+  bool dwelling;        // some automaton keeps its state for a while...
+  double dwell_until;   // ...and the first one until then
+  bool exit_pending;    // the segment ends because a surface is left...
   uint32_t exit_surface;
   bool exit_above;   // ...to the side where its g is positive
   uint64_t changes;  // values changed by actions so far
@@ -415,7 +407,6 @@ struct EngSim {
   uint32_t stirred_count;
   bool stirred_stale;   // ... likewise; see eng_stirred()
   bool narrow;          // the present instant looks at these alone: sliding/active_set.c
-  uint64_t asleep_key;  // of the others: their part of eng_instant_key()
   EngSlide kept;        // ... and this is the motion along surfaces, as far as it has been changed
   bool end_known;       // end_g and end_gdot hold for the whole of the present trial
   uint8_t* relevant;    // per atom: work space of eng_relevant_atoms
@@ -435,28 +426,13 @@ struct EngSim {
   EngAtom* atoms;
   EngTransition* transitions;
   EngAccumulation* accumulations;  // per transition
-  EngChatter* chatter;  // per automaton
+  EngChatter* chatter;             // per automaton
   EngSchedule* schedules;
-  uint32_t* fired;         // transitions (or switches) that fire in this iteration
-  bool* fired_switch;      // which of them are switches
-  uint32_t fired_count;    // of the present round
-  bool one_by_one;         // rounds of this instant fire one transition at a time
-  bool rejected_together;  // several transitions have rejected a candidate of this instant
   uint8_t* env_computed;   // per environment entry: computed by equations in the present mode
   uint8_t* env_is_truth;   // ... the truth of an atom
-  uint32_t* due;           // schedules due at this instant
-  uint32_t due_count;
   EngCrossing* crossings;  // found on the present trial
   uint32_t crossing_count;
-  uint64_t* visited;  // hashes of the modes passed through in one settling
-  uint32_t visited_count, iteration_limit;
-  EngGroup* groups;  // action groups queued for the candidate
-  uint32_t group_count, group_capacity;
-  size_t act_capacity;
-  double* act_values;  // of the queued groups, before they are assigned
-  uint8_t* marks;      // per environment entry: ENG_WRITTEN, ENG_READ by what fires together
-  bool marked_algebraic_read, marked_state_write;
-  uint32_t collides_at;  // entry through which two transitions met last; MODEL_NONE: otherwise
+  Events events;
 
   void* stepper_storage;
   size_t stepper_size;
@@ -489,7 +465,6 @@ struct EngSim {
   bool extrapolates;    // some relation of the present mode bounds the step by extrapolation
   bool has_linear;      // some relation of the present mode may be linear in time...
   bool has_time_only;   // ... or read nothing else
-  bool quiet;           // nothing is enabled with the values that were just committed
   bool has_separating;  // some relation has modes of their own on both sides (EngAtom)
   bool has_self_loops;  // some transition leads back to its state
   bool g_stands;        // g and its slope are those of the instant that begins
@@ -581,18 +556,18 @@ struct EngSim {
   double *value_begin, *value_middle, *value_last;  // shares on a trial
   double value_last_t;                              // time of the last ones, and...
   double* value_last_x;                             // ...states
-  bool has_instead;         // there are transitions in place of the last event of an accumulation
-  uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
-  bool contact_holds;       // a contact was closed when the present instant began, and stays so
-  uint32_t accumulating;    // transition whose firings do in this instant; MODEL_NONE...
+  bool has_instead;          // there are transitions in place of the last event of an accumulation
+  uint32_t zeno_automaton;   // first whose transitions at an accumulation are enabled; MODEL_NONE
+  bool contact_holds;        // a contact was closed when the present instant began, and stays so
+  uint32_t accumulating;     // transition whose firings do in this instant; MODEL_NONE...
   bool accumulating_impact;  // ... and whether it is an impact
-  bool was_sliding;         // when the present instant began
-  bool slide_decided;       // the flow around the surfaces says how to go on in the present mode
+  bool was_sliding;          // when the present instant began
+  bool slide_decided;        // the flow around the surfaces says how to go on in the present mode
   double* side_g_regs;
   size_t side_g_capacity;
-  EngContact* contacts;             // those that are closed
-  uint32_t impact_count;            // transitions that could close one
-  double* contact_direction;        // per action: how the reaction of its impact's contact acts
+  EngContact* contacts;            // those that are closed
+  uint32_t impact_count;           // transitions that could close one
+  double* contact_direction;       // per action: how the reaction of its impact's contact acts
   struct EngContactWork* contact;  // NULL as long as none is closed
 
   // evaluations of the right-hand side when the provider was last asked for faster code, and when
@@ -710,8 +685,6 @@ void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relev
 void eng_find_active(EngSim* sim);
 /// The atoms among them that are followed while time flows: places in the mode's list, ascending.
 const uint32_t* eng_loose_now(EngSim* sim, uint32_t* count);
-/// Identity of the product mode within an instant.
-uint64_t eng_instant_key(const EngSim* sim);
 /// Facts about the atoms that never change.
 void eng_atoms_init(EngSim* sim);
 /// Mark which atoms belong to the present mode; new ones are fresh.
@@ -783,19 +756,10 @@ bool eng_extrapolates_all(const EngSim* sim);
 bool eng_extrapolates(const EngSim* sim, const ModelAtom* model);
 /// Bound of the next step by extrapolation (INFINITY for none).
 double eng_extrapolate_now(EngSim* sim);
-/// Whether anything would fire with the truths in place.
-bool eng_anything_enabled(EngSim* sim);
-/// At the end of an instant: note which self loops see their guard true.
-void eng_edges_latch(EngSim* sim);
-/// While time flows: a self loop whose guard is false waits for its next edge.
-void eng_edges_clear(EngSim* sim);
 /// Whether an atom of the present mode can have a g that is linear in time.
 bool eng_may_be_linear(const EngSim* sim, uint32_t index);
 /// Crossing times of the atoms that are linear in time, from the values at core.t.
 void eng_schedule_linear(EngSim* sim);
-/// Whether a transition out of its automaton's present state fires now.
-bool eng_transition_enabled(EngSim* sim, uint32_t transition);
-
 // ---- far.c: relations in blocks -----------------------------------------------------------------
 
 /// Room for a mode that is about to be entered.
@@ -870,13 +834,6 @@ static inline const uint32_t* eng_instant_atoms(const EngSim* sim, uint32_t* cou
 static inline const uint32_t* eng_instant_automata(const EngSim* sim, uint32_t* count) {
   *count = sim->narrow ? sim->stirred_count : sim->model->automaton_count;
   return sim->narrow ? sim->stirred : NULL;
-}
-/// Part of an automaton in the identity of the product mode.
-static inline uint64_t eng_state_key(const EngSim* sim, uint32_t automaton) {
-  uint64_t key = ((uint64_t)automaton << 32 | sim->state[automaton]) + 0x9E3779B97F4A7C15u;
-  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
-  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
-  return key ^ key >> 31;
 }
 static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
   return list ? list[i] : i;
@@ -1036,64 +993,22 @@ size_t eng_past_snapshot_size(const EngSim* sim);
 void eng_past_save(const EngSim* sim, char* out);
 SltStatus eng_past_restore(EngSim* sim, const char* in, size_t size);
 
-// ---- queue.c ------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
-SltStatus eng_queue_init(EngSim* sim);
-/// Schedules due at time t into sim->due, ordered by priority, then by the text; advances them.
-SltStatus eng_queue_take(EngSim* sim, double t);
-
-// ---- instant.c ----------------------------------------------------------------------------------
-
-typedef enum EngInstantKind {
-  ENG_INSTANT_INITIAL,
-  ENG_INSTANT_EVENT,
-  ENG_INSTANT_INPUT
-} EngInstantKind;
-
-/// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
-/// inputs of the equations or the equations themselves differ from before.
-SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
-
-// The parts of an instant, for mosterman.c.
-
-/// Whether a switch stands against its condition.
-bool eng_switch_flips(EngSim* sim, uint32_t automaton);
 /// Whether a glance tells that nothing of the automaton is enabled.
 static inline bool eng_is_barred(const EngSim* sim, uint32_t automaton) {
   uint32_t gate = sim->gates[sim->gate_begin[automaton] + sim->state[automaton]];
   return gate != MODEL_NONE && sim->env[gate] == 0.0;
 }
-/// First enabled transition of an automaton; MODEL_NONE for none.
-uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
-/// Set the state, queue the resets, write the record.
-SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration);
-void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration);
-/// Present values are the committed ones; nothing is queued, no mode visited.
-void eng_begin_settling(EngSim* sim);
-/// Values of the queued groups from the environment, then all assigned at once.
-SltStatus eng_apply_groups(EngSim* sim);
-/// Visit what a transition reads and writes. With `mark` it is noted; without, the result says
-/// whether it collides with what is noted (where: sim->collides_at, if somebody writes that).
-bool eng_transition_collides(EngSim* sim, uint32_t transition, bool mark);
-void eng_marks_clear(EngSim* sim);
-/// Candidate: committed values with the queued resets, in the mode as it is now.
-SltStatus eng_make_candidate(EngSim* sim);
-/// Remember the present mode; true when it was there before.
-bool eng_visited_before(EngSim* sim);
-/// Fails: modes repeat without end.
-SltStatus eng_endless(EngSim* sim) __attribute__((cold));
-/// Carry out the schedules in sim->due, early or late ones.
-SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any);
-/// Switches take the position that the initial values ask for, without records.
-SltStatus eng_settle_initial_switches(EngSim* sim);
+/// Change the state of an automaton, and with it the key of the mode.
+void events_set_state(EngSim* sim, uint32_t automaton, uint32_t to);
+/// The n-th automaton that an instant looks at, in the order of the text where that is all of them.
+static inline uint32_t events_nth_in_text(const EngSim* sim, const uint32_t* automata, uint32_t n) {
+  if (automata) return automata[n];
+  return sim->events.in_text ? sim->events.in_text[n] : n;
+}
 /// Whether the integration must start anew: equations, states or their inputs differ.
 bool eng_flow_changed(const EngSim* sim);
-
-// ---- mosterman.c --------------------------------------------------------------------------------
-
-/// The instant at a mesh point by the printed algorithm.
-SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired)
-    __attribute__((cold));
 
 // ---- trace.c ------------------------------------------------------------------------------------
 
@@ -1138,8 +1053,8 @@ void eng_trace_look(EngSim* sim, const ModelGuard* guard);
 /// that. Records that follow before the next candidate are those that reject it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);
 uint32_t eng_trace_count(const EngSim* sim);
-/// The path of the instant so far in words, newest last: "main: a -> b, sw: open -> closed".
-void eng_trace_path(const EngSim* sim, char* out, size_t capacity);
+/// The path of the instant from a record on in words: "main: a -> b, sw: open -> closed".
+void eng_trace_path(const EngSim* sim, uint32_t begin, char* out, size_t capacity);
 /// Send the records of the instant.
 void eng_trace_end(EngSim* sim);
 

@@ -48,12 +48,6 @@ typedef struct LocalChange {
   const ModelAction* action;  // NULL: the state of the automaton, as equations read it
 } LocalChange;
 
-/// A transition that is enabled, in the order of automata.
-typedef struct LocalEnabled {
-  uint32_t automaton, transition;
-  uint32_t meets;  // entry of the environment through which it met others; MODEL_NONE
-} LocalEnabled;
-
 struct EngLocal {
   bool prepared;
   bool rounds;  // rounds of an instant may be carried out in place
@@ -78,9 +72,6 @@ struct EngLocal {
   LocalChange changes[LOCAL_WRITES];
   uint32_t change_count;
   // the instant in progress
-  LocalEnabled* enabled;  // room for all automata
-  uint32_t enabled_begin, enabled_count;
-  uint32_t meet;      // all of them but the first met others in this entry of the environment
   uint32_t* touched;  // atoms
   uint32_t touched_count;
   uint64_t* touched_at;  // per atom: `touch` when it was last touched

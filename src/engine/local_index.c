@@ -39,7 +39,6 @@ void eng_local_free(EngSim* sim) {
   if (!sim->local) return;
   index_clear(sim, &sim->local->index);
   free_array(sim, sim->local->part_storage, sim->local->part_size, 1);
-  free_array(sim, sim->local->enabled, sim->model->automaton_count, sizeof(LocalEnabled));
   free_array(sim, sim->local->touched, sim->model->atom_count, sizeof(uint32_t));
   free_array(sim, sim->local->touched_at, sim->model->atom_count, sizeof(uint64_t));
   free_array(sim, sim->local, 1, sizeof *sim->local);
@@ -434,10 +433,9 @@ static void prepare_rounds(EngSim* sim) {
   struct EngLocal* local = sim->local;
   const SltAllocator* a = &sim->options.allocator;
   if (!local_rounds_suit(sim)) return;
-  local->enabled = base_alloc(a, sim->model->automaton_count * sizeof *local->enabled);
   local->touched = base_alloc(a, sim->model->atom_count * sizeof *local->touched);
   local->touched_at = base_alloc(a, sim->model->atom_count * sizeof *local->touched_at);
-  local->rounds = local->enabled && local->touched && local->touched_at;
+  local->rounds = local->touched && local->touched_at;
 }
 
 void eng_local_prepare_now(EngSim* sim) {

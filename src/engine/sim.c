@@ -266,16 +266,9 @@ static void lay_out_instants(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   sim->schedules = carve(c, m->schedule_count, sizeof(EngSchedule));
   sim->crossings = carve(c, m->atom_count, sizeof(EngCrossing));
-  sim->visited = carve(c, (size_t)sim->iteration_limit + 1, sizeof(uint64_t));
-  sim->groups = carve(c, sim->group_capacity, sizeof(EngGroup));
-  sim->act_values = carve(c, sim->act_capacity, sizeof(double));
   sim->state = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->state_before = carve(c, m->automaton_count, sizeof(uint32_t));
-  sim->fired = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->entered_state = carve(c, m->automaton_count, sizeof(uint32_t));
-  sim->due = carve(c, m->schedule_count, sizeof(uint32_t));
-  sim->fired_switch = carve(c, m->automaton_count, sizeof(bool));
-  sim->marks = carve(c, m->env_count, 1);
   sim->env_computed = carve(c, m->env_count, 1);
   sim->env_is_truth = carve(c, m->env_count, 1);
   sim->given = carve(c, m->env_count, 1);
@@ -304,12 +297,6 @@ static void measure(EngSim* sim) {
   while (sim->moving < m->param_count && m->params[sim->moving].env == sim->moving) {
     sim->moving++;
   }
-  sim->iteration_limit = ENG_ITERATION_BASE;
-  uint64_t more = (uint64_t)m->automaton_count * ENG_ITERATION_PER_AUTOMATON;
-  sim->iteration_limit += more > 1000000 ? 1000000 : (uint32_t)more;
-  sim->group_capacity = 4 * (m->automaton_count + m->schedule_count) + 16;
-  // a group can be queued more than once per settling, each time with all its actions
-  sim->act_capacity = 4 * (size_t)m->action_count + 16;
 }
 
 static SltStatus take_memory(EngSim* sim) {
@@ -343,6 +330,7 @@ static SltStatus take_memory(EngSim* sim) {
   num_stepper_set_rhs(sim->stepper, eng_rhs, sim);
   SLT_TRY(eng_past_create(sim));
   SLT_TRY(eng_local_create(sim));
+  SLT_TRY(events_create(sim));
   return eng_trace_create(sim);
 }
 
@@ -414,6 +402,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
 void eng_free(EngSim* sim) {
   if (!sim) return;
   SltAllocator a = sim->options.allocator;
+  events_free(sim);
   eng_trace_free(sim);
   eng_local_free(sim);
   eng_past_free(sim);

@@ -39,28 +39,22 @@ typedef struct Equivalent {
   double without, with, value;
 } Equivalent;
 
+/// What an action or the solution of a candidate's equations has changed, or the weight of an
+/// impulse (in `after`).
 typedef struct Change {
   uint32_t record;
   uint32_t var;
-  uint32_t order;
+  uint32_t order;  // of the derivative
+  bool impulse;
   double before, after;
 } Change;
 
-/// What the solution of a candidate's equations changed.
-typedef struct Jump {
-  uint32_t record;
-  uint32_t var;
-  uint32_t order;        // of the derivative that jumps
-  double before, after;  // an impulse: in `after`
-  bool impulse;
-} Jump;
-
 struct EngTrace {
-  Jump* jumps;
+  Change* jumps;  // those of solutions
   uint32_t jump_count, jump_capacity;
-  uint32_t jump_begin, change_begin;  // of the present settling
-  bool rejecting;                     // what fires now rejects the last candidate
-  char** names;                       // of derivatives, once they are asked for
+  uint32_t jump_begin;  // of the present round
+  bool rejecting;       // what fires now rejects the last candidate
+  char** names;         // of derivatives, once they are asked for
   uint32_t name_count;
   SltChange* out_impulses;
   uint32_t impulse_capacity;
@@ -172,7 +166,6 @@ void eng_trace_begin(EngSim* sim) {
   t->change_count = 0;
   t->jump_count = 0;
   t->jump_begin = 0;
-  t->change_begin = 0;
   t->rejecting = false;
   t->crossing_count = sim->crossing_count;
   memcpy(t->crossings, sim->crossings, sim->crossing_count * sizeof *t->crossings);
@@ -392,7 +385,8 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
             sizeof *t->changes)) {
     return;
   }
-  t->changes[t->change_count++] = (Change){record, action->var, action->order, before, after};
+  t->changes[t->change_count++] =
+      (Change){record, action->var, action->order, false, before, after};
 }
 
 void eng_trace_mythical(EngSim* sim, uint32_t first) {
@@ -406,7 +400,6 @@ void eng_trace_mythical(EngSim* sim, uint32_t first) {
 
 void eng_trace_settling(EngSim* sim) {
   sim->trace->jump_begin = sim->trace->jump_count;
-  sim->trace->change_begin = sim->trace->change_count;
   sim->trace->rejecting = false;
 }
 
@@ -419,14 +412,9 @@ void eng_trace_candidate(EngSim* sim) {
     if (t->records[t->jumps[i].record].mythical) t->jumps[kept++] = t->jumps[i];
   }
   t->jump_count = kept;
-  kept = t->change_begin;
-  for (uint32_t i = t->change_begin; i < t->change_count; i++) {
-    if (t->records[t->changes[i].record].mythical) t->changes[kept++] = t->changes[i];
-  }
-  t->change_count = kept;
 }
 
-static void add_jump(EngSim* sim, Jump jump) {
+static void add_jump(EngSim* sim, Change jump) {
   struct EngTrace* t = sim->trace;
   if (t->record_count == 0 || sim->model->vars[jump.var].hidden) return;
   jump.record = t->record_count - 1;
@@ -435,11 +423,11 @@ static void add_jump(EngSim* sim, Jump jump) {
 }
 
 void eng_trace_jump(EngSim* sim, uint32_t var, uint32_t order, double before, double after) {
-  add_jump(sim, (Jump){.var = var, .order = order, .before = before, .after = after});
+  add_jump(sim, (Change){.var = var, .order = order, .before = before, .after = after});
 }
 
 void eng_trace_impulse(EngSim* sim, uint32_t var, double impulse) {
-  add_jump(sim, (Jump){.var = var, .after = impulse, .impulse = true});
+  add_jump(sim, (Change){.var = var, .after = impulse, .impulse = true});
 }
 
 void eng_trace_boundary(EngSim* sim) {
@@ -541,9 +529,8 @@ void eng_trace_equivalents(EngSim* sim) {
   }
 }
 
-void eng_trace_path(const EngSim* sim, char* out, size_t capacity) {
+void eng_trace_path(const EngSim* sim, uint32_t begin, char* out, size_t capacity) {
   const struct EngTrace* t = sim->trace;
-  uint32_t begin = t->record_count > 20 ? t->record_count - 20 : 0;
   size_t used = 0;
   out[0] = '\0';
   for (uint32_t i = begin; i < t->record_count; i++) {
@@ -683,6 +670,21 @@ static void fill_cause(const struct EngTrace* t, uint32_t index, Reason* reason,
   event->caused_by = event->has_cause ? (uint32_t)reason->last : 0;
 }
 
+/// First of the changes that does not belong to an earlier record; they come in that order.
+static uint32_t first_change(const Change* changes, uint32_t count, uint32_t record) {
+  uint32_t lo = 0;
+  uint32_t hi = count;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (changes[mid].record < record) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo;
+}
+
 /// Changes, impulses and relations of one record into the arrays that are sent.
 static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   struct EngTrace* t = sim->trace;
@@ -698,15 +700,15 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
     return false;
   }
   uint32_t count = 0;
-  for (uint32_t i = 0; i < t->change_count; i++) {
+  for (uint32_t i = first_change(t->changes, t->change_count, index); i < t->change_count; i++) {
     const Change* change = &t->changes[i];
-    if (change->record != index) continue;
+    if (change->record != index) break;
     list_change(t->out_changes, &count, name_of(sim, change->var, change->order), change->before,
                 change->after);
   }
-  for (uint32_t i = 0; i < t->jump_count; i++) {
-    const Jump* jump = &t->jumps[i];
-    if (jump->record != index) continue;
+  for (uint32_t i = first_change(t->jumps, t->jump_count, index); i < t->jump_count; i++) {
+    const Change* jump = &t->jumps[i];
+    if (jump->record != index) break;
     const char* name = name_of(sim, jump->var, jump->order);
     if (jump->impulse) {
       t->out_impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};

@@ -277,7 +277,7 @@ SltStatus dae_reinitialise(EngSim* sim, double distance) {
   dae_scatter(sim, im, s.value, false);
   publish_jump(sim, &s);
   // an impact is meant, however slow it is, and its memory is made from the speed before it
-  bool meant = sim->group_count > 0;
+  bool meant = sim->events.assigned_count > 0;
   if (!meant && distance <= fmax(sim->options.rtol, sim->options.event_eps)) correct_values(sim);
   publish_guards(sim);
   return SLT_OK;

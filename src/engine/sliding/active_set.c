@@ -83,13 +83,8 @@ const uint32_t* eng_stirred(EngSim* sim, uint32_t* count) {
   if (!sim->core.slide.count || !sim->core.slide.local) return NULL;
   if (sim->stirred_stale) {
     sim->stirred_count = 0;
-    sim->asleep_key = 0;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-      if (sleeps(sim, a)) {
-        sim->asleep_key += eng_state_key(sim, a);
-      } else {
-        sim->stirred[sim->stirred_count++] = a;
-      }
+      if (!sleeps(sim, a)) sim->stirred[sim->stirred_count++] = a;
     }
     sim->stirred_stale = false;
   }
@@ -112,7 +107,6 @@ static void wake(EngSim* sim, uint32_t surface) {
     uint32_t end = sim->value_follower_begin[a + 1];
     for (uint32_t k = sim->value_follower_begin[a]; k < end; k++) {
       insert(sim->stirred, &sim->stirred_count, sim->value_followers[k]);
-      sim->asleep_key -= eng_state_key(sim, sim->value_followers[k]);
     }
   }
 }
@@ -133,7 +127,7 @@ void eng_narrow_begin(EngSim* sim) {
   sim->narrow = false;
   if (!core->slide.count || !core->slide.local) return;
   if (core->contact.active || sim->contact_holds || core->dwelling || sim->has_pre ||
-      sim->has_auxiliary || sim->pasts || sim->due_count || sim->active_stale || !sim->entered) {
+      sim->has_auxiliary || sim->pasts || sim->events.due_count || sim->active_stale || !sim->entered) {
     return;
   }
   if (!mode->shared || mode->implicit || sim->zeno_automaton != MODEL_NONE) return;
@@ -190,11 +184,7 @@ void eng_narrow_end(EngSim* sim) {
   kept = 0;
   for (uint32_t k = 0; k < sim->stirred_count; k++) {
     uint32_t a = sim->stirred[k];
-    if (sleeps(sim, a)) {
-      sim->asleep_key += eng_state_key(sim, a);
-    } else {
-      sim->stirred[kept++] = a;
-    }
+    if (!sleeps(sim, a)) sim->stirred[kept++] = a;
   }
   sim->stirred_count = kept;
 }

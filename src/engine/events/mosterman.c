@@ -36,20 +36,20 @@ static SltStatus fire_enabled(EngSim* sim, uint32_t first, bool mythical, uint32
     bool is_switch = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
     uint32_t transition = is_switch ? a : eng_first_enabled(sim, a);
     if (is_switch ? !eng_switch_flips(sim, a) : transition == MODEL_NONE) continue;
-    sim->fired_switch[*count] = is_switch;
-    sim->fired[(*count)++] = transition;
+    sim->events.fired_switch[*count] = is_switch;
+    sim->events.fired[(*count)++] = transition;
   }
   if (*count == 0) return SLT_OK;
   if (mythical) {
     eng_trace_mythical(sim, first);
-    sim->group_count = 0;
+    events_forget_assigned(sim);
     sim->core.stop_wanted = false;
   }
   for (uint32_t i = 0; i < *count; i++) {
-    if (sim->fired_switch[i]) {
-      eng_fire_switch(sim, sim->fired[i], iteration);
+    if (sim->events.fired_switch[i]) {
+      eng_fire_switch(sim, sim->events.fired[i], iteration);
     } else {
-      SLT_TRY(eng_fire_transition(sim, sim->fired[i], iteration));
+      SLT_TRY(eng_fire_transition(sim, sim->events.fired[i], iteration));
     }
   }
   return SLT_OK;
@@ -57,8 +57,11 @@ static SltStatus fire_enabled(EngSim* sim, uint32_t first, bool mythical, uint32
 
 /// [a+, x+] = recursion(a, x); `changed` tells whether a+ is another mode than a.
 static SltStatus recursion(EngSim* sim, uint32_t* iteration, bool* changed) {
-  eng_begin_settling(sim);
-  eng_visited_before(sim);
+  const struct EventsSeenEntry* again = NULL;
+  events_save_values(sim);
+  events_begin_round(sim);
+  events_seen_clear(&sim->events.tried);
+  SLT_TRY(events_seen_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
   uint32_t first = eng_trace_count(sim);
   *changed = false;
   for (bool mythical = false;; mythical = true) {
@@ -69,8 +72,11 @@ static SltStatus recursion(EngSim* sim, uint32_t* iteration, bool* changed) {
     *changed = true;
     first = next;
     ++*iteration;
-    if (eng_visited_before(sim)) return eng_endless(sim);
-    SLT_TRY(eng_make_candidate(sim));
+    SLT_TRY(events_seen_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
+    if (again) return eng_endless(sim);
+    events_take_up_values(sim);
+    SLT_TRY(events_assign(sim));
+    SLT_TRY(events_make_candidate(sim));
   }
 }
 
@@ -217,7 +223,7 @@ static SltStatus algorithm(EngSim* sim, bool* fired) {
     *fired = true;
     for (uint32_t round = 0; changed; round++) {
       // x = x+: the candidate is what stands in the environment
-      if (round > sim->iteration_limit) return eng_endless(sim);
+      if (round > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
       SLT_TRY(recursion(sim, &iteration, &changed));
     }
     sim->dae.impulsive = false;
@@ -277,7 +283,7 @@ SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed,
   sim->in_instant = false;
   if (*fired) sim->core.instants++;
   eng_trace_end(sim);
-  sim->due_count = 0;
+  sim->events.due_count = 0;
   sim->crossing_count = 0;
   return status;
 }

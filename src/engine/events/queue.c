@@ -76,7 +76,7 @@ static SltStatus check_period(EngSim* sim, uint32_t index, double t) {
 }
 
 SltStatus eng_queue_take(EngSim* sim, double t) {
-  sim->due_count = 0;
+  sim->events.due_count = 0;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     EngSchedule* schedule = &sim->schedules[i];
     if (!schedule->active || schedule->next > t) continue;
@@ -85,12 +85,12 @@ SltStatus eng_queue_take(EngSim* sim, double t) {
     SLT_TRY(check_period(sim, i, t));
     // insertion by priority keeps the order of the text among equals
     int32_t priority = sim->model->schedules[i].priority;
-    uint32_t at = sim->due_count++;
-    while (at > 0 && sim->model->schedules[sim->due[at - 1]].priority < priority) {
-      sim->due[at] = sim->due[at - 1];
+    uint32_t at = sim->events.due_count++;
+    while (at > 0 && sim->model->schedules[sim->events.due[at - 1]].priority < priority) {
+      sim->events.due[at] = sim->events.due[at - 1];
       at--;
     }
-    sim->due[at] = i;
+    sim->events.due[at] = i;
   }
   find_next(sim);
   return SLT_OK;

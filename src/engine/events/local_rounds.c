@@ -49,126 +49,16 @@ static bool is_plain_now(const EngSim* sim) {
 // ---- what is enabled ----------------------------------------------------------------------------
 
 static void gather_enabled(EngSim* sim) {
-  struct EngLocal* local = sim->local;
-  local->enabled_count = 0;
-  local->enabled_begin = 0;
-  local->meet = MODEL_NONE;
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (eng_is_barred(sim, a)) continue;
-    uint32_t transition = eng_first_enabled(sim, a);
-    if (transition == MODEL_NONE) continue;
-    local->enabled[local->enabled_count++] = (LocalEnabled){a, transition, MODEL_NONE};
+  events_enabled_clear(sim);
+  for (uint32_t n = 0; n < sim->model->automaton_count; n++) {
+    uint32_t a = events_nth_in_text(sim, NULL, n);
+    if (!eng_is_barred(sim, a)) events_enabled_put(sim, a, eng_first_enabled(sim, a));
   }
 }
 
 /// What the automaton can do now, into the list.
 static void ask_again(EngSim* sim, uint32_t automaton) {
-  struct EngLocal* local = sim->local;
-  uint32_t transition = eng_first_enabled(sim, automaton);
-  uint32_t lo = 0;
-  uint32_t hi = local->enabled_count;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (local->enabled[mid].automaton < automaton) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  LocalEnabled* at = &local->enabled[lo];
-  if (lo < local->enabled_count && at->automaton == automaton) {
-    // one that can do nothing stays in the list, and is passed over
-    if (transition == at->transition) return;
-    at->transition = transition;
-    at->meets = MODEL_NONE;
-    if (transition == MODEL_NONE) return;
-    local->meet = MODEL_NONE;
-    if (lo < local->enabled_begin) local->enabled_begin = lo;
-    return;
-  }
-  if (transition == MODEL_NONE) return;
-  local->meet = MODEL_NONE;
-  if (lo < local->enabled_begin) local->enabled_begin = lo;
-  memmove(at + 1, at, (local->enabled_count - lo) * sizeof *at);
-  *at = (LocalEnabled){automaton, transition, MODEL_NONE};
-  local->enabled_count++;
-}
-
-// ---- which of them fire -------------------------------------------------------------------------
-
-static void unmark_actions(EngSim* sim, uint32_t begin, uint32_t count) {
-  for (uint32_t i = begin; i < begin + count; i++) {
-    const ModelAction* action = &sim->model->actions[i];
-    sim->marks[action->env] = 0;
-    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
-      uint32_t env = model_term_input(&action->value, k);
-      if (env == MODEL_NONE) continue;
-      sim->marks[env < sim->model->env_count ? env : env - sim->model->env_count] = 0;
-    }
-  }
-}
-
-/// What eng_transition_collides() has marked for those that fire; others' time is not spent on it.
-static void unmark(EngSim* sim, uint32_t count) {
-  const Model* model = sim->model;
-  for (uint32_t f = 0; f < count; f++) {
-    const ModelTransition* t = &model->transitions[sim->fired[f]];
-    const ModelState* to = &model->automata[t->automaton].states[t->to];
-    for (uint32_t i = 0; i < t->guard.atom_count; i++) {
-      const ModelAtom* atom = &model->atoms[t->guard.atoms[i]];
-      for (uint32_t k = 0; k < atom->read_count; k++) {
-        sim->marks[model->vars[atom->reads[k].var].env + atom->reads[k].order] = 0;
-      }
-    }
-    unmark_actions(sim, t->action_begin, t->action_count);
-    unmark_actions(sim, to->action_begin, to->action_count);
-  }
-  sim->marked_algebraic_read = false;
-  sim->marked_state_write = false;
-}
-
-/// Whether the list's entry stays out of a round because of what fires in it already.
-static bool stays_out(EngSim* sim, LocalEnabled* entry) {
-  // those that met the last time mostly do it again, in the same place
-  if (entry->meets != MODEL_NONE && (sim->marks[entry->meets] & ENG_WRITTEN)) return true;
-  if (!eng_transition_collides(sim, entry->transition, false)) return false;
-  entry->meets = sim->collides_at;
-  return true;
-}
-
-/// The transitions of the next round into sim->fired; more than TOGETHER: too many.
-static uint32_t choose_round(EngSim* sim) {
-  struct EngLocal* local = sim->local;
-  uint32_t count = 0;
-  uint32_t i = local->enabled_begin;
-  bool same = true;  // all but the first met others in one place
-  uint32_t place = MODEL_NONE;
-  while (i < local->enabled_count && local->enabled[i].transition == MODEL_NONE) {
-    i++;
-  }
-  local->enabled_begin = i;
-  for (; i < local->enabled_count; i++) {
-    LocalEnabled* entry = &local->enabled[i];
-    if (entry->transition == MODEL_NONE) continue;
-    if (count > TOGETHER || (count > 0 && stays_out(sim, entry))) {
-      if (place == MODEL_NONE) place = entry->meets;
-      same &= entry->meets == place;
-      continue;
-    }
-    if (count > 0) same = false;
-    if (count++ == TOGETHER) continue;
-    eng_transition_collides(sim, entry->transition, true);
-    sim->fired[count - 1] = entry->transition;
-    // where all the others wait for one value, the first that writes it keeps them out
-    bool alone = local->meet != MODEL_NONE && (sim->marks[local->meet] & ENG_WRITTEN);
-    if (count == 1 && alone) {
-      place = local->meet;
-      break;
-    }
-  }
-  local->meet = same && count == 1 ? place : MODEL_NONE;
-  unmark(sim, count < TOGETHER ? count : TOGETHER);
-  return count;
+  events_enabled_put(sim, automaton, eng_first_enabled(sim, automaton));
 }
 
 /// Whether the actions can be carried out in place. `changes`: one of them changes a value.
@@ -294,38 +184,35 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
   const Model* model = sim->model;
   uint32_t from[TOGETHER];
   sim->dae.from = sim->core.mode;
-  sim->group_count = 0;
+  events_forget_assigned(sim);
   eng_trace_settling(sim);
   for (uint32_t i = 0; i < count; i++) {
-    from[i] = sim->state[model->transitions[sim->fired[i]].automaton];
-    SLT_TRY(eng_fire_transition(sim, sim->fired[i], *iteration));
+    from[i] = sim->state[model->transitions[sim->events.fired[i]].automaton];
+    SLT_TRY(eng_fire_transition(sim, sim->events.fired[i], *iteration));
   }
   eng_trace_candidate(sim);
-  SLT_TRY(eng_apply_groups(sim));
+  SLT_TRY(events_assign(sim));
   ++*iteration;
   local->touch++;
   local->touched_count = 0;
-  for (uint32_t i = 0; i < sim->group_count; i++) {
-    const EngGroup* group = &sim->groups[i];
-    for (uint32_t k = 0; k < group->action_count; k++) {
-      touch_value(sim, model->actions[group->action_begin + k].env);
-    }
+  for (uint32_t i = 0; i < sim->events.assigned_count; i++) {
+    touch_value(sim, model->actions[sim->events.assigned[i].action].env);
   }
-  sim->group_count = 0;
+  events_forget_assigned(sim);
   for (uint32_t i = 0; i < count; i++) {
-    const ModelAutomaton* a = &model->automata[model->transitions[sim->fired[i]].automaton];
-    uint32_t now = sim->state[model->transitions[sim->fired[i]].automaton];
+    const ModelAutomaton* a = &model->automata[model->transitions[sim->events.fired[i]].automaton];
+    uint32_t now = sim->state[model->transitions[sim->events.fired[i]].automaton];
     if (a->states[from[i]].test_env != MODEL_NONE) touch_value(sim, a->states[from[i]].test_env);
     if (a->states[now].test_env != MODEL_NONE) touch_value(sim, a->states[now].test_env);
   }
   for (uint32_t i = 0; i < count; i++) {
-    if (!enter(sim, model->transitions[sim->fired[i]].automaton, from[i])) *goes_on = false;
+    if (!enter(sim, model->transitions[sim->events.fired[i]].automaton, from[i])) *goes_on = false;
   }
   for (uint32_t i = 0; i < local->touched_count; i++) {
     if (!judge_touched(sim, local->touched[i])) *goes_on = false;
   }
   for (uint32_t i = 0; i < count; i++) {
-    ask_again(sim, model->transitions[sim->fired[i]].automaton);
+    ask_again(sim, model->transitions[sim->events.fired[i]].automaton);
   }
   for (uint32_t i = 0; i < local->touched_count; i++) {
     uint32_t owner = local->index.owner[local->touched[i]];
@@ -335,24 +222,35 @@ static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bo
   return SLT_OK;
 }
 
+/// Rounds that change values may still lead back to where they began.
+static SltStatus check_repetition(EngSim* sim) {
+  Events* events = &sim->events;
+  uint64_t key = sim->events.mode_key + events->values_key;
+  const struct EventsSeenEntry* again = NULL;
+  SLT_TRY(events_seen_add(sim, &events->path, key, sim->core.changes, &again));
+  return again ? events_check_repetition(sim, key) : SLT_OK;
+}
+
 SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any) {
   if (!is_plain_now(sim)) return SLT_OK;
-  struct EngLocal* local = sim->local;
+  Events* events = &sim->events;
   gather_enabled(sim);
-  sim->quiet = local->enabled_count == 0;
-  if (sim->quiet) return SLT_OK;
-  eng_marks_clear(sim);
+  events->quiet = events->enabled_count == 0;
+  if (events->quiet) return SLT_OK;
   bool goes_on = true;
   bool fired = false;
-  while (goes_on && *iteration < sim->iteration_limit) {
-    uint32_t count = choose_round(sim);
-    sim->quiet = count == 0;
+  while (goes_on) {
+    events->fired_count = 0;
+    uint32_t count = events_enabled_choose(sim, TOGETHER);
+    events->quiet = count == 0;
     if (count == 0 || count > TOGETHER) break;
     for (uint32_t i = 0; goes_on && i < count; i++) {
-      goes_on = fires_plainly(sim, sim->fired[i]);
+      goes_on = fires_plainly(sim, events->fired[i]);
     }
     if (!goes_on) break;
+    if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
     SLT_TRY(fire_round(sim, count, iteration, &goes_on));
+    SLT_TRY(check_repetition(sim));
     fired = true;
   }
   if (!fired) return SLT_OK;

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+//
+// What fires assigns: states of automata at once, values in groups. All assignments of a round read
+// the values before it. What was assigned is kept in a list, so that a candidate can be made again
+// in another mode, or dropped, without asking for the values once more.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- firing -------------------------------------------------------------------------------------
+
+SltStatus events_more_room(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
+  if (need <= *capacity) return SLT_OK;
+  size_t room = need < 2 * *capacity ? 2 * *capacity : need;
+  return eng_grow(sim, data, capacity, room < 16 ? 16 : room, size);
+}
+
+void events_forget_assigned(EngSim* sim) {
+  sim->events.group_count = 0;
+  sim->events.queued = 0;
+  sim->events.assigned_count = 0;
+}
+
+SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record) {
+  Events* events = &sim->events;
+  if (count == 0) return SLT_OK;
+  events->queued += count;
+  SLT_TRY(events_more_room(sim, (void**)&events->groups, &events->group_capacity,
+                           (size_t)events->group_count + 1, sizeof *events->groups));
+  SLT_TRY(events_more_room(sim, (void**)&events->values, &events->value_capacity, events->queued,
+                           sizeof *events->values));
+  events->groups[events->group_count++] = (EngGroup){begin, count, record};
+  return SLT_OK;
+}
+
+/// Part of an automaton in the key of the mode.
+static uint64_t state_key(uint32_t automaton, uint32_t state) {
+  uint64_t key = ((uint64_t)automaton << 32 | state) + 0x9E3779B97F4A7C15u;
+  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
+  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
+  return key ^ key >> 31;
+}
+
+void events_set_state(EngSim* sim, uint32_t automaton, uint32_t to) {
+  sim->events.mode_key += state_key(automaton, to) - state_key(automaton, sim->state[automaton]);
+  sim->state[automaton] = to;
+  eng_publish_state(sim, automaton, sim->core.t);
+}
+
+void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
+  Events* events = &sim->events;
+  if (events->readers && !events->is_entered[automaton]) {
+    events->is_entered[automaton] = true;
+    events->entered[events->entered_count++] = automaton;
+  }
+  events_set_state(sim, automaton, to);
+  const ModelState* state = &sim->model->automata[automaton].states[to];
+  if (state->written->stops) {
+    sim->core.stop_wanted = true;
+    sim->stop_text = state->written->stop_text;
+    sim->stop_span = state->written->span;
+  }
+  // what holds on entry is no new edge for the self loops of the state
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    sim->transitions[state->outgoing[i]].edge_seen = true;
+    sim->transitions[state->outgoing[i]].taken = true;
+  }
+}
+
+SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  uint32_t from = sim->state[t->automaton];
+  sim->transitions[transition].fired_now = true;
+  uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
+  if (from == t->to) {
+    sim->transitions[transition].edge_seen = true;
+    sim->transitions[transition].taken = true;
+    eng_publish_state(sim, t->automaton, sim->core.t);
+    if (to->written->stops) events_enter_state(sim, t->automaton, t->to);
+  } else {
+    events_enter_state(sim, t->automaton, t->to);
+  }
+  SLT_TRY(events_queue_group(sim, to->action_begin, to->action_count, record));
+  return events_queue_group(sim, t->action_begin, t->action_count, record);
+}
+
+void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
+  uint32_t from = sim->state[automaton];
+  eng_trace_transition(sim, automaton, MODEL_NONE, from, 1 - from, iteration);
+  events_enter_state(sim, automaton, 1 - from);
+}
+
+// ---- assigning ----------------------------------------------------------------------------------
+
+/// The memory of a contact is the speed that its impact leaves, which leads away.
+static SltStatus check_rebound(EngSim* sim, const ModelAction* action, double value) {
+  const ModelVar* var = &sim->model->vars[action->var];
+  if (!var->memory || value >= -10.0 * sim->options.event_eps * var->nominal) return SLT_OK;
+  uint32_t length = var->name.length;
+  while (length > 0 && var->name.data[length - 1] != '.') {
+    length--;  // what is behind the contact's name
+  }
+  eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0828, &action->span,
+           "at t = %s the restitution of '%.*s' is negative: the impact would leave the speed %s",
+           eng_number(sim->core.t).text, (int)(length > 0 ? length - 1 : 0), var->name.data,
+           eng_short(value).text);
+  eng_hint(sim, "it is the share of the speed that an impact gives back: 0 for none, 1 for all of "
+                "it; max(0, ...) keeps a formula from going below");
+  return sim->error.status;
+}
+
+/// Part of a value in the key of a configuration.
+static uint64_t value_key(uint32_t env, double value) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  bits = (bits ^ ((uint64_t)env << 32 | env)) * 0x9E3779B97F4A7C15u;
+  return (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
+}
+
+static void assign(EngSim* sim, const EventsAssigned* given) {
+  const ModelAction* action = &sim->model->actions[given->action];
+  uint32_t env = action->env;
+  sim->given[env] = action->guess ? ENG_GIVEN_GUESS : ENG_GIVEN_SET;
+  if (action->guess) {
+    // a guess matters to the solution of the equations only, not where a state is kept
+    if (sim->env_computed[env]) sim->env[env] = given->value;
+    return;
+  }
+  if (sim->env[env] == given->value) return;
+  sim->events.values_key += value_key(env, given->value) - value_key(env, sim->env[env]);
+  sim->env[env] = given->value;
+}
+
+/// Whether a group is about the memory of elements alone: a contact whose closing was rejected
+/// still hits, and must know the speed before.
+static bool is_memory(const EngSim* sim, const EngGroup* group) {
+  bool memory = true;
+  for (uint32_t k = 0; k < group->action_count; k++) {
+    memory &= sim->model->vars[sim->model->actions[group->action_begin + k].var].hidden;
+  }
+  return memory;
+}
+
+/// The values of the queued groups, from the environment as it is.
+static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
+  Events* events = &sim->events;
+  *count = 0;
+  for (uint32_t i = 0; i < events->group_count; i++) {
+    const EngGroup* group = &events->groups[i];
+    for (uint32_t k = 0; k < group->action_count; k++) {
+      const ModelAction* action = &sim->model->actions[group->action_begin + k];
+      double value = eng_eval(sim, &action->value);
+      if (!isfinite(value)) {
+        const ModelVar* var = &sim->model->vars[action->var];
+        return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &action->span,
+                        "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
+      }
+      SLT_TRY(check_rebound(sim, action, value));
+      events->values[(*count)++] = value;
+    }
+  }
+  return SLT_OK;
+}
+
+SltStatus events_assign(EngSim* sim) {
+  Events* events = &sim->events;
+  if (events->group_count == 0) return SLT_OK;
+  eng_widen(sim);
+  uint32_t n = 0;
+  SLT_TRY(evaluate_queued(sim, &n));
+  SLT_TRY(events_more_room(sim, (void**)&events->assigned, &events->assigned_capacity,
+                           (size_t)events->assigned_count + n, sizeof *events->assigned));
+  n = 0;
+  for (uint32_t i = 0; i < events->group_count; i++) {
+    const EngGroup* group = &events->groups[i];
+    bool memory = is_memory(sim, group);
+    for (uint32_t k = 0; k < group->action_count; k++) {
+      const ModelAction* action = &sim->model->actions[group->action_begin + k];
+      EventsAssigned* given = &events->assigned[events->assigned_count++];
+      *given = (EventsAssigned){group->action_begin + k, memory, events->values[n++]};
+      double before = sim->env[action->env];
+      assign(sim, given);
+      if (action->guess || before == given->value) continue;
+      sim->core.changes++;
+      eng_trace_change(sim, group->record, action, before, given->value);
+    }
+  }
+  events->group_count = 0;
+  events->queued = 0;
+  return SLT_OK;
+}
+
+// ---- committed values ---------------------------------------------------------------------------
+
+void events_save_values(EngSim* sim) {
+  // nobody reads what else was
+  memcpy(sim->env + sim->model->env_count + sim->var_begin, sim->env + sim->var_begin,
+         (sim->var_end - sim->var_begin) * sizeof(double));
+}
+
+void events_take_up_values(EngSim* sim) {
+  Events* events = &sim->events;
+  const double* saved = sim->env + sim->model->env_count;
+  // truths and states of automata stay as they are
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    for (uint32_t order = 0; order < var->slots; order++) {
+      sim->env[var->env + order] = saved[var->env + order];
+    }
+  }
+  memset(sim->given, 0, sim->model->env_count);
+  events->values_key = events->round_key;
+  for (uint32_t i = 0; i < events->assigned_count; i++) {
+    assign(sim, &events->assigned[i]);
+  }
+}
+
+void events_drop_assigned(EngSim* sim) {
+  Events* events = &sim->events;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < events->assigned_count; i++) {
+    if (events->assigned[i].memory) events->assigned[kept++] = events->assigned[i];
+  }
+  events->assigned_count = kept;
+}
+
+// ---- the order of transitions that interfere ----------------------------------------------------
+
+typedef struct Actions {
+  uint32_t begin, count;
+} Actions;
+
+/// The entry actions of the state that a transition leads to, or its own.
+static Actions actions_of(const EngSim* sim, uint32_t transition, bool own) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  return own ? (Actions){t->action_begin, t->action_count}
+             : (Actions){to->action_begin, to->action_count};
+}
+
+/// Assign to the environment what transitions that fire at once assign; `values` is work space.
+static void try_together(EngSim* sim, const uint32_t* transitions, uint32_t count, double* values) {
+  for (int pass = 0; pass < 2; pass++) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+      Actions part = actions_of(sim, transitions[i / 2], i % 2);
+      for (uint32_t k = part.begin; k < part.begin + part.count; k++, n++) {
+        const ModelAction* action = &sim->model->actions[k];
+        if (pass == 0) values[n] = eng_eval(sim, &action->value);
+        if (pass == 1 && !action->guess) sim->env[action->env] = values[n];
+      }
+    }
+  }
+}
+
+/// Copy what the transitions write from the environment to a list, or back.
+static uint32_t copy_written(EngSim* sim, const uint32_t* transitions, uint32_t count, double* list,
+                             bool back) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < 2 * count; i++) {
+    Actions part = actions_of(sim, transitions[i / 2], i % 2);
+    for (uint32_t k = part.begin; k < part.begin + part.count; k++, n++) {
+      double* at = &sim->env[sim->model->actions[k].env];
+      if (back) {
+        *at = list[n];
+      } else {
+        list[n] = *at;
+      }
+    }
+  }
+  return n;
+}
+
+static uint32_t count_actions(const EngSim* sim, const uint32_t* transitions, uint32_t count) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < 2 * count; i++) {
+    n += actions_of(sim, transitions[i / 2], i % 2).count;
+  }
+  return n;
+}
+
+bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, uint32_t then) {
+  Events* events = &sim->events;
+  uint32_t a = count_actions(sim, first, count);
+  uint32_t n = a + count_actions(sim, &then, 1);
+  if (!sim->on_warning || sim->transitions[then].order_told || n == 0) return false;
+  if (eng_grow(sim, (void**)&events->order_values, &events->order_capacity, 4 * (size_t)n,
+               sizeof(double)) < 0) {
+    return false;
+  }
+  double* before = events->order_values;
+  double* one = before + n;
+  double* other = one + n;
+  double* work = other + n;
+  ModelRandom random = sim->core.random;
+  double* results[] = {one, other};
+  copy_written(sim, first, count, before, false);
+  copy_written(sim, &then, 1, before + a, false);
+  for (int turn = 0; turn < 2; turn++) {
+    if (turn == 0) try_together(sim, first, count, work);
+    try_together(sim, &then, 1, work);
+    if (turn == 1) try_together(sim, first, count, work);
+    copy_written(sim, first, count, results[turn], false);
+    copy_written(sim, &then, 1, results[turn] + a, false);
+    copy_written(sim, &then, 1, before + a, true);
+    copy_written(sim, first, count, before, true);
+    sim->core.random = random;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    if (!(fabs(one[i] - other[i]) <= 1e-9 * (fabs(one[i]) + fabs(other[i])))) return true;
+  }
+  return false;
+}

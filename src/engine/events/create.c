@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+//
+// What an instant works with: made once, before a run.
+#include "engine/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool asks_for_states_alone(const ModelGuard* guard) {
+  return guard->atom_count == 0 && guard->has_mode_test;
+}
+
+/// Which automaton each place of the environment tells the state of; MODEL_NONE: none.
+static uint32_t* owners_of_tests(EngSim* sim) {
+  const Model* model = sim->model;
+  uint32_t* owner = base_alloc(&sim->options.allocator, model->env_count * sizeof *owner);
+  if (!owner) return NULL;
+  memset(owner, 0xff, model->env_count * sizeof *owner);
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    for (uint32_t s = 0; s < model->automata[a].state_count; s++) {
+      uint32_t env = model->automata[a].states[s].test_env;
+      if (env != MODEL_NONE) owner[env] = a;
+    }
+  }
+  return owner;
+}
+
+/// Count or list, for each automaton, those whose guards ask for its state and nothing else.
+static void visit_readers(const Model* model, const uint32_t* owner, uint32_t* begin,
+                          uint32_t* list) {
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const ModelTransition* t = &model->transitions[i];
+    if (!asks_for_states_alone(&t->guard)) continue;
+    for (uint32_t k = 0; k < model_term_inputs(&t->guard.term); k++) {
+      uint32_t env = model_term_input(&t->guard.term, k);
+      uint32_t asked = env == MODEL_NONE ? MODEL_NONE : owner[env];
+      if (asked == MODEL_NONE) continue;
+      if (list) list[begin[asked]] = t->automaton;
+      begin[asked]++;
+    }
+  }
+}
+
+static bool has_state_guards(const Model* model) {
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    if (asks_for_states_alone(&model->transitions[i].guard)) return true;
+  }
+  return false;
+}
+
+/// The lists of who asks for whose state.
+static SltStatus list_readers(EngSim* sim) {
+  const Model* model = sim->model;
+  Events* events = &sim->events;
+  uint32_t n = model->automaton_count;
+  if (!has_state_guards(model)) return SLT_OK;
+  uint32_t* owner = owners_of_tests(sim);
+  SltStatus status = SLT_ERR_NOMEM;
+  if (owner) {
+    status = eng_grow(sim, (void**)&events->reader_begin, &events->begin_capacity, (size_t)n + 2,
+                      sizeof(uint32_t));
+  }
+  // counted one place further on, so that listing leaves each begin where it belongs
+  if (status >= 0) {
+    visit_readers(model, owner, events->reader_begin + 2, NULL);
+    for (uint32_t a = 1; a < n; a++) {
+      events->reader_begin[a + 2] += events->reader_begin[a + 1];
+    }
+    status = eng_grow(sim, (void**)&events->readers, &events->reader_capacity,
+                      (size_t)events->reader_begin[n + 1] + 1, sizeof(uint32_t));
+  }
+  if (status >= 0) visit_readers(model, owner, events->reader_begin + 1, events->readers);
+  base_free(&sim->options.allocator, owner, model->env_count * sizeof *owner);
+  return status;
+}
+
+typedef struct Ranked {
+  uint32_t rank, automaton;
+} Ranked;
+
+static int compare_ranks(const void* a, const void* b) {
+  const Ranked* x = a;
+  const Ranked* y = b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  return (x->automaton > y->automaton) - (x->automaton < y->automaton);
+}
+
+/// The automata in the order of the text, where that is not the one of the model.
+static SltStatus order_automata(EngSim* sim) {
+  const Model* model = sim->model;
+  Events* events = &sim->events;
+  uint32_t n = model->automaton_count;
+  bool ordered = true;
+  for (uint32_t a = 1; a < n; a++) {
+    ordered &= model->automata[a - 1].rank <= model->automata[a].rank;
+  }
+  if (ordered) return SLT_OK;
+  SLT_TRY(
+      eng_grow(sim, (void**)&events->in_text, &events->text_capacity, n, sizeof *events->in_text));
+  Ranked* ranked = base_alloc(&sim->options.allocator, n * sizeof *ranked);
+  if (!ranked) return SLT_ERR_NOMEM;
+  for (uint32_t a = 0; a < n; a++) {
+    ranked[a] = (Ranked){model->automata[a].rank, a};
+  }
+  qsort(ranked, n, sizeof *ranked, compare_ranks);
+  for (uint32_t a = 0; a < n; a++) {
+    events->in_text[a] = ranked[a].automaton;
+  }
+  base_free(&sim->options.allocator, ranked, n * sizeof *ranked);
+  return SLT_OK;
+}
+
+static SltStatus take_room(EngSim* sim) {
+  const Model* model = sim->model;
+  Events* events = &sim->events;
+  const SltAllocator* a = &sim->options.allocator;
+  size_t n = model->automaton_count;
+  events->enabled = base_alloc(a, n * sizeof *events->enabled);
+  events->fired = base_alloc(a, 2 * n * sizeof *events->fired);
+  events->fired_switch = base_alloc(a, n * sizeof *events->fired_switch);
+  events->entered = base_alloc(a, n * sizeof *events->entered);
+  events->is_entered = base_alloc(a, n * sizeof *events->is_entered);
+  events->marks = base_alloc(a, model->env_count);
+  events->due = base_alloc(a, model->schedule_count * sizeof *events->due);
+  bool all = events->enabled && events->fired && events->fired_switch && events->entered &&
+             events->is_entered && events->marks && events->due;
+  return all ? SLT_OK : SLT_ERR_NOMEM;
+}
+
+SltStatus events_create(EngSim* sim) {
+  SLT_TRY(take_room(sim));
+  SLT_TRY(order_automata(sim));
+  return list_readers(sim);
+}
+
+void events_free(EngSim* sim) {
+  const Model* model = sim->model;
+  Events* events = &sim->events;
+  const SltAllocator* a = &sim->options.allocator;
+  size_t n = model->automaton_count;
+  base_free(a, events->enabled, n * sizeof *events->enabled);
+  base_free(a, events->fired, 2 * n * sizeof *events->fired);
+  base_free(a, events->fired_switch, n * sizeof *events->fired_switch);
+  base_free(a, events->entered, n * sizeof *events->entered);
+  base_free(a, events->is_entered, n * sizeof *events->is_entered);
+  base_free(a, events->marks, model->env_count);
+  base_free(a, events->due, model->schedule_count * sizeof *events->due);
+  base_free(a, events->in_text, events->text_capacity * sizeof *events->in_text);
+  base_free(a, events->reader_begin, events->begin_capacity * sizeof *events->reader_begin);
+  base_free(a, events->readers, events->reader_capacity * sizeof *events->readers);
+  base_free(a, events->groups, events->group_capacity * sizeof *events->groups);
+  base_free(a, events->values, events->value_capacity * sizeof *events->values);
+  base_free(a, events->assigned, events->assigned_capacity * sizeof *events->assigned);
+  base_free(a, events->order_values, events->order_capacity * sizeof *events->order_values);
+  base_free(a, events->copy.env, events->copy.env_capacity * sizeof *events->copy.env);
+  base_free(a, events->copy.state, events->copy.state_capacity * sizeof *events->copy.state);
+  base_free(a, events->copy.edges, events->copy.edge_capacity);
+  events_seen_free(sim, &events->path);
+  events_seen_free(sim, &events->chain);
+  events_seen_free(sim, &events->tried);
+}

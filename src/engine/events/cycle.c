@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// Configurations that come back. A chain of rounds may be of any finite length; one in which modes
+// and values repeat to the last bit has no end. Keys of what was passed through are remembered, and
+// where one comes back the whole configuration is kept and compared with later ones.
+#include "engine/internal.h"
+
+#include <string.h>
+
+#define FEW 16u  // keys that are compared one by one
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+void events_seen_clear(EventsSeen* seen) {
+  if (seen->count > FEW) memset(seen->table, 0, seen->table_size * sizeof *seen->table);
+  seen->count = 0;
+}
+
+void events_seen_free(EngSim* sim, EventsSeen* seen) {
+  const SltAllocator* a = &sim->options.allocator;
+  base_free(a, seen->entries, seen->capacity * sizeof *seen->entries);
+  base_free(a, seen->table, seen->table_size * sizeof *seen->table);
+}
+
+/// Where a key is in the table, or the free place where it belongs.
+static uint32_t* find_slot(const EventsSeen* seen, uint64_t key) {
+  size_t mask = seen->table_size - 1;
+  for (size_t at = (size_t)(key ^ key >> 32) & mask;; at = (at + 1) & mask) {
+    uint32_t* slot = &seen->table[at];
+    if (*slot == 0 || seen->entries[*slot - 1].key == key) return slot;
+  }
+}
+
+/// Room in the table for one more, twice as much as needed.
+static SltStatus grow_table(EngSim* sim, EventsSeen* seen) {
+  size_t size = seen->table_size ? seen->table_size : 8 * (size_t)FEW;
+  while (size < 2 * ((size_t)seen->count + 1)) {
+    size *= 2;
+  }
+  bool filled = seen->count > FEW;
+  if (size == seen->table_size && filled) return SLT_OK;
+  SLT_TRY(eng_grow(sim, (void**)&seen->table, &seen->table_size, size, sizeof *seen->table));
+  // a power of two, whatever room there was to be had
+  memset(seen->table, 0, seen->table_size * sizeof *seen->table);
+  for (uint32_t i = 0; i < seen->count; i++) {
+    *find_slot(seen, seen->entries[i].key) = i + 1;
+  }
+  return SLT_OK;
+}
+
+SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t note,
+                          const struct EventsSeenEntry** again) {
+  *again = NULL;
+  if (seen->count < FEW) {
+    for (uint32_t i = 0; i < seen->count && !*again; i++) {
+      if (seen->entries[i].key == key) *again = &seen->entries[i];
+    }
+  } else {
+    SLT_TRY(grow_table(sim, seen));
+    uint32_t slot = *find_slot(seen, key);
+    if (slot) *again = &seen->entries[slot - 1];
+  }
+  if (*again) return SLT_OK;
+  SLT_TRY(events_more_room(sim, (void**)&seen->entries, &seen->capacity, (size_t)seen->count + 1,
+                           sizeof *seen->entries));
+  seen->entries[seen->count++] = (struct EventsSeenEntry){key, note};
+  if (seen->count > FEW) *find_slot(seen, key) = seen->count;
+  return SLT_OK;
+}
+
+// ---- whole configurations -----------------------------------------------------------------------
+
+/// What decides about the rounds that follow, besides values and states: whether self loops have
+/// seen their edges.
+static uint8_t edges_of(const EngTransition* t) {
+  return (uint8_t)(t->edge_seen | t->taken << 1);
+}
+
+static SltStatus make_copy(EngSim* sim, uint64_t key) {
+  const Model* model = sim->model;
+  EventsCopy* copy = &sim->events.copy;
+  SLT_TRY(eng_grow(sim, (void**)&copy->env, &copy->env_capacity, 2 * (size_t)model->env_count,
+                   sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&copy->state, &copy->state_capacity, model->automaton_count,
+                   sizeof *copy->state));
+  SLT_TRY(eng_grow(sim, (void**)&copy->edges, &copy->edge_capacity, model->transition_count, 1));
+  memcpy(copy->env, sim->env, 2 * (size_t)model->env_count * sizeof(double));
+  memcpy(copy->state, sim->state, model->automaton_count * sizeof *copy->state);
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    copy->edges[i] = edges_of(&sim->transitions[i]);
+  }
+  copy->random = sim->core.random;
+  copy->key = key;
+  copy->record = eng_trace_count(sim);
+  copy->patience = copy->made ? 2 * copy->patience : 1;
+  copy->age = 0;
+  copy->made = true;
+  return SLT_OK;
+}
+
+static bool is_copied(const EngSim* sim, uint64_t key) {
+  const Model* model = sim->model;
+  const EventsCopy* copy = &sim->events.copy;
+  size_t count = model->env_count;
+  const double* before = sim->env + count;
+  if (!copy->made || copy->key != key ||
+      memcmp(copy->state, sim->state, model->automaton_count * sizeof *copy->state) != 0 ||
+      memcmp(copy->env, sim->env, count * sizeof(double)) != 0 ||
+      memcmp(&copy->random, &sim->core.random, sizeof copy->random) != 0) {
+    return false;
+  }
+  // what was before the round counts where somebody asks for it
+  if (sim->has_pre && memcmp(copy->env + count, before, count * sizeof(double)) != 0) return false;
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    if (copy->edges[i] != edges_of(&sim->transitions[i])) return false;
+  }
+  return true;
+}
+
+SltStatus events_check_repetition(EngSim* sim, uint64_t key) {
+  EventsCopy* copy = &sim->events.copy;
+  if (!is_copied(sim, key)) {
+    // Brent's rule: a copy is kept for ever longer, until it outlasts the cycle
+    bool older = copy->made && ++copy->age < copy->patience;
+    return older ? SLT_OK : make_copy(sim, key);
+  }
+  char path[1200];
+  eng_trace_path(sim, copy->record, path, sizeof path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
+           "the instant at t = %s does not come to an end: modes and values repeat: %s",
+           eng_number(sim->core.t).text, path);
+  eng_hint(sim, "each of these transitions makes the next one possible; add a condition that "
+                "becomes false once it has fired");
+  return sim->error.status;
+}
+
+SltStatus events_too_many_rounds(EngSim* sim) {
+  uint32_t count = eng_trace_count(sim);
+  char path[1200];
+  eng_trace_path(sim, count > 20 ? count - 20 : 0, path, sizeof path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0804, NULL,
+           "the instant at t = %s does not come to an end after %s rounds: ... %s",
+           eng_number(sim->core.t).text, eng_number(EVENTS_ROUNDS_MAX).text, path);
+  eng_hint(sim, "each of these transitions makes the next one possible; add a condition that "
+                "becomes false once it has fired");
+  return sim->error.status;
+}

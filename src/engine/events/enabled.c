@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+//
+// What is enabled, and which transitions fire together. Within a round all of them read the values
+// before it, so those that interfere (one writes what another reads or writes) take successive
+// rounds, in the order of the text; where that order matters it is said.
+#include "engine/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ---- what is enabled ----------------------------------------------------------------------------
+
+/// Whether a relation of the guard has just crossed: a new edge even if the guard was true before.
+static bool guard_has_new_edge(const EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (atom->located && atom->located_truth) return true;
+  }
+  return false;
+}
+
+bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
+  const ModelTransition* model = &sim->model->transitions[transition];
+  EngTransition* edge = &sim->transitions[transition];
+  bool self = model->to == sim->state[model->automaton];
+  // an impact does not happen while its contact is closed, unless something drives it inward
+  if (ENG_SELDOM(edge->closed)) return eng_contact_is_struck(sim, transition);
+  if (model->zeno && !edge->exits && !(model->instead && eng_impact_is_last(sim, transition))) {
+    return false;
+  }
+  if (eng_dwells(sim, model->automaton)) return false;
+  if (!eng_guard(sim, &model->guard)) {
+    if (!self) return false;
+    edge->edge_seen = false;
+    edge->taken = false;
+    return false;
+  }
+  if (!self) return true;
+  if (edge->taken) return false;
+  return !edge->edge_seen || guard_has_new_edge(sim, &model->guard);
+}
+
+bool eng_switch_flips(EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  if (eng_dwells(sim, automaton)) return false;
+  return eng_guard(sim, a->condition) != (sim->state[automaton] == 1);
+}
+
+/// First enabled transition of an automaton; MODEL_NONE for none.
+uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  const ModelState* state = &a->states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    if (eng_transition_enabled(sim, state->outgoing[i])) return state->outgoing[i];
+  }
+  return MODEL_NONE;
+}
+
+uint32_t events_broken_invariant(EngSim* sim) {
+  if (!sim->has_invariants) return MODEL_NONE;
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
+    if (state->invariant && !eng_guard(sim, state->invariant)) return a;
+  }
+  return MODEL_NONE;
+}
+
+bool eng_anything_enabled(EngSim* sim) {
+  // what is slid along stays where it is
+  uint32_t count = 0;
+  const uint32_t* automata = eng_stirred(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      if (eng_switch_flips(sim, a)) return true;
+    } else if (eng_first_enabled(sim, a) != MODEL_NONE) {
+      return true;
+    }
+  }
+  return events_broken_invariant(sim) != MODEL_NONE;
+}
+
+/// Visit the self loops of the present states.
+static void visit_self_loops(EngSim* sim, bool latch) {
+  if (!sim->has_self_loops) return;
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      uint32_t id = state->outgoing[i];
+      const ModelTransition* transition = &sim->model->transitions[id];
+      if (transition->to != sim->state[a]) continue;
+      bool holds = eng_guard(sim, &transition->guard);
+      sim->transitions[id].taken = false;
+      if (latch || !holds) sim->transitions[id].edge_seen = holds;
+    }
+  }
+}
+
+void eng_edges_latch(EngSim* sim) {
+  visit_self_loops(sim, true);
+}
+
+void eng_edges_clear(EngSim* sim) {
+  visit_self_loops(sim, false);
+}
+
+// ---- which transitions may fire together --------------------------------------------------------
+
+static bool var_is_computed(const EngSim* sim, uint32_t var, uint32_t order) {
+  const ModelVarMode* mode = &sim->core.mode->vars[var];
+  if (mode->role == MODEL_ROLE_ALGEBRAIC) return true;
+  return mode->role == MODEL_ROLE_STATE && order >= mode->state_order;
+}
+
+/// Whether somebody writes what is read or written here; where is noted.
+static bool meets_writer(EngSim* sim, uint32_t env) {
+  if (!(sim->events.marks[env] & EVENTS_WRITTEN)) return false;
+  sim->events.collides_at = env;
+  return true;
+}
+
+/// Visit what the actions of a range read and write. With `mark` they are noted; without, the
+/// result says whether they collide with what is noted.
+static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool mark) {
+  bool collide = false;
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    bool continuous = sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE;
+    collide |= meets_writer(sim, action->env) || sim->events.marks[action->env] != 0;
+    collide |= continuous && sim->events.marked_algebraic_read;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
+      if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
+      collide |= meets_writer(sim, env);
+      collide |= sim->env_computed[env] && sim->events.marked_state_write;
+      if (mark) sim->events.marks[env] |= EVENTS_READ;
+      if (mark && sim->env_computed[env]) sim->events.marked_algebraic_read = true;
+    }
+    if (mark) sim->events.marks[action->env] |= EVENTS_WRITTEN;
+    if (mark && continuous) sim->events.marked_state_write = true;
+  }
+  return collide;
+}
+
+static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
+  bool collide = false;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
+    for (uint32_t k = 0; k < atom->read_count; k++) {
+      const ModelRead* read = &atom->reads[k];
+      uint32_t env = sim->model->vars[read->var].env + read->order;
+      bool computed = var_is_computed(sim, read->var, read->order);
+      collide |= meets_writer(sim, env);
+      collide |= computed && sim->events.marked_state_write;
+      if (mark) sim->events.marks[env] |= EVENTS_READ;
+      if (mark && computed) sim->events.marked_algebraic_read = true;
+    }
+  }
+  return collide;
+}
+
+/// Visit what a transition reads and writes. With `mark` it is noted; without, the result says
+/// whether it collides with what is noted (where: events.collides_at, if somebody writes that).
+static bool transition_collides(EngSim* sim, uint32_t transition, bool mark) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  sim->events.collides_at = MODEL_NONE;
+  bool collide = guard_collides(sim, &t->guard, mark);
+  collide |= actions_collide(sim, t->action_begin, t->action_count, mark);
+  collide |= actions_collide(sim, to->action_begin, to->action_count, mark);
+  return collide;
+}
+
+// ---- the list of what may fire ------------------------------------------------------------------
+
+/// Place in the text; automata that were made of one place come in their own order.
+static uint64_t rank_of(const EngSim* sim, uint32_t automaton) {
+  return (uint64_t)sim->model->automata[automaton].rank << 32 | automaton;
+}
+
+/// The order of two automata makes a difference here: say so, once for each pair of places.
+static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) {
+  const Model* model = sim->model;
+  Span span = model->transitions[transition].span;
+  if (!sim->on_warning || sim->transitions[transition].order_told) return;
+  sim->transitions[transition].order_told = true;
+  uint32_t* told = sim->events.told_orders;
+  for (uint32_t i = 0; i < EVENTS_ORDERS_TOLD; i++) {
+    if (told[i] == span.begin + 1) return;
+    if (told[i] != 0) continue;
+    told[i] = span.begin + 1;
+    char message[300];
+    Str name = model->automata[automaton].name;
+    snprintf(message, sizeof message,
+             "at t = %s automaton '%.*s' and others that could fire with it write or read the same "
+             "values, and the result depends on who comes first: that is the order of the text",
+             eng_number(sim->core.t).text, (int)(name.length < 100 ? name.length : 100), name.data);
+    sim->on_warning(sim->warning_user, DIAG_W0805, span, message);
+    return;
+  }
+}
+
+void events_enabled_clear(EngSim* sim) {
+  sim->events.enabled_count = 0;
+  sim->events.enabled_begin = 0;
+  sim->events.meet = MODEL_NONE;
+}
+
+/// First entry whose automaton does not come before this one.
+static uint32_t find_place(const EngSim* sim, uint32_t automaton) {
+  const Events* events = &sim->events;
+  uint64_t rank = rank_of(sim, automaton);
+  uint32_t lo = 0;
+  uint32_t hi = events->enabled_count;
+  if (hi == 0 || rank_of(sim, events->enabled[hi - 1].automaton) < rank) return hi;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (rank_of(sim, events->enabled[mid].automaton) < rank) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo;
+}
+
+void events_enabled_put(EngSim* sim, uint32_t automaton, uint32_t transition) {
+  Events* events = &sim->events;
+  if (transition == MODEL_NONE && events->enabled_count == 0) return;
+  uint32_t place = find_place(sim, automaton);
+  EventsEnabled* at = &events->enabled[place];
+  bool known = place < events->enabled_count && at->automaton == automaton;
+  if (known && transition == at->transition) return;
+  // who waited for others and cannot fire any more would have fired before them
+  if (known && at->waits && transition == MODEL_NONE) warn_of_order(sim, automaton, at->transition);
+  if (!known && transition == MODEL_NONE) return;
+  if (!known) {
+    memmove(at + 1, at, (events->enabled_count - place) * sizeof *at);
+    events->enabled_count++;
+  }
+  // one that can do nothing stays in the list, and is passed over
+  *at = (EventsEnabled){automaton, transition, MODEL_NONE, false};
+  if (transition == MODEL_NONE) return;
+  events->meet = MODEL_NONE;
+  if (place < events->enabled_begin) events->enabled_begin = place;
+}
+
+static void unmark_actions(EngSim* sim, uint32_t begin, uint32_t count) {
+  uint8_t* marks = sim->events.marks;
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    marks[action->env] = 0;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
+      marks[env < sim->model->env_count ? env : env - sim->model->env_count] = 0;
+    }
+  }
+}
+
+/// Take the marks of what fires away again.
+static void unmark(EngSim* sim, const uint32_t* fired, uint32_t count) {
+  const Model* model = sim->model;
+  for (uint32_t f = 0; f < count; f++) {
+    const ModelTransition* t = &model->transitions[fired[f]];
+    const ModelState* to = &model->automata[t->automaton].states[t->to];
+    for (uint32_t i = 0; i < t->guard.atom_count; i++) {
+      const ModelAtom* atom = &model->atoms[t->guard.atoms[i]];
+      for (uint32_t k = 0; k < atom->read_count; k++) {
+        sim->events.marks[model->vars[atom->reads[k].var].env + atom->reads[k].order] = 0;
+      }
+    }
+    unmark_actions(sim, t->action_begin, t->action_count);
+    unmark_actions(sim, to->action_begin, to->action_count);
+  }
+  sim->events.marked_algebraic_read = false;
+  sim->events.marked_state_write = false;
+}
+
+/// Whether an entry stays out of a round because of what fires in it already.
+static bool stays_out(EngSim* sim, EventsEnabled* entry, const uint32_t* fired, uint32_t count) {
+  Events* events = &sim->events;
+  // those that met the last time mostly do it again, in the same place
+  if (entry->meets != MODEL_NONE && (events->marks[entry->meets] & EVENTS_WRITTEN)) return true;
+  if (!transition_collides(sim, entry->transition, false)) return false;
+  entry->meets = events->collides_at;
+  if (!entry->waits && events_order_matters(sim, fired, count, entry->transition)) {
+    warn_of_order(sim, entry->automaton, entry->transition);
+  }
+  entry->waits = true;
+  return true;
+}
+
+uint32_t events_enabled_choose(EngSim* sim, uint32_t most) {
+  Events* events = &sim->events;
+  uint32_t* fired = events->fired + events->fired_count;
+  uint32_t i = events->enabled_begin;
+  while (i < events->enabled_count && events->enabled[i].transition == MODEL_NONE) {
+    i++;
+  }
+  events->enabled_begin = i;
+  if (i == events->enabled_count) return 0;
+  fired[0] = events->enabled[i].transition;
+  events->enabled[i].waits = false;
+  if (i + 1 == events->enabled_count) return 1;  // nobody to interfere with
+  uint32_t count = 0;
+  bool same = true;  // all but the first met others in one place
+  uint32_t place = MODEL_NONE;
+  for (; i < events->enabled_count; i++) {
+    EventsEnabled* entry = &events->enabled[i];
+    if (entry->transition == MODEL_NONE) continue;
+    if (count > most || (count > 0 && stays_out(sim, entry, fired, count))) {
+      if (place == MODEL_NONE) place = entry->meets;
+      same &= entry->meets == place;
+      continue;
+    }
+    if (count > 0) same = false;
+    if (count++ == most) continue;
+    transition_collides(sim, entry->transition, true);
+    fired[count - 1] = entry->transition;
+    entry->waits = false;
+    // where all the others wait for one value, the first that writes it keeps them out
+    bool alone = events->meet != MODEL_NONE && (events->marks[events->meet] & EVENTS_WRITTEN);
+    if (count == 1 && alone) {
+      place = events->meet;
+      break;
+    }
+  }
+  events->meet = same && count == 1 ? place : MODEL_NONE;
+  unmark(sim, fired, count < most ? count : most);
+  return count;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+//
+// The instant: due time events, then rounds of transitions until nothing more is enabled.
+//
+// Within a round all transitions read the values before it. Transitions that interfere (one writes
+// what the other reads or writes) take successive rounds, in the order of the text. What a round
+// has assigned is what the next one reads. Guards that ask for nothing but states of other automata
+// are followed before equations are solved.
+#ifndef SALTUS_ENGINE_EVENTS_EVENTS_H
+#define SALTUS_ENGINE_EVENTS_EVENTS_H
+
+#include "engine/engine.h"
+
+#define EVENTS_ROUNDS_MAX  1000000u  // rounds of one instant; more are an error
+#define EVENTS_ORDERS_TOLD 8         // places for which it is said that the order matters
+
+/// Simultaneous assignments queued by a fired transition.
+typedef struct EngGroup {
+  uint32_t action_begin, action_count;
+  uint32_t record;  // of the trace
+} EngGroup;
+
+/// An assignment of the present candidate.
+typedef struct EventsAssigned {
+  uint32_t action;
+  bool memory;  // of an element: it stays when the candidate is rejected
+  double value;
+} EventsAssigned;
+
+/// What an automaton can do next; MODEL_NONE: nothing any more.
+typedef struct EventsEnabled {
+  uint32_t automaton, transition;
+  uint32_t meets;  // place of the environment through which it met others; MODEL_NONE
+  bool waits;      // it has been left out of a round because of others
+} EventsEnabled;
+
+/// Keys of configurations, in the order in which they were met, with a number for each.
+typedef struct EventsSeen {
+  struct EventsSeenEntry {
+    uint64_t key, note;
+  } * entries;
+  size_t capacity;
+  uint32_t count;
+  uint32_t* table;  // places + 1 by key, once there are more than a few
+  size_t table_size;
+} EventsSeen;
+
+/// A configuration kept as a whole, to tell a repetition from two keys that happen to be equal.
+typedef struct EventsCopy {
+  double* env;  // values, then those before the round
+  size_t env_capacity;
+  uint32_t* state;
+  size_t state_capacity;
+  uint8_t* edges;  // of self loops
+  size_t edge_capacity;
+  ModelRandom random;
+  uint64_t key;
+  uint32_t record;         // of the trace, when it was made
+  uint32_t age, patience;  // keys met again since; how many until a newer copy is made
+  bool made;
+} EventsCopy;
+
+/// Work space of an instant; nothing of it is kept in snapshots.
+typedef struct Events {
+  // what may fire
+  EventsEnabled* enabled;  // in the order of the text; room for all automata
+  uint32_t enabled_begin, enabled_count;
+  uint32_t meet;           // all of them but the first met others in this place of the environment
+  uint32_t* in_text;       // automata in the order of the text; NULL: that is their own order
+  uint32_t* reader_begin;  // per automaton: those with guards that ask for states alone, its own
+  uint32_t* readers;       // among them; NULL: the model has no such guards
+  size_t text_capacity, begin_capacity, reader_capacity;
+  uint8_t* marks;  // per entry of the environment: EVENTS_WRITTEN, EVENTS_READ by what fires
+  bool marked_algebraic_read, marked_state_write;
+  uint32_t collides_at;  // entry through which two transitions met last; MODEL_NONE: otherwise
+  // what fires in the present round
+  uint32_t* fired;     // transitions or switches, then those that follow from their states
+  bool* fired_switch;  // which of them are switches
+  uint32_t fired_count;
+  uint32_t* entered;  // automata that have changed their state since guards were last asked
+  uint32_t entered_count;
+  bool* is_entered;
+  // what it assigns
+  EngGroup* groups;  // queued
+  uint32_t group_count;
+  size_t group_capacity;
+  size_t queued;   // actions in them
+  double* values;  // of the queued groups, before they are assigned
+  size_t value_capacity;
+  EventsAssigned* assigned;  // by the present candidate, in order
+  uint32_t assigned_count;
+  size_t assigned_capacity;
+  double* order_values;  // of two orders of firing
+  size_t order_capacity;
+  // where the instant has been
+  uint64_t mode_key;    // of the states entered so far, relative to the begin
+  uint64_t values_key;  // of the values assigned so far, likewise...
+  uint64_t round_key;   // ... before the present round
+  EventsSeen path;      // configurations that were committed, with the count of changes
+  EventsSeen chain;     // ... before equations were solved
+  EventsSeen tried;     // modes of the candidates of the present round
+  EventsCopy copy;
+  uint32_t rounds;         // so far
+  bool one_by_one;         // rounds of this instant fire one transition at a time
+  bool rejected_together;  // several transitions have rejected a candidate of this instant
+  uint32_t told_orders[EVENTS_ORDERS_TOLD];  // where the order matters: places in the text, + 1
+  bool quiet;  // nothing is enabled with the values that were just committed
+  // time events
+  uint32_t* due;  // schedules due at this instant
+  uint32_t due_count;
+} Events;
+
+enum { EVENTS_WRITTEN = 1, EVENTS_READ = 2 };
+
+typedef enum EngInstantKind {
+  ENG_INSTANT_INITIAL,
+  ENG_INSTANT_EVENT,
+  ENG_INSTANT_INPUT
+} EngInstantKind;
+
+// ---- the room's functions -----------------------------------------------------------------------
+
+SltStatus events_create(EngSim* sim);
+void events_free(EngSim* sim);
+/// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
+/// inputs of the equations or the equations themselves differ from before.
+SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
+/// The instant at a mesh point by the printed algorithm.
+SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired)
+    __attribute__((cold));
+/// Whether anything would fire with the truths in place.
+bool eng_anything_enabled(EngSim* sim);
+
+// queue.c: time events
+SltStatus eng_queue_init(EngSim* sim);
+/// Schedules due at time t into events.due, ordered by priority, then by the text; advances them.
+SltStatus eng_queue_take(EngSim* sim, double t);
+
+// enabled.c: what may fire, and together with what
+
+/// Whether a transition out of its automaton's present state fires now.
+bool eng_transition_enabled(EngSim* sim, uint32_t transition);
+/// First enabled transition of an automaton; MODEL_NONE for none.
+uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
+/// Whether a switch stands against its condition.
+bool eng_switch_flips(EngSim* sim, uint32_t automaton);
+/// At the end of an instant: note which self loops see their guard true.
+void eng_edges_latch(EngSim* sim);
+/// While time flows: a self loop whose guard is false waits for its next edge.
+void eng_edges_clear(EngSim* sim);
+/// The automaton whose state breaks its invariant; MODEL_NONE for none.
+uint32_t events_broken_invariant(EngSim* sim);
+/// Empty the list of what may fire.
+void events_enabled_clear(EngSim* sim);
+/// What an automaton can do now, into the list; MODEL_NONE: nothing.
+void events_enabled_put(EngSim* sim, uint32_t automaton, uint32_t transition);
+/// The transitions of the next round, none of which interfere, behind those in events.fired; more
+/// than `most`: there are too many. Returns how many there are.
+uint32_t events_enabled_choose(EngSim* sim, uint32_t most);
+
+// assign.c: what fires assigns
+
+/// Room for `need` elements in a list that grows one by one.
+SltStatus events_more_room(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size);
+/// Nothing is queued, nothing assigned.
+void events_forget_assigned(EngSim* sim);
+
+/// Set the state, queue the assignments, write the record.
+SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iteration);
+void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration);
+/// The state is entered now.
+void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to);
+SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record);
+/// Values of the queued groups from the environment, then all assigned at once.
+SltStatus events_assign(EngSim* sim);
+/// The same one transition after the other in both orders: whether the results differ.
+bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, uint32_t then);
+/// Committed values, and those of the present candidate.
+void events_save_values(EngSim* sim);
+/// The committed values with what the present candidate has assigned so far.
+void events_take_up_values(EngSim* sim);
+/// What a rejected candidate has assigned is dropped, but for the memory of elements.
+void events_drop_assigned(EngSim* sim);
+
+// settle.c: from what has fired to a committed mode
+
+/// A round begins; the values are those of the one before, and not saved yet.
+void events_begin_round(EngSim* sim);
+/// The mode as it is now on the values with what was assigned.
+SltStatus events_make_candidate(EngSim* sim);
+/// What has fired, and what follows from it, until a mode is committed.
+SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
+                        uint32_t* iteration);
+/// Fails: modes repeat without end.
+SltStatus eng_endless(EngSim* sim) __attribute__((cold));
+
+// cycle.c: configurations that come back
+
+void events_seen_clear(EventsSeen* seen);
+void events_seen_free(EngSim* sim, EventsSeen* seen);
+/// Add a key; `again` is the entry that has it already, NULL for none.
+SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t note,
+                          const struct EventsSeenEntry** again);
+/// A configuration whose key was there before: fails when all of it was.
+SltStatus events_check_repetition(EngSim* sim, uint64_t key);
+/// Fails: too many rounds.
+SltStatus events_too_many_rounds(EngSim* sim) __attribute__((cold));
+
+// rounds.c
+
+/// Rounds, then the question how the flow goes on, until both have nothing more to say.
+SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any);
+/// Carry out the schedules in events.due, early or late ones.
+SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any);
+/// The segment ended because a surface is left.
+SltStatus events_leave_surface(EngSim* sim, bool* any);
+
+// initial.c
+
+/// Switches take the position that the initial values ask for, without records.
+SltStatus eng_settle_initial_switches(EngSim* sim);
+
+#endif

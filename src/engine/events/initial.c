@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// The start: switches take the positions that the initial values ask for.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/// The equations with the switches in their present positions, from the given values. `side`: what
+/// is solved for begins as it was given (0), or on one of the two sides of zero.
+static SltStatus enter_from_start(EngSim* sim, int side) {
+  const Model* model = sim->model;
+  for (uint32_t v = 0; v < model->var_count; v++) {
+    double* value = sim->env + model->vars[v].env;
+    for (uint32_t order = 0; order < model->vars[v].slots; order++) {
+      if (!isfinite(value[order])) value[order] = 0.0;  // what a failed attempt has left
+    }
+    // eng_start_values puts the fixed ones back
+    bool solved = sim->core.mode->vars[v].role == MODEL_ROLE_ALGEBRAIC;
+    if (side && solved) *value = copysign(fmax(fabs(*value), model->vars[v].nominal), side);
+  }
+  SLT_TRY(eng_start_values(sim));
+  for (uint32_t i = 0; side && i < model->start_count; i++) {
+    const ModelStart* start = &model->starts[i];
+    double* value = sim->env + model->vars[start->var].env;
+    if (start->fixed || start->order) continue;
+    if (sim->core.mode->vars[start->var].role == MODEL_ROLE_ALGEBRAIC) {
+      *value = copysign(fmax(fabs(*value), model->vars[start->var].nominal), side);
+    }
+  }
+  SLT_TRY(eng_enter_mode(sim));
+  eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+static bool is_settled(EngSim* sim) {
+  if (sim->dae.failed != MODEL_NONE || sim->dae.contradicts) return false;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
+    if (eng_automaton_active(sim, a) && eng_switch_flips(sim, a)) return false;
+  }
+  return true;
+}
+
+static void turn_switches(EngSim* sim, const uint32_t* switches, uint32_t count, uint32_t mask) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (!(mask >> i & 1u)) continue;
+    events_set_state(sim, switches[i], 1 - sim->state[switches[i]]);
+  }
+}
+
+static uint32_t count_bits(uint32_t mask) {
+  uint32_t count = 0;
+  for (; mask; mask &= mask - 1u) {
+    count++;
+  }
+  return count;
+}
+
+#define POSITIONS_MAX 6u  // switches whose positions are tried in all combinations
+
+/// Equations that have no solution with the switches as the guesses put them (`q*abs(q) = p` from q
+/// = 0 with p < 0) may have one with others: a few are tried, the fewest turned first. All is as it
+/// was when none fits.
+static SltStatus try_positions(EngSim* sim) {
+  uint32_t switches[POSITIONS_MAX];
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < sim->model->automaton_count && count < POSITIONS_MAX; a++) {
+    bool turns = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
+    if (turns && eng_automaton_active(sim, a)) switches[count++] = a;
+  }
+  EngError before = sim->error;
+  uint32_t now = 0;  // those that are turned
+  for (uint32_t turned = 1; turned <= count; turned++) {
+    for (uint32_t mask = 1; mask < 1u << count; mask++) {
+      if (count_bits(mask) != turned) continue;
+      turn_switches(sim, switches, count, now ^ mask);
+      now = mask;
+      for (int attempt = 0; attempt < 3; attempt++) {
+        static const int sides[] = {0, -1, 1};
+        SltStatus status = enter_from_start(sim, sides[attempt]);
+        sim->error = before;
+        if (status == SLT_ERR_NOMEM) return status;
+        if (status >= 0 && is_settled(sim)) return SLT_OK;
+      }
+    }
+  }
+  turn_switches(sim, switches, count, now);
+  return enter_from_start(sim, 0);
+}
+
+/// Switches take the position that the initial values ask for, without records.
+static SltStatus follow_initial_switches(EngSim* sim) {
+  events_seen_clear(&sim->events.tried);
+  events_forget_assigned(sim);
+  for (;;) {
+    bool flipped = false;
+    for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+      if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
+      if (!eng_automaton_active(sim, a) || !eng_switch_flips(sim, a)) continue;
+      events_set_state(sim, a, 1 - sim->state[a]);
+      flipped = true;
+    }
+    if (!flipped) return SLT_OK;
+    // a position that comes back is one between two flows: that is decided later
+    const struct EventsSeenEntry* again = NULL;
+    SLT_TRY(events_seen_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
+    if (again) return SLT_OK;
+    // the mode tried first may have computed what is a state in this one
+    SLT_TRY(enter_from_start(sim, 0));
+  }
+}
+
+SltStatus eng_settle_initial_switches(EngSim* sim) {
+  SLT_TRY(follow_initial_switches(sim));
+  bool fails = sim->dae.failed != MODEL_NONE || sim->dae.contradicts;
+  return fails ? try_positions(sim) : SLT_OK;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+//
+// An instant from its begin to its end: what is due, rounds until nothing more is enabled, then
+// what the motion goes on with. See events.h for its rules.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Whether the integration must start anew: equations, states or their inputs differ.
+bool eng_flow_changed(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (ENG_SELDOM(sim->core.slide.count || sim->was_sliding || sim->core.contact.active))
+    return true;
+  if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
+  }
+  const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g_flow, &mode->gdot};
+  for (size_t p = 0; p < SLT_COUNT(programs); p++) {
+    for (uint32_t i = 0; i < programs[p]->input_count; i++) {
+      uint32_t env = programs[p]->inputs[i].env;
+      if (env < sim->model->env_count && sim->env[env] != sim->before[env]) return true;
+    }
+  }
+  return false;
+}
+
+static SltStatus check_invariants(EngSim* sim) {
+  uint32_t a = events_broken_invariant(sim);
+  if (a == MODEL_NONE) return SLT_OK;
+  const ModelAutomaton* automaton = &sim->model->automata[a];
+  const ModelState* state = &automaton->states[sim->state[a]];
+  eng_fail(sim, SLT_ERR_INVARIANT, DIAG_E0805, &state->written->invariant_span,
+           "at t = %s state '%.*s' of '%.*s' leaves its invariant and no transition is enabled",
+           eng_number(sim->core.t).text, STR_ARGS(state->written->name), STR_ARGS(automaton->name));
+  eng_hint(sim, "add a state that takes over from '%.*s', or widen the invariant",
+           STR_ARGS(state->written->name));
+  return sim->error.status;
+}
+
+/// The model has a state for what comes after infinitely many events: enter it.
+static SltStatus take_zeno_exit(EngSim* sim) {
+  uint32_t iteration = eng_trace_count(sim);
+  bool any = false;
+  SltStatus status = events_run_to_rest(sim, &iteration, &any);
+  sim->zeno_automaton = MODEL_NONE;
+  for (uint32_t i = 0; i < sim->model->transition_count; i++) {
+    sim->transitions[i].fired_now = false;
+    sim->transitions[i].exits = false;
+  }
+  return status;
+}
+
+/// What was before the start follows from the values at the start, which may be read from it: a
+/// chain of delays takes a turn each.
+static SltStatus settle_past(EngSim* sim) {
+  for (uint32_t turn = 0; turn <= sim->model->delay_count + 1; turn++) {
+    if (!eng_past_update_start(sim)) return SLT_OK;
+    SLT_TRY(eng_start_values(sim));
+    SLT_TRY(eng_enter_mode(sim));
+    eng_atoms_update(sim);
+    SLT_TRY(eng_settle_initial_switches(sim));
+  }
+  return eng_past_circular(sim);
+}
+
+/// Values that a delay has held back.
+static SltStatus take_arrivals(EngSim* sim, bool* any) {
+  sim->past_arrived = eng_past_arrive(sim, sim->core.t, any);
+  if (!sim->past_arrived) return SLT_OK;
+  sim->dae.from = sim->core.mode;
+  memset(sim->given, 0, sim->model->env_count);
+  sim->core.changes++;
+  return SLT_OK;
+}
+
+static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
+  uint32_t iteration = 0;
+  if (sim->has_pre) events_save_values(sim);
+  if (kind == ENG_INSTANT_EVENT) {
+    eng_bind_states(sim);
+  } else {
+    eng_bind(sim);
+  }
+  if (kind == ENG_INSTANT_EVENT) eng_narrow_begin(sim);
+  // in a narrow one they are saved before something fires
+  if (!sim->has_pre && !sim->narrow) events_save_values(sim);
+  eng_atoms_begin_instant(sim);
+  eng_zeno_foresee(sim);
+  SLT_TRY(take_arrivals(sim, any));
+  if (kind == ENG_INSTANT_INITIAL) {
+    for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+      sim->atoms[i].relevant_start = false;
+      sim->atoms[i].fresh = true;
+      sim->atoms[i].g_start = (double)NAN;
+    }
+    eng_atoms_update(sim);
+    SLT_TRY(eng_settle_initial_switches(sim));
+    SLT_TRY(settle_past(sim));
+    sim->dae.tentative = false;
+    if (sim->dae.contradicts) {
+      SLT_TRY(eng_start_values(sim));
+      SLT_TRY(eng_enter_mode(sim));
+    }
+    sim->dae.initial = false;
+    eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
+  }
+  if (ENG_SELDOM(sim->core.exit_pending)) {
+    SLT_TRY(events_leave_surface(sim, any));
+  } else if (kind == ENG_INSTANT_INITIAL) {
+    sim->core.slide.count = 0;
+    eng_atoms_update(sim);
+  } else if (ENG_SELDOM(sim->past_arrived)) {
+    sim->core.slide.count = 0;
+    SLT_TRY(eng_enter_mode(sim));
+    eng_atoms_update(sim);
+  } else {
+    sim->core.slide.count = 0;
+    eng_atoms_judge(sim);
+  }
+  sim->events.rounds = 0;
+  sim->events.mode_key = 0;
+  sim->events.values_key = 0;
+  sim->events.copy.made = false;
+  sim->events.one_by_one = false;
+  sim->events.rejected_together = false;
+  SLT_TRY(eng_run_due(sim, false, &iteration, any));
+  SLT_TRY(events_run_to_rest(sim, &iteration, any));
+  bool late = false;
+  SLT_TRY(eng_run_due(sim, true, &iteration, &late));
+  if (late) {
+    *any = true;
+    SLT_TRY(events_run_to_rest(sim, &iteration, any));
+  }
+  return check_invariants(sim);
+}
+
+/// Records for the surfaces that are slid along now and were not, and the other way round.
+static void trace_sliding(EngSim* sim, bool* fired) {
+  bool leads = false;
+  if (!sim->was_sliding && !sim->core.slide.count) return;
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  if (!sim->narrow) count = sim->model->atom_count;
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
+    if (!sim->atoms[i].led || eng_slides_along(sim, i, &leads)) continue;
+    eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
+    *fired = true;
+  }
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
+    if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].slid) continue;
+    eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
+    *fired = true;
+  }
+  if (!sim->core.slide.count) return;
+  if (eng_narrow_unseen(sim)) {
+    sim->core.full_stale = true;
+    return;
+  }
+  eng_evaluate_full(sim, sim->core.t);
+  eng_trace_equivalents(sim);
+}
+
+static void mark_sliding(EngSim* sim) {
+  sim->loose_stale = true;
+  if (ENG_SELDOM(sim->core.contact.active)) {
+    for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+      if (sim->atoms[i].rides) sim->atoms[i].sliding = true;
+    }
+  }
+  if (!sim->core.slide.count) return;
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  if (!sim->narrow) count = sim->model->atom_count;
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
+    bool leads = false;
+    if (!eng_slides_along(sim, i, &leads)) continue;
+    sim->atoms[i].sliding = true;
+    sim->atoms[i].leads = leads;
+  }
+}
+
+/// Contacts that are closed after this instant, and the values with their reactions.
+static SltStatus settle_contacts(EngSim* sim, bool* changed) {
+  eng_widen(sim);
+  SLT_TRY(eng_contact_settle(sim, changed));
+  SLT_TRY(eng_zeno_conclude(sim));
+  sim->core.contact.active = sim->core.contact.count > 0;
+  eng_bind(sim);
+  if (sim->core.contact.active) SLT_TRY(eng_contact_rebind(sim));
+  eng_evaluate_full(sim, sim->core.t);
+  return SLT_OK;
+}
+
+SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
+  if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
+  sim->core.local_automaton = MODEL_NONE;
+  sim->narrow = false;
+  // constants are there since the start
+  uint32_t first = kind == ENG_INSTANT_INITIAL ? 0 : sim->moving;
+  memcpy(sim->before + first, sim->env + first, (sim->model->env_count - first) * sizeof(double));
+  memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  sim->core.mode_before = sim->core.mode;
+  sim->core.stop_wanted = false;
+  *fired = false;
+  eng_trace_begin(sim);
+  eng_dwell_release(sim);
+  eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
+  sim->in_instant = true;
+  sim->was_sliding = sim->core.slide.count > 0;
+  bool released = sim->core.contact.active;
+  sim->contact_holds = released;
+  sim->core.contact.active = false;
+  if (ENG_SELDOM(released)) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
+  SltStatus status = carry_out(sim, kind, fired);
+  if (status >= 0 && sim->dae.impulsive) {
+    // the pulse is over: what is latched holds after it
+    sim->dae.impulsive = false;
+    eng_atoms_update(sim);
+  }
+  if (status >= 0) trace_sliding(sim, fired);
+  EngZenoVerdict zeno = ENG_ZENO_NONE;
+  if (status >= 0) status = eng_zeno_check(sim, &zeno);
+  if (zeno != ENG_ZENO_NONE) eng_widen(sim);
+  if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
+  bool dwells = false;
+  if (status >= 0) status = eng_dwell_check(sim, &dwells);
+  bool regrouped = false;
+  bool settles = sim->core.contact.count > 0 || sim->accumulating != MODEL_NONE;
+  if (ENG_SELDOM(status >= 0 && settles)) status = settle_contacts(sim, &regrouped);
+  *fired |= regrouped;
+  if (status >= 0) {
+    eng_atoms_end_instant(sim);
+    mark_sliding(sim);
+    eng_edges_latch(sim);
+    eng_schedule_linear(sim);
+    sim->core.mesh_t = sim->core.t;
+    *changed = dwells || regrouped || sim->past_arrived || eng_flow_changed(sim);
+    eng_past_instant(sim, *changed);
+    if (ENG_SELDOM(sim->core.stop_wanted)) {
+      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
+      sim->core.ended = true;
+    }
+  }
+  eng_narrow_end(sim);
+  sim->in_instant = false;
+  sim->contact_holds = false;
+  if (*fired) sim->core.instants++;
+  if (status >= 0) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
+  eng_trace_end(sim);
+  sim->events.due_count = 0;
+  sim->crossing_count = 0;
+  return status;
+}

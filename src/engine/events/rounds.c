@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+//
+// Rounds of transitions on committed values until nothing more is enabled, time events, and the
+// question how the flow goes on from where they end.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- rounds -------------------------------------------------------------------------------------
+
+/// What the automata can do with the committed values: switches into events.fired, transitions into
+/// the list.
+static void gather_enabled(EngSim* sim) {
+  Events* events = &sim->events;
+  events->fired_count = 0;
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = events_nth_in_text(sim, automata, n);
+    bool idle = eng_is_barred(sim, a) || !eng_automaton_active(sim, a);
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      if (idle || !eng_switch_flips(sim, a)) continue;
+      events->fired_switch[events->fired_count] = true;
+      events->fired[events->fired_count++] = a;
+    } else {
+      events_enabled_put(sim, a, idle ? MODEL_NONE : eng_first_enabled(sim, a));
+    }
+  }
+}
+
+/// One round on committed values; `fired` false when nothing is enabled.
+static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, bool* fired) {
+  Events* events = &sim->events;
+  const ModelMode* from = sim->core.mode;
+  *fired = false;
+  events_begin_round(sim);
+  if (events->quiet) return SLT_OK;
+  if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+  uint32_t first_record = eng_trace_count(sim);
+  gather_enabled(sim);
+  uint32_t switches = events->fired_count;
+  uint32_t chosen = events_enabled_choose(sim, sim->model->automaton_count);
+  for (uint32_t i = 0; i < chosen; i++) {
+    events->fired_switch[events->fired_count++] = false;
+  }
+  if (events->one_by_one && events->fired_count > 1) events->fired_count = 1;
+  if (events->fired_count == 0) return SLT_OK;
+  *fired = true;
+  if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
+  if (!sim->has_pre) events_save_values(sim);
+  bool stays = switches == 0;
+  for (uint32_t i = 0; i < events->fired_count; i++) {
+    uint32_t id = events->fired[i];
+    if (events->fired_switch[i]) {
+      eng_fire_switch(sim, id, *iteration);
+      continue;
+    }
+    const ModelTransition* t = &sim->model->transitions[id];
+    if (t->to != sim->state[t->automaton]) stays = false;
+    SLT_TRY(eng_fire_transition(sim, id, *iteration));
+  }
+  // self loops alone leave the mode as it is: that is no repetition
+  const struct EventsSeenEntry* again = NULL;
+  events_seen_clear(&events->tried);
+  if (!stays) SLT_TRY(events_seen_add(sim, &events->tried, mode_key, 0, &again));
+  return events_settle(sim, from, first_record, iteration);
+}
+
+/// Nothing more follows from the pulses of the committed values: from here on forces are finite,
+/// and what they say is asked in a round of its own. (A tip that was stopped by a pulse may be
+/// pulled off its floor at once by the rotation it was left with.)
+static void pulse_is_over(EngSim* sim) {
+  sim->dae.impulsive = false;
+  sim->events.quiet = false;
+  eng_atoms_update(sim);
+}
+
+/// Whether the mode that was committed was there before with nothing changed since: the flows on
+/// both sides of a surface point at it. Fails where values and modes repeat.
+static SltStatus comes_back(EngSim* sim, uint64_t mode_key, bool* back) {
+  Events* events = &sim->events;
+  uint64_t key = mode_key + events->values_key;
+  const struct EventsSeenEntry* again = NULL;
+  SLT_TRY(events_seen_add(sim, &events->path, key, sim->core.changes, &again));
+  *back = again && again->note == sim->core.changes;
+  return again && !*back ? events_check_repetition(sim, key) : SLT_OK;
+}
+
+static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
+  Events* events = &sim->events;
+  events->quiet = false;
+  *undecided = false;
+  events_seen_clear(&events->path);
+  SLT_TRY(eng_local_rounds(sim, iteration, any));
+  events_enabled_clear(sim);
+  uint64_t key = sim->events.mode_key;
+  bool back = false;
+  SLT_TRY(comes_back(sim, key, &back));
+  for (;;) {
+    bool fired = false;
+    SLT_TRY(run_round(sim, key, iteration, &fired));
+    if (!fired && !sim->dae.impulsive) return SLT_OK;
+    if (!fired) {
+      pulse_is_over(sim);
+      continue;
+    }
+    *any = true;
+    uint64_t before = key;
+    uint64_t values = events->round_key;
+    key = sim->events.mode_key;
+    if (key == before && events->values_key == values) continue;  // self loops that assign nothing
+    SLT_TRY(comes_back(sim, key, &back));
+    if (!back) continue;
+    *undecided = events->one_by_one || !events->rejected_together;
+    if (*undecided) return SLT_OK;
+    // what rejects a mode together may lead past the one that holds, for ever: one after the other
+    events->one_by_one = true;
+    events_seen_clear(&events->path);
+    SLT_TRY(comes_back(sim, key, &back));
+  }
+}
+
+// ---- going on from surfaces ---------------------------------------------------------------------
+
+/// Take over the states in side_work; every change is a record.
+static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
+  uint32_t automaton_count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
+  for (uint32_t n = 0; n < automaton_count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (sim->state[a] == sim->side_work[a]) continue;
+    eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
+    events_enter_state(sim, a, sim->side_work[a]);
+  }
+  sim->dae.from = sim->core.mode;
+  memset(sim->given, 0, sim->model->env_count);
+  eng_trace_settling(sim);
+  SLT_TRY(eng_enter_mode(sim));
+  eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
+  for (uint32_t turn = 0; turn < EVENTS_ROUNDS_MAX; turn++) {
+    // where the flows on both sides point at the surface nothing fires: the motion goes along it
+    EngSlideVerdict verdict = ENG_SLIDE_NONE;
+    SLT_TRY(eng_slide_continue(sim, false, &verdict));
+    bool undecided = false;
+    bool fired = false;
+    SLT_TRY(run_rounds(sim, iteration, &fired, &undecided));
+    *any |= fired;
+    if (!fired && verdict == ENG_SLIDE_ALONG) return SLT_OK;
+    SLT_TRY(eng_slide_continue(sim, true, &verdict));
+    if (verdict != ENG_SLIDE_MOVES) {
+      bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->slide_decided;
+      return goes_on || eng_dwell_undecided(sim) ? SLT_OK : eng_endless(sim);
+    }
+    eng_trace_boundary(sim);
+    *any = true;
+    sim->core.slide.count = 0;
+    SLT_TRY(move_to_side(sim, ++*iteration));
+  }
+  return events_too_many_rounds(sim);
+}
+
+SltStatus events_leave_surface(EngSim* sim, bool* any) {
+  sim->core.exit_pending = false;
+  *any = true;
+  eng_slide_leave(sim, sim->core.exit_surface, sim->core.exit_above);
+  return move_to_side(sim, 0);
+}
+
+// ---- time events --------------------------------------------------------------------------------
+
+static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) {
+  const ModelSchedule* schedule = &sim->model->schedules[index];
+  const ModelMode* from = sim->core.mode;
+  events_save_values(sim);
+  events_begin_round(sim);
+  events_seen_clear(&sim->events.tried);
+  sim->events.fired_count = 0;
+  uint32_t first_record = eng_trace_count(sim);
+  uint32_t record = MODEL_NONE;
+  for (uint32_t i = 0; i < schedule->goto_count; i++) {
+    uint32_t a = schedule->gotos[i].automaton;
+    uint32_t to = schedule->gotos[i].state;
+    record = eng_trace_schedule(sim, index, a, sim->state[a], to, *iteration);
+    events_enter_state(sim, a, to);
+    const ModelState* state = &sim->model->automata[a].states[to];
+    SLT_TRY(events_queue_group(sim, state->action_begin, state->action_count, record));
+  }
+  if (record == MODEL_NONE) {
+    record = eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, *iteration);
+  }
+  SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
+  if (schedule->stops) {
+    sim->core.stop_wanted = true;
+    sim->stop_text = schedule->stop_text;
+    sim->stop_span = schedule->span;
+  }
+  return events_settle(sim, from, first_record, iteration);
+}
+
+SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
+  for (uint32_t i = 0; i < sim->events.due_count; i++) {
+    if ((sim->model->schedules[sim->events.due[i]].priority < 0) != late) continue;
+    SLT_TRY(run_schedule(sim, sim->events.due[i], iteration));
+    *any = true;
+  }
+  return SLT_OK;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+//
+// From what has fired to a committed mode.
+//
+// A round starts from committed values x_k. What fires assigns, and guards that ask for nothing but
+// states of other automata are followed at once, in rounds of their own: what one has assigned the
+// next one reads. At the end of that chain the equations of the new mode are solved: that is the
+// *candidate*. Switches (`if`, `abs`, ...) follow it. A guard that reads a quantity the new mode
+// computes in another way (a force, a voltage: see reads_candidate) may reject it: it was mythical,
+// what it assigned is dropped, and the transition goes on from x_k. Guards on states and on
+// quantities that did not change their meaning are read in the next round, on committed values
+// only.
+#include "engine/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+SltStatus eng_endless(EngSim* sim) {
+  if (eng_zeno_suspected(sim)) return sim->error.status;
+  char path[1200];
+  uint32_t count = eng_trace_count(sim);
+  eng_trace_path(sim, count > 20 ? count - 20 : 0, path, sizeof path);
+  eng_fail(sim, SLT_ERR_MODE_LOOP, DIAG_E0803, NULL, "at t = %s the modes repeat without end: %s",
+           eng_number(sim->core.t).text, path);
+  eng_hint(sim, "the guards of these states contradict each other; time cannot go on");
+  return sim->error.status;
+}
+
+void events_begin_round(EngSim* sim) {
+  if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
+  sim->dae.from = sim->core.mode;
+  sim->events.round_key = sim->events.values_key;
+  eng_trace_settling(sim);
+  events_forget_assigned(sim);
+  if (!sim->has_pre) return;
+  // what was committed is the past of this round
+  events_save_values(sim);
+  eng_bind(sim);
+  eng_atoms_update(sim);
+}
+
+// ---- guards that ask for states alone -----------------------------------------------------------
+
+static bool tests_modes_only(const ModelGuard* guard) {
+  return guard->atom_count == 0 && guard->has_mode_test;
+}
+
+/// What an automaton can do because of the states of others; MODEL_NONE: nothing.
+static uint32_t follows_states(EngSim* sim, uint32_t automaton) {
+  uint32_t transition = eng_first_enabled(sim, automaton);
+  if (transition == MODEL_NONE) return MODEL_NONE;
+  const ModelTransition* t = &sim->model->transitions[transition];
+  bool leaves = t->to != sim->state[automaton];
+  return leaves && tests_modes_only(&t->guard) ? transition : MODEL_NONE;
+}
+
+/// Those who ask for states that have changed.
+static void ask_readers(EngSim* sim) {
+  Events* events = &sim->events;
+  for (uint32_t i = 0; i < events->entered_count; i++) {
+    uint32_t a = events->entered[i];
+    events->is_entered[a] = false;
+    for (uint32_t k = events->reader_begin[a]; k < events->reader_begin[a + 1]; k++) {
+      uint32_t reader = events->readers[k];
+      if (!eng_automaton_active(sim, reader)) continue;
+      events_enabled_put(sim, reader, follows_states(sim, reader));
+    }
+  }
+  events->entered_count = 0;
+}
+
+/// A configuration was reached without solving equations; fails when it has no end.
+static SltStatus check_chain(EngSim* sim) {
+  Events* events = &sim->events;
+  if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+  uint64_t key = sim->events.mode_key + events->values_key;
+  const struct EventsSeenEntry* again = NULL;
+  SLT_TRY(events_seen_add(sim, &events->chain, key, sim->core.changes, &again));
+  if (!again) return SLT_OK;
+  return again->note == sim->core.changes ? eng_endless(sim) : events_check_repetition(sim, key);
+}
+
+/// Assign what is queued, fire the guards that ask for the states that were entered, and so on.
+static SltStatus follow_states(EngSim* sim, uint32_t* iteration) {
+  Events* events = &sim->events;
+  SLT_TRY(events_assign(sim));
+  if (!events->readers || events->entered_count == 0) return SLT_OK;
+  events_enabled_clear(sim);
+  events_seen_clear(&events->chain);
+  for (;;) {
+    ask_readers(sim);
+    const uint32_t* fired = events->fired + events->fired_count;  // behind those of the round
+    uint32_t count = events_enabled_choose(sim, sim->model->automaton_count);
+    if (count == 0) return SLT_OK;
+    SLT_TRY(check_chain(sim));
+    ++*iteration;
+    for (uint32_t i = 0; i < count; i++) {
+      SLT_TRY(eng_fire_transition(sim, fired[i], *iteration));
+    }
+    SLT_TRY(events_assign(sim));
+    for (uint32_t i = 0; i < count; i++) {
+      uint32_t a = sim->model->transitions[fired[i]].automaton;
+      events_enabled_put(sim, a, follows_states(sim, a));
+    }
+  }
+}
+
+// ---- candidates ---------------------------------------------------------------------------------
+
+/// Through which equations a quantity is computed; 0 where it is none of those that are.
+static uint64_t way_of(const ModelMode* mode, const ModelRead* read) {
+  return mode->var_way ? mode->var_way[read->var] : 0;
+}
+
+static bool is_state(const ModelMode* mode, const ModelRead* read) {
+  const ModelVarMode* var = &mode->vars[read->var];
+  return var->role == MODEL_ROLE_STATE && read->order < var->state_order;
+}
+
+/// A guard is read on the candidate, and may reject it, when it asks for post(x) or when the new
+/// mode computes something it reads in another way than the mode of the committed values did
+/// (whether or not anybody has asked for it there). What was a state has its value from before.
+static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const ModelMode* from) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &sim->model->atoms[guard->atoms[i]];
+    for (uint32_t k = 0; k < atom->read_count; k++) {
+      const ModelRead* read = &atom->reads[k];
+      if (read->when == MODEL_POST) return true;
+      if (!from || is_state(from, read) || is_state(mode, read)) continue;
+      uint64_t way = way_of(mode, read);
+      if (way != 0 && way != way_of(from, read)) return true;
+    }
+  }
+  return false;
+}
+
+/// Switches follow the candidate. `quiet`: nothing is enabled at all.
+static uint32_t follow_switches(EngSim* sim, uint32_t iteration, bool* quiet) {
+  uint32_t fired = 0;
+  *quiet = true;
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
+    if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) {
+      if (*quiet && eng_first_enabled(sim, a) != MODEL_NONE) *quiet = false;
+      continue;
+    }
+    if (!eng_switch_flips(sim, a)) continue;
+    *quiet = false;
+    eng_fire_switch(sim, a, iteration);
+    fired++;
+  }
+  return fired;
+}
+
+/// Fire the transitions that reject the candidate; its records from `first` on are mythical.
+static SltStatus reject_candidate(EngSim* sim, const ModelMode* from, uint32_t first,
+                                  uint32_t iteration, uint32_t* fired) {
+  Events* events = &sim->events;
+  *fired = 0;
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = events_nth_in_text(sim, automata, n);
+    if (eng_is_barred(sim, a)) continue;
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH) continue;
+    uint32_t transition = eng_first_enabled(sim, a);
+    if (transition == MODEL_NONE) continue;
+    if (!reads_candidate(sim, &sim->model->transitions[transition].guard, from)) continue;
+    if (*fired == 0) {
+      eng_trace_mythical(sim, first);
+      events_drop_assigned(sim);
+      sim->core.stop_wanted = false;
+    }
+    SLT_TRY(eng_fire_transition(sim, transition, iteration));
+    (*fired)++;
+    if (events->one_by_one) break;
+  }
+  events->rejected_together |= *fired > 1;
+  return SLT_OK;
+}
+
+/// A relation that was taken for reached but only grazes its boundary: the motion turns round
+/// inside the zone.
+static bool only_grazes(const EngSim* sim, uint32_t id) {
+  const EngAtom* atom = &sim->atoms[id];
+  if (!atom->located || !atom->located_truth) return false;
+  return fabs(atom->g_start) <= fmax(atom->zone, atom->eps);
+}
+
+/// A relation that holds because it is at its boundary, up to rounding: a body at rest is neither
+/// slower nor faster.
+static bool only_touches(EngSim* sim, const ModelMode* from, uint32_t id) {
+  const EngAtom* atom = &sim->atoms[id];
+  if (!sim->model->atoms[id].continuous || !sim->live[id] || !atom->truth) return false;
+  uint32_t index = 0;
+  while (index < from->atom_count && from->atoms[index] != id) {
+    index++;
+  }
+  if (index == from->atom_count) return false;
+  eng_control_margin(sim);
+  return fabs(sim->g[index]) <= sim->margin[index];
+}
+
+/// Relations of a guard that only graze or touch are not reached for now.
+static bool let_go(EngSim* sim, const ModelMode* from, const ModelGuard* guard) {
+  bool found = false;
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    EngAtom* atom = &sim->atoms[guard->atoms[i]];
+    if (!only_grazes(sim, guard->atoms[i]) && !only_touches(sim, from, guard->atoms[i])) continue;
+    found = true;
+    // it stays in its zone, and waits until it has left it
+    atom->truth = false;
+    atom->tangential = true;
+    atom->held = true;
+    atom->held_changes = (uint32_t)sim->core.changes;
+    sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
+  }
+  return found;
+}
+
+/// All candidates were rejected and lead back to where the round began. If what fired were
+/// relations that only graze their boundaries, or rest on them, they were not reached after all,
+/// and nothing happens. (Of two brakes on one wheel one holds it, and the other, at its limit, is
+/// at rest without holding.)
+static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* returned) {
+  Events* events = &sim->events;
+  *returned = false;
+  if (sim->events.mode_key != events->tried.entries[0].key) return SLT_OK;
+  events_forget_assigned(sim);
+  events_take_up_values(sim);
+  SLT_TRY(events_make_candidate(sim));
+  for (uint32_t i = 0; i < events->fired_count; i++) {
+    uint32_t id = events->fired[i];
+    const ModelGuard* guard = events->fired_switch[i] ? sim->model->automata[id].condition
+                                                      : &sim->model->transitions[id].guard;
+    *returned |= let_go(sim, from, guard);
+  }
+  return SLT_OK;
+}
+
+SltStatus events_make_candidate(EngSim* sim) {
+  eng_trace_candidate(sim);
+  SLT_TRY(eng_enter_mode(sim));
+  eng_atoms_update(sim);
+  return SLT_OK;
+}
+
+SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
+                        uint32_t* iteration) {
+  Events* events = &sim->events;
+  memset(sim->given, 0, sim->model->env_count);
+  for (bool first = true;; first = false) {
+    // what has fired so far has changed states and truths, but no value
+    if (!first) events_take_up_values(sim);
+    SLT_TRY(follow_states(sim, iteration));
+    const struct EventsSeenEntry* again = NULL;
+    SLT_TRY(events_seen_add(sim, &events->tried, sim->events.mode_key, 0, &again));
+    if (again) {
+      bool returned = false;
+      SLT_TRY(return_to_start(sim, from, &returned));
+      if (!returned) return eng_endless(sim);
+      eng_trace_mythical(sim, first_record);
+      return SLT_OK;
+    }
+    SLT_TRY(events_make_candidate(sim));
+    if (++*iteration > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+    bool quiet = false;
+    if (follow_switches(sim, *iteration, &quiet) > 0) continue;
+    // the next round would ask the same guards about the same values
+    events->quiet = quiet && !sim->has_pre;
+    if (quiet) break;
+    uint32_t next_first = eng_trace_count(sim);
+    uint32_t fired = 0;
+    SLT_TRY(reject_candidate(sim, from, first_record, *iteration, &fired));
+    if (fired == 0) break;
+    first_record = next_first;
+  }
+  events_forget_assigned(sim);
+  return SLT_OK;
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Instants: what a round assigns is what the next one reads, in the order of the text; chains of any finite length
+end, repetitions are told."""
+import os
+import random
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+
+class Instants(cli_case.CliCase):
+    def last_row(self, text, *options, until="2"):
+        """Values at the end of a run by name, and what was said."""
+        self.write("m.lisma", text)
+        result = self.good("run", "m.lisma", "-q", "-o", "-", "--until", until, *options)
+        lines = result.out.splitlines()
+        names = [n.strip('"') for n in lines[0].split(",")]
+        return dict(zip(names, (float(v) if v else None for v in lines[-1].split(",")))), result.err
+
+    def failure(self, text, code, until="2"):
+        self.write("m.lisma", text)
+        result = self.saltus("run", "m.lisma", "-q", "-o", "-", "--until", until)
+        self.assertNotEqual(result.status, 0)
+        self.assertIn(code, result.err)
+        return result.err
+
+    # ---- composition ------------------------------------------------------------------------
+
+    def test_assignments_of_a_chain_compose(self):
+        lights = "automaton light { state green [time < -1] {} from init; }\n"
+        road = "automaton road { state go light.green { set q = %s; } from init; }\n"
+        for own, then, value in (("1", "q + 5", 6), ("2", "q*q + 1", 5), ("3", "10 - q", 7)):
+            for order in (lights + road % then, road % then + lights):
+                row, _ = self.last_row(f"q(t0) = 0;\n{order}at 1 {{ goto light.green; set q = {own}; }}\n")
+                self.assertEqual(row["q"], value)
+
+    def test_chains_of_states(self):
+        for count in (2, 17, 120, 3000):
+            text = "q(t0) = 0; s(t0) = 0;\n"
+            text += "automaton c_0 { state on [time >= 1] { set q = 1; } from init; }\n"
+            text += "".join(f"automaton c_{i} {{ state on c_{i - 1}.on {{ set q = q + 1, s = s + q; }} from init; }}\n"
+                            for i in range(1, count))
+            row, err = self.last_row(text)
+            self.assertEqual(row["q"], count)
+            self.assertEqual(row["s"], count * (count - 1) // 2)
+            self.assertEqual(err, "")
+
+    def test_many_wait_for_one(self):
+        for count in (2, 16, 18, 2000):
+            for guard in ("z.on", "[time >= 1]", "[flag > 0]"):
+                text = "q(t0) = 0; flag(t0) = 0;\nautomaton z { state on [time >= 1] { set flag = 1; } from init; }\n"
+                text += "".join(f"automaton c_{i} {{ state on {guard} {{ set q = q + 1; }} from init; }}\n"
+                                for i in range(count))
+                row, err = self.last_row(text)
+                self.assertEqual(row["q"], count, (count, guard))
+                self.assertEqual(err, "", (count, guard))
+
+    def test_random_chains(self):
+        """Guards on states in random trees: each automaton applies v -> a*v + b once its parent is on."""
+        for seed in range(12):
+            rng = random.Random(seed)
+            count = rng.choice([3, 8, 20])
+            names = rng.sample([f"m_{i}" for i in range(100)], count)
+            parent = [None] + [rng.randrange(i) for i in range(1, count)]
+            steps = [(rng.choice([1, 2, -1]), rng.randrange(5)) for _ in names]
+            text = "v(t0) = 1;\n"
+            for i in range(count):
+                guard = "[time >= 1]" if parent[i] is None else f"{names[parent[i]]}.on"
+                a, b = steps[i]
+                text += f"automaton {names[i]} {{ state on {guard} {{ set v = {a}*v + {b}; }} from init; }}\n"
+            # round by round: of those that may fire the first in the text does
+            value, on, ready = 1, set(), {0}
+            while ready:
+                i = min(ready)
+                value = steps[i][0] * value + steps[i][1]
+                on.add(i)
+                ready = {k for k in range(count) if k not in on and (parent[k] is None or parent[k] in on)}
+            row, _ = self.last_row(text)
+            self.assertEqual(row["v"], value, text)
+
+    # ---- order of the text ------------------------------------------------------------------
+
+    def test_order_is_that_of_the_text(self):
+        for names in (("a", "b"), ("b", "a"), ("x_9", "x_10"), ("x_10", "x_9")):
+            text = "u(t0) = 3; w(t0) = 0;\n"
+            text += f"automaton {names[0]} {{ state on [time >= 1] {{ set u = w + 1; }} from init; }}\n"
+            text += f"automaton {names[1]} {{ state on [time >= 1] {{ set w = u; }} from init; }}\n"
+            row, err = self.last_row(text)
+            self.assertEqual((row["u"], row["w"]), (1, 1))
+            self.assertEqual(err.count("W0805"), 1)
+
+    def test_order_matters_where_one_takes_what_another_needs(self):
+        text = "left(t0) = 1; who(t0) = 0;\n"
+        for i, name in enumerate(("second", "first")):
+            text += f"automaton {name} {{ state got [left > 0 && time >= 1] {{ set left = left - 1, who = {i + 1}; }} from init; }}\n"
+        row, err = self.last_row(text)
+        self.assertEqual((row["left"], row["who"]), (0, 1))
+        self.assertIn("W0805", err)
+
+    def test_loops_come_as_written_out(self):
+        bodies = ("automaton p_{i} {{ state on [time >= 1] {{ set v = 2*v + {i}; }} from init; }}\n"
+                  "automaton a_{i} {{ state on [time >= 1] {{ set v = v - 1; }} from init; }}\n")
+        flat = "v(t0) = 0;\n" + "".join(bodies.format(i=i) for i in range(1, 6))
+        loop = "v(t0) = 0;\nfor i = 1:5 {\n" + bodies.replace("_{i}", "_[i]").replace("{i};", "i;").replace(
+            "{{", "{").replace("}}", "}") + "}\n"
+        self.assertEqual(self.last_row(flat)[0]["v"], self.last_row(loop)[0]["v"])
+
+    def test_random_numbers_do_not_go_by_names(self):
+        text = "NAME(t0) = 0; OTHER(t0) = 0; k(t0) = 0;\nat 1 { set NAME = random(); set OTHER = random(); }\n" \
+               "at 1 { set k = NAME + random(); }\n" \
+               "automaton FIRST { state on [time >= 1.5] { set NAME = NAME + random(); } from init; }\n" \
+               "automaton SECOND { state on [time >= 1.5] { set OTHER = OTHER + random(); } from init; }\n"
+        rows = set()
+        for name, other in (("a", "b"), ("b", "a"), ("z", "m")):
+            for first, second in (("p", "q"), ("q", "p")):
+                model = re.sub(r"NAME|OTHER|FIRST|SECOND", lambda m: {"NAME": name, "OTHER": other, "FIRST": first,
+                                                                      "SECOND": second}[m.group()], text)
+                row, _ = self.last_row(model, "--out", f"{name},{other},k")
+                rows.add((row[name], row[other], row["k"]))
+        self.assertEqual(len(rows), 1)
+
+    # ---- chains and cycles ------------------------------------------------------------------
+
+    def test_finite_chains_end(self):
+        for count in (1, 100, 111, 5000):
+            text = "x' = 1; x(t0) = 0; n(t0) = 0;\n"
+            text += "".join(f"state {a} [x >= 1 && n < {count}] {{ set n = n + 1; }} from init, {b};\n"
+                            for a, b in (("p", "q"), ("q", "p")))
+            self.assertEqual(self.last_row(text)[0]["n"], count)
+
+    def test_cycles_are_told_with_their_members(self):
+        for count in (2, 3, 7, 40):
+            text = "x' = 1; x(t0) = 0; p(t0) = 0;\n"
+            for i in range(count):
+                before = f"init, s_{count - 1}" if i == 0 else f"s_{i - 1}"
+                text += f"state s_{i} [x >= 1 && p == {i}] {{ set p = {(i + 1) % count}; }} from {before};\n"
+            err = self.failure(text, "E0804")
+            self.assertIn("repeat", err)
+            if count < 10:
+                for i in range(count):
+                    self.assertIn(f"s_{i} -> s_{(i + 1) % count}", err)
+
+    def test_cycles_through_states_of_others(self):
+        text = "automaton a { state on [time >= 1] {} from init; state off b.on {} from on; state on b.off {} from off; }\n"
+        text += "automaton b { state on a.on {} from init, off; state off a.off {} from on; }\n"
+        self.failure(text, "E080")
+
+
+if __name__ == "__main__":
+    unittest.main()
