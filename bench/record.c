@@ -71,7 +71,7 @@ static double run(Task* task, bool rows) {
   if (rows) {
     SltRecorderOptions wanted = slt_recorder_options();
     wanted.every = 1e-3;
-    wanted.csv = (SltWriter){.write = count_bytes, .user = &task->bytes};
+    wanted.rows = (SltWriter){.write = count_bytes, .user = &task->bytes};
     SltRecorder* recorder = NULL;
     if (slt_recorder_create(sim, &wanted, &recorder, NULL) < 0) exit(1);
     if (slt_recorder_run(recorder, task->rows * 1e-3) < 0) exit(1);

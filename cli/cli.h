@@ -103,18 +103,25 @@ void cli_settings_clear(CliSettings* settings);
 /// Take `word` as the command's model; false with a message when there is one already.
 bool cli_one_model(const char* command, const char* word, const char** path);
 
-// ---- files (files.c) ----------------------------------------------------------------------------
+// ---- output (output.c) --------------------------------------------------------------------------
 
 /// Where results go. Every write is counted, so that after a failure we can say what is safe.
 typedef struct Output {
   const char* path;  // "-" is standard output; NULL: not wanted
+  bool whole;        // of no use before its end: what was there stays until then
+  bool packed;       // its lines cannot be counted
+  bool csv;          // a line end inside of quotes ends no line
+  // the rest belongs to output.c
   int fd;
   bool regular;
   int error;        // errno of the first failure; 0: none
+  bool quoted;      // the last byte stands inside of quotes
   uint64_t lines;   // whole lines that have been written
   uint64_t offset;  // bytes written
   uint64_t tail;    // bytes behind the last whole line
   uint64_t last;    // length of that line
+  char* fresh;      // the new file, until it takes its place
+  char* target;     // that place
 } Output;
 
 /// Open for writing. Prints a message and returns false when it cannot be.
@@ -127,8 +134,14 @@ bool output_continue(Output* output, uint64_t offset, uint64_t lines, const char
 SltStatus output_write(void* output, const char* data, size_t length);
 /// Close, and mark a file as ours. Errors are in `error` as those of writing are.
 void output_close(Output* output);
+/// Close what could not be made for another reason than writing, given as an errno.
+void output_abandon(Output* output, int cause);
+/// From a signal handler: leave whole lines behind, or nothing.
+void output_leave(const Output* output);
 /// Say what went wrong with an output and what is safe; returns the exit status.
 int output_report(const Output* output, const char* what);
+/// Put a whole content into a file, or leave the file as it is; returns the exit status.
+int output_replace(const char* path, const char* data, size_t length);
 
 /// Whether two open outputs are one file by different names.
 bool outputs_are_same(const Output* a, const Output* b);
@@ -137,19 +150,61 @@ bool outputs_are_same(const Output* a, const Output* b);
 /// Files we write carry a mark (an extended attribute); where the file system keeps none, the file
 /// must begin with the very header that is about to be written.
 bool output_is_ours(const char* path, const char* header);
+
+// ---- input (input.c) ----------------------------------------------------------------------------
+
+#define SOURCE_LIMIT     ((size_t)256 << 20)  // bytes of a model or a table
+#define TABLE_LIMIT      ((size_t)8 << 30)    // of results
+#define CHECKPOINT_LIMIT ((size_t)16 << 30)
+
+typedef struct InputFile InputFile;
+
+/// Files that a command has read, by device and inode.
+typedef struct Inputs {
+  InputFile* files;
+  size_t count;
+} Inputs;
+
+/// False when memory is exhausted.
+bool inputs_add(Inputs* inputs, const char* path);
+void inputs_clear(Inputs* inputs);
+/// Whether an output leaves all of them alone, by whatever name; else says that `option` does not.
+bool inputs_spare(const Inputs* inputs, const char* option, const char* path);
+
+/// A model as it was given, read once.
+typedef struct ModelSource {
+  const char* path;  // "-" is standard input
+  const char* name;  // in messages
+  char* text;        // NULL for a folder of tables
+  size_t length;
+  bool folder;
+  bool beside;  // it has a folder, in which the files it names are looked for
+  Inputs inputs;
+} ModelSource;
+
+/// False after a message.
+bool source_open(ModelSource* source, const char* path);
+void source_close(ModelSource* source);
+/// SltLoadFn over a ModelSource.
+SltStatus source_load(void* source, const char* name, const SltAllocator* allocator, char** content,
+                      size_t* length);
+
+/// The whole content; NULL after a message. Free with free(). `what` is "model" or "table";
+/// `streams`: pipes and terminals too.
+char* input_read(const char* path, const char* what, bool streams, size_t limit, size_t* length);
+
+// ---- names of files (files.c) -------------------------------------------------------------------
+
 /// Whether both names lead to one file, or would.
 bool files_are_same(const char* a, const char* b);
-
-/// Whether a file can be read; else prints why not and what to do. `what` is "model" or "table".
-bool input_check(const char* path, const char* what);
-/// The whole content; NULL after a message. Free with free().
-char* input_read(const char* path, const char* what, size_t* length);
 
 /// Without folders.
 const char* path_base(const char* path);
 /// "hoop.csv" from "models/hoop.rules.md" or "models/hoop/" and ".csv"; free() it. NULL: no memory.
 char* path_title(const char* model, const char* ending);
 bool path_ends_with(const char* path, const char* suffix);
+/// Make a folder and those above it, closed to others; false with errno.
+bool folder_make(const char* path);
 
 /// Flush standard output at the end of a command; returns `status`, or the exit status of the
 /// failure.
@@ -161,16 +216,14 @@ uint32_t terminal_width(void);
 
 // ---- models -------------------------------------------------------------------------------------
 
-/// Compile a file and print its diagnostics. NULL after a message; `status` receives what the
-/// compiler said.
-SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
-                     uint32_t* warnings, SltStatus* status);
+/// Compile a model and print its diagnostics. NULL after a message.
+SltModel* model_load(ModelSource* source, const CliSettings* settings, uint32_t* warnings);
 /// The same with warnings about modes that a run may come to.
-SltModel* model_load_to_check(const char* path, const SltOverride* overrides,
-                              uint32_t override_count, uint32_t* warnings, SltStatus* status);
+SltModel* model_load_to_check(ModelSource* source, const CliSettings* settings, uint32_t* warnings);
 
-/// The same for rule tables that are not to be lowered to equations.
-SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count);
+/// The same for rule tables that are not to be lowered to equations; NULL settings: none.
+/// `silent`: say nothing when they are wrong.
+SltRules* rules_load(ModelSource* source, const CliSettings* settings, bool silent);
 
 /// Draw a table to a file or to standard output; `path` says which (".svg", ".png", "-").
 int plot_write(const SltTable* table, const char* path, const char* title, const char* x,

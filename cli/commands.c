@@ -84,17 +84,19 @@ int command_check(int argc, char** argv) {
   ModelArguments arguments = {.path = NULL};
   int exit = parse_model_arguments("check", MODEL_SET + 1, argc, argv, &arguments);
   if (exit == CLI_DONE) {
-    SltStatus status = SLT_OK;
     uint32_t warnings = 0;
-    SltModel* model = model_load_to_check(arguments.path, arguments.settings.items,
-                                          arguments.settings.count, &warnings, &status);
+    ModelSource source = {0};
+    SltModel* model = source_open(&source, arguments.path)
+                          ? model_load_to_check(&source, &arguments.settings, &warnings)
+                          : NULL;
     exit = model ? CLI_DONE : CLI_MODEL;
-    if (model && warnings == 0) printf("%s: no problems found\n", arguments.path);
+    if (model && warnings == 0) printf("%s: no problems found\n", source.name);
     if (model && warnings > 0) {
-      printf("%s: no errors, %u warning%s\n", arguments.path, warnings, warnings == 1 ? "" : "s");
+      printf("%s: no errors, %u warning%s\n", source.name, warnings, warnings == 1 ? "" : "s");
     }
     print_unchecked(model);
     slt_model_free(model);
+    source_close(&source);
   }
   cli_settings_clear(&arguments.settings);
   return exit;
@@ -103,17 +105,15 @@ int command_check(int argc, char** argv) {
 // ---- explain ------------------------------------------------------------------------------------
 
 /// The picture of the automata instead of the text.
-static int draw_automata(const SltModel* model, const ModelArguments* arguments) {
+static int draw_automata(const SltModel* model, const ModelArguments* arguments,
+                         const ModelSource* source) {
   SltGraph* graph = NULL;
-  if (files_are_same(arguments->graph, arguments->path)) {
-    cli_error("--graph %s would overwrite the model", arguments->graph);
-    return CLI_USAGE;
-  }
+  if (!inputs_spare(&source->inputs, "--graph", arguments->graph)) return CLI_USAGE;
   if (slt_graph_create(model, &graph) < 0) {
     cli_error("out of memory");
     return CLI_RUN;
   }
-  int exit = graph_write(graph, path_base(arguments->path), arguments->graph);
+  int exit = graph_write(graph, path_base(source->name), arguments->graph);
   slt_graph_free(graph);
   return exit;
 }
@@ -135,26 +135,28 @@ int command_explain(int argc, char** argv) {
     exit = CLI_USAGE;
   }
   if (exit == CLI_DONE) {
-    SltStatus status = SLT_OK;
     uint32_t warnings = 0;
-    SltModel* model = model_load(arguments.path, arguments.settings.items, arguments.settings.count,
-                                 &warnings, &status);
+    ModelSource source = {0};
+    SltModel* model = source_open(&source, arguments.path)
+                          ? model_load(&source, &arguments.settings, &warnings)
+                          : NULL;
     SltExplainFormat format = arguments.json ? SLT_EXPLAIN_JSON
                               : arguments.ir ? SLT_EXPLAIN_IR
                                              : SLT_EXPLAIN_TEXT;
     exit = CLI_MODEL;
     if (model && arguments.graph) {
-      exit = draw_automata(model, &arguments);
+      exit = draw_automata(model, &arguments, &source);
     } else if (model) {
-      status = slt_model_explain(model, format, (SltWriter){stdout_write, NULL});
+      SltStatus status = slt_model_explain(model, format, (SltWriter){stdout_write, NULL});
       exit = CLI_DONE;
       // an error of writing is reported when standard output is finished
       if (status < 0 && status != SLT_ERR_IO) {
-        cli_error("cannot explain %s: %s", arguments.path, slt_status_text(status));
+        cli_error("cannot explain %s: %s", source.name, slt_status_text(status));
         exit = CLI_RUN;
       }
     }
     slt_model_free(model);
+    source_close(&source);
   }
   cli_settings_clear(&arguments.settings);
   return exit;
@@ -164,8 +166,15 @@ int command_explain(int argc, char** argv) {
 
 static int plot_table_file(const char* path, const char* to, const char* x, const CliNames* names) {
   size_t length = 0;
-  char* text = input_read(path, "table", &length);
+  Inputs inputs = {0};
+  char* text = input_read(path, "table", true, TABLE_LIMIT, &length);
   if (!text) return CLI_MODEL;
+  bool spared = inputs_add(&inputs, path) && inputs_spare(&inputs, "-o", to);
+  inputs_clear(&inputs);
+  if (!spared) {
+    free(text);
+    return CLI_USAGE;
+  }
   SltTable* table = NULL;
   uint32_t line = 0;
   SltStatus status = slt_table_read_csv(text, length, &table, &line);

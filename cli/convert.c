@@ -11,18 +11,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int write_file(const SltRules* rules, SltRulesFormat format, const char* path) {
-  Output out = {.path = path, .fd = -1};
-  if (!output_open(&out)) return CLI_USAGE;
+static int write_file(const SltRules* rules, SltRulesFormat format, const char* path,
+                      const Inputs* inputs) {
+  Output out = {.path = path, .whole = true};
+  if (!inputs_spare(inputs, "convert: the result", path) || !output_open(&out)) return CLI_USAGE;
   SltStatus status = slt_rules_write(rules, format, (SltWriter){output_write, &out});
-  output_close(&out);
-  int exit = output_report(&out, "text");
+  if (status < 0) {
+    output_abandon(&out, ENOMEM);
+  } else {
+    output_close(&out);
+  }
+  int exit = output_report(&out, "lines");
   if (exit != CLI_DONE || status >= 0) return exit;
   cli_error("cannot write %s: %s", path, slt_status_text(status));
   return CLI_RUN;
 }
 
-static int write_folder(const SltRules* rules, const char* folder) {
+static int write_folder(const SltRules* rules, const char* folder, const Inputs* inputs) {
   static const struct {
     const char* name;
     SltRulesFormat format;
@@ -43,7 +48,7 @@ static int write_folder(const SltRules* rules, const char* folder) {
       return CLI_RUN;
     }
     snprintf(path, size, "%s/%s", folder, tables[i].name);
-    int exit = write_file(rules, tables[i].format, path);
+    int exit = write_file(rules, tables[i].format, path, inputs);
     free(path);
     if (exit != CLI_DONE) return exit;
   }
@@ -72,12 +77,14 @@ static int convert(const char* from, const char* to) {
     cli_error("%s: the result is a .rules.md, a .lisma, or a folder of CSV files", to);
     return CLI_USAGE;
   }
-  SltRules* rules = rules_load(from, NULL, 0);
-  if (!rules) return CLI_MODEL;
-  int exit = lisma      ? write_file(rules, SLT_RULES_LISMA, to)
-             : markdown ? write_file(rules, SLT_RULES_MARKDOWN, to)
-                        : write_folder(rules, to);
+  ModelSource source = {0};
+  SltRules* rules = source_open(&source, from) ? rules_load(&source, NULL, false) : NULL;
+  int exit = !rules     ? CLI_MODEL
+             : lisma    ? write_file(rules, SLT_RULES_LISMA, to, &source.inputs)
+             : markdown ? write_file(rules, SLT_RULES_MARKDOWN, to, &source.inputs)
+                        : write_folder(rules, to, &source.inputs);
   slt_rules_free(rules);
+  source_close(&source);
   return exit;
 }
 

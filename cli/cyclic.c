@@ -13,6 +13,7 @@
 
 typedef struct CyclicRun {
   const RunOptions* options;
+  ModelSource* source;
   SltRules* rules;
   SltCyclic* plant;
   double dt, start, end;
@@ -140,7 +141,7 @@ static int prepare(CyclicRun* run) {
     cli_error("--cyclic scans rule tables; %s holds equations", o->model);
     return CLI_USAGE;
   }
-  run->rules = rules_load(o->model, o->settings.items, o->settings.count);
+  run->rules = rules_load(run->source, &o->settings, false);
   if (!run->rules) return CLI_MODEL;
   int exit = choose_times(run);
   if (exit != CLI_DONE) return exit;
@@ -153,11 +154,15 @@ static int prepare(CyclicRun* run) {
               o->resume ? "resume" : "checkpoint");
     return CLI_USAGE;
   }
+  if (o->limits.events) {
+    cli_error("cyclic execution locates no events: --max-events limits nothing");
+    return CLI_USAGE;
+  }
   if (o->events) {
     cli_error("cyclic execution locates no events: --events has nothing to write");
     return CLI_USAGE;
   }
-  if (o->report || (o->csv && path_ends_with(o->csv, ".mat"))) {
+  if (o->report || o->format.id != SLT_FORMAT_CSV) {
     cli_error("cyclic execution writes its rows as CSV only, and no report");
     return CLI_USAGE;
   }
@@ -165,8 +170,9 @@ static int prepare(CyclicRun* run) {
   slt_cyclic_seed(run->plant, o->sim.seed);
   exit = choose_columns(run);
   if (exit != CLI_DONE) return exit;
-  run->default_csv = path_title(o->model, ".csv");
+  run->default_csv = path_title(run->source->name, ".csv");
   if (!run->default_csv) return out_of_memory();
+  if (!run_outputs_spare(o, run->default_csv, &run->source->inputs)) return CLI_USAGE;
   if (!o->csv && !output_is_ours(run->default_csv, "")) {
     cli_error("%s exists and was not written by saltus; it was left as it is", run->default_csv);
     cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
@@ -192,8 +198,11 @@ static double row_distance(const CyclicRun* run) {
 static int report_interrupt(const CyclicRun* run) {
   char t[32];
   unsigned long long rows = run->csv.lines > 0 ? run->csv.lines - 1 : 0;
-  cli_note("interrupted at t = %s", cli_number_text(slt_cyclic_time(run->plant), t));
+  const char* limit = run->progress.limit;
+  cli_note("%s at t = %s", limit ? limit : "interrupted",
+           cli_number_text(slt_cyclic_time(run->plant), t));
   cli_note("%llu row%s in %s", rows, rows == 1 ? " is" : "s are", run->csv.path);
+  if (limit) return CLI_RUN;
   return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
 }
 
@@ -206,12 +215,17 @@ static int run_cycles(CyclicRun* run, double* wall) {
   run->progress = (Progress){.t_start = run->start,
                              .t_end = run->end,
                              .quiet = run->options->quiet,
+                             .limits = run->options->limits,
                              .to_stdout = strcmp(run->csv.path, "-") == 0};
   progress_begin(&run->progress);
   pace_begin(&run->pace, run->options->realtime);
   for (uint64_t cycle = 1; cycle <= run->cycles && fine; cycle++) {
     pace_wait(&run->pace, (double)(cycle - 1) * run->dt, run->dt);
     run->interrupted = progress_poll(&run->progress, slt_cyclic_time(run->plant));
+    if (run->options->limits.steps && cycle > run->options->limits.steps) {
+      run->progress.limit = "--max-steps was reached";
+      run->interrupted = true;
+    }
     if (run->interrupted) break;
     status = slt_cyclic_cycle(run->plant);
     if (status < 0) break;
@@ -222,6 +236,8 @@ static int run_cycles(CyclicRun* run, double* wall) {
   }
   *wall = progress_end(&run->progress);
   if (run->interrupted) return report_interrupt(run);
+  // what cannot be written is told of by its output; what is left is memory
+  if (!fine && !run->csv.error) return out_of_memory();
   if (status >= 0) return fine ? CLI_DONE : CLI_RUN;
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
   cli_error("%s:%u: rule %s gives no finite number for `%s`", problem.file, problem.line,
@@ -262,18 +278,17 @@ static int draw(const CyclicRun* run) {
   return exit;
 }
 
-bool cyclic_is_wanted(const RunOptions* options) {
+bool cyclic_is_wanted(const RunOptions* options, ModelSource* source) {
   if (!isnan(options->cyclic)) return true;
-  if (path_ends_with(options->model, ".lisma")) return false;
-  SltRules* rules = NULL;
-  bool wanted =
-      slt_rules_compile_file(options->model, NULL, &rules) >= 0 && slt_rules_settings(rules).cyclic;
+  if (!source->folder && !path_ends_with(source->name, ".rules.md")) return false;
+  SltRules* rules = rules_load(source, NULL, true);
+  bool wanted = rules && slt_rules_settings(rules).cyclic;
   slt_rules_free(rules);
   return wanted;
 }
 
-int cyclic_run(const RunOptions* options) {
-  CyclicRun run = {.options = options, .csv = {.fd = -1}};
+int cyclic_run(const RunOptions* options, ModelSource* source) {
+  CyclicRun run = {.options = options, .source = source, .csv = {.fd = -1, .csv = true}};
   double wall = 0.0;
   int exit = prepare(&run);
   if (exit == CLI_DONE) {

@@ -30,31 +30,6 @@ static int format_text(const char* name, const char* data, size_t length, Text* 
   return CLI_MODEL;
 }
 
-/// A new file beside the old one, which then takes its place: the model is never half there.
-static bool replace(const char* path, const Text* text) {
-  size_t size = strlen(path) + sizeof ".new";
-  char* fresh = malloc(size);
-  struct stat old;
-  int error = fresh && stat(path, &old) == 0 ? 0 : fresh ? errno : ENOMEM;
-  int fd = -1;
-  if (!error) {
-    snprintf(fresh, size, "%s.new", path);
-    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, old.st_mode & 0777);
-    if (fd < 0) error = errno;
-  }
-  for (size_t done = 0; !error && done < text->length;) {
-    ssize_t written = write(fd, text->data + done, text->length - done);
-    if (written < 0 && errno != EINTR) error = errno;
-    if (written > 0) done += (size_t)written;
-  }
-  if (fd >= 0 && close(fd) != 0 && !error) error = errno;
-  if (!error && rename(fresh, path) != 0) error = errno;
-  if (error && fd >= 0) unlink(fresh);
-  free(fresh);
-  if (error) cli_error("cannot write %s: %s", path, strerror(error));
-  return !error;
-}
-
 static int format_file(const char* path, bool check) {
   if (!path_ends_with(path, ".lisma")) {
     cli_error("fmt puts models in LISMA in order; %s is none by its name", path);
@@ -62,7 +37,7 @@ static int format_file(const char* path, bool check) {
     return CLI_USAGE;
   }
   size_t length = 0;
-  char* data = input_read(path, "model", &length);
+  char* data = input_read(path, "model", false, SOURCE_LIMIT, &length);
   if (!data) return CLI_USAGE;
   Text out = {0};
   int exit = format_text(path, data, length, &out);
@@ -71,8 +46,8 @@ static int format_file(const char* path, bool check) {
     printf("%s\n", path);
     if (check) {
       exit = CLI_MODEL;
-    } else if (!replace(path, &out)) {
-      exit = CLI_USAGE;
+    } else {
+      exit = output_replace(path, out.data, out.length);
     }
   }
   free(out.data);
@@ -81,19 +56,13 @@ static int format_file(const char* path, bool check) {
 }
 
 static int format_stream(void) {
-  Text in = {0};
   Text out = {0};
-  char buffer[READ_BYTES];
-  size_t got = 0;
-  int exit = CLI_DONE;
-  while (exit == CLI_DONE && (got = fread(buffer, 1, sizeof buffer, stdin)) > 0) {
-    if (text_keep(&in, buffer, got) < 0) exit = CLI_RUN;
-  }
-  if (exit != CLI_DONE) cli_error("out of memory");
-  if (exit == CLI_DONE)
-    exit = format_text("standard input", in.data ? in.data : "", in.length, &out);
+  size_t length = 0;
+  char* data = input_read("-", "model", true, SOURCE_LIMIT, &length);
+  if (!data) return CLI_USAGE;
+  int exit = format_text("standard input", data, length, &out);
   if (exit == CLI_DONE && out.length) fwrite(out.data, 1, out.length, stdout);
-  free(in.data);
+  free(data);
   free(out.data);
   return exit;
 }

@@ -203,39 +203,14 @@ static void keep_symbol(void* user, const SltSymbol* s) {
   free(symbol.container);
 }
 
-/// A file that the model names, beside it.
-static SltStatus load_beside(void* user, const char* name, const SltAllocator* allocator,
-                             char** content, size_t* length) {
-  const Document* d = user;
-  const char* base = path_base(d->path);
-  Text path = {0};
-  if (name[0] != '/') text_put(&path, d->path, (size_t)(base - d->path));
-  text_put(&path, name, strlen(name) + 1);
-  FILE* file = path.failed ? NULL : fopen(path.data, "rb");
-  free(path.data);
-  if (!file) return SLT_ERR_IO;
-  Text read = {0};
-  char buffer[4096];
-  for (size_t got = 0; (got = fread(buffer, 1, sizeof buffer, file)) > 0;) {
-    text_put(&read, buffer, got);
-  }
-  bool whole = !ferror(file) && !read.failed;
-  fclose(file);
-  size_t size = read.length ? read.length : 1;
-  *content = whole ? allocator->realloc_fn(allocator->user, NULL, 0, size) : NULL;
-  if (*content && read.length) memcpy(*content, read.data, read.length);
-  *length = read.length;
-  free(read.data);
-  return *content ? SLT_OK : whole ? SLT_ERR_NOMEM : SLT_ERR_IO;
-}
-
 void answer_diagnostics(Document* d, Text* out) {
   Collector collector = {.document = d, .out = out};
   SltCompileOptions options = slt_compile_options();
   options.on_diagnostic = put_diagnostic;
   options.user = &collector;
-  options.load = load_beside;
-  options.load_user = d;
+  ModelSource source = {.path = d->path, .name = d->path, .beside = true};
+  options.load = source_load;
+  options.load_user = &source;
   options.structure = true;
   text_put_format(out, "{\"uri\":");
   text_put_json(out, d->uri, strlen(d->uri));
@@ -243,6 +218,7 @@ void answer_diagnostics(Document* d, Text* out) {
   SltModel* model = NULL;
   slt_model_compile(d->path, d->text, d->length, &options, &model);
   slt_model_free(model);
+  inputs_clear(&source.inputs);
   if (d->lisma) slt_outline(d->text, d->length, keep_symbol, d);
   text_put_format(out, "]}");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "cli.h"
 
 #include <fcntl.h>
@@ -87,5 +87,6 @@ int main(int argc, char** argv) {
   hold_standard_streams();
   // a closed pipe shows as an error of writing, so that files are finished before we leave
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // so does a file that may not grow any more
   return stdout_finish(dispatch(argc, argv));
 }

@@ -17,55 +17,58 @@ static void print_diagnostic(void* user, const SltDiagnostic* diagnostic) {
   if (length == 0 || diagnostic->rendered[length - 1] != '\n') fputc('\n', stderr);
 }
 
-/// What compiles with messages on stderr, counted in `counts`.
-static SltCompileOptions speaking_options(const SltOverride* overrides, uint32_t override_count,
-                                          Diagnostics* counts) {
+/// What compiles with messages on stderr, counted in `counts`; files it names are noted in
+/// `source`.
+static SltCompileOptions compile_options(ModelSource* source, const CliSettings* settings,
+                                         Diagnostics* counts) {
   SltCompileOptions options = slt_compile_options();
-  options.overrides = overrides;
-  options.override_count = override_count;
-  options.on_diagnostic = print_diagnostic;
+  options.overrides = settings ? settings->items : NULL;
+  options.override_count = settings ? settings->count : 0;
+  options.on_diagnostic = counts ? print_diagnostic : NULL;
   options.user = counts;
   options.colour = cli_colour();
+  options.load = source_load;
+  options.load_user = source;
   return options;
 }
 
 /// The compiler says what is wrong with a model; what is left has another cause.
-static void explain_failure(const char* path, SltStatus status, const Diagnostics* counts) {
+static void explain_failure(const ModelSource* source, SltStatus status,
+                            const Diagnostics* counts) {
   if (status >= 0 || counts->errors > 0) return;
-  cli_error("cannot read %s: %s", path, slt_status_text(status));
+  cli_error("cannot read %s: %s", source->name, slt_status_text(status));
 }
 
-static SltModel* load(const char* path, const SltOverride* overrides, uint32_t override_count,
-                      bool modes, uint32_t* warnings, SltStatus* status) {
-  *warnings = 0;
-  *status = SLT_ERR_IO;
-  if (!input_check(path, "model")) return NULL;
+static SltModel* load(ModelSource* source, const CliSettings* settings, bool modes,
+                      uint32_t* warnings) {
   Diagnostics counts = {0, 0};
-  SltCompileOptions options = speaking_options(overrides, override_count, &counts);
+  SltCompileOptions options = compile_options(source, settings, &counts);
   options.structure = modes;
   SltModel* model = NULL;
-  *status = slt_model_compile_file(path, &options, &model);
+  SltStatus status = source->folder ? slt_model_compile_file(source->path, &options, &model)
+                                    : slt_model_compile(source->name, source->text, source->length,
+                                                        &options, &model);
   *warnings = counts.warnings;
-  explain_failure(path, *status, &counts);
-  return *status >= 0 ? model : NULL;
+  explain_failure(source, status, &counts);
+  return status >= 0 ? model : NULL;
 }
 
-SltModel* model_load(const char* path, const SltOverride* overrides, uint32_t override_count,
-                     uint32_t* warnings, SltStatus* status) {
-  return load(path, overrides, override_count, false, warnings, status);
+SltModel* model_load(ModelSource* source, const CliSettings* settings, uint32_t* warnings) {
+  return load(source, settings, false, warnings);
 }
 
-SltModel* model_load_to_check(const char* path, const SltOverride* overrides,
-                              uint32_t override_count, uint32_t* warnings, SltStatus* status) {
-  return load(path, overrides, override_count, true, warnings, status);
+SltModel* model_load_to_check(ModelSource* source, const CliSettings* settings,
+                              uint32_t* warnings) {
+  return load(source, settings, true, warnings);
 }
 
-SltRules* rules_load(const char* path, const SltOverride* overrides, uint32_t override_count) {
-  if (!input_check(path, "model")) return NULL;
+SltRules* rules_load(ModelSource* source, const CliSettings* settings, bool silent) {
   Diagnostics counts = {0, 0};
-  SltCompileOptions options = speaking_options(overrides, override_count, &counts);
+  SltCompileOptions options = compile_options(source, settings, silent ? NULL : &counts);
   SltRules* rules = NULL;
-  SltStatus status = slt_rules_compile_file(path, &options, &rules);
-  explain_failure(path, status, &counts);
+  SltStatus status = source->folder ? slt_rules_compile_file(source->path, &options, &rules)
+                                    : slt_rules_compile(source->name, source->text, source->length,
+                                                        &options, &rules);
+  if (!silent) explain_failure(source, status, &counts);
   return rules;
 }

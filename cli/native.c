@@ -147,19 +147,6 @@ static bool parse_bytes(const char* text, uint64_t* out) {
   return false;
 }
 
-/// Make a folder and those above it, closed to others.
-static bool make_folder(const char* path) {
-  char part[4096];
-  size_t length = strlen(path);
-  for (size_t i = 1; i <= length; i++) {
-    if (path[i] != '/' && path[i] != '\0') continue;
-    memcpy(part, path, i);
-    part[i] = '\0';
-    if (mkdir(part, 0700) != 0 && errno != EEXIST) return false;
-  }
-  return true;
-}
-
 static int limit(const char* folder, const char* text) {
   uint64_t bytes = 0;
   if (!text) {
@@ -171,7 +158,7 @@ static int limit(const char* folder, const char* text) {
   const char* problem = NULL;
   if (slt_native_cache_info(folder, &cache, &problem) < 0) return cannot_use(folder, problem);
   char path[4200];
-  bool good = make_folder(folder) && join(path, sizeof path, folder, strlen(folder), LIMIT_FILE);
+  bool good = folder_make(folder) && join(path, sizeof path, folder, strlen(folder), LIMIT_FILE);
   int fd = good ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
   FILE* file = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (file) fprintf(file, "%llu\n", (unsigned long long)bytes);

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,7 +87,7 @@ int plot_write(const SltTable* table, const char* path, const char* title, const
   options.width = terminal ? terminal_width() : 0;
   options.names = names ? names->items : NULL;
   options.name_count = names ? names->count : 0;
-  Output output = {.path = path};
+  Output output = {.path = path, .whole = true};
   const char* bad_name = NULL;
 
   // a picture that cannot be drawn must not cost the file that was there
@@ -94,9 +95,12 @@ int plot_write(const SltTable* table, const char* path, const char* title, const
   if (status < 0) return plot_failed(table, status, bad_name);
   if (!output_open(&output)) return CLI_USAGE;
   status = slt_table_plot(table, &options, (SltWriter){output_write, &output}, &bad_name);
+  if (status < 0 && status != SLT_ERR_IO) {
+    output_abandon(&output, ECANCELED);
+    return plot_failed(table, status, bad_name);
+  }
   output_close(&output);
-  if (output.error) return output_report(&output, "lines");
-  return status < 0 ? plot_failed(table, status, bad_name) : CLI_DONE;
+  return output_report(&output, "lines");
 }
 
 // ---- automata -----------------------------------------------------------------------------------
@@ -113,12 +117,14 @@ int graph_write(const SltGraph* graph, const char* title, const char* path) {
     cli_error("--graph: the model has no automata and no switches to draw");
     return CLI_MODEL;
   }
-  Output output = {.path = path};
+  Output output = {.path = path, .whole = true};
   if (!output_open(&output)) return CLI_USAGE;
   if (status >= 0) status = slt_graph_write(graph, title, (SltWriter){output_write, &output});
+  if (status < 0 && status != SLT_ERR_IO) {
+    output_abandon(&output, ECANCELED);
+    cli_error("cannot draw: %s", slt_status_text(status));
+    return CLI_RUN;
+  }
   output_close(&output);
-  if (output.error) return output_report(&output, "lines");
-  if (status >= 0) return CLI_DONE;
-  cli_error("cannot draw: %s", slt_status_text(status));
-  return CLI_RUN;
+  return output_report(&output, "lines");
 }

@@ -9,9 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_MS     100  // at most ten updates a second
-#define QUIET_START 0.3  // a bar for less would only flicker
-#define LINES_AFTER 2.0  // without a terminal: silence for short runs, then a line now and then
+#define TICK_MS     100   // at most ten updates a second
+#define PATIENCE_MS 5000  // for a run to come to the end of a step
+#define QUIET_START 0.3   // a bar for less would only flicker
+#define LINES_AFTER 2.0   // without a terminal: silence for short runs, then a line now and then
 #define LINES_EVERY 5.0
 #define BAR_WIDTH   24
 
@@ -21,19 +22,40 @@ static volatile sig_atomic_t ticked;  // NOLINT(cppcoreguidelines-avoid-non-cons
 static volatile sig_atomic_t
     ended_by;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-static void on_tick(int signal_number) {
-  (void)signal_number;
-  ticked = 1;
-}
-
-static void on_end(int signal_number) {
-  ended_by = signal_number;
-}
+static const Progress* volatile present;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static volatile sig_atomic_t
+    end_tick;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 static double wall_clock(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/// Leave from a signal handler: the run does not come to where it is asked, or somebody does not
+/// want to wait for it.
+static void leave(void) {
+  static const char text[] = "saltus: ended at once; what was written before is whole\n";
+  if (present && present->on_leave) present->on_leave(present->user);
+  ssize_t told = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)told;
+  _exit(ended_by ? 128 + (int)ended_by : CLI_RUN);
+}
+
+static void on_tick(int signal_number) {
+  (void)signal_number;
+  ticked = 1;
+  bool late = present && present->limits.seconds > 0.0 &&
+              wall_clock() - present->begun >= present->limits.seconds;
+  if (!ended_by && !late) return;
+  if (++end_tick >= PATIENCE_MS / TICK_MS) leave();
+}
+
+/// The first signal asks the run to end, a second one does not wait for it.
+static void on_end(int signal_number) {
+  bool again = ended_by != 0;
+  ended_by = signal_number;
+  if (again) leave();
 }
 
 static void print_events(const Progress* p) {
@@ -80,11 +102,26 @@ static void show(Progress* p, double t) {
   }
 }
 
+/// Whether a limit was reached, and which.
+static bool is_over(Progress* p) {
+  const RunLimits* limits = &p->limits;
+  if (p->sim && (limits->steps || limits->events)) {
+    SltStatistics s = slt_sim_statistics(p->sim);
+    if (limits->steps && s.steps >= limits->steps) p->limit = "--max-steps";
+    if (limits->events && s.instants >= limits->events) p->limit = "--max-events";
+  }
+  if (limits->seconds > 0.0 && ticked && wall_clock() - p->begun >= limits->seconds) {
+    p->limit = "--timeout";
+  }
+  return p->limit != NULL;
+}
+
 bool progress_poll(Progress* progress, double t) {
-  if (ended_by) return true;
+  if (ended_by || is_over(progress)) return true;
   if (!ticked) return false;
   ticked = 0;
   progress->ticks++;
+  if (progress->on_tick) progress->on_tick(progress->user);
   if (!progress->quiet) show(progress, t);
   return false;
 }
@@ -116,12 +153,13 @@ void progress_begin(Progress* progress) {
   progress->printed = LINES_AFTER - LINES_EVERY;
   ended_by = 0;
   ticked = 0;
-  // the first Ctrl-C ends the run in order, a second one at once
-  set_handler(SIGINT, on_end, (int)SA_RESETHAND);
-  set_handler(SIGTERM, on_end, (int)SA_RESETHAND);
+  end_tick = 0;
+  present = progress;
+  set_handler(SIGINT, on_end, 0);
+  set_handler(SIGTERM, on_end, 0);
   set_handler(SIGALRM, on_tick, SA_RESTART);
   if (progress->sim) slt_sim_on_step(progress->sim, on_step, progress);
-  if (!progress->quiet || progress->wants_ticks) set_timer(TICK_MS);
+  set_timer(TICK_MS);
 }
 
 void progress_hide(Progress* progress) {
@@ -133,6 +171,7 @@ void progress_hide(Progress* progress) {
 
 double progress_end(Progress* progress) {
   set_timer(0);
+  present = NULL;
   set_handler(SIGALRM, SIG_DFL, 0);
   set_handler(SIGINT, SIG_DFL, 0);
   set_handler(SIGTERM, SIG_DFL, 0);

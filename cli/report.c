@@ -171,13 +171,10 @@ static void write_events(FILE* out, Report* report) {
   }
 }
 
-static void write_model(FILE* out, const char* path) {
-  FILE* file = fopen(path, "rb");
-  if (!file) return;
-  char* text = malloc(MODEL_SHOWN);
-  size_t length = text ? fread(text, 1, MODEL_SHOWN, file) : 0;
-  bool whole = feof(file) || fgetc(file) == EOF;
-  fclose(file);
+static void write_model(FILE* out, const ModelSource* source) {
+  const char* text = source->text;
+  size_t length = source->length < MODEL_SHOWN ? source->length : MODEL_SHOWN;
+  bool whole = length == source->length;
   if (length > 0) {
     fputs("<h2>Model</h2>\n<pre>", out);
     unsigned line = 0;
@@ -191,11 +188,10 @@ static void write_model(FILE* out, const char* path) {
     }
     fputs(whole ? "</pre>\n" : "...\n</pre>\n", out);
   }
-  free(text);
 }
 
 static void write_page(FILE* out, Report* report, const RunSummary* summary, const SltTable* table,
-                       const RunOptions* options) {
+                       const RunOptions* options, const ModelSource* source) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
         out);
@@ -203,7 +199,7 @@ static void write_page(FILE* out, Report* report, const RunSummary* summary, con
   fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", page_style);
   escape_text(out, summary->model);
   fputs("</h1>\n<p class=\"lead\">", out);
-  escape_text(out, options->model);
+  escape_text(out, source->name);
   fprintf(out, ", run by saltus %s</p>\n", slt_version());
   write_picture(out, summary, table, options->plot_x);
   if (report->failure) {
@@ -223,30 +219,24 @@ static void write_page(FILE* out, Report* report, const RunSummary* summary, con
   }
   fputs("</pre>\n", out);
   write_events(out, report);
-  write_model(out, options->model);
+  write_model(out, source);
   fputs("</body>\n</html>\n", out);
 }
 
 int report_write(Report* report, const RunSummary* summary, const SltTable* table,
-                 const RunOptions* options) {
+                 const RunOptions* options, const ModelSource* source) {
   char* page = NULL;
   size_t size = 0;
   FILE* out = open_memstream(&page, &size);
   bool complete = out != NULL;
-  if (out) write_page(out, report, summary, table, options);
+  if (out) write_page(out, report, summary, table, options, source);
   if (out && (ferror(out) | fclose(out)) != 0) complete = false;
   if (!complete) {
     free(page);
     cli_error("out of memory for the report");
     return CLI_RUN;
   }
-  Output output = {.path = options->report};
-  int exit = CLI_USAGE;
-  if (output_open(&output)) {
-    output_write(&output, page, size);
-    output_close(&output);
-    exit = output.error ? output_report(&output, "lines") : CLI_DONE;
-  }
+  int exit = output_replace(options->report, page, size);
   free(page);
   return exit;
 }

@@ -13,6 +13,7 @@
 /// One `saltus run` from options to exit status.
 typedef struct Run {
   RunOptions options;
+  ModelSource source;
   SltModel* model;
   SltSim* sim;
   SltRecorder* recorder;
@@ -50,8 +51,8 @@ static int out_of_memory(void) {
 
 /// "ball" from "models/ball.lisma", and "ball.csv" from it.
 static bool name_outputs(Run* run) {
-  run->title = path_title(run->options.model, "");
-  run->default_csv = path_title(run->options.model, ".csv");
+  run->title = path_title(run->source.name, "");
+  run->default_csv = path_title(run->source.name, ".csv");
   return run->title && run->default_csv;
 }
 
@@ -117,11 +118,6 @@ static void suggest_name(const Run* run, const char* bad) {
   free((void*)names);
 }
 
-/// Rows go to a MAT-file, which can only be written when they are all there.
-static bool is_mat(const Run* run) {
-  return run->options.csv && path_ends_with(run->options.csv, ".mat");
-}
-
 static int create_recorder(Run* run) {
   const RunOptions* o = &run->options;
   SltRecorderOptions options = slt_recorder_options();
@@ -133,16 +129,17 @@ static int create_recorder(Run* run) {
     options.name_count = run->experiment.out_count;
   }
   options.all_steps = o->all_steps;
+  options.event_rows = o->event_rows;
+  options.format = o->format.id;
   if (o->samples > 0) {
     options.samples = o->samples;
   } else if (!o->all_steps) {
     options.every = isnan(o->every) ? run->experiment.every : o->every;
   }
-  bool rows = (!o->explain || o->csv) && !is_mat(run);
-  if (rows) options.csv = (SltWriter){output_write, &run->csv};
+  if (!o->explain || o->csv) options.rows = (SltWriter){output_write, &run->csv};
   if (o->explain_json) options.events = (SltWriter){stdout_write, NULL};
   if (o->events) options.events = (SltWriter){output_write, &run->events};
-  options.keep = o->plot || o->report || is_mat(run);
+  options.keep = o->plot || o->report;
   const char* bad = NULL;
   SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, &bad);
   if (status >= 0) return CLI_DONE;
@@ -260,8 +257,8 @@ static int open_outputs(Run* run) {
       cli_hint("`-o %s` overwrites it, another name keeps it", run->default_csv);
       return CLI_USAGE;
     }
-    const char* others[] = {o->events, o->plot, o->report, o->model};
-    for (int i = 0; i < 4; i++) {
+    const char* others[] = {o->events, o->plot, o->report};
+    for (int i = 0; i < 3; i++) {
       if (!others[i] || !files_are_same(others[i], run->default_csv)) continue;
       cli_error("the rows would go to %s, which is already in use here", run->default_csv);
       cli_hint("choose another file for them with -o");
@@ -269,6 +266,9 @@ static int open_outputs(Run* run) {
     }
   }
   run->csv.path = o->csv ? o->csv : o->explain ? NULL : run->default_csv;
+  run->csv.whole = o->format.whole;
+  run->csv.packed = !o->format.continues;
+  run->csv.csv = o->format.id == SLT_FORMAT_CSV;
   run->events.path = o->events;
   if (o->resume) return continue_outputs(run);
   if (!output_open(&run->csv) || !output_open(&run->events)) return CLI_USAGE;
@@ -322,19 +322,21 @@ static int resume(Run* run) {
   const char* path = run->options.resume;
   run->pace_start = run->t_start;
   if (!path) return CLI_DONE;
-  size_t length = 0;
-  char* state = checkpoint_read(path, &run->mark, &length);
-  if (!state) return CLI_USAGE;
   const char* why = NULL;
-  SltStatus status = slt_sim_checkpoint_restore(run->sim, state, length, &why);
-  free(state);
+  SltStatus status = checkpoint_read(path, run->sim, &run->mark, &why);
+  if (status == SLT_ERR_IO) return CLI_USAGE;
   if (status >= 0) status = slt_recorder_continue(run->recorder, &run->mark.recorder, &why);
   if (status == SLT_ERR_NOMEM) return out_of_memory();
   if (status < 0) {
     cli_error("cannot go on from %s: %s", path, why ? why : slt_status_text(status));
-    cli_hint("give the model and the options of the run that has written it");
+    cli_hint("--resume takes what --checkpoint FILE has written, with the same model and options");
     return CLI_USAGE;
   }
+  // the checkpoint itself may be replaced by the next one, and by nothing else
+  if (!inputs_add(&run->source.inputs, path)) return out_of_memory();
+  RunOptions others = run->options;
+  if (others.checkpoint && files_are_same(others.checkpoint, path)) others.checkpoint = NULL;
+  if (!run_outputs_spare(&others, run->default_csv, &run->source.inputs)) return CLI_USAGE;
   run->pace_start = slt_sim_time(run->sim);
   if (run->t_end >= run->pace_start) return CLI_DONE;
   char now[32];
@@ -413,12 +415,17 @@ static void on_row(void* user, double t) {
   pace_wait(&run->pace, t - run->pace_start, run->row_period);
 }
 
+/// Rows in the file, those of a run that was gone on with included.
+static uint64_t rows_in_file(const Run* run) {
+  bool counted = run->csv.csv || run->options.format.id == SLT_FORMAT_JSON_LINES;
+  if (!counted || !run->csv.path) return slt_recorder_row_count(run->recorder);
+  return run->csv.csv && run->csv.lines > 0 ? run->csv.lines - 1 : run->csv.lines;
+}
+
 /// Where the rows of an unfinished run are.
 static void say_what_is_kept(const Run* run) {
   if (run->csv.error || !run->csv.path) return;
-  unsigned long long rows = is_mat(run) ? slt_table_row_count(slt_recorder_table(run->recorder))
-                            : run->csv.lines > 0 ? run->csv.lines - 1
-                                                 : 0;
+  unsigned long long rows = rows_in_file(run);
   char t_text[32];
   if (rows == 0) {
     cli_note("no rows were written");
@@ -429,13 +436,31 @@ static void say_what_is_kept(const Run* run) {
            is_stdout(run->csv.path) ? "standard output" : run->csv.path);
 }
 
+/// A limit that was asked for ends a run like an interruption does: everything is kept.
+static void report_limit(const Run* run) {
+  const RunLimits* limits = &run->options.limits;
+  const char* option = run->progress.limit;
+  char t_text[32];
+  char value[32];
+  double given = strcmp(option, "--timeout") == 0     ? limits->seconds
+                 : strcmp(option, "--max-steps") == 0 ? (double)limits->steps
+                                                      : (double)limits->events;
+  cli_note("%s %s was reached at t = %s", option, cli_number_text(given, value),
+           cli_number_text(slt_sim_time(run->sim), t_text));
+}
+
 static int report_interrupt(const Run* run) {
   char t_text[32];
-  cli_note("interrupted at t = %s", cli_number_text(slt_sim_time(run->sim), t_text));
+  if (run->progress.limit) {
+    report_limit(run);
+  } else {
+    cli_note("interrupted at t = %s", cli_number_text(slt_sim_time(run->sim), t_text));
+  }
   say_what_is_kept(run);
   if (run->options.checkpoint && !run->checkpoint_failed) {
     cli_note("go on with --resume %s and the same options", run->options.checkpoint);
   }
+  if (run->progress.limit) return CLI_RUN;
   return progress_signal() == SIGTERM ? CLI_TERMINATED : CLI_INTERRUPTED;
 }
 
@@ -473,8 +498,7 @@ static RunSummary summarize(const Run* run, SltStatus status, double wall) {
                       .plot = run->options.plot,
                       .report = run->options.report,
                       .native = slt_model_native_report(run->model),
-                      .mat_rows =
-                          is_mat(run) ? slt_table_row_count(slt_recorder_table(run->recorder)) : 0};
+                      .rows = rows_in_file(run)};
 }
 
 /// What is made of the rows when they are all there; rows of a run that did not finish count too.
@@ -486,14 +510,40 @@ static int write_products(Run* run, const RunSummary* summary, SltStatus status)
     exit = plot_write(table, o->plot, run->title, o->plot_x, NULL);
   }
   if (!o->report) return exit;
-  if (status == SLT_ERR_CANCELLED) run->report.failure = "It was interrupted.";
+  if (status == SLT_ERR_CANCELLED) {
+    run->report.failure = run->progress.limit ? "A limit was reached." : "It was interrupted.";
+  }
   if (status < 0 && status != SLT_ERR_CANCELLED) {
     SltRunError error = slt_sim_error(run->sim);
     run->report.failure =
         error.rendered && error.rendered[0] ? error.rendered : slt_status_text(status);
   }
-  int reported = report_write(&run->report, summary, table, o);
+  int reported = report_write(&run->report, summary, table, o, &run->source);
   return exit == CLI_DONE ? reported : exit;
+}
+
+/// The last of the rows, and the end of their file. What a run that failed has recorded counts too.
+static void close_outputs(Run* run) {
+  SltStatus status = slt_recorder_finish(run->recorder);
+  bool unfinished = status < 0 && status != SLT_ERR_IO;
+  if (unfinished && run->options.format.whole) {
+    output_abandon(&run->csv, status == SLT_ERR_LIMIT ? EFBIG : ENOMEM);
+  }
+  output_close(&run->csv);
+  output_close(&run->events);
+}
+
+/// Now and then, so that little is lost when a run has to be ended at once.
+static void flush_rows(void* user) {
+  slt_recorder_flush(((Run*)user)->recorder);
+}
+
+/// From a signal handler.
+static void leave_outputs(void* user) {
+  const Run* run = user;
+  output_leave(&run->csv);
+  output_leave(&run->events);
+  slt_model_native_kill(run->model);
 }
 
 static int run_and_report(Run* run) {
@@ -504,7 +554,10 @@ static int run_and_report(Run* run) {
                              .t_end = run->t_end,
                              .quiet = run->options.quiet || run->options.explain,
                              .to_stdout = is_stdout(run->csv.path) || is_stdout(run->events.path),
-                             .wants_ticks = run->options.checkpoint != NULL};
+                             .limits = run->options.limits,
+                             .on_tick = flush_rows,
+                             .on_leave = leave_outputs,
+                             .user = run};
   progress_begin(&run->progress);
   if (run->options.checkpoint) {
     run->checkpoint_begun = wall_clock();
@@ -519,11 +572,7 @@ static int run_and_report(Run* run) {
   double wall = progress_end(&run->progress);
   // the end too: a later one can be reached from it
   bool saved = !run->options.checkpoint || status != SLT_OK || save_checkpoint(run);
-  if (is_mat(run)) {
-    slt_table_write_mat(slt_recorder_table(run->recorder), (SltWriter){output_write, &run->csv});
-  }
-  output_close(&run->csv);
-  output_close(&run->events);
+  close_outputs(run);
   // an error of writing is reported when standard output is finished
   if (run->story) slt_story_end(run->story, status);
 
@@ -556,21 +605,20 @@ static int begin_story(Run* run) {
   if (status < 0) return out_of_memory();
   char start[32];
   char end[32];
-  printf("%s from t = %s to t = %s\n", run->options.model, cli_number_text(run->t_start, start),
+  printf("%s from t = %s to t = %s\n", run->source.name, cli_number_text(run->t_start, start),
          cli_number_text(run->t_end, end));
   return CLI_DONE;
 }
 
 static int prepare(Run* run) {
-  SltStatus status = SLT_OK;
   uint32_t warnings = 0;
-  run->model = model_load(run->options.model, run->options.settings.items,
-                          run->options.settings.count, &warnings, &status);
+  run->model = model_load(&run->source, &run->options.settings, &warnings);
   if (!run->model) return CLI_MODEL;
   run->experiment = slt_model_experiment(run->model);
   const char* method = run->options.sim.method ? NULL : run->experiment.method;
   if (method && !run_method_known("experiment { method }", method)) return CLI_MODEL;
   if (!name_outputs(run)) return out_of_memory();
+  if (!run_outputs_spare(&run->options, run->default_csv, &run->source.inputs)) return CLI_USAGE;
   int exit = choose_times(run);
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
@@ -586,13 +634,14 @@ static int prepare(Run* run) {
 static int run_command(bool explain, int argc, char** argv) {
   Run run = {.csv = {.fd = -1}, .events = {.fd = -1}};
   int exit = run_options_parse(explain, argc, argv, &run.options);
-  bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options);
+  if (exit == CLI_DONE && !source_open(&run.source, run.options.model)) exit = CLI_MODEL;
+  bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options, &run.source);
   if (cyclic && explain) {
     cli_error("explain --run tells of located events, not of cyclic execution");
     exit = CLI_USAGE;
     cyclic = false;
   }
-  if (cyclic) exit = cyclic_run(&run.options);
+  if (cyclic) exit = cyclic_run(&run.options, &run.source);
   if (exit == CLI_DONE && !cyclic) exit = prepare(&run);
   if (exit == CLI_DONE && !cyclic) exit = run_and_report(&run);
   output_close(&run.csv);
@@ -606,6 +655,7 @@ static int run_command(bool explain, int argc, char** argv) {
   free(run.default_csv);
   free(run.title);
   free(run.stop_text);
+  source_close(&run.source);
   run_options_clear(&run.options);
   return exit;
 }

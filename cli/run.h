@@ -6,6 +6,12 @@
 
 #include "cli.h"
 
+/// Where a run is to end though its time is not over; 0: no limit.
+typedef struct RunLimits {
+  uint64_t steps, events;
+  double seconds;
+} RunLimits;
+
 typedef struct RunOptions {
   const char* model;
   double until;  // NaN: the experiment's, else 10
@@ -15,19 +21,22 @@ typedef struct RunOptions {
   double every;      // NaN: not given
   uint32_t samples;  // 0: not given
   bool all_steps;
-  const char* csv;  // NULL: the default file
+  const char* csv;   // where the rows go; NULL: the default file
+  SltFormat format;  // of the rows
+  SltEventRows event_rows;
   const char* events;
   const char* plot;
   const char* plot_x;
   const char* report;
   bool quiet;
   SltNativeWhen native;
-  const char* solver;       // an option given that steers the integration; NULL: none
-  bool explain;             // `saltus explain --run`: tell what happens instead of writing rows
-  bool explain_json;        // as event records
-  bool explain_all;         // every instant
-  const char* graph;        // picture of the automata; NULL: none
-  double cyclic;            // period of cyclic execution; NaN: not given
+  const char* solver;  // an option given that steers the integration; NULL: none
+  bool explain;        // `saltus explain --run`: tell what happens instead of writing rows
+  bool explain_json;   // as event records
+  bool explain_all;    // every instant
+  const char* graph;   // picture of the automata; NULL: none
+  double cyclic;       // period of cyclic execution; NaN: not given
+  RunLimits limits;
   double realtime;          // pace, 1 is the clock's; 0: as fast as possible
   const char* checkpoint;   // file for the state of the run; NULL: none
   double checkpoint_every;  // seconds between two of them
@@ -45,12 +54,16 @@ typedef struct CheckpointMark {
 
 /// Replace the file by the present state; false after a message.
 bool checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark* mark);
-/// The state of the run in a checkpoint, and its mark; free() it. NULL after a message.
-char* checkpoint_read(const char* path, CheckpointMark* mark, size_t* length);
+/// Put the run where a checkpoint has left it. SLT_ERR_IO after a message; for other failures `why`
+/// says what does not fit, or is NULL.
+SltStatus checkpoint_read(const char* path, SltSim* sim, CheckpointMark* mark, const char** why);
 
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
-bool cyclic_is_wanted(const RunOptions* options);
-int cyclic_run(const RunOptions* options);
+bool cyclic_is_wanted(const RunOptions* options, ModelSource* source);
+int cyclic_run(const RunOptions* options, ModelSource* source);
+
+/// Whether the outputs leave all files alone that were read; prints a message when not.
+bool run_outputs_spare(const RunOptions* options, const char* default_csv, const Inputs* inputs);
 
 /// Options of `run`, or with `explain` those of `explain --run`. Returns CLI_DONE, or the exit
 /// status after a message. Clear the options in any case.
@@ -65,9 +78,13 @@ typedef struct Progress {
   SltSim* sim;  // NULL: the run calls progress_poll()
   double t_start, t_end;
   bool quiet;
-  bool to_stdout;    // results go to standard output
-  bool wants_ticks;  // count them, though nothing is to be shown
-  uint64_t ticks;    // tenths of a second so far, as far as they were noticed
+  bool to_stdout;  // results go to standard output
+  RunLimits limits;
+  const char* limit;             // the option of the limit that ended the run; NULL: none did
+  void (*on_tick)(void* user);   // ten times a second, between steps; NULL: nothing
+  void (*on_leave)(void* user);  // from a signal handler, before the process ends at once
+  void* user;
+  uint64_t ticks;  // tenths of a second so far, as far as they were noticed
   // the rest belongs to progress.c
   bool terminal;   // a bar; else lines
   bool shown;      // a bar stands on the terminal
@@ -116,7 +133,7 @@ typedef struct RunSummary {
   const Output* events;
   const char* plot;
   const char* report;
-  uint32_t mat_rows;  // rows that went to a MAT-file; 0: it is CSV
+  uint64_t rows;
   const Pace* pace;
   SltNativeReport native;
 } RunSummary;
@@ -137,7 +154,7 @@ bool report_begin(Report* report);
 void report_event(Report* report, const SltEvent* event);
 /// Write the page to options->report; returns the exit status.
 int report_write(Report* report, const RunSummary* summary, const SltTable* table,
-                 const RunOptions* options);
+                 const RunOptions* options, const ModelSource* source);
 void report_clear(Report* report);
 
 #endif

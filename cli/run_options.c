@@ -19,6 +19,7 @@ typedef enum RunOption {
   RUN_EVERY,
   RUN_SAMPLES,
   RUN_ALL_STEPS,
+  RUN_EVENT_ROWS,
   RUN_CSV,
   RUN_EVENTS,
   RUN_PLOT,
@@ -33,6 +34,9 @@ typedef enum RunOption {
   RUN_CYCLIC,
   RUN_SEED,
   RUN_REALTIME,
+  RUN_MAX_STEPS,
+  RUN_MAX_EVENTS,
+  RUN_TIMEOUT,
   RUN_CHECKPOINT,
   RUN_CHECKPOINT_EVERY,
   RUN_RESUME,
@@ -61,6 +65,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_EVERY] = {"--every", NULL, OPTION_VALUE},
     [RUN_SAMPLES] = {"--samples", NULL, OPTION_VALUE},
     [RUN_ALL_STEPS] = {"--all-steps", NULL, OPTION_FLAG},
+    [RUN_EVENT_ROWS] = {"--event-rows", NULL, OPTION_VALUE},
     [RUN_CSV] = {"--output", "-o", OPTION_VALUE},
     [RUN_EVENTS] = {"--events", NULL, OPTION_VALUE},
     [RUN_PLOT] = {"--plot", NULL, OPTION_VALUE},
@@ -75,6 +80,9 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_CYCLIC] = {"--cyclic", NULL, OPTION_VALUE},
     [RUN_SEED] = {"--seed", NULL, OPTION_VALUE},
     [RUN_REALTIME] = {"--realtime", NULL, OPTION_MAYBE},
+    [RUN_MAX_STEPS] = {"--max-steps", NULL, OPTION_VALUE},
+    [RUN_MAX_EVENTS] = {"--max-events", NULL, OPTION_VALUE},
+    [RUN_TIMEOUT] = {"--timeout", NULL, OPTION_VALUE},
     [RUN_CHECKPOINT] = {"--checkpoint", NULL, OPTION_VALUE},
     [RUN_CHECKPOINT_EVERY] = {"--checkpoint-every", NULL, OPTION_VALUE},
     [RUN_RESUME] = {"--resume", NULL, OPTION_VALUE},
@@ -163,9 +171,35 @@ static bool parse_native(const char* text, SltNativeWhen* out) {
   return choice >= 0;
 }
 
+static bool parse_event_rows(const char* text, RunOptions* out) {
+  static const char* const words[] = {"changes", "modes", "all", "none"};
+  int choice = option_choice("--event-rows", text, words, 4);
+  if (choice >= 0) out->event_rows = (SltEventRows)choice;
+  return choice >= 0;
+}
+
+/// The format of the rows, by the ending of their file; a name without one is CSV.
 static bool parse_csv(const char* text, RunOptions* out) {
   out->csv = text;
-  return true;
+  out->format = slt_format_get(SLT_FORMAT_CSV);
+  if (slt_format_find(text, &out->format) < 0) {
+    const char* ending = strrchr(path_base(text), '.');
+    if (!ending || ending == path_base(text)) return true;
+    char known[200] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < slt_format_count() && used < sizeof known; i++) {
+      int wrote = snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                           slt_format_get(i).ending);
+      used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    cli_error("-o %s: rows cannot be written as %s", text, ending);
+    cli_hint("files of rows end in %s; - is standard output", known);
+    return false;
+  }
+  if (!out->format.missing) return true;
+  cli_error("-o %s: this build cannot write %s files", text, out->format.ending);
+  cli_hint("builds that find the package %s can", out->format.missing);
+  return false;
 }
 
 static bool parse_report(const char* text) {
@@ -219,12 +253,16 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
     out->samples = (uint32_t)count;
     return true;
   case RUN_ALL_STEPS: out->all_steps = true; return true;
+  case RUN_EVENT_ROWS: return parse_event_rows(text, out);
   case RUN_CSV: return parse_csv(text, out);
   case RUN_EVENTS: out->events = text; return true;
   case RUN_PLOT: out->plot = text; return plot_path_check(name, text);
   case RUN_PLOT_X: out->plot_x = text; return true;
   case RUN_REPORT: out->report = text; return parse_report(text);
   case RUN_QUIET: out->quiet = true; return true;
+  case RUN_MAX_STEPS: return option_count(name, text, 1, UINT64_MAX, &out->limits.steps);
+  case RUN_MAX_EVENTS: return option_count(name, text, 1, UINT64_MAX, &out->limits.events);
+  case RUN_TIMEOUT: return option_positive(name, text, &out->limits.seconds);
   case RUN_CHECKPOINT: out->checkpoint = text; return true;
   case RUN_CHECKPOINT_EVERY: return option_positive(name, text, &out->checkpoint_every);
   case RUN_RESUME: out->resume = text; return true;
@@ -240,7 +278,7 @@ static bool is_stdout(const char* path) {
   return path && strcmp(path, "-") == 0;
 }
 
-/// Two outputs into one file would destroy each other, and an output must not be the model.
+/// Two outputs into one file would destroy each other.
 static bool check_outputs(const RunOptions* o) {
   const char* paths[] = {o->csv, o->events, o->plot, o->graph, o->report};
   static const char* const names[] = {"-o", "--events", "--plot", "--graph", "--report"};
@@ -258,10 +296,6 @@ static bool check_outputs(const RunOptions* o) {
     if (!paths[i]) continue;
     if (paths[i][0] == '\0') {
       cli_error("%s needs the name of a file, or -", names[i]);
-      return false;
-    }
-    if (!is_stdout(paths[i]) && files_are_same(paths[i], o->model)) {
-      cli_error("%s %s would overwrite the model", names[i], paths[i]);
       return false;
     }
     for (int j = 0; j < i; j++) {
@@ -298,18 +332,18 @@ static bool check_checkpoint(const RunOptions* o) {
     cli_error("explain --run tells a run from its start: no %s", option);
     return false;
   }
-  const char* whole = o->plot                                    ? "--plot"
-                      : o->report                                ? "--report"
-                      : o->graph                                 ? "--graph"
-                      : o->csv && path_ends_with(o->csv, ".mat") ? "a MAT-file"
-                                                                 : NULL;
+  const char* whole = o->plot                ? "--plot"
+                      : o->report            ? "--report"
+                      : o->graph             ? "--graph"
+                      : !o->format.continues ? o->format.ending
+                                             : NULL;
   if (whole) {
     cli_error("%s and %s do not go together: rows are only kept in their file", whole, option);
     cli_hint("draw the table when it is complete: saltus plot FILE.csv");
     return false;
   }
-  const char* paths[] = {o->model, o->csv, o->events};
-  for (int i = 0; o->checkpoint && i < 3; i++) {
+  const char* paths[] = {o->csv, o->events};
+  for (int i = 0; o->checkpoint && i < 2; i++) {
     if (!paths[i] || !files_are_same(paths[i], o->checkpoint)) continue;
     cli_error("--checkpoint %s is in use here already", o->checkpoint);
     return false;
@@ -348,6 +382,7 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
                       .checkpoint_every = (double)NAN,
                       .cyclic = (double)NAN,
                       .native = SLT_NATIVE_AUTO,
+                      .format = slt_format_get(SLT_FORMAT_CSV),
                       .sim = slt_sim_options()};
   OptionParser parser = {.command = explain ? "explain" : "run",
                          .specs = specs,
@@ -364,6 +399,18 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
     if (!good) return CLI_USAGE;
   }
   return check_options(out) ? CLI_DONE : CLI_USAGE;
+}
+
+bool run_outputs_spare(const RunOptions* options, const char* default_csv, const Inputs* inputs) {
+  const RunOptions* o = options;
+  bool rows = !o->explain || o->csv;
+  return inputs_spare(inputs, "-o",
+                      o->csv ? o->csv
+                      : rows ? default_csv
+                             : NULL) &&
+         inputs_spare(inputs, "--events", o->events) && inputs_spare(inputs, "--plot", o->plot) &&
+         inputs_spare(inputs, "--graph", o->graph) && inputs_spare(inputs, "--report", o->report) &&
+         inputs_spare(inputs, "--checkpoint", o->checkpoint);
 }
 
 void run_options_clear(RunOptions* options) {

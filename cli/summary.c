@@ -88,11 +88,9 @@ static void print_wall(FILE* out, double seconds) {
   }
 }
 
-static void print_file(FILE* out, const char* what, const Output* output) {
+static void print_file(FILE* out, const char* what, unsigned long long lines,
+                       const Output* output) {
   if (!output->path) return;
-  unsigned long long lines = output->lines;
-  bool rows = strcmp(what, "rows") == 0;
-  if (rows && lines > 0) lines--;  // the header is no row
   bool to_stdout = strcmp(output->path, "-") == 0;
   fprintf(out, "  %-11s  %llu in %s\n", what, lines, to_stdout ? "standard output" : output->path);
 }
@@ -119,12 +117,8 @@ void summary_write(FILE* out, const RunSummary* summary) {
   print_native(out, &summary->native);
   print_wall(out, summary->wall);
   pace_print(out, summary->pace, "rows were");
-  if (summary->mat_rows) {
-    fprintf(out, "  rows         %u in %s\n", summary->mat_rows, summary->csv->path);
-  } else {
-    print_file(out, "rows", summary->csv);
-  }
-  print_file(out, "records", summary->events);
+  print_file(out, "rows", summary->rows, summary->csv);
+  print_file(out, "records", summary->events->lines, summary->events);
   if (summary->plot && strcmp(summary->plot, "-") != 0) {
     fprintf(out, "  picture      %s\n", summary->plot);
   }

@@ -4,7 +4,7 @@
 _saltus() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
   local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --out --every
-    --samples --all-steps -o --output --events --plot --plot-x --report --detection --event-eps
+    --samples --all-steps --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
     --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --quiet
     --help"
   COMPREPLY=()
@@ -19,11 +19,12 @@ _saltus() {
   case $before in
     --method) words=$(saltus methods 2>/dev/null | awk 'NR > 1 { print $1 }') ;;
     --detection) words="certified combined extrapolation interpolation" ;;
+    --event-rows) words="changes modes all none" ;;
     --sliding) words="on off utkin" ;;
     --zeno) words="auto stop dwell" ;;
     --native) words="auto on off" ;;
     --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--out|--every|--samples|--plot-x|\
-    --event-eps|--gamma|--cyclic|--seed) return ;;
+    --event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
     -o|--output|--events|--plot|--graph|--report|--checkpoint|--resume)
       COMPREPLY=($(compgen -f -- "$word"))
       return ;;

@@ -27,6 +27,7 @@ for group in "${@:-build}"; do
       have_program ninja || need ninja-build
       have_program pkg-config || need pkg-config
       have_header suitesparse/klu.h || have_header klu.h || need libsuitesparse-dev
+      have_header zlib.h || need zlib1g-dev
       ;;
     test)
       have_header cmocka.h || need libcmocka-dev

@@ -27,7 +27,8 @@ typedef struct SltOverride {
 } SltOverride;
 
 /// Gives the content of a file that a model names (`data`). `content` is freed by the compiler with
-/// the allocator's function; it holds `length` bytes.
+/// the allocator's function; it holds `length` bytes. Returns what slt_file_read() does:
+/// SLT_ERR_NOT_FOUND where there is no such file.
 typedef SltStatus SltLoadFn(void* user, const char* name, const SltAllocator* allocator,
                             char** content, size_t* length);
 
@@ -173,6 +174,10 @@ typedef struct SltNativeReport {
 
 /// May be called by any thread while runs are going on. All zero without slt_model_set_native().
 SLT_API SltNativeReport slt_model_native_report(const SltModel* model);
+
+/// End a compiler that works for the model, with its children. For a program that is about to end
+/// without freeing its models; may be called from a signal handler.
+SLT_API void slt_model_native_kill(const SltModel* model);
 
 /// What is in a cache folder.
 typedef struct SltNativeCache {

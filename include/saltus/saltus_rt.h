@@ -84,6 +84,17 @@ typedef struct SltWriter {
   void* user;
 } SltWriter;
 
+/// Read a whole file into memory. Only regular files are read and opening never waits, so that a
+/// name from a model or a message cannot block a program on a pipe, a terminal or a device.
+/// @param streams    pipes, sockets and terminals too, which are read to their end; "-" is standard
+///                   input.
+/// @param limit      bytes; a longer file is refused before memory is taken for it.
+/// @param allocator  gives `content`, which the caller frees with it; NULL: the C library's.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT (it is no regular file), SLT_ERR_LIMIT,
+///         SLT_ERR_NOMEM, SLT_ERR_IO.
+SLT_API SltStatus slt_file_read(const char* path, bool streams, size_t limit,
+                                const SltAllocator* allocator, char** content, size_t* length);
+
 /// How grave a diagnostic is.
 typedef enum SltSeverity { SLT_NOTE = 0, SLT_WARNING = 1, SLT_ERROR = 2 } SltSeverity;
 
@@ -266,21 +277,36 @@ SLT_API SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t 
 /// Go back to a saved state; the run then continues with the same bits.
 SLT_API SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size);
 
+/// What a checkpoint is sealed with.
+typedef struct SltKey {
+  uint8_t bytes[32];
+} SltKey;
+
 /// A checkpoint: the whole state of a run as bytes that another process goes on from with the same
 /// bits. It belongs to the build of the library, the model, its constants and the options of the
-/// run; that is checked. Bytes needed for one, as the run is now.
-SLT_API size_t slt_sim_checkpoint_size(const SltSim* sim);
+/// run; that is checked. It becomes the memory of the run, so it is sealed with a key: one that was
+/// changed, or made by somebody who does not have the key, is refused. Bytes needed for one, as the
+/// run is now, with a note of `note_size` bytes of the caller's own.
+SLT_API size_t slt_sim_checkpoint_size(const SltSim* sim, size_t note_size);
 /// Save into `buffer` of slt_sim_checkpoint_size() bytes. May be called between steps, from the
 /// callback of slt_sim_on_step().
+/// @param key   NULL: the seal tells damage, but anybody can make it. Only for bytes that stay
+/// where
+///              nobody else can write.
+/// @param note  kept with it and under the same seal; NULL where note_size is 0.
 /// @return SLT_OK, or SLT_ERR_ARGUMENT: the run has not started or has failed, or the buffer is too
 /// small.
-SLT_API SltStatus slt_sim_checkpoint_save(const SltSim* sim, void* buffer, size_t size);
+SLT_API SltStatus slt_sim_checkpoint_save(const SltSim* sim, const SltKey* key, const void* note,
+                                          size_t note_size, void* buffer, size_t size);
 /// Go on from there, in place of slt_sim_start().
+/// @param key   as for saving.
+/// @param note  receives the note, which must have been of this size; NULL where that is 0.
 /// @param why  set to what does not fit, in words; lives as long as the run. May be NULL.
-/// @return SLT_OK; SLT_ERR_ARGUMENT: it does not fit, is damaged, or the run has started: nothing
-/// is
-///         changed; SLT_ERR_NOMEM.
-SLT_API SltStatus slt_sim_checkpoint_restore(SltSim* sim, const void* buffer, size_t size,
+/// @return SLT_OK; SLT_ERR_ARGUMENT: it does not fit, is damaged, or the run has started;
+///         SLT_ERR_NOMEM. A run that a damaged checkpoint was tried on is only good for
+///         slt_sim_free().
+SLT_API SltStatus slt_sim_checkpoint_restore(SltSim* sim, const SltKey* key, const void* buffer,
+                                             size_t size, void* note, size_t note_size,
                                              const char** why);
 
 // ---- events -------------------------------------------------------------------------------------
@@ -506,16 +532,53 @@ SLT_API SltMethod slt_method_get(uint32_t index);
 typedef struct SltRecorder SltRecorder;  ///< Runs a simulation and writes what happens.
 typedef struct SltTable SltTable;        ///< Recorded rows in memory.
 
+/// Forms in which rows are written.
+typedef enum SltFormatId {
+  SLT_FORMAT_CSV = 0,         ///< RFC 4180, LF, shortest decimals
+  SLT_FORMAT_CSV_GZ = 1,      ///< the same compressed
+  SLT_FORMAT_JSON_LINES = 2,  ///< an object per row
+  SLT_FORMAT_MAT = 3,         ///< MAT-file of level 5
+  SLT_FORMAT_HDF5 = 4         ///< a data set per column
+} SltFormatId;
+
+typedef struct SltFormat {
+  SltFormatId id;
+  const char* ending;       ///< of files: ".csv"
+  const char* description;  ///< for people
+  bool whole;               ///< written when all rows are there, not row by row
+  bool continues;           ///< rows can be added to a file that another process has begun
+  const char* missing;      ///< package with the library that this build lacks; NULL: none
+} SltFormat;
+
+/// Number of formats, and one of them (index < count).
+SLT_API uint32_t slt_format_count(void);
+SLT_API SltFormat slt_format_get(uint32_t index);
+/// The format that a file has by the ending of its name.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_format_find(const char* path, SltFormat* out);
+
+/// Instants that get rows of their own, before and after, beside those of the grid.
+typedef enum SltEventRows {
+  SLT_EVENT_ROWS_CHANGES = 0,  ///< those that change a recorded quantity
+  SLT_EVENT_ROWS_MODES = 1,  ///< also those that change the state of an automaton, or begin or end
+                             ///< sliding or a contact; switches in equations (`if`, `abs`) do not
+                             ///< count
+  SLT_EVENT_ROWS_ALL = 2,    ///< every instant that has an event record
+  SLT_EVENT_ROWS_NONE = 3
+} SltEventRows;
+
 /// Options of a recorder: take them from slt_recorder_options().
 typedef struct SltRecorderOptions {
   double every;              ///< distance of the rows; NaN: `samples` instead
   uint32_t samples;          ///< number of equidistant rows after the first [500]
   bool all_steps;            ///< a row per step of the integrator instead
+  SltEventRows event_rows;   ///< which instants get rows [changes]
   const char* const* names;  ///< quantities to record; NULL: all variables in source order
   uint32_t name_count;
-  SltWriter csv;     ///< write NULL: no CSV
-  SltWriter events;  ///< JSON lines; write NULL: none
-  bool keep;         ///< keep the rows in memory for slt_recorder_table()
+  SltWriter rows;      ///< write NULL: none
+  SltFormatId format;  ///< of the rows [CSV]
+  SltWriter events;    ///< JSON lines; write NULL: none
+  bool keep;           ///< keep the rows in memory for slt_recorder_table()
   uint32_t cookie;
 } SltRecorderOptions;
 
@@ -523,8 +586,8 @@ SLT_API SltRecorderOptions slt_recorder_options(void);
 
 /// Attach a recorder to a run that is not started yet. Both belong to the caller; free the recorder
 /// first. It takes over slt_sim_on_event(); pass events on with slt_recorder_on_event().
-/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or SLT_ERR_NOT_FOUND with the offending name in
-///         `bad_name` (borrowed from options).
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_UNSUPPORTED (the format), or
+///         SLT_ERR_NOT_FOUND with the offending name in `bad_name` (borrowed from options).
 SLT_API SltStatus slt_recorder_create(SltSim* sim, const SltRecorderOptions* options,
                                       SltRecorder** out, const char** bad_name);
 SLT_API void slt_recorder_free(SltRecorder* recorder);
@@ -564,6 +627,21 @@ SLT_API SltStatus slt_recorder_continue(SltRecorder* recorder, const SltRecorder
 /// @return SLT_OK, SLT_END, an error of the run or of writing, SLT_ERR_CANCELLED.
 SLT_API SltStatus slt_recorder_run(SltRecorder* recorder, double t_end);
 
+/// Hand what is recorded to the writers now, instead of when there is more of it. May be called
+/// from the callback of slt_sim_on_step().
+/// @return SLT_OK, SLT_ERR_ARGUMENT, or an error of writing.
+SLT_API SltStatus slt_recorder_flush(SltRecorder* recorder);
+
+/// End the recording: formats that are written as a whole are written now. A recording without it
+/// has rows up to the last run, where its format allows that.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_LIMIT (more than the format can hold),
+/// or
+///         an error of writing.
+SLT_API SltStatus slt_recorder_finish(SltRecorder* recorder);
+
+/// Rows recorded so far.
+SLT_API uint64_t slt_recorder_row_count(const SltRecorder* recorder);
+
 /// The rows kept so far; owned by the recorder. NULL unless `keep`.
 SLT_API const SltTable* slt_recorder_table(const SltRecorder* recorder);
 
@@ -584,11 +662,13 @@ SLT_API double slt_table_value(const SltTable* table, uint32_t row, uint32_t col
 /// Text of a cell that is not a number (the state of an automaton), else NULL.
 SLT_API const char* slt_table_text(const SltTable* table, uint32_t row, uint32_t column);
 
-/// Write a table as a MAT-file of level 4 (MATLAB, Octave, Scilab, SciPy): a vector per column,
-/// characters for states of automata, NaN where undetermined. Names that are no identifiers there
-/// are spelt with letters (x' is der_x); the matrix `names` holds them as they are.
-/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or the writer's error.
-SLT_API SltStatus slt_table_write_mat(const SltTable* table, SltWriter writer);
+/// Write a table in another format. In MAT-files (MATLAB, Octave, Scilab, SciPy) a column is a
+/// vector, states of automata are characters, NaN is undetermined; names that are no identifiers
+/// there are spelt with letters (x' is der_x), and the cell array `names` holds them as they are.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_UNSUPPORTED (the library is not built
+/// in),
+///         SLT_ERR_LIMIT, or the writer's error.
+SLT_API SltStatus slt_table_write(const SltTable* table, SltFormatId format, SltWriter writer);
 
 typedef enum SltPlotFormat { SLT_PLOT_SVG, SLT_PLOT_TERMINAL, SLT_PLOT_PNG } SltPlotFormat;
 

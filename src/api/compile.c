@@ -2,12 +2,14 @@
 //
 // Text to model. The one place where running out of memory lands: everything a compilation takes
 // is in arenas, so leaving from anywhere inside frees it all.
+#define _POSIX_C_SOURCE 200809L
 #include "api/compiled.h"
 #include "lisma/lisma.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CHECKED_MODES 256  // beside the first one, where somebody asks for it
 
@@ -304,52 +306,6 @@ SltStatus slt_model_compile(const char* name, const char* text, size_t length,
 
 // ---- files --------------------------------------------------------------------------------------
 
-typedef struct FileText {
-  const SltAllocator* allocator;
-  char* data;
-  size_t used, capacity;
-} FileText;
-
-static SltStatus text_resize(FileText* t, size_t capacity) {
-  char* data = base_realloc(t->allocator, t->data, t->capacity, capacity);
-  if (!data) return SLT_ERR_NOMEM;
-  t->data = data;
-  t->capacity = capacity;
-  return SLT_OK;
-}
-
-static SltStatus text_read(FileText* t, FILE* file) {
-  for (;;) {
-    if (t->used == t->capacity) {
-      size_t wanted = t->capacity ? t->capacity * 2 : 65536;
-      if (wanted > 2 * (size_t)SOURCE_BYTES_MAX) return SLT_ERR_IO;
-      SLT_TRY(text_resize(t, wanted));
-    }
-    size_t got = fread(t->data + t->used, 1, t->capacity - t->used, file);
-    if (got == 0) break;
-    t->used += got;
-  }
-  if (ferror(file)) return SLT_ERR_IO;
-  // the size is what the reader gives back with the memory
-  return text_resize(t, t->used ? t->used : 1);
-}
-
-static SltStatus compile_read_file(const char* path, const SltAllocator* allocator, char** content,
-                                   size_t* length) {
-  FILE* file = fopen(path, "rb");
-  if (!file) return SLT_ERR_IO;
-  FileText text = {.allocator = allocator};
-  SltStatus status = text_read(&text, file);
-  fclose(file);
-  if (status < 0) {
-    base_free(allocator, text.data, text.capacity);
-    return status;
-  }
-  *content = text.data;
-  *length = text.used;
-  return SLT_OK;
-}
-
 typedef struct Beside {
   const char* path;  // of the model
 } Beside;
@@ -365,22 +321,20 @@ static SltStatus compile_load_beside(void* user, const char* name, const SltAllo
   if (!full) return SLT_ERR_NOMEM;
   memcpy(full, path, folder);
   memcpy(full + folder, name, size - folder);
-  SltStatus status = compile_read_file(full, allocator, content, length);
+  SltStatus status = slt_file_read(full, false, SOURCE_BYTES_MAX, allocator, content, length);
   base_free(allocator, full, size);
   return status;
 }
 
+/// The table that makes a folder a model of rules: its path, or NULL where it is none.
 static char* compile_rules_folder(const char* path, const SltAllocator* allocator, size_t* size) {
   static const char name[] = "/rules.csv";
+  struct stat info;
   *size = strlen(path) + sizeof name;
   char* table = base_alloc(allocator, *size);
   if (!table) return NULL;
   snprintf(table, *size, "%s%s", path, name);
-  FILE* file = fopen(table, "rb");
-  if (file) {
-    fclose(file);
-    return table;
-  }
+  if (stat(table, &info) == 0 && S_ISREG(info.st_mode)) return table;
   base_free(allocator, table, *size);
   return NULL;
 }
@@ -399,9 +353,15 @@ SltStatus compile_from_file(const char* path, const SltCompileOptions* options, 
   }
   char* text = NULL;
   size_t length = 0;
-  SltStatus status = table ? SLT_OK : compile_read_file(path, &allocator, &text, &length);
-  if (status >= 0) status = fn(path, text, length, table != NULL, &own, out);
-  if (text) base_free(&allocator, text, length ? length : 1);
+  SltAllocator foreign = base_foreign_allocator(&allocator);
+  SltStatus status =
+      table ? SLT_OK : slt_file_read(path, false, SOURCE_BYTES_MAX, &foreign, &text, &length);
+  if (status >= 0) {
+    status = fn(path, text, length, table != NULL, &own, out);
+  } else if (status != SLT_ERR_NOMEM) {
+    status = SLT_ERR_IO;
+  }
+  if (text) base_free(&foreign, text, length);
   if (table) base_free(&allocator, table, table_size);
   return status;
 }

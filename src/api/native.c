@@ -32,6 +32,11 @@ SltNativeReport slt_model_native_report(const SltModel* model) {
   return (SltNativeReport){report.programs, report.compiled, report.loaded, report.note};
 }
 
+void slt_model_native_kill(const SltModel* model) {
+  const CompiledModel* compiled = (const CompiledModel*)model;
+  if (model && compiled->native) native_tier_kill(compiled->native);
+}
+
 static SltStatus open_cache(NativeCache* cache, const char* folder, const char** problem) {
   if (problem) *problem = NULL;
   if (!folder) return SLT_ERR_ARGUMENT;

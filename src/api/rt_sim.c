@@ -353,18 +353,21 @@ SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t size) {
   return sim && buffer ? eng_snapshot_save(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
 }
 
-size_t slt_sim_checkpoint_size(const SltSim* sim) {
-  return sim ? eng_checkpoint_size(sim->engine) : 0;
+size_t slt_sim_checkpoint_size(const SltSim* sim, size_t note_size) {
+  return sim ? eng_checkpoint_size(sim->engine, note_size) : 0;
 }
 
-SltStatus slt_sim_checkpoint_save(const SltSim* sim, void* buffer, size_t size) {
-  return sim && buffer ? eng_checkpoint_save(sim->engine, buffer, size) : SLT_ERR_ARGUMENT;
+SltStatus slt_sim_checkpoint_save(const SltSim* sim, const SltKey* key, const void* note,
+                                  size_t note_size, void* buffer, size_t size) {
+  if (!sim || !buffer || (!note && note_size)) return SLT_ERR_ARGUMENT;
+  return eng_checkpoint_save(sim->engine, key, note, note_size, buffer, size);
 }
 
-SltStatus slt_sim_checkpoint_restore(SltSim* sim, const void* buffer, size_t size,
-                                     const char** why) {
+SltStatus slt_sim_checkpoint_restore(SltSim* sim, const SltKey* key, const void* buffer,
+                                     size_t size, void* note, size_t note_size, const char** why) {
   if (why) *why = NULL;
-  return sim && buffer ? eng_checkpoint_restore(sim->engine, buffer, size, why) : SLT_ERR_ARGUMENT;
+  if (!sim || !buffer || (!note && note_size)) return SLT_ERR_ARGUMENT;
+  return eng_checkpoint_restore(sim->engine, key, buffer, size, note, note_size, why);
 }
 
 SltStatus slt_sim_snapshot_restore(SltSim* sim, const void* buffer, size_t size) {

@@ -86,16 +86,11 @@ SltStatus slt_table_plot(const SltTable* table, const SltPlotOptions* options, S
   return status;
 }
 
-SltStatus slt_table_write_mat(const SltTable* table, SltWriter writer) {
+SltStatus slt_table_write(const SltTable* table, SltFormatId format, SltWriter writer) {
   if (!table || !writer.write) return SLT_ERR_ARGUMENT;
-  Sink sink;
-  SLT_TRY(sink_init(&sink, writer));
-  jmp_buf on_oom;
-  Arena arena;
-  arena_init(&arena, NULL, &on_oom);
-  SltStatus status = SLT_ERR_NOMEM;
-  if (!setjmp(on_oom)) status = table_write_mat(table, &sink, &arena);
-  arena_free(&arena);
-  sink_clear(&sink);
+  RowSink* sink = NULL;
+  SLT_TRY(row_sink_create(format, writer, &sink));
+  SltStatus status = table_write_rows(table, sink);
+  sink->class->free(sink);
   return status;
 }

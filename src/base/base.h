@@ -6,8 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "base/file.h"
 #include "base/functions.h"
 #include "base/number.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 /// Internal propagation of errors: the only control-flow macro in the code base.

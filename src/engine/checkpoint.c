@@ -2,9 +2,12 @@
 //
 // Checkpoints: a snapshot that another process can go on from.
 //
-//   Head | list of modes | snapshot (sim.c), its pointers to modes replaced by places in the list |
-//   hash
+//   Head | note of the caller | list of modes | snapshot (sim.c), its pointers to modes replaced by
+//   places in the list | seal
 //
+// A snapshot is the memory of a run, with the numbers by which it finds its way in its own tables,
+// and somebody who can write one can do with the program what he likes. So everything stands under
+// a seal (HMAC-SHA256) with the caller's key, and nothing is looked at before it has been verified.
 // The list has every mode of the run in the order in which it was first asked for. The process that
 // goes on asks for them in the same order, so that everything that depends on it (ids, modes that
 // stand for many) is as it was. What has to fit is compared before anything is changed: the build
@@ -16,7 +19,8 @@
 #include <string.h>
 
 #define CHECKPOINT_MAGIC  UINT64_C(0x31504b435554ac53)
-#define CHECKPOINT_FORMAT 1u
+#define CHECKPOINT_FORMAT 2u
+#define DAMAGED           "it is damaged"
 
 typedef struct Head {
   uint64_t magic;
@@ -26,7 +30,7 @@ typedef struct Head {
   uint64_t block_size, stepper_size;
   uint64_t model_hash;
   uint32_t automaton_count, mode_count;
-  uint64_t snapshot_size;
+  uint64_t note_size, snapshot_size;
   char method[32];
   double numbers[9];
   uint64_t counts[6];
@@ -204,20 +208,31 @@ static size_t list_size(const EngSim* sim) {
   return (size_t)sim->known.count * sim->model->automaton_count * sizeof(uint32_t);
 }
 
-size_t eng_checkpoint_size(const EngSim* sim) {
-  return sizeof(Head) + list_size(sim) + eng_snapshot_size(sim) + sizeof(uint64_t);
+size_t eng_checkpoint_size(const EngSim* sim, size_t note_size) {
+  size_t own = sizeof(Head) + list_size(sim) + eng_snapshot_size(sim) + sizeof(Digest);
+  return base_add_size(own, note_size);
 }
 
-SltStatus eng_checkpoint_save(const EngSim* sim, void* buffer, size_t size) {
-  if (size < eng_checkpoint_size(sim) || !sim->core.started || sim->core.failed) {
+static Digest seal_of(const SltKey* key, const void* data, size_t size) {
+  return sha256_hmac(key ? key->bytes : NULL, key ? sizeof key->bytes : 0, data, size);
+}
+
+SltStatus eng_checkpoint_save(const EngSim* sim, const SltKey* key, const void* note,
+                              size_t note_size, void* buffer, size_t size) {
+  if (size < eng_checkpoint_size(sim, note_size) || !sim->core.started || sim->core.failed) {
     return SLT_ERR_ARGUMENT;
   }
   char* out = buffer;
   Head head = head_of(sim);
+  head.note_size = note_size;
   size_t list = list_size(sim);
+  size_t used = sizeof head;
   memcpy(out, &head, sizeof head);
-  if (list) memcpy(out + sizeof head, sim->known.states, list);
-  char* snapshot = out + sizeof head + list;
+  if (note_size) memcpy(out + used, note, note_size);
+  used += note_size;
+  if (list) memcpy(out + used, sim->known.states, list);
+  used += list;
+  char* snapshot = out + used;
   SLT_TRY(eng_snapshot_save(sim, snapshot, head.snapshot_size));
   EngCore core;
   memcpy(&core, snapshot, sizeof core);
@@ -227,9 +242,9 @@ SltStatus eng_checkpoint_save(const EngSim* sim, void* buffer, size_t size) {
     *modes[i] = place_of(sim, *modes[i]);
   }
   memcpy(snapshot, &core, sizeof core);
-  size_t used = sizeof head + list + head.snapshot_size;
-  uint64_t hash = hash_bytes(out, used, CHECKPOINT_MAGIC);
-  memcpy(out + used, &hash, sizeof hash);
+  used += head.snapshot_size;
+  Digest seal = seal_of(key, out, used);
+  memcpy(out + used, &seal, sizeof seal);
   return SLT_OK;
 }
 
@@ -239,53 +254,79 @@ static SltStatus refuse(EngSim* sim, const char* text, const char** why) {
   return SLT_ERR_ARGUMENT;
 }
 
-SltStatus eng_checkpoint_restore(EngSim* sim, const void* buffer, size_t size, const char** why) {
+/// Whether the sizes in the head are those of the file and of the run.
+static bool sizes_fit(const EngSim* sim, const Head* head, size_t size) {
+  size_t list = base_mul_size(head->mode_count, (size_t)head->automaton_count * sizeof(uint32_t));
+  size_t fixed = sizeof sim->core + sim->block_size + sim->stepper_size;
+  size_t whole = base_add_size(sizeof *head + sizeof(Digest), (size_t)head->note_size);
+  whole = base_add_size(base_add_size(whole, list), (size_t)head->snapshot_size);
+  return whole == size && head->snapshot_size >= fixed;
+}
+
+/// Ask for the modes of the list in its order. What is wrong in words, or NULL.
+static const char* fetch_modes(EngSim* sim, const Head* head, const char* list, SltStatus* status) {
+  size_t n = head->automaton_count;
+  for (uint32_t i = 0; i < head->mode_count; i++) {
+    const ModelMode* mode = NULL;
+    const Diag* failure = NULL;
+    if (n) memcpy(sim->side_work, list + i * n * sizeof(uint32_t), n * sizeof(uint32_t));
+    for (uint32_t a = 0; a < n; a++) {
+      if (sim->side_work[a] >= sim->model->automata[a].state_count) return DAMAGED;
+    }
+    *status = eng_get_mode(sim, sim->side_work, &mode, &failure);
+    if (*status == SLT_ERR_NOMEM) return "out of memory";
+    if (*status < 0) return "one of its modes cannot be compiled any more";
+  }
+  return NULL;
+}
+
+/// The seal is compared in a time that does not depend on where it differs.
+static bool is_sealed(const SltKey* key, const char* in, size_t size) {
+  Digest seal = seal_of(key, in, size - sizeof seal);
+  uint8_t differences = 0;
+  for (size_t i = 0; i < sizeof seal; i++) {
+    differences |= (uint8_t)(seal.bytes[i] ^ (uint8_t)in[size - sizeof seal + i]);
+  }
+  return differences == 0;
+}
+
+SltStatus eng_checkpoint_restore(EngSim* sim, const SltKey* key, const void* buffer, size_t size,
+                                 void* note, size_t note_size, const char** why) {
   const char* in = buffer;
   Head head;
   if (sim->core.started) return refuse(sim, "the run has begun already", why);
-  if (size < sizeof head + sizeof(uint64_t)) return refuse(sim, "it is not whole", why);
-  memcpy(&head, in, sizeof head);
+  head = (Head){.magic = 0};
+  memcpy(&head, in, size < sizeof head ? size : sizeof head);
   if (head.magic != CHECKPOINT_MAGIC) return refuse(sim, "it is no checkpoint", why);
+  if (size < sizeof head + sizeof(Digest)) return refuse(sim, "it is not whole", why);
   if (head.format != CHECKPOINT_FORMAT) {
     return refuse(sim, "it was written by another version of the program", why);
   }
-  uint64_t hash = 0;
-  memcpy(&hash, in + size - sizeof hash, sizeof hash);
-  if (hash != hash_bytes(in, size - sizeof hash, CHECKPOINT_MAGIC)) {
-    return refuse(sim, "it is damaged", why);
+  if (!is_sealed(key, in, size)) {
+    return refuse(sim, "it is damaged, or was not written by this user on this machine", why);
   }
+  head.version[sizeof head.version - 1] = '\0';
+  head.method[sizeof head.method - 1] = '\0';
   if (differs(sim, &head)) return refuse(sim, NULL, why);
-  size_t n = head.automaton_count;
-  size_t list = head.mode_count * n * sizeof(uint32_t);
-  size_t fixed = sizeof sim->core + sim->block_size + sim->stepper_size;
-  size_t rest = size - sizeof head - sizeof hash;
-  if (list > rest || rest - list != head.snapshot_size || head.snapshot_size < fixed) {
-    return refuse(sim, "it is damaged", why);
+  if (!sizes_fit(sim, &head, size) || head.note_size != note_size) {
+    return refuse(sim, DAMAGED, why);
   }
-  const char* snapshot = in + sizeof head + list;
+  if (note_size) memcpy(note, in + sizeof head, note_size);
+  const char* list = in + sizeof head + note_size;
+  const char* snapshot = list + (size_t)head.mode_count * head.automaton_count * sizeof(uint32_t);
   if (constants_differ(sim, snapshot)) return refuse(sim, NULL, why);
-
-  for (uint32_t i = 0; i < head.mode_count; i++) {
-    const ModelMode* mode = NULL;
-    const Diag* failure = NULL;
-    if (n)
-      memcpy(sim->side_work, in + sizeof head + i * n * sizeof(uint32_t), n * sizeof(uint32_t));
-    for (uint32_t a = 0; a < n; a++) {
-      if (sim->side_work[a] >= sim->model->automata[a].state_count) {
-        return refuse(sim, "it is damaged", why);
-      }
-    }
-    SltStatus status = eng_get_mode(sim, sim->side_work, &mode, &failure);
-    if (status == SLT_ERR_NOMEM) return status;
-    if (status < 0) return refuse(sim, "one of its modes cannot be compiled any more", why);
-  }
+  SltStatus status = SLT_OK;
+  const char* problem = fetch_modes(sim, &head, list, &status);
+  if (status == SLT_ERR_NOMEM) return status;
+  if (problem) return refuse(sim, problem, why);
   EngCore core;
   memcpy(&core, snapshot, sizeof core);
   const ModelMode** modes[2];
   core_modes(&core, modes);
   for (uint32_t i = 0; i < SLT_COUNT(modes); i++) {
-    if (!mode_at(sim, modes[i])) return refuse(sim, "it is damaged", why);
+    if (!mode_at(sim, modes[i])) return refuse(sim, DAMAGED, why);
   }
-  if (!core.mode) return refuse(sim, "it is damaged", why);
-  return eng_snapshot_take(sim, &core, snapshot, head.snapshot_size);
+  if (!core.mode) return refuse(sim, DAMAGED, why);
+  status = eng_snapshot_take(sim, &core, snapshot, (size_t)head.snapshot_size);
+  return status == SLT_ERR_ARGUMENT ? refuse(sim, DAMAGED, why) : status;
 }

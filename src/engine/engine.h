@@ -103,8 +103,10 @@ SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size);
 
 /// The same as bytes that another process can take over, before its run has started. `why`: what
 /// does not fit, lives as long as the run.
-size_t eng_checkpoint_size(const EngSim* sim);
-SltStatus eng_checkpoint_save(const EngSim* sim, void* buffer, size_t size);
-SltStatus eng_checkpoint_restore(EngSim* sim, const void* buffer, size_t size, const char** why);
+size_t eng_checkpoint_size(const EngSim* sim, size_t note_size);
+SltStatus eng_checkpoint_save(const EngSim* sim, const SltKey* key, const void* note,
+                              size_t note_size, void* buffer, size_t size);
+SltStatus eng_checkpoint_restore(EngSim* sim, const SltKey* key, const void* buffer, size_t size,
+                                 void* note, size_t note_size, const char** why);
 
 #endif

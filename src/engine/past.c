@@ -457,8 +457,13 @@ SltStatus eng_past_restore(EngSim* sim, const char* in, size_t size) {
     EngPast saved;
     if (size < sizeof saved) return SLT_ERR_ARGUMENT;
     memcpy(&saved, in, sizeof saved);
-    size_t bytes = saved.end * sizeof(ModelPiece);
-    if (size - sizeof saved < bytes) return SLT_ERR_ARGUMENT;
+    if ((size - sizeof saved) / sizeof(ModelPiece) < saved.end) return SLT_ERR_ARGUMENT;
+    bool places = saved.begin == 0 && saved.view.begin <= saved.view.end &&
+                  saved.view.end <= saved.end &&
+                  (saved.next_jump == PAST_NONE || saved.next_jump <= saved.end) &&
+                  (saved.next_break == PAST_NONE || saved.next_break <= saved.end);
+    if (!places) return SLT_ERR_ARGUMENT;
+    size_t bytes = (size_t)saved.end * sizeof(ModelPiece);
     size_t capacity = past->capacity;
     SLT_TRY(eng_grow(sim, (void**)&past->pieces, &capacity, saved.end, sizeof *past->pieces));
     saved.pieces = past->pieces;

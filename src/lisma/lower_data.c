@@ -194,14 +194,10 @@ static bool load(Lower* l, const AstData* data, Str* content) {
   Str file = str_copy(l->scratch, data->file);
   SltStatus status = l->options->load_file(l->options->user, file, l->scratch, content);
   if (status >= 0) return true;
-  if (status == SLT_ERR_IO) {
-    Diag* diag = lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read",
-                              STR_ARGS(file));
-    diag_hint(l->diags, diag, "it is looked for in the folder of the model");
-  } else {
-    lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read: %s",
-                 STR_ARGS(file), slt_status_text(status));
-  }
+  Diag* diag = lower_report(l, DIAG_E0211, data->file_span, "the file '%.*s' cannot be read%s",
+                            STR_ARGS(file), file_problem(status));
+  bool searched = status == SLT_ERR_IO || status == SLT_ERR_NOT_FOUND;
+  if (searched) diag_hint(l->diags, diag, "it is looked for in the folder of the model");
   return false;
 }
 

@@ -3,7 +3,7 @@
 // The folder of compiled units. Any number of processes may use it at once: entries appear by
 // rename and never change, and whatever is found is checked before it is believed. What is in the
 // folder gets executed, so it must belong to the user and be closed to everybody else.
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "native/native.h"
 
 #include <dirent.h>
@@ -24,8 +24,8 @@
 typedef struct Footer {
   char magic[8];
   uint64_t length;  // of the object
-  NativeKey key;
-  NativeKey content;
+  Digest key;
+  Digest content;
 } Footer;
 
 static const char magic[8] = {'S', 'L', 'T', 'U', 'N', 'I', 'T', '1'};
@@ -47,6 +47,24 @@ static bool make_folder(const char* path) {
   return true;
 }
 
+/// Whether nobody but the user and the system can put another folder in its place: all folders
+/// above it are theirs, and closed to others or sticky.
+static bool is_reached_safely(const char* path) {
+  char* whole = realpath(path, NULL);
+  bool safe = whole != NULL;
+  for (char* slash = whole; safe && (slash = strchr(slash, '/')); slash++) {
+    struct stat info;
+    char kept = slash[1];
+    slash[1] = '\0';
+    safe = stat(whole, &info) == 0 && (info.st_uid == geteuid() || info.st_uid == 0);
+    bool shared = (info.st_mode & 02) || ((info.st_mode & 020) && info.st_gid != getegid());
+    safe = safe && (!shared || (info.st_mode & S_ISVTX));
+    slash[1] = kept;
+  }
+  free(whole);
+  return safe;
+}
+
 const char* native_cache_open(NativeCache* cache, const char* path, uint64_t limit, bool make) {
   *cache = (NativeCache){.fd = -1, .path = path, .limit = limit};
   int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -62,6 +80,8 @@ const char* native_cache_open(NativeCache* cache, const char* path, uint64_t lim
     problem = "the cache folder belongs to someone else";
   } else if (info.st_mode & 022) {
     problem = "others may write to the cache folder";
+  } else if (!is_reached_safely(path)) {
+    problem = "others may write to a folder above the cache folder";
   } else if ((info.st_mode & 0777) != 0700 && fchmod(fd, 0700) != 0) {
     problem = "the cache folder cannot be closed to others";
   }
@@ -81,9 +101,9 @@ void native_cache_close(NativeCache* cache) {
 // ---------------------------------------------------------------------------------------------
 // entries
 
-static void entry_name(const NativeKey* key, char* name) {
+static void entry_name(const Digest* key, char* name) {
   static const char digits[] = "0123456789abcdef";
-  for (size_t i = 0; i < NATIVE_KEY_BYTES; i++) {
+  for (size_t i = 0; i < DIGEST_BYTES; i++) {
     *name++ = digits[key->bytes[i] >> 4];
     *name++ = digits[key->bytes[i] & 15];
   }
@@ -91,43 +111,43 @@ static void entry_name(const NativeKey* key, char* name) {
 }
 
 static bool is_entry(const char* name) {
-  size_t length = 2 * (size_t)NATIVE_KEY_BYTES;
+  size_t length = 2 * (size_t)DIGEST_BYTES;
   return strspn(name, "0123456789abcdef") == length && strcmp(name + length, ENDING) == 0;
 }
 
 /// Hash of the first `length` bytes of a file.
-static bool hash_file(int fd, uint64_t length, NativeKey* out) {
+static bool hash_file(int fd, uint64_t length, Digest* out) {
   unsigned char chunk[CHUNK];
-  NativeHash hash;
-  native_hash_init(&hash);
+  Sha256 hash;
+  sha256_init(&hash);
   if (lseek(fd, 0, SEEK_SET) != 0) return false;
   while (length > 0) {
     ssize_t got = read(fd, chunk, length < sizeof chunk ? (size_t)length : sizeof chunk);
     if (got <= 0) return false;
-    native_hash_add(&hash, chunk, (size_t)got);
+    sha256_add(&hash, chunk, (size_t)got);
     length -= (uint64_t)got;
   }
-  *out = native_hash_key(&hash);
+  *out = sha256_digest(&hash);
   return true;
 }
 
 /// Whether the file is an entry for `key` as it was stored.
-static bool is_sound(int fd, const NativeKey* key) {
+static bool is_sound(int fd, const Digest* key) {
   struct stat info;
   Footer footer;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid()) return false;
   if (info.st_size < (off_t)sizeof footer) return false;
   off_t length = info.st_size - (off_t)sizeof footer;
   if (pread(fd, &footer, sizeof footer, length) != (ssize_t)sizeof footer) return false;
-  NativeKey content;
+  Digest content;
   return memcmp(footer.magic, magic, sizeof magic) == 0 && footer.length == (uint64_t)length &&
          memcmp(&footer.key, key, sizeof *key) == 0 && hash_file(fd, footer.length, &content) &&
          memcmp(&footer.content, &content, sizeof content) == 0;
 }
 
-bool native_cache_find(const NativeCache* cache, const NativeKey* key, char* name) {
+bool native_cache_find(const NativeCache* cache, const Digest* key, char* name) {
   entry_name(key, name);
-  int fd = openat(cache->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = openat(cache->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
   bool sound = is_sound(fd, key);
   if (sound) {
@@ -140,7 +160,7 @@ bool native_cache_find(const NativeCache* cache, const NativeKey* key, char* nam
 }
 
 /// Add the footer to a finished object.
-static bool seal(int fd, const NativeKey* key) {
+static bool seal(int fd, const Digest* key) {
   struct stat info;
   if (fstat(fd, &info) != 0 || info.st_size <= 0) return false;
   Footer footer = {.length = (uint64_t)info.st_size, .key = *key};
@@ -150,8 +170,7 @@ static bool seal(int fd, const NativeKey* key) {
          fchmod(fd, 0600) == 0 && fsync(fd) == 0;
 }
 
-bool native_cache_store(const NativeCache* cache, const NativeKey* key, const char* from,
-                        char* name) {
+bool native_cache_store(const NativeCache* cache, const Digest* key, const char* from, char* name) {
   entry_name(key, name);
   int fd = openat(cache->fd, from, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   bool done = fd >= 0 && seal(fd, key) && renameat(cache->fd, from, cache->fd, name) == 0;

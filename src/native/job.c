@@ -35,26 +35,26 @@ static const char* const flags[] = {"-x",
 #define FLAG_COUNT  SLT_COUNT(flags)
 #define PATIENCE_MS 300
 
-static void hash_text(NativeHash* hash, const char* text) {
-  native_hash_add(hash, text, strlen(text) + 1);
+static void hash_text(Sha256* hash, const char* text) {
+  sha256_add(hash, text, strlen(text) + 1);
 }
 
 bool native_compiler_init(NativeCompiler* compiler, const char* path) {
   struct stat info;
   if (path[0] != '/' || stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
   if (access(path, X_OK) != 0) return false;
-  NativeHash hash;
-  native_hash_init(&hash);
+  Sha256 hash;
+  sha256_init(&hash);
   hash_text(&hash, slt_version());
   hash_text(&hash, path);
   uint64_t facts[] = {NATIVE_ABI, (uint64_t)info.st_size, (uint64_t)info.st_mtim.tv_sec,
                       (uint64_t)info.st_mtim.tv_nsec, (uint64_t)info.st_ino};
-  native_hash_add(&hash, facts, sizeof facts);
+  sha256_add(&hash, facts, sizeof facts);
   for (size_t i = 0; i < FLAG_COUNT; i++) {
     hash_text(&hash, flags[i]);
   }
   compiler->path = path;
-  compiler->identity = native_hash_key(&hash);
+  compiler->identity = sha256_digest(&hash);
   return true;
 }
 

@@ -43,23 +43,7 @@ uint32_t native_write(TextBuffer* out, const NativeUnit* unit);
 // ---------------------------------------------------------------------------------------------
 // the cache (cache.c)
 
-#define NATIVE_KEY_BYTES 32
-#define NATIVE_NAME_MAX  96  // of a file in the cache
-
-typedef struct NativeKey {
-  uint8_t bytes[NATIVE_KEY_BYTES];
-} NativeKey;
-
-/// SHA-256 of text in pieces (sha256.c).
-typedef struct NativeHash {
-  uint32_t state[8];
-  uint64_t length;
-  uint8_t pending[64];
-} NativeHash;
-
-void native_hash_init(NativeHash* hash);
-void native_hash_add(NativeHash* hash, const void* data, size_t length);
-NativeKey native_hash_key(NativeHash* hash);
+#define NATIVE_NAME_MAX 96  // of a file in the cache
 
 /// A folder of compiled units, open. Files in it: `KEY.so`, an ELF object with a footer that holds
 /// key and content hash; `tmp-*`, work in progress.
@@ -75,11 +59,10 @@ const char* native_cache_open(NativeCache* cache, const char* path, uint64_t lim
 void native_cache_close(NativeCache* cache);
 
 /// Whether a sound entry for `key` is there; its name into `name`. Unsound ones are removed.
-bool native_cache_find(const NativeCache* cache, const NativeKey* key, char* name);
+bool native_cache_find(const NativeCache* cache, const Digest* key, char* name);
 /// Turn a finished file `from` into the entry for `key`. False when that fails; `from` is gone in
 /// any case.
-bool native_cache_store(const NativeCache* cache, const NativeKey* key, const char* from,
-                        char* name);
+bool native_cache_store(const NativeCache* cache, const Digest* key, const char* from, char* name);
 
 void native_cache_remove(const NativeCache* cache, const char* name);
 
@@ -97,7 +80,7 @@ uint64_t native_cache_trim(const NativeCache* cache, uint64_t limit);
 
 typedef struct NativeCompiler {
   const char* path;  // borrowed; absolute
-  NativeKey identity;
+  Digest identity;
 } NativeCompiler;
 
 /// Identity from path, size and time of the file, and the options it is called with. False when
@@ -149,5 +132,8 @@ void native_tier_free(NativeTier* tier);
 uint64_t native_tier_tune(void* tier, const ModelMode* mode, const ModelStiff* stiff,
                           uint64_t evaluations);
 NativeReport native_tier_report(NativeTier* tier);
+/// End a compiler that is at work, for a program that ends without freeing anything. Takes no lock:
+/// for signal handlers.
+void native_tier_kill(const NativeTier* tier);
 
 #endif

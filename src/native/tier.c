@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -27,7 +28,7 @@ typedef struct Pending {
   struct Pending* next;
   ModelCode* cells[NATIVE_UNIT_MAX];
   uint32_t count;
-  NativeKey key;
+  Digest key;
   Arena arena;  // of the text
   Str text;
 } Pending;
@@ -200,19 +201,19 @@ static Pending* new_pending(NativeTier* tier, const NativeUnit* unit) {
     pending->cells[i] = unit->programs[i]->native;
   }
   pending->count = unit->count;
-  NativeHash hash;
-  native_hash_init(&hash);
-  native_hash_add(&hash, &tier->compiler.identity, sizeof tier->compiler.identity);
-  native_hash_add(&hash, pending->text.data, pending->text.length);
-  pending->key = native_hash_key(&hash);
+  Sha256 hash;
+  sha256_init(&hash);
+  sha256_add(&hash, &tier->compiler.identity, sizeof tier->compiler.identity);
+  sha256_add(&hash, pending->text.data, pending->text.length);
+  pending->key = sha256_digest(&hash);
   return pending;
 }
 
-/// Attach the code of an entry of the cache.
+/// Attach the code of an entry of the cache. The loader is led through the open folder, so what it
+/// loads is what was looked at, whatever the names on the way to it mean by now.
 static bool load(NativeTier* tier, const Pending* pending, const char* name) {
-  char path[4096];
-  int length = snprintf(path, sizeof path, "%s/%s", tier->cache.path, name);
-  if (length < 0 || (size_t)length >= sizeof path) return false;
+  char path[NATIVE_NAME_MAX + 40];
+  snprintf(path, sizeof path, "/proc/self/fd/%d/%s", tier->cache.fd, name);
   if (tier->handle_count == UNITS_MAX) return false;
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   const NativeEntry* entries = handle ? dlsym(handle, "saltus_native") : NULL;
@@ -357,6 +358,11 @@ uint64_t native_tier_tune(void* user, const ModelMode* mode, const ModelStiff* s
   uint64_t wait = tune(tier, mode, stiff, evaluations);
   pthread_mutex_unlock(&tier->mutex);
   return wait;
+}
+
+void native_tier_kill(const NativeTier* tier) {
+  int pid = tier->job.pid;
+  if (pid > 0) kill(-pid, SIGKILL);
 }
 
 NativeReport native_tier_report(NativeTier* tier) {

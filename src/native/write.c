@@ -32,7 +32,7 @@ static const char* const expressions[MODEL_OP_COUNT] = {
 #define ENTRY(X, name, word, call, ...) [MODEL_OP_##name] = "H->" #call "(a)",
     BASE_FUNCTIONS(ENTRY, )
 #undef ENTRY
-    [MODEL_OP_SQRT] = "__builtin_sqrt(a)",
+        [MODEL_OP_SQRT] = "__builtin_sqrt(a)",
     [MODEL_OP_ABS] = "__builtin_fabs(a)",
     [MODEL_OP_SIGN] = "a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a == 0.0 ? 0.0 : a",
     [MODEL_OP_FLOOR] = "H->floor(a)",

@@ -65,51 +65,11 @@ static void write_number(Sink* sink, double value) {
   }
 }
 
-static void write_control(Sink* sink, unsigned char c) {
-  static const char hex[] = "0123456789abcdef";
-  const char escape[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-  sink_bytes(sink, escape, sizeof escape);
-}
-
-/// UTF-8 stays as it is; bytes that are none become U+FFFD, so that the line is always valid JSON.
-static void write_string(Sink* sink, const char* text) {
-  if (!text) {
-    sink_c(sink, "null");
-    return;
-  }
-  sink_char(sink, '"');
-  size_t length = strlen(text);
-  for (size_t i = 0; i < length;) {
-    unsigned char c = (unsigned char)text[i];
-    if (c >= 0x80) {
-      uint32_t size = utf8_decode(text + i, length - i, NULL);
-      sink_bytes(sink, size ? text + i : "\xEF\xBF\xBD", size ? size : 3);
-      i += size ? size : 1;
-      continue;
-    }
-    i++;
-    switch (c) {
-    case '"': sink_c(sink, "\\\""); break;
-    case '\\': sink_c(sink, "\\\\"); break;
-    case '\n': sink_c(sink, "\\n"); break;
-    case '\r': sink_c(sink, "\\r"); break;
-    case '\t': sink_c(sink, "\\t"); break;
-    default:
-      if (c < 0x20 || c == 0x7f) {
-        write_control(sink, c);
-      } else {
-        sink_char(sink, (char)c);
-      }
-    }
-  }
-  sink_char(sink, '"');
-}
-
 static void write_strings(Sink* sink, const char* const* texts, uint32_t count) {
   sink_char(sink, '[');
   for (uint32_t i = 0; i < count; i++) {
     if (i) sink_char(sink, ',');
-    write_string(sink, texts[i]);
+    sink_json(sink, texts[i]);
   }
   sink_char(sink, ']');
 }
@@ -119,7 +79,7 @@ static void write_changes(Sink* sink, const SltChange* changes, uint32_t count, 
   sink_char(sink, '{');
   for (uint32_t i = 0; i < count; i++) {
     if (i) sink_char(sink, ',');
-    write_string(sink, changes[i].name);
+    sink_json(sink, changes[i].name);
     sink_char(sink, ':');
     if (pairs) {
       sink_char(sink, '[');
@@ -142,7 +102,7 @@ static void write_truths(Sink* sink, const SltTruth* truths, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const SltTruth* truth = &truths[i];
     sink_c(sink, i ? ",{\"atom\":" : "{\"atom\":");
-    write_string(sink, truth->atom);
+    sink_json(sink, truth->atom);
     write_flag(sink, ",\"holds\":", truth->holds);
     sink_c(sink, ",\"g\":");
     write_number(sink, truth->g + 0.0);  // no negative zero
@@ -161,7 +121,7 @@ static void write_equivalents(Sink* sink, const SltEquivalent* list, uint32_t co
   sink_char(sink, '{');
   for (uint32_t i = 0; i < count; i++) {
     if (i) sink_char(sink, ',');
-    write_string(sink, list[i].name);
+    sink_json(sink, list[i].name);
     sink_c(sink, ":[");
     write_number(sink, list[i].without);
     sink_char(sink, ',');
@@ -208,19 +168,19 @@ void events_write(Sink* sink, const SltEvent* event) {
   sink_c(sink, ",\"iter\":");
   sink_unsigned(sink, event->iter);
   sink_c(sink, ",\"kind\":");
-  write_string(sink, events_kind_text(event->kind));
+  sink_json(sink, events_kind_text(event->kind));
   sink_c(sink, ",\"class\":");
-  write_string(sink, events_class_text(event->event_class));
+  sink_json(sink, events_class_text(event->event_class));
   sink_c(sink, ",\"automaton\":");
-  write_string(sink, event->automaton);
+  sink_json(sink, event->automaton);
   sink_c(sink, ",\"from\":");
-  write_string(sink, event->automaton ? event->from : NULL);
+  sink_json(sink, event->automaton ? event->from : NULL);
   sink_c(sink, ",\"to\":");
-  write_string(sink, event->automaton ? event->to : NULL);
+  sink_json(sink, event->automaton ? event->to : NULL);
   sink_c(sink, ",\"atom\":");
   write_strings(sink, event->atoms, event->atom_count);
   sink_c(sink, ",\"type\":");
-  write_string(sink, events_type_text(event->type));
+  sink_json(sink, events_type_text(event->type));
   sink_c(sink, ",\"line\":");
   if (event->line) {
     sink_unsigned(sink, event->line);
@@ -240,7 +200,7 @@ void events_write(Sink* sink, const SltEvent* event) {
   write_changes(sink, event->impulses, event->impulse_count, false);
   if (event->cause != SLT_CAUSE_NONE) {
     sink_c(sink, ",\"because\":");
-    write_string(sink, events_cause_text(event->cause));
+    sink_json(sink, events_cause_text(event->cause));
   }
   write_details(sink, event);
   if (event->candidate_count) {
@@ -260,7 +220,7 @@ void events_write(Sink* sink, const SltEvent* event) {
   }
   if (event->text) {
     sink_c(sink, ",\"text\":");
-    write_string(sink, event->text);
+    sink_json(sink, event->text);
   }
   sink_c(sink, "}\n");
   sink_end_unit(sink);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // record: what a run leaves behind. Sinks for rows (CSV) and events (JSON lines), tables in memory,
-// and pictures of tables. It knows values and names, never a model; the recorder that drives a run
-// stands above it in api/.
+// pictures of tables, and the recorder that drives a run through the public functions. It knows
+// values and names, never a model.
 #ifndef SALTUS_RECORD_H
 #define SALTUS_RECORD_H
 
@@ -10,9 +10,11 @@
 #include "record/events.h"
 #include "record/graph.h"
 #include "record/plot.h"
+#include "record/row_sink.h"
 #include "record/sink.h"
 #include "record/story.h"
 #include "record/table.h"
+#include "record/table_hdf5.h"
 #include "record/table_mat.h"
 
 #endif

@@ -103,6 +103,45 @@ void sink_coordinate(Sink* sink, double value) {
   if (rest % 10) sink_char(sink, (char)('0' + rest % 10));
 }
 
+static void write_control(Sink* sink, unsigned char c) {
+  static const char hex[] = "0123456789abcdef";
+  const char escape[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+  sink_bytes(sink, escape, sizeof escape);
+}
+
+void sink_json(Sink* sink, const char* text) {
+  if (!text) {
+    sink_c(sink, "null");
+    return;
+  }
+  sink_char(sink, '"');
+  size_t length = strlen(text);
+  for (size_t i = 0; i < length;) {
+    unsigned char c = (unsigned char)text[i];
+    if (c >= 0x80) {
+      uint32_t size = utf8_decode(text + i, length - i, NULL);
+      sink_bytes(sink, size ? text + i : "\xEF\xBF\xBD", size ? size : 3);
+      i += size ? size : 1;
+      continue;
+    }
+    i++;
+    switch (c) {
+    case '"': sink_c(sink, "\\\""); break;
+    case '\\': sink_c(sink, "\\\\"); break;
+    case '\n': sink_c(sink, "\\n"); break;
+    case '\r': sink_c(sink, "\\r"); break;
+    case '\t': sink_c(sink, "\\t"); break;
+    default:
+      if (c < 0x20 || c == 0x7f) {
+        write_control(sink, c);
+      } else {
+        sink_char(sink, (char)c);
+      }
+    }
+  }
+  sink_char(sink, '"');
+}
+
 void sink_end_unit(Sink* sink) {
   sink->complete = sink->used;
 }

@@ -45,6 +45,9 @@ void sink_unsigned(Sink* sink, uint64_t value);
 void sink_double(Sink* sink, double value);
 /// Two decimals at most, trailing zeros dropped; for coordinates of pictures.
 void sink_coordinate(Sink* sink, double value);
+/// A text of JSON, in quotes; null for NULL. UTF-8 stays as it is, bytes that are none become
+/// U+FFFD.
+void sink_json(Sink* sink, const char* text);
 /// What was written so far may be read on its own.
 void sink_end_unit(Sink* sink);
 

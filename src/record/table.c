@@ -154,3 +154,18 @@ uint32_t table_text_id(const SltTable* table, uint32_t row, uint32_t column) {
 bool table_is_text(const SltTable* table, uint32_t column) {
   return table->columns[column].texts != NULL;
 }
+
+SltStatus table_write(const SltTable* table,
+                      SltStatus (*write)(const SltTable* table, Sink* sink, Arena* arena),
+                      SltWriter writer) {
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  jmp_buf on_oom;
+  Arena arena;
+  arena_init(&arena, NULL, &on_oom);
+  SltStatus status = SLT_ERR_NOMEM;
+  if (!setjmp(on_oom)) status = write(table, &sink, &arena);
+  arena_free(&arena);
+  sink_clear(&sink);
+  return status;
+}

@@ -6,7 +6,7 @@
 #ifndef SALTUS_RECORD_TABLE_H
 #define SALTUS_RECORD_TABLE_H
 
-#include "base/base.h"
+#include "record/sink.h"
 
 typedef struct TableColumn {
   char* name;
@@ -52,6 +52,11 @@ uint32_t table_find(const SltTable* table, const char* name);
 uint32_t table_text_id(const SltTable* table, uint32_t row, uint32_t column);
 /// Whether a column has at least one text.
 bool table_is_text(const SltTable* table, uint32_t column);
+
+/// Write a table through `write`, which may run out of memory by the arena's exit.
+SltStatus table_write(const SltTable* table,
+                      SltStatus (*write)(const SltTable* table, Sink* sink, Arena* arena),
+                      SltWriter writer);
 
 /// Read CSV (table_csv.c). `bad_line` receives the 1-based line of the first error; not NULL.
 SltStatus table_read_csv(const char* text, size_t length, SltTable** out, uint32_t* bad_line);

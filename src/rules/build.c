@@ -43,10 +43,9 @@ static void load_include(Reader* r, uint32_t by, Str relative, const RawTable* t
                          ? r->options->load_file(r->options->user, name, r->arena, &text)
                          : SLT_ERR_UNSUPPORTED;
   if (status < 0) {
-    bool missing = status == SLT_ERR_IO;
-    Diag* diag = rules_report(r, DIAG_E1007, table, row, COLUMN_VALUE, span,
-                              "cannot read '%.*s'%s%s", STR_ARGS(relative), missing ? "" : ": ",
-                              missing ? "" : slt_status_text(status));
+    bool missing = status == SLT_ERR_IO || status == SLT_ERR_NOT_FOUND;
+    Diag* diag = rules_report(r, DIAG_E1007, table, row, COLUMN_VALUE, span, "cannot read '%.*s'%s",
+                              STR_ARGS(relative), file_problem(status));
     if (missing) diag_hint(r->diags, diag, "it is looked for in the folder of the model");
     return;
   }
@@ -135,7 +134,13 @@ static void add_folder(Reader* r, Str folder) {
     SltStatus status = r->options->load_file
                            ? r->options->load_file(r->options->user, name, r->arena, &text)
                            : SLT_ERR_UNSUPPORTED;
-    if (status < 0) continue;
+    if (status == SLT_ERR_NOT_FOUND || status == SLT_ERR_UNSUPPORTED) continue;
+    if (status < 0) {
+      any = true;
+      diag_add(r->diags, DIAG_E1007, (Span){0, 0}, "cannot read '%.*s' in the folder '%.*s'%s",
+               STR_ARGS(name), STR_ARGS(folder), file_problem(status));
+      continue;
+    }
     any = true;
     Str shown = str_format(r->arena, "%.*s/%.*s", STR_ARGS(folder), STR_ARGS(name));
     add_file(r,

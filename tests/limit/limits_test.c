@@ -182,7 +182,7 @@ TEST(many_columns) {
   record.names = names;
   record.name_count = COUNT;
   record.samples = 10;
-  record.csv = (SltWriter){drop, &bytes};
+  record.rows = (SltWriter){drop, &bytes};
   record.keep = true;
   CHECK(slt_model_compile("m", text, strlen(text), NULL, &model) == SLT_OK, "compile");
   CHECK(slt_sim_create(model, &options, &sim) == SLT_OK, "create");

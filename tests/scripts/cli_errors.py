@@ -35,7 +35,7 @@ class Usage(cli_case.CliCase):
     def test_a_report_is_a_page(self):
         self.fails(2, "run", "ball.lisma", "--report", "r.pdf", says="ending in .html")
         self.fails(2, "run", "ball.lisma", "--report", "no/such/r.html", says="no/such/r.html")
-        self.fails(2, "run", "ball.lisma", "-o", "r.html", "--report", "./r.html",
+        self.fails(2, "run", "ball.lisma", "--events", "r.html", "--report", "./r.html",
                    says="the same file")
 
     def test_available_choices_are_taken(self):
@@ -85,8 +85,8 @@ class Usage(cli_case.CliCase):
 
     def test_outputs_do_not_destroy(self):
         model = self.read("ball.lisma")
-        self.fails(2, "run", "ball.lisma", "-o", "./ball.lisma", says="overwrite the model")
-        self.fails(2, "run", "ball.lisma", "--events", "ball.lisma", says="overwrite the model")
+        self.fails(2, "run", "ball.lisma", "-o", "./ball.lisma", says="cannot be written as .lisma")
+        self.fails(2, "run", "ball.lisma", "--events", "ball.lisma", says="would overwrite")
         self.assertEqual(self.read("ball.lisma"), model)
         self.fails(2, "run", "ball.lisma", "-o", "a", "--events", "a", says="same file")
         self.fails(2, "run", "ball.lisma", "-o", "a", "--events", "./a", says="same file")
@@ -179,7 +179,7 @@ class Models(cli_case.CliCase):
         self.fails(3, "run", "ticks.lisma", says=["ticks.lisma:2:1: error[E0808]", "too short"])
 
     def test_a_table_without_end(self):
-        self.fails(1, "plot", "/dev/zero", says="/dev/zero is no table")
+        self.fails(1, "plot", "/dev/zero", says="/dev/zero is no file that a table could be in")
 
     def test_an_option_against_the_model(self):
         self.fails(2, "run", "ball.lisma", "--method", "rk4", says="step")

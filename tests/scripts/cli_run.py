@@ -4,12 +4,14 @@
 import csv
 import io
 import json
+import math
 import os
 import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
+import mat_file  # noqa: E402
 
 FIELDS = ["t", "n", "iter", "kind", "class", "automaton", "from", "to", "atom", "type", "line",
           "bracket", "slope", "certified", "changed", "impulses"]
@@ -306,37 +308,22 @@ class Output(cli_case.CliCase):
         self.assertIn("E08", self.read("pole.html"))
 
     def test_mat(self):
-        import math
-        import struct
         self.write("m.lisma", "x' = 1; x(t0) = 0; `длина, м` = 2*x; y: z = x;\n"
                               "state late [x >= 0.5] { delete y; } from init;\n")
         self.good("run", "m.lisma", "--until", "1", "--samples", "4", "-q", "-o", "m.mat",
                   "--out", "x,x',`длина, м`,z,main.state,main.state")
         self.good("run", "m.lisma", "--until", "1", "--samples", "4", "-q", "-o", "m.csv",
-                  "--out", "x")
-        with open(self.path("m.mat"), "rb") as file:
-            data = file.read()
-        at, matrices = 0, {}
-        while at < len(data):
-            kind, rows, columns, _, size = struct.unpack_from("<5i", data, at)
-            name = data[at + 20:at + 19 + size].decode()
-            at += 20 + size
-            matrices[name] = kind, rows, columns, struct.unpack_from(f"<{rows*columns}d", data, at)
-            at += 8*rows*columns
+                  "--out", "x,main.state")
+        matrices = mat_file.read(self.path("m.mat"))
         rows = self.read("m.csv").splitlines()[1:]
         self.assertEqual(list(matrices),
                          ["time", "x", "der_x", "xu0434u043bu0438u043du0430__u043c", "z",
                           "main_state", "main_state_2", "names"])
-        self.assertEqual(matrices["x"][:3], (0, len(rows), 1))
-        self.assertEqual(list(matrices["x"][3]), [float(row.split(",")[1]) for row in rows])
-        self.assertEqual(set(matrices["der_x"][3]), {1.0})
-        self.assertTrue(math.isnan(matrices["z"][3][-1]))
-        kind, count, width, codes = matrices["main_state"]
-        states = ["".join(chr(int(codes[k*count + i])) for k in range(width)) for i in range(count)]
-        self.assertEqual((kind, states[0], states[-1]), (1, "init", "late"))
-        kind, count, width, codes = matrices["names"]
-        names = [bytes(int(codes[k*count + i]) for k in range(width)).decode().rstrip()
-                 for i in range(count)]
+        self.assertEqual([v for v, in matrices["x"]], [float(row.split(",")[1]) for row in rows])
+        self.assertEqual({v for v, in matrices["der_x"]}, {1.0})
+        self.assertTrue(math.isnan(matrices["z"][-1][0]))
+        self.assertEqual((matrices["main_state"][0], matrices["main_state"][-1]), ("init", "late"))
+        names = [name[0] for name, in matrices["names"]]
         self.assertEqual(names[:4], ["time", "x", "x'", "длина, м"])
 
     def test_same_bits_every_time(self):

@@ -180,5 +180,62 @@ class Progress(cli_case.CliCase):
         self.assertIn(b"interrupted", text)
 
 
+class Stuck(cli_case.CliCase):
+    """A run that does not come to the end of a step: here it waits for a compiler that never ends."""
+
+    def begin(self):
+        self.write("m.lisma", cli_case.ENDLESS)
+        self.write("cc", f"#!/bin/sh\necho $$ >{self.path('pid')}\nsleep 600\n")
+        os.chmod(self.path("cc"), 0o755)
+        environment = self.environment(SALTUS_CC=self.path("cc"), XDG_CACHE_HOME=self.path("cache"))
+        run = self.popen("run", "m.lisma", "-q", "--native", "on", "--until", "1e6", "-o", "r.csv",
+                         env=environment, stderr=subprocess.PIPE)
+        self.addCleanup(run.stderr.close)
+        end = time.monotonic() + 60
+        while not (os.path.exists(self.path("pid")) and self.read("pid").endswith("\n")):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        return run, int(self.read("pid"))
+
+    def check_end(self, run, compiler, status):
+        self.assertEqual(run.wait(timeout=30), status)
+        self.assertIn(b"ended at once", run.stderr.read())
+        self.assertIn(self.read("r.csv")[-1:], ("", "\n"))
+        for _ in range(100):
+            try:
+                with open(f"/proc/{compiler}/stat", encoding="utf-8") as file:
+                    if file.read().rpartition(")")[2].split()[0] == "Z":
+                        return
+            except FileNotFoundError:
+                return
+            time.sleep(0.05)
+        self.fail("the compiler is still there")
+
+    def test_one_interrupt_is_enough(self):
+        run, compiler = self.begin()
+        run.send_signal(signal.SIGINT)
+        self.check_end(run, compiler, 130)
+
+    def test_a_second_one_does_not_wait(self):
+        run, compiler = self.begin()
+        run.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGTERM)
+        self.check_end(run, compiler, 143)
+
+    def test_limits(self):
+        self.write("m.lisma", cli_case.ENDLESS)
+        result = self.fails(3, "run", "m.lisma", "-q", "--until", "1e9", "--hmax", "1e-3", "--every", "1",
+                            "-o", "r.csv", "--timeout", "0.3", says=["--timeout 0.3 was reached", "rows up to"])
+        self.assertNotIn("at once", result.err)
+        for limit in ("--max-steps", "--max-events"):
+            self.fails(3, "run", "ball.lisma", "-q", "-o", "b.csv", "--checkpoint", "c", limit, "7",
+                       says=[f"{limit} 7 was reached", "--resume c"])
+            self.good("run", "ball.lisma", "-q", "-o", "b.csv", "--resume", "c")
+            self.good("run", "ball.lisma", "-q", "-o", "whole.csv")
+            self.assertEqual(self.read("b.csv"), self.read("whole.csv"))
+
+
 if __name__ == "__main__":
     cli_case.main()

@@ -98,7 +98,8 @@ def run_files(model, options=(), program=PROGRAM, events=True):
     with tempfile.TemporaryDirectory(prefix="saltus-test-") as folder:
         rows = os.path.join(folder, "rows.csv")
         lines = os.path.join(folder, "events.jsonl")
-        arguments = ["run", model, "-o", rows, "--quiet", *options]
+        # extremes and corners are at events: rows there, whether or not a column jumps
+        arguments = ["run", model, "-o", rows, "--quiet", "--event-rows", "all", *options]
         if events:
             arguments += ["--events", lines]
         status, _, errors = command(*arguments, cwd=folder, program=program)

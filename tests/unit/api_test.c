@@ -601,7 +601,7 @@ TEST(a_broken_output_ends_the_recording) {
   SltSim* sim = create(model);
   SltRecorder* recorder = NULL;
   SltRecorderOptions options = slt_recorder_options();
-  options.csv = (SltWriter){write_nothing, NULL};
+  options.rows = (SltWriter){write_nothing, NULL};
   options.samples = 100000;
   SltStatus status = slt_recorder_create(sim, &options, &recorder, NULL);
   if (status >= 0) status = slt_recorder_run(recorder, 3.0);

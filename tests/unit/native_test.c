@@ -14,14 +14,14 @@
 // ---- hashes -------------------------------------------------------------------------------------
 
 static void check_hash(const char* text, size_t repeat, const char* want) {
-  NativeHash hash;
-  native_hash_init(&hash);
+  Sha256 hash;
+  sha256_init(&hash);
   for (size_t i = 0; i < repeat; i++) {
-    native_hash_add(&hash, text, strlen(text));
+    sha256_add(&hash, text, strlen(text));
   }
-  NativeKey key = native_hash_key(&hash);
-  char got[2 * NATIVE_KEY_BYTES + 1];
-  for (size_t i = 0; i < NATIVE_KEY_BYTES; i++) {
+  Digest key = sha256_digest(&hash);
+  char got[2 * DIGEST_BYTES + 1];
+  for (size_t i = 0; i < DIGEST_BYTES; i++) {
     snprintf(got + 2 * i, 3, "%02x", key.bytes[i]);
   }
   CHECK(strcmp(got, want) == 0, want);

@@ -14,17 +14,6 @@
 #define GRID_MAX        9007199254740992.0  // 2^53: points beyond it cannot be numbered exactly
 #define HIDDEN_MAX      16  // automata kept for a picture, which shows a few of them
 
-typedef struct RecorderColumn {
-  SltQuantity quantity;
-  bool hidden;  // kept for pictures, not written
-} RecorderColumn;
-
-/// A cell as read from the run. The text is static as long as the model.
-typedef struct Reading {
-  double value;
-  const char* text;
-} Reading;
-
 /// Points `start + k * step`; with samples `start + k * span / count`, which rounds once and so
 /// gives the decimals one expects.
 typedef struct Grid {
@@ -41,17 +30,17 @@ struct SltRecorder {
   double every;
   uint32_t samples;
   bool all_steps;
-  RecorderColumn* columns;
+  SltEventRows event_rows;
+  SltQuantity* columns;  // the time first; hidden ones last
   uint32_t column_count, column_capacity;
-  Reading* before;
-  Reading* now;
-  bool has_csv, has_events;
-  CsvWriter csv;
-  CsvWriter heading;  // while the columns are found; into `header`
-  char* header;       // waits for the run: nothing is written before
-  size_t header_length, header_capacity;
+  uint32_t visible_count;
+  RowCell* before;
+  RowCell* now;
+  RowSink* rows;    // what the caller asked for; NULL: nothing
+  RowSink* memory;  // rows for pictures, with the hidden columns; NULL: none
+  uint64_t row_count;
+  bool has_events;
   Sink events;
-  SltTable* table;
   SltEventFn* on_event;
   void* on_event_user;
   SltRowFn* on_row;
@@ -60,14 +49,16 @@ struct SltRecorder {
   Grid grid;             // of the present or the last run
   uint64_t header_hash;  // tells recordings with other columns apart
   bool started;
+  bool begun;         // what stands before the rows is written
   bool continued;     // the run goes on from a checkpoint, and so does the grid
   bool mode_changed;  // by the records of the present advance
+  bool recorded;      // there was a record in the present advance
   bool has_row;
   double t_start;  // of the run
   double t_row;    // of the last row
   double t_row_before;
   bool end_row;      // the last row is there because the run ended: a longer one would not have it
-  SltStatus status;  // of keeping rows in memory
+  SltStatus status;  // the first error of writing or keeping rows
 };
 
 SltRecorderOptions slt_recorder_options(void) {
@@ -76,58 +67,30 @@ SltRecorderOptions slt_recorder_options(void) {
 
 // ---- creation -----------------------------------------------------------------------------------
 
-/// SltWriteFn of the header, which may be longer than the buffer of a sink.
-static SltStatus keep_header(void* user, const char* data, size_t length) {
-  SltRecorder* r = user;
-  size_t need = base_add_size(r->header_length, length);
-  if (need > r->header_capacity) {
-    size_t capacity = need < SIZE_MAX / 2 ? 2 * need : need;
-    char* grown = base_realloc(&r->allocator, r->header, r->header_capacity, capacity);
-    if (!grown) return SLT_ERR_NOMEM;
-    r->header = grown;
-    r->header_capacity = capacity;
-  }
-  memcpy(r->header + r->header_length, data, length);
-  r->header_length = need;
-  return SLT_OK;
-}
-
-static void free_header(SltRecorder* r) {
-  base_free(&r->allocator, r->header, r->header_capacity);
-  r->header = NULL;
-  r->header_capacity = 0;
-}
-
-static void write_header(SltRecorder* r) {
-  if (!r->header) return;
-  sink_bytes(&r->csv.sink, r->header, r->header_length);
-  sink_end_unit(&r->csv.sink);
-  r->csv.rows++;
-  free_header(r);
-}
-
-static bool is_time(const char* name) {
-  return strcmp(name, "time") == 0;
-}
-
 static SltStatus add_column(SltRecorder* r, const char* name, bool hidden) {
   SltQuantity quantity = {.kind = SLT_KIND_TIME};
-  SLT_TRY(slt_sim_find(r->sim, name, &quantity));
+  if (r->column_count) SLT_TRY(slt_sim_find(r->sim, name, &quantity));
   SLT_ASSERT(r->column_count < r->column_capacity);
-  r->columns[r->column_count++] = (RecorderColumn){.quantity = quantity, .hidden = hidden};
-  if (r->has_csv && !hidden) csv_text(&r->heading, name);
-  if (r->table) return table_add_column(r->table, str_from_c(name), hidden);
-  return SLT_OK;
+  r->columns[r->column_count++] = quantity;
+  if (r->memory) SLT_TRY(table_add_column(memory_sink_table(r->memory), str_from_c(name), hidden));
+  if (hidden) return SLT_OK;
+  r->visible_count = r->column_count;
+  r->header_hash = hash_bytes(name, strlen(name) + 1, r->header_hash);
+  return r->rows ? r->rows->class->column(r->rows, name) : SLT_OK;
 }
 
-/// The time column stands first and once, whether it was named or not.
+/// The time column stands first and once, whether it was named or not. A model's own `time` is
+/// another quantity and has a column like others.
 static SltStatus add_named(SltRecorder* r, const SltRecorderOptions* options,
                            const char** bad_name) {
   for (uint32_t i = 0; i < options->name_count; i++) {
-    if (!options->names[i]) return SLT_ERR_ARGUMENT;
-    if (is_time(options->names[i])) continue;
-    SltStatus status = add_column(r, options->names[i], false);
-    if (status == SLT_ERR_NOT_FOUND && bad_name) *bad_name = options->names[i];
+    const char* name = options->names[i];
+    SltQuantity quantity;
+    if (!name) return SLT_ERR_ARGUMENT;
+    SltStatus status = slt_sim_find(r->sim, name, &quantity);
+    if (status >= 0 && quantity.kind == SLT_KIND_TIME) continue;
+    if (status >= 0) status = add_column(r, name, false);
+    if (status == SLT_ERR_NOT_FOUND && bad_name) *bad_name = name;
     SLT_TRY(status);
   }
   return SLT_OK;
@@ -166,34 +129,24 @@ static SltStatus add_automata(SltRecorder* r) {
 }
 
 static SltStatus take_memory(SltRecorder* r, const SltRecorderOptions* options) {
-  r->column_capacity = options->names ? options->name_count : slt_sim_column_count(r->sim);
+  r->column_capacity = 1 + (options->names ? options->name_count : slt_sim_column_count(r->sim));
   if (options->keep) r->column_capacity += hidden_count(r->sim);
   size_t count = r->column_capacity;
   r->columns = base_alloc(&r->allocator, base_mul_size(count, sizeof *r->columns));
   r->before = base_alloc(&r->allocator, base_mul_size(count, sizeof *r->before));
   r->now = base_alloc(&r->allocator, base_mul_size(count, sizeof *r->now));
-  if (options->keep) r->table = table_create();
-  if (!r->columns || !r->before || !r->now || (options->keep && !r->table)) return SLT_ERR_NOMEM;
-  SLT_TRY(csv_init(&r->csv, options->csv));
-  SLT_TRY(sink_init(&r->events, options->events));
-  return SLT_OK;
+  if (!r->columns || !r->before || !r->now) return SLT_ERR_NOMEM;
+  if (options->keep) SLT_TRY(memory_sink_create(&r->memory));
+  if (options->rows.write) SLT_TRY(row_sink_create(options->format, options->rows, &r->rows));
+  return sink_init(&r->events, options->events);
 }
 
 static SltStatus set_up(SltRecorder* r, const SltRecorderOptions* options, const char** bad_name) {
   SLT_TRY(take_memory(r, options));
-  if (r->has_csv) {
-    SLT_TRY(csv_init(&r->heading, (SltWriter){keep_header, r}));
-    csv_text(&r->heading, "time");
-  }
-  if (r->table) SLT_TRY(table_add_column(r->table, STR_LIT("time"), false));
+  r->header_hash = hash_mix(RECORDER_COOKIE, (uint64_t)options->format);
+  SLT_TRY(add_column(r, "time", false));
   SLT_TRY(options->names ? add_named(r, options, bad_name) : add_default(r, bad_name));
-  if (r->table) SLT_TRY(add_automata(r));
-  if (!r->has_csv) return SLT_OK;
-  csv_end_row(&r->heading);
-  SltStatus status = csv_flush(&r->heading);
-  r->header_hash = hash_bytes(r->header, r->header_length, RECORDER_COOKIE);
-  csv_clear(&r->heading);
-  return status;
+  return r->memory ? add_automata(r) : SLT_OK;
 }
 
 static bool options_valid(const SltRecorderOptions* options) {
@@ -218,7 +171,7 @@ SltStatus slt_recorder_create(SltSim* sim, const SltRecorderOptions* options, Sl
                      .every = options->every,
                      .samples = options->samples,
                      .all_steps = options->all_steps,
-                     .has_csv = options->csv.write != NULL,
+                     .event_rows = options->event_rows,
                      .has_events = options->events.write != NULL};
   SltStatus status = set_up(r, options, bad_name);
   if (status < 0) {
@@ -235,11 +188,9 @@ void slt_recorder_free(SltRecorder* recorder) {
   if (!r) return;
   slt_sim_on_event(r->sim, NULL, NULL);
   SltAllocator allocator = r->allocator;
-  free_header(r);
-  csv_clear(&r->heading);
-  csv_clear(&r->csv);
   sink_clear(&r->events);
-  table_free(r->table);
+  if (r->rows) r->rows->class->free(r->rows);
+  if (r->memory) r->memory->class->free(r->memory);
   base_free(&allocator, r->columns, r->column_capacity * sizeof *r->columns);
   base_free(&allocator, r->before, r->column_capacity * sizeof *r->before);
   base_free(&allocator, r->now, r->column_capacity * sizeof *r->now);
@@ -259,12 +210,13 @@ void slt_recorder_on_row(SltRecorder* recorder, SltRowFn* fn, void* user) {
 }
 
 const SltTable* slt_recorder_table(const SltRecorder* recorder) {
-  return recorder ? recorder->table : NULL;
+  return recorder ? memory_sink_table(recorder->memory) : NULL;
 }
 
 // ---- events -------------------------------------------------------------------------------------
 
-/// Whether a record tells of a change of the mode. A discarded candidate is none.
+/// Whether a record tells of a change of the mode. A discarded candidate is none, and neither is a
+/// switch that only stands in an equation.
 static bool changes_mode(const SltEvent* event) {
   switch (event->kind) {
   case SLT_EVENT_SLIDE_IN:
@@ -279,11 +231,13 @@ static bool changes_mode(const SltEvent* event) {
   case SLT_EVENT_STOP: break;
   }
   if (event->event_class == SLT_CLASS_MYTHICAL || !event->automaton) return false;
+  if (strncmp(event->automaton, "if@", 3) == 0) return false;
   return event->from && event->to && strcmp(event->from, event->to) != 0;
 }
 
 static void on_event(void* user, const SltEvent* event) {
   SltRecorder* r = user;
+  r->recorded = true;
   r->mode_changed = r->mode_changed || changes_mode(event);
   if (r->has_events) events_write(&r->events, event);
   if (r->on_event) r->on_event(r->on_event_user, event);
@@ -291,9 +245,10 @@ static void on_event(void* user, const SltEvent* event) {
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-static void read_cells(const SltRecorder* r, bool before, Reading* out) {
-  for (uint32_t i = 0; i < r->column_count; i++) {
-    SltQuantity quantity = r->columns[i].quantity;
+static void read_cells(const SltRecorder* r, bool before, RowCell* out) {
+  out[0] = (RowCell){.value = slt_sim_time(r->sim)};
+  for (uint32_t i = 1; i < r->column_count; i++) {
+    SltQuantity quantity = r->columns[i];
     if (quantity.kind == SLT_KIND_MODE) {
       out[i].text =
           before ? slt_sim_mode_name_before(r->sim, quantity) : slt_sim_mode_name(r->sim, quantity);
@@ -305,31 +260,22 @@ static void read_cells(const SltRecorder* r, bool before, Reading* out) {
   }
 }
 
-static void write_row(SltRecorder* r, double t, const Reading* cells) {
+static void note_status(SltRecorder* r, SltStatus status) {
+  if (status < 0 && r->status >= 0) r->status = status;
+}
+
+/// Hand a row on. One that shows nothing new but hidden columns is for pictures alone.
+static void write_row(SltRecorder* r, double t, const RowCell* cells, bool hidden_only) {
+  if (r->status < 0) return;
+  if (r->memory) note_status(r, r->memory->class->row(r->memory, cells, r->column_count));
+  if (hidden_only) return;
   if (r->on_row) r->on_row(r->on_row_user, t);
-  if (r->has_csv) {
-    csv_number(&r->csv, t);
-    for (uint32_t i = 0; i < r->column_count; i++) {
-      if (r->columns[i].hidden) continue;
-      if (cells[i].text) {
-        csv_text(&r->csv, cells[i].text);
-      } else {
-        csv_number(&r->csv, cells[i].value);
-      }
-    }
-    csv_end_row(&r->csv);
-    if (r->on_row) csv_flush(&r->csv);
+  if (r->rows) {
+    note_status(r, r->rows->class->row(r->rows, cells, r->visible_count));
+    if (r->on_row) note_status(r, r->rows->class->flush(r->rows));
   }
   if (r->has_events && r->on_row) sink_flush(&r->events);
-  if (r->table && r->status >= 0) {
-    r->status = table_add_row(r->table);
-    if (r->status >= 0) table_set_number(r->table, 0, t);
-    for (uint32_t i = 0; i < r->column_count && r->status >= 0; i++) {
-      table_set_number(r->table, i + 1, cells[i].value);
-      if (!cells[i].text) continue;
-      r->status = table_set_text(r->table, i + 1, str_from_c(cells[i].text));
-    }
-  }
+  if (r->status >= 0) r->row_count++;
   r->t_row_before = r->t_row;
   r->has_row = true;
   r->t_row = t;
@@ -340,33 +286,51 @@ static void write_present(SltRecorder* r) {
   double t = slt_sim_time(r->sim);
   if (r->has_row && r->t_row == t) return;
   read_cells(r, false, r->now);
-  write_row(r, t, r->now);
+  write_row(r, t, r->now, false);
 }
 
-static bool cells_differ(const Reading* a, const Reading* b) {
+static bool cells_differ(const RowCell* a, const RowCell* b) {
   if (a->text || b->text) return !a->text || !b->text || strcmp(a->text, b->text) != 0;
   // undetermined before and after is no change
   return a->value != b->value && !(isnan(a->value) && isnan(b->value));
 }
 
-/// Rows before and after the instant just passed, if it changed anything that is recorded or the
-/// mode. The first is left out when a row with these values stands there already.
+static bool any_differs(const SltRecorder* r, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
+    if (cells_differ(&r->before[i], &r->now[i])) return true;
+  }
+  return false;
+}
+
+/// Whether the instant just passed gets rows of its own.
+static bool is_wanted(const SltRecorder* r) {
+  switch (r->event_rows) {
+  case SLT_EVENT_ROWS_NONE: return false;
+  case SLT_EVENT_ROWS_CHANGES: break;
+  case SLT_EVENT_ROWS_MODES:
+    if (r->mode_changed) return true;
+    break;
+  case SLT_EVENT_ROWS_ALL: return r->recorded || r->mode_changed;
+  }
+  return any_differs(r, 1, r->visible_count);
+}
+
+/// Rows before and after the instant just passed. The first is left out when a row with these
+/// values stands there already.
 static void write_instant(SltRecorder* r) {
   double t = slt_sim_time(r->sim);
+  if (r->event_rows == SLT_EVENT_ROWS_NONE) return;
   read_cells(r, true, r->before);
   read_cells(r, false, r->now);
-  bool changed = r->mode_changed;
-  for (uint32_t i = 0; i < r->column_count && !changed; i++) {
-    changed = cells_differ(&r->before[i], &r->now[i]);
-  }
-  if (!changed) return;
-  if (!(r->has_row && r->t_row == t)) write_row(r, t, r->before);
-  write_row(r, t, r->now);
+  bool wanted = is_wanted(r);
+  bool band = r->memory && any_differs(r, r->visible_count, r->column_count);
+  if (!wanted && !band) return;
+  if (!(r->has_row && r->t_row == t)) write_row(r, t, r->before, !wanted);
+  write_row(r, t, r->now, !wanted);
 }
 
 /// First error of any output.
 static SltStatus output_status(const SltRecorder* r) {
-  if (r->has_csv) SLT_TRY(r->csv.sink.status);
   if (r->has_events) SLT_TRY(r->events.status);
   return r->status;
 }
@@ -438,6 +402,7 @@ static SltStatus start(SltRecorder* r) {
 /// One advance and its rows. `done` is set at the end of the run, by whatever cause.
 static SltStatus advance(SltRecorder* r, Grid* grid, bool* done) {
   r->mode_changed = false;
+  r->recorded = false;
   SltStatus status = r->all_steps ? slt_sim_advance_step(r->sim, grid->end, NULL)
                                   : slt_sim_advance(r->sim, grid_next(grid, r->t_row), NULL);
   *done = true;
@@ -460,7 +425,10 @@ static SltStatus advance(SltRecorder* r, Grid* grid, bool* done) {
 }
 
 static SltStatus run(SltRecorder* r, double t_end) {
-  write_header(r);
+  if (!r->begun) {
+    r->begun = true;
+    if (r->rows) note_status(r, r->rows->class->begin(r->rows));
+  }
   r->end_row = false;
   if (!r->started) {
     SltStatus status = start(r);
@@ -477,24 +445,46 @@ static SltStatus run(SltRecorder* r, double t_end) {
   }
 }
 
+/// Both, whatever the first says: one full disk must not cost the other file its end.
+static void flush(SltRecorder* r) {
+  if (r->rows) note_status(r, r->rows->class->flush(r->rows));
+  sink_flush(&r->events);
+}
+
 SltStatus slt_recorder_run(SltRecorder* recorder, double t_end) {
   if (!recorder) return SLT_ERR_ARGUMENT;
   SltStatus status = run(recorder, t_end);
-  // flush both before looking at either: one full disk must not cost the other file its end
-  csv_flush(&recorder->csv);
-  sink_flush(&recorder->events);
+  flush(recorder);
   if (status < 0) return status;
   SltStatus written = output_status(recorder);
   return written < 0 ? written : status;
+}
+
+SltStatus slt_recorder_flush(SltRecorder* recorder) {
+  if (!recorder) return SLT_ERR_ARGUMENT;
+  if (recorder->started) flush(recorder);
+  return output_status(recorder);
+}
+
+SltStatus slt_recorder_finish(SltRecorder* recorder) {
+  if (!recorder) return SLT_ERR_ARGUMENT;
+  flush(recorder);
+  if (recorder->rows && recorder->begun && recorder->status >= 0) {
+    note_status(recorder, recorder->rows->class->finish(recorder->rows));
+  }
+  return output_status(recorder);
+}
+
+uint64_t slt_recorder_row_count(const SltRecorder* recorder) {
+  return recorder ? recorder->row_count : 0;
 }
 
 // ---- checkpoints --------------------------------------------------------------------------------
 
 SltStatus slt_recorder_mark(SltRecorder* recorder, SltRecorderMark* out) {
   SltRecorder* r = recorder;
-  if (!r || !out || !r->started || r->table) return SLT_ERR_ARGUMENT;
-  csv_flush(&r->csv);
-  sink_flush(&r->events);
+  if (!r || !out || !r->started || r->memory) return SLT_ERR_ARGUMENT;
+  flush(r);
   *out = (SltRecorderMark){.t_start = r->t_start,
                            .t_row = r->end_row ? r->t_row_before : r->t_row,
                            .end_row = r->end_row,
@@ -514,7 +504,7 @@ SltStatus slt_recorder_continue(SltRecorder* recorder, const SltRecorderMark* ma
   const char* problem = NULL;
   if (!r || !mark || r->started) return SLT_ERR_ARGUMENT;
   bool by_step = !isnan(r->every);
-  if (r->table) {
+  if (r->memory) {
     problem = "rows of before are not in memory";
   } else if (mark->columns != r->header_hash) {
     problem = "the columns are not the same";
@@ -534,6 +524,6 @@ SltStatus slt_recorder_continue(SltRecorder* recorder, const SltRecorderMark* ma
                    .step = mark->grid_step,
                    .span = mark->grid_span,
                    .count = mark->grid_count};
-  free_header(r);
+  r->begun = true;
   return SLT_OK;
 }

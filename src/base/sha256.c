@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SHA-256 (FIPS 180-4): keys of units. A weaker hash would let the author of a model choose whose
-// code runs for it.
-#include "native/native.h"
+// SHA-256 (FIPS 180-4) and HMAC (RFC 2104).
+#include "base/sha256.h"
 
 #include <string.h>
 
@@ -20,7 +19,7 @@ static uint32_t turn(uint32_t value, uint32_t by) {
   return value >> by | value << (32 - by);
 }
 
-static void take_block(NativeHash* hash, const uint8_t* block) {
+static void take_block(Sha256* hash, const uint8_t* block) {
   uint32_t w[64];
   for (uint32_t i = 0; i < 16; i++) {
     const uint8_t* at = block + 4 * (size_t)i;
@@ -48,12 +47,12 @@ static void take_block(NativeHash* hash, const uint8_t* block) {
   }
 }
 
-void native_hash_init(NativeHash* hash) {
-  *hash = (NativeHash){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
-                                 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+void sha256_init(Sha256* hash) {
+  *hash = (Sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+                             0x1f83d9ab, 0x5be0cd19}};
 }
 
-void native_hash_add(NativeHash* hash, const void* data, size_t length) {
+void sha256_add(Sha256* hash, const void* data, size_t length) {
   const uint8_t* from = data;
   size_t held = hash->length % sizeof hash->pending;
   hash->length += length;
@@ -76,19 +75,39 @@ void native_hash_add(NativeHash* hash, const void* data, size_t length) {
   }
 }
 
-NativeKey native_hash_key(NativeHash* hash) {
+Digest sha256_digest(Sha256* hash) {
   static const uint8_t padding[64] = {0x80};
   uint64_t bits = hash->length * 8;
   size_t held = hash->length % sizeof hash->pending;
-  native_hash_add(hash, padding, held < 56 ? 56 - held : 120 - held);
+  sha256_add(hash, padding, held < 56 ? 56 - held : 120 - held);
   uint8_t length[8];
   for (uint32_t i = 0; i < 8; i++) {
     length[i] = (uint8_t)(bits >> (56 - 8 * i));
   }
-  native_hash_add(hash, length, sizeof length);
-  NativeKey key;
-  for (uint32_t i = 0; i < NATIVE_KEY_BYTES; i++) {
+  sha256_add(hash, length, sizeof length);
+  Digest key;
+  for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
     key.bytes[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
   }
   return key;
+}
+
+Digest sha256_hmac(const void* key, size_t key_size, const void* data, size_t length) {
+  uint8_t block[64] = {0};
+  Sha256 inner;
+  Sha256 outer;
+  if (key_size > sizeof block) key_size = sizeof block;
+  if (key_size) memcpy(block, key, key_size);
+  for (size_t i = 0; i < sizeof block; i++)
+    block[i] ^= 0x36;
+  sha256_init(&inner);
+  sha256_add(&inner, block, sizeof block);
+  sha256_add(&inner, data, length);
+  Digest first = sha256_digest(&inner);
+  for (size_t i = 0; i < sizeof block; i++)
+    block[i] ^= 0x36 ^ 0x5c;
+  sha256_init(&outer);
+  sha256_add(&outer, block, sizeof block);
+  sha256_add(&outer, &first, sizeof first);
+  return sha256_digest(&outer);
 }

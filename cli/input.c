@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+//
+// Files that are read: models, the tables they name, results, checkpoints. Everything comes in
+// through slt_file_read(), and what a run has read is remembered, so that no output destroys it.
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- what was read ------------------------------------------------------------------------------
+
+struct InputFile {
+  dev_t device;
+  ino_t inode;
+};
+
+bool inputs_add(Inputs* inputs, const char* path) {
+  struct stat file;
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return true;
+  InputFile* grown = realloc(inputs->files, (inputs->count + 1) * sizeof *grown);
+  if (!grown) return false;
+  inputs->files = grown;
+  grown[inputs->count++] = (InputFile){file.st_dev, file.st_ino};
+  return true;
+}
+
+void inputs_clear(Inputs* inputs) {
+  free(inputs->files);
+  *inputs = (Inputs){0};
+}
+
+bool inputs_spare(const Inputs* inputs, const char* option, const char* path) {
+  struct stat file;
+  if (!path || strcmp(path, "-") == 0 || stat(path, &file) != 0) return true;
+  for (size_t i = 0; i < inputs->count; i++) {
+    if (inputs->files[i].device != file.st_dev || inputs->files[i].inode != file.st_ino) continue;
+    cli_error("%s %s would overwrite a file that is read here", option, path);
+    cli_hint("name another file");
+    return false;
+  }
+  return true;
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+/// The file the user may have meant: the same name with an ending.
+static void suggest_file(const char* path) {
+  static const char* const endings[] = {".lisma", ".csv"};
+  char name[4096];
+  for (size_t i = 0; i < 2; i++) {
+    int length = snprintf(name, sizeof name, "%s%s", path, endings[i]);
+    if (length > 0 && (size_t)length < sizeof name && access(name, F_OK) == 0) {
+      cli_hint("did you mean %s?", name);
+      return;
+    }
+  }
+  cli_hint("check the name and the folder you are in");
+}
+
+/// Say why a file cannot be read and what to do about it.
+static void cannot_read(const char* path, const char* what, SltStatus status, size_t limit) {
+  struct stat file;
+  int cause = stat(path, &file) != 0 ? errno : access(path, R_OK) != 0 ? errno : 0;
+  if (cause == ENOENT) {
+    cli_error("there is no file %s", path);
+    suggest_file(path);
+  } else if (cause) {
+    cli_error("cannot read %s: %s", path, strerror(cause));
+    if (cause == EACCES) {
+      cli_hint("you lack the right to read it; `ls -l %s` shows whose it is", path);
+    }
+  } else if (S_ISDIR(file.st_mode)) {
+    cli_error("%s is a folder, not a %s", path, what);
+    cli_hint("name a file in it");
+  } else if (status == SLT_ERR_ARGUMENT) {
+    cli_error("%s is no file that a %s could be in", path, what);
+    cli_hint("it is a device or a pipe; name a regular file");
+  } else if (status == SLT_ERR_LIMIT) {
+    cli_error("%s is larger than %zu MiB, too large for a %s", path, limit >> 20, what);
+  } else {
+    cli_error("cannot read %s: %s", path, slt_status_text(status));
+  }
+}
+
+char* input_read(const char* path, const char* what, bool streams, size_t limit, size_t* length) {
+  char* data = NULL;
+  SltStatus status = slt_file_read(path, streams, limit, NULL, &data, length);
+  if (status < 0) {
+    cannot_read(path, what, status, limit);
+    return NULL;
+  }
+  if (*length > 0) return data;
+  free(data);
+  cli_error("%s is empty", strcmp(path, "-") == 0 ? "standard input" : path);
+  if (strcmp(what, "model") == 0) cli_hint("`saltus new NAME` writes a model to start from");
+  return NULL;
+}
+
+// ---- models -------------------------------------------------------------------------------------
+
+/// Whether a folder is a model of rule tables.
+static bool holds_rules(const char* folder) {
+  size_t size = strlen(folder) + sizeof "/rules.csv";
+  char* path = malloc(size);
+  struct stat table;
+  if (!path) return false;
+  snprintf(path, size, "%s/rules.csv", folder);
+  bool found = stat(path, &table) == 0 && S_ISREG(table.st_mode) && access(path, R_OK) == 0;
+  free(path);
+  return found;
+}
+
+bool source_open(ModelSource* source, const char* path) {
+  *source = (ModelSource){.path = path, .name = strcmp(path, "-") == 0 ? "stdin" : path};
+  struct stat file;
+  bool known = stat(path, &file) == 0;
+  source->folder = known && S_ISDIR(file.st_mode) && holds_rules(path);
+  // what came through a pipe has no folder of its own
+  source->beside = known && S_ISREG(file.st_mode);
+  if (source->folder) return true;
+  source->text = input_read(path, "model", true, SOURCE_LIMIT, &source->length);
+  if (source->text && inputs_add(&source->inputs, path)) return true;
+  if (source->text) cli_error("out of memory");
+  source_close(source);
+  return false;
+}
+
+void source_close(ModelSource* source) {
+  free(source->text);
+  inputs_clear(&source->inputs);
+  *source = (ModelSource){0};
+}
+
+SltStatus source_load(void* user, const char* name, const SltAllocator* allocator, char** content,
+                      size_t* length) {
+  ModelSource* source = user;
+  size_t folder = source->folder   ? strlen(source->path) + 1
+                  : source->beside ? (size_t)(path_base(source->path) - source->path)
+                                   : 0;
+  if (name[0] == '/') folder = 0;
+  size_t size = folder + strlen(name) + 1;
+  char* path = malloc(size);
+  if (!path) return SLT_ERR_NOMEM;
+  if (folder) memcpy(path, source->path, folder);
+  if (folder && source->folder) path[folder - 1] = '/';
+  memcpy(path + folder, name, size - folder);
+  SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
+  if (status >= 0 && !inputs_add(&source->inputs, path)) {
+    allocator->realloc_fn(allocator->user, *content, *length ? *length : 1, 0);
+    *content = NULL;
+    status = SLT_ERR_NOMEM;
+  }
+  free(path);
+  return status;
+}

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Files: what is read stays as it is, whatever is named is opened safely, and what is written is
+whole or not there."""
+import glob
+import gzip
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+import mat_file  # noqa: E402
+from cli_case import PROGRAM, SOURCE  # noqa: E402
+
+DECAY = "x' = -x; x(t0) = 1;\n"
+PROFILE = "data p = \"profile.csv\";\nx = table(p, time);\nexperiment { end = 2; }\n"
+SANITIZED = "address" in open(os.path.join(os.environ.get("SALTUS_BUILD", "build/release"), "CMakeCache.txt"),
+                              encoding="utf-8").read().split("SALTUS_SANITIZE", 1)[-1].split("\n", 1)[0]
+
+
+def limit_files(size):
+    def apply():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return apply
+
+
+class Inputs(cli_case.CliCase):
+    """No output destroys what the run reads, by any name."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.lisma", PROFILE)
+        self.write("profile.csv", "t,v\n0,0\n1,2\n2,1\n")
+
+    def names_of(self, name, ending):
+        """The file itself, another path, a link, a second name."""
+        os.symlink(name, self.path("soft" + ending))
+        os.link(self.path(name), self.path("hard" + ending))
+        os.makedirs(self.path("sub"), exist_ok=True)
+        return [name, "./" + name, "sub/../" + name, "soft" + ending, "hard" + ending, self.path(name)]
+
+    def test_data(self):
+        before = self.read("profile.csv")
+        for name in self.names_of("profile.csv", ".csv"):
+            self.fails(2, "run", "m.lisma", "-q", "-o", name, says=["would overwrite", name])
+            self.assertEqual(self.read("profile.csv"), before)
+
+    def test_every_output(self):
+        for ending, option in ((".jsonl", "--events"), (".svg", "--plot"), (".html", "--report"),
+                               (".state", "--checkpoint")):
+            os.link(self.path("profile.csv"), self.path("d" + ending))
+            before = self.read("profile.csv")
+            self.fails(2, "run", "m.lisma", "-q", option, "d" + ending, says="would overwrite")
+            self.assertEqual(self.read("profile.csv"), before)
+        os.link(self.path("m.lisma"), self.path("g.svg"))
+        self.fails(2, "explain", "m.lisma", "--graph", "g.svg", says="would overwrite")
+        os.link(self.path("profile.csv"), self.path("p.svg"))
+        self.fails(2, "plot", "profile.csv", "-o", "p.svg", says="would overwrite")
+
+    def test_the_default_file(self):
+        os.rename(self.path("profile.csv"), self.path("m.csv"))
+        self.write("m.lisma", PROFILE.replace("profile.csv", "m.csv"))
+        before = self.read("m.csv")
+        self.fails(2, "run", "m.lisma", "-q")
+        self.assertEqual(self.read("m.csv"), before)
+
+    def test_tables_and_checkpoints(self):
+        shutil.copy(os.path.join(SOURCE, "models", "rules", "hoop.rules.md"), self.path("hoop.rules.md"))
+        self.good("convert", "hoop.rules.md", "hoop")
+        for execution in ([], ["--cyclic", "0.001"]):
+            before = self.read("hoop/rules.csv")
+            self.fails(2, "run", "hoop", "-q", "-o", "hoop/rules.csv", *execution, says="would overwrite")
+            self.assertEqual(self.read("hoop/rules.csv"), before)
+        self.fails(2, "convert", "hoop", "hoop")
+        self.good("run", "ball.lisma", "-q", "--until", "1", "-o", "r.csv", "--checkpoint", "c")
+        os.link(self.path("c"), self.path("c.jsonl"))
+        with open(self.path("c"), "rb") as file:
+            before = file.read()
+        go_on = ["run", "ball.lisma", "-q", "--until", "2", "--resume", "c", "-o", "r.csv"]
+        self.fails(2, *go_on, "--events", "c.jsonl", says="would overwrite")
+        with open(self.path("c"), "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.good(*go_on, "--checkpoint", "c")
+
+    def test_other_files_are_not_taken_for_inputs(self):
+        self.write("copy.csv", self.read("profile.csv"))
+        self.good("run", "m.lisma", "-q", "-o", "copy.csv")
+
+
+class Streams(cli_case.CliCase):
+    """A model is read once, wherever it comes from."""
+
+    def run_with(self, text, *arguments):
+        done = subprocess.run([PROGRAM, *arguments], cwd=self.folder, input=text.encode(), timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_standard_input(self):
+        self.write("m.lisma", DECAY)
+        want = self.good("run", "m.lisma", "-q", "-o", "-").out
+        for name in ("-", "/dev/stdin", "/dev/fd/0"):
+            self.assertEqual(self.run_with(DECAY, "run", name, "-q", "-o", "-"), (0, want, ""), name)
+        self.assertEqual(self.run_with(DECAY, "check", "-")[:2], (0, "stdin: no problems found\n"))
+        self.assertEqual(self.run_with(DECAY, "explain", "-")[0], 0)
+        status, _, errors = self.run_with("x' = ;\n", "check", "-")
+        self.assertEqual(status, 1)
+        self.assertIn("stdin:1:", errors)
+        status, _, errors = self.run_with("", "check", "-")
+        self.assertIn("empty", errors)
+
+    def test_a_pipe_with_a_name(self):
+        self.write("m.lisma", DECAY)
+        want = self.good("run", "m.lisma", "-q", "-o", "-").out
+        os.mkfifo(self.path("pipe.lisma"))
+
+        def feed():
+            with open(self.path("pipe.lisma"), "w", encoding="utf-8") as pipe:
+                pipe.write(DECAY)
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        result = self.good("run", "pipe.lisma", "-q", "-o", "-", timeout=30)
+        feeder.join()
+        self.assertEqual(result.out, want)
+
+    def test_a_report_shows_what_was_read(self):
+        status, _, errors = self.run_with(DECAY, "run", "-", "-q", "--report", "r.html")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("x' = -x", self.read("r.html").replace("&#39;", "'"))
+
+
+class Safety(cli_case.CliCase):
+    """A name in a model opens regular files of a reasonable size and nothing else."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkfifo(self.path("pipe"))
+
+    def strange(self):
+        return [self.path("pipe"), "/dev/zero", "/dev/tty", "/dev/stdin", "/dev/null", self.folder]
+
+    def test_data(self):
+        for name in self.strange():
+            self.write("m.lisma", f'data p = "{name}";\nx = table(p, time);\n')
+            for command in (["check", "m.lisma"], ["run", "m.lisma", "-q", "-o", "-"]):
+                result = self.saltus(*command, timeout=20)
+                self.assertEqual(result.status, 1, f"{name}: {result.err}")
+                self.assertIn("E0211", result.err)
+        self.assertIn("no regular file", result.err)
+
+    def test_a_sparse_giant(self):
+        with open(self.path("big.csv"), "wb") as file:
+            file.truncate(1 << 40)
+        self.write("m.lisma", 'data p = "big.csv";\nx = table(p, time);\n')
+        self.fails(1, "check", "m.lisma", says=["E0211", "too large"], timeout=20)
+        os.rename(self.path("big.csv"), self.path("big.lisma"))
+        self.fails(1, "check", "big.lisma", says="larger than", timeout=20)
+        self.fails(2, "run", "ball.lisma", "-q", "-o", "-", "--resume", "big.lisma", says="larger than")
+
+    def test_tables(self):
+        shutil.copy(os.path.join(SOURCE, "models", "rules", "hoop.rules.md"), self.path("hoop.rules.md"))
+        self.good("convert", "hoop.rules.md", "hoop")
+        os.remove(self.path("hoop/states.csv"))
+        os.mkfifo(self.path("hoop/states.csv"))
+        self.fails(1, "check", "hoop", says=["states.csv", "no regular file"], timeout=20)
+
+    def test_checkpoints_and_results(self):
+        for name in ("pipe", "/dev/zero"):
+            self.fails(2, "run", "ball.lisma", "-q", "-o", "-", "--resume", name, says="regular", timeout=20)
+        self.fails(1, "plot", "/dev/zero", says="regular", timeout=20)
+
+    def test_an_editor(self):
+        """A table named in a text must not take the protocol's bytes, nor wait."""
+        for name in self.strange():
+            text = f'data p = "{name}";\nx = table(p, time);\n'
+            messages = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}},
+                        {"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {
+                            "textDocument": {"uri": "file://" + self.path("m.lisma"), "text": text}}},
+                        {"jsonrpc": "2.0", "id": 2, "method": "shutdown"},
+                        {"jsonrpc": "2.0", "method": "exit"}]
+            wire = b""
+            for message in messages:
+                body = json.dumps(message).encode()
+                wire += f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+            done = subprocess.run([PROGRAM, "lsp"], input=wire, stdout=subprocess.PIPE, timeout=20, check=False)
+            self.assertEqual(done.returncode, 0, name)
+            self.assertIn(b"E0211", done.stdout)
+
+
+class Formats(cli_case.CliCase):
+    COLUMNS = ["--out", "y,v,main.state"]
+
+    def setUp(self):
+        super().setUp()
+        self.good("run", "ball.lisma", "-q", "-o", "want.csv", *self.COLUMNS)
+        lines = self.read("want.csv").splitlines()
+        self.want = [line.split(",") for line in lines]
+
+    def test_unknown_endings(self):
+        for name in ("x.parquet", "x.json", "x.csv.bz2", "x.xlsx", "x.CSV", "ball.lisma", "x.tar.gz"):
+            result = self.fails(2, "run", "ball.lisma", "-q", "-o", name, says=["cannot be written as"])
+            for known in (".csv", ".csv.gz", ".jsonl", ".mat", ".h5"):
+                self.assertIn(known, result.err)
+        self.assertFalse(glob.glob(self.path("x.*")))
+        self.good("run", "ball.lisma", "-q", "-o", "without_ending", *self.COLUMNS)
+        self.assertEqual(self.read("without_ending"), self.read("want.csv"))
+
+    def test_csv_gz(self):
+        result = self.saltus("run", "ball.lisma", "-q", "-o", "r.csv.gz", *self.COLUMNS)
+        if "this build cannot write" in result.err:
+            self.assertEqual(result.status, 2)
+            self.assertIn("zlib1g-dev", result.err)
+            return
+        self.assertEqual(result.status, 0, result.err)
+        with gzip.open(self.path("r.csv.gz"), "rt", encoding="utf-8", newline="") as file:
+            self.assertEqual(file.read(), self.read("want.csv"))
+        self.fails(2, "run", "ball.lisma", "-q", "-o", "r.csv.gz", "--checkpoint", "c", says=".csv.gz")
+
+    def test_json_lines(self):
+        self.good("run", "ball.lisma", "-q", "-o", "r.jsonl", *self.COLUMNS)
+        rows = [json.loads(line) for line in self.read("r.jsonl").splitlines()]
+        self.assertEqual(list(rows[0]), self.want[0])
+        for row, want in zip(rows, self.want[1:], strict=True):
+            self.assertEqual([row["time"], row["y"], row["v"], row["main.state"]],
+                             [*(float(cell) for cell in want[:3]), want[3]])
+
+    def test_mat(self):
+        self.good("run", "ball.lisma", "-q", "-o", "r.mat", *self.COLUMNS)
+        found = mat_file.read(self.path("r.mat"))
+        self.assertEqual([name[0] for name, in found["names"]], self.want[0])
+        self.assertEqual([v for v, in found["y"]], [float(row[1]) for row in self.want[1:]])
+        self.assertEqual(found["main_state"], [row[3] for row in self.want[1:]])
+
+    def test_hdf5(self):
+        result = self.saltus("run", "ball.lisma", "-q", "-o", "r.h5", *self.COLUMNS)
+        if "this build cannot write" in result.err:
+            self.assertEqual(result.status, 2)
+            self.assertIn("libhdf5-dev", result.err)
+            self.assertFalse(os.path.exists(self.path("r.h5")))
+            return
+        self.assertEqual(result.status, 0, result.err)
+        with open(self.path("r.h5"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89HDF\r\n\x1a\n")
+
+    def test_names_that_are_no_identifiers(self):
+        self.write("m.lisma", "`длина, м` = time; `a\"b` = 2; `中` = 1;\nexperiment { end = 1; }\n")
+        for ending in (".mat", ".jsonl", ".csv"):
+            self.good("run", "m.lisma", "-q", "-o", "n" + ending)
+        names = ["time", "длина, м", 'a"b', "中"]
+        self.assertEqual([name[0] for name, in mat_file.read(self.path("n.mat"))["names"]], names)
+        self.assertEqual(list(json.loads(self.read("n.jsonl").splitlines()[0])), names)
+        self.assertIn("xu4e2d", mat_file.read(self.path("n.mat")))
+
+
+class Whole(cli_case.CliCase):
+    """What is written as a whole is there or not; what was there stays until then."""
+
+    def products(self):
+        return [["-o", "f.mat"], ["--plot", "f.svg", "-o", "/dev/null"], ["--report", "f.html", "-o", "/dev/null"]]
+
+    @unittest.skipIf(SANITIZED, "a sanitizer's own files count too")
+    def test_a_full_disk(self):
+        for outputs in self.products():
+            name = next(part for part in outputs if part.startswith("f."))
+            self.write(name, "old")
+            result = self.saltus("run", "ball.lisma", "-q", *outputs, preexec_fn=limit_files(4096))
+            self.assertEqual(result.status, 3, f"{outputs}: {result.err}")
+            self.assertIn("cannot write", result.err)
+            self.assertIn("nothing was changed there", result.err)
+            self.assertNotIn("rows are safe", result.err)
+            self.assertEqual(self.read(name), "old")
+            self.assertEqual(glob.glob(self.path(".saltus*")), [])
+
+    @unittest.skipIf(SANITIZED, "a sanitizer's own files count too")
+    def test_rows_are_counted_as_rows(self):
+        self.write("m.lisma", "x' = 1; x(t0) = 0;\n")
+        result = self.saltus("run", "m.lisma", "-q", "-o", "r.csv", "--samples", "100000",
+                             preexec_fn=limit_files(200000))
+        self.assertEqual(result.status, 3)
+        said = int(result.err.split("hint: ")[1].split()[0])
+        lines = self.read("r.csv")
+        self.assertTrue(lines.endswith("\n"))
+        self.assertEqual(said, lines.count("\n") - 1)
+
+    def test_links_and_permissions(self):
+        self.write("real.mat", "old")
+        os.chmod(self.path("real.mat"), 0o640)
+        os.symlink("real.mat", self.path("link.mat"))
+        self.good("run", "ball.lisma", "-q", "-o", "link.mat")
+        self.assertTrue(os.path.islink(self.path("link.mat")))
+        self.assertIn("y", mat_file.read(self.path("real.mat")))
+        self.assertEqual(os.stat(self.path("real.mat")).st_mode & 0o777, 0o640)
+
+    def test_many_at_once(self):
+        """Runs that write one file do not share the new one they write it to."""
+        runs = [self.popen("run", "ball.lisma", "-q", "-o", f"r{i}.csv", "--checkpoint", "c",
+                           "--checkpoint-every", "0.001", "--samples", "20000") for i in range(4)]
+        for run in runs:
+            self.assertEqual(run.wait(timeout=120), 0)
+        self.assertEqual(glob.glob(self.path(".saltus*")) + glob.glob(self.path("*.new")), [])
+        with open(self.path("c"), "rb") as file:
+            self.assertGreater(len(file.read()), 1000)
+        done = self.saltus("run", "ball.lisma", "-q", "-o", "r0.csv", "--resume", "c", "--samples", "20000")
+        self.assertEqual(done.status, 0, done.err)
+
+
+class Seals(cli_case.CliCase):
+    """A checkpoint is believed only as it was written, by whom it was written."""
+
+    def setUp(self):
+        super().setUp()
+        self.good("run", "ball.lisma", "-q", "--until", "2", "-o", "r.csv", "--events", "r.jsonl",
+                  "--checkpoint", "c")
+        self.rows, self.records = self.read("r.csv"), self.read("r.jsonl")
+        with open(self.path("c"), "rb") as file:
+            self.bytes = file.read()
+        self.go_on = ["run", "ball.lisma", "-q", "--until", "3", "-o", "r.csv", "--events", "r.jsonl", "--resume"]
+
+    def test_every_byte_counts(self):
+        for at in [*range(0, 700, 23), *range(700, len(self.bytes), max(1, len(self.bytes) // 60)),
+                   len(self.bytes) - 1]:
+            damaged = bytearray(self.bytes)
+            damaged[at] ^= 1 << at % 8
+            self.write("d", bytes(damaged))
+            self.fails(2, *self.go_on, "d", says="cannot go on from d")
+            self.assertEqual(self.read("r.csv"), self.rows, at)
+            self.assertEqual(self.read("r.jsonl"), self.records, at)
+        self.good(*self.go_on, "c")
+
+    def test_somebody_else(self):
+        other = self.environment(XDG_STATE_HOME=self.path("other"))
+        self.fails(2, *self.go_on, "c", env=other, says="not written by this user")
+        self.assertEqual(os.stat(self.path("other/saltus/checkpoint.key")).st_mode & 0o777, 0o600)
+        os.chmod(self.path("other/saltus/checkpoint.key"), 0o644)
+        self.fails(2, *self.go_on, "c", env=other, says="no key of your own")
+
+    def test_rows_that_are_others(self):
+        """The file must hold what the checkpoint counts: so many lines in so many bytes."""
+        lines = self.rows.splitlines(keepends=True)
+        self.write("r.csv", lines[0] + "".join(lines[1:]).replace("\n", ";", 3))
+        before = self.read("r.csv")
+        self.fails(2, *self.go_on, "c", says="does not hold the results")
+        self.assertEqual(self.read("r.csv"), before)
+
+
+if __name__ == "__main__":
+    cli_case.main()
