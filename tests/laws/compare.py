@@ -38,6 +38,7 @@ class Run:
         self.rows = [[number_of(cell) for cell in row] for row in table[1:]
                      if len(row) == len(self.columns)]
         self.records = records
+        self.size = len(rows)
 
     def state(self):
         return f"{self.status}{' ' + self.code if self.code else ''}"
@@ -96,7 +97,7 @@ def link_tables(folder, scratch):
 
 def place(automaton):
     """A switch is known by its line, since columns move when the text is rewritten."""
-    return automaton.split(":")[0] if automaton.startswith("if@") else automaton
+    return automaton.split(":")[0] if "@" in automaton else automaton
 
 
 class View:
@@ -262,7 +263,8 @@ class Reference:
     def differs(self, other, clock=0.0, only=None):
         """First difference of another run beyond what this one allows, as text, or None.
 
-        `clock` is the rounding of time in the other run, `only` says which events are compared.
+        `clock` is the rounding of time in the other run, if it is another one: events are rounded to it, and what
+        follows them may differ by the tolerance. `only` says which events are compared.
         """
         if self.view.status != other.status:
             return f"ends with {other.status}, not {self.view.status}"
@@ -278,7 +280,7 @@ class Reference:
             kept, limit = self.agree_events.get(key, ([], math.inf))
             times = there.get(key, [])
             for i, (t, tolerance) in enumerate(kept):
-                tolerance += 16 * clock
+                tolerance += 16 * clock + (self.rtol * (t - self.start) if clock else 0.0)
                 if i >= len(times):
                     if abs(end - t) > tolerance:
                         first = earliest(first, t, f"no event {describe((t, key))}")
@@ -303,7 +305,7 @@ class Reference:
             theirs = other.values.get(column)
             if theirs is None:
                 return f"no column {column}"
-            slope = self.slope(column) if clock else 0.0
+            spare = 16 * clock * self.slope(column) + self.rtol * self.view.scale(column) if clock else 0.0
             for t, row, tolerance in kept:
                 at = nearest(other.times, t, self.time_floor + 4 * clock)
                 if at is None or within(moved, t, self.event_slack + 4 * clock):
@@ -311,15 +313,15 @@ class Reference:
                 a, b = self.view.values[column][row], theirs[at]
                 if both_nan(a, b):
                     continue
-                if not close(a, b, tolerance + 64 * clock * slope):
+                if not close(a, b, tolerance + spare):
                     return f"{column} at {t:.9g} is {b!r}, not {a!r} (allowed {tolerance:.2g})"
         return None
 
     def slope(self, column):
-        """Largest slope between points of the grid."""
-        values = self.view.values[column]
-        pairs = [(t, values[row]) for t, row in self.grid if values[row] is not None]
-        return max((abs((b[1] - a[1]) / (b[0] - a[0])) for a, b in zip(pairs, pairs[1:])), default=0)
+        """Largest slope between rows that are not too close together."""
+        rows = [(t, v) for t, v in zip(self.view.times, self.view.values[column]) if v is not None]
+        return max((abs((b[1] - a[1]) / (b[0] - a[0])) for a, b in zip(rows, rows[1:])
+                    if b[0] - a[0] > 1e-6 * self.span), default=0)
 
 
 def earliest(first, t, text):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Copies of a model beside each other, under other names."""
+import re
+
 import tree
 from tree import NotApplicable
 
@@ -18,15 +20,18 @@ class Renamer(tree.Rewriter):
         self.suffix = suffix
         self.main = "main" + suffix
 
+    def constant(self, e):
+        return self.expr(e)
+
     def name(self, name, role):
-        head, quoted, indices = name
+        head, quoted, indices = self.subscripts(name)
         if head in self.indices and not quoted:
             return name
         if role == "automaton" and head == "main":
             return [self.main, False, []]
         if role in ("variable", "const", "data", "label", "element", "automaton"):
             if head not in self.declared:
-                return name
+                return [head, quoted, indices]
             if indices and indices[-1][1]:
                 return [head, quoted, [*indices[:-1], [indices[-1][0], indices[-1][1] + self.suffix]]]
             if indices and len(indices[-1][0]) == 1:
@@ -49,13 +54,14 @@ class Copy:
 
     def name(self, name):
         """Name in the model, None for what belongs to another copy."""
-        if name.startswith("if@"):
-            line = self.lines.get(int(name[3:].split(":")[0])) if name != "if@None" else None
-            return f"if@{line}" if line else None
+        switch = re.match(r"(\w+)@(\w+)", name)
+        if switch:
+            line = self.lines.get(int(switch[2])) if switch[2].isdigit() else None
+            return f"{switch[1]}@{line}" if line else None
         if name == "main" + self.suffix:
             return "main"
-        if self.suffix + "[" in name:
-            return name.replace(self.suffix + "[", "[")
+        if self.suffix + "[" in name or self.suffix + "." in name:
+            return name.replace(self.suffix, "")
         return name.removesuffix(self.suffix) if name.endswith(self.suffix) else None
 
 
@@ -106,7 +112,8 @@ def is_random(statements):
 def declared_names(statements):
     """Heads of the names of a model, its states excepted; built-in ones where the model declares them."""
     found = tree.Collector(statements)
-    declared = {head for role, head in found.declared if role != "state"} - BUILT_IN
+    declared = {head for role, head in found.declared if role == "variable"} - BUILT_IN
+    declared |= {head for role, head in found.declared if role not in ("variable", "state")} - {"main"}
     declared |= {n[0] for n in found.constants}
     return declared | {s[2][1][0] for s in equations(statements) if s[2][0] == "name"}
 

@@ -282,11 +282,14 @@ KINDS = [hysteresis, bounce, rest, slide, twist, kinks, refill, schedule, clocke
          friction, constrained, family, stiff, delayed]
 
 
+def kind(seed):
+    return KINDS[seed % len(KINDS)]
+
+
 def model(ident):
     """Text of gen:SEED or gen:KIND:SEED."""
     parts = ident.split(":")
     seed = int(parts[-1])
-    kind = next(k for k in KINDS if k.__name__ == parts[1]) if len(parts) == 3 else \
-        KINDS[seed % len(KINDS)]
-    lines, end = kind(Draw(f"{kind.__name__} {seed}"))
+    make = next(k for k in KINDS if k.__name__ == parts[1]) if len(parts) == 3 else kind(seed)
+    lines, end = make(Draw(f"{make.__name__} {seed}"))
     return "\n".join(lines) + f"\nexperiment {{ end = {end}; }}\n"

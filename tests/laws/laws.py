@@ -7,6 +7,7 @@ import glob
 import math
 import os
 import random
+import re
 import sys
 import threading
 
@@ -14,6 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
 import copies  # noqa: E402
+import generate  # noqa: E402
 import records  # noqa: E402
 import spelling  # noqa: E402
 import tree  # noqa: E402
@@ -146,6 +148,8 @@ def shift(subject, chosen):
 def number(subject, chosen):
     for label in chosen("number", ("2", "5")):
         count = int(label)
+        if count * subject.first.size > compare.BYTES / 2:
+            raise NotApplicable("too many columns")
         text, made = copies.copies(subject.statements, count)
 
         def judge(run, made=made):
@@ -177,7 +181,7 @@ def kept_event(key):
     """Spellings leave events as they are, but those of switches, which they may move or make; switches of
     copies that read time alone are one switch."""
     kind, automaton = key[:2]
-    return kind in ("state", "time") and not automaton.startswith(("if@", "switched"))
+    return kind in ("state", "time") and "@" not in automaton and not automaton.startswith("switched")
 
 
 def records_law(subject, chosen):
@@ -217,7 +221,6 @@ def gallery():
 
 def read_model(ident):
     if ident.startswith("gen:"):
-        import generate
         return generate.model(ident), None
     path = ident if os.path.exists(ident) else os.path.join(tree.SOURCE, ident)
     with open(path, encoding="utf-8") as file:
@@ -294,7 +297,7 @@ def command(law, label, ident):
     return f"tests/laws/laws.py --law {law} --factor {label} {ident}"
 
 
-def report(tally, known):
+def report(tally, known, grouped=False):
     """Print the results; True if all is as known."""
     for key in sorted(tally.applied):
         law, label = key
@@ -303,7 +306,9 @@ def report(tally, known):
         print(f"{law:10} not applicable to {len(idents)}: {reason}"
               f" ({', '.join(idents[:4])}{', ...' if len(idents) > 4 else ''})")
     fresh = [f for f in tally.failures if " ".join(f[:3]) not in known]
-    for law, label, ident, found in fresh:
+    if grouped:
+        brief(fresh)
+    for law, label, ident, found in () if grouped else fresh:
         print(f"FAIL {command(law, label, ident)}\n     {found}")
     better = sorted(known & tally.passes)
     for line in better:
@@ -311,6 +316,24 @@ def report(tally, known):
     total = sum(tally.applied.values())
     print(f"{total - len(tally.failures)} of {total} passed, {len(tally.failures) - len(fresh)} known failures")
     return not fresh and not better
+
+
+def kind_of(ident):
+    if not ident.startswith("gen:"):
+        return os.path.basename(ident)
+    return ident.split(":")[1] if ident.count(":") == 2 else generate.kind(int(ident[4:])).__name__
+
+
+def brief(failures):
+    """Failures grouped by law, kind of model and what differs, the most frequent first."""
+    groups = {}
+    for law, label, ident, found in failures:
+        words = re.match(r"(ends with \S+ ?(?:E\d+)?|no event|one more event|event|row|\D*?at\b|\S+)", found)
+        what = re.sub(r"^(?!ends|no event|one more|event|row).* at$", "value", words.group(0))
+        groups.setdefault((law, kind_of(ident), what), []).append((label, ident, found))
+    for (law, kind, what), cases in sorted(groups.items(), key=lambda g: -len(g[1])):
+        label, ident, found = cases[0]
+        print(f"{len(cases):5}  {law:10} {kind:14} {what}\n       {command(law, label, ident)}\n       {found}")
 
 
 def read_known(path):
@@ -339,6 +362,7 @@ def main():
     parser.add_argument("--keep", metavar="FOLDER", help="keep the texts that were compared")
     parser.add_argument("--known", metavar="FILE", help="known failures: listed ones must fail, others pass")
     parser.add_argument("--update", action="store_true", help="write the known failures anew")
+    parser.add_argument("--brief", action="store_true", help="group the failures, with an example of each kind")
     parser.add_argument("--progress", action="store_true", help="a line for each model")
     arguments = parser.parse_args()
     laws = arguments.law or list(LAWS)
@@ -363,7 +387,7 @@ def main():
     if arguments.update:
         write_known(arguments.known, tally, known)
         known = read_known(arguments.known)
-    return 0 if report(tally, known) else 1
+    return 0 if report(tally, known, arguments.brief) else 1
 
 
 if __name__ == "__main__":

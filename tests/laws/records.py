@@ -80,7 +80,8 @@ def judge(t, rows, net, columns, kept, end):
         return None
     before, after = rows[0], rows[-1]
     for name, (a, b) in net.items():
-        if name in columns and (before[columns[name]], after[columns[name]]) != (a, b):
+        shown = (before[columns[name]], after[columns[name]]) if name in columns else (None, None)
+        if any(row is not None and row != value for row, value in zip(shown, (a, b))):  # None: undetermined
             return (f"at {t!r} {name} is recorded as {a!r} -> {b!r}, the rows have "
                     f"{before[columns[name]]!r} -> {after[columns[name]]!r}")
     for name in kept:

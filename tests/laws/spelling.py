@@ -424,8 +424,11 @@ class Backwards(tree.Rewriter):
         super().__init__()
         self.declared = declared
 
+    def constant(self, e):
+        return self.expr(e)
+
     def name(self, name, role):
-        head, quoted, indices = name
+        head, quoted, indices = name = self.subscripts(name)
         if role == "state" or head not in self.declared or head in self.indices or head == "main":
             return name
         return [prefix(head) + head, quoted, indices]

@@ -245,6 +245,11 @@ class Rewriter:
     def constant(self, e):
         return e
 
+    def subscripts(self, name):
+        """A name with its subscripts rewritten."""
+        head, quoted, indices = name
+        return [head, quoted, [[[self.constant(x) for x in subscripts], tail] for subscripts, tail in indices]]
+
     def name(self, name, role):
         """role: variable, const, label, state, automaton, data, element"""
         return name
@@ -309,8 +314,10 @@ class Rewriter:
 
     def at(self, s):
         _, when, each, repeat, priority, body = s
-        return ["at", self.expr(when), self.expr(each) if each else None, repeat, priority,
-                self.block(body)]
+        return ["at", self.expr(when), self.expr(each) if each else None, *self.counts(s), self.block(body)]
+
+    def counts(self, s):
+        return [c if c is None or c == "*" else self.constant(c) for c in s[3:5]]
 
     def attributes(self, s):
         return ["attributes", self.name(s[1], "variable"),
