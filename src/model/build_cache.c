@@ -285,6 +285,28 @@ static SltStatus get_stiff(void* user, const uint32_t* mode, const ModelStiff** 
   return *out ? SLT_OK : SLT_ERR_LIMIT;
 }
 
+static void answer_rates(ModelBuild* build, void* argument) {
+  StiffRequest* request = argument;
+  BuildSet* set = build_set(build, request->mode);
+  if (!set->failure && !set->rates_known) {
+    build_compile_set(build, set);
+    set->rates = build_rates(build, set);
+    set->rates_known = true;
+  }
+  request->set = set;
+}
+
+static SltStatus get_rates(void* user, const uint32_t* mode, const ModelRates** out) {
+  ModelBuild* build = user;
+  StiffRequest request = {.mode = mode};
+  pthread_mutex_lock(&build->mutex);
+  bool known = build_guarded(build, answer_rates, &request);
+  pthread_mutex_unlock(&build->mutex);
+  *out = known ? request.set->rates : NULL;
+  return known ? SLT_OK : SLT_ERR_NOMEM;
+}
+
 ModelProvider model_build_provider(ModelBuild* build) {
-  return (ModelProvider){.get = get_mode, .stiff = get_stiff, .user = build};
+  return (ModelProvider){
+      .get = get_mode, .stiff = get_stiff, .rates = get_rates, .user = build};
 }

@@ -233,6 +233,8 @@ typedef struct BuildSet {
   const ModelImplicit* implicit;  // NULL in explicit modes
   bool stiff_known;               // somebody asked for...
   const ModelStiff* stiff;        // ...the Jacobian; NULL: too large
+  bool rates_known;               // ... for what is computed...
+  const ModelRates* rates;        // ...from rates; NULL: nothing
 } BuildSet;
 
 struct ModelBuild {
@@ -301,6 +303,8 @@ bool build_is_shared(const ModelBuild* build, const BuildSet* set);
 /// The Jacobian of a compiled set, and its blocks as algebraic equations; NULL when it is too
 /// large.
 const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set);
+/// What it computes from the rates of its states; NULL: nothing.
+const ModelRates* build_rates(ModelBuild* build, const BuildSet* set);
 
 // build_implicit.c
 /// Constraints, system Jacobian and texts of an implicit mode; NULL for explicit ones.

@@ -18,10 +18,18 @@
 
 #define SHARE_FROM 16
 
+/// Whether a leaf is the rate of a state, and these are given.
+static bool is_given_rate(const ModeScope* scope, IrLeaf leaf) {
+  const SymVar* var = &scope->set->sym->vars[leaf.id];
+  return scope->rates_given && var->role == SYM_STATE && leaf.order == var->order &&
+         leaf.order <= scope->build->layout.var_order[leaf.id];
+}
+
 /// Whether a leaf stands for something the mode computes; if so, of which variable and order.
 static bool is_item(const ModeScope* scope, IrLeaf leaf) {
   if (leaf.kind != IR_LEAF_VAR) return false;
   if (leaf.when == IR_PRE && !scope->pre_is_now) return false;
+  if (is_given_rate(scope, leaf)) return false;
   const SymVar* var = &scope->set->sym->vars[leaf.id];
   return (var->role == SYM_STATE || var->role == SYM_ALGEBRAIC) && leaf.order >= var->order;
 }
@@ -44,7 +52,9 @@ static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf l
   if (is_item(scope, leaf)) return scope->items.data[*place - 1].value;
   if (*place) return *place - 1;
   uint32_t value = 0;
-  if (scope->set->sym->vars[leaf.id].role == SYM_STATE) {
+  if (is_given_rate(scope, leaf)) {
+    value = tape_input(graph, env);
+  } else if (scope->set->sym->vars[leaf.id].role == SYM_STATE) {
     value = tape_state(graph, scope->set->state_of_var[leaf.id] + leaf.order);
   } else if (leaf.order > layout->var_order[leaf.id] || stands_still(scope, leaf)) {
     value = tape_const(graph, 0.0);
@@ -515,6 +525,54 @@ void build_compile_set(ModelBuild* build, BuildSet* set) {
   done.full.native = ARENA_NEW(&build->arena, ModelCode);
   done.compiled = true;
   *set = done;
+}
+
+// ---------------------------------------------------------------------------------------------
+// what is computed from rates
+
+/// Whether a place of the environment is the rate of a state.
+static bool is_rate(const BuildSet* set, uint32_t env) {
+  for (uint32_t i = 0; i < set->state_count; i++) {
+    if (set->state_env[i] + 1 == env) return true;
+  }
+  return false;
+}
+
+const ModelRates* build_rates(ModelBuild* build, const BuildSet* set) {
+  if (set->sym->block_count > 0 || set->sym->offsets) return NULL;
+  Arena* scratch = &build->scratch;
+  uint32_t var_count = build->ir->vars.count;
+  ExprId slot = ir_slot(&build->sym.view.pool, 0);
+  SymTerm* targets = ARENA_ARRAY(scratch, SymTerm, var_count);
+  IrLeaf* leaves = ARENA_ARRAY(scratch, IrLeaf, var_count);
+  uint32_t* values = ARENA_ARRAY(scratch, uint32_t, var_count);
+  uint32_t* env = ARENA_ARRAY(&build->arena, uint32_t, var_count);
+  ModelRates* out = ARENA_NEW(&build->arena, ModelRates);
+  ModeScope scope;
+  scope_init(&scope, build, set);
+  scope.rates_given = true;
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < var_count; v++) {
+    if (set->sym->vars[v].role != SYM_ALGEBRAIC || set->sym->vars[v].order != 0) continue;
+    leaves[count] = (IrLeaf){.id = v, .kind = IR_LEAF_VAR};
+    targets[count] = (SymTerm){.shape = slot, .row = &leaves[count], .count = 1};
+    env[count++] = build->layout.var_env[v];
+  }
+  out->algebraic_count = count;
+  for (uint32_t v = 0; v < var_count; v++) {
+    uint32_t order = set->sym->vars[v].order;
+    if (set->sym->vars[v].role != SYM_STATE || order > build->layout.var_order[v]) continue;
+    targets[count] = item_term(&scope, v, order);
+    env[count++] = build->layout.var_env[v] + order;
+  }
+  scope_values(&scope, targets, count, values);
+  out->program = tape_finish(&scope.graph, &build->arena, set->state_count, values, count);
+  out->env = env;
+  bool reads = false;
+  for (uint32_t i = 0; i < out->program.input_count; i++) {
+    reads |= is_rate(set, out->program.inputs[i].env);
+  }
+  return reads ? out : NULL;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ typedef struct ModeScope {
   ModelBuild* build;
   const BuildSet* set;
   bool pre_is_now;
+  bool rates_given;  // rates of states are read from the environment
   TapeGraph graph;
   uint32_t* item_of;  // per quantity, 0 for none: item + 1; its value + 1 if it is not computed
   BASE_VEC(ScopeItem) items;

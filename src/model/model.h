@@ -1022,6 +1022,14 @@ typedef struct ModelMode {
 } ModelMode;
 
 /// Gives the compiled equations of product modes. `get` may be called by several threads.
+/// What a mode computes from the rates of its states, with these read from the environment: as they
+/// are where something that the equations do not have acts on the states too.
+typedef struct ModelRates {
+  ModelProgram program;
+  const uint32_t* env;       // where its outputs go: algebraic values, then...
+  uint32_t algebraic_count;  // ...rates themselves, from the other rates
+} ModelRates;
+
 typedef struct ModelProvider {
   /// `mode[a]` is the state of automaton a. On failure returns a negative status and `failure`
   /// points at a message that lives as long as the provider.
@@ -1029,6 +1037,8 @@ typedef struct ModelProvider {
   /// For a mode that `get` gave: its Jacobian, made when it is first asked for. May be NULL: none
   /// is known. SLT_ERR_LIMIT: it has too many entries.
   SltStatus (*stiff)(void* user, const uint32_t* mode, const ModelStiff** out);
+  /// ... and what it computes from rates; `out` NULL: nothing. May be NULL.
+  SltStatus (*rates)(void* user, const uint32_t* mode, const ModelRates** out);
   void* user;
   /// Asked between steps, `evaluations` of the mode's equations after the last time; may attach
   /// code to its programs, and to those of `stiff` if a stiff method is at work (NULL: none).

@@ -549,6 +549,17 @@ experiment { end = 2; rtol = 1e-8; }
         rows, _, _ = self.run_model(ball.replace("PULL", "if(time > 10 && time < 10.1, 400, 0)"), "--until", "10.1")
         self.assertAlmostEqual(rows[-1]["v"], 39.019, delta=1e-6)
 
+    def test_what_is_computed_from_rates_sees_the_reaction(self):
+        rows, _, _ = self.run_model(
+            "y' = v;  v' = -9.81;  y(t0) = 1;  v(t0) = 0;  a = v';  F = 2*a + 19.62;  q' = a;  q(t0) = 0;\n"
+            "p' = 3*q' + 1;  p(t0) = 0;\n"
+            "automaton b { state hit [y <= 0] && noEvent[v < 0] { set v = -0.5*v; } from init, hit; }\n",
+            "--until", "3")
+        rest = math.sqrt(2/9.81)*3
+        self.assertEqual((rows[-1]["a"], rows[-1]["F"]), (0, 19.62))
+        self.assertAlmostEqual(rows[-1]["q"], -9.81*rest, delta=1e-3)
+        self.assertAlmostEqual(rows[-1]["p"], 3*rows[-1]["q"] + 3, delta=1e-9)
+
     def test_what_else_resets_change_goes_to_its_limit(self):
         rows, _, _ = self.run_model(
             "x' = u;  y' = v;  u' = 0;  v' = -9.81;  x(t0) = 0;  y(t0) = 1;  u(t0) = 3;  v(t0) = 0;  n(t0) = 0;\n"

@@ -11,6 +11,7 @@
 #define PIECES_DEPTH 12    // halvings of a step in which the end of a reaction is looked for
 #define PIECES_MAX   400   // parts of a step looked at
 #define PIECES_BLIND 4     // ... where nothing can be proved
+#define RATES_CHAIN  16    // rates that follow from each other
 #define PROOF_MAX    16    // contacts of a group whose reactions are enclosed together
 #define WEAK         1e-10 // of the largest reaction so far: as good as none
 
@@ -181,6 +182,7 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   SLT_TRY(eng_grow(sim, (void**)&w->x, &w->x_capacity, n, sizeof *w->x));
   SLT_TRY(eng_grow(sim, (void**)&w->dx, &w->dx_capacity, n, sizeof *w->dx));
   SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, n, sizeof *w->flow));
+  SLT_TRY(eng_grow(sim, (void**)&w->reaction, &w->reaction_capacity, n, sizeof *w->reaction));
   SLT_TRY(eng_grow(sim, (void**)&w->dual, &w->dual_capacity, mode->gdot.reg_count, sizeof *w->dual));
   memset(w->dx, 0, n * sizeof *w->dx);
   uint32_t entries = 0;
@@ -207,8 +209,38 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   return make_groups(sim, w, count);
 }
 
+/// What the present mode computes from rates, and room for it.
+static SltStatus find_rates(EngSim* sim) {
+  EngContactWork* w = sim->contact;
+  if (w->rates_mode == sim->core.mode || !sim->provider.rates) return SLT_OK;
+  SLT_TRY(sim->provider.rates(sim->provider.user, sim->state, &w->rates));
+  w->rates_mode = sim->core.mode;
+  if (!w->rates) return SLT_OK;
+  const ModelProgram* program = &w->rates->program;
+  size_t need = (size_t)program->reg_count + program->output_count;
+  SLT_TRY(eng_grow(sim, (void**)&w->rates_regs, &w->rates_capacity, need, sizeof *w->rates_regs));
+  need = (size_t)program->input_count + program->output_count;
+  return eng_grow(sim, (void**)&w->rate_states, &w->rate_capacity, need, sizeof *w->rate_states);
+}
+
+/// Registers of what is computed from rates, and which states have these.
+static void bind_rates(EngSim* sim) {
+  EngContactWork* w = sim->contact;
+  if (!w->rates) return;
+  const ModelProgram* program = &w->rates->program;
+  model_program_bind(program, sim->env, w->rates_regs);
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    w->rate_states[i] = eng_state_place(sim, program->inputs[i].env - 1);
+  }
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    w->rate_states[program->input_count + i] = eng_state_place(sim, w->rates->env[i] - 1);
+  }
+}
+
 SltStatus eng_contact_rebind(EngSim* sim) {
   SLT_TRY(eng_contact_structure(sim, sim->core.contact.count));
+  SLT_TRY(find_rates(sim));
+  bind_rates(sim);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     sim->contact->rows[i].carries = sim->contacts[i].carries;
   }
@@ -230,6 +262,9 @@ void eng_contact_free(EngSim* sim) {
   base_free(a, w->x, w->x_capacity * sizeof *w->x);
   base_free(a, w->dx, w->dx_capacity * sizeof *w->dx);
   base_free(a, w->flow, w->flow_capacity * sizeof *w->flow);
+  base_free(a, w->rate_states, w->rate_capacity * sizeof *w->rate_states);
+  base_free(a, w->reaction, w->reaction_capacity * sizeof *w->reaction);
+  base_free(a, w->rates_regs, w->rates_capacity * sizeof *w->rates_regs);
   base_free(a, w->dual, w->dual_capacity * sizeof *w->dual);
   base_free(a, w->rhs_dual, w->rhs_capacity * sizeof *w->rhs_dual);
   base_free(a, w, sizeof *w);
@@ -440,16 +475,51 @@ static SltStatus find_reactions(EngSim* sim, double t, const double* x, double k
   return SLT_OK;
 }
 
-SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
+/// What is computed from rates sees the reactions in them: rates that follow from others, and
+/// algebraic values, which are returned.
+static const double* pass_rates_on(EngSim* sim, double t, const double* x, double* dx) {
   EngContactWork* w = sim->contact;
-  SLT_TRY(eng_contact_evaluate(sim, t, x, dx));
-  SLT_TRY(find_reactions(sim, t, x, sim->core.contact.stiffness));
+  const ModelProgram* program = &w->rates->program;
+  const uint32_t* read = w->rate_states;
+  const uint32_t* written = w->rate_states + program->input_count;
+  double* out = w->rates_regs + program->reg_count;
+  bool moved = true;
+  for (uint32_t turn = 0; moved && turn < RATES_CHAIN; turn++) {
+    moved = false;
+    for (uint32_t i = 0; i < program->input_count; i++) {
+      if (read[i] != MODEL_NONE) w->rates_regs[program->inputs[i].reg] = dx[read[i]];
+    }
+    model_program_run(program, &sim->flow_context, w->rates_regs, t, x, out);
+    for (uint32_t i = w->rates->algebraic_count; i < program->output_count; i++) {
+      uint32_t state = written[i];
+      double rate = out[i] + w->reaction[state];
+      moved |= dx[state] != rate;
+      dx[state] = rate;
+    }
+  }
+  return out;
+}
+
+/// What the reactions add to the rates of the states.
+static void sum_reactions(EngSim* sim, double* dx) {
+  EngContactWork* w = sim->contact;
+  memset(w->reaction, 0, sim->core.mode->state_count * sizeof *w->reaction);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     const Row* row = &w->rows[i];
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      dx[w->entries[e].state] += row->lambda * w->entries[e].d;
+      w->reaction[w->entries[e].state] += row->lambda * w->entries[e].d;
     }
   }
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    dx[i] += w->reaction[i];
+  }
+}
+
+SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
+  SLT_TRY(eng_contact_evaluate(sim, t, x, dx));
+  SLT_TRY(find_reactions(sim, t, x, sim->core.contact.stiffness));
+  sum_reactions(sim, dx);
+  if (sim->contact->rates && !sim->core.slide.count) pass_rates_on(sim, t, x, dx);
   return SLT_OK;
 }
 
@@ -478,12 +548,19 @@ void eng_contact_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   EngContactWork* w = sim->contact;
   if (!reactions_at(sim, t, sim->x)) return;
-  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    const Row* row = &w->rows[i];
-    for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      // the derivative of a state follows it in the environment
-      sim->env[mode->state_env[w->entries[e].state] + 1] += row->lambda * w->entries[e].d;
+  // the derivative of a state follows it in the environment
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    w->flow[i] = sim->env[mode->state_env[i] + 1];
+  }
+  sum_reactions(sim, w->flow);
+  if (w->rates && !sim->core.slide.count) {
+    const double* out = pass_rates_on(sim, t, sim->x, w->flow);
+    for (uint32_t i = 0; i < w->rates->algebraic_count; i++) {
+      sim->env[w->rates->env[i]] = out[i];
     }
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (sim->env[mode->state_env[i] + 1] != w->flow[i]) sim->env[mode->state_env[i] + 1] = w->flow[i];
   }
 }
 

@@ -50,11 +50,17 @@ struct EngContactWork {
   double* flow;           // per state: the flow without reactions
   double* saved;          // per reading: its value in the environment
   double* resets;         // per entry: values of the resets, twice
+  const ModelMode* rates_mode;  // what is computed from rates was asked for of this mode...
+  const ModelRates* rates;      // ... NULL: nothing
+  double* rates_regs;           // its registers, then its outputs
+  uint32_t* rate_states;        // states whose rates its inputs and outputs are
+  double* reaction;             // per state: what reactions add to its rate
   ModelDual* dual;        // of the program gdot
   ModelDual* rhs_dual;
   size_t row_capacity, entry_capacity, reading_capacity, member_capacity, begin_capacity,
       number_capacity, x_capacity, dx_capacity, flow_capacity, dual_capacity, rhs_capacity,
-      saved_capacity, reset_capacity;
+      saved_capacity, reset_capacity, rates_capacity,
+      rate_capacity, reaction_capacity;
 };
 
 typedef struct EngContactWork EngContactWork;
