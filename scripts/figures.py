@@ -439,7 +439,7 @@ def instants(runs, path):
 
 def modes(runs, path):
     """Figure 12: an interior mode and a boundary mode."""
-    rows, _ = runs.run("planar", "--samples", "1600", "--out", "x,y")
+    rows, _ = runs.run("planar", "--samples", "1600", "--out", "x,y", "--event-rows", "all")
     _, records = runs.run("planar")
     times = {r["to"]: r["t"] for r in state_records(records)}
     picture = Picture(860, 330, "Interior mode and boundary mode")

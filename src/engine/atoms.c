@@ -12,8 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#define TIME_PLACES     16.0  // brackets of crossings are that narrow, in roundings of the time
-#define SLOPE_TOLERANCE 1e-9  // a slope below says nothing about where g is going
+#define READ_ULPS      16.0  // a value that has moved by less has not moved
+#define TANGENT_SIGMAS 10.0
+#define SLID_SIGMAS    10.0
 
 uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
   uint32_t lo = 0;
@@ -97,10 +98,10 @@ void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   find_gates(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
-    sim->atoms[i].cell = MODEL_NONE;
     sim->atoms[i].env = model->atoms[i].env;
     sim->atoms[i].relation = model->atoms[i].relation;
     sim->atoms[i].bipolar = model->atoms[i].bipolar;
+    sim->atoms[i].kink = model->atoms[i].kink;
     sim->atoms[i].pulse = model->atoms[i].type == MODEL_ATOM_PULSE;
     sim->atoms[i].literal =
         !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
@@ -125,7 +126,7 @@ void eng_atoms_init(EngSim* sim) {
       sim->has_self_loops |= t->from[k] == t->to;
     }
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
-      sim->atoms[t->guard.atoms[k]].cell = t->automaton;
+      sim->atoms[t->guard.atoms[k]].piece = true;
     }
     bool resets = t->action_count > 0 || to->action_count > 0;
     // what cannot be crossed back without resets is crossed, never slid along
@@ -232,32 +233,19 @@ void eng_atoms_enter_mode(EngSim* sim) {
   }
 }
 
-/// Whether a relation holds just after an action has put g to its boundary: what rounding leaves of
-/// zero is zero. (floor(x) goes up at x = 1 - 1e-16, and must not find itself above x then.)
+// ---- truth at the boundary ----------------------------------------------------------------------
+//
+// Beyond rounding the sign of g decides. Within it the comparison as written does where the values
+// were given: at the start, and where an action has moved g. Otherwise g came here by itself, or
+// was here already, and what counts is where it is going: a crossing that was located holds until
+// the instant has changed something; after that the flow of the present values decides, then its
+// second derivative, then what is latched.
+
+/// Whether a relation holds as it is written; what rounding leaves of zero is zero. (floor(x) goes
+/// up at x = 1 - 1e-16, and must not find itself above x then.)
 static bool holds_up_to_rounding(EngSim* sim, uint32_t index, uint8_t relation, double g) {
   eng_control_margin(sim);
   return eng_relation_holds(relation, fabs(g) <= sim->margin[index] ? 0.0 : g);
-}
-
-/// The pieces of floor(u) meet where u is: having gone down from n at u = n, the cell must not find
-/// that u has reached n and go up again. So where u is going decides, and if that is nowhere the
-/// step that was taken stands. The value is the one just after the instant.
-static bool cell_boundary(EngSim* sim, uint32_t index, const EngAtom* atom, double g, double gdot,
-                          bool* holds) {
-  if (atom->cell == MODEL_NONE) return false;
-  eng_control_margin(sim);
-  if (fabs(g) > sim->margin[index]) return false;
-  if (fabs(gdot) > SLOPE_TOLERANCE) {
-    *holds = gdot > 0.0;
-    return true;
-  }
-  const ModelState* state = &sim->model->automata[atom->cell].states[sim->state[atom->cell]];
-  for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    if (!sim->transitions[state->outgoing[i]].fired_now) continue;
-    *holds = false;
-    return true;
-  }
-  return false;
 }
 
 static bool released_constraint(const EngSim* sim) {
@@ -268,14 +256,26 @@ static bool released_constraint(const EngSim* sim) {
   return left < from->implicit->constraint_count;
 }
 
-/// A slope that the width of the event zone explains.
-static double tangential_slope(const EngSim* sim, const EngAtom* atom) {
-  double h = sim->stepper->control.h_next;
-  return SLOPE_TOLERANCE + (h > 0.0 ? 10.0 * atom->eps / h : 0.0);
+/// Whether this instant has moved g by more than rounding. Of a relation that did not matter before
+/// g is not known there, but what it reads is.
+static bool was_moved(EngSim* sim, uint32_t index, double g) {
+  uint32_t id = sim->core.mode->atoms[index];
+  const ModelAtom* model = &sim->model->atoms[id];
+  double before = sim->atoms[id].g_start;
+  if (sim->at_start) return true;
+  if (!isnan(before)) return fabs(g - before) > fmax(eng_rho(sim, index), sim->atoms[id].eps);
+  for (uint32_t k = 0; k < model->read_count; k++) {
+    const ModelRead* read = &model->reads[k];
+    uint32_t env = sim->model->vars[read->var].env + read->order;
+    double size = fmax(fabs(sim->env[env]), fabs(sim->before[env]));
+    double move = fabs(sim->env[env] - sim->before[env]);
+    if (move > READ_ULPS * DBL_EPSILON * size) return true;
+  }
+  return false;
 }
 
-/// How much the slope of g changes along the flow within a small part of a step, and how long that
-/// part is; 0 where the flow is not the mode's own.
+/// How much the slope of g changes along the flow within a small part of a step; 0 where the flow
+/// is not the mode's own.
 static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahead) {
   const ModelMode* mode = sim->core.mode;
   double h = sim->stepper->control.h_next;
@@ -291,71 +291,77 @@ static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahea
   return sim->side_g[index] - gdot;
 }
 
-/// Whether g, at its boundary with a small slope, rises by less than the event zone before it
-/// falls: the slope a little later along the flow tells how it bends.
-static bool turns_back(EngSim* sim, uint32_t index, const EngAtom* atom, double gdot) {
-  double ahead = 1.0;
-  double bend = slope_ahead(sim, index, gdot, &ahead) / ahead;
-  return bend < 0.0 && gdot * gdot <= -2.0 * bend * atom->eps;
-}
-
-/// Whether g leaves its boundary downwards although it stands still now: a tank held at its brim
-/// until less flows in than out is not full in the moment it begins to fall.
-static bool falls_from_rest(EngSim* sim, uint32_t index, double gdot) {
-  double ahead = 1.0;
-  return slope_ahead(sim, index, gdot, &ahead) < -SLOPE_TOLERANCE;
-}
-
-/// Whether something has put g to its boundary in this instant while it did not matter: it is as
-/// new there as what matters only now. (A pulse ends the sliding of a body, which then sets out
-/// again from rest.)
-static bool was_moved(EngSim* sim, uint32_t index, double g) {
-  // (in a narrow instant everything mattered before)
-  if (sim->narrow || sim->live_round[sim->core.mode->atoms[index]]) return false;
-  eng_control_margin(sim);
-  return fabs(g) <= sim->margin[index];
-}
-
-/// Truth of an atom that an action, or its becoming relevant, has put to its boundary.
-static bool boundary_truth(EngSim* sim, uint32_t index, double g, double gdot) {
+/// Where the flow takes a g that is at its boundary: 1 up, -1 down, 0 nowhere as far as rounding
+/// lets one see. A constraint that was just released has kept g at zero to tolerance and no better:
+/// a rise that stays within that is none.
+static int heading(EngSim* sim, uint32_t index, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  bool fresh = atom->fresh || was_moved(sim, index, g);
-  // at the boundary of a relation that matters only now: where g is going decides
-  // a constraint just released: the motion leaves its surface tangentially, the contact is over
-  if (fresh && released_constraint(sim) &&
-      (fabs(gdot) <= tangential_slope(sim, atom) || turns_back(sim, index, atom, gdot))) {
-    atom->tangential = true;
-    return false;
+  bool released = atom->fresh && released_constraint(sim);
+  double noise = eng_slope_rho(sim, index);
+  double ahead = 1.0;
+  double change = slope_ahead(sim, index, gdot, &ahead);
+  double bend = fabs(change) > 2.0 * noise ? change / ahead : 0.0;
+  if (released && gdot * bend <= 0.0) {
+    double sigma = eng_sigma(sim, index);
+    double h = sim->stepper->control.h_next;
+    bool grazes = gdot * gdot <= 2.0 * fabs(bend) * sigma;
+    if (grazes || (h > 0.0 && fabs(gdot) * h <= TANGENT_SIGMAS * sigma)) {
+      atom->tangential = bend <= 0.0;
+      return bend > 0.0 ? 1 : -1;
+    }
   }
-  if (fresh && fabs(gdot) > SLOPE_TOLERANCE) {
-    atom->by_flow = gdot > 0.0;
-    return gdot > 0.0;
-  }
-  if (fresh && falls_from_rest(sim, index, gdot)) {
-    atom->tangential = true;
-    return false;
-  }
-  bool holds = false;
-  if (cell_boundary(sim, index, atom, g, gdot, &holds)) return holds;
-  return holds_up_to_rounding(sim, index, atom->relation, g);
+  if (fabs(gdot) > noise) return gdot > 0.0 ? 1 : -1;
+  if (bend < 0.0) atom->tangential = true;
+  return bend > 0.0 ? 1 : bend < 0.0 ? -1 : 0;
 }
 
-/// Truth of one atom during an instant.
+/// Whether a relation that matters only now would hold by nothing but errors within the tolerances,
+/// and less and less: a motion that sets out from the boundary has not come to it.
+static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!atom->fresh || sim->at_start) return false;
+  if (g > eng_sigma(sim, index) || heading(sim, index, gdot) >= 0) return false;
+  atom->tangential = true;
+  return true;
+}
+
+bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  double bound = fmax(atom->eps, eng_rho(sim, index));
+  if (fabs(g) <= bound) return true;
+  if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
+  return (atom->slid || atom->sliding || atom->left_now) &&
+         fabs(g) <= SLID_SIGMAS * eng_sigma(sim, index);
+}
+
+/// Truth of an atom during an instant.
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
-  uint32_t id = sim->core.mode->atoms[index];
-  EngAtom* atom = &sim->atoms[id];
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (atom->by_flow) atom->by_flow = false;
   if (atom->held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
   if (atom->pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
-  bool untouched = g == atom->g_start;
-  if (atom->located && untouched) return atom->located_truth;
+  bool unchanged =
+      sim->core.changes == sim->changes_start && sim->core.mode == sim->core.mode_before;
+  if (atom->located && unchanged) return atom->located_truth;
   if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
-  double zone = atom->fresh ? atom->eps : atom->zone;
-  if (fabs(g) > zone) return g > 0.0;
-  if (!atom->fresh && untouched) return atom->truth;
-  return boundary_truth(sim, index, g, gdot);
+  if (!eng_at_boundary(sim, index, g)) {
+    return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
+  }
+  bool given = was_moved(sim, index, g);
+  // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
+  // value is the one just after the instant
+  bool by_value = !atom->kink && (!atom->piece || sim->at_start);
+  if (given && by_value) return eng_relation_holds(atom->relation, 0.0);
+  // where the flow depends on the relation itself, the rules of sliding decide
+  if (atom->separates && !atom->fresh && !given) {
+    return atom->located ? atom->located_truth : atom->truth;
+  }
+  int way = heading(sim, index, gdot);
+  if (way == 0) return given ? eng_relation_holds(atom->relation, 0.0) : atom->truth;
+  atom->by_flow = way > 0;
+  return way > 0;
 }
 
 void eng_atoms_update(EngSim* sim) {
@@ -380,7 +386,7 @@ static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
     eng_impulse_truth(sim, i, &truth);
     set_truth(sim, id, truth);
     if (!atom->separates) continue;
-    if (atom->located || fabs(g) <= atom->eps) atom->surface = true;
+    if (eng_at_boundary(sim, i, g)) atom->surface = true;
   }
 }
 
@@ -444,6 +450,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     eng_evaluate_g(sim, sim->core.t, true);
   }
   sim->g_stands = false;
+  sim->changes_start = sim->core.changes;
   for (uint32_t place = 0; place < count; place++) {
     uint32_t i = atoms[place];
     sim->atoms[mode->atoms[i]].g_start = sim->g[i];
@@ -452,9 +459,17 @@ void eng_atoms_begin_instant(EngSim* sim) {
     EngAtom* atom = &sim->atoms[mode->atoms[sim->crossings[i].index]];
     atom->located = true;
     atom->located_truth = sim->crossings[i].rising;
-    atom->time_noise = TIME_PLACES * DBL_EPSILON * fabs(sim->core.t * sim->crossings[i].slope);
   }
   eng_warn_of_grazing(sim);
+}
+
+/// Windows without a size of their own follow the scale of what g reads.
+static void fit_windows(EngSim* sim) {
+  for (uint32_t place = 0; sim->has_windows && place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
+    if (atom->windowed) atom->eps = fmax(atom->eps, eng_window(sim, i));
+  }
 }
 
 void eng_atoms_end_instant(EngSim* sim) {
@@ -464,6 +479,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   eng_far_forget(sim);
   if (!sim->narrow) eng_control_jumps(sim);  // a narrow one has set no values
   eng_control_margin(sim);
+  fit_windows(sim);
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
@@ -473,13 +489,10 @@ void eng_atoms_end_instant(EngSim* sim) {
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
     if (sim->extrapolates) atom->h_previous = 0.0;
-    // a relation that only fires is done with its crossing as soon as rounding can tell; one that
-    // was taken before it crossed, or that switches, as soon as it has left its zone
-    // (that it may stand one place of its time before the crossing is rounding too)
-    double noise = sim->margin[i] + (atom->located ? atom->time_noise : 0.0);
-    bool early = (atom->located && atom->g < -noise) || atom->left_now || atom->tangential;
-    bool wide = atom->bipolar || early;
-    atom->zone = wide ? fmax(atom->eps, noise) : noise;
+    // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
+    // boundary tangentially, as soon as errors within the tolerances can
+    bool tangential = atom->left_now || atom->tangential;
+    atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
     atom->armed = fabs(atom->g) > atom->zone;
     atom->clear = atom->g < -atom->eps;
     atom->in_zone = false;
@@ -562,6 +575,7 @@ bool eng_atoms_mesh(EngSim* sim) {
   } else {
     eng_evaluate_g(sim, sim->core.t, true);
   }
+  fit_windows(sim);
   bool changed = false;
   // what is slid along stays where it is
   for (uint32_t place = 0; place < count; place++) {

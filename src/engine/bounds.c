@@ -13,6 +13,8 @@
 #include <math.h>
 
 #define TIME_ULPS 16.0  // a located time may be off by so many roundings
+#define WINDOW_SHARE \
+  1e-6  // of the scale of g: the window of the types that take a distance for zero
 
 /// By how much each state may be off, and its derivative along the flow.
 typedef double StatePad(const EngSim* sim, uint32_t state);
@@ -30,13 +32,20 @@ static double weight_of_state(const EngSim* sim, uint32_t state) {
   return sim->atol[state] + sim->options.rtol * magnitude(sim->x[state]);
 }
 
+static double window_of_state(const EngSim* sim, uint32_t state) {
+  return WINDOW_SHARE * larger(sim->margin_x[state], magnitude(sim->x[state]));
+}
+
 static ModelDual boxed_state(const void* user, uint32_t state) {
   const Box* box = user;
   const EngSim* sim = box->sim;
   double x = sim->x[state];
   double pad = box->pad(sim, state);
   double rate = sim->env[sim->core.mode->state_env[state] + 1];
-  double rate_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(rate);
+  // terms that cancel in a rate are not larger than what moves the state within a step
+  double h = sim->stepper->control.h_next;
+  double terms = h > 0.0 ? larger(sim->margin_x[state], magnitude(x)) / h : 0.0;
+  double rate_pad = BERNSTEIN_ULPS * DBL_EPSILON * larger(magnitude(rate), terms);
   return (ModelDual){{x - pad, x + pad}, {rate - rate_pad, rate + rate_pad}};
 }
 
@@ -66,10 +75,15 @@ static double half_width(ModelInterval a) {
   return isfinite(width) ? width : 0.0;
 }
 
+double eng_time_rho(const EngSim* sim, double gdot) {
+  double span = larger(magnitude(sim->core.t), sim->stepper->control.h_next);
+  if (sim->core.trial_pending || sim->searching) span = larger(span, sim->stepper->trial.h);
+  return TIME_ULPS * DBL_EPSILON * magnitude(gdot) * span;
+}
+
 double eng_rho(EngSim* sim, uint32_t index) {
   eng_control_margin(sim);
-  double span = larger(magnitude(sim->core.t), sim->stepper->control.h_next);
-  return sim->margin[index] + TIME_ULPS * DBL_EPSILON * magnitude(sim->gdot[index]) * span;
+  return sim->margin[index] + eng_time_rho(sim, sim->gdot[index]);
 }
 
 double eng_sigma(EngSim* sim, uint32_t index) {
@@ -79,4 +93,9 @@ double eng_sigma(EngSim* sim, uint32_t index) {
 double eng_slope_rho(EngSim* sim, uint32_t index) {
   eng_control_margin(sim);
   return half_width(enclose_box(sim, index, rounding_of_state).d);
+}
+
+double eng_window(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  return half_width(enclose_box(sim, index, window_of_state).v);
 }

@@ -388,7 +388,7 @@ static bool ready(const Certifier* cert) {
 }
 
 static double threshold(const Certifier* cert) {
-  return ready(cert) ? 0.0 : cert->f->atom->zone;
+  return ready(cert) ? 0.0 : cert->f->zone;
 }
 
 static bool passes(const Certifier* cert, double phi) {
@@ -803,7 +803,7 @@ static void place_touch(Certifier* cert, const CertPiece* p, EngCrossing* out) {
 
 /// An atom that stays at its boundary is not worth much effort.
 static uint32_t budget_of(const EngFollower* f, const EngPiece* p) {
-  double zone = larger(f->atom->zone, f->atom->eps);
+  double zone = larger(f->zone, f->atom->eps);
   bool lingers = magnitude(p->ga) <= zone && magnitude(p->gb) <= zone;
   if (!lingers) return PIECE_BUDGET;
   return f->atom->undecided ? LINGER_AGAIN : LINGER_BUDGET;

@@ -86,6 +86,7 @@ static EngFollower follower_of(EngSim* sim, uint32_t index) {
                        .index = index,
                        .model = &sim->model->atoms[id],
                        .atom = atom,
+                       .zone = fmax(atom->zone, eng_time_rho(sim, atom->gdot)),
                        .truth = atom->truth,
                        .armed = atom->armed};
 }
@@ -117,12 +118,14 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
 /// vanish together, and whether it happens at all hangs on errors that the zone allows for. Time by
 /// which such an error moves the event; 0 for a clean crossing.
 static double grazing_shift(const EngFollower* f, const EngPiece* p, const EngCrossing* c) {
-  double tolerance = fmax(f->atom->eps, f->sim->margin[f->index]);
   double sign = c->rising ? 1.0 : -1.0;
   bool ahead = p->b - c->t > 0.01 * (p->b - p->a);
   double bend = ahead ? (p->db - c->slope) / (p->b - c->t) : (c->slope - p->da) / (c->t - p->a);
   bend *= sign;
-  if (!(bend < 0.0) || c->slope * c->slope > -2.0 * bend * tolerance) return 0.0;
+  if (!(bend < 0.0)) return 0.0;
+  eng_states_at(f->sim, c->t);
+  double tolerance = fmax(f->atom->eps, eng_sigma(f->sim, f->index));
+  if (c->slope * c->slope > -2.0 * bend * tolerance) return 0.0;
   return sqrt(-2.0 * tolerance / bend);
 }
 
@@ -133,12 +136,12 @@ void eng_warn_of_grazing(EngSim* sim) {
     uint32_t id = sim->core.mode->atoms[c->index];
     if (!(c->shift > 0.0) || sim->atoms[id].warned) continue;
     sim->atoms[id].warned = true;
-    double zone = fmax(sim->atoms[id].eps, sim->margin[c->index]);
+    double zone = fmax(sim->atoms[id].eps, eng_sigma(sim, c->index));
     char message[300];
     snprintf(message, sizeof message,
              "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
              "%s, or undoes it",
-             eng_number(eng_rounded(c->t, 9.0)).text, eng_number(zone).text,
+             eng_number(eng_rounded(c->t, 9.0)).text, eng_number(eng_rounded(zone, 2.0)).text,
              eng_number(eng_rounded(c->shift, 2.0)).text);
     sim->on_warning(sim->warning_user, DIAG_W0802, sim->model->atoms[id].written->span, message);
   }
@@ -585,14 +588,16 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   bool scheduled = eng_may_be_linear(sim, index);
   // slopes are those of the mode, not of the motion along a surface
   bool own_flow = sim->core.slide.count == 0 && !sim->core.contact.active;
-  if (!own_flow && !model->time_only) scheduled = false;
+  // at its last crossing, how far it has to go depends on the step to come
+  if (!(own_flow && atom->armed) && !model->time_only) scheduled = false;
   if (!scheduled) return (double)INFINITY;
   bool waits_up = !atom->truth && atom->gdot > 0.0;
   bool waits_down = atom->truth && model->bipolar && atom->gdot < 0.0;
   if (model->relation == MODEL_REL_EQ) waits_up = atom->g * atom->gdot < 0.0;
   if (!waits_up && !waits_down) return (double)INFINITY;
   // still at its last crossing: only leaving the zone on the wrong side is something new
-  double level = atom->armed ? 0.0 : waits_down ? -atom->zone : atom->zone;
+  double zone = fmax(atom->zone, eng_time_rho(sim, atom->gdot));
+  double level = atom->armed ? 0.0 : waits_down ? -zone : zone;
   if (model->relation == MODEL_REL_EQ) level = 0.0;
   // in time alone: from g at time 0, so that `time >= c` gives c itself
   double t = model->time_only ? (level - sim->g_zero[index]) / atom->gdot

@@ -21,6 +21,7 @@ typedef struct EngFollower {
   uint32_t index;  // in the mode's list
   const ModelAtom* model;
   EngAtom* atom;
+  double zone;       // |g| beyond which it is clear of its last crossing
   double sign;       // +1: waits for g to rise, -1: to fall
   double threshold;  // of sign*g
   bool truth, armed;

@@ -60,7 +60,7 @@ static bool crossed(const EngFollower* f, double g) {
 
 void eng_follower_aim(EngFollower* f, double g, double gdot) {
   f->sign = f->truth ? -1.0 : 1.0;
-  f->threshold = f->armed ? 0.0 : f->atom->zone;
+  f->threshold = f->armed ? 0.0 : f->zone;
   if (f->model->relation != MODEL_REL_EQ) return;
   // an equality waits for zero from wherever it is; just after one, from where it is going
   bool above = f->armed ? g > 0.0 : gdot >= 0.0;

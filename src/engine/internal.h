@@ -44,8 +44,8 @@ static inline double eng_larger(double a, double b) {
 typedef struct EngAtom {
   double g, gdot;  // at the last mesh point of the present mode
   double g_start;  // at the start of the instant: tells whether an action touched it
-  double eps;
-  double zone;       // eps, or the rounding of g where that is larger
+  double eps;        // window that somebody asked for; 0: none
+  double zone;       // |g| beyond which it is clear of its last crossing
   uint32_t env;      // of the model: place of its truth
   uint8_t relation;  // ... ModelRelation
   bool literal;      // ... g is looked at in instants alone
@@ -67,6 +67,9 @@ typedef struct EngAtom {
   bool undecided;       // could not be decided in the last step
   bool separates : 1;   // both sides may have modes of their own, reached without resets
   bool pulse : 1;       // of the model: read on candidates with pulses
+  bool windowed : 1;    // eps follows the scale of g
+  bool kink : 1;        // ... what it switches is continuous there
+  bool piece : 1;       // of the model: bounds a piece of floor or of a table
   bool held : 1;        // truth decided by the flow around it, until an action changes something
   bool by_flow : 1;     // at its boundary, and holds because the flow leads that way
   bool leads : 1;       // stands for the surface
@@ -83,18 +86,17 @@ typedef struct EngAtom {
   double margin;             // rounding of g at control points...
   uint64_t margin_key;       // ...for sizes and a way to compute it that this stands for
   double gamma;
-  double time_noise;      // located: g that a rounding of the time explains
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
-  uint32_t cell;          // automaton of the pieces of floor or a table it bounds; MODEL_NONE
 } EngAtom;
 
-_Static_assert(sizeof(EngAtom) == 128 && offsetof(EngAtom, h_previous) == 64, "lines of the cache");
+_Static_assert(offsetof(EngAtom, h_previous) == 64, "what every pass reads is one line of the cache");
 
 /// State changes of an automaton that follow each other without progress.
 typedef struct EngChatter {
   uint32_t count;
   double last;           // time of the last change
   double interval;       // from the one before
+  double begun;          // of the first while
   double until, length;  // while it dwells: how long it keeps its state
   bool moved;            // has changed before
   bool dwelling;
@@ -461,6 +463,7 @@ struct EngSim {
   bool in_instant;      // an instant is being carried out: pre(x) is what it was before the round
   bool has_unilateral;  // the present mode has such an atom
   bool has_auxiliary;   // the model has noEvent atoms
+  bool has_windows;     // ... atoms whose eps follows the scale of g
   bool has_pre;         // some relation reads pre(x)
   bool extrapolates;    // some relation of the present mode bounds the step by extrapolation
   bool has_linear;      // some relation of the present mode may be linear in time...
@@ -562,6 +565,8 @@ struct EngSim {
   uint32_t accumulating;     // transition whose firings do in this instant; MODEL_NONE...
   bool accumulating_impact;  // ... and whether it is an impact
   bool was_sliding;          // when the present instant began
+  uint64_t changes_start;    // core.changes then
+  bool at_start;             // it is the first of the run
   bool slide_decided;        // the flow around the surfaces says how to go on in the present mode
   double* side_g_regs;
   size_t side_g_capacity;
@@ -711,8 +716,15 @@ void eng_warn_of_grazing(EngSim* sim);
 /// what rounding may have done to it (rho), what errors within the tolerances may have (sigma), and
 /// rounding of its slope along the mode's own flow.
 double eng_rho(EngSim* sim, uint32_t index);
+/// ... the part of rho that the rounding of the time makes.
+double eng_time_rho(const EngSim* sim, double gdot);
 double eng_sigma(EngSim* sim, uint32_t index);
 double eng_slope_rho(EngSim* sim, uint32_t index);
+/// Whether g, of the present mode, is at its boundary: located there, kept there by the motion along
+/// it, or zero up to rounding.
+bool eng_at_boundary(EngSim* sim, uint32_t index, double g);
+/// Half width of the window around zero of a relation that asks for one without a size.
+double eng_window(EngSim* sim, uint32_t index);
 /// Latched truths into the environment, after it was used for other modes.
 void eng_restore_truths(EngSim* sim);
 /// Literal truth of a relation.

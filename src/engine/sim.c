@@ -55,7 +55,7 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
                       .h_min = pick(given->h_min, e->hmin, 0.0),
                       .h_max = pick(given->h_max, e->hmax, 0.0),
                       .step = pick(given->step, e->step, 0.0),
-                      .event_eps = pick(given->event_eps, e->eventeps, 1e-6),
+                      .event_eps = pick(given->event_eps, e->eventeps, 0.0),
                       .gamma = pick(given->gamma, e->gamma, 0.6),
                       .detection = pick_detection(model, given),
                       .sliding = given->sliding,

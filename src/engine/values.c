@@ -61,11 +61,22 @@ void eng_publish_state(EngSim* sim, uint32_t automaton, double t) {
   if (a->entry_env != MODEL_NONE) sim->env[a->entry_env] = t;
 }
 
+/// Whether the type of the relation, or a detection that is kept for comparison, takes a distance
+/// from the boundary for the boundary.
+static bool asks_window(const EngSim* sim, const ModelAtom* atom) {
+  bool compares = sim->options.detection == SLT_DETECTION_EXTRAPOLATION ||
+                  sim->options.detection == SLT_DETECTION_INTERPOLATION;
+  return compares || atom->type == MODEL_ATOM_UNILATERAL || atom->type == MODEL_ATOM_SHORTLIVING;
+}
+
 static SltStatus init_atoms(EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->atom_count; i++) {
     const ModelAtomOptions* own = model->atoms[i].options;
+    bool given = (own && own->eps) || sim->options.event_eps > 0.0;
     sim->atoms[i].eps = own && own->eps ? eng_eval(sim, own->eps) : sim->options.event_eps;
+    sim->atoms[i].windowed = !given && asks_window(sim, &model->atoms[i]);
+    sim->has_windows |= sim->atoms[i].windowed;
     sim->atoms[i].gamma = own && own->gamma ? eng_eval(sim, own->gamma) : sim->options.gamma;
     // written so that NaN fails
     if (!(sim->atoms[i].eps >= 0.0) || !(sim->atoms[i].gamma > 0.0 && sim->atoms[i].gamma < 1.0)) {

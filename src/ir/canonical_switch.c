@@ -49,6 +49,7 @@ static void rank_level_atoms(Canon* canon, uint32_t* items, uint32_t count) {
       IrAtom* kept = &model->atoms.data[atoms->from[atoms->count - 1]];
       if (span_before(atom->span, kept->span)) kept->span = atom->span;
       kept->bipolar = kept->bipolar || atom->bipolar;
+      kept->kink = kept->kink && atom->kink;
     }
   }
   // only now: the places of one level must not be seen while that level is sorted

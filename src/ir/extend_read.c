@@ -58,8 +58,9 @@ static const Field bodies_fields[] = {
 };
 static const Field atoms_fields[] = {
     TERM(IrAtom, g),        EXACT(IrAtom, type),       EXACT(IrAtom, relation),
-    EXACT(IrAtom, bipolar), EXACT(IrAtom, continuous), TERM(IrAtom, eps),
-    TERM(IrAtom, gamma),    TEXT(IrAtom, text),        EXACT(IrAtom, span),
+    EXACT(IrAtom, bipolar), EXACT(IrAtom, continuous), EXACT(IrAtom, kink),
+    TERM(IrAtom, eps),      TERM(IrAtom, gamma),       TEXT(IrAtom, text),
+    EXACT(IrAtom, span),
 };
 static const Field mode_tests_fields[] = {
     FREE(IrModeTest, automaton),

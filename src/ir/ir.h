@@ -247,6 +247,7 @@ typedef struct IrAtom {
   uint8_t relation;  // IrAtomRelation
   bool bipolar;      // its becoming false matters too: under a negation or in a switch
   bool continuous;   // reads time or a variable that is not discrete
+  bool kink;         // of `abs`, `min`, `max`: what it switches is continuous there
   IrTerm eps;        // absent: default of the run
   IrTerm gamma;      // absent: default of the run
   Str text;          // the relation, where the model does not write it out; empty otherwise

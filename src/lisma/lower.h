@@ -187,6 +187,7 @@ typedef struct AtomStyle {
   uint8_t type;  // IrAtomType
   bool bipolar;
   bool shared;  // atoms of switches: equal ones are one
+  bool kink;    // what it switches is continuous there
   bool inside;  // already inside `[ ]`
   bool judge;   // find out whether it can hold at all: guards
   Str text;     // of a relation that is not written out

@@ -145,12 +145,17 @@ uint32_t lower_add_atom(Lower* l, IrTerm g, uint8_t relation, AtomStyle style, S
   uint32_t extra = (uint32_t)style.type << 8 | relation;
   if (shared) {
     const Shared* known = lower_find_shared(l, &l->shared_atoms, g, extra);
-    if (known) return known->index;
+    if (known) {
+      IrAtom* atom = &l->m->atoms.data[known->index];
+      atom->kink = atom->kink && style.kink;
+      return known->index;
+    }
   }
   IrAtom atom = {.g = g,
                  .type = style.type,
                  .relation = relation,
                  .bipolar = style.bipolar,
+                 .kink = style.kink,
                  .eps = style.eps,
                  .gamma = style.gamma,
                  .text = style.text,

@@ -56,9 +56,9 @@ ExprId lower_switch(Lower* l, ExprId condition, Span span) {
   return lower_mode_leaf(l, automaton, 1);
 }
 
-/// The switch of `a relation b`.
-static ExprId relation_switch(Lower* l, IrOp op, ExprId a, ExprId b, Span span) {
-  AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true, .shared = true};
+/// The switch of `a relation b`; `kink`: what it selects from is the same where a is b.
+static ExprId relation_switch(Lower* l, IrOp op, ExprId a, ExprId b, bool kink, Span span) {
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true, .shared = true, .kink = kink};
   uint8_t relation = IR_REL_GE;
   ExprId g = lower_oriented(l, op, a, b, &relation);
   uint32_t atom = lower_add_atom(l, lower_snapshot(l, g), relation, style, span);
@@ -183,8 +183,8 @@ static ExprId floor_cell(Lower* l, ExprId u, Span span) {
 
 static ExprId located_sign(Lower* l, ExprId u, Span span) {
   ExprId zero = number(l, 0.0);
-  ExprId positive = relation_switch(l, IR_GT, u, zero, span);
-  ExprId negative = relation_switch(l, IR_LT, u, zero, span);
+  ExprId positive = relation_switch(l, IR_GT, u, zero, false, span);
+  ExprId negative = relation_switch(l, IR_LT, u, zero, false, span);
   ExprId rest = select(l, negative, number(l, -1.0), zero);
   return select(l, positive, number(l, 1.0), rest);
 }
@@ -194,10 +194,10 @@ static ExprId located_function(Lower* l, IrOp op, const Value* args, Span span) 
   ExprId negative = {0};
   switch ((int)op) {
   case IR_ABS:
-    negative = relation_switch(l, IR_LT, a, number(l, 0.0), span);
+    negative = relation_switch(l, IR_LT, a, number(l, 0.0), true, span);
     return select(l, negative, lower_op(l, IR_NEG, a, (ExprId){0}), a);
-  case IR_MIN: return select(l, relation_switch(l, IR_LE, a, args[1].e, span), a, args[1].e);
-  case IR_MAX: return select(l, relation_switch(l, IR_LE, a, args[1].e, span), args[1].e, a);
+  case IR_MIN: return select(l, relation_switch(l, IR_LE, a, args[1].e, true, span), a, args[1].e);
+  case IR_MAX: return select(l, relation_switch(l, IR_LE, a, args[1].e, true, span), args[1].e, a);
   case IR_SIGN: return located_sign(l, a, span);
   case IR_FLOOR: return floor_cell(l, a, span);
   case IR_CEIL: {

@@ -159,11 +159,11 @@ class Contact(CliCase):
         self.assertLess(len(records), 100000)
         self.assertAlmostEqual(rows[-1]["x"], 0, delta=1e-3)
         self.fails(3, "run", "model.lisma", "-q", "--sliding", "off", "--zeno", "stop", says="E0807")
-        # from the start on there is no longer step to compare with: the zones tell
+        # from the start on there is no longer step to compare with: the tolerances tell
         model = "x' = 0.5 - sign(x);  x(t0) = 0;\nexperiment { end = 0.3; }\n"
         rows, records, err = self.run_model(model, "--sliding", "off")
         self.assertIn("W0803", err)
-        self.assertLess(len(records), 10000)
+        self.assertLess(len(records), 100000)
         self.assertAlmostEqual(rows[-1]["x"], 0, delta=1e-2)
 
     def test_a_side_without_values_says_nothing(self):
@@ -310,12 +310,14 @@ experiment { end = 2; rtol = 1e-8; }
         told = []
         for names in ("AB", "BA"):
             rows, records, err = self.run_model(BOX % tuple(names))
-            self.assertEqual({(row["phi"], row["w"]) for row in rows}, {(0, 0)})
+            self.assertLess(max(max(abs(row["phi"]), abs(row["w"])) for row in rows), 1e-25)
             self.assertEqual((rows[-1]["vy"], rows[-1]["NA"], rows[-1]["NB"]), (0, 9.81, 9.81))
             self.assertEqual(sum(r["to"] == "closed" for r in records), 2)
             self.assertEqual(sum(r["kind"] == "zeno" for r in records), 2)
             told.append([list(row.values()) for row in rows])
-        self.assertEqual(*told)
+        for a, b in zip(*told):
+            for x, y in zip(a, b):
+                self.assertAlmostEqual(x, y, delta=1e-15)
         # without loss no energy is lost, from wherever it falls
         rows, records, err = self.run_model(BOX % ("A", "B"), "--set", "e=1", "--set", "phi0=0.3")
         for row in rows:
@@ -493,7 +495,7 @@ experiment { end = 2; rtol = 1e-8; }
         with open(path, encoding="utf-8") as file:
             text = file.read()
         wanted = None
-        for options in ((), ("--detection", "combined"), ("--method", "rodas")):
+        for options in ((), ("--method", "rodas"), ("--method", "dop853")):
             rows, records, _ = self.run_model(text, *options)
             ends = [r["t"] for r in records if r["kind"] == "slide-out" and r["t"] > 0.4]
             self.assertLess(len(records), 200)

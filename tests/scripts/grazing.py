@@ -35,20 +35,20 @@ class Grazing(cli_case.CliCase):
         self.assertAlmostEqual(times[0], 0.5, 9)
 
     def test_the_shift_it_tells_of_is_real(self):
-        times, said = self.run_model(1e-8)
+        times, said = self.run_model(1e-11)
         match = re.search(r"m\.lisma:4:14: warning\[W0802\]: at t = (\S+) .* an error of (\S+) "
                           r"moves the event by (\S+), or undoes it", said)
         self.assertTrue(match, said)
         at, error, shift = (float(x) for x in match.groups())
         self.assertEqual(said.count("W0802"), 1)
-        self.assertAlmostEqual(at, 1 - math.sqrt(1e-8), 6)
+        self.assertAlmostEqual(at, 1 - math.sqrt(1e-11), 6)
         # the boundary moved by just that error: the event comes earlier by about what is told ...
-        earlier, _ = self.run_model(1e-8 + error)
+        earlier, _ = self.run_model(1e-11 + error)
         moved = times[0] - earlier[0]
-        self.assertAlmostEqual(moved, math.sqrt(1e-8 + error) - math.sqrt(1e-8), 6)
+        self.assertAlmostEqual(moved, math.sqrt(1e-11 + error) - math.sqrt(1e-11), 6)
         self.assertTrue(0.5 < moved / shift < 2, f"{moved} instead of {shift}")
         # ... or, beyond the zone, not at all
-        none, said = self.run_model(1e-8 - 2 * error)
+        none, said = self.run_model(1e-11 - 2 * error)
         self.assertEqual((none, said), ([], ""))
 
     def test_conditioning_grows_towards_the_apex(self):

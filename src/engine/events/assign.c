@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define REBOUND_ROUNDING 1e-10  // of what it is computed from: a negative speed that is none
+
 // ---- firing -------------------------------------------------------------------------------------
 
 SltStatus events_more_room(EngSim* sim, void** data, size_t* capacity, size_t need, size_t size) {
@@ -97,7 +99,13 @@ void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration) {
 /// The memory of a contact is the speed that its impact leaves, which leads away.
 static SltStatus check_rebound(EngSim* sim, const ModelAction* action, double value) {
   const ModelVar* var = &sim->model->vars[action->var];
-  if (!var->memory || value >= -10.0 * sim->options.event_eps * var->nominal) return SLT_OK;
+  if (!var->memory || value >= 0.0) return SLT_OK;
+  double size = 0.0;
+  for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+    uint32_t env = model_term_input(&action->value, k);
+    if (env != MODEL_NONE) size = fmax(size, fabs(sim->env[env]));
+  }
+  if (-value <= REBOUND_ROUNDING * size) return SLT_OK;
   uint32_t length = var->name.length;
   while (length > 0 && var->name.data[length - 1] != '.') {
     length--;  // what is behind the contact's name

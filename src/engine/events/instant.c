@@ -212,6 +212,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
   sim->in_instant = true;
   sim->was_sliding = sim->core.slide.count > 0;
+  sim->at_start = kind == ENG_INSTANT_INITIAL;
   bool released = sim->core.contact.active;
   sim->contact_holds = released;
   sim->core.contact.active = false;

@@ -20,6 +20,8 @@
 #include <math.h>
 #include <string.h>
 
+#define EULER_STEP 1e-6  // where no eps is given
+
 // ---- recursion ----------------------------------------------------------------------------------
 
 static size_t states_size(const EngSim* sim) {
@@ -142,7 +144,7 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   const ModelContext* context = eng_context(sim);
   model_program_bind(&(*mode)->rhs, sim->env, sim->side_g_regs);
   model_program_run(&(*mode)->rhs, context, sim->side_g_regs, sim->core.t, sim->x, sim->side_f);
-  double eps = sim->options.event_eps;
+  double eps = sim->options.event_eps > 0.0 ? sim->options.event_eps : EULER_STEP;
   for (uint32_t i = 0; i < present->state_count; i++) {
     sim->probe_x[i] = sim->x[i] + eps * sim->side_f[i];
   }

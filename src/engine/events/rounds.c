@@ -130,7 +130,8 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
   for (uint32_t n = 0; n < automaton_count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (sim->state[a] == sim->side_work[a]) continue;
-    eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
+    // where the flow leads from the start is where the run begins
+    if (!sim->at_start) eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
     events_enter_state(sim, a, sim->side_work[a]);
   }
   sim->dae.from = sim->core.mode;
@@ -156,7 +157,7 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
       bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->slide_decided;
       return goes_on || eng_dwell_undecided(sim) ? SLT_OK : eng_endless(sim);
     }
-    eng_trace_boundary(sim);
+    if (!sim->at_start) eng_trace_boundary(sim);
     *any = true;
     sim->core.slide.count = 0;
     SLT_TRY(move_to_side(sim, ++*iteration));

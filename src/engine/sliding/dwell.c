@@ -5,10 +5,11 @@
 // Where the flows on both sides of a surface point at it the motion slides (sliding/slide.c), and
 // nothing chatters. What is left over (sides that have no common flow, sliding turned off) is
 // recognised by its rhythm: many changes of one automaton, none of them with a jump, at distances
-// far below the steps of the run, or such that its relations never leave the zone of their boundary
-// in between (a hysteresis does, however fast it switches). It is never followed silently: the user
-// is warned, and from then on the automaton keeps each state for a while, a hysteresis in time. It
-// moves freely again as soon as nothing wants to change when such a while is over.
+// far below the steps of the run, or such that its relations never get farther from their boundary
+// than errors within the tolerances do (with a hysteresis they do, however fast it switches). It is
+// never followed silently: the user is warned, and from then on the automaton keeps each state for
+// a while, a hysteresis in time. It moves freely again as soon as nothing wants to change when such
+// a while is over.
 #include "engine/internal.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@
 #define WHILES          100.0  // distances of its changes for which each state is kept then
 #define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
 #define SHRINKS         0.999  // an interval that is shorter than the one before
+#define LASTING_SHARE   5e-4   // of the time since it began: chattering that lasts slows down
 #define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
 
 /// The earliest end of all that dwell.
@@ -41,9 +43,11 @@ static void keep(EngSim* sim, uint32_t automaton, double length) {
   EngChatter* c = &sim->chatter[automaton];
   c->dwelling = true;
   c->released = false;
-  c->length = length;
-  double until = sim->core.t + length;
+  c->length = fmax(length, LASTING_SHARE * (sim->core.t - c->begun));
+  double until = sim->core.t + c->length;
   c->until = until > sim->core.t ? until : nextafter(sim->core.t, (double)INFINITY);
+  double first = sim->core.dwelling ? sim->core.dwell_until : (double)INFINITY;
+  sim->core.dwell_until = fmin(first, c->until);
   sim->core.dwelling = true;
 }
 
@@ -51,6 +55,7 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   EngChatter* c = &sim->chatter[automaton];
   const ModelAutomaton* a = &sim->model->automata[automaton];
   bool again = c->length > 0.0;
+  if (!again) c->begun = sim->core.t;
   keep(sim, automaton, again ? c->length : length);
   c->count = CHATTER_CHANGES;
   if (again) return;
@@ -83,20 +88,24 @@ static bool has_jumped(const EngSim* sim) {
   return false;
 }
 
-/// Whether all relations that crossed now have stayed in their zones for a time, as far as their
-/// slopes tell.
-static bool stays_in_zones(const EngSim* sim, double time) {
+/// Time that the relations which crossed now take to leave what errors within the tolerances can
+/// do to them, as far as their slopes tell; 0 where nothing crossed.
+static double time_in_tolerance(EngSim* sim) {
+  double least = (double)INFINITY;
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     const EngCrossing* crossing = &sim->crossings[i];
     uint32_t atom = sim->core.mode_before->atoms[crossing->index];
-    if (!(fabs(crossing->slope) * time <= ZONES * sim->atoms[atom].eps)) return false;
+    uint32_t place = eng_atom_place(sim->core.mode, atom);
+    double sigma = place != MODEL_NONE ? eng_sigma(sim, place) : 0.0;
+    least = fmin(least, ZONES * fmax(sim->atoms[atom].eps, sigma) / fabs(crossing->slope));
   }
-  return sim->crossing_count > 0;
+  return isfinite(least) ? least : 0.0;
 }
 
 /// How long a state is kept from now on.
-static double while_length(double step, double distance) {
-  return distance <= CHATTER_SHARE * step ? CHATTER_SHARE * step : WHILES * distance;
+static double while_length(double step, double distance, double in_tolerance) {
+  double length = distance <= CHATTER_SHARE * step ? CHATTER_SHARE * step : WHILES * distance;
+  return fmax(length, in_tolerance);
 }
 
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
@@ -153,8 +162,9 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     if (!moved) continue;
     double step = mean_step(sim);
     double distance = t - c->last;
-    bool close = c->moved && (distance <= fmax(CHATTER_SHARE * step, NEAR * c->length) ||
-                              stays_in_zones(sim, distance));
+    double in_tolerance = time_in_tolerance(sim);
+    double near = fmax(fmax(CHATTER_SHARE * step, NEAR * c->length), in_tolerance);
+    bool close = c->moved && distance <= near;
     if (close && jumped < 0) jumped = has_jumped(sim);  // asked once, for however many move
     close &= jumped != 1;
     // what comes ever faster has a limit point, where it goes on in another way
@@ -166,7 +176,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     c->moved = true;
     if (c->dwelling || c->count < CHATTER_CHANGES || shrinks_steadily(sim, a)) continue;
     if (sim->options.zeno == SLT_ZENO_STOP) return stops(sim, a);
-    eng_dwell_begin(sim, a, while_length(step, distance));
+    eng_dwell_begin(sim, a, while_length(step, distance, in_tolerance));
     *begun = true;
   }
   find_end(sim);
