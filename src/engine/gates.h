@@ -88,6 +88,11 @@ static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVe
   return ENG_SELDOM(sim->has_separating) ? eng_slide_continue_now(sim, settled, verdict) : SLT_OK;
 }
 
+/// At a mesh point: whether the motion has come to a surface that holds it, though nothing crosses.
+static inline bool eng_slide_reached(EngSim* sim) {
+  return ENG_SELDOM(sim->has_separating) && eng_slide_reached_now(sim);
+}
+
 static inline bool eng_far_find(EngSim* sim, double t_from) {
   return ENG_SELDOM(sim->has_bounds) && eng_far_find_now(sim, t_from);
 }

@@ -808,6 +808,7 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
 /// Latch the surface's relations to that side; the states there are in side_work.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
+bool eng_slide_reached_now(EngSim* sim);
 /// Slide along the surface of one relation, between the modes with these states.
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
 /// Room for the states on so many combinations of sides.

@@ -309,9 +309,8 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   core->mesh_t = core->t;
   sim->crossing_count = 0;
   // auxiliary relations are looked at here and nowhere else
-  if (sim->has_auxiliary && eng_anything_enabled(sim)) {
-    return instant_here(sim, ENG_INSTANT_EVENT, fired);
-  }
+  bool looks = sim->has_auxiliary && eng_anything_enabled(sim);
+  if (looks || eng_slide_reached(sim)) return instant_here(sim, ENG_INSTANT_EVENT, fired);
   return commit_trial(sim);
 }
 

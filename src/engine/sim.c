@@ -395,6 +395,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->idle_step = span > 0.0 && isfinite(span) ? span / 1000.0 : 0.01;
   sim->core.t = options->t_start;
   sim->zeno_automaton = MODEL_NONE;
+  sim->sliding.reached_t = (double)NAN;
   *out = sim;
   return SLT_OK;
 }

@@ -14,8 +14,6 @@
 #include <string.h>
 
 #define SUM_ROUNDING 0x1p-40  // relative: differences that do not tell a sum from something else
-#define HOLD_SHRINKS 16.0  // distances at which a surface that holds is looked at, each to the next
-#define HOLD_FALLS   0.9   // times to reach it that fall by less do not tend to 0
 #define FILTERS      4     // passes until the surfaces that separate nothing are left out
 
 static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b) {
@@ -86,6 +84,10 @@ static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
   return SLT_OK;
 }
 
+static bool is_bounded(ModelInterval a) {
+  return isfinite(a.lo) && isfinite(a.hi);
+}
+
 static bool overlap(ModelInterval a, ModelInterval b) {
   return !(a.lo > b.hi || b.lo > a.hi);
 }
@@ -96,7 +98,7 @@ static bool may_read(const EngSim* sim, uint32_t index, uint32_t state) {
 }
 
 /// The state that moves g most, for its tolerance. False: none does.
-static bool choose_lift(EngSim* sim, uint32_t surface) {
+bool side_choose_lift(EngSim* sim, uint32_t surface) {
   EngSurface* s = &sim->value_surfaces[surface];
   double most = 0.0;
   uint32_t best = MODEL_NONE;
@@ -131,7 +133,7 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
   const EngSurface* s = &sim->value_surfaces[surface];
   SidePad* pad = side_rounding;
   double g = 0.0;
-  if (s->offset == 0.0 && choose_lift(sim, surface)) {
+  if (s->offset == 0.0 && side_choose_lift(sim, surface)) {
     double slope = side_slope(sim, surface, sim->core.t, sim->x, &g);
     sim->sliding.lifted = s->lifts;
     sim->sliding.lift = fabs(g / slope);
@@ -168,7 +170,7 @@ static bool holds(EngSim* sim, uint32_t surface) {
   const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
   bool crosses =
       bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
-  if (crosses || !choose_lift(sim, surface)) return false;
+  if (crosses || !side_choose_lift(sim, surface)) return false;
   double sigma = eng_sigma(sim, s->index);
   double before[2] = {0.0, 0.0};
   bool tends = sigma > 0.0;
@@ -182,6 +184,17 @@ static bool holds(EngSim* sim, uint32_t surface) {
   }
   s->offset = tends ? sigma : 0.0;
   return tends;
+}
+
+/// A surface at which a rate has no bounds, though the flows differ, is looked at from the distance of
+/// its tolerance, too. Whether that is so and new.
+static bool looks_beside(EngSim* sim, uint32_t surface) {
+  EngSurface* s = &sim->value_surfaces[surface];
+  const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
+  if (s->offset != 0.0 || (is_bounded(bound[0].v) && is_bounded(bound[1].v))) return false;
+  if (!side_choose_lift(sim, surface)) return false;
+  s->offset = eng_sigma(sim, s->index);
+  return s->offset > 0.0;
 }
 
 // ---- filter -------------------------------------------------------------------------------------
@@ -198,7 +211,10 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   if (!back) return SLT_OK;
   *has = true;
   // where the flows are the same nothing is slid along, unless the surface holds
-  if (!flows_agree(sim, surface)) return SLT_OK;
+  if (!flows_agree(sim, surface)) {
+    *again |= looks_beside(sim, surface);
+    return SLT_OK;
+  }
   *has = s->offset == 0.0 && holds(sim, surface);
   s->kink = !*has && s->met;
   *again |= *has;

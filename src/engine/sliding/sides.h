@@ -53,6 +53,12 @@ double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, doub
 
 // ---- groups.c
 
+#define HOLD_SHRINKS 16.0  // distances at which a surface that holds is looked at, each to the next
+#define HOLD_FALLS   0.9   // times to reach it that fall by less do not tend to 0
+
+/// The state that moves g of a surface most, for its tolerance: `lifts`. False: none does.
+bool side_choose_lift(EngSim* sim, uint32_t surface);
+
 /// Sort the surfaces into groups that depend on each other, and make the rows that are needed.
 /// Surfaces that separate nothing, or cannot be crossed back, are left out. False: there are too
 /// many that depend on each other.

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#define REACH_STEPS 100.0  // steps within which a surface that holds is reached
+
 static size_t states_size(const EngSim* sim) {
   return sim->model->automaton_count * sizeof *sim->state;
 }
@@ -183,7 +185,48 @@ static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdic
   return SLT_OK;
 }
 
+/// Time in which the flow of the present mode would reach zero of a relation, from the distance g;
+/// a state is moved to get there. NaN where it has no values.
+static double reach_time(EngSim* sim, uint32_t index, double g) {
+  const ModelMode* mode = sim->core.mode;
+  double now = 0.0;
+  memcpy(sim->probe_x, sim->x, mode->state_count * sizeof *sim->x);
+  double slope = side_slope(sim, 0, sim->core.t, sim->x, &now);
+  sim->probe_x[sim->value_surfaces[0].lifts] += (g - now) / slope;
+  model_program_run(&mode->gdot, eng_context(sim), sim->gdot_regs, sim->core.t, sim->probe_x,
+                    sim->side_g);
+  return -g / sim->side_g[index];
+}
+
+bool eng_slide_reached_now(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double h = sim->stepper->trial.h;
+  if (sim->core.slide.count || sim->options.sliding == SLT_SLIDING_OFF) return false;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    double g = sim->g[i];
+    double time = -g / sim->gdot[i];
+    if (!atom->separates || !(time > 0.0 && time < REACH_STEPS * h)) continue;
+    if (!value_may_bound(sim, mode->atoms[i]) || !(fabs(g) <= eng_sigma(sim, i))) continue;
+    sim->value_surfaces[0] = (EngSurface){.atom = mode->atoms[i], .index = i};
+    if (!side_choose_lift(sim, 0)) continue;
+    double nearer = reach_time(sim, i, g / HOLD_SHRINKS);
+    // the rate vanishes on the way there, and still it does not take for ever
+    bool slows = nearer > time / (HOLD_FALLS * HOLD_SHRINKS);
+    if (!slows || !(nearer < HOLD_FALLS * time)) continue;
+    sim->sliding.reached = mode->atoms[i];
+    sim->sliding.reached_t = sim->core.t;
+    return true;
+  }
+  return false;
+}
+
 SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
+  EngSliding* work = &sim->sliding;
+  if (work->reached_t == sim->core.t && work->reached < sim->model->atom_count) {
+    sim->atoms[work->reached].surface = true;
+  }
   if (sim->narrow && eng_narrow_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
@@ -287,5 +330,4 @@ void eng_slide_free(EngSim* sim) {
   base_free(a, w->x, w->x_capacity * sizeof *w->x);
   base_free(a, w->trial, w->trial_capacity * sizeof *w->trial);
   base_free(a, w->values, w->values_capacity * sizeof *w->values);
-  base_free(a, w->reached, w->reached_capacity * sizeof *w->reached);
 }

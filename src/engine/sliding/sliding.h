@@ -151,9 +151,8 @@ typedef struct EngSliding {
       flow_capacity, x_capacity, trial_capacity, states_capacity, values_capacity;
   uint32_t lifted;    // a state that is looked at from here...
   double lift;        // ... to there
-  uint32_t* reached;  // relations that came within their tolerance of a surface that holds
-  uint32_t reached_count;
-  size_t reached_capacity;
+  double reached_t;  // when a relation came within its tolerance of a surface that holds...
+  uint32_t reached;  // ... and which
 } EngSliding;
 
 #endif

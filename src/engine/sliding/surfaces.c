@@ -69,7 +69,9 @@ bool value_is_at_zero(const EngSim* sim, uint32_t state) {
 }
 
 bool slide_is_at_zero(EngSim* sim, uint32_t index, double g) {
-  return fabs(g) <= eng_sigma(sim, index);
+  // where nothing is told apart nothing is crossed either
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  return fabs(g) <= fmax(atom->zone, atom->eps) || fabs(g) <= eng_sigma(sim, index);
 }
 
 static void begin_surfaces(EngSim* sim) {
@@ -149,6 +151,13 @@ static bool same_ratio(double a, double b) {
   return fabs(a - b) <= SAME_SURFACE * fmax(fabs(a), fabs(b));
 }
 
+/// Whether the motion stands at zero of a relation, and has not just come near.
+static bool is_met(EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!atom->surface) return false;
+  return atom->located || atom->slid || fabs(sim->side_g[index]) <= eng_rho(sim, index);
+}
+
 /// Relations at zero, sorted into surfaces by their values at the two points.
 static SltStatus surfaces_of_probes(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
@@ -190,7 +199,7 @@ static SltStatus surfaces_of_probes(EngSim* sim) {
       bool near = sim->atoms[probe->atom].separates &&
                   slide_is_at_zero(sim, probe->index, sim->side_g[probe->index]);
       sim->value_surfaces[surface].wanted |= near;
-      sim->value_surfaces[surface].met |= near && sim->atoms[probe->atom].surface;
+      sim->value_surfaces[surface].met |= near && is_met(sim, probe->index);
     }
     k = end;
   }
