@@ -165,7 +165,6 @@ typedef struct EngLevel {
   double slope;     // magnitude of the slope of g there
 } EngLevel;
 
-
 /// What stiff methods know of a mode.
 typedef struct EngStiffMode {
   const ModelStiff* stiff;
@@ -556,9 +555,9 @@ struct EngSim {
   EngHang hang;
   double* value_out;  // outputs on one side
   size_t value_out_capacity;
-  double *value_begin, *value_middle, *value_last;  // shares on a trial
-  double value_last_t;                              // time of the last ones, and...
-  double* value_last_x;                             // ...states
+  double* value_last;        // shares on a trial
+  double value_last_t;       // time of the last ones, and...
+  double* value_last_x;      // ...states
   bool has_instead;          // there are transitions in place of the last event of an accumulation
   uint32_t zeno_automaton;   // first whose transitions at an accumulation are enabled; MODEL_NONE
   bool contact_holds;        // a contact was closed when the present instant began, and stays so
@@ -800,9 +799,6 @@ SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* ver
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// Algebraic values and derivatives as the same combination of the modes' values.
 void eng_slide_full(EngSim* sim, double t);
-/// When a function that is negative while sliding goes on becomes positive, by its values g at the
-/// times t: begin, middle and end of the step. INFINITY when it does not.
-double eng_exit_time(NumFn* fn, void* user, const double t[3], const double g[3]);
 /// When the trial leaves a surface, INFINITY for not; which one, and to which side.
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 /// Latch the surface's relations to that side; the states there are in side_work.

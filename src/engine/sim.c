@@ -253,9 +253,9 @@ static void lay_out_surfaces(EngSim* sim, Carver* c) {
   sim->value_follows = carve(c, m->automaton_count, sizeof(uint32_t));
   sim->value_rhs_shift = carve(c, n, sizeof(double));
   sim->value_full_shift = carve(c, m->env_count, sizeof(double));
-  double** shares[] = {&sim->value_slope,  &sim->value_share, &sim->value_trial,  &sim->value_rate,
-                       &sim->value_low,    &sim->value_high,  &sim->value_wanted, &sim->value_begin,
-                       &sim->value_middle, &sim->value_last,  &sim->value_fall};
+  double** shares[] = {&sim->value_slope,  &sim->value_share, &sim->value_trial,
+                       &sim->value_rate,   &sim->value_low,   &sim->value_high,
+                       &sim->value_wanted, &sim->value_last,  &sim->value_fall};
   for (size_t i = 0; i < SLT_COUNT(shares); i++) {
     *shares[i] = carve(c, m->atom_count, sizeof(double));
   }
@@ -369,8 +369,8 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
     eng_free(sim);
     return status;
   }
-  sim->flow_context = (ModelContext){
-      .tables = sim->tables, .failed = &sim->dae.failed, .least = &sim->dae.least};
+  sim->flow_context =
+      (ModelContext){.tables = sim->tables, .failed = &sim->dae.failed, .least = &sim->dae.least};
   sim->context = sim->flow_context;
   sim->context.random = &sim->core.random;
   sim->context.seed = options->seed;

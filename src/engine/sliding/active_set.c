@@ -401,6 +401,8 @@ static void patch(EngSim* sim, const EngHang* hang, uint32_t env) {
     if (reader.kind == ENG_READER_RHS_INPUT) {
       regs[0].rhs[reader.at] = low;
       regs[1].rhs[reader.at] = high;
+      regs[0].rhs_dual[reader.at] = model_dual_fixed(low);
+      regs[1].rhs_dual[reader.at] = model_dual_fixed(high);
     } else if (reader.kind == ENG_READER_FULL_INPUT) {
       regs[0].full[reader.at] = low;
       regs[1].full[reader.at] = high;
@@ -504,29 +506,21 @@ static bool decide(EngSim* sim, const EngHang* hang, uint32_t first) {
   uint32_t n = sim->core.slide.count;
   if (!rates_of_new(sim, first)) return false;
   shares_of_kept(sim, hang, first);
-  double largest = 0.0;
-  double least = (double)INFINITY;  // rate with which a flow points at its surface
   for (uint32_t i = 0; i < first; i++) {
     double fall = fabs(sim->value_fall[i]);
     double low = sim->value_last[i] * fall;
-    double against = fall - low;
-    largest = fmax(largest, fmax(fabs(low), fabs(against)));
-    least = fmin(least, fmin(low, against));
+    if (value_direction(low, low, low - fall) <= 0 ||
+        value_direction(low - fall, low, low - fall) >= 0)
+      return false;
   }
-  for (uint32_t i = first; i < n; i++) {
-    largest = fmax(largest, fmax(fabs(sim->value_low[i]), fabs(sim->value_high[i])));
-  }
-  double tolerance = VALUE_RATE_TOLERANCE * (1.0 + largest);
-  if (!(least > tolerance)) return false;
   for (uint32_t i = first; i < n; i++) {
     EngSurface* s = &sim->value_surfaces[i];
-    double low = sim->value_low[i];
-    double high = sim->value_high[i];
-    s->slides = low > tolerance && high < -tolerance;
-    if (s->slides) continue;
+    int from_below = value_direction(sim->value_low[i], sim->value_low[i], sim->value_high[i]);
+    int from_above = value_direction(sim->value_high[i], sim->value_low[i], sim->value_high[i]);
+    s->slides = from_below > 0 && from_above < 0;
+    s->above = from_below > 0;
     // where it may go either way, or nowhere, is for the usual way
-    s->above = low > tolerance;
-    if (s->above ? !(high > tolerance) : !(low < -tolerance && high < -tolerance)) return false;
+    if (!s->slides && (from_below == 0 || from_below != from_above)) return false;
   }
   return true;
 }

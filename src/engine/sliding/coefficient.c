@@ -55,14 +55,6 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
   return SLT_OK;
 }
 
-double value_rate_scale(const EngSim* sim) {
-  double largest = 0.0;
-  for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    largest = fmax(largest, fmax(fabs(sim->value_low[i]), fabs(sim->value_high[i])));
-  }
-  return 1.0 + largest;
-}
-
 /// Flows on both sides, each with its switches in place: `below`, value_out.
 void value_run_ends(EngSim* sim, double t, const double* x, double* below) {
   const ModelMode* mode = sim->core.mode;

@@ -17,54 +17,99 @@
 #define DEPTH_MAX  24   // halvings of a step
 #define PIECES_MAX 400  // pieces of a step, for one group
 
+// ---- the search ---------------------------------------------------------------------------------
+
 /// Distance of a coefficient from the end it leaves by: negative while sliding goes on.
-typedef struct Exit {
-  EngSim* sim;
-  uint32_t surface;
-  bool above;  // watches alpha = 1 instead of alpha = 0
-} Exit;
-
-static SltStatus coefficients_on_trial(EngSim* sim, double t) {
-  num_dense_eval(sim->stepper, t, sim->x);
-  return side_coefficients(sim, t, sim->x, false, sim->value_last);
-}
-
 static SltStatus exit_function(void* user, double t, double* value) {
-  const Exit* e = user;
-  SLT_TRY(coefficients_on_trial(e->sim, t));
-  double a = e->sim->value_last[e->surface];
-  *value = e->above ? a - 1.0 : -a;
+  EngExit* e = user;
+  bool above = false;
+  e->surface = MODEL_NONE;
+  SLT_TRY(e->look(e, t, &above));
+  *value = e->watched_above ? e->coefficient - 1.0 : -e->coefficient;
   return SLT_OK;
 }
 
-double eng_exit_time(NumFn* fn, void* user, const double t[3], const double g[3]) {
-  double hi = g[1] > 0.0 ? t[1] : t[2];
-  double g_hi = g[1] > 0.0 ? g[1] : g[2];
-  if (!(g_hi > 0.0)) return (double)INFINITY;
-  if (!(g[0] < 0.0)) return t[0];
-  NumBracket bracket = {t[0], hi, g[0], g_hi};
-  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(t[0]), fabs(hi)),
+/// Whether a surface is left at t: which, and to which side.
+static SltStatus left_at(EngExit* e, double t, uint32_t* surface, bool* above) {
+  e->watched = MODEL_NONE;
+  e->surface = MODEL_NONE;
+  SLT_TRY(e->look(e, t, above));
+  *surface = e->surface;
+  return SLT_OK;
+}
+
+/// An exit between a time at which nothing is left and one at which `surface` is.
+static void bracket_exit(EngExit* e, double l, double r, uint32_t surface, bool above) {
+  NumBracket bracket = {l, r, 0.0, 0.0};
+  NumRootOptions options = {.t_tol = 4.0 * DBL_EPSILON * fmax(fabs(l), fabs(r)),
                             .g_window = (double)INFINITY,
                             .side = NUM_SIDE_HI,
                             .zero_is_positive = true,
                             .max_evaluations = 200};
-  num_root_bracket(fn, user, &options, &bracket, NULL);
-  return bracket.hi;
+  e->watched = surface;
+  e->watched_above = above;
+  double found = r;
+  if (exit_function(e, l, &bracket.g_lo) >= 0 && exit_function(e, r, &bracket.g_hi) >= 0 &&
+      bracket.g_lo < 0.0 && bracket.g_hi >= 0.0) {
+    num_root_bracket(exit_function, e, &options, &bracket, NULL);
+    found = bracket.hi;
+  }
+  e->t = found;
+  e->left = surface;
+  e->above = above;
+}
+
+/// The first exit in [l, r]; nothing is left at l.
+static void search_piece(EngExit* e, double l, double r, uint32_t depth) {
+  bool above = false;
+  uint32_t left = MODEL_NONE;
+  double m = l + 0.5 * (r - l);
+  if (left_at(e, m, &left, &above) < 0) {
+    e->undecided = true;
+    return;
+  }
+  if (left == MODEL_NONE && e->prove(e, l, r)) return;
+  e->pieces++;
+  if (m > l && m < r && depth < DEPTH_MAX && e->pieces < PIECES_MAX) {
+    search_piece(e, l, m, depth + 1);
+    if (isfinite(e->t)) return;
+    if (left == MODEL_NONE) {
+      search_piece(e, m, r, depth + 1);
+      return;
+    }
+    bracket_exit(e, l, m, left, above);
+    return;
+  }
+  e->undecided = true;
+  if (left == MODEL_NONE && left_at(e, r, &left, &above) < 0) return;
+  if (left != MODEL_NONE) bracket_exit(e, l, r, left, above);
+}
+
+void eng_exit_search(EngExit* e, double l, double r) {
+  e->t = (double)INFINITY;
+  bool above = false;
+  uint32_t left = MODEL_NONE;
+  if (e->alone && e->prove(e, l, r)) return;
+  // rounding may have a coefficient at its end where the motion begins
+  if (left_at(e, l, &left, &above) < 0 || left != MODEL_NONE) {
+    e->t = l;
+    e->left = left;
+    e->above = above;
+    return;
+  }
+  search_piece(e, l, r, 0);
+  if (isfinite(e->t) || left_at(e, r, &left, &above) < 0 || left == MODEL_NONE) return;
+  bracket_exit(e, l, r, left, above);
 }
 
 // ---- enclosures over a piece --------------------------------------------------------------------
 
 /// The search in one group.
-typedef struct Search {
-  EngSim* sim;
+typedef struct GroupExit {
+  EngExit exit;
   uint32_t members[ENG_GROUP_MAX];
   uint32_t count;
-  uint32_t pieces;
-  bool undecided;
-  double t;  // the first exit, INFINITY for none so far
-  uint32_t surface;
-  bool above;
-} Search;
+} GroupExit;
 
 /// States of a row are looked at beside the surfaces that have an offset.
 static void shift_row(EngSim* sim, uint32_t row) {
@@ -79,8 +124,9 @@ static void shift_row(EngSim* sim, uint32_t row) {
 }
 
 /// Derivatives of the surfaces of a group over [l, r], by bit and pattern.
-static void enclose_group(Search* search, double l, double r, ModelInterval out[][ENG_SIDES_MAX]) {
-  EngSim* sim = search->sim;
+static void enclose_group(const GroupExit* search, double l, double r,
+                          ModelInterval out[][ENG_SIDES_MAX]) {
+  EngSim* sim = search->exit.sim;
   EngSliding* w = &sim->sliding;
   const ModelContext* context = eng_context(sim);
   const EngSurface* first = &sim->value_surfaces[search->members[0]];
@@ -203,72 +249,33 @@ static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
 
 /// Whether no surface of the group is left in [l, r], for certain; the coefficients in the middle
 /// are in value_last.
-static bool is_proved(Search* search, double l, double r) {
+static bool prove_group(EngExit* e, double l, double r) {
+  const GroupExit* search = (const GroupExit*)e;
   ModelInterval values[ENG_GROUP_MAX][ENG_SIDES_MAX];
   enclose_group(search, l, r, values);
   if (search->count == 1) return values[0][0].lo > 0.0 && values[0][1].hi < 0.0;
   double middle[ENG_GROUP_MAX];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    middle[bit] = search->sim->value_last[search->members[bit]];
+    middle[bit] = e->sim->value_last[search->members[bit]];
   }
   return stays_inside(values, search->count, middle);
 }
 
-/// The surface that is left at t, where the last coefficients were computed; MODEL_NONE for none.
-static uint32_t left_at(const Search* search, bool* above) {
+/// The coefficients of a group at a time.
+static SltStatus look_at_group(EngExit* e, double t, bool* above) {
+  const GroupExit* search = (const GroupExit*)e;
+  EngSim* sim = e->sim;
+  num_dense_eval(sim->stepper, t, sim->x);
+  SLT_TRY(side_coefficients(sim, t, sim->x, false, sim->value_last));
+  if (e->watched != MODEL_NONE) e->coefficient = sim->value_last[e->watched];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    double a = search->sim->value_last[search->members[bit]];
+    double a = sim->value_last[search->members[bit]];
     if (a > 0.0 && a < 1.0) continue;
     *above = a >= 1.0;
-    return search->members[bit];
+    e->surface = search->members[bit];
+    break;
   }
-  return MODEL_NONE;
-}
-
-/// An exit between a time at which nothing is left and one at which `surface` is.
-static void bracket_exit(Search* search, double l, double r, uint32_t surface, bool above) {
-  Exit e = {search->sim, surface, above};
-  double g[3] = {0.0, 0.0, 0.0};
-  double t[3] = {l, r, r};
-  if (exit_function(&e, l, &g[0]) < 0 || exit_function(&e, r, &g[1]) < 0) return;
-  g[2] = g[1];
-  double found = eng_exit_time(exit_function, &e, t, g);
-  if (!(found < search->t)) return;
-  search->t = found;
-  search->surface = surface;
-  search->above = above;
-}
-
-/// The first exit in [l, r]; nothing is left at l.
-static void search_piece(Search* search, double l, double r, uint32_t depth) {
-  EngSim* sim = search->sim;
-  bool above = false;
-  if (isfinite(search->t)) return;
-  double m = l + 0.5 * (r - l);
-  if (coefficients_on_trial(sim, m) < 0) {
-    search->undecided = true;
-    return;
-  }
-  uint32_t left = left_at(search, &above);
-  if (left == MODEL_NONE && is_proved(search, l, r)) return;
-  bool split = m > l && m < r && depth < DEPTH_MAX && search->pieces < PIECES_MAX;
-  search->pieces++;
-  if (!split) {
-    if (coefficients_on_trial(sim, r) >= 0) left = left_at(search, &above);
-    if (left != MODEL_NONE) bracket_exit(search, l, r, left, above);
-    search->undecided |= left == MODEL_NONE;
-    return;
-  }
-  search_piece(search, l, m, depth + 1);
-  if (isfinite(search->t)) return;
-  if (left != MODEL_NONE) {
-    bracket_exit(search, l, m, left, above);
-    return;
-  }
-  search_piece(search, m, r, depth + 1);
-  if (isfinite(search->t) || coefficients_on_trial(sim, r) < 0) return;
-  left = left_at(search, &above);
-  if (left != MODEL_NONE) bracket_exit(search, m, r, left, above);
+  return SLT_OK;
 }
 
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above) {
@@ -285,22 +292,15 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
     sim->value_slope[k] = side_slope(sim, k, t_from, sim->x, &g);
   }
   for (uint32_t g = 0; g < slide->group_count; g++) {
-    Search search = {.sim = sim, .t = (double)INFINITY};
+    GroupExit search = {.exit = {.sim = sim, .look = look_at_group, .prove = prove_group}};
     search.count = side_members(sim, g, search.members);
-    bool leaves = false;
-    if (coefficients_on_trial(sim, t_from) < 0) return t_from;
-    uint32_t left = left_at(&search, &leaves);
-    if (left != MODEL_NONE) {
-      *surface = left;
-      *above = leaves;
-      return t_from;
-    }
-    search_piece(&search, t_from, fmin(sim->stepper->trial.t, first), 0);
-    if (search.undecided) sim->core.undecided++;
-    if (!(search.t < first)) continue;
-    first = search.t;
-    *surface = search.surface;
-    *above = search.above;
+    search.exit.alone = search.count == 1;
+    eng_exit_search(&search.exit, t_from, fmin(sim->stepper->trial.t, first));
+    if (search.exit.undecided) sim->core.undecided++;
+    if (!(search.exit.t < first)) continue;
+    first = search.exit.t;
+    *surface = search.exit.left;
+    *above = search.exit.above;
   }
   return first;
 }

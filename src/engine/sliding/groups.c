@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SUM_ROUNDING 0x1p-40  // relative: differences that do not tell a sum from something else
-#define FILTERS      4     // passes until the surfaces that separate nothing are left out
+#define FILTERS      4        // passes until the surfaces that separate nothing are left out
 
 static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b) {
   return memcmp(a, b, sim->model->automaton_count * sizeof *a) == 0;
@@ -186,8 +186,8 @@ static bool holds(EngSim* sim, uint32_t surface) {
   return tends;
 }
 
-/// A surface at which a rate has no bounds, though the flows differ, is looked at from the distance of
-/// its tolerance, too. Whether that is so and new.
+/// A surface at which a rate has no bounds, though the flows differ, is looked at from the distance
+/// of its tolerance, too. Whether that is so and new.
 static bool looks_beside(EngSim* sim, uint32_t surface) {
   EngSurface* s = &sim->value_surfaces[surface];
   const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];

@@ -210,7 +210,7 @@ bool eng_slide_reached_now(EngSim* sim) {
     if (!atom->separates || !(time > 0.0 && time < REACH_STEPS * h)) continue;
     if (!value_may_bound(sim, mode->atoms[i]) || !(fabs(g) <= eng_sigma(sim, i))) continue;
     sim->value_surfaces[0] = (EngSurface){.atom = mode->atoms[i], .index = i};
-    if (!side_choose_lift(sim, 0)) continue;
+    if (side_room(sim, 1) < 0 || !side_choose_lift(sim, 0)) continue;
     double nearer = reach_time(sim, i, g / HOLD_SHRINKS);
     // the rate vanishes on the way there, and still it does not take for ever
     bool slows = nearer > time / (HOLD_FALLS * HOLD_SHRINKS);

@@ -149,8 +149,8 @@ typedef struct EngSliding {
   size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
       flow_capacity, x_capacity, trial_capacity, states_capacity, values_capacity;
-  uint32_t lifted;    // a state that is looked at from here...
-  double lift;        // ... to there
+  uint32_t lifted;   // a state that is looked at from here...
+  double lift;       // ... to there
   double reached_t;  // when a relation came within its tolerance of a surface that holds...
   uint32_t reached;  // ... and which
 } EngSliding;

@@ -176,7 +176,10 @@ static SltStatus room_for_ends(EngSim* sim) {
                      sizeof(double)));
     SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
                      sizeof(double)));
+    SLT_TRY(eng_grow(sim, (void**)&regs->rhs_dual, &regs->rhs_dual_capacity, mode->rhs.reg_count,
+                     sizeof *regs->rhs_dual));
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
+    model_program_bind_dual(&mode->rhs, sim->env, regs->rhs_dual);
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_bind(&mode->gdot, sim->env, regs->gdot);
   }
@@ -190,6 +193,12 @@ static SltStatus bind_ends(EngSim* sim) {
   SLT_TRY(room_for_ends(sim));
   EngSideRegs* regs = sim->sliding.regs;
   bind_both(sim, &mode->rhs, regs[0].rhs, regs[1].rhs);
+  for (uint32_t end = 0; end < 2 && sim->core.slide.direct; end++) {
+    for (uint32_t i = 0; i < mode->rhs.input_count; i++) {
+      uint32_t reg = mode->rhs.inputs[i].reg;
+      regs[end].rhs_dual[reg] = model_dual_fixed(regs[end].rhs[reg]);
+    }
+  }
   bind_both(sim, &mode->full, regs[0].full, regs[1].full);
   if (!sim->core.slide.direct) bind_both(sim, &mode->gdot, regs[0].gdot, regs[1].gdot);
   return SLT_OK;

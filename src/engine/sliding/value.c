@@ -139,22 +139,22 @@ bool value_present_side(const EngSim* sim, uint32_t surface) {
 }
 
 /// First assignment: every surface by its rates on both sides, the others sliding with it.
-static void assign(EngSim* sim, double tolerance) {
+static void assign(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     EngSurface* s = &sim->value_surfaces[i];
     double low = sim->value_low[i];
     double high = sim->value_high[i];
+    int from_below = value_direction(low, low, high);
+    int from_above = value_direction(high, low, high);
     bool present = value_present_side(sim, i);
-    s->slides = low > tolerance && high < -tolerance;
-    if (low < -tolerance && high > tolerance) {
-      s->above = present;
+    s->slides = from_below > 0 && from_above < 0;
+    s->above = present;  // no direction at all
+    if (from_below < 0 && from_above > 0) {
       slide_warn_escaping(sim, i, present);
-    } else if (low > tolerance || high > tolerance) {
+    } else if (from_below > 0 || from_above > 0) {
       s->above = true;
-    } else if (low < -tolerance || high < -tolerance) {
+    } else if (from_below < 0 || from_above < 0) {
       s->above = false;
-    } else {
-      s->above = present;  // no direction at all
     }
     double range = low - high;
     sim->value_share[i] = s->slides ? low / range : s->above ? 1.0 : 0.0;
@@ -162,18 +162,20 @@ static void assign(EngSim* sim, double tolerance) {
 }
 
 /// Whether the assignment is consistent; corrects the surfaces where it is not.
-static bool consistent(EngSim* sim, double tolerance) {
+static bool consistent(EngSim* sim) {
   bool good = true;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     EngSurface* s = &sim->value_surfaces[i];
-    double rate = sim->value_rate[i];
+    double low = sim->value_low[i];
+    double high = sim->value_high[i];
+    int leads = value_direction(sim->value_rate[i], low, high);
     if (s->slides) {
       if (sim->value_share[i] > 0.0 && sim->value_share[i] < 1.0) continue;
       s->slides = false;
       s->above = sim->value_share[i] >= 1.0;
       good = false;
-    } else if (s->above ? rate < -tolerance : rate > tolerance) {
-      s->slides = sim->value_low[i] > tolerance && sim->value_high[i] < -tolerance;
+    } else if (s->above ? leads < 0 : leads > 0) {
+      s->slides = value_direction(low, low, high) > 0 && value_direction(high, low, high) < 0;
       s->above = !s->above;
       good = false;
     }
@@ -195,13 +197,12 @@ static bool search(EngSim* sim) {
   } else if (value_ends_at(sim, t, sim->x) < 0) {
     return false;
   }
-  double tolerance = VALUE_RATE_TOLERANCE * value_rate_scale(sim);
-  assign(sim, tolerance);
+  assign(sim);
   // where every rate hangs on its own surface alone, so does what follows from it
   if (sim->core.slide.mixed) return true;
   for (uint32_t turn = 0; turn < ASSIGNMENTS; turn++) {
     if (!value_refine(sim, t, sim->x, sim->value_wanted, sim->value_share)) return false;
-    if (consistent(sim, tolerance)) return true;
+    if (consistent(sim)) return true;
   }
   return false;
 }

@@ -6,14 +6,18 @@
 
 #include "engine/internal.h"
 
-#define VALUE_RATE_TOLERANCE 1e-9  // relative to the largest rate: smaller ones have no direction
-
 #define VALUE_PART_SHARE 4  // few: one in so many
 
 #define SLIDE_RIDES   (UINT32_MAX - 1)  // a relation that the motion keeps at zero
 #define SLIDE_KINK    (UINT32_MAX - 2)  // ... at whose zero the flows are continuous
 #define NO_SURFACE    UINT32_MAX
 #define MANY_SURFACES (UINT32_MAX - 1)
+
+/// Which way a rate leads, of the rates below and above a surface: 0 where rounding explains it.
+static inline int value_direction(double rate, double low, double high) {
+  double noise = 0x1p-40 * (fabs(low) + fabs(high));
+  return rate > noise ? 1 : rate < -noise ? -1 : 0;
+}
 
 static inline uint32_t value_join(uint32_t a, uint32_t b) {
   if (a == b || b == NO_SURFACE) return a;
@@ -71,14 +75,36 @@ SltStatus slide_note_probes(EngSim* sim);
 /// all its relations stay in side_g.
 SltStatus slide_recognise(EngSim* sim, const ModelMode* mode);
 
+// ---- sliding/exit.c
+
+/// A search for the first time at which a coefficient leaves (0, 1).
+typedef struct EngExit EngExit;
+struct EngExit {
+  EngSim* sim;
+  /// Coefficients at a time: `surface` and `above` tell one that is left, `coefficient` is that of
+  /// `watched`.
+  SltStatus (*look)(EngExit* e, double t, bool* above);
+  /// Whether nothing is left in [l, r], for certain; `look` has just been at its middle, unless it
+  /// proves `alone`.
+  bool (*prove)(EngExit* e, double l, double r);
+  bool alone;
+  uint32_t surface, watched;
+  bool watched_above;
+  double coefficient;
+  uint32_t pieces;
+  bool undecided;  // something could not be proved
+  double t;        // the exit, INFINITY for none...
+  uint32_t left;   // ... the surface that is left...
+  bool above;      // ... and the side
+};
+void eng_exit_search(EngExit* e, double l, double r);
+
 // ---- sliding/coefficient.c
 
 /// Switches of the surfaces take the positions that the shares say.
 void value_publish_shares(EngSim* sim, const double* share);
 /// ... and their own again.
 void value_publish_positions(EngSim* sim);
-/// Largest rate at both ends of the shares: what is small beside it has no direction.
-double value_rate_scale(const EngSim* sim);
 /// Rates of the surfaces from the flows on both sides: where g is a state they are components.
 void value_rates_of_flows(EngSim* sim, const double* below);
 /// Shares from the flows on both sides.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Sliding by value: derivatives and values along the surfaces, and where one of them is left.
+#include "engine/bernstein.h"
 #include "engine/detect.h"
-#include "engine/sliding/value.h"
+#include "engine/sliding/sides.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -142,13 +144,15 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* sha
   }
 }
 
+#define SAMPLED_PIECES 8  // of a step, where nothing can be proved
+
 // ---- leaving ------------------------------------------------------------------------------------
 
-typedef struct Exit {
-  EngSim* sim;
+/// The search for the exit of one surface.
+typedef struct SurfaceExit {
+  EngExit exit;
   uint32_t surface;
-  bool above;
-} Exit;
+} SurfaceExit;
 
 static SltStatus shares_on_trial(EngSim* sim, double t) {
   num_dense_eval(sim->stepper, t, sim->x);
@@ -182,17 +186,6 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
   return range > 0.0;
 }
 
-static SltStatus exit_function(void* user, double t, double* value) {
-  const Exit* e = user;
-  double a = 0.0;
-  if (!share_on_trial(e->sim, e->surface, t, &a)) {
-    SLT_TRY(shares_on_trial(e->sim, t));
-    a = e->sim->value_share[e->surface];
-  }
-  *value = e->above ? a - 1.0 : -a;
-  return SLT_OK;
-}
-
 /// The shares at the end of the trial before are those at the begin of this one, if nothing has
 /// happened in between.
 static bool shares_are_known(EngSim* sim, double t_from) {
@@ -201,12 +194,97 @@ static bool shares_are_known(EngSim* sim, double t_from) {
   return memcmp(sim->value_last_x, sim->stepper->trial.x0, n * sizeof(double)) == 0;
 }
 
-static double distance(double share, bool above) {
-  return above ? share - 1.0 : -share;
+static SltStatus look_at_surface(EngExit* e, double t, bool* above) {
+  uint32_t surface = ((const SurfaceExit*)e)->surface;
+  double a = 0.0;
+  if (!share_on_trial(e->sim, surface, t, &a)) {
+    SLT_TRY(shares_on_trial(e->sim, t));
+    a = e->sim->value_share[surface];
+  }
+  e->coefficient = a;
+  *above = a >= 1.0;
+  if (!(a > 0.0 && a < 1.0)) e->surface = surface;
+  return SLT_OK;
 }
 
-/// Shares of the touched surfaces in the middle and at the end, one by one. False: there are many,
-/// or that is not possible.
+/// A part of the trial.
+typedef struct Part {
+  const EngSim* sim;
+  double from, to;  // in steps
+} Part;
+
+/// Bounds of a state there, from the Bernstein form of the dense output; nobody asks for its slope.
+static ModelDual state_on_part(const void* user, uint32_t state) {
+  const Part* part = user;
+  const NumStepper* s = part->sim->stepper;
+  uint32_t degree = s->method->dense_degree;
+  double b[COEFFICIENTS];
+  num_dense_bernstein(s, state, b);
+  double lo = b[0];
+  double hi = b[0];
+  double largest = magnitude(b[0]);
+  for (uint32_t j = 1; j <= degree; j++) {
+    largest = larger(largest, magnitude(b[j]));
+  }
+  if (part->from > 0.0 || part->to < 1.0) {
+    eng_bernstein_restrict(b, degree, part->from, part->to);
+    lo = hi = b[0];
+  }
+  for (uint32_t j = 1; j <= degree; j++) {
+    lo = smaller(lo, b[j]);
+    hi = larger(hi, b[j]);
+  }
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * largest;
+  return (ModelDual){{lo - pad, hi + pad}, {0.0, 0.0}};
+}
+
+/// Derivative of a state that is a surface over [l, r], with the switches as on one side. False: it
+/// has no bounds.
+static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double l, double r,
+                               ModelInterval* out) {
+  const ModelProgram* rhs = &sim->core.mode->rhs;
+  EngSliding* w = &sim->sliding;
+  ModelDual* regs = w->regs[end].rhs_dual;
+  ModelInterval time = {l, r};
+  Part part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
+  ModelDual found;
+  if (model_program_enclose_output(rhs, eng_context(sim), regs, time, state_on_part, &part, state,
+                                   &found)) {
+    *out = found.v;
+    return true;
+  }
+  // outputs are computed together only
+  if (side_room(sim, 1) < 0) return false;
+  for (uint32_t i = 0; i < rhs->state_count; i++) {
+    w->x[i] = state_on_part(&part, i);
+  }
+  model_program_enclose(rhs, eng_context(sim), regs, time, w->x, w->flow);
+  *out = w->flow[state].v;
+  return true;
+}
+
+/// Whether a surface is not left in [l, r], for certain.
+static bool prove_surface(EngExit* e, double l, double r) {
+  EngSim* sim = e->sim;
+  uint32_t surface = ((const SurfaceExit*)e)->surface;
+  const EngSurface* s = &sim->value_surfaces[surface];
+  ModelInterval below;
+  ModelInterval above;
+  if (!sim->core.slide.direct) return e->pieces >= SAMPLED_PIECES && (e->undecided = true);
+  if (!enclose_derivative(sim, 0, s->state, l, r, &below)) return false;
+  double fall = sim->value_fall[surface];
+  if (sim->core.slide.shifted) {
+    // the side above is lower by a number
+    above = (ModelInterval){below.lo - fall, below.hi - fall};
+  } else if (!enclose_derivative(sim, 1, s->state, l, r, &above)) {
+    return false;
+  }
+  if (s->negative) return below.hi < 0.0 && above.lo > 0.0;
+  return below.lo > 0.0 && above.hi < 0.0;
+}
+
+/// Shares of the touched surfaces at the end, one by one. False: there are many, or that is not
+/// possible.
 static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* count) {
   const EngHang* hang = sim->core.slide.lean ? eng_hang(sim) : NULL;
   if (!hang || !hang->has_rows) return false;
@@ -219,35 +297,30 @@ static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* co
   if (*count > sim->core.slide.count / VALUE_PART_SHARE) return false;
   for (uint32_t k = 0; k < *count; k++) {
     uint32_t i = sim->value_touched[k];
-    if (!value_share_of(sim, i, middle, sim->probe_x, &sim->value_middle[i]) ||
-        !value_share_of(sim, i, t_end, sim->x, &sim->value_last[i])) {
-      return false;
-    }
+    if (!value_share_of(sim, i, t_end, sim->x, &sim->value_last[i])) return false;
   }
   return true;
 }
 
 /// The first exit of a surface, if it is before `first`.
-static double exit_of(EngSim* sim, uint32_t i, const double t[3], double first, uint32_t* surface,
+static double exit_of(EngSim* sim, uint32_t i, double t_from, double first, uint32_t* surface,
                       bool* above) {
-  double between = sim->value_middle[i];
-  double last = sim->value_last[i];
-  if (between >= 0.0 && between <= 1.0 && last >= 0.0 && last <= 1.0) return first;
-  for (uint32_t side = 0; side < 2; side++) {
-    Exit e = {sim, i, side == 1};
-    double g[3] = {distance(sim->value_begin[i], e.above), distance(between, e.above),
-                   distance(last, e.above)};
-    double found = eng_exit_time(exit_function, &e, t, g);
-    // of several at once that of the first relation, whatever the order of the surfaces
-    bool earlier =
-        found < first || (found == first && isfinite(found) && *surface != i &&
-                          sim->value_surfaces[i].atom < sim->value_surfaces[*surface].atom);
-    if (!earlier) continue;
-    first = found;
-    *surface = i;
-    *above = e.above;
-  }
-  return first;
+  SurfaceExit e = {.exit = {.sim = sim,
+                            .look = look_at_surface,
+                            .prove = prove_surface,
+                            .alone = sim->core.slide.direct},
+                   .surface = i};
+  eng_exit_search(&e.exit, t_from, fmin(first, sim->stepper->trial.t));
+  if (e.exit.undecided) sim->core.undecided++;
+  double found = e.exit.t;
+  // of several at once that of the first relation, whatever the order of the surfaces
+  bool earlier =
+      found < first || (found == first && isfinite(found) && *surface != i &&
+                        sim->value_surfaces[i].atom < sim->value_surfaces[*surface].atom);
+  if (!earlier) return first;
+  *surface = i;
+  *above = e.exit.above;
+  return found;
 }
 
 double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above) {
@@ -261,13 +334,10 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
     memcpy(sim->value_last, sim->value_share, n * sizeof(double));
     memcpy(sim->value_last_x, sim->x, states);
   }
-  memcpy(sim->value_begin, sim->value_last, n * sizeof(double));
   uint32_t touched = 0;
   bool few = share_touched(sim, middle, t_end, &touched);
   if (!few) {
     sim->value_last_t = (double)NAN;
-    if (shares_on_trial(sim, middle) < 0) return first;
-    memcpy(sim->value_middle, sim->value_share, n * sizeof(double));
     if (shares_on_trial(sim, t_end) < 0) return first;
     memcpy(sim->value_last, sim->value_share, n * sizeof(double));
   }
@@ -275,7 +345,7 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   memcpy(sim->value_last_x, sim->x, states);
   for (uint32_t k = 0; k < (few ? touched : n); k++) {
     uint32_t i = few ? sim->value_touched[k] : k;
-    first = exit_of(sim, i, (double[3]){t_from, middle, t_end}, first, surface, above);
+    first = exit_of(sim, i, t_from, first, surface, above);
   }
   return first;
 }
