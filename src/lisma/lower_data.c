@@ -4,6 +4,7 @@
 #include "lisma/lower.h"
 
 #include <math.h>
+#include <string.h>
 
 #define DATA_COLUMN_MAX 10000u
 #define DATA_ROW_MAX    50000000u
@@ -96,20 +97,29 @@ static bool next_line(DataReader* r, Str* line) {
     while (r->at < r->text.length && r->text.data[r->at] != '\n') {
       r->at++;
     }
-    *line = trim((Str){r->text.data + begin, r->at - begin});
+    *line = (Str){r->text.data + begin, r->at - begin};
+    if (line->length && line->data[line->length - 1] == '\r') line->length--;
     if (r->at < r->text.length) r->at++;
     r->line++;
-    if (line->length && line->data[0] != '#') return true;
+    Str words = trim(*line);
+    if (words.length && words.data[0] != '#') return true;
   }
   return false;
 }
 
+/// What parts the cells: a semicolon or a tabulator where the first line has one, as spreadsheets
+/// write them where the comma is the decimal sign; else the comma.
+static char separator_of(Str line) {
+  if (memchr(line.data, ';', line.length)) return ';';
+  return memchr(line.data, '\t', line.length) ? '\t' : ',';
+}
+
 /// Cell `column` (1-based) of a line; false when the line is too short.
-static bool cell_of(Str line, uint32_t column, Str* cell) {
+static bool cell_of(Str line, char separator, uint32_t column, Str* cell) {
   uint32_t begin = 0;
   for (uint32_t k = 1;; k++) {
     uint32_t end = begin;
-    while (end < line.length && line.data[end] != ',' && line.data[end] != ';') {
+    while (end < line.length && line.data[end] != separator) {
       end++;
     }
     if (k == column) {
@@ -121,67 +131,117 @@ static bool cell_of(Str line, uint32_t column, Str* cell) {
   }
 }
 
-static bool cell_number(Str cell, double* value) {
+static uint32_t cell_count(Str line, char separator) {
+  uint32_t count = 1;
+  for (uint32_t i = 0; i < line.length; i++) {
+    count += line.data[i] == separator;
+  }
+  return count;
+}
+
+/// A table as it is read.
+typedef struct DataTable {
+  char separator;
+  char decimal;      // the sign that was met first in a number: a point or a comma; 0: none yet
+  uint32_t columns;  // of the first line
+  uint32_t column;   // of the values
+  BASE_VEC(double) x, y;
+} DataTable;
+
+/// A number with a point, or with a comma where that parts no cells.
+static bool cell_number(const DataTable* table, Str cell, char* decimal, double* value) {
+  char text[64];
+  const char* comma = cell.length ? memchr(cell.data, ',', cell.length) : NULL;
+  const char* point = cell.length ? memchr(cell.data, '.', cell.length) : NULL;
+  *decimal = point ? '.' : comma ? ',' : '\0';
+  if (comma && (point || table->separator == ',' || cell.length >= sizeof text)) return false;
+  if (comma) {
+    memcpy(text, cell.data, cell.length);
+    text[comma - cell.data] = '.';
+    cell.data = text;
+  }
   return cell.length && number_read(cell, true, value) == cell.length && isfinite(*value);
 }
 
 /// The column with this heading; 0 when there is none.
-static uint32_t find_column(Str heading, Str name) {
+static uint32_t find_column(Str heading, char separator, Str name) {
   Str cell;
-  for (uint32_t k = 1; cell_of(heading, k, &cell); k++) {
+  for (uint32_t k = 1; cell_of(heading, separator, k, &cell); k++) {
     if (str_equal(cell, name)) return k;
   }
   return 0;
 }
 
-typedef BASE_VEC(double) Numbers;
+/// A cell of a row as a number; what is wrong with it, or NULL.
+static const char* read_cell(DataTable* table, Str line, uint32_t column, double* value) {
+  static const char* const wrong[] = {"the value is not a number", "the first column is not a number"};
+  Str cell;
+  char decimal = '\0';
+  if (!cell_of(line, table->separator, column, &cell)) return "there are not so many columns";
+  if (!cell_number(table, cell, &decimal, value)) return wrong[column == 1];
+  // 1.234 beside 0,5 may mean a thousand and more: nobody can tell
+  if (decimal && table->decimal && decimal != table->decimal) {
+    return "decimal points and decimal commas are mixed";
+  }
+  if (decimal) table->decimal = decimal;
+  return NULL;
+}
 
 /// One row of numbers behind those before it; what is wrong with it, or NULL.
-static const char* read_row(Lower* l, Str line, uint32_t column, Numbers* x, Numbers* y) {
-  Str cell;
-  double a = 0.0;
-  double b = 0.0;
-  if (!cell_of(line, 1, &cell) || !cell_number(cell, &a)) {
-    return "the first column is not a number";
+static const char* read_row(Lower* l, DataTable* table, Str line) {
+  double x = 0.0;
+  double y = 0.0;
+  uint32_t cells = cell_count(line, table->separator);
+  if (cells != table->columns) {
+    return cells < table->columns ? "there are fewer cells than in the first line"
+                                  : "there are more cells than in the first line";
   }
-  if (!cell_of(line, column, &cell)) return "there are not so many columns";
-  if (!cell_number(cell, &b)) return "the value is not a number";
-  if (x->count && a <= x->data[x->count - 1]) return "the first column does not increase";
-  if (x->count >= DATA_ROW_MAX) return "there are too many rows";
-  base_vec_push(l->arena, x, a);
-  base_vec_push(l->arena, y, b);
+  const char* wrong = read_cell(table, line, 1, &x);
+  if (!wrong) wrong = read_cell(table, line, table->column, &y);
+  if (wrong) return wrong;
+  if (table->x.count && x <= table->x.data[table->x.count - 1]) {
+    return "the first column does not increase";
+  }
+  if (table->x.count >= DATA_ROW_MAX) return "there are too many rows";
+  base_vec_push(l->arena, &table->x, x);
+  base_vec_push(l->arena, &table->y, y);
   return NULL;
 }
 
 /// Whether the first line holds names.
-static bool is_heading(Str line) {
+static bool is_heading(const DataTable* table, Str line) {
   Str cell;
+  char decimal = '\0';
   double number = 0.0;
-  return cell_of(line, 1, &cell) && !cell_number(cell, &number);
+  return cell_of(line, table->separator, 1, &cell) && !cell_number(table, cell, &decimal, &number);
 }
 
-static bool read_rows(Lower* l, DataReader* r, DataOptions options, Span span, Numbers* x,
-                      Numbers* y) {
+static bool read_rows(Lower* l, DataReader* r, const DataOptions* options, Span span,
+                      DataTable* table) {
   Str line;
-  bool first = true;
+  table->column = options->column;
   while (next_line(r, &line)) {
-    bool heading = first && (options.column == 0 || is_heading(line));
-    first = false;
-    if (heading && options.column == 0) {
-      options.column = find_column(line, options.column_name);
-      if (options.column == 0) break;
+    bool first = table->columns == 0;
+    if (first) {
+      table->separator = separator_of(line);
+      table->columns = cell_count(line, table->separator);
     }
-    const char* wrong = heading ? NULL : read_row(l, line, options.column, x, y);
+    bool heading = first && (table->column == 0 || is_heading(table, line));
+    if (heading && table->column == 0) {
+      table->column = find_column(line, table->separator, options->column_name);
+      if (table->column == 0) break;
+    }
+    const char* wrong = heading ? NULL : read_row(l, table, line);
     if (!wrong) continue;
     lower_report(l, DIAG_E0212, span, "line %u of the file: %s", r->line, wrong);
     return false;
   }
-  if (options.column == 0) {
-    lower_report(l, DIAG_E0212, options.column_span, "the file has no column '%.*s'",
-                 STR_ARGS(options.column_name));
+  if (table->column == 0) {
+    lower_report(l, DIAG_E0212, options->column_span, "the file has no column '%.*s'",
+                 STR_ARGS(options->column_name));
     return false;
   }
-  if (x->count >= 2) return true;
+  if (table->x.count >= 2) return true;
   lower_report(l, DIAG_E0212, span, "the file has fewer than two rows of numbers");
   return false;
 }
@@ -208,18 +268,20 @@ uint32_t lower_data(Lower* l, const AstStatement* statement, uint32_t name) {
     read_option(l, &data->options.data[i], &options);
   }
   Str content = {0};
-  Numbers x = {0};
-  Numbers y = {0};
+  DataTable table = {0};
   bool fine = load(l, data, &content);
   DataReader reader = {.text = content};
-  fine = fine && read_rows(l, &reader, options, data->file_span, &x, &y);
+  // a byte order mark, as spreadsheets write it
+  if (content.length >= 3 && memcmp(content.data, "\xef\xbb\xbf", 3) == 0) reader.at = 3;
+  fine = fine && read_rows(l, &reader, &options, data->file_span, &table);
   if (!fine) {
     // something valid, so that the uses of the table are checked as well
-    x.count = y.count = 0;
+    table.x.count = table.y.count = 0;
     for (uint32_t i = 0; i < 2; i++) {
-      base_vec_push(l->arena, &x, (double)i);
-      base_vec_push(l->arena, &y, 0.0);
+      base_vec_push(l->arena, &table.x, (double)i);
+      base_vec_push(l->arena, &table.y, 0.0);
     }
   }
-  return lower_add_data(l, name, x.data, y.data, x.count, options.interpolation, data->name.span);
+  return lower_add_data(l, name, table.x.data, table.y.data, table.x.count, options.interpolation,
+                        data->name.span);
 }

@@ -109,6 +109,7 @@ void rules_read_csv(Reader* r, uint32_t file) {
   Str title = str_from_c(rules_section_title(section));
   uint32_t begin = s.at;
   uint32_t count = read_line(&s, NULL, cells);
+  uint32_t whole = count;  // spreadsheets write as many separators in every line
   while (count > 1 && cells[count - 1].text.length == 0)
     count--;
   RawTable* table =
@@ -116,6 +117,11 @@ void rules_read_csv(Reader* r, uint32_t file) {
   while (table && s.at < s.text.length) {
     begin = s.at;
     count = read_line(&s, table, cells);
+    bool blank = count == 1 && cells[0].text.length == 0;
+    if (count < whole && !blank) {
+      rules_report(r, DIAG_E1005, table, NULL, COLUMN_COUNT, (Span){s.base + begin, s.base + s.at},
+                   "this row has %u cells and the heading %u", count, whole);
+    }
     while (count > 1 && cells[count - 1].text.length == 0)
       count--;
     uint32_t end = s.at;

@@ -350,5 +350,46 @@ class Seals(cli_case.CliCase):
         self.assertEqual(self.read("r.csv"), before)
 
 
+class Numbers(cli_case.CliCase):
+    """Tables of numbers mean what their author meant, or are refused."""
+
+    def value(self, text, t=1):
+        self.write("t.csv", text)
+        self.write("m.lisma", f'data p = "t.csv";\nx = table(p, {t});\nexperiment {{ end = 1; }}\n')
+        return self.saltus("run", "m.lisma", "-q", "-o", "-")
+
+    def test_locales(self):
+        for text in ("t,v\n0,10\n1,15.5\n", "t;v\n0;10\n1;15,5\n", "0;10\n1;15,5\n", "t\tv\n0\t10\n1\t15,5\n",
+                     "t;v\n0;10\n1;15.5\n", "\ufefft;v\r\n0;10\r\n1,0;15,5\r\n", '"t";"v"\n0;10\n1;"15,5"\n',
+                     "# a comment\nt;v\n0;10\n\n1;1,55e1\n", "0,10\n1,15.5\n"):
+            result = self.value(text)
+            self.assertEqual(result.status, 0, f"{text!r}: {result.err}")
+            self.assertTrue(result.out.endswith(",15.5\n"), f"{text!r}: {result.out[-40:]}")
+
+    def test_refused(self):
+        for text, says in (("t;v\n0;10\n1;1.234,5\n", "not a number"), ("t;v\n0;1.5\n1;15,5\n", "mixed"),
+                           ("t,v\n0,10\n1,15,5\n", "more cells"), ("t,v,w\n0,10,1\n1,15\n", "fewer cells"),
+                           ("0;10\n1,5\n2;3\n", "fewer cells"), ("t;v\n0;10\n1;1,234,5\n", "not a number"),
+                           ("t,v\n0,10\n1;15\n", "fewer cells"), ("t;v\n0;10\n1;15;\n", "more cells")):
+            result = self.value(text)
+            self.assertEqual(result.status, 1, f"{text!r}: {result.out[-80:]}")
+            self.assertIn("E0212", result.err)
+            self.assertIn(says, result.err, text)
+
+    def test_tables_of_rules(self):
+        shutil.copy(os.path.join(SOURCE, "models", "rules", "hoop.rules.md"), self.path("hoop.rules.md"))
+        self.good("convert", "hoop.rules.md", "hoop")
+        for name in ("states.csv", "constants.csv"):
+            good = self.read("hoop/" + name)
+            lines = good.splitlines()
+            cut = lines[1].rsplit(",", 1)[0]
+            self.write("hoop/" + name, "\n".join([lines[0], cut, *lines[2:]]) + "\n")
+            self.fails(1, "check", "hoop", says=["E1005", name + ":2"])
+            self.write("hoop/" + name, "\n".join([lines[0], lines[1] + ",1", *lines[2:]]) + "\n")
+            self.fails(1, "check", "hoop", says=["E1005", name + ":2"])
+            self.write("hoop/" + name, good)
+        self.good("check", "hoop")
+
+
 if __name__ == "__main__":
     cli_case.main()
