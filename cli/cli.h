@@ -34,6 +34,9 @@ void cli_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void cli_hint(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// "saltus: ...".
 void cli_note(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// fprintf for people: names and texts of models are shown in a form that does nothing to a
+/// terminal.
+void cli_print(FILE* out, const char* format, ...) __attribute__((format(printf, 2, 3)));
 /// Shortest usual text of a number, for people.
 const char* cli_number_text(double value, char out[32]);
 
@@ -209,8 +212,14 @@ bool folder_make(const char* path);
 /// Flush standard output at the end of a command; returns `status`, or the exit status of the
 /// failure.
 int stdout_finish(int status);
-/// SltWriteFn over standard output.
+/// SltWriteFn over standard output, for data...
 SltStatus stdout_write(void* user, const char* data, size_t length);
+/// ...and for text that people read, see cli_print(). Its user is a StdoutText, zeroed at first.
+typedef struct StdoutText {
+  char begun[4];  // a character that comes in two pieces
+  size_t length;
+} StdoutText;
+SltStatus stdout_write_text(void* user, const char* data, size_t length);
 /// Columns of the terminal on standard output, 80 when it is none.
 uint32_t terminal_width(void);
 

@@ -90,9 +90,10 @@ int command_check(int argc, char** argv) {
                           ? model_load_to_check(&source, &arguments.settings, &warnings)
                           : NULL;
     exit = model ? CLI_DONE : CLI_MODEL;
-    if (model && warnings == 0) printf("%s: no problems found\n", source.name);
+    if (model && warnings == 0) cli_print(stdout, "%s: no problems found\n", source.name);
     if (model && warnings > 0) {
-      printf("%s: no errors, %u warning%s\n", source.name, warnings, warnings == 1 ? "" : "s");
+      cli_print(stdout, "%s: no errors, %u warning%s\n", source.name, warnings,
+                warnings == 1 ? "" : "s");
     }
     print_unchecked(model);
     slt_model_free(model);
@@ -147,7 +148,8 @@ int command_explain(int argc, char** argv) {
     if (model && arguments.graph) {
       exit = draw_automata(model, &arguments, &source);
     } else if (model) {
-      SltStatus status = slt_model_explain(model, format, (SltWriter){stdout_write, NULL});
+      StdoutText text = {.length = 0};
+      SltStatus status = slt_model_explain(model, format, (SltWriter){stdout_write_text, &text});
       exit = CLI_DONE;
       // an error of writing is reported when standard output is finished
       if (status < 0 && status != SLT_ERR_IO) {

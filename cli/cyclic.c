@@ -253,20 +253,20 @@ static void print_summary(const CyclicRun* run, double wall) {
   char dt[32];
   char speed[32];
   double span = (double)run->cycles * run->dt;
-  fprintf(stderr, "%s: done at t = %s, cyclic with dt = %s\n", path_base(run->options->model),
-          cli_number_text(slt_cyclic_time(run->plant), t), cli_number_text(run->dt, dt));
-  fprintf(stderr, "  cycles       %llu of %u rules\n", (unsigned long long)run->cycles,
-          slt_rules_settings(run->rules).rule_count);
-  fprintf(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
-          cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
+  cli_print(stderr, "%s: done at t = %s, cyclic with dt = %s\n", path_base(run->options->model),
+            cli_number_text(slt_cyclic_time(run->plant), t), cli_number_text(run->dt, dt));
+  cli_print(stderr, "  cycles       %llu of %u rules\n", (unsigned long long)run->cycles,
+            slt_rules_settings(run->rules).rule_count);
+  cli_print(stderr, "  wall time    %.2f ms, %s times as fast as the clock\n", 1e3 * wall,
+            cli_number_text(wall > 0.0 ? floor(span / wall + 0.5) : 0.0, speed));
   pace_print(stderr, &run->pace, "cycles began");
   SltCyclicProblem problem = slt_cyclic_problem(run->plant);
   if (problem.divisions > 0) {
-    fprintf(stderr, "  divisions    %llu by zero; the variable kept its value\n",
-            (unsigned long long)problem.divisions);
+    cli_print(stderr, "  divisions    %llu by zero; the variable kept its value\n",
+              (unsigned long long)problem.divisions);
   }
-  fprintf(stderr, "  rows         %llu in %s\n",
-          (unsigned long long)(run->csv.lines ? run->csv.lines - 1 : 0), run->csv.path);
+  cli_print(stderr, "  rows         %llu in %s\n",
+            (unsigned long long)(run->csv.lines ? run->csv.lines - 1 : 0), run->csv.path);
 }
 
 static int draw(const CyclicRun* run) {

@@ -99,6 +99,37 @@ SltStatus stdout_write(void* user, const char* data, size_t length) {
   return fwrite(data, 1, length, stdout) == length ? SLT_OK : SLT_ERR_IO;
 }
 
+/// Bytes of an unfinished UTF-8 sequence at the end.
+static size_t unfinished(const char* data, size_t length) {
+  for (size_t n = 1; n <= 3 && n <= length; n++) {
+    unsigned char c = (unsigned char)data[length - n];
+    if ((c & 0xc0) == 0x80) continue;
+    size_t whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    return whole > n ? n : 0;
+  }
+  return 0;
+}
+
+SltStatus stdout_write_text(void* user, const char* data, size_t length) {
+  StdoutText* text = user;
+  SltWriter out = {stdout_write, NULL};
+  SltStatus status = SLT_OK;
+  while (text->length && length && status >= 0) {
+    text->begun[text->length++] = *data++;
+    length--;
+    if (text->length < sizeof text->begun && unfinished(text->begun, text->length)) continue;
+    status = slt_write_clean(out, text->begun, text->length);
+    text->length = 0;
+  }
+  size_t rest = unfinished(data, length);
+  if (status >= 0) status = slt_write_clean(out, data, length - rest);
+  if (rest) {
+    memcpy(text->begun, data + length - rest, rest);
+    text->length = rest;
+  }
+  return status;
+}
+
 uint32_t terminal_width(void) {
   struct winsize size;
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;

@@ -16,11 +16,40 @@ bool cli_colour(void) {
   return isatty(STDERR_FILENO);
 }
 
+static SltStatus write_file(void* user, const char* data, size_t length) {
+  return fwrite(data, 1, length, user) == length ? SLT_OK : SLT_ERR_IO;
+}
+
+static void print_va(FILE* out, const char* format, va_list args) {
+  char room[1024];
+  va_list again;
+  va_copy(again, args);
+  int length = vsnprintf(room, sizeof room, format, args);
+  char* text = room;
+  if (length >= (int)sizeof room) {
+    text = malloc((size_t)length + 1);
+    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  }
+  va_end(again);
+  if (length < 0) return;
+  // without memory the beginning has to do
+  size_t shown = text ? (size_t)length : sizeof room - 1;
+  slt_write_clean((SltWriter){write_file, out}, text ? text : room, shown);
+  if (text != room) free(text);
+}
+
+void cli_print(FILE* out, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_va(out, format, args);
+  va_end(args);
+}
+
 void cli_error(const char* format, ...) {
   fputs(cli_colour() ? "saltus: \033[1;31merror:\033[0m " : "saltus: error: ", stderr);
   va_list args;
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  print_va(stderr, format, args);
   va_end(args);
   fputc('\n', stderr);
 }
@@ -29,7 +58,7 @@ void cli_hint(const char* format, ...) {
   fputs(cli_colour() ? "  \033[36mhint:\033[0m " : "  hint: ", stderr);
   va_list args;
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  print_va(stderr, format, args);
   va_end(args);
   fputc('\n', stderr);
 }
@@ -38,7 +67,7 @@ void cli_note(const char* format, ...) {
   fputs("saltus: ", stderr);
   va_list args;
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  print_va(stderr, format, args);
   va_end(args);
   fputc('\n', stderr);
 }

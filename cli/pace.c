@@ -38,6 +38,6 @@ void pace_wait(Pace* pace, double model_time, double period) {
 
 void pace_print(FILE* out, const Pace* pace, const char* what) {
   if (!(pace->factor > 0.0)) return;
-  fprintf(out, "  overruns     %llu %s a whole period late; worst lateness %.3f ms\n",
-          (unsigned long long)pace->overruns, what, 1e3 * pace->worst);
+  cli_print(out, "  overruns     %llu %s a whole period late; worst lateness %.3f ms\n",
+            (unsigned long long)pace->overruns, what, 1e3 * pace->worst);
 }

@@ -18,6 +18,7 @@ typedef struct Run {
   SltSim* sim;
   SltRecorder* recorder;
   SltStory* story;
+  StdoutText story_text;
   SltGraph* graph;
   SltExperiment experiment;
   char* default_csv;
@@ -210,7 +211,10 @@ static char* csv_header(const Run* run) {
   if (!header) return NULL;
   char* to = append_cell(header, "time");
   for (uint32_t i = 0; column_name(run, i); i++) {
-    if (strcmp(column_name(run, i), "time") == 0) continue;
+    SltQuantity quantity;
+    // a model's own `time` is another quantity
+    bool known = slt_sim_find(run->sim, column_name(run, i), &quantity) >= 0;
+    if (known && quantity.kind == SLT_KIND_TIME) continue;
     *to++ = ',';
     to = append_cell(to, column_name(run, i));
   }
@@ -358,8 +362,8 @@ static void on_warning(void* user, const SltDiagnostic* d) {
     if (length == 0 || d->rendered[length - 1] != '\n') fputc('\n', stderr);
     return;
   }
-  if (d->file && d->line) fprintf(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
-  fprintf(stderr, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
+  if (d->file && d->line) cli_print(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
+  cli_print(stderr, "warning[%s]: %s\n", d->code ? d->code : "", d->message);
 }
 
 static void append_undetermined(Run* run, const char* text) {
@@ -600,13 +604,14 @@ static int run_and_report(Run* run) {
 static int begin_story(Run* run) {
   if (run->options.graph && slt_graph_create(run->model, &run->graph) < 0) return out_of_memory();
   if (!run->options.explain || run->options.explain_json) return CLI_DONE;
-  SltStatus status = slt_story_create(run->sim, run->options.explain_all,
-                                      (SltWriter){stdout_write, NULL}, &run->story);
+  SltStatus status =
+      slt_story_create(run->sim, run->options.explain_all,
+                       (SltWriter){stdout_write_text, &run->story_text}, &run->story);
   if (status < 0) return out_of_memory();
   char start[32];
   char end[32];
-  printf("%s from t = %s to t = %s\n", run->source.name, cli_number_text(run->t_start, start),
-         cli_number_text(run->t_end, end));
+  cli_print(stdout, "%s from t = %s to t = %s\n", run->source.name,
+            cli_number_text(run->t_start, start), cli_number_text(run->t_end, end));
   return CLI_DONE;
 }
 

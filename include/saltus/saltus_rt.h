@@ -95,6 +95,12 @@ typedef struct SltWriter {
 SLT_API SltStatus slt_file_read(const char* path, bool streams, size_t limit,
                                 const SltAllocator* allocator, char** content, size_t* length);
 
+/// Write a text in a form that can be shown on a terminal whoever wrote it: control characters, those
+/// that reorder text, and bytes that are no UTF-8 become '?'; line ends and tabulators stay. Messages
+/// and stories of the library are to be shown through it: they hold names and texts of the model.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, or the writer's error.
+SLT_API SltStatus slt_write_clean(SltWriter writer, const char* text, size_t length);
+
 /// How grave a diagnostic is.
 typedef enum SltSeverity { SLT_NOTE = 0, SLT_WARNING = 1, SLT_ERROR = 2 } SltSeverity;
 

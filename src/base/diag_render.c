@@ -22,19 +22,11 @@ static void style(Renderer* r, const char* sequence) {
   if (r->colour) text_append_c(&r->out, sequence);
 }
 
-static bool is_printable(uint32_t code) {
-  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
-  bool reorders = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-                  code == 0x200e || code == 0x200f || code == 0x061c;
-  bool breaks_line = code == 0x2028 || code == 0x2029;
-  return !reorders && !breaks_line && code != 0xfeff;
-}
-
 /// Append one character of `s` at `at` in harmless form; returns its length in bytes.
 static uint32_t append_character(TextBuffer* out, Str s, uint32_t at) {
   uint32_t code = 0;
   uint32_t size = utf8_decode(s.data + at, s.length - at, &code);
-  if (size && is_printable(code)) {
+  if (size && utf8_is_printable(code)) {
     text_append(out, (Str){s.data + at, size});
   } else {
     text_append_char(out, code == '\t' ? ' ' : '?');

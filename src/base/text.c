@@ -145,6 +145,14 @@ uint32_t utf8_decode(const char* s, size_t length, uint32_t* code) {
   return size;
 }
 
+bool utf8_is_printable(uint32_t code) {
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
+  bool reorders = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+                  code == 0x200e || code == 0x200f || code == 0x061c;
+  bool breaks_line = code == 0x2028 || code == 0x2029;
+  return !reorders && !breaks_line && code != 0xfeff;
+}
+
 uint32_t utf8_count(Str s) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < s.length; count++) {
@@ -242,4 +250,21 @@ Str text_str(TextBuffer* buffer) {
   text_reserve(buffer, 0);
   buffer->data[buffer->length] = '\0';
   return (Str){buffer->data, buffer->length};
+}
+
+SltStatus slt_write_clean(SltWriter writer, const char* text, size_t length) {
+  if (!writer.write || (!text && length)) return SLT_ERR_ARGUMENT;
+  size_t begin = 0;
+  for (size_t i = 0; i < length;) {
+    uint32_t code = 0;
+    uint32_t size = utf8_decode(text + i, length - i, &code);
+    bool plain = size && (utf8_is_printable(code) || code == '\n' || code == '\t');
+    if (!plain) {
+      if (i > begin) SLT_TRY(writer.write(writer.user, text + begin, i - begin));
+      SLT_TRY(writer.write(writer.user, "?", 1));
+      begin = i + (size ? size : 1);
+    }
+    i += size ? size : 1;
+  }
+  return length > begin ? writer.write(writer.user, text + begin, length - begin) : SLT_OK;
 }

@@ -40,6 +40,8 @@ Span span_join(Span a, Span b);
 
 /// Length in bytes of the UTF-8 sequence at `s`, or 0 if it is invalid there; `code` may be NULL.
 uint32_t utf8_decode(const char* s, size_t length, uint32_t* code);
+/// Whether a character can be shown to a terminal: it takes a place there and does nothing else.
+bool utf8_is_printable(uint32_t code);
 /// Columns a text takes on a terminal, one per code point.
 uint32_t utf8_count(Str s);
 

@@ -227,10 +227,12 @@ void eng_warn_of_values(EngSim* sim) {
     if (isfinite(sim->env[var->env])) continue;
     sim->warned_of_values = true;
     char message[300];
-    snprintf(message, sizeof message,
-             "at t = %s '%.*s' is not a finite number; its cells stay empty while that lasts",
+    bool empty = isnan(sim->env[var->env]);
+    snprintf(message, sizeof message, "at t = %s '%.*s' %s while that lasts",
              eng_number(sim->core.t).text, (int)(var->name.length < 100 ? var->name.length : 100),
-             var->name.data);
+             var->name.data,
+             empty ? "is not a finite number; its cells stay empty"
+                   : "is infinite; its cells say so");
     sim->on_warning(sim->warning_user, DIAG_W0810, var->span, message);
     return;
   }

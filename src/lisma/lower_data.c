@@ -174,7 +174,8 @@ static uint32_t find_column(Str heading, char separator, Str name) {
 
 /// A cell of a row as a number; what is wrong with it, or NULL.
 static const char* read_cell(DataTable* table, Str line, uint32_t column, double* value) {
-  static const char* const wrong[] = {"the value is not a number", "the first column is not a number"};
+  static const char* const wrong[] = {"the value is not a number",
+                                      "the first column is not a number"};
   Str cell;
   char decimal = '\0';
   if (!cell_of(line, table->separator, column, &cell)) return "there are not so many columns";

@@ -57,10 +57,12 @@ static void end_colour(const TextPlot* p) {
 
 /// Names come from files: control characters must not reach the terminal.
 static void write_name(Sink* sink, Str name) {
-  for (uint32_t i = 0; i < name.length; i++) {
-    char c = name.data[i];
-    if ((unsigned char)c < 0x20 || c == 0x7f) c = '?';
-    sink_char(sink, c);
+  for (uint32_t i = 0; i < name.length;) {
+    uint32_t code = 0;
+    uint32_t size = utf8_decode(name.data + i, name.length - i, &code);
+    bool plain = size && utf8_is_printable(code);
+    sink_str(sink, plain ? (Str){name.data + i, size} : STR_LIT("?"));
+    i += size ? size : 1;
   }
 }
 

@@ -391,5 +391,45 @@ class Numbers(cli_case.CliCase):
         self.good("check", "hoop")
 
 
+class Terminals(cli_case.CliCase):
+    """Names and texts of a model do nothing to the terminal they are shown on."""
+
+    def test_nothing_acts(self):
+        for evil in ("\x1b[31m", "\x1b]0;t\x07", "\x9b2J", "\u009b2J", "\u202e", "\u2066", "\x08\x08", "\x7f"):
+            name = f"`a{evil}b`"
+            self.write("m.lisma", f"{name}' = 1; {name}(t0) = 0;\ny = 1/({name} - 0.5);\n"
+                                  f"state `s{evil}` [{name} >= 1] {{ stop \"bye{evil}\"; }} from init;\n")
+            commands = [["run", "m.lisma", "-o", "r.csv"], ["explain", "m.lisma"], ["explain", "m.lisma", "--run"],
+                        ["check", "m.lisma"], ["plot", "r.csv"], ["run", "m.lisma", "-o", "r.csv", "--plot", "-"],
+                        ["run", "m.lisma", "--out", f"nothing{evil}"], ["run", f"no{evil}.lisma"],
+                        ["explain", "m.lisma", "--run", "--all"], ["plot", "r.csv", f"q{evil}"]]
+            for command in commands:
+                result = self.saltus(*command)
+                shown = result.out + result.err
+                for character in "\x1b\x07\x9b\u202e\u2066\x08\x7f":
+                    self.assertNotIn(character, shown, f"{command} {evil!r}")
+
+    def test_letters_stay(self):
+        self.write("m.lisma", "`длина 中 é` = time;\nstate `конец` [time >= 1] { stop \"готово\"; } from init;\n")
+        result = self.good("run", "m.lisma", "-o", "r.csv")
+        self.assertIn("mode конец: готово", result.err)
+        self.assertIn("длина 中 é", self.good("explain", "m.lisma").out)
+
+    def test_a_time_of_the_model(self):
+        self.write("m.lisma", "time' = 2; time(t0) = 5; x = time;\nexperiment { end = 1; }\n")
+        for out in ("time,x", "x,time"):
+            lines = self.good("run", "m.lisma", "-q", "-o", "-", "--samples", "1", "--out", out).out.splitlines()
+            self.assertEqual(lines, ["time," + out, "0,5,5", "1,7,7"])
+        self.good("run", "m.lisma", "-q", "--out", "time", "-o", "r.csv", "--checkpoint", "c")
+        self.good("run", "m.lisma", "-q", "--out", "time", "-o", "r.csv", "--resume", "c", "--until", "2")
+
+    def test_what_cells_hold(self):
+        self.write("m.lisma", "x' = 1; x(t0) = 0;\ny = exp(1000*x);\nexperiment { end = 1; }\n")
+        result = self.good("run", "m.lisma", "-q", "-o", "-")
+        self.assertIn("W0810", result.err)
+        self.assertIn("is infinite", result.err)
+        self.assertTrue(result.out.endswith(",Inf\n"), result.out[-30:])
+
+
 if __name__ == "__main__":
     cli_case.main()
