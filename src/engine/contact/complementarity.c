@@ -77,25 +77,24 @@ static uint32_t leaving_row(const Tableau* t, uint32_t column) {
   return found;
 }
 
-/// Unit of z_k: what acts on its own pair as much as any other does on its own.
+/// Root of the size of a diagonal entry, to a power of two: rows and columns divided by these do not
+/// depend on the units of the pairs.
 static double unit_of(uint32_t n, const double* m, uint32_t k) {
-  double own = fabs(m[(size_t)k * n + k]);
-  return own > 0.0 ? 1.0 / own : 1.0;
+  int exponent = 0;
+  frexp(m[(size_t)k * n + k], &exponent);
+  return m[(size_t)k * n + k] != 0.0 ? ldexp(1.0, exponent / 2) : 1.0;
 }
 
-/// M and q, columns in units of their diagonals, rows divided by their largest entries.
+/// M and q in these units; `scale` keeps those of the rows.
 static void fill(Tableau* t, const double* m, const double* q, double* scale) {
   for (uint32_t i = 0; i < t->n; i++) {
+    scale[i] = unit_of(t->n, m, i);
+  }
+  for (uint32_t i = 0; i < t->n; i++) {
     double* r = row_of(t, i);
-    scale[i] = 0.0;
     for (uint32_t k = 0; k < t->n; k++) {
       r[k] = k == i;
-      r[t->n + k] = -m[(size_t)i * t->n + k] * unit_of(t->n, m, k);
-      scale[i] = fmax(scale[i], fabs(r[t->n + k]));
-    }
-    if (!(scale[i] > 0.0)) scale[i] = 1.0;
-    for (uint32_t k = 0; k < t->n; k++) {
-      r[t->n + k] /= scale[i];
+      r[t->n + k] = -m[(size_t)i * t->n + k] / (scale[i] * scale[k]);
     }
     r[2 * t->n] = -1.0;
     r[2 * t->n + 1] = q[i] / scale[i];
@@ -138,7 +137,7 @@ bool eng_lcp_solve(uint32_t n, const double* m, const double* q, double* z, doub
     uint32_t column = (uint32_t)t.basic[i];
     if (column < n) w[column] = value * scale[column];
     if (column >= n && column < 2 * n) {
-      z[column - n] = value * unit_of(n, m, column - n);
+      z[column - n] = value / scale[column - n];
     }
   }
   return solved;

@@ -11,7 +11,7 @@
 /// Doubles of work space for n pairs.
 size_t eng_lcp_room(uint32_t n);
 
-/// Solve by Lemke's method with lexicographic ratios, on rows scaled by their largest entries.
+/// Solve by Lemke's method with lexicographic ratios, in units of the diagonal.
 /// `m` is n x n by rows. False: there is no solution, or none that the method can reach; z is zero.
 bool eng_lcp_solve(uint32_t n, const double* m, const double* q, double* z, double* w,
                    double* work);
