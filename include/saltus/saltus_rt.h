@@ -406,6 +406,7 @@ typedef struct SltEvent {
   const char* text;   ///< of a stop, an error, a warning; NULL for none
   const SltChange* changes;
   uint32_t change_count;
+  uint32_t computed_count;  ///< the last of the changes follow from the others by equations
   const SltChange* impulses;  ///< name and value (in `after`)
   uint32_t impulse_count;
   const SltChange* candidate;  ///< mythical: what the discarded mode would have changed

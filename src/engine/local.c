@@ -692,6 +692,8 @@ static void commit(EngSim* sim, uint32_t transition, uint32_t from, const EngCro
   core->local_t = core->t;
   sim->sampled = false;
   core->local_stale = true;
+  // records tell of computed values too
+  if (sim->on_event && !sim->only_states) eng_local_refresh(sim);
   eng_trace_end(sim);
   sim->crossing_count = 0;
 }

@@ -406,6 +406,7 @@ bool eng_local_detect_now(EngSim* sim, double t_from, bool* found) {
   memcpy(sim->local_g, sim->g, core->mode->atom_count * sizeof *sim->g);
   eng_control_margin(sim);
   core->local_margins = true;
+  sim->control_stamp++;  // polynomials in time alone are others on every trial
   local_begin_sharing(sim);
   bool done = glance_at_all(sim, t_from) && begin_trial(sim, found);
   if (!done) core->local_reach = 0.0;

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EQUIVALENTS_MAX 32  // surfaces slid along at once whose quantities are told, and of those
+#define COMPUTED_NOISE  1e-9  // share of a computed value that is no jump
+#define EQUIVALENTS_MAX 32    // surfaces slid along at once whose quantities are told, and of those
 
 typedef struct Record {
   SltEventKind kind;
@@ -46,6 +47,7 @@ typedef struct Change {
   uint32_t var;
   uint32_t order;  // of the derivative
   bool impulse;
+  bool computed;  // it follows from the others
   double before, after;
 } Change;
 
@@ -385,8 +387,11 @@ void eng_trace_change(EngSim* sim, uint32_t record, const ModelAction* action, d
             sizeof *t->changes)) {
     return;
   }
-  t->changes[t->change_count++] =
-      (Change){record, action->var, action->order, false, before, after};
+  t->changes[t->change_count++] = (Change){.record = record,
+                                           .var = action->var,
+                                           .order = action->order,
+                                           .before = before,
+                                           .after = after};
 }
 
 void eng_trace_mythical(EngSim* sim, uint32_t first) {
@@ -714,6 +719,7 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
       t->out_impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};
     } else {
       list_change(t->out_changes, &count, name, jump->before, jump->after);
+      event->computed_count += jump->computed;
     }
   }
   event->impulses = t->out_impulses;
@@ -766,12 +772,54 @@ static SltEventClass class_of(const EngSim* sim, const Record* record) {
   return sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
 }
 
+/// Whether the instant has told of a change of the variable already.
+static bool is_told(const struct EngTrace* t, uint32_t var) {
+  for (uint32_t i = 0; i < t->change_count; i++) {
+    if (t->changes[i].var == var && t->changes[i].order == 0) return true;
+  }
+  for (uint32_t i = 0; i < t->jump_count; i++) {
+    if (t->jumps[i].var == var && t->jumps[i].order == 0 && !t->jumps[i].impulse) return true;
+  }
+  return false;
+}
+
+/// Variables that equations compute, and whose values jump: they belong to the last record that
+/// counts.
+static void note_computed(EngSim* sim) {
+  struct EngTrace* t = sim->trace;
+  if (!sim->on_event || t->record_count == 0 || t->records[0].kind == SLT_EVENT_INITIAL) return;
+  uint32_t last = t->record_count;
+  while (last > 0 && t->records[last - 1].mythical) {
+    last--;
+  }
+  if (last == 0) return;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    double before = sim->before[var->env];
+    double after = sim->env[var->env];
+    if (before == after || var->hidden || sim->core.mode->vars[v].role == MODEL_ROLE_STATE)
+      continue;
+    double size = fmax(fabs(before), fabs(after));
+    if (!(fabs(after - before) > COMPUTED_NOISE * size) || is_told(t, v)) continue;
+    if (!grow(sim, (void**)&t->jumps, t->jump_count + 1, &t->jump_capacity, sizeof *t->jumps))
+      return;
+    // they come in the order of their records
+    uint32_t at = t->jump_count++;
+    for (; at > 0 && t->jumps[at - 1].record >= last; at--) {
+      t->jumps[at] = t->jumps[at - 1];
+    }
+    t->jumps[at] =
+        (Change){.record = last - 1, .var = v, .computed = true, .before = before, .after = after};
+  }
+}
+
 void eng_trace_end(EngSim* sim) {
   struct EngTrace* t = sim->trace;
   for (uint32_t i = 0; i < t->jump_count; i++) {
     Record* record = &t->records[t->jumps[i].record];
     if (!t->jumps[i].impulse && !record->mythical) record->moved_state = true;
   }
+  note_computed(sim);
   Reason reason = {0, -1};
   for (uint32_t i = 0; !sim->on_event && i < t->record_count; i++) {
     SltEvent event;  // what is counted, and nothing else

@@ -403,11 +403,13 @@ SltStatus eng_enter_mode(EngSim* sim) {
                            only_switches_moved(sim));
   SltStatus status = SLT_OK;
   if (!stays) eng_widen(sim);
-  EngSlot* slot = stays ? NULL : known_slot(sim);
+  const uint32_t* states =
+      ENG_SELDOM(sim->core.stop_wanted) ? events_equation_states(sim) : sim->state;
+  EngSlot* slot = stays || states != sim->state ? NULL : known_slot(sim);
   if (stays) mode = sim->core.mode;
   if (slot) mode = slot->mode;
   if (!mode) {
-    status = eng_get_mode(sim, sim->state, &mode, &failure);
+    status = eng_get_mode(sim, states, &mode, &failure);
   }
   if (status < 0) {
     if (!failure) return eng_fail(sim, status, DIAG_E0811, NULL, "%s", slt_status_text(status));

@@ -199,6 +199,7 @@ static const ModelStateText* state_written(ModelBuild* build, const IrState* sta
       (ModelStateText){.name = name,
                        .invariant_span = state->invariant_span,
                        .stops = stops,
+                       .keeps = stops && state->body == IR_NONE,
                        .stop_text = stops ? str_copy(&build->arena, state->stop) : state->stop,
                        .line = build_line(build, state->span),
                        .span = state->span};

@@ -784,6 +784,7 @@ typedef struct ModelStateText {
   Str name;
   Span invariant_span;
   bool stops;
+  bool keeps;  // it stops the run and has no equations: those of the state before it stay
   Str stop_text;
   uint32_t line;
   Span span;

@@ -812,8 +812,9 @@ void story_event(Story* s, const SltEvent* event, const StoryMode* mode) {
     s->atoms[s->atom_count++] = keep(s, event->undetermined[i]);
   }
   bool mythical = event->event_class == SLT_CLASS_MYTHICAL;
-  record.changes = keep_values(s, mythical ? event->candidate : event->changes,
-                               mythical ? event->candidate_count : event->change_count);
+  record.changes =
+      keep_values(s, mythical ? event->candidate : event->changes,
+                  mythical ? event->candidate_count : event->change_count - event->computed_count);
   record.impulses = keep_values(s, event->impulses, event->impulse_count);
   for (uint32_t i = 0; i < event->truth_count; i++) {
     record.pulse |= event->truths[i].holds && event->truths[i].pulse != 0.0;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Instants: what a round assigns is what the next one reads, in the order of the text; chains of any finite length
 end, repetitions are told."""
+import json
 import os
 import random
 import re
@@ -148,6 +149,66 @@ class Instants(cli_case.CliCase):
         text = "automaton a { state on [time >= 1] {} from init; state off b.on {} from on; state on b.off {} from off; }\n"
         text += "automaton b { state on a.on {} from init, off; state off a.off {} from on; }\n"
         self.failure(text, "E080")
+
+
+    # ---- stop -------------------------------------------------------------------------------
+
+    def test_a_stop_keeps_the_equations_it_was_entered_from(self):
+        models = {
+            "y' = -1;  y(t0) = 1;\nstate fast [y <= 0.5] { y' = -3; } from init;\n"
+            "state landed [y <= 0] { stop \"floor\"; } from fast;\n": {"y": 0},
+            # a pendulum whose thread breaks: with the thread again the values would be wrong
+            "x' = vx; y' = vy; vx' = -x*T; vy' = -y*T - 9.81;\ncst: x*x + y*y = 25;\n"
+            "x(t0) = 4; y(t0) = -3; vx(t0) = 0; vy(t0) ~ 0;\nstate broken [time >= 0.5] { cst: T = 0; } from init;\n"
+            "state landed [y <= -6] { stop \"floor\"; } from broken;\n": {"y": -6, "T": 0},
+            # what is computed in the state stays what it was there
+            "x' = 1; x(t0) = 0; z = 1;\nstate a [x >= 0.5] { z = 5 + x; } from init;\n"
+            "state b [x >= 1] { stop \"end\"; } from a;\n": {"z": 6},
+        }
+        for text, wanted in models.items():
+            row, _ = self.last_row(text, until="10")
+            for name, value in wanted.items():
+                self.assertAlmostEqual(row[name], value, 6, text)
+
+    # ---- time events ------------------------------------------------------------------------
+
+    def test_times_before_the_start_are_past(self):
+        for start, period, wanted in (("-5", "0.1", 31), ("-1e300", "1e299", 1), ("-1e15", "1", 4), ("-3.5", "1", 3),
+                                      ("-1e308", "1e308", 1)):
+            row, _ = self.last_row(f"n(t0) = 0;\nat {start} each {period} repeat * {{ set n = n + 1; }}\n", until="3")
+            self.assertEqual(row["n"], wanted, (start, period))
+
+    def test_periods_that_the_time_cannot_resolve(self):
+        for start, period in (("-1e300", "1"), ("-1e18", "1"), ("1", "1e-17"), ("-1e17", "5"), ("-1e300", "1e-300")):
+            self.failure(f"n(t0) = 0;\nat {start} each {period} repeat * {{ set n = n + 1; }}\n", "E0808")
+
+    # ---- as many as one likes ---------------------------------------------------------------
+
+    def test_number_does_not_matter(self):
+        """N copies switch like one, whatever the relation reads."""
+        relations = ("sin(time + 0.3) > 0.5", "time > 1.3", "cos(time*time) < 0.2", "sin(x_[i]) > 0.5",
+                     "x_[i] + 0.1*sin(3*time) > 1", "x_[i]*sin(time) > 0.7", "sin(w + time) > 0.1")
+        for relation in relations:
+            values = set()
+            for count in (1, 2, 16, 17, 18, 60):
+                text = f"w' = 0.7; w(t0) = 0;\nfor i = 1:{count} {{ x_[i]' = 1; x_[i](t0) = 0; a_[i](t0) = 0;\n" \
+                       f"  a_[i]' = if({relation}, 1, -0.1); }}\n"
+                row, _ = self.last_row(text, until="12")
+                for i in (1, count):
+                    values.add(row[f"a_{i}"])
+            self.assertLess(max(values) - min(values), 1e-7, relation)
+
+    # ---- records ----------------------------------------------------------------------------
+
+    def test_computed_values_that_jump_are_recorded(self):
+        text = "gear(t0) = 1; v' = 1; v(t0) = 10; rpm = 300*v/gear; smooth = 2*v;\n" \
+               "state two [v >= 11] { set gear = 2; } from init;\nat 2 { set gear = 4; }\n"
+        self.write("m.lisma", text)
+        self.good("run", "m.lisma", "-q", "-o", "m.csv", "--events", "m.jsonl", "--until", "3")
+        records = [json.loads(line) for line in self.read("m.jsonl").splitlines()]
+        changed = [r["changed"] for r in records if r["kind"] != "initial"]
+        self.assertEqual([sorted(c) for c in changed], [["gear", "rpm"], ["gear", "rpm"]])
+        self.assertEqual(changed[1]["rpm"], [1800, 900])
 
 
 if __name__ == "__main__":

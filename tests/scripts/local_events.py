@@ -141,6 +141,11 @@ class LocalEvents(cli_case.CliCase):
         self.assertEqual(rows[0], rows[1])
         self.assertEqual({row[2] for row in rows[0]}, {"0", "1"})
 
+    @staticmethod
+    def without_z(records):
+        """z jumps with the set point, and records tell of it."""
+        return re.sub(r',?"z":\[[^]]*\]', "", records)
+
     def test_many_in_one_instant(self):
         # one tick switches many rooms, which share a counter: each has its round. A function with
         # pieces of its own keeps the engine from carrying rounds out in place; the records stay.
@@ -150,7 +155,7 @@ class LocalEvents(cli_case.CliCase):
         self.assertGreater(max(json.loads(line)["iter"] for line in records.splitlines()), 10)
         other = text.replace("experiment", "z = max(sp, -5); experiment")
         self.run_model(other)
-        self.assertEqual(records, self.read("e.jsonl"))
+        self.assertEqual(records, self.without_z(self.read("e.jsonl")))
 
     def test_many_without_a_counter(self):
         # they do not collide: one round for few of them, or for all
@@ -162,7 +167,7 @@ class LocalEvents(cli_case.CliCase):
             self.run_model(few)
             records = self.read("e.jsonl")
             self.run_model(few.replace("experiment", "z = max(sp, -5); experiment"))
-            self.assertEqual(records, self.read("e.jsonl"))
+            self.assertEqual(records, self.without_z(self.read("e.jsonl")))
 
     def test_a_shared_supply_by_first_order(self):
         # what an event does to all others is corrected, not integrated anew: few steps, and events

@@ -50,12 +50,25 @@ void events_set_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   eng_publish_state(sim, automaton, sim->core.t);
 }
 
+const uint32_t* events_equation_states(EngSim* sim) {
+  Events* events = &sim->events;
+  bool kept = false;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    bool keeps = sim->model->automata[a].states[sim->state[a]].written->keeps;
+    events->equation_state[a] = keeps ? events->left[a] : sim->state[a];
+    kept |= keeps;
+  }
+  return kept ? events->equation_state : sim->state;
+}
+
 void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   Events* events = &sim->events;
   if (events->readers && !events->is_entered[automaton]) {
     events->is_entered[automaton] = true;
     events->entered[events->entered_count++] = automaton;
   }
+  const ModelState* left = &sim->model->automata[automaton].states[sim->state[automaton]];
+  if (!left->written->keeps) events->left[automaton] = sim->state[automaton];
   events_set_state(sim, automaton, to);
   const ModelState* state = &sim->model->automata[automaton].states[to];
   if (state->written->stops) {

@@ -120,10 +120,13 @@ static SltStatus take_room(EngSim* sim) {
   events->fired_switch = base_alloc(a, n * sizeof *events->fired_switch);
   events->entered = base_alloc(a, n * sizeof *events->entered);
   events->is_entered = base_alloc(a, n * sizeof *events->is_entered);
+  events->left = base_alloc(a, n * sizeof *events->left);
+  events->equation_state = base_alloc(a, n * sizeof *events->equation_state);
   events->marks = base_alloc(a, model->env_count);
   events->due = base_alloc(a, model->schedule_count * sizeof *events->due);
   bool all = events->enabled && events->fired && events->fired_switch && events->entered &&
-             events->is_entered && events->marks && events->due;
+             events->is_entered && events->left && events->equation_state && events->marks &&
+             events->due;
   return all ? SLT_OK : SLT_ERR_NOMEM;
 }
 
@@ -143,6 +146,8 @@ void events_free(EngSim* sim) {
   base_free(a, events->fired_switch, n * sizeof *events->fired_switch);
   base_free(a, events->entered, n * sizeof *events->entered);
   base_free(a, events->is_entered, n * sizeof *events->is_entered);
+  base_free(a, events->left, n * sizeof *events->left);
+  base_free(a, events->equation_state, n * sizeof *events->equation_state);
   base_free(a, events->marks, model->env_count);
   base_free(a, events->due, model->schedule_count * sizeof *events->due);
   base_free(a, events->in_text, events->text_capacity * sizeof *events->in_text);

@@ -80,6 +80,8 @@ typedef struct Events {
   uint32_t* entered;  // automata that have changed their state since guards were last asked
   uint32_t entered_count;
   bool* is_entered;
+  uint32_t* left;            // per automaton: the state before the present one
+  uint32_t* equation_state;  // ... the one whose equations hold, where it is another
   // what it assigns
   EngGroup* groups;  // queued
   uint32_t group_count;
@@ -170,6 +172,9 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
 void eng_fire_switch(EngSim* sim, uint32_t automaton, uint32_t iteration);
 /// The state is entered now.
 void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to);
+/// The states whose equations hold: one that stops the run and has none keeps those of the state
+/// that it was entered from.
+const uint32_t* events_equation_states(EngSim* sim);
 SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record);
 /// Values of the queued groups from the environment, then all assigned at once.
 SltStatus events_assign(EngSim* sim);

@@ -27,6 +27,40 @@ static void find_next(EngSim* sim) {
   sim->core.t_schedule = next;
 }
 
+/// Times that the period cannot tell apart would stop the run.
+static SltStatus fail_period(EngSim* sim, uint32_t index, double t) {
+  return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0808, &sim->model->schedules[index].span,
+                  "at t = %s the period %s of this 'at' is too short: adding it leaves the time as "
+                  "it is",
+                  eng_number(t).text, eng_number(sim->schedules[index].period).text);
+}
+
+#define FIRINGS_MAX 9007199254740992.0  // counts beyond are not exact
+
+/// Firings before the start of the run are past; they are counted without a loop.
+static SltStatus skip_past(EngSim* sim, uint32_t index) {
+  const ModelSchedule* model = &sim->model->schedules[index];
+  EngSchedule* schedule = &sim->schedules[index];
+  double t0 = sim->core.t;
+  if (!(schedule->start < t0)) return SLT_OK;
+  schedule->fired = 1;
+  if (!model->periodic) return SLT_OK;
+  double k = ceil((t0 - schedule->start) / schedule->period);
+  // so many of them are over before the run begins
+  if (model->count >= 0 && k > (double)model->count) {
+    schedule->fired = model->count;
+    return SLT_OK;
+  }
+  // firing k is start + k*period: neither the count nor the sum may be lost in rounding
+  if (!(k < FIRINGS_MAX)) return fail_period(sim, index, t0);
+  schedule->fired = (int64_t)k;
+  // the quotient may be off by its rounding, by one at most
+  if (schedule->start + (k - 1.0) * schedule->period >= t0) schedule->fired--;
+  if (tick_time(schedule) < t0) schedule->fired++;
+  double before = schedule->start + (double)(schedule->fired - 1) * schedule->period;
+  return tick_time(schedule) > before ? SLT_OK : fail_period(sim, index, t0);
+}
+
 SltStatus eng_queue_init(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     const ModelSchedule* model = &sim->model->schedules[i];
@@ -43,36 +77,11 @@ SltStatus eng_queue_init(EngSim* sim) {
                eng_number(schedule->period).text);
       return sim->error.status;
     }
-    // firings before the start of the run are past: count them without a loop
-    double t0 = sim->core.t;
-    if (schedule->start < t0) {
-      schedule->fired = 1;
-      if (model->periodic) {
-        double k = ceil((t0 - schedule->start) / schedule->period);
-        schedule->fired = k < 9e18 ? (int64_t)k : INT64_MAX;
-        while (schedule->fired > 0 &&
-               schedule->start + (double)(schedule->fired - 1) * schedule->period >= t0) {
-          schedule->fired--;
-        }
-        while (tick_time(schedule) < t0) {
-          schedule->fired++;
-        }
-      }
-    }
+    SLT_TRY(skip_past(sim, i));
     schedule_next(sim, i);
   }
   find_next(sim);
   return SLT_OK;
-}
-
-/// A period too short to be seen at the present time would stop it.
-static SltStatus check_period(EngSim* sim, uint32_t index, double t) {
-  const EngSchedule* schedule = &sim->schedules[index];
-  if (schedule->next > t) return SLT_OK;
-  return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0808, &sim->model->schedules[index].span,
-                  "at t = %s the period %s of this 'at' is too short: adding it leaves the time as "
-                  "it is",
-                  eng_number(t).text, eng_number(schedule->period).text);
 }
 
 SltStatus eng_queue_take(EngSim* sim, double t) {
@@ -82,7 +91,7 @@ SltStatus eng_queue_take(EngSim* sim, double t) {
     if (!schedule->active || schedule->next > t) continue;
     schedule->fired++;
     schedule_next(sim, i);
-    SLT_TRY(check_period(sim, i, t));
+    if (schedule->next <= t) return fail_period(sim, i, t);
     // insertion by priority keeps the order of the text among equals
     int32_t priority = sim->model->schedules[i].priority;
     uint32_t at = sim->events.due_count++;
