@@ -396,6 +396,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->core.t = options->t_start;
   sim->zeno_automaton = MODEL_NONE;
   sim->sliding.reached_t = (double)NAN;
+  sim->sliding.kink_t = (double)NAN;
   *out = sim;
   return SLT_OK;
 }

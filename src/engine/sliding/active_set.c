@@ -127,7 +127,8 @@ void eng_narrow_begin(EngSim* sim) {
   sim->narrow = false;
   if (!core->slide.count || !core->slide.local) return;
   if (core->contact.active || sim->contact_holds || core->dwelling || sim->has_pre ||
-      sim->has_auxiliary || sim->pasts || sim->events.due_count || sim->active_stale || !sim->entered) {
+      sim->has_auxiliary || sim->pasts || sim->events.due_count || sim->active_stale ||
+      !sim->entered) {
     return;
   }
   if (!mode->shared || mode->implicit || sim->zeno_automaton != MODEL_NONE) return;

@@ -102,10 +102,10 @@ static double time_in_tolerance(EngSim* sim) {
   return isfinite(least) ? least : 0.0;
 }
 
-/// How long a state is kept from now on.
+/// How long a state is kept from now on: not longer than a step is.
 static double while_length(double step, double distance, double in_tolerance) {
   double length = distance <= CHATTER_SHARE * step ? CHATTER_SHARE * step : WHILES * distance;
-  return fmax(length, in_tolerance);
+  return fmin(step, fmax(length, in_tolerance));
 }
 
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
@@ -166,7 +166,8 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     double near = fmax(fmax(CHATTER_SHARE * step, NEAR * c->length), in_tolerance);
     bool close = c->moved && distance <= near;
     if (close && jumped < 0) jumped = has_jumped(sim);  // asked once, for however many move
-    close &= jumped != 1;
+    // at a kink the flows are the same: there is nothing to keep
+    close &= jumped != 1 && sim->sliding.kink_t != t;
     // what comes ever faster has a limit point, where it goes on in another way
     bool shrinks = distance < SHRINKS * c->interval;
     c->count = !close ? 0 : shrinks ? c->count : c->count + 1;

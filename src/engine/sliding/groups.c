@@ -217,6 +217,7 @@ static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again
   }
   *has = s->offset == 0.0 && holds(sim, surface);
   s->kink = !*has && s->met;
+  sim->sliding.kinks |= s->kink;
   *again |= *has;
   return SLT_OK;
 }

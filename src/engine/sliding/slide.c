@@ -144,11 +144,13 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
   EngSlide* slide = &sim->core.slide;
   *slide = (EngSlide){.count = 0};
   *able = true;
+  sim->sliding.kinks = false;
   SLT_TRY(slide_find_surfaces(sim, false));
   if (!slide->count) return SLT_OK;
   memcpy(sim->state_settled, sim->state, states_size(sim));
   SLT_TRY(decide(sim, able));
   if (!*able || !slide->count) {
+    if (*able && sim->sliding.kinks) sim->sliding.kink_t = sim->core.t;
     slide->count = 0;
     return SLT_OK;
   }

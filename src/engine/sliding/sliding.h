@@ -151,6 +151,8 @@ typedef struct EngSliding {
       flow_capacity, x_capacity, trial_capacity, states_capacity, values_capacity;
   uint32_t lifted;   // a state that is looked at from here...
   double lift;       // ... to there
+  bool kinks;        // some surface was none, in the last look
+  double kink_t;     // when all the motion stood at were kinks
   double reached_t;  // when a relation came within its tolerance of a surface that holds...
   uint32_t reached;  // ... and which
 } EngSliding;

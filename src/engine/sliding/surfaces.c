@@ -19,10 +19,12 @@
 
 // ---- points beside the present one --------------------------------------------------------------
 
-/// No two states are moved alike, however many there are.
+/// No two states are moved alike, however many there are, nor neighbours by the same difference.
 static double wobble(uint32_t state, uint32_t point) {
-  double turn = (point ? 0.7548776662466927 : 0.6180339887498949) * (double)(state + 1);
-  return 1.0 + 0.37 * (turn - floor(turn));
+  uint64_t key = (2 * (uint64_t)state + point + 1) * 0x9E3779B97F4A7C15u;
+  key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;
+  key = (key ^ key >> 27) * 0x94D049BB133111EBu;
+  return 1.0 + 0x1p-54 * (double)(key >> 11);
 }
 
 double slide_probe_time(const EngSim* sim, uint32_t point) {
