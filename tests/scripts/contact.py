@@ -535,6 +535,30 @@ experiment { end = 2; rtol = 1e-8; }
             self.assertAlmostEqual(rows[-1]["d"], 0, delta=1e-6)
             self.assertAlmostEqual(rows[-1]["u"], -98.1*math.sin(0.4)*math.cos(0.4), delta=1e-4)
 
+    def test_bodies_that_rest_on_each_other(self):
+        # two balls on each other and on the floor; a rope between a mass on the floor and one that hangs
+        stack = "y1' = v1;  y2' = v2;  v1' = -9.81;  v2' = -9.81;  y1(t0) = 1;  y2(t0) = 2;  v1(t0) = 0;  v2(t0) = 0;\n" \
+            "automaton f { state b [y1 <= 0] && noEvent[v1 < 0] { set v1 = -e*v1; } from init, b; }\n" \
+            "automaton p { state b [y2 - y1 <= 0.5] && noEvent[v2 < v1] {\n" \
+            "set v1 = (v1 + m*v2 - m*e*(v1 - v2))/(1 + m), v2 = (v1 + m*v2 + e*(v1 - v2))/(1 + m); } from init, b; }\n"
+        rope = stack.replace("y2(t0) = 2", "y2(t0) = 0.99").replace("y2 - y1 <= 0.5", "y1 + y2 <= 1.9") \
+            .replace("v2 < v1]", "v1 + v2 < 0]") \
+            .replace("v1 = (v1 + m*v2 - m*e*(v1 - v2))/(1 + m)", "v1 = v1 - (1 + e)*(v1 + v2)*m/(1 + m)") \
+            .replace("v2 = (v1 + m*v2 + e*(v1 - v2))/(1 + m)", "v2 = v2 - (1 + e)*(v1 + v2)/(1 + m)")
+        for e in (0.1, 0.5, 0.8):
+            for m in (0.1, 0.5, 1, 10):
+                given = f"const e = {e}, m = {m};\n"
+                rows, records, _ = self.run_model(given + stack, "--until", "30")
+                self.assertLess(len(records), 10000)
+                self.assertAlmostEqual(rows[-1]["y1"], 0, delta=1e-9)
+                self.assertAlmostEqual(rows[-1]["y2"], 0.5, delta=1e-9)
+                if m >= 1:
+                    continue  # the mass that hangs would go down
+                rows, records, _ = self.run_model(given + rope, "--until", "30")
+                self.assertLess(len(records), 10000)
+                self.assertAlmostEqual(rows[-1]["y1"], 0, delta=1e-9)
+                self.assertAlmostEqual(rows[-1]["y2"], 1.9, delta=1e-9)
+
     def test_lift_off_inside_a_step(self):
         # at rest nothing limits the steps but the pull that comes
         ball = "y' = v;  v' = PULL - 9.81;  y(t0) = 1;  v(t0) = 0;\n" \

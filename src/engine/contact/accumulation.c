@@ -67,13 +67,21 @@ static bool has_accumulated(const EngAccumulation* times, double nearness) {
   return times->count >= SEQUENCE && time_left(times) < nearness * (times->last - times->first);
 }
 
+/// The speed with which a relation has come to its boundary; 0: it was there.
+static double approach_speed(const EngSim* sim, uint32_t index) {
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    if (sim->crossings[i].index == index) return fabs(sim->crossings[i].slope);
+  }
+  return 0.0;
+}
+
 /// Whether an impact that fired now is so slow that its flight may be rounding.
 static bool is_slow(EngSim* sim, uint32_t transition) {
   uint32_t gap = eng_impact_gap(sim, transition);
   if (gap == MODEL_NONE) return false;
   EngAccumulation* times = &sim->accumulations[transition];
   double leaves = -sim->gdot[gap];
-  if (leaves > times->fastest) times->fastest = leaves;
+  times->fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
   return leaves <= SLOW * times->fastest;
 }
 

@@ -46,7 +46,7 @@ typedef struct EngAccumulation {
   uint32_t count;
   double first, last;
   double interval, ratio;  // the last ones
-  double fastest;          // leaving speed of its impacts so far
+  double fastest;          // speed of its impacts so far
 } EngAccumulation;
 
 typedef enum EngZenoVerdict {

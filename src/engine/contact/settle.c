@@ -12,6 +12,8 @@
 #define ROUNDING       256   // units in the last place that sums of accelerations may be off by
 #define RIDING_SHARE   1e-6  // of the rates that cancel: what is left of them is rounding
 #define RIDING_RHO     64.0  // roundings of a relation that is kept at its boundary
+#define FLIGHT_ULPS    64.0  // roundings of the highest flight so far
+#define FLIGHT_TIMES   16.0  // resolutions of the time that a flight has to last
 #define PURIFICATIONS  60    // applications of the resets that leave their main direction
 #define LIMIT_MAX      4000  // ... after which what else they change has come to its limit, or never
 
@@ -293,9 +295,17 @@ static SltStatus solve_all(EngSim* sim) {
 }
 
 /// Whether a body that leaves with this speed and falls back with this acceleration does so before
-/// rounding can tell that it left.
-static bool flight_is_rounding(EngSim* sim, uint32_t index, double leaves, double falls) {
-  return !(leaves > 0.0) || leaves * leaves <= 2.0 * falls * eng_rho(sim, index);
+/// rounding can tell that it left: rounding of the gap, of the time, or of flights as high as there
+/// were. `transition` is its impact.
+static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition, double leaves,
+                               double falls) {
+  if (!(leaves > 0.0)) return true;
+  double height = leaves * leaves / (2.0 * falls);
+  double fastest = sim->accumulations[transition].fastest;
+  double highest = fastest * fastest / (2.0 * falls);
+  double rounding = fmax(eng_rho(sim, index), FLIGHT_ULPS * DBL_EPSILON * highest);
+  return height <= rounding ||
+         2.0 * leaves <= falls * FLIGHT_TIMES * eng_time_resolution(sim->core.t);
 }
 
 /// Whether a contact cannot be closed after this instant.
@@ -304,20 +314,20 @@ static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
   double jump = row->gdot - contact->rate;
   switch ((EngContactState)contact->state) {
   case ENG_CONTACT_ACCUMULATES: return !pushed;
-  case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row->index, -row->gdot, row->falls);
+  case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
   case ENG_CONTACT_OPENS: return true;
   case ENG_CONTACT_CLOSED: break;
   }
   if (row->opens > 0.0 || (contact->lifts && !pushed)) return true;
   bool thrown = jump < 0.0 && row->gdot < THROWN_SHARE * jump;
-  return thrown && !flight_is_rounding(sim, row->index, -row->gdot, row->falls);
+  return thrown && !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
 }
 
 // ---- the last impact of a declared contact ------------------------------------------------------
 
-/// The speed with which an impact out of the present state of an automaton would leave; NAN: there
-/// is no such impact.
-static double rebound_speed(EngSim* sim, uint32_t automaton) {
+/// The impact out of the present state of an automaton, and the speed with which it would leave;
+/// MODEL_NONE: there is none.
+static uint32_t declared_impact(EngSim* sim, uint32_t automaton, double* leaves) {
   const Model* model = sim->model;
   const ModelAutomaton* a = &model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];
@@ -325,10 +335,12 @@ static double rebound_speed(EngSim* sim, uint32_t automaton) {
     const ModelState* to = &a->states[model->transitions[state->outgoing[i]].to];
     for (uint32_t k = to->action_begin; k < to->action_begin + to->action_count; k++) {
       const ModelAction* action = &model->actions[k];
-      if (model->vars[action->var].memory) return eng_eval(sim, &action->value);
+      if (!model->vars[action->var].memory) continue;
+      *leaves = eng_eval(sim, &action->value);
+      return state->outgoing[i];
     }
   }
-  return (double)NAN;
+  return MODEL_NONE;
 }
 
 /// Of the relations of a guard, gap and velocity: the one whose rate the other one is. False: they
@@ -359,8 +371,9 @@ bool eng_impact_is_last(EngSim* sim, uint32_t instead) {
   if (!eng_guard(sim, &t->guard)) return false;
   uint32_t gap = 0;
   uint32_t velocity = 0;
-  double leaves = rebound_speed(sim, t->automaton);
-  if (isnan(leaves) || !declared_gap(sim, &t->guard, &gap, &velocity)) return false;
+  double leaves = 0.0;
+  uint32_t impact = declared_impact(sim, t->automaton, &leaves);
+  if (impact == MODEL_NONE || !declared_gap(sim, &t->guard, &gap, &velocity)) return false;
   gather(sim);
   if (fabs(leaves) <= eng_rho(sim, velocity)) return true;
   if (eng_contact_structure(sim, 0) < 0) return false;
@@ -368,7 +381,7 @@ bool eng_impact_is_last(EngSim* sim, uint32_t instead) {
   model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, sim->core.t, sim->x,
                     flow);
   double falls = eng_gap_acceleration(sim, gap, sim->core.t, sim->x, flow);
-  return leaves > 0.0 && falls > 0.0 && flight_is_rounding(sim, gap, leaves, falls);
+  return leaves > 0.0 && falls > 0.0 && flight_is_rounding(sim, gap, impact, leaves, falls);
 }
 
 // ---- what does not outlast the instant ----------------------------------------------------------
