@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TIME_ULPS    4.0      // times that are no farther apart are one
+#define WIDEST       1e-9     // part of a step: a bracket is no wider, however flat the crossing
 #define FEW          16       // one in so many is few
 #define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
 
 double eng_time_resolution(double t) {
-  return 2e-12 * fmax(1.0, fabs(t));
+  return TIME_ULPS * DBL_EPSILON * fabs(t);
 }
 
 /// A unilateral event happens at the mesh point that enters its zone from below. The other types
@@ -67,7 +69,8 @@ static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing
 /// too.
 static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
   if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
-  if (eng_queue_next(f->sim) > p->b || -p->gb > p->db * eng_time_resolution(p->b)) return false;
+  double rho = f->sim->margin[f->index] + p->db * eng_time_resolution(p->b);
+  if (eng_queue_next(f->sim) > p->b || -p->gb > rho) return false;
   *out = (EngCrossing){.index = f->index,
                        .t = p->b,
                        .lo = p->b,
@@ -251,14 +254,24 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   return false;
 }
 
+/// How far from its place a crossing may be: rounding of g leaves it open.
+static double half_bracket(const EngSim* sim, const EngCrossing* c) {
+  double width = sim->margin[c->index] / fabs(c->slope);
+  if (!(width <= WIDEST * sim->stepper->trial.h)) width = WIDEST * sim->stepper->trial.h;
+  return width + 0.5 * eng_time_resolution(c->t);
+}
+
 /// Put the crossings of the first instant before the others, which do not count any more; returns
 /// its time.
 static double keep_first(EngSim* sim, double first) {
   double t_end = sim->stepper->trial.t;
-  double reach = eng_time_resolution(first);
+  double reach = 0.0;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
-    if (!(sim->crossings[i].t <= first + reach)) continue;
+    if (sim->crossings[i].t == first) reach = fmax(reach, half_bracket(sim, &sim->crossings[i]));
+  }
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    if (sim->crossings[i].t > first + reach + half_bracket(sim, &sim->crossings[i])) continue;
     if (i > kept) {
       EngCrossing due = sim->crossings[i];
       sim->crossings[i] = sim->crossings[kept];
@@ -268,7 +281,7 @@ static double keep_first(EngSim* sim, double first) {
   }
   sim->crossing_count = kept;
   // within rounding of the end of the step, and so of a time event: the same instant
-  return first >= t_end - reach ? t_end : first;
+  return first >= t_end - fmax(reach, eng_time_resolution(t_end)) ? t_end : first;
 }
 
 /// Truths as an instant at time t would see them; env and g hold the values there.
@@ -602,6 +615,7 @@ static double linear_crossing(EngSim* sim, uint32_t index) {
   // in time alone: from g at time 0, so that `time >= c` gives c itself
   double t = model->time_only ? (level - sim->g_zero[index]) / atom->gdot
                               : sim->core.t + (level - atom->g) / atom->gdot;
+  if (isnan(t)) return (double)INFINITY;
   return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
 }
 

@@ -65,7 +65,8 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   char message[400];
   snprintf(message, sizeof message,
            "from t = %s on '%.*s' only switches to and fro; each state is kept for %s at least",
-           eng_number(sim->core.t).text, STR_ARGS(a->name), eng_number(length).text);
+           eng_short(sim->core.t).text, STR_ARGS(a->name),
+           eng_number(eng_rounded(length, 1.0)).text);
   sim->on_warning(sim->warning_user, DIAG_W0803, a->span, message);
 }
 
@@ -102,10 +103,11 @@ static double time_in_tolerance(EngSim* sim) {
   return isfinite(least) ? least : 0.0;
 }
 
-/// How long a state is kept from now on: not longer than a step is.
+/// How long a state is kept from now on: not longer than a step is, unless that is within the
+/// tolerances.
 static double while_length(double step, double distance, double in_tolerance) {
   double length = distance <= CHATTER_SHARE * step ? CHATTER_SHARE * step : WHILES * distance;
-  return fmin(step, fmax(length, in_tolerance));
+  return fmax(fmin(step, length), in_tolerance);
 }
 
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
