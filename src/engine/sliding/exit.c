@@ -80,9 +80,10 @@ static void search_piece(EngExit* e, double l, double r, uint32_t depth) {
     bracket_exit(e, l, m, left, above);
     return;
   }
-  e->undecided = true;
-  if (left == MODEL_NONE && left_at(e, r, &left, &above) < 0) return;
+  if (left == MODEL_NONE && left_at(e, r, &left, &above) < 0) left = MODEL_NONE;
   if (left != MODEL_NONE) bracket_exit(e, l, r, left, above);
+  // at an exit nothing is left to be proved
+  e->undecided |= left == MODEL_NONE || e->pieces >= PIECES_MAX;
 }
 
 void eng_exit_search(EngExit* e, double l, double r) {

@@ -178,9 +178,28 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
   return install(sim, verdict);
 }
 
+/// Whether other relations than states that the motion stands at are zero within their tolerance:
+/// it may have come to a limit point then.
+static bool comes_near_others(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const uint32_t* direct = eng_hang_direct(sim);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    if (!atom->separates || !value_may_bound(sim, mode->atoms[i])) continue;
+    bool state = direct && direct[i] != MODEL_NONE;
+    if (state ? !atom->surface && value_is_at_zero(sim, direct[i] / 2)
+              : atom->surface || slide_is_at_zero(sim, i, sim->g[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   bool able = false;
-  bool all = eng_value_many(sim) || sim->options.sliding == SLT_SLIDING_UTKIN;
+  bool all =
+      sim->options.sliding == SLT_SLIDING_UTKIN || (eng_value_many(sim) && !comes_near_others(sim));
   if (all && eng_value_continue(sim, settled, verdict)) return SLT_OK;
   SLT_TRY(continue_by_sides(sim, settled, verdict, &able));
   if (!able && !all) eng_value_continue(sim, settled, verdict);

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sliding and what is none: kinks, limit points, surfaces that hold, exits inside of steps, several at once.
+Every kind is tried on generated siblings: other gains, other units of states, time and relations, copies."""
+import json
+import math
+import os
+import random
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+FACTORS = (1.0, 1e-6, 1e3)
+
+
+def number(value):
+    return repr(float(value))
+
+
+class Kinds(cli_case.CliCase):
+    def run_text(self, text, end, *options):
+        """Last row, number of steps, records, and what was said."""
+        self.write("m.lisma", text)
+        result = self.good("run", "m.lisma", "--until", number(end), "--samples", "2", "-o", "r.csv",
+                           "--events", "r.jsonl", *options)
+        said = result.out + result.err
+        header, *_, last = self.read("r.csv").strip().split("\n")
+        row = dict(zip(header.split(","), map(float, last.split(","))))
+        steps = int(re.search(r"steps +(\d+)", said).group(1))
+        records = [json.loads(line) for line in self.read("r.jsonl").splitlines()]
+        return row, steps, records, said
+
+    @staticmethod
+    def slides(records):
+        return [r for r in records if r["kind"] == "slide-in" or r["class"] == "sliding"]
+
+    def test_a_kink_is_no_surface(self):
+        for size in (1e-9, 1e-4, 1.0, 1e5):
+            for text in (f"x = {size}*sin(time); d' = abs(x); d(t0) = 0;",
+                         f"x = {size}*sin(time); d' = max(x, -x); d(t0) = 0;",
+                         f"x' = {size}*cos(time); x(t0) = 0; d' = if(x > 0, x, -x); d(t0) = 0;"):
+                with self.subTest(text):
+                    row, _, records, _ = self.run_text(text, 100.0, *self.tolerance(size))
+                    turns = math.floor(100.0 / math.pi)
+                    exact = size * (2 * turns + 1 - math.cos(100.0 - turns * math.pi))
+                    self.assertAlmostEqual(row["d"] / size, exact / size, delta=2e-3)
+                    self.assertEqual(self.slides(records), [])
+
+    def test_a_ladder_of_diodes(self):
+        rng = random.Random(3)
+        for stages in (2, 4, 6):
+            g = [rng.uniform(20, 150) for _ in range(stages)]
+            lines = ["v_0 = 5*sin(6.283185307179586*time);"]
+            for i in range(1, stages + 1):
+                flow = f"max(v_{i - 1} - v_{i}, 0)*{g[i - 1]}"
+                if i < stages:
+                    flow += f" - max(v_{i} - v_{i + 1}, 0)*{g[i]}"
+                lines.append(f"v_{i}' = {flow} - v_{i}; v_{i}(t0) = 0;")
+            row, _, records, _ = self.run_text("\n".join(lines), 3.0)
+            self.assertEqual(self.slides(records), [])
+            v = [0.0] * (stages + 1)
+            h = 2e-5
+            for n in range(int(3.0 / h)):
+                v[0] = 5 * math.sin(2 * math.pi * n * h)
+                q = [max(v[i] - v[i + 1], 0.0) * g[i] for i in range(stages)] + [0.0]
+                for i in range(1, stages + 1):
+                    v[i] += h * (q[i - 1] - q[i] - v[i])
+            for i in range(1, stages + 1):
+                self.assertAlmostEqual(row[f"v_{i}"], v[i], delta=2e-3)
+
+    def twist(self, copies, strong, weak, load, unit=1.0, time=1.0):
+        lines = [f"for i = 1:{copies} {{",
+                 f"x_[i]' = v_[i]; v_[i]' = {unit / time ** 2}*(-{strong}*sign(x_[i]) - {weak}*sign(v_[i])"
+                 f" + {load}*sin(time/{time}));",
+                 f"x_[i](t0) = {unit}; v_[i](t0) = 0; }}"]
+        return "\n".join(lines)
+
+    def test_twisting_controllers_come_to_rest(self):
+        rng = random.Random(5)
+        for case in range(6):
+            weak = rng.uniform(1.0, 3.0)
+            strong = weak + rng.uniform(1.5, 4.0)
+            load = rng.uniform(0.0, 0.5)
+            for unit in FACTORS:
+                time = (1.0, 1e3)[case % 2]
+                text = self.twist(1, strong, weak, load, unit, time)
+                row, steps, _, said = self.run_text(text, 30 * time, *self.tolerance(unit))
+                self.assertLess(abs(row["x_1"]), 1e-6 * unit, text)
+                self.assertLess(steps, 1000, text)
+                self.assertNotIn("W0803", said, text)
+
+    @staticmethod
+    def tolerance(unit):
+        return ("--atol", number(1e-9 * unit))
+
+    def test_copies_cost_what_one_costs_and_agree(self):
+        models = {
+            "twist": lambda n: self.twist(n, 5.0, 3.0, 0.0),
+            "spiral": lambda n: f"for i = 1:{n} {{ x_[i]' = -sign(x_[i]) + 2*sign(y_[i]);"
+                                " y_[i]' = -2*sign(x_[i]) - sign(y_[i]); x_[i](t0) = 1; y_[i](t0) = 0.5; }",
+            "bang": lambda n: f"for i = 1:{n} {{ x_[i]' = v_[i]; v_[i]' = -sign(x_[i] + v_[i]*abs(v_[i])/2);"
+                              " x_[i](t0) = 1; v_[i](t0) = 0; }",
+            "if": lambda n: f"for i = 1:{n} {{ x_[i](t0) = 1;"
+                            " if (x_[i] > 0) { x_[i]' = -1; } else { x_[i]' = 1.3; } }",
+        }
+        for name, text in models.items():
+            _, alone, _, _ = self.run_text(text(1), 10.0)
+            for copies in (2, 4, 7):
+                row, steps, _, said = self.run_text(text(copies), 10.0)
+                self.assertLessEqual(steps, 1.5 * alone + 5, f"{name} x {copies}")
+                self.assertNotIn("W0803", said, f"{name} x {copies}")
+                for key in {k.rsplit("_", 1)[0] for k in row if "_" in k}:
+                    values = {row[f"{key}_{i}"] for i in range(1, copies + 1)}
+                    self.assertEqual(len(values), 1, f"{name} x {copies}: {key}")
+                    self.assertLess(abs(values.pop()), 1e-6, f"{name} x {copies}: {key}")
+
+    def test_spirals_at_tight_tolerances(self):
+        text = "x' = -sign(x) + 2*sign(y); y' = -2*sign(x) - sign(y); x(t0) = 1; y(t0) = 0.5;"
+        for rtol in ("1e-4", "1e-6", "1e-8", "1e-10"):
+            row, steps, _, _ = self.run_text(text, 10.0, "--rtol", rtol)
+            self.assertLess(max(abs(row["x"]), abs(row["y"])), 1e-8, rtol)
+            self.assertLess(steps, 200, rtol)
+
+    def test_surfaces_that_are_reached_in_finite_time_hold(self):
+        rng = random.Random(7)
+        for power in (0.3, 0.5, 0.8):
+            for unit in FACTORS:
+                k = rng.uniform(0.5, 2.0)
+                text = f"x' = -{k * unit}*sign(x)*abs(x/{unit})^{power}; x(t0) = {unit};"
+                row, steps, records, _ = self.run_text(text, 20.0, *self.tolerance(unit))
+                self.assertLess(abs(row["x"]), 1e-7 * unit, text)
+                self.assertLess(steps, 400, text)
+                reached = 1.0 / (k * (1.0 - power))
+                held = [r["t"] for r in records if r["kind"] == "slide-in"]
+                self.assertEqual(len(held), 1, text)
+                # from the distance of the tolerance on
+                early = (1e-9) ** (1.0 - power)
+                self.assertAlmostEqual(held[0], reached, delta=(2e-3 + 2 * early) * reached, msg=text)
+
+    def test_what_decays_for_ever_is_not_held(self):
+        for text in ("x' = -x; x(t0) = 1; n' = abs(x); n(t0) = 0;",
+                     "x' = -x*(1 + abs(x)); x(t0) = 1;",
+                     "x' = if(x > 0, -x, -2*x); x(t0) = 1;"):
+            row, _, records, _ = self.run_text(text, 15.0)
+            self.assertEqual(self.slides(records), [], text)
+            self.assertGreater(row["x"], 0.0, text)
+
+    def test_vessels_meet_and_part(self):
+        for method in ("auto", "dp54", "rodas"):
+            text = ("q = 0.5*sign(h1 - h2)*sqrt(abs(h1 - h2)); f = if(time > 5, 0.1, 0);\n"
+                    "h1' = f - q; h2' = q; h1(t0) = 1; h2(t0) = 0;")
+            row, steps, records, _ = self.run_text(text, 10.0, "--method", method)
+            self.assertAlmostEqual(row["h1"] + row["h2"], 1.5, delta=1e-6, msg=method)
+            # the difference at which half of the inflow passes: 2*0.5*sqrt(d) = 0.1
+            self.assertAlmostEqual(row["h1"] - row["h2"], 0.01, delta=1e-4, msg=method)
+            self.assertLess(steps, 2000, method)
+            self.assertEqual(len([r for r in records if r["kind"] == "slide-out"]), 1, method)
+
+    @staticmethod
+    def pushed(level, base, peak, at, width, end):
+        """Where a block goes that dry friction holds: small steps."""
+        h = width / 2000
+        t, x, v = at - 6 * width, 0.0, 0.0
+        while t < end and (t < at + 6 * width or v > 0):
+            force = base + peak * math.exp(-(((t + h / 2) - at) / width) ** 2)
+            rate = force - level if v > 0 or force > level else 0.0
+            before = v
+            v = max(0.0, v + h * rate)
+            x += h * (before + v) / 2
+            t += h
+        return x
+
+    def test_a_short_push_moves_what_sticks(self):
+        rng = random.Random(11)
+        for blocks in (1, 2, 6):
+            level = rng.uniform(0.8, 2.0)
+            width = rng.uniform(0.02, 0.3)
+            at = [rng.uniform(20, 70) for _ in range(blocks)]
+            peak = [rng.uniform(1.5, 4.0) * level for _ in range(blocks)]
+            lines = []
+            for i in range(blocks):
+                lines.append(f"x_{i}' = v_{i}; v_{i}' = {0.4 * level} + {peak[i]}*exp(-((time - {at[i]})/{width})^2)"
+                             f" - {level}*sign(v_{i}); x_{i}(t0) = 0; v_{i}(t0) = 0;")
+            row, _, _, _ = self.run_text("\n".join(lines), 100.0)
+            for i in range(blocks):
+                exact = self.pushed(level, 0.4 * level, peak[i], at[i], width, 100.0)
+                self.assertAlmostEqual(row[f"x_{i}"], exact, delta=2e-3 * (exact + 1e-3), msg=f"{blocks}: {i}")
+
+    def test_random_relays_against_small_steps(self):
+        rng = random.Random(13)
+        for case in range(25):
+            a = [rng.uniform(-1.5, 0.5) for _ in range(4)]
+            b = [rng.uniform(-1, 1) for _ in range(2)]
+            c = [rng.uniform(-1, 1) for _ in range(2)]
+            k = rng.uniform(0.5, 2.0)
+            w = rng.uniform(0.5, 3.0)
+            drive = rng.uniform(0.5, 3.0)
+            gain = -(c[0] * b[0] + c[1] * b[1])
+            sign = 1.0 if gain >= 0 else -1.0  # so that the relay attracts
+            unit = FACTORS[case % 3]
+            scale = 10.0 ** rng.randrange(-6, 7)
+            relay = f"{sign * k * unit}*sign({scale}*({c[0]}*x + {c[1]}*y))"
+            text = (f"x' = {a[0]}*x + {a[1]}*y + {b[0]}*{relay} + {drive * unit}*sin({w}*time);\n"
+                    f"y' = {a[2]}*x + {a[3]}*y + {b[1]}*{relay}; x(t0) = {0.5 * unit}; y(t0) = {-0.3 * unit};")
+            row, _, _, _ = self.run_text(text, 5.0, *self.tolerance(unit))
+            ends = []
+            for h in (4e-4, 1e-4):
+                x, y = 0.5, -0.3
+                for n in range(int(round(5.0 / h))):
+                    s = c[0] * x + c[1] * y
+                    u = sign * k * ((s > 0) - (s < 0))
+                    dx = a[0] * x + a[1] * y + b[0] * u + drive * math.sin(w * (n + 0.5) * h)
+                    dy = a[2] * x + a[3] * y + b[1] * u
+                    x, y = x + h * dx, y + h * dy
+                ends.append((x, y))
+            size = 1 + abs(ends[1][0]) + abs(ends[1][1])
+            off = max(abs(ends[0][i] - ends[1][i]) for i in range(2))
+            if off > 0.02 * size:
+                continue  # the reference has not made up its mind
+            self.assertLess(abs(row["x"] / unit - ends[1][0]), 5e-3 * size + 3 * off, text)
+            self.assertLess(abs(row["y"] / unit - ends[1][1]), 5e-3 * size + 3 * off, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

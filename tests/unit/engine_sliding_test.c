@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+//
+// The room of sliding: coefficients of groups against their closed forms, the search for exits, and
+// surfaces of a run seen from inside.
+#include "api/handles.h"
+#include "engine/sliding/sides.h"
+#include "test.h"
+
+#include <saltus/saltus.h>
+
+static uint64_t dice = 1;
+
+static double draw(double lo, double hi) {
+  dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return lo + (hi - lo) * ((double)(dice >> 11) / 9007199254740992.0);
+}
+
+// ---- coefficients -------------------------------------------------------------------------------
+
+TEST(weights_of_all_patterns_sum_to_one) {
+  for (uint32_t i = 0; i < 100; i++) {
+    double alpha[ENG_GROUP_MAX] = {draw(0, 1), draw(0, 1), draw(0, 1)};
+    double sum = 0.0;
+    for (uint32_t pattern = 0; pattern < ENG_SIDES_MAX; pattern++) {
+      sum += side_weight(pattern, 7, alpha);
+    }
+    CHECK(fabs(sum - 1.0) < 1e-15, "sum of weights");
+  }
+}
+
+TEST(one_surface_has_a_closed_form) {
+  for (uint32_t i = 0; i < 200; i++) {
+    double size = pow(10.0, draw(-12, 12));
+    double below = size * draw(0.01, 1.0);
+    double above = -size * draw(0.01, 1.0);
+    double values[1][ENG_SIDES_MAX] = {{below, above}};
+    double wanted[ENG_GROUP_MAX] = {size * draw(-0.001, 0.001)};
+    double alpha[ENG_GROUP_MAX] = {0.5};
+    CHECK(side_solve((const double(*)[ENG_SIDES_MAX])values, 1, 1, 0, wanted, alpha), "solved");
+    CHECK(fabs(alpha[0] - (below - wanted[0]) / (below - above)) < 1e-12, "coefficient");
+  }
+}
+
+TEST(several_surfaces_keep_their_rates) {
+  uint32_t solved = 0;
+  for (uint32_t i = 0; i < 300; i++) {
+    uint32_t count = 2 + i % 2;
+    double values[ENG_GROUP_MAX][ENG_SIDES_MAX];
+    double unit[ENG_GROUP_MAX];
+    for (uint32_t k = 0; k < count; k++) {
+      unit[k] = pow(10.0, draw(-9, 9));
+      for (uint32_t p = 0; p < 1u << count; p++) {
+        // each surface attracts, and the others disturb it
+        double own = p >> k & 1u ? -1.0 : 1.0;
+        values[k][p] = unit[k] * (own + draw(-0.4, 0.4));
+      }
+    }
+    double rest[ENG_GROUP_MAX] = {0.0, 0.0, 0.0};
+    double alpha[ENG_GROUP_MAX] = {0.5, 0.5, 0.5};
+    uint32_t mask = (1u << count) - 1u;
+    if (!side_solve((const double(*)[ENG_SIDES_MAX])values, count, mask, 0, rest, alpha)) continue;
+    solved++;
+    for (uint32_t k = 0; k < count; k++) {
+      double rate = 0.0;
+      for (uint32_t p = 0; p <= mask; p++) {
+        rate += side_weight(p, mask, alpha) * values[k][p];
+      }
+      CHECK(fabs(rate) < 1e-12 * unit[k], "the surface stays where it is");
+    }
+  }
+  CHECK(solved > 290, "most systems have a solution");
+}
+
+// ---- exits --------------------------------------------------------------------------------------
+
+/// A coefficient that dips below zero for a short time.
+typedef struct Dip {
+  EngExit exit;
+  double at, width, depth;
+} Dip;
+
+static SltStatus look_at_dip(EngExit* e, double t, bool* above) {
+  const Dip* d = (const Dip*)e;
+  double u = (t - d->at) / d->width;
+  e->coefficient = 0.5 - d->depth * exp(-u * u);
+  *above = e->coefficient >= 1.0;
+  if (!(e->coefficient > 0.0 && e->coefficient < 1.0)) e->surface = 3;
+  return SLT_OK;
+}
+
+/// The largest value of the bell over a piece is known.
+static bool prove_dip(EngExit* e, double l, double r) {
+  const Dip* d = (const Dip*)e;
+  double nearest = d->at < l ? l : d->at > r ? r : d->at;
+  double u = (nearest - d->at) / d->width;
+  return 0.5 - d->depth * exp(-u * u) > 0.0;
+}
+
+TEST(an_exit_inside_a_step_is_found) {
+  for (uint32_t i = 0; i < 200; i++) {
+    Dip dip = {.exit = {.look = look_at_dip, .prove = prove_dip},
+               .at = draw(0.5, 9.5),
+               .width = pow(10.0, draw(-4, 0)),
+               .depth = i % 2 ? draw(0.6, 2.0) : draw(0.1, 0.45)};
+    double first = dip.at - dip.width * sqrt(log(dip.depth / 0.5));
+    if (i % 2 && first < 1e-6) continue;
+    eng_exit_search(&dip.exit, 0.0, 10.0);
+    CHECK(!dip.exit.undecided, "proved");
+    if (i % 2) {
+      CHECK(fabs(dip.exit.t - first) < 1e-9 && dip.exit.left == 3 && !dip.exit.above, "exit");
+    } else {
+      CHECK(isinf(dip.exit.t), "no exit");
+    }
+  }
+}
+
+// ---- in a run -----------------------------------------------------------------------------------
+
+static SltModel* compile(const char* text) {
+  SltModel* model = NULL;
+  CHECK(slt_model_compile("test.lisma", text, strlen(text), NULL, &model) == SLT_OK, text);
+  return model;
+}
+
+static SltSim* run_to(SltModel* model, double t) {
+  SltSim* sim = NULL;
+  SltSimOptions options = slt_sim_options();
+  CHECK(slt_sim_create(model, &options, &sim) == SLT_OK && slt_sim_start(sim) == SLT_OK, "start");
+  SltStatus status = SLT_EVENT;
+  while (status == SLT_EVENT) {
+    status = slt_sim_advance(sim, t, NULL);
+  }
+  CHECK(status == SLT_OK, "run");
+  return sim;
+}
+
+static const struct {
+  const char* text;
+  uint32_t surfaces, groups, rows;
+} motions[] = {
+    {"x' = -sign(x); x(t0) = 0.5;", 1, 1, 2},
+    // two that do not know of each other share their rows
+    {"x' = -sign(x); x(t0) = 0.5; y' = -2*sign(y); y(t0) = 0.5;", 2, 2, 2},
+    // two that do have all combinations of sides
+    {"x' = -sign(x) - 0.5*sign(y); x(t0) = 0.5; y' = 0.5*sign(x) - sign(y); y(t0) = 0.3;", 2, 1, 4},
+    // two that add up in a third quantity have rows of their own
+    {"x' = -sign(x); x(t0) = 0.5; y' = -2*sign(y); y(t0) = 0.5; s' = sign(x) + sign(y); s(t0) = 0;",
+     2, 2, 3},
+    // the surface is the same, whatever the factors of its relations
+    {"x' = if(x > 0, -1, 0) + if(1e-3*x <= 0, 1, 0); x(t0) = 0.5;", 1, 1, 2},
+};
+
+TEST(surfaces_are_sorted_by_what_depends_on_them) {
+  for (size_t i = 0; i < sizeof motions / sizeof *motions; i++) {
+    SltModel* model = compile(motions[i].text);
+    SltSim* sim = run_to(model, 2.0);
+    const EngSlide* slide = &sim->engine->core.slide;
+    CHECK(slide->count == motions[i].surfaces, motions[i].text);
+    CHECK(slide->group_count == motions[i].groups, motions[i].text);
+    CHECK(slide->rows == motions[i].rows, motions[i].text);
+    slt_sim_free(sim);
+    slt_model_free(model);
+  }
+}
