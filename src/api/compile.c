@@ -157,9 +157,10 @@ static SltStatus compile_text(Job* job, Str text) {
                           .applied = ARENA_ARRAY(&job->scratch, bool, given->override_count + 1),
                           .load_file = compile_load,
                           .user = &loader};
-  bool good = job->rules
-                  ? compile_rules(job, text, &options)
-                  : lisma_compile(&model->ir, &model->arena, &model->source, &options, &job->diags);
+  bool good = job->rules ? compile_rules(job, text, &options)
+                         : lisma_include(&model->source, &model->arena, &options, &job->diags) &&
+                               lisma_compile(&model->ir, &model->arena, &model->source, &options,
+                                             &job->diags);
   if (!good) {
     // words that cannot be read come before a meaning that cannot be made
     for (uint32_t i = 0; i < job->diags.items.count; i++) {

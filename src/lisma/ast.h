@@ -47,18 +47,23 @@ typedef struct AstIndex {
   Span span;               // from '[' to ']'
   AstExprList subscripts;  // at least one
   Str tail;                // empty when nothing is glued behind the bracket
+  bool element;            // of an array of parts: the name keeps the brackets, tank[3].h
 } AstIndex;
 
 typedef AST_LIST(AstIndex) AstIndexList;
 
-/// A name as written: head, then any number of indices. Most names are a head only.
-typedef struct AstName {
+typedef struct AstName AstName;
+
+/// A name as written: head, then any number of indices. Most names are a head only. Members of
+/// parts are a path of names, which is one name once the parts are expanded (expand.c).
+struct AstName {
   Span span;        // including backquotes, indices and tails
   Str head;         // without backquotes
   bool quoted;      // written in backquotes: then never a contextual word (`energy`, `t0`, ...)
   uint32_t number;  // counts the names of a text from 1 on; 0: made, not written
   AstIndexList indices;
-} AstName;
+  AstName* member;  // what stands behind a '.'; NULL when nothing does
+};
 
 typedef AST_LIST(AstName) AstNameList;
 
@@ -69,7 +74,8 @@ typedef enum AstExprKind {
   AST_ERROR,        // stands where an expression could not be read; only after a reported error
   AST_NUMBER,       // 1.5
   AST_NAME,         // x, x_[i], x', x''
-  AST_QUALIFIED,    // NAME.STATE: "automaton NAME is in STATE"; NAME.state: the state it is in
+  AST_QUALIFIED,    // NAME.STATE: "automaton NAME is in STATE"; NAME.state: the state it is in;
+                    // or a member of a part, which is an AST_NAME once the parts are expanded
   AST_CALL,         // sin(x), der(x, 2), noEvent(expr), x(t0)
   AST_REDUCTION,    // sum(i = 1:N, expr), prod(...)
   AST_CONDITIONAL,  // if(c, a, b)
@@ -81,7 +87,9 @@ typedef enum AstExprKind {
 
 /// Precedence levels of chains, weakest first.
 typedef enum AstLevel {
+  AST_LEVEL_IMPLIES,
   AST_LEVEL_OR,
+  AST_LEVEL_XOR,
   AST_LEVEL_AND,
   AST_LEVEL_EQUALITY,
   AST_LEVEL_RELATION,
@@ -91,6 +99,8 @@ typedef enum AstLevel {
 
 /// Operators inside a chain: name, level, canonical text. Word forms (`or and mod`) are not kept.
 #define AST_OP_LIST(X) \
+  X(AST_OP_IMPLIES, AST_LEVEL_IMPLIES, "implies") \
+  X(AST_OP_XOR, AST_LEVEL_XOR, "xor") \
   X(AST_OP_OR, AST_LEVEL_OR, "||") \
   X(AST_OP_AND, AST_LEVEL_AND, "&&") \
   X(AST_OP_EQ, AST_LEVEL_EQUALITY, "==") \
@@ -163,7 +173,11 @@ struct AstExpr {
   uint16_t depth;  // nodes on the longest path down, this one included; at most AST_DEPTH_MAX
   Span span;       // including parentheses around it
   union {
-    double number;  // AST_NUMBER
+    struct {  // AST_NUMBER
+      double number;
+      Str unit;        // the text behind it, without its quotes; empty when there is none
+      Span unit_span;
+    };
 
     struct {  // AST_NAME
       AstName name;
@@ -294,8 +308,9 @@ typedef struct AstData {
 /// A declaration of a state. One without a body and one with a body may name the same state.
 typedef struct AstState {
   AstName name;
-  AstExpr* guard;  // NULL when there is none
-  AstName* like;   // NULL when there is none
+  AstExpr* guard;     // NULL when there is none
+  AstExpr* priority;  // NULL when there is none
+  AstName* like;      // NULL when there is none
   bool zeno;       // entered in place of the last event of an accumulation (elements only)
   bool pulse;      // entered by pulses of the level of a friction (elements only)
   bool has_body;
@@ -317,6 +332,67 @@ typedef struct AstElement {
   AstBlock body;          // empty after a reported error
 } AstElement;
 
+/// `function f(x, y) = expr;` or `function f(x, y) { a = expr; ... return expr; }`
+typedef struct AstFunction {
+  AstName name;
+  AstNameList parameters;    // plain words
+  AstDefinitionList locals;  // one name each
+  AstExpr* result;
+} AstFunction;
+
+/// `after delay [condition] persistent trigger { resets }`
+typedef struct AstAfter {
+  AstExpr* delay;
+  AstExpr* condition;
+  bool persistent;  // fires though the condition has fallen meanwhile
+  bool trigger;     // resets take the values of the trigger
+  AstBlock body;
+} AstAfter;
+
+/// A parameter of a part with its default, or an argument of an instance.
+typedef struct AstArgument {
+  Span span;
+  AstName name;
+  AstExpr* value;  // NULL: a parameter without a default
+} AstArgument;
+
+typedef AST_LIST(AstArgument) AstArgumentList;
+
+/// `part Tank(A = 1, k) { ... }`
+typedef struct AstPart {
+  AstName name;
+  AstArgumentList parameters;
+  AstBlock body;
+} AstPart;
+
+/// `port p { across v; through i; }`: variables p.v and p.i, joined by `connect`.
+typedef struct AstPort {
+  AstName name;
+  AstNameList across, through;
+  bool named;  // once expanded: the text outside of the part names its variables
+} AstPort;
+
+/// One name of `Tank upper(A = 2), row[10](A = i);`.
+typedef struct AstInstance {
+  Span span;
+  AstName type;
+  AstName name;               // its head; indices stand in `sizes`
+  AstIteratorList sizes;      // of an array; a variable that is empty has the usual name
+  AstArgumentList arguments;  // each with a value
+  AstBlock body;              // once expanded: the statements of the part under their new names
+} AstInstance;
+
+typedef AST_LIST(AstInstance) AstInstanceList;
+
+/// One port of a `connect`, once expanded: its variables under their names.
+typedef struct AstConnection {
+  Span span;
+  AstNameList across, through;
+  bool outer;  // a port of the part around, seen from its inside: what enters there leaves here
+} AstConnection;
+
+typedef AST_LIST(AstConnection) AstConnectionList;
+
 typedef enum AstStatementKind {
   AST_CONST,       // const a = 1, b = c = 2;
   AST_MACRO,       // macro k = expr;
@@ -335,7 +411,14 @@ typedef enum AstStatementKind {
   AST_AT,          // at T each P repeat N priority K { ... }
   AST_INVARIANT,   // invariant [rel];
   AST_STOP,        // stop "text";
-  AST_GOTO         // goto STATE;  goto NAME.STATE;
+  AST_GOTO,        // goto STATE;  goto NAME.STATE;
+  AST_FUNCTION,    // function f(x) = expr;
+  AST_PART,        // part Tank(A = 1) { ... }
+  AST_PORT,        // port p { across v; through i; }
+  AST_INSTANCE,    // Tank upper(A = 2), lower;
+  AST_CONNECT,     // connect(a.p, b.p);
+  AST_INCLUDE,     // include "file.lisma";
+  AST_AFTER        // after 0.5 [x > 1] persistent { ... }
 } AstStatementKind;
 
 struct AstStatement {
@@ -382,7 +465,8 @@ struct AstStatement {
 
     struct {  // AST_AUTOMATON: only states inside
       AstName* name;
-      Str initial;  // name of its first state; empty for `init`
+      AstExpr* priority;  // NULL when there is none
+      Str initial;        // name of its first state; empty for `init`
       AstBlock body;
     } automaton;
 
@@ -406,12 +490,36 @@ struct AstStatement {
       AstName* automaton;  // NULL: the automaton around, or `main`
       AstName* state;
     } jump;
+
+    AstFunction* function;  // AST_FUNCTION
+
+    AstPart* part;  // AST_PART
+
+    struct {  // AST_PORT
+      AstPort* port;
+    } port;
+
+    AstInstanceList instances;  // AST_INSTANCE: at least one; once expanded, exactly one
+
+    struct {                           // AST_CONNECT
+      AstExprList ports;               // as written
+      AstConnectionList connections;   // once expanded
+    } connect;
+
+    struct {  // AST_INCLUDE
+      Str file;
+      Span file_span;
+    } include;
+
+    AstAfter* after;  // AST_AFTER
   } as;
 };
 
 typedef struct AstModel {
   const Source* source;
   AstBlock body;
+  uint32_t name_count;  // names of the text have the numbers 1 to this
+  bool has_parts;       // something in it is to be expanded (expand.c)
 } AstModel;
 
 /// A name without indices: `head` is all of it.

@@ -21,6 +21,10 @@ void ast_print_name(TextBuffer* out, const AstName* name) {
     text_append_char(out, ']');
     text_append(out, name->indices.data[i].tail);
   }
+  if (name->member) {
+    text_append_char(out, '.');
+    ast_print_name(out, name->member);
+  }
 }
 
 static void print_name_list(TextBuffer* out, const AstNameList* list) {
@@ -117,6 +121,13 @@ static void print_conditional(TextBuffer* out, const AstExpr* e) {
   text_append_char(out, ')');
 }
 
+/// A text in quotes behind something.
+static void print_text(TextBuffer* out, Str text) {
+  text_append_c(out, " \"");
+  text_append(out, text);
+  text_append_char(out, '"');
+}
+
 static char unary_text(AstUnaryOp op) {
   switch (op) {
   case AST_UNARY_PLUS: return '+';
@@ -129,7 +140,10 @@ static char unary_text(AstUnaryOp op) {
 void ast_print_expr(TextBuffer* out, const AstExpr* e) {
   switch (e->kind) {
   case AST_ERROR: text_append_c(out, "<error>"); break;
-  case AST_NUMBER: text_append_double(out, e->as.number); break;
+  case AST_NUMBER:
+    text_append_double(out, e->as.number);
+    if (e->as.unit_span.end) print_text(out, e->as.unit);
+    break;
   case AST_NAME:
     ast_print_name(out, &e->as.name.name);
     print_primes(out, e->as.name.order);
@@ -315,6 +329,12 @@ static void print_if(TextBuffer* out, const AstBranchList* branches, uint32_t de
   }
 }
 
+static void print_clause(TextBuffer* out, const char* word, const AstExpr* value) {
+  if (!value) return;
+  text_append_c(out, word);
+  ast_print_expr(out, value);
+}
+
 static void print_state(TextBuffer* out, const AstState* state, uint32_t depth) {
   text_append_c(out, "state ");
   ast_print_name(out, &state->name);
@@ -322,6 +342,7 @@ static void print_state(TextBuffer* out, const AstState* state, uint32_t depth) 
     text_append_char(out, ' ');
     ast_print_expr(out, state->guard);
   }
+  print_clause(out, " priority ", state->priority);
   if (state->like) {
     text_append_c(out, " like ");
     ast_print_name(out, state->like);
@@ -335,12 +356,6 @@ static void print_state(TextBuffer* out, const AstState* state, uint32_t depth) 
     print_name_list(out, &state->from);
     text_append_char(out, ';');
   }
-}
-
-static void print_clause(TextBuffer* out, const char* word, const AstExpr* value) {
-  if (!value) return;
-  text_append_c(out, word);
-  ast_print_expr(out, value);
 }
 
 static void print_at(TextBuffer* out, const AstStatement* s, uint32_t depth) {
@@ -370,6 +385,81 @@ static void print_goto(TextBuffer* out, const AstStatement* s) {
     text_append_char(out, '.');
   }
   ast_print_name(out, s->as.jump.state);
+  text_append_char(out, ';');
+}
+
+static void print_function(TextBuffer* out, const AstFunction* f) {
+  text_append_c(out, "function ");
+  ast_print_name(out, &f->name);
+  text_append_char(out, '(');
+  print_name_list(out, &f->parameters);
+  text_append_char(out, ')');
+  if (f->locals.count == 0) {
+    print_clause(out, " = ", f->result);
+    text_append_char(out, ';');
+    return;
+  }
+  text_append_c(out, " { ");
+  for (uint32_t i = 0; i < f->locals.count; i++) {
+    ast_print_name(out, &f->locals.data[i].names.data[0]);
+    print_clause(out, " = ", f->locals.data[i].value);
+    text_append_c(out, "; ");
+  }
+  print_clause(out, "return ", f->result);
+  text_append_c(out, "; }");
+}
+
+static void print_arguments(TextBuffer* out, const AstArgumentList* list) {
+  if (list->count == 0) return;
+  text_append_char(out, '(');
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (i) text_append_c(out, ", ");
+    ast_print_name(out, &list->data[i].name);
+    print_clause(out, " = ", list->data[i].value);
+  }
+  text_append_char(out, ')');
+}
+
+static void print_part(TextBuffer* out, const AstPart* part, uint32_t depth) {
+  text_append_c(out, "part ");
+  ast_print_name(out, &part->name);
+  print_arguments(out, &part->parameters);
+  text_append_char(out, ' ');
+  print_block(out, &part->body, depth);
+}
+
+static void print_quantities(TextBuffer* out, const char* word, const AstNameList* list) {
+  if (list->count == 0) return;
+  text_append_c(out, word);
+  print_name_list(out, list);
+  text_append_c(out, "; ");
+}
+
+static void print_port(TextBuffer* out, const AstPort* port) {
+  text_append_c(out, "port ");
+  ast_print_name(out, &port->name);
+  text_append_c(out, " { ");
+  print_quantities(out, "across ", &port->across);
+  print_quantities(out, "through ", &port->through);
+  text_append_char(out, '}');
+}
+
+static void print_instances(TextBuffer* out, const AstInstanceList* list) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    const AstInstance* instance = &list->data[i];
+    if (i == 0) ast_print_name(out, &instance->type);
+    text_append_c(out, i ? ", " : " ");
+    ast_print_name(out, &instance->name);
+    for (uint32_t k = 0; k < instance->sizes.count; k++) {
+      const AstIterator* size = &instance->sizes.data[k];
+      text_append_c(out, k ? ", " : "[");
+      text_append(out, size->variable);
+      if (size->variable.length) text_append_c(out, " = ");
+      print_range(out, &size->range);
+    }
+    if (instance->sizes.count) text_append_char(out, ']');
+    print_arguments(out, &instance->arguments);
+  }
   text_append_char(out, ';');
 }
 
@@ -403,6 +493,7 @@ void ast_print_statement(TextBuffer* out, const AstStatement* s, uint32_t depth)
   case AST_AUTOMATON:
     text_append_c(out, "automaton ");
     ast_print_name(out, s->as.automaton.name);
+    print_clause(out, " priority ", s->as.automaton.priority);
     text_append_char(out, ' ');
     print_block(out, &s->as.automaton.body, depth);
     break;
@@ -410,6 +501,28 @@ void ast_print_statement(TextBuffer* out, const AstStatement* s, uint32_t depth)
   case AST_INVARIANT: print_simple(out, "invariant ", s->as.invariant); break;
   case AST_STOP: print_stop(out, s); break;
   case AST_GOTO: print_goto(out, s); break;
+  case AST_FUNCTION: print_function(out, s->as.function); break;
+  case AST_PART: print_part(out, s->as.part, depth); break;
+  case AST_PORT: print_port(out, s->as.port.port); break;
+  case AST_INSTANCE: print_instances(out, &s->as.instances); break;
+  case AST_CONNECT:
+    text_append_c(out, "connect(");
+    print_expr_list(out, &s->as.connect.ports);
+    text_append_c(out, ");");
+    break;
+  case AST_INCLUDE:
+    text_append_c(out, "include");
+    print_text(out, s->as.include.file);
+    text_append_char(out, ';');
+    break;
+  case AST_AFTER:
+    print_clause(out, "after ", s->as.after->delay);
+    print_clause(out, " ", s->as.after->condition);
+    if (s->as.after->persistent) text_append_c(out, " persistent");
+    if (s->as.after->trigger) text_append_c(out, " trigger");
+    text_append_char(out, ' ');
+    print_block(out, &s->as.after->body, depth);
+    break;
   }
   text_append_char(out, '\n');
 }

@@ -120,6 +120,10 @@ bool token_is_reserved(const Token* token) {
   return keyword || (token->kind == TOK_WORD && token->word == WORD_NOT);
 }
 
+bool word_is_operator(Word word) {
+  return word >= WORD_AND && word <= WORD_MOD && word != WORD_NOT;
+}
+
 bool word_is_event(Word word) {
   return word >= WORD_UNILATERAL && word <= WORD_NO_EVENT;
 }
@@ -525,7 +529,17 @@ void lexer_init(Lexer* lexer, const Source* source, DiagList* diags) {
              LEXER_SOURCE_MAX >> 20);
     lexer->text.length = 0;
   }
-  if (lexer->text.length >= 3 && memcmp(lexer->text.data, "\xef\xbb\xbf", 3) == 0) lexer->at = 3;
+  lexer_start(lexer, 0);
+}
+
+void lexer_start(Lexer* lexer, uint32_t offset) {
+  static const char mark[] = "\xef\xbb\xbf";  // of the byte order
+  lexer->at = offset;
+  lexer->line_start = true;
+  lexer->previous = TOK_END;
+  bool marked = lexer->text.length >= (uint64_t)offset + 3 &&
+                memcmp(lexer->text.data + offset, mark, 3) == 0;
+  if (marked) lexer->at += 3;
 }
 
 Token lexer_next(Lexer* l) {

@@ -76,6 +76,8 @@ typedef enum TokenKind {
 #define WORD_LIST(X) \
   X(WORD_AND, "and") \
   X(WORD_OR, "or") \
+  X(WORD_XOR, "xor") \
+  X(WORD_IMPLIES, "implies") \
   X(WORD_NOT, "not") \
   X(WORD_MOD, "mod") \
   X(WORD_LIKE, "like") \
@@ -90,6 +92,18 @@ typedef enum TokenKind {
   X(WORD_DATA, "data") \
   X(WORD_CONTACT, "contact") \
   X(WORD_FRICTION, "friction") \
+  X(WORD_FUNCTION, "function") \
+  X(WORD_RETURN, "return") \
+  X(WORD_PART, "part") \
+  X(WORD_PORT, "port") \
+  X(WORD_ACROSS, "across") \
+  X(WORD_THROUGH, "through") \
+  X(WORD_CONNECT, "connect") \
+  X(WORD_INCLUDE, "include") \
+  X(WORD_AFTER, "after") \
+  X(WORD_EVERY, "every") \
+  X(WORD_PERSISTENT, "persistent") \
+  X(WORD_TRIGGER, "trigger") \
   X(WORD_INVARIANT, "invariant") \
   X(WORD_UNILATERAL, "unilateral") \
   X(WORD_BILATERAL, "bilateral") \
@@ -129,6 +143,9 @@ typedef struct Lexer {
 /// A text longer than LEXER_SOURCE_MAX is reported and taken as empty.
 void lexer_init(Lexer* lexer, const Source* source, DiagList* diags);
 
+/// Go on at an offset where another file begins.
+void lexer_start(Lexer* lexer, uint32_t offset);
+
 /// The next token; TOK_END for ever at the end.
 Token lexer_next(Lexer* lexer);
 
@@ -140,5 +157,7 @@ const char* token_kind_text(TokenKind kind);
 /// Reserved words, including the operator `not`.
 bool token_is_reserved(const Token* token);
 bool word_is_event(Word word);
+/// `and or xor implies mod`: operators behind an operand, names before one.
+bool word_is_operator(Word word);
 
 #endif

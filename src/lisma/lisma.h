@@ -39,6 +39,11 @@ typedef struct LismaOptions {
   uint32_t sample_from;
 } LismaOptions;
 
+/// Put the files that a model includes behind its text, as parts of the source. False when one of
+/// them cannot be used, which is reported. To be called before the text is compiled; texts that
+/// include nothing stay as they are.
+bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, DiagList* diags);
+
 /// Text to hybrid model. `model` is initialised in any case and lives in `arena`; its spans refer
 /// to `source`, which must outlive it. Messages are added to `diags` in the order of the text.
 /// `options` may be NULL. False when there were errors: the model is then not fit for use.

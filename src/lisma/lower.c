@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "lisma/lower.h"
 
+#include "lisma/expand.h"
+
 // ---------------------------------------------------------------------------------------------
 // messages
 
@@ -11,7 +13,12 @@ static Diag* report_va(Lower* l, DiagCode code, Span span, const char* format, v
   map_set(&l->reported, (uint64_t)code, place, 1);
 
   Str message = str_format_va(l->scratch, format, args);
-  return diag_add(l->diags, code, span, "%.*s", STR_ARGS(message));
+  Diag* diag = diag_add(l->diags, code, span, "%.*s", STR_ARGS(message));
+  if (l->instance) {
+    diag_note(l->diags, diag, l->instance->span, "in the part '%.*s' that is made here",
+              STR_ARGS(l->instance->type.head));
+  }
+  return diag;
 }
 
 Diag* lower_report(Lower* l, DiagCode code, Span span, const char* format, ...) {
@@ -35,7 +42,12 @@ Str lower_number_text(Lower* l, double value) {
 static void append_bindings(Lower* l, TextBuffer* out, const char* between, const char* equals) {
   for (uint32_t i = l->binding_base; i < l->bindings.count; i++) {
     if (i > l->binding_base) text_append_c(out, between);
-    text_append(out, lower_name(l, l->bindings.data[i].name));
+    Str name = lower_name(l, l->bindings.data[i].name);
+    for (uint32_t k = 0; k < name.length; k++) {
+      // loops of parts are told apart by a number behind their index
+      if (name.data[k] == '#') name.length = k;
+    }
+    text_append(out, name);
     text_append_c(out, equals);
     text_append_double(out, l->bindings.data[i].value);
   }
@@ -126,6 +138,10 @@ static void init_maps(Lower* l) {
   l->reported = empty;
   l->place_names = empty;
   l->starts = empty;
+  l->prelude = empty;
+  l->logical = empty;
+  l->parts_seen = empty;
+  l->port_ids = empty;
   l->text.arena = l->scratch;
 }
 
@@ -164,6 +180,7 @@ static void lower_model(Lower* l) {
   lower_block(l, &l->ast->body, &top);
   resolve_lower_macros(l);
   if (l->stopped) return;
+  lower_connections(l);
   lower_finish(l);
   ir_canonicalise(l->m);
   resolve_kinds(l);
@@ -203,6 +220,8 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   }
   l->ast = lisma_parse(scratch, model->source, diags);
   // what the parser had to skip would only show up again as missing names
+  if (diags->error_count != errors) return;
+  l->ast = lisma_expand(scratch, l->ast, diags);
   if (diags->error_count != errors) return;
   if (lower_by_samples(l)) return;
   Str why = {0};

@@ -54,12 +54,23 @@ typedef enum SymbolKind {
   SYM_MACRO,   // index: macros
   SYM_DATA,    // index: data of the model
   SYM_VAR,     // index: vars of the model
+  SYM_FUNCTION,  // index: functions of the model
   SYM_BUILTIN  // index: Builtin
 } SymbolKind;
 
-typedef enum Builtin { BUILTIN_PI, BUILTIN_E, BUILTIN_G, BUILTIN_TIME, BUILTIN_T0 } Builtin;
+typedef enum Builtin {
+  BUILTIN_PI,
+  BUILTIN_E,
+  BUILTIN_G,
+  BUILTIN_TIME,
+  BUILTIN_T0,
+  BUILTIN_TRUE,
+  BUILTIN_FALSE,
+  BUILTIN_INF,
+  BUILTIN_NAN
+} Builtin;
 
-#define BUILTIN_NAME_COUNT 7  // time has three
+#define BUILTIN_NAME_COUNT 11  // time has three
 
 /// What a name means; beside the name table, by name id. Values, automata and states have names
 /// of their own: a state may be called like a variable.
@@ -95,6 +106,7 @@ typedef struct Bindings {
 /// What to return to behind a definition.
 typedef struct BindingMark {
   uint32_t base, count;
+  struct CallFrame* frame;  // names of the function around
 } BindingMark;
 
 /// How a written name becomes a name: by its address in the tree.
@@ -136,6 +148,46 @@ typedef struct Macro {
   uint32_t memo_scope;
   Value memo;
 } Macro;
+
+/// A function of the model, or one of the language that is written in it (prelude.def).
+typedef struct UserFunction {
+  AstFunction* ast;
+  uint32_t name;
+  Span span;
+  bool prelude;
+} UserFunction;
+
+typedef struct CallFrame CallFrame;
+
+/// An argument or a local name of a function: an expression and the place it is read in. It is
+/// lowered where it is used, once per term.
+typedef struct Local {
+  uint32_t name;
+  const AstExpr* value;
+  const CallFrame* frame;         // around it: of the caller for an argument, own for a local name
+  uint32_t base, count;           // indices in force there
+  bool busy;                      // being lowered: a use of it now is a cycle
+  uint32_t memo_term, memo_scope;
+  Value memo;
+} Local;
+
+#define FUNCTION_NAMES_MAX 32u  // arguments and local names
+#define FUNCTION_DEPTH_MAX 100u  // functions inside of functions
+
+/// A function that is being written out.
+struct CallFrame {
+  const CallFrame* parent;  // the call around it
+  uint32_t function;
+  BindingMark mark;  // what to return to
+  uint32_t count;
+  Local locals[FUNCTION_NAMES_MAX];
+};
+
+/// What to return to behind an argument.
+typedef struct LocalMark {
+  BindingMark bindings;
+  CallFrame* frame;
+} LocalMark;
 
 /// What is known about a variable beside IrVar; by variable index.
 typedef struct VarInfo {
@@ -207,6 +259,7 @@ typedef struct StateInfo {
   const AstState* with_body;  // the declaration that has the body; NULL when there is none yet
   const AstName* like_name;
   bool edits;      // its body changes equations
+  bool split;      // declared with different resets: they belong to the transitions
   bool is_parent;  // some `like` names it
   bool suspect;    // a mistake in its heading was told: say nothing more about how it is reached
   uint32_t like;   // in `states`, IR_NONE without
@@ -289,6 +342,22 @@ typedef struct Scale {
   bool failed;          // instances may differ in more than numbers and places
 } Scale;
 
+/// A priority that is written: of the transition or automaton with this index.
+typedef struct PriorityOf {
+  uint32_t index;
+  double value;
+} PriorityOf;
+
+/// A port on one side of the border of its part, and the ports it is joined with.
+typedef struct PortNode {
+  uint32_t first, across, through;  // its names in port_names, and how many
+  uint32_t root;                    // of its set
+  uint32_t next;                    // in the list of its set, in order of appearance; IR_NONE
+  bool outer;                       // seen from inside of its part
+  bool named, joined;
+  Span span;
+} PortNode;
+
 typedef struct Lower {
   IrModel* m;
   Arena* arena;    // of the model
@@ -317,6 +386,14 @@ typedef struct Lower {
   bool shadow_meant[BUILTIN_NAME_COUNT];            // by a `const`: nobody needs to be told
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
   Map functions;                      // name id -> function + 1
+  BASE_VEC(UserFunction) user_functions;
+  Map prelude;        // name id -> user function + 1; filled when first needed
+  bool prelude_read;
+  CallFrame* frame;   // the function being written out; NULL outside of all
+  Map logical;        // name id of a head: given a condition as its value
+  BASE_VEC(const AstInstance*) parts;  // all instances that were read
+  Map parts_seen;
+  const AstInstance* instance;  // the part whose statements are read; NULL outside of all
 
   // automata
   BASE_VEC(AutomatonInfo) automata;  // as numbered in the model, which adds switches behind them
@@ -346,6 +423,13 @@ typedef struct Lower {
   Map place_names;              // name id -> how often it was wanted again
   BASE_VEC(FixedEdit) fixed_edits;
   Map starts;  // (variable, order) -> index + 1 in starts; derivatives only
+
+  BASE_VEC(PriorityOf) transition_priorities, automaton_priorities;
+
+  // connections
+  BASE_VEC(PortNode) ports;
+  BASE_VEC(uint32_t) port_names;  // name ids of variables
+  Map port_ids;                   // (name id of the first variable, outer) -> index + 1 in ports
 
   // state of the walk
   Scale* scale;  // NULL: all instances are made
@@ -495,6 +579,10 @@ ExprId lower_leaf(Lower* l, IrLeaf leaf);
 ExprId lower_op(Lower* l, IrOp op, ExprId a, ExprId b);
 /// An expression that must be a number, in the term under construction.
 Value lower_value(Lower* l, const AstExpr* expr);
+/// ... or a condition, which is 1 or 0: a whole side of an equation, a value, an argument.
+Value lower_scalar(Lower* l, const AstExpr* expr);
+/// What memos depend on beside the term.
+uint32_t lower_scope_key(const Lower* l);
 /// A whole term in the given scope; absent after errors. `flags` may be NULL.
 IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags);
 /// A variable with its derivative order, as the left side of an equation, an action or an
@@ -527,6 +615,32 @@ Value lower_call(Lower* l, const AstExpr* expr);
 /// Derivative order of `der(x, n)`.
 bool lower_der_order(Lower* l, const AstExpr* expr, uint32_t* order);
 bool lower_has_arity(Lower* l, const AstExpr* call, const Function* function);
+
+// lower_function.c ----------------------------------------------------------------------------
+
+void lower_declare_function(Lower* l, const AstFunction* function);
+/// The function of the model that a call names, or one of the prelude; IR_NONE when it is neither.
+uint32_t lower_find_user_function(Lower* l, const AstName* callee);
+/// Begin and end writing out a call. False after reporting.
+bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, CallFrame* frame);
+void lower_leave_function(Lower* l, CallFrame* frame);
+/// The value of a call of such a function, as a number or as a condition.
+Value lower_user_call(Lower* l, const AstExpr* call, uint32_t function);
+/// The local name that a plain name means; NULL when it is none.
+Local* lower_local(Lower* l, const AstName* name);
+/// Go to the place of a local name's value. False on a cycle, which is reported.
+bool lower_enter_local(Lower* l, Local* local, LocalMark* mark);
+void lower_leave_local(Lower* l, Local* local, LocalMark mark);
+Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span);
+/// Whether an expression is a condition, names and functions looked up.
+bool lower_means_condition(Lower* l, const AstExpr* expr);
+
+// lower_connect.c -----------------------------------------------------------------------------
+
+void lower_port(Lower* l, const AstStatement* statement);
+void lower_connect(Lower* l, const AstStatement* statement);
+/// The equations of all connections, behind the last statement.
+void lower_connections(Lower* l);
 
 // lower_delay.c -------------------------------------------------------------------------------
 
@@ -580,6 +694,9 @@ void lower_automata(Lower* l);
 void lower_state(Lower* l, const AstStatement* statement, const Site* site);
 void lower_automaton(Lower* l, const AstStatement* statement, const Site* site);
 void lower_at(Lower* l, const AstStatement* statement);
+/// Begin a group of simultaneous actions; move it into the model and return its first one.
+void lower_begin_actions(Lower* l);
+uint32_t lower_flush_actions(Lower* l);
 void lower_goto(Lower* l, const AstStatement* statement);
 /// In the term that lower_state() keeps open for it.
 void lower_invariant(Lower* l, const AstStatement* statement, const Site* site);
@@ -587,6 +704,12 @@ void lower_stop(Lower* l, const AstStatement* statement);
 /// A state of an automaton by its written name, in `states`; IR_NONE after reporting.
 uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* name);
 uint32_t lower_find_automaton(Lower* l, const AstName* name);
+
+// lower_after.c -------------------------------------------------------------------------------
+
+void lower_after(Lower* l, const AstStatement* statement, const Site* site);
+/// The present group of actions happens whenever the equations of a body come into force.
+void lower_entry_resets(Lower* l, uint32_t body, Span span);
 
 // lower_settings.c ----------------------------------------------------------------------------
 

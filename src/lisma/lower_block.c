@@ -112,7 +112,7 @@ static void lower_equation(Lower* l, const AstStatement* statement, const Site* 
   l->scope = scope;
   TermFrame frame = lower_begin(l);
   Value left = fine ? lower_value(l, lhs) : lower_value_bad();
-  Value right = lower_value(l, statement->as.equation.rhs);
+  Value right = lower_scalar(l, statement->as.equation.rhs);
   bool bad = left.type == VALUE_BAD || right.type == VALUE_BAD;
   ExprId root = {0};
   if (!bad) warn_of_reset(l, statement, site, left.e, right.e);
@@ -304,6 +304,40 @@ static uint32_t branch_body(Lower* l, uint32_t automaton, uint32_t state) {
   return body;
 }
 
+static bool holds_resets(const AstBlock* block) {
+  for (uint32_t i = 0; i < block->statements.count; i++) {
+    const AstStatement* s = &block->statements.data[i];
+    if (s->kind == AST_INIT) return true;
+    if (s->kind == AST_FOR && holds_resets(&s->as.loop.body)) return true;
+  }
+  return false;
+}
+
+/// A branch: its equations, and an automaton for its resets, which happen when it is entered.
+static void lower_branch(Lower* l, const AstBlock* block, const Site* site) {
+  if (!holds_resets(block)) {
+    lower_block(l, block, site);
+    return;
+  }
+  // the group of a state around it goes on behind the branch
+  uint32_t count = l->actions.count;
+  IrAction* kept = ARENA_ARRAY(l->scratch, IrAction, count + 1);
+  for (uint32_t i = 0; i < count; i++) {
+    kept[i] = l->actions.data[i];
+  }
+  Str stop = l->stop;
+  lower_begin_actions(l);
+  Site inside = *site;
+  inside.actions = true;
+  lower_block(l, block, &inside);
+  lower_entry_resets(l, site->body, block->span);
+  lower_begin_actions(l);
+  for (uint32_t i = 0; i < count; i++) {
+    base_vec_push(l->scratch, &l->actions, kept[i]);
+  }
+  l->stop = stop;
+}
+
 /// `else if` stands in the false branch of what is before it, and so on down the chain.
 static void lower_if(Lower* l, const AstStatement* statement, const Site* site) {
   Site at = *site;
@@ -311,7 +345,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
   for (uint32_t i = 0; i < branches->count; i++) {
     const AstBranch* branch = &branches->data[i];
     if (!branch->condition) {
-      lower_block(l, &branch->body, &at);
+      lower_branch(l, &branch->body, &at);
       return;
     }
     IrTerm condition = {{0}, 0, 0};
@@ -324,7 +358,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     }
     if (kind != BRANCH_SWITCH) {
       if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
-      lower_block(l, &branch->body, &at);
+      lower_branch(l, &branch->body, &at);
       if (kind == BRANCH_ALWAYS) return;
       continue;
     }
@@ -333,7 +367,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     Site inside = at;
     inside.fixed_if = 0;
     inside.body = branch_body(l, automaton, 1);
-    lower_block(l, &branch->body, &inside);
+    lower_branch(l, &branch->body, &inside);
     if (i + 1 == branches->count) return;
     at = inside;
     at.body = branch_body(l, automaton, 0);
@@ -440,6 +474,18 @@ static void lower_element(Lower* l, const AstStatement* statement, const Site* s
   l->level_is_known = false;
 }
 
+static void lower_instance(Lower* l, const AstInstance* instance, const Site* site) {
+  const AstInstance* outer = l->instance;
+  l->instance = instance;
+  uint64_t key = (uint64_t)(uintptr_t)instance;
+  if (!map_get(&l->parts_seen, key, 0)) {
+    map_set(&l->parts_seen, key, 0, 1);
+    base_vec_push(l->scratch, &l->parts, instance);
+  }
+  lower_block(l, &instance->body, site);
+  l->instance = outer;
+}
+
 static void lower_statement(Lower* l, const AstStatement* statement, const Site* site) {
   switch (statement->kind) {
   case AST_EQUATION: lower_equation(l, statement, site); break;
@@ -457,6 +503,13 @@ static void lower_statement(Lower* l, const AstStatement* statement, const Site*
   case AST_INVARIANT: lower_invariant(l, statement, site); break;
   case AST_STOP: lower_stop(l, statement); break;
   case AST_GOTO: lower_goto(l, statement); break;
+  case AST_PORT: lower_port(l, statement); break;
+  case AST_CONNECT: lower_connect(l, statement); break;
+  case AST_INSTANCE: lower_instance(l, &statement->as.instances.data[0], site); break;
+  case AST_AFTER: lower_after(l, statement, site); break;
+  case AST_FUNCTION:
+  case AST_PART:
+  case AST_INCLUDE:
   case AST_CONST:
   case AST_MACRO:
   case AST_DATA: break;

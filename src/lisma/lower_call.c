@@ -42,7 +42,9 @@ void lower_init_functions(Lower* l) {
 
 const Function* lower_find_function(Lower* l, const AstName* callee) {
   if (callee->quoted || !ast_name_is_plain(callee)) return NULL;
-  uint32_t index = map_get(&l->functions, resolve_plain(l, callee), 0);
+  uint32_t name = resolve_plain(l, callee);
+  uint32_t index = map_get(&l->functions, name, 0);
+  if (index && resolve_symbol(l, name)->kind == SYM_FUNCTION) return NULL;  // the model's own
   return index ? &functions[index - 1] : NULL;
 }
 
@@ -236,7 +238,6 @@ static const char* foreign_function(Str name) {
     const char* name;
     const char* hint;
   } foreign[] = {
-      {"log", "write ln(x) for the natural and log10(x) for the decimal logarithm"},
       {"lg", "the decimal logarithm is log10(x)"},
       {"sum", "write sum(i = 1:N, expression)"},
       {"prod", "write prod(i = 1:N, expression)"},
@@ -248,10 +249,9 @@ static const char* foreign_function(Str name) {
       {"arccos", "write acos(x)"},
       {"arctan", "write atan(x)"},
       {"arctg", "write atan(x)"},
-      {"ctg", "write 1/tan(x)"},
-      {"round", "write floor(x + 0.5)"},
-      {"int", "write floor(x)"},
-      {"trunc", "write sign(x)*floor(abs(x))"},
+      {"int", "write trunc(x), or floor(x)"},
+      {"limit", "write clamp(x, lo, hi)"},
+      {"saturate", "write clamp(x, lo, hi)"},
       {"step", "a step at time T is written if(time >= T, 1, 0)"},
       {"heaviside", "a step at time T is written if(time >= T, 1, 0)"},
       {"rand", "write random(), in resets"},
@@ -323,6 +323,11 @@ static Value lower_function(Lower* l, const AstExpr* expr, const Function* funct
 
 Value lower_call(Lower* l, const AstExpr* expr) {
   const Function* function = lower_find_function(l, expr->as.call.callee);
+  uint32_t user = function ? IR_NONE : lower_find_user_function(l, expr->as.call.callee);
+  if (user != IR_NONE && !(is_declared_variable(l, expr->as.call.callee) &&
+                           is_start_reference(l, expr))) {
+    return lower_user_call(l, expr, user);
+  }
   // a variable may be called like a function
   bool newer = function && (function->op == IR_NIL || function->op == IR_NOISE);
   bool start = newer && expr->as.call.args.count == 1 &&

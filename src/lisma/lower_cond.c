@@ -196,6 +196,42 @@ static Value report_chained(Lower* l, const AstExpr* expr) {
   return lower_value_bad();
 }
 
+static Value lower_exclusive(Lower* l, Value a, Value b, bool equal) {
+  if (a.type == VALUE_BAD || b.type == VALUE_BAD) return lower_value_bad();
+  unsigned flags = ((unsigned)a.flags | b.flags) & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
+  ExprId none = {0};
+  ExprId not_a = lower_op(l, IR_NOT, a.e, none);
+  ExprId not_b = lower_op(l, IR_NOT, b.e, none);
+  ExprId one = lower_op(l, IR_AND, a.e, equal ? b.e : not_b);
+  ExprId other = lower_op(l, IR_AND, not_a, equal ? not_b : b.e);
+  return condition_value(lower_op(l, IR_OR, one, other), flags);
+}
+
+/// `a == b` and `a != b` of conditions.
+static Value compare_conditions(Lower* l, const AstExpr* expr, AtomStyle style) {
+  const AstLinkList* links = &expr->as.chain.links;
+  style.bipolar = true;
+  Value a = lower_condition(l, links->data[0].operand, style);
+  Value b = lower_condition(l, links->data[1].operand, style);
+  return lower_exclusive(l, a, b, links->data[1].op == AST_OP_EQ);
+}
+
+static bool is_truth_word(Lower* l, const AstExpr* expr) {
+  if (expr->kind != AST_NAME || !ast_name_is_plain(&expr->as.name.name)) return false;
+  Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
+  return symbol.kind == SYM_BUILTIN &&
+         (symbol.index == BUILTIN_TRUE || symbol.index == BUILTIN_FALSE);
+}
+
+static bool compares_conditions(Lower* l, const AstExpr* expr) {
+  if (expr->as.chain.level != AST_LEVEL_EQUALITY) return false;
+  for (uint32_t i = 0; i < 2; i++) {
+    const AstExpr* operand = expr->as.chain.links.data[i].operand;
+    if (is_truth_word(l, operand) || lower_means_condition(l, operand)) return true;
+  }
+  return false;
+}
+
 /// A relation inside the present term.
 static Value literal_relation(Lower* l, const AstExpr* expr) {
   const AstLinkList* links = &expr->as.chain.links;
@@ -247,6 +283,7 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
 
 static Value lower_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   if (expr->as.chain.links.count != 2) return report_chained(l, expr);
+  if (compares_conditions(l, expr)) return compare_conditions(l, expr, style);
   return l->scope.literal ? literal_relation(l, expr) : located_relation(l, expr, style);
 }
 
@@ -275,6 +312,32 @@ static Value lower_connective(Lower* l, const AstExpr* expr, AtomStyle style) {
       unsigned flags = join_flags(total.flags, operand.flags, either);
       total = condition_value(lower_op(l, either ? IR_OR : IR_AND, total.e, operand.e), flags);
     }
+  }
+  return total;
+}
+
+/// `a xor b xor c`, from the left.
+static Value lower_xor(Lower* l, const AstExpr* expr, AtomStyle style) {
+  const AstLinkList* links = &expr->as.chain.links;
+  style.bipolar = true;
+  Value total = lower_condition(l, links->data[0].operand, style);
+  for (uint32_t i = 1; i < links->count; i++) {
+    total = lower_exclusive(l, total, lower_condition(l, links->data[i].operand, style), false);
+  }
+  return total;
+}
+
+/// `a implies b implies c`, from the right: all but the last are what it takes.
+static Value lower_implies(Lower* l, const AstExpr* expr, AtomStyle style) {
+  const AstLinkList* links = &expr->as.chain.links;
+  Value total = lower_condition(l, links->data[links->count - 1].operand, style);
+  style.bipolar = true;
+  for (uint32_t i = links->count - 1; i > 0; i--) {
+    Value cause = lower_condition(l, links->data[i - 1].operand, style);
+    if (cause.type == VALUE_BAD || total.type == VALUE_BAD) return lower_value_bad();
+    unsigned flags = ((unsigned)cause.flags | total.flags) & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
+    ExprId without = lower_op(l, IR_NOT, cause.e, (ExprId){0});
+    total = condition_value(lower_op(l, IR_OR, without, total.e), flags);
   }
   return total;
 }
@@ -394,17 +457,57 @@ static Value report_not_condition(Lower* l, const AstExpr* expr) {
   return lower_value_bad();
 }
 
-/// A macro that is a condition.
+static Value lower_condition_call(Lower* l, const AstExpr* call, uint32_t function,
+                                  AtomStyle style) {
+  CallFrame frame;
+  if (!lower_enter_function(l, call, function, &frame)) return lower_value_bad();
+  Value value = lower_condition(l, l->user_functions.data[function].ast->result, style);
+  lower_leave_function(l, &frame);
+  return value;
+}
+
+/// A variable that is given conditions as its values: it holds where it is not 0.
+static Value lower_logical(Lower* l, const AstExpr* expr, AtomStyle style) {
+  AstExpr half = {.kind = AST_NUMBER, .depth = 1, .span = expr->span};
+  half.as.number = 0.5;
+  AstLink links[2] = {{.op = AST_OP_GT, .operand = (AstExpr*)expr},
+                      {.op = AST_OP_GT, .op_span = expr->span, .operand = &half}};
+  AstExpr relation = {.kind = AST_CHAIN, .depth = expr->depth, .span = expr->span};
+  relation.as.chain.level = AST_LEVEL_RELATION;
+  relation.as.chain.links.data = links;
+  relation.as.chain.links.count = 2;
+  style.text = lower_name(l, resolve_name(l, &expr->as.name.name));
+  return lower_condition(l, &relation, style);
+}
+
+/// A macro that is a condition, an argument that is one, a truth value.
 static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstName* written = &expr->as.name.name;
+  Local* local = lower_local(l, written);
+  if (local && expr->as.name.order == 0) {
+    LocalMark mark;
+    if (!lower_enter_local(l, local, &mark)) return lower_value_bad();
+    Value value = lower_condition(l, local->value, style);
+    lower_leave_local(l, local, mark);
+    return value;
+  }
+  if (is_truth_word(l, expr)) {
+    Symbol word = *resolve_symbol(l, resolve_plain(l, written));
+    return truth_value(l, word.index == BUILTIN_TRUE);
+  }
   uint32_t name = resolve_name(l, written);
   if (name == 0) return lower_value_bad();
   bool index = ast_name_is_plain(written) && resolve_binding(l, name);
   Symbol symbol = *resolve_symbol(l, name);
+  bool named = symbol.kind == SYM_NONE || symbol.kind == SYM_VAR || symbol.kind == SYM_PARAM;
+  if (!index && named && !expr->as.name.order && l->logical.count &&
+      map_get(&l->logical, names_intern(&l->m->names, written->head), 0)) {
+    return lower_logical(l, expr, style);
+  }
   if (index || symbol.kind != SYM_MACRO || expr->as.name.order)
     return report_not_condition(l, expr);
   const AstExpr* meaning = l->macros.data[symbol.index].value;
-  if (!lower_is_condition(meaning) && meaning->kind != AST_NAME) {
+  if (!lower_means_condition(l, meaning) && meaning->kind != AST_NAME) {
     return report_not_condition(l, expr);
   }
   BindingMark mark;
@@ -418,6 +521,12 @@ static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style
   if (expr == l->zeno_operand) return truth_value(l, true);
   if (expr->kind == AST_NAME) return lower_condition_name(l, expr, style);
   if (expr->kind == AST_ERROR) return lower_value_bad();
+  if (expr->kind == AST_CALL) {
+    uint32_t user = lower_find_function(l, expr->as.call.callee)
+                        ? IR_NONE
+                        : lower_find_user_function(l, expr->as.call.callee);
+    if (user != IR_NONE) return lower_condition_call(l, expr, user, style);
+  }
   if (!lower_is_condition(expr)) return report_not_condition(l, expr);
   if (expr->kind == AST_QUALIFIED) return lower_qualified(l, expr);
   if (expr->kind == AST_ATOM) return lower_atom(l, expr, style);
@@ -426,6 +535,8 @@ static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style
     style.type = IR_ATOM_NOEVENT;
     return lower_condition(l, expr->as.call.args.data[0], style);
   }
+  if (expr->as.chain.level == AST_LEVEL_XOR) return lower_xor(l, expr, style);
+  if (expr->as.chain.level == AST_LEVEL_IMPLIES) return lower_implies(l, expr, style);
   if (expr->as.chain.level <= AST_LEVEL_AND) return lower_connective(l, expr, style);
   return lower_relation(l, expr, style);
 }

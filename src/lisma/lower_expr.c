@@ -3,6 +3,7 @@
 // Numbers: expressions into the term under construction.
 #include "lisma/lower.h"
 
+#include <math.h>
 #include <string.h>
 
 // ---------------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags) {
   Scope outer = l->scope;
   l->scope = scope;
   TermFrame frame = lower_begin(l);
-  Value value = lower_value(l, expr);
+  Value value = lower_scalar(l, expr);
   if (flags) *flags = value.flags;
   if (value.type == VALUE_BAD) value.e.index = 0;
   IrTerm term = lower_end(l, frame, value.e);
@@ -95,6 +96,10 @@ static Value lower_builtin(Lower* l, Builtin builtin, Span span, uint32_t name) 
   case BUILTIN_TIME:
     if (constants_only(l)) return report_not_constant(l, span, name);
     return number_value(lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0}), VALUE_VARIES);
+  case BUILTIN_TRUE: return number_value(ir_term_number(builder, 1.0), 0);
+  case BUILTIN_FALSE: return number_value(ir_term_number(builder, 0.0), 0);
+  case BUILTIN_INF: return number_value(ir_term_number(builder, (double)INFINITY), 0);
+  case BUILTIN_NAN: return number_value(ir_term_number(builder, (double)NAN), 0);
   case BUILTIN_T0: break;
   }
   if (l->scope.kind == SCOPE_CONSTANT) return report_not_constant(l, span, name);
@@ -122,14 +127,13 @@ static Value lower_variable_leaf(Lower* l, uint32_t name, uint32_t order, Span s
   return number_value(ir_term_var(&l->builder, var, (uint8_t)order, IR_NOW), VALUE_VARIES);
 }
 
-/// What the memo of a macro depends on beside the term.
-static uint32_t scope_key(const Lower* l) {
+uint32_t lower_scope_key(const Lower* l) {
   return (uint32_t)l->scope.kind | (l->scope.literal ? 256u : 0u) | (l->scope.in_atom ? 512u : 0u);
 }
 
 static Value inline_macro(Lower* l, uint32_t index, Span use) {
   Macro* macro = &l->macros.data[index];
-  if (macro->memo_term == l->term_number && macro->memo_scope == scope_key(l)) return macro->memo;
+  if (macro->memo_term == l->term_number && macro->memo_scope == lower_scope_key(l)) return macro->memo;
   if (lower_is_condition(macro->value)) {
     Diag* diag =
         lower_report(l, DIAG_E0301, use, "a number is needed here, and '%.*s' is a condition",
@@ -143,7 +147,7 @@ static Value inline_macro(Lower* l, uint32_t index, Span use) {
   resolve_leave_macro(l, index, mark);
   macro = &l->macros.data[index];
   macro->memo_term = l->term_number;
-  macro->memo_scope = scope_key(l);
+  macro->memo_scope = lower_scope_key(l);
   macro->memo = value;
   return value;
 }
@@ -160,14 +164,30 @@ static Value lower_symbol(Lower* l, uint32_t name, uint32_t order, Span span) {
   }
   if (symbol.kind == SYM_MACRO) return inline_macro(l, symbol.index, span);
   if (symbol.kind == SYM_BUILTIN) return lower_builtin(l, (Builtin)symbol.index, span, name);
+  if (symbol.kind == SYM_FUNCTION) {
+    lower_report(l, DIAG_E0202, span, "'%.*s' is a function and needs its arguments",
+                 STR_ARGS(text));
+    return lower_value_bad();
+  }
   Diag* diag = lower_report(l, DIAG_E0310, span, "'%.*s' is a table, not a number", STR_ARGS(text));
   diag_hint(l->diags, diag, "write table(%.*s, x)", STR_ARGS(text));
+  return lower_value_bad();
+}
+
+/// A path where the model has no parts.
+static Value lower_report_path(Lower* l, const AstName* name) {
+  Diag* diag = lower_report(l, DIAG_E0215, name->span, "there is no part '%.*s' here",
+                            STR_ARGS(name->head));
+  diag_hint(l->diags, diag, "'.' leads to a member of a part, or to a state of an automaton");
   return lower_value_bad();
 }
 
 static Value lower_name_value(Lower* l, const AstExpr* expr) {
   const AstName* written = &expr->as.name.name;
   uint32_t order = expr->as.name.order;
+  if (written->member) return lower_report_path(l, written);
+  Local* local = lower_local(l, written);
+  if (local) return lower_local_value(l, local, order, expr->span);
   uint32_t name = resolve_name(l, written);
   if (name == 0) return lower_value_bad();
   const Binding* index = ast_name_is_plain(written) ? resolve_binding(l, name) : NULL;
@@ -311,6 +331,21 @@ Value lower_value(Lower* l, const AstExpr* expr) {
   return value;
 }
 
+Value lower_scalar(Lower* l, const AstExpr* expr) {
+  if (!lower_means_condition(l, expr)) return lower_value(l, expr);
+  AstExpr yes = {.kind = AST_NUMBER, .depth = 1, .span = expr->span};
+  AstExpr no = yes;
+  yes.as.number = 1.0;
+  AstExpr choice = {.kind = AST_CONDITIONAL, .depth = expr->depth, .span = expr->span};
+  choice.as.conditional.condition = (AstExpr*)expr;
+  choice.as.conditional.then_value = &yes;
+  choice.as.conditional.else_value = &no;
+  if (!lower_enter(l, expr->span)) return lower_value_bad();
+  Value value = lower_conditional(l, &choice);
+  lower_leave(l);
+  return value;
+}
+
 // ---------------------------------------------------------------------------------------------
 // variables in their own right
 
@@ -321,7 +356,16 @@ bool lower_variable(Lower* l, const AstExpr* expr, uint32_t* var, uint32_t* orde
     if (!lower_der_order(l, expr, &extra)) return false;
     written = expr->as.call.args.data[0];
   }
-  if (written->kind != AST_NAME) return false;
+  if (written->kind != AST_NAME || written->as.name.name.member) return false;
+  Local* local = lower_local(l, &written->as.name.name);
+  if (local) {
+    LocalMark mark;
+    if (!lower_enter_local(l, local, &mark)) return false;
+    bool variable = lower_variable(l, local->value, var, order);
+    lower_leave_local(l, local, mark);
+    *order += written->as.name.order + extra;
+    return variable && *order <= LOWER_ORDER_MAX;
+  }
   uint32_t name = resolve_name(l, &written->as.name.name);
   if (name == 0) return false;
   if (ast_name_is_plain(&written->as.name.name) && resolve_binding(l, name)) return false;
@@ -334,6 +378,10 @@ bool lower_variable(Lower* l, const AstExpr* expr, uint32_t* var, uint32_t* orde
 }
 
 bool lower_target(Lower* l, const AstName* written, uint32_t order, bool action, uint32_t* var) {
+  if (written->member) {
+    lower_report_path(l, written);
+    return false;
+  }
   uint32_t name = resolve_name(l, written);
   if (name == 0) return false;
   Str text = lower_name(l, name);

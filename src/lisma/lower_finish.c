@@ -4,6 +4,7 @@
 #include "lisma/lower.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // ---------------------------------------------------------------------------------------------
 // `like`
@@ -301,6 +302,52 @@ static void sort_keys(uint64_t* keys, uint32_t count) {
   if (!sorted) qsort(keys, count, sizeof *keys, compare_keys);
 }
 
+/// An index and what it is ordered by.
+typedef struct Ranked {
+  double priority;
+  uint32_t index;
+} Ranked;
+
+static int compare_ranked(const void* a, const void* b) {
+  const Ranked* x = a;
+  const Ranked* y = b;
+  if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+/// The indices below `count` with the highest priority first, in order of the text where it is the
+/// same; NULL when none is given.
+static const uint32_t* order_by_priority(Lower* l, uint32_t count, const PriorityOf* given,
+                                         uint32_t given_count) {
+  if (given_count == 0) return NULL;
+  Ranked* ranked = ARENA_ARRAY(l->scratch, Ranked, count);
+  uint32_t* order = ARENA_ARRAY(l->scratch, uint32_t, count);
+  for (uint32_t i = 0; i < count; i++) {
+    ranked[i].index = i;
+  }
+  for (uint32_t i = 0; i < given_count; i++) {
+    ranked[given[i].index].priority = given[i].value;
+  }
+  qsort(ranked, count, sizeof *ranked, compare_ranked);
+  for (uint32_t i = 0; i < count; i++) {
+    order[i] = ranked[i].index;
+  }
+  return order;
+}
+
+/// Transitions of one automaton are tried in the order in which they stand.
+static void order_transitions(Lower* l) {
+  uint32_t count = l->m->transitions.count;
+  const uint32_t* order = order_by_priority(l, count, l->transition_priorities.data,
+                                            l->transition_priorities.count);
+  if (!order) return;
+  IrTransition* before = ARENA_ARRAY(l->scratch, IrTransition, count);
+  memcpy(before, l->m->transitions.data, count * sizeof *before);
+  for (uint32_t i = 0; i < count; i++) {
+    l->m->transitions.data[i] = before[order[i]];
+  }
+}
+
 static void order_by_appearance(Lower* l) {
   IrModel* m = l->m;
   uint64_t* keys = ARENA_ARRAY(l->scratch, uint64_t, m->vars.count);
@@ -320,8 +367,10 @@ static void order_by_appearance(Lower* l) {
     m->params.data[(uint32_t)keys[i]].appearance = i;
   }
   // what is lowered in the order of the text
+  const uint32_t* order = order_by_priority(l, m->automata.count, l->automaton_priorities.data,
+                                            l->automaton_priorities.count);
   for (uint32_t i = 0; i < m->automata.count; i++) {
-    m->automata.data[i].appearance = i;
+    m->automata.data[order ? order[i] : i].appearance = i;
   }
   for (uint32_t i = 0; i < m->actions.count; i++) {
     m->actions.data[i].appearance = i;
@@ -332,6 +381,7 @@ static void order_by_appearance(Lower* l) {
 }
 
 void lower_finish(Lower* l) {
+  order_transitions(l);
   finish_likes(l);
   apply_fixed_edits(l);
   check_labels(l);

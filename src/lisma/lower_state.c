@@ -195,17 +195,22 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
     transition.guard = lower_end(l, frame, lower_op(l, IR_TRUE, (ExprId){0}, (ExprId){0}));
   }
   base_vec_push(l->arena, &l->m->transitions, transition);
+  double priority = 0.0;
+  if (declaration->priority &&
+      resolve_eval_whole(l, declaration->priority, "a priority", DIAG_E0412, &priority)) {
+    PriorityOf given = {l->m->transitions.count - 1, priority};
+    base_vec_push(l->scratch, &l->transition_priorities, given);
+  }
 }
 
-/// Begin a group of simultaneous actions.
-static void begin_group(Lower* l) {
+void lower_begin_actions(Lower* l) {
   l->actions.count = 0;
   l->action_group++;
   l->gotos.count = 0;
   l->stop = (Str){0};
 }
 
-static uint32_t flush_actions(Lower* l) {
+uint32_t lower_flush_actions(Lower* l) {
   uint32_t begin = l->m->actions.count;
   for (uint32_t i = 0; i < l->actions.count; i++) {
     base_vec_push(l->arena, &l->m->actions, l->actions.data[i]);
@@ -222,7 +227,7 @@ static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at)
     diag_hint(l->diags, diag, "write the equations outside of the states");
     return;
   }
-  begin_group(l);
+  lower_begin_actions(l);
   l->invariant = (ExprId){0};
   TermFrame frame = lower_begin(l);
   Site inside = {.body = state.body == IR_NONE ? 0 : state.body,
@@ -234,8 +239,19 @@ static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at)
   ir->invariant = lower_end(l, frame, l->invariant);
   ir->invariant_span = l->invariant_span;
   ir->stop = l->stop;
+  if (state.split) return;  // its resets belong to this declaration
   ir->action_count = l->actions.count;
-  ir->action_begin = flush_actions(l);
+  ir->action_begin = lower_flush_actions(l);
+}
+
+/// The resets of a further declaration, which are those of its transition.
+static void lower_further_resets(Lower* l, const AstState* declaration, const StateInfo* state) {
+  Site inside = {.automaton = state->automaton, .owner = state->automaton, .actions = true};
+  lower_begin_actions(l);
+  for (uint32_t i = 0; i < declaration->body.statements.count; i++) {
+    const AstStatement* s = &declaration->body.statements.data[i];
+    if (s->kind == AST_INIT) lower_init(l, s, &inside);
+  }
 }
 
 void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
@@ -245,16 +261,28 @@ void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t at = name && automaton != IR_NONE ? resolve_state(l, automaton, name) : IR_NONE;
   if (at == IR_NONE) return;  // its declaration failed
   if (declaration->like) lower_like(l, at, declaration->like);
+  uint32_t transitions = l->m->transitions.count;
   lower_transition(l, declaration, at);
-  if (declaration->has_body && l->states.data[at].with_body == declaration) {
-    lower_state_body(l, declaration, at);
-  }
+  bool fires = l->m->transitions.count > transitions;
+  bool first = l->states.data[at].with_body == declaration;
+  bool split = l->states.data[at].split && declaration->has_body;
+  if (declaration->has_body && first) lower_state_body(l, declaration, at);
+  if (split && !first) lower_further_resets(l, declaration, &l->states.data[at]);
+  if (!split || !fires) return;
+  l->m->transitions.data[transitions].action_count = l->actions.count;
+  uint32_t begin = lower_flush_actions(l);
+  l->m->transitions.data[transitions].action_begin = begin;
 }
 
 void lower_automaton(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t name = resolve_name(l, statement->as.automaton.name);
   uint32_t known = name ? resolve_symbol(l, name)->automaton : 0;
   if (known == 0) return;
+  const AstExpr* written = statement->as.automaton.priority;
+  double priority = 0.0;
+  if (written && resolve_eval_whole(l, written, "a priority", DIAG_E0412, &priority)) {
+    base_vec_push(l->scratch, &l->automaton_priorities, ((PriorityOf){known - 1, priority}));
+  }
   Site inside = *site;
   inside.owner = known - 1;
   lower_block(l, &statement->as.automaton.body, &inside);
@@ -376,12 +404,12 @@ void lower_at(Lower* l, const AstStatement* statement) {
     schedule.span.end--;
   }
 
-  begin_group(l);
+  lower_begin_actions(l);
   Site inside = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE, .actions = true, .in_at = true};
   lower_block(l, &statement->as.at.body, &inside);
   if (!fine) return;
   schedule.action_count = l->actions.count;
-  schedule.action_begin = flush_actions(l);
+  schedule.action_begin = lower_flush_actions(l);
   schedule.goto_begin = l->m->gotos.count;
   schedule.goto_count = l->gotos.count;
   for (uint32_t i = 0; i < l->gotos.count; i++) {

@@ -106,7 +106,14 @@ static void outline_statement(Outline* o, const AstStatement* s) {
   case AST_EXPERIMENT:
   case AST_INVARIANT:
   case AST_STOP:
-  case AST_GOTO: break;
+  case AST_GOTO:
+  case AST_FUNCTION:
+  case AST_PART:
+  case AST_PORT:
+  case AST_INSTANCE:
+  case AST_CONNECT:
+  case AST_INCLUDE:
+  case AST_AFTER: break;
   }
 }
 

@@ -219,17 +219,39 @@ void* parser_take(Parser* p, size_t mark, size_t size, size_t align, uint32_t* c
 
 // ---------------------------------------------------------------------------------------------
 
+/// The statements of the model itself, or of a file that it includes.
+static void parse_file(Parser* p, const Lexer* first, uint32_t index) {
+  const Source* source = p->source;
+  uint32_t end = index < source->part_count ? source->parts[index].begin : source->text.length;
+  p->lexer = *first;
+  p->lexer.text.length = end < first->text.length ? end : first->text.length;
+  if (index > 0) lexer_start(&p->lexer, source->parts[index - 1].begin);
+  p->tok = lexer_next(&p->lexer);
+  p->next = p->tok.kind == TOK_END ? p->tok : lexer_next(&p->lexer);
+  p->recovering = false;
+  p->after_gap = false;
+  BlockFrame frame = {.place = PLACE_TOP};
+  AstBlock block = {0};
+  parser_statements(p, &frame, &block);
+  for (uint32_t i = 0; i < block.statements.count; i++) {
+    parser_push(p, &block.statements.data[i], sizeof(AstStatement));
+  }
+}
+
 const AstModel* lisma_parse(Arena* arena, const Source* source, DiagList* diags) {
   Parser p = {.arena = arena, .source = source, .diags = diags};
   lexer_init(&p.lexer, source, diags);
-  p.tok = lexer_next(&p.lexer);
-  p.next = p.tok.kind == TOK_END ? p.tok : lexer_next(&p.lexer);
-
+  Lexer first = p.lexer;
+  size_t mark = p.scratch_used;
+  for (uint32_t i = 0; i <= source->part_count; i++) {
+    parse_file(&p, &first, i);
+  }
   AstModel* model = ARENA_NEW(arena, AstModel);
   model->source = source;
-  BlockFrame frame = {.place = PLACE_TOP};
-  parser_statements(&p, &frame, &model->body);
+  PARSER_TAKE(&p, mark, AstStatement, model->body.statements);
   model->body.span = (Span){0, source->text.length};
+  model->name_count = p.name_count;
+  model->has_parts = p.has_parts;
   parser_check_end(&p);
   diag_sort(diags);
   return model;

@@ -13,4 +13,7 @@
 /// lowering.
 const AstModel* lisma_parse(Arena* arena, const Source* source, DiagList* diags);
 
+/// What to write instead of a statement that begins with this name; empty when nothing is known.
+Str lisma_word_hint(Arena* arena, const AstName* name);
+
 #endif

@@ -44,9 +44,8 @@ static void close_block(Parser* p, const BlockFrame* frame) {
   diag_note(p->diags, diag, frame->open, "to close this block");
 }
 
-/// `{ ... }` behind `what`; false when there is none.
-static bool parse_block(Parser* p, const BlockFrame* outer, Place place, const char* what,
-                        AstBlock* block) {
+bool parser_block(Parser* p, const BlockFrame* outer, Place place, const char* what,
+                  AstBlock* block) {
   if (p->tok.kind != TOK_LBRACE && parser_fail(p)) {
     Str found = parser_describe(p, &p->tok);
     diag_add(p->diags, DIAG_E0101, parser_here(p), "expected '{' after %s, found %.*s", what,
@@ -131,7 +130,7 @@ bool parser_for(Parser* p, const BlockFrame* frame, AstStatement* out) {
   if (!p->recovering) out->as.loop.ranges = parse_ranges(p);
   BlockFrame loop = *frame;
   loop.in_loop = true;
-  return parse_block(p, &loop, frame->place, "the range of the loop", &out->as.loop.body);
+  return parser_block(p, &loop, frame->place, "the range of the loop", &out->as.loop.body);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ static AstExpr* parse_head_condition(Parser* p, Span* open) {
 static void parse_branch_body(Parser* p, const BlockFrame* outer, bool* told, AstBlock* body) {
   bool single = p->tok.kind != TOK_LBRACE && p->next.kind != TOK_LBRACE && !p->recovering;
   if (!single || p->tok.kind == TOK_END || p->tok.kind == TOK_RBRACE) {
-    parse_block(p, outer, PLACE_IF, "the condition", body);
+    parser_block(p, outer, PLACE_IF, "the condition", body);
     return;
   }
   if (!*told && p->tok.kind != TOK_BAD) {
@@ -218,7 +217,19 @@ bool parser_if(Parser* p, const BlockFrame* frame, AstStatement* out) {
 static bool at_like(const Parser* p) {
   if (p->tok.kind != TOK_WORD || p->tok.word != WORD_LIKE) return false;
   bool name = parser_next_is_name(p) && !token_is_reserved(&p->next);
-  return name && p->next.word != WORD_LIKE;
+  return name && p->next.word != WORD_LIKE && p->next.word != WORD_PRIORITY;
+}
+
+/// `priority 3` behind the guard of a state or the name of an automaton; before anything but a
+/// number it is a variable.
+static bool at_priority(const Parser* p) {
+  return p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY && p->next.kind == TOK_NUMBER;
+}
+
+static AstExpr* parse_priority(Parser* p) {
+  if (!at_priority(p)) return NULL;
+  parser_advance(p);
+  return parser_number(p);
 }
 
 static bool is_comparison(const AstExpr* e) {
@@ -250,7 +261,9 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
 
   bool ends = p->tok.kind == TOK_LBRACE || p->tok.kind == TOK_FROM ||
               p->tok.kind == TOK_SEMICOLON || p->tok.kind == TOK_RBRACE || p->tok.kind == TOK_END;
-  if (!ends && !p->recovering && !at_like(p)) state->guard = parser_condition(p);
+  bool clause = at_like(p) || at_priority(p);
+  if (!ends && !p->recovering && !clause) state->guard = parser_condition(p);
+  if (!p->recovering) state->priority = parse_priority(p);
   if (!p->recovering && at_like(p)) {
     parser_advance(p);
     state->like = ARENA_NEW(p->arena, AstName);
@@ -264,7 +277,7 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
   }
   if (p->recovering) parser_seek_block(p);
   if (p->tok.kind == TOK_LBRACE) {
-    state->has_body = parse_block(p, frame, PLACE_STATE, "the guard", &state->body);
+    state->has_body = parser_block(p, frame, PLACE_STATE, "the guard", &state->body);
   }
   if (state->has_body && p->tok.kind == TOK_SEMICOLON && p->next.kind == TOK_FROM) {
     if (parser_mend(p)) {
@@ -287,7 +300,8 @@ bool parser_automaton(Parser* p, const BlockFrame* frame, AstStatement* out) {
   out->kind = AST_AUTOMATON;
   out->as.automaton.name = ARENA_NEW(p->arena, AstName);
   bool named = parser_expect_name(p, "the name of the automaton", out->as.automaton.name);
-  parse_block(p, frame, PLACE_AUTOMATON, "the name of the automaton", &out->as.automaton.body);
+  if (named) out->as.automaton.priority = parse_priority(p);
+  parser_block(p, frame, PLACE_AUTOMATON, "the name of the automaton", &out->as.automaton.body);
   return named;
 }
 
@@ -340,6 +354,53 @@ static void check_heading(Parser* p) {
   }
 }
 
+/// `every P { ... }` is `at t0 each P repeat * { ... }`.
+bool parser_every(Parser* p, const BlockFrame* frame, AstStatement* out) {
+  Span word = p->tok.span;
+  parser_advance(p);
+  out->kind = AST_AT;
+  out->as.at.time = parser_node(p, AST_NAME, word, 0);
+  out->as.at.time->as.name.name = (AstName){.span = word, .head = STR_LIT("t0")};
+  out->as.at.each = parser_expr(p);
+  out->as.at.repeat_forever = true;
+  while (parse_clause(p, out)) {
+  }
+  return parser_block(p, frame, PLACE_AT, "the period", &out->as.at.body);
+}
+
+/// `persistent` or `trigger`, behind the condition; false when there is none.
+static bool parse_manner(Parser* p, AstAfter* after) {
+  if (p->tok.kind != TOK_WORD || p->recovering) return false;
+  bool* manner = p->tok.word == WORD_PERSISTENT ? &after->persistent
+                 : p->tok.word == WORD_TRIGGER  ? &after->trigger
+                                                : NULL;
+  if (!manner) return false;
+  if (*manner) report_clause_twice(p);
+  *manner = true;
+  parser_advance(p);
+  return true;
+}
+
+bool parser_after(Parser* p, const BlockFrame* frame, AstStatement* out) {
+  parser_advance(p);
+  AstAfter* after = ARENA_NEW(p->arena, AstAfter);
+  out->kind = AST_AFTER;
+  out->as.after = after;
+  after->delay = parser_operand(p);
+  bool bracket = p->tok.kind == TOK_LBRACKET;
+  bool typed = p->tok.kind == TOK_WORD && word_is_event(p->tok.word);
+  if (!bracket && !typed && parser_fail(p)) {
+    Str found = parser_describe(p, &p->tok);
+    Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
+                          "expected '[' of the condition, found %.*s", STR_ARGS(found));
+    diag_hint(p->diags, diag, "write after 0.5 [x > 1] { set y = 0; }");
+  }
+  after->condition = p->recovering ? parser_error_expr(p) : parser_condition(p);
+  while (parse_manner(p, after)) {
+  }
+  return parser_block(p, frame, PLACE_AT, "the condition", &after->body);
+}
+
 bool parser_at(Parser* p, const BlockFrame* frame, AstStatement* out) {
   parser_advance(p);
   out->kind = AST_AT;
@@ -347,5 +408,5 @@ bool parser_at(Parser* p, const BlockFrame* frame, AstStatement* out) {
   while (parse_clause(p, out)) {
   }
   check_heading(p);
-  return parse_block(p, frame, PLACE_AT, "the time", &out->as.at.body);
+  return parser_block(p, frame, PLACE_AT, "the time", &out->as.at.body);
 }

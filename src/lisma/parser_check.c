@@ -102,32 +102,40 @@ typedef struct Placement {
   const char* hint;  // where it belongs, or NULL
 } Placement;
 
-#define EVERYWHERE ((unsigned)(PLACE_TOP | PLACE_STATE | PLACE_IF | PLACE_AT))
+#define EVERYWHERE ((unsigned)(PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF | PLACE_AT))
 
 static const Placement placements[] = {
-    {AST_CONST, PLACE_TOP, true, "a constant", "declare it at the top level"},
-    {AST_MACRO, PLACE_TOP, true, "a macro", "declare it at the top level"},
-    {AST_DATA, PLACE_TOP, false, "'data'", "declare it at the top level"},
-    {AST_EQUATION, PLACE_TOP | PLACE_STATE | PLACE_IF, true, "an equation",
+    {AST_CONST, PLACE_TOP | PLACE_PART, true, "a constant", "declare it at the top level"},
+    {AST_MACRO, PLACE_TOP | PLACE_PART, true, "a macro", "declare it at the top level"},
+    {AST_DATA, PLACE_TOP | PLACE_PART, false, "'data'", "declare it at the top level"},
+    {AST_EQUATION, PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF, true, "an equation",
      "'at' holds no equations; a new value is written x(t0) = ... or set x = ..."},
-    {AST_INIT, PLACE_TOP | PLACE_STATE | PLACE_AT, true, "an initial value or reset",
+    {AST_INIT, PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF | PLACE_AT, true, "an initial value or reset",
      "resets belong to a state or to 'at'"},
     {AST_DELETE, PLACE_STATE | PLACE_IF, true, "'delete'",
      "the body of a state deletes groups of equations"},
-    {AST_ATTRIBUTES, PLACE_TOP, true, "a list of attributes", "give it at the top level"},
+    {AST_ATTRIBUTES, PLACE_TOP | PLACE_PART, true, "a list of attributes", "give it at the top level"},
     {AST_ENERGY, PLACE_TOP, false, "the energy", "give it at the top level"},
     {AST_EXPERIMENT, PLACE_TOP, false, "'experiment'", "give it at the top level"},
-    {AST_ELEMENT, PLACE_TOP, true, "an element", "declare it at the top level"},
+    {AST_ELEMENT, PLACE_TOP | PLACE_PART, true, "an element", "declare it at the top level"},
     {AST_FOR, EVERYWHERE, true, "a loop", NULL},
-    {AST_IF, PLACE_TOP | PLACE_STATE | PLACE_IF, true, "'if'",
+    {AST_IF, PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF, true, "'if'",
      "it switches equations; values are chosen by the function if(condition, value, value)"},
-    {AST_STATE, PLACE_TOP | PLACE_AUTOMATON, true, "a state", NULL},
-    {AST_AUTOMATON, PLACE_TOP, true, "an automaton", NULL},
-    {AST_AT, PLACE_TOP, true, "'at'", "declare it at the top level"},
+    {AST_STATE, PLACE_TOP | PLACE_PART | PLACE_AUTOMATON, true, "a state", NULL},
+    {AST_AUTOMATON, PLACE_TOP | PLACE_PART, true, "an automaton", NULL},
+    {AST_AT, PLACE_TOP | PLACE_PART, true, "'at'", "declare it at the top level"},
     {AST_INVARIANT, PLACE_STATE, true, "'invariant'", "it belongs to the body of a state"},
     {AST_STOP, PLACE_STATE | PLACE_AT, false, "'stop'",
      "it belongs to the body of a state or of 'at'"},
     {AST_GOTO, PLACE_AT, false, "'goto'", "it belongs to the body of 'at'"},
+    {AST_FUNCTION, PLACE_TOP, false, "a function", "declare it at the top level"},
+    {AST_PART, PLACE_TOP, false, "a part", "declare it at the top level"},
+    {AST_PORT, PLACE_PART, false, "a port", "it belongs to a part"},
+    {AST_INSTANCE, PLACE_TOP | PLACE_PART, false, "a part",
+     "several of them are an array: Tank row[10];"},
+    {AST_CONNECT, PLACE_TOP | PLACE_PART, true, "'connect'", "write it at the top level"},
+    {AST_INCLUDE, PLACE_TOP, false, "'include'", "write it at the top level"},
+    {AST_AFTER, PLACE_TOP | PLACE_PART, true, "'after'", "declare it at the top level"},
 };
 
 static const char* place_text(Place place) {
@@ -137,6 +145,7 @@ static const char* place_text(Place place) {
   case PLACE_IF: return "in a branch of 'if'";
   case PLACE_AT: return "in the body of 'at'";
   case PLACE_AUTOMATON: return "directly in an automaton";
+  case PLACE_PART: return "in a part";
   }
   return "here";
 }

@@ -38,7 +38,7 @@ static uint32_t deeper(uint32_t depth, const AstExpr* child) {
 }
 
 static uint32_t name_depth(const AstName* name) {
-  uint32_t depth = 0;
+  uint32_t depth = name->member ? name_depth(name->member) : 0;
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstExprList* subscripts = &name->indices.data[i].subscripts;
     for (uint32_t k = 0; k < subscripts->count; k++) {
@@ -56,8 +56,7 @@ bool parser_next_is_name(const Parser* p) {
   if (next->kind == TOK_QUOTED) return true;
   // a reserved word on the same line was meant as a name, and is told so
   if (token_is_reserved(next)) return !next->line_start;
-  bool operator_word = next->word == WORD_AND || next->word == WORD_OR || next->word == WORD_MOD;
-  return next->kind == TOK_WORD && !operator_word;
+  return next->kind == TOK_WORD && !word_is_operator(next->word);
 }
 
 /// A reserved word where a name is wanted. At the start of a line a keyword rather begins the next
@@ -268,22 +267,39 @@ static AstExpr* make_name(Parser* p, const AstName* name, uint32_t order) {
   return node;
 }
 
-static AstExpr* make_qualified(Parser* p, const AstName* automaton) {
-  AstName state;
-  parser_advance(p);
-  // `A.state` is the state A is in, as a column of the results
-  if (p->tok.kind == TOK_STATE) p->tok.kind = TOK_WORD;
-  if (!parser_expect_name(p, "the name of a state after '.'", &state)) return parser_error_expr(p);
-  uint32_t depth = name_depth(automaton);
-  uint32_t state_depth = name_depth(&state);
-  AstExpr* node = parser_node(p, AST_QUALIFIED, parser_since(p, automaton->span.begin),
+static AstExpr* make_qualified(Parser* p, AstName* path) {
+  AstName* state = path->member;
+  path->member = NULL;
+  uint32_t depth = name_depth(path);
+  uint32_t state_depth = name_depth(state);
+  AstExpr* node = parser_node(p, AST_QUALIFIED, parser_since(p, path->span.begin),
                               depth > state_depth ? depth : state_depth);
   if (node->kind == AST_ERROR) return node;
   node->as.qualified.automaton = ARENA_NEW(p->arena, AstName);
-  node->as.qualified.state = ARENA_NEW(p->arena, AstName);
-  *node->as.qualified.automaton = *automaton;
-  *node->as.qualified.state = state;
+  *node->as.qualified.automaton = *path;
+  node->as.qualified.state = state;
   return node;
+}
+
+/// The names behind the '.' at hand, as a path from `name` on. False after an error.
+static bool parse_members(Parser* p, AstName* name) {
+  AstName* last = name;
+  while (p->tok.kind == TOK_DOT) {
+    parser_advance(p);
+    // `A.state` is the state A is in, as a column of the results
+    if (p->tok.kind == TOK_STATE) p->tok.kind = TOK_WORD;
+    AstName* member = ARENA_NEW(p->arena, AstName);
+    if (!parser_expect_name(p, "the name of a state or a member after '.'", member)) return false;
+    last->member = member;
+    last = member;
+  }
+  return true;
+}
+
+bool parser_expect_path(Parser* p, const char* what, AstName* name) {
+  if (!parser_expect_name(p, what, name) || !parse_members(p, name)) return false;
+  name->span = parser_since(p, name->span.begin);
+  return true;
 }
 
 /// `der x`: the derivative as other languages write it.
@@ -310,7 +326,11 @@ static AstExpr* parse_name_operand(Parser* p) {
   }
   bool other_name = p->tok.kind == TOK_WORD && p->tok.word == WORD_NONE && !p->tok.line_start;
   if (other_name && ast_name_is_word(&name, STR_LIT("der"))) return mend_derivative(p, &name);
-  if (p->tok.kind == TOK_DOT) return make_qualified(p, &name);
+  bool path = p->tok.kind == TOK_DOT;
+  if (path && !parse_members(p, &name)) return parser_error_expr(p);
+  bool ends = p->tok.kind != TOK_PRIME && p->tok.kind != TOK_LPAREN;
+  if (path && ends && !name.member->member) return make_qualified(p, &name);
+  if (path) name.span = parser_since(p, begin);
 
   uint32_t order = parser_primes(p);
   if (p->tok.kind != TOK_LPAREN || p->recovering) return make_name(p, &name, order);
@@ -360,12 +380,18 @@ static AstExpr* parse_conditional(Parser* p) {
   return parser_conditional_rest(p, open, begin, condition);
 }
 
-static AstExpr* parse_number(Parser* p) {
+AstExpr* parser_number(Parser* p) {
   double value = p->tok.number;
   Span span = p->tok.span;
   parser_advance(p);
   AstExpr* node = parser_node(p, AST_NUMBER, span, 0);
   node->as.number = value;
+  if (p->tok.kind == TOK_STRING) {
+    node->as.unit = parser_token_text(p, &p->tok);
+    node->as.unit_span = p->tok.span;
+    parser_advance(p);
+    node->span = parser_since(p, span.begin);
+  }
   return node;
 }
 
@@ -385,9 +411,9 @@ static AstExpr* parse_missing_operand(Parser* p) {
   return parser_error_expr(p);
 }
 
-static AstExpr* parse_operand(Parser* p) {
+AstExpr* parser_operand(Parser* p) {
   switch ((int)p->tok.kind) {
-  case TOK_NUMBER: return parse_number(p);
+  case TOK_NUMBER: return parser_number(p);
   case TOK_LPAREN: return parse_parenthesis(p);
   case TOK_LBRACKET: return parse_atom(p, p->tok.span.begin, AST_EVENT_PLAIN, (ArgumentList){0});
   case TOK_QUOTED: return parse_name_operand(p);
@@ -456,7 +482,7 @@ static AstExpr* parse_unary(Parser* p) {
       result->as.unary.operand = operand;
     }
   } else {
-    result = parse_power(p, parse_operand(p));
+    result = parse_power(p, parser_operand(p));
   }
   p->nesting--;
   return result;
@@ -481,7 +507,9 @@ static bool chain_op(const Token* token, AstOp* op) {
   default: return false;
   }
   switch ((int)token->word) {
+  case WORD_IMPLIES: *op = AST_OP_IMPLIES; return true;
   case WORD_OR: *op = AST_OP_OR; return true;
+  case WORD_XOR: *op = AST_OP_XOR; return true;
   case WORD_AND: *op = AST_OP_AND; return true;
   case WORD_MOD: *op = AST_OP_MOD; return true;
   default: return false;
@@ -527,11 +555,11 @@ static AstExpr* parse_chains(Parser* p, AstExpr* left, AstLevel weakest) {
 }
 
 AstExpr* parser_expr_from(Parser* p, AstExpr* operand) {
-  return parse_chains(p, parse_power(p, operand), AST_LEVEL_OR);
+  return parse_chains(p, parse_power(p, operand), AST_LEVEL_IMPLIES);
 }
 
 AstExpr* parser_expr(Parser* p) {
-  return parse_chains(p, parse_unary(p), AST_LEVEL_OR);
+  return parse_chains(p, parse_unary(p), AST_LEVEL_IMPLIES);
 }
 
 AstExpr* parser_condition(Parser* p) {

@@ -14,7 +14,8 @@ typedef struct Foreign {
 #define EVENT_HINT   "an event is a state: state NAME [x > 1] { set x = 0; } from init, NAME;"
 #define CONST_HINT   "a constant is written const k = 1;"
 #define DECLARE_HINT "variables need no declaration; a value at the start is written x(t0) = 1;"
-#define MACRO_HINT   "an expression with a name is a macro, without arguments: macro r = sqrt(x*x);"
+#define FUNCTION_HINT "a function is written function f(x) = x*x;"
+#define PART_HINT    "a part is written part Tank(A = 1) { ... }, and used by Tank upper(A = 2);"
 #define FRAME_HINT   "a model has no frame around it; its statements stand at the top level"
 #define OUTPUT_HINT  "what is recorded is chosen by experiment { out = x, y; }"
 
@@ -36,8 +37,9 @@ static const Foreign statement_foreign[] = {
     {"float", DECLARE_HINT},
     {"int", DECLARE_HINT},
     {"initial", DECLARE_HINT},
-    {"function", MACRO_HINT},
-    {"def", MACRO_HINT},
+    {"def", FUNCTION_HINT},
+    {"component", PART_HINT},
+    {"block", PART_HINT},
     {"model", FRAME_HINT},
     {"system", FRAME_HINT},
     {"class", FRAME_HINT},
@@ -62,7 +64,8 @@ static const char* foreign_hint(const AstName* name) {
 
 static const char* const statement_words[] = {
     "const", "macro", "state", "for",       "automaton", "set",      "delete",
-    "goto",  "stop",  "data",  "invariant", "contact",   "friction",
+    "goto",  "stop",  "data",  "invariant", "contact",   "friction", "function",
+    "part",  "port",  "include", "connect", "after",     "every",
 };
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.
@@ -84,6 +87,13 @@ static bool is_naming_word(const AstName* name) {
     if (ast_name_is_word(name, str_from_c(words[i]))) return true;
   }
   return false;
+}
+
+Str lisma_word_hint(Arena* arena, const AstName* name) {
+  const char* foreign = foreign_hint(name);
+  const char* word = nearest_word(name);
+  if (foreign) return str_from_c(foreign);
+  return word ? str_format(arena, "did you mean '%s'?", word) : STR_LIT("");
 }
 
 void parser_hint_statement(Parser* p, Diag* diag, const AstExpr* lhs) {

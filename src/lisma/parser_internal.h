@@ -20,7 +20,8 @@ typedef enum Place {
   PLACE_STATE = 2,
   PLACE_IF = 4,
   PLACE_AT = 8,
-  PLACE_AUTOMATON = 16
+  PLACE_AUTOMATON = 16,
+  PLACE_PART = 32
 } Place;
 
 /// The block being read. `for` takes over the place of the block around it.
@@ -47,6 +48,7 @@ typedef struct Parser {
   uint32_t nesting;  // expressions inside expressions
   uint32_t block_depth;  // blocks inside blocks
   uint32_t name_count;   // names so far
+  bool has_parts;        // parts, instances, connections, files to include
 
   unsigned char* scratch;  // stack of unfinished lists
   size_t scratch_used;
@@ -97,6 +99,8 @@ void* parser_take(Parser* p, size_t mark, size_t size, size_t align, uint32_t* c
 
 /// A name, or `what` is reported missing. Reserved words are mended.
 bool parser_expect_name(Parser* p, const char* what, AstName* name);
+/// ... that may be a path: a.b.c
+bool parser_expect_path(Parser* p, const char* what, AstName* name);
 AstNameList parser_name_list(Parser* p, const char* what);
 /// A word without index (loop variables, settings).
 bool parser_expect_word(Parser* p, const char* what, Str* word, Span* span);
@@ -111,6 +115,10 @@ AstExpr* parser_condition(Parser* p);
 AstExpr* parser_expr_from(Parser* p, AstExpr* operand);
 AstExpr* parser_conditional_rest(Parser* p, Span open, uint32_t begin, AstExpr* condition);
 AstRange parser_range(Parser* p);
+/// A number, a name, a call, something in brackets.
+AstExpr* parser_operand(Parser* p);
+/// The number at hand, with its unit.
+AstExpr* parser_number(Parser* p);
 
 AstExpr* parser_error_expr(Parser* p);
 AstExpr* parser_node(Parser* p, AstExprKind kind, Span span, uint32_t child_depth);
@@ -134,6 +142,19 @@ AstSettingList parser_settings(Parser* p);
 /// `contact NAME { ... }` or `friction NAME { ... }`.
 bool parser_element(Parser* p, AstStatement* out);
 
+// parser_part.c -------------------------------------------------------------------------------
+
+bool parser_function(Parser* p, AstStatement* out);
+bool parser_part(Parser* p, const BlockFrame* frame, AstStatement* out);
+bool parser_port(Parser* p, AstStatement* out);
+bool parser_include(Parser* p, AstStatement* out);
+/// `TYPE NAME`: nothing else begins with two names.
+bool parser_at_instance(const Parser* p);
+bool parser_instance(Parser* p, AstStatement* out);
+/// `connect(a, b)`, which is read like a call; the present token is the ';' behind it.
+bool parser_is_connect(const AstExpr* call);
+bool parser_connect(Parser* p, AstExpr* call, AstStatement* out);
+
 // parser_block.c ------------------------------------------------------------------------------
 
 bool parser_for(Parser* p, const BlockFrame* frame, AstStatement* out);
@@ -141,6 +162,11 @@ bool parser_if(Parser* p, const BlockFrame* frame, AstStatement* out);
 bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out);
 bool parser_automaton(Parser* p, const BlockFrame* frame, AstStatement* out);
 bool parser_at(Parser* p, const BlockFrame* frame, AstStatement* out);
+bool parser_every(Parser* p, const BlockFrame* frame, AstStatement* out);
+bool parser_after(Parser* p, const BlockFrame* frame, AstStatement* out);
+/// `{ ... }` behind `what`; false when there is none.
+bool parser_block(Parser* p, const BlockFrame* outer, Place place, const char* what,
+                  AstBlock* block);
 /// Statements up to the '}' of the frame, or up to the end of the text for the model.
 void parser_statements(Parser* p, BlockFrame* frame, AstBlock* block);
 

@@ -269,7 +269,7 @@ static bool parse_init_list(Parser* p, AstInitForm form, AstStatement* out) {
   size_t mark = p->scratch_used;
   do {
     AstInit item = {.span = p->tok.span};
-    if (!parser_expect_name(p, "the name of a variable", &item.name)) break;
+    if (!parser_expect_path(p, "the name of a variable", &item.name)) break;
     parser_note_declared(p, &item.name);
     item.order = parser_primes(p);
     if (p->tok.kind == TOK_LPAREN && parser_fail(p)) {
@@ -301,12 +301,18 @@ static bool parse_delete(Parser* p, AstStatement* out) {
 static bool parse_goto(Parser* p, AstStatement* out) {
   parser_advance(p);
   out->kind = AST_GOTO;
-  AstName* state = ARENA_NEW(p->arena, AstName);
-  parser_expect_name(p, "the name of a state", state);
-  if (!p->recovering && parser_accept(p, TOK_DOT)) {
-    out->as.jump.automaton = state;
-    state = ARENA_NEW(p->arena, AstName);
-    parser_expect_name(p, "the name of a state after '.'", state);
+  AstName* path = ARENA_NEW(p->arena, AstName);
+  parser_expect_path(p, "the name of a state", path);
+  // the last name is the state, those before it lead to the automaton
+  AstName* before = NULL;
+  AstName* state = path;
+  while (state->member) {
+    before = state;
+    state = state->member;
+  }
+  if (before) {
+    before->member = NULL;
+    out->as.jump.automaton = path;
   }
   out->as.jump.state = state;
   parser_end_statement(p, "the name of the state");
@@ -344,7 +350,8 @@ static bool begins_invariant(const Parser* p) {
 }
 
 /// A statement that begins with a contextual word. False: the word is a name.
-static bool parse_word_statement(Parser* p, AstStatement* out, bool* keep) {
+static bool parse_word_statement(Parser* p, const BlockFrame* frame, AstStatement* out,
+                                 bool* keep) {
   if (p->tok.kind != TOK_WORD || p->tok.word == WORD_NONE) return false;
   bool named = parser_next_is_name(p);
   switch ((int)p->tok.word) {
@@ -367,6 +374,29 @@ static bool parse_word_statement(Parser* p, AstStatement* out, bool* keep) {
   case WORD_FRICTION:
     if (named) *keep = parser_element(p, out);
     return named;
+  case WORD_FUNCTION:
+    if (named) *keep = parser_function(p, out);
+    return named;
+  case WORD_PART:
+    if (named) *keep = parser_part(p, frame, out);
+    return named;
+  case WORD_PORT:
+    if (named) *keep = parser_port(p, out);
+    return named;
+  case WORD_INCLUDE:
+    if (p->next.kind != TOK_STRING) return false;
+    *keep = parser_include(p, out);
+    return true;
+  case WORD_AFTER: {
+    bool begins = p->next.kind == TOK_NUMBER || (named && !word_is_event(p->next.word));
+    if (begins) *keep = parser_after(p, frame, out);
+    return begins;
+  }
+  case WORD_EVERY: {
+    bool begins = p->next.kind == TOK_NUMBER || named;
+    if (begins) *keep = parser_every(p, frame, out);
+    return begins;
+  }
   case WORD_STOP: {
     bool stop = p->next.kind == TOK_STRING || p->next.kind == TOK_SEMICOLON;
     if (stop) *keep = parse_stop(p, out);
@@ -388,10 +418,12 @@ static bool parse_expression_statement(Parser* p, const BlockFrame* frame, AstSt
   uint32_t begin = p->tok.span.begin;
   bool parenthesis = p->tok.kind == TOK_LPAREN;
   AstExpr* lhs = parser_expr(p);
-  bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0 && !parenthesis && !p->recovering;
+  bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0 && !lhs->as.name.name.member &&
+              !parenthesis && !p->recovering;
   if (name && p->tok.kind == TOK_LBRACE) {
     return parse_attributes(p, &lhs->as.name.name, begin, out);
   }
+  if (p->tok.kind == TOK_SEMICOLON && parser_is_connect(lhs)) return parser_connect(p, lhs, out);
   AstName* label = NULL;
   if (name && parser_accept(p, TOK_COLON)) {
     label = &lhs->as.name.name;
@@ -439,7 +471,11 @@ bool parser_statement(Parser* p, BlockFrame* frame, AstStatement* out) {
   case TOK_ELSE:
   case TOK_FROM: keep = parse_stray(p); break;
   default:
-    if (!parse_word_statement(p, out, &keep)) keep = parse_expression_statement(p, frame, out);
+    if (parser_at_instance(p)) {
+      keep = parser_instance(p, out);
+    } else if (!parse_word_statement(p, frame, out, &keep)) {
+      keep = parse_expression_statement(p, frame, out);
+    }
     break;
   }
   out->span = parser_since(p, begin);

@@ -41,8 +41,9 @@ Bindings resolve_keep_bindings(Lower* l) {
 }
 
 BindingMark resolve_enter_bindings(Lower* l, Bindings bindings) {
-  BindingMark mark = {.base = l->binding_base, .count = l->bindings.count};
+  BindingMark mark = {.base = l->binding_base, .count = l->bindings.count, .frame = l->frame};
   l->binding_base = l->bindings.count;
+  l->frame = NULL;
   for (uint32_t i = 0; i < bindings.count; i++) {
     base_vec_push(l->scratch, &l->bindings, bindings.data[i]);
   }
@@ -52,6 +53,7 @@ BindingMark resolve_enter_bindings(Lower* l, Bindings bindings) {
 void resolve_leave_bindings(Lower* l, BindingMark mark) {
   l->bindings.count = mark.count;
   l->binding_base = mark.base;
+  l->frame = mark.frame;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -64,7 +66,7 @@ static uint32_t template_root(Lower* l, const AstName* name) {
   text_append(text, name->head);
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstIndex* index = &name->indices.data[i];
-    text_append_format(text, "\1%u\1", index->subscripts.count);
+    text_append_format(text, index->element ? "\2%u\2" : "\1%u\1", index->subscripts.count);
     text_append(text, index->tail);
   }
   uint32_t id = names_intern(&l->template_names, text_str(text));
@@ -196,8 +198,8 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
   text_append(&pasted, name->head);
   for (uint32_t i = 0; i < name->indices.count; i++) {
     const AstIndex* index = &name->indices.data[i];
-    bool several = index->subscripts.count > 1;
-    if (is_glued(&pasted, index)) scale_fail(l);
+    bool several = index->subscripts.count > 1 || index->element;
+    if (!several && is_glued(&pasted, index)) scale_fail(l);
     for (uint32_t k = 0; k < index->subscripts.count; k++) {
       uint32_t value = 0;
       if (!subscript_value(l, index->subscripts.data[k], &value)) return 0;
@@ -315,6 +317,7 @@ const char* resolve_kind_text(uint32_t kind) {
   case SYM_MACRO: return "a macro";
   case SYM_DATA: return "a table";
   case SYM_VAR: return "a variable";
+  case SYM_FUNCTION: return "a function";
   case SYM_BUILTIN: return "a built-in name";
   case SYM_NONE: break;
   }
@@ -327,6 +330,7 @@ Span resolve_symbol_span(const Lower* l, Symbol symbol) {
   case SYM_MACRO: return l->macros.data[symbol.index].span;
   case SYM_DATA: return l->m->data.data[symbol.index].span;
   case SYM_VAR: return l->m->vars.data[symbol.index].span;
+  case SYM_FUNCTION: return l->user_functions.data[symbol.index].span;
   case SYM_BUILTIN:
   case SYM_NONE: break;
   }

@@ -2,6 +2,7 @@
 //
 // Built-in names, and which of them the model declares itself. That has to be known before the
 // first expression is read, since a declaration may stand anywhere.
+#include "lisma/builtin.h"
 #include "lisma/lower.h"
 
 typedef struct BuiltinName {
@@ -13,15 +14,32 @@ typedef struct BuiltinName {
 static const BuiltinName builtin_names[BUILTIN_NAME_COUNT] = {
     {"pi", BUILTIN_PI, true},     {"e", BUILTIN_E, true},       {"g", BUILTIN_G, true},
     {"time", BUILTIN_TIME, true}, {"TIME", BUILTIN_TIME, true}, {"t", BUILTIN_TIME, false},
-    {"t0", BUILTIN_T0, true},
+    {"t0", BUILTIN_T0, true},     {"true", BUILTIN_TRUE, true}, {"false", BUILTIN_FALSE, true},
+    {"inf", BUILTIN_INF, true},   {"nan", BUILTIN_NAN, true},
 };
 
+bool lisma_is_builtin_name(Str name) {
+  for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
+    if (str_equal(name, str_from_c(builtin_names[i].text))) return true;
+  }
+  return false;
+}
+
 static void scan_block(Lower* l, const AstBlock* block);
+
+/// A name whose value is written as a condition can stand where one is needed.
+static void note_logical(Lower* l, const AstName* name, const AstExpr* value) {
+  bool word = value->kind == AST_NAME && value->as.name.order == 0 &&
+              (ast_name_is_word(&value->as.name.name, STR_LIT("true")) ||
+               ast_name_is_word(&value->as.name.name, STR_LIT("false")));
+  if (!word && !lower_is_condition(value)) return;
+  map_set(&l->logical, names_intern(&l->m->names, name->head), 0, 1);
+}
 
 static void declare(Lower* l, const AstName* name) {
   if (!ast_name_is_plain(name)) return;
   resolve_symbol(l, resolve_plain(l, name))->is_variable = true;
-  if (name->head.length > 4) return;
+  if (name->head.length > 5) return;
   for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
     Span* shadowed = &l->shadowed[i];
     if (shadowed->end == 0 && str_equal(name->head, str_from_c(builtin_names[i].text))) {
@@ -87,6 +105,7 @@ static void scan_definitions(Lower* l, const AstDefinitionList* definitions, boo
   for (uint32_t i = 0; i < definitions->count; i++) {
     for (uint32_t k = 0; k < definitions->data[i].names.count; k++) {
       declare(l, &definitions->data[i].names.data[k]);
+      if (constants) note_logical(l, &definitions->data[i].names.data[k], definitions->data[i].value);
       if (constants) note_constant(l, &definitions->data[i].names.data[k]);
     }
     scan_expr(l, definitions->data[i].value);
@@ -95,7 +114,10 @@ static void scan_definitions(Lower* l, const AstDefinitionList* definitions, boo
 
 static void scan_equation(Lower* l, const AstStatement* statement) {
   const AstExpr* lhs = statement->as.equation.lhs;
-  if (lhs->kind == AST_NAME) declare(l, &lhs->as.name.name);
+  if (lhs->kind == AST_NAME) {
+    declare(l, &lhs->as.name.name);
+    if (lhs->as.name.order == 0) note_logical(l, &lhs->as.name.name, statement->as.equation.rhs);
+  }
   scan_expr(l, lhs);
   scan_expr(l, statement->as.equation.rhs);
 }
@@ -109,6 +131,8 @@ static void scan_statement(Lower* l, const AstStatement* statement) {
   case AST_INIT:
     for (uint32_t i = 0; i < statement->as.init.items.count; i++) {
       declare(l, &statement->as.init.items.data[i].name);
+      note_logical(l, &statement->as.init.items.data[i].name,
+                   statement->as.init.items.data[i].value);
       scan_expr(l, statement->as.init.items.data[i].value);
     }
     break;
@@ -132,11 +156,22 @@ static void scan_statement(Lower* l, const AstStatement* statement) {
   case AST_AT: scan_block(l, &statement->as.at.body); break;
   case AST_ENERGY: scan_expr(l, statement->as.energy); break;
   case AST_INVARIANT: scan_expr(l, statement->as.invariant); break;
+  case AST_INSTANCE:
+    for (uint32_t i = 0; i < statement->as.instances.count; i++) {
+      scan_block(l, &statement->as.instances.data[i].body);
+    }
+    break;
+  case AST_AFTER: scan_block(l, &statement->as.after->body); break;
   case AST_DELETE:
   case AST_ATTRIBUTES:
   case AST_EXPERIMENT:
   case AST_STOP:
-  case AST_GOTO: break;
+  case AST_GOTO:
+  case AST_FUNCTION:
+  case AST_PART:
+  case AST_PORT:
+  case AST_CONNECT:
+  case AST_INCLUDE: break;
   }
 }
 

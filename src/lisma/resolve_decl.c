@@ -79,6 +79,7 @@ static void declare_data(Lower* l, const AstStatement* statement) {
 
 static void declare_values(Lower* l, const AstStatement* statement) {
   if (statement->kind == AST_DATA) declare_data(l, statement);
+  if (statement->kind == AST_FUNCTION) lower_declare_function(l, statement->as.function);
   if (statement->kind != AST_CONST && statement->kind != AST_MACRO) return;
   const AstDefinitionList* definitions = &statement->as.definitions;
   for (uint32_t i = 0; i < definitions->count; i++) {
@@ -159,15 +160,59 @@ static bool block_edits(const AstBlock* block) {
   return false;
 }
 
+/// The text of the statements of a body that are resets, or of all others; in the form of the
+/// printer, so that layout does not matter.
+static Str body_text(Lower* l, const AstBlock* body, bool resets) {
+  TextBuffer text = {.arena = l->scratch};
+  for (uint32_t i = 0; i < body->statements.count; i++) {
+    const AstStatement* s = &body->statements.data[i];
+    if ((s->kind == AST_INIT) == resets) ast_print_statement(&text, s, 0);
+  }
+  return text_str(&text);
+}
+
+/// The first lines in which two texts differ.
+static void first_difference(Str* a, Str* b) {
+  for (;;) {
+    Str x = *a;
+    Str y = *b;
+    for (x.length = 0; x.length < a->length && x.data[x.length] != '\n';) x.length++;
+    for (y.length = 0; y.length < b->length && y.data[y.length] != '\n';) y.length++;
+    bool last = x.length == a->length || y.length == b->length;
+    if (!str_equal(x, y) || last) {
+      *a = x;
+      *b = y;
+      return;
+    }
+    *a = (Str){a->data + x.length + 1, a->length - x.length - 1};
+    *b = (Str){b->data + y.length + 1, b->length - y.length - 1};
+  }
+}
+
+/// A state may be declared once per way that leads to it, each time with its body. The equations are
+/// the same then; resets that differ belong to the way.
+static void declare_again(Lower* l, StateInfo* state, const AstState* declaration) {
+  const AstBlock* first = &state->with_body->body;
+  Str resets = body_text(l, first, true);
+  if (!str_equal(resets, body_text(l, &declaration->body, true))) state->split = true;
+  Str before = body_text(l, first, false);
+  Str now = body_text(l, &declaration->body, false);
+  if (now.length == 0 || str_equal(before, now)) return;
+  Diag* diag = lower_report(l, DIAG_E0404, declaration->name.span,
+                            "the state '%.*s' has two different bodies",
+                            STR_ARGS(lower_name(l, state->name)));
+  diag_note(l->diags, diag, state->with_body->name.span, "the first one is here");
+  first_difference(&before, &now);
+  Str nothing = STR_LIT("nothing");
+  diag_hint(l->diags, diag, "here it has '%.*s', there '%.*s'", STR_ARGS(now.length ? now : nothing),
+            STR_ARGS(before.length ? before : nothing));
+}
+
 static void declare_body(Lower* l, StateInfo* state, const AstState* declaration) {
   // empty braces of a further declaration are no second body
   if (!declaration->has_body || declaration->body.statements.count == 0) return;
   if (state->with_body) {
-    Diag* diag =
-        lower_report(l, DIAG_E0404, declaration->name.span, "the state '%.*s' has two bodies",
-                     STR_ARGS(lower_name(l, state->name)));
-    diag_note(l->diags, diag, state->with_body->name.span, "the first one is here");
-    diag_hint(l->diags, diag, "a further declaration gives only a guard and a list of states");
+    declare_again(l, state, declaration);
     return;
   }
   state->with_body = declaration;
@@ -220,9 +265,21 @@ static bool block_declares(const AstBlock* block) {
     const AstStatement* s = &block->statements.data[i];
     if (s->kind == AST_CONST || s->kind == AST_MACRO || s->kind == AST_STATE) return true;
     if (s->kind == AST_AUTOMATON || s->kind == AST_ELEMENT) return true;
+    if (s->kind == AST_FUNCTION || s->kind == AST_DATA || s->kind == AST_AFTER) return true;
+    if (s->kind == AST_INSTANCE && block_declares(&s->as.instances.data[0].body)) return true;
     if (s->kind == AST_FOR && block_declares(&s->as.loop.body)) return true;
   }
   return false;
+}
+
+static void declare_instance(Lower* l, const AstInstance* instance, uint32_t automaton) {
+  const AstInstance* outer = l->instance;
+  l->instance = instance;
+  for (uint32_t i = 0; i < instance->body.statements.count; i++) {
+    declare_values(l, &instance->body.statements.data[i]);
+  }
+  declare_block(l, &instance->body, automaton);
+  l->instance = outer;
 }
 
 static void declare_loop_body(Lower* l, const AstBlock* block, void* user) {
@@ -240,6 +297,7 @@ static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton) {
     if (s->kind == AST_STATE) declare_state(l, s->as.state, automaton);
     if (s->kind == AST_AUTOMATON) declare_automaton(l, s);
     if (s->kind == AST_ELEMENT) declare_block(l, &s->as.element->body, IR_NONE);
+    if (s->kind == AST_INSTANCE) declare_instance(l, &s->as.instances.data[0], automaton);
     if (s->kind != AST_FOR || !block_declares(&s->as.loop.body)) continue;
     bool outermost = l->bindings.count == 0;
     if (!outermost || resolve_loop_fits(l, s)) {

@@ -10,10 +10,14 @@
 #include <math.h>
 
 static bool eval(Lower* l, const AstExpr* expr, bool structural, double* out);
+static bool eval_kind(Lower* l, const AstExpr* expr, bool structural, double* out);
+static bool eval_scalar(Lower* l, const AstExpr* expr, bool structural, double* out);
 static bool eval_condition(Lower* l, const AstExpr* expr, bool structural, bool* out);
 
 static IrOp op_of_link(AstOp op) {
   switch (op) {
+  case AST_OP_IMPLIES:
+  case AST_OP_XOR: return IR_NIL;
   case AST_OP_OR: return IR_OR;
   case AST_OP_AND: return IR_AND;
   case AST_OP_EQ: return IR_EQ;
@@ -64,7 +68,7 @@ static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use
   BindingMark outer = resolve_enter_bindings(l, c->bindings);
   c->state = EVAL_BUSY;
   double number = 0.0;
-  bool fine = eval(l, c->value, structural, &number);
+  bool fine = eval_scalar(l, c->value, structural, &number);
   c = &l->constants.data[constant];
   if (fine && !isfinite(number)) {
     lower_report(l, DIAG_E0309, c->span, "the constant '%.*s' is not a finite number: %.*s",
@@ -105,7 +109,7 @@ void resolve_leave_macro(Lower* l, uint32_t macro, BindingMark mark) {
 static bool eval_macro(Lower* l, uint32_t index, bool structural, Span use, double* out) {
   BindingMark mark;
   if (!resolve_enter_macro(l, index, use, &mark)) return false;
-  bool fine = eval(l, l->macros.data[index].value, structural, out);
+  bool fine = eval_scalar(l, l->macros.data[index].value, structural, out);
   resolve_leave_macro(l, index, mark);
   return fine;
 }
@@ -128,6 +132,14 @@ static bool report_not_constant(Lower* l, uint32_t name, Span span) {
 }
 
 static bool eval_name(Lower* l, const AstExpr* expr, bool structural, double* out) {
+  Local* local = expr->as.name.order ? NULL : lower_local(l, &expr->as.name.name);
+  if (local) {
+    LocalMark mark;
+    if (!lower_enter_local(l, local, &mark)) return false;
+    bool fine = eval_scalar(l, local->value, structural, out);
+    lower_leave_local(l, local, mark);
+    return fine;
+  }
   uint32_t name = resolve_name(l, &expr->as.name.name);
   if (name == 0) return false;
   if (expr->as.name.order) {
@@ -150,6 +162,10 @@ static bool eval_name(Lower* l, const AstExpr* expr, bool structural, double* ou
     case BUILTIN_PI: *out = 3.14159265358979323846; return true;
     case BUILTIN_E: *out = 2.71828182845904523536; return true;
     case BUILTIN_G: *out = 9.80665; return true;
+    case BUILTIN_TRUE: *out = 1.0; return true;
+    case BUILTIN_FALSE: *out = 0.0; return true;
+    case BUILTIN_INF: *out = (double)INFINITY; return true;
+    case BUILTIN_NAN: *out = (double)NAN; return true;
     case BUILTIN_TIME:
     case BUILTIN_T0: break;
     }
@@ -175,6 +191,14 @@ static bool eval_call(Lower* l, const AstExpr* expr, bool structural, double* ou
   const Function* function = lower_find_function(l, expr->as.call.callee);
   if (ast_name_is_word(expr->as.call.callee, STR_LIT("noEvent")) && args->count == 1) {
     return eval(l, args->data[0], structural, out);
+  }
+  uint32_t user = function ? IR_NONE : lower_find_user_function(l, expr->as.call.callee);
+  if (user != IR_NONE) {
+    CallFrame frame;
+    if (!lower_enter_function(l, expr, user, &frame)) return false;
+    bool fine = eval_scalar(l, l->user_functions.data[user].ast->result, structural, out);
+    lower_leave_function(l, &frame);
+    return fine;
   }
   if (!function || function->kind == FUNCTION_RANDOM || function->kind == FUNCTION_SPECIAL) {
     Str name = expr->as.call.callee->head;
@@ -271,7 +295,41 @@ static bool eval(Lower* l, const AstExpr* expr, bool structural, double* out) {
   return fine;
 }
 
+/// A number, or a condition as 1 or 0.
+static bool eval_scalar(Lower* l, const AstExpr* expr, bool structural, double* out) {
+  bool truth = false;
+  if (!lower_means_condition(l, expr)) return eval(l, expr, structural, out);
+  if (!eval_condition(l, expr, structural, &truth)) return false;
+  *out = truth ? 1.0 : 0.0;
+  return true;
+}
+
+/// `a xor b`, `a implies b`.
+static bool eval_logic(Lower* l, const AstExpr* expr, bool structural, bool* out) {
+  const AstLinkList* links = &expr->as.chain.links;
+  bool implies = expr->as.chain.level == AST_LEVEL_IMPLIES;
+  bool all = true;    // of the causes
+  bool parity = false;
+  for (uint32_t i = 0; i < links->count; i++) {
+    if (!eval_condition(l, links->data[i].operand, structural, out)) return false;
+    parity = parity != *out;
+    if (i + 1 < links->count) all = all && *out;
+  }
+  *out = implies ? !all || *out : parity;
+  return true;
+}
+
 static bool eval_condition_kind(Lower* l, const AstExpr* expr, bool structural, bool* out) {
+  bool named = expr->kind == AST_NAME || (expr->kind == AST_CALL && !lower_is_condition(expr));
+  if (named) {
+    double number = 0.0;
+    if (!eval_kind(l, expr, structural, &number)) return false;
+    *out = number != 0.0;
+    return true;
+  }
+  if (expr->kind == AST_CALL) {
+    return eval_condition(l, expr->as.call.args.data[0], structural, out);
+  }
   if (expr->kind == AST_ATOM) {
     return eval_condition(l, expr->as.atom.condition, structural, out);
   }
@@ -292,11 +350,14 @@ static bool eval_condition_kind(Lower* l, const AstExpr* expr, bool structural, 
       lower_report(l, DIAG_E0307, expr->span, "comparisons cannot be chained");
       return false;
     }
-    if (!eval(l, links->data[0].operand, structural, &a)) return false;
-    if (!eval(l, links->data[1].operand, structural, &b)) return false;
+    if (!eval_scalar(l, links->data[0].operand, structural, &a)) return false;
+    if (!eval_scalar(l, links->data[1].operand, structural, &b)) return false;
     *out = ir_apply(op_of_link(links->data[1].op), a, b, 0.0) != 0.0;
     return true;
   }
+  bool logic =
+      expr->as.chain.level == AST_LEVEL_XOR || expr->as.chain.level == AST_LEVEL_IMPLIES;
+  if (logic) return eval_logic(l, expr, structural, out);
   // `||` and `&&` stop where the answer is clear, as guards of indices need it
   bool stop_at = expr->as.chain.level == AST_LEVEL_OR;
   for (uint32_t i = 0; i < links->count; i++) {

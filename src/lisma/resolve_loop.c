@@ -149,6 +149,13 @@ static bool statement_bounds_use(const AstStatement* s, Str name) {
   case AST_ELEMENT: return block_bounds_use(&s->as.element->body, name);
   case AST_AUTOMATON: return block_bounds_use(&s->as.automaton.body, name);
   case AST_AT: return block_bounds_use(&s->as.at.body, name);
+  case AST_AFTER: return block_bounds_use(&s->as.after->body, name);
+  case AST_INSTANCE: return block_bounds_use(&s->as.instances.data[0].body, name);
+  case AST_FUNCTION:
+  case AST_PART:
+  case AST_PORT:
+  case AST_CONNECT:
+  case AST_INCLUDE:
   case AST_CONST:
   case AST_MACRO:
   case AST_DATA:
@@ -227,6 +234,8 @@ static Size weigh_statement(Weigher* w, const AstStatement* s) {
   case AST_ELEMENT: return weigh_block(w, &s->as.element->body);
   case AST_AUTOMATON: return weigh_block(w, &s->as.automaton.body);
   case AST_AT: return weigh_block(w, &s->as.at.body);
+  case AST_AFTER: return weigh_block(w, &s->as.after->body);
+  case AST_INSTANCE: return weigh_block(w, &s->as.instances.data[0].body);
   case AST_CONST:
   case AST_MACRO:
   case AST_DATA:
@@ -236,7 +245,12 @@ static Size weigh_statement(Weigher* w, const AstStatement* s) {
   case AST_EXPERIMENT:
   case AST_INVARIANT:
   case AST_STOP:
-  case AST_GOTO: break;
+  case AST_GOTO:
+  case AST_FUNCTION:
+  case AST_PART:
+  case AST_PORT:
+  case AST_CONNECT:
+  case AST_INCLUDE: break;
   }
   return size;
 }

@@ -3,6 +3,8 @@
 // "Did you mean": the known name that is most like an unknown one.
 #include "lisma/lower.h"
 
+#include <string.h>
+
 #define NEAR_CANDIDATES_MAX 200000u  // names compared for one message
 
 /// Best candidate so far.
@@ -205,7 +207,31 @@ static Str near_index(const Lower* l, Str name) {
   return (Str){0};
 }
 
+/// The innermost instance of a part that a name belongs to; NULL when it belongs to none.
+static const AstInstance* instance_of(const Lower* l, Str text) {
+  const AstInstance* found = NULL;
+  uint32_t longest = 0;
+  for (uint32_t i = 0; i < l->parts.count; i++) {
+    Str prefix = l->parts.data[i]->name.head;
+    bool fits = prefix.length < text.length && prefix.length > longest &&
+                memcmp(prefix.data, text.data, prefix.length) == 0;
+    char behind = fits ? text.data[prefix.length] : '\0';
+    if (behind != '.' && behind != '[') continue;
+    found = l->parts.data[i];
+    longest = prefix.length;
+  }
+  return found;
+}
+
 static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool constant_needed) {
+  const AstInstance* instance = instance_of(l, text);
+  if (instance && !constant_needed) {
+    diag_hint(l->diags, diag, "the part leaves it open; give it an equation: %.*s = ...;",
+              STR_ARGS(text));
+    diag_note(l->diags, diag, instance->span, "in the part '%.*s' that is made here",
+              STR_ARGS(instance->type.head));
+    return;
+  }
   uint32_t automaton = resolve_symbol(l, name)->owner;
   if (automaton) {
     Str owner = lower_name(l, l->automata.data[automaton - 1].name);

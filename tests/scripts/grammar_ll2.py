@@ -259,7 +259,7 @@ NUMBERS = ["0", "1", "2.", ".5", "1e-6", "3.25E+7", "10", "007", "4e2"]
 QUOTED = ["`Fy реакц.`", "`t0`", "`state`", "`a b`", "`not`"]
 STRINGS = ['""', '"a.csv"', '"текст // no comment"', '"it\'s"']
 TAILS = ["a", "2", "2x", "and", "at", "unilateral", "_", "ы", "0e1"]
-NO_INDEX = {"and", "or", "not", "mod", "invariant", "unilateral", "bilateral", "ordinary",
+NO_INDEX = {"and", "or", "xor", "implies", "not", "mod", "invariant", "unilateral", "bilateral", "ordinary",
             "shortliving", "noEvent"}
 RESERVED = {"const", "macro", "state", "from", "for", "if", "else", "at", "automaton"}
 BLANKS = [" ", " ", " ", " ", "\n", "\t", "\r\n", " /* x */ ", " // x\n", "  "]
@@ -371,7 +371,7 @@ def mutate_bytes(rng, text):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--tool", help="a built lisma_parse_tool; else it is compiled with $CC")
-    arguments.add_argument("--count", type=int, default=2000, help="random sentences")
+    arguments.add_argument("--count", type=int, default=1200, help="random sentences")
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
 

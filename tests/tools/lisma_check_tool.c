@@ -98,7 +98,8 @@ static int check(Arena* arena, const Arguments* a) {
                           .user = (void*)(uintptr_t)a->path};
   IrModel model;
   double begin = seconds();
-  bool fine = lisma_compile(&model, arena, &source, &options, &diags);
+  bool fine = lisma_include(&source, arena, &options, &diags) &&
+              lisma_compile(&model, arena, &source, &options, &diags);
   double end = seconds();
   for (uint32_t i = 0; i < diags.items.count; i++) {
     Str rendered = diag_render(arena, &source, &diags.items.data[i], false);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// Names that a model has without declaring them.
+#ifndef SALTUS_LISMA_BUILTIN_H
+#define SALTUS_LISMA_BUILTIN_H
+
+#include "base/base.h"
+
+/// pi, time, true and their kin; not the functions.
+bool lisma_is_builtin_name(Str name);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// Resets that are written without a state: those of `after`, and those in a branch of `if`. Each of
+// these is an automaton of its own.
+//
+// `after D [c] { ... }`:
+//
+//   idle     from fired when c does not hold, from waiting too unless it is persistent
+//   waiting  from idle when c holds; the delay is taken then
+//   fired    from waiting D later, with the resets of the body
+//
+// With `trigger` the values of the resets are taken when it begins to wait, into hidden variables.
+//
+// A branch of `if`: outside, and inside while its equations are in force, entered with its resets.
+#include "lisma/lower.h"
+
+enum { STATE_OUTSIDE, STATE_INSIDE, BRANCH_STATE_COUNT };
+enum { STATE_IDLE, STATE_WAITING, STATE_FIRED, STATE_COUNT };
+
+static const char* const after_states[STATE_COUNT] = {"idle", "waiting", "fired"};
+static const char* const branch_states[BRANCH_STATE_COUNT] = {"outside", "inside"};
+
+static uint32_t add_automaton(Lower* l, uint32_t name, const char* const* names, uint32_t count,
+                              Span span) {
+  IrModel* m = l->m;
+  IrAutomaton automaton = {.name = name,
+                           .kind = IR_AUTOMATON_USER,
+                           .parent_body = IR_NONE,
+                           .state_begin = m->states.count,
+                           .state_count = count,
+                           .span = span};
+  base_vec_push(l->arena, &m->automata, automaton);
+  for (uint32_t i = 0; i < count; i++) {
+    IrState state = {.name = names_intern(&m->names, str_from_c(names[i])),
+                     .automaton = m->automata.count - 1,
+                     .body = IR_NONE,
+                     .span = span};
+    base_vec_push(l->arena, &m->states, state);
+  }
+  return m->automata.count - 1;
+}
+
+static IrTransition* add_transition(Lower* l, uint32_t automaton, uint32_t from, uint32_t to,
+                                    IrTerm guard, Span span) {
+  IrTransition transition = {.automaton = automaton,
+                             .from_begin = l->m->from_states.count,
+                             .from_count = 1,
+                             .to = to,
+                             .guard = guard,
+                             .span = span};
+  base_vec_push(l->arena, &l->m->from_states, from);
+  base_vec_push(l->arena, &l->m->transitions, transition);
+  return &l->m->transitions.data[l->m->transitions.count - 1];
+}
+
+/// A hidden variable that is 0 until something is kept in it.
+static uint32_t add_memory(Lower* l, Span span) {
+  uint32_t var = resolve_hidden_var(l, lower_place_name(l, "after", span), span);
+  TermFrame frame = lower_begin(l);
+  IrTerm zero = lower_end(l, frame, ir_term_number(&l->builder, 0.0));
+  IrStart start = {.var = var, .kind = IR_START_FIXED, .value = zero, .span = span};
+  base_vec_push(l->arena, &l->m->starts, start);
+  return var;
+}
+
+static IrTerm variable_term(Lower* l, uint32_t var) {
+  TermFrame frame = lower_begin(l);
+  return lower_end(l, frame, ir_term_var(&l->builder, var, 0, IR_NOW));
+}
+
+/// time >= t0 + delay
+static IrTerm due_term(Lower* l, uint32_t automaton, uint32_t delay, Span span) {
+  TermFrame frame = lower_begin(l);
+  TermFrame inner = lower_begin(l);
+  ExprId time = lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0});
+  ExprId entry = lower_leaf(l, (IrLeaf){.id = automaton, .kind = IR_LEAF_ENTRY});
+  ExprId due = lower_op(l, IR_ADD, entry, ir_term_var(&l->builder, delay, 0, IR_NOW));
+  uint8_t relation = IR_REL_GE;
+  ExprId g = lower_oriented(l, IR_GE, time, due, &relation);
+  IrTerm term = lower_end(l, inner, g);
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .text = STR_LIT("the delay is over")};
+  uint32_t atom = lower_add_atom(l, term, relation, style, span);
+  return lower_end(l, frame, lower_leaf(l, (IrLeaf){.id = atom, .kind = IR_LEAF_ATOM}));
+}
+
+/// The condition and its negation. False after an error.
+static bool condition_terms(Lower* l, const AstExpr* condition, uint32_t automaton, IrTerm* holds,
+                            IrTerm* fails) {
+  Scope outer = l->scope;
+  l->scope = (Scope){.kind = SCOPE_GUARD, .events = true, .automaton = automaton};
+  AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true};
+  TermFrame frame = lower_begin(l);
+  Value value = lower_condition(l, condition, style);
+  bool fine = value.type == VALUE_CONDITION;
+  if (fine) *fails = lower_snapshot(l, lower_op(l, IR_NOT, value.e, (ExprId){0}));
+  if (!fine) value.e.index = 0;
+  *holds = lower_end(l, frame, value.e);
+  l->scope = outer;
+  return fine;
+}
+
+/// The resets of the body as they are, or as values that are kept at the trigger in `kept`.
+static void keep_values(Lower* l, IrAction* kept, Span span) {
+  for (uint32_t i = 0; i < l->actions.count; i++) {
+    IrAction* action = &l->actions.data[i];
+    uint32_t memory = add_memory(l, span);
+    kept[i] = *action;
+    kept[i].var = memory;
+    kept[i].order = 0;
+    kept[i].kind = IR_ACTION_SET;
+    action->value = variable_term(l, memory);
+  }
+}
+
+void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
+  const AstAfter* after = statement->as.after;
+  Span span = {statement->span.begin, after->condition->span.end};
+  uint32_t name = lower_place_name(l, "after", statement->span);
+  uint32_t automaton = add_automaton(l, name, after_states, STATE_COUNT, span);
+  uint32_t delay = add_memory(l, after->delay->span);
+  IrTerm holds = {{0}, 0, 0};
+  IrTerm fails = {{0}, 0, 0};
+  if (!condition_terms(l, after->condition, automaton, &holds, &fails)) return;
+
+  lower_begin_actions(l);
+  Site inside = *site;
+  inside.actions = true;
+  inside.in_at = true;
+  lower_block(l, &after->body, &inside);
+  Scope scope = {.kind = SCOPE_ACTION, .literal = true, .automaton = IR_NONE};
+  IrTerm value = lower_term(l, after->delay, scope, NULL);
+  if (!ir_term_present(value)) return;
+  uint32_t kept_count = after->trigger ? l->actions.count : 0;
+  IrAction* kept = ARENA_ARRAY(l->scratch, IrAction, kept_count + 1);
+  if (after->trigger) keep_values(l, kept, span);
+  uint32_t fired_count = l->actions.count;
+  uint32_t fired_begin = lower_flush_actions(l);
+  l->m->states.data[l->m->automata.data[automaton].state_begin + STATE_FIRED].stop = l->stop;
+
+  // what happens when it begins to wait
+  kept[kept_count] = (IrAction){
+      .var = delay, .kind = IR_ACTION_SET, .value = value, .span = after->delay->span};
+  uint32_t wait_begin = l->m->actions.count;
+  for (uint32_t i = 0; i <= kept_count; i++) {
+    base_vec_push(l->arena, &l->m->actions, kept[i]);
+  }
+  IrTransition* waits = add_transition(l, automaton, STATE_IDLE, STATE_WAITING, holds, span);
+  waits->action_begin = wait_begin;
+  waits->action_count = kept_count + 1;
+  IrTerm due = due_term(l, automaton, delay, after->delay->span);
+  IrTransition* fires = add_transition(l, automaton, STATE_WAITING, STATE_FIRED, due, span);
+  fires->action_begin = fired_begin;
+  fires->action_count = fired_count;
+  if (!after->persistent) add_transition(l, automaton, STATE_WAITING, STATE_IDLE, fails, span);
+  add_transition(l, automaton, STATE_FIRED, STATE_IDLE, fails, span);
+}
+
+/// True while the equations of a body are in force: all automata around it are in their states.
+static ExprId body_holds(Lower* l, uint32_t body) {
+  ExprId all = {0};
+  while (body != 0 && body != IR_NONE) {
+    IrBody b = l->m->bodies.data[body];
+    ExprId here = lower_mode_leaf(l, b.automaton, b.state);
+    all = all.index ? lower_op(l, IR_AND, all, here) : here;
+    body = l->m->automata.data[b.automaton].parent_body;
+  }
+  return all.index ? all : lower_op(l, IR_TRUE, (ExprId){0}, (ExprId){0});
+}
+
+void lower_entry_resets(Lower* l, uint32_t body, Span span) {
+  uint32_t count = l->actions.count;
+  if (count == 0) return;
+  uint32_t begin = lower_flush_actions(l);
+  uint32_t name = lower_place_name(l, "set", span);
+  uint32_t automaton = add_automaton(l, name, branch_states, BRANCH_STATE_COUNT, span);
+  TermFrame frame = lower_begin(l);
+  ExprId holds = body_holds(l, body);
+  IrTerm leaves = lower_snapshot(l, lower_op(l, IR_NOT, holds, (ExprId){0}));
+  IrTerm enters = lower_end(l, frame, holds);
+  IrTransition* in = add_transition(l, automaton, STATE_OUTSIDE, STATE_INSIDE, enters, span);
+  in->action_begin = begin;
+  in->action_count = count;
+  if (body != 0) add_transition(l, automaton, STATE_INSIDE, STATE_OUTSIDE, leaves, span);
+}

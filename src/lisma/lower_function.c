@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+//
+// Functions of a model. A call is written out: arguments and local names are expressions with the
+// place they are read in, and are lowered where the body uses them, once per term, so that what is
+// used twice is shared. Nothing is typed: an argument may be a number, a condition, a variable
+// under pre(), an index; its use decides.
+//
+// Functions of the language that can be written in it are read the same way (prelude.def).
+#include "lisma/lower.h"
+
+void lower_declare_function(Lower* l, const AstFunction* function) {
+  uint32_t name = resolve_name(l, &function->name);
+  if (name == 0) return;
+  Symbol* symbol = resolve_symbol(l, name);
+  if (symbol->kind != SYM_NONE) {
+    Diag* diag = lower_report(l, symbol->kind == SYM_FUNCTION ? DIAG_E0201 : DIAG_E0202,
+                              function->name.span, "'%.*s' is already %s",
+                              STR_ARGS(lower_name(l, name)), resolve_kind_text(symbol->kind));
+    diag_note(l->diags, diag, resolve_symbol_span(l, *symbol), "first declared here");
+    return;
+  }
+  if (lower_find_function(l, &function->name)) {
+    lower_report(l, DIAG_W0220, function->name.span, "this hides the built-in function '%.*s'",
+                 STR_ARGS(function->name.head));
+  }
+  for (uint32_t i = 0; i < function->parameters.count; i++) {
+    for (uint32_t k = 0; k < i; k++) {
+      const AstName* second = &function->parameters.data[i];
+      if (!str_equal(second->head, function->parameters.data[k].head)) continue;
+      lower_report(l, DIAG_E0201, second->span, "'%.*s' is declared twice", STR_ARGS(second->head));
+    }
+  }
+  if (function->parameters.count + function->locals.count > FUNCTION_NAMES_MAX) {
+    lower_report(l, DIAG_E0303, function->name.span,
+                 "a function has at most %u arguments and local names", FUNCTION_NAMES_MAX);
+    return;
+  }
+  UserFunction added = {.ast = (AstFunction*)function, .name = name, .span = function->name.span};
+  base_vec_push(l->scratch, &l->user_functions, added);
+  resolve_define(l, name, SYM_FUNCTION, l->user_functions.count - 1);
+}
+
+// ---------------------------------------------------------------------------------------------
+// the prelude
+
+static const char prelude_text[] =
+#define X(name, text) text "\n"
+#include "lisma/prelude.def"
+#undef X
+    ;
+
+static void read_prelude(Lower* l) {
+  l->prelude_read = true;
+  Source* source = ARENA_NEW(l->scratch, Source);
+  DiagList* diags = ARENA_NEW(l->scratch, DiagList);
+  source_init(source, l->scratch, STR_LIT("prelude"), str_from_c(prelude_text));
+  diag_init(diags, l->scratch, source);
+  const AstModel* model = lisma_parse(l->scratch, source, diags);
+  SLT_ASSERT(diags->error_count == 0);
+  for (uint32_t i = 0; i < model->body.statements.count; i++) {
+    AstFunction* function = model->body.statements.data[i].as.function;
+    uint32_t name = names_intern(&l->m->names, function->name.head);
+    base_vec_push(l->scratch, &l->user_functions,
+                  ((UserFunction){.ast = function, .name = name, .prelude = true}));
+    map_set(&l->prelude, name, 0, l->user_functions.count);
+  }
+}
+
+/// A function of the prelude has no text of its own in the model: its places are those of the call.
+static void stamp(AstExpr* e, Span span) {
+  e->span = span;
+  switch (e->kind) {
+  case AST_NAME:
+    e->as.name.name.span = span;
+    e->as.name.name.number = 0;
+    break;
+  case AST_CALL:
+    e->as.call.callee->span = span;
+    e->as.call.callee->number = 0;
+    for (uint32_t i = 0; i < e->as.call.args.count; i++) {
+      stamp(e->as.call.args.data[i], span);
+    }
+    break;
+  case AST_CONDITIONAL:
+    stamp(e->as.conditional.condition, span);
+    stamp(e->as.conditional.then_value, span);
+    stamp(e->as.conditional.else_value, span);
+    break;
+  case AST_UNARY: stamp(e->as.unary.operand, span); break;
+  case AST_POWER:
+    stamp(e->as.power.base, span);
+    stamp(e->as.power.exponent, span);
+    break;
+  case AST_CHAIN:
+    for (uint32_t i = 0; i < e->as.chain.links.count; i++) {
+      stamp(e->as.chain.links.data[i].operand, span);
+    }
+    break;
+  case AST_ERROR:
+  case AST_NUMBER:
+  case AST_QUALIFIED:
+  case AST_REDUCTION:
+  case AST_ATOM: break;
+  }
+}
+
+uint32_t lower_find_user_function(Lower* l, const AstName* callee) {
+  if (callee->member) return IR_NONE;
+  uint32_t name = resolve_name(l, callee);
+  if (name == 0) return IR_NONE;
+  Symbol symbol = *resolve_symbol(l, name);
+  if (symbol.kind == SYM_FUNCTION) return symbol.index;
+  if (callee->quoted || !ast_name_is_plain(callee)) return IR_NONE;
+  if (!l->prelude_read) read_prelude(l);
+  uint32_t known = map_get(&l->prelude, name, 0);
+  return known ? known - 1 : IR_NONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// calls
+
+static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
+  uint32_t wanted = f->ast->parameters.count;
+  uint32_t given = call->as.call.args.count;
+  if (wanted != given) {
+    Diag* diag = lower_report(l, DIAG_E0303, call->span,
+                              "'%.*s' takes %u argument%s, and here %s %u",
+                              STR_ARGS(lower_name(l, f->name)), wanted, wanted == 1 ? "" : "s",
+                              given == 1 ? "is" : "are", given);
+    if (!f->prelude) diag_note(l->diags, diag, f->span, "the function is declared here");
+    if (f->prelude && str_equal(lower_name(l, f->name), STR_LIT("log"))) {
+      diag_hint(l->diags, diag, "ln(x) is the natural and log10(x) the decimal logarithm");
+    }
+    return false;
+  }
+  uint32_t depth = 0;
+  for (const CallFrame* frame = l->frame; frame; frame = frame->parent, depth++) {
+    const UserFunction* around = &l->user_functions.data[frame->function];
+    if (around->ast != f->ast && depth < FUNCTION_DEPTH_MAX) continue;
+    Diag* diag = lower_report(l, DIAG_E0219, f->prelude ? call->span : f->span,
+                              "the function '%.*s' calls itself", STR_ARGS(lower_name(l, f->name)));
+    diag_note(l->diags, diag, call->span, "it is called again here");
+    return false;
+  }
+  return true;
+}
+
+bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, CallFrame* frame) {
+  const UserFunction* f = &l->user_functions.data[function];
+  if (call->as.call.order) {
+    lower_report(l, DIAG_E0306, call->span, "a function has no derivative mark");
+    return false;
+  }
+  if (!check_call(l, call, f)) return false;
+  if (f->prelude) stamp(f->ast->result, call->span);
+  frame->parent = l->frame;
+  frame->function = function;
+  frame->count = 0;
+  for (uint32_t i = 0; i < f->ast->parameters.count; i++) {
+    frame->locals[frame->count++] =
+        (Local){.name = names_intern(&l->m->names, f->ast->parameters.data[i].head),
+                .value = call->as.call.args.data[i],
+                .frame = l->frame,
+                .base = l->binding_base,
+                .count = l->bindings.count};
+  }
+  for (uint32_t i = 0; i < f->ast->locals.count; i++) {
+    const AstDefinition* local = &f->ast->locals.data[i];
+    frame->locals[frame->count++] =
+        (Local){.name = names_intern(&l->m->names, local->names.data[0].head),
+                .value = local->value,
+                .frame = frame,
+                .base = l->bindings.count,
+                .count = l->bindings.count};
+  }
+  // the body sees its arguments, not the indices of the place that calls it
+  frame->mark = (BindingMark){.base = l->binding_base, .count = l->bindings.count};
+  l->binding_base = l->bindings.count;
+  l->frame = frame;
+  return true;
+}
+
+void lower_leave_function(Lower* l, CallFrame* frame) {
+  l->bindings.count = frame->mark.count;
+  l->binding_base = frame->mark.base;
+  l->frame = (CallFrame*)frame->parent;
+}
+
+Value lower_user_call(Lower* l, const AstExpr* call, uint32_t function) {
+  CallFrame frame;
+  if (!lower_enter_function(l, call, function, &frame)) return lower_value_bad();
+  Value value = lower_scalar(l, l->user_functions.data[function].ast->result);
+  lower_leave_function(l, &frame);
+  return value;
+}
+
+// ---------------------------------------------------------------------------------------------
+// arguments and local names
+
+Local* lower_local(Lower* l, const AstName* name) {
+  if (!l->frame || !ast_name_is_plain(name) || name->member) return NULL;
+  uint32_t id = resolve_plain(l, name);
+  if (resolve_binding(l, id)) return NULL;  // the index of a sum inside
+  for (uint32_t i = l->frame->count; i > 0; i--) {
+    if (l->frame->locals[i - 1].name == id) return &l->frame->locals[i - 1];
+  }
+  return NULL;
+}
+
+bool lower_enter_local(Lower* l, Local* local, LocalMark* mark) {
+  if (local->busy) {
+    lower_report(l, DIAG_E0219, local->value->span, "the local name '%.*s' depends on itself",
+                 STR_ARGS(lower_name(l, local->name)));
+    return false;
+  }
+  local->busy = true;
+  mark->frame = l->frame;
+  mark->bindings = (BindingMark){.base = l->binding_base, .count = l->bindings.count};
+  uint32_t base = l->bindings.count;
+  for (uint32_t i = local->base; i < local->count; i++) {
+    Binding binding = l->bindings.data[i];
+    base_vec_push(l->scratch, &l->bindings, binding);
+  }
+  l->binding_base = base;
+  l->frame = (CallFrame*)local->frame;
+  return true;
+}
+
+void lower_leave_local(Lower* l, Local* local, LocalMark mark) {
+  local->busy = false;
+  l->bindings.count = mark.bindings.count;
+  l->binding_base = mark.bindings.base;
+  l->frame = mark.frame;
+}
+
+Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
+  uint32_t scope = lower_scope_key(l);
+  bool known = local->memo_term == l->term_number && local->memo_scope == scope;
+  if (known && order == 0) return local->memo;
+  LocalMark mark;
+  if (!lower_enter_local(l, local, &mark)) return lower_value_bad();
+  Value value = lower_value_bad();
+  if (order == 0) {
+    value = lower_scalar(l, local->value);
+  } else if (local->value->kind == AST_NAME) {
+    AstExpr derivative = *local->value;
+    derivative.as.name.order += order;
+    value = lower_value(l, &derivative);
+  } else {
+    lower_report(l, DIAG_E0306, span, "only a variable has a derivative, and '%.*s' is none here",
+                 STR_ARGS(lower_name(l, local->name)));
+  }
+  lower_leave_local(l, local, mark);
+  if (order) return value;
+  local->memo_term = l->term_number;
+  local->memo_scope = scope;
+  local->memo = value;
+  return value;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+#define MEANING_DEPTH_MAX 100u
+
+static bool means_condition(Lower* l, const AstExpr* expr, uint32_t depth) {
+  if (lower_is_condition(expr)) return true;
+  if (depth > MEANING_DEPTH_MAX) return false;
+  if (expr->kind == AST_NAME && expr->as.name.order == 0) {
+    Local* local = lower_local(l, &expr->as.name.name);
+    if (local) {
+      LocalMark mark;
+      if (local->busy || !lower_enter_local(l, local, &mark)) return false;
+      bool truth = means_condition(l, local->value, depth + 1);
+      lower_leave_local(l, local, mark);
+      return truth;
+    }
+    if (!ast_name_is_plain(&expr->as.name.name)) return false;
+    Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
+    if (symbol.kind != SYM_MACRO || l->macros.data[symbol.index].busy) return false;
+    return means_condition(l, l->macros.data[symbol.index].value, depth + 1);
+  }
+  if (expr->kind != AST_CALL || lower_find_function(l, expr->as.call.callee)) return false;
+  uint32_t function = lower_find_user_function(l, expr->as.call.callee);
+  if (function == IR_NONE) return false;
+  const AstFunction* f = l->user_functions.data[function].ast;
+  return f->result->kind != AST_NAME && means_condition(l, f->result, depth + 1);
+}
+
+bool lower_means_condition(Lower* l, const AstExpr* expr) {
+  return means_condition(l, expr, 0);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+//
+// Functions, parts and what joins them: ports, instances, connections, included files.
+#include "lisma/parser_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// Functions
+
+static AstNameList parse_parameters(Parser* p) {
+  AstNameList list = {0};
+  Span open = p->tok.span;
+  parser_expect(p, TOK_LPAREN, "expected '(' after the name of the function");
+  size_t mark = p->scratch_used;
+  while (!p->recovering && p->tok.kind != TOK_RPAREN) {
+    AstName name = {.number = ++p->name_count};
+    if (!parser_expect_word(p, "the name of an argument", &name.head, &name.span)) break;
+    parser_push(p, &name, sizeof name);
+    if (!parser_accept(p, TOK_COMMA)) break;
+  }
+  PARSER_TAKE(p, mark, AstName, list);
+  if (!p->recovering) parser_close(p, TOK_RPAREN, open);
+  return list;
+}
+
+static bool at_return(const Parser* p) {
+  bool word = p->tok.kind == TOK_WORD && p->tok.word == WORD_RETURN;
+  return word && p->next.kind != TOK_ASSIGN;
+}
+
+/// `{ a = expr; ... return expr; }`
+static void parse_function_body(Parser* p, AstFunction* function) {
+  Span open = p->tok.span;
+  size_t mark = p->scratch_used;
+  parser_advance(p);
+  while (!p->recovering && !at_return(p)) {
+    AstName name = {.number = ++p->name_count};
+    AstDefinition local = {.span = p->tok.span};
+    if (!parser_expect_word(p, "'return' or a local name", &name.head, &name.span)) break;
+    parser_expect_assign(p, "the name");
+    local.names.data = ARENA_NEW(p->arena, AstName);
+    local.names.data[0] = name;
+    local.names.count = 1;
+    local.value = p->recovering ? parser_error_expr(p) : parser_expr(p);
+    local.span = parser_since(p, local.span.begin);
+    parser_push(p, &local, sizeof local);
+    parser_end_statement(p, "the local name");
+  }
+  PARSER_TAKE(p, mark, AstDefinition, function->locals);
+  if (p->recovering) return;
+  parser_advance(p);
+  function->result = parser_expr(p);
+  parser_end_statement(p, "the result");
+  if (!p->recovering) parser_close(p, TOK_RBRACE, open);
+}
+
+bool parser_function(Parser* p, AstStatement* out) {
+  AstFunction* function = ARENA_NEW(p->arena, AstFunction);
+  parser_advance(p);
+  out->kind = AST_FUNCTION;
+  out->as.function = function;
+  function->result = parser_error_expr(p);
+  if (!parser_expect_name(p, "the name of the function", &function->name)) return false;
+  function->parameters = parse_parameters(p);
+  if (p->recovering) return false;
+  if (p->tok.kind == TOK_LBRACE) {
+    parse_function_body(p, function);
+    return !p->recovering;
+  }
+  parser_expect_assign(p, "the arguments");
+  if (p->recovering) return false;
+  function->result = parser_expr(p);
+  parser_end_statement(p, "the function");
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Parts
+
+/// `A = 1` or, for a parameter, `A` alone.
+static bool parse_part_argument(Parser* p, bool parameter, AstArgument* out) {
+  *out = (AstArgument){.span = p->tok.span, .name = {.number = ++p->name_count}};
+  if (!parser_expect_word(p, "the name of a parameter", &out->name.head, &out->name.span)) {
+    return false;
+  }
+  if (!parameter || p->tok.kind == TOK_ASSIGN) {
+    parser_expect_assign(p, "the parameter");
+    out->value = p->recovering ? parser_error_expr(p) : parser_expr(p);
+  }
+  out->span = parser_since(p, out->span.begin);
+  return true;
+}
+
+/// `( ... )`, the parenthesis being the present token.
+static AstArgumentList parse_part_arguments(Parser* p, bool parameters) {
+  AstArgumentList list = {0};
+  Span open = p->tok.span;
+  size_t mark = p->scratch_used;
+  parser_advance(p);
+  while (!p->recovering && p->tok.kind != TOK_RPAREN) {
+    AstArgument argument;
+    if (!parse_part_argument(p, parameters, &argument)) break;
+    parser_push(p, &argument, sizeof argument);
+    if (!parser_accept(p, TOK_COMMA)) break;
+  }
+  PARSER_TAKE(p, mark, AstArgument, list);
+  if (!p->recovering) parser_close(p, TOK_RPAREN, open);
+  return list;
+}
+
+bool parser_part(Parser* p, const BlockFrame* frame, AstStatement* out) {
+  AstPart* part = ARENA_NEW(p->arena, AstPart);
+  parser_advance(p);
+  p->has_parts = true;
+  out->kind = AST_PART;
+  out->as.part = part;
+  if (!parser_expect_name(p, "the name of the part", &part->name)) return false;
+  if (p->tok.kind == TOK_LPAREN) part->parameters = parse_part_arguments(p, true);
+  return parser_block(p, frame, PLACE_PART, "the name of the part", &part->body);
+}
+
+static AstNameList parse_quantities(Parser* p, AstNameList before) {
+  size_t mark = p->scratch_used;
+  for (uint32_t i = 0; i < before.count; i++) {
+    parser_push(p, &before.data[i], sizeof before.data[i]);
+  }
+  do {
+    AstName name = {.number = ++p->name_count};
+    if (!parser_expect_word(p, "the name of a quantity", &name.head, &name.span)) break;
+    parser_push(p, &name, sizeof name);
+  } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  PARSER_TAKE(p, mark, AstName, before);
+  parser_end_statement(p, "the quantity");
+  return before;
+}
+
+bool parser_port(Parser* p, AstStatement* out) {
+  AstPort* port = ARENA_NEW(p->arena, AstPort);
+  parser_advance(p);
+  out->kind = AST_PORT;
+  out->as.port.port = port;
+  if (!parser_expect_name(p, "the name of the port", &port->name)) return false;
+  Span open = p->tok.span;
+  if (!parser_expect(p, TOK_LBRACE, "expected '{' after the name of the port")) return false;
+  while (!p->recovering && p->tok.kind != TOK_RBRACE) {
+    bool across = p->tok.kind == TOK_WORD && p->tok.word == WORD_ACROSS;
+    bool through = p->tok.kind == TOK_WORD && p->tok.word == WORD_THROUGH;
+    if (!across && !through && parser_fail(p)) {
+      Str found = parser_describe(p, &p->tok);
+      Diag* diag = diag_add(p->diags, DIAG_E0101, parser_here(p),
+                            "expected 'across' or 'through', found %.*s", STR_ARGS(found));
+      diag_hint(p->diags, diag, "write port %.*s { across v; through i; }",
+                STR_ARGS(port->name.head));
+    }
+    if (p->recovering) return false;
+    parser_advance(p);
+    AstNameList* list = across ? &port->across : &port->through;
+    *list = parse_quantities(p, *list);
+  }
+  if (!p->recovering) parser_close(p, TOK_RBRACE, open);
+  return !p->recovering;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Instances
+
+bool parser_at_instance(const Parser* p) {
+  bool type = p->tok.kind == TOK_QUOTED || (p->tok.kind == TOK_WORD && p->tok.word == WORD_NONE);
+  bool next = p->next.kind == TOK_QUOTED ||
+              (p->next.kind == TOK_WORD && !token_is_reserved(&p->next) &&
+               !word_is_operator(p->next.word));
+  return type && next;
+}
+
+/// `10`, `2:9` or `k = 1:10` of an array of parts.
+static AstIterator parse_size(Parser* p) {
+  AstIterator size = {.span = p->tok.span};
+  if (p->tok.kind == TOK_WORD && p->next.kind == TOK_ASSIGN) {
+    parser_expect_word(p, "the name of the index", &size.variable, &size.variable_span);
+    parser_advance(p);
+  }
+  size.range = parser_range(p);
+  size.span = parser_since(p, size.span.begin);
+  return size;
+}
+
+static AstIteratorList parse_sizes(Parser* p) {
+  AstIteratorList list = {0};
+  Span open = p->tok.span;
+  size_t mark = p->scratch_used;
+  parser_advance(p);
+  do {
+    AstIterator size = parse_size(p);
+    parser_push(p, &size, sizeof size);
+  } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  PARSER_TAKE(p, mark, AstIterator, list);
+  if (!p->recovering) parser_close(p, TOK_RBRACKET, open);
+  return list;
+}
+
+static bool parse_instance(Parser* p, const AstName* type, AstInstance* out) {
+  *out = (AstInstance){.span = p->tok.span, .type = *type};
+  bool name = p->tok.kind == TOK_QUOTED || (p->tok.kind == TOK_WORD && p->tok.word != WORD_NOT);
+  if (!name) {
+    if (parser_fail(p)) {
+      Str found = parser_describe(p, &p->tok);
+      diag_add(p->diags, DIAG_E0101, parser_here(p), "expected the name of a part, found %.*s",
+               STR_ARGS(found));
+    }
+    return false;
+  }
+  out->name = (AstName){.span = p->tok.span,
+                        .head = parser_token_text(p, &p->tok),
+                        .quoted = p->tok.kind == TOK_QUOTED,
+                        .number = ++p->name_count};
+  parser_advance(p);
+  if (p->tok.kind == TOK_INDEX) out->sizes = parse_sizes(p);
+  if (!p->recovering && p->tok.kind == TOK_LPAREN) out->arguments = parse_part_arguments(p, false);
+  out->span = parser_since(p, out->span.begin);
+  return true;
+}
+
+/// Two names in a row that are no instance: something is missing between them.
+static void report_two_names(Parser* p, const AstName* type, Span second) {
+  if (!parser_fail(p)) return;
+  Str found = {p->source->text.data + second.begin, second.end - second.begin};
+  if (ast_name_is_word(type, STR_LIT("der"))) {
+    Diag* derivative = diag_add(p->diags, DIAG_E0110, span_join(type->span, second),
+                                "a derivative is written with a mark");
+    diag_hint(p->diags, derivative, "write %.*s' or der(%.*s)", STR_ARGS(found), STR_ARGS(found));
+    return;
+  }
+  Diag* diag = diag_add(p->diags, DIAG_E0101, (Span){type->span.end, type->span.end},
+                        "expected '=' of an equation, found '%.*s'", STR_ARGS(found));
+  AstExpr lhs = {.kind = AST_NAME, .span = type->span};
+  lhs.as.name.name = *type;
+  parser_hint_statement(p, diag, &lhs);
+}
+
+bool parser_instance(Parser* p, AstStatement* out) {
+  AstName type = {.span = p->tok.span,
+                  .head = parser_token_text(p, &p->tok),
+                  .quoted = p->tok.kind == TOK_QUOTED,
+                  .number = ++p->name_count};
+  Span second = p->next.span;
+  out->kind = AST_INSTANCE;
+  parser_advance(p);
+  size_t mark = p->scratch_used;
+  do {
+    AstInstance instance;
+    if (!parse_instance(p, &type, &instance)) break;
+    parser_push(p, &instance, sizeof instance);
+  } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  PARSER_TAKE(p, mark, AstInstance, out->as.instances);
+  bool first = out->as.instances.count == 1;
+  if (!p->recovering && first && p->tok.kind != TOK_SEMICOLON) report_two_names(p, &type, second);
+  p->has_parts = true;
+  parser_end_statement(p, "the part");
+  return out->as.instances.count > 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Connections and files
+
+bool parser_is_connect(const AstExpr* call) {
+  return call->kind == AST_CALL && call->as.call.order == 0 &&
+         ast_name_is_word(call->as.call.callee, STR_LIT("connect"));
+}
+
+bool parser_connect(Parser* p, AstExpr* call, AstStatement* out) {
+  out->kind = AST_CONNECT;
+  out->as.connect.ports = call->as.call.args;
+  p->has_parts = true;
+  if (out->as.connect.ports.count < 2 && parser_mend(p)) {
+    Diag* diag = diag_add(p->diags, DIAG_E0131, call->span, "'connect' joins two ports or more");
+    diag_hint(p->diags, diag, "write connect(a.p, b.p);");
+  }
+  parser_end_statement(p, "the connection");
+  return true;
+}
+
+bool parser_include(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_INCLUDE;
+  out->as.include.file = parser_token_text(p, &p->tok);
+  out->as.include.file_span = p->tok.span;
+  parser_advance(p);
+  parser_end_statement(p, "the name of the file");
+  return true;
+}
