@@ -12,7 +12,7 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo test bench install format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo test bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test        build with sanitizers and optimised, run all tests with both"
 	@echo "make bench       build and run the benchmarks"
 	@echo "make install     install to PREFIX ($(PREFIX)), under DESTDIR if given"
+	@echo "make uninstall   remove what the last make install has put there"
 	@echo "make format      format the sources"
 	@echo "make lint        formatting, static analysis, layers, forbidden calls"
 	@echo "make fuzz        search for crashes, FUZZ_SECONDS ($(FUZZ_SECONDS)) per target"
@@ -33,27 +34,32 @@ setup-test:
 	@scripts/setup.sh build test
 
 demo: setup-build
-	@$(CONFIGURE) --preset release $(QUIET)
+	@scripts/setup.sh pictures
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF $(QUIET)
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli
 	@scripts/demo.sh build/release/saltus
 
 test: setup-test
 	@$(CONFIGURE) --preset asan $(QUIET)
-	@$(CONFIGURE) --preset release $(QUIET)
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=ON $(QUIET)
 	cmake --build --preset asan -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 
 bench: setup-build
-	@$(CONFIGURE) --preset release -DSALTUS_BENCH=ON $(QUIET)
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF -DSALTUS_BENCH=ON $(QUIET)
 	@cmake --build --preset release -j $(JOBS) --target saltus_bench
 	@scripts/bench.py build/release
 
 install: setup-build
-	@$(CONFIGURE) --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(QUIET)
+	@scripts/setup.sh pictures
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(QUIET)
 	@cmake --build --preset release -j $(JOBS) --target saltus_installed
 	DESTDIR=$(DESTDIR) cmake --install build/release
+
+uninstall:
+	DESTDIR=$(DESTDIR) cmake -DBUILD=build/release -P cmake/uninstall.cmake
 
 format:
 	@clang-format -i $(SOURCES)

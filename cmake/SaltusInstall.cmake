@@ -26,11 +26,35 @@ endif()
 if(HDF5_FOUND)
   string(APPEND SALTUS_PC_PRIVATE " ${HDF5_LINK_LIBRARIES}")
 endif()
+# the loader looks in the usual places by itself; from others programs must be told the way
+set(SALTUS_PC_RPATH "")
+if(NOT CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/?$")
+  set(SALTUS_PC_RPATH " -Wl,-rpath,${CMAKE_INSTALL_FULL_LIBDIR}")
+endif()
 foreach(name saltus saltus_rt)
   set(SALTUS_PC_NAME ${name})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/saltus.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+# find_package(Saltus)
+include(CMakePackageConfigHelpers)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/SaltusConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/SaltusConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Saltus
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/SaltusConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/SaltusConfig.cmake
+  ${PROJECT_BINARY_DIR}/SaltusConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Saltus)
+
+# the loader's cache has to learn of new libraries; only the system's own administrator can do that
+install(CODE [[
+  if("$ENV{DESTDIR}" STREQUAL "")
+    execute_process(COMMAND ldconfig OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE ignored)
+  endif()
+]])
 
 install(FILES ${PROJECT_SOURCE_DIR}/docs/saltus.1
   DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)

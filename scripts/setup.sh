@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
-# build test` for the tests too, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
+# build test` for the tests too, `setup.sh pictures` for PNG, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
 # package brings more than a hundred others with it). Says one line when it installs something, nothing when it need not.
 set -eu
 
@@ -29,6 +29,9 @@ for group in "${@:-build}"; do
       have_header suitesparse/klu.h || have_header klu.h || need libsuitesparse-dev
       have_header zlib.h || need zlib1g-dev
       ;;
+    pictures)
+      have_header cairo/cairo.h || need libcairo2-dev
+      ;;
     test)
       have_header cmocka.h || need libcmocka-dev
       have_program python3 || need python3
@@ -37,7 +40,7 @@ for group in "${@:-build}"; do
       have_header cvode/cvode.h || need libsundials-dev
       ;;
     *)
-      echo "setup: unknown group '$group' (known: build, test, sundials)" >&2
+      echo "setup: unknown group '$group' (known: build, pictures, test, sundials)" >&2
       exit 2
       ;;
   esac
