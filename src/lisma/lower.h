@@ -439,6 +439,7 @@ typedef struct Lower {
   uint64_t work;  // nodes of syntax trees visited
   uint64_t instances;
   uint32_t reduced;  // terms of sums and products so far
+  bool reducing;  // inside of a sum or product
   uint32_t max_instances, max_leaves;
   bool stopped;    // a limit was hit: leave as fast as possible
   bool uncertain;  // some equation could not be read: do not conclude from what is missing
@@ -560,6 +561,9 @@ typedef void LoopBody(Lower* l, const AstBlock* body, void* user);
 void resolve_loop(Lower* l, const AstStatement* loop, LoopBody* body, void* user);
 /// Check the size of a loop before any work; false after reporting.
 bool resolve_loop_fits(Lower* l, const AstStatement* loop);
+/// Terms that a sum or product has, with those inside of it; an estimate from above where a range
+/// depends on another index.
+double resolve_terms(Lower* l, const AstExpr* reduction);
 
 bool resolve_range(Lower* l, const AstRange* range, RangeValues* values);
 

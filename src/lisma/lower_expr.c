@@ -248,7 +248,8 @@ static Value lower_power(Lower* l, const AstExpr* expr) {
   return combine(l, IR_POW, base, exponent, expr->span);
 }
 
-#define REDUCED_MAX 4000000u  // terms of all sums and products of a model
+#define REDUCED_MAX  4000000u  // terms of all sums and products of a model
+#define REDUCED_SURE 8.0       // by so much an estimate may be too large
 
 /// State of a sum or product while its loops run.
 typedef struct Reduction {
@@ -257,12 +258,18 @@ typedef struct Reduction {
   bool started;
 } Reduction;
 
+static void stop_reduction(Lower* l, const AstExpr* expr) {
+  Diag* diag =
+      lower_report(l, DIAG_E0721, expr->span, "this sum or product makes the model too large");
+  diag_hint(l->diags, diag, "all sums and products of a model may have %u terms", REDUCED_MAX);
+  l->stopped = true;
+}
+
 static void reduce(Lower* l, Reduction* r, uint32_t level) {
   if (level == r->expr->as.reduction.iterators.count) {
     // sums in sums multiply their ranges: each may be small, all together not
     if (++l->reduced > REDUCED_MAX) {
-      lower_report(l, DIAG_E0721, r->expr->span, "this sum or product makes the model too large");
-      l->stopped = true;
+      stop_reduction(l, r->expr);
       return;
     }
     Value term = lower_value(l, r->expr->as.reduction.body);
@@ -294,7 +301,14 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
 
 static Value lower_reduction(Lower* l, const AstExpr* expr) {
   Reduction r = {.expr = expr};
+  // what is surely too much is refused before anything is made of it; those inside are counted with it
+  bool outermost = !l->reducing;
+  uint32_t errors = l->diags->error_count;
+  if (outermost && resolve_terms(l, expr) > REDUCED_SURE * REDUCED_MAX) stop_reduction(l, expr);
+  if (l->diags->error_count != errors) return lower_value_bad();
+  l->reducing = true;
   reduce(l, &r, 0);
+  if (outermost) l->reducing = false;
   if (l->stopped) return lower_value_bad();
   if (r.started) return r.total;
   double empty = expr->as.reduction.product ? 1.0 : 0.0;

@@ -29,6 +29,7 @@ typedef struct Size {
 typedef struct Weigher {
   Lower* l;
   uint32_t work;
+  bool terms;  // of sums and products are counted, not names and numbers
 } Weigher;
 
 #define WEIGH_WORK_MAX 2000000u
@@ -49,7 +50,9 @@ static double weigh_list(Weigher* w, const AstExprList* list) {
 }
 
 static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
-  if (level == expr->as.reduction.iterators.count) return weigh_expr(w, expr->as.reduction.body);
+  if (level == expr->as.reduction.iterators.count) {
+    return weigh_expr(w, expr->as.reduction.body) + (w->terms ? 1.0 : 0.0);
+  }
   const AstIterator* iterator = &expr->as.reduction.iterators.data[level];
   RangeValues range = {0};
   if (!resolve_range(w->l, &iterator->range, &range)) return 0.0;
@@ -69,7 +72,7 @@ static double weigh_expr(Weigher* w, const AstExpr* expr) {
   switch (expr->kind) {
   case AST_NUMBER:
   case AST_NAME:
-  case AST_QUALIFIED: return 1.0;
+  case AST_QUALIFIED: return w->terms ? 0.0 : 1.0;
   case AST_CALL: return weigh_list(w, &expr->as.call.args);
   case AST_REDUCTION: return weigh_reduction(w, expr, 0);
   case AST_CONDITIONAL:
@@ -262,6 +265,11 @@ static Size weigh_block(Weigher* w, const AstBlock* block) {
     size = size_add(size, weigh_statement(w, &block->statements.data[i]));
   }
   return size;
+}
+
+double resolve_terms(Lower* l, const AstExpr* reduction) {
+  Weigher w = {.l = l, .terms = true};
+  return weigh_expr(&w, reduction);
 }
 
 bool resolve_loop_fits(Lower* l, const AstStatement* loop) {

@@ -167,6 +167,16 @@ class Sizes(Limits):
         chain = "".join(f"const c{i} = c{i - 1} + 1;\n" for i in range(1, 20000))
         self.accepted("constants", "const c0 = 1;\n" + chain + "x' = c19999;\n")
 
+    def test_sums_are_weighed_before_they_are_made(self):
+        for sum_ in ("sum(i = 1:100000, j = 1:100000, i*j)", "sum(i = 1:100000, sum(j = 1:100000, i*j))",
+                     "prod(i = 1:1000, j = 1:1000, k = 1:1000, time)", "1 + 2*sum(i = 1:30000, j = i:30000, i)",
+                     "max(sum(i = 1:1000000000, i), 1)"):
+            self.write("m.lisma", f"x = {sum_};\n")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            self.fails(1, "check", "m.lisma", says=["E0721", "4000000 terms"])
+            spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+            self.assertLess(spent, 1.0 if not SANITIZED else 10.0, sum_)
+
     def test_many_mistakes(self):
         self.refused("syntax", "x' = ;\n" * 100000)
         self.refused("names", "".join(f"x{i}' = y{i};\n" for i in range(20000)), says="E0203")
