@@ -379,6 +379,16 @@ typedef struct EngCore {
   EngChoice choice;
 } EngCore;
 
+/// How fast time goes on (creep.c).
+typedef struct EngCreep {
+  uint64_t count;        // steps and events so far
+  uint64_t begin, next;  // of the present window
+  double t;              // where it began
+  double covered;        // by the window before
+  uint64_t instants;     // at its begin
+  uint32_t falls;        // windows in a row that covered hardly more than the one before
+} EngCreep;
+
 struct EngSim {
   EngCore core;
   const Model* model;
@@ -618,6 +628,7 @@ struct EngSim {
   EngWarningFn* on_warning;
   void* warning_user;
   bool warned_of_values;  // that something has none
+  EngCreep creep;
   uint8_t* told;          // per mode: ENG_TOLD_...
   size_t told_capacity;
   EngError error;
@@ -638,6 +649,11 @@ SltStatus eng_init_values(EngSim* sim);
 SltStatus eng_start_values(EngSim* sim);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
+/// Compare the window of steps that is over with the one before, and warn of a run that creeps.
+void eng_creep_look(EngSim* sim) __attribute__((cold));
+/// Place of the state whose value is farthest from standing still, as tolerances see it.
+uint32_t eng_fastest_state(const EngSim* sim);
+
 /// Make the registers of core.mode ready again after a snapshot was restored.
 SltStatus eng_rebind_mode(EngSim* sim);
 /// Bind the mode's programs anew after the environment changed, and gather the states.

@@ -362,6 +362,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   while (core->t < t_stop) {
     if (!core->seg_valid) {
       if (sim->on_step && sim->on_step(sim->step_user, core->t)) return SLT_ERR_CANCELLED;
+      if (ENG_SELDOM(sim->creep.count++ >= sim->creep.next)) eng_creep_look(sim);
       if (sim->provider.tune && sim->stepper->counters.rhs >= sim->tune_at) tune(sim);
       status = eng_next_segment(sim);
       if (status < 0) return fail_advance(sim, status);

@@ -27,8 +27,7 @@ static double smallest_step(const EngSim* sim) {
   return 1e-12 * fmax(1.0, fabs(sim->stepper->t));
 }
 
-/// Place of the state whose value is farthest from standing still, as tolerances see it.
-static uint32_t fastest_state(const EngSim* sim) {
+uint32_t eng_fastest_state(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   uint32_t fastest = mode->state_env[0];
   double most = -1.0;
@@ -68,7 +67,7 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
     return sim->error.status;
   }
   uint32_t order = 0;
-  uint32_t env = fastest_state(sim);
+  uint32_t env = eng_fastest_state(sim);
   const ModelVar* var = eng_var_at(sim, env, &order);
   eng_fail(sim, SLT_ERR_STEP, DIAG_E0801, var ? &var->span : NULL,
            "at t = %s the step size fell below %s and still misses the tolerance; '%.*s%.*s' moves "

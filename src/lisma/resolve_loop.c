@@ -59,12 +59,16 @@ static double weigh_reduction(Weigher* w, const AstExpr* expr, uint32_t level) {
   double count = range_length(range);
   if (count == 0.0) return 0.0;
 
-  // one value stands for all: bounds that depend on it are estimated by their last value
-  resolve_bind_in(w->l, names_intern(&w->l->m->names, iterator->variable), (double)range.last,
-                  &range);
-  double leaves = weigh_reduction(w, expr, level + 1);
-  resolve_unbind(w->l);
-  return count * leaves;
+  // the ends stand for all between them: bounds may grow or fall with the index
+  uint32_t name = names_intern(&w->l->m->names, iterator->variable);
+  int64_t ends[] = {range.first, range.last};
+  double leaves[2] = {0.0, 0.0};
+  for (uint32_t i = 0; i < 2; i++) {
+    resolve_bind_in(w->l, name, (double)ends[i], &range);
+    leaves[i] = weigh_reduction(w, expr, level + 1);
+    resolve_unbind(w->l);
+  }
+  return count * (leaves[0] > leaves[1] ? leaves[0] : leaves[1]);
 }
 
 static double weigh_expr(Weigher* w, const AstExpr* expr) {

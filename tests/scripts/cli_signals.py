@@ -236,6 +236,17 @@ class Stuck(cli_case.CliCase):
             self.good("run", "ball.lisma", "-q", "-o", "whole.csv")
             self.assertEqual(self.read("b.csv"), self.read("whole.csv"))
 
+    def test_a_run_that_creeps_says_so(self):
+        for text in ("x' = exp(time)*cos(exp(time)); x(t0) = 0;\n",
+                     "z' = 1; z(t0) = 0; x' = exp(2*z)*sin(exp(2*z)); x(t0) = 1;\n"):
+            self.write("m.lisma", text)
+            self.fails(3, "run", "m.lisma", "-q", "--until", "40", "-o", "r.csv", "--max-steps", "200000",
+                       says=["W0811", "creeps", "'x' moves fastest"])
+        self.assertNotIn("W0811", self.good("run", "ball.lisma", "-q", "-o", "r.csv").err)
+        self.write("m.lisma", cli_case.ENDLESS)
+        self.assertNotIn("W0811", self.good("run", "m.lisma", "-q", "--hmax", "0.01", "--until", "2000", "-o",
+                                            "r.csv").err)
+
 
 if __name__ == "__main__":
     cli_case.main()
