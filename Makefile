@@ -6,6 +6,7 @@ PREFIX       ?= /usr/local
 DESTDIR      ?=
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 600
+TORTURE_SECONDS ?= 1800
 
 # the presets ask for Ninja; without it make does the work
 CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Makefiles'")
@@ -24,6 +25,7 @@ help:
 	@echo "make format      format the sources"
 	@echo "make lint        formatting, static analysis, layers, forbidden calls"
 	@echo "make fuzz        search for crashes, FUZZ_SECONDS ($(FUZZ_SECONDS)) per target"
+	@echo "make torture     failing memory, kills, full disks, closed pipes, for TORTURE_SECONDS ($(TORTURE_SECONDS))"
 	@echo "make coverage    lines reached by the tests, per module"
 	@echo "make clean       remove build/"
 
@@ -72,6 +74,11 @@ fuzz:
 	@$(CONFIGURE) --preset fuzz $(QUIET)
 	@cmake --build --preset fuzz -j $(JOBS)
 	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+torture: setup-test
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=ON $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_cli
+	@scripts/torture.py build/release --seconds $(TORTURE_SECONDS)
 
 coverage: setup-test
 	@$(CONFIGURE) --preset coverage $(QUIET)

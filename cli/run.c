@@ -578,9 +578,10 @@ static int run_and_report(Run* run) {
   bool saved = !run->options.checkpoint || status != SLT_OK || save_checkpoint(run);
   close_outputs(run);
   // an error of writing is reported when standard output is finished
-  if (run->story) slt_story_end(run->story, status);
+  bool untold = run->story && slt_story_end(run->story, status) == SLT_ERR_NOMEM;
 
   int exit = report_outputs(run);
+  if (untold && exit == CLI_DONE) exit = out_of_memory();
   if (exit == CLI_PIPE) return exit;
   if (status == SLT_ERR_CANCELLED) {
     exit = report_interrupt(run);

@@ -18,17 +18,21 @@ import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
+import mat_file  # noqa: E402
 BALL = "y' = v; y(t0) = 2; v' = -9.81; v(t0) = 0; n(t0) = 0;\n" \
        "state hit [y <= 0] && v < 0 { set v = -0.8*v, n = n + 1; } from init, hit;\nexperiment { end = 2.5; }\n"
 LONG = "x' = y; x(t0) = 1; y' = -x; y(t0) = 0; n(t0) = 0;\n" \
        "state up [x >= 0] { set n = n + 1; } from init, down;\nstate down [x < 0] { set n = n + 1; } from up;\n" \
-       "experiment { end = 3000; }\n"
+       "experiment { end = 60000; }\n"
 STATUSES = (0, 1, 2, 3, 141)
 # name, arguments, files that are written line by line, files that are written as a whole
 JOBS = [
@@ -89,6 +93,18 @@ class Bench:
         except FileNotFoundError:
             return None
 
+    @staticmethod
+    def is_whole(folder, name, got):
+        """Not there, or what can be read: a run that fails keeps the rows it has."""
+        if got is None or name.endswith(".lisma"):
+            return True
+        if name.endswith(".svg"):
+            return got.endswith(b"</svg>\n")
+        try:
+            return "names" in mat_file.read(os.path.join(folder, name))
+        except (AssertionError, ValueError, struct.error):
+            return False
+
     def complain(self, text):
         self.problems.append(text)
         print("  PROBLEM", text, flush=True)
@@ -106,7 +122,7 @@ class Bench:
             got = self.content(folder, name, out)
             if status == 0 and got != want[name] and name not in ("r.svg",):
                 self.complain(f"{what}: status 0 and {name} is not what it should be")
-            elif status != 0 and name in whole and got not in (None, want[name]):
+            elif status != 0 and name in whole and not self.is_whole(folder, name, got):
                 self.complain(f"{what}: half of {name} was left behind")
             elif status != 0 and name in lines and got and name != "stdout":
                 if not want[name].startswith(got) and not got.startswith(want[name][:20]):
@@ -149,8 +165,8 @@ class Bench:
 
     def kill(self, deadline):
         folder = self.work()
-        common = ["run", "long.lisma", "-q", "--every", "0.5", "--checkpoint", "c", "--checkpoint-every", "0.001"]
-        self.run(folder, ["run", "long.lisma", "-q", "--every", "0.5", "-o", "want.csv", "--events", "want.jsonl"])
+        common = ["run", "long.lisma", "-q", "--every", "20", "--checkpoint", "c", "--checkpoint-every", "0.001"]
+        self.run(folder, ["run", "long.lisma", "-q", "--every", "20", "-o", "want.csv", "--events", "want.jsonl"])
         want = [self.content(folder, name, b"") for name in ("want.csv", "want.jsonl")]
         trials = kills = resumes = 0
         while time.monotonic() < deadline and (trials < 100 or resumes < 100):
@@ -164,7 +180,7 @@ class Bench:
                                            cwd=folder, env=self.environment, stdin=subprocess.DEVNULL,
                                            stderr=subprocess.PIPE)
                 try:
-                    process.wait(timeout=self.random.uniform(0.005, 0.12))
+                    process.wait(timeout=self.random.uniform(0.15, 0.4))
                 except subprocess.TimeoutExpired:
                     process.kill()
                     kills += 1

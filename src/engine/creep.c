@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs that creep: time goes on ever more slowly and would not come to its end. Windows of steps, each
-// twice as long as the one before, are compared by the time they have covered; the run itself is not
-// changed by it.
+// Runs that creep: time goes on ever more slowly and would not come to its end. Windows of steps,
+// each twice as long as the one before, are compared by the time they have covered; the run itself
+// is not changed by it.
 #include "engine/internal.h"
 
 #include <math.h>
@@ -12,7 +12,8 @@
 #define GAIN         1.05  // at a steady pace twice the steps cover twice the time
 #define FALLS        5     // windows in a row that cover hardly more than the one before
 
-/// Why, as far as it can be seen from outside: events that crowd, or a state that asks for short steps.
+/// Why, as far as it can be seen from outside: events that crowd, or a state that asks for short
+/// steps.
 static void warn(EngSim* sim, uint64_t steps, double covered, uint64_t instants) {
   const EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
@@ -36,7 +37,8 @@ static void warn(EngSim* sim, uint64_t steps, double covered, uint64_t instants)
     }
   }
   char message[400];
-  snprintf(message, sizeof message, "the run creeps: at t = %s the last %llu steps cover a time of %s%s",
+  snprintf(message, sizeof message,
+           "the run creeps: at t = %s the last %llu steps cover a time of %s%s",
            eng_short(core->t).text, (unsigned long long)steps, eng_short(covered).text, cause);
   sim->on_warning(sim->warning_user, DIAG_W0811, span, message);
 }

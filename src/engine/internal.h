@@ -42,8 +42,8 @@ static inline double eng_larger(double a, double b) {
 /// comes first, and fits into one line of the cache. (Flags that are written often are bytes: bits
 /// of one word would wait for each other.)
 typedef struct EngAtom {
-  double g, gdot;  // at the last mesh point of the present mode
-  double g_start;  // at the start of the instant: tells whether an action touched it
+  double g, gdot;    // at the last mesh point of the present mode
+  double g_start;    // at the start of the instant: tells whether an action touched it
   double eps;        // window that somebody asked for; 0: none
   double zone;       // |g| beyond which it is clear of its last crossing
   uint32_t env;      // of the model: place of its truth
@@ -89,7 +89,8 @@ typedef struct EngAtom {
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
 } EngAtom;
 
-_Static_assert(offsetof(EngAtom, h_previous) == 64, "what every pass reads is one line of the cache");
+_Static_assert(offsetof(EngAtom, h_previous) == 64,
+               "what every pass reads is one line of the cache");
 
 /// State changes of an automaton that follow each other without progress.
 typedef struct EngChatter {
@@ -618,6 +619,7 @@ struct EngSim {
   uint8_t* given;  // per environment entry: set or guessed by the actions of this candidate
 
   struct EngTrace* trace;
+  bool trace_lost;  // a record of the present instant is not whole: no memory
   Str stop_text;
   Span stop_span;
 
@@ -629,7 +631,7 @@ struct EngSim {
   void* warning_user;
   bool warned_of_values;  // that something has none
   EngCreep creep;
-  uint8_t* told;          // per mode: ENG_TOLD_...
+  uint8_t* told;  // per mode: ENG_TOLD_...
   size_t told_capacity;
   EngError error;
 };
@@ -735,8 +737,8 @@ double eng_rho(EngSim* sim, uint32_t index);
 double eng_time_rho(const EngSim* sim, double gdot);
 double eng_sigma(EngSim* sim, uint32_t index);
 double eng_slope_rho(EngSim* sim, uint32_t index);
-/// Whether g, of the present mode, is at its boundary: located there, kept there by the motion along
-/// it, or zero up to rounding.
+/// Whether g, of the present mode, is at its boundary: located there, kept there by the motion
+/// along it, or zero up to rounding.
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g);
 /// Half width of the window around zero of a relation that asks for one without a size.
 double eng_window(EngSim* sim, uint32_t index);
@@ -1082,6 +1084,8 @@ uint32_t eng_trace_count(const EngSim* sim);
 void eng_trace_path(const EngSim* sim, uint32_t begin, char* out, size_t capacity);
 /// Send the records of the instant.
 void eng_trace_end(EngSim* sim);
+/// The error of a run whose records have found no memory (trace_lost).
+SltStatus eng_trace_fail(EngSim* sim) __attribute__((cold));
 
 // ---- error.c ------------------------------------------------------------------------------------
 

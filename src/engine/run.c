@@ -102,6 +102,7 @@ SltStatus eng_start(EngSim* sim) {
   bool fired = false;
   if (status >= 0) status = eng_queue_take(sim, sim->core.t);
   if (status >= 0) status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
+  if (status >= 0 && sim->trace_lost) status = eng_trace_fail(sim);
   if (status < 0) {
     sim->core.failed = true;
     return status;
@@ -355,6 +356,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   SltStatus status = SLT_OK;
   if (ENG_SELDOM(core->touched)) {
     status = take_inputs(sim, &fired);
+    if (status >= 0 && sim->trace_lost) status = eng_trace_fail(sim);
     if (status < 0) return fail_advance(sim, status);
     if (core->ended) return SLT_END;
     if (fired) return SLT_EVENT;
@@ -376,6 +378,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
       return SLT_OK;
     }
     status = finish_segment(sim, &fired);
+    if (ENG_SELDOM(sim->trace_lost) && status >= 0) status = eng_trace_fail(sim);
     if (status < 0) return fail_advance(sim, status);
     if (core->ended) return SLT_END;
     if (fired) return SLT_EVENT;

@@ -126,14 +126,17 @@ void eng_trace_free(EngSim* sim) {
   base_free(a, t, sizeof *t);
 }
 
-/// Room for one more element; records that find no memory are lost, the run is not.
+/// Room for one more element. Where there is none the record is not whole, which the run then says.
 static bool grow(EngSim* sim, void** data, uint32_t need, uint32_t* capacity, size_t size) {
   if (need <= *capacity) return true;
   uint32_t wanted = *capacity ? *capacity * 2 : 16;
   if (wanted < need) wanted = need;
   void* grown =
       base_realloc(&sim->options.allocator, *data, *capacity * size, (size_t)wanted * size);
-  if (!grown) return false;
+  if (!grown) {
+    sim->trace_lost = true;
+    return false;
+  }
   *data = grown;
   *capacity = wanted;
   return true;
@@ -478,10 +481,16 @@ static void note_equivalents(EngSim* sim, Record* record, uint32_t surface) {
   const SltAllocator* a = &sim->options.allocator;
   for (uint32_t side = 0; side < 2; side++) {
     if (!t->side[side]) t->side[side] = base_alloc(a, env * sizeof(double));
-    if (!t->side[side]) return;
+    if (!t->side[side]) {
+      sim->trace_lost = true;
+      return;
+    }
   }
   if (!t->side_known) t->side_known = base_alloc(a, env);
-  if (!t->side_known) return;
+  if (!t->side_known) {
+    sim->trace_lost = true;
+    return;
+  }
   memset(t->side_known, 0, env);
   for (uint32_t side = 0; side < 2; side++) {
     memset(t->side[side], 0, env * sizeof(double));
@@ -603,14 +612,20 @@ static const char* name_of(EngSim* sim, uint32_t var, uint32_t order) {
   const SltAllocator* a = &sim->options.allocator;
   if (!t->names) {
     t->names = base_alloc(a, model->env_count * sizeof *t->names);
-    if (!t->names) return name.data;
+    if (!t->names) {
+      sim->trace_lost = true;
+      return name.data;
+    }
     t->name_count = model->env_count;
     memset((void*)t->names, 0, t->name_count * sizeof *t->names);
   }
   char** slot = &t->names[model->vars[var].env + order];
   if (*slot) return *slot;
   *slot = base_alloc(a, name.length + order + 1);
-  if (!*slot) return name.data;
+  if (!*slot) {
+    sim->trace_lost = true;
+    return name.data;
+  }
   memcpy(*slot, name.data, name.length);
   memset(*slot + name.length, '\'', order);
   (*slot)[name.length + order] = '\0';
@@ -811,6 +826,13 @@ static void note_computed(EngSim* sim) {
     t->jumps[at] =
         (Change){.record = last - 1, .var = v, .computed = true, .before = before, .after = after};
   }
+}
+
+SltStatus eng_trace_fail(EngSim* sim) {
+  eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL,
+           "at t = %s there is not enough memory for the records of the events",
+           eng_number(sim->core.t).text);
+  return SLT_ERR_NOMEM;
 }
 
 void eng_trace_end(EngSim* sim) {

@@ -439,7 +439,7 @@ typedef struct Lower {
   uint64_t work;  // nodes of syntax trees visited
   uint64_t instances;
   uint32_t reduced;  // terms of sums and products so far
-  bool reducing;  // inside of a sum or product
+  bool reducing;     // inside of a sum or product
   uint32_t max_instances, max_leaves;
   bool stopped;    // a limit was hit: leave as fast as possible
   bool uncertain;  // some equation could not be read: do not conclude from what is missing

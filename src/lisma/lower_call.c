@@ -7,7 +7,7 @@ static const Function functions[] = {
 #define ENTRY(X, name, word, ...) {word, IR_##name, 1, FUNCTION_PLAIN},
     BASE_FUNCTIONS(ENTRY, )
 #undef ENTRY
-    {"abs", IR_ABS, 1, FUNCTION_PIECEWISE},
+        {"abs", IR_ABS, 1, FUNCTION_PIECEWISE},
     {"tg", IR_TAN, 1, FUNCTION_PLAIN},
     {"atan2", IR_ATAN2, 2, FUNCTION_PLAIN},
     {"sqrt", IR_SQRT, 1, FUNCTION_PLAIN},

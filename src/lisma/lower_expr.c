@@ -301,7 +301,8 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
 
 static Value lower_reduction(Lower* l, const AstExpr* expr) {
   Reduction r = {.expr = expr};
-  // what is surely too much is refused before anything is made of it; those inside are counted with it
+  // what is surely too much is refused before anything is made of it; those inside are counted with
+  // it
   bool outermost = !l->reducing;
   uint32_t errors = l->diags->error_count;
   if (outermost && resolve_terms(l, expr) > REDUCED_SURE * REDUCED_MAX) stop_reduction(l, expr);

@@ -37,6 +37,7 @@ struct Story {
   Sink sink;
   bool all;
   bool lost;  // memory was exhausted: this instant cannot be told
+  bool gaps;  // ... or another one could not
 
   // the instant that is collected
   char* texts;
@@ -68,6 +69,7 @@ static bool grow(Story* s, void** data, size_t need, size_t* capacity, size_t si
   void* grown = base_realloc(&s->allocator, *data, *capacity * size, base_mul_size(wanted, size));
   if (!grown) {
     s->lost = true;
+    s->gaps = true;
     return false;
   }
   *data = grown;
@@ -844,5 +846,6 @@ SltStatus story_end(Story* s, double t, bool done) {
     separator = ", ";
   }
   say(s, "\n");
-  return sink_flush(&s->sink);
+  SltStatus status = sink_flush(&s->sink);
+  return status >= 0 && s->gaps ? SLT_ERR_NOMEM : status;
 }

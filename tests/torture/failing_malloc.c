@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Loaded before the C library: the allocation with the number SALTUS_FAIL_AT fails, and all later ones
-// too where SALTUS_FAIL_ON is set. At the end the number of allocations goes to the file
+// Loaded before the C library: the allocation with the number SALTUS_FAIL_AT fails, and all later
+// ones too where SALTUS_FAIL_ON is set. At the end the number of allocations goes to the file
 // SALTUS_FAIL_COUNT.
 #define _GNU_SOURCE
 #include <dlfcn.h>
