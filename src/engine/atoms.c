@@ -15,6 +15,7 @@
 #define READ_ULPS      16.0  // a value that has moved by less has not moved
 #define TANGENT_SIGMAS 10.0
 #define SLID_SIGMAS    10.0
+#define CLEAR_MARGINS  4.0
 
 uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
   uint32_t lo = 0;
@@ -297,13 +298,16 @@ static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahea
 static int heading(EngSim* sim, uint32_t index, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   bool released = atom->fresh && released_constraint(sim);
+  // what rounding of g would be within a step is more than rounding of its slope
+  double h = sim->stepper->control.h_next;
+  eng_control_margin(sim);
+  if (!released && h * fabs(gdot) > CLEAR_MARGINS * sim->margin[index]) return gdot > 0.0 ? 1 : -1;
   double noise = eng_slope_rho(sim, index);
   double ahead = 1.0;
   double change = slope_ahead(sim, index, gdot, &ahead);
   double bend = fabs(change) > 2.0 * noise ? change / ahead : 0.0;
   if (released && gdot * bend <= 0.0) {
     double sigma = eng_sigma(sim, index);
-    double h = sim->stepper->control.h_next;
     bool grazes = gdot * gdot <= 2.0 * fabs(bend) * sigma;
     if (grazes || (h > 0.0 && fabs(gdot) * h <= TANGENT_SIGMAS * sigma)) {
       atom->tangential = bend <= 0.0;
