@@ -57,7 +57,7 @@ static const char run_help[] =
     "\n"
     "events\n"
     "  --detection certified|combined|extrapolation|interpolation     [certified]\n"
-    "  --event-eps E       width of the zone around a guard's boundary [1e-6]\n"
+    "  --event-eps E       what counts as the boundary of a guard, for all of them [rounding]\n"
     "  --gamma G           reduction per step of extrapolation, 0..1   [0.6]\n"
     "  --sliding on|off|utkin  motion along boundaries: by flows, none, by values     [on]\n"
     "  --zeno auto|stop|dwell  after infinitely many events: go on, fail, keep modes  [auto]\n"
