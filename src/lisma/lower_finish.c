@@ -285,6 +285,33 @@ static void check_starts(Lower* l) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// values that are set and computed
+
+/// A state that sets a variable and has an equation for its value says two things about it.
+static void check_resets(Lower* l) {
+  const IrModel* m = l->m;
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    const IrEquation* equation = &m->equations.data[i];
+    if (equation->lhs_var == IR_NONE || equation->lhs_order > 0) continue;
+    const IrBody* body = &m->bodies.data[equation->body];
+    if (body->automaton == IR_NONE || body->state == IR_NONE) continue;
+    const IrAutomaton* automaton = &m->automata.data[body->automaton];
+    if (automaton->kind != IR_AUTOMATON_USER) continue;
+    const IrState* state = &m->states.data[automaton->state_begin + body->state];
+    for (uint32_t k = state->action_begin; k < state->action_begin + state->action_count; k++) {
+      const IrAction* action = &m->actions.data[k];
+      if (action->kind != IR_ACTION_SET || action->var != equation->lhs_var) continue;
+      if (action->order > 0) continue;
+      Str text = lower_name(l, m->vars.data[action->var].name);
+      Diag* diag = lower_report(l, DIAG_E0419, action->span,
+                                "'%.*s' is set here, and an equation of the state computes it",
+                                STR_ARGS(text));
+      diag_hint(l->diags, diag, "what is set would be gone at once: leave one of the two out");
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
 // order of appearance
 
 static int compare_keys(const void* a, const void* b) {
@@ -387,6 +414,7 @@ void lower_finish(Lower* l) {
   check_labels(l);
   check_reachable(l);
   check_starts(l);
+  check_resets(l);
   if (l->diags->error_count == 0) lower_warn_of_strays(l);
   order_by_appearance(l);
 }

@@ -115,9 +115,9 @@ static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state,
   bool decided = l->m->pool.nodes.data[value.e.index].op == IR_FALSE;
   if (decided && l->bindings.count) return false;
   Diag* diag =
-      lower_report(l, DIAG_E0403, declaration->guard->span, "the guard of '%.*s' can never hold",
+      lower_report(l, DIAG_W0403, declaration->guard->span, "the guard of '%.*s' can never hold",
                    STR_ARGS(lower_name(l, state->name)));
-  diag_hint(l->diags, diag, "it is false for all values of the variables");
+  diag_hint(l->diags, diag, "it is false for all values of the variables; the transition is left out");
   return false;
 }
 

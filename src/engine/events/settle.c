@@ -242,9 +242,33 @@ static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* retur
   return SLT_OK;
 }
 
+/// What was set and is computed by the mode would be lost. States that depend on others through
+/// constraints are chosen by the analysis, and may be set.
+static SltStatus check_assigned(EngSim* sim) {
+  const Events* events = &sim->events;
+  for (uint32_t i = 0; i < events->assigned_count; i++) {
+    const ModelAction* action = &sim->model->actions[events->assigned[i].action];
+    const ModelVar* var = &sim->model->vars[action->var];
+    bool computed = sim->core.mode->vars[action->var].role == MODEL_ROLE_ALGEBRAIC;
+    if (!computed || action->guess || action->order > 0 || var->max_order > 0 || var->hidden) {
+      continue;
+    }
+    char mode[300];
+    eng_describe_mode(sim, sim->state, mode, sizeof mode);
+    eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0829, &action->span,
+             "at t = %s '%.*s' is set, and an equation of the mode %s computes it",
+             eng_number(sim->core.t).text, STR_ARGS(var->name), mode);
+    eng_hint(sim, "what is set would be gone at once: set what the equation reads, or leave the "
+                  "equation out of the mode");
+    return sim->error.status;
+  }
+  return SLT_OK;
+}
+
 SltStatus events_make_candidate(EngSim* sim) {
   eng_trace_candidate(sim);
   SLT_TRY(eng_enter_mode(sim));
+  if (sim->events.assigned_count) SLT_TRY(check_assigned(sim));
   eng_atoms_update(sim);
   return SLT_OK;
 }
