@@ -80,7 +80,7 @@ static void find_gates(EngSim* sim) {
   }
 }
 
-/// A switch that follows one relation and nothing else (see EngSim::value_follows).
+/// A switch that follows one relation and nothing else (see EngSliding::value_follows).
 static uint32_t followed_relation(const Model* model, uint32_t automaton) {
   const ModelAutomaton* a = &model->automata[automaton];
   if (a->kind != MODEL_AUTOMATON_SWITCH) return MODEL_NONE;
@@ -117,7 +117,7 @@ void eng_atoms_init(EngSim* sim) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       mark_separating(sim, model->automata[a].condition);
     }
-    sim->value_follows[a] = followed_relation(model, a);
+    sim->sliding.value_follows[a] = followed_relation(model, a);
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const ModelTransition* t = &model->transitions[i];

@@ -518,57 +518,6 @@ struct EngSim {
   double* side_probe;
   EngSliding sliding;
 
-  // sliding by value; per atom or per automaton of the model
-  EngSurface* value_surfaces;
-  EngValueSwitch* value_switches;
-  uint32_t value_switch_count;
-  EngValueProbe* value_probes;
-  uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
-  bool* value_same;         // g of the atom has the sign of the surface's
-  bool* value_truth;
-  uint32_t* value_of_env;    // per entry of the environment that a switch of a surface writes: 2 *
-                             // surface + what it is below it; MODEL_NONE for all others
-  uint32_t* value_next;      // per atom: the next one of its surface
-  uint32_t* value_of_state;  // per state: the surface that it is; work space in between
-  uint32_t* value_follower_begin;  // per atom and one more: switches that follow it alone
-  uint32_t* value_followers;
-  uint8_t* value_plain;     // per atom: nothing hangs on it but these, and they move no equations
-  uint8_t* switch_alone;    // per automaton: a switch that moves no equations and no other switch
-  uint32_t* value_follows;  // per automaton: a switch that follows one relation: 2 * atom, + 1:
-                            // and is on where it holds; MODEL_NONE for all others
-  double *value_slope, *value_share, *value_trial, *value_rate, *value_low, *value_high,
-      *value_wanted;
-  uint32_t* value_labels;  // per register of a program: surface it hangs on
-  size_t value_label_capacity;
-  uint32_t* value_output_label;  // per output
-  size_t value_output_capacity;
-  EngValuePart *value_rhs, *value_full;  // what hangs on a surface, by output
-  uint32_t value_rhs_count, value_full_count;
-  size_t value_rhs_capacity, value_full_capacity;
-  double *value_rhs_shift, *value_full_shift;  // ... and by how much more it is above than below
-  // per surface that is a state: which, and how much more its derivative is below than above
-  uint32_t* value_state;
-  double* value_fall;
-  uint32_t* value_touched;  // surfaces whose share changes on the present trial
-  uint8_t* value_mark;      // work space, per surface: zero
-  ModelPart value_part;     // of rhs: what does not slide; no code: it is most of it
-  ModelInstr* value_code;
-  ModelPartOutput* value_outputs;
-  uint32_t* value_reads;
-  ModelPartOutput* value_plain_runs;
-  size_t value_plain_capacity;
-  ModelPartOutput* value_pulled;  // states that slide
-  uint32_t value_pulled_count;
-  size_t value_pulled_capacity;
-  uint64_t* value_needed;  // bits: instructions, then states
-  size_t value_code_capacity, value_outputs_capacity, value_reads_capacity, value_needed_capacity;
-  const ModelMode* value_bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
-  EngHang hang;
-  double* value_out;  // outputs on one side
-  size_t value_out_capacity;
-  double* value_last;        // shares on a trial
-  double value_last_t;       // time of the last ones, and...
-  double* value_last_x;      // ...states
   bool has_instead;          // there are transitions in place of the last event of an accumulation
   uint32_t zeno_automaton;   // first whose transitions at an accumulation are enabled; MODEL_NONE
   bool contact_holds;        // a contact was closed when the present instant began, and stays so
@@ -829,7 +778,7 @@ SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, cons
 SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
 void eng_slide_free(EngSim* sim);
 /// What hangs on which switches in the present mode; NULL where that cannot be listed.
-const EngHang* eng_hang(EngSim* sim);
+const EngDependency* eng_dependency(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.
 const uint32_t* eng_stirred(EngSim* sim, uint32_t* count);
 /// Facts about switches and relations that never change.
@@ -867,17 +816,17 @@ static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
 }
 /// Which relations of the present mode are a state (2 * state) or its negative (2 * state + 1), and
 /// MODEL_NONE for all others; NULL: memory is short.
-const uint32_t* eng_hang_direct(EngSim* sim);
+const uint32_t* eng_dependency_direct(EngSim* sim);
 /// Whether the motion stands on more surfaces than sliding/slide.c looks at one by one, as far as
 /// that can be told at a glance.
 bool eng_value_many(EngSim* sim);
-void eng_hang_free(EngSim* sim);
+void eng_dependency_free(EngSim* sim);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
 /// The relation that stands for a surface slid along.
 uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface);
 /// Shares of the sides above the surfaces slid along, at the present point. False: it has none.
-bool eng_slide_shares(EngSim* sim, double* share);
+bool eng_slide_coefficients(EngSim* sim, double* share);
 /// What is computed on one side of a surface, the others at these shares: added to `values`, by
 /// places of the environment, where `known` is set then.
 void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
@@ -893,7 +842,7 @@ void eng_value_full(EngSim* sim, double t);
 double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 void eng_value_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_value_rebind(EngSim* sim);
-bool eng_value_shares(EngSim* sim, double* share);
+bool eng_value_coefficients(EngSim* sim, double* share);
 void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
                     uint8_t* known);
 

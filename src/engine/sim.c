@@ -233,29 +233,30 @@ static void lay_out_records(EngSim* sim, Carver* c) {
 static void lay_out_surfaces(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   size_t n = sim->n_max;
-  sim->value_surfaces = carve(c, m->atom_count, sizeof(EngSurface));
-  sim->value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
-  sim->value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
-  sim->value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->value_same = carve(c, m->atom_count, sizeof(bool));
-  sim->value_truth = carve(c, m->atom_count, sizeof(bool));
-  sim->value_last_x = carve(c, n, sizeof(double));
-  sim->value_of_env = carve(c, m->env_count, sizeof(uint32_t));
-  sim->value_next = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->value_of_state = carve(c, n, sizeof(uint32_t));
-  sim->value_state = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->value_touched = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->value_mark = carve(c, m->atom_count, 1);
-  sim->value_follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
-  sim->value_followers = carve(c, m->automaton_count, sizeof(uint32_t));
-  sim->value_plain = carve(c, m->atom_count, 1);
-  sim->switch_alone = carve(c, m->automaton_count, 1);
-  sim->value_follows = carve(c, m->automaton_count, sizeof(uint32_t));
-  sim->value_rhs_shift = carve(c, n, sizeof(double));
-  sim->value_full_shift = carve(c, m->env_count, sizeof(double));
-  double** shares[] = {&sim->value_slope,  &sim->value_share, &sim->value_trial,
-                       &sim->value_rate,   &sim->value_low,   &sim->value_high,
-                       &sim->value_wanted, &sim->value_last,  &sim->value_fall};
+  sim->sliding.value_surfaces = carve(c, m->atom_count, sizeof(EngSurface));
+  sim->sliding.value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
+  sim->sliding.value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
+  sim->sliding.value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.value_same = carve(c, m->atom_count, sizeof(bool));
+  sim->sliding.value_truth = carve(c, m->atom_count, sizeof(bool));
+  sim->sliding.value_last_x = carve(c, n, sizeof(double));
+  sim->sliding.value_of_env = carve(c, m->env_count, sizeof(uint32_t));
+  sim->sliding.value_next = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.value_of_state = carve(c, n, sizeof(uint32_t));
+  sim->sliding.value_state = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.value_touched = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.value_mark = carve(c, m->atom_count, 1);
+  sim->sliding.value_follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
+  sim->sliding.value_followers = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->sliding.value_plain = carve(c, m->atom_count, 1);
+  sim->sliding.switch_alone = carve(c, m->automaton_count, 1);
+  sim->sliding.value_follows = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->sliding.value_rhs_shift = carve(c, n, sizeof(double));
+  sim->sliding.value_full_shift = carve(c, m->env_count, sizeof(double));
+  double** shares[] = {
+      &sim->sliding.value_slope,  &sim->sliding.value_alpha, &sim->sliding.value_trial,
+      &sim->sliding.value_rate,   &sim->sliding.value_low,   &sim->sliding.value_high,
+      &sim->sliding.value_wanted, &sim->sliding.value_last,  &sim->sliding.value_fall};
   for (size_t i = 0; i < SLT_COUNT(shares); i++) {
     *shares[i] = carve(c, m->atom_count, sizeof(double));
   }
@@ -414,18 +415,27 @@ void eng_free(EngSim* sim) {
   eng_contact_free(sim);
   eng_dae_free(sim);
   base_free(&a, sim->told, sim->told_capacity);
-  base_free(&a, sim->value_labels, sim->value_label_capacity * sizeof(uint32_t));
-  base_free(&a, sim->value_out, sim->value_out_capacity * sizeof(double));
-  base_free(&a, sim->value_output_label, sim->value_output_capacity * sizeof(uint32_t));
-  base_free(&a, sim->value_rhs, sim->value_rhs_capacity * sizeof *sim->value_rhs);
-  base_free(&a, sim->value_full, sim->value_full_capacity * sizeof *sim->value_full);
-  base_free(&a, sim->value_code, sim->value_code_capacity * sizeof *sim->value_code);
-  base_free(&a, sim->value_outputs, sim->value_outputs_capacity * sizeof *sim->value_outputs);
-  base_free(&a, sim->value_reads, sim->value_reads_capacity * sizeof *sim->value_reads);
-  base_free(&a, sim->value_plain_runs, sim->value_plain_capacity * sizeof *sim->value_plain_runs);
-  base_free(&a, sim->value_pulled, sim->value_pulled_capacity * sizeof *sim->value_pulled);
-  base_free(&a, sim->value_needed, sim->value_needed_capacity * sizeof *sim->value_needed);
-  eng_hang_free(sim);
+  base_free(&a, sim->sliding.value_labels, sim->sliding.value_label_capacity * sizeof(uint32_t));
+  base_free(&a, sim->sliding.value_out, sim->sliding.value_out_capacity * sizeof(double));
+  base_free(&a, sim->sliding.value_output_label,
+            sim->sliding.value_output_capacity * sizeof(uint32_t));
+  base_free(&a, sim->sliding.value_rhs,
+            sim->sliding.value_rhs_capacity * sizeof *sim->sliding.value_rhs);
+  base_free(&a, sim->sliding.value_full,
+            sim->sliding.value_full_capacity * sizeof *sim->sliding.value_full);
+  base_free(&a, sim->sliding.value_code,
+            sim->sliding.value_code_capacity * sizeof *sim->sliding.value_code);
+  base_free(&a, sim->sliding.value_outputs,
+            sim->sliding.value_outputs_capacity * sizeof *sim->sliding.value_outputs);
+  base_free(&a, sim->sliding.value_reads,
+            sim->sliding.value_reads_capacity * sizeof *sim->sliding.value_reads);
+  base_free(&a, sim->sliding.value_plain_runs,
+            sim->sliding.value_plain_capacity * sizeof *sim->sliding.value_plain_runs);
+  base_free(&a, sim->sliding.value_pulled,
+            sim->sliding.value_pulled_capacity * sizeof *sim->sliding.value_pulled);
+  base_free(&a, sim->sliding.value_needed,
+            sim->sliding.value_needed_capacity * sizeof *sim->sliding.value_needed);
+  eng_dependency_free(sim);
   base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
   base_free(&a, sim->forms, sim->form_capacity * sizeof *sim->forms);
   base_free(&a, sim->bound_room, sim->bound_capacity * sizeof *sim->bound_room);
@@ -559,7 +569,7 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   eng_local_refresh((EngSim*)(uintptr_t)sim);  // what is not in the environment yet
   EngCore core = sim->core;
   core.saved.crossing_count = sim->crossing_count;
-  core.saved.value_switch_count = sim->value_switch_count;
+  core.saved.value_switch_count = sim->sliding.value_switch_count;
   core.saved.has_unilateral = sim->has_unilateral;
   memcpy(out, &core, sizeof core);
   memcpy(out + sizeof sim->core, sim->block, sim->block_size);
@@ -585,7 +595,7 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
   sim->stiff.ready = false;
   sim->crossing_count = sim->core.saved.crossing_count;
-  sim->value_switch_count = sim->core.saved.value_switch_count;
+  sim->sliding.value_switch_count = sim->core.saved.value_switch_count;
   sim->has_unilateral = sim->core.saved.has_unilateral;
   sim->error.status = SLT_OK;
   if (sim->core.contact.count && !eng_contact_valid(sim)) return SLT_ERR_ARGUMENT;

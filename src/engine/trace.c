@@ -150,7 +150,7 @@ static void note_shares(EngSim* sim) {
   if (!n || !sim->on_event) return;
   if (!grow(sim, (void**)&t->share, n, &t->share_capacity, sizeof *t->share) ||
       !grow(sim, (void**)&t->share_atom, n, &t->share_atom_capacity, sizeof *t->share_atom) ||
-      !eng_slide_shares(sim, t->share)) {
+      !eng_slide_coefficients(sim, t->share)) {
     return;
   }
   t->share_count = n;
@@ -526,7 +526,7 @@ void eng_trace_equivalents(EngSim* sim) {
   }
   if (!wanted || !sim->on_event ||
       !grow(sim, (void**)&t->share_now, n, &t->share_now_capacity, sizeof *t->share_now) ||
-      !eng_slide_shares(sim, t->share_now)) {
+      !eng_slide_coefficients(sim, t->share_now)) {
     return;
   }
   for (uint32_t i = 0, k = 0; i < t->record_count; i++) {

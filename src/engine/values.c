@@ -358,7 +358,7 @@ static bool only_switches_moved(const EngSim* sim) {
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
-    if (sim->state[a] != sim->entered_state[a] && !sim->switch_alone[a]) return false;
+    if (sim->state[a] != sim->entered_state[a] && !sim->sliding.switch_alone[a]) return false;
   }
   return true;
 }

@@ -29,7 +29,7 @@ typedef enum Kind {
 /// Work space of one walk.
 typedef struct Walk {
   EngSim* sim;
-  EngHang* hang;
+  EngDependency* hang;
   uint32_t* of_env;   // per entry of the environment: its set
   uint32_t* set;      // per register
   uint8_t* kind;      // per register
@@ -49,7 +49,7 @@ static uint32_t hash_members(const uint32_t* members, uint32_t count) {
   return hash;
 }
 
-static uint32_t size_of(const EngHang* hang, uint32_t set) {
+static uint32_t size_of(const EngDependency* hang, uint32_t set) {
   return hang->begin[set + 1] - hang->begin[set];
 }
 
@@ -59,7 +59,7 @@ static bool grow_buckets(Walk* walk) {
   uint32_t* buckets = base_alloc(a, count * sizeof *buckets);
   if (!buckets) return false;
   memset(buckets, 0, count * sizeof *buckets);
-  const EngHang* hang = walk->hang;
+  const EngDependency* hang = walk->hang;
   for (uint32_t s = ENG_SET_FIRST; s < hang->set_count; s++) {
     uint32_t at = hash_members(hang->members + hang->begin[s], size_of(hang, s)) & (count - 1);
     while (buckets[at]) {
@@ -75,7 +75,7 @@ static bool grow_buckets(Walk* walk) {
 
 /// Number of the set with these members.
 static uint32_t set_with(Walk* walk, const uint32_t* members, uint32_t count) {
-  EngHang* hang = walk->hang;
+  EngDependency* hang = walk->hang;
   if (count == 0) return ENG_SET_EMPTY;
   if (count > SET_LIMIT || walk->failed) return ENG_SET_WIDE;
   if (2 * hang->set_count >= walk->bucket_count && !grow_buckets(walk)) walk->failed = true;
@@ -110,7 +110,7 @@ static uint32_t join(Walk* walk, uint32_t a, uint32_t b) {
   if (a == b || b == ENG_SET_EMPTY) return a;
   if (a == ENG_SET_EMPTY) return b;
   if (a == ENG_SET_WIDE || b == ENG_SET_WIDE) return ENG_SET_WIDE;
-  const EngHang* hang = walk->hang;
+  const EngDependency* hang = walk->hang;
   uint32_t both[2 * SET_LIMIT];
   uint32_t count = 0;
   uint32_t i = hang->begin[a];
@@ -188,7 +188,7 @@ static void begin_registers(Walk* walk, const ModelProgram* program) {
   }
 }
 
-static bool walk_program(Walk* walk, const ModelProgram* program, EngHangProgram* out) {
+static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyProgram* out) {
   EngSim* sim = walk->sim;
   out->count = 0;
   out->wide = false;
@@ -217,7 +217,8 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngHangProgram
     if (out->set[i] == ENG_SET_EMPTY) continue;
     if (out->set[i] == ENG_SET_WIDE) out->wide = true;
     bool shifts = walk->kind[reg] == KIND_SHIFT || walk->kind[reg] == KIND_KNOWN;
-    out->hanging[out->count++] = (EngHangOutput){.output = i, .set = out->set[i], .shifts = shifts};
+    out->hanging[out->count++] =
+        (EngDependencyOutput){.output = i, .set = out->set[i], .shifts = shifts};
   }
   return !walk->failed;
 }
@@ -238,7 +239,7 @@ static void number_entries(Walk* walk) {
 }
 
 /// Which relations of the mode are a state or its negative, as in `sign(v)`.
-static bool find_direct(EngSim* sim, EngHang* hang, const ModelMode* mode) {
+static bool find_direct(EngSim* sim, EngDependency* hang, const ModelMode* mode) {
   const ModelProgram* g = &mode->g_flow;
   if (eng_grow(sim, (void**)&hang->direct, &hang->direct_capacity, mode->atom_count,
                sizeof *hang->direct) < 0) {
@@ -263,12 +264,12 @@ static bool find_direct(EngSim* sim, EngHang* hang, const ModelMode* mode) {
 }
 
 typedef struct Readers {
-  EngHang* hang;
+  EngDependency* hang;
   uint32_t env_count;
   bool filling;
 } Readers;
 
-static void add_reader(const Readers* to, uint32_t env, EngHangReader reader) {
+static void add_reader(const Readers* to, uint32_t env, EngDependencyReader reader) {
   if (env >= to->env_count) return;  // pre(x)
   // while they are counted the counts stand one place further on
   if (to->filling) {
@@ -278,24 +279,24 @@ static void add_reader(const Readers* to, uint32_t env, EngHangReader reader) {
   }
 }
 
-static void add_hanging(const Readers* to, const EngHangProgram* program, uint32_t kind) {
-  const EngHang* hang = to->hang;
+static void add_hanging(const Readers* to, const EngDependencyProgram* program, uint32_t kind) {
+  const EngDependency* hang = to->hang;
   for (uint32_t i = 0; i < program->count; i++) {
     uint32_t set = program->hanging[i].set;
     for (uint32_t k = hang->begin[set]; k < hang->begin[set + 1]; k++) {
-      add_reader(to, hang->members[k], (EngHangReader){kind, i});
+      add_reader(to, hang->members[k], (EngDependencyReader){kind, i});
     }
   }
 }
 
 static void add_inputs(const Readers* to, const ModelProgram* program, uint32_t kind) {
   for (uint32_t i = 0; i < program->input_count; i++) {
-    add_reader(to, program->inputs[i].env, (EngHangReader){kind, program->inputs[i].reg});
+    add_reader(to, program->inputs[i].env, (EngDependencyReader){kind, program->inputs[i].reg});
   }
 }
 
 static void add_all_readers(const Readers* to, const ModelMode* mode) {
-  const EngHang* hang = to->hang;
+  const EngDependency* hang = to->hang;
   add_hanging(to, &hang->rhs, ENG_READER_RHS);
   add_hanging(to, &hang->full, ENG_READER_FULL);
   add_hanging(to, &hang->gdot, ENG_READER_GDOT);
@@ -306,7 +307,7 @@ static void add_all_readers(const Readers* to, const ModelMode* mode) {
 }
 
 /// The sets read backwards: who hangs on an entry, and who holds copies of it.
-static bool find_readers(EngSim* sim, EngHang* hang, const ModelMode* mode) {
+static bool find_readers(EngSim* sim, EngDependency* hang, const ModelMode* mode) {
   uint32_t n = sim->model->env_count;
   if (eng_grow(sim, (void**)&hang->reader_begin, &hang->reader_begin_capacity, (size_t)n + 1,
                sizeof *hang->reader_begin) < 0) {
@@ -333,8 +334,8 @@ static bool find_readers(EngSim* sim, EngHang* hang, const ModelMode* mode) {
 
 /// Visit the registers of time and states that an output reads, as often as it does.
 static void visit_reads(const ModelProgram* program, uint32_t output,
-                        void (*visit)(EngHang* hang, uint32_t reg, uint32_t output),
-                        EngHang* hang) {
+                        void (*visit)(EngDependency* hang, uint32_t reg, uint32_t output),
+                        EngDependency* hang) {
   const ModelSlices* slices = program->slices;
   uint32_t limit = program->state_count;
   if (program->outputs[output] <= limit) visit(hang, program->outputs[output], output);
@@ -346,12 +347,12 @@ static void visit_reads(const ModelProgram* program, uint32_t output,
   }
 }
 
-static void count_read(EngHang* hang, uint32_t reg, uint32_t output) {
+static void count_read(EngDependency* hang, uint32_t reg, uint32_t output) {
   (void)output;
   if (reg > 0) hang->row_begin[reg]++;
 }
 
-static void list_read(EngHang* hang, uint32_t reg, uint32_t output) {
+static void list_read(EngDependency* hang, uint32_t reg, uint32_t output) {
   if (reg > 0) {
     hang->rows[hang->row_begin[reg - 1]++] = output;
   } else if (!hang->timed_count || hang->timed[hang->timed_count - 1] != output) {
@@ -388,7 +389,7 @@ static bool reads_moved(const EngSim* sim, const ModelProgram* program, const ui
 
 /// Which programs read what may change in an instant that sets no values, besides what hangs on
 /// switches.
-static bool find_moved(EngSim* sim, EngHang* hang, const ModelMode* mode) {
+static bool find_moved(EngSim* sim, EngDependency* hang, const ModelMode* mode) {
   const SltAllocator* a = &sim->options.allocator;
   uint8_t* moved = base_alloc(a, sim->model->env_count);
   if (!moved) return false;
@@ -400,7 +401,7 @@ static bool find_moved(EngSim* sim, EngHang* hang, const ModelMode* mode) {
 }
 
 /// Which derivatives that hang on switches read which states.
-static bool find_rows(EngSim* sim, EngHang* hang, const ModelProgram* rhs) {
+static bool find_rows(EngSim* sim, EngDependency* hang, const ModelProgram* rhs) {
   hang->has_rows = false;
   hang->timed_count = 0;
   for (uint32_t i = 0; i < hang->rhs.count; i++) {
@@ -436,7 +437,7 @@ static bool find_rows(EngSim* sim, EngHang* hang, const ModelProgram* rhs) {
 
 static bool prepare_walk(Walk* walk, const ModelMode* mode) {
   EngSim* sim = walk->sim;
-  EngHang* hang = walk->hang;
+  EngDependency* hang = walk->hang;
   const SltAllocator* a = &sim->options.allocator;
   size_t regs = mode->rhs.reg_count;
   if (mode->full.reg_count > regs) regs = mode->full.reg_count;
@@ -467,7 +468,7 @@ static bool prepare_walk(Walk* walk, const ModelMode* mode) {
 /// The facts about the present mode. False: memory is short.
 static bool look_at_mode(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  EngHang* hang = &sim->hang;
+  EngDependency* hang = &sim->sliding.dependency;
   if (hang->mode == mode) return true;
   hang->mode = NULL;
   hang->usable = false;
@@ -487,22 +488,22 @@ static bool look_at_mode(EngSim* sim) {
   return true;
 }
 
-const EngHang* eng_hang(EngSim* sim) {
-  return look_at_mode(sim) && sim->hang.usable ? &sim->hang : NULL;
+const EngDependency* eng_dependency(EngSim* sim) {
+  return look_at_mode(sim) && sim->sliding.dependency.usable ? &sim->sliding.dependency : NULL;
 }
 
-const uint32_t* eng_hang_direct(EngSim* sim) {
-  return look_at_mode(sim) ? sim->hang.direct : NULL;
+const uint32_t* eng_dependency_direct(EngSim* sim) {
+  return look_at_mode(sim) ? sim->sliding.dependency.direct : NULL;
 }
 
-static void free_program(const SltAllocator* a, EngHangProgram* program) {
+static void free_program(const SltAllocator* a, EngDependencyProgram* program) {
   base_free(a, program->set, program->set_capacity * sizeof *program->set);
   base_free(a, program->hanging, program->hanging_capacity * sizeof *program->hanging);
 }
 
-void eng_hang_free(EngSim* sim) {
+void eng_dependency_free(EngSim* sim) {
   const SltAllocator* a = &sim->options.allocator;
-  EngHang* hang = &sim->hang;
+  EngDependency* hang = &sim->sliding.dependency;
   free_program(a, &hang->rhs);
   free_program(a, &hang->full);
   free_program(a, &hang->gdot);

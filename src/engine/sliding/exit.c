@@ -115,8 +115,8 @@ typedef struct GroupExit {
 /// States of a row are looked at beside the surfaces that have an offset.
 static void shift_row(EngSim* sim, uint32_t row) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
-    double slope = sim->value_slope[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    double slope = sim->sliding.value_slope[k];
     if (s->offset == 0.0 || slope == 0.0) continue;
     double by = (side_is_above(s, row) ? s->offset : -s->offset) / slope;
     ModelInterval* x = &sim->sliding.x[s->lifts].v;
@@ -130,11 +130,11 @@ static void enclose_group(const GroupExit* search, double l, double r,
   EngSim* sim = search->exit.sim;
   EngSliding* w = &sim->sliding;
   const ModelContext* context = eng_context(sim);
-  const EngSurface* first = &sim->value_surfaces[search->members[0]];
+  const EngSurface* first = &sim->sliding.value_surfaces[search->members[0]];
   uint32_t n = sim->core.mode->state_count;
   bool second = false;
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    second |= sim->value_surfaces[search->members[bit]].order == 2;
+    second |= sim->sliding.value_surfaces[search->members[bit]].order == 2;
   }
   for (uint32_t p = 0; p < 1u << search->count; p++) {
     uint32_t row = side_row(first, p);
@@ -158,7 +158,7 @@ static void enclose_group(const GroupExit* search, double l, double r,
       ModelInterval found = {-(double)INFINITY, (double)INFINITY};
       if (place != MODEL_NONE) {
         ModelDual d = sim->g_dual[place / 2];
-        found = sim->value_surfaces[k].order == 2 ? d.d : d.v;
+        found = sim->sliding.value_surfaces[k].order == 2 ? d.d : d.v;
         if (place & 1u) found = (ModelInterval){-found.hi, -found.lo};
       }
       out[bit][p] = found;
@@ -257,7 +257,7 @@ static bool prove_group(EngExit* e, double l, double r) {
   if (search->count == 1) return values[0][0].lo > 0.0 && values[0][1].hi < 0.0;
   double middle[ENG_GROUP_MAX];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    middle[bit] = e->sim->value_last[search->members[bit]];
+    middle[bit] = e->sim->sliding.value_last[search->members[bit]];
   }
   return stays_inside(values, search->count, middle);
 }
@@ -267,10 +267,10 @@ static SltStatus look_at_group(EngExit* e, double t, bool* above) {
   const GroupExit* search = (const GroupExit*)e;
   EngSim* sim = e->sim;
   num_dense_eval(sim->stepper, t, sim->x);
-  SLT_TRY(side_coefficients(sim, t, sim->x, false, sim->value_last));
-  if (e->watched != MODEL_NONE) e->coefficient = sim->value_last[e->watched];
+  SLT_TRY(side_coefficients(sim, t, sim->x, false, sim->sliding.value_last));
+  if (e->watched != MODEL_NONE) e->coefficient = sim->sliding.value_last[e->watched];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    double a = sim->value_last[search->members[bit]];
+    double a = sim->sliding.value_last[search->members[bit]];
     if (a > 0.0 && a < 1.0) continue;
     *above = a >= 1.0;
     e->surface = search->members[bit];
@@ -288,9 +288,9 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   }
   for (uint32_t k = 0; k < slide->count; k++) {
     double g = 0.0;
-    if (sim->value_surfaces[k].offset == 0.0) continue;
+    if (sim->sliding.value_surfaces[k].offset == 0.0) continue;
     num_dense_eval(sim->stepper, t_from, sim->x);
-    sim->value_slope[k] = side_slope(sim, k, t_from, sim->x, &g);
+    sim->sliding.value_slope[k] = side_slope(sim, k, t_from, sim->x, &g);
   }
   for (uint32_t g = 0; g < slide->group_count; g++) {
     GroupExit search = {.exit = {.sim = sim, .look = look_at_group, .prove = prove_group}};

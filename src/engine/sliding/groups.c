@@ -22,7 +22,7 @@ static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b
 
 static void all_below(EngSim* sim) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    EngSurface* s = &sim->value_surfaces[k];
+    EngSurface* s = &sim->sliding.value_surfaces[k];
     s->above = false;
     s->row = UINT32_MAX - ENG_SIDES_MAX;
     s->size = 1;
@@ -40,7 +40,7 @@ static bool follow_kinks(EngSim* sim, uint32_t row) {
                     side_point(sim, row, sim->core.t, sim->x), sim->side_g);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
-    if (sim->value_of_atom[atom] != SLIDE_KINK || sim->side_g[i] == 0.0) continue;
+    if (sim->sliding.value_of_atom[atom] != SLIDE_KINK || sim->side_g[i] == 0.0) continue;
     double truth = sim->side_g[i] > 0.0 ? 1.0 : 0.0;
     any |= truth != sim->env[sim->model->atoms[atom].env];
     sim->env[sim->model->atoms[atom].env] = truth;
@@ -61,7 +61,7 @@ static SltStatus make_row(EngSim* sim, uint32_t row, const uint32_t* from, bool*
 
 /// Row 1 with one surface above and the others below.
 static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   all_below(sim);
   s->above = true;
   s->row = 1;
@@ -70,7 +70,7 @@ static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
 
 /// Whether rows 0 and 1 lead to each other when the surface is turned.
 static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   const ModelMode* mode = NULL;
   *back = false;
   eng_publish_states(sim, side_states(sim, 0));
@@ -99,7 +99,7 @@ static bool may_read(const EngSim* sim, uint32_t index, uint32_t state) {
 
 /// The state that moves g most, for its tolerance. False: none does.
 bool side_choose_lift(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   double most = 0.0;
   uint32_t best = MODEL_NONE;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
@@ -130,7 +130,7 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
       eng_all_finite(side_flow(sim, 0), n)) {
     return true;
   }
-  const EngSurface* s = &sim->value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value_surfaces[surface];
   SidePad* pad = side_rounding;
   double g = 0.0;
   if (s->offset == 0.0 && side_choose_lift(sim, surface)) {
@@ -152,7 +152,7 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
 /// Times in which the flows beside a surface would reach it, at some distance. False: one of them
 /// leads away.
 static bool reach_times(EngSim* sim, uint32_t surface, double distance, double times[2]) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   const double* rate = &sim->sliding.rate[(size_t)ENG_SIDES_MAX * surface];
   s->offset = distance;
   side_evaluate(sim, 0, sim->core.t, sim->x);
@@ -166,7 +166,7 @@ static bool reach_times(EngSim* sim, uint32_t surface, double distance, double t
 /// both sides: |g|/|gdot| tends to 0 (`x' = -sign(x)*sqrt(abs(x))`, and not `x' = -x`). It is
 /// looked at from the distance of its tolerance then.
 static bool holds(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
   bool crosses =
       bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
@@ -189,7 +189,7 @@ static bool holds(EngSim* sim, uint32_t surface) {
 /// A surface at which a rate has no bounds, though the flows differ, is looked at from the distance
 /// of its tolerance, too. Whether that is so and new.
 static bool looks_beside(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
   if (s->offset != 0.0 || (is_bounded(bound[0].v) && is_bounded(bound[1].v))) return false;
   if (!side_choose_lift(sim, surface)) return false;
@@ -201,7 +201,7 @@ static bool looks_beside(EngSim* sim, uint32_t surface) {
 
 /// Whether a surface has two sides that matter; `again`: the others have to be asked once more.
 static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again) {
-  EngSurface* s = &sim->value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value_surfaces[surface];
   *has = false;
   bool found = false;
   SLT_TRY(turn(sim, surface, &found));
@@ -238,7 +238,7 @@ static SltStatus filter(EngSim* sim) {
     }
     side_evaluate(sim, 0, sim->core.t, sim->x);
     for (uint32_t k = 0; k < slide->count; k++) {
-      SLT_TRY(has_sides(sim, k, &sim->value_surfaces[k].wanted, &again));
+      SLT_TRY(has_sides(sim, k, &sim->sliding.value_surfaces[k].wanted, &again));
     }
     again |= slide_keep(sim, ENG_KEEP_WANTED);
   }
@@ -331,7 +331,7 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
   SLT_TRY(turn(sim, b, &found));
   if (!found) return SLT_OK;
   look(sim, 1, &views[1]);
-  sim->value_surfaces[a].above = true;
+  sim->sliding.value_surfaces[a].above = true;
   SLT_TRY(make_row(sim, 1, sim->state_settled, &found));
   if (!found) return SLT_OK;
   look(sim, 1, &views[2]);
@@ -356,8 +356,8 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
 static SltStatus join(EngSim* sim, uint32_t owner, uint32_t surface, const View* base,
                       View* views) {
   if (root_of(sim, owner) == root_of(sim, surface)) return SLT_OK;
-  EngSurface* a = &sim->value_surfaces[owner];
-  EngSurface* b = &sim->value_surfaces[surface];
+  EngSurface* a = &sim->sliding.value_surfaces[owner];
+  EngSurface* b = &sim->sliding.value_surfaces[surface];
   if (a->serial && b->serial) return SLT_OK;
   bool additive = false;
   SLT_TRY(are_additive(sim, surface, owner, base, views, &additive));
@@ -381,12 +381,12 @@ static SltStatus own(EngSim* sim, uint32_t* owner, uint32_t surface, bool change
 }
 
 static double rate_in(const EngSim* sim, const View* view, uint32_t point, uint32_t surface) {
-  const EngSurface* s = &sim->value_surfaces[surface];
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
     uint32_t place = eng_atom_place(view->mode, a);
     if (place == MODEL_NONE) continue;
     double rate = view->rate[point][place];
-    return sim->value_same[a] ? rate : -rate;
+    return sim->sliding.value_same[a] ? rate : -rate;
   }
   return (double)NAN;
 }
@@ -406,23 +406,25 @@ static SltStatus find_dependents(EngSim* sim, uint32_t surface, const View* base
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
     bool changed =
         differs(view->flow[0][i], base->flow[0][i]) || differs(view->flow[1][i], base->flow[1][i]);
-    SLT_TRY(own(sim, &sim->value_of_state[i], surface, changed, base, views));
+    SLT_TRY(own(sim, &sim->sliding.value_of_state[i], surface, changed, base, views));
   }
   for (uint32_t i = 0; i < sim->model->env_count; i++) {
     bool changed = differs(view->value[0][i], base->value[0][i]) ||
                    differs(view->value[1][i], base->value[1][i]);
-    SLT_TRY(own(sim, &sim->value_of_env[i], surface, changed, base, views));
+    SLT_TRY(own(sim, &sim->sliding.value_of_env[i], surface, changed, base, views));
   }
   return SLT_OK;
 }
 
 static SltStatus find_dependency(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
-  memset(sim->value_of_state, 0xff, sim->core.mode->state_count * sizeof *sim->value_of_state);
-  memset(sim->value_of_env, 0xff, sim->model->env_count * sizeof *sim->value_of_env);
+  memset(sim->sliding.value_of_state, 0xff,
+         sim->core.mode->state_count * sizeof *sim->sliding.value_of_state);
+  memset(sim->sliding.value_of_env, 0xff,
+         sim->model->env_count * sizeof *sim->sliding.value_of_env);
   for (uint32_t k = 0; k < slide->count; k++) {
     sim->sliding.parent[k] = k;
-    sim->value_surfaces[k].serial = false;
+    sim->sliding.value_surfaces[k].serial = false;
   }
   if (slide->count < 2) return SLT_OK;
   View views[4];
@@ -442,7 +444,7 @@ static SltStatus find_dependency(EngSim* sim) {
 /// Numbers of the groups, places in them, and rows. False: a group is too large.
 static bool number_groups(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
-  EngSurface* surfaces = sim->value_surfaces;
+  EngSurface* surfaces = sim->sliding.value_surfaces;
   slide->group_count = 0;
   for (uint32_t k = 0; k < slide->count; k++) {
     surfaces[k].size = 0;
@@ -474,11 +476,11 @@ static bool number_groups(EngSim* sim) {
   }
   slide->rows = next;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    uint32_t* owner = &sim->value_of_state[i];
+    uint32_t* owner = &sim->sliding.value_of_state[i];
     if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
   }
   for (uint32_t i = 0; i < sim->model->env_count; i++) {
-    uint32_t* owner = &sim->value_of_env[i];
+    uint32_t* owner = &sim->sliding.value_of_env[i];
     if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
   }
   return true;
@@ -490,7 +492,7 @@ SltStatus side_make_rows(EngSim* sim, bool* made) {
   SLT_TRY(side_room_rows(sim, slide->rows));
   for (uint32_t row = 0; row < slide->rows && *made; row++) {
     for (uint32_t k = 0; k < slide->count; k++) {
-      EngSurface* s = &sim->value_surfaces[k];
+      EngSurface* s = &sim->sliding.value_surfaces[k];
       s->above = side_is_above(s, row);
     }
     eng_restore_truths(sim);

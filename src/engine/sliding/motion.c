@@ -34,7 +34,7 @@ static void find_weights(EngSim* sim, const double* alpha) {
 /// What a row counts for in a quantity of a group that shares rows; MODEL_NONE: of none.
 static double row_weight(const EngSim* sim, uint32_t row, uint32_t owner) {
   const EngSlide* slide = &sim->core.slide;
-  const EngSurface* surfaces = sim->value_surfaces;
+  const EngSurface* surfaces = sim->sliding.value_surfaces;
   if (slide->group_count == 1) return weights_of(sim, 0)[side_pattern(&surfaces[0], row)];
   bool owned = owner != MODEL_NONE && !surfaces[owner].serial;
   double base = owned ? weights_of(sim, surfaces[owner].group)[0] : 1.0;
@@ -55,7 +55,7 @@ static void wanted_of(const EngSim* sim, const uint32_t* members, uint32_t count
                       double* wanted) {
   double k = sim->core.slide.stiffness;
   for (uint32_t bit = 0; bit < count; bit++) {
-    const EngSurface* s = &sim->value_surfaces[members[bit]];
+    const EngSurface* s = &sim->sliding.value_surfaces[members[bit]];
     double g = sim->g_dual[s->index].v.lo;
     wanted[bit] = !pull           ? 0.0
                   : s->order == 2 ? -2.0 * k * sim->sliding.speed[members[bit]] - k * k * g
@@ -72,7 +72,7 @@ static bool solve_group(EngSim* sim, uint32_t group, bool pull, double* alpha) {
   for (uint32_t bit = 0; bit < count; bit++) {
     memcpy(values[bit], &sim->sliding.rate[(size_t)ENG_SIDES_MAX * members[bit]],
            sizeof values[bit]);
-    own[bit] = sim->value_share[members[bit]];
+    own[bit] = sim->sliding.value_alpha[members[bit]];
   }
   wanted_of(sim, members, count, pull, wanted);
   if (!side_solve((const double(*)[ENG_SIDES_MAX])values, count, (1u << count) - 1u, 0, wanted,
@@ -94,7 +94,7 @@ SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, d
     const ModelMode* mode = sim->core.mode;
     model_program_run(&mode->g_flow, eng_context(sim), sim->g_flow_regs, t, x, sim->side_g);
     for (uint32_t k = 0; k < slide->count; k++) {
-      uint32_t index = sim->value_surfaces[k].index;
+      uint32_t index = sim->sliding.value_surfaces[k].index;
       sim->g_dual[index].v.lo = sim->side_g[index];
     }
   }
@@ -107,7 +107,7 @@ SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, d
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const EngSlide* slide = &sim->core.slide;
   if (slide->by_value) return eng_value_rhs(sim, t, x, dx);
-  double* alpha = sim->value_trial;
+  double* alpha = sim->sliding.value_trial;
   SLT_TRY(side_coefficients(sim, t, x, true, alpha));
   find_weights(sim, alpha);
   uint32_t n = sim->core.mode->state_count;
@@ -118,7 +118,8 @@ SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
     const double* f = side_flow(sim, row);
     double whole = slide->group_count == 1 ? row_weight(sim, row, MODEL_NONE) : 0.0;
     for (uint32_t i = 0; i < n; i++) {
-      double w = slide->group_count == 1 ? whole : row_weight(sim, row, sim->value_of_state[i]);
+      double w =
+          slide->group_count == 1 ? whole : row_weight(sim, row, sim->sliding.value_of_state[i]);
       if (w != 0.0) dx[i] += w * f[i];
     }
   }
@@ -138,7 +139,7 @@ static void combine_values(EngSim* sim, double t, const double* alpha, double* v
     // quantities that only some sides compute keep the part those sides give
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       uint32_t env = mode->full_env[i];
-      double w = row_weight(sim, row, sim->value_of_env[env]);
+      double w = row_weight(sim, row, sim->sliding.value_of_env[env]);
       if (w != 0.0) values[env] += w * sim->full[i];
       if (known) known[env] = 1;
     }
@@ -151,19 +152,19 @@ void eng_slide_full(EngSim* sim, double t) {
     eng_value_full(sim, t);
     return;
   }
-  if (side_coefficients(sim, t, sim->x, false, sim->value_trial) < 0) return;
+  if (side_coefficients(sim, t, sim->x, false, sim->sliding.value_trial) < 0) return;
   for (uint32_t row = 0; row < slide->rows; row++) {
     const ModelMode* mode = sim->sliding.regs[row].mode;
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = 0.0;
     }
   }
-  combine_values(sim, t, sim->value_trial, sim->env, NULL);
+  combine_values(sim, t, sim->sliding.value_trial, sim->env, NULL);
 }
 
-bool eng_slide_shares(EngSim* sim, double* share) {
+bool eng_slide_coefficients(EngSim* sim, double* share) {
   const EngSlide* slide = &sim->core.slide;
-  if (slide->by_value) return eng_value_shares(sim, share);
+  if (slide->by_value) return eng_value_coefficients(sim, share);
   return side_coefficients(sim, sim->core.t, sim->x, false, share) >= 0;
 }
 
@@ -174,19 +175,19 @@ void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* sha
     eng_value_side(sim, surface, above, share, values, known);
     return;
   }
-  memcpy(sim->value_trial, share, slide->count * sizeof *share);
-  sim->value_trial[surface] = above ? 1.0 : 0.0;
-  combine_values(sim, sim->core.t, sim->value_trial, values, known);
+  memcpy(sim->sliding.value_trial, share, slide->count * sizeof *share);
+  sim->sliding.value_trial[surface] = above ? 1.0 : 0.0;
+  combine_values(sim, sim->core.t, sim->sliding.value_trial, values, known);
 }
 
 uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface) {
-  return sim->value_surfaces[surface].atom;
+  return sim->sliding.value_surfaces[surface].atom;
 }
 
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads) {
   *leads = false;
-  if (!sim->core.slide.count || sim->value_of_atom[atom] == MODEL_NONE) return false;
-  uint32_t surface = sim->value_of_atom[atom];
-  *leads = surface != SLIDE_RIDES && sim->value_surfaces[surface].atom == atom;
+  if (!sim->core.slide.count || sim->sliding.value_of_atom[atom] == MODEL_NONE) return false;
+  uint32_t surface = sim->sliding.value_of_atom[atom];
+  *leads = surface != SLIDE_RIDES && sim->sliding.value_surfaces[surface].atom == atom;
   return true;
 }

@@ -99,7 +99,7 @@ SltStatus side_mode(EngSim* sim, const ModelMode** out) {
     SLT_TRY(slide_recognise(sim, mode));
     judge_others(sim, mode);
     for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-      slide_impose(sim, k, sim->value_surfaces[k].above);
+      slide_impose(sim, k, sim->sliding.value_surfaces[k].above);
     }
     bool moved = false;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
@@ -115,10 +115,10 @@ SltStatus side_mode(EngSim* sim, const ModelMode** out) {
 
 /// Where a mode computes the rate of a surface: by one of its relations.
 static uint32_t place_of(const EngSim* sim, uint32_t surface, const ModelMode* mode) {
-  const EngSurface* s = &sim->value_surfaces[surface];
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
+  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
     uint32_t place = eng_atom_place(mode, a);
-    if (place != MODEL_NONE) return 2 * place + (sim->value_same[a] ? 0u : 1u);
+    if (place != MODEL_NONE) return 2 * place + (sim->sliding.value_same[a] ? 0u : 1u);
   }
   return MODEL_NONE;
 }
@@ -127,7 +127,7 @@ SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
   EngSideRegs* r = &sim->sliding.regs[row];
   const ModelProgram* rhs = &mode->rhs;
   const ModelProgram* gdot = &mode->gdot;
-  sim->value_bound = NULL;
+  sim->sliding.value_bound = NULL;
   r->mode = mode;
   SLT_TRY(eng_grow(sim, (void**)&r->rhs, &r->rhs_capacity, rhs->reg_count, sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&r->full, &r->full_capacity, mode->full.reg_count, sizeof(double)));
@@ -147,7 +147,7 @@ SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
   model_program_guess(&mode->full, sim->guess, r->full);
   model_program_guess(gdot, sim->guess, r->gdot);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
     sim->sliding.place[ENG_SIDES_MAX * k + pattern] = place_of(sim, k, mode);
@@ -190,7 +190,7 @@ static double middle(ModelInterval a) {
 }
 
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g) {
-  const EngSurface* s = &sim->value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value_surfaces[surface];
   ModelDual moving = enclose_along(sim, s->index, t, &(Direction){x, s->lifts});
   ModelDual still = enclose_along(sim, s->index, t, &(Direction){x, MODEL_NONE});
   *g = middle(still.v);
@@ -200,7 +200,7 @@ double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, doub
 const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
   const double* point = x;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
     if (s->offset == 0.0) continue;
     double g = 0.0;
     double slope = side_slope(sim, k, t, x, &g);
@@ -222,7 +222,7 @@ static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const doubl
   }
   model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
                         sim->sliding.x, sim->g_dual);
-  return (ModelDual){sim->g_dual[sim->value_surfaces[surface].index].d,
+  return (ModelDual){sim->g_dual[sim->sliding.value_surfaces[surface].index].d,
                      {-(double)INFINITY, (double)INFINITY}};
 }
 
@@ -241,7 +241,7 @@ static void evaluate_second(EngSim* sim, uint32_t row, double t, const double* x
   model_program_enclose(&mode->gdot, eng_context(sim), w->regs[row].gdot_dual,
                         (ModelInterval){t, t}, w->x, sim->g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
     if (s->order != 2 || (row && !pattern) || place == MODEL_NONE) continue;
@@ -258,7 +258,7 @@ void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
   model_program_run(&mode->gdot, eng_context(sim), w->regs[row].gdot, t, x, sim->side_g);
   bool second = false;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
     uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
@@ -304,7 +304,7 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
   }
   model_program_enclose(&mode->gdot, context, w->regs[row].gdot_dual, time, w->x, sim->g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
     uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
@@ -314,7 +314,7 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
     *out = (ModelDual){flipped(found.v, place & 1u), flipped(found.d, place & 1u)};
   }
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value_surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if ((row && !pattern) || w->place[ENG_SIDES_MAX * k + pattern] != MODEL_NONE) continue;
     bound[ENG_SIDES_MAX * k + pattern] = rate_along(sim, k, t, sim->probe_x, side_flow(sim, row));

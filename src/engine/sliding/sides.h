@@ -77,7 +77,7 @@ double side_weight(uint32_t pattern, uint32_t mask, const double* alpha);
 /// pattern) are the wanted ones; surfaces outside are on the sides of `fixed`.
 bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,
                 const double* wanted, double* alpha);
-/// What each group does: `slides`, `above` and value_share of its surfaces.
+/// What each group does: `slides`, `above` and value_alpha of its surfaces.
 bool side_decide(EngSim* sim);
 
 // ---- motion.c

@@ -55,7 +55,8 @@ static SltStatus find_target(EngSim* sim, bool* moves) {
 
 /// A surface that goes to no side is not watched until it has left what the tolerances explain.
 static void let_go(EngSim* sim, uint32_t surface) {
-  for (uint32_t a = sim->value_surfaces[surface].first; a != MODEL_NONE; a = sim->value_next[a]) {
+  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value_next[a]) {
     sim->atoms[a].tangential = true;
   }
 }
@@ -66,7 +67,7 @@ static SltStatus find_riders(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   bool limit = false;
   for (uint32_t k = 0; k < slide->count; k++) {
-    limit |= sim->value_surfaces[k].order == 2;
+    limit |= sim->sliding.value_surfaces[k].order == 2;
   }
   if (!limit) return SLT_OK;
   SLT_TRY(eng_slide_rhs(sim, sim->core.t, sim->x, sim->side_f));
@@ -85,10 +86,11 @@ static SltStatus find_riders(EngSim* sim) {
     uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
     ModelDual g = sim->g_dual[i];
-    bool free = sim->value_of_atom[atom] == MODEL_NONE || sim->value_of_atom[atom] == SLIDE_KINK;
+    bool free = sim->sliding.value_of_atom[atom] == MODEL_NONE ||
+                sim->sliding.value_of_atom[atom] == SLIDE_KINK;
     if (!free || !value_may_bound(sim, atom)) continue;
     if (!(fabs(g.v.lo) <= fmax(sim->atoms[atom].zone, eng_sigma(sim, i)))) continue;
-    if (g.d.lo <= 0.0 && g.d.hi >= 0.0) sim->value_of_atom[atom] = SLIDE_RIDES;
+    if (g.d.lo <= 0.0 && g.d.hi >= 0.0) sim->sliding.value_of_atom[atom] = SLIDE_RIDES;
   }
   return SLT_OK;
 }
@@ -109,7 +111,7 @@ static SltStatus install(EngSim* sim, EngSlideVerdict* verdict) {
   slide->stiffness = 0.0;
   SLT_TRY(find_riders(sim));
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    if (sim->value_of_atom[i] == SLIDE_KINK) sim->value_of_atom[i] = MODEL_NONE;
+    if (sim->sliding.value_of_atom[i] == SLIDE_KINK) sim->sliding.value_of_atom[i] = MODEL_NONE;
   }
   *verdict = ENG_SLIDE_ALONG;
   return SLT_OK;
@@ -126,12 +128,12 @@ static SltStatus decide(EngSim* sim, bool* able) {
     eng_restore_truths(sim);
     if (status < 0 || !*able || !slide->count) return status;
     for (uint32_t k = 0; k < slide->count; k++) {
-      EngSurface* s = &sim->value_surfaces[k];
+      EngSurface* s = &sim->sliding.value_surfaces[k];
       s->stands_above = present_side(sim, s);
     }
     sim->slide_decided = side_decide(sim);
     for (uint32_t k = 0; k < slide->count; k++) {
-      EngSurface* s = &sim->value_surfaces[k];
+      EngSurface* s = &sim->sliding.value_surfaces[k];
       s->wanted = s->met || s->slides;
     }
     again = slide_keep(sim, ENG_KEEP_WANTED);
@@ -156,7 +158,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
   }
   bool slides = false;
   for (uint32_t k = 0; k < slide->count; k++) {
-    slides |= sim->value_surfaces[k].slides;
+    slides |= sim->sliding.value_surfaces[k].slides;
   }
   // a plain crossing is left to the guards unless they have had their say
   if (!slides && (!settled || !sim->slide_decided)) {
@@ -164,8 +166,8 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     return SLT_OK;
   }
   for (uint32_t k = 0; k < slide->count; k++) {
-    value_latch(sim, k, sim->value_surfaces[k].above);
-    if (sim->value_surfaces[k].tangent) let_go(sim, k);
+    value_latch(sim, k, sim->sliding.value_surfaces[k].above);
+    if (sim->sliding.value_surfaces[k].tangent) let_go(sim, k);
   }
   bool moves = false;
   SLT_TRY(find_target(sim, &moves));
@@ -182,7 +184,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
 /// it may have come to a limit point then.
 static bool comes_near_others(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  const uint32_t* direct = eng_hang_direct(sim);
+  const uint32_t* direct = eng_dependency_direct(sim);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
@@ -213,7 +215,7 @@ static double reach_time(EngSim* sim, uint32_t index, double g) {
   double now = 0.0;
   memcpy(sim->probe_x, sim->x, mode->state_count * sizeof *sim->x);
   double slope = side_slope(sim, 0, sim->core.t, sim->x, &now);
-  sim->probe_x[sim->value_surfaces[0].lifts] += (g - now) / slope;
+  sim->probe_x[sim->sliding.value_surfaces[0].lifts] += (g - now) / slope;
   model_program_run(&mode->gdot, eng_context(sim), sim->gdot_regs, sim->core.t, sim->probe_x,
                     sim->side_g);
   return -g / sim->side_g[index];
@@ -230,7 +232,7 @@ bool eng_slide_reached_now(EngSim* sim) {
     double time = -g / sim->gdot[i];
     if (!atom->separates || !(time > 0.0 && time < REACH_STEPS * h)) continue;
     if (!value_may_bound(sim, mode->atoms[i]) || !(fabs(g) <= eng_sigma(sim, i))) continue;
-    sim->value_surfaces[0] = (EngSurface){.atom = mode->atoms[i], .index = i};
+    sim->sliding.value_surfaces[0] = (EngSurface){.atom = mode->atoms[i], .index = i};
     if (side_room(sim, 1) < 0 || !side_choose_lift(sim, 0)) continue;
     double nearer = reach_time(sim, i, g / HOLD_SHRINKS);
     // the rate vanishes on the way there, and still it does not take for ever
@@ -264,15 +266,16 @@ SltStatus eng_slide_room(EngSim* sim, uint32_t rows) {
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above) {
   EngSlide* slide = &sim->core.slide;
   *slide = (EngSlide){.count = 1, .rows = 2, .group_count = 1};
-  memset(sim->value_of_atom, 0xff, sim->model->atom_count * sizeof *sim->value_of_atom);
-  sim->value_surfaces[0] = (EngSurface){.atom = atom,
-                                        .index = eng_atom_place(sim->core.mode, atom),
-                                        .first = MODEL_NONE,
-                                        .size = 1,
-                                        .row = 1,
-                                        .order = 1};
+  memset(sim->sliding.value_of_atom, 0xff,
+         sim->model->atom_count * sizeof *sim->sliding.value_of_atom);
+  sim->sliding.value_surfaces[0] = (EngSurface){.atom = atom,
+                                                .index = eng_atom_place(sim->core.mode, atom),
+                                                .first = MODEL_NONE,
+                                                .size = 1,
+                                                .row = 1,
+                                                .order = 1};
   value_add_relation(sim, 0, atom, true);
-  sim->value_share[0] = 0.5;
+  sim->sliding.value_alpha[0] = 0.5;
   SLT_TRY(side_room(sim, 1));
   SLT_TRY(side_room_rows(sim, 2));
   const uint32_t* states[] = {below, above};
@@ -307,18 +310,18 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
     eng_value_leave(sim, surface, above);
     return;
   }
-  EngSurface* left = &sim->value_surfaces[surface];
+  EngSurface* left = &sim->sliding.value_surfaces[surface];
   for (uint32_t k = 0; k < slide->count; k++) {
-    EngSurface* s = &sim->value_surfaces[k];
+    EngSurface* s = &sim->sliding.value_surfaces[k];
     // of the remaining surfaces any side will do: what follows finds their continuation
     s->above = s == left ? above : s->stands_above;
   }
   bool moves = false;
   memcpy(sim->state_settled, sim->state, states_size(sim));
   find_target(sim, &moves);
-  for (uint32_t a = left->first; a != MODEL_NONE; a = sim->value_next[a]) {
+  for (uint32_t a = left->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
     EngAtom* atom = &sim->atoms[a];
-    atom->truth = above == sim->value_same[a];
+    atom->truth = above == sim->sliding.value_same[a];
     atom->left_now = true;
     sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }

@@ -70,21 +70,21 @@ typedef struct EngValuePart {
 enum { ENG_SET_EMPTY, ENG_SET_WIDE, ENG_SET_FIRST };
 
 /// An output that hangs on switches.
-typedef struct EngHangOutput {
+typedef struct EngDependencyOutput {
   uint32_t output, set;
   bool shifts;  // by numbers that depend on neither time nor states
-} EngHangOutput;
+} EngDependencyOutput;
 
-typedef struct EngHangProgram {
-  uint32_t* set;           // per output
-  EngHangOutput* hanging;  // outputs whose set is not empty, ascending
+typedef struct EngDependencyProgram {
+  uint32_t* set;                 // per output
+  EngDependencyOutput* hanging;  // outputs whose set is not empty, ascending
   uint32_t count;
   bool wide;  // some set has too many members to be listed
   size_t set_capacity, hanging_capacity;
-} EngHangProgram;
+} EngDependencyProgram;
 
 /// Who reads an entry of the environment.
-typedef struct EngHangReader {
+typedef struct EngDependencyReader {
   enum {
     ENG_READER_RHS,  // hanging output `at` of a program
     ENG_READER_FULL,
@@ -95,20 +95,20 @@ typedef struct EngHangReader {
     ENG_READER_GDOT_INPUT
   } kind;
   uint32_t at;
-} EngHangReader;
+} EngDependencyReader;
 
 /// What hangs on which switches in the programs of a mode, whoever slides.
-typedef struct EngHang {
+typedef struct EngDependency {
   const ModelMode* mode;  // NULL: of none
   bool usable;            // the sets are listed
-  EngHangProgram rhs, full, gdot;
+  EngDependencyProgram rhs, full, gdot;
   uint32_t set_count;
   uint32_t* begin;    // per set and one more: where its members begin
   uint32_t* members;  // places in the environment, ascending
   uint32_t* direct;   // per atom of the mode: 2 * state, + 1: its negative; MODEL_NONE for neither
   uint32_t* label;    // per set: surface that it hangs on at present
   uint32_t* reader_begin;  // per entry of the environment and one more: where its readers begin
-  EngHangReader* readers;
+  EngDependencyReader* readers;
   bool g_reads;         // g between events reads truths, positions of switches or times of entry
   bool has_rows;        // who reads a state is listed
   uint32_t* row_begin;  // per state and one more: where the outputs of rhs begin that read it...
@@ -118,7 +118,7 @@ typedef struct EngHang {
   size_t row_begin_capacity, row_capacity, timed_capacity;
   size_t begin_capacity, member_capacity, direct_capacity, label_capacity, reader_begin_capacity,
       reader_capacity;
-} EngHang;
+} EngDependency;
 
 /// A combination of sides: its mode, and the programs with their inputs in place.
 typedef struct EngSideRegs {
@@ -149,8 +149,59 @@ typedef struct EngSliding {
   size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
       flow_capacity, x_capacity, trial_capacity, states_capacity, values_capacity;
-  uint32_t lifted;   // a state that is looked at from here...
-  double lift;       // ... to there
+  uint32_t lifted;  // a state that is looked at from here...
+  double lift;      // ... to there
+  // of the run's block: per atom, automaton or state of the model
+  EngSurface* value_surfaces;
+  EngValueSwitch* value_switches;
+  uint32_t value_switch_count;
+  EngValueProbe* value_probes;
+  uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
+  bool* value_same;         // g of the atom has the sign of the surface's
+  bool* value_truth;
+  uint32_t* value_of_env;    // per entry of the environment that a switch of a surface writes: 2 *
+                             // surface + what it is below it; MODEL_NONE for all others
+  uint32_t* value_next;      // per atom: the next one of its surface
+  uint32_t* value_of_state;  // per state: the surface that it is; work space in between
+  uint32_t* value_follower_begin;  // per atom and one more: switches that follow it alone
+  uint32_t* value_followers;
+  uint8_t* value_plain;     // per atom: nothing hangs on it but these, and they move no equations
+  uint8_t* switch_alone;    // per automaton: a switch that moves no equations and no other switch
+  uint32_t* value_follows;  // per automaton: a switch that follows one relation: 2 * atom, + 1:
+                            // and is on where it holds; MODEL_NONE for all others
+  double *value_slope, *value_alpha, *value_trial, *value_rate, *value_low, *value_high,
+      *value_wanted;
+  uint32_t* value_labels;  // per register of a program: surface it hangs on
+  size_t value_label_capacity;
+  uint32_t* value_output_label;  // per output
+  size_t value_output_capacity;
+  EngValuePart *value_rhs, *value_full;  // what hangs on a surface, by output
+  uint32_t value_rhs_count, value_full_count;
+  size_t value_rhs_capacity, value_full_capacity;
+  double *value_rhs_shift, *value_full_shift;  // ... and by how much more it is above than below
+  // per surface that is a state: which, and how much more its derivative is below than above
+  uint32_t* value_state;
+  double* value_fall;
+  uint32_t* value_touched;  // surfaces whose share changes on the present trial
+  uint8_t* value_mark;      // work space, per surface: zero
+  ModelPart value_part;     // of rhs: what does not slide; no code: it is most of it
+  ModelInstr* value_code;
+  ModelPartOutput* value_outputs;
+  uint32_t* value_reads;
+  ModelPartOutput* value_plain_runs;
+  size_t value_plain_capacity;
+  ModelPartOutput* value_pulled;  // states that slide
+  uint32_t value_pulled_count;
+  size_t value_pulled_capacity;
+  uint64_t* value_needed;  // bits: instructions, then states
+  size_t value_code_capacity, value_outputs_capacity, value_reads_capacity, value_needed_capacity;
+  const ModelMode* value_bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
+  double* value_out;             // outputs on one side
+  size_t value_out_capacity;
+  double* value_last;    // shares on a trial
+  double value_last_t;   // time of the last ones, and...
+  double* value_last_x;  // ...states
+  EngDependency dependency;
   bool kinks;        // some surface was none, in the last look
   double kink_t;     // when all the motion stood at were kinks
   double reached_t;  // when a relation came within its tolerance of a surface that holds...

@@ -16,7 +16,7 @@
 #include <string.h>
 
 static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
-  uint32_t found = sim->value_of_env[env];
+  uint32_t found = sim->sliding.value_of_env[env];
   return found == MODEL_NONE ? NO_SURFACE : found / 2;
 }
 
@@ -24,13 +24,13 @@ static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
 /// value_output_label. False: a block of equations is solved in it, or memory is short.
 static bool label_outputs(EngSim* sim, const ModelProgram* program) {
   if (program->solve_count) return false;
-  if (eng_grow(sim, (void**)&sim->value_labels, &sim->value_label_capacity, program->reg_count,
-               sizeof(uint32_t)) < 0 ||
-      eng_grow(sim, (void**)&sim->value_output_label, &sim->value_output_capacity,
+  if (eng_grow(sim, (void**)&sim->sliding.value_labels, &sim->sliding.value_label_capacity,
+               program->reg_count, sizeof(uint32_t)) < 0 ||
+      eng_grow(sim, (void**)&sim->sliding.value_output_label, &sim->sliding.value_output_capacity,
                program->output_count, sizeof(uint32_t)) < 0) {
     return false;
   }
-  uint32_t* label = sim->value_labels;
+  uint32_t* label = sim->sliding.value_labels;
   memset(label, 0xff, program->reg_count * sizeof *label);
   for (uint32_t i = 0; i < program->input_count; i++) {
     label[program->inputs[i].reg] =
@@ -44,7 +44,7 @@ static bool label_outputs(EngSim* sim, const ModelProgram* program) {
     label[pc->dst] = found;
   }
   for (uint32_t i = 0; i < program->output_count; i++) {
-    sim->value_output_label[i] = label[program->outputs[i]];
+    sim->sliding.value_output_label[i] = label[program->outputs[i]];
   }
   return true;
 }
@@ -53,7 +53,7 @@ static bool label_outputs(EngSim* sim, const ModelProgram* program) {
 static bool parts_of_labels(EngSim* sim, uint32_t outputs, EngValuePart* parts, uint32_t* count) {
   *count = 0;
   for (uint32_t i = 0; i < outputs; i++) {
-    uint32_t label = sim->value_output_label[i];
+    uint32_t label = sim->sliding.value_output_label[i];
     if (label == MANY_SURFACES) return false;
     if (label != NO_SURFACE) parts[(*count)++] = (EngValuePart){i, label};
   }
@@ -61,11 +61,11 @@ static bool parts_of_labels(EngSim* sim, uint32_t outputs, EngValuePart* parts, 
 }
 
 /// The same from the labels of the sets. `shifts`: all of them are shifted by numbers.
-static bool parts_of_sets(const EngHang* hang, const EngHangProgram* program, EngValuePart* parts,
-                          uint32_t* count, bool* shifts) {
+static bool parts_of_sets(const EngDependency* hang, const EngDependencyProgram* program,
+                          EngValuePart* parts, uint32_t* count, bool* shifts) {
   *count = 0;
   for (uint32_t i = 0; i < program->count; i++) {
-    const EngHangOutput* hanging = &program->hanging[i];
+    const EngDependencyOutput* hanging = &program->hanging[i];
     uint32_t label = hang->label[hanging->set];
     if (label == NO_SURFACE) continue;
     if (label == MANY_SURFACES) return false;
@@ -75,7 +75,7 @@ static bool parts_of_sets(const EngHang* hang, const EngHangProgram* program, En
   return true;
 }
 
-uint32_t value_label(const EngSim* sim, const EngHang* hang, uint32_t set) {
+uint32_t value_label(const EngSim* sim, const EngDependency* hang, uint32_t set) {
   uint32_t label = NO_SURFACE;
   for (uint32_t k = hang->begin[set]; k < hang->begin[set + 1]; k++) {
     label = value_join(label, surface_of_entry(sim, hang->members[k]));
@@ -83,7 +83,7 @@ uint32_t value_label(const EngSim* sim, const EngHang* hang, uint32_t set) {
   return label;
 }
 
-static void label_sets(const EngSim* sim, const EngHang* hang) {
+static void label_sets(const EngSim* sim, const EngDependency* hang) {
   hang->label[ENG_SET_EMPTY] = NO_SURFACE;
   hang->label[ENG_SET_WIDE] = MANY_SURFACES;
   for (uint32_t s = ENG_SET_FIRST; s < hang->set_count; s++) {
@@ -93,14 +93,15 @@ static void label_sets(const EngSim* sim, const EngHang* hang) {
 
 /// The places that the switches of the surfaces write, and what they write below them.
 static void label_entries(EngSim* sim) {
-  memset(sim->value_of_env, 0xff, sim->model->env_count * sizeof *sim->value_of_env);
-  for (uint32_t i = 0; i < sim->value_switch_count; i++) {
-    const EngValueSwitch* s = &sim->value_switches[i];
+  memset(sim->sliding.value_of_env, 0xff,
+         sim->model->env_count * sizeof *sim->sliding.value_of_env);
+  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
+    const EngValueSwitch* s = &sim->sliding.value_switches[i];
     const ModelState* states = sim->model->automata[s->automaton].states;
     for (uint32_t k = 0; k < 2; k++) {
       if (states[k].test_env == MODEL_NONE) continue;
       bool below = s->rises == (k == 0);
-      sim->value_of_env[states[k].test_env] = 2 * s->surface + (below ? 1u : 0u);
+      sim->sliding.value_of_env[states[k].test_env] = 2 * s->surface + (below ? 1u : 0u);
     }
   }
 }
@@ -112,33 +113,38 @@ static bool can_mix(EngSim* sim, bool* shifts) {
   const EngSlide* slide = &sim->core.slide;
   *shifts = false;
   if (sim->options.sliding == SLT_SLIDING_UTKIN) return false;
-  if (eng_grow(sim, (void**)&sim->value_rhs, &sim->value_rhs_capacity, mode->rhs.output_count,
-               sizeof *sim->value_rhs) < 0 ||
-      eng_grow(sim, (void**)&sim->value_full, &sim->value_full_capacity, mode->full.output_count,
-               sizeof *sim->value_full) < 0) {
+  if (eng_grow(sim, (void**)&sim->sliding.value_rhs, &sim->sliding.value_rhs_capacity,
+               mode->rhs.output_count, sizeof *sim->sliding.value_rhs) < 0 ||
+      eng_grow(sim, (void**)&sim->sliding.value_full, &sim->sliding.value_full_capacity,
+               mode->full.output_count, sizeof *sim->sliding.value_full) < 0) {
     return false;
   }
   label_entries(sim);
-  const EngHang* hang = eng_hang(sim);
+  const EngDependency* hang = eng_dependency(sim);
   if (hang) {
     label_sets(sim, hang);
   } else if (!label_outputs(sim, &mode->gdot)) {
     return false;
   }
   for (uint32_t i = 0; i < slide->count; i++) {
-    uint32_t output = sim->value_surfaces[i].index;
-    uint32_t label = hang ? hang->label[hang->gdot.set[output]] : sim->value_output_label[output];
+    uint32_t output = sim->sliding.value_surfaces[i].index;
+    uint32_t label =
+        hang ? hang->label[hang->gdot.set[output]] : sim->sliding.value_output_label[output];
     if (label != i && label != NO_SURFACE) return false;
   }
   if (hang) {
     *shifts = true;
-    return parts_of_sets(hang, &hang->rhs, sim->value_rhs, &sim->value_rhs_count, shifts) &&
-           parts_of_sets(hang, &hang->full, sim->value_full, &sim->value_full_count, shifts);
+    return parts_of_sets(hang, &hang->rhs, sim->sliding.value_rhs, &sim->sliding.value_rhs_count,
+                         shifts) &&
+           parts_of_sets(hang, &hang->full, sim->sliding.value_full, &sim->sliding.value_full_count,
+                         shifts);
   }
   return label_outputs(sim, &mode->rhs) &&
-         parts_of_labels(sim, mode->rhs.output_count, sim->value_rhs, &sim->value_rhs_count) &&
+         parts_of_labels(sim, mode->rhs.output_count, sim->sliding.value_rhs,
+                         &sim->sliding.value_rhs_count) &&
          label_outputs(sim, &mode->full) &&
-         parts_of_labels(sim, mode->full.output_count, sim->value_full, &sim->value_full_count);
+         parts_of_labels(sim, mode->full.output_count, sim->sliding.value_full,
+                         &sim->sliding.value_full_count);
 }
 
 /// Inputs of a program with the switches of the surfaces below and above.
@@ -149,7 +155,7 @@ static void bind_both(const EngSim* sim, const ModelProgram* program, double* be
     const ModelInput* input = &program->inputs[i];
     double low = sim->env[input->env];
     double high = low;
-    uint32_t entry = input->env < present ? sim->value_of_env[input->env] : MODEL_NONE;
+    uint32_t entry = input->env < present ? sim->sliding.value_of_env[input->env] : MODEL_NONE;
     if (entry != MODEL_NONE) {
       low = (double)(entry & 1u);
       high = 1.0 - low;
@@ -162,12 +168,12 @@ static void bind_both(const EngSim* sim, const ModelProgram* program, double* be
 /// Room and constants for the programs on both sides.
 static SltStatus room_for_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->value_bound == mode) return SLT_OK;
-  sim->value_bound = NULL;
+  if (sim->sliding.value_bound == mode) return SLT_OK;
+  sim->sliding.value_bound = NULL;
   uint32_t outputs = mode->rhs.output_count > mode->full.output_count ? mode->rhs.output_count
                                                                       : mode->full.output_count;
-  SLT_TRY(
-      eng_grow(sim, (void**)&sim->value_out, &sim->value_out_capacity, outputs, sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_out, &sim->sliding.value_out_capacity, outputs,
+                   sizeof(double)));
   for (uint32_t end = 0; end < 2; end++) {
     EngSideRegs* regs = &sim->sliding.regs[end];
     SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count,
@@ -183,7 +189,7 @@ static SltStatus room_for_ends(EngSim* sim) {
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_bind(&mode->gdot, sim->env, regs->gdot);
   }
-  sim->value_bound = mode;
+  sim->sliding.value_bound = mode;
   return SLT_OK;
 }
 
@@ -206,24 +212,24 @@ static SltStatus bind_ends(EngSim* sim) {
 
 /// Whether g of every surface is a state or its negative, as in `sign(v)`; which.
 static bool find_direct(EngSim* sim) {
-  const uint32_t* direct = eng_hang_direct(sim);
+  const uint32_t* direct = eng_dependency_direct(sim);
   if (!direct) return false;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    EngSurface* s = &sim->value_surfaces[i];
+    EngSurface* s = &sim->sliding.value_surfaces[i];
     uint32_t found = direct[s->index];
     if (found == MODEL_NONE) return false;
     s->state = found / 2;
     s->negative = found & 1u;
-    sim->value_state[i] = s->state;
+    sim->sliding.value_state[i] = s->state;
   }
   return true;
 }
 
 /// Whether no derivative hangs on a surface but that of the state that is its g.
 static bool is_lean(const EngSim* sim) {
-  for (uint32_t i = 0; i < sim->value_rhs_count; i++) {
-    const EngValuePart* part = &sim->value_rhs[i];
-    if (part->output != sim->value_surfaces[part->surface].state) return false;
+  for (uint32_t i = 0; i < sim->sliding.value_rhs_count; i++) {
+    const EngValuePart* part = &sim->sliding.value_rhs[i];
+    if (part->output != sim->sliding.value_surfaces[part->surface].state) return false;
   }
   return true;
 }
@@ -231,9 +237,9 @@ static bool is_lean(const EngSim* sim) {
 /// Whether nothing hangs on the surfaces' relations but switches that follow one each.
 static bool are_plain(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    const EngSurface* s = &sim->value_surfaces[i];
-    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->value_next[a]) {
-      if (!sim->value_plain[a]) return false;
+    const EngSurface* s = &sim->sliding.value_surfaces[i];
+    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
+      if (!sim->sliding.value_plain[a]) return false;
     }
   }
   return true;
@@ -273,26 +279,26 @@ static uint32_t next_bit(uint64_t* word) {
 static SltStatus room_for_part(EngSim* sim, uint32_t most) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   size_t words = (size_t)rhs->code_count / 64 + (size_t)rhs->state_count / 64 + 2;
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_needed, &sim->value_needed_capacity, words,
-                   sizeof *sim->value_needed));
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_code, &sim->value_code_capacity, (size_t)most + 1,
-                   sizeof *sim->value_code));
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_reads, &sim->value_reads_capacity, rhs->state_count,
-                   sizeof *sim->value_reads));
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_outputs, &sim->value_outputs_capacity,
-                   rhs->output_count, sizeof *sim->value_outputs));
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_plain_runs, &sim->value_plain_capacity,
-                   rhs->output_count, sizeof *sim->value_plain_runs));
-  SLT_TRY(eng_grow(sim, (void**)&sim->value_pulled, &sim->value_pulled_capacity, rhs->output_count,
-                   sizeof *sim->value_pulled));
-  memset(sim->value_needed, 0, words * sizeof *sim->value_needed);
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_needed, &sim->sliding.value_needed_capacity,
+                   words, sizeof *sim->sliding.value_needed));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_code, &sim->sliding.value_code_capacity,
+                   (size_t)most + 1, sizeof *sim->sliding.value_code));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_reads, &sim->sliding.value_reads_capacity,
+                   rhs->state_count, sizeof *sim->sliding.value_reads));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_outputs, &sim->sliding.value_outputs_capacity,
+                   rhs->output_count, sizeof *sim->sliding.value_outputs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_plain_runs, &sim->sliding.value_plain_capacity,
+                   rhs->output_count, sizeof *sim->sliding.value_plain_runs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_pulled, &sim->sliding.value_pulled_capacity,
+                   rhs->output_count, sizeof *sim->sliding.value_pulled));
+  memset(sim->sliding.value_needed, 0, words * sizeof *sim->sliding.value_needed);
   return SLT_OK;
 }
 
 /// States that slide, from output k on.
 static uint32_t pulled_from(const EngSim* sim, uint32_t k) {
   uint32_t end = k;
-  while (end < sim->core.mode->rhs.output_count && sim->value_of_state[end] != MODEL_NONE) {
+  while (end < sim->core.mode->rhs.output_count && sim->sliding.value_of_state[end] != MODEL_NONE) {
     end++;
   }
   return end - k;
@@ -303,7 +309,7 @@ static uint32_t plain_from(const EngSim* sim, uint32_t k) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   uint32_t end = k;
   uint32_t reg = rhs->outputs[k];
-  while (end < rhs->output_count && sim->value_of_state[end] == MODEL_NONE &&
+  while (end < rhs->output_count && sim->sliding.value_of_state[end] == MODEL_NONE &&
          rhs->outputs[end] == reg && reg - 1 < rhs->state_count) {
     end++;
     reg++;
@@ -315,26 +321,26 @@ static uint32_t plain_from(const EngSim* sim, uint32_t k) {
 /// (value_plain_runs), and all others with what they need. False: that is too much.
 static bool sort_outputs(EngSim* sim, uint32_t most, uint32_t* plain, uint32_t* count) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  uint64_t* states = sim->value_needed + rhs->code_count / 64 + 1;
+  uint64_t* states = sim->sliding.value_needed + rhs->code_count / 64 + 1;
   bool listed = rhs->slices != NULL;
   uint32_t needed = 0;
   for (uint32_t k = 0; k < rhs->output_count;) {
     uint32_t run = pulled_from(sim, k);
     if (run > 0) {
-      sim->value_pulled[sim->value_pulled_count++] = (ModelPartOutput){k, k, run};
+      sim->sliding.value_pulled[sim->sliding.value_pulled_count++] = (ModelPartOutput){k, k, run};
       k += run;
       continue;
     }
     run = plain_from(sim, k);
     if (run > 0) {
-      sim->value_plain_runs[(*plain)++] = (ModelPartOutput){k, rhs->outputs[k] - 1, run};
+      sim->sliding.value_plain_runs[(*plain)++] = (ModelPartOutput){k, rhs->outputs[k] - 1, run};
       k += run;
       continue;
     }
     if (listed) {
-      sim->value_outputs[(*count)++] = (ModelPartOutput){k, rhs->outputs[k], 1};
+      sim->sliding.value_outputs[(*count)++] = (ModelPartOutput){k, rhs->outputs[k], 1};
       listed = !rhs->slices->whole[k];
-      if (listed) needed += need(rhs, k, sim->value_needed, states);
+      if (listed) needed += need(rhs, k, sim->sliding.value_needed, states);
       listed = listed && needed <= most;
     }
     k++;
@@ -347,39 +353,40 @@ SltStatus value_choose_part(EngSim* sim) {
   uint32_t most = rhs->code_count / VALUE_PART_SHARE;
   uint32_t plain = 0;
   uint32_t outputs = 0;
-  sim->value_part = (ModelPart){.code = NULL};
-  sim->value_pulled_count = 0;
+  sim->sliding.value_part = (ModelPart){.code = NULL};
+  sim->sliding.value_pulled_count = 0;
   SLT_TRY(room_for_part(sim, most));
   if (!sort_outputs(sim, most, &plain, &outputs)) return SLT_OK;
   uint32_t words = rhs->code_count / 64 + 1;
   uint32_t at = 0;
   for (uint32_t w = 0; w < words; w++) {
-    for (uint64_t left = sim->value_needed[w]; left;) {
-      sim->value_code[at++] = rhs->code[64 * w + next_bit(&left)];
+    for (uint64_t left = sim->sliding.value_needed[w]; left;) {
+      sim->sliding.value_code[at++] = rhs->code[64 * w + next_bit(&left)];
     }
   }
-  sim->value_code[at] = (ModelInstr){.op = MODEL_OP_END};
+  sim->sliding.value_code[at] = (ModelInstr){.op = MODEL_OP_END};
   uint32_t reads = 0;
   for (uint32_t w = 0; w <= rhs->state_count / 64; w++) {
-    for (uint64_t left = sim->value_needed[words + w]; left;) {
-      sim->value_reads[reads++] = 64 * w + next_bit(&left);
+    for (uint64_t left = sim->sliding.value_needed[words + w]; left;) {
+      sim->sliding.value_reads[reads++] = 64 * w + next_bit(&left);
     }
   }
-  sim->value_part = (ModelPart){.code = sim->value_code,
-                                .reads = sim->value_reads,
-                                .plain = sim->value_plain_runs,
-                                .outputs = sim->value_outputs,
-                                .read_count = reads,
-                                .plain_count = plain,
-                                .output_count = outputs};
+  sim->sliding.value_part = (ModelPart){.code = sim->sliding.value_code,
+                                        .reads = sim->sliding.value_reads,
+                                        .plain = sim->sliding.value_plain_runs,
+                                        .outputs = sim->sliding.value_outputs,
+                                        .read_count = reads,
+                                        .plain_count = plain,
+                                        .output_count = outputs};
   return SLT_OK;
 }
 
 /// Which states slide.
 static void map_states(EngSim* sim) {
-  memset(sim->value_of_state, 0xff, sim->core.mode->state_count * sizeof *sim->value_of_state);
+  memset(sim->sliding.value_of_state, 0xff,
+         sim->core.mode->state_count * sizeof *sim->sliding.value_of_state);
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    sim->value_of_state[sim->value_state[i]] = i;
+    sim->sliding.value_of_state[sim->sliding.value_state[i]] = i;
   }
 }
 
@@ -391,7 +398,7 @@ SltStatus value_choose_way(EngSim* sim) {
   slide->shifted = false;
   slide->lean = false;
   slide->local = false;
-  sim->value_last_t = (double)NAN;
+  sim->sliding.value_last_t = (double)NAN;
   if (!can_mix(sim, &shifts)) return SLT_OK;
   slide->direct = find_direct(sim);
   SLT_TRY(bind_ends(sim));
@@ -407,7 +414,7 @@ SltStatus value_choose_way(EngSim* sim) {
 SltStatus eng_value_rebind(EngSim* sim) {
   // by how much things are shifted was measured when the motion began, and stands in the snapshot
   bool shifted = sim->core.slide.shifted;
-  sim->value_bound = NULL;
+  sim->sliding.value_bound = NULL;
   SLT_TRY(side_room_rows(sim, 3));
   SLT_TRY(value_choose_way(sim));
   sim->core.slide.shifted &= shifted;
@@ -420,16 +427,17 @@ void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   double t = sim->core.t;
-  for (uint32_t i = first_rhs; i < sim->value_rhs_count; i++) {
-    uint32_t output = sim->value_rhs[i].output;
-    sim->value_rhs_shift[output] = sim->value_out[output] - sim->side_f[output];
+  for (uint32_t i = first_rhs; i < sim->sliding.value_rhs_count; i++) {
+    uint32_t output = sim->sliding.value_rhs[i].output;
+    sim->sliding.value_rhs_shift[output] = sim->sliding.value_out[output] - sim->side_f[output];
   }
-  if (first_full == sim->value_full_count) return;
+  if (first_full == sim->sliding.value_full_count) return;
   model_program_run(&mode->full, context, sim->sliding.regs[0].full, t, sim->x, sim->full);
-  model_program_run(&mode->full, context, sim->sliding.regs[1].full, t, sim->x, sim->value_out);
-  for (uint32_t i = first_full; i < sim->value_full_count; i++) {
-    uint32_t output = sim->value_full[i].output;
-    sim->value_full_shift[output] = sim->value_out[output] - sim->full[output];
+  model_program_run(&mode->full, context, sim->sliding.regs[1].full, t, sim->x,
+                    sim->sliding.value_out);
+  for (uint32_t i = first_full; i < sim->sliding.value_full_count; i++) {
+    uint32_t output = sim->sliding.value_full[i].output;
+    sim->sliding.value_full_shift[output] = sim->sliding.value_out[output] - sim->full[output];
   }
 }
 
@@ -438,9 +446,9 @@ void value_measure_shifts(EngSim* sim) {
   value_run_ends(sim, sim->core.t, sim->x, sim->side_f);
   value_rates_of_flows(sim, sim->side_f);
   for (uint32_t i = 0; i < slide->count; i++) {
-    double fall = sim->value_low[i] - sim->value_high[i];
+    double fall = sim->sliding.value_low[i] - sim->sliding.value_high[i];
     if (!(fall > 0.0)) slide->shifted = false;
-    sim->value_fall[i] = sim->value_surfaces[i].negative ? -fall : fall;
+    sim->sliding.value_fall[i] = sim->sliding.value_surfaces[i].negative ? -fall : fall;
   }
   value_measure_parts(sim, 0, 0);
   slide->lean &= slide->shifted;
@@ -450,7 +458,7 @@ void value_measure_shifts(EngSim* sim) {
 void value_mix(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* high,
                double* out) {
   for (uint32_t i = 0; i < count; i++) {
-    double a = sim->value_share[parts[i].surface];
+    double a = sim->sliding.value_alpha[parts[i].surface];
     uint32_t k = parts[i].output;
     out[k] = (1.0 - a) * out[k] + a * high[k];
   }
@@ -460,6 +468,6 @@ void value_shift(const EngSim* sim, const EngValuePart* parts, uint32_t count, c
                  double* out) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t output = parts[i].output;
-    out[output] += sim->value_share[parts[i].surface] * shifts[output];
+    out[output] += sim->sliding.value_alpha[parts[i].surface] * shifts[output];
   }
 }

@@ -33,7 +33,7 @@ bool slide_is_at_zero(EngSim* sim, uint32_t index, double g);
 /// A relation of a surface; `same`: its g has the sign of the surface's.
 void value_add_relation(EngSim* sim, uint32_t surface, uint32_t atom, bool same);
 /// The surface that a set of switch entries hangs on: NO_SURFACE, MANY_SURFACES, or its number.
-uint32_t value_label(const EngSim* sim, const EngHang* hang, uint32_t set);
+uint32_t value_label(const EngSim* sim, const EngDependency* hang, uint32_t set);
 /// Flows below and above all surfaces: `below`, value_out.
 void value_run_ends(EngSim* sim, double t, const double* x, double* below);
 /// By how much the outputs behind these parts are shifted across their surfaces, at the present
@@ -42,7 +42,7 @@ void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full);
 /// The shares of the first surfaces without a pull at a point, into value_last, from those that are
 /// noted there for another one: only what reads something that differs is computed. False: nothing
 /// is noted, or too much differs.
-bool value_note_shares(EngSim* sim, const EngHang* hang, double t, const double* x,
+bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const double* x,
                        uint32_t surfaces);
 /// The equations of what does not slide, where they are few: value_part.
 SltStatus value_choose_part(EngSim* sim);
@@ -120,7 +120,7 @@ SltStatus value_ends_at(EngSim* sim, double t, const double* x);
 bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* share);
 /// The surfaces whose share may be another one at x than was noted for value_last_x: something they
 /// read is.
-void value_touch_changed(EngSim* sim, const EngHang* hang, const double* x, uint32_t* count);
+void value_touch_changed(EngSim* sim, const EngDependency* hang, const double* x, uint32_t* count);
 /// The list is used and may be made anew.
 void value_forget_touched(EngSim* sim, uint32_t count);
 /// The share of one surface; false: that is not possible.
