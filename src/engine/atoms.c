@@ -427,6 +427,7 @@ void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   atom->slid = false;
   atom->led = false;
   atom->sliding = false;
+  atom->constant = false;
   atom->leads = false;
   if (!sliding && !leads) return;
   // what rides on a closed contact is held by its force, which the flows of modes know nothing of
@@ -555,7 +556,7 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   if (atom->g < -atom->eps) atom->clear = true;
   atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
   bool truth = literal         ? eng_relation_holds(atom->relation, atom->g)
-               : atom->sliding ? atom->truth
+               : atom->sliding || atom->constant ? atom->truth
                                : mesh_truth(atom);
   atom->truth = truth;
   if (truth != before) set_truth(sim, id, truth);

@@ -152,7 +152,7 @@ void eng_warn_of_grazing(EngSim* sim) {
 
 bool eng_is_followed(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  return !atom->literal && !atom->sliding;
+  return !atom->literal && !atom->sliding && !atom->constant;
 }
 
 /// ... on the dense output; one that is linear in time is scheduled instead.

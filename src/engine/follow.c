@@ -218,15 +218,20 @@ bool eng_follow(EngFollower* f, const EngPiece* whole, EngCrossing* out) {
   if (is_quiet(f, whole)) return false;
   bool fine = f->model->type == MODEL_ATOM_SHORTLIVING &&
               f->sim->options.detection != SLT_DETECTION_INTERPOLATION;
-  if (!fine) return piece_crosses(f, whole, out);
+  // blocks that may lack rank have no enclosure
+  uint32_t pieces = fine ? SHORTLIVING_PIECES : f->sim->core.mode->relaxed ? ENG_DAE_PIECES : 1;
   EngPiece piece = *whole;
-  for (uint32_t k = 1; k <= SHORTLIVING_PIECES; k++) {
+  for (uint32_t k = 1; k <= pieces; k++) {
     piece.b = whole->b;
     piece.gb = whole->gb;
     piece.db = whole->db;
-    if (k < SHORTLIVING_PIECES) {
-      piece.b = whole->a + (whole->b - whole->a) * ((double)k / SHORTLIVING_PIECES);
-      eng_follower_value(f, piece.b, &piece.gb, &piece.db);
+    if (k < pieces) {
+      piece.b = whole->a + (whole->b - whole->a) * ((double)k / pieces);
+      if (fine) {
+        eng_follower_value(f, piece.b, &piece.gb, &piece.db);
+      } else {
+        eng_dae_relation(f->sim, k - 1, piece.b, f->index, &piece.gb, &piece.db);
+      }
     }
     if (piece_crosses(f, &piece, out)) return true;
     piece.a = piece.b;

@@ -77,6 +77,7 @@ typedef struct EngAtom {
   bool led : 1;         // `leads` then
   bool left_now : 1;    // belongs to a surface left in this instant
   bool rides : 1;       // at its boundary as long as the contact is closed
+  bool constant : 1;    // at its boundary as long as the equations hold: not followed
   bool tangential : 1;  // a constraint along its boundary was released in this instant
   bool warned : 1;      // of a grazing contact
   bool warned_escaping : 1;  // of a point where the motion could go either way

@@ -375,6 +375,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->context = sim->flow_context;
   sim->context.random = &sim->core.random;
   sim->context.seed = options->seed;
+  sim->context.contradicts = &sim->dae.contradicted;
   for (uint32_t p = 0; p < model->param_count; p++) {
     sim->params_given[p] = (double)NAN;
   }

@@ -436,6 +436,7 @@ SltStatus eng_enter_mode(EngSim* sim) {
   if (!sim->narrow || !eng_narrow_bind(sim)) eng_bind(sim);
   sim->dae.impulsive = false;
   sim->dae.contradicts = false;
+  sim->dae.contradicted = MODEL_NONE;
   if (ENG_SELDOM(mode->implicit)) SLT_TRY(eng_dae_enter(sim));
   if (eng_narrow_unseen(sim)) {
     sim->core.full_stale = true;

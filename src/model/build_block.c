@@ -88,6 +88,78 @@ static void emit_entries(BlockEmit* e) {
   }
 }
 
+// ---- relaxation ---------------------------------------------------------------------------------
+
+/// The product of the slopes of an equation and of a relation with respect to something that both
+/// read: which way they go together. TAPE_NONE when there is no such thing.
+static uint32_t emit_direction(const BlockEmit* e, uint32_t equation, uint32_t atom, bool falls) {
+  ModelBuild* build = e->scope->build;
+  if (atom == IR_NONE) return TAPE_NONE;
+  SymTerm f = sym_term(&build->sym, ir_equation(build->ir, equation).term);
+  SymTerm g = sym_term(&build->sym, ir_atom(build->ir, atom).g);
+  for (uint32_t k = 0; k < f.count; k++) {
+    if (f.row[k].kind != IR_LEAF_VAR) continue;
+    uint32_t var = f.row[k].id;
+    uint8_t order = (uint8_t)f.row[k].order;
+    ExprId of_f = sym_partial(&build->sym, &build->scratch, f, var, order);
+    ExprId of_g = sym_partial(&build->sym, &build->scratch, g, var, order);
+    if (!of_f.index || !of_g.index) continue;
+    f.shape = of_f;
+    g.shape = of_g;
+    TapeGraph* graph = &e->scope->graph;
+    uint32_t product = tape_op(graph, IR_MUL, emit_term(e, f), emit_term(e, g), 0);
+    return falls ? tape_op(graph, IR_NEG, product, product, product) : product;
+  }
+  return TAPE_NONE;
+}
+
+/// The sign with which a trace of the partner keeps a part passive: what leads to the other state
+/// and what leads back grow against each other.
+static uint32_t emit_passive_sign(const BlockEmit* e, uint32_t equation,
+                                  const SymPartner* partner) {
+  TapeGraph* graph = &e->scope->graph;
+  if (partner->same_side) return tape_const(graph, 1.0);
+  uint32_t back = emit_direction(e, equation, partner->back, partner->back_falls);
+  uint32_t leave = emit_direction(e, partner->equation, partner->leave, partner->leave_falls);
+  if (back == TAPE_NONE || leave == TAPE_NONE) return tape_const(graph, -1.0);
+  return tape_op(graph, IR_SIGN, tape_op(graph, IR_MUL, back, leave, 0), 0, 0);
+}
+
+/// The entries, and behind them the slopes of the partners; solve->relax_count of these.
+static ModelEntry* relaxed_entries(const BlockEmit* e, TapeSolve* solve) {
+  ModelBuild* build = e->scope->build;
+  Arena* scratch = &build->scratch;
+  const SymMode* sym = e->scope->set->sym;
+  BASE_VEC(ModelEntry) entries = {0};
+  for (uint32_t k = 0; k < e->entry_count; k++) {
+    base_vec_push(scratch, &entries, e->entries[k]);
+  }
+  uint32_t* seen = ARENA_ARRAY(scratch, uint32_t, e->block->count);
+  for (uint32_t i = 0; i < e->block->count; i++) {
+    uint32_t equation = member(e, i)->equation;
+    const SymPartner* partner = &sym->partners[build_equation_place(sym, equation)];
+    if (partner->equation == IR_NONE) continue;
+    SymTerm term = sym_term(&build->sym, ir_equation(build->ir, partner->equation).term);
+    uint32_t sign = emit_passive_sign(e, equation, partner);
+    for (uint32_t k = 0; k < term.count; k++) {
+      IrLeaf leaf = term.row[k];
+      if (leaf.kind != IR_LEAF_VAR || leaf.when == IR_PRE) continue;
+      uint32_t column = sym->vars[leaf.id].assign - e->block->begin;
+      if (sym->vars[leaf.id].assign < e->block->begin || column >= e->block->count) continue;
+      ExprId shape = sym_partial(&build->sym, scratch, term, leaf.id, (uint8_t)leaf.order);
+      if (!shape.index || seen[column] == i + 1) continue;
+      seen[column] = i + 1;
+      SymTerm slope = term;
+      slope.shape = shape;
+      uint32_t value = tape_op(&e->scope->graph, IR_MUL, emit_term(e, slope), sign, 0);
+      ModelEntry entry = {.row = i, .column = column, .reg = value};
+      base_vec_push(scratch, &entries, entry);
+    }
+  }
+  solve->relax_count = entries.count - e->entry_count;
+  return entries.data;
+}
+
 static ModelEntry* copy_entries(const BlockEmit* e) {
   ModelEntry* copy = ARENA_ARRAY(&e->scope->build->scratch, ModelEntry, e->entry_count);
   for (uint32_t k = 0; k < e->entry_count; k++) {
@@ -379,13 +451,16 @@ void scope_emit_block(ModeScope* scope, const SymBlock* block, uint32_t index, u
     residuals[i] = emit_term(&e, member_item(&e, i)->term);
   }
   if (!solve.linear) emit_entries(&e);
-  solve.sparse = build_sparse(scope->build, &scope->graph, e.entries, e.entry_count, block->count);
-  if (!solve.sparse && block->count > MODEL_FULL_MAX) {
+  solve.entries = block->relaxed ? relaxed_entries(&e, &solve) : copy_entries(&e);
+  solve.entry_count = e.entry_count;
+  if (!solve.relax_count) {
+    solve.sparse =
+        build_sparse(scope->build, &scope->graph, e.entries, e.entry_count, block->count);
+  }
+  if (!solve.relax_count && !solve.sparse && block->count > MODEL_FULL_MAX) {
     // numbers as pivots fill too much: the pairs by which the size of the block was judged
     solve.sparse = build_sparse(scope->build, NULL, e.entries, e.entry_count, block->count);
   }
-  solve.entries = copy_entries(&e);
-  solve.entry_count = e.entry_count;
   tape_solve(&scope->graph, solve, picks);
   for (uint32_t i = 0; i < block->count; i++) {
     member_item(&e, i)->value = picks[i];

@@ -125,10 +125,10 @@ static bool check_modes(ModelBuild* build, Check* check, uint32_t limit, double*
 
 /// A message about a mode that every run enters, or a warning about one that a run may enter.
 static void tell(DiagList* diags, const Diag* from, bool entered) {
-  Diag* diag =
-      entered ? diag_add(diags, from->code, from->span, "%.*s", STR_ARGS(from->message))
-              : diag_add(diags, DIAG_W0520, from->span, "a run that comes to it would end: %.*s",
-                         STR_ARGS(from->message));
+  Diag* diag = entered
+                   ? diag_add(diags, from->code, from->span, "%.*s", STR_ARGS(from->message))
+                   : diag_add(diags, DIAG_W0520, from->span,
+                              "a run that comes to it would end: %.*s", STR_ARGS(from->message));
   if (from->hint.length) diag_hint(diags, diag, "%.*s", STR_ARGS(from->hint));
   for (uint32_t i = 0; i < from->notes.count; i++) {
     const DiagNote* note = &from->notes.data[i];

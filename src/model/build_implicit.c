@@ -113,8 +113,7 @@ static void number_quantities(ModelBuild* build, const BuildSet* set, ModelImpli
   out->top = top;
 }
 
-/// Position of an equation of the model among those of the mode.
-static uint32_t equation_place(const SymMode* sym, uint32_t equation) {
+uint32_t build_equation_place(const SymMode* sym, uint32_t equation) {
   uint32_t lo = 0;
   uint32_t hi = sym->equation_count;
   while (lo + 1 < hi) {
@@ -147,7 +146,7 @@ static const uint32_t* system_equations(ModelBuild* build, const SymMode* sym, u
   }
   while (open > 0) {
     const SymAssign* assign = &sym->assigns[stack[--open]];
-    wanted[equation_place(sym, assign->equation)] = 1;
+    wanted[build_equation_place(sym, assign->equation)] = 1;
     for (uint32_t k = 0; k < assign->value.count; k++) {
       IrLeaf leaf = assign->value.row[k];
       if (leaf.kind != IR_LEAF_VAR || !is_solved(&sym->vars[leaf.id])) continue;
@@ -235,11 +234,9 @@ static void emit_project(ModelBuild* build, const BuildSet* set, const SymTerm* 
   for (uint32_t k = 0; k < found.count; k++) {
     found.data[k].reg = values.data[found.data[k].reg];
   }
-  double* weights = ARENA_ARRAY(scratch, double, set->state_count);
-  for (uint32_t v = 0; v < build->ir->vars.count; v++) {
-    for (uint32_t k = 0; k < set->vars[v].state_order; k++) {
-      weights[set->state_of_var[v] + k] = build->model.vars[v].nominal;
-    }
+  uint32_t* weights = ARENA_ARRAY(scratch, uint32_t, set->state_count);
+  for (uint32_t j = 0; j < set->state_count; j++) {
+    weights[j] = tape_state(&graph, set->state_count + j);
   }
   ProjectSystem system = {.residuals = values.data,
                           .row_count = out->constraint_count,
@@ -261,7 +258,7 @@ static void emit_project(ModelBuild* build, const BuildSet* set, const SymTerm* 
     base_vec_push(scratch, &all, changes[j]);
   }
   out->project_states = states;
-  out->project = tape_finish(&graph, &build->arena, set->state_count, all.data, all.count);
+  out->project = tape_finish(&graph, &build->arena, 2 * set->state_count, all.data, all.count);
   out->project.native = ARENA_NEW(&build->arena, ModelCode);
 }
 
@@ -283,7 +280,7 @@ static void describe_equations(ModelBuild* build, const SymMode* sym, const uint
   uint32_t at = 0;
   for (uint32_t b = 0; b < sym->block_count; b++) {
     for (uint32_t k = 0; k < sym->blocks[b].count; k++) {
-      members[at++] = equation_place(sym, sym->assigns[sym->blocks[b].begin + k].equation);
+      members[at++] = build_equation_place(sym, sym->assigns[sym->blocks[b].begin + k].equation);
     }
     begin[b + 1] = at;
   }
@@ -330,7 +327,8 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
   describe_equations(build, sym, equations, count, out);
   // without constraints every value of the states is consistent: the equations as one system serve
   // to find a first solution, and to explain why there is none
-  if (sym->constraint_count == 0 && (!small || (!out->settles && count > SYSTEM_SMALL))) return out;
+  bool wanted = out->settles || sym->partners || count <= SYSTEM_SMALL;
+  if (sym->constraint_count == 0 && (!small || !wanted)) return out;
   number_quantities(build, set, out, first);
   const SymTerm* terms = number_rows(build, sym, equations, count, out);
   out->constraint =
@@ -345,7 +343,8 @@ const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set) {
 
 const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const uint32_t* atoms,
                                   uint32_t count) {
-  if (!set->implicit || set->implicit->constraint_count == 0) return NULL;
+  if (!set->implicit || !set->implicit->top) return NULL;
+  if (set->implicit->constraint_count == 0 && !set->sym->partners) return NULL;
   uint32_t* first = ARENA_ARRAY(&build->scratch, uint32_t, build->ir->vars.count);
   for (uint32_t v = 0; v < build->ir->vars.count; v++) {
     if (is_solved(&set->sym->vars[v])) first[v] = set->implicit->top[v] - set->sym->vars[v].order;
@@ -370,7 +369,7 @@ const ModelImpulse* build_impulse(ModelBuild* build, const BuildSet* set, const 
 
 /// Whether the elimination of a large block fits into memory.
 static bool block_fits(ModelBuild* build, const SymMode* sym, const SymBlock* block) {
-  if (block->count <= FULL_MATRIX_MAX) return true;
+  if (block->count <= FULL_MATRIX_MAX || block->relaxed) return true;
   if (block->count > BLOCK_MAX) return false;
   Arena* scratch = &build->scratch;
   Entries entries = {0};

@@ -45,6 +45,7 @@ typedef struct TapeSolve {
   const uint32_t* residuals;
   const ModelEntry* entries;  // of the Jacobian; `reg` is the value
   uint32_t entry_count;
+  uint32_t relax_count;       // further entries, of the relaxation: see ModelSolve
   const ModelSparse* sparse;  // NULL: as a full matrix
   uint32_t accept;            // value
   const uint32_t* offers;     // values; NULL for none
@@ -153,7 +154,7 @@ typedef struct ProjectSystem {
   uint32_t row_count;
   const ModelEntry* entries;  // of their Jacobian; `reg` is the value
   uint32_t entry_count;
-  const double* weights;  // per state: its nominal value
+  const uint32_t* weights;  // per state: the value of its weight
   uint32_t state_count;
 } ProjectSystem;
 
@@ -307,6 +308,9 @@ const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set);
 const ModelRates* build_rates(ModelBuild* build, const BuildSet* set);
 
 // build_implicit.c
+
+/// Position of an equation of the model among those of the mode.
+uint32_t build_equation_place(const SymMode* sym, uint32_t equation);
 /// Constraints, system Jacobian and texts of an implicit mode; NULL for explicit ones.
 const ModelImplicit* build_implicit(ModelBuild* build, const BuildSet* set);
 /// How impulses of what is solved for act on the atoms; NULL where there can be none.

@@ -818,6 +818,7 @@ static ModelMode* mode_of_atoms(ModelBuild* build, BuildSet* set, const uint32_t
                         .g_flow = programs.g_flow,
                         .gdot = programs.gdot,
                         .implicit = set->implicit,
+                        .relaxed = set->sym->partners != NULL,
                         .impulse = build_impulse(build, set, atoms, count)};
   result->forms = build_forms(build, &result->g_flow, result->atom_class);
   result->atom_states = build_states_read(build, &result->g_flow);

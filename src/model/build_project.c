@@ -2,7 +2,7 @@
 //
 // The way back to a few constraints as straight code.
 //
-// With residuals r, their Jacobian G and weights W (nominal values of the states), the smallest
+// With residuals r, their Jacobian G and weights W (what the states measure), the smallest
 // change that fulfils the linearised constraints is W G^T lambda, G G^T lambda = -r with the
 // columns of G weighted. G G^T is positive definite unless constraints depend on each other, so it
 // is factored without a choice of pivots, and what is zero by structure is never touched.
@@ -129,9 +129,8 @@ bool project_values(TapeGraph* graph, const ProjectSystem* system, uint32_t* sou
   }
   for (uint32_t k = 0; k < system->entry_count; k++) {
     const ModelEntry* entry = &system->entries[k];
-    uint32_t weight = tape_const(graph, system->weights[entry->column]);
     add_product(graph, &g[(size_t)entry->row * system->state_count + entry->column], entry->reg,
-                weight, false);
+                system->weights[entry->column], false);
   }
   for (uint32_t i = 0; i < p.c; i++) {
     for (uint32_t k = 0; k < p.c; k++) {
@@ -154,7 +153,7 @@ bool project_values(TapeGraph* graph, const ProjectSystem* system, uint32_t* sou
       add_product(graph, &changes[j], g[(size_t)i * system->state_count + j], p.right[i], false);
     }
     if (changes[j] == TAPE_NONE) continue;
-    changes[j] = op2(graph, IR_MUL, changes[j], tape_const(graph, system->weights[j]));
+    changes[j] = op2(graph, IR_MUL, changes[j], system->weights[j]);
   }
   return true;
 }

@@ -297,7 +297,7 @@ static void read_solve(const Roller* r, const ModelSolve* solve, const uint32_t*
     read_straight(r, last[solve->residuals[k]]);
     if (!solve->linear) read_straight(r, last[solve->guesses[k]]);
   }
-  for (uint32_t k = 0; k < solve->entry_count; k++) {
+  for (uint32_t k = 0; k < solve->entry_count + solve->relax_count; k++) {
     read_straight(r, last[solve->entries[k].reg]);
   }
 }

@@ -7,6 +7,7 @@
 // not that simple). Registers are given to values by last use, so that temporaries of a large model
 // stay in the cache.
 #include "model/build_internal.h"
+#include "model/solve_relax.h"
 
 #include <string.h>
 
@@ -350,7 +351,7 @@ static void mark_solve(TapeGraph* graph, const TapeSolve* solve, uint32_t positi
       if (lists[k] && last_use[lists[k][i]] == 0) last_use[lists[k][i]] = position + 1;
     }
   }
-  for (uint32_t i = 0; i < solve->entry_count; i++) {
+  for (uint32_t i = 0; i < solve->entry_count + solve->relax_count; i++) {
     uint32_t* use = &last_use[solve->entries[i].reg];
     if (*use == 0) *use = position + 1;
   }
@@ -514,8 +515,9 @@ static void append_solve(Finish* f, uint32_t position) {
   const TapeSolve* from = &graph->solves.data[graph->values.data[position].a];
   append(f, MODEL_OP_END, 0, 0, 0);
   f->code[f->solve_at].a = f->code_count - f->solve_at - 1;
-  ModelEntry* entries = ARENA_ARRAY(f->out, ModelEntry, from->entry_count);
-  for (uint32_t i = 0; i < from->entry_count; i++) {
+  uint32_t entry_count = from->entry_count + from->relax_count;
+  ModelEntry* entries = ARENA_ARRAY(f->out, ModelEntry, entry_count);
+  for (uint32_t i = 0; i < entry_count; i++) {
     entries[i] = from->entries[i];
     entries[i].reg = graph->reg.data[from->entries[i].reg];
   }
@@ -539,15 +541,17 @@ static void append_solve(Finish* f, uint32_t position) {
                    .residuals = solve_regs(f, from->residuals, from->count),
                    .entries = entries,
                    .entry_count = from->entry_count,
+                   .relax_count = from->relax_count,
                    .sparse = from->sparse,
                    .work = f->next_reg};
-  size_t room = model_solve_room(from->count, from->sparse);
+  size_t room = from->relax_count ? model_relax_room(from->count)
+                                  : model_solve_room(from->count, from->sparse);
   if (room > UINT32_MAX / 2 - f->next_reg) longjmp(*graph->arena->on_oom, 1);
   f->next_reg += (uint32_t)room;
   for (uint32_t i = 0; i < from->count; i++) {
     release(f, from->residuals[i], position);
   }
-  for (uint32_t i = 0; i < from->entry_count; i++) {
+  for (uint32_t i = 0; i < entry_count; i++) {
     release(f, from->entries[i].reg, position);
   }
   for (uint32_t i = 0; offered && i < from->count; i++) {

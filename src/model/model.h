@@ -127,6 +127,9 @@ typedef struct ModelSolve {
   const uint32_t* residuals;
   const ModelEntry* entries;
   uint32_t entry_count;
+  // Where equations of states that are switched may lack rank or contradict each other: behind the
+  // entries, slopes of what stands in their place in another state (solve_relax.c).
+  uint32_t relax_count;
   const ModelSparse* sparse;  // NULL: eliminated as a full matrix
   uint32_t work;              // first of model_solve_room registers of work space
 } ModelSolve;
@@ -278,6 +281,7 @@ typedef struct ModelContext {
   uint64_t seed;     // of the run, for noise
   uint32_t* failed;  // id of a block that was not solved, left alone otherwise; may be NULL
   uint32_t* least;   // id of a block that does not determine all its unknowns; likewise
+  uint32_t* contradicts;  // id of a block whose equations contradict each other; NULL: it fails
 } ModelContext;
 
 #define MODEL_PIVOT_MIN       1e-13  // relative to the largest entry of the row
@@ -286,6 +290,7 @@ typedef struct ModelContext {
 /// Registers of work space of a block: a full matrix only where the block is small or nothing else
 /// is known.
 #define MODEL_FULL_MAX 300u
+#define MODEL_RELAX_SCALE 7  // times the count: where a relaxed block leaves the units of its unknowns
 static inline size_t model_solve_room(uint32_t count, const ModelSparse* sparse) {
   size_t full = !sparse || count <= MODEL_FULL_MAX ? (size_t)count * count : 0;
   return full + 4 * (size_t)count + (sparse ? model_sparse_room(sparse) : 0);
@@ -294,7 +299,8 @@ static inline size_t model_solve_room(uint32_t count, const ModelSparse* sparse)
 typedef enum ModelSolved {
   MODEL_UNSOLVED,
   MODEL_SOLVED,
-  MODEL_SOLVED_LEAST  // the equations agree but do not determine everything: the smallest solution
+  MODEL_SOLVED_LEAST,  // the equations agree but do not determine everything: the smallest solution
+  MODEL_CONTRADICTS    // they contradict each other: the solution that a trace of what they replace gives
 } ModelSolved;
 
 /// Solve a block; `run` executes its body on the registers. The unknowns are NaN when that fails.
@@ -944,7 +950,8 @@ typedef struct ModelImplicit {
   ModelProgram constraint;
   const ModelEntry* constraint_entries;  // column: state; reg: number of the output
   uint32_t constraint_entry_count;
-  // few constraints: one step of Newton's method back to them as a program over time and states.
+  // few constraints: one step of Newton's method back to them as a program over time, states and
+  // their weights.
   // Outputs: the largest square of a distance, whether the rest can be trusted, then the change of
   // each of project_states. No outputs where they are too many.
   ModelProgram project;
@@ -1020,6 +1027,7 @@ typedef struct ModelMode {
   ModelProgram gdot;              // its total time derivative (0 for atoms that are not continuous)
   const ModelForms* forms;        // outputs of g_flow by polynomials; NULL where there are none
   const ModelImplicit* implicit;  // NULL in explicit modes
+  bool relaxed;  // equations of several automata may lack rank, or contradict each other
   const ModelImpulse* impulse;    // NULL where nothing can be impulsive
 } ModelMode;
 

@@ -5,6 +5,7 @@
 // trace, and results do not depend on how often values were asked for.
 #include "model/model.h"
 #include "model/solve_rank.h"
+#include "model/solve_relax.h"
 #include "model/solve_sparse.h"
 
 #include <float.h>
@@ -367,7 +368,10 @@ static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, 
 ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
   bool deficient = false;
   bool done = false;
-  if (solve->linear) {
+  if (solve->relax_count) {
+    ModelSolved relaxed = model_solve_relaxed(solve, regs, run, user);
+    if (relaxed != MODEL_UNSOLVED) return relaxed;
+  } else if (solve->linear) {
     done = solve_linear(solve, regs, run, user);
     if (!done) {
       Work w = work_space(solve, regs);
@@ -392,4 +396,8 @@ void model_solve_note(ModelSolved solved, const ModelSolve* solve, const ModelCo
   if (solve->tries) return;
   if (solved == MODEL_UNSOLVED && context->failed) *context->failed = solve->id;
   if (solved == MODEL_SOLVED_LEAST && context->least) *context->least = solve->id;
+  if (solved != MODEL_CONTRADICTS) return;
+  // where nobody waits for the signs of what is infinite there is no solution
+  if (context->contradicts) *context->contradicts = solve->id;
+  if (!context->contradicts && context->failed) *context->failed = solve->id;
 }

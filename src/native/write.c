@@ -170,7 +170,7 @@ static bool leaves(const ModelProgram* p, uint32_t at, uint32_t reg) {
   for (uint32_t i = 0; i < solve->count; i++) {
     if (solve->residuals[i] == reg) return true;
   }
-  for (uint32_t i = 0; i < solve->entry_count; i++) {
+  for (uint32_t i = 0; i < solve->entry_count + solve->relax_count; i++) {
     if (solve->entries[i].reg == reg) return true;
   }
   for (uint32_t i = at + pc->a + 1; i < p->code_count; i++) {
@@ -239,7 +239,7 @@ static void for_block(Writer* w, uint32_t at, void (*visit)(Writer*, uint32_t)) 
     visit(w, solve->residuals[i]);
     if (!solve->linear) visit(w, solve->guesses[i]);
   }
-  for (uint32_t i = 0; i < solve->entry_count; i++) {
+  for (uint32_t i = 0; i < solve->entry_count + solve->relax_count; i++) {
     visit(w, solve->entries[i].reg);
   }
 }

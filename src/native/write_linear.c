@@ -25,7 +25,7 @@ static bool is_in_tables(const ModelSolve* solve, uint32_t reg) {
     if (solve->offers && solve->offers[k] == reg) return true;
     if (solve->residuals[k] == reg || (!solve->linear && solve->guesses[k] == reg)) return true;
   }
-  for (uint32_t k = 0; k < solve->entry_count; k++) {
+  for (uint32_t k = 0; k < solve->entry_count + solve->relax_count; k++) {
     if (solve->entries[k].reg == reg) return true;
   }
   return false;
@@ -50,7 +50,7 @@ static bool is_read_later(const ModelProgram* p, uint32_t at, uint32_t reg) {
 
 bool native_is_inline(const ModelProgram* p, uint32_t at) {
   const ModelSolve* solve = &p->solves[p->code[at].dst];
-  if (!solve->linear || solve->count > INLINE_MAX) return false;
+  if (!solve->linear || solve->count > INLINE_MAX || solve->relax_count) return false;
   for (uint32_t i = 0; i < solve->entry_count; i++) {
     if (is_written(p, at, solve->entries[i].reg)) return false;
   }

@@ -93,7 +93,21 @@ typedef struct SymImplicit {
   const uint32_t* column_of_var;
   uint32_t column_count;
   const SymFailure* failure;
+  SymPartner* partners;  // per equation; NULL: none
 } SymImplicit;
+
+/// Partners of the equations of a mode; NULL where there are none. Without `all`, only of those that
+/// determine other quantities than their partners, in automata whose guards lead both ways.
+SymPartner* sym_partners(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
+                         uint32_t count, const uint32_t* mode, bool all);
+/// Forget partners that stand alone: two of them must hang together, or one with something that is
+/// one too many (`redundant`, may be NULL), for the equations to lack rank. False: none is left.
+bool sym_partners_meet(Arena* scratch, const SymIncidence* joined, const int* row_of_column,
+                       const uint8_t* redundant, SymPartner* partners);
+/// The pattern with the unknowns of the partners.
+SymIncidence sym_join_partners(Sym* sym, Arena* scratch, const SymIncidence* tight,
+                               const SymPartner* partners, const SymVar* vars,
+                               const uint32_t* column_of_var);
 
 /// Whether an equation may be one too many: never, if it finds no unknown of its own, always.
 enum { SYM_OTHER, SYM_ELEMENT, SYM_COPY };

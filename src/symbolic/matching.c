@@ -3,9 +3,9 @@
 // Matching, strong components and Dulmage-Mendelsohn parts of sparse systems.
 //
 // The matching is Duff's MC21, which drops what a search in vain has come by: where many equations
-// have no partner the search would be quadratic otherwise. Components are SuiteSparse BTF's (Tarjan;
-// Davis and Palamadai Natarajan, ACM TOMS 907, 2010). None of it is recursive. BTF reads matrices by
-// columns: it is given our rows as its columns, so its "row" is our unknown.
+// have no partner the search would be quadratic otherwise. Components are SuiteSparse BTF's
+// (Tarjan; Davis and Palamadai Natarajan, ACM TOMS 907, 2010). None of it is recursive. BTF reads
+// matrices by columns: it is given our rows as its columns, so its "row" is our unknown.
 #include "symbolic/internal.h"
 
 #include <btf.h>
@@ -15,8 +15,8 @@
 typedef struct MatchSearch {
   const SymIncidence* incidence;
   int* row_of_column;
-  int* seen;   // per row: the last search that came by
-  int* cheap;  // per row: entries before have partners
+  int* seen;                   // per row: the last search that came by
+  int* cheap;                  // per row: entries before have partners
   int *rows, *columns, *next;  // the path: rows, the columns they would take, entries to try next
   int* visited;                // rows of this search
   int visited_count;

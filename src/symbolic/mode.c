@@ -263,6 +263,23 @@ static bool has_elements(const Analysis* a) {
   return false;
 }
 
+/// Partners of the equations, where some of them hang together: NULL for most modes.
+static SymPartner* find_partners(Analysis* a, uint32_t count, const uint32_t* mode) {
+  const Diag* failure = a->mode->failure;
+  bool over = failure && failure->code == DIAG_E0520;
+  if (a->column_count != count || (failure && !over && failure->code != DIAG_E0522)) return NULL;
+  SymPartner* partners =
+      sym_partners(a->sym, a->out, a->scratch, a->mode->equations, count, mode, over);
+  if (!partners || failure) return partners;
+  SymIncidence highest = build_incidence(a, false);
+  int* row_of_column = ARENA_ARRAY(a->scratch, int, a->column_count);
+  sym_match(a->scratch, &highest, row_of_column);
+  SymIncidence joined =
+      sym_join_partners(a->sym, a->scratch, &highest, partners, a->vars, a->column_of_var);
+  bool meet = sym_partners_meet(a->scratch, &joined, row_of_column, NULL, partners);
+  return meet ? partners : NULL;
+}
+
 const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
                            uint32_t count, const uint32_t* mode) {
   uint32_t var_count = sym->ir->vars.count;
@@ -288,9 +305,10 @@ const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t*
   result->failure = solve_explicit(&a);
   // with too few equations some variables are held, and the rest is looked at again
   if (a.held) result->failure = solve_explicit(&a);
-  // too many equations may be those of contacts that agree with each other
+  // too many equations may be those of contacts that agree with each other, or of ideal switches
+  SymPartner* partners = find_partners(&a, count, mode);
   bool implicit_may_do =
-      result->failure && (result->failure->code == DIAG_E0522 || has_elements(&a));
+      partners || (result->failure && (result->failure->code == DIAG_E0522 || has_elements(&a)));
   if (implicit_may_do && a.column_count == count) {
     SymImplicit implicit = {.sym = sym,
                             .out = out,
@@ -300,7 +318,8 @@ const SymMode* sym_analyse(Sym* sym, Arena* out, Arena* scratch, const uint32_t*
                             .columns = a.columns,
                             .column_of_var = a.column_of_var,
                             .column_count = a.column_count,
-                            .failure = &a.failure};
+                            .failure = &a.failure,
+                            .partners = partners};
     result->failure = sym_analyse_implicit(&implicit);
   }
   return result;

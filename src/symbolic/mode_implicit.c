@@ -233,12 +233,13 @@ static bool mark_copies(const SymImplicit* a, uint8_t* element, uint32_t count) 
   return any;
 }
 
-/// Equations of elements; NULL when there are none.
+/// Equations of elements, and of states that are switched; NULL when there are none.
 static uint8_t* find_elements(const SymImplicit* a, bool* copies) {
   uint8_t* element = NULL;
   uint32_t count = 0;
   for (uint32_t i = 0; i < a->mode->equation_count; i++) {
-    if (!ir_equation(a->sym->ir, a->mode->equations[i]).element) continue;
+    bool switched = a->partners && a->partners[i].equation != IR_NONE;
+    if (!switched && !ir_equation(a->sym->ir, a->mode->equations[i]).element) continue;
     if (!element) element = ARENA_ARRAY(a->scratch, uint8_t, a->mode->equation_count);
     element[i] = SYM_ELEMENT;
     count++;
@@ -296,6 +297,45 @@ static bool orders_fit(const SymImplicit* a, const int* c, const int* d) {
   return true;
 }
 
+static bool has_elements(const SymImplicit* a) {
+  for (uint32_t i = 0; i < a->mode->equation_count; i++) {
+    if (ir_equation(a->sym->ir, a->mode->equations[i]).element) return true;
+  }
+  return false;
+}
+
+/// Whether everything that is one too many has a partner.
+static bool has_partners(const SymImplicit* a, const uint8_t* redundant) {
+  for (uint32_t i = 0; i < a->mode->equation_count; i++) {
+    if (redundant[i] && a->partners[i].equation == IR_NONE) return false;
+  }
+  return true;
+}
+
+/// Join what partners tie together, and pair equations and unknowns in that pattern; false where
+/// there is nothing to relax.
+static bool relax(SymImplicit* a, SymIncidence* tight, int* row_of_column,
+                  const uint8_t* redundant) {
+  if (redundant && !has_partners(a, redundant)) return false;
+  int* match = ARENA_ARRAY(a->scratch, int, a->column_count);
+  SymIncidence joined =
+      sym_join_partners(a->sym, a->scratch, tight, a->partners, a->vars, a->column_of_var);
+  if (sym_match(a->scratch, &joined, match) < (int)a->column_count) return false;
+  if (!sym_partners_meet(a->scratch, &joined, match, redundant, a->partners)) return false;
+  joined = sym_join_partners(a->sym, a->scratch, tight, a->partners, a->vars, a->column_of_var);
+  if (sym_match(a->scratch, &joined, row_of_column) < (int)a->column_count) return false;
+  *tight = joined;
+  a->mode->partners = a->partners;
+  return true;
+}
+
+static bool is_relaxed(const SymImplicit* a, const SymBlocks* blocks, uint32_t b) {
+  for (int at = blocks->begin[b]; a->mode->partners && at < blocks->begin[b + 1]; at++) {
+    if (a->mode->partners[blocks->rows[at]].equation != IR_NONE) return true;
+  }
+  return false;
+}
+
 const Diag* sym_analyse_implicit(SymImplicit* a) {
   SymMode* mode = a->mode;
   const Diag* before = mode->failure;
@@ -309,7 +349,11 @@ const Diag* sym_analyse_implicit(SymImplicit* a) {
   set_orders(a, c, d, redundant);
   SymIncidence tight = tight_entries(a, &signature, c, d);
   mode->repeats = redundant != NULL;
-  if (redundant) tight = sym_join_redundant(a->scratch, &tight, row_of_column, redundant);
+  bool relaxed = a->partners && relax(a, &tight, row_of_column, redundant);
+  if (redundant && !relaxed) {
+    if (a->partners && !has_elements(a)) return before;
+    tight = sym_join_redundant(a->scratch, &tight, row_of_column, redundant);
+  }
   SymBlocks blocks = sym_blocks(a->scratch, &tight, row_of_column);
   SymAssign* assigns = ARENA_ARRAY(a->out, SymAssign, a->column_count);
   SymBlock* own = ARENA_ARRAY(a->out, SymBlock, blocks.count);
@@ -332,16 +376,18 @@ const Diag* sym_analyse_implicit(SymImplicit* a) {
                                                   .value = value,
                                                   .block = mode->block_count};
     }
+    block.relaxed = is_relaxed(a, &blocks, b);
     if (block.count == 1) {
       SymSolution how = solve_scalar(a, &assigns[block.begin]);
-      if (how == SYM_CANCELS) {
+      if (how == SYM_CANCELS && !block.relaxed) {
         return sym_fail_scalar(a->failure, (uint32_t)blocks.rows[blocks.begin[b]],
                                (uint32_t)blocks.columns[blocks.begin[b]], how);
       }
-      if (how != SYM_NONLINEAR) continue;
+      if (how == SYM_EXPLICIT || how == SYM_LINEAR) continue;
     }
     SymPattern pattern = block_pattern(a, &block, &block.linear);
-    sym_tear(a->out, a->scratch, &pattern, &block);
+    block.torn_count = block.count;
+    if (!block.relaxed) sym_tear(a->out, a->scratch, &pattern, &block);
     own[mode->block_count++] = block;
   }
   return NULL;

@@ -158,11 +158,21 @@ typedef struct SymAssign {
 /// the other; the equations that are left over, at the end of `rows`, determine the torn unknowns.
 typedef struct SymBlock {
   uint32_t begin, count;  // in assigns
+  bool relaxed;           // some of its equations have partners: it may lack rank
   bool linear;            // the coefficients of its unknowns are free of them
   uint32_t torn_count;    // == count: not torn
   const uint32_t* rows;   // members, numbered from 0; NULL when not torn
   const uint32_t* columns;
 } SymBlock;
+
+/// What stands in the place of an equation in another state of the automaton that brought it, and the
+/// relations that lead there and back (IR_NONE: not known; `..._falls`: by becoming false).
+typedef struct SymPartner {
+  uint32_t equation;  // IR_NONE: none
+  uint32_t leave, back;
+  bool leave_falls, back_falls;
+  bool same_side;  // both have the same quantity alone on the left
+} SymPartner;
 
 /// The analysed equations of a product mode.
 typedef struct SymMode {
@@ -181,7 +191,8 @@ typedef struct SymMode {
   uint32_t constraint_count;  // sum of the offsets
   uint32_t freedom;           // states that can be chosen freely
   uint32_t index;             // structural index
-  bool repeats;               // equations of elements say the same twice: blocks lack rank
+  bool repeats;               // some equations say the same twice: blocks lack rank
+  const SymPartner* partners;  // per equation, in a mode that is relaxed; NULL otherwise
 } SymMode;
 
 /// Analyse the active equations (ascending indices, copied) of a product mode. `mode` only gives

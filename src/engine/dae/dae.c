@@ -28,7 +28,7 @@ static size_t work_size(const ModelMode* mode) {
   size_t n = mode->state_count;
   size_t c = implicit->constraint_count;
   size_t project = implicit->constraint.output_count + implicit->project.output_count +
-                   implicit->constraint_entry_count + 4 * c + 3 * n;
+                   implicit->constraint_entry_count + 4 * c + 5 * n;
   size_t settle = dae_initialise_size(implicit);
   size_t jump = c ? dae_reinitialise_size(implicit) : 0;
   size_t largest = project > settle ? project : settle;
@@ -89,8 +89,8 @@ SltStatus eng_dae_room(EngSim* sim, const ModelMode* mode) {
   size_t outputs = mode->impulse ? mode->impulse->slopes.output_count : 0;
   SLT_TRY(eng_grow(sim, (void**)&im->regs, &im->reg_capacity,
                    constraint + project + system + impulse + 1, sizeof(double)));
-  SLT_TRY(eng_grow(sim, (void**)&im->work, &im->work_capacity, work_size(mode) + outputs,
-                   sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&im->work, &im->work_capacity,
+                   work_size(mode) + outputs + mode->atom_count, sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&im->impulse, &im->impulse_capacity,
                    (size_t)implicit->quantity_count + 1, sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&im->guard, &im->guard_capacity, (size_t)mode->atom_count + 1,
@@ -100,6 +100,11 @@ SltStatus eng_dae_room(EngSim* sim, const ModelMode* mode) {
   SLT_TRY(
       eng_grow(sim, (void**)&im->marks, &im->mark_capacity, (size_t)implicit->row_count + 1, 1));
   SLT_TRY(make_normals(sim, mode));
+  if (mode->relaxed) {
+    SLT_TRY(eng_grow(sim, (void**)&im->relations, &im->relation_capacity,
+                     2 * ENG_DAE_PIECES * (size_t)mode->atom_count, sizeof(double)));
+    memset(im->points, 0, sizeof im->points);
+  }
   im->constraint_regs = im->regs;
   im->project_regs = im->constraint_regs + constraint;
   im->system_regs = im->project_regs + project;
@@ -175,10 +180,6 @@ double* dae_take(double** at, size_t count) {
 
 // ---- quantities ---------------------------------------------------------------------------------
 
-double dae_nominal(const EngSim* sim, const ModelQuantity* quantity) {
-  return sim->model->vars[quantity->var].nominal;
-}
-
 void dae_gather(const EngSim* sim, const ModelImplicit* im, double* q) {
   for (uint32_t i = 0; i < im->quantity_count; i++) {
     uint32_t env = im->quantities[i].env;
@@ -205,7 +206,8 @@ void dae_run_system(EngSim* sim, const ModelImplicit* im, const double* q, doubl
 void eng_dae_create(EngSim* sim) {
   sim->dae.failed = MODEL_NONE;
   sim->dae.least = MODEL_NONE;
-  sim->dae.drift_t = -(double)INFINITY;
+  sim->dae.contradicted = MODEL_NONE;
+  sim->dae.drift_from = (double)NAN;
 }
 
 void eng_dae_free(EngSim* sim) {
@@ -216,6 +218,10 @@ void eng_dae_free(EngSim* sim) {
   base_free(allocator, dae->impulse, dae->impulse_capacity * sizeof(double));
   base_free(allocator, dae->entry, dae->entry_capacity * sizeof(double));
   base_free(allocator, dae->marks, dae->mark_capacity);
+  base_free(allocator, dae->search, dae->search_capacity);
+  base_free(allocator, dae->violates, dae->violate_capacity);
+  base_free(allocator, dae->relations, dae->relation_capacity * sizeof *dae->relations);
+  base_free(allocator, dae->constants, dae->constant_capacity * sizeof *dae->constants);
   base_free(allocator, dae->guard, dae->guard_capacity * sizeof(double));
   for (size_t i = 0; i < dae->normal_capacity; i++) {
     num_normal_free(dae->normals[i].constraint);

@@ -14,6 +14,20 @@ typedef struct EngDaeNormals {
   NumNormal *constraint, *system;
 } EngDaeNormals;
 
+/// A relation that the equations keep at its boundary, and how far from it rounding may take it.
+typedef struct EngDaeConstant {
+  uint32_t index;  // in the mode
+  double zero;
+} EngDaeConstant;
+
+#define ENG_DAE_PIECES 24  // of a step in which relations without enclosures are looked at
+
+/// Relations at a point of the trial: blocks that all of them hang on are solved once.
+typedef struct EngDaePoint {
+  uint64_t stamp;
+  double t;
+} EngDaePoint;
+
 /// Work space for modes with constraints or blocks, and what is known of the present candidate.
 typedef struct EngDae {
   double *constraint_regs, *project_regs, *system_regs, *impulse_regs;  // in `regs`
@@ -37,8 +51,19 @@ typedef struct EngDae {
   bool initial;           // the run is about to start: initial values are fixed or guesses
   const ModelMode* from;  // committed mode that the candidate comes from
   uint32_t failed;        // block that could not be solved, MODEL_NONE for none
-  double drift_t;         // end of a trial that could not be brought back to the constraints
-  uint32_t least;         // block that leaves something open, MODEL_NONE for none
+  uint32_t contradicted;  // block whose equations contradict each other, MODEL_NONE for none
+  char* search;           // work space of the search for complementary states
+  size_t search_capacity;
+  EngDaePoint points[ENG_DAE_PIECES];
+  double* relations;  // of these: g and its rate of all relations
+  size_t relation_capacity;
+  EngDaeConstant* constants;
+  uint32_t constant_count;
+  size_t constant_capacity;
+  uint8_t* violates;
+  size_t violate_capacity;
+  double drift_from;  // begin of a trial that could not be brought back to the constraints
+  uint32_t least;     // block that leaves something open, MODEL_NONE for none
 } EngDae;
 
 void eng_dae_create(EngSim* sim);
@@ -53,6 +78,14 @@ SltStatus eng_dae_enter(EngSim* sim);
 /// After the values of a mode were computed and a block failed: by all means, before it is given
 /// up.
 void eng_dae_rescue(EngSim* sim);
+/// From the present states, those of automata like diodes for which no guard leads on; records what
+/// changes. `found` false: there are none, and all is as it was.
+SltStatus eng_dae_complement(EngSim* sim, bool* found);
+/// At the end of an instant: relations of such automata that the equations keep at their boundary.
+void eng_dae_mark_constant(EngSim* sim);
+/// Value and rate of a relation at one of the points of the trial between its pieces.
+void eng_dae_relation(EngSim* sim, uint32_t point, double t, uint32_t index, double* g,
+                      double* rate);
 /// Bring states back to the constraints; false when that is not possible.
 bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.

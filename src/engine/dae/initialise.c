@@ -16,11 +16,12 @@
 
 #define STEPS_MAX      60
 #define HALVINGS_MAX   20
-#define GOOD           1e-10  // residual of a solution, by the sizes of rows and values
+#define GOOD           1e-10  // residual of a solution, by the sizes of rows
 #define REGULAR        1e-13  // of the least squares problem
 #define PATH_FIRST     0.125  // steps along the homotopy
 #define PATH_SMALLEST  1e-3
 #define PATH_STEPS_MAX 60
+#define BEGINNINGS     40  // other points to begin at where all else fails
 
 /// What moves first; the last never does.
 typedef enum Mobility {
@@ -44,6 +45,7 @@ typedef struct Settle {
   double* moving;    // those of released quantities, by the sizes of rows
   double* lambda;
   double* row;
+  double* scale;  // of the quantities
   double* distance;
   double* step;
   double* first;  // residuals of the first values
@@ -56,7 +58,7 @@ typedef struct Settle {
 size_t dae_initialise_size(const ModelImplicit* im) {
   size_t q = im->quantity_count;
   size_t r = im->row_count;
-  return im->system.output_count + 2 * (size_t)im->system_entry_count + 8 * r + 9 * q + 8;
+  return im->system.output_count + 2 * (size_t)im->system_entry_count + 8 * r + 10 * q + 8;
 }
 
 static Settle settle_space(EngSim* sim) {
@@ -69,6 +71,7 @@ static Settle settle_space(EngSim* sim) {
   s.trial = dae_take(&at, s.q);
   s.step = dae_take(&at, s.q);
   s.path = dae_take(&at, s.q);
+  s.scale = dae_take(&at, s.q);
   s.mobility = (uint8_t*)dae_take(&at, s.q);
   s.moves = (uint8_t*)dae_take(&at, s.q);
   s.normal = dae_normals(sim)->system;
@@ -81,6 +84,13 @@ static Settle settle_space(EngSim* sim) {
   dae_gather(sim, im, s.start);
   memset(s.moves, 0, s.q);
   return s;
+}
+
+/// The first values again, and scales from these.
+static void begin_again(EngSim* sim, Settle* s) {
+  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  dae_run_system(sim, s->im, s->start, s->out);
+  dae_scales(sim, s->im, s->start, s->out, s->row, s->step, s->scale);
 }
 
 // ---- who may move -------------------------------------------------------------------------------
@@ -170,38 +180,36 @@ static double settle_residual(EngSim* sim, Settle* s, const double* value) {
   memset(s->row, 0, s->r * sizeof *s->row);
   for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
     const ModelEntry* entry = &s->im->system_entries[i];
-    double nominal = dae_nominal(sim, &s->im->quantities[entry->column]);
-    s->jacobian[i] = s->out[entry->reg] * nominal;
+    s->jacobian[i] = s->out[entry->reg] * s->scale[entry->column];
     s->row[entry->row] += fabs(s->jacobian[i]);
   }
   double sum = 0.0;
   for (uint32_t i = 0; i < s->r; i++) {
-    if (!(s->row[i] > 1e-12)) s->row[i] = 1e-12;
     if (s->rest > 0.0) s->out[i] -= s->rest * s->first[i];
-    s->distance[i] = fabs(s->out[i]) / s->row[i];
+    s->distance[i] = dae_row_distance(s->out[i], s->row[i]);
     sum += s->distance[i] * s->distance[i];
-    if (!(sum <= DBL_MAX)) return -1.0;
+    if (!(sum <= DBL_MAX) || !(s->row[i] <= DBL_MAX)) return -1.0;
   }
   return sqrt(sum);
 }
 
-static double settle_size(const EngSim* sim, const Settle* s, const double* value) {
-  double size = 1.0;
-  for (uint32_t i = 0; i < s->q; i++) {
-    double part = fabs(value[i]) / dae_nominal(sim, &s->im->quantities[i]);
-    if (part > size) size = part;
+/// Take over a trial; scales grow with the values.
+static void take_trial(Settle* s) {
+  for (uint32_t j = 0; j < s->q; j++) {
+    s->value[j] = s->trial[j];
+    s->scale[j] = fmax(s->scale[j], fabs(s->trial[j]));
   }
-  return size;
 }
 
 /// The smallest step of the released quantities that lowers the residuals best.
-static bool settle_step(const EngSim* sim, Settle* s) {
+static bool settle_step(Settle* s) {
   for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
     const ModelEntry* entry = &s->im->system_entries[i];
-    s->moving[i] = s->moves[entry->column] ? s->jacobian[i] / s->row[entry->row] : 0.0;
+    bool moves = s->moves[entry->column] && s->row[entry->row] > 0.0;
+    s->moving[i] = moves ? s->jacobian[i] / s->row[entry->row] : 0.0;
   }
   for (uint32_t i = 0; i < s->r; i++) {
-    s->lambda[i] = -s->out[i] / s->row[i];
+    s->lambda[i] = s->out[i] > 0.0 ? -s->distance[i] : s->distance[i];
   }
   if (num_normal_factor(s->normal, s->moving, REGULAR, 0.0) < 0) return false;
   num_normal_solve(s->normal, s->lambda);
@@ -211,21 +219,20 @@ static bool settle_step(const EngSim* sim, Settle* s) {
     s->step[entry->column] += s->moving[i] * s->lambda[entry->row];
   }
   for (uint32_t j = 0; j < s->q; j++) {
-    s->step[j] *= dae_nominal(sim, &s->im->quantities[j]);
+    s->step[j] *= s->scale[j];
     if (!isfinite(s->step[j])) return false;
   }
   return true;
 }
 
 /// What the whole step would leave of the residuals if the equations were linear.
-static double predicted(const EngSim* sim, Settle* s) {
+static double predicted(Settle* s) {
   for (uint32_t i = 0; i < s->r; i++) {
-    s->lambda[i] = s->out[i] / s->row[i];
+    s->lambda[i] = s->out[i] > 0.0 ? s->distance[i] : -s->distance[i];
   }
   for (uint32_t i = 0; i < s->im->system_entry_count; i++) {
     const ModelEntry* entry = &s->im->system_entries[i];
-    double nominal = dae_nominal(sim, &s->im->quantities[entry->column]);
-    s->lambda[entry->row] += s->moving[i] * (s->step[entry->column] / nominal);
+    s->lambda[entry->row] += s->moving[i] * (s->step[entry->column] / s->scale[entry->column]);
   }
   double sum = 0.0;
   for (uint32_t i = 0; i < s->r; i++) {
@@ -234,42 +241,40 @@ static double predicted(const EngSim* sim, Settle* s) {
   return sqrt(sum);
 }
 
-/// Gauss-Newton with damping from s->value; true when all equations hold.
+/// Gauss-Newton with damping from s->value, until rounding is left; true when all equations hold.
 static bool settle_stage(EngSim* sim, Settle* s) {
   double norm = settle_residual(sim, s, s->value);
-  bool polished = false;
   for (int pass = 0; pass < STEPS_MAX && norm >= 0.0; pass++) {
-    double size = settle_size(sim, s, s->value);
-    bool good = norm <= GOOD * size;
-    if (good && (polished || norm <= 1e-15 * size)) return true;
-    if (!settle_step(sim, s)) return good;
-    double lambda = 1.0;
-    double after = -1.0;
-    double before = norm;
+    bool good = norm <= GOOD;
+    if (norm == 0.0) return true;
+    if (!settle_step(s)) return good;
     // equations that cannot hold must not keep the others from being fulfilled
-    double gain = norm - predicted(sim, s);
+    double gain = norm - predicted(s);
     if (!good && !(gain > 1e-9 * norm)) return false;
+    double after = -1.0;
+    double lambda = 1.0;
     for (int halving = 0; halving < HALVINGS_MAX; halving++, lambda *= 0.5) {
       for (uint32_t j = 0; j < s->q; j++) {
         s->trial[j] = s->value[j] + lambda * s->step[j];
       }
       after = settle_residual(sim, s, s->trial);
       if (after >= 0.0 && after <= norm - 0.1 * lambda * gain) break;
+      if (good) break;
     }
-    bool better = after >= 0.0 && after < before;
-    if (better) memcpy(s->value, s->trial, s->q * sizeof *s->value);
+    bool better = after >= 0.0 && after < norm;
+    bool stagnates = good && !(after <= 0.5 * norm);
+    if (better) take_trial(s);
     norm = settle_residual(sim, s, s->value);
-    if (good) polished = true;
-    if (!good && !better) return false;
+    if (stagnates) return true;
+    if (!better) return false;
   }
   return false;
 }
 
 /// Leave a point at which the equations say nothing about a quantity.
-static void perturb(const EngSim* sim, Settle* s) {
+static void perturb(Settle* s) {
   for (uint32_t j = 0; j < s->q; j++) {
-    if (!s->moves[j] || s->value[j] != 0.0) continue;
-    s->value[j] = 0.01 * dae_nominal(sim, &s->im->quantities[j]);
+    if (s->moves[j] && s->value[j] == 0.0) s->value[j] = 0.01 * s->scale[j];
   }
 }
 
@@ -297,23 +302,36 @@ static bool settle_path(EngSim* sim, Settle* s) {
   return reached >= 1.0;
 }
 
+/// Where the next attempt begins: on both sides of the first values, then farther and farther
+/// around them, by a sequence that leaves no side out (Weyl).
+static void begin_beside(Settle* s, int k) {
+  double reach = k < 4 ? (k < 2 ? 1.0 : 10.0) : exp2((double)(k / 8));
+  double place = 0.5;
+  for (uint32_t j = 0; j < s->q; j++) {
+    double offset = k % 2 ? -1.0 : 1.0;
+    place += 0.6180339887498949;
+    if (k >= 4) {
+      double at = place * (double)(k + 1);
+      offset = 2.0 * (at - floor(at)) - 1.0;
+    }
+    s->value[j] = s->start[j] + (s->mobility[j] == MOVE_TOP ? reach * offset * s->scale[j] : 0.0);
+  }
+}
+
 /// All means, with what is released.
 static bool settle_released(EngSim* sim, Settle* s) {
-  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  begin_again(sim, s);
   if (settle_stage(sim, s)) return true;
-  memcpy(s->value, s->start, s->q * sizeof *s->value);
-  perturb(sim, s);
+  begin_again(sim, s);
+  perturb(s);
   if (settle_stage(sim, s)) return true;
-  memcpy(s->value, s->start, s->q * sizeof *s->value);
-  perturb(sim, s);
+  begin_again(sim, s);
+  perturb(s);
   if (settle_path(sim, s)) return true;
-  // a minimum of the residuals stands in the way: begin on its other sides
-  static const double beside[] = {1.0, -1.0, 10.0, -10.0};
-  for (size_t k = 0; k < SLT_COUNT(beside); k++) {
-    for (uint32_t j = 0; j < s->q; j++) {
-      double offset = beside[k] * dae_nominal(sim, &s->im->quantities[j]);
-      s->value[j] = s->start[j] + (s->mobility[j] == MOVE_TOP ? offset : 0.0);
-    }
+  // a minimum of the residuals stands in the way
+  for (int k = 0; k < BEGINNINGS; k++) {
+    begin_again(sim, s);
+    begin_beside(s, k);
     if (settle_stage(sim, s)) return true;
   }
   return false;
@@ -321,7 +339,7 @@ static bool settle_released(EngSim* sim, Settle* s) {
 
 /// As near as the released quantities come; distances are left for the next release.
 static void settle_nearest(EngSim* sim, Settle* s) {
-  memcpy(s->value, s->start, s->q * sizeof *s->value);
+  begin_again(sim, s);
   settle_stage(sim, s);
   settle_residual(sim, s, s->value);
 }
@@ -349,7 +367,7 @@ SltStatus dae_initialise(EngSim* sim) {
     bool more = true;
     if (limit > MOVE_TOP) {
       settle_nearest(sim, &s);
-      more = release(&s, limit, GOOD * settle_size(sim, &s, s.value));
+      more = release(&s, limit, GOOD);
     }
     if (more && settle_released(sim, &s)) {
       dae_scatter(sim, s.im, s.value, true);

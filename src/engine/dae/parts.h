@@ -17,16 +17,37 @@ EngDaeNormals* dae_normals(EngSim* sim);
 /// The next piece of the work space.
 double* dae_take(double** at, size_t count);
 
-double dae_nominal(const EngSim* sim, const ModelQuantity* quantity);
 /// Values of all quantities; where the environment has none, the guess.
 void dae_gather(const EngSim* sim, const ModelImplicit* im, double* q);
 /// Into the environment and the state vector; what is solved for only with `tops`.
 void dae_scatter(EngSim* sim, const ModelImplicit* im, const double* q, bool tops);
 void dae_run_system(EngSim* sim, const ModelImplicit* im, const double* q, double* out);
 
+// ---- scale.c ------------------------------------------------------------------------------------
+
+/// Rows of a program: residuals are its first outputs, slopes those that the entries name.
+typedef struct DaeRows {
+  const ModelEntry* entries;
+  uint32_t entry_count, row_count, column_count;
+  bool homogeneous;  // no residuals
+} DaeRows;
+
+/// What a variable or derivative has measured so far; 0: not known.
+double dae_known_scale(EngSim* sim, uint32_t env);
+/// Give unknown scales (0) those that the rows tell of. `row` and `found` are work space, per row
+/// and column.
+void dae_complete_scales(const DaeRows* rows, const double* out, double* row, double* found,
+                         double* scale);
+/// Scales of all quantities of the mode, at these values and outputs of its system.
+void dae_scales(EngSim* sim, const ModelImplicit* im, const double* value, const double* out,
+                double* row, double* found, double* scale);
+/// How far a row is from holding, by the size of its terms.
+double dae_row_distance(double residual, double size);
+
 // ---- project.c ----------------------------------------------------------------------------------
 
-#define DAE_TINY 1e-14  // distance from the constraints, relative: nothing is to be done
+#define DAE_TINY  1e-14  // distance from the constraints, relative: nothing is to be done
+#define DAE_CLOSE 1e-10  // ... from here on steps go on while they help
 
 /// Distance to the constraints of the mode, relative.
 double dae_distance(EngSim* sim);
@@ -54,6 +75,11 @@ size_t dae_reinitialise_size(const ModelImplicit* im);
 /// The equations integrated over the instant: what may jump jumps, the rest becomes pulses.
 /// `distance`: how far the constraints are from holding before.
 SltStatus dae_reinitialise(EngSim* sim, double distance);
+
+// ---- complement.c -------------------------------------------------------------------------------
+
+/// At the end of a trial: relations that did not stay at their boundary are followed after all.
+void dae_check_constant(EngSim* sim);
 
 // ---- fail.c -------------------------------------------------------------------------------------
 

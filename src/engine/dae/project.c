@@ -8,14 +8,15 @@
 #include <string.h>
 
 #define PROJECT_MAX  12
-#define PROJECT_GOOD 1e-9  // distance that is acceptable when it cannot be made smaller
+#define PROJECT_GOOD 1e-9    // distance that is acceptable when it cannot be made smaller
+#define UNMOVED      1e-100  // weight of what has been zero so far
 
 typedef struct Projection {
   const ModelImplicit* im;
   NumNormal* normal;
   uint32_t n, c;
   double* out;  // of the program
-  double* g;    // entries of the Jacobian by nominal values
+  double* g;    // entries of the Jacobian by weights
   double* scale;
   double* lambda;
   double* work;
@@ -40,16 +41,24 @@ static Projection projection(EngSim* sim) {
   p.weight = dae_take(&at, p.n);
   p.work = dae_take(&at, p.n);
   p.change = dae_take(&at, p.n);
-  for (uint32_t i = 0; i < p.n; i++) {
-    p.weight[i] = eng_nominal(sim, mode->state_env[i]);
-  }
   return p;
 }
 
-/// How far the constraints are from holding: the largest distance to one of them, by nominal
-/// values. Negative when something is not a number.
+/// Changes are small beside what the states measure; what has never been anything but zero moves
+/// last.
+static void weigh(EngSim* sim, const double* x, double* weight) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double size = fmax(dae_known_scale(sim, mode->state_env[i]), fabs(x[i]));
+    weight[i] = size > UNMOVED && size <= DBL_MAX ? size : UNMOVED;
+  }
+}
+
+/// How far the constraints are from holding: the largest distance to one of them, by the weights of
+/// the states. Negative when something is not a number.
 static double constraint_distance(EngSim* sim, Projection* p, double t, const double* x) {
   const ModelContext* context = eng_context(sim);
+  weigh(sim, x, p->weight);
   model_program_run(&p->im->constraint, context, sim->dae.constraint_regs, t, x, p->out);
   memset(p->row, 0, p->c * sizeof *p->row);
   for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
@@ -59,23 +68,17 @@ static double constraint_distance(EngSim* sim, Projection* p, double t, const do
   }
   double distance = 0.0;
   for (uint32_t i = 0; i < p->c; i++) {
-    double sum = p->row[i];
-    p->row[i] = sqrt(sum);
-    double part = p->row[i] > 0.0 ? fabs(p->out[i]) / p->row[i] : fabs(p->out[i]);
-    if (!(part <= DBL_MAX) || !(sum <= DBL_MAX)) return -1.0;
-    if (part > distance) distance = part;
+    p->row[i] = sqrt(p->row[i]);
+    double part = dae_row_distance(p->out[i], p->row[i]);
+    if (!(part <= DBL_MAX) || !(p->row[i] <= DBL_MAX)) return -1.0;
+    distance = fmax(distance, part);
+  }
+  // rows are of one size, so that ranks are seen
+  for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
+    double size = p->row[p->im->constraint_entries[i].row];
+    p->g[i] = size > 0.0 ? p->g[i] / size : 0.0;
   }
   return distance;
-}
-
-static double state_size(const EngSim* sim, const double* x) {
-  const ModelMode* mode = sim->core.mode;
-  double size = 1.0;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    double part = fabs(x[i]) / eng_nominal(sim, mode->state_env[i]);
-    if (part > size) size = part;
-  }
-  return size;
 }
 
 /// One step of Newton's method by the smallest change; x is changed.
@@ -86,7 +89,7 @@ static bool project_step(Projection* p, double* x) {
     return false;
   }
   for (uint32_t i = 0; i < p->c; i++) {
-    p->lambda[i] = -p->out[i];
+    p->lambda[i] = p->row[i] > 0.0 ? -p->out[i] / p->row[i] : 0.0;
   }
   num_normal_solve(p->normal, p->lambda);
   memset(p->change, 0, p->n * sizeof *p->change);
@@ -100,11 +103,16 @@ static bool project_step(Projection* p, double* x) {
   return true;
 }
 
-/// Few constraints have a program for distance and step together; work space: its outputs.
+/// Few constraints have a program for distance and step together, of the states and their weights;
+/// work space: these, and its outputs first.
 static double straight_distance(EngSim* sim, double t, const double* x, double* out) {
   const ModelContext* context = eng_context(sim);
   const ModelProgram* project = &sim->core.mode->implicit->project;
-  model_program_run(project, context, sim->dae.project_regs, t, x, out);
+  double* weighted = out + project->output_count;
+  uint32_t n = sim->core.mode->state_count;
+  memcpy(weighted, x, n * sizeof *x);
+  weigh(sim, x, weighted + n);
+  model_program_run(project, context, sim->dae.project_regs, t, weighted, out);
   return out[0] <= DBL_MAX ? sqrt(out[0]) : -1.0;
 }
 
@@ -123,21 +131,20 @@ bool eng_project(EngSim* sim, double t, double* x, bool* changed) {
   bool straight = im->project.output_count > 0;
   Projection p = straight ? (Projection){.n = 0} : projection(sim);
   double* out = sim->dae.work;
-  double size = state_size(sim, x);
   double last = (double)INFINITY;
   for (int pass = 0; pass < PROJECT_MAX; pass++) {
     double distance =
         straight ? straight_distance(sim, t, x, out) : constraint_distance(sim, &p, t, x);
     if (distance < 0.0) return false;
-    if (distance <= DAE_TINY * size) return true;
-    if (distance > 0.5 * last && distance <= PROJECT_GOOD * size) return true;
+    if (distance <= DAE_TINY) return true;
+    if (distance > 0.5 * last && distance <= PROJECT_GOOD) return true;
     if (pass > 2 && distance > 2.0 * last) return false;
     bool done = straight ? straight_step(im, out, x) : project_step(&p, x);
-    if (!done) return distance <= PROJECT_GOOD * size;
+    if (!done) return distance <= PROJECT_GOOD;
     *changed = true;
     last = distance;
   }
-  return last <= PROJECT_GOOD * size;
+  return last <= PROJECT_GOOD;
 }
 
 SltStatus eng_project_trial(EngSim* sim) {
@@ -146,7 +153,7 @@ SltStatus eng_project_trial(EngSim* sim) {
   memcpy(sim->x, sim->stepper->trial.x, mode->state_count * sizeof *sim->x);
   bool changed = false;
   if (!eng_project(sim, sim->stepper->trial.t, sim->x, &changed)) {
-    sim->dae.drift_t = sim->stepper->trial.t;
+    sim->dae.drift_from = sim->core.t;
     return SLT_ERR_STEP;
   }
   if (changed) num_stepper_correct(sim->stepper, sim->x);
@@ -155,21 +162,16 @@ SltStatus eng_project_trial(EngSim* sim) {
 
 /// Whether the constraints' directions, as they stand in p->g, have become dependent.
 static bool constraints_meet(Projection* p) {
-  for (uint32_t i = 0; i < p->im->constraint_entry_count; i++) {
-    double size = p->row[p->im->constraint_entries[i].row];
-    p->g[i] = size > 0.0 ? p->g[i] / size : 0.0;
-  }
   return num_normal_factor(p->normal, p->g, 0.0, 1e-10) < 0;
 }
 
 bool eng_fail_drift(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
-  double ahead = sim->dae.drift_t - sim->core.t;
   if (!im || im->constraint_count == 0 || sim->core.slide.count) return false;
   Projection p = projection(sim);
   constraint_distance(sim, &p, sim->core.t, sim->x);
   // steps may have become small before: what stopped larger ones from here is the reason
-  bool drifted = ahead > 0.0 && ahead <= 1e-3 * fmax(1.0, fabs(sim->core.t));
+  bool drifted = sim->dae.drift_from == sim->core.t;
   if (!drifted && !constraints_meet(&p)) return false;
   dae_fail_drift(sim, p.out);
   return true;
@@ -177,6 +179,7 @@ bool eng_fail_drift(EngSim* sim) {
 
 SltStatus eng_check_trial(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  if (mode->relaxed) dae_check_constant(sim);
   if (mode->full.solve_count <= mode->rhs.solve_count || sim->core.slide.count) return SLT_OK;
   const ModelContext* context = eng_context(sim);
   sim->dae.failed = MODEL_NONE;
@@ -189,12 +192,11 @@ SltStatus eng_check_trial(EngSim* sim) {
 SltStatus dae_close_rest(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   Projection p = projection(sim);
-  double size = state_size(sim, sim->x);
   double distance = constraint_distance(sim, &p, sim->core.t, sim->x);
-  if (distance >= 0.0 && distance <= DAE_TINY * size) return SLT_OK;
-  double tolerable = fmax(1e3 * sim->options.rtol, 10.0 * sim->options.event_eps) * size;
+  if (distance >= 0.0 && distance <= DAE_TINY) return SLT_OK;
+  double tolerable = fmax(1e3 * sim->options.rtol, 10.0 * sim->options.event_eps);
   for (uint32_t i = 0; i < p.c; i++) {
-    p.scale[i] = p.row[i] > 0.0 ? fabs(p.out[i]) / p.row[i] : fabs(p.out[i]);
+    p.scale[i] = dae_row_distance(p.out[i], p.row[i]);
   }
   bool changed = false;
   bool close = distance >= 0.0 && distance <= tolerable;
@@ -216,5 +218,5 @@ SltStatus dae_close_rest(EngSim* sim) {
 /// Distance to the constraints with the values in sim->x; for the records.
 double dae_distance(EngSim* sim) {
   Projection p = projection(sim);
-  return constraint_distance(sim, &p, sim->core.t, sim->x) / state_size(sim, sim->x);
+  return constraint_distance(sim, &p, sim->core.t, sim->x);
 }

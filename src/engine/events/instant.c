@@ -166,6 +166,11 @@ static void trace_sliding(EngSim* sim, bool* fired) {
 
 static void mark_sliding(EngSim* sim) {
   sim->loose_stale = true;
+  if (ENG_SELDOM(sim->core.mode->relaxed)) {
+    eng_dae_mark_constant(sim);
+  } else {
+    sim->dae.constant_count = 0;
+  }
   if (ENG_SELDOM(sim->core.contact.active)) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       if (sim->atoms[i].rides) sim->atoms[i].sliding = true;

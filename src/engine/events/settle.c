@@ -284,6 +284,9 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     const struct EventsSeenEntry* again = NULL;
     SLT_TRY(events_seen_add(sim, &events->tried, sim->events.mode_key, 0, &again));
     if (again) {
+      bool found = false;
+      SLT_TRY(eng_dae_complement(sim, &found));
+      if (found) break;
       bool returned = false;
       SLT_TRY(return_to_start(sim, from, &returned));
       if (!returned) return eng_endless(sim);
@@ -291,6 +294,12 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
       return SLT_OK;
     }
     SLT_TRY(events_make_candidate(sim));
+    if (sim->dae.contradicted != MODEL_NONE) {
+      // no equations hold here, and the signs of what is infinite say where to go
+      bool found = false;
+      SLT_TRY(eng_dae_complement(sim, &found));
+      if (found) break;
+    }
     if (++*iteration > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
     bool quiet = false;
     if (follow_switches(sim, *iteration, &quiet) > 0) continue;
