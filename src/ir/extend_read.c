@@ -70,6 +70,7 @@ static const Field automata_fields[] = {
     FREE(IrAutomaton, name),
     EXACT(IrAutomaton, kind),
     EXACT(IrAutomaton, hidden),
+    EXACT(IrAutomaton, yields),
     TERM(IrAutomaton, condition),
     FREE(IrAutomaton, parent_body),
     FREE(IrAutomaton, state_begin),

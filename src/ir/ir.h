@@ -269,6 +269,7 @@ typedef struct IrAutomaton {
   uint8_t kind;   // IrAutomatonKind
   bool hidden;    // helper of the front end (cells of floor, table): its events are of kind state,
                   // but it is not shown as an automaton of the model
+  bool yields;    // friction: where a contact hits, it moves after the impact
   IrTerm condition;      // SWITCH: truth over atoms and mode tests
   uint32_t parent_body;  // SWITCH made by an `if` block: body it stands in; else IR_NONE
   uint32_t state_begin, state_count;            // in states; index 0 is `init` (or false)

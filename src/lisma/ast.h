@@ -467,6 +467,7 @@ struct AstStatement {
       AstName* name;
       AstExpr* priority;  // NULL when there is none
       Str initial;        // name of its first state; empty for `init`
+      bool yields;        // of an element that waits for impacts: friction
       AstBlock body;
     } automaton;
 

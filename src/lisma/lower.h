@@ -271,6 +271,7 @@ typedef struct AutomatonInfo {
   uint32_t name;
   Span span;
   uint32_t first, last, count;  // its states
+  bool yields;                  // to impacts
 } AutomatonInfo;
 
 /// Where a statement stands.

@@ -12,6 +12,7 @@ void lower_automata(Lower* l) {
     const AutomatonInfo* info = &l->automata.data[a];
     IrAutomaton automaton = {.name = info->name,
                              .kind = IR_AUTOMATON_USER,
+                             .yields = info->yields,
                              .parent_body = IR_NONE,
                              .state_begin = m->states.count,
                              .state_count = info->count,

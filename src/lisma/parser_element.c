@@ -386,6 +386,7 @@ static AstBlock make_friction(const Maker* m, const Settings* s) {
 
   AstStatement all[] = {make_law(m, s->force, make_minus(m, s->kinetic)),
                         take_automaton(m, "forward")};
+  all[1].as.automaton.yields = true;
   return make_block(m, all, 2);
 }
 

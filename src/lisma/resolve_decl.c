@@ -255,7 +255,9 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
   }
   Str initial = statement->as.automaton.initial;
   if (initial.length == 0) initial = STR_LIT("init");
-  declare_block(l, &statement->as.automaton.body, add_automaton(l, name, initial, written->span));
+  uint32_t added = add_automaton(l, name, initial, written->span);
+  l->automata.data[added].yields = statement->as.automaton.yields;
+  declare_block(l, &statement->as.automaton.body, added);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -811,6 +811,7 @@ typedef struct ModelAutomaton {
   Str name;
   uint8_t kind;
   bool hidden;
+  bool yields;                  // friction: moves after the impacts of contacts
   bool has_bodies;              // its state influences which equations are active
   const ModelGuard* condition;  // SWITCH: state 1 while true, state 0 while false; else NULL
   uint32_t parent_automaton, parent_state;  // SWITCH nested in a state's body; else MODEL_NONE

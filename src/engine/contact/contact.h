@@ -94,6 +94,8 @@ void eng_contact_begin_instant(EngSim* sim, bool input);
 /// Whether a closed contact is driven inward by what has happened in this instant: that is an
 /// impact.
 bool eng_contact_is_struck(EngSim* sim, uint32_t transition);
+/// Whether a transition is the impact of a declared contact.
+bool eng_is_declared_impact(const EngSim* sim, uint32_t transition);
 /// Whether the impact that a transition stands in place of leaves no flight that can be told from
 /// rounding: a declared contact closes then.
 bool eng_impact_is_last(EngSim* sim, uint32_t instead);

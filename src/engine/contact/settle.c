@@ -325,20 +325,31 @@ static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
 
 // ---- the last impact of a declared contact ------------------------------------------------------
 
+/// The action that keeps the speed with which the impact of a declared contact leaves; NULL for
+/// other transitions.
+static const ModelAction* rebound_action(const Model* model, uint32_t transition) {
+  const ModelTransition* t = &model->transitions[transition];
+  const ModelState* to = &model->automata[t->automaton].states[t->to];
+  for (uint32_t k = to->action_begin; k < to->action_begin + to->action_count; k++) {
+    if (model->vars[model->actions[k].var].memory) return &model->actions[k];
+  }
+  return NULL;
+}
+
+bool eng_is_declared_impact(const EngSim* sim, uint32_t transition) {
+  return rebound_action(sim->model, transition) != NULL;
+}
+
 /// The impact out of the present state of an automaton, and the speed with which it would leave;
 /// MODEL_NONE: there is none.
 static uint32_t declared_impact(EngSim* sim, uint32_t automaton, double* leaves) {
-  const Model* model = sim->model;
-  const ModelAutomaton* a = &model->automata[automaton];
+  const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    const ModelState* to = &a->states[model->transitions[state->outgoing[i]].to];
-    for (uint32_t k = to->action_begin; k < to->action_begin + to->action_count; k++) {
-      const ModelAction* action = &model->actions[k];
-      if (!model->vars[action->var].memory) continue;
-      *leaves = eng_eval(sim, &action->value);
-      return state->outgoing[i];
-    }
+    const ModelAction* action = rebound_action(sim->model, state->outgoing[i]);
+    if (!action) continue;
+    *leaves = eng_eval(sim, &action->value);
+    return state->outgoing[i];
   }
   return MODEL_NONE;
 }

@@ -9,6 +9,21 @@
 
 // ---- rounds -------------------------------------------------------------------------------------
 
+/// Where a contact hits, what sticks is asked after the impact: a body cannot be stopped and thrown
+/// back at once.
+static void let_frictions_wait(EngSim* sim) {
+  Events* events = &sim->events;
+  bool hits = false;
+  for (uint32_t i = 0; i < events->enabled_count; i++) {
+    uint32_t transition = events->enabled[i].transition;
+    hits |= transition != MODEL_NONE && eng_is_declared_impact(sim, transition);
+  }
+  for (uint32_t i = 0; hits && i < events->enabled_count; i++) {
+    if (!sim->model->automata[events->enabled[i].automaton].yields) continue;
+    events->enabled[i].transition = MODEL_NONE;
+  }
+}
+
 /// What the automata can do with the committed values: switches into events.fired, transitions into
 /// the list.
 static void gather_enabled(EngSim* sim) {
@@ -27,6 +42,7 @@ static void gather_enabled(EngSim* sim) {
       events_enabled_put(sim, a, idle ? MODEL_NONE : eng_first_enabled(sim, a));
     }
   }
+  if (sim->has_instead) let_frictions_wait(sim);
 }
 
 /// One round on committed values; `fired` false when nothing is enabled.
