@@ -50,7 +50,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l timeout -x -d "end af
 complete -c saltus -n "__fish_seen_subcommand_from run" -l events -r -F -d "event records"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l report -r -F -d "a page about the run"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l detection -x -a "certified combined extrapolation interpolation" -d "how events are detected"
-complete -c saltus -n "__fish_seen_subcommand_from run" -l event-eps -x -d "width of the zone around a boundary"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l event-eps -x -d "what counts as the boundary of a guard"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l gamma -x -d "reduction per step of extrapolation"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l sliding -x -a "on off utkin" -d "sliding on boundaries"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l zeno -x -a "auto stop dwell" -d "after infinitely many events"

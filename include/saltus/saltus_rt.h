@@ -162,7 +162,7 @@ typedef struct SltSimOptions {
   double h_min;            ///< smallest step [1e-12 * max(1, |t|)]
   double h_max;            ///< largest step [no limit]
   double step;             ///< step of fixed-step methods
-  double event_eps;        ///< width of the zone around a guard's boundary [1e-6]
+  double event_eps;        ///< what counts as a guard's boundary, for all [0: rounding]
   double gamma;            ///< reduction per step of extrapolation, in (0, 1) [0.6]
   SltDetection detection;  ///< how events are detected [the experiment's, else certified]
   SltSliding sliding;      ///< motion along boundaries
