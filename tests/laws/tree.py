@@ -29,7 +29,7 @@ SOURCE = os.environ.get("SALTUS_SOURCE") or os.path.abspath(
     os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.environ.get("SALTUS_BUILD") or os.path.join(SOURCE, "build", "release")
 
-OR, AND, EQUALITY, RELATION, ADD, MULTIPLY, UNARY, POWER, OPERAND = range(9)
+IMPLIES, OR, XOR, AND, EQUALITY, RELATION, ADD, MULTIPLY, UNARY, POWER, OPERAND = range(11)
 TIME_NAMES = ("time", "TIME", "t")
 
 
