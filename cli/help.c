@@ -31,7 +31,7 @@ static const char run_help[] =
     "error.\n"
     "\n"
     "time and accuracy\n"
-    "  --until T           end of the run          [the experiment's end, else 10]\n"
+    "  --until T           end of the run, also 10min [the experiment's end, else 10]\n"
     "  --from T            start of the run        [the experiment's start, else 0]\n"
     "  --method M          integration method; see `saltus methods`   [auto]\n"
     "  --rtol R, --atol A  tolerances              [1e-6, 1e-9]\n"

@@ -228,6 +228,100 @@ void cli_names_clear(CliNames* names) {
   *names = (CliNames){0};
 }
 
+// ---- values ---------------------------------------------------------------------------------------
+
+#define VALUE_DEPTH 100  // parentheses inside of parentheses
+
+/// A sum being read; `ok` is false once something was not understood.
+typedef struct Formula {
+  const char* at;
+  int depth;
+  bool ok;
+} Formula;
+
+static double read_sum(Formula* f);
+
+static double read_factor(Formula* f) {
+  if (*f->at == '-') {
+    f->at++;
+    return -read_factor(f);
+  }
+  double value = 0.0;
+  if (*f->at == '(') {
+    f->at++;
+    f->ok = f->ok && ++f->depth < VALUE_DEPTH;
+    if (f->ok) value = read_sum(f);
+    f->depth--;
+    f->ok = f->ok && *f->at++ == ')';
+  } else {
+    size_t length = strspn(f->at, "0123456789.");
+    if (length && (f->at[length] == 'e' || f->at[length] == 'E')) {
+      size_t sign = strspn(f->at + length + 1, "+-") ? 1 : 0;
+      length += 1 + sign + strspn(f->at + length + 1 + sign, "0123456789");
+    }
+    char number[64] = "";
+    if (length < sizeof number) memcpy(number, f->at, length);
+    f->ok = f->ok && length < sizeof number && cli_read_number(number, &value);
+    f->at += length;
+  }
+  if (f->ok && *f->at == '^') {
+    f->at++;
+    value = pow(value, read_factor(f));
+  }
+  return value;
+}
+
+static double read_product(Formula* f) {
+  double value = read_factor(f);
+  while (f->ok && (*f->at == '*' || *f->at == '/')) {
+    bool times = *f->at++ == '*';
+    double factor = read_factor(f);
+    value = times ? value * factor : value / factor;
+  }
+  return value;
+}
+
+static double read_sum(Formula* f) {
+  double value = read_product(f);
+  while (f->ok && (*f->at == '+' || *f->at == '-')) {
+    bool plus = *f->at++ == '+';
+    double term = read_product(f);
+    value = plus ? value + term : value - term;
+  }
+  return value;
+}
+
+bool cli_read_value(const char* text, double* out) {
+  if (cli_read_number(text, out)) return true;
+  Formula f = {.at = text, .ok = true};
+  *out = read_sum(&f);
+  return f.ok && *f.at == '\0' && isfinite(*out);
+}
+
+bool option_time(const char* option, const char* text, double* out) {
+  static const struct {
+    const char* unit;
+    double seconds;
+  } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"min", 60.0}, {"h", 3600.0}, {"d", 86400.0}};
+  size_t length = strlen(text);
+  size_t letters = 0;
+  while (letters < length && isalpha((unsigned char)text[length - 1 - letters]))
+    letters++;
+  for (size_t i = 0; letters && i < sizeof units / sizeof *units; i++) {
+    if (strcmp(text + length - letters, units[i].unit) != 0) continue;
+    char number[64] = "";
+    if (length - letters >= sizeof number) break;
+    memcpy(number, text, length - letters);
+    if (!cli_read_number(number, out)) break;
+    *out *= units[i].seconds;
+    return true;
+  }
+  if (!letters || !isdigit((unsigned char)text[0])) return option_number(option, text, out);
+  cli_error("%s needs a time, not `%s`", option, text);
+  cli_hint("a number, or one with a unit: us, ms, s, min, h, d");
+  return false;
+}
+
 // ---- settings -----------------------------------------------------------------------------------
 
 bool cli_settings_add(CliSettings* settings, const char* text) {
@@ -238,7 +332,7 @@ bool cli_settings_add(CliSettings* settings, const char* text) {
     return false;
   }
   double value = 0.0;
-  if (!cli_read_number(equals + 1, &value)) {
+  if (!cli_read_value(equals + 1, &value)) {
     cli_error("--set %s: `%s` is no number", text, equals + 1);
     if (strchr(equals + 1, ',')) cli_hint("write decimals with a point, e.g. 0.5");
     return false;

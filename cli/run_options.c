@@ -216,7 +216,7 @@ static bool parse_solver(RunOption option, const char* text, RunOptions* out) {
       option != RUN_UNTIL && option != RUN_CYCLIC && option != RUN_REALTIME && option != RUN_SEED;
   if (steers) out->solver = name;
   switch ((int)option) {
-  case RUN_UNTIL: return option_number(name, text, &out->until);
+  case RUN_UNTIL: return option_time(name, text, &out->until);
   case RUN_FROM: return option_number(name, text, &sim->t_start);
   case RUN_METHOD: return parse_method(text, sim);
   case RUN_RTOL: return option_positive(name, text, &sim->rtol);

@@ -114,7 +114,7 @@ SltStatus compile_report_unknown(DiagList* diags, const LismaOverride* overrides
     if (nearest.data) {
       diag_hint(diags, diag, "did you mean '%.*s'?", STR_ARGS(nearest));
     } else {
-      diag_hint(diags, diag, "only constants can be set from outside");
+      diag_hint(diags, diag, "constants can be set from outside, and initial values: x(t0)=1");
     }
     status = SLT_ERR_NOT_FOUND;
   }

@@ -521,6 +521,7 @@ typedef struct AstModel {
   AstBlock body;
   uint32_t name_count;  // names of the text have the numbers 1 to this
   bool has_parts;       // something in it is to be expanded (expand.c)
+  bool has_units;       // a number is given a unit: then all of them are checked (units.c)
 } AstModel;
 
 /// A name without indices: `head` is all of it.

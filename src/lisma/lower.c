@@ -2,6 +2,7 @@
 #include "lisma/lower.h"
 
 #include "lisma/expand.h"
+#include "lisma/units.h"
 
 // ---------------------------------------------------------------------------------------------
 // messages
@@ -181,6 +182,8 @@ static void lower_model(Lower* l) {
   resolve_lower_macros(l);
   if (l->stopped) return;
   lower_connections(l);
+  lower_override_starts(l);
+  if (l->stopped) return;
   lower_finish(l);
   ir_canonicalise(l->m);
   resolve_kinds(l);
@@ -223,6 +226,7 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   if (diags->error_count != errors) return;
   l->ast = lisma_expand(scratch, l->ast, diags);
   if (diags->error_count != errors) return;
+  lisma_check_units(scratch, l->ast, diags);
   if (lower_by_samples(l)) return;
   Str why = {0};
   if (lower_whole(l, &why)) return;

@@ -710,6 +710,13 @@ void lower_stop(Lower* l, const AstStatement* statement);
 uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* name);
 uint32_t lower_find_automaton(Lower* l, const AstName* name);
 
+// lower_override.c ----------------------------------------------------------------------------
+
+/// The value from outside for a constant; NULL when there is none.
+const LismaOverride* lower_find_override(Lower* l, Str name);
+/// Initial values from outside take the place of those in the text.
+void lower_override_starts(Lower* l);
+
 // lower_after.c -------------------------------------------------------------------------------
 
 void lower_after(Lower* l, const AstStatement* statement, const Site* site);

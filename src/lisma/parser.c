@@ -252,6 +252,7 @@ const AstModel* lisma_parse(Arena* arena, const Source* source, DiagList* diags)
   model->body.span = (Span){0, source->text.length};
   model->name_count = p.name_count;
   model->has_parts = p.has_parts;
+  model->has_units = p.has_units;
   parser_check_end(&p);
   diag_sort(diags);
   return model;

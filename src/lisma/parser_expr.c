@@ -387,6 +387,7 @@ AstExpr* parser_number(Parser* p) {
   AstExpr* node = parser_node(p, AST_NUMBER, span, 0);
   node->as.number = value;
   if (p->tok.kind == TOK_STRING) {
+    p->has_units = true;
     node->as.unit = parser_token_text(p, &p->tok);
     node->as.unit_span = p->tok.span;
     parser_advance(p);

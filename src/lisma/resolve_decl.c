@@ -36,13 +36,11 @@ static uint32_t claim_name(Lower* l, const AstName* name, uint32_t kind, uint32_
 
 static void apply_overrides(Lower* l, Constant* constant) {
   Str name = lower_name(l, constant->name);
-  for (uint32_t i = 0; i < l->options->override_count; i++) {
-    if (!str_equal(l->options->overrides[i].name, name)) continue;
-    constant->overridden = true;
-    constant->state = EVAL_DONE;
-    constant->number = l->options->overrides[i].value;
-    if (l->options->applied) l->options->applied[i] = true;
-  }
+  const LismaOverride* given = lower_find_override(l, name);
+  if (!given) return;
+  constant->overridden = true;
+  constant->state = EVAL_DONE;
+  constant->number = given->value;
 }
 
 static void declare_constants(Lower* l, const AstDefinition* definition) {
