@@ -97,6 +97,7 @@ SltStatus eng_start(EngSim* sim) {
   sim->dae.from = NULL;
   if (status >= 0) status = eng_past_start(sim);
   if (status >= 0) status = eng_enter_mode(sim);
+  if (status >= 0) status = eng_dae_follow_starts(sim);
   if (status >= 0) status = eng_queue_init(sim);
   bool changed = false;
   bool fired = false;

@@ -266,6 +266,15 @@ static void check_reachable(Lower* l) {
 // ---------------------------------------------------------------------------------------------
 // initial values
 
+/// Whether an equation has a variable alone on its left side: its value at the start follows.
+static bool is_computed(const IrModel* m, uint32_t var) {
+  for (uint32_t i = 0; i < m->equations.count; i++) {
+    const IrEquation* equation = &m->equations.data[i];
+    if (equation->lhs_var == var && equation->lhs_order == 0) return true;
+  }
+  return false;
+}
+
 static void check_starts(Lower* l) {
   const IrModel* m = l->m;
   for (uint32_t i = 0; i < m->starts.count; i++) {
@@ -275,6 +284,7 @@ static void check_starts(Lower* l) {
       IrLeaf leaf = ir_leaf(m, start->value, k);
       if (leaf.kind != IR_LEAF_VAR || lower_find_start(l, leaf.id, leaf.order)) continue;
       if ((l->vars.data[leaf.id].flags & (VAR_STRONG | VAR_SET)) == 0) continue;
+      if (leaf.order == 0 && is_computed(m, leaf.id)) continue;
       Str text = lower_name(l, m->vars.data[leaf.id].name);
       Diag* diag = lower_report(l, DIAG_W0621, start->span,
                                 "this uses the initial value of '%.*s', which has none: 0 is taken",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Modes with equations of their own: what is held, what is explained, what is refused."""
 import json
+import math
 import os
 import sys
 import unittest
@@ -420,6 +421,49 @@ class Entered(ModeCase):
                    "for i = 2:%d { x_[i] = 1; }\n" % (n, n + 1, n))
         self.assertIn("%d for %d unknowns" % (2 * n + 1, n + 1),
                       self.saltus("check", "m.lisma").err)
+
+
+class Starts(ModeCase):
+    """Initial values that read what the equations compute."""
+
+    def test_they_follow_in_any_order(self):
+        for unit in (1.0, 1e-9, 1e9):
+            rows, _, messages = self.run_text(
+                "x' = -x; x(t0) = V;\nV = 2*W;\nW = %r + y;\ny' = 0; y(t0) = z;\nz = %r;\n"
+                "w' = x; w(t0) = 3*V + x;\nexperiment { end = 0; }\n" % (3.0 * unit, 4.0 * unit))
+            self.assertAlmostEqual(rows[0]["x"] / unit, 14.0, delta=1e-12)
+            self.assertAlmostEqual(rows[0]["w"] / unit, 56.0, delta=1e-12)
+            self.assertNotIn("W0621", messages)
+
+    def test_a_circle_through_equations(self):
+        self.assertIn("E0650", self.fail_text("x' = -x; x(t0) = y + 1;\ny = 2*x;\n"))
+
+
+class Reinitialisation(ModeCase):
+    """Jumps along the directions of the motion onto curved constraints."""
+
+    def test_a_product(self):
+        for a, b in ((1.0, 1.0), (1e-6, 1e6), (1e6, 1e-3)):
+            rows, _, _ = self.run_text(
+                "S1' = -2*%(a)r*J; S2' = %(b)r*J; S1(t0) = 3*%(a)r; S2(t0) = 3*%(b)r;\nf: J = 0;\n"
+                "state eq [time >= 1] { f: S1*S2 = %(c)r; } from init;\nexperiment { end = 2; }\n"
+                % {"a": a, "b": b, "c": a * b})
+            step = (math.sqrt(73) - 3) / 4
+            self.assertAlmostEqual(rows[-1]["S1"] / a, 3 - 2 * step, delta=1e-9)
+            self.assertAlmostEqual(rows[-1]["S2"] / b, 3 + step, delta=1e-9)
+
+    def test_a_circle_and_a_saturation(self):
+        text = ("x' = %s; y' = %s; x(t0) = 3; y(t0) = 1;\nf: J = 0;\n"
+                "state tied [time >= 1] { f: %s; } from init;\nexperiment { end = 1.5; }\n")
+        rows, _, _ = self.run_text(text % ("-x*J", "-y*J", "x*x + y*y = 1"))
+        self.assertAlmostEqual(rows[-1]["x"] ** 2 + rows[-1]["y"] ** 2, 1.0, delta=1e-9)
+        rows, _, _ = self.run_text(text % ("J", "2*J", "exp(x) + y = 1"))
+        self.assertAlmostEqual(math.exp(rows[-1]["x"]) + rows[-1]["y"], 1.0, delta=1e-9)
+        self.assertAlmostEqual(rows[-1]["y"] - 1, 2 * (rows[-1]["x"] - 3), delta=1e-9)
+
+    def test_a_solution_behind_a_minimum(self):
+        rows, _, _ = self.run_text("a = sin(b) + 1; b = a*2;\nx' = a; x(t0) = 0;\nexperiment { end = 0; }\n")
+        self.assertAlmostEqual(rows[0]["a"], math.sin(rows[0]["b"]) + 1, delta=1e-12)
 
 
 if __name__ == "__main__":

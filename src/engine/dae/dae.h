@@ -86,6 +86,8 @@ void eng_dae_mark_constant(EngSim* sim);
 /// Value and rate of a relation at one of the points of the trial between its pieces.
 void eng_dae_relation(EngSim* sim, uint32_t point, double t, uint32_t index, double* g,
                       double* rate);
+/// Initial values may read what the equations compute from others: in as many turns as that takes.
+SltStatus eng_dae_follow_starts(EngSim* sim);
 /// Bring states back to the constraints; false when that is not possible.
 bool eng_project(EngSim* sim, double t, double* x, bool* changed);
 /// The same for the end of the trial.

@@ -410,3 +410,56 @@ bool dae_nearest(EngSim* sim, const double** residual, const double** value) {
   *value = s.value;
   return true;
 }
+
+// ---- initial values that read computed ones -----------------------------------------------------
+
+#define TURNS_MAX 60
+
+/// Evaluate all initial values that read something; whether one of them is another than in `values`.
+static bool starts_moved(EngSim* sim, double* values, uint32_t* which) {
+  bool moved = false;
+  for (uint32_t i = 0; i < sim->model->start_count; i++) {
+    const ModelStart* start = &sim->model->starts[i];
+    if (model_term_inputs(&start->value) == 0) continue;
+    double value = eng_eval(sim, &start->value);
+    double size = fmax(fabs(value), fabs(values[i]));
+    if (!(fabs(value - values[i]) <= 4.0 * DBL_EPSILON * size) && isfinite(value)) {
+      moved = true;
+      *which = i;
+    }
+    values[i] = value;
+  }
+  return moved;
+}
+
+SltStatus eng_dae_follow_starts(EngSim* sim) {
+  const Model* model = sim->model;
+  uint32_t which = 0;
+  bool reads = false;
+  for (uint32_t i = 0; i < model->start_count && !reads; i++) {
+    reads = model_term_inputs(&model->starts[i].value) > 0;
+  }
+  if (!reads) return SLT_OK;
+  size_t bytes = base_mul_size(model->start_count, sizeof(double));
+  double* values = base_alloc(&sim->options.allocator, bytes);
+  if (!values) return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory at the start");
+  for (uint32_t i = 0; i < model->start_count; i++) {
+    const ModelStart* start = &model->starts[i];
+    const ModelVar* var = &model->vars[start->var];
+    values[i] = start->order < var->slots ? sim->env[var->env + start->order] : 0.0;
+  }
+  SltStatus status = SLT_OK;
+  uint32_t turn = 0;
+  while (status >= 0 && starts_moved(sim, values, &which) && turn++ < TURNS_MAX) {
+    status = eng_start_values(sim);
+    if (status >= 0) status = eng_enter_mode(sim);
+  }
+  base_free(&sim->options.allocator, values, bytes);
+  if (status < 0 || turn <= TURNS_MAX) return status;
+  const ModelStart* start = &model->starts[which];
+  eng_fail(sim, SLT_ERR_SEMANTIC, DIAG_E0650, &start->span,
+           "the initial value of '%.*s' depends on itself through the equations",
+           STR_ARGS(model->vars[start->var].name));
+  eng_hint(sim, "solve for it, or make it a guess with `~` and write the condition as an equation");
+  return sim->error.status;
+}
