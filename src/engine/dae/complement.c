@@ -81,6 +81,9 @@ static SltStatus begin(EngSim* sim, Search* search) {
                  (3 * automata + 2 * (size_t)model->env_count) * sizeof(double) +
                  model->atom_count * sizeof(uint32_t) + 64;
   SLT_TRY(eng_grow(sim, (void**)&dae->search, &dae->search_capacity, bytes, 1));
+  // explicit modes have no impulses and no room for them
+  SLT_TRY(eng_grow(sim, (void**)&dae->guard, &dae->guard_capacity, model->atom_count,
+                   sizeof *dae->guard));
   double* at = (double*)dae->search;
   *search = (Search){.sim = sim};
   search->g = at;
