@@ -10,7 +10,7 @@
 #include <saltus/saltus.h>
 
 #define REF_TEXT  16384
-#define REF_VALUE 16
+#define REF_VALUE 20
 #define REF_NAME  16
 #define REF_KNOWN 1024    // listed failures
 #define REF_STEPS 200000  // and events; a run that takes more does not get on
