@@ -13,12 +13,13 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo test bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        build, run a gallery model and show the result"
 	@echo "make test        build with sanitizers and optimised, run all tests with both"
+	@echo "make laws        the laws of the engine over the gallery and thousands of generated models"
 	@echo "make bench       build and run the benchmarks"
 	@echo "make install     install to PREFIX ($(PREFIX)), under DESTDIR if given"
 	@echo "make uninstall   remove what the last make install has put there"
@@ -48,6 +49,11 @@ test: setup-test
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 	ctest --preset release -j $(JOBS)
+
+laws: setup-test
+	@$(CONFIGURE) --preset release $(QUIET)
+	@cmake --build --preset release -j $(JOBS)
+	@tests/laws/all.sh build/release $(JOBS)
 
 bench: setup-build
 	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF -DSALTUS_BENCH=ON $(QUIET)

@@ -67,8 +67,21 @@ foreach(source IN LISTS sources)
   endif()
 endforeach()
 
-# The laws of the engine: the tool gives the scripts the syntax tree of a model.
+# The laws of the engine: a slice of what `make laws` runs. The tools give the scripts the syntax tree of a model and a
+# ball that bounces.
 saltus_inner_program(laws_tree_tool ${PROJECT_SOURCE_DIR}/tests/laws/tree_tool.c)
+saltus_inner_program(laws_bounce ${PROJECT_SOURCE_DIR}/tests/laws/bounce.c)
+set(laws ${PROJECT_SOURCE_DIR}/tests/laws)
+set(laws_now --law shift --law number --law spelling --law records --law runs)
+if(SALTUS_SANITIZE)
+  set(laws_slice gallery/20 --generated 17)
+else()
+  set(laws_slice gallery/5 --generated 100)
+  saltus_add_test(laws.figures python3 ${laws}/figures.py)
+endif()
+saltus_add_test(laws.slice python3 ${laws}/laws.py ${laws_slice} ${laws_now} --sample 1
+  --known ${laws}/known/laws.txt)
+saltus_add_test(laws.self python3 ${laws}/self_test.py)
 
 # With libFuzzer the targets search; everywhere else they replay what was found.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)

@@ -352,7 +352,8 @@ def write_known(path, tally, known):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", help="files, `gallery`, or gen:SEED, gen:KIND:SEED")
+    parser.add_argument("models", nargs="*", help="files, `gallery`, `gallery/N` (every N-th of it), gen:SEED, "
+                        "gen:KIND:SEED")
     parser.add_argument("--law", action="append", choices=list(LAWS), help="one law; may be repeated")
     parser.add_argument("--factor", action="append", help="one factor; may be repeated")
     parser.add_argument("--generated", type=int, default=0, metavar="N", help="N generated models")
@@ -368,7 +369,8 @@ def main():
     laws = arguments.law or list(LAWS)
     idents = []
     for ident in arguments.models or ([] if arguments.generated else ["gallery"]):
-        idents += gallery() if ident == "gallery" else [ident]
+        every = re.fullmatch(r"gallery(?:/(\d+))?", ident)
+        idents += list(gallery())[::int(every[1] or 1)] if every else [ident]
     idents += [f"gen:{seed}" for seed in range(arguments.first, arguments.first + arguments.generated)]
     tally = Tally()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -13,7 +13,7 @@
 #define REF_VALUE 20
 #define REF_NAME  16
 #define REF_KNOWN 1024    // listed failures
-#define REF_STEPS 200000  // and events; a run that takes more does not get on
+#define REF_STEPS 20000   // and events; a run that takes more does not get on
 
 /// Numbers of a case: splitmix64.
 typedef struct Dice {
