@@ -76,7 +76,7 @@ set(laws_now --law shift --law number --law spelling --law records --law runs)
 if(SALTUS_SANITIZE)
   set(laws_slice gallery/20 --generated 17)
 else()
-  set(laws_slice gallery/5 --generated 100)
+  set(laws_slice gallery/10 --generated 51)
   saltus_add_test(laws.figures python3 ${laws}/figures.py)
 endif()
 saltus_add_test(laws.slice python3 ${laws}/laws.py ${laws_slice} ${laws_now} --sample 1

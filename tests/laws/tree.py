@@ -468,7 +468,10 @@ class Names:
         key = pattern(name)
         if key in self.meaning:
             return self.meaning[key]
-        found = [c for c in self.columns if re.fullmatch(key, c)]
+        if name[2]:
+            found = [c for c in self.columns if re.fullmatch(key, c)]
+        else:
+            found = [name[0]] if name[0] in self.family_of else []
         if found and key in self.constant_patterns:
             raise NotApplicable(f"'{name_text(name)}' means constants and variables")
         self.meaning[key] = found
