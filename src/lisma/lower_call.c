@@ -3,6 +3,8 @@
 // Calls: functions, derivatives, values before and after an event, tables.
 #include "lisma/lower.h"
 
+#include <math.h>
+
 static const Function functions[] = {
 #define ENTRY(X, name, word, ...) {word, IR_##name, 1, FUNCTION_PLAIN},
     BASE_FUNCTIONS(ENTRY, )
@@ -160,18 +162,63 @@ static Value lower_no_event(Lower* l, const AstExpr* expr, const Function* funct
   return value;
 }
 
+static Value table_bound(Lower* l, double x) {
+  return (Value){.e = ir_term_number(&l->builder, x), .type = VALUE_NUMBER};
+}
+
+/// The argument of a table by what holds beyond its ends; `word` is the third argument.
+static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value x, Span span) {
+  IrData table = l->m->data.data[data];
+  Value first = table_bound(l, table.x[0]);
+  Value last = table_bound(l, table.x[table.count - 1]);
+  bool plain = word->kind == AST_NAME && word->as.name.order == 0;
+  const AstName* name = plain ? &word->as.name.name : NULL;
+  if (name && ast_name_is_word(name, STR_LIT("extrapolate"))) return x;
+  if (name && ast_name_is_word(name, STR_LIT("hold"))) {
+    static const Function most = {"min", IR_MIN, 2, FUNCTION_PIECEWISE};
+    static const Function least = {"max", IR_MAX, 2, FUNCTION_PIECEWISE};
+    Value low = lower_piecewise(l, &least, (Value[]){x, first}, span);
+    return lower_piecewise(l, &most, (Value[]){low, last}, span);
+  }
+  if (name && ast_name_is_word(name, STR_LIT("periodic"))) {
+    static const Function rest = {"mod", IR_MOD, 2, FUNCTION_JUMPING};
+    Value period = table_bound(l, table.x[table.count - 1] - table.x[0]);
+    Value place = {.e = lower_op(l, IR_SUB, x.e, first.e), .type = VALUE_NUMBER, .flags = x.flags};
+    Value inside = lower_piecewise(l, &rest, (Value[]){place, period}, span);
+    inside.e = lower_op(l, IR_ADD, inside.e, first.e);
+    return inside;
+  }
+  if (name && ast_name_is_word(name, STR_LIT("error"))) {
+    // no number beyond the ends: the run says so
+    ExprId early = lower_op(l, IR_LT, x.e, first.e);
+    ExprId late = lower_op(l, IR_GT, x.e, last.e);
+    ExprId outside = lower_op(l, IR_OR, early, late);
+    ExprId nothing = ir_term_number(&l->builder, (double)NAN);
+    x.e = ir_node(&l->m->pool, IR_SELECT, outside, nothing, x.e);
+    return x;
+  }
+  lower_report(l, DIAG_E0310, word->span,
+               "beyond its ends a table can 'hold', 'extrapolate', be 'periodic' or an 'error'");
+  return lower_value_bad();
+}
+
 static Value lower_table_call(Lower* l, const AstExpr* expr, const Function* function) {
-  if (!lower_has_arity(l, expr, function)) return lower_value_bad();
-  const AstExpr* table = expr->as.call.args.data[0];
+  const AstExprList* args = &expr->as.call.args;
+  if (args->count != 3 && !lower_has_arity(l, expr, function)) return lower_value_bad();
+  const AstExpr* table = args->data[0];
   uint32_t name = table->kind == AST_NAME ? resolve_name(l, &table->as.name.name) : 0;
   Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
-  Value argument = lower_value(l, expr->as.call.args.data[1]);
+  Value argument = lower_value(l, args->data[1]);
   if (symbol.kind != SYM_DATA) {
     Diag* diag = lower_report(l, DIAG_E0310, table->span, "the first argument must name a table");
     diag_hint(l->diags, diag, "declare one with data NAME = \"file.csv\", column;");
     return lower_value_bad();
   }
   if (argument.type == VALUE_BAD) return argument;
+  if (args->count == 3) {
+    argument = table_argument(l, args->data[2], symbol.index, argument, expr->span);
+    if (argument.type == VALUE_BAD) return argument;
+  }
   return lower_table(l, symbol.index, argument, expr->span);
 }
 
