@@ -252,19 +252,30 @@ Str text_str(TextBuffer* buffer) {
   return (Str){buffer->data, buffer->length};
 }
 
-SltStatus slt_write_clean(SltWriter writer, const char* text, size_t length) {
-  if (!writer.write || (!text && length)) return SLT_ERR_ARGUMENT;
-  size_t begin = 0;
-  for (size_t i = 0; i < length;) {
+/// Bytes that can be shown as they are, and of the character behind them that cannot; 0 at the end.
+static size_t plain_bytes(const char* text, size_t length, uint32_t* wrong) {
+  size_t i = 0;
+  *wrong = 0;
+  while (i < length) {
     uint32_t code = 0;
     uint32_t size = utf8_decode(text + i, length - i, &code);
-    bool plain = size && (utf8_is_printable(code) || code == '\n' || code == '\t');
-    if (!plain) {
-      if (i > begin) SLT_TRY(writer.write(writer.user, text + begin, i - begin));
-      SLT_TRY(writer.write(writer.user, "?", 1));
-      begin = i + (size ? size : 1);
+    if (!size || !(utf8_is_printable(code) || code == '\n' || code == '\t')) {
+      *wrong = size ? size : 1;
+      return i;
     }
-    i += size ? size : 1;
+    i += size;
   }
-  return length > begin ? writer.write(writer.user, text + begin, length - begin) : SLT_OK;
+  return i;
+}
+
+SltStatus slt_write_clean(SltWriter writer, const char* text, size_t length) {
+  if (!writer.write || (!text && length)) return SLT_ERR_ARGUMENT;
+  for (size_t begin = 0; begin < length;) {
+    uint32_t wrong = 0;
+    size_t plain = plain_bytes(text + begin, length - begin, &wrong);
+    if (plain) SLT_TRY(writer.write(writer.user, text + begin, plain));
+    if (wrong) SLT_TRY(writer.write(writer.user, "?", 1));
+    begin += plain + wrong;
+  }
+  return SLT_OK;
 }

@@ -78,8 +78,8 @@ enum {
 #define X(list, type) EXTEND_##list,
   EXTEND_LISTS(X)
 #undef X
-      EXTEND_leaves,
-  EXTEND_names,
+      EXTEND_leaves,  // NOLINT(readability-identifier-naming): like those of the lists
+  EXTEND_names,       // NOLINT(readability-identifier-naming)
   EXTEND_TABLES
 };
 

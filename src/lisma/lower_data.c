@@ -153,7 +153,7 @@ static bool cell_number(const DataTable* table, Str cell, char* decimal, double*
   char text[64];
   const char* comma = cell.length ? memchr(cell.data, ',', cell.length) : NULL;
   const char* point = cell.length ? memchr(cell.data, '.', cell.length) : NULL;
-  *decimal = point ? '.' : comma ? ',' : '\0';
+  *decimal = (char)(point ? '.' : comma ? ',' : '\0');
   if (comma && (point || table->separator == ',' || cell.length >= sizeof text)) return false;
   if (comma) {
     memcpy(text, cell.data, cell.length);

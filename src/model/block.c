@@ -20,6 +20,7 @@
     } \
     break;
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one case per operation
 static void run_lanes(const ModelInstr* pc, const ModelContext* context, const double* pa,
                       const double* pb, double* pd) {
   switch (pc->op) {

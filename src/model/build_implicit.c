@@ -27,7 +27,7 @@ static uint32_t raw_variable(const BuildScope* base, TapeGraph* graph, IrLeaf le
   const BuildLayout* layout = &scope->build->layout;
   uint32_t* place = &scope->value_of[layout->var_quantity[leaf.id] + leaf.order];
   if (*place) return *place - 1;
-  uint32_t value;
+  uint32_t value = 0;
   const SymVar* var = &scope->sym->vars[leaf.id];
   if (is_solved(var) && leaf.order <= var->order) {
     value = tape_state(graph, scope->first[leaf.id] + leaf.order);

@@ -52,6 +52,7 @@ static uint32_t mode_variable(const BuildScope* base, TapeGraph* graph, IrLeaf l
   if (is_item(scope, leaf)) return scope->items.data[*place - 1].value;
   if (*place) return *place - 1;
   uint32_t value = 0;
+  // NOLINTNEXTLINE(bugprone-branch-clone): the order of the questions is what matters
   if (is_given_rate(scope, leaf)) {
     value = tape_input(graph, env);
   } else if (scope->set->sym->vars[leaf.id].role == SYM_STATE) {

@@ -86,6 +86,7 @@ bool model_sparse_factor(const ModelSolve* solve, const double* regs, double* sc
 void model_sparse_solve(const ModelSolve* solve, const double* regs, const double* work,
                         double* step) {
   const ModelSparse* s = solve->sparse;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): read only here
   Factors f = factors_in(s, (double*)(uintptr_t)work);
   for (uint32_t k = 0; k < s->count; k++) {
     double sum = -regs[solve->residuals[s->rows[k]]];

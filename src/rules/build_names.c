@@ -72,6 +72,7 @@ bool rules_resolve(Builder* b, const CellScan* scan, const RulesExpr* expr, bool
     return rules_resolve(b, scan, expr->b, constant) && left;
   }
   // the parser made this node for this cell alone
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   RulesExpr* e = (RulesExpr*)(uintptr_t)expr;
   NameEntry entry = rules_lookup(b, e->name);
   if (entry.kind == NAME_CONSTANT) {

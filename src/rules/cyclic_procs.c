@@ -253,7 +253,8 @@ static double step_memory(RulesCyclic* c, const CyclicRule* r, double a, double 
     return a > 0.0 ? r->k : y;
   case RULES_NOISE:
     if (c->n % r->count != 0) return y;
-    return r->k * noise_normal(c->seed, r->p[0], (double)(c->n / r->count));
+    uint64_t drawn = c->n / r->count;
+    return r->k * noise_normal(c->seed, r->p[0], (double)drawn);
   default: return step_source(c, r);
   }
 }
