@@ -126,8 +126,10 @@ SltStatus dae_fail_rows(EngSim* sim, const double* distance, const double* resid
   if (initial) {
     eng_hint(sim, "change or remove one of these values, or make it a guess with `~`");
   } else {
-    eng_hint(sim, "a jump of these values would need an infinite velocity: reset them on entry, or "
-                  "enter the mode where the equation holds");
+    eng_hint(sim,
+             "a jump of these values would need an infinite velocity: reset them on entry, or "
+             "enter the mode where the equation holds; a state that should keep the equations of "
+             "another one says so: `state b like a`");
   }
   return sim->error.status;
 }
