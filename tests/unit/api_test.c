@@ -136,7 +136,7 @@ TEST(mistakes_are_reported) {
   } cases[] = {
       {"x' = ;\n", SLT_ERR_SYNTAX, "E0102", 1},
       {"x' = 1;\ny' = speed + x;\n", SLT_ERR_SEMANTIC, "E0203", 2},
-      {"x = 1 > 0;\n", SLT_ERR_SEMANTIC, "E0301", 1},
+      {"x = 2*(1 > 0);\n", SLT_ERR_SEMANTIC, "E0301", 1},
   };
   FOR_CASES(c, cases) {
     Seen seen = {.errors = 0};

@@ -16,7 +16,7 @@ static SltStatus load(void* user, Str name, Arena* arena, Str* content) {
     *content = str_copy(arena, str_from_c(files->texts[i]));
     return SLT_OK;
   }
-  return SLT_ERR_IO;
+  return SLT_ERR_NOT_FOUND;
 }
 
 typedef struct Reading {
@@ -162,7 +162,7 @@ static void check_code(const char* text, const Files* files, bool folder, const 
 }
 
 TEST(csv_errors) {
-  static const Files open = {{"rules.csv"}, {"variable,procedure\n\"x,integral\n"}};
+  static const Files open = {{"rules.csv"}, {"variable,procedure\nx,\"integral\n"}};
   check_code("", &open, true, "E1006");
   static const Files empty = {{NULL}, {NULL}};
   check_code("", &empty, true, "E1007");
