@@ -184,7 +184,7 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, n, sizeof *w->flow));
   SLT_TRY(eng_grow(sim, (void**)&w->reaction, &w->reaction_capacity, n, sizeof *w->reaction));
   SLT_TRY(eng_grow(sim, (void**)&w->dual, &w->dual_capacity, mode->gdot.reg_count, sizeof *w->dual));
-  memset(w->dx, 0, n * sizeof *w->dx);
+  if (n > 0) memset(w->dx, 0, n * sizeof *w->dx);
   uint32_t entries = 0;
   uint32_t readings = 0;
   for (uint32_t i = 0; i < count; i++) {
