@@ -30,3 +30,64 @@ const char* ast_op_text(AstOp op) {
 const char* ast_event_text(AstEvent type) {
   return event_texts[type];
 }
+
+/// The i-th subscript of a name and of the members behind it; what is left of i without one.
+static AstExpr* subscript(const AstName* name, uint32_t* i) {
+  for (; name; name = name->member) {
+    for (uint32_t k = 0; k < name->indices.count; k++) {
+      const AstExprList* list = &name->indices.data[k].subscripts;
+      if (*i < list->count) return list->data[*i];
+      *i -= list->count;
+    }
+  }
+  return NULL;
+}
+
+static AstExpr* reduction_child(const AstExpr* e, uint32_t i) {
+  const AstIteratorList* iterators = &e->as.reduction.iterators;
+  for (uint32_t k = 0; k < iterators->count; k++) {
+    const AstRange* range = &iterators->data[k].range;
+    if (i == 0) return range->first;
+    if (i == 1 && range->last) return range->last;
+    i -= range->last ? 2 : 1;
+  }
+  return i == 0 ? e->as.reduction.body : NULL;
+}
+
+static AstExpr* nth(AstExpr* const* list, uint32_t count, uint32_t i) {
+  for (uint32_t k = 0; k < count; k++) {
+    if (list[k] && i-- == 0) return list[k];
+  }
+  return NULL;
+}
+
+AstExpr* ast_child(const AstExpr* e, uint32_t i) {
+  AstExpr* found = NULL;
+  switch (e->kind) {
+  case AST_NAME: return subscript(&e->as.name.name, &i);
+  case AST_QUALIFIED: return subscript(e->as.qualified.automaton, &i);
+  case AST_CALL:
+    found = subscript(e->as.call.callee, &i);
+    if (found) return found;
+    return i < e->as.call.args.count ? e->as.call.args.data[i] : NULL;
+  case AST_REDUCTION: return reduction_child(e, i);
+  case AST_CONDITIONAL: {
+    AstExpr* parts[] = {e->as.conditional.condition, e->as.conditional.then_value,
+                        e->as.conditional.else_value};
+    return nth(parts, 3, i);
+  }
+  case AST_ATOM: {
+    AstExpr* parts[] = {e->as.atom.condition, e->as.atom.eps, e->as.atom.gamma};
+    return nth(parts, 3, i);
+  }
+  case AST_UNARY: return i == 0 ? e->as.unary.operand : NULL;
+  case AST_POWER: {
+    AstExpr* parts[] = {e->as.power.base, e->as.power.exponent};
+    return nth(parts, 2, i);
+  }
+  case AST_CHAIN: return i < e->as.chain.links.count ? e->as.chain.links.data[i].operand : NULL;
+  case AST_ERROR:
+  case AST_NUMBER: break;
+  }
+  return NULL;
+}

@@ -537,6 +537,8 @@ static inline bool ast_name_is_word(const AstName* name, Str word) {
 /// Level and canonical text of an operator; text of an event type ("" for the plain one).
 AstLevel ast_op_level(AstOp op);
 const char* ast_op_text(AstOp op);
+/// The i-th expression directly inside of another, subscripts and bounds included; NULL behind the last.
+AstExpr* ast_child(const AstExpr* e, uint32_t i);
 const char* ast_event_text(AstEvent type);
 
 #endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+//
+// Expansion of parts, shared by its files:
+//
+//   expand.c            units: the tree of instances, and the statements that stand for each
+//   expand_table.c      names of a part and what they are
+//   expand_name.c       names under the prefix of a unit, paths through units
+//   expand_argument.c   parameters, and those that depend on the index of an array
+//   expand_expr.c       copies of expressions
+//   expand_statement.c  copies of statements
+//   expand_port.c       ports and connections
+#ifndef SALTUS_LISMA_EXPAND_INTERNAL_H
+#define SALTUS_LISMA_EXPAND_INTERNAL_H
+
+#include "lisma/ast.h"
+#include "lisma/map.h"
+
+typedef struct Table Table;
+typedef struct Unit Unit;
+
+typedef enum MemberKind {
+  MEMBER_VALUE,      // variable, macro, label, function
+  MEMBER_SHARED,     // constant, macro, table or function: what parts see of the model around them
+  MEMBER_PARAMETER,  // index: of the part's parameters
+  MEMBER_INSTANCE,
+  MEMBER_PORT,
+  MEMBER_AUTOMATON,  // or element
+  MEMBER_STATE       // of the part's unnamed automaton
+} MemberKind;
+
+typedef struct Member {
+  uint8_t kind;  // MemberKind
+  uint32_t index;
+  const AstInstance* instance;
+  const AstPort* port;
+  Span span;
+} Member;
+
+/// The names of a part, or of the model itself.
+struct Table {
+  const AstPart* part;  // NULL for the model
+  const AstBlock* body;
+  NameTable names;
+  BASE_VEC(Member) members;  // by name id
+  BASE_VEC(Str) hidden;      // loop indices and arguments around the present place
+  uint32_t instance_count;
+};
+
+/// An instance, or the model itself.
+struct Unit {
+  Unit* parent;                 // NULL for the model
+  const AstInstance* instance;  // NULL for the model
+  Table* table;
+  AstName prefix;         // name of the instance, with the indices of arrays; empty for the model
+  Str shared;             // ... without them
+  AstExpr** substitutes;  // per parameter: its value where it depends on an index, else NULL
+  Str* variables;         // of the loops of an array
+  uint32_t depth;
+  BASE_VEC(Unit*) children;
+};
+
+/// A port of an instance and what it is a copy of.
+typedef struct PortCopy {
+  const AstInstance* instance;
+  const AstPort* port;
+  AstPort* copy;
+} PortCopy;
+
+typedef struct Expander {
+  Arena* arena;
+  const AstModel* model;
+  DiagList* diags;
+  Table* top;
+  NameTable part_names;
+  BASE_VEC(Table*) parts;  // by name id
+  uint32_t name_count, loop_count;
+  uint64_t work;
+  bool stopped;
+  Map uses;                   // (instance, port): its variables are named outside
+  BASE_VEC(PortCopy) copies;  // ports of all instances
+} Expander;
+
+typedef BASE_VEC(AstStatement) Statements;
+
+/// Count one more node of the tree that is made; false, and told, when there are too many.
+bool expand_count_work(Expander* x, Span span);
+
+// ---------------------------------------------------------------------------------------------
+// names of a part
+
+/// NULL when the part has no such name.
+Member* expand_find_member(const Table* table, Str name);
+/// Whether a loop index or an argument of this name stands around the present place.
+bool expand_is_hidden(const Table* table, Str name);
+/// The tables of all parts of the model, and of the model itself.
+void expand_collect_parts(Expander* x);
+
+// ---------------------------------------------------------------------------------------------
+// names under a prefix
+
+/// A name in the making: head, indices and the text behind the last of them.
+typedef struct NameMaker {
+  Expander* x;
+  TextBuffer text;  // of the head, or of the tail of the last index
+  AstName name;
+  BASE_VEC(AstIndex) indices;
+} NameMaker;
+
+NameMaker expand_begin_name(Expander* x, const AstName* prefix);
+void expand_append_word(NameMaker* m, Str word);
+void expand_append_index(NameMaker* m, AstIndex index);
+AstName expand_end_name(NameMaker* m, const AstName* written);
+
+/// A name as it is, with its indices looked up.
+AstName expand_keep_name(Expander* x, Unit* u, const AstName* written);
+/// NAME behind the prefix of a unit.
+AstName expand_own_name(Expander* x, Unit* u, const AstName* written);
+
+typedef enum PathKind {
+  PATH_BAD,
+  PATH_NAME,
+  PATH_VALUE,
+  PATH_STATE,
+  PATH_PORT,
+  PATH_PART
+} PathKind;
+
+typedef struct Path {
+  uint8_t kind;  // PathKind
+  AstName name;  // PATH_NAME, PATH_PORT, PATH_PART; the automaton of PATH_STATE
+  AstName state;
+  const AstExpr* value;  // PATH_VALUE
+  const AstPort* port;
+  bool outer;  // a port of the unit itself
+} Path;
+
+/// The part of a unit that an instance stands for; NULL when it is in error.
+Unit* expand_find_child(const Unit* u, const Member* member);
+bool expand_is_own(const Unit* u, const AstName* name);
+/// What a written name, or path, means in a unit.
+Path expand_find_path(Expander* x, Unit* u, const AstName* name);
+Path expand_report_path(Expander* x, const AstName* name, const char* message);
+/// A name that has to be a name: of a target, a label, a setting.
+AstName expand_copy_target(Expander* x, Unit* u, const AstName* name);
+
+// ---------------------------------------------------------------------------------------------
+// parameters
+
+void expand_check_arguments(Expander* x, const Table* table, const AstInstance* instance);
+void expand_report_argument(Expander* x, const AstPart* part, Span span, Str name,
+                            const char* message);
+/// Name of the i-th index of an array as it is written: i, j, k unless it is given.
+Str expand_index_word(const AstInstance* instance, uint32_t i);
+AstExpr* expand_loop_variable(Expander* x, Str variable, Span span);
+/// The value of a parameter, in the words of the model; NULL when there is none.
+AstExpr* expand_parameter_value(Expander* x, Unit* u, uint32_t index);
+/// Find the parameters that depend on an index: those that read others that do, too.
+void expand_find_substitutes(Expander* x, Unit* u);
+
+// ---------------------------------------------------------------------------------------------
+// copies
+
+/// Which statements of a block: all, those of the unnamed automaton, or all others.
+typedef enum Filter { FILTER_ALL, FILTER_STATES, FILTER_OTHERS } Filter;
+
+AstExpr* expand_copy_expr(Expander* x, Unit* u, const AstExpr* e);
+AstExpr* expand_copy_optional(Expander* x, Unit* u, const AstExpr* e);
+AstExprList expand_copy_exprs(Expander* x, Unit* u, const AstExprList* list);
+AstRange expand_copy_range(Expander* x, Unit* u, const AstRange* range);
+
+void expand_copy_filtered(Expander* x, Unit* u, const AstStatement* s, Filter filter,
+                          Statements* out);
+AstBlock expand_copy_block(Expander* x, Unit* u, const AstBlock* block, Filter filter);
+/// The statements that stand for an instance.
+void expand_instance(Expander* x, Unit* parent, const AstInstance* instance, Statements* out);
+
+void expand_copy_port(Expander* x, Unit* u, const AstStatement* s, AstStatement* out);
+void expand_copy_connect(Expander* x, Unit* u, const AstStatement* s, AstStatement* out);
+/// Ports whose variables are named outside, and not by `connect` alone, are not left open.
+void expand_close_ports(Expander* x);
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+//
+// Names under the prefix of a unit: `h` in the unit `upper` is upper.h; and paths from one unit to
+// members of others.
+#include "lisma/expand_internal.h"
+
+NameMaker expand_begin_name(Expander* x, const AstName* prefix) {
+  NameMaker m = {.x = x, .text = {.arena = x->arena}};
+  uint32_t count = prefix->indices.count;
+  for (uint32_t i = 0; i < count; i++) {
+    base_vec_push(x->arena, &m.indices, prefix->indices.data[i]);
+  }
+  m.name.head = prefix->head;
+  text_append(&m.text, count ? m.indices.data[count - 1].tail : prefix->head);
+  return m;
+}
+
+static void close_text(NameMaker* m) {
+  Str text = text_str(&m->text);
+  if (m->indices.count) {
+    m->indices.data[m->indices.count - 1].tail = text;
+  } else {
+    m->name.head = text;
+  }
+}
+
+void expand_append_word(NameMaker* m, Str word) {
+  bool empty = m->indices.count == 0 && m->text.length == 0;
+  if (!empty) text_append_char(&m->text, '.');
+  text_append(&m->text, word);
+}
+
+void expand_append_index(NameMaker* m, AstIndex index) {
+  close_text(m);
+  base_vec_push(m->x->arena, &m->indices, index);
+  m->text = (TextBuffer){.arena = m->x->arena};
+  text_append(&m->text, index.tail);
+}
+
+/// The indices of a written name, with what they hold looked up in the unit.
+static void append_indices(NameMaker* m, Unit* u, const AstName* written, bool element) {
+  for (uint32_t i = 0; i < written->indices.count; i++) {
+    AstIndex index = written->indices.data[i];
+    index.subscripts = expand_copy_exprs(m->x, u, &index.subscripts);
+    index.element = element;
+    expand_append_index(m, index);
+  }
+}
+
+AstName expand_end_name(NameMaker* m, const AstName* written) {
+  close_text(m);
+  AstName name = m->name;
+  name.span = written->span;
+  name.quoted = written->quoted || m->name.head.length != written->head.length;
+  name.number = ++m->x->name_count;
+  name.indices.data = m->indices.data;
+  name.indices.count = m->indices.count;
+  return name;
+}
+
+AstName expand_keep_name(Expander* x, Unit* u, const AstName* written) {
+  AstName name = *written;
+  name.number = ++x->name_count;
+  name.member = NULL;
+  if (written->indices.count == 0) return name;
+  name.indices.data = ARENA_ARRAY(x->arena, AstIndex, written->indices.count);
+  for (uint32_t i = 0; i < written->indices.count; i++) {
+    name.indices.data[i] = written->indices.data[i];
+    name.indices.data[i].subscripts = expand_copy_exprs(x, u, &written->indices.data[i].subscripts);
+  }
+  return name;
+}
+
+AstName expand_own_name(Expander* x, Unit* u, const AstName* written) {
+  if (!u->parent) return expand_keep_name(x, u, written);
+  NameMaker m = expand_begin_name(x, &u->prefix);
+  expand_append_word(&m, written->head);
+  append_indices(&m, u, written, false);
+  return expand_end_name(&m, written);
+}
+
+Unit* expand_find_child(const Unit* u, const Member* member) {
+  return member->index < u->children.count ? u->children.data[member->index] : NULL;
+}
+
+static Str near_member(const Table* table, Str name) {
+  Str near = {NULL, 0};
+  uint32_t best = 3;
+  for (uint32_t i = 1; i < table->names.names.count; i++) {
+    Str other = names_get(&table->names, i);
+    uint32_t distance = str_distance(other, name, best);
+    if (distance >= best || distance >= name.length) continue;
+    best = distance;
+    near = other;
+  }
+  return near;
+}
+
+static Path report_member(Expander* x, const Table* table, const AstName* name) {
+  Str part = table->part->name.head;
+  Diag* diag = diag_add(x->diags, DIAG_E0216, name->span, "the part '%.*s' has no member '%.*s'",
+                        STR_ARGS(part), STR_ARGS(name->head));
+  Str near = near_member(table, name->head);
+  if (near.length) diag_hint(x->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
+  diag_note(x->diags, diag, table->part->name.span, "the part is declared here");
+  return (Path){.kind = PATH_BAD};
+}
+
+Path expand_report_path(Expander* x, const AstName* name, const char* message) {
+  diag_add(x->diags, DIAG_E0216, name->span, "'%.*s' %s", STR_ARGS(name->head), message);
+  return (Path){.kind = PATH_BAD};
+}
+
+/// The indices behind the name of an instance are those of its array, no more and no less.
+static bool check_element(Expander* x, const AstName* name, const AstInstance* instance) {
+  uint32_t given = name->indices.count;
+  bool array = instance->sizes.count > 0;
+  bool fits = array ? given == 1 && name->indices.data[0].tail.length == 0 &&
+                          name->indices.data[0].subscripts.count == instance->sizes.count
+                    : given == 0;
+  if (fits) return true;
+  Diag* diag = diag_add(x->diags, DIAG_E0216, name->span,
+                        array ? "'%.*s' is an array of parts with %u ind%s" : "'%.*s' is no array",
+                        STR_ARGS(name->head), instance->sizes.count,
+                        instance->sizes.count == 1 ? "ex" : "ices");
+  diag_note(x->diags, diag, instance->span, "it is declared here");
+  return false;
+}
+
+static bool has_quantity(const AstPort* port, Str name) {
+  for (uint32_t i = 0; i < port->across.count; i++) {
+    if (str_equal(port->across.data[i].head, name)) return true;
+  }
+  for (uint32_t i = 0; i < port->through.count; i++) {
+    if (str_equal(port->through.data[i].head, name)) return true;
+  }
+  return false;
+}
+
+/// `p` or `p.v`, the prefix being made.
+static Path port_path(NameMaker* m, const Unit* owner, const Unit* from, const AstName* name,
+                      const AstPort* port) {
+  Expander* x = m->x;
+  expand_append_word(m, name->head);
+  Path path = {.kind = PATH_PORT, .port = port, .outer = owner == from};
+  const AstName* quantity = name->member;
+  if (!quantity) {
+    path.name = expand_end_name(m, name);
+    return path;
+  }
+  if (!has_quantity(port, quantity->head) || quantity->member || quantity->indices.count) {
+    return expand_report_path(x, quantity, "is no quantity of this port");
+  }
+  if (owner != from) {
+    map_set(&x->uses, (uint64_t)(uintptr_t)owner->instance, (uint64_t)(uintptr_t)port, 1);
+  }
+  expand_append_word(m, quantity->head);
+  path.kind = PATH_NAME;
+  path.name = expand_end_name(m, quantity);
+  return path;
+}
+
+/// A parameter: its constant, or what takes its place.
+static Path parameter_path(Expander* x, const Unit* owner, const Unit* from, const AstName* name,
+                           uint32_t index) {
+  Path path = {.kind = PATH_NAME};
+  const AstExpr* value = owner->substitutes[index];
+  if (!value) {
+    NameMaker m = expand_begin_name(x, &(AstName){.head = owner->shared});
+    expand_append_word(&m, name->head);
+    path.name = expand_end_name(&m, name);
+    return path;
+  }
+  if (owner != from) {
+    return expand_report_path(x, name,
+                              "depends on the index of its array and is known inside only");
+  }
+  return (Path){.kind = PATH_VALUE, .value = value};
+}
+
+/// What a path from unit `u` leads to. The first name is known to be one of the unit's.
+static Path follow_path(Expander* x, Unit* u, const AstName* name) {
+  NameMaker m = expand_begin_name(x, &u->prefix);
+  Unit* at = u;
+  for (;; name = name->member) {
+    const Member* member = expand_find_member(at->table, name->head);
+    bool own_state = !member && at != u && ast_name_is_word(name, STR_LIT("state"));
+    if (own_state) {
+      return (Path){.kind = PATH_STATE,
+                    .name = expand_end_name(&m, name),
+                    .state = expand_keep_name(x, u, name)};
+    }
+    if (!member) return report_member(x, at->table, name);
+    MemberKind kind = (MemberKind)member->kind;
+    if (kind == MEMBER_INSTANCE) {
+      Unit* child = expand_find_child(at, member);
+      if (!child || !check_element(x, name, member->instance)) return (Path){.kind = PATH_BAD};
+      expand_append_word(&m, name->head);
+      append_indices(&m, u, name, true);
+      if (!name->member) return (Path){.kind = PATH_PART, .name = expand_end_name(&m, name)};
+      at = child;
+      continue;
+    }
+    if (kind == MEMBER_PORT) return port_path(&m, at, u, name, member->port);
+    if (kind == MEMBER_STATE && at != u && !name->member) {
+      return (Path){.kind = PATH_STATE,
+                    .name = expand_end_name(&m, name),
+                    .state = expand_keep_name(x, u, name)};
+    }
+    if (kind == MEMBER_AUTOMATON && name->member) {
+      expand_append_word(&m, name->head);
+      append_indices(&m, u, name, false);
+      const AstName* state = name->member;
+      if (state->member) return expand_report_path(x, state, "has no members");
+      return (Path){.kind = PATH_STATE,
+                    .name = expand_end_name(&m, name),
+                    .state = expand_keep_name(x, u, state)};
+    }
+    if (name->member) return expand_report_path(x, name, "has no members");
+    if (kind == MEMBER_PARAMETER) return parameter_path(x, at, u, name, member->index);
+    expand_append_word(&m, name->head);
+    append_indices(&m, u, name, false);
+    return (Path){.kind = PATH_NAME, .name = expand_end_name(&m, name)};
+  }
+}
+
+bool expand_is_own(const Unit* u, const AstName* name) {
+  if (expand_is_hidden(u->table, name->head) && ast_name_is_plain(name)) return false;
+  return expand_find_member(u->table, name->head) != NULL;
+}
+
+Path expand_find_path(Expander* x, Unit* u, const AstName* name) {
+  if (expand_is_own(u, name)) {
+    const Member* member = expand_find_member(u->table, name->head);
+    bool plain = !name->member && member->kind != MEMBER_INSTANCE && member->kind != MEMBER_PORT &&
+                 member->kind != MEMBER_PARAMETER;
+    if (plain) return (Path){.kind = PATH_NAME, .name = expand_own_name(x, u, name)};
+    return follow_path(x, u, name);
+  }
+  if (name->member) {
+    Diag* diag = diag_add(x->diags, DIAG_E0215, name->span, "there is no part '%.*s' here",
+                          STR_ARGS(name->head));
+    diag_hint(x->diags, diag, "'.' leads to a member of a part, or to a state of an automaton");
+    return (Path){.kind = PATH_BAD};
+  }
+  return (Path){.kind = PATH_NAME, .name = expand_keep_name(x, u, name)};
+}
+
+AstName expand_copy_target(Expander* x, Unit* u, const AstName* name) {
+  Path path = expand_find_path(x, u, name);
+  if (path.kind == PATH_NAME) return path.name;
+  if (path.kind != PATH_BAD) expand_report_path(x, name, "cannot be given a value");
+  return expand_keep_name(x, u, name);
+}

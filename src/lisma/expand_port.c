@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// Ports and connections: a port `p` with quantities v and i is the names p.v and p.i.
+#include "lisma/expand_internal.h"
+
+static AstNameList flatten_quantities(Expander* x, const AstName* port, const AstNameList* list) {
+  AstNameList out = {.count = list->count};
+  if (list->count) out.data = ARENA_ARRAY(x->arena, AstName, list->count);
+  for (uint32_t i = 0; i < list->count; i++) {
+    NameMaker m = expand_begin_name(x, port);
+    expand_append_word(&m, list->data[i].head);
+    out.data[i] = expand_end_name(&m, &list->data[i]);
+  }
+  return out;
+}
+
+void expand_copy_port(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+  const AstPort* port = s->as.port.port;
+  AstPort* copy = ARENA_NEW(x->arena, AstPort);
+  copy->name = expand_own_name(x, u, &port->name);
+  copy->across = flatten_quantities(x, &copy->name, &port->across);
+  copy->through = flatten_quantities(x, &copy->name, &port->through);
+  out->as.port.port = copy;
+  base_vec_push(x->arena, &x->copies, ((PortCopy){u->instance, port, copy}));
+}
+
+static bool same_quantities(const AstNameList* a, const AstNameList* b) {
+  if (a->count != b->count) return false;
+  for (uint32_t i = 0; i < a->count; i++) {
+    if (!str_equal(a->data[i].head, b->data[i].head)) return false;
+  }
+  return true;
+}
+
+static Path connected_port(Expander* x, Unit* u, const AstExpr* e) {
+  AstName name = {0};
+  if (e->kind == AST_NAME && e->as.name.order == 0) {
+    name = e->as.name.name;
+  } else if (e->kind == AST_QUALIFIED) {
+    name = *e->as.qualified.automaton;
+    name.member = e->as.qualified.state;
+    name.span = e->span;
+  }
+  Path path = {.kind = PATH_NAME};
+  if (name.head.length) path = expand_find_path(x, u, &name);
+  if (path.kind == PATH_PORT || path.kind == PATH_BAD) return path;
+  Diag* diag = diag_add(x->diags, DIAG_E0131, e->span, "'connect' joins ports, and this is none");
+  diag_hint(x->diags, diag, "a port is declared in a part: port p { across v; through i; }");
+  return (Path){.kind = PATH_BAD};
+}
+
+void expand_copy_connect(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+  BASE_VEC(AstConnection) list = {0};
+  const AstPort* first = NULL;
+  for (uint32_t i = 0; i < s->as.connect.ports.count; i++) {
+    const AstExpr* e = s->as.connect.ports.data[i];
+    Path path = connected_port(x, u, e);
+    if (path.kind == PATH_BAD) continue;
+    if (!first) first = path.port;
+    if (!same_quantities(&first->across, &path.port->across) ||
+        !same_quantities(&first->through, &path.port->through)) {
+      Diag* diag = diag_add(x->diags, DIAG_E0131, e->span,
+                            "this port has other quantities than the first one");
+      diag_note(x->diags, diag, path.port->name.span, "it is declared here");
+      diag_note(x->diags, diag, first->name.span, "the first one is declared here");
+      continue;
+    }
+    AstConnection connection = {.span = e->span, .outer = path.outer};
+    connection.across = flatten_quantities(x, &path.name, &path.port->across);
+    connection.through = flatten_quantities(x, &path.name, &path.port->through);
+    base_vec_push(x->arena, &list, connection);
+  }
+  out->as.connect.connections.data = list.data;
+  out->as.connect.connections.count = list.count;
+}
+void expand_close_ports(Expander* x) {
+  for (uint32_t i = 0; i < x->copies.count; i++) {
+    const PortCopy* c = &x->copies.data[i];
+    c->copy->named =
+        map_get(&x->uses, (uint64_t)(uintptr_t)c->instance, (uint64_t)(uintptr_t)c->port) != 0;
+  }
+}
