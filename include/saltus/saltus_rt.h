@@ -275,8 +275,8 @@ SLT_API uint32_t slt_sim_column_count(const SltSim* sim);
 /// is not below slt_sim_column_count().
 SLT_API const char* slt_sim_column_name(const SltSim* sim, uint32_t column);
 
-/// Bytes needed to save the whole state of a run as it is now. Where the model has delays they
-/// change as the run goes on: ask before each save.
+/// Bytes needed to save the whole state of a run as it is now. Where the model has delays or slides
+/// along surfaces they change as the run goes on: ask before each save.
 SLT_API size_t slt_sim_snapshot_size(const SltSim* sim);
 /// Save into `buffer` of slt_sim_snapshot_size() bytes. Valid for this run only.
 SLT_API SltStatus slt_sim_snapshot_save(const SltSim* sim, void* buffer, size_t size);

@@ -772,6 +772,10 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
 /// Latch the surface's relations to that side; the states there are in side_work.
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
 SltStatus eng_slide_rebind(EngSim* sim);
+/// What a snapshot keeps of the motion beside plain data.
+size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide);
+void eng_slide_save(const EngSim* sim, char* out);
+SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in);
 bool eng_slide_reached_now(EngSim* sim);
 /// Slide along the surface of one relation, between the modes with these states.
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);

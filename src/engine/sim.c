@@ -561,7 +561,8 @@ SltStatistics eng_statistics(EngSim* sim) {
 // ---- snapshots ----------------------------------------------------------------------------------
 
 size_t eng_snapshot_size(const EngSim* sim) {
-  return sizeof sim->core + sim->block_size + sim->stepper_size + eng_past_snapshot_size(sim);
+  return sizeof sim->core + sim->block_size + sim->stepper_size +
+         eng_slide_snapshot_size(sim, &sim->core.slide) + eng_past_snapshot_size(sim);
 }
 
 SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
@@ -573,9 +574,13 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   core.saved.value_switch_count = sim->sliding.value_switch_count;
   core.saved.has_unilateral = sim->has_unilateral;
   memcpy(out, &core, sizeof core);
-  memcpy(out + sizeof sim->core, sim->block, sim->block_size);
-  memcpy(out + sizeof sim->core + sim->block_size, sim->stepper_storage, sim->stepper_size);
-  eng_past_save(sim, out + sizeof sim->core + sim->block_size + sim->stepper_size);
+  out += sizeof core;
+  memcpy(out, sim->block, sim->block_size);
+  out += sim->block_size;
+  memcpy(out, sim->stepper_storage, sim->stepper_size);
+  out += sim->stepper_size;
+  eng_slide_save(sim, out);
+  eng_past_save(sim, out + eng_slide_snapshot_size(sim, &sim->core.slide));
   return SLT_OK;
 }
 
@@ -588,8 +593,10 @@ SltStatus eng_snapshot_restore(EngSim* sim, const void* buffer, size_t size) {
 
 SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, size_t size) {
   size_t fixed = sizeof sim->core + sim->block_size + sim->stepper_size;
-  if (size < fixed) return SLT_ERR_ARGUMENT;
-  SLT_TRY(eng_past_restore(sim, in + fixed, size - fixed));
+  size_t slide = eng_slide_snapshot_size(sim, &core->slide);
+  if (size < fixed || size - fixed < slide) return SLT_ERR_ARGUMENT;
+  SLT_TRY(eng_slide_restore(sim, &core->slide, in + fixed));
+  SLT_TRY(eng_past_restore(sim, in + fixed + slide, size - fixed - slide));
   sim->core = *core;
   memcpy(sim->block, in + sizeof sim->core, sim->block_size);
   memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);

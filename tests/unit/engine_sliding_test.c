@@ -162,3 +162,51 @@ TEST(surfaces_are_sorted_by_what_depends_on_them) {
     slt_model_free(model);
   }
 }
+
+// ---- snapshots ----------------------------------------------------------------------------------
+
+// motions along surfaces of all kinds, with what else may read them
+static const char* const sliders[] = {
+    "x' = -sign(x); x(t0) = 0.5; F = 0.7*sign(x);",
+    "x' = -sign(x) + 0.9*sin(5*time); x(t0) = 0.5;",
+    "x' = v; F = 0.7*sign(v); v' = -sign(x + v*abs(v)/2); v(t0) = 1e-6;",
+    "x' = v; v' = -2*sign(x) - sign(v); x(t0) = 0.02; n' = if(v > 0, 1, 0);",
+    "x' = -sign(x)*sqrt(abs(x)); x(t0) = 0.1; y' = abs(x) - sign(y); y(t0) = 0.2;",
+    "x' = -sign(x) - 0.5*sign(y); x(t0) = 0.5; y' = 0.5*sign(x) - sign(y); y(t0) = 0.3;",
+    "state up [x < 0] { x' = 1; } from init, down; state down [x > 0] { x' = -2; } from init, up;"
+    "x' = -2; x(t0) = 0.4; y' = x;",
+};
+
+static void go_to(SltSim* sim, double t) {
+  SltStatus status = SLT_EVENT;
+  while (status == SLT_EVENT) {
+    status = slt_sim_advance(sim, t, NULL);
+  }
+  CHECK(status == SLT_OK, "run");
+}
+
+TEST(a_motion_along_surfaces_goes_on_from_a_snapshot_with_the_same_bits) {
+  for (size_t i = 0; i < sizeof sliders / sizeof *sliders; i++) {
+    SltModel* model = compile(sliders[i]);
+    uint32_t slid = 0;
+    for (uint32_t turn = 0; turn < 8; turn++) {
+      SltSim* straight = run_to(model, 4.0);
+      SltSim* sim = run_to(model, draw(0.1, 2.5));
+      size_t size = slt_sim_snapshot_size(sim);
+      void* saved = malloc(size);
+      CHECK(saved && slt_sim_snapshot_save(sim, saved, size) == SLT_OK, "save");
+      slid += sim->engine->core.slide.count > 0;
+      go_to(sim, 3.0);
+      CHECK(slt_sim_snapshot_restore(sim, saved, size) == SLT_OK, sliders[i]);
+      free(saved);
+      go_to(sim, 4.0);
+      CHECK(memcmp(sim->engine->env, straight->engine->env,
+                   sim->engine->model->env_count * sizeof(double)) == 0,
+            sliders[i]);
+      slt_sim_free(straight);
+      slt_sim_free(sim);
+    }
+    CHECK(slid > 0, sliders[i]);
+    slt_model_free(model);
+  }
+}

@@ -466,10 +466,10 @@ TEST(a_snapshot_inside_a_step_keeps_the_guesses) {
     SltSim* sim = create(model);
     SltSim* other = create(model);
     CHECK(slt_sim_start(sim) == SLT_OK && slt_sim_start(other) == SLT_OK, c->name);
-    size_t size = slt_sim_snapshot_size(sim);
-    void* snapshot = malloc(size);
     for (int i = 1; i < 40; i++) {
       CHECK(advance_to(sim, 0.0503 * i) == SLT_OK, c->name);
+      size_t size = slt_sim_snapshot_size(sim);
+      void* snapshot = malloc(size);
       CHECK(slt_sim_snapshot_save(sim, snapshot, size) == SLT_OK, c->name);
       CHECK(slt_sim_snapshot_restore(other, snapshot, size) == SLT_OK, c->name);
       uint64_t hash[2] = {1, 1};
@@ -479,8 +479,8 @@ TEST(a_snapshot_inside_a_step_keeps_the_guesses) {
       mix_values(&hash[1], other);
       CHECK(hash[0] == hash[1], c->name);
       CHECK(slt_sim_snapshot_restore(sim, snapshot, size) == SLT_OK, c->name);
+      free(snapshot);
     }
-    free(snapshot);
     slt_sim_free(other);
     slt_sim_free(sim);
     slt_model_free(model);

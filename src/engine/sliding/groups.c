@@ -55,7 +55,6 @@ static SltStatus make_row(EngSim* sim, uint32_t row, const uint32_t* from, bool*
   SLT_TRY(side_mode(sim, &mode));
   *found = mode != NULL;
   if (!mode) return SLT_OK;
-  memcpy(side_states(sim, row), sim->state, sim->model->automaton_count * sizeof *sim->state);
   return side_bind(sim, row, mode);
 }
 

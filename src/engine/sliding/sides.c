@@ -36,12 +36,14 @@ SltStatus side_room_rows(EngSim* sim, uint32_t rows) {
   EngSliding* w = &sim->sliding;
   size_t known = w->regs_capacity;
   size_t automata = sim->model->automaton_count;
+  size_t atoms = sim->model->atom_count;
   SLT_TRY(eng_grow(sim, (void**)&w->regs, &w->regs_capacity, rows, sizeof *w->regs));
   for (size_t i = known; i < w->regs_capacity; i++) {
     w->regs[i] = (EngSideRegs){.mode = NULL};
   }
   SLT_TRY(
       eng_grow(sim, (void**)&w->states, &w->states_capacity, rows * automata, sizeof *w->states));
+  SLT_TRY(eng_grow(sim, (void**)&w->truths, &w->truths_capacity, rows * atoms, sizeof *w->truths));
   return eng_grow(sim, (void**)&w->flows, &w->flows_capacity, (size_t)rows * sim->n_max,
                   sizeof *w->flows);
 }
@@ -123,7 +125,8 @@ static uint32_t place_of(const EngSim* sim, uint32_t surface, const ModelMode* m
   return MODEL_NONE;
 }
 
-SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
+/// Room for a row's programs, with the values of the environment in place.
+static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode) {
   EngSideRegs* r = &sim->sliding.regs[row];
   const ModelProgram* rhs = &mode->rhs;
   const ModelProgram* gdot = &mode->gdot;
@@ -153,6 +156,27 @@ SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
     sim->sliding.place[ENG_SIDES_MAX * k + pattern] = place_of(sim, k, mode);
   }
   return SLT_OK;
+}
+
+SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
+  uint8_t* truths = side_truths(sim, row);
+  memcpy(side_states(sim, row), sim->state, sim->model->automaton_count * sizeof *sim->state);
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    truths[i] = sim->env[sim->model->atoms[i].env] != 0.0;
+  }
+  return bind_programs(sim, row, mode);
+}
+
+SltStatus side_rebind(EngSim* sim, uint32_t row) {
+  const ModelMode* mode = NULL;
+  const Diag* failure = NULL;
+  const uint8_t* truths = side_truths(sim, row);
+  eng_publish_states(sim, side_states(sim, row));
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    sim->env[sim->model->atoms[i].env] = truths[i] ? 1.0 : 0.0;
+  }
+  SLT_TRY(eng_get_mode(sim, sim->state, &mode, &failure));
+  return bind_programs(sim, row, mode);
 }
 
 // ---- flows and rates ----------------------------------------------------------------------------
@@ -224,6 +248,17 @@ static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const doubl
                         sim->sliding.x, sim->g_dual);
   return (ModelDual){sim->g_dual[sim->sliding.value_surfaces[surface].index].d,
                      {-(double)INFINITY, (double)INFINITY}};
+}
+
+double side_rate_along(EngSim* sim, uint32_t index, double t, const double* x,
+                       const double* flow) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->sliding.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
+  }
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
+                        sim->sliding.x, sim->g_dual);
+  return middle(sim->g_dual[index].d);
 }
 
 static ModelInterval flipped(ModelInterval a, bool flip) {

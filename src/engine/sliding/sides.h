@@ -10,6 +10,10 @@ static inline uint32_t* side_states(EngSim* sim, uint32_t row) {
   return sim->sliding.states + (size_t)row * sim->model->automaton_count;
 }
 
+static inline uint8_t* side_truths(EngSim* sim, uint32_t row) {
+  return sim->sliding.truths + (size_t)row * sim->model->atom_count;
+}
+
 static inline double* side_flow(const EngSim* sim, uint32_t row) {
   return sim->sliding.flows + (size_t)row * sim->n_max;
 }
@@ -36,8 +40,11 @@ SltStatus side_room(EngSim* sim, uint32_t surfaces);
 /// The mode with the surfaces as their `above` says, from the states that are published on, without
 /// resets; NULL for none. Leaves its states published.
 SltStatus side_mode(EngSim* sim, const ModelMode** out);
-/// The programs of a row's mode, with the published states.
+/// The programs of a row's mode, with the published states and truths, which are the row's from now
+/// on.
 SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode);
+/// The same for a row whose states and truths are there.
+SltStatus side_rebind(EngSim* sim, uint32_t row);
 /// Where a row is looked at for x: beside surfaces that have an offset. May be x itself.
 const double* side_point(EngSim* sim, uint32_t row, double t, const double* x);
 /// Flow of a row, and rates of the surfaces that it shows a pattern of, into `rate`.
@@ -48,6 +55,8 @@ typedef double SidePad(const EngSim* sim, uint32_t state);
 void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound);
 double side_rounding(const EngSim* sim, uint32_t state);
 double side_tolerance(const EngSim* sim, uint32_t state);
+/// Rate of a relation's g along a flow.
+double side_rate_along(EngSim* sim, uint32_t index, double t, const double* x, const double* flow);
 /// g of a surface at x, and by how much it changes with the state that lifts it.
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g);
 

@@ -208,37 +208,59 @@ static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdic
   return SLT_OK;
 }
 
-/// Time in which the flow of the present mode would reach zero of a relation, from the distance g;
-/// a state is moved to get there. NaN where it has no values.
-static double reach_time(EngSim* sim, uint32_t index, double g) {
-  const ModelMode* mode = sim->core.mode;
+/// Rate of a relation's g under the motion as it is at x: along surfaces, with reactions. NaN where
+/// it has no values.
+static double rate_at(EngSim* sim, uint32_t index, const double* x) {
+  double t = sim->core.t;
+  if (!sim->core.slide.count && !sim->core.contact.active) {
+    const ModelMode* mode = sim->core.mode;
+    model_program_run(&mode->gdot, eng_context(sim), sim->gdot_regs, t, x, sim->side_g);
+    return sim->side_g[index];
+  }
+  if (eng_rhs(sim, t, x, sim->side_f) < 0) return (double)NAN;
+  return side_rate_along(sim, index, t, x, sim->side_f);
+}
+
+/// Time in which the motion would reach zero of a surface from the distance g: its state is moved
+/// to get there.
+static double reach_time(EngSim* sim, uint32_t surface, double g) {
+  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  EngSliding* w = &sim->sliding;
   double now = 0.0;
-  memcpy(sim->probe_x, sim->x, mode->state_count * sizeof *sim->x);
-  double slope = side_slope(sim, 0, sim->core.t, sim->x, &now);
-  sim->probe_x[sim->sliding.value_surfaces[0].lifts] += (g - now) / slope;
-  model_program_run(&mode->gdot, eng_context(sim), sim->gdot_regs, sim->core.t, sim->probe_x,
-                    sim->side_g);
-  return -g / sim->side_g[index];
+  if (eng_grow(sim, (void**)&w->trial, &w->trial_capacity, sim->n_max, sizeof *w->trial) < 0) {
+    return (double)NAN;
+  }
+  memcpy(w->trial, sim->x, sim->core.mode->state_count * sizeof *sim->x);
+  double slope = side_slope(sim, surface, sim->core.t, sim->x, &now);
+  w->trial[s->lifts] += (g - now) / slope;
+  return -g / rate_at(sim, s->index, w->trial);
+}
+
+/// Whether the motion comes to a surface that holds, though it never crosses it: its rate vanishes
+/// on the way there, and still it does not take for ever.
+static bool comes_to_rest(EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  uint32_t spare = sim->core.slide.count;
+  double g = sim->g[index];
+  if (!atom->separates || atom->sliding || !value_may_bound(sim, sim->core.mode->atoms[index])) {
+    return false;
+  }
+  if (!sim->core.slide.count && !(-g / sim->gdot[index] > 0.0)) return false;
+  if (!(fabs(g) <= eng_sigma(sim, index)) || g == 0.0) return false;
+  sim->sliding.value_surfaces[spare] =
+      (EngSurface){.atom = sim->core.mode->atoms[index], .index = index};
+  if (side_room(sim, spare + 1) < 0 || !side_choose_lift(sim, spare)) return false;
+  double time = -g / rate_at(sim, index, sim->x);
+  if (!(time > 0.0 && time < REACH_STEPS * sim->stepper->trial.h)) return false;
+  double nearer = reach_time(sim, spare, g / HOLD_SHRINKS);
+  return nearer > time / (HOLD_FALLS * HOLD_SHRINKS) && nearer < HOLD_FALLS * time;
 }
 
 bool eng_slide_reached_now(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  double h = sim->stepper->trial.h;
-  if (sim->core.slide.count || sim->options.sliding == SLT_SLIDING_OFF) return false;
+  if (sim->options.sliding == SLT_SLIDING_OFF || sim->core.slide.by_value) return false;
   for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    double g = sim->g[i];
-    double time = -g / sim->gdot[i];
-    if (!atom->separates || !(time > 0.0 && time < REACH_STEPS * h)) continue;
-    if (!value_may_bound(sim, mode->atoms[i]) || !(fabs(g) <= eng_sigma(sim, i))) continue;
-    sim->sliding.value_surfaces[0] = (EngSurface){.atom = mode->atoms[i], .index = i};
-    if (side_room(sim, 1) < 0 || !side_choose_lift(sim, 0)) continue;
-    double nearer = reach_time(sim, i, g / HOLD_SHRINKS);
-    // the rate vanishes on the way there, and still it does not take for ever
-    bool slows = nearer > time / (HOLD_FALLS * HOLD_SHRINKS);
-    if (!slows || !(nearer < HOLD_FALLS * time)) continue;
-    sim->sliding.reached = mode->atoms[i];
+    if (!comes_to_rest(sim, sim->active[place])) continue;
+    sim->sliding.reached = sim->core.mode->atoms[sim->active[place]];
     sim->sliding.reached_t = sim->core.t;
     return true;
   }
@@ -283,8 +305,7 @@ SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, cons
   for (uint32_t row = 0; row < 2; row++) {
     const ModelMode* mode = NULL;
     const Diag* failure = NULL;
-    memmove(side_states(sim, row), states[row], states_size(sim));
-    eng_publish_states(sim, side_states(sim, row));
+    eng_publish_states(sim, states[row]);
     SltStatus status = eng_get_mode(sim, sim->state, &mode, &failure);
     if (status >= 0) status = side_bind(sim, row, mode);
     eng_publish_states(sim, sim->side_work);
@@ -296,12 +317,49 @@ SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, cons
 SltStatus eng_slide_rebind(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   if (slide->by_value) return eng_value_rebind(sim);
-  bool made = false;
+  SltStatus status = side_room(sim, slide->count);
   memcpy(sim->state_settled, sim->state, states_size(sim));
-  SLT_TRY(side_room(sim, slide->count));
-  SLT_TRY(slide_note_probes(sim));
-  SLT_TRY(side_make_rows(sim, &made));
-  return made ? SLT_OK : SLT_ERR_ARGUMENT;
+  for (uint32_t row = 0; row < slide->rows && status >= 0; row++) {
+    status = side_rebind(sim, row);
+  }
+  eng_publish_states(sim, sim->state_settled);
+  eng_restore_truths(sim);
+  return status;
+}
+
+// ---- snapshots ----------------------------------------------------------------------------------
+
+/// Rows that a snapshot keeps: what the sides of surfaces are was decided when the motion began.
+static size_t kept_rows(const EngSlide* slide) {
+  return slide->count && !slide->by_value ? slide->rows : 0;
+}
+
+size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide) {
+  return kept_rows(slide) * (states_size(sim) + sim->model->atom_count);
+}
+
+void eng_slide_save(const EngSim* sim, char* out) {
+  size_t rows = kept_rows(&sim->core.slide);
+  if (!rows) return;
+  size_t states = rows * states_size(sim);
+  if (states) memcpy(out, sim->sliding.states, states);
+  memcpy(out + states, sim->sliding.truths, rows * sim->model->atom_count);
+}
+
+SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in) {
+  size_t rows = kept_rows(slide);
+  if (!rows) return SLT_OK;
+  size_t automata = sim->model->automaton_count;
+  size_t states = rows * states_size(sim);
+  SLT_TRY(side_room_rows(sim, slide->rows));
+  if (states) memcpy(sim->sliding.states, in, states);
+  memcpy(sim->sliding.truths, in + states, rows * sim->model->atom_count);
+  for (size_t i = 0; i < rows * automata; i++) {
+    if (sim->sliding.states[i] >= sim->model->automata[i % automata].state_count) {
+      return SLT_ERR_ARGUMENT;
+    }
+  }
+  return SLT_OK;
 }
 
 void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
@@ -341,6 +399,7 @@ void eng_slide_free(EngSim* sim) {
   }
   base_free(a, w->regs, w->regs_capacity * sizeof *w->regs);
   base_free(a, w->states, w->states_capacity * sizeof *w->states);
+  base_free(a, w->truths, w->truths_capacity * sizeof *w->truths);
   base_free(a, w->flows, w->flows_capacity * sizeof *w->flows);
   base_free(a, w->rate, w->rate_capacity * sizeof *w->rate);
   base_free(a, w->speed, w->speed_capacity * sizeof *w->speed);

@@ -132,7 +132,8 @@ typedef struct EngSideRegs {
 /// pattern.
 typedef struct EngSliding {
   EngSideRegs* regs;  // by row
-  uint32_t* states;   // by row: those of the automata
+  uint32_t* states;   // by row: those of the automata...
+  uint8_t* truths;    // ... and whether relations hold
   double* flows;      // by row
   double* rate;       // derivative of g that the sides decide about
   double* speed;      // per surface: the first derivative, where that is the second
@@ -148,7 +149,7 @@ typedef struct EngSliding {
   double* values;     // per entry of the environment, on two combinations of sides
   size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
-      flow_capacity, x_capacity, trial_capacity, states_capacity, values_capacity;
+      flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, values_capacity;
   uint32_t lifted;  // a state that is looked at from here...
   double lift;      // ... to there
   // of the run's block: per atom, automaton or state of the model
