@@ -269,6 +269,7 @@ int command_methods(int argc, char** argv);
 int command_convert(int argc, char** argv);
 int command_fmt(int argc, char** argv);
 int command_lsp(int argc, char** argv);
+int command_serve(int argc, char** argv);
 int command_cache(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.

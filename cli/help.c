@@ -15,6 +15,7 @@ static const char general[] =
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  fmt FILE        put the layout of a model's text in order\n"
     "  lsp             help an editor: messages, names, layout while a model is written\n"
+    "  serve [FOLDER]  the workbench: write, run and look at models in a browser\n"
     "  new NAME        write a model to start from\n"
     "  methods         list the integration methods\n"
     "  cache           show or clear the cache of compiled equations\n"
@@ -150,6 +151,17 @@ static const char lsp_help[] =
     "written; names have their declarations, completion, references; layout and spelling are\n"
     "mended on request. docs/editors.md tells how to set up an editor.\n";
 
+static const char serve_help[] =
+    "usage: saltus serve [FOLDER] [OPTIONS]\n"
+    "\n"
+    "The workbench in a browser, with the models of FOLDER (this one unless it is named). Prints the\n"
+    "address to open. Only this machine can reach it, and only with the secret in that address;\n"
+    "models run in child processes with limits of memory and time.\n"
+    "\n"
+    "  --port N          listen there, not on a port that is free\n"
+    "  --listen ADDRESS  listen on another address than 127.0.0.1; 0.0.0.0 is all of them\n"
+    "  --open            show it in the browser\n";
+
 bool help_print(FILE* to, const char* command) {
   static const struct {
     const char* command;
@@ -158,7 +170,7 @@ bool help_print(FILE* to, const char* command) {
       {"run", run_help},         {"check", check_help}, {"explain", explain_help},
       {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
       {"convert", convert_help}, {"help", general},     {"cache", cache_help},
-      {"fmt", fmt_help},         {"lsp", lsp_help},
+      {"fmt", fmt_help},         {"lsp", lsp_help},   {"serve", serve_help},
   };
   if (!command) {
     fputs(general, to);

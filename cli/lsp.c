@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// `saltus lsp`: speaks with an editor over standard input and output. A message is a header that
-// tells its length, and JSON. Documents come whole with every change; a model of usual size
-// compiles in a few milliseconds, so every change is answered with its messages at once.
-#define _POSIX_C_SOURCE 200809L
+// Messages of an editor and what is answered. Documents come whole with every change; a model of
+// usual size compiles in a few milliseconds, so every change is answered with its messages at once.
 #include "lsp.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
-
-#define MESSAGE_BYTES_MAX ((size_t)256 << 20)
-#define HEADER_BYTES_MAX  1024
 
 // numbers of the protocol
 enum {
@@ -22,49 +15,10 @@ enum {
   ERROR_NOT_READY = -32002
 };
 
-typedef struct Server {
-  Document** documents;
-  size_t document_count;
-  bool wide;      // positions count bytes
-  bool ready;     // initialize has come
-  bool stopping;  // shutdown has come
-  bool exit;
-  bool broken;  // standard output is closed, or memory is exhausted
-} Server;
-
 // ---- messages -----------------------------------------------------------------------------------
 
-/// Length of the next message; 0 at the end of the input or when the header makes no sense.
-static size_t read_header(void) {
-  char line[HEADER_BYTES_MAX];
-  size_t length = 0;
-  while (fgets(line, sizeof line, stdin)) {
-    if (strcmp(line, "\r\n") == 0 || strcmp(line, "\n") == 0) {
-      return length <= MESSAGE_BYTES_MAX ? length : 0;
-    }
-    size_t name = strlen("Content-Length:");
-    if (strncasecmp(line, "Content-Length:", name) == 0) length = strtoull(line + name, NULL, 10);
-  }
-  return 0;
-}
-
-/// The next message, NUL-terminated; NULL at the end.
-static char* read_message(size_t* length) {
-  *length = read_header();
-  char* text = *length ? malloc(*length + 1) : NULL;
-  if (!text) return NULL;
-  if (fread(text, 1, *length, stdin) != *length) {
-    free(text);
-    return NULL;
-  }
-  text[*length] = '\0';
-  return text;
-}
-
-static void send_message(Server* server, Text* body) {
-  bool failed = body->failed || printf("Content-Length: %zu\r\n\r\n", body->length) < 0 ||
-                fwrite(body->data, 1, body->length, stdout) != body->length || fflush(stdout) != 0;
-  if (failed) server->broken = true;
+static void send_message(LspServer* server, Text* body) {
+  if (body->failed || !server->send(server->user, body)) server->broken = true;
   free(body->data);
   *body = (Text){0};
 }
@@ -81,7 +35,7 @@ static void begin_answer(const JsonNode* id, Text* out) {
   }
 }
 
-static void send_error(Server* server, const JsonNode* id, int code, const char* message) {
+static void send_error(LspServer* server, const JsonNode* id, int code, const char* message) {
   Text out = {0};
   begin_answer(id, &out);
   text_put_format(&out, ",\"error\":{\"code\":%d,\"message\":", code);
@@ -92,14 +46,14 @@ static void send_error(Server* server, const JsonNode* id, int code, const char*
 
 // ---- documents ----------------------------------------------------------------------------------
 
-static Document** find_document(Server* server, const char* uri) {
+static Document** find_document(LspServer* server, const char* uri) {
   for (size_t i = 0; uri && i < server->document_count; i++) {
     if (strcmp(server->documents[i]->uri, uri) == 0) return &server->documents[i];
   }
   return NULL;
 }
 
-static void publish(Server* server, Document* document) {
+static void publish(LspServer* server, Document* document) {
   Text out = {0};
   text_put_format(
       &out, "{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\",\"params\":");
@@ -109,9 +63,10 @@ static void publish(Server* server, Document* document) {
 }
 
 /// A text was opened or has changed.
-static void put_document(Server* server, const char* uri, const JsonNode* text) {
+static void put_document(LspServer* server, const char* uri, const JsonNode* text) {
   if (!uri || !json_text(text)) return;
   Document* fresh = document_open(uri, text->text, text->length, server->wide);
+  if (fresh) fresh->files = server->files;
   Document** place = find_document(server, uri);
   if (fresh && !place) {
     size_t size = (server->document_count + 1) * sizeof(Document*);
@@ -132,7 +87,7 @@ static void put_document(Server* server, const char* uri, const JsonNode* text) 
   publish(server, fresh);
 }
 
-static void close_document(Server* server, const char* uri) {
+static void close_document(LspServer* server, const char* uri) {
   Document** place = find_document(server, uri);
   if (!place) return;
   // its messages go with it
@@ -148,7 +103,7 @@ static void close_document(Server* server, const char* uri) {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-static void initialize(Server* server, const Json* json, const JsonNode* params, Text* out) {
+static void initialize(LspServer* server, const Json* json, const JsonNode* params, Text* out) {
   const JsonNode* general = json_member(json, json_member(json, params, "capabilities"), "general");
   const JsonNode* encodings = json_member(json, general, "positionEncodings");
   for (const JsonNode* e = json_first(json, encodings); e; e = json_next(json, e)) {
@@ -200,8 +155,8 @@ static const char* uri_of(const Json* json, const JsonNode* params) {
   return json_text(json_member(json, json_member(json, params, "textDocument"), "uri"));
 }
 
-static void answer_request(Server* server, const Json* json, const char* method, const JsonNode* id,
-                           const JsonNode* params) {
+static void answer_request(LspServer* server, const Json* json, const char* method,
+                           const JsonNode* id, const JsonNode* params) {
   Text out = {0};
   begin_answer(id, &out);
   text_put_format(&out, ",\"result\":");
@@ -232,7 +187,7 @@ static void answer_request(Server* server, const Json* json, const char* method,
   send_message(server, &out);
 }
 
-static void take_notification(Server* server, const Json* json, const char* method,
+static void take_notification(LspServer* server, const Json* json, const char* method,
                               const JsonNode* params) {
   const JsonNode* document = json_member(json, params, "textDocument");
   const char* uri = uri_of(json, params);
@@ -251,49 +206,33 @@ static void take_notification(Server* server, const Json* json, const char* meth
   }
 }
 
-static void take_message(Server* server, char* text, size_t length) {
-  Json json;
-  bool good = json_read(text, length, &json);
-  const JsonNode* root = good ? &json.nodes[0] : NULL;
-  const JsonNode* id = json_member(&json, root, "id");
-  const char* method = json_text(json_member(&json, root, "method"));
-  const JsonNode* params = json_member(&json, root, "params");
-  if (!good) {
-    send_error(server, NULL, ERROR_PARSE, "this is no JSON");
-  } else if (method && id && !server->ready && strcmp(method, "initialize") != 0) {
+void lsp_take_json(LspServer* server, const Json* json) {
+  const JsonNode* root = &json->nodes[0];
+  const JsonNode* id = json_member(json, root, "id");
+  const char* method = json_text(json_member(json, root, "method"));
+  const JsonNode* params = json_member(json, root, "params");
+  if (method && id && !server->ready && strcmp(method, "initialize") != 0) {
     send_error(server, id, ERROR_NOT_READY, "initialize comes first");
   } else if (method && id) {
-    answer_request(server, &json, method, id, params);
+    answer_request(server, json, method, id, params);
   } else if (method) {
-    take_notification(server, &json, method, params);
+    take_notification(server, json, method, params);
   }  // else an answer, and we asked nothing
+}
+
+void lsp_take(LspServer* server, char* text, size_t length) {
+  Json json;
+  if (json_read(text, length, &json)) {
+    lsp_take_json(server, &json);
+  } else {
+    send_error(server, NULL, ERROR_PARSE, "this is no JSON");
+  }
   json_clear(&json);
 }
 
-int command_lsp(int argc, char** argv) {
-  // editors pass --stdio out of habit
-  static const OptionSpec specs[] = {{"--stdio", NULL, OPTION_FLAG}};
-  OptionParser parser = {
-      .command = "lsp", .specs = specs, .spec_count = 1, .argc = argc, .argv = argv};
-  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
-    if (option == OPTION_BAD) return CLI_USAGE;
-    if (option != OPTION_WORD) continue;
-    cli_error("lsp takes no files: the editor sends them");
-    return CLI_USAGE;
-  }
-  if (isatty(STDIN_FILENO)) {
-    cli_error("`saltus lsp` is started by an editor and speaks with it over standard input");
-    cli_hint("the manual tells how to set up yours: docs/editors.md");
-    return CLI_USAGE;
-  }
-  Server server = {0};
-  size_t length = 0;
-  for (char* text = NULL; !server.exit && !server.broken && (text = read_message(&length));) {
-    take_message(&server, text, length);
-    free(text);
-  }
-  while (server.document_count > 0)
-    document_free(server.documents[--server.document_count]);
-  free((void*)server.documents);
-  return server.exit && server.stopping ? CLI_DONE : CLI_MODEL;
+void lsp_clear(LspServer* server) {
+  while (server->document_count > 0)
+    document_free(server->documents[--server->document_count]);
+  free((void*)server->documents);
+  server->documents = NULL;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The language server (Language Server Protocol 3.17): what an editor shows while a model is
-// written. lsp.c speaks with the editor, lsp_document.c knows texts and places in them,
+// written. lsp_stdio.c speaks with an editor over standard input and output, page.c with the
+// workbench; lsp.c understands messages, lsp_document.c knows texts and places in them,
 // lsp_answers.c finds the answers.
 #ifndef SALTUS_CLI_LSP_H
 #define SALTUS_CLI_LSP_H
@@ -28,6 +29,12 @@ typedef struct Symbol {
   Place place, whole;
 } Symbol;
 
+/// Where the files are that a model names.
+typedef struct LspFiles {
+  SltLoadFn* load;  // NULL: beside the model
+  void* user;
+} LspFiles;
+
 /// A text that is open in the editor.
 typedef struct Document {
   char* uri;
@@ -36,11 +43,38 @@ typedef struct Document {
   size_t length;
   bool lisma;  // not a document of rule tables
   bool wide;   // characters of a line count in UTF-8 bytes, not in UTF-16 units
+  LspFiles files;
   Symbol* symbols;
   size_t symbol_count;
   Fix* fixes;
   size_t fix_count;
 } Document;
+
+/// Takes a message for the editor, which is freed by the caller; false when it cannot be sent.
+typedef bool LspSendFn(void* user, const Text* body);
+
+/// The server's side of a conversation.
+typedef struct LspServer {
+  LspSendFn* send;
+  void* user;  // of send
+  LspFiles files;
+  Document** documents;
+  size_t document_count;
+  bool wide;      // positions count bytes
+  bool ready;     // initialize has come
+  bool stopping;  // shutdown has come
+  bool exit;
+  bool broken;  // nothing can be sent any more, or memory is exhausted
+} LspServer;
+
+// ---- lsp.c --------------------------------------------------------------------------------------
+
+/// Take a message of `length` bytes followed by a NUL, which is read in place.
+void lsp_take(LspServer* server, char* text, size_t length);
+/// The same for one that was read already.
+void lsp_take_json(LspServer* server, const Json* json);
+/// Close all documents.
+void lsp_clear(LspServer* server);
 
 // ---- lsp_document.c -----------------------------------------------------------------------------
 

@@ -81,10 +81,13 @@ static const struct {
     {"friction", "friction f { velocity = v; force = F; kinetic = mu*N; static = ms*N; }",
      "Dry friction that sticks and slides."},
     {"experiment", "experiment { end = 10; }", "Defaults of a run."},
-    {"function", "function f(x, y) = expr;", "A function; `{ a = ...; return ...; }` has local names."},
-    {"part", "part Tank(A = 1) { ... }", "A model inside of a model; used by `Tank upper(A = 2);`."},
+    {"function", "function f(x, y) = expr;",
+     "A function; `{ a = ...; return ...; }` has local names."},
+    {"part", "part Tank(A = 1) { ... }",
+     "A model inside of a model; used by `Tank upper(A = 2);`."},
     {"port", "port p { across v; through i; }", "Where a part is joined to others by `connect`."},
-    {"connect", "connect(a.p, b.p);", "Across quantities are equal, through quantities sum to zero."},
+    {"connect", "connect(a.p, b.p);",
+     "Across quantities are equal, through quantities sum to zero."},
     {"include", "include \"parts/electrical.lisma\";", "The statements of another file."},
     {"after", "after 0.5 [x > 1] { set y = 0; }", "Resets a time after a condition came to hold."},
     {"persistent", "after D [c] persistent { ... }", "Fires though the condition has fallen."},
@@ -235,8 +238,8 @@ void answer_diagnostics(Document* d, Text* out) {
   options.on_diagnostic = put_diagnostic;
   options.user = &collector;
   ModelSource source = {.path = d->path, .name = d->path, .beside = true};
-  options.load = source_load;
-  options.load_user = &source;
+  options.load = d->files.load ? d->files.load : source_load;
+  options.load_user = d->files.load ? d->files.user : &source;
   options.structure = true;
   text_put_format(out, "{\"uri\":");
   text_put_json(out, d->uri, strlen(d->uri));

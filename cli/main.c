@@ -16,7 +16,7 @@ static const struct {
     {"run", command_run},         {"check", command_check}, {"explain", command_explain},
     {"plot", command_plot},       {"new", command_new},     {"methods", command_methods},
     {"convert", command_convert}, {"cache", command_cache}, {"fmt", command_fmt},
-    {"lsp", command_lsp},
+    {"lsp", command_lsp},         {"serve", command_serve},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

@@ -4,12 +4,35 @@
 # benchmarks of a single module.
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
+
+# `saltus serve`: the library that answers browsers, and the page that workbench/ makes
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
+endif()
+set(SALTUS_PAGE ${PROJECT_SOURCE_DIR}/build/workbench/page.c CACHE FILEPATH
+  "The workbench's page as C, made by `make workbench`")
+if(MICROHTTPD_FOUND)
+  list(FILTER cli_sources EXCLUDE REGEX "/serve_none\\.c$")
+  if(EXISTS ${SALTUS_PAGE})
+    list(FILTER cli_sources EXCLUDE REGEX "/serve_page_none\\.c$")
+    list(APPEND cli_sources ${SALTUS_PAGE})
+  else()
+    message(STATUS "no page in `saltus serve`: it is not built (make workbench)")
+  endif()
+else()
+  message(STATUS "no `saltus serve`: libmicrohttpd not found (Debian: libmicrohttpd-dev)")
+  list(FILTER cli_sources EXCLUDE REGEX "/serve(_engine|_folder|_http|_page_none)?\\.c$")
+endif()
 if(cli_sources)
   add_executable(saltus_cli ${cli_sources})
   set_target_properties(saltus_cli PROPERTIES
     OUTPUT_NAME saltus
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(saltus_cli PRIVATE saltus_static saltus_flags m)
+  if(MICROHTTPD_FOUND)
+    target_link_libraries(saltus_cli PRIVATE PkgConfig::MICROHTTPD Threads::Threads)
+    target_include_directories(saltus_cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)  # for the page's file
+  endif()
 endif()
 
 # examples use the shared library: what they need must be exported

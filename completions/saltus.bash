@@ -10,7 +10,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain plot convert fmt lsp new methods cache help --help --version"
+    words="run check explain plot convert fmt lsp serve new methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -43,7 +43,7 @@ _saltus() {
     explain) words="--json --ir --run --all --graph --set --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     cache) words="show path clear limit" ;;
-    help) COMPREPLY=($(compgen -W "run check explain plot convert fmt lsp new methods cache" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run check explain plot convert fmt lsp serve new methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* ]]; then

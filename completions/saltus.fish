@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain plot convert fmt lsp new methods cache help
+set -l commands run check explain plot convert fmt lsp serve new methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -9,6 +9,10 @@ complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a explain -d 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a plot -d "draw a table of results"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a fmt -d "put the layout of a model in order"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a lsp -d "help an editor"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a serve -d "the workbench in a browser"
+complete -c saltus -n "__fish_seen_subcommand_from serve" -l port -x -d "listen there"
+complete -c saltus -n "__fish_seen_subcommand_from serve" -l listen -x -d "listen on another address"
+complete -c saltus -n "__fish_seen_subcommand_from serve" -l open -d "show it in the browser"
 complete -c saltus -n "__fish_seen_subcommand_from fmt" -l check -d "change nothing"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a convert -d "rule tables to CSV files, back, or to equations"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a new -d "write a model to start from"

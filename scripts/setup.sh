@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
-# build test` for the tests too, `setup.sh pictures` for PNG, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
+# build test` for the tests too, `setup.sh pictures` for PNG, `setup.sh workbench` for the page and its server, `setup.sh
+# browser` for their tests, `setup.sh web` for the page with the engine inside, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
 # package brings more than a hundred others with it). Says one line when it installs something, nothing when it need not.
 set -eu
 
@@ -36,11 +37,22 @@ for group in "${@:-build}"; do
       have_header cmocka.h || need libcmocka-dev
       have_program python3 || need python3
       ;;
+    workbench)
+      have_header microhttpd.h || need libmicrohttpd-dev
+      have_program node || need nodejs
+      have_program npm || need npm
+      ;;
+    browser)
+      have_program chromium || need chromium
+      ;;
+    web)
+      have_program emcc || need emscripten
+      ;;
     sundials)
       have_header cvode/cvode.h || need libsundials-dev
       ;;
     *)
-      echo "setup: unknown group '$group' (known: build, pictures, test, sundials)" >&2
+      echo "setup: unknown group '$group' (known: build, pictures, test, workbench, browser, web, sundials)" >&2
       exit 2
       ;;
   esac

@@ -121,7 +121,8 @@ SLT_API SltExperiment slt_model_experiment(const SltModel* model);
 typedef enum SltExplainFormat {
   SLT_EXPLAIN_TEXT,  ///< structure of the modes, for people
   SLT_EXPLAIN_JSON,  ///< the same as data
-  SLT_EXPLAIN_IR     ///< the intermediate representation
+  SLT_EXPLAIN_IR,    ///< the intermediate representation
+  SLT_EXPLAIN_NAMES  ///< as data, without the modes: variables, constants, automata, transitions
 } SltExplainFormat;
 
 /// Write what the model is: variables, equations, automata, and for each mode what determines what.

@@ -192,9 +192,12 @@ SLT_API SltStatus slt_sim_create(const SltModel* model, const SltSimOptions* opt
 /// Free a run. Accepts NULL.
 SLT_API void slt_sim_free(SltSim* sim);
 
-/// Set a constant of the model before slt_sim_start(). Constants computed from it follow.
-/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT (already started; or the constant shapes the
-///         model, e.g. as a loop bound, and can only be set when compiling).
+/// Set a constant of the model. Constants computed from it follow; those that were set themselves
+/// keep their values. Before slt_sim_start() initial values follow too; during a run it takes effect
+/// from the current time on, and guards that now hold fire at the next advance.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT: not finite, or makes another constant so; the
+///         constant shapes the model, e.g. as a loop bound, and can only be set when compiling; during
+///         a run: it decides when an `at` or a delay is due, which is fixed at the start.
 SLT_API SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value);
 
 /// Evaluate the initial values and run the initial instant: guards that hold at the start fire.

@@ -163,6 +163,22 @@ static void json_variables(TextBuffer* out, const Model* m) {
   text_append_char(out, ']');
 }
 
+static void json_constants(TextBuffer* out, const Model* m) {
+  uint32_t written = 0;
+  json_key(out, "constants");
+  text_append_char(out, '[');
+  for (uint32_t p = 0; p < m->param_count; p++) {
+    const ModelParam* param = &m->params[p];
+    if (param->hidden) continue;
+    json_separator(out, written++);
+    text_append_c(out, "{\"name\":");
+    json_text(out, param->name);
+    text_append_format(out, ",\"appearance\":%u,\"structural\":%s}", param->appearance,
+                       param->structural ? "true" : "false");
+  }
+  text_append_char(out, ']');
+}
+
 static void json_automata(TextBuffer* out, const Model* m) {
   uint32_t written = 0;
   json_key(out, "automata");
@@ -260,16 +276,23 @@ static void json_mode(TextBuffer* out, const CompiledModel* model, const uint32_
   text_append_format(out, "},\"instructions\":%u}", compiled->rhs.code_count);
 }
 
-static void explain_json(const CompiledModel* model, TextBuffer* out) {
+static void explain_names(const CompiledModel* model, TextBuffer* out) {
   const Model* m = model->base.model;
   text_append_c(out, "{\"model\":");
   json_text(out, model->source.name);
   text_append_char(out, ',');
   json_variables(out, m);
   text_append_char(out, ',');
+  json_constants(out, m);
+  text_append_char(out, ',');
   json_automata(out, m);
   text_append_char(out, ',');
   json_transitions(out, m);
+}
+
+static void explain_json(const CompiledModel* model, TextBuffer* out) {
+  const Model* m = model->base.model;
+  explain_names(model, out);
   text_append_c(out, ",\"modes\":[");
   ModeWalk walk = {.model = m, .mode = ARENA_ARRAY(out->arena, uint32_t, m->automaton_count + 1)};
   for (uint32_t i = 0; walk_next(&walk); i++) {
@@ -291,6 +314,10 @@ SltStatus slt_model_explain(const SltModel* model, SltExplainFormat format, SltW
     switch (format) {
     case SLT_EXPLAIN_IR: ir_print_model(&text, &compiled->ir); break;
     case SLT_EXPLAIN_JSON: explain_json(compiled, &text); break;
+    case SLT_EXPLAIN_NAMES:
+      explain_names(compiled, &text);
+      text_append_c(&text, "}\n");
+      break;
     case SLT_EXPLAIN_TEXT:
     default: explain_text(compiled, &text); break;
     }

@@ -83,7 +83,7 @@ void slt_sim_free(SltSim* sim) {
 }
 
 SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value) {
-  if (!sim || !name || eng_is_started(sim->engine)) return SLT_ERR_ARGUMENT;
+  if (!sim || !name) return SLT_ERR_ARGUMENT;
   Str wanted = str_from_c(name);
   for (uint32_t p = 0; p < sim->model->param_count; p++) {
     const ModelParam* param = &sim->model->params[p];

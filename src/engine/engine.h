@@ -43,7 +43,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
 void eng_free(EngSim* sim);
 
 const Model* eng_model(const EngSim* sim);
-/// Override a constant before the start.
+/// Override a constant: before the start, or from the present time on.
 SltStatus eng_set_param(EngSim* sim, uint32_t param, double value);
 SltStatus eng_start(EngSim* sim);
 bool eng_is_started(const EngSim* sim);

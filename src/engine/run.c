@@ -388,14 +388,9 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   return SLT_OK;
 }
 
-SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
+/// Bring the motion to the present time: what is written now holds from here on.
+static SltStatus begin_writing(EngSim* sim) {
   EngCore* core = &sim->core;
-  if (!core->started || core->failed || !isfinite(value)) return SLT_ERR_ARGUMENT;
-  const ModelVar* model = &sim->model->vars[var];
-  const ModelVarMode* mode = &core->mode->vars[var];
-  bool free = mode->role == MODEL_ROLE_DISCRETE || mode->role == MODEL_ROLE_UNDETERMINED ||
-              (mode->role == MODEL_ROLE_STATE && order < mode->state_order);
-  if (!free || order > model->max_order) return SLT_ERR_ARGUMENT;
   if (core->trial_pending) {
     SLT_TRY(num_dense_prepare(sim->stepper));
     SLT_TRY(eng_past_append(sim, core->t));
@@ -409,6 +404,27 @@ SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
   }
   core->seg_valid = false;
   core->touched = true;
+  return SLT_OK;
+}
+
+SltStatus eng_change_param(EngSim* sim, uint32_t param, double value) {
+  if (sim->core.failed) return SLT_ERR_ARGUMENT;
+  SLT_TRY(begin_writing(sim));
+  SltStatus status = eng_replace_param(sim, param, value);
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
+  return status;
+}
+
+SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
+  EngCore* core = &sim->core;
+  if (!core->started || core->failed || !isfinite(value)) return SLT_ERR_ARGUMENT;
+  const ModelVar* model = &sim->model->vars[var];
+  const ModelVarMode* mode = &core->mode->vars[var];
+  bool free = mode->role == MODEL_ROLE_DISCRETE || mode->role == MODEL_ROLE_UNDETERMINED ||
+              (mode->role == MODEL_ROLE_STATE && order < mode->state_order);
+  if (!free || order > model->max_order) return SLT_ERR_ARGUMENT;
+  SLT_TRY(begin_writing(sim));
   sim->env[model->env + order] = value;
   // what follows from it follows at once
   eng_bind(sim);

@@ -462,7 +462,8 @@ bool eng_is_started(const EngSim* sim) {
 }
 
 SltStatus eng_set_param(EngSim* sim, uint32_t param, double value) {
-  if (sim->core.started || !isfinite(value)) return SLT_ERR_ARGUMENT;
+  if (!isfinite(value)) return SLT_ERR_ARGUMENT;
+  if (sim->core.started) return eng_change_param(sim, param, value);
   sim->params_given[param] = value;
   return SLT_OK;
 }

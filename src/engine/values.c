@@ -87,18 +87,59 @@ static SltStatus init_atoms(EngSim* sim) {
   return SLT_OK;
 }
 
-SltStatus eng_init_values(EngSim* sim) {
+/// Evaluate the constants in their order; the first that is no finite number, or NULL.
+static const ModelParam* evaluate_params(EngSim* sim) {
   const Model* model = sim->model;
-  if (model->start_time_env != MODEL_NONE) sim->env[model->start_time_env] = sim->core.t;
   for (uint32_t p = 0; p < model->param_count; p++) {
     const ModelParam* param = &model->params[p];
     double given = sim->params_given[p];
     double value = isnan(given) ? eng_eval(sim, &param->value) : given;
-    if (!isfinite(value)) {
-      return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &param->span,
-                      "the constant '%.*s' is not a finite number", STR_ARGS(param->name));
-    }
+    if (!isfinite(value)) return param;
     sim->env[param->env] = value;
+  }
+  return NULL;
+}
+
+/// Whether the constants still say what was read from them at the start alone.
+static bool start_holds(EngSim* sim) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; i < model->schedule_count; i++) {
+    const ModelSchedule* schedule = &model->schedules[i];
+    if (eng_eval(sim, &schedule->start) != sim->schedules[i].start) return false;
+    if (schedule->periodic && eng_eval(sim, &schedule->period) != sim->schedules[i].period) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < model->delay_count; i++) {
+    if (eng_eval(sim, &model->delays[i].time) != sim->pasts[i].delay) return false;
+  }
+  return true;
+}
+
+SltStatus eng_replace_param(EngSim* sim, uint32_t param, double value) {
+  double old = sim->params_given[param];
+  sim->params_given[param] = value;
+  bool good = !evaluate_params(sim) && start_holds(sim);
+  if (!good) {
+    sim->params_given[param] = old;
+    evaluate_params(sim);
+    return SLT_ERR_ARGUMENT;
+  }
+  // instants take constants for what they were
+  for (uint32_t p = 0; p < sim->model->param_count; p++) {
+    uint32_t env = sim->model->params[p].env;
+    sim->before[env] = sim->env[sim->model->env_count + env] = sim->env[env];
+  }
+  return init_atoms(sim);
+}
+
+SltStatus eng_init_values(EngSim* sim) {
+  const Model* model = sim->model;
+  if (model->start_time_env != MODEL_NONE) sim->env[model->start_time_env] = sim->core.t;
+  const ModelParam* bad = evaluate_params(sim);
+  if (bad) {
+    return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &bad->span,
+                    "the constant '%.*s' is not a finite number", STR_ARGS(bad->name));
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     eng_publish_state(sim, a, sim->core.t);

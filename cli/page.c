@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "page.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- answers ------------------------------------------------------------------------------------
+
+void page_refuse(PageReply* reply, const char* format, ...) {
+  char message[1000];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  Text clean = {0};
+  slt_write_clean((SltWriter){text_keep, &clean}, message, strlen(message));
+  reply->json.length = 0;
+  reply->number_count = 0;
+  text_put_format(&reply->json, "{\"error\":");
+  text_put_json(&reply->json, clean.data, clean.length);
+  text_put_format(&reply->json, "}");
+  free(clean.data);
+}
+
+void page_separate(Text* out, bool* any) {
+  if (*any) text_put(out, ",", 1);
+  *any = true;
+}
+
+void page_put_number(Text* out, double value) {
+  if (isfinite(value)) {
+    text_put_format(out, "%.17g", value);
+  } else {
+    text_put_format(out, "null");
+  }
+}
+
+void page_reply_clear(PageReply* reply) {
+  free(reply->json.data);
+  free(reply->numbers);
+  *reply = (PageReply){0};
+}
+
+char* page_reply_bytes(const PageReply* reply, size_t* size) {
+  static const char exhausted[] = "{\"error\":\"out of memory\"}";
+  bool whole = !reply->failed && !reply->json.failed;
+  const char* json = whole && reply->json.data ? reply->json.data : exhausted;
+  size_t length = whole && reply->json.data ? reply->json.length : sizeof exhausted - 1;
+  size_t numbers = whole ? reply->number_count * sizeof(double) : 0;
+  size_t begin = (4 + length + 7) / 8 * 8;
+  char* bytes = malloc(begin + numbers);
+  if (!bytes) return NULL;
+  for (int i = 0; i < 4; i++)
+    bytes[i] = (char)(length >> (8 * i) & 0xff);
+  memcpy(bytes + 4, json, length);
+  memset(bytes + 4 + length, ' ', begin - 4 - length);
+  if (numbers) memcpy(bytes + begin, reply->numbers, numbers);
+  *size = begin + numbers;
+  return bytes;
+}
+
+// ---- the language server ------------------------------------------------------------------------
+
+/// Messages of the language server are the members of an array.
+static bool keep_message(void* user, const Text* body) {
+  Page* page = user;
+  Text* out = &page->reply->json;
+  if (out->length > 1) text_put(out, ",", 1);
+  text_put(out, body->data, body->length);
+  return true;
+}
+
+static void take_editor_message(Page* page, const Json* json) {
+  const JsonNode* params = json_member(json, &json->nodes[0], "params");
+  const char* uri = json_text(json_member(json, json_member(json, params, "textDocument"), "uri"));
+  if (uri) page_set_base(page, uri);
+  text_put_format(&page->reply->json, "[");
+  lsp_take_json(&page->lsp, json);
+  text_put_format(&page->reply->json, "]");
+}
+
+// ---- requests -----------------------------------------------------------------------------------
+
+static void take_request(Page* page, const Json* json) {
+  const JsonNode* request = &json->nodes[0];
+  const char* op = json_text(json_member(json, request, "op"));
+  if (!op) {
+    page_refuse(page->reply, "the request names no op");
+  } else if (strcmp(op, "compile") == 0) {
+    page_compile(page, json, request);
+  } else if (strcmp(op, "run") == 0) {
+    page_start(page, json, request);
+  } else if (strcmp(op, "more") == 0) {
+    page_more(page, json, request);
+  } else if (strcmp(op, "change") == 0) {
+    page_change(page, json, request);
+  } else if (strcmp(op, "back") == 0) {
+    page_back(page, json, request);
+  } else if (strcmp(op, "rows") == 0) {
+    page_rows(page, json, request);
+  } else if (strcmp(op, "structure") == 0) {
+    page_structure(page);
+  } else if (strcmp(op, "graph") == 0) {
+    page_graph(page);
+  } else if (strcmp(op, "rules") == 0) {
+    page_rules(page, json, request);
+  } else if (strcmp(op, "put") == 0) {
+    const char* path = json_text(json_member(json, request, "path"));
+    bool kept = path && page_put_file(page, path, json_member(json, request, "text"));
+    if (!kept) page_refuse(page->reply, "the file cannot be kept");
+    if (kept) text_put_format(&page->reply->json, "{}");
+  } else {
+    page_refuse(page->reply, "there is no op '%.40s'", op);
+  }
+}
+
+void page_take(Page* page, char* text, size_t length, PageReply* reply) {
+  *reply = (PageReply){0};
+  page->reply = reply;
+  Json json;
+  if (!json_read(text, length, &json) || json.nodes[0].kind != JSON_OBJECT) {
+    page_refuse(reply, "this is no JSON");
+  } else if (json_member(&json, &json.nodes[0], "jsonrpc")) {
+    take_editor_message(page, &json);
+  } else {
+    take_request(page, &json);
+  }
+  json_clear(&json);
+  page->reply = NULL;
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+Page* page_open(const char* folder) {
+  Page* page = calloc(1, sizeof *page);
+  if (!page) return NULL;
+  page->folder = folder;
+  page->lsp.send = keep_message;
+  page->lsp.user = page;
+  page->lsp.files = (LspFiles){page_load, page};
+  return page;
+}
+
+void page_close(Page* page) {
+  if (!page) return;
+  page_run_clear(&page->run);
+  slt_model_free(page->model);
+  lsp_clear(&page->lsp);
+  for (size_t i = 0; i < page->file_count; i++) {
+    free(page->files[i].path);
+    free(page->files[i].text);
+  }
+  free(page->files);
+  free(page->base);
+  free(page);
+}

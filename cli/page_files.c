@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// Files that models of the workbench read: those the page has handed over, then those of the folder
+// it was opened with, and no others.
+#define _XOPEN_SOURCE 700
+#include "page.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+char* page_clean_path(const char* path) {
+  size_t length = strlen(path);
+  if (path[0] == '/' || strchr(path, '\\')) return NULL;
+  char* clean = malloc(length + 1);
+  if (!clean) return NULL;
+  size_t used = 0;
+  for (const char* at = path; *at;) {
+    size_t part = strcspn(at, "/");
+    bool up = part == 2 && at[0] == '.' && at[1] == '.';
+    if (up && used == 0) {
+      free(clean);
+      return NULL;
+    }
+    if (up) {
+      while (used > 0 && clean[used - 1] != '/')
+        used--;
+      if (used > 0) used--;
+    } else if (part > 0 && !(part == 1 && at[0] == '.')) {
+      if (used > 0) clean[used++] = '/';
+      memcpy(clean + used, at, part);
+      used += part;
+    }
+    at += part;
+    at += *at == '/';
+  }
+  clean[used] = '\0';
+  return clean;
+}
+
+char* page_path_below(const char* folder, const char* path, bool creates) {
+  char* clean = page_clean_path(path);
+  char* root = clean && clean[0] ? realpath(folder, NULL) : NULL;
+  char* full = NULL;
+  if (root) {
+    size_t size = strlen(root) + strlen(clean) + 2;
+    char* joined = malloc(size);
+    if (joined) snprintf(joined, size, "%s/%s", root, clean);
+    full = joined ? realpath(joined, NULL) : NULL;
+    char* slash = joined && !full && creates ? strrchr(joined, '/') : NULL;
+    if (slash) {
+      // a new file: its folder must be there and inside
+      *slash = '\0';
+      char* above = realpath(joined, NULL);
+      size_t room = above ? strlen(above) + strlen(slash + 1) + 2 : 0;
+      full = above ? malloc(room) : NULL;
+      if (full) snprintf(full, room, "%s/%s", above, slash + 1);
+      free(above);
+    }
+    free(joined);
+    size_t prefix = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    if (full && !(strncmp(full, root, prefix) == 0 && full[prefix] == '/')) {
+      free(full);
+      full = NULL;
+    }
+  }
+  free(root);
+  free(clean);
+  return full;
+}
+
+void page_set_base(Page* page, const char* path) {
+  static const char scheme[] = "file:///";
+  if (strncmp(path, scheme, sizeof scheme - 1) == 0) path += sizeof scheme - 1;
+  const char* slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+  char* base = malloc(length + 1);
+  if (!base) return;
+  memcpy(base, path, length);
+  base[length] = '\0';
+  free(page->base);
+  page->base = base;
+}
+
+static PageFile* find_file(Page* page, const char* path) {
+  for (size_t i = 0; i < page->file_count; i++) {
+    if (strcmp(page->files[i].path, path) == 0) return &page->files[i];
+  }
+  return NULL;
+}
+
+static PageFile* add_file(Page* page, char* path) {
+  PageFile* grown = realloc(page->files, (page->file_count + 1) * sizeof *grown);
+  if (!grown) return NULL;
+  page->files = grown;
+  grown[page->file_count] = (PageFile){.path = path};
+  return &grown[page->file_count++];
+}
+
+bool page_put_file(Page* page, const char* path, const JsonNode* text) {
+  char* clean = json_text(text) ? page_clean_path(path) : NULL;
+  char* copy = clean ? malloc(text->length + 1) : NULL;
+  PageFile* file = copy ? find_file(page, clean) : NULL;
+  bool fresh = copy && !file;
+  if (fresh) file = add_file(page, clean);
+  if (!file) {
+    free(copy);
+    free(clean);
+    return false;
+  }
+  if (!fresh) free(clean);
+  memcpy(copy, text->text, text->length);
+  copy[text->length] = '\0';
+  free(file->text);
+  file->text = copy;
+  file->length = text->length;
+  return true;
+}
+
+SltStatus page_load(void* user, const char* name, const SltAllocator* allocator, char** content,
+                    size_t* length) {
+  Page* page = user;
+  const char* base = page->base ? page->base : "";
+  size_t size = strlen(base) + strlen(name) + 1;
+  char* joined = malloc(size);
+  if (!joined) return SLT_ERR_NOMEM;
+  snprintf(joined, size, "%s%s", name[0] == '/' ? "" : base, name);
+  char* clean = page_clean_path(joined);
+  free(joined);
+  if (!clean) return SLT_ERR_NOT_FOUND;
+  SltStatus status = SLT_ERR_NOT_FOUND;
+  const PageFile* file = find_file(page, clean);
+  if (file) {
+    *content = allocator->realloc_fn(allocator->user, NULL, 0, file->length ? file->length : 1);
+    if (*content) memcpy(*content, file->text, file->length);
+    *length = file->length;
+    status = *content ? SLT_OK : SLT_ERR_NOMEM;
+  } else if (page->folder) {
+    char* path = page_path_below(page->folder, clean, false);
+    if (path) status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
+    free(path);
+  }
+  free(clean);
+  return status;
+}

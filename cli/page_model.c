@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+//
+// What the workbench asks about a model: compile it, what is in it, how it is built.
+#include "page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OVERRIDES_MAX 1000
+
+typedef struct Messages {
+  Text* out;
+  bool any;
+} Messages;
+
+static void put_message(void* user, const SltDiagnostic* m) {
+  static const char* const severities[] = {"note", "warning", "error"};
+  Messages* messages = user;
+  Text* out = messages->out;
+  page_separate(out, &messages->any);
+  text_put_format(out, "{\"severity\":\"%s\",\"code\":\"%s\",\"line\":%u,\"text\":",
+                  severities[m->severity], m->code, m->line);
+  text_put_json(out, m->rendered, strlen(m->rendered));
+  text_put_format(out, "}");
+}
+
+/// The members of an object of numbers, at most OVERRIDES_MAX.
+static uint32_t read_overrides(const Json* json, const JsonNode* set, SltOverride* out) {
+  uint32_t count = 0;
+  for (const JsonNode* m = json_first(json, set); m && count < OVERRIDES_MAX;
+       m = json_next(json, m)) {
+    if (m->key && m->kind == JSON_NUMBER) out[count++] = (SltOverride){m->key, m->number};
+  }
+  return count;
+}
+
+static void put_setting(Text* out, const char* name, double value) {
+  if (isnan(value)) return;
+  text_put_format(out, "\"%s\":", name);
+  page_put_number(out, value);
+  text_put(out, ",", 1);
+}
+
+static void put_experiment(const SltModel* model, Text* out) {
+  SltExperiment e = slt_model_experiment(model);
+  text_put_format(out, "{");
+  put_setting(out, "start", e.start);
+  put_setting(out, "end", e.end);
+  put_setting(out, "every", e.every);
+  put_setting(out, "rtol", e.rtol);
+  put_setting(out, "atol", e.atol);
+  text_put_format(out, "\"method\":");
+  text_put_json(out, e.method ? e.method : "", e.method ? strlen(e.method) : 0);
+  text_put_format(out, ",\"out\":[");
+  for (uint32_t i = 0; i < e.out_count; i++) {
+    if (i) text_put(out, ",", 1);
+    text_put_json(out, e.out[i], strlen(e.out[i]));
+  }
+  text_put_format(out, "]}");
+}
+
+void page_compile(Page* page, const Json* json, const JsonNode* request) {
+  Text* out = &page->reply->json;
+  const char* path = json_text(json_member(json, request, "path"));
+  const JsonNode* text = json_member(json, request, "text");
+  if (!path || !json_text(text)) {
+    page_refuse(page->reply, "there is nothing to compile");
+    return;
+  }
+  page_run_clear(&page->run);
+  slt_model_free(page->model);
+  page->model = NULL;
+  page_set_base(page, path);
+  SltOverride* overrides = malloc(OVERRIDES_MAX * sizeof *overrides);
+  if (!overrides) {
+    page->reply->failed = true;
+    return;
+  }
+  Messages messages = {.out = out};
+  SltCompileOptions options = slt_compile_options();
+  options.on_diagnostic = put_message;
+  options.user = &messages;
+  options.load = page_load;
+  options.load_user = page;
+  options.overrides = overrides;
+  options.override_count = read_overrides(json, json_member(json, request, "set"), overrides);
+  text_put_format(out, "{\"messages\":[");
+  SltStatus status = slt_model_compile(path, text->text, text->length, &options, &page->model);
+  free(overrides);
+  text_put_format(out, "],\"ok\":%s", status >= 0 ? "true" : "false");
+  if (status >= 0) {
+    text_put_format(out, ",\"experiment\":");
+    put_experiment(page->model, out);
+    text_put_format(out, ",\"names\":");
+    slt_model_explain(page->model, SLT_EXPLAIN_NAMES, (SltWriter){text_keep, out});
+  }
+  text_put_format(out, "}");
+}
+
+/// A text that the library writes, as {"text":"..."}.
+static void put_written(PageReply* reply, SltStatus status, Text* written) {
+  if (status < 0) {
+    page_refuse(reply, "%s", slt_status_text(status));
+  } else {
+    text_put_format(&reply->json, "{\"text\":");
+    text_put_json(&reply->json, written->data ? written->data : "", written->length);
+    text_put_format(&reply->json, "}");
+  }
+  free(written->data);
+}
+
+static bool has_model(Page* page) {
+  if (!page->model) page_refuse(page->reply, "there is no model");
+  return page->model != NULL;
+}
+
+void page_structure(Page* page) {
+  if (!has_model(page)) return;
+  Text written = {0};
+  SltStatus status =
+      slt_model_explain(page->model, SLT_EXPLAIN_TEXT, (SltWriter){text_keep, &written});
+  put_written(page->reply, status, &written);
+}
+
+void page_graph(Page* page) {
+  if (!has_model(page)) return;
+  Text written = {0};
+  SltGraph* own = NULL;
+  SltStatus status = page->run.graph ? SLT_OK : slt_graph_create(page->model, &own);
+  if (status >= 0) {
+    const SltGraph* graph = own ? own : page->run.graph;
+    status = slt_graph_write(graph, "", (SltWriter){text_keep, &written});
+  }
+  slt_graph_free(own);
+  put_written(page->reply, status, &written);
+}
+
+void page_rules(Page* page, const Json* json, const JsonNode* request) {
+  const char* path = json_text(json_member(json, request, "path"));
+  const JsonNode* text = json_member(json, request, "text");
+  const char* form = json_text(json_member(json, request, "form"));
+  if (!path || !json_text(text)) {
+    page_refuse(page->reply, "there are no tables");
+    return;
+  }
+  page_set_base(page, path);
+  SltCompileOptions options = slt_compile_options();
+  options.load = page_load;
+  options.load_user = page;
+  SltRules* rules = NULL;
+  Text written = {0};
+  SltStatus status = slt_rules_compile(path, text->text, text->length, &options, &rules);
+  if (status >= 0) {
+    bool equations = form && strcmp(form, "lisma") == 0;
+    status = slt_rules_write(rules, equations ? SLT_RULES_LISMA : SLT_RULES_EXPLANATION,
+                             (SltWriter){text_keep, &written});
+  }
+  slt_rules_free(rules);
+  put_written(page->reply, status, &written);
+}

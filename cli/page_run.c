@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: MIT
+//
+// A run of the workbench. It goes on a slice at a time, so that the page can draw, change a value
+// or begin anew between two slices; what is written during a run is kept with its time, and a run
+// with the same list of changes has the same bits.
+#define _POSIX_C_SOURCE 200809L
+#include "page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SAMPLES        1000u  // rows of a run beside those of events
+#define SAMPLES_MAX    1000000u
+#define SLICE_MS       40.0  // unless the page asks for another
+#define SLICE_MS_MAX   10000.0
+#define NUMBERS_MAX    ((size_t)4 << 20)  // of one answer
+#define MARKS_MAX      256u               // places to go back to
+#define MARK_BYTES_MAX ((size_t)64 << 20)
+#define CHANGES_MAX    100000u
+
+static double wall_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double number_of(const Json* json, const JsonNode* node, const char* key, double otherwise) {
+  const JsonNode* member = json_member(json, node, key);
+  return member && member->kind == JSON_NUMBER ? member->number : otherwise;
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+static void put_row(PageRun* run, PageReply* reply, bool before) {
+  if (slt_sim_time(run->sim) < run->grid.begin) return;
+  size_t need = reply->number_count + run->column_count + 1;
+  if (need > reply->number_capacity) {
+    size_t capacity = 2 * need + 1024;
+    double* grown = realloc(reply->numbers, capacity * sizeof *grown);
+    if (!grown) {
+      reply->failed = true;
+      return;
+    }
+    reply->numbers = grown;
+    reply->number_capacity = capacity;
+  }
+  double* to = reply->numbers + reply->number_count;
+  *to++ = slt_sim_time(run->sim);
+  for (uint32_t i = 0; i < run->column_count; i++) {
+    *to++ = before ? slt_sim_get_before(run->sim, run->columns[i])
+                   : slt_sim_get(run->sim, run->columns[i]);
+  }
+  reply->number_count = need;
+  run->row_count++;
+}
+
+static double grid_time(const PageGrid* grid) {
+  if (grid->next >= grid->count) return grid->end;
+  return grid->begin + (double)grid->next * (grid->end - grid->begin) / (double)grid->count;
+}
+
+static void grid_pass(PageGrid* grid, double t) {
+  while (grid->next < grid->count && grid_time(grid) <= t)
+    grid->next++;
+}
+
+// ---- what the run tells -------------------------------------------------------------------------
+
+static void on_event(void* user, const SltEvent* event) {
+  PageRun* run = user;
+  run->event_count++;
+  slt_story_event(run->story, event);
+  if (run->graph) slt_graph_event(run->graph, event);
+}
+
+static void on_warning(void* user, const SltDiagnostic* d) {
+  PageRun* run = user;
+  if (run->warning_count++ > 100) return;
+  bool any = run->warnings.length > 0;
+  page_separate(&run->warnings, &any);
+  text_put_json(&run->warnings, d->rendered, strlen(d->rendered));
+}
+
+/// Between steps: whether the slice is over. Every slice makes a step.
+static bool on_step(void* user, double t) {
+  (void)t;
+  PageRun* run = user;
+  if (run->slice_steps++ == 0) return false;
+  return (run->slice_steps & 15) == 0 && wall_clock() >= run->deadline;
+}
+
+// ---- places to go back to -----------------------------------------------------------------------
+
+static void drop_marks(PageRun* run, uint32_t from) {
+  while (run->mark_count > from) {
+    PageMark* mark = &run->marks[--run->mark_count];
+    run->mark_bytes -= mark->size;
+    free(mark->snapshot);
+  }
+}
+
+/// Every second one goes, and new ones come half as often.
+static void thin_marks(PageRun* run) {
+  uint32_t kept = 1;
+  for (uint32_t i = 1; i < run->mark_count; i++) {
+    if (i % 2 == 0) {
+      run->marks[kept++] = run->marks[i];
+    } else {
+      run->mark_bytes -= run->marks[i].size;
+      free(run->marks[i].snapshot);
+    }
+  }
+  run->mark_count = kept;
+  run->mark_every *= 2;
+}
+
+static void keep_mark(PageRun* run) {
+  if (run->mark_seen++ % run->mark_every != 0) return;
+  size_t size = slt_sim_snapshot_size(run->sim);
+  if (size > MARK_BYTES_MAX / 4) return;
+  if (run->mark_count >= MARKS_MAX || run->mark_bytes + size > MARK_BYTES_MAX) thin_marks(run);
+  if (!run->marks) run->marks = malloc(MARKS_MAX * sizeof *run->marks);
+  void* snapshot = run->marks ? malloc(size) : NULL;
+  if (!snapshot || slt_sim_snapshot_save(run->sim, snapshot, size) < 0) {
+    free(snapshot);
+    return;
+  }
+  run->mark_bytes += size;
+  run->marks[run->mark_count++] = (PageMark){
+      .t = slt_sim_time(run->sim),
+      .rows = run->row_count,
+      .events = run->event_count,
+      .changes = run->change_next,
+      .snapshot = snapshot,
+      .size = size,
+  };
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+static SltStatus write_value(SltSim* sim, const char* name, double value) {
+  SltQuantity quantity;
+  SltStatus status = slt_sim_find(sim, name, &quantity);
+  if (status < 0) return status;
+  return quantity.kind == SLT_KIND_CONSTANT ? slt_sim_set_constant(sim, name, value)
+                                            : slt_sim_set(sim, quantity, value);
+}
+
+/// All that is to happen at the present time has happened.
+static SltStatus finish_instant(PageRun* run, PageReply* reply) {
+  for (;;) {
+    SltStatus status = slt_sim_advance(run->sim, slt_sim_time(run->sim), NULL);
+    if (status != SLT_EVENT) return status;
+    put_row(run, reply, true);
+    put_row(run, reply, false);
+  }
+}
+
+static bool keep_change(PageRun* run, double t, const char* name, double value) {
+  if (run->change_count >= CHANGES_MAX) return false;
+  PageChange* grown = realloc(run->changes, (run->change_count + 1) * sizeof *grown);
+  if (grown) run->changes = grown;
+  size_t size = strlen(name) + 1;
+  char* copy = grown ? malloc(size) : NULL;
+  if (!copy) return false;
+  memcpy(copy, name, size);
+  run->changes[run->change_count++] = (PageChange){t, value, copy};
+  return true;
+}
+
+static void drop_changes(PageRun* run, uint32_t from) {
+  while (run->change_count > from)
+    free(run->changes[--run->change_count].name);
+  if (run->change_next > from) run->change_next = from;
+}
+
+// ---- the run ------------------------------------------------------------------------------------
+
+void page_run_clear(PageRun* run) {
+  slt_story_free(run->story);
+  slt_recorder_free(run->recorder);
+  slt_graph_free(run->graph);
+  slt_sim_free(run->sim);
+  drop_marks(run, 0);
+  drop_changes(run, 0);
+  free(run->marks);
+  free(run->changes);
+  free(run->columns);
+  free(run->events.data);
+  free(run->told.data);
+  free(run->warnings.data);
+  *run = (PageRun){0};
+}
+
+static SltStatus find_columns(PageRun* run) {
+  uint32_t variables = slt_sim_column_count(run->sim);
+  uint32_t automata = slt_sim_automaton_count(run->sim);
+  run->columns = malloc(((size_t)variables + automata + 1) * sizeof *run->columns);
+  if (!run->columns) return SLT_ERR_NOMEM;
+  for (uint32_t i = 0; i < variables; i++) {
+    SltStatus status = slt_sim_find(run->sim, slt_sim_column_name(run->sim, i), &run->columns[i]);
+    if (status < 0) return status;
+  }
+  run->column_count = variables;
+  for (uint32_t i = 0; i < automata; i++) {
+    const char* automaton = slt_sim_automaton_name(run->sim, i);
+    Text name = {0};
+    text_put_format(&name, "%s.state", automaton);
+    text_put(&name, "", 1);
+    SltStatus status = name.failed
+                           ? SLT_ERR_NOMEM
+                           : slt_sim_find(run->sim, name.data, &run->columns[run->column_count]);
+    free(name.data);
+    if (status < 0) return status;
+    run->column_count++;
+  }
+  return SLT_OK;
+}
+
+static SltStatus listen_to(PageRun* run, const SltModel* model) {
+  SltRecorderOptions options = slt_recorder_options();
+  options.events = (SltWriter){text_keep, &run->events};
+  SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, NULL);
+  if (status >= 0) {
+    status = slt_story_create(run->sim, true, (SltWriter){text_keep, &run->told}, &run->story);
+  }
+  if (status < 0) return status;
+  slt_graph_create(model, &run->graph);  // a model without automata has no graph
+  slt_recorder_on_event(run->recorder, on_event, run);
+  slt_sim_on_warning(run->sim, on_warning, run);
+  return SLT_OK;
+}
+
+static SltSimOptions read_options(const Json* json, const JsonNode* request) {
+  SltSimOptions options = slt_sim_options();
+  options.t_start = number_of(json, request, "start", options.t_start);
+  options.rtol = number_of(json, request, "rtol", options.rtol);
+  options.atol = number_of(json, request, "atol", options.atol);
+  options.seed = (uint64_t)json_count(json_member(json, request, "seed"), UINT32_MAX);
+  const char* method = json_text(json_member(json, request, "method"));
+  if (method && method[0]) options.method = method;
+  return options;
+}
+
+static bool set_constants(Page* page, PageRun* run, const Json* json, const JsonNode* set) {
+  for (const JsonNode* m = json_first(json, set); m; m = json_next(json, m)) {
+    if (!m->key || m->kind != JSON_NUMBER) continue;
+    SltStatus status = slt_sim_set_constant(run->sim, m->key, m->number);
+    if (status >= 0) continue;
+    page_refuse(page->reply, "the constant '%.100s' cannot be set to %g", m->key, m->number);
+    return false;
+  }
+  return true;
+}
+
+static bool read_changes(PageRun* run, const Json* json, const JsonNode* list) {
+  for (const JsonNode* c = json_first(json, list); c; c = json_next(json, c)) {
+    const char* name = json_text(json_member(json, c, "name"));
+    if (!name) continue;
+    double t = number_of(json, c, "t", (double)NAN);
+    if (!keep_change(run, t, name, number_of(json, c, "value", (double)NAN))) return false;
+  }
+  return true;
+}
+
+static void choose_grid(PageRun* run, const SltModel* model, const Json* json,
+                        const JsonNode* request) {
+  SltExperiment e = slt_model_experiment(model);
+  double start = isnan(e.start) ? 0.0 : e.start;
+  run->t_start = number_of(json, request, "start", start);
+  run->t_end = number_of(json, request, "until", isnan(e.end) ? 10.0 : e.end);
+  uint32_t samples = json_count(json_member(json, request, "samples"), SAMPLES_MAX);
+  const JsonNode* window = json_member(json, request, "window");
+  run->grid =
+      (PageGrid){.begin = run->t_start, .end = run->t_end, .count = samples ? samples : SAMPLES};
+  const JsonNode* from = json_first(json, window);
+  const JsonNode* to = from ? json_next(json, from) : NULL;
+  if (to && from->number >= run->t_start && to->number > from->number) {
+    run->grid.begin = from->number;
+    run->grid.end = run->t_end = fmin(to->number, run->t_end);
+  }
+}
+
+/// Make the run that a request describes, up to its first instant. False after a refusal.
+static bool create_run(Page* page, PageRun* run, const Json* json, const JsonNode* request) {
+  if (!page->model) {
+    page_refuse(page->reply, "there is no model");
+    return false;
+  }
+  SltSimOptions options = read_options(json, request);
+  const char* problem = NULL;
+  SltStatus status = slt_sim_options_check(page->model, &options, &problem);
+  if (status >= 0) status = slt_sim_create(page->model, &options, &run->sim);
+  if (status >= 0) status = find_columns(run);
+  if (status >= 0) status = listen_to(run, page->model);
+  if (status < 0) {
+    page_refuse(page->reply, "%s", problem ? problem : slt_status_text(status));
+    return false;
+  }
+  if (!set_constants(page, run, json, json_member(json, request, "set"))) return false;
+  choose_grid(run, page->model, json, request);
+  if (!(run->t_end >= run->t_start)) {
+    page_refuse(page->reply, "the run would end before it starts");
+    return false;
+  }
+  run->mark_every = 1;
+  if (!read_changes(run, json, json_member(json, request, "changes"))) {
+    page_refuse(page->reply, "there are too many changes");
+    return false;
+  }
+  return true;
+}
+
+static void note_end(PageRun* run, SltStatus status) {
+  if (status == SLT_ERR_CANCELLED || (status >= 0 && status != SLT_END)) return;
+  run->state = status == SLT_END ? PAGE_STOPPED : PAGE_FAILED;
+}
+
+static void start(PageRun* run, PageReply* reply) {
+  SltStatus status = slt_sim_start(run->sim);
+  note_end(run, status);
+  if (status < 0) return;
+  put_row(run, reply, false);
+  grid_pass(&run->grid, run->t_start);
+  keep_mark(run);
+}
+
+/// The next time something is to be done: a row, a change, the end of what was asked for.
+static double next_time(const PageRun* run, double to) {
+  double t = fmin(grid_time(&run->grid), fmin(to, run->t_end));
+  if (run->change_next < run->change_count) t = fmin(t, run->changes[run->change_next].t);
+  return fmax(t, slt_sim_time(run->sim));
+}
+
+static SltStatus make_changes(PageRun* run, PageReply* reply) {
+  double t = slt_sim_time(run->sim);
+  bool any = false;
+  while (run->change_next < run->change_count && !(run->changes[run->change_next].t > t)) {
+    SltStatus status = finish_instant(run, reply);
+    const PageChange* change = &run->changes[run->change_next++];
+    if (status >= 0) status = write_value(run->sim, change->name, change->value);
+    if (status < 0 || status == SLT_END) return status;
+    any = true;
+  }
+  // values that follow from a change are seen at once
+  return any ? (put_row(run, reply, false), SLT_OK) : SLT_OK;
+}
+
+/// Go on until `to`, for `events` instants or until the slice is over.
+static void go_on(PageRun* run, PageReply* reply, double to, uint32_t events, double ms) {
+  run->slice_steps = 0;
+  run->deadline = wall_clock() + 1e-3 * ms;
+  slt_sim_on_step(run->sim, on_step, run);
+  uint64_t rounds = 0;
+  while (run->state == PAGE_RUNNING && reply->number_count < NUMBERS_MAX) {
+    if ((++rounds & 63) == 0 && wall_clock() >= run->deadline) break;
+    SltStatus status = make_changes(run, reply);
+    double t = next_time(run, to);
+    if (status >= 0 && status != SLT_END) status = slt_sim_advance(run->sim, t, NULL);
+    note_end(run, status);
+    if (status == SLT_ERR_CANCELLED) break;
+    if (status == SLT_EVENT || status == SLT_END) {
+      put_row(run, reply, true);
+      put_row(run, reply, false);
+      run->instant_count++;
+      if (status == SLT_EVENT) keep_mark(run);
+      if (events > 0 && --events == 0) break;
+    } else if (status >= 0) {
+      put_row(run, reply, false);
+    }
+    double now = slt_sim_time(run->sim);
+    grid_pass(&run->grid, now);
+    if (status == SLT_OK && now >= run->t_end) run->state = PAGE_DONE;
+    if (status == SLT_OK && now >= to) break;
+  }
+  slt_sim_on_step(run->sim, NULL, NULL);
+  if (run->state == PAGE_FAILED) put_row(run, reply, false);
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+static void put_constants(Page* page, Text* out) {
+  Text names = {0};
+  slt_model_explain(page->model, SLT_EXPLAIN_NAMES, (SltWriter){text_keep, &names});
+  text_put(&names, "", 1);
+  Json json = {0};
+  bool any = false;
+  if (!names.failed && json_read(names.data, names.length - 1, &json)) {
+    const JsonNode* constants = json_member(&json, &json.nodes[0], "constants");
+    for (const JsonNode* c = json_first(&json, constants); c; c = json_next(&json, c)) {
+      const char* name = json_text(json_member(&json, c, "name"));
+      SltQuantity quantity;
+      if (!name || slt_sim_find(page->run.sim, name, &quantity) < 0) continue;
+      page_separate(out, &any);
+      text_put_json(out, name, strlen(name));
+      text_put(out, ":", 1);
+      page_put_number(out, slt_sim_get(page->run.sim, quantity));
+    }
+  }
+  json_clear(&json);
+  free(names.data);
+}
+
+static void put_error(PageRun* run, Text* out) {
+  SltRunError error = slt_sim_error(run->sim);
+  text_put_format(out, ",\"failure\":{\"code\":\"%s\",\"line\":%u,\"text\":",
+                  error.code ? error.code : "", error.line);
+  const char* text = error.rendered ? error.rendered : slt_status_text(error.status);
+  text_put_json(out, text, strlen(text));
+  text_put_format(out, "}");
+}
+
+static void put_statistics(PageRun* run, Text* out) {
+  SltStatistics s = slt_sim_statistics(run->sim);
+  text_put_format(
+      out,
+      ",\"statistics\":{\"steps\":%llu,\"rejected\":%llu,\"evaluations\":%llu,"
+      "\"guards\":%llu,\"instants\":%llu,\"notCertified\":%llu,\"modes\":%u,\"method\":",
+      (unsigned long long)s.steps, (unsigned long long)s.rejected,
+      (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations,
+      (unsigned long long)s.instants, (unsigned long long)s.not_certified, s.modes);
+  text_put_json(out, s.method ? s.method : "", s.method ? strlen(s.method) : 0);
+  text_put_format(out, "}");
+}
+
+static void put_changes(const PageRun* run, Text* out) {
+  text_put_format(out, ",\"changes\":[");
+  for (uint32_t i = 0; i < run->change_count; i++) {
+    if (i) text_put(out, ",", 1);
+    text_put_format(out, "{\"t\":");
+    page_put_number(out, run->changes[i].t);
+    text_put_format(out, ",\"name\":");
+    text_put_json(out, run->changes[i].name, strlen(run->changes[i].name));
+    text_put_format(out, ",\"value\":");
+    page_put_number(out, run->changes[i].value);
+    text_put_format(out, "}");
+  }
+  text_put_format(out, "]");
+}
+
+/// Records are lines; in the answer they are members of an array.
+static void put_events(PageRun* run, Text* out) {
+  slt_recorder_finish(run->recorder);
+  text_put_format(out, ",\"events\":[");
+  for (size_t i = 0; i + 1 < run->events.length; i++) {
+    if (run->events.data[i] == '\n') run->events.data[i] = ',';
+  }
+  if (run->events.length > 0) text_put(out, run->events.data, run->events.length - 1);
+  text_put_format(out, "]");
+  run->events.length = 0;
+}
+
+static void put_text(Text* out, const char* name, Text* text) {
+  text_put_format(out, ",\"%s\":", name);
+  text_put_json(out, text->data ? text->data : "", text->length);
+  text->length = 0;
+}
+
+/// Everything that is new since the last answer.
+static void put_answer(Page* page) {
+  static const char* const states[] = {"running", "done", "stopped", "failed"};
+  PageRun* run = &page->run;
+  Text* out = &page->reply->json;
+  size_t width = run->column_count + 1;
+  text_put_format(out, "{\"state\":\"%s\",\"t\":", states[run->state]);
+  page_put_number(out, slt_sim_time(run->sim));
+  text_put_format(out, ",\"end\":");
+  page_put_number(out, run->t_end);
+  text_put_format(out, ",\"width\":%zu,\"rows\":%zu,\"instants\":%llu", width,
+                  page->reply->number_count / width, (unsigned long long)run->instant_count);
+  put_events(run, out);
+  if (run->state != PAGE_RUNNING && run->story) {
+    SltStatus status = run->state == PAGE_FAILED    ? slt_sim_error(run->sim).status
+                       : run->state == PAGE_STOPPED ? SLT_END
+                                                    : SLT_OK;
+    slt_story_end(run->story, status);
+    slt_story_free(run->story);
+    run->story = NULL;
+  }
+  put_text(out, "story", &run->told);
+  text_put_format(out, ",\"warnings\":[");
+  text_put(out, run->warnings.data, run->warnings.length);
+  text_put_format(out, "]");
+  run->warnings.length = 0;
+  put_statistics(run, out);
+  put_changes(run, out);
+  if (run->state == PAGE_FAILED) put_error(run, out);
+}
+
+static double slice_of(const Json* json, const JsonNode* request) {
+  return fmin(fmax(number_of(json, request, "ms", SLICE_MS), 0.0), SLICE_MS_MAX);
+}
+
+void page_start(Page* page, const Json* json, const JsonNode* request) {
+  PageRun* run = &page->run;
+  page_run_clear(run);
+  if (!create_run(page, run, json, request)) {
+    page_run_clear(run);
+    return;
+  }
+  start(run, page->reply);
+  double to = number_of(json, request, "to", (double)INFINITY);
+  if (run->state == PAGE_RUNNING) go_on(run, page->reply, to, 0, slice_of(json, request));
+  put_answer(page);
+  text_put_format(&page->reply->json, ",\"constants\":{");
+  put_constants(page, &page->reply->json);
+  text_put_format(&page->reply->json, "}}");
+}
+
+static bool has_run(Page* page) {
+  if (!page->run.sim) page_refuse(page->reply, "there is no run");
+  return page->run.sim != NULL;
+}
+
+void page_more(Page* page, const Json* json, const JsonNode* request) {
+  if (!has_run(page)) return;
+  double to = number_of(json, request, "to", (double)INFINITY);
+  uint32_t events = json_count(json_member(json, request, "events"), UINT32_MAX);
+  go_on(&page->run, page->reply, to, events, slice_of(json, request));
+  put_answer(page);
+  text_put_format(&page->reply->json, "}");
+}
+
+void page_change(Page* page, const Json* json, const JsonNode* request) {
+  if (!has_run(page)) return;
+  PageRun* run = &page->run;
+  const char* name = json_text(json_member(json, request, "name"));
+  double value = number_of(json, request, "value", (double)NAN);
+  if (!name || run->state != PAGE_RUNNING) {
+    page_refuse(page->reply, "there is no run that goes on");
+    return;
+  }
+  SltStatus status = finish_instant(run, page->reply);
+  if (status >= 0 && status != SLT_END) status = write_value(run->sim, name, value);
+  if (status < 0) {
+    page_refuse(page->reply, "'%.100s' cannot be changed during the run", name);
+    return;
+  }
+  // what was planned behind this time is replaced by what is done now
+  drop_changes(run, run->change_next);
+  if (keep_change(run, slt_sim_time(run->sim), name, value)) run->change_next = run->change_count;
+  put_row(run, page->reply, false);
+  put_answer(page);
+  text_put_format(&page->reply->json, "}");
+}
+
+void page_back(Page* page, const Json* json, const JsonNode* request) {
+  if (!has_run(page)) return;
+  PageRun* run = &page->run;
+  double to = fmax(number_of(json, request, "to", run->t_start), run->t_start);
+  uint32_t i = run->mark_count;
+  while (i > 1 && run->marks[i - 1].t > to)
+    i--;
+  if (i == 0) {
+    page_refuse(page->reply, "the run is too large to go back");
+    return;
+  }
+  const PageMark* mark = &run->marks[i - 1];
+  if (slt_sim_snapshot_restore(run->sim, mark->snapshot, mark->size) < 0) {
+    page_refuse(page->reply, "the run cannot go back");
+    return;
+  }
+  uint64_t rows = mark->rows;
+  uint64_t events = mark->events;
+  uint32_t made = mark->changes;
+  double from = mark->t;
+  drop_marks(run, i);
+  run->row_count = rows;
+  run->event_count = events;
+  run->state = PAGE_RUNNING;
+  run->grid.next = 0;
+  grid_pass(&run->grid, from);
+  // changes made before the mark are part of it; those behind it up to `to` are made again
+  uint32_t kept = made;
+  while (kept < run->change_count && run->changes[kept].t <= to)
+    kept++;
+  drop_changes(run, kept);
+  run->change_next = made;
+  if (!run->story) {
+    slt_story_create(run->sim, true, (SltWriter){text_keep, &run->told}, &run->story);
+  }
+  go_on(run, page->reply, to, 0, SLICE_MS_MAX);
+  put_answer(page);
+  text_put_format(&page->reply->json, ",\"keepRows\":%llu,\"keepEvents\":%llu}",
+                  (unsigned long long)rows, (unsigned long long)events);
+}
+
+/// Rows of a window only: the run once more, with rows close to each other.
+void page_rows(Page* page, const Json* json, const JsonNode* request) {
+  PageRun present = page->run;
+  page->run = (PageRun){0};
+  PageRun* run = &page->run;
+  if (create_run(page, run, json, request)) {
+    start(run, page->reply);
+    if (run->state == PAGE_RUNNING) {
+      go_on(run, page->reply, run->grid.end, 0, slice_of(json, request));
+    }
+    size_t width = run->column_count + 1;
+    text_put_format(&page->reply->json, "{\"width\":%zu,\"rows\":%zu,\"complete\":%s}", width,
+                    page->reply->number_count / width,
+                    run->state == PAGE_RUNNING ? "false" : "true");
+  }
+  page_run_clear(run);
+  page->run = present;
+}

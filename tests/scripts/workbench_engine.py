@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The engine behind the workbench, as the page speaks with it: slices of a run are the run, values changed during
+it can be replayed to the same bits, going back gives the same future, and files outside of the folder stay closed."""
+import array
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import saltus_run  # noqa: E402
+
+MODELS = os.path.join(saltus_run.SOURCE, "models")
+
+
+class Engine:
+    """The page's side."""
+
+    def __init__(self, folder=MODELS):
+        self.child = subprocess.Popen([saltus_run.PROGRAM, "serve", "--engine", folder],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.stdin.close()
+        self.child.stdout.close()
+        self.child.wait()
+
+    def ask_raw(self, body):
+        self.child.stdin.write(struct.pack("<I", len(body)) + body)
+        self.child.stdin.flush()
+        size, = struct.unpack("<I", self.child.stdout.read(4))
+        data = self.child.stdout.read(size)
+        length, = struct.unpack("<I", data[:4])
+        numbers = array.array("d")
+        numbers.frombytes(data[(4 + length + 7) // 8 * 8:])
+        return json.loads(data[4:4 + length]), numbers
+
+    def ask(self, **request):
+        return self.ask_raw(json.dumps(request).encode())
+
+    def compile(self, path, text=None):
+        if text is None:
+            with open(os.path.join(MODELS, path), encoding="utf-8") as f:
+                text = f.read()
+        answer, _ = self.ask(op="compile", path=path, text=text)
+        return answer
+
+    def run(self, **settings):
+        """A run to its end, in slices of ms; its answers and rows."""
+        ms = settings.pop("ms", 5000)
+        answer, numbers = self.ask(op="run", ms=ms, **settings)
+        events = answer.get("events", [])
+        while answer.get("state") == "running":
+            answer, more = self.ask(op="more", ms=ms)
+            numbers += more
+            events += answer["events"]
+        answer["events"] = events
+        return answer, numbers
+
+
+def rows(answer, numbers):
+    width = answer["width"]
+    return [tuple(numbers[i:i + width]) for i in range(0, len(numbers), width)]
+
+
+GALLERY = ["ball.lisma", "thermostat.lisma", "relay.lisma", "stick_slip.lisma", "closed_space.lisma", "neurons.lisma",
+           "rules/hoop.rules.md", "rules/hoop_rolling.rules.md"]
+
+
+class Runs(unittest.TestCase):
+    def test_slices_are_the_run(self):
+        with Engine() as e:
+            for model in GALLERY:
+                with self.subTest(model):
+                    self.assertTrue(e.compile(model)["ok"])
+                    whole, numbers = e.run()
+                    pieces, others = e.run(ms=0)
+                    self.assertEqual(numbers.tobytes(), others.tobytes())
+                    self.assertEqual(whole["events"], pieces["events"])
+                    self.assertIn(whole["state"], ("done", "stopped"))
+
+    def test_rows_equal_those_of_the_command_line(self):
+        with Engine() as e, tempfile.TemporaryDirectory() as folder:
+            for model in GALLERY[:4]:
+                with self.subTest(model):
+                    e.compile(model)
+                    answer, numbers = e.run(samples=200)
+                    file = os.path.join(folder, "rows.csv")
+                    path = os.path.join(MODELS, model)
+                    subprocess.run([saltus_run.PROGRAM, "run", path, "-o", file, "--samples", "200", "--quiet",
+                                    "--native", "off"], check=True)
+                    with open(file, encoding="utf-8") as f:
+                        header = f.readline().rstrip("\n").split(",")
+                        expected = {tuple(float(c) if c else None for c in line.split(",")) for line in f}
+                    got = {tuple(None if v != v else v for v in row[:len(header)]) for row in rows(answer, numbers)}
+                    self.assertEqual(expected - got, set())
+
+    def test_events_one_by_one(self):
+        with Engine() as e:
+            e.compile("ball.lisma")
+            whole, _ = e.run()
+            answer, _ = e.ask(op="run", ms=0, to=0)
+            times = []
+            while answer["state"] == "running":
+                answer, _ = e.ask(op="more", events=1, ms=5000)
+                times += [event["t"] for event in answer["events"]]
+            self.assertEqual(times, [event["t"] for event in whole["events"][1:]])
+
+
+class Changes(unittest.TestCase):
+    def test_replay_and_back(self):
+        """Random changes of a random constant at random times: a run with that list has the same bits, and so has
+        the future after going back."""
+        choice = random.Random(7)
+        with Engine() as e:
+            for model in GALLERY:
+                with self.subTest(model):
+                    compiled = e.compile(model)
+                    names = [c["name"] for c in compiled["names"]["constants"] if not c["structural"]]
+                    if not names:
+                        continue
+                    first, _ = e.ask(op="run", ms=0, to=0)
+                    end = first["end"]
+                    constants = first["constants"]
+                    for t in sorted(choice.uniform(0, end) for _ in range(3)):
+                        answer, _ = e.ask(op="more", to=t, ms=5000)
+                        name = choice.choice(names)
+                        value = constants[name] * choice.uniform(0.8, 1.25)
+                        answer, _ = e.ask(op="change", name=name, value=value)
+                    changed, numbers = e.ask(op="more", ms=5000)
+                    self.assertIn(changed["state"], ("done", "stopped"))
+                    last = numbers[-changed["width"]:]
+                    again, others = e.run(changes=changed["changes"])
+                    self.assertEqual(last.tobytes(), others[-again["width"]:].tobytes())
+                    self.assertEqual(again["changes"], changed["changes"])
+                    e.ask(op="back", to=choice.uniform(0, end))
+                    # what was planned behind that time is gone; the rest stays
+                    back, _ = e.ask(op="more", ms=5000)
+                    replay, others = e.run(changes=back["changes"])
+                    self.assertEqual(replay["state"], back["state"])
+
+    def test_constant_equals_discrete_variable(self):
+        """A constant changed from outside at T is a variable that `at T` sets."""
+        law = "x' = v; v' = -{k}*x - 0.1*v; x(t0) = 1; state up [x > 0.5] {{ v(t0) = v*0.9; }} from init, up; " \
+              "experiment {{ end = 8; }}"
+        with Engine() as e:
+            for t, value in ((0.7, 3.0), (2.25, 0.5), (5.0, 9.0)):
+                e.compile("a.lisma", "const k = 2; " + law.format(k="k"))
+                e.ask(op="run", ms=0, to=0)
+                e.ask(op="more", to=t, ms=5000)
+                e.ask(op="change", name="k", value=value)
+                one, numbers = e.ask(op="more", ms=5000)
+                got = rows(one, numbers)[-1]
+                e.compile("b.lisma", f"q(t0) = 2; at {t} {{ set q = {value}; }} " + law.format(k="q"))
+                two, numbers = e.run()
+                names = [v["name"] for v in e.compile(
+                    "b.lisma", f"q(t0) = 2; at {t} {{ set q = {value}; }} " + law.format(k="q"))["names"]["variables"]]
+                expected = dict(zip(names, rows(two, numbers)[-1][1:]))
+                self.assertAlmostEqual(got[1], expected["x"], delta=1e-5)
+                self.assertAlmostEqual(got[2], expected["v"], delta=1e-5)
+
+    def test_what_is_fixed_at_the_start(self):
+        with Engine() as e:
+            e.compile("a.lisma", "const T = 2, n = 3, k = 1; x' = k; at T { set x = 0; } "
+                                 "for i = 1:n { y[i]' = i; }")
+            e.ask(op="run", ms=5000, to=1)
+            for name, value in (("T", 3), ("n", 4), ("nothing", 1), ("k", 1e999)):
+                answer, _ = e.ask_raw(json.dumps({"op": "change", "name": name, "value": value}).encode())
+                self.assertIn("error", answer, name)
+            answer, _ = e.ask(op="change", name="k", value=2)
+            self.assertNotIn("error", answer)
+            answer, numbers = e.ask(op="more", to=1.5, ms=1000)
+            self.assertAlmostEqual(rows(answer, numbers)[-1][1], 2.0)
+
+
+class Nonsense(unittest.TestCase):
+    def test_answers(self):
+        with Engine() as e:
+            for body in (b"", b"{", b"[]", b"3", b'{"op":7}', b'{"op":"run"}', b'{"op":"more"}', b'{"op":"back"}',
+                         b'{"op":"compile"}', b'{"op":"rows","window":[1]}', b'{"op":"\xff"}'):
+                answer, _ = e.ask_raw(body)
+                self.assertIn("error", answer, body)
+            self.assertFalse(e.compile("a.lisma", "x' = ;")["ok"])
+            self.assertTrue(e.compile("a.lisma", "x' = 1;")["ok"])
+
+    def test_files_outside_stay_closed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inside = os.path.join(folder, "in")
+            os.mkdir(inside)
+            for place in (folder, inside):
+                with open(os.path.join(place, "d.csv"), "w", encoding="utf-8") as f:
+                    f.write("t,y\n0,0\n1,5\n")
+            os.symlink(os.path.join(folder, "d.csv"), os.path.join(inside, "link.csv"))
+            with Engine(inside) as e:
+                for name, good in (("d.csv", True), ("../d.csv", False), ("link.csv", False),
+                                   ("a/../../d.csv", False), (os.path.join(folder, "d.csv"), False)):
+                    answer = e.compile("m.lisma", f'data d = "{name}", y; x = table(d, time);')
+                    self.assertEqual(answer["ok"], good, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
