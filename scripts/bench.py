@@ -8,7 +8,8 @@
 # bench/bench.h); budgets of rows that do not are in BUDGETS below. With valgrind installed the
 # programs that mark their sides are run once more under callgrind to count instructions, which no
 # other load of the machine can disturb. The results go to bench/results: results.json, table.md
-# (the table with machine and commit), size.svg (cost over size).
+# (the table with machine and commit), size.svg (cost over size), spelling.md and spelling.svg (one
+# model in several texts).
 #
 # Usage: bench.py BUILD [--only NAME,...] [--no-count] [--no-peers] [--out FOLDER] [--update] [--smoke]
 import argparse
@@ -181,7 +182,7 @@ def parse(output, rows, curves, quiet):
     for line in output.splitlines():
         if line.startswith("{"):
             row = json.loads(line)
-            if "curve" in row:
+            if "curve" in row or "spelling" in row:
                 curves.append(row)
             else:
                 rows.append({**BUDGETS.get(row.get("name"), {}),
@@ -316,6 +317,106 @@ def svg_curves(points):
     return "\n".join(out) + "\n"
 
 
+# ---- one model in several texts -----------------------------------------------------------------
+
+COSTS = [("text to first step", "ready_s"), ("memory", "bytes"), ("step", "step_s"),
+         ("event", "event_s")]
+SPELLING_BUDGET = 2.0
+
+
+def spelling_groups(points):
+    groups = {}
+    for point in points:
+        if "spelling" in point:
+            groups.setdefault((point["spelling"], point["n"]), []).append(point)
+    return groups
+
+
+def spread(points, key):
+    """Slowest to fastest text; None where one was not reached."""
+    values = [number(p, key) for p in points]
+    if None in values or not min(values) > 0:
+        return None
+    return max(values) / min(values)
+
+
+def say_cost(point, key):
+    value = number(point, key)
+    if value is None:
+        return "not reached"
+    return f"{value * 1e-6:.3g} MB" if key == "bytes" else say_seconds(value)
+
+
+def say_spread(value):
+    if value is None:
+        return "**not reached**"
+    return f"{value:.2f}" if value <= SPELLING_BUDGET else f"**{value:.2f}**"
+
+
+def spelling_tables(points):
+    """A summary of slowest/fastest, then every text."""
+    groups = spelling_groups(points)
+    out = ["| model | N | " + " | ".join(title for title, _ in COSTS) + " |",
+           "|---|---|" + "---|" * len(COSTS)]
+    for (name, n), members in groups.items():
+        out.append(f"| {name}: {members[0]['what']} | {n} | "
+                   + " | ".join(say_spread(spread(members, key)) for _, key in COSTS) + " |")
+    for (name, n), members in groups.items():
+        out += ["", f"## {name}, N = {n}", "",
+                "| text | " + " | ".join(title for title, _ in COSTS) + " | events | steps |",
+                "|---|" + "---|" * (len(COSTS) + 2)]
+        for point in members:
+            counts = [say_number(number(point, key), "{:.0f}") for key in ("events", "steps")]
+            out.append(f"| {point['text']} | "
+                       + " | ".join(say_cost(point, key) for _, key in COSTS)
+                       + f" | {counts[0]} | {counts[1]} |")
+    return "\n".join(out)
+
+
+def svg_spellings(points):
+    """Bars of slowest/fastest, logarithmic, one group for each model and size."""
+    groups = spelling_groups(points)
+    colours = ["#0b62a4", "#2e8b57", "#c0392b", "#8e5ea2"]
+    left, top, bar, gap, width = 150, 60, 9, 10, 760
+    rows = [(f"{name}, N = {n}", [spread(members, key) for _, key in COSTS])
+            for (name, n), members in groups.items()]
+    if not rows:
+        return ""
+    known = [v for _, values in rows for v in values if v]
+    decades = max(1.0, math.ceil(math.log10(max(known, default=10.0))))
+    height = top + len(rows) * (len(COSTS) * bar + gap) + 30
+
+    def across(value):
+        return left + math.log10(value) / decades * (width - left - 90)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="{left}" y="18">slowest to fastest text of one model</text>']
+    for i, (title, _) in enumerate(COSTS):
+        x = left + 150 * i
+        out.append(f'<rect x="{x}" y="28" width="10" height="10" fill="{colours[i]}"/>'
+                   f'<text x="{x + 15}" y="37">{title}</text>')
+    for value in [1.0, SPELLING_BUDGET] + [10.0 ** k for k in range(1, int(decades) + 1)]:
+        x = across(value)
+        out.append(f'<line x1="{x:.1f}" y1="{top - 8}" x2="{x:.1f}" y2="{height - 25}" '
+                   f'stroke="{"#888" if value == SPELLING_BUDGET else "#ddd"}"/>'
+                   f'<text x="{x:.1f}" y="{height - 10}" text-anchor="middle">{value:g}</text>')
+    y = top
+    for title, values in rows:
+        out.append(f'<text x="{left - 8}" y="{y + 2.5 * bar:.1f}" text-anchor="end">{title}</text>')
+        for colour, value in zip(colours, values):
+            end = across(value) if value else width - 90
+            out.append(f'<rect x="{left}" y="{y}" width="{max(end - left, 1):.1f}" '
+                       f'height="{bar - 1}" fill="{colour}"/>')
+            if not value:
+                out.append(f'<text x="{end + 4}" y="{y + bar - 1}">not reached</text>')
+            y += bar
+        y += gap
+    out.append("</svg>")
+    return "\n".join(out) + "\n"
+
+
 # ---- results ------------------------------------------------------------------------------------
 
 
@@ -328,9 +429,15 @@ def write_results(folder, rows, curves, facts):
     (folder / "table.md").write_text(
         "# Benchmarks\n\nWritten by `make bench`; see [README.md](README.md) for what the rows "
         f"mean and what is missing.\n\n{head}\n\n{markdown_table(rows)}\n")
-    picture = svg_curves([c for c in curves if c["curve"] == "cells"])
+    picture = svg_curves([c for c in curves if c.get("curve") == "cells"])
     if picture:
         (folder / "size.svg").write_text(picture)
+    if spelling_groups(curves):
+        (folder / "spelling.md").write_text(
+            "# One model in several texts\n\nWritten by `make bench`. Slowest to fastest text; at most "
+            f"{SPELLING_BUDGET:g} is the aim, what is above it stands in bold.\n\n{head}\n\n"
+            f"{spelling_tables(curves)}\n")
+        (folder / "spelling.svg").write_text(svg_spellings(curves))
 
 
 def merged(folder, rows, curves):
@@ -338,7 +445,9 @@ def merged(folder, rows, curves):
     old = json.loads((folder / "results.json").read_text())
     new = {row["name"]: row for row in rows}
     kept = [new.pop(row["name"], row) for row in old["rows"]]
-    return kept + list(new.values()), curves or old["curves"]
+    kinds = {"spelling" in curve for curve in curves}
+    curves = [c for c in old["curves"] if ("spelling" in c) not in kinds] + curves
+    return kept + list(new.values()), curves
 
 
 def main():
@@ -382,6 +491,8 @@ def main():
         parse(done.stdout, rows, curves, False)
     print()
     print(text_table(rows))
+    if spelling_groups(curves):
+        print("\n" + spelling_tables(curves))
     if options.update:
         rows, curves = merged(options.out, rows, curves)
     if options.update or options.smoke or not only:

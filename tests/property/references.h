@@ -109,7 +109,7 @@ static FILE* known_file(const Cases* cases, const char* mode) {
   return fopen(path, mode);
 }
 
-static void cases_begin(Cases* cases, const char* name, uint64_t count) {
+TEST_UNUSED static void cases_begin(Cases* cases, const char* name, uint64_t count) {
   *cases = (Cases){.name = name, .first = setting("SALTUS_SEED", 1), .count = setting("SALTUS_CASES", count)};
   FILE* file = known_file(cases, "r");
   unsigned long long seed = 0;
@@ -119,7 +119,7 @@ static void cases_begin(Cases* cases, const char* name, uint64_t count) {
   if (file) fclose(file);
 }
 
-static void cases_result(Cases* cases, uint64_t seed, bool right) {
+TEST_UNUSED static void cases_result(Cases* cases, uint64_t seed, bool right) {
   bool known = false;
   for (uint64_t i = 0; i < cases->known_count; i++) {
     known = known || cases->known[i] == seed;
@@ -133,7 +133,7 @@ static void cases_result(Cases* cases, uint64_t seed, bool right) {
   if (!right && cases->failed_count < REF_KNOWN) cases->failed[cases->failed_count++] = seed;
 }
 
-static void cases_end(const Cases* cases) {
+TEST_UNUSED static void cases_end(const Cases* cases) {
   printf("%llu cases, %llu disagree, %llu of them unknown\n", (unsigned long long)cases->count,
          (unsigned long long)cases->failed_count, (unsigned long long)cases->wrong);
   if (getenv("SALTUS_UPDATE")) {
