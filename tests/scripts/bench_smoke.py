@@ -46,7 +46,10 @@ for row in results["rows"]:
         sys.exit(f"row {row['name']} is not in the table")
     if "error" in row and not row["error"] < 1.0:
         sys.exit(f"row {row['name']}: error {row['error']}")
-sizes = [point["n"] for point in results["curves"] if point["curve"] == "cells"]
+sizes = [point["n"] for point in results["curves"] if point.get("curve") == "cells"]
 if sizes != [10, 100] or "<polyline" not in picture:
     sys.exit(f"the curve of cost over size has the points {sizes}")
+texts = [point for point in results["curves"] if "spelling" in point]
+if not texts or not all(point["run_s"] for point in texts):
+    sys.exit("a text of the spelling table does not run")
 print(f"{len(built)} benchmarks, {len(names)} rows")
