@@ -334,8 +334,35 @@ bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
   double bound = fmax(atom->eps, eng_rho(sim, index));
   if (fabs(g) <= bound) return true;
   if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
+  // along a surface g is kept at zero to tolerance; an action may have taken it off
+  if (fabs(g - atom->g_start) > bound) return false;
   return (atom->slid || atom->sliding || atom->left_now) &&
          fabs(g) <= SLID_SIGMAS * eng_sigma(sim, index);
+}
+
+static bool reads_the_same(const ModelAtom* a, const ModelAtom* b) {
+  if (a->read_count != b->read_count) return false;
+  for (uint32_t k = 0; k < a->read_count; k++) {
+    if (a->reads[k].var != b->reads[k].var || a->reads[k].order != b->reads[k].order) return false;
+  }
+  return true;
+}
+
+/// Where the flow depends on a relation that was located now and has the same boundary, the flow of
+/// the present mode is not the one that follows: the side is that relation's. (A counter that asks
+/// for x < 1 beside `x' = if(x >= 1, -1, 1)`.)
+static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
+  for (uint32_t i = 0; sim->has_separating && i < sim->crossing_count; i++) {
+    uint32_t other = sim->core.mode_before->atoms[sim->crossings[i].index];
+    if (!sim->atoms[other].separates || other == id) continue;
+    if (!reads_the_same(&sim->model->atoms[id], &sim->model->atoms[other])) continue;
+    uint32_t place = eng_atom_place(sim->core.mode, other);
+    double along = place == MODEL_NONE ? 0.0 : sim->gdot[place] * gdot;
+    if (along == 0.0 || !sim->atoms[other].located) continue;
+    *truth = (along > 0.0) == sim->atoms[other].located_truth;
+    return true;
+  }
+  return false;
 }
 
 /// Truth of an atom during an instant.
@@ -357,15 +384,63 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
   // value is the one just after the instant
   bool by_value = !atom->kink && (!atom->piece || sim->at_start);
-  if (given && by_value) return eng_relation_holds(atom->relation, 0.0);
+  if (given && by_value) {
+    sim->core.leaves |= sim->at_start || sim->core.changes != sim->changes_start;
+    return eng_relation_holds(atom->relation, 0.0);
+  }
   // where the flow depends on the relation itself, the rules of sliding decide
   if (atom->separates && !atom->fresh && !given) {
     return atom->located ? atom->located_truth : atom->truth;
   }
+  bool side = false;
+  if (!given && has_side(sim, sim->core.mode->atoms[index], gdot, &side)) return side;
   int way = heading(sim, index, gdot);
   if (way == 0) return given ? eng_relation_holds(atom->relation, 0.0) : atom->truth;
   atom->by_flow = way > 0;
   return way > 0;
+}
+
+/// Where the flow takes a relation that is at its boundary away from what was written there.
+static bool leaves_boundary(EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  const EngAtom* atom = &sim->atoms[id];
+  // a tangential one waits until it has left its zone
+  bool waits = !atom->armed && !atom->tangential && !atom->sliding && !atom->constant;
+  if (!waits || atom->literal || atom->pulse || atom->relation == MODEL_REL_EQ) return false;
+  if (atom->truth && !atom->bipolar) return false;  // nobody waits for its becoming false
+  if (!(fabs(atom->g) <= fmax(atom->eps, eng_rho(sim, index)))) return false;
+  return heading(sim, index, atom->gdot) == (atom->truth ? -1 : 1);
+}
+
+bool eng_atoms_leave(EngSim* sim) {
+  double t = sim->core.t;
+  sim->crossing_count = 0;
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    if (!leaves_boundary(sim, i)) continue;
+    const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
+    sim->crossings[sim->crossing_count++] =
+        (EngCrossing){.index = i,
+                      .t = t,
+                      .lo = t,
+                      .hi = t,
+                      .slope = atom->gdot,
+                      .rising = !atom->truth,
+                      .certified = sim->options.detection == SLT_DETECTION_CERTIFIED};
+  }
+  if (sim->crossing_count == 0) return false;
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[sim->crossings[i].index]];
+    sim->env[atom->env] = sim->crossings[i].rising ? 1.0 : 0.0;
+  }
+  bool fires = eng_anything_enabled(sim);
+  // what fires nothing is latched silently, like any other crossing
+  for (uint32_t i = 0; i < sim->crossing_count; i++) {
+    uint32_t id = sim->core.mode->atoms[sim->crossings[i].index];
+    set_truth(sim, id, fires ? sim->atoms[id].truth : sim->crossings[i].rising);
+  }
+  if (!fires) sim->crossing_count = 0;
+  return fires;
 }
 
 void eng_atoms_update(EngSim* sim) {
@@ -455,6 +530,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
     eng_evaluate_g(sim, sim->core.t, true);
   }
   sim->g_stands = false;
+  sim->core.leaves = false;
   sim->changes_start = sim->core.changes;
   for (uint32_t place = 0; place < count; place++) {
     uint32_t i = atoms[place];

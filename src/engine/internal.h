@@ -306,6 +306,7 @@ typedef struct EngCore {
   bool started, ended, failed;
   bool stop_wanted;    // a state or `at` of this instant stops the run
   bool touched;        // values were written from outside: an instant is due
+  bool leaves;         // a relation at its boundary was judged as it is written: the flow is asked
   bool full_stale;     // the environment holds states of time t, but not yet what follows from them
   double mesh_t;       // time of the last mesh point: committed step end or instant
   double t_linear;     // first crossing of an atom that is linear in time, if it may fire something
@@ -680,6 +681,9 @@ void eng_atoms_begin_instant(EngSim* sim);
 void eng_atoms_end_instant(EngSim* sim);
 /// After a committed step without an instant: follow g, re-arm. Whether a truth has changed.
 bool eng_atoms_mesh(EngSim* sim);
+/// Relations at their boundaries that the flow takes off what they are, as crossings of an instant
+/// at the present time; false when there are none.
+bool eng_atoms_leave(EngSim* sim);
 /// ... for one atom, from sim->g and sim->gdot; whether its truth has changed.
 bool eng_atom_mesh(EngSim* sim, uint32_t index);
 /// Say which of the located relations only graze their boundary.
@@ -772,6 +776,9 @@ SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* ver
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// Algebraic values and derivatives as the same combination of the modes' values.
 void eng_slide_full(EngSim* sim, double t);
+/// Whether a transition leaves the flow of the present mode as it is: a counter beside a surface
+/// takes no part in the motion along it.
+bool eng_only_observes(const EngSim* sim, uint32_t transition);
 /// When the trial leaves a surface, INFINITY for not; which one, and to which side.
 double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
 /// Latch the surface's relations to that side; the states there are in side_work.

@@ -337,6 +337,17 @@ static SltStatus take_inputs(EngSim* sim, bool* fired) {
   return instant_here(sim, ENG_INSTANT_INPUT, fired);
 }
 
+/// At the start, and where values were set, relations at their boundaries hold as they are written.
+/// Where the flow takes them off at once, the event is at the same time: `if(time <= 0, 7, 1)` is 7
+/// at the start and 1 from there on.
+static SltStatus leave_boundaries(EngSim* sim, bool* fired) {
+  sim->core.leaves = false;
+  *fired = false;
+  if (sim->options.method->literal || !eng_atoms_leave(sim)) return SLT_OK;
+  sim->core.seg_valid = false;
+  return instant_here(sim, ENG_INSTANT_EVENT, fired);
+}
+
 /// Between steps: programs of the mode may be given compiled code. Never changes a bit.
 static void tune(EngSim* sim) {
   uint64_t count = sim->stepper->counters.rhs;
@@ -363,6 +374,12 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
     if (fired) return SLT_EVENT;
   }
   while (core->t < t_stop) {
+    if (ENG_SELDOM(core->leaves)) {
+      status = leave_boundaries(sim, &fired);
+      if (status < 0) return fail_advance(sim, status);
+      if (core->ended) return SLT_END;
+      if (fired) return SLT_EVENT;
+    }
     if (!core->seg_valid) {
       if (sim->on_step && sim->on_step(sim->step_user, core->t)) return SLT_ERR_CANCELLED;
       if (ENG_SELDOM(sim->creep.count++ >= sim->creep.next)) eng_creep_look(sim);

@@ -53,9 +53,12 @@ void eng_publish_states(EngSim* sim, const uint32_t* states) {
 
 void eng_publish_state(EngSim* sim, uint32_t automaton, double t) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
+  uint32_t present = sim->state[automaton];
+  // equations that ask for states go on as in the state from which the run is stopped
+  uint32_t kept = a->states[present].written->keeps ? sim->events.left[automaton] : present;
   for (uint32_t s = 0; s < a->state_count; s++) {
     if (a->states[s].test_env != MODEL_NONE) {
-      sim->env[a->states[s].test_env] = s == sim->state[automaton] ? 1.0 : 0.0;
+      sim->env[a->states[s].test_env] = s == present || s == kept ? 1.0 : 0.0;
     }
   }
   if (a->entry_env != MODEL_NONE) sim->env[a->entry_env] = t;

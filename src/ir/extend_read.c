@@ -106,6 +106,7 @@ static const Field actions_fields[] = {
 static const Field gotos_fields[] = {
     FREE(IrGoto, automaton),
     FREE(IrGoto, state),
+    FREE(IrGoto, appearance),
 };
 static const Field schedules_fields[] = {
     TERM(IrSchedule, start),      TERM(IrSchedule, period),       EXACT(IrSchedule, count),

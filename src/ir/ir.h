@@ -314,6 +314,7 @@ typedef struct IrAction {
 
 typedef struct IrGoto {
   uint32_t automaton, state;
+  uint32_t appearance;  // place in its `at`: they are entered in the order of the text
 } IrGoto;
 
 /// Firing k (k = 0, 1, ...) happens at exactly start + k*period.

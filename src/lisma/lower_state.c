@@ -329,7 +329,9 @@ void lower_goto(Lower* l, const AstStatement* statement) {
     diag_hint(l->diags, diag, "one firing can move an automaton only once");
     return;
   }
-  IrGoto jump = {.automaton = automaton, .state = l->states.data[state].index};
+  IrGoto jump = {.automaton = automaton,
+                 .state = l->states.data[state].index,
+                 .appearance = l->gotos.count};
   base_vec_push(l->scratch, &l->gotos, jump);
 }
 

@@ -291,6 +291,24 @@ static void build_automaton_list(ModelBuild* build, const ModelState* states) {
   build->model.automaton_count = ir->automata.count;
 }
 
+/// The states that an `at` enters, in the order of the text.
+static const ModelGoto* build_gotos(ModelBuild* build, const IrSchedule* s) {
+  ModelGoto* gotos = ARENA_ARRAY(&build->arena, ModelGoto, s->goto_count);
+  const IrGoto* written = build->ir->gotos.data + s->goto_begin;
+  uint32_t* place = ARENA_ARRAY(&build->scratch, uint32_t, s->goto_count);
+  for (uint32_t k = 0; k < s->goto_count; k++) {
+    uint32_t at = k;
+    for (; at > 0 && written[place[at - 1]].appearance > written[k].appearance; at--) {
+      place[at] = place[at - 1];
+    }
+    place[at] = k;
+  }
+  for (uint32_t k = 0; k < s->goto_count; k++) {
+    gotos[k] = (ModelGoto){written[place[k]].automaton, written[place[k]].state};
+  }
+  return gotos;
+}
+
 /// The schedules in the order of the text: those of one time and priority fire in it.
 static void build_schedules(ModelBuild* build) {
   const IrModel* ir = build->ir;
@@ -307,11 +325,6 @@ static void build_schedules(ModelBuild* build) {
   }
   for (uint32_t i = 0; i < ir->schedules.count; i++) {
     const IrSchedule* s = &ir->schedules.data[in_text[i]];
-    ModelGoto* gotos = ARENA_ARRAY(&build->arena, ModelGoto, s->goto_count);
-    for (uint32_t k = 0; k < s->goto_count; k++) {
-      IrGoto target = ir->gotos.data[s->goto_begin + k];
-      gotos[k] = (ModelGoto){.automaton = target.automaton, .state = target.state};
-    }
     schedules[i] =
         (ModelSchedule){.start = build_term(build, s->start),
                         .periodic = ir_term_present(s->period),
@@ -319,7 +332,7 @@ static void build_schedules(ModelBuild* build) {
                         .priority = s->priority,
                         .action_begin = s->action_begin,
                         .action_count = s->action_count,
-                        .gotos = gotos,
+                        .gotos = build_gotos(build, s),
                         .goto_count = s->goto_count,
                         .stops = s->stop.data != NULL,
                         .stop_text = s->stop.data ? str_copy(&build->arena, s->stop) : s->stop,

@@ -199,8 +199,8 @@ static void declare_schedules(IrModel* m, uint64_t* seed) {
     s.goto_count = 2;
     uint32_t a = find_automaton(m, turned ? STR_LIT("main") : STR_LIT("other_2"));
     uint32_t b = find_automaton(m, turned ? STR_LIT("other_2") : STR_LIT("main"));
-    base_vec_push(m->arena, &m->gotos, (IrGoto){a, 1});
-    base_vec_push(m->arena, &m->gotos, (IrGoto){b, 1});
+    base_vec_push(m->arena, &m->gotos, (IrGoto){a, 1, 0});
+    base_vec_push(m->arena, &m->gotos, (IrGoto){b, 1, 0});
     base_vec_push(m->arena, &m->schedules, s);
   }
 }

@@ -300,7 +300,7 @@ static void build_example(IrModel* m) {
   s.start = read_term(m, "0.5");
   s.period = read_term(m, "m");
   add_action(m, "n", IR_ACTION_SET, "0");
-  base_vec_push(arena, &m->gotos, (IrGoto){main, 0});
+  base_vec_push(arena, &m->gotos, (IrGoto){main, 0, 0});
   base_vec_push(arena, &m->schedules, s);
   IrMacro macro = {.name = names_intern(&m->names, STR_LIT("kinetic"))};
   macro.value = read_term(m, "m*x'^2/2");

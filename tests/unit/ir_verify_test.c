@@ -59,8 +59,8 @@ static void build_everything(IrModel* m) {
   s.start = read_term(m, "0.5");
   s.period = read_term(m, "k");
   add_action(m, "n", IR_ACTION_SET, "0");
-  base_vec_push(arena, &m->gotos, (IrGoto){main, 0});
-  base_vec_push(arena, &m->gotos, (IrGoto){other, 0});
+  base_vec_push(arena, &m->gotos, (IrGoto){main, 0, 0});
+  base_vec_push(arena, &m->gotos, (IrGoto){other, 0, 0});
   base_vec_push(arena, &m->schedules, s);
   IrMacro macro = {.name = names_intern(&m->names, STR_LIT("kinetic"))};
   macro.value = read_term(m, "k*x'^2/2");

@@ -130,8 +130,19 @@ static SltStatus take_room(EngSim* sim) {
   return all ? SLT_OK : SLT_ERR_NOMEM;
 }
 
+static bool has_observers(const Model* model) {
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const ModelTransition* t = &model->transitions[i];
+    const ModelAutomaton* a = &model->automata[t->automaton];
+    bool assigns = t->action_count > 0 || a->states[t->to].action_count > 0;
+    if (assigns && !a->has_bodies) return true;
+  }
+  return false;
+}
+
 SltStatus events_create(EngSim* sim) {
   SLT_TRY(take_room(sim));
+  sim->events.has_observers = has_observers(sim->model);
   SLT_TRY(order_automata(sim));
   return list_readers(sim);
 }

@@ -100,13 +100,14 @@ typedef struct Events {
   uint64_t round_key;   // ... before the present round
   EventsSeen path;      // configurations that were committed, with the count of changes
   EventsSeen chain;     // ... before equations were solved
-  EventsSeen tried;     // modes of the candidates of the present round
+  EventsSeen tried;     // configurations of the candidates of the present round
   EventsCopy copy;
   uint32_t rounds;         // so far
   bool one_by_one;         // rounds of this instant fire one transition at a time
   bool rejected_together;  // several transitions have rejected a candidate of this instant
   uint32_t told_orders[EVENTS_ORDERS_TOLD];  // where the order matters: places in the text, + 1
   bool quiet;  // nothing is enabled with the values that were just committed
+  bool has_observers;  // automata that assign, and whose states have no equations
   // time events
   uint32_t* due;  // schedules due at this instant
   uint32_t due_count;

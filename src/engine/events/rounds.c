@@ -65,6 +65,7 @@ static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, 
   *fired = true;
   if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
   if (!sim->has_pre) events_save_values(sim);
+  memset(sim->given, 0, sim->model->env_count);
   bool stays = switches == 0;
   for (uint32_t i = 0; i < events->fired_count; i++) {
     uint32_t id = events->fired[i];
@@ -79,7 +80,8 @@ static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, 
   // self loops alone leave the mode as it is: that is no repetition
   const struct EventsSeenEntry* again = NULL;
   events_seen_clear(&events->tried);
-  if (!stays) SLT_TRY(events_seen_add(sim, &events->tried, mode_key, 0, &again));
+  uint64_t key = mode_key + events->round_key;
+  if (!stays) SLT_TRY(events_seen_add(sim, &events->tried, key, 0, &again));
   return events_settle(sim, from, first_record, iteration);
 }
 
@@ -158,11 +160,26 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
   return SLT_OK;
 }
 
+/// Whether something fires at the surface that was reached and takes no part in the motion: a
+/// counter counts before it is asked how the flow goes on.
+static bool observer_is_enabled(EngSim* sim) {
+  if (!sim->has_separating || !sim->events.has_observers || sim->crossing_count == 0) return false;
+  uint32_t count = 0;
+  const uint32_t* automata = eng_instant_automata(sim, &count);
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t a = eng_nth(automata, n);
+    if (sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH || eng_is_barred(sim, a)) continue;
+    uint32_t transition = eng_first_enabled(sim, a);
+    if (transition != MODEL_NONE && eng_only_observes(sim, transition)) return true;
+  }
+  return false;
+}
+
 SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
   for (uint32_t turn = 0; turn < EVENTS_ROUNDS_MAX; turn++) {
     // where the flows on both sides point at the surface nothing fires: the motion goes along it
     EngSlideVerdict verdict = ENG_SLIDE_NONE;
-    SLT_TRY(eng_slide_continue(sim, false, &verdict));
+    if (!observer_is_enabled(sim)) SLT_TRY(eng_slide_continue(sim, false, &verdict));
     bool undecided = false;
     bool fired = false;
     SLT_TRY(run_rounds(sim, iteration, &fired, &undecided));
@@ -190,6 +207,8 @@ SltStatus events_leave_surface(EngSim* sim, bool* any) {
 
 // ---- time events --------------------------------------------------------------------------------
 
+/// What an `at` assigns comes first, then what the states assign that it enters, in the order of
+/// the text: each reads what was assigned before it.
 static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) {
   const ModelSchedule* schedule = &sim->model->schedules[index];
   const ModelMode* from = sim->core.mode;
@@ -198,19 +217,25 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   events_seen_clear(&sim->events.tried);
   sim->events.fired_count = 0;
   uint32_t first_record = eng_trace_count(sim);
-  uint32_t record = MODEL_NONE;
+  memset(sim->given, 0, sim->model->env_count);
+  if (schedule->goto_count == 0) {
+    uint32_t record =
+        eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, *iteration);
+    SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
+  }
   for (uint32_t i = 0; i < schedule->goto_count; i++) {
     uint32_t a = schedule->gotos[i].automaton;
     uint32_t to = schedule->gotos[i].state;
-    record = eng_trace_schedule(sim, index, a, sim->state[a], to, *iteration);
-    events_enter_state(sim, a, to);
     const ModelState* state = &sim->model->automata[a].states[to];
+    uint32_t record = eng_trace_schedule(sim, index, a, sim->state[a], to, *iteration);
+    if (i == 0) {
+      SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
+      SLT_TRY(events_assign(sim));
+    }
+    events_enter_state(sim, a, to);
     SLT_TRY(events_queue_group(sim, state->action_begin, state->action_count, record));
+    SLT_TRY(events_assign(sim));
   }
-  if (record == MODEL_NONE) {
-    record = eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, *iteration);
-  }
-  SLT_TRY(events_queue_group(sim, schedule->action_begin, schedule->action_count, record));
   if (schedule->stops) {
     sim->core.stop_wanted = true;
     sim->stop_text = schedule->stop_text;

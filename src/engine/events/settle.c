@@ -229,7 +229,7 @@ static bool let_go(EngSim* sim, const ModelMode* from, const ModelGuard* guard) 
 static SltStatus return_to_start(EngSim* sim, const ModelMode* from, bool* returned) {
   Events* events = &sim->events;
   *returned = false;
-  if (sim->events.mode_key != events->tried.entries[0].key) return SLT_OK;
+  if (events->mode_key + events->values_key != events->tried.entries[0].key) return SLT_OK;
   events_forget_assigned(sim);
   events_take_up_values(sim);
   SLT_TRY(events_make_candidate(sim));
@@ -276,13 +276,13 @@ SltStatus events_make_candidate(EngSim* sim) {
 SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_record,
                         uint32_t* iteration) {
   Events* events = &sim->events;
-  memset(sim->given, 0, sim->model->env_count);
   for (bool first = true;; first = false) {
     // what has fired so far has changed states and truths, but no value
     if (!first) events_take_up_values(sim);
     SLT_TRY(follow_states(sim, iteration));
     const struct EventsSeenEntry* again = NULL;
-    SLT_TRY(events_seen_add(sim, &events->tried, sim->events.mode_key, 0, &again));
+    uint64_t key = events->mode_key + events->values_key;
+    SLT_TRY(events_seen_add(sim, &events->tried, key, 0, &again));
     if (again) {
       bool found = false;
       SLT_TRY(eng_dae_complement(sim, &found));

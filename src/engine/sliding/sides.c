@@ -61,6 +61,37 @@ static void judge_others(EngSim* sim, const ModelMode* mode) {
   }
 }
 
+static bool flow_reads(const ModelMode* mode, uint32_t env) {
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (mode->state_env[i] == env) return true;
+  }
+  for (uint32_t i = 0; i < mode->rhs.input_count; i++) {
+    if (mode->rhs.inputs[i].env == env) return true;
+  }
+  return false;
+}
+
+static bool actions_concern_flow(const EngSim* sim, uint32_t begin, uint32_t count) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    if (flow_reads(sim->core.mode, sim->model->actions[i].env)) return true;
+  }
+  return false;
+}
+
+bool eng_only_observes(const EngSim* sim, uint32_t transition) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelAutomaton* a = &sim->model->automata[t->automaton];
+  const ModelState* to = &a->states[t->to];
+  const ModelState* from = &a->states[sim->state[t->automaton]];
+  const uint32_t tests[] = {from->test_env, to->test_env, a->entry_env};
+  if (a->has_bodies) return false;
+  for (size_t i = 0; i < SLT_COUNT(tests); i++) {
+    if (tests[i] != MODEL_NONE && flow_reads(sim->core.mode, tests[i])) return false;
+  }
+  return !actions_concern_flow(sim, t->action_begin, t->action_count) &&
+         !actions_concern_flow(sim, to->action_begin, to->action_count);
+}
+
 /// Next state of one automaton on this side; false when a reset would be needed to get there.
 static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
@@ -73,7 +104,9 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
       if (t->to == sim->state[automaton] || !eng_guard(sim, &t->guard)) continue;
-      if (t->action_count > 0 || a->states[t->to].action_count > 0) return false;
+      if (t->action_count > 0 || a->states[t->to].action_count > 0) {
+        return eng_only_observes(sim, state->outgoing[i]);
+      }
       to = t->to;
       break;
     }

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Truth at a boundary: as written at the start and where values were set, then where the flow leads, at the same
+time; counters beside surfaces; what the last instant of a run keeps."""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+
+class Boundaries(cli_case.CliCase):
+    def run_model(self, text, until="2", samples="10"):
+        """Rows by name, records without that of the start, and what was said."""
+        self.write("m.lisma", text)
+        result = self.good("run", "m.lisma", "-q", "-o", "m.csv", "--events", "m.jsonl", "--until", until,
+                           "--samples", samples)
+        lines = self.read("m.csv").splitlines()
+        names = [n.strip('"') for n in lines[0].split(",")]
+        rows = [dict(zip(names, map(float, line.split(",")))) for line in lines[1:]]
+        records = [json.loads(line) for line in self.read("m.jsonl").splitlines()]
+        return rows, [r for r in records if r["kind"] != "initial"], result.err
+
+    # ---- the start and what was set ------------------------------------------------------------
+
+    def test_relations_hold_as_written_at_the_start(self):
+        # relation at its boundary, value as written there, value once time flows
+        cases = (("time <= 0", 7, 1), ("time < 0", 1, 1), ("time >= 0", 7, 7), ("time > 0", 1, 7),
+                 ("x <= c", 7, 1), ("x < c", 1, 1), ("x >= c", 7, 7), ("x > c", 1, 7),
+                 ("2*x - c <= c", 7, 1), ("-x < -c", 1, 7), ("x*x > c*c", 1, 7))
+        for c in (1.0, 3e-9, -7e8):
+            for relation, first, then in cases:
+                if c < 0 and "x*x" in relation:
+                    continue
+                text = f"const c = {c!r}; x' = abs(c); x(t0) = c; y = if({relation}, 7, 1);\n"
+                rows, records, _ = self.run_model(text)
+                self.assertEqual(rows[0]["y"], first, (c, relation))
+                self.assertTrue(all(r["y"] == then for r in rows if r["time"] > 0), (c, relation))
+                self.assertEqual([r["t"] for r in records], [0.0] * (first != then), (c, relation))
+
+    def test_a_start_elsewhere(self):
+        for start in (0.1, -5.0, 1e6):
+            text = f"y = if(time <= {start!r}, 7, 1); experiment {{ start = {start!r}; }}\n"
+            rows, records, _ = self.run_model(text, until=repr(start + 1))
+            self.assertEqual([rows[0]["y"], rows[-1]["y"]], [7, 1])
+            self.assertEqual([r["t"] for r in records], [start])
+
+    def test_values_that_were_set(self):
+        for c in (1.0, 1e-9, 5e7):
+            text = f"const c = {c!r}; x' = c; x(t0) = 0; n(t0) = 0; y = if(x <= 2*c, 5, 6);\n" \
+                   "at 1 { set x = 2*c; }\nstate s [x > 2*c] { set n = n + 1; } from init;\n"
+            rows, records, _ = self.run_model(text)
+            self.assertEqual([r["t"] for r in records], [1.0, 1.0, 1.0])
+            self.assertEqual([r["y"] for r in rows if r["time"] == 1.0], [5, 5, 6])
+            self.assertEqual(rows[-1]["n"], 1)
+
+    def test_resting_values_stay(self):
+        rows, records, _ = self.run_model("x' = 0; x(t0) = 1; y = if(x <= 1, 7, 1); z = if(x < 1, 7, 1);\n")
+        self.assertEqual(records, [])
+        self.assertEqual({(r["y"], r["z"]) for r in rows}, {(7, 1)})
+
+    # ---- counters beside surfaces --------------------------------------------------------------
+
+    def test_a_counter_counts_the_arrival_at_a_surface(self):
+        flows = ("if(x >= c, -c, c)", "if(x > c, -c, c)", "if(x < c, c, -c)", "if(2*x < 2*c, c, -c)", "-c*sign(x - c)")
+        for c in (1.0, 1e-8):
+            for flow in flows:
+                for d in (0.0, 1e-16, 5e-7):
+                    text = f"const c = {c!r}, d = {d!r}; x' = {flow}; x(t0) = 0.5*c; n(t0) = 0;\n" \
+                           "at 1 { set x = c*(1 + d); }\nautomaton a {\n" \
+                           "  state up [x >= c] { set n = n + 1; } from init, down;\n" \
+                           "  state down [x < c] { set n = n + 1; } from up;\n}\n"
+                    rows, records, err = self.run_model(text, until="3")
+                    self.assertEqual(rows[-1]["n"], 1, (c, flow, d))
+                    self.assertAlmostEqual(rows[-1]["x"] / c, 1, delta=1e-6)
+                    self.assertLess(len(records), 10)
+                    self.assertEqual(err, "")
+
+    # ---- resets in branches ---------------------------------------------------------------------
+
+    def test_a_reset_that_ends_its_own_branch(self):
+        """The branch is left as soon as its reset has been carried out; the level saws down to 0 again and again."""
+        for c, step in ((1.0, 1e-3), (1e6, 2e-3), (1e-7, 1e-3)):
+            text = f"const c = {c!r}, d = {step!r}; p' = -c; p(t0) = 0.5*c;\n" \
+                   "if (p < 0) { set p = d*c; p' = 0; }\n"
+            rows, records, _ = self.run_model(text, until="1")
+            resets = [r for r in records if r["changed"].get("p")]
+            self.assertAlmostEqual(len(resets), 0.5 / step, delta=2)
+            self.assertTrue(all(-1e-6 * c <= r["p"] <= 0.5 * c for r in rows))
+
+    # ---- gotos and stops -----------------------------------------------------------------------
+
+    def test_gotos_go_in_the_order_of_the_text(self):
+        for first, then in (("zeta", "alpha"), ("alpha", "zeta")):
+            for own in ("", "set q = 2;"):
+                text = "q(t0) = 1;\nautomaton zeta { state b { set q = q * 10; } }\n" \
+                       "automaton alpha { state b { set q = q + 5; } }\n" \
+                       f"at 1 {{ goto {first}.b; {own} goto {then}.b; }}\n"
+                q = 2 if own else 1
+                for name in (first, then):
+                    q = q * 10 if name == "zeta" else q + 5
+                rows, _, _ = self.run_model(text)
+                self.assertEqual(rows[-1]["q"], q, (first, own))
+
+    def test_a_stop_keeps_the_equations_of_any_number_of_automata(self):
+        for count in (1, 2, 8, 30):
+            text = f"for i = 1:{count} {{ y_[i]' = 1; y_[i](t0) = 0.001*i; z_[i] = 2*y_[i];\n" \
+                   "automaton p_[i] { state a [y_[i] >= 1] { y_[i]' = -1; z_[i] = 7*y_[i]; } from init;\n" \
+                   "state landed [y_[i] <= 0.5] { stop; } from a; } }\n"
+            rows, _, _ = self.run_model(text)
+            self.assertAlmostEqual(rows[-1][f"y_{count}"], 0.5, places=9)
+            for i in range(1, count + 1):
+                self.assertAlmostEqual(rows[-1][f"z_{i}"], 7 * rows[-1][f"y_{i}"], places=12)
+
+
+if __name__ == "__main__":
+    unittest.main()
