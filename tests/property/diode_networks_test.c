@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Random networks of resistors, sources, capacitors and up to twelve ideal diodes, each diode an automaton of its own, against a
-// complementarity problem: the currents of the diodes are not negative, the voltages across them not positive,
+// Random networks of resistors, sources, capacitors and up to twelve ideal diodes, in any spelling and in any units, against
+// a complementarity problem: the currents of the diodes are not negative, the voltages across them not positive,
 // and one of the two is zero. Projected Gauss-Seidel solves it at every stage of a Runge-Kutta step, without a
 // notion of modes. Voltages are unique (they minimise a convex function); currents of diodes in a loop need not
-// be, and are not compared.
+// be, and are not compared. SALTUS_SPELLING and SALTUS_UNITS fix a spelling, and the volt, ampere and second.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -83,6 +83,28 @@ static Network draw_network(Dice* d) {
 
 // -- the model -----------------------------------------------------------------------------------
 
+/// How a diode is written.
+typedef enum Spelling { AUTOMATON, TWO_STATES, IF_BLOCK, IF_FUNCTION, PARAMETER, MINIMUM, FLAG, SPELLINGS } Spelling;
+
+/// What a volt, an ampere and a second are in the units of the text.
+typedef struct Form {
+  Spelling spelling;
+  double volt, ampere, second;
+} Form;
+
+static Form draw_form(uint64_t seed) {
+  Dice d = {seed * 7000003u};
+  Form f = {.spelling = (Spelling)setting("SALTUS_SPELLING", seed % SPELLINGS), .volt = 1.0, .ampere = 1.0, .second = 1.0};
+  if (dice_chance(&d, 0.5)) {
+    f.volt = pow(10.0, dice_whole(&d, -9, 9));
+    f.ampere = pow(10.0, dice_whole(&d, -9, 9));
+    f.second = pow(10.0, dice_whole(&d, -9, 9));
+  }
+  const char* units = getenv("SALTUS_UNITS");
+  if (units) CHECK(sscanf(units, "%lf,%lf,%lf", &f.volt, &f.ampere, &f.second) == 3, "three units");
+  return f;
+}
+
 static const char* node_name(int i, char name[REF_NAME]) {
   if (i == 0) snprintf(name, REF_NAME, "0");
   if (i > 0) snprintf(name, REF_NAME, "v%d", i);
@@ -90,12 +112,13 @@ static const char* node_name(int i, char name[REF_NAME]) {
 }
 
 /// Sum of the currents that leave a node through resistors and diodes.
-static void say_currents(ModelText* text, const Network* n, int i) {
+static void say_currents(ModelText* text, const Network* n, const Form* f, int i) {
   char a[REF_NAME], b[REF_NAME];
   for (int k = 0; k < n->links; k++) {
     if (n->from[k] != i && n->to[k] != i) continue;
     int other = n->from[k] == i ? n->to[k] : n->from[k];
-    say(text, " + %.17g*(%s - %s)", n->conductance[k], node_name(i, a), node_name(other, b));
+    double conductance = n->conductance[k] * f->ampere / f->volt;
+    say(text, " + %.17g*(%s - %s)", conductance, node_name(i, a), node_name(other, b));
   }
   for (int k = 0; k < n->diodes; k++) {
     if (n->anode[k] == i) say(text, " + i%d", k + 1);
@@ -103,28 +126,53 @@ static void say_currents(ModelText* text, const Network* n, int i) {
   }
 }
 
-static ModelText network_text(const Network* n) {
+/// Diode d with the voltage v across it, in the direction in which it conducts.
+static void say_diode(ModelText* text, const Form* f, int d, const char* v) {
+  double ohm = f->volt / f->ampere;
+  switch (f->spelling) {
+    case AUTOMATON:
+      say(text, "d%d: i%d = 0;\nautomaton D%d {\n  state on [%s > 0] { d%d: %s = 0; } from init, off;\n", d, d, d, v, d, v);
+      say(text, "  state off [i%d < 0] {} from on;\n}\n", d);
+      break;
+    case TWO_STATES:
+      say(text, "d%d: %s = 0;\nautomaton D%d {\n  state off [i%d < 0] { d%d: i%d = 0; } from init;\n", d, v, d, d, d, d);
+      say(text, "  state init [%s > 0] {} from off;\n}\n", v);
+      break;
+    case IF_BLOCK:
+      say(text, "if (%s + %.17g*i%d > 0) { %s = 0; } else { i%d = 0; }\n", v, ohm, d, v, d);
+      break;
+    case IF_FUNCTION: say(text, "0 = if(%s + %.17g*i%d > 0, %s, %.17g*i%d);\n", v, ohm, d, v, ohm, d); break;
+    case PARAMETER:
+      say(text, "%s = if(s%d > 0, 0, s%d);\ni%d = if(s%d > 0, s%d, 0)/%.17g;\n", v, d, d, d, d, d, ohm);
+      break;
+    case MINIMUM: say(text, "min(%.17g*i%d, -(%s)) = 0;\n", ohm, d, v); break;
+    case FLAG:
+    case SPELLINGS:
+      say(text, "f%d*(%s) + (1 - f%d)*%.17g*i%d = 0;\nf%d(t0) = 0;\nautomaton D%d {\n", d, v, d, ohm, d, d, d);
+      say(text, "  state on [%s > 0] { set f%d = 1; } from init, off;\n  state off [i%d < 0] { set f%d = 0; } from on;\n}\n",
+          v, d, d, d);
+  }
+}
+
+static ModelText network_text(const Network* n, const Form* f) {
   ModelText text = {.length = 0};
-  char a[REF_NAME], b[REF_NAME];
+  char a[REF_NAME], b[REF_NAME], across[3 * REF_NAME];
   for (int i = 1; i <= n->nodes; i++) {
-    say(&text, "%.17g*(v%d - %.17g*cos(%.17g*time + %.17g))", n->load[i], i, n->level[i], n->frequency[i],
-        n->phase[i]);
-    say_currents(&text, n, i);
+    say(&text, "%.17g*(v%d - %.17g*cos(%.17g*time + %.17g))", n->load[i] * f->ampere / f->volt, i, n->level[i] * f->volt,
+        n->frequency[i] / f->second, n->phase[i]);
+    say_currents(&text, n, f, i);
     say(&text, " = 0;\n");
   }
   for (int c = 0; c < n->cells; c++) {
     int i = n->nodes + 1 + c;
-    say(&text, "%.17g*v%d' = -(0", n->capacity[c], i);
-    say_currents(&text, n, i);
-    say(&text, ");  v%d(t0) = %.17g;\n", i, n->charge[c]);
+    say(&text, "%.17g*v%d' = -(0", n->capacity[c] * f->ampere * f->second / f->volt, i);
+    say_currents(&text, n, f, i);
+    say(&text, ");  v%d(t0) = %.17g;\n", i, n->charge[c] * f->volt);
   }
   for (int k = 0; k < n->diodes; k++) {
-    int d = k + 1, anode = n->anode[k], cathode = n->cathode[k];
-    say(&text, "d%d: i%d = 0;\nautomaton D%d {\n  state on [%s - %s > 0] { d%d: ", d, d, d, node_name(anode, a),
-        node_name(cathode, b), d);
-    if (anode == 0) say(&text, "%s = 0; } from init, off;\n", b);
-    if (anode != 0) say(&text, "%s = %s; } from init, off;\n", a, b);
-    say(&text, "  state off [i%d < 0] {} from on;\n}\n", d);
+    snprintf(across, sizeof across, "%s - %s", node_name(n->anode[k], a), node_name(n->cathode[k], b));
+    if (n->cathode[k] == 0) snprintf(across, sizeof across, "%s", a);
+    say_diode(&text, f, k + 1, across);
   }
   return text;
 }
@@ -265,28 +313,31 @@ static void heun(const Network* n, double (*values)[REF_VALUE]) {
 
 // -- comparison ----------------------------------------------------------------------------------
 
-static bool compare_network(const Network* n, uint64_t seed) {
+static bool compare_network(const Network* n, const Form* f, uint64_t seed) {
   double reference[SAMPLES][REF_VALUE], run[SAMPLES][REF_VALUE], times[SAMPLES];
   char names[NODES + CELLS][REF_NAME], message[256] = "";
   int count = n->nodes + n->cells;
   for (int s = 0; s < SAMPLES; s++) {
-    times[s] = T_END * (s + 1) / SAMPLES;
+    times[s] = f->second * T_END * (s + 1) / SAMPLES;
   }
   for (int i = 0; i < count; i++) {
     node_name(i + 1, names[i]);
   }
-  ModelText text = network_text(n);
+  ModelText text = network_text(n, f);
   if (getenv("SALTUS_SHOW")) printf("%s", text.data);
   if (!run_at(&text, names, count, times, SAMPLES, run, message)) {
-    print_error("seed %llu (%d diodes): %s\n", (unsigned long long)seed, n->diodes, message);
+    print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): %s\n", (unsigned long long)seed, n->diodes,
+                (int)f->spelling, f->volt, f->ampere, f->second, message);
     return false;
   }
   heun(n, reference);
   for (int s = 0; s < SAMPLES; s++) {
     for (int i = 0; i < count; i++) {
-      if (fabs(run[s][i] - reference[s][i]) <= AGREES * (1.0 + fabs(reference[s][i]))) continue;
-      print_error("seed %llu (%d diodes): v%d at %g is %.9g, the reference has %.9g\n", (unsigned long long)seed,
-                  n->diodes, i + 1, times[s], run[s][i], reference[s][i]);
+      double is = run[s][i] / f->volt;
+      if (fabs(is - reference[s][i]) <= AGREES * (1.0 + fabs(reference[s][i]))) continue;
+      print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): v%d at %g is %.9g, the reference has %.9g\n",
+                  (unsigned long long)seed, n->diodes, (int)f->spelling, f->volt, f->ampere, f->second, i + 1, times[s], is,
+                  reference[s][i]);
       return false;
     }
   }
@@ -299,7 +350,8 @@ TEST(diodes_conduct_as_complementarity_says) {
   for (uint64_t seed = cases.first; seed < cases.first + cases.count; seed++) {
     Dice dice = {seed * 1000003u};
     Network network = draw_network(&dice);
-    cases_result(&cases, seed, compare_network(&network, seed));
+    Form form = draw_form(seed);
+    cases_result(&cases, seed, compare_network(&network, &form, seed));
   }
   cases_end(&cases);
 }

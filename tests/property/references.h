@@ -66,7 +66,7 @@ static bool run_at(const ModelText* text, char (*names)[REF_NAME], int count, co
   if (right && slt_sim_start(sim) < SLT_OK) right = false;
   for (int s = 0; right && s < samples; s++) {
     SltStatus status = SLT_OK;
-    double reached = times[s] - 1.0;
+    double reached = -INFINITY;
     uint64_t steps = 0;
     while (status >= SLT_OK && status != SLT_END && reached < times[s] && steps++ < REF_STEPS) {
       status = slt_sim_advance_step(sim, times[s], &reached);

@@ -20,20 +20,21 @@
 
 #define TIME_PLACES 4096  // rounding errors of the time of an event
 
-typedef struct Pair {
-  uint32_t automaton;
-  uint32_t atom[2];  // leads away from state 0, from state 1...
-  bool falls[2];     // ...by becoming false
-} Pair;
+/// Where an automaton stands, and the relation that leads on from there.
+typedef struct Way {
+  uint32_t to;    // the state it leads to
+  uint32_t atom;  // MODEL_NONE: there is not one relation alone
+  bool falls;     // it leads on by becoming false
+} Way;
 
 typedef struct Search {
   EngSim* sim;
-  Pair* pairs;
+  uint32_t* automata;  // those that take part
   uint32_t count;
   uint32_t* states;    // of all automata when it began
   double* values;      // of the variables then
-  double *g, *rate;    // per pair, in the direction in which its state is left
-  double* unit;        // per pair: what g changes by when all unknowns change by as much as they do
+  double *g, *rate;    // per automaton, in the direction in which its state is left
+  double* unit;        // ... what g changes by when all unknowns change by as much as they do
   double* scale;       // per entry of the environment: the same for what blocks solve for; or 0
   double level;        // the largest unknown, in these units
   uint32_t* index_of;  // atom -> place in the mode + 1
@@ -51,33 +52,47 @@ static bool is_single(const ModelGuard* guard, uint32_t* atom, bool* falls) {
   return (shape->table & 3) == (*falls ? 1u : 2u);
 }
 
-static bool is_pair(const EngSim* sim, uint32_t automaton, Pair* pair) {
+/// How an automaton leaves a state, if it does so by one relation and does nothing else.
+static Way way_on(const EngSim* sim, uint32_t automaton, uint32_t from) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
-  *pair = (Pair){.automaton = automaton};
+  Way way = {.to = 1 - from, .atom = MODEL_NONE};
   if (a->kind == MODEL_AUTOMATON_SWITCH) {
     bool falls = false;
-    if (!a->condition || !is_single(a->condition, &pair->atom[0], &falls)) return false;
-    pair->atom[1] = pair->atom[0];
-    pair->falls[0] = falls;
-    pair->falls[1] = !falls;
-    return true;
+    if (!a->condition || !is_single(a->condition, &way.atom, &falls)) return way;
+    way.falls = (from == 1) != falls;
+    return way;
   }
-  if (a->state_count != 2) return false;
-  for (uint32_t s = 0; s < 2; s++) {
-    const ModelState* state = &a->states[s];
-    if (state->outgoing_count != 1 || state->action_count || state->written->stops) return false;
-    const ModelTransition* t = &sim->model->transitions[state->outgoing[0]];
-    if (t->to == s || t->zeno || t->action_count) return false;
-    if (!is_single(&t->guard, &pair->atom[s], &pair->falls[s])) return false;
+  const ModelState* state = &a->states[from];
+  if (state->outgoing_count != 1) return way;
+  const ModelTransition* t = &sim->model->transitions[state->outgoing[0]];
+  const ModelState* entered = &a->states[t->to];
+  if (t->to == from || t->zeno || t->action_count || entered->action_count ||
+      entered->written->stops || !is_single(&t->guard, &way.atom, &way.falls)) {
+    return (Way){.atom = MODEL_NONE};
   }
-  return true;
+  way.to = t->to;
+  return way;
+}
+
+static Way present_way(const EngSim* sim, uint32_t automaton) {
+  return way_on(sim, automaton, sim->state[automaton]);
+}
+
+/// Whether an automaton goes back and forth between two states from now on; it may begin in a third.
+static bool alternates(const EngSim* sim, uint32_t automaton) {
+  Way first = present_way(sim, automaton);
+  if (first.atom == MODEL_NONE) return false;
+  Way second = way_on(sim, automaton, first.to);
+  if (second.atom == MODEL_NONE) return false;
+  Way third = way_on(sim, automaton, second.to);
+  return third.atom != MODEL_NONE && third.to == first.to;
 }
 
 static SltStatus begin(EngSim* sim, Search* search) {
   const Model* model = sim->model;
   EngDae* dae = &sim->dae;
   size_t automata = model->automaton_count;
-  size_t bytes = automata * (sizeof(Pair) + sizeof(uint32_t)) +
+  size_t bytes = 2 * automata * sizeof(uint32_t) +
                  (3 * automata + 2 * (size_t)model->env_count) * sizeof(double) +
                  model->atom_count * sizeof(uint32_t) + 64;
   SLT_TRY(eng_grow(sim, (void**)&dae->search, &dae->search_capacity, bytes, 1));
@@ -91,13 +106,13 @@ static SltStatus begin(EngSim* sim, Search* search) {
   search->unit = search->rate + automata;
   search->scale = search->unit + automata;
   search->values = search->scale + model->env_count;
-  search->pairs = (Pair*)(search->values + model->env_count);
-  search->states = (uint32_t*)(search->pairs + automata);
+  search->automata = (uint32_t*)(search->values + model->env_count);
+  search->states = search->automata + automata;
   search->index_of = search->states + automata;
   for (uint32_t a = 0; a < automata; a++) {
     search->states[a] = sim->state[a];
     if (!eng_automaton_active(sim, a) || eng_dwells(sim, a)) continue;
-    if (is_pair(sim, a, &search->pairs[search->count])) search->count++;
+    if (alternates(sim, a)) search->automata[search->count++] = a;
   }
   memcpy(search->values, sim->env, model->env_count * sizeof *search->values);
   return SLT_OK;
@@ -139,8 +154,7 @@ static void measure(Search* s) {
     }
   }
   for (uint32_t k = 0; k < s->count; k++) {
-    const Pair* pair = &s->pairs[k];
-    uint32_t index = s->index_of[pair->atom[sim->state[pair->automaton]]];
+    uint32_t index = s->index_of[present_way(sim, s->automata[k]).atom];
     bool known = index && units[index - 1] > 0.0 && isfinite(units[index - 1]);
     s->unit[k] = known ? units[index - 1] : 1.0;
   }
@@ -155,10 +169,9 @@ static void read_relations(Search* s) {
     s->index_of[mode->atoms[i]] = i + 1;
   }
   for (uint32_t k = 0; k < s->count; k++) {
-    const Pair* pair = &s->pairs[k];
-    uint32_t state = sim->state[pair->automaton];
-    uint32_t index = s->index_of[pair->atom[state]];
-    double sign = pair->falls[state] ? -1.0 : 1.0;
+    Way way = present_way(sim, s->automata[k]);
+    uint32_t index = s->index_of[way.atom];
+    double sign = way.falls ? -1.0 : 1.0;
     s->g[k] = index ? sign * sim->g[index - 1] : 0.0;
     s->rate[k] = index ? sign * sim->gdot[index - 1] : 0.0;
     if (!isfinite(s->g[k])) s->g[k] = 0.0;
@@ -217,13 +230,12 @@ static uint32_t find_violations(const Search* s, uint8_t* violates) {
 static void hold_truths(Search* s) {
   EngSim* sim = s->sim;
   for (uint32_t k = 0; k < s->count; k++) {
-    const Pair* pair = &s->pairs[k];
-    uint32_t state = sim->state[pair->automaton];
-    EngAtom* atom = &sim->atoms[pair->atom[state]];
-    atom->truth = pair->falls[state];
+    Way way = present_way(sim, s->automata[k]);
+    EngAtom* atom = &sim->atoms[way.atom];
+    atom->truth = way.falls;
     atom->held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
-    sim->env[sim->model->atoms[pair->atom[state]].env] = atom->truth ? 1.0 : 0.0;
+    sim->env[sim->model->atoms[way.atom].env] = atom->truth ? 1.0 : 0.0;
   }
 }
 
@@ -261,7 +273,7 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
     }
     for (uint32_t k = 0; k < s.count; k++) {
       if (!violates[k]) continue;
-      events_set_state(sim, s.pairs[k].automaton, 1 - sim->state[s.pairs[k].automaton]);
+      events_set_state(sim, s.automata[k], present_way(sim, s.automata[k]).to);
       if (patience == 0) break;
     }
   }
@@ -274,7 +286,7 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
   }
   // records are written from where the search began to where it ended
   for (uint32_t k = 0; k < s.count; k++) {
-    uint32_t a = s.pairs[k].automaton;
+    uint32_t a = s.automata[k];
     uint32_t to = sim->state[a];
     if (to == s.states[a]) continue;
     eng_trace_flow(sim, a, s.states[a], to, 0);
@@ -300,9 +312,10 @@ void eng_dae_mark_constant(EngSim* sim) {
   double zero_rate = 0.0;
   find_zeros(&s, &zero_g, &zero_rate);
   for (uint32_t k = 0; k < s.count; k++) {
-    EngAtom* atom = &sim->atoms[s.pairs[k].atom[sim->state[s.pairs[k].automaton]]];
+    Way way = present_way(sim, s.automata[k]);
+    EngAtom* atom = &sim->atoms[way.atom];
     double zero = zero_g * s.unit[k];
-    uint32_t index = s.index_of[s.pairs[k].atom[sim->state[s.pairs[k].automaton]]];
+    uint32_t index = s.index_of[way.atom];
     atom->constant = index && fabs(s.g[k]) <= zero && fabs(s.rate[k]) <= zero_rate * s.unit[k];
     if (atom->constant) {
       dae->constants[dae->constant_count++] = (EngDaeConstant){.index = index - 1, .zero = zero};
