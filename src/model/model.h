@@ -293,7 +293,7 @@ typedef struct ModelContext {
 #define MODEL_RELAX_SCALE 7  // times the count: where a relaxed block leaves the units of its unknowns
 static inline size_t model_solve_room(uint32_t count, const ModelSparse* sparse) {
   size_t full = !sparse || count <= MODEL_FULL_MAX ? (size_t)count * count : 0;
-  return full + 4 * (size_t)count + (sparse ? model_sparse_room(sparse) : 0);
+  return full + 5 * (size_t)count + (sparse ? model_sparse_room(sparse) : 0);
 }
 
 typedef enum ModelSolved {
@@ -1063,9 +1063,9 @@ typedef struct ModelProvider {
 
 /// The smallest solution of a x = b (n rows of n, both overwritten) into x. Returns the rank, or
 /// MODEL_RANK_NONE when the equations contradict each other: those beyond the rank may be off by
-/// rounding relative to `size`, the size of b. Unknowns that `yields` names (NULL: none) are small
-/// before others are. `order` is work space for n numbers.
-uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const bool* yields,
-                          double* order, double* x);
+/// rounding relative to `size`, the size of b. Small is what is so times `weight` (NULL: 1). Unknowns
+/// that `yields` names (NULL: none) are small before others are. `order` is work space for n numbers.
+uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const double* weight,
+                          const bool* yields, double* order, double* x);
 
 #endif

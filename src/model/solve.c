@@ -4,17 +4,18 @@
 // on the guesses among them) alone, never on earlier runs: a trial that is thrown away leaves no
 // trace, and results do not depend on how often values were asked for.
 #include "model/model.h"
+#include "model/solve_balance.h"
 #include "model/solve_rank.h"
 #include "model/solve_relax.h"
 #include "model/solve_sparse.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define NEWTON_MAX   60
 #define HALVINGS_MAX 12
 #define NEWTON_SMALL 1e-10  // a step below may be the last one if it does not get smaller
-#define UNKNOWN      1e-8   // smaller unknowns count as this large
 
 /// Which factors are at hand.
 typedef enum Kind { KIND_NONE, KIND_FULL, KIND_SPARSE, KIND_PIVOTED } Kind;
@@ -26,9 +27,11 @@ typedef struct Work {
   double* scale;  // largest entry of each row
   double* step;
   double* trial;
+  double* size;    // of each unknown: the largest that it or its step has been
   double* order;   // rows as pivots were found, as numbers
   double* sparse;  // factors in the order of the tables
   double* a;       // n*n, rows adjacent; NULL in large blocks
+  double *row, *column;  // units of equations and unknowns; NULL: as they are
   ModelPivoted* pivoted;
 } Work;
 
@@ -40,7 +43,8 @@ static Work work_space(const ModelSolve* solve, double* regs) {
             .step = at + n,
             .trial = at + 2 * (size_t)n,
             .order = at + 3 * (size_t)n,
-            .sparse = at + 4 * (size_t)n};
+            .size = at + 4 * (size_t)n,
+            .sparse = at + 5 * (size_t)n};
   size_t sparse = solve->sparse ? model_sparse_room(solve->sparse) : 0;
   if (!solve->sparse || n <= MODEL_FULL_MAX) w.a = w.sparse + sparse;
   return w;
@@ -52,18 +56,22 @@ static void forget(Work* w) {
   w->kind = KIND_NONE;
 }
 
-/// trial := largest entry of each column, rows by their scales.
-static void measure_columns(Work* w) {
-  uint32_t n = w->n;
-  for (uint32_t j = 0; j < n; j++) {
-    w->trial[j] = 0.0;
-    for (uint32_t i = 0; i < n; i++) {
-      w->trial[j] = fmax(w->trial[j], fabs(w->a[(size_t)i * n + j]) / w->scale[i]);
-    }
-  }
+/// Units in which equations and unknowns can be compared, for the Jacobian as it stands in the
+/// registers. False without memory, or where it is no matrix of numbers.
+static bool take_units(const ModelSolve* solve, const double* regs, Work* w) {
+  if (!w->row) w->row = malloc(2 * (size_t)w->n * sizeof *w->row);
+  if (!w->row) return false;
+  w->column = w->row + w->n;
+  return model_balance(solve, regs, w->row, w->column);
 }
 
-/// The full Jacobian as it stands in the registers.
+static void drop_units(Work* w) {
+  free(w->row);
+  w->row = NULL;
+  w->column = NULL;
+}
+
+/// The full Jacobian as it stands in the registers, in the units at hand.
 static void fill_matrix(const ModelSolve* solve, const double* regs, Work* w) {
   size_t n = w->n;
   for (size_t i = 0; i < n * n; i++) {
@@ -71,13 +79,12 @@ static void fill_matrix(const ModelSolve* solve, const double* regs, Work* w) {
   }
   for (uint32_t i = 0; i < solve->entry_count; i++) {
     const ModelEntry* entry = &solve->entries[i];
-    w->a[entry->row * n + entry->column] += regs[entry->reg];
+    double unit = w->row ? w->row[entry->row] * w->column[entry->column] : 1.0;
+    w->a[entry->row * n + entry->column] += regs[entry->reg] * unit;
   }
 }
 
-/// Factors of the full Jacobian. Pivots are small beside 1, or, where unknowns are of very
-/// different sizes, beside what stood in their column.
-static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bool by_columns) {
+static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
   uint32_t n = w->n;
   fill_matrix(solve, regs, w);
   for (uint32_t i = 0; i < n; i++) {
@@ -91,7 +98,6 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bo
     w->scale[i] = largest;
     w->order[i] = (double)i;
   }
-  if (by_columns) measure_columns(w);
   for (uint32_t k = 0; k < n; k++) {
     uint32_t best = k;
     double best_size = -1.0;
@@ -103,7 +109,7 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bo
         best_size = size;
       }
     }
-    if (!(best_size > MODEL_PIVOT_MIN * (by_columns ? w->trial[k] : 1.0))) return false;
+    if (!(best_size > MODEL_PIVOT_MIN)) return false;
     double swap = w->order[k];
     w->order[k] = w->order[best];
     w->order[best] = swap;
@@ -125,9 +131,9 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w, bo
 static bool factor_pivoted(const ModelSolve* solve, const double* regs, Work* w) {
   forget(w);
   if (w->a) {
-    if (factor_full(solve, regs, w, false)) w->kind = KIND_FULL;
+    if (factor_full(solve, regs, w)) w->kind = KIND_FULL;
   } else {
-    w->pivoted = model_pivoted_create(solve, regs, w->scale);
+    w->pivoted = model_pivoted_create(solve, regs, w->row, w->column, w->scale);
     if (w->pivoted) w->kind = KIND_PIVOTED;
   }
   return w->kind != KIND_NONE;
@@ -152,11 +158,14 @@ static void back_solve(const ModelSolve* solve, const double* regs, Work* w) {
   }
   if (w->kind == KIND_PIVOTED) {
     model_pivoted_solve(w->pivoted, solve, regs, w->scale, w->step);
+    for (uint32_t i = 0; w->column && i < n; i++) {
+      w->step[i] *= w->column[i];
+    }
     return;
   }
   for (uint32_t i = 0; i < n; i++) {
     uint32_t row = (uint32_t)w->order[i];
-    double sum = -regs[solve->residuals[row]];
+    double sum = -regs[solve->residuals[row]] * (w->row ? w->row[row] : 1.0);
     for (uint32_t j = 0; j < i; j++) {
       sum -= w->a[(size_t)row * n + j] * w->step[j];
     }
@@ -170,37 +179,39 @@ static void back_solve(const ModelSolve* solve, const double* regs, Work* w) {
     }
     w->step[i] = sum / w->a[(size_t)row * n + i];
   }
+  for (uint32_t i = 0; w->column && i < n; i++) {
+    w->step[i] *= w->column[i];
+  }
 }
 
 /// Residuals by the sizes of their rows; infinity when one is not a number.
 static double residual_norm(const ModelSolve* solve, const double* regs, const Work* w) {
   double norm = 0.0;
   for (uint32_t i = 0; i < w->n; i++) {
-    double part = fabs(regs[solve->residuals[i]]) / w->scale[i];
+    double part = fabs(regs[solve->residuals[i]]) * (w->row ? w->row[i] : 1.0) / w->scale[i];
     if (!(part <= DBL_MAX)) return (double)INFINITY;
     if (part > norm) norm = part;
   }
   return norm;
 }
 
-/// The step by the sizes of the unknowns.
-static double step_norm(const ModelSolve* solve, const double* regs, const Work* w) {
-  double norm = 0.0;
-  for (uint32_t i = 0; i < w->n; i++) {
-    double size = fabs(regs[solve->unknowns[i]]);
-    double part = fabs(w->step[i]) / (size > UNKNOWN ? size : UNKNOWN);
-    if (!(part <= DBL_MAX)) return (double)INFINITY;
-    if (part > norm) norm = part;
+/// The largest unknown.
+static double unknowns_size(const ModelSolve* solve, const double* regs, const Work* w) {
+  double size = 0.0;
+  for (uint32_t i = 0; i < solve->count; i++) {
+    size = fmax(size, fabs(regs[solve->unknowns[i]]) / (w->column ? w->column[i] : 1.0));
   }
-  return norm;
+  return size;
 }
 
-/// step := the smallest solution of J step = -residual, for a Jacobian without full rank. False
-/// when the equations contradict each other.
-static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w, double size) {
+/// step := the smallest solution of J step = -residual, for a Jacobian without full rank. What rank it
+/// has is seen in balanced units; how small a solution is, in those of the model. False when the
+/// equations contradict each other.
+static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w) {
   uint32_t n = w->n;
-  if (!w->a) return false;  // too large for that
+  if (!w->a || !take_units(solve, regs, w)) return false;  // too large for that
   fill_matrix(solve, regs, w);
+  double size = unknowns_size(solve, regs, w);
   for (uint32_t i = 0; i < n; i++) {
     double largest = 0.0;
     for (uint32_t j = 0; j < n; j++) {
@@ -211,19 +222,15 @@ static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w, 
     for (uint32_t j = 0; j < n; j++) {
       w->a[(size_t)i * n + j] /= w->scale[i];
     }
-    w->trial[i] = -regs[solve->residuals[i]] / w->scale[i];
+    w->trial[i] = -regs[solve->residuals[i]] * w->row[i] / w->scale[i];
     size = fmax(size, fabs(w->trial[i]));
   }
-  return model_rank_solve(n, w->a, w->trial, size, solve->yields, w->order, w->step) !=
-         MODEL_RANK_NONE;
-}
-
-static double unknowns_size(const ModelSolve* solve, const double* regs) {
-  double size = 0.0;
-  for (uint32_t i = 0; i < solve->count; i++) {
-    size = fmax(size, fabs(regs[solve->unknowns[i]]));
+  uint32_t rank =
+      model_rank_solve(n, w->a, w->trial, size, w->column, solve->yields, w->order, w->step);
+  for (uint32_t j = 0; rank != MODEL_RANK_NONE && j < n; j++) {
+    w->step[j] *= w->column[j];
   }
-  return size;
+  return rank != MODEL_RANK_NONE;
 }
 
 /// A linear block without full rank: the smallest solution, if there is one.
@@ -234,13 +241,13 @@ static bool solve_deficient(const ModelSolve* solve, double* regs, Work* w, Mode
   }
   for (int pass = 0; pass < 2; pass++) {
     run(user);
-    if (!smallest_step(solve, regs, w, unknowns_size(solve, regs))) return false;
+    if (!smallest_step(solve, regs, w)) return false;
     for (uint32_t i = 0; i < w->n; i++) {
       regs[solve->unknowns[i]] += w->step[i];
     }
   }
   run(user);
-  double largest = unknowns_size(solve, regs);
+  double largest = unknowns_size(solve, regs, w);
   return residual_norm(solve, regs, w) <= MODEL_LINEAR_RESIDUAL * fmax(largest, DBL_MIN);
 }
 
@@ -256,10 +263,7 @@ static bool refined(const ModelSolve* solve, double* regs, Work* w, ModelBody* r
     if (!(norm <= DBL_MAX)) return false;
     if (pass == 0) size = norm;
     if (pass == 1) {
-      double largest = size;
-      for (uint32_t i = 0; i < w->n; i++) {
-        largest = fmax(largest, fabs(regs[solve->unknowns[i]]));
-      }
+      double largest = fmax(size, unknowns_size(solve, regs, w));
       if (norm > MODEL_LINEAR_RESIDUAL * largest) return false;
     }
     back_solve(solve, regs, w);
@@ -281,12 +285,18 @@ static bool solve_linear(const ModelSolve* solve, double* regs, ModelBody* run, 
   return done;
 }
 
-/// A block that seems to have neither full rank nor a solution: an unknown in units so large that
-/// its coefficients vanish beside the others looks like this.
-static bool solve_by_columns(const ModelSolve* solve, double* regs, Work* w, ModelBody* run,
-                             void* user) {
-  w->kind = factor_full(solve, regs, w, true) ? KIND_FULL : KIND_NONE;
-  return w->kind == KIND_FULL && refined(solve, regs, w, run, user);
+/// Once more in units that suit the equations, and then without full rank: an unknown in units so
+/// large that its coefficients vanish beside the others looks as if nothing determined it.
+static bool solve_in_units(const ModelSolve* solve, double* regs, ModelBody* run, void* user,
+                           bool* deficient) {
+  Work w = work_space(solve, regs);
+  bool done = take_units(solve, regs, &w) && factor_pivoted(solve, regs, &w) &&
+              refined(solve, regs, &w, run, user);
+  forget(&w);
+  *deficient = !done;
+  if (!done) done = solve_deficient(solve, regs, &w, run, user);
+  drop_units(&w);
+  return done;
 }
 
 /// Halve the step until the residual falls; false when it does not.
@@ -331,38 +341,83 @@ static void lengthen_step(const Work* w, Pace* pace) {
   }
 }
 
-static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, void* user,
-                         bool* deficient) {
-  Work w = work_space(solve, regs);
+/// What the unknowns measure: what they have been since the guess, and the steps between.
+static void grow_sizes(const ModelSolve* solve, const double* regs, Work* w) {
+  for (uint32_t j = 0; j < w->n; j++) {
+    w->size[j] = fmax(w->size[j], fabs(regs[solve->unknowns[j]]));
+  }
+}
+
+/// The step by the sizes of the unknowns; infinity when it is not a number.
+static double step_norm(Work* w) {
+  double norm = 0.0;
+  for (uint32_t j = 0; j < w->n; j++) {
+    double step = fabs(w->step[j]);
+    if (!(step <= DBL_MAX)) return (double)INFINITY;
+    if (step > norm * w->size[j]) norm = w->size[j] > 0.0 ? step / w->size[j] : (double)INFINITY;
+  }
+  return norm;
+}
+
+/// Whether what is left of the equations is small beside their terms.
+static bool holds(const ModelSolve* solve, const double* regs, Work* w) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    w->trial[i] = 0.0;
+  }
+  for (uint32_t k = 0; k < solve->entry_count; k++) {
+    const ModelEntry* entry = &solve->entries[k];
+    w->trial[entry->row] += fabs(regs[entry->reg]) * w->size[entry->column];
+  }
+  for (uint32_t i = 0; i < w->n; i++) {
+    if (!(fabs(regs[solve->residuals[i]]) <= NEWTON_SMALL * w->trial[i])) return false;
+  }
+  return true;
+}
+
+static bool newton(const ModelSolve* solve, double* regs, Work* w, ModelBody* run, void* user,
+                   bool* deficient) {
   Pace pace = {0};
-  for (uint32_t i = 0; i < w.n; i++) {
-    regs[solve->unknowns[i]] = regs[solve->guesses[i]];
+  for (uint32_t j = 0; j < w->n; j++) {
+    w->size[j] = 0.0;
+    regs[solve->unknowns[j]] = regs[solve->guesses[j]];
   }
   run(user);
   double last = (double)INFINITY;
   for (int iteration = 0; iteration < NEWTON_MAX; iteration++) {
-    *deficient = !factor(solve, regs, &w);
+    drop_units(w);
+    *deficient = !factor(solve, regs, w);
     if (*deficient) {
-      if (!smallest_step(solve, regs, &w, unknowns_size(solve, regs))) return false;
+      if (!smallest_step(solve, regs, w)) return false;
     } else {
-      back_solve(solve, regs, &w);
-      forget(&w);
+      back_solve(solve, regs, w);
+      forget(w);
     }
-    double before = residual_norm(solve, regs, &w);
+    double before = residual_norm(solve, regs, w);
     if (!(before <= DBL_MAX)) return false;
     if (before == 0.0) return true;
-    double size = step_norm(solve, regs, &w);
-    // at rounding: the last step does not shrink any more
+    grow_sizes(solve, regs, w);
+    double size = step_norm(w);
+    // at rounding: the last step does not shrink any more; it is as good as the pivots behind it
     if (size <= 2.0 * DBL_EPSILON || (size <= NEWTON_SMALL && size >= 0.5 * last)) {
-      // a step is as good as the pivots behind it: what it is the answer to tells
-      double most = NEWTON_SMALL * fmax(unknowns_size(solve, regs), UNKNOWN);
-      return before <= most * (double)w.n;
+      return holds(solve, regs, w);
     }
-    lengthen_step(&w, &pace);
-    if (!damped_step(solve, regs, &w, before, size, run, user)) return false;
+    lengthen_step(w, &pace);
+    if (!damped_step(solve, regs, w, before, size, run, user)) {
+      // the residuals of unknowns that pass through zero are rounding before their steps are small
+      return holds(solve, regs, w);
+    }
     last = size;
   }
   return false;
+}
+
+static bool solve_newton(const ModelSolve* solve, double* regs, ModelBody* run, void* user,
+                         bool* deficient) {
+  Work w = work_space(solve, regs);
+  bool done = newton(solve, regs, &w, run, user, deficient);
+  forget(&w);
+  drop_units(&w);
+  return done;
 }
 
 ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, void* user) {
@@ -372,16 +427,8 @@ ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, v
     ModelSolved relaxed = model_solve_relaxed(solve, regs, run, user);
     if (relaxed != MODEL_UNSOLVED) return relaxed;
   } else if (solve->linear) {
-    done = solve_linear(solve, regs, run, user);
-    if (!done) {
-      Work w = work_space(solve, regs);
-      deficient = true;
-      done = w.a && solve_deficient(solve, regs, &w, run, user);
-      if (!done && w.a) {
-        deficient = false;
-        done = solve_by_columns(solve, regs, &w, run, user);
-      }
-    }
+    done = solve_linear(solve, regs, run, user) ||
+           solve_in_units(solve, regs, run, user, &deficient);
   } else {
     done = solve_newton(solve, regs, run, user, &deficient);
   }

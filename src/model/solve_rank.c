@@ -68,20 +68,28 @@ static void back_substitute(const double* a, uint32_t n, uint32_t rank, double* 
   }
 }
 
-/// Solve the k x k system I + T^T T in the lower right corner, by Cholesky; z at b + rank.
-static void smallest(double* a, uint32_t n, uint32_t rank, double* b) {
+static double square_of(const double* weight, double column) {
+  double w = weight ? weight[(uint32_t)column] : 1.0;
+  return w * w;
+}
+
+/// Solve the k x k system I + T^T T, its squares by the weights of the unknowns, in the lower right
+/// corner by Cholesky; z at b + rank.
+static void smallest(double* a, uint32_t n, uint32_t rank, double* b, const double* weight,
+                     const double* order) {
   uint32_t open = n - rank;
   double* m = a + (size_t)rank * n + rank;
   double* z = b + rank;
   for (uint32_t i = 0; i < open; i++) {
     z[i] = 0.0;
     for (uint32_t r = 0; r < rank; r++) {
-      z[i] += a[(size_t)r * n + rank + i] * b[r];
+      z[i] += square_of(weight, order[r]) * a[(size_t)r * n + rank + i] * b[r];
     }
     for (uint32_t j = 0; j <= i; j++) {
-      double sum = i == j ? 1.0 : 0.0;
+      double sum = i == j ? square_of(weight, order[rank + i]) : 0.0;
       for (uint32_t r = 0; r < rank; r++) {
-        sum += a[(size_t)r * n + rank + i] * a[(size_t)r * n + rank + j];
+        sum += square_of(weight, order[r]) * a[(size_t)r * n + rank + i] *
+               a[(size_t)r * n + rank + j];
       }
       for (uint32_t l = 0; l < j; l++) {
         sum -= m[(size_t)i * n + l] * m[(size_t)j * n + l];
@@ -111,8 +119,8 @@ static void weigh(uint32_t n, const bool* yields, double* a) {
   }
 }
 
-uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const bool* yields,
-                          double* order, double* x) {
+uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const double* weight,
+                          const bool* yields, double* order, double* x) {
   weigh(n, yields, a);
   double largest = 0.0;
   uint32_t rank = 0;
@@ -144,7 +152,7 @@ uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const b
   for (uint32_t j = rank; j < n; j++) {
     back_substitute(a, n, rank, a + j, n);
   }
-  smallest(a, n, rank, b);
+  smallest(a, n, rank, b, weight, order);
   for (uint32_t i = 0; i < rank; i++) {
     for (uint32_t j = rank; j < n; j++) {
       b[i] -= a[(size_t)i * n + j] * b[j];

@@ -12,6 +12,7 @@
 // from there to the limit e -> 0. Where they do not, the solution grows like 1/e, and its signs are
 // those of the infinite currents and voltages that the guards wait for.
 #include "model/solve_relax.h"
+#include "model/solve_balance.h"
 
 #include <float.h>
 #include <klu.h>
@@ -25,7 +26,6 @@
 #define STEPS_MAX     60
 #define HALVINGS_MAX  20
 #define REFINE_MAX    40
-#define BALANCE_TURNS 4
 
 typedef struct Relaxed {
   const ModelSolve* solve;
@@ -34,8 +34,8 @@ typedef struct Relaxed {
   void* user;
   uint32_t n;
   double* row;     // factors that make the entries of rows...
+  double* trace;   // ...those of their relaxations, the trace included...
   double* column;  // ...and columns of one size
-  double* trace;   // per row: factor of its relaxation
   double* step;
   double* start;
   klu_common common;
@@ -53,38 +53,12 @@ static void relaxed_free(Relaxed* s) {
   free(s->values);
 }
 
-/// Rows and columns of the exact equations to one size.
-static void balance(Relaxed* s) {
-  const ModelSolve* solve = s->solve;
+static bool balance(Relaxed* s) {
+  if (!model_balance(s->solve, s->regs, s->row, s->column)) return false;
   for (uint32_t i = 0; i < s->n; i++) {
-    s->row[i] = 1.0;
-    s->column[i] = 1.0;
+    s->trace[i] *= TRACE;
   }
-  for (int turn = 0; turn < 2 * BALANCE_TURNS; turn++) {
-    bool by_rows = turn % 2 == 0;
-    double* factor = by_rows ? s->row : s->column;
-    double* largest = s->step;
-    memset(largest, 0, s->n * sizeof *largest);
-    for (uint32_t k = 0; k < solve->entry_count; k++) {
-      const ModelEntry* entry = &solve->entries[k];
-      double size = fabs(s->regs[entry->reg]) * s->row[entry->row] * s->column[entry->column];
-      double* place = &largest[by_rows ? entry->row : entry->column];
-      if (size > *place) *place = size;
-    }
-    for (uint32_t i = 0; i < s->n; i++) {
-      if (largest[i] > 0.0 && largest[i] <= DBL_MAX) factor[i] /= largest[i];
-    }
-  }
-  double* largest = s->step;
-  memset(largest, 0, s->n * sizeof *largest);
-  for (uint32_t k = solve->entry_count; k < solve->entry_count + solve->relax_count; k++) {
-    const ModelEntry* entry = &solve->entries[k];
-    double size = fabs(s->regs[entry->reg]) * s->column[entry->column];
-    if (size > largest[entry->row]) largest[entry->row] = size;
-  }
-  for (uint32_t i = 0; i < s->n; i++) {
-    s->trace[i] = largest[i] > 0.0 ? TRACE / largest[i] : 0.0;
-  }
+  return true;
 }
 
 /// A coefficient by the sizes of rows and columns; those behind the exact ones are the traces.
@@ -203,7 +177,7 @@ static bool newton(Relaxed* s, bool relaxed) {
   double* from = s->start + s->n;
   double* step = s->start + 2 * (size_t)s->n;
   for (int pass = 0; pass < STEPS_MAX; pass++) {
-    if (pass == 0 || !s->solve->linear) balance(s);
+    if ((pass == 0 || !s->solve->linear) && !balance(s)) return false;
     double before = residuals(s, relaxed);
     if (!(before <= DBL_MAX)) return false;
     if (before == 0.0 && pass > 0) return true;
@@ -291,8 +265,8 @@ ModelSolved model_solve_relaxed(const ModelSolve* solve, double* regs, ModelBody
                .user = user,
                .n = n,
                .row = at,
-               .column = at + n,
-               .trace = at + 2 * (size_t)n,
+               .trace = at + n,
+               .column = at + 2 * (size_t)n,
                .step = at + 3 * (size_t)n,
                .start = at + 4 * (size_t)n};
   s.begin = malloc((2 * (size_t)n + 2 + entries) * sizeof *s.begin);

@@ -114,7 +114,12 @@ struct ModelPivoted {
   int n;
   int *begin, *rows, *next;
   double* values;
+  const double *row, *column;  // units; NULL: as they are
 };
+
+static double unit_of(const ModelPivoted* p, const ModelEntry* entry) {
+  return p->row ? p->row[entry->row] * p->column[entry->column] : 1.0;
+}
 
 /// By columns, rows ascending: entries come by rows.
 static bool compress(ModelPivoted* p, const ModelSolve* solve, const double* regs, double* scale) {
@@ -124,7 +129,7 @@ static bool compress(ModelPivoted* p, const ModelSolve* solve, const double* reg
   }
   for (uint32_t k = 0; k < solve->entry_count; k++) {
     const ModelEntry* entry = &solve->entries[k];
-    double size = fabs(regs[entry->reg]);
+    double size = fabs(regs[entry->reg]) * unit_of(p, entry);
     if (!(size <= DBL_MAX)) return false;
     if (size > scale[entry->row]) scale[entry->row] = size;
     p->begin[entry->column + 1]++;
@@ -138,7 +143,7 @@ static bool compress(ModelPivoted* p, const ModelSolve* solve, const double* reg
     const ModelEntry* entry = &solve->entries[k];
     int at = p->next[entry->column]++;
     p->rows[at] = (int)entry->row;
-    p->values[at] = regs[entry->reg] / scale[entry->row];
+    p->values[at] = regs[entry->reg] * unit_of(p, entry) / scale[entry->row];
   }
   return true;
 }
@@ -151,11 +156,14 @@ static bool has_rank(const ModelPivoted* p) {
   return true;
 }
 
-ModelPivoted* model_pivoted_create(const ModelSolve* solve, const double* regs, double* scale) {
+ModelPivoted* model_pivoted_create(const ModelSolve* solve, const double* regs, const double* row,
+                                   const double* column, double* scale) {
   ModelPivoted* p = calloc(1, sizeof *p);
   if (!p) return NULL;
   size_t n = solve->count;
   p->n = (int)n;
+  p->row = row;
+  p->column = column;
   p->begin = calloc(n + 1, sizeof *p->begin);
   p->next = calloc(n + 1, sizeof *p->next);
   p->rows = malloc(((size_t)solve->entry_count + 1) * sizeof *p->rows);
@@ -176,7 +184,7 @@ ModelPivoted* model_pivoted_create(const ModelSolve* solve, const double* regs, 
 void model_pivoted_solve(ModelPivoted* p, const ModelSolve* solve, const double* regs,
                          const double* scale, double* step) {
   for (uint32_t i = 0; i < solve->count; i++) {
-    step[i] = -regs[solve->residuals[i]] / scale[i];
+    step[i] = -regs[solve->residuals[i]] * (p->row ? p->row[i] : 1.0) / scale[i];
   }
   (void)klu_solve(p->symbolic, p->numeric, p->n, 1, step, &p->common);
 }

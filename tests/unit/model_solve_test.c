@@ -57,7 +57,7 @@ TEST(what_yields_is_small_before_others) {
   double b[] = {3.0, 6.0, 8.0};
   double order[3];
   double x[3];
-  CHECK(model_rank_solve(3, a, b, 8.0, yields, order, x) == 2, "rank");
+  CHECK(model_rank_solve(3, a, b, 8.0, NULL, yields, order, x) == 2, "rank");
   CHECK(fabs(x[0] - 3.0) < 1e-5 && fabs(x[1]) < 1e-5 && fabs(x[2] - 2.0) < 1e-12, "shares");
 }
 
@@ -140,7 +140,7 @@ TEST(smallest_solutions_of_random_systems) {
     }
     memcpy(copy, a, sizeof a);
     memcpy(right_side, b, sizeof b);
-    CHECK(model_rank_solve(N, a, b, 1.0, NULL, order, x) == rank, "rank");
+    CHECK(model_rank_solve(N, a, b, 1.0, NULL, NULL, order, x) == rank, "rank");
     double norm = 0.0;
     double other = 0.0;
     for (uint32_t i = 0; i < N; i++) {
@@ -159,7 +159,7 @@ TEST(smallest_solutions_of_random_systems) {
     memcpy(b, right_side, sizeof b);
     b[0] += 1.0;
     b[1] -= 0.7;
-    CHECK(model_rank_solve(N, a, b, 1.0, NULL, order, x) == MODEL_RANK_NONE || rank >= N - 1,
+    CHECK(model_rank_solve(N, a, b, 1.0, NULL, NULL, order, x) == MODEL_RANK_NONE || rank >= N - 1,
           "beside");
   }
 }
@@ -219,7 +219,7 @@ TEST(torn_blocks_give_what_elimination_gives) {
     memcpy(copy, a, sizeof a);
     memcpy(right_copy, right, sizeof right);
     seed = text_seed;
-    if (model_rank_solve(TORN_N, a, right, 1.0, NULL, order, want) != TORN_N) continue;
+    if (model_rank_solve(TORN_N, a, right, 1.0, NULL, NULL, order, want) != TORN_N) continue;
     Block b;
     block_open(&b, &arena, text.data);
     uint32_t failed = 0;

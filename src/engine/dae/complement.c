@@ -27,6 +27,14 @@ typedef struct Way {
   bool falls;     // it leads on by becoming false
 } Way;
 
+/// What relations are compared with: what they change by when all that they read changes by as much
+/// as it is.
+typedef struct Measure {
+  double unit;     // the unknowns of a block with diodes...
+  double own;      // ...and whatever else is computed
+  uint32_t block;  // MODEL_NONE: none
+} Measure;
+
 typedef struct Search {
   EngSim* sim;
   uint32_t* automata;  // those that take part
@@ -34,9 +42,10 @@ typedef struct Search {
   uint32_t* states;    // of all automata when it began
   double* values;      // of the variables then
   double *g, *rate;    // per automaton, in the direction in which its state is left
-  double* unit;        // ... what g changes by when all unknowns change by as much as they do
-  double* scale;       // per entry of the environment: the same for what blocks solve for; or 0
-  double level;        // the largest unknown, in these units
+  double *zero, *zero_rate;  // ... and what is at the boundary
+  Measure* measures;   // per relation of the mode
+  Measure* scales;     // per entry of the environment: what it is solved for in, and how large
+  double* block_rate;  // per block: the largest rate, by the units of the relations
   uint32_t* index_of;  // atom -> place in the mode + 1
 } Search;
 
@@ -88,75 +97,166 @@ static bool alternates(const EngSim* sim, uint32_t automaton) {
   return third.atom != MODEL_NONE && third.to == first.to;
 }
 
+/// Whether a relation reads something that equations compute: it hangs on the states of others then.
+static bool reads_computed(const EngSim* sim, uint32_t id) {
+  const ModelAtom* atom = &sim->model->atoms[id];
+  for (uint32_t k = 0; k < atom->read_count; k++) {
+    const ModelVarMode* var = &sim->core.mode->vars[atom->reads[k].var];
+    uint32_t known = var->role == MODEL_ROLE_STATE ? var->state_order : 0;
+    if (var->role != MODEL_ROLE_DISCRETE && atom->reads[k].order >= known) return true;
+  }
+  return false;
+}
+
+static bool takes_part(const EngSim* sim, uint32_t automaton) {
+  if (!eng_automaton_active(sim, automaton) || eng_dwells(sim, automaton)) return false;
+  if (!alternates(sim, automaton)) return false;
+  Way way = present_way(sim, automaton);
+  return reads_computed(sim, way.atom) ||
+         reads_computed(sim, way_on(sim, automaton, way.to).atom);
+}
+
 static SltStatus begin(EngSim* sim, Search* search) {
   const Model* model = sim->model;
   EngDae* dae = &sim->dae;
   size_t automata = model->automaton_count;
-  size_t bytes = 2 * automata * sizeof(uint32_t) +
-                 (3 * automata + 2 * (size_t)model->env_count) * sizeof(double) +
-                 model->atom_count * sizeof(uint32_t) + 64;
+  size_t env = model->env_count;
+  size_t atoms = model->atom_count;
+  size_t bytes = (4 * automata + 2 * env) * sizeof(double) +
+                 (env + atoms) * sizeof(Measure) + (2 * automata + atoms) * sizeof(uint32_t);
   SLT_TRY(eng_grow(sim, (void**)&dae->search, &dae->search_capacity, bytes, 1));
-  // explicit modes have no impulses and no room for them
-  SLT_TRY(eng_grow(sim, (void**)&dae->guard, &dae->guard_capacity, model->atom_count,
-                   sizeof *dae->guard));
-  double* at = (double*)dae->search;
-  *search = (Search){.sim = sim};
-  search->g = at;
+  *search = (Search){.sim = sim, .g = (double*)dae->search};
   search->rate = search->g + automata;
-  search->unit = search->rate + automata;
-  search->scale = search->unit + automata;
-  search->values = search->scale + model->env_count;
-  search->automata = (uint32_t*)(search->values + model->env_count);
+  search->zero = search->rate + automata;
+  search->zero_rate = search->zero + automata;
+  search->values = search->zero_rate + automata;
+  search->block_rate = search->values + env;
+  search->scales = (Measure*)(search->block_rate + env);
+  search->measures = search->scales + env;
+  search->automata = (uint32_t*)(search->measures + atoms);
   search->states = search->automata + automata;
   search->index_of = search->states + automata;
   for (uint32_t a = 0; a < automata; a++) {
     search->states[a] = sim->state[a];
-    if (!eng_automaton_active(sim, a) || eng_dwells(sim, a)) continue;
-    if (alternates(sim, a)) search->automata[search->count++] = a;
+    if (takes_part(sim, a)) search->automata[search->count++] = a;
   }
-  memcpy(search->values, sim->env, model->env_count * sizeof *search->values);
+  memcpy(search->values, sim->env, env * sizeof *search->values);
   return SLT_OK;
 }
 
 // ---- one combination ----------------------------------------------------------------------------
 
-/// Units of the relations: those of the unknowns of the blocks that diodes stand in, by their
-/// slopes.
-static void measure(Search* s) {
+/// What the unknowns of blocks with diodes are beside each other: a typical value of each.
+static void measure_unknowns(Search* s) {
   EngSim* sim = s->sim;
   const ModelMode* mode = sim->core.mode;
-  memset(s->scale, 0, sim->model->env_count * sizeof *s->scale);
-  s->level = 0.0;
+  for (uint32_t e = 0; e < sim->model->env_count; e++) {
+    s->scales[e] = (Measure){.block = MODEL_NONE};
+  }
   for (uint32_t i = 0; i < mode->full.solve_count; i++) {
     const ModelSolve* solve = &mode->full.solves[i];
+    if (solve->relax_count == 0) continue;
     const double* scale = sim->full_regs + solve->work + MODEL_RELAX_SCALE * (size_t)solve->count;
-    for (uint32_t j = 0; solve->relax_count && j < solve->count; j++) {
+    double level = 0.0;
+    for (uint32_t j = 0; j < solve->count; j++) {
       uint32_t env = solve->guess_env[j];
-      if (env == MODEL_NONE || !(scale[j] > 0.0)) continue;
-      s->scale[env] = scale[j];
-      if (isfinite(sim->env[env])) s->level = fmax(s->level, fabs(sim->env[env]) / scale[j]);
+      bool finite = env != MODEL_NONE && isfinite(sim->env[env]) && scale[j] > 0.0;
+      if (finite) level = fmax(level, fabs(sim->env[env]) / scale[j]);
+    }
+    for (uint32_t j = 0; j < solve->count; j++) {
+      uint32_t env = solve->guess_env[j];
+      if (env != MODEL_NONE) s->scales[env] = (Measure){.unit = level * scale[j], .block = i};
     }
   }
-  double* units = sim->dae.guard;  // nobody waits for impulses here
+}
+
+/// What is computed from one of these unknowns is as large as its equation says.
+static void measure_computed(Search* s, const double* q) {
+  EngSim* sim = s->sim;
+  const ModelImplicit* im = sim->core.mode->implicit;
+  if (im->system.output_count == 0) return;
+  double* out = sim->dae.work + im->quantity_count;
+  dae_run_system(sim, im, q, out);
+  for (uint32_t k = 0; k < im->system_entry_count;) {
+    uint32_t row = im->system_entries[k].row;
+    uint32_t open = MODEL_NONE;
+    uint32_t open_count = 0;
+    double slope = 0.0;
+    Measure sum = {.block = MODEL_NONE};
+    for (; k < im->system_entry_count && im->system_entries[k].row == row; k++) {
+      const ModelEntry* entry = &im->system_entries[k];
+      const ModelQuantity* quantity = &im->quantities[entry->column];
+      double size = fabs(out[entry->reg]);
+      if (quantity->env == MODEL_NONE || quantity->state != MODEL_NONE || !(size > 0.0)) continue;
+      const Measure* known = &s->scales[quantity->env];
+      if (known->block != MODEL_NONE) {
+        sum.unit += size * known->unit;
+        sum.block = known->block;
+      } else {
+        open = quantity->env;
+        slope = size;
+        open_count++;
+      }
+    }
+    if (open_count != 1 || sum.block == MODEL_NONE || row < im->constraint_count) continue;
+    s->scales[open] = (Measure){.unit = sum.unit / slope, .block = sum.block};
+  }
+}
+
+/// Units of the relations by their slopes.
+static void measure_relations(Search* s) {
+  EngSim* sim = s->sim;
+  const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    units[i] = 0.0;
+    s->measures[i] = (Measure){.block = MODEL_NONE};
   }
-  if (mode->impulse) {
-    double* q = sim->dae.work;
-    double* slopes = q + mode->implicit->quantity_count;
-    dae_gather(sim, mode->implicit, q);
-    model_program_run(&mode->impulse->slopes, eng_context(sim), sim->dae.impulse_regs, sim->core.t,
-                      q, slopes);
-    for (uint32_t i = 0; i < mode->impulse->entry_count; i++) {
-      const ModelEntry* entry = &mode->impulse->entries[i];
-      uint32_t env = mode->implicit->quantities[entry->column].env;
-      if (env != MODEL_NONE) units[entry->row] += fabs(slopes[entry->reg]) * s->scale[env];
-    }
+  measure_unknowns(s);
+  if (!mode->impulse) return;
+  double* q = sim->dae.work;
+  double* slopes = q + mode->implicit->quantity_count;
+  dae_gather(sim, mode->implicit, q);
+  if (mode->relaxed) measure_computed(s, q);
+  model_program_run(&mode->impulse->slopes, eng_context(sim), sim->dae.impulse_regs, sim->core.t, q,
+                    slopes);
+  for (uint32_t i = 0; i < mode->impulse->entry_count; i++) {
+    const ModelEntry* entry = &mode->impulse->entries[i];
+    uint32_t env = mode->implicit->quantities[entry->column].env;
+    if (env == MODEL_NONE) continue;
+    Measure scale = s->scales[env];
+    Measure* measure = &s->measures[entry->row];
+    bool joined = scale.block != MODEL_NONE;
+    double part = fabs(slopes[entry->reg]) * (joined ? scale.unit : fabs(sim->env[env]));
+    if (!isfinite(part)) continue;
+    if (joined) measure->block = scale.block;
+    *(joined ? &measure->unit : &measure->own) += part;
+  }
+}
+
+/// The relation by which an automaton leaves its state; NULL where nobody computes it.
+static const Measure* measure_of(const Search* s, uint32_t k) {
+  uint32_t index = s->index_of[present_way(s->sim, s->automata[k]).atom];
+  return index ? &s->measures[index - 1] : NULL;
+}
+
+/// What is at the boundary, of g and of its rate. Where everything passes through zero, the rounding
+/// of the time tells.
+static void find_zeros(Search* s) {
+  double places = TIME_PLACES * DBL_EPSILON * fabs(s->sim->core.t);
+  memset(s->block_rate, 0, s->sim->model->env_count * sizeof *s->block_rate);
+  for (uint32_t k = 0; k < s->count; k++) {
+    const Measure* measure = measure_of(s, k);
+    // what is not of the block is no measure for it
+    if (!measure || measure->block == MODEL_NONE || !(measure->unit > measure->own)) continue;
+    double* largest = &s->block_rate[measure->block];
+    *largest = fmax(*largest, fabs(s->rate[k]) / measure->unit);
   }
   for (uint32_t k = 0; k < s->count; k++) {
-    uint32_t index = s->index_of[present_way(sim, s->automata[k]).atom];
-    bool known = index && units[index - 1] > 0.0 && isfinite(units[index - 1]);
-    s->unit[k] = known ? units[index - 1] : 1.0;
+    const Measure* measure = measure_of(s, k);
+    bool joined = measure && measure->block != MODEL_NONE;
+    double others = joined ? s->block_rate[measure->block] * measure->unit : 0.0;
+    double rate = fmax(fabs(s->rate[k]), others);
+    s->zero[k] = fmax(measure ? ZERO * (measure->unit + measure->own) : 0.0, places * rate);
+    s->zero_rate[k] = ZERO * rate;
   }
 }
 
@@ -177,7 +277,8 @@ static void read_relations(Search* s) {
     if (!isfinite(s->g[k])) s->g[k] = 0.0;
     if (!isfinite(s->rate[k])) s->rate[k] = 0.0;
   }
-  measure(s);
+  measure_relations(s);
+  find_zeros(s);
 }
 
 /// Values and rates of the relations in the present combination.
@@ -196,31 +297,15 @@ static SltStatus evaluate(Search* s) {
   return SLT_OK;
 }
 
-/// What is zero beside the rest: of g, and of its rate. Where everything passes through zero, the
-/// rounding of the time tells.
-static void find_zeros(const Search* s, double* g, double* rate) {
-  *g = s->level;
-  *rate = 0.0;
-  for (uint32_t k = 0; k < s->count; k++) {
-    *g = fmax(*g, fabs(s->g[k]) / s->unit[k]);
-    *rate = fmax(*rate, fabs(s->rate[k]) / s->unit[k]);
-  }
-  *g = fmax(ZERO * *g, TIME_PLACES * DBL_EPSILON * fabs(s->sim->core.t) * *rate);
-  *rate *= ZERO;
-}
-
 /// Mark who is against its relation; returns how many.
 static uint32_t find_violations(const Search* s, uint8_t* violates) {
   uint32_t count = 0;
   bool contradicts = s->sim->dae.contradicted != MODEL_NONE;
-  double zero = 0.0;
-  double zero_rate = 0.0;
-  find_zeros(s, &zero, &zero_rate);
-  if (contradicts) zero *= INFINITE / ZERO;
   for (uint32_t k = 0; k < s->count; k++) {
-    violates[k] = s->g[k] > zero * s->unit[k];
-    bool at_boundary = fabs(s->g[k]) <= zero * s->unit[k];
-    if (at_boundary && !contradicts) violates[k] = s->rate[k] > zero_rate * s->unit[k];
+    double zero = contradicts ? INFINITE / ZERO * s->zero[k] : s->zero[k];
+    violates[k] = s->g[k] > zero;
+    bool at_boundary = fabs(s->g[k]) <= zero;
+    if (at_boundary && !contradicts) violates[k] = s->rate[k] > s->zero_rate[k];
     count += violates[k];
   }
   return count;
@@ -233,6 +318,8 @@ static void hold_truths(Search* s) {
     Way way = present_way(sim, s->automata[k]);
     EngAtom* atom = &sim->atoms[way.atom];
     atom->truth = way.falls;
+    // what was reached and leads nowhere has only touched its boundary
+    if (atom->located && atom->located_truth != atom->truth) atom->tangential = true;
     atom->held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
     sim->env[sim->model->atoms[way.atom].env] = atom->truth ? 1.0 : 0.0;
@@ -284,6 +371,7 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
     eng_atoms_update(sim);
     return SLT_OK;
   }
+  sim->dae.decides = true;
   // records are written from where the search began to where it ended
   for (uint32_t k = 0; k < s.count; k++) {
     uint32_t a = s.automata[k];
@@ -308,18 +396,15 @@ void eng_dae_mark_constant(EngSim* sim) {
   }
   eng_evaluate_g(sim, sim->core.t, true);
   read_relations(&s);
-  double zero_g = 0.0;
-  double zero_rate = 0.0;
-  find_zeros(&s, &zero_g, &zero_rate);
   for (uint32_t k = 0; k < s.count; k++) {
     Way way = present_way(sim, s.automata[k]);
     EngAtom* atom = &sim->atoms[way.atom];
-    double zero = zero_g * s.unit[k];
     uint32_t index = s.index_of[way.atom];
-    atom->constant = index && fabs(s.g[k]) <= zero && fabs(s.rate[k]) <= zero_rate * s.unit[k];
-    if (atom->constant) {
-      dae->constants[dae->constant_count++] = (EngDaeConstant){.index = index - 1, .zero = zero};
-    }
+    atom->constant = index && s.measures[index - 1].block != MODEL_NONE &&
+                     fabs(s.g[k]) <= s.zero[k] && fabs(s.rate[k]) <= s.zero_rate[k];
+    if (!atom->constant) continue;
+    dae->constants[dae->constant_count++] =
+        (EngDaeConstant){.index = index - 1, .zero = s.zero[k]};
   }
 }
 

@@ -48,6 +48,7 @@ typedef struct EngDae {
   bool impulsive;
   bool tentative;         // switches have no position yet: contradictions are only noted
   bool contradicts;       // ... and there was one
+  bool decides;           // complementary states were found in this instant
   bool initial;           // the run is about to start: initial values are fixed or guesses
   const ModelMode* from;  // committed mode that the candidate comes from
   uint32_t failed;        // block that could not be solved, MODEL_NONE for none

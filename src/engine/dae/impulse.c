@@ -364,8 +364,8 @@ static bool solve_step(Jump* s) {
   } else {
     memcpy(s->matrix, s->kept, (size_t)s->e * s->e * sizeof *s->matrix);
     memcpy(s->work, s->delta, s->e * sizeof *s->work);
-    solved = model_rank_solve(s->e, s->matrix, s->work, size, s->yields, s->order, s->delta) !=
-             MODEL_RANK_NONE;
+    solved = model_rank_solve(s->e, s->matrix, s->work, size, s->balance, s->yields, s->order,
+                              s->delta) != MODEL_RANK_NONE;
   }
   for (uint32_t k = 0; k < s->e; k++) {
     s->delta[k] *= s->balance[k];

@@ -125,6 +125,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   sim->events.copy.made = false;
   sim->events.one_by_one = false;
   sim->events.rejected_together = false;
+  sim->dae.decides = false;
   SLT_TRY(eng_run_due(sim, false, &iteration, any));
   SLT_TRY(events_run_to_rest(sim, &iteration, any));
   bool late = false;

@@ -130,6 +130,11 @@ static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     if (key == before && events->values_key == values) continue;  // self loops that assign nothing
     SLT_TRY(comes_back(sim, key, &back));
     if (!back) continue;
+    if (sim->dae.decides) {
+      // where complementary states led back to is where they hold: the crossing was only touched
+      sim->dae.decides = false;
+      continue;
+    }
     *undecided = events->one_by_one || !events->rejected_together;
     if (*undecided) return SLT_OK;
     // what rejects a mode together may lead past the one that holds, for ever: one after the other
