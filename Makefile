@@ -78,7 +78,7 @@ lint:
 
 fuzz:
 	@$(CONFIGURE) --preset fuzz $(QUIET)
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target saltus_fuzz
 	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 torture: setup-test

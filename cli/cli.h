@@ -118,6 +118,7 @@ typedef struct Output {
   bool whole;        // of no use before its end: what was there stays until then
   bool packed;       // its lines cannot be counted
   bool csv;          // a line end inside of quotes ends no line
+  uint64_t headers;  // lines before the rows
   // the rest belongs to output.c
   int fd;
   bool regular;

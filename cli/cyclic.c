@@ -288,7 +288,8 @@ bool cyclic_is_wanted(const RunOptions* options, ModelSource* source) {
 }
 
 int cyclic_run(const RunOptions* options, ModelSource* source) {
-  CyclicRun run = {.options = options, .source = source, .csv = {.fd = -1, .csv = true}};
+  CyclicRun run = {
+      .options = options, .source = source, .csv = {.fd = -1, .csv = true, .headers = 1}};
   double wall = 0.0;
   int exit = prepare(&run);
   if (exit == CLI_DONE) {

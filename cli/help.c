@@ -47,6 +47,7 @@ static const char run_help[] =
     "                      [all variables, in the order of the source]\n"
     "  --every DT          a row every DT          --samples N   N rows [500]\n"
     "  --all-steps         a row per step of the integrator\n"
+    "  --units             a second row with the units of the columns, in CSV\n"
     "  --event-rows changes|modes|all|none   events that get rows, before and after:\n"
     "                      those that change a column, also modes, all, none  [changes]\n"
     "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.csv]\n"

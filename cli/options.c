@@ -228,7 +228,8 @@ void cli_names_clear(CliNames* names) {
   *names = (CliNames){0};
 }
 
-// ---- values ---------------------------------------------------------------------------------------
+// ---- values
+// ---------------------------------------------------------------------------------------
 
 #define VALUE_DEPTH 100  // parentheses inside of parentheses
 
@@ -302,7 +303,8 @@ bool option_time(const char* option, const char* text, double* out) {
   static const struct {
     const char* unit;
     double seconds;
-  } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"min", 60.0}, {"h", 3600.0}, {"d", 86400.0}};
+  } units[] = {{"us", 1e-6},  {"ms", 1e-3},  {"s", 1.0},
+               {"min", 60.0}, {"h", 3600.0}, {"d", 86400.0}};
   size_t length = strlen(text);
   size_t letters = 0;
   while (letters < length && isalpha((unsigned char)text[length - 1 - letters]))

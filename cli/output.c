@@ -304,7 +304,7 @@ int output_report(const Output* output, const char* what) {
   if (output->error == EPIPE) return CLI_PIPE;
   bool to_stdout = strcmp(output->path, "-") == 0;
   unsigned long long lines = output->lines;
-  if (strcmp(what, "rows") == 0 && lines > 0) lines--;  // the header is no row
+  if (strcmp(what, "rows") == 0) lines -= lines < output->headers ? lines : output->headers;
   cli_error("cannot write %s: %s", to_stdout ? "to standard output" : output->path,
             strerror(output->error));
   if (output->whole) {

@@ -119,6 +119,33 @@ static void suggest_name(const Run* run, const char* bad) {
   free((void*)names);
 }
 
+/// `x in UNIT` that cannot be: the text is no unit, x has none, or both are of different
+/// quantities.
+static int report_unit(const Run* run, const char* asked) {
+  const char* in = asked;
+  for (const char* at = strstr(asked, " in "); at; at = strstr(at + 1, " in "))
+    in = at;
+  int length = (int)(in - asked);
+  const char* unit = in + sizeof " in " - 1;
+  char own[200] = "";
+  char name[200];
+  double value = 0.0;
+  snprintf(name, sizeof name, "%.*s", length, asked);
+  SltQuantity quantity;
+  bool found = slt_sim_find(run->sim, name, &quantity) >= 0 &&
+               slt_sim_unit(run->sim, quantity, own, sizeof own) >= 0;
+  if (slt_unit_convert(1.0, unit, unit, &value) < 0) {
+    cli_error("--out %s: '%s' is no unit", asked, unit);
+    cli_hint("write, for example, m/s^2, kW, N*m, degC");
+  } else if (!found || !own[0]) {
+    cli_error("--out %s: the model gives '%s' no unit", asked, name);
+    cli_hint("give it one: %s { unit = \"%s\"; }", name, unit);
+  } else {
+    cli_error("--out %s: '%s' is in %s, which is no %s", asked, name, own, unit);
+  }
+  return CLI_USAGE;
+}
+
 static int create_recorder(Run* run) {
   const RunOptions* o = &run->options;
   SltRecorderOptions options = slt_recorder_options();
@@ -130,6 +157,7 @@ static int create_recorder(Run* run) {
     options.name_count = run->experiment.out_count;
   }
   options.all_steps = o->all_steps;
+  options.unit_row = o->units;
   options.event_rows = o->event_rows;
   options.format = o->format.id;
   if (o->samples > 0) {
@@ -145,6 +173,7 @@ static int create_recorder(Run* run) {
   SltStatus status = slt_recorder_create(run->sim, &options, &run->recorder, &bad);
   if (status >= 0) return CLI_DONE;
   if (status == SLT_ERR_NOMEM) return out_of_memory();
+  if (status == SLT_ERR_ARGUMENT && bad) return report_unit(run, bad);
   if (status != SLT_ERR_NOT_FOUND) {
     cli_error("cannot record: %s", slt_status_text(status));
     return CLI_USAGE;
@@ -273,6 +302,7 @@ static int open_outputs(Run* run) {
   run->csv.whole = o->format.whole;
   run->csv.packed = !o->format.continues;
   run->csv.csv = o->format.id == SLT_FORMAT_CSV;
+  run->csv.headers = !run->csv.csv ? 0 : o->units ? 2 : 1;
   run->events.path = o->events;
   if (o->resume) return continue_outputs(run);
   if (!output_open(&run->csv) || !output_open(&run->events)) return CLI_USAGE;
@@ -423,7 +453,8 @@ static void on_row(void* user, double t) {
 static uint64_t rows_in_file(const Run* run) {
   bool counted = run->csv.csv || run->options.format.id == SLT_FORMAT_JSON_LINES;
   if (!counted || !run->csv.path) return slt_recorder_row_count(run->recorder);
-  return run->csv.csv && run->csv.lines > 0 ? run->csv.lines - 1 : run->csv.lines;
+  uint64_t headers = run->csv.headers;
+  return run->csv.lines > headers ? run->csv.lines - headers : 0;
 }
 
 /// Where the rows of an unfinished run are.

@@ -21,6 +21,7 @@ typedef struct RunOptions {
   double every;      // NaN: not given
   uint32_t samples;  // 0: not given
   bool all_steps;
+  bool units;        // a row with the units of the columns
   const char* csv;   // where the rows go; NULL: the default file
   SltFormat format;  // of the rows
   SltEventRows event_rows;

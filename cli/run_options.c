@@ -20,6 +20,7 @@ typedef enum RunOption {
   RUN_SAMPLES,
   RUN_ALL_STEPS,
   RUN_EVENT_ROWS,
+  RUN_UNITS,
   RUN_CSV,
   RUN_EVENTS,
   RUN_PLOT,
@@ -66,6 +67,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_SAMPLES] = {"--samples", NULL, OPTION_VALUE},
     [RUN_ALL_STEPS] = {"--all-steps", NULL, OPTION_FLAG},
     [RUN_EVENT_ROWS] = {"--event-rows", NULL, OPTION_VALUE},
+    [RUN_UNITS] = {"--units", NULL, OPTION_FLAG},
     [RUN_CSV] = {"--output", "-o", OPTION_VALUE},
     [RUN_EVENTS] = {"--events", NULL, OPTION_VALUE},
     [RUN_PLOT] = {"--plot", NULL, OPTION_VALUE},
@@ -253,6 +255,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
     out->samples = (uint32_t)count;
     return true;
   case RUN_ALL_STEPS: out->all_steps = true; return true;
+  case RUN_UNITS: out->units = true; return true;
   case RUN_EVENT_ROWS: return parse_event_rows(text, out);
   case RUN_CSV: return parse_csv(text, out);
   case RUN_EVENTS: out->events = text; return true;

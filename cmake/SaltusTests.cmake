@@ -84,6 +84,7 @@ saltus_add_test(laws.slice python3 ${laws}/laws.py ${laws_slice} ${laws_now} --s
 saltus_add_test(laws.self python3 ${laws}/self_test.py)
 
 # With libFuzzer the targets search; everywhere else they replay what was found.
+add_custom_target(saltus_fuzz)
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
 foreach(source IN LISTS sources)
   get_filename_component(file_name ${source} NAME_WE)
@@ -97,6 +98,7 @@ foreach(source IN LISTS sources)
     saltus_inner_program(fuzz_${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c)
     saltus_add_test(fuzz.${name} fuzz_${name} ${corpus})
   endif()
+  add_dependencies(saltus_fuzz fuzz_${name})
 endforeach()
 
 foreach(name IN LISTS SALTUS_EXAMPLE_TARGETS)

@@ -4,7 +4,7 @@
 _saltus() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
   local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --out --every
-    --samples --all-steps --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
+    --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
     --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --quiet
     --help"
   COMPREPLY=()

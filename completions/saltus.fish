@@ -47,6 +47,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l out -x -d "what to re
 complete -c saltus -n "__fish_seen_subcommand_from run" -l every -x -d "distance of the rows"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l samples -x -d "number of rows"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l all-steps -d "a row per step"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l units -d "a second row with the units"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l event-rows -x -a "changes modes all none" -d "events that get rows"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l max-steps -x -d "end after so many steps"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l max-events -x -d "end after so many events"

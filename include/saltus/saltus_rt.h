@@ -259,6 +259,15 @@ SLT_API const char* slt_sim_mode_name(const SltSim* sim, SltQuantity quantity);
 /// The same just before the last instant.
 SLT_API const char* slt_sim_mode_name_before(const SltSim* sim, SltQuantity quantity);
 
+/// Unit of a quantity, as the model gives it or as it follows from its equations: "" when none is
+/// known. Derivatives are per second. `out` receives at most `size` bytes with the closing zero.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, or SLT_ERR_LIMIT when there is not enough room.
+SLT_API SltStatus slt_sim_unit(const SltSim* sim, SltQuantity quantity, char* out, size_t size);
+
+/// A value in another unit: 25 of "degC" is 298.15 of "K".
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (a text is no unit), SLT_ERR_ARGUMENT (different quantities).
+SLT_API SltStatus slt_unit_convert(double value, const char* from, const char* to, double* out);
+
 /// Write a variable at the current time: an input or a discrete variable, or the state of an
 /// integrated one. Takes effect from here on; guards that now hold fire at the next advance.
 /// @return SLT_OK, SLT_ERR_ARGUMENT (not a variable, or computed by the equations of this mode).
@@ -583,12 +592,14 @@ typedef struct SltRecorderOptions {
   uint32_t samples;          ///< number of equidistant rows after the first [500]
   bool all_steps;            ///< a row per step of the integrator instead
   SltEventRows event_rows;   ///< which instants get rows [changes]
-  const char* const* names;  ///< quantities to record; NULL: all variables in source order
+  const char* const* names;  ///< quantities to record, `x` or `x in UNIT`; NULL: all variables in
+                             ///< source order
   uint32_t name_count;
   SltWriter rows;      ///< write NULL: none
   SltFormatId format;  ///< of the rows [CSV]
   SltWriter events;    ///< JSON lines; write NULL: none
   bool keep;           ///< keep the rows in memory for slt_recorder_table()
+  bool unit_row;       ///< in CSV, a second row with the units of the columns
   uint32_t cookie;
 } SltRecorderOptions;
 
@@ -597,7 +608,8 @@ SLT_API SltRecorderOptions slt_recorder_options(void);
 /// Attach a recorder to a run that is not started yet. Both belong to the caller; free the recorder
 /// first. It takes over slt_sim_on_event(); pass events on with slt_recorder_on_event().
 /// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_UNSUPPORTED (the format), or
-///         SLT_ERR_NOT_FOUND with the offending name in `bad_name` (borrowed from options).
+///         SLT_ERR_NOT_FOUND with the offending name in `bad_name` (borrowed from options); there
+///         SLT_ERR_ARGUMENT has the name of a quantity that cannot be given in its unit.
 SLT_API SltStatus slt_recorder_create(SltSim* sim, const SltRecorderOptions* options,
                                       SltRecorder** out, const char** bad_name);
 SLT_API void slt_recorder_free(SltRecorder* recorder);

@@ -4,6 +4,7 @@
 #include "api/handles.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // ---- options ------------------------------------------------------------------------------------
@@ -230,8 +231,6 @@ SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
   return find_quantity(sim->model, pasted, out) ? SLT_OK : SLT_ERR_NOT_FOUND;
 }
 
-// ---- values -------------------------------------------------------------------------------------
-
 static bool quantity_valid(const SltSim* sim, SltQuantity q) {
   switch (q.kind) {
   case SLT_KIND_VARIABLE:
@@ -244,6 +243,44 @@ static bool quantity_valid(const SltSim* sim, SltQuantity q) {
   default: return false;
   }
 }
+
+static Str unit_of(const Model* model, SltQuantity q) {
+  switch (q.kind) {
+  case SLT_KIND_VARIABLE:
+  case SLT_KIND_DERIVATIVE: return model->vars[q.index].unit;
+  case SLT_KIND_CONSTANT: return model->params[q.index].unit;
+  case SLT_KIND_MACRO: return model->macros[q.index].unit;
+  case SLT_KIND_MODE:
+  case SLT_KIND_TIME: break;
+  }
+  // time is in seconds where units are given at all
+  for (uint32_t i = 0; q.kind == SLT_KIND_TIME && i < model->var_count; i++) {
+    if (model->vars[i].unit.length) return STR_LIT("s");
+  }
+  return STR_LIT("");
+}
+
+SltStatus slt_sim_unit(const SltSim* sim, SltQuantity quantity, char* out, size_t size) {
+  if (!sim || !out || size == 0 || !quantity_valid(sim, quantity)) return SLT_ERR_ARGUMENT;
+  Str unit = unit_of(sim->model, quantity);
+  uint32_t order = quantity.kind == SLT_KIND_DERIVATIVE ? quantity.order : 0;
+  int length = unit.length == 0 || order == 0 ? snprintf(out, size, "%.*s", STR_ARGS(unit))
+               : order == 1                   ? snprintf(out, size, "%.*s/s", STR_ARGS(unit))
+                            : snprintf(out, size, "%.*s/s^%u", STR_ARGS(unit), order);
+  return length >= 0 && (size_t)length < size ? SLT_OK : SLT_ERR_LIMIT;
+}
+
+SltStatus slt_unit_convert(double value, const char* from, const char* to, double* out) {
+  Unit a;
+  Unit b;
+  if (!from || !to || !out) return SLT_ERR_ARGUMENT;
+  if (!unit_read(str_from_c(from), &a) || !unit_read(str_from_c(to), &b)) return SLT_ERR_NOT_FOUND;
+  if (!unit_same_dimension(a, b)) return SLT_ERR_ARGUMENT;
+  *out = unit_convert(a, b, value);
+  return SLT_OK;
+}
+
+// ---- values -------------------------------------------------------------------------------------
 
 static bool determined_in(const ModelMode* mode, SltQuantity q) {
   if (!mode || (q.kind != SLT_KIND_VARIABLE && q.kind != SLT_KIND_DERIVATIVE)) return true;

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/unit.h"
 
 /// Internal propagation of errors: the only control-flow macro in the code base.
 #define SLT_TRY(expr) \

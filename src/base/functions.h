@@ -5,9 +5,9 @@
 // F(X, NAME, word, call, lo, hi, enclosure, slope)
 //   NAME       IR_NAME in expressions, MODEL_OP_NAME on the tape
 //   word       its name in models and in printed equations
-//   call       the function of C that gives its value: on the tape, in compiled code, at compilation
-//   lo, hi     bounds of its values, rounded outwards
-//   enclosure  its values where the argument is in the interval `a`, in the words of
+//   call       the function of C that gives its value: on the tape, in compiled code, at
+//   compilation lo, hi     bounds of its values, rounded outwards enclosure  its values where the
+//   argument is in the interval `a`, in the words of
 //              model/interval.c; it is cut to lo and hi
 //   slope      its derivative at the argument ARG where its value is SELF: FACTOR(e) or DIVISOR(e),
 //              by which the derivative of the argument is multiplied or divided. Whoever

@@ -20,8 +20,8 @@ static double rising_quotient(double k, double n) {
 
 /// Polygamma at a large x, by its asymptotic series: B_2k (2k + n - 1)!/(2k)! / x^(2k + n).
 static double asymptotic(double n, double x) {
-  static const double bernoulli[] = {1.0 / 6.0,       -1.0 / 30.0,  1.0 / 42.0,      -1.0 / 30.0,
-                                     5.0 / 66.0,      -691.0 / 2730, 7.0 / 6.0,      -3617.0 / 510.0,
+  static const double bernoulli[] = {1.0 / 6.0,       -1.0 / 30.0,      1.0 / 42.0, -1.0 / 30.0,
+                                     5.0 / 66.0,      -691.0 / 2730,    7.0 / 6.0,  -3617.0 / 510.0,
                                      43867.0 / 798.0, -174611.0 / 330.0};
   double sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
   double total = 0.0;

@@ -17,11 +17,11 @@ SltStatus slt_world_watch(SltWorld* world, const double* signal, double amplitud
   if (!world->table) {
     world->table = table_create();
     if (!world->table) return SLT_ERR_NOMEM;
-    SLT_TRY(table_add_column(world->table, STR_LIT("time"), false));
+    SLT_TRY(table_add_column(world->table, STR_LIT("time"), "", false));
   }
   SLT_TRY(blk_grow(world, &world->watches, &world->watch_capacity, world->watch_count + 1,
                    sizeof *world->watches));
-  SLT_TRY(table_add_column(world->table, str_from_c(name ? name : ""), false));
+  SLT_TRY(table_add_column(world->table, str_from_c(name ? name : ""), "", false));
   world->watches[world->watch_count++] = (BlkWatch){signal, amplitude};
   world->plain_known = false;
   return SLT_OK;

@@ -27,8 +27,9 @@ typedef struct Field {
   EXACT(type, member.shape), FREE(type, member.leaf_begin), EXACT(type, member.leaf_count)
 
 static const Field params_fields[] = {
-    FREE(IrParam, name),    TERM(IrParam, value),      EXACT(IrParam, structural),
-    EXACT(IrParam, hidden), FREE(IrParam, appearance), EXACT(IrParam, span),
+    FREE(IrParam, name),        FREE(IrParam, unit),    TERM(IrParam, value),
+    EXACT(IrParam, structural), EXACT(IrParam, hidden), FREE(IrParam, appearance),
+    EXACT(IrParam, span),
 };
 static const Field vars_fields[] = {
     FREE(IrVar, name),           EXACT(IrVar, kind),      EXACT(IrVar, select),
@@ -57,10 +58,9 @@ static const Field bodies_fields[] = {
     FREE(IrBody, delete_count),
 };
 static const Field atoms_fields[] = {
-    TERM(IrAtom, g),        EXACT(IrAtom, type),       EXACT(IrAtom, relation),
-    EXACT(IrAtom, bipolar), EXACT(IrAtom, continuous), EXACT(IrAtom, kink),
-    TERM(IrAtom, eps),      TERM(IrAtom, gamma),       TEXT(IrAtom, text),
-    EXACT(IrAtom, span),
+    TERM(IrAtom, g),           EXACT(IrAtom, type), EXACT(IrAtom, relation), EXACT(IrAtom, bipolar),
+    EXACT(IrAtom, continuous), EXACT(IrAtom, kink), TERM(IrAtom, eps),       TERM(IrAtom, gamma),
+    TEXT(IrAtom, text),        EXACT(IrAtom, span),
 };
 static const Field mode_tests_fields[] = {
     FREE(IrModeTest, automaton),
@@ -116,6 +116,7 @@ static const Field schedules_fields[] = {
 };
 static const Field macros_fields[] = {
     FREE(IrMacro, name),
+    FREE(IrMacro, unit),
     TERM(IrMacro, value),
     EXACT(IrMacro, span),
 };

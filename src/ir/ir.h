@@ -154,6 +154,7 @@ static inline bool ir_term_present(IrTerm term) {
 
 typedef struct IrParam {
   uint32_t name;
+  uint32_t unit;        // name id, 0 none
   IrTerm value;         // over numbers and other parameters; no cycles
   bool structural;      // used in loop bounds, indices or repeat counts: fixed at compilation
   bool hidden;          // made by the front end
@@ -350,6 +351,7 @@ typedef struct IrData {
 /// A named expression that can be recorded: a `macro` that is a number, evaluated literally.
 typedef struct IrMacro {
   uint32_t name;
+  uint32_t unit;  // name id, 0 none
   IrTerm value;
   Span span;
 } IrMacro;

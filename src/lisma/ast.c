@@ -31,6 +31,18 @@ const char* ast_event_text(AstEvent type) {
   return event_texts[type];
 }
 
+bool ast_path(const AstExpr* e, AstName* out) {
+  if (e->kind == AST_NAME && e->as.name.order == 0) {
+    *out = e->as.name.name;
+    return true;
+  }
+  if (e->kind != AST_QUALIFIED) return false;
+  *out = *e->as.qualified.automaton;
+  out->member = e->as.qualified.state;
+  out->span = e->span;
+  return true;
+}
+
 /// The i-th subscript of a name and of the members behind it; what is left of i without one.
 static AstExpr* subscript(const AstName* name, uint32_t* i) {
   for (; name; name = name->member) {

@@ -175,7 +175,7 @@ struct AstExpr {
   union {
     struct {  // AST_NUMBER
       double number;
-      Str unit;        // the text behind it, without its quotes; empty when there is none
+      Str unit;  // the text behind it, without its quotes; empty when there is none
       Span unit_span;
     };
 
@@ -311,8 +311,8 @@ typedef struct AstState {
   AstExpr* guard;     // NULL when there is none
   AstExpr* priority;  // NULL when there is none
   AstName* like;      // NULL when there is none
-  bool zeno;       // entered in place of the last event of an accumulation (elements only)
-  bool pulse;      // entered by pulses of the level of a friction (elements only)
+  bool zeno;          // entered in place of the last event of an accumulation (elements only)
+  bool pulse;         // entered by pulses of the level of a friction (elements only)
   bool has_body;
   AstBlock body;     // only with has_body
   AstNameList from;  // empty when there is no `from`
@@ -502,9 +502,9 @@ struct AstStatement {
 
     AstInstanceList instances;  // AST_INSTANCE: at least one; once expanded, exactly one
 
-    struct {                           // AST_CONNECT
-      AstExprList ports;               // as written
-      AstConnectionList connections;   // once expanded
+    struct {                          // AST_CONNECT
+      AstExprList ports;              // as written
+      AstConnectionList connections;  // once expanded
     } connect;
 
     struct {  // AST_INCLUDE
@@ -521,7 +521,7 @@ typedef struct AstModel {
   AstBlock body;
   uint32_t name_count;  // names of the text have the numbers 1 to this
   bool has_parts;       // something in it is to be expanded (expand.c)
-  bool has_units;       // a number is given a unit: then all of them are checked (units.c)
+  bool has_units;       // something is given a unit: then all of them are checked (units.c)
 } AstModel;
 
 /// A name without indices: `head` is all of it.
@@ -537,7 +537,10 @@ static inline bool ast_name_is_word(const AstName* name, Str word) {
 /// Level and canonical text of an operator; text of an event type ("" for the plain one).
 AstLevel ast_op_level(AstOp op);
 const char* ast_op_text(AstOp op);
-/// The i-th expression directly inside of another, subscripts and bounds included; NULL behind the last.
+/// A name, or a path through parts (`a.b.x`), that is written as an expression.
+bool ast_path(const AstExpr* e, AstName* out);
+/// The i-th expression directly inside of another, subscripts and bounds included; NULL behind the
+/// last.
 AstExpr* ast_child(const AstExpr* e, uint32_t i);
 const char* ast_event_text(AstEvent type);
 

@@ -5,10 +5,12 @@
 // and before any name has a meaning, so what comes behind sees plain statements.
 //
 //   parts and instances  ->  Table  (per part: its names and what they are)
-//                        ->  Unit   (per instance: prefix, values of its parameters, its own parts)
-//                        ->  statements, copied per unit with names looked up in its table
+//                        ->  Component   (per instance: prefix, values of its parameters, its own
+//                        parts)
+//                        ->  statements, copied per component with names looked up in its table
 //
-// * An array `Tank row[1000];` is one unit and one copy, inside of a `for`: its names carry the
+// * An array `Tank row[1000];` is one component and one copy, inside of a `for`: its names carry
+// the
 //   index, row[i].h. The tree grows with what is written, never with the number of instances.
 // * Parameters are constants, upper.A; those of an array that are alike in all its elements are one
 //   constant, row.A. Where the value depends on the index it takes the parameter's place.
@@ -22,7 +24,7 @@
 #include "lisma/parser.h"
 
 #define EXPAND_WORK_MAX 5000000u  // nodes of the tree that is made
-#define UNIT_WORK       50u       // nodes that an instance counts for
+#define COMPONENT_WORK  50u       // nodes that an instance counts for
 #define EXPAND_DEPTH    64u       // parts inside of parts
 
 bool expand_count_work(Expander* x, Span span) {
@@ -60,10 +62,10 @@ static Table* find_part(Expander* x, const AstInstance* instance) {
   return NULL;
 }
 
-static bool check_cycle(Expander* x, const Unit* parent, const Table* table,
+static bool check_cycle(Expander* x, const Component* parent, const Table* table,
                         const AstInstance* instance) {
   bool deep = parent->depth >= EXPAND_DEPTH;
-  for (const Unit* u = parent; u; u = u->parent) {
+  for (const Component* u = parent; u; u = u->parent) {
     if (u->table != table && !deep) continue;
     Diag* diag = diag_add(x->diags, DIAG_E0218, instance->span,
                           deep ? "parts inside of parts are nested too deeply"
@@ -76,7 +78,7 @@ static bool check_cycle(Expander* x, const Unit* parent, const Table* table,
 }
 
 /// `cascade[i].pump` and `cascade.pump`.
-static void name_unit(Expander* x, Unit* u) {
+static void name_component(Expander* x, Component* u) {
   const AstInstance* instance = u->instance;
   NameMaker m = expand_begin_name(x, &u->parent->prefix);
   expand_append_word(&m, instance->name.head);
@@ -98,39 +100,39 @@ static void name_unit(Expander* x, Unit* u) {
   u->prefix = expand_end_name(&m, &instance->name);
 }
 
-static void add_units(Expander* x, Unit* u);
+static void add_components(Expander* x, Component* u);
 
-static Unit* add_unit(Expander* x, Unit* parent, const AstInstance* instance) {
+static Component* add_component(Expander* x, Component* parent, const AstInstance* instance) {
   Table* table = find_part(x, instance);
   if (!table || !check_cycle(x, parent, table, instance)) return NULL;
   expand_check_arguments(x, table, instance);
-  x->work += UNIT_WORK;
+  x->work += COMPONENT_WORK;
   if (!expand_count_work(x, instance->span)) return NULL;
-  Unit* u = ARENA_NEW(x->arena, Unit);
+  Component* u = ARENA_NEW(x->arena, Component);
   u->parent = parent;
   u->instance = instance;
   u->table = table;
   u->depth = parent->depth + 1;
-  name_unit(x, u);
+  name_component(x, u);
   u->substitutes = ARENA_ARRAY(x->arena, AstExpr*, table->part->parameters.count);
-  add_units(x, u);
+  add_components(x, u);
   return u;
 }
 
-static void add_units(Expander* x, Unit* u) {
+static void add_components(Expander* x, Component* u) {
   const AstBlock* body = u->table->body;
   for (uint32_t i = 0; i < body->statements.count && !x->stopped; i++) {
     const AstStatement* s = &body->statements.data[i];
     if (s->kind != AST_INSTANCE || !expand_count_work(x, s->span)) continue;
     for (uint32_t k = 0; k < s->as.instances.count; k++) {
-      Unit* child = add_unit(x, u, &s->as.instances.data[k]);
+      Component* child = add_component(x, u, &s->as.instances.data[k]);
       base_vec_push(x->arena, &u->children, child);
     }
   }
 }
 
 /// Constants for the parameters; those that depend on an index take their places instead.
-static void expand_parameters(Expander* x, Unit* u, Statements* out) {
+static void expand_parameters(Expander* x, Component* u, Statements* out) {
   const AstArgumentList* parameters = &u->table->part->parameters;
   AstStatement s = {.kind = AST_CONST, .span = u->instance->span};
   BASE_VEC(AstDefinition) list = {0};
@@ -158,7 +160,7 @@ static void expand_parameters(Expander* x, Unit* u, Statements* out) {
 }
 
 /// The unnamed automaton of a part has the name of the instance.
-static void expand_states(Expander* x, Unit* u, Statements* out) {
+static void expand_states(Expander* x, Component* u, Statements* out) {
   AstBlock states = expand_copy_block(x, u, u->table->body, FILTER_STATES);
   if (states.statements.count == 0) return;
   AstStatement s = {.kind = AST_AUTOMATON, .span = u->instance->span};
@@ -171,7 +173,7 @@ static void expand_states(Expander* x, Unit* u, Statements* out) {
 }
 
 /// The loops around the copy for an array, the first index outermost.
-static AstStatement wrap_loops(Expander* x, Unit* u, AstStatement s) {
+static AstStatement wrap_loops(Expander* x, Component* u, AstStatement s) {
   const AstInstance* instance = u->instance;
   for (uint32_t i = instance->sizes.count; i > 0; i--) {
     const AstIterator* size = &instance->sizes.data[i - 1];
@@ -198,7 +200,7 @@ static AstStatement wrap_loops(Expander* x, Unit* u, AstStatement s) {
   return s;
 }
 
-static void push_instance(Expander* x, Unit* u, Statements* body, Statements* out) {
+static void push_instance(Expander* x, Component* u, Statements* body, Statements* out) {
   if (body->count == 0) return;
   AstStatement s = {.kind = AST_INSTANCE, .span = u->instance->span};
   AstInstance* copy = ARENA_NEW(x->arena, AstInstance);
@@ -212,8 +214,8 @@ static void push_instance(Expander* x, Unit* u, Statements* body, Statements* ou
   base_vec_push(x->arena, out, s);
 }
 
-/// The constants of a unit and of the parts inside of it stand before the loops of its arrays.
-static void expand_constants(Expander* x, Unit* u, Statements* out) {
+/// The constants of a component and of the parts inside of it stand before the loops of its arrays.
+static void expand_constants(Expander* x, Component* u, Statements* out) {
   Statements constants = {0};
   expand_parameters(x, u, &constants);
   for (uint32_t i = 0; i < u->children.count; i++) {
@@ -222,10 +224,10 @@ static void expand_constants(Expander* x, Unit* u, Statements* out) {
   push_instance(x, u, &constants, out);
 }
 
-void expand_instance(Expander* x, Unit* parent, const AstInstance* instance, Statements* out) {
+void expand_instance(Expander* x, Component* parent, const AstInstance* instance, Statements* out) {
   const Member* member = expand_find_member(parent->table, instance->name.head);
   bool own = member && member->kind == MEMBER_INSTANCE && member->instance == instance;
-  Unit* u = own ? expand_find_child(parent, member) : NULL;
+  Component* u = own ? expand_find_child(parent, member) : NULL;
   if (!u) return;  // told before
   if (!parent->parent) expand_constants(x, u, out);
   Statements body = {0};
@@ -244,8 +246,8 @@ const AstModel* lisma_expand(Arena* arena, const AstModel* model, DiagList* diag
   x.uses.arena = arena;
   names_init(&x.part_names, arena);
   expand_collect_parts(&x);
-  Unit top = {.table = x.top, .shared = STR_LIT("")};
-  add_units(&x, &top);
+  Component top = {.table = x.top, .shared = STR_LIT("")};
+  add_components(&x, &top);
   AstModel* out = ARENA_NEW(arena, AstModel);
   *out = *model;
   out->body = expand_copy_block(&x, &top, &model->body, FILTER_ALL);

@@ -34,7 +34,7 @@ void expand_check_arguments(Expander* x, const Table* table, const AstInstance* 
   }
 }
 
-/// Whether an expression, copied for a unit, reads the index of an array of parts.
+/// Whether an expression, copied for a component, reads the index of an array of parts.
 static bool reads_index(const AstExpr* e) {
   const Str* head = e->kind == AST_NAME ? &e->as.name.name.head : NULL;
   if (head && head->length && memchr(head->data, '#', head->length)) return true;
@@ -60,7 +60,7 @@ AstExpr* expand_loop_variable(Expander* x, Str variable, Span span) {
 }
 
 /// An argument of an array may read the index: a word that is none of the names around it.
-static AstExpr* copy_argument(Expander* x, Unit* parent, Unit* u, const AstExpr* e) {
+static AstExpr* copy_argument(Expander* x, Component* parent, Component* u, const AstExpr* e) {
   uint32_t count = u->instance->sizes.count;
   if (count == 0) return expand_copy_expr(x, parent, e);
   Table* table = parent->table;
@@ -74,7 +74,7 @@ static AstExpr* copy_argument(Expander* x, Unit* parent, Unit* u, const AstExpr*
 }
 
 /// Replace the words for the indices by the variables of the loops, in a copy.
-static void rename_indices(Expander* x, const Unit* u, AstExpr* e) {
+static void rename_indices(Expander* x, const Component* u, AstExpr* e) {
   AstName* name = e->kind == AST_NAME ? &e->as.name.name : NULL;
   for (uint32_t i = 0; name && ast_name_is_plain(name) && i < u->instance->sizes.count; i++) {
     if (!str_equal(name->head, expand_index_word(u->instance, i))) continue;
@@ -87,7 +87,7 @@ static void rename_indices(Expander* x, const Unit* u, AstExpr* e) {
   }
 }
 
-AstExpr* expand_parameter_value(Expander* x, Unit* u, uint32_t index) {
+AstExpr* expand_parameter_value(Expander* x, Component* u, uint32_t index) {
   const AstArgument* parameter = &u->table->part->parameters.data[index];
   const AstArgument* argument = find_argument(u->instance, parameter->name.head);
   if (!argument) return expand_copy_optional(x, u, parameter->value);
@@ -96,7 +96,7 @@ AstExpr* expand_parameter_value(Expander* x, Unit* u, uint32_t index) {
   return value;
 }
 
-void expand_find_substitutes(Expander* x, Unit* u) {
+void expand_find_substitutes(Expander* x, Component* u) {
   uint32_t count = u->table->part->parameters.count;
   bool found = u->prefix.indices.count > 0;
   while (found) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Expressions of a part, copied for a unit.
+// Expressions of a part, copied for a component.
 #include "lisma/expand_internal.h"
 
-AstExprList expand_copy_exprs(Expander* x, Unit* u, const AstExprList* list) {
+AstExprList expand_copy_exprs(Expander* x, Component* u, const AstExprList* list) {
   AstExprList out = {.count = list->count};
   if (list->count) out.data = ARENA_ARRAY(x->arena, AstExpr*, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
@@ -54,7 +54,7 @@ static AstExpr* path_expr(Expander* x, const AstExpr* e, const Path* path, uint3
 }
 
 /// `a.b`: a member of a part, or the state of an automaton.
-static AstExpr* copy_qualified(Expander* x, Unit* u, const AstExpr* e) {
+static AstExpr* copy_qualified(Expander* x, Component* u, const AstExpr* e) {
   const AstName* first = e->as.qualified.automaton;
   const Member* member = expand_is_own(u, first) ? expand_find_member(u->table, first->head) : NULL;
   bool part = member && (member->kind == MEMBER_INSTANCE || member->kind == MEMBER_PORT);
@@ -74,7 +74,7 @@ static AstExpr* copy_qualified(Expander* x, Unit* u, const AstExpr* e) {
   return out;
 }
 
-static AstExpr* copy_call(Expander* x, Unit* u, const AstExpr* e) {
+static AstExpr* copy_call(Expander* x, Component* u, const AstExpr* e) {
   AstExpr* out = new_expr(x, e);
   const AstName* callee = e->as.call.callee;
   out->as.call.callee = ARENA_NEW(x->arena, AstName);
@@ -85,14 +85,14 @@ static AstExpr* copy_call(Expander* x, Unit* u, const AstExpr* e) {
   return out;
 }
 
-AstRange expand_copy_range(Expander* x, Unit* u, const AstRange* range) {
+AstRange expand_copy_range(Expander* x, Component* u, const AstRange* range) {
   AstRange out = *range;
   out.first = expand_copy_expr(x, u, range->first);
   if (range->last) out.last = expand_copy_expr(x, u, range->last);
   return out;
 }
 
-static AstExpr* copy_reduction(Expander* x, Unit* u, const AstExpr* e) {
+static AstExpr* copy_reduction(Expander* x, Component* u, const AstExpr* e) {
   AstExpr* out = new_expr(x, e);
   uint32_t mark = u->table->hidden.count;
   uint32_t count = e->as.reduction.iterators.count;
@@ -108,7 +108,7 @@ static AstExpr* copy_reduction(Expander* x, Unit* u, const AstExpr* e) {
   return out;
 }
 
-static AstExpr* copy_chain(Expander* x, Unit* u, const AstExpr* e) {
+static AstExpr* copy_chain(Expander* x, Component* u, const AstExpr* e) {
   AstExpr* out = new_expr(x, e);
   uint32_t count = e->as.chain.links.count;
   out->as.chain.links.data = ARENA_ARRAY(x->arena, AstLink, count);
@@ -119,11 +119,11 @@ static AstExpr* copy_chain(Expander* x, Unit* u, const AstExpr* e) {
   return out;
 }
 
-AstExpr* expand_copy_optional(Expander* x, Unit* u, const AstExpr* e) {
+AstExpr* expand_copy_optional(Expander* x, Component* u, const AstExpr* e) {
   return e ? expand_copy_expr(x, u, e) : NULL;
 }
 
-AstExpr* expand_copy_expr(Expander* x, Unit* u, const AstExpr* e) {
+AstExpr* expand_copy_expr(Expander* x, Component* u, const AstExpr* e) {
   AstExpr* out = NULL;
   if (!expand_count_work(x, e->span)) return error_expr(x, e);
   switch (e->kind) {

@@ -2,9 +2,9 @@
 //
 // Expansion of parts, shared by its files:
 //
-//   expand.c            units: the tree of instances, and the statements that stand for each
+//   expand.c            components: the tree of instances, and the statements that stand for each
 //   expand_table.c      names of a part and what they are
-//   expand_name.c       names under the prefix of a unit, paths through units
+//   expand_name.c       names under the prefix of a component, paths through components
 //   expand_argument.c   parameters, and those that depend on the index of an array
 //   expand_expr.c       copies of expressions
 //   expand_statement.c  copies of statements
@@ -16,7 +16,7 @@
 #include "lisma/map.h"
 
 typedef struct Table Table;
-typedef struct Unit Unit;
+typedef struct Component Component;
 
 typedef enum MemberKind {
   MEMBER_VALUE,      // variable, macro, label, function
@@ -47,8 +47,8 @@ struct Table {
 };
 
 /// An instance, or the model itself.
-struct Unit {
-  Unit* parent;                 // NULL for the model
+struct Component {
+  Component* parent;            // NULL for the model
   const AstInstance* instance;  // NULL for the model
   Table* table;
   AstName prefix;         // name of the instance, with the indices of arrays; empty for the model
@@ -56,7 +56,7 @@ struct Unit {
   AstExpr** substitutes;  // per parameter: its value where it depends on an index, else NULL
   Str* variables;         // of the loops of an array
   uint32_t depth;
-  BASE_VEC(Unit*) children;
+  BASE_VEC(Component*) children;
 };
 
 /// A port of an instance and what it is a copy of.
@@ -112,9 +112,9 @@ void expand_append_index(NameMaker* m, AstIndex index);
 AstName expand_end_name(NameMaker* m, const AstName* written);
 
 /// A name as it is, with its indices looked up.
-AstName expand_keep_name(Expander* x, Unit* u, const AstName* written);
-/// NAME behind the prefix of a unit.
-AstName expand_own_name(Expander* x, Unit* u, const AstName* written);
+AstName expand_keep_name(Expander* x, Component* u, const AstName* written);
+/// NAME behind the prefix of a component.
+AstName expand_own_name(Expander* x, Component* u, const AstName* written);
 
 typedef enum PathKind {
   PATH_BAD,
@@ -131,17 +131,17 @@ typedef struct Path {
   AstName state;
   const AstExpr* value;  // PATH_VALUE
   const AstPort* port;
-  bool outer;  // a port of the unit itself
+  bool outer;  // a port of the component itself
 } Path;
 
-/// The part of a unit that an instance stands for; NULL when it is in error.
-Unit* expand_find_child(const Unit* u, const Member* member);
-bool expand_is_own(const Unit* u, const AstName* name);
-/// What a written name, or path, means in a unit.
-Path expand_find_path(Expander* x, Unit* u, const AstName* name);
+/// The part of a component that an instance stands for; NULL when it is in error.
+Component* expand_find_child(const Component* u, const Member* member);
+bool expand_is_own(const Component* u, const AstName* name);
+/// What a written name, or path, means in a component.
+Path expand_find_path(Expander* x, Component* u, const AstName* name);
 Path expand_report_path(Expander* x, const AstName* name, const char* message);
 /// A name that has to be a name: of a target, a label, a setting.
-AstName expand_copy_target(Expander* x, Unit* u, const AstName* name);
+AstName expand_copy_target(Expander* x, Component* u, const AstName* name);
 
 // ---------------------------------------------------------------------------------------------
 // parameters
@@ -153,9 +153,9 @@ void expand_report_argument(Expander* x, const AstPart* part, Span span, Str nam
 Str expand_index_word(const AstInstance* instance, uint32_t i);
 AstExpr* expand_loop_variable(Expander* x, Str variable, Span span);
 /// The value of a parameter, in the words of the model; NULL when there is none.
-AstExpr* expand_parameter_value(Expander* x, Unit* u, uint32_t index);
+AstExpr* expand_parameter_value(Expander* x, Component* u, uint32_t index);
 /// Find the parameters that depend on an index: those that read others that do, too.
-void expand_find_substitutes(Expander* x, Unit* u);
+void expand_find_substitutes(Expander* x, Component* u);
 
 // ---------------------------------------------------------------------------------------------
 // copies
@@ -163,19 +163,19 @@ void expand_find_substitutes(Expander* x, Unit* u);
 /// Which statements of a block: all, those of the unnamed automaton, or all others.
 typedef enum Filter { FILTER_ALL, FILTER_STATES, FILTER_OTHERS } Filter;
 
-AstExpr* expand_copy_expr(Expander* x, Unit* u, const AstExpr* e);
-AstExpr* expand_copy_optional(Expander* x, Unit* u, const AstExpr* e);
-AstExprList expand_copy_exprs(Expander* x, Unit* u, const AstExprList* list);
-AstRange expand_copy_range(Expander* x, Unit* u, const AstRange* range);
+AstExpr* expand_copy_expr(Expander* x, Component* u, const AstExpr* e);
+AstExpr* expand_copy_optional(Expander* x, Component* u, const AstExpr* e);
+AstExprList expand_copy_exprs(Expander* x, Component* u, const AstExprList* list);
+AstRange expand_copy_range(Expander* x, Component* u, const AstRange* range);
 
-void expand_copy_filtered(Expander* x, Unit* u, const AstStatement* s, Filter filter,
+void expand_copy_filtered(Expander* x, Component* u, const AstStatement* s, Filter filter,
                           Statements* out);
-AstBlock expand_copy_block(Expander* x, Unit* u, const AstBlock* block, Filter filter);
+AstBlock expand_copy_block(Expander* x, Component* u, const AstBlock* block, Filter filter);
 /// The statements that stand for an instance.
-void expand_instance(Expander* x, Unit* parent, const AstInstance* instance, Statements* out);
+void expand_instance(Expander* x, Component* parent, const AstInstance* instance, Statements* out);
 
-void expand_copy_port(Expander* x, Unit* u, const AstStatement* s, AstStatement* out);
-void expand_copy_connect(Expander* x, Unit* u, const AstStatement* s, AstStatement* out);
+void expand_copy_port(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
+void expand_copy_connect(Expander* x, Component* u, const AstStatement* s, AstStatement* out);
 /// Ports whose variables are named outside, and not by `connect` alone, are not left open.
 void expand_close_ports(Expander* x);
 

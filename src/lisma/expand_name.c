@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Names under the prefix of a unit: `h` in the unit `upper` is upper.h; and paths from one unit to
-// members of others.
+// Names under the prefix of a component: `h` in the component `upper` is upper.h; and paths from
+// one component to members of others.
 #include "lisma/expand_internal.h"
 
 NameMaker expand_begin_name(Expander* x, const AstName* prefix) {
@@ -37,8 +37,8 @@ void expand_append_index(NameMaker* m, AstIndex index) {
   text_append(&m->text, index.tail);
 }
 
-/// The indices of a written name, with what they hold looked up in the unit.
-static void append_indices(NameMaker* m, Unit* u, const AstName* written, bool element) {
+/// The indices of a written name, with what they hold looked up in the component.
+static void append_indices(NameMaker* m, Component* u, const AstName* written, bool element) {
   for (uint32_t i = 0; i < written->indices.count; i++) {
     AstIndex index = written->indices.data[i];
     index.subscripts = expand_copy_exprs(m->x, u, &index.subscripts);
@@ -58,7 +58,7 @@ AstName expand_end_name(NameMaker* m, const AstName* written) {
   return name;
 }
 
-AstName expand_keep_name(Expander* x, Unit* u, const AstName* written) {
+AstName expand_keep_name(Expander* x, Component* u, const AstName* written) {
   AstName name = *written;
   name.number = ++x->name_count;
   name.member = NULL;
@@ -71,7 +71,7 @@ AstName expand_keep_name(Expander* x, Unit* u, const AstName* written) {
   return name;
 }
 
-AstName expand_own_name(Expander* x, Unit* u, const AstName* written) {
+AstName expand_own_name(Expander* x, Component* u, const AstName* written) {
   if (!u->parent) return expand_keep_name(x, u, written);
   NameMaker m = expand_begin_name(x, &u->prefix);
   expand_append_word(&m, written->head);
@@ -79,7 +79,7 @@ AstName expand_own_name(Expander* x, Unit* u, const AstName* written) {
   return expand_end_name(&m, written);
 }
 
-Unit* expand_find_child(const Unit* u, const Member* member) {
+Component* expand_find_child(const Component* u, const Member* member) {
   return member->index < u->children.count ? u->children.data[member->index] : NULL;
 }
 
@@ -138,8 +138,8 @@ static bool has_quantity(const AstPort* port, Str name) {
 }
 
 /// `p` or `p.v`, the prefix being made.
-static Path port_path(NameMaker* m, const Unit* owner, const Unit* from, const AstName* name,
-                      const AstPort* port) {
+static Path port_path(NameMaker* m, const Component* owner, const Component* from,
+                      const AstName* name, const AstPort* port) {
   Expander* x = m->x;
   expand_append_word(m, name->head);
   Path path = {.kind = PATH_PORT, .port = port, .outer = owner == from};
@@ -161,8 +161,8 @@ static Path port_path(NameMaker* m, const Unit* owner, const Unit* from, const A
 }
 
 /// A parameter: its constant, or what takes its place.
-static Path parameter_path(Expander* x, const Unit* owner, const Unit* from, const AstName* name,
-                           uint32_t index) {
+static Path parameter_path(Expander* x, const Component* owner, const Component* from,
+                           const AstName* name, uint32_t index) {
   Path path = {.kind = PATH_NAME};
   const AstExpr* value = owner->substitutes[index];
   if (!value) {
@@ -178,10 +178,10 @@ static Path parameter_path(Expander* x, const Unit* owner, const Unit* from, con
   return (Path){.kind = PATH_VALUE, .value = value};
 }
 
-/// What a path from unit `u` leads to. The first name is known to be one of the unit's.
-static Path follow_path(Expander* x, Unit* u, const AstName* name) {
+/// What a path from component `u` leads to. The first name is known to be one of the component's.
+static Path follow_path(Expander* x, Component* u, const AstName* name) {
   NameMaker m = expand_begin_name(x, &u->prefix);
-  Unit* at = u;
+  Component* at = u;
   for (;; name = name->member) {
     const Member* member = expand_find_member(at->table, name->head);
     bool own_state = !member && at != u && ast_name_is_word(name, STR_LIT("state"));
@@ -193,7 +193,7 @@ static Path follow_path(Expander* x, Unit* u, const AstName* name) {
     if (!member) return report_member(x, at->table, name);
     MemberKind kind = (MemberKind)member->kind;
     if (kind == MEMBER_INSTANCE) {
-      Unit* child = expand_find_child(at, member);
+      Component* child = expand_find_child(at, member);
       if (!child || !check_element(x, name, member->instance)) return (Path){.kind = PATH_BAD};
       expand_append_word(&m, name->head);
       append_indices(&m, u, name, true);
@@ -224,12 +224,12 @@ static Path follow_path(Expander* x, Unit* u, const AstName* name) {
   }
 }
 
-bool expand_is_own(const Unit* u, const AstName* name) {
+bool expand_is_own(const Component* u, const AstName* name) {
   if (expand_is_hidden(u->table, name->head) && ast_name_is_plain(name)) return false;
   return expand_find_member(u->table, name->head) != NULL;
 }
 
-Path expand_find_path(Expander* x, Unit* u, const AstName* name) {
+Path expand_find_path(Expander* x, Component* u, const AstName* name) {
   if (expand_is_own(u, name)) {
     const Member* member = expand_find_member(u->table, name->head);
     bool plain = !name->member && member->kind != MEMBER_INSTANCE && member->kind != MEMBER_PORT &&
@@ -246,7 +246,7 @@ Path expand_find_path(Expander* x, Unit* u, const AstName* name) {
   return (Path){.kind = PATH_NAME, .name = expand_keep_name(x, u, name)};
 }
 
-AstName expand_copy_target(Expander* x, Unit* u, const AstName* name) {
+AstName expand_copy_target(Expander* x, Component* u, const AstName* name) {
   Path path = expand_find_path(x, u, name);
   if (path.kind == PATH_NAME) return path.name;
   if (path.kind != PATH_BAD) expand_report_path(x, name, "cannot be given a value");

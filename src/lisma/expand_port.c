@@ -14,7 +14,7 @@ static AstNameList flatten_quantities(Expander* x, const AstName* port, const As
   return out;
 }
 
-void expand_copy_port(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+void expand_copy_port(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
   const AstPort* port = s->as.port.port;
   AstPort* copy = ARENA_NEW(x->arena, AstPort);
   copy->name = expand_own_name(x, u, &port->name);
@@ -32,24 +32,17 @@ static bool same_quantities(const AstNameList* a, const AstNameList* b) {
   return true;
 }
 
-static Path connected_port(Expander* x, Unit* u, const AstExpr* e) {
+static Path connected_port(Expander* x, Component* u, const AstExpr* e) {
   AstName name = {0};
-  if (e->kind == AST_NAME && e->as.name.order == 0) {
-    name = e->as.name.name;
-  } else if (e->kind == AST_QUALIFIED) {
-    name = *e->as.qualified.automaton;
-    name.member = e->as.qualified.state;
-    name.span = e->span;
-  }
   Path path = {.kind = PATH_NAME};
-  if (name.head.length) path = expand_find_path(x, u, &name);
+  if (ast_path(e, &name)) path = expand_find_path(x, u, &name);
   if (path.kind == PATH_PORT || path.kind == PATH_BAD) return path;
   Diag* diag = diag_add(x->diags, DIAG_E0131, e->span, "'connect' joins ports, and this is none");
   diag_hint(x->diags, diag, "a port is declared in a part: port p { across v; through i; }");
   return (Path){.kind = PATH_BAD};
 }
 
-void expand_copy_connect(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+void expand_copy_connect(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
   BASE_VEC(AstConnection) list = {0};
   const AstPort* first = NULL;
   for (uint32_t i = 0; i < s->as.connect.ports.count; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Statements of a part, copied for a unit.
+// Statements of a part, copied for a component.
 #include "lisma/expand_internal.h"
 
-static void copy_statement(Expander* x, Unit* u, const AstStatement* s, Statements* out);
+static void copy_statement(Expander* x, Component* u, const AstStatement* s, Statements* out);
 
 static bool holds_states(const AstStatement* s) {
   if (s->kind == AST_STATE) return true;
@@ -13,7 +13,7 @@ static bool holds_states(const AstStatement* s) {
   return false;
 }
 
-static AstStatement copy_loop(Expander* x, Unit* u, const AstStatement* s, Filter filter) {
+static AstStatement copy_loop(Expander* x, Component* u, const AstStatement* s, Filter filter) {
   AstStatement out = *s;
   uint32_t count = s->as.loop.ranges.count;
   out.as.loop.ranges.data = ARENA_ARRAY(x->arena, AstRange, count);
@@ -27,7 +27,7 @@ static AstStatement copy_loop(Expander* x, Unit* u, const AstStatement* s, Filte
   return out;
 }
 
-void expand_copy_filtered(Expander* x, Unit* u, const AstStatement* s, Filter filter,
+void expand_copy_filtered(Expander* x, Component* u, const AstStatement* s, Filter filter,
                           Statements* out) {
   bool states = holds_states(s);
   if (filter == FILTER_STATES && !states) return;
@@ -39,7 +39,7 @@ void expand_copy_filtered(Expander* x, Unit* u, const AstStatement* s, Filter fi
   copy_statement(x, u, s, out);
 }
 
-AstBlock expand_copy_block(Expander* x, Unit* u, const AstBlock* block, Filter filter) {
+AstBlock expand_copy_block(Expander* x, Component* u, const AstBlock* block, Filter filter) {
   Statements out = {0};
   for (uint32_t i = 0; i < block->statements.count && !x->stopped; i++) {
     expand_copy_filtered(x, u, &block->statements.data[i], filter, &out);
@@ -50,7 +50,8 @@ AstBlock expand_copy_block(Expander* x, Unit* u, const AstBlock* block, Filter f
   return copy;
 }
 
-static AstDefinitionList copy_definitions(Expander* x, Unit* u, const AstDefinitionList* list) {
+static AstDefinitionList copy_definitions(Expander* x, Component* u,
+                                          const AstDefinitionList* list) {
   AstDefinitionList out = {.count = list->count};
   out.data = ARENA_ARRAY(x->arena, AstDefinition, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
@@ -65,7 +66,7 @@ static AstDefinitionList copy_definitions(Expander* x, Unit* u, const AstDefinit
   return out;
 }
 
-static AstSettingList copy_settings(Expander* x, Unit* u, const AstSettingList* list) {
+static AstSettingList copy_settings(Expander* x, Component* u, const AstSettingList* list) {
   AstSettingList out = {.count = list->count};
   if (list->count) out.data = ARENA_ARRAY(x->arena, AstSetting, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
@@ -81,7 +82,7 @@ static AstSettingList copy_settings(Expander* x, Unit* u, const AstSettingList* 
   return out;
 }
 
-static AstElement* copy_element(Expander* x, Unit* u, const AstElement* element) {
+static AstElement* copy_element(Expander* x, Component* u, const AstElement* element) {
   AstElement* out = ARENA_NEW(x->arena, AstElement);
   *out = *element;
   out->name = expand_own_name(x, u, &element->name);
@@ -98,7 +99,7 @@ static AstElement* copy_element(Expander* x, Unit* u, const AstElement* element)
   return out;
 }
 
-static AstState* copy_state(Expander* x, Unit* u, const AstState* state) {
+static AstState* copy_state(Expander* x, Component* u, const AstState* state) {
   AstState* out = ARENA_NEW(x->arena, AstState);
   *out = *state;
   out->name = expand_keep_name(x, u, &state->name);
@@ -116,7 +117,7 @@ static AstState* copy_state(Expander* x, Unit* u, const AstState* state) {
   return out;
 }
 
-static void copy_goto(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+static void copy_goto(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
   const AstName* automaton = s->as.jump.automaton;
   AstName* state = ARENA_NEW(x->arena, AstName);
   *state = expand_keep_name(x, u, s->as.jump.state);
@@ -133,7 +134,7 @@ static void copy_goto(Expander* x, Unit* u, const AstStatement* s, AstStatement*
   bool fits = path.kind == PATH_NAME || path.kind == PATH_PART;
   *out->as.jump.automaton = fits ? path.name : expand_keep_name(x, u, automaton);
 }
-static AstFunction* copy_function(Expander* x, Unit* u, const AstFunction* f) {
+static AstFunction* copy_function(Expander* x, Component* u, const AstFunction* f) {
   AstFunction* out = ARENA_NEW(x->arena, AstFunction);
   *out = *f;
   out->name = expand_own_name(x, u, &f->name);
@@ -150,7 +151,7 @@ static AstFunction* copy_function(Expander* x, Unit* u, const AstFunction* f) {
   return out;
 }
 
-static AstAfter* copy_after(Expander* x, Unit* u, const AstAfter* after) {
+static AstAfter* copy_after(Expander* x, Component* u, const AstAfter* after) {
   AstAfter* out = ARENA_NEW(x->arena, AstAfter);
   *out = *after;
   out->delay = expand_copy_expr(x, u, after->delay);
@@ -159,7 +160,7 @@ static AstAfter* copy_after(Expander* x, Unit* u, const AstAfter* after) {
   return out;
 }
 
-static void copy_init(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+static void copy_init(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
   uint32_t count = s->as.init.items.count;
   out->as.init.items.data = ARENA_ARRAY(x->arena, AstInit, count);
   for (uint32_t i = 0; i < count; i++) {
@@ -170,7 +171,7 @@ static void copy_init(Expander* x, Unit* u, const AstStatement* s, AstStatement*
   }
 }
 
-static void copy_branches(Expander* x, Unit* u, const AstStatement* s, AstStatement* out) {
+static void copy_branches(Expander* x, Component* u, const AstStatement* s, AstStatement* out) {
   uint32_t count = s->as.branches.count;
   out->as.branches.data = ARENA_ARRAY(x->arena, AstBranch, count);
   for (uint32_t i = 0; i < count; i++) {
@@ -181,7 +182,7 @@ static void copy_branches(Expander* x, Unit* u, const AstStatement* s, AstStatem
   }
 }
 
-static AstNameList copy_targets(Expander* x, Unit* u, const AstNameList* list) {
+static AstNameList copy_targets(Expander* x, Component* u, const AstNameList* list) {
   AstNameList out = {.count = list->count};
   out.data = ARENA_ARRAY(x->arena, AstName, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
@@ -190,7 +191,7 @@ static AstNameList copy_targets(Expander* x, Unit* u, const AstNameList* list) {
   return out;
 }
 
-static void copy_statement(Expander* x, Unit* u, const AstStatement* s, Statements* out) {
+static void copy_statement(Expander* x, Component* u, const AstStatement* s, Statements* out) {
   AstStatement copy = *s;
   if (!expand_count_work(x, s->span)) return;
   switch (s->kind) {

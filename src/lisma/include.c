@@ -11,7 +11,7 @@
 #define FILES_MAX 1000u
 
 typedef struct File {
-  Str name;     // relative to the folder of the model, in its shortest form
+  Str name;  // relative to the folder of the model, in its shortest form
   Str text;
   uint32_t begin;   // of its text in the whole
   uint32_t parent;  // that includes it; itself for the model
@@ -163,8 +163,7 @@ bool lisma_include(Source* source, Arena* arena, const LismaOptions* options, Di
   if (!mentions_include(source->text)) return true;
   Includer in = {.arena = arena, .options = options, .diags = diags};
   in.length = (uint64_t)source->text.length + 1;
-  base_vec_push(arena, &in.files,
-                ((File){.name = last_name(source->name), .text = source->text}));
+  base_vec_push(arena, &in.files, ((File){.name = last_name(source->name), .text = source->text}));
   for (uint32_t i = 0; i < in.files.count && !in.failed; i++) {
     scan(&in, i);
   }

@@ -537,8 +537,8 @@ void lexer_start(Lexer* lexer, uint32_t offset) {
   lexer->at = offset;
   lexer->line_start = true;
   lexer->previous = TOK_END;
-  bool marked = lexer->text.length >= (uint64_t)offset + 3 &&
-                memcmp(lexer->text.data + offset, mark, 3) == 0;
+  bool marked =
+      lexer->text.length >= (uint64_t)offset + 3 && memcmp(lexer->text.data + offset, mark, 3) == 0;
   if (marked) lexer->at += 3;
 }
 

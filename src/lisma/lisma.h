@@ -37,6 +37,8 @@ typedef struct LismaOptions {
   /// from these where they are all alike; the model is the same. 0 for the usual 2000, UINT32_MAX:
   /// never.
   uint32_t sample_from;
+
+  bool trust_units;  // units are words that nothing is inferred from
 } LismaOptions;
 
 /// Put the files that a model includes behind its text, as parts of the source. False when one of

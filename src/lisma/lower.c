@@ -143,6 +143,7 @@ static void init_maps(Lower* l) {
   l->logical = empty;
   l->parts_seen = empty;
   l->port_ids = empty;
+  l->pasted_units = empty;
   l->text.arena = l->scratch;
 }
 
@@ -226,8 +227,8 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   if (diags->error_count != errors) return;
   l->ast = lisma_expand(scratch, l->ast, diags);
   if (diags->error_count != errors) return;
-  lisma_check_units(scratch, l->ast, diags);
-  if (lower_by_samples(l)) return;
+  if (!l->options->trust_units) l->units = lisma_check_units(scratch, l->ast, diags);
+  if (diags->error_count == errors && lower_by_samples(l)) return;
   Str why = {0};
   if (lower_whole(l, &why)) return;
   diag_add(diags, DIAG_E0799, (Span){0, 0}, "internal error: %.*s", STR_ARGS(why));

@@ -17,6 +17,7 @@
 
 #include "lisma/lisma.h"
 #include "lisma/map.h"
+#include "lisma/units.h"
 
 #define LOWER_INSTANCES_MAX 20000000u     // instances of all loops together
 #define LOWER_LEAVES_MAX    50000000u     // names and numbers in all expressions together
@@ -50,12 +51,12 @@ typedef struct Value {
 
 typedef enum SymbolKind {
   SYM_NONE,
-  SYM_PARAM,   // index: constants, which are the model's parameters
-  SYM_MACRO,   // index: macros
-  SYM_DATA,    // index: data of the model
-  SYM_VAR,     // index: vars of the model
+  SYM_PARAM,     // index: constants, which are the model's parameters
+  SYM_MACRO,     // index: macros
+  SYM_DATA,      // index: data of the model
+  SYM_VAR,       // index: vars of the model
   SYM_FUNCTION,  // index: functions of the model
-  SYM_BUILTIN  // index: Builtin
+  SYM_BUILTIN    // index: Builtin
 } SymbolKind;
 
 typedef enum Builtin {
@@ -164,14 +165,14 @@ typedef struct CallFrame CallFrame;
 typedef struct Local {
   uint32_t name;
   const AstExpr* value;
-  const CallFrame* frame;         // around it: of the caller for an argument, own for a local name
-  uint32_t base, count;           // indices in force there
-  bool busy;                      // being lowered: a use of it now is a cycle
+  const CallFrame* frame;  // around it: of the caller for an argument, own for a local name
+  uint32_t base, count;    // indices in force there
+  bool busy;               // being lowered: a use of it now is a cycle
   uint32_t memo_term, memo_scope;
   Value memo;
 } Local;
 
-#define FUNCTION_NAMES_MAX 32u  // arguments and local names
+#define FUNCTION_NAMES_MAX 32u   // arguments and local names
 #define FUNCTION_DEPTH_MAX 100u  // functions inside of functions
 
 /// A function that is being written out.
@@ -374,6 +375,8 @@ typedef struct Lower {
   BASE_VEC(NameRef) ref_list;
   NameTable template_names;  // texts of names with holes for the values of the indices
   Map templates;             // template -> index + 1 in index_nodes
+  const LismaUnits* units;   // NULL in models without
+  Map pasted_units;          // name with an index -> name id of its unit
   BASE_VEC(IndexNode) index_nodes;
   Map sparse;  // (node, value) -> child
   BASE_VEC(Symbol) symbols;
@@ -388,10 +391,10 @@ typedef struct Lower {
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
   Map functions;                      // name id -> function + 1
   BASE_VEC(UserFunction) user_functions;
-  Map prelude;        // name id -> user function + 1; filled when first needed
+  Map prelude;  // name id -> user function + 1; filled when first needed
   bool prelude_read;
-  CallFrame* frame;   // the function being written out; NULL outside of all
-  Map logical;        // name id of a head: given a condition as its value
+  CallFrame* frame;                    // the function being written out; NULL outside of all
+  Map logical;                         // name id of a head: given a condition as its value
   BASE_VEC(const AstInstance*) parts;  // all instances that were read
   Map parts_seen;
   const AstInstance* instance;  // the part whose statements are read; NULL outside of all

@@ -138,8 +138,8 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   l->m->states.data[l->m->automata.data[automaton].state_begin + STATE_FIRED].stop = l->stop;
 
   // what happens when it begins to wait
-  kept[kept_count] = (IrAction){
-      .var = delay, .kind = IR_ACTION_SET, .value = value, .span = after->delay->span};
+  kept[kept_count] =
+      (IrAction){.var = delay, .kind = IR_ACTION_SET, .value = value, .span = after->delay->span};
   uint32_t wait_begin = l->m->actions.count;
   for (uint32_t i = 0; i <= kept_count; i++) {
     base_vec_push(l->arena, &l->m->actions, kept[i]);

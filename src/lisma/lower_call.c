@@ -371,8 +371,8 @@ static Value lower_function(Lower* l, const AstExpr* expr, const Function* funct
 Value lower_call(Lower* l, const AstExpr* expr) {
   const Function* function = lower_find_function(l, expr->as.call.callee);
   uint32_t user = function ? IR_NONE : lower_find_user_function(l, expr->as.call.callee);
-  if (user != IR_NONE && !(is_declared_variable(l, expr->as.call.callee) &&
-                           is_start_reference(l, expr))) {
+  if (user != IR_NONE &&
+      !(is_declared_variable(l, expr->as.call.callee) && is_start_reference(l, expr))) {
     return lower_user_call(l, expr, user);
   }
   // a variable may be called like a function

@@ -335,7 +335,8 @@ static Value lower_implies(Lower* l, const AstExpr* expr, AtomStyle style) {
   for (uint32_t i = links->count - 1; i > 0; i--) {
     Value cause = lower_condition(l, links->data[i - 1].operand, style);
     if (cause.type == VALUE_BAD || total.type == VALUE_BAD) return lower_value_bad();
-    unsigned flags = ((unsigned)cause.flags | total.flags) & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
+    unsigned flags =
+        ((unsigned)cause.flags | total.flags) & ~(unsigned)(VALUE_NEVER | VALUE_ALWAYS);
     ExprId without = lower_op(l, IR_NOT, cause.e, (ExprId){0});
     total = condition_value(lower_op(l, IR_OR, without, total.e), flags);
   }

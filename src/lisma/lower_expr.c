@@ -133,7 +133,8 @@ uint32_t lower_scope_key(const Lower* l) {
 
 static Value inline_macro(Lower* l, uint32_t index, Span use) {
   Macro* macro = &l->macros.data[index];
-  if (macro->memo_term == l->term_number && macro->memo_scope == lower_scope_key(l)) return macro->memo;
+  if (macro->memo_term == l->term_number && macro->memo_scope == lower_scope_key(l))
+    return macro->memo;
   if (lower_is_condition(macro->value)) {
     Diag* diag =
         lower_report(l, DIAG_E0301, use, "a number is needed here, and '%.*s' is a condition",
@@ -176,8 +177,8 @@ static Value lower_symbol(Lower* l, uint32_t name, uint32_t order, Span span) {
 
 /// A path where the model has no parts.
 static Value lower_report_path(Lower* l, const AstName* name) {
-  Diag* diag = lower_report(l, DIAG_E0215, name->span, "there is no part '%.*s' here",
-                            STR_ARGS(name->head));
+  Diag* diag =
+      lower_report(l, DIAG_E0215, name->span, "there is no part '%.*s' here", STR_ARGS(name->head));
   diag_hint(l->diags, diag, "'.' leads to a member of a part, or to a state of an automaton");
   return lower_value_bad();
 }

@@ -375,8 +375,8 @@ static const uint32_t* order_by_priority(Lower* l, uint32_t count, const Priorit
 /// Transitions of one automaton are tried in the order in which they stand.
 static void order_transitions(Lower* l) {
   uint32_t count = l->m->transitions.count;
-  const uint32_t* order = order_by_priority(l, count, l->transition_priorities.data,
-                                            l->transition_priorities.count);
+  const uint32_t* order =
+      order_by_priority(l, count, l->transition_priorities.data, l->transition_priorities.count);
   if (!order) return;
   IrTransition* before = ARENA_ARRAY(l->scratch, IrTransition, count);
   memcpy(before, l->m->transitions.data, count * sizeof *before);
@@ -417,6 +417,28 @@ static void order_by_appearance(Lower* l) {
   }
 }
 
+static uint32_t unit_of_name(Lower* l, uint32_t name) {
+  uint32_t pasted = map_get(&l->pasted_units, name, 0);
+  if (pasted) return pasted;
+  uint32_t id = names_find(&l->units->names, names_get(&l->m->names, name));
+  Str text = id ? l->units->texts[id] : (Str){0};
+  return text.length ? names_intern(&l->m->names, text) : 0;
+}
+
+/// Units that were found by inference.
+static void assign_units(Lower* l) {
+  IrModel* m = l->m;
+  for (uint32_t i = 0; i < m->vars.count; i++) {
+    if (!m->vars.data[i].unit) m->vars.data[i].unit = unit_of_name(l, m->vars.data[i].name);
+  }
+  for (uint32_t i = 0; i < m->params.count; i++) {
+    m->params.data[i].unit = unit_of_name(l, m->params.data[i].name);
+  }
+  for (uint32_t i = 0; i < m->macros.count; i++) {
+    m->macros.data[i].unit = unit_of_name(l, m->macros.data[i].name);
+  }
+}
+
 void lower_finish(Lower* l) {
   order_transitions(l);
   finish_likes(l);
@@ -427,4 +449,5 @@ void lower_finish(Lower* l) {
   check_resets(l);
   if (l->diags->error_count == 0) lower_warn_of_strays(l);
   order_by_appearance(l);
+  if (l->units) assign_units(l);
 }

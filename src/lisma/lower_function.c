@@ -123,10 +123,10 @@ static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
   uint32_t wanted = f->ast->parameters.count;
   uint32_t given = call->as.call.args.count;
   if (wanted != given) {
-    Diag* diag = lower_report(l, DIAG_E0303, call->span,
-                              "'%.*s' takes %u argument%s, and here %s %u",
-                              STR_ARGS(lower_name(l, f->name)), wanted, wanted == 1 ? "" : "s",
-                              given == 1 ? "is" : "are", given);
+    Diag* diag =
+        lower_report(l, DIAG_E0303, call->span, "'%.*s' takes %u argument%s, and here %s %u",
+                     STR_ARGS(lower_name(l, f->name)), wanted, wanted == 1 ? "" : "s",
+                     given == 1 ? "is" : "are", given);
     if (!f->prelude) diag_note(l->diags, diag, f->span, "the function is declared here");
     if (f->prelude && str_equal(lower_name(l, f->name), STR_LIT("log"))) {
       diag_hint(l->diags, diag, "ln(x) is the natural and log10(x) the decimal logarithm");

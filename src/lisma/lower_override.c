@@ -29,7 +29,8 @@ const LismaOverride* lower_find_override(Lower* l, Str name) {
   const LismaOverride* found = NULL;
   for (uint32_t i = 0; i < l->options->override_count; i++) {
     const LismaOverride* given = &l->options->overrides[i];
-    if (!str_equal(given->name, name) && !str_equal(pasted(l->scratch, given->name), name)) continue;
+    if (!str_equal(given->name, name) && !str_equal(pasted(l->scratch, given->name), name))
+      continue;
     if (l->options->applied) l->options->applied[i] = true;
     found = given;
   }

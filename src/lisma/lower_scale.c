@@ -179,6 +179,7 @@ static IrModel* lower_sample(const Lower* whole, Scale* scale, double size) {
                .scratch = scratch,
                .source = whole->source,
                .options = whole->options,
+               .units = whole->units,
                .diags = diags,
                .ast = whole->ast,
                .main = IR_NONE,

@@ -118,7 +118,8 @@ static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state,
   Diag* diag =
       lower_report(l, DIAG_W0403, declaration->guard->span, "the guard of '%.*s' can never hold",
                    STR_ARGS(lower_name(l, state->name)));
-  diag_hint(l->diags, diag, "it is false for all values of the variables; the transition is left out");
+  diag_hint(l->diags, diag,
+            "it is false for all values of the variables; the transition is left out");
   return false;
 }
 

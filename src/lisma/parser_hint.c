@@ -11,13 +11,13 @@ typedef struct Foreign {
   const char* hint;
 } Foreign;
 
-#define EVENT_HINT   "an event is a state: state NAME [x > 1] { set x = 0; } from init, NAME;"
-#define CONST_HINT   "a constant is written const k = 1;"
-#define DECLARE_HINT "variables need no declaration; a value at the start is written x(t0) = 1;"
+#define EVENT_HINT    "an event is a state: state NAME [x > 1] { set x = 0; } from init, NAME;"
+#define CONST_HINT    "a constant is written const k = 1;"
+#define DECLARE_HINT  "variables need no declaration; a value at the start is written x(t0) = 1;"
 #define FUNCTION_HINT "a function is written function f(x) = x*x;"
-#define PART_HINT    "a part is written part Tank(A = 1) { ... }, and used by Tank upper(A = 2);"
-#define FRAME_HINT   "a model has no frame around it; its statements stand at the top level"
-#define OUTPUT_HINT  "what is recorded is chosen by experiment { out = x, y; }"
+#define PART_HINT     "a part is written part Tank(A = 1) { ... }, and used by Tank upper(A = 2);"
+#define FRAME_HINT    "a model has no frame around it; its statements stand at the top level"
+#define OUTPUT_HINT   "what is recorded is chosen by experiment { out = x, y; }"
 
 /// Words that begin a statement elsewhere.
 static const Foreign statement_foreign[] = {
@@ -63,9 +63,9 @@ static const char* foreign_hint(const AstName* name) {
 }
 
 static const char* const statement_words[] = {
-    "const", "macro", "state", "for",       "automaton", "set",      "delete",
-    "goto",  "stop",  "data",  "invariant", "contact",   "friction", "function",
-    "part",  "port",  "include", "connect", "after",     "every",
+    "const", "macro", "state",   "for",       "automaton", "set",      "delete",
+    "goto",  "stop",  "data",    "invariant", "contact",   "friction", "function",
+    "part",  "port",  "include", "connect",   "after",     "every",
 };
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.

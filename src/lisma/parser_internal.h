@@ -48,7 +48,7 @@ typedef struct Parser {
   uint32_t nesting;  // expressions inside expressions
   uint32_t block_depth;  // blocks inside blocks
   uint32_t name_count;   // names so far
-  bool has_units;        // texts behind numbers
+  bool has_units;        // texts behind numbers, `unit` of variables
   bool has_parts;        // parts, instances, connections, files to include
 
   unsigned char* scratch;  // stack of unfinished lists

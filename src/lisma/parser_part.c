@@ -165,9 +165,9 @@ bool parser_port(Parser* p, AstStatement* out) {
 
 bool parser_at_instance(const Parser* p) {
   bool type = p->tok.kind == TOK_QUOTED || (p->tok.kind == TOK_WORD && p->tok.word == WORD_NONE);
-  bool next = p->next.kind == TOK_QUOTED ||
-              (p->next.kind == TOK_WORD && !token_is_reserved(&p->next) &&
-               !word_is_operator(p->next.word));
+  bool next =
+      p->next.kind == TOK_QUOTED ||
+      (p->next.kind == TOK_WORD && !token_is_reserved(&p->next) && !word_is_operator(p->next.word));
   return type && next;
 }
 

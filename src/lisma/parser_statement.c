@@ -256,6 +256,10 @@ static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, Ast
   out->kind = experiment ? AST_EXPERIMENT : AST_ATTRIBUTES;
   if (!experiment) out->as.attributes.name = *name;
   out->as.attributes.settings = parser_settings(p);
+  for (uint32_t i = 0; !experiment && i < out->as.attributes.settings.count; i++) {
+    Str key = out->as.attributes.settings.data[i].key;
+    p->has_units = p->has_units || str_equal(key, STR_LIT("unit"));
+  }
   out->span = parser_since(p, begin);
   return true;
 }
@@ -420,8 +424,13 @@ static bool parse_expression_statement(Parser* p, const BlockFrame* frame, AstSt
   AstExpr* lhs = parser_expr(p);
   bool name = lhs->kind == AST_NAME && lhs->as.name.order == 0 && !lhs->as.name.name.member &&
               !parenthesis && !p->recovering;
-  if (name && p->tok.kind == TOK_LBRACE) {
-    return parse_attributes(p, &lhs->as.name.name, begin, out);
+  if (p->tok.kind == TOK_LBRACE && !parenthesis && !p->recovering) {
+    AstName path;
+    if (name) return parse_attributes(p, &lhs->as.name.name, begin, out);
+    if (ast_path(lhs, &path)) {
+      p->has_parts = true;
+      return parse_attributes(p, &path, begin, out);
+    }
   }
   if (p->tok.kind == TOK_SEMICOLON && parser_is_connect(lhs)) return parser_connect(p, lhs, out);
   AstName* label = NULL;

@@ -189,6 +189,12 @@ static bool is_glued(const TextBuffer* pasted, const AstIndex* index) {
   return (before >= '0' && before <= '9') || (behind >= '0' && behind <= '9');
 }
 
+/// The name that a text with indices stands for has the unit of that text.
+static void note_unit(Lower* l, const AstName* name, uint32_t id) {
+  Str unit = lisma_unit_of(l->units, l->scratch, name);
+  if (unit.length) map_set(&l->pasted_units, id, 0, names_intern(&l->m->names, unit));
+}
+
 /// The text of a name with its indices replaced: x_3, x3a, T[3,4].
 static uint32_t paste_name(Lower* l, const AstName* name) {
   // indices may be constants with indices: their names are pasted meanwhile
@@ -210,7 +216,9 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
     text_append(&pasted, index->tail);
   }
   l->text = pasted;
-  return names_intern(&l->m->names, text_str(&pasted));
+  uint32_t id = names_intern(&l->m->names, text_str(&pasted));
+  if (l->units) note_unit(l, name, id);
+  return id;
 }
 
 uint32_t resolve_plain(Lower* l, const AstName* name) {

@@ -105,7 +105,8 @@ static void scan_definitions(Lower* l, const AstDefinitionList* definitions, boo
   for (uint32_t i = 0; i < definitions->count; i++) {
     for (uint32_t k = 0; k < definitions->data[i].names.count; k++) {
       declare(l, &definitions->data[i].names.data[k]);
-      if (constants) note_logical(l, &definitions->data[i].names.data[k], definitions->data[i].value);
+      if (constants)
+        note_logical(l, &definitions->data[i].names.data[k], definitions->data[i].value);
       if (constants) note_constant(l, &definitions->data[i].names.data[k]);
     }
     scan_expr(l, definitions->data[i].value);

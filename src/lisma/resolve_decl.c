@@ -174,8 +174,10 @@ static void first_difference(Str* a, Str* b) {
   for (;;) {
     Str x = *a;
     Str y = *b;
-    for (x.length = 0; x.length < a->length && x.data[x.length] != '\n';) x.length++;
-    for (y.length = 0; y.length < b->length && y.data[y.length] != '\n';) y.length++;
+    for (x.length = 0; x.length < a->length && x.data[x.length] != '\n';)
+      x.length++;
+    for (y.length = 0; y.length < b->length && y.data[y.length] != '\n';)
+      y.length++;
     bool last = x.length == a->length || y.length == b->length;
     if (!str_equal(x, y) || last) {
       *a = x;
@@ -187,8 +189,8 @@ static void first_difference(Str* a, Str* b) {
   }
 }
 
-/// A state may be declared once per way that leads to it, each time with its body. The equations are
-/// the same then; resets that differ belong to the way.
+/// A state may be declared once per way that leads to it, each time with its body. The equations
+/// are the same then; resets that differ belong to the way.
 static void declare_again(Lower* l, StateInfo* state, const AstState* declaration) {
   const AstBlock* first = &state->with_body->body;
   Str resets = body_text(l, first, true);
@@ -202,8 +204,8 @@ static void declare_again(Lower* l, StateInfo* state, const AstState* declaratio
   diag_note(l->diags, diag, state->with_body->name.span, "the first one is here");
   first_difference(&before, &now);
   Str nothing = STR_LIT("nothing");
-  diag_hint(l->diags, diag, "here it has '%.*s', there '%.*s'", STR_ARGS(now.length ? now : nothing),
-            STR_ARGS(before.length ? before : nothing));
+  diag_hint(l->diags, diag, "here it has '%.*s', there '%.*s'",
+            STR_ARGS(now.length ? now : nothing), STR_ARGS(before.length ? before : nothing));
 }
 
 static void declare_body(Lower* l, StateInfo* state, const AstState* declaration) {

@@ -308,7 +308,7 @@ static bool eval_scalar(Lower* l, const AstExpr* expr, bool structural, double* 
 static bool eval_logic(Lower* l, const AstExpr* expr, bool structural, bool* out) {
   const AstLinkList* links = &expr->as.chain.links;
   bool implies = expr->as.chain.level == AST_LEVEL_IMPLIES;
-  bool all = true;    // of the causes
+  bool all = true;  // of the causes
   bool parity = false;
   for (uint32_t i = 0; i < links->count; i++) {
     if (!eval_condition(l, links->data[i].operand, structural, out)) return false;
@@ -355,8 +355,7 @@ static bool eval_condition_kind(Lower* l, const AstExpr* expr, bool structural, 
     *out = ir_apply(op_of_link(links->data[1].op), a, b, 0.0) != 0.0;
     return true;
   }
-  bool logic =
-      expr->as.chain.level == AST_LEVEL_XOR || expr->as.chain.level == AST_LEVEL_IMPLIES;
+  bool logic = expr->as.chain.level == AST_LEVEL_XOR || expr->as.chain.level == AST_LEVEL_IMPLIES;
   if (logic) return eval_logic(l, expr, structural, out);
   // `||` and `&&` stop where the answer is clear, as guards of indices need it
   bool stop_at = expr->as.chain.level == AST_LEVEL_OR;

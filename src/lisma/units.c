@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT
 //
 // Units. A number may carry one, 2000 "W", and a variable may be given one, x { unit = "m"; }. From
-// there units follow through equations, definitions and values, until nothing new is found; then
-// every sum, comparison and equation with a unit on both sides is compared. Numbers are never
-// converted: 2 "kW" and 2000 "W" have different units here, and adding them is an error.
+// there units follow through equations, definitions, values and connections, in both directions,
+// until nothing new is found; then every sum, comparison and equation with a unit on both sides is
+// compared. Numbers are never converted: 2 "kW" and 2000 "W" have different units here, and adding
+// them is an error.
 //
 // Names that differ in their indices share a unit. A plain number fits any unit in a sum and is a
 // mere factor in a product; where something has no known unit, nothing is said.
+//
+// Temperatures have scales that begin at different points. A difference of two points of such a
+// scale is a plain difference, in K; a point and a difference sum to a point. Where a value is made
+// in other ways (products, means) its beginning counts as unknown and fits any.
 #include "lisma/units.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { METRE, KILOGRAM, SECOND, AMPERE, KELVIN, MOLE, CANDELA, BASE_COUNT };
+#define PASSES_MAX 200u
 
-#define PASSES_MAX 30u
-#define SAME_UNIT  1e-9  // relative
+typedef enum KnownKind { KNOWN_NUMBER, KNOWN_NOTHING, KNOWN_UNIT } KnownKind;
 
-typedef enum UnitKind { UNIT_NUMBER, UNIT_UNKNOWN, UNIT_KNOWN } UnitKind;
-
-typedef struct Unit {
-  uint8_t kind;  // UnitKind
-  double power[BASE_COUNT];
-  double factor;  // in base units
-} Unit;
+/// What is known about the unit of a value.
+typedef struct Known {
+  uint8_t kind;  // KnownKind
+  Unit unit;
+  Str written;  // as the text gives it; empty when it was computed
+} Known;
 
 /// What is known about the names of one head.
 typedef struct Quantity {
-  Unit unit;
+  Known known;
   Span span;  // where it was found
 } Quantity;
 
@@ -36,266 +38,154 @@ typedef struct Checker {
   DiagList* diags;
   NameTable names;
   BASE_VEC(Quantity) quantities;  // by name id
-  bool report;                    // the last pass
+  TextBuffer key;
+  bool partial;  // a sum with unknown terms has the unit of the others
+  bool report;   // the last pass
   bool changed;
   bool any;  // a unit is given somewhere
 } Checker;
 
-static const Unit no_unit = {.kind = UNIT_UNKNOWN, .factor = 1.0};
-static const Unit plain = {.kind = UNIT_NUMBER, .factor = 1.0};
+static const Known nothing = {.kind = KNOWN_NOTHING};
+static const Known plain = {.kind = KNOWN_NUMBER, .unit.factor = 1.0};
 
 // ---------------------------------------------------------------------------------------------
-// texts
+// what is known
 
-typedef struct NamedUnit {
-  const char* name;
-  double power[BASE_COUNT];
-  double factor;
-} NamedUnit;
-
-static const NamedUnit named[] = {
-    {"m", {1, 0, 0, 0, 0, 0, 0}, 1},      {"g", {0, 1, 0, 0, 0, 0, 0}, 1e-3},
-    {"s", {0, 0, 1, 0, 0, 0, 0}, 1},      {"A", {0, 0, 0, 1, 0, 0, 0}, 1},
-    {"K", {0, 0, 0, 0, 1, 0, 0}, 1},      {"mol", {0, 0, 0, 0, 0, 1, 0}, 1},
-    {"cd", {0, 0, 0, 0, 0, 0, 1}, 1},     {"N", {1, 1, -2, 0, 0, 0, 0}, 1},
-    {"Pa", {-1, 1, -2, 0, 0, 0, 0}, 1},   {"J", {2, 1, -2, 0, 0, 0, 0}, 1},
-    {"W", {2, 1, -3, 0, 0, 0, 0}, 1},     {"V", {2, 1, -3, -1, 0, 0, 0}, 1},
-    {"Ohm", {2, 1, -3, -2, 0, 0, 0}, 1},  {"ohm", {2, 1, -3, -2, 0, 0, 0}, 1},
-    {"Ω", {2, 1, -3, -2, 0, 0, 0}, 1},    {"S", {-2, -1, 3, 2, 0, 0, 0}, 1},
-    {"F", {-2, -1, 4, 2, 0, 0, 0}, 1},    {"H", {2, 1, -2, -2, 0, 0, 0}, 1},
-    {"C", {0, 0, 1, 1, 0, 0, 0}, 1},      {"T", {0, 1, -2, -1, 0, 0, 0}, 1},
-    {"Wb", {2, 1, -2, -1, 0, 0, 0}, 1},   {"Hz", {0, 0, -1, 0, 0, 0, 0}, 1},
-    {"bar", {-1, 1, -2, 0, 0, 0, 0}, 1e5}, {"l", {3, 0, 0, 0, 0, 0, 0}, 1e-3},
-    {"L", {3, 0, 0, 0, 0, 0, 0}, 1e-3},   {"t", {0, 1, 0, 0, 0, 0, 0}, 1e3},
-    {"Wh", {2, 1, -2, 0, 0, 0, 0}, 3600}, {"min", {0, 0, 1, 0, 0, 0, 0}, 60},
-    {"h", {0, 0, 1, 0, 0, 0, 0}, 3600},   {"d", {0, 0, 1, 0, 0, 0, 0}, 86400},
-    {"degC", {0, 0, 0, 0, 1, 0, 0}, 1},   {"°C", {0, 0, 0, 0, 1, 0, 0}, 1},
-    {"rad", {0, 0, 0, 0, 0, 0, 0}, 1},    {"deg", {0, 0, 0, 0, 0, 0, 0}, 0.017453292519943295},
-    {"rpm", {0, 0, -1, 0, 0, 0, 0}, 0.10471975511965977},
-    {"%", {0, 0, 0, 0, 0, 0, 0}, 0.01},
-};
-
-static const struct {
-  const char* name;
-  double factor;
-} prefixes[] = {{"p", 1e-12}, {"n", 1e-9}, {"u", 1e-6}, {"µ", 1e-6}, {"m", 1e-3}, {"c", 1e-2},
-                {"d", 1e-1},  {"h", 1e2},  {"k", 1e3},  {"M", 1e6},  {"G", 1e9}};
-
-static bool find_named(Str name, double factor, Unit* out) {
-  for (size_t i = 0; i < SLT_COUNT(named); i++) {
-    if (!str_equal(name, str_from_c(named[i].name))) continue;
-    *out = (Unit){.kind = UNIT_KNOWN, .factor = named[i].factor * factor};
-    memcpy(out->power, named[i].power, sizeof out->power);
-    return true;
-  }
-  return false;
+static Known combine(Known a, Known b, double sign) {
+  if (a.kind == KNOWN_NOTHING || b.kind == KNOWN_NOTHING) return nothing;
+  return (Known){.kind = a.kind > b.kind ? a.kind : b.kind,
+                 .unit = unit_product(a.unit, b.unit, sign)};
 }
 
-static bool find_unit(Str name, Unit* out) {
-  if (find_named(name, 1.0, out)) return true;
-  for (size_t i = 0; i < SLT_COUNT(prefixes); i++) {
-    Str prefix = str_from_c(prefixes[i].name);
-    bool begins = name.length > prefix.length &&
-                  memcmp(name.data, prefix.data, prefix.length) == 0;
-    Str rest = {name.data + prefix.length, name.length - prefix.length};
-    if (begins && find_named(rest, prefixes[i].factor, out)) return true;
-  }
-  return false;
+static Known raise(Known a, double exponent) {
+  if (a.kind != KNOWN_UNIT || exponent == 1.0) return a;
+  return (Known){.kind = KNOWN_UNIT, .unit = unit_power(a.unit, exponent)};
 }
 
-static Unit combine(Unit a, Unit b, double sign) {
-  if (a.kind == UNIT_UNKNOWN || b.kind == UNIT_UNKNOWN) return no_unit;
-  Unit out = {.kind = a.kind > b.kind ? a.kind : b.kind};
-  for (int i = 0; i < BASE_COUNT; i++) {
-    out.power[i] = a.power[i] + sign * b.power[i];
-  }
-  out.factor = sign > 0.0 ? a.factor * b.factor : a.factor / b.factor;
-  return out;
-}
-
-static Unit raise(Unit a, double exponent) {
-  if (a.kind != UNIT_KNOWN) return a;
-  for (int i = 0; i < BASE_COUNT; i++) {
-    a.power[i] *= exponent;
-  }
-  a.factor = pow(a.factor, exponent);
-  return a;
-}
-
-/// A text being read: factors parted by '*', '/', '.' or a space.
-typedef struct UnitText {
-  const char *at, *end;
-  uint32_t depth;
-  bool ok;
-} UnitText;
-
-static bool is_name_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '%' || (unsigned char)c >= 0x80;
-}
-
-static double read_whole(UnitText* t) {
-  double sign = 1.0;
-  double value = 0.0;
-  const char* begin = t->at;
-  if (t->at < t->end && *t->at == '-') {
-    sign = -1.0;
-    begin = ++t->at;
-  }
-  while (t->at < t->end && *t->at >= '0' && *t->at <= '9' && value < 1e6) {
-    value = 10.0 * value + (*t->at++ - '0');
-  }
-  t->ok = t->ok && t->at > begin;
-  return sign * value;
-}
-
-static Unit read_product(UnitText* t);
-
-static Unit read_factor(UnitText* t) {
-  Unit unit = {.kind = UNIT_KNOWN, .factor = 1.0};
-  if (t->at < t->end && *t->at == '(' && ++t->depth < 20) {
-    t->at++;
-    unit = read_product(t);
-    t->ok = t->ok && t->at < t->end && *t->at++ == ')';
-  } else if (t->at < t->end && *t->at == '1') {
-    t->at++;
-  } else {
-    Str name = {t->at, 0};
-    while (t->at < t->end && is_name_byte(*t->at)) {
-      t->at++;
-      name.length++;
-    }
-    t->ok = t->ok && find_unit(name, &unit);
-  }
-  if (t->ok && t->at < t->end && *t->at == '^') {
-    t->at++;
-    unit = raise(unit, read_whole(t));
-  } else if (t->ok && t->at < t->end && (*t->at == '-' || (*t->at >= '0' && *t->at <= '9'))) {
-    unit = raise(unit, read_whole(t));  // m2, s-1
-  }
-  return unit;
-}
-
-static Unit read_product(UnitText* t) {
-  Unit unit = read_factor(t);
-  while (t->ok && t->at < t->end && strchr("*/. ", *t->at)) {
-    double sign = *t->at == '/' ? -1.0 : 1.0;
-    t->at++;
-    unit = combine(unit, read_factor(t), sign);
-  }
-  return unit;
-}
-
-static Unit read_unit(Checker* c, Str text, Span span) {
-  UnitText t = {.at = text.data, .end = text.data + text.length, .ok = text.length > 0};
-  Unit unit = t.ok ? read_product(&t) : no_unit;
+static Known read_unit(Checker* c, Str text, Span span) {
+  Known known = {.kind = KNOWN_UNIT, .written = text};
   c->any = true;
-  if (t.ok && t.at == t.end) return unit;
+  if (unit_read(text, &known.unit)) return known;
   if (c->report) {
     Diag* diag = diag_add(c->diags, DIAG_E0316, span, "'%.*s' is no unit", STR_ARGS(text));
     diag_hint(c->diags, diag, "write, for example, \"m/s^2\", \"kW\", \"N*m\", \"degC\"");
   }
-  return no_unit;
+  return nothing;
 }
 
-static Str unit_text(Checker* c, Unit unit) {
-  for (size_t i = 0; i < SLT_COUNT(named); i++) {
-    bool same = memcmp(named[i].power, unit.power, sizeof unit.power) == 0;
-    if (same && fabs(named[i].factor / unit.factor - 1.0) < SAME_UNIT) {
-      return str_from_c(named[i].name);
-    }
-  }
-  static const char* const bases[] = {"m", "kg", "s", "A", "K", "mol", "cd"};
-  TextBuffer out = {.arena = c->arena};
-  if (fabs(unit.factor - 1.0) > SAME_UNIT) text_append_double(&out, unit.factor);
-  for (int i = 0; i < BASE_COUNT; i++) {
-    if (unit.power[i] == 0.0) continue;
-    if (out.length) text_append_char(&out, '*');
-    text_append_c(&out, bases[i]);
-    if (unit.power[i] == 1.0) continue;
-    text_append_char(&out, '^');
-    text_append_double(&out, unit.power[i]);
-  }
-  return out.length ? text_str(&out) : STR_LIT("1");
-}
-
-static bool same_unit(Unit a, Unit b) {
-  for (int i = 0; i < BASE_COUNT; i++) {
-    if (fabs(a.power[i] - b.power[i]) > SAME_UNIT) return false;
-  }
-  return fabs(a.factor / b.factor - 1.0) < SAME_UNIT;
+static Str known_text(Checker* c, const Known* known) {
+  return known->written.length ? known->written : unit_text(c->arena, known->unit);
 }
 
 // ---------------------------------------------------------------------------------------------
 // names
 
-/// Names that differ in their indices are one here: x[i]a is x and a.
-static Quantity* quantity_of(Checker* c, const AstName* name) {
-  TextBuffer key = {.arena = c->arena};
-  text_append(&key, name->head);
+/// Names that differ in their indices are one here: x[i]a is x[]a.
+static uint32_t quantity_id(Checker* c, const AstName* name) {
+  c->key.length = 0;
+  text_append(&c->key, name->head);
   for (uint32_t i = 0; i < name->indices.count; i++) {
-    text_append_c(&key, "[]");
-    text_append(&key, name->indices.data[i].tail);
+    text_append_c(&c->key, "[]");
+    text_append(&c->key, name->indices.data[i].tail);
   }
-  uint32_t id = names_intern(&c->names, text_str(&key));
+  uint32_t id = names_intern(&c->names, text_str(&c->key));
   while (c->quantities.count <= id) {
-    base_vec_push(c->arena, &c->quantities, (Quantity){.unit = no_unit});
+    base_vec_push(c->arena, &c->quantities, (Quantity){.known = nothing});
   }
+  return id;
+}
+
+static Quantity* quantity_of(Checker* c, const AstName* name) {
+  uint32_t id = quantity_id(c, name);
   return &c->quantities.data[id];
 }
 
-static Unit per_second(Unit unit, uint32_t order) {
-  for (uint32_t i = 0; unit.kind == UNIT_KNOWN && i < order; i++) {
-    unit.power[SECOND] -= 1.0;
-  }
-  return unit;
+/// The unit of the derivative of an order; negative orders go back.
+static Known derivative(Known known, double order) {
+  if (known.kind != KNOWN_UNIT || order == 0.0) return known;
+  known.unit.power[UNIT_SECOND] -= order;
+  known.unit.offset = (double)NAN;
+  known.written = (Str){0};
+  return known;
 }
 
 /// A unit of a name with derivative marks is found.
-static void learn(Checker* c, const AstName* name, uint32_t order, Unit unit, Span span) {
+static void learn(Checker* c, const AstName* name, uint32_t order, Known known, Span span) {
   Quantity* q = quantity_of(c, name);
-  if (unit.kind != UNIT_KNOWN || q->unit.kind == UNIT_KNOWN) return;
-  unit.power[SECOND] += order;
-  *q = (Quantity){unit, span};
+  if (known.kind != KNOWN_UNIT || q->known.kind == KNOWN_UNIT) return;
+  *q = (Quantity){derivative(known, -(double)order), span};
   c->changed = true;
 }
 
 // ---------------------------------------------------------------------------------------------
 // expressions
 
-static Unit unit_of(Checker* c, const AstExpr* e);
+static Known known_of(Checker* c, const AstExpr* e);
 
-static void report_sides(Checker* c, Span span, const char* what, Unit a, Unit b) {
-  if (!c->report || same_unit(a, b)) return;
-  Str left = unit_text(c, a);
-  Str right = unit_text(c, b);
+static void report_sides(Checker* c, Span span, const char* what, Known a, Known b) {
+  if (!c->report || unit_equal(a.unit, b.unit)) return;
+  Str left = known_text(c, &a);
+  Str right = known_text(c, &b);
   Diag* diag = diag_add(c->diags, DIAG_E0315, span, "%s are in '%.*s' and in '%.*s'", what,
                         STR_ARGS(left), STR_ARGS(right));
-  if (memcmp(a.power, b.power, sizeof a.power) == 0) {
-    diag_hint(c->diags, diag, "numbers are not converted: give both in one unit");
-  }
+  if (!unit_same_dimension(a.unit, b.unit)) return;
+  a.unit.offset = b.unit.offset;
+  diag_hint(c->diags, diag,
+            unit_equal(a.unit, b.unit) ? "the scales begin at different points: give both in one"
+                                       : "numbers are not converted: give both in one unit");
 }
 
 /// Two things that must have one unit; it is that of both.
-static Unit meet(Checker* c, Unit a, Unit b, Span span, const char* what) {
-  if (a.kind == UNIT_KNOWN && b.kind == UNIT_KNOWN) report_sides(c, span, what, a, b);
+static Known meet(Checker* c, Known a, Known b, Span span, const char* what) {
+  if (a.kind == KNOWN_UNIT && b.kind == KNOWN_UNIT) {
+    report_sides(c, span, what, a, b);
+    if (!unit_equal(a.unit, b.unit)) return nothing;
+  }
   return a.kind >= b.kind ? a : b;
 }
 
-static Unit unit_of_chain(Checker* c, const AstExpr* e) {
+/// a + b or a - b, with regard to scales that do not begin at zero.
+static Known add(Checker* c, Known a, Known b, AstOp op, Span span) {
+  if (!c->partial && (a.kind == KNOWN_NOTHING || b.kind == KNOWN_NOTHING)) return nothing;
+  if (a.kind != KNOWN_UNIT || b.kind != KNOWN_UNIT) {
+    Known sum = a.kind >= b.kind ? a : b;
+    bool point = sum.kind == KNOWN_UNIT && sum.unit.offset != 0.0;
+    if (point) {
+      sum.unit.offset = (double)NAN;  // the other one may be a point or a difference
+      sum.written = (Str){0};
+    }
+    return sum;
+  }
+  Known left = a;
+  Known right = b;
+  left.unit.offset = right.unit.offset = 0.0;
+  report_sides(c, span, "the terms", left, right);
+  if (!unit_equal(left.unit, right.unit)) return nothing;  // one mistake, one message
+  bool points = a.unit.offset != 0.0 && b.unit.offset != 0.0;
+  if (!points) return b.unit.offset != 0.0 ? b : a;
+  bool difference = op == AST_OP_SUB && a.unit.offset == b.unit.offset;
+  a.unit.offset = difference ? 0.0 : (double)NAN;
+  a.written = (Str){0};
+  return a;
+}
+
+static Known known_of_chain(Checker* c, const AstExpr* e) {
   const AstLinkList* links = &e->as.chain.links;
-  Unit total = unit_of(c, links->data[0].operand);
+  AstLevel level = e->as.chain.level;
+  Known total = known_of(c, links->data[0].operand);
   for (uint32_t i = 1; i < links->count; i++) {
     const AstLink* link = &links->data[i];
-    Unit next = unit_of(c, link->operand);
-    if (e->as.chain.level == AST_LEVEL_MULTIPLY && link->op != AST_OP_MOD) {
+    Known next = known_of(c, link->operand);
+    Span span = span_join(links->data[0].operand->span, link->operand->span);
+    if (level == AST_LEVEL_MULTIPLY && link->op != AST_OP_MOD) {
       total = combine(total, next, link->op == AST_OP_DIV ? -1.0 : 1.0);
-    } else if (e->as.chain.level >= AST_LEVEL_EQUALITY) {
-      Span span = span_join(links->data[0].operand->span, link->operand->span);
-      bool relation = e->as.chain.level <= AST_LEVEL_RELATION;
-      total = meet(c, total, next, span, relation ? "the sides" : "the terms");
+    } else if (level >= AST_LEVEL_ADD) {
+      total = add(c, total, next, link->op, span);
+    } else if (level >= AST_LEVEL_EQUALITY) {
+      total = meet(c, total, next, span, "the sides");
     }
   }
-  return e->as.chain.level <= AST_LEVEL_RELATION ? plain : total;
+  return level <= AST_LEVEL_RELATION ? plain : total;
 }
 
 static bool is_one_of(Str name, const char* const* words, size_t count) {
@@ -305,71 +195,127 @@ static bool is_one_of(Str name, const char* const* words, size_t count) {
   return false;
 }
 
-static Unit unit_of_call(Checker* c, const AstExpr* e) {
-  static const char* const keeps[] = {"abs",  "min",  "max",   "noEvent", "pre",   "post",
-                                      "clamp", "mod", "floor", "ceil",    "round", "trunc",
-                                      "rem",  "hypot", "uniform", "normal", "exponential"};
-  static const char* const pure[] = {"sin",  "cos",  "tan", "tg",  "exp",   "ln",    "log10",
+/// An argument that must be a pure number.
+static void check_pure(Checker* c, Str function, const AstExpr* argument, Known known) {
+  if (known.kind != KNOWN_UNIT || !c->report || unit_equal(known.unit, unit_one())) return;
+  Str text = known_text(c, &known);
+  diag_add(c->diags, DIAG_E0315, argument->span, "'%.*s' takes a number, and this is in '%.*s'",
+           STR_ARGS(function), STR_ARGS(text));
+}
+
+static Known known_of_call(Checker* c, const AstExpr* e) {
+  static const char* const keeps[] = {"abs",   "min",   "max",     "noEvent", "pre",        "post",
+                                      "clamp", "mod",   "floor",   "ceil",    "round",      "trunc",
+                                      "rem",   "hypot", "uniform", "normal",  "exponential"};
+  static const char* const pure[] = {"sin",  "cos",  "tan",  "tg",  "exp",   "ln",   "log10",
                                      "sinh", "cosh", "tanh", "erf", "gamma", "asin", "acos"};
   Str name = e->as.call.callee->head;
   const AstExprList* args = &e->as.call.args;
-  Unit total = plain;
+  bool kept = is_one_of(name, keeps, SLT_COUNT(keeps));
+  bool number = is_one_of(name, pure, SLT_COUNT(pure));
+  Known total = plain;
+  Known first = plain;
   for (uint32_t i = 0; i < args->count; i++) {
-    Unit next = unit_of(c, args->data[i]);
-    bool kept = is_one_of(name, keeps, SLT_COUNT(keeps));
+    Known next = known_of(c, args->data[i]);
+    if (i == 0) first = next;
     if (kept) total = meet(c, total, next, e->span, "the arguments");
-    if (!is_one_of(name, pure, SLT_COUNT(pure)) || next.kind != UNIT_KNOWN || !c->report) continue;
-    Unit one = {.kind = UNIT_KNOWN, .factor = 1.0};
-    if (same_unit(next, one)) continue;
-    Str text = unit_text(c, next);
-    diag_add(c->diags, DIAG_E0315, args->data[i]->span, "'%.*s' takes a number, and this is in '%.*s'",
-             STR_ARGS(name), STR_ARGS(text));
+    if (number) check_pure(c, name, args->data[i], next);
   }
-  if (is_one_of(name, keeps, SLT_COUNT(keeps))) return total;
-  if (is_one_of(name, pure, SLT_COUNT(pure))) return plain;
-  if (str_equal(name, STR_LIT("sqrt")) && args->count == 1) {
-    return raise(unit_of(c, args->data[0]), 0.5);
-  }
-  return str_equal(name, STR_LIT("sign")) ? plain : no_unit;
+  if (kept || number) return total;
+  if (str_equal(name, STR_LIT("sqrt")) && args->count == 1) return raise(first, 0.5);
+  if (str_equal(name, STR_LIT("delay"))) return first;
+  return str_equal(name, STR_LIT("sign")) ? plain : nothing;
 }
 
-static Unit unit_of_name(Checker* c, const AstExpr* e) {
+static Known known_of_name(Checker* c, const AstExpr* e) {
   const AstName* name = &e->as.name.name;
-  Quantity* q = quantity_of(c, name);
-  if (q->unit.kind == UNIT_KNOWN) return per_second(q->unit, e->as.name.order);
+  const Quantity* q = quantity_of(c, name);
+  if (q->known.kind == KNOWN_UNIT) return derivative(q->known, e->as.name.order);
   if (ast_name_is_word(name, STR_LIT("time")) || ast_name_is_word(name, STR_LIT("t0"))) {
-    return (Unit){.kind = UNIT_KNOWN, .power[SECOND] = 1.0, .factor = 1.0};
+    Known seconds = {.kind = KNOWN_UNIT, .unit = {.power[UNIT_SECOND] = 1.0, .factor = 1.0}};
+    return seconds;
   }
-  if (ast_name_is_word(name, STR_LIT("pi"))) return plain;
-  return q->unit;
+  return ast_name_is_word(name, STR_LIT("pi")) ? plain : q->known;
 }
 
-static Unit unit_of(Checker* c, const AstExpr* e) {
+static Known known_of(Checker* c, const AstExpr* e) {
   switch (e->kind) {
   case AST_NUMBER: return e->as.unit_span.end ? read_unit(c, e->as.unit, e->as.unit_span) : plain;
-  case AST_NAME: return unit_of_name(c, e);
-  case AST_CALL: return unit_of_call(c, e);
+  case AST_NAME: return known_of_name(c, e);
+  case AST_CALL: return known_of_call(c, e);
   case AST_REDUCTION: {
-    Unit body = unit_of(c, e->as.reduction.body);
-    return e->as.reduction.product ? no_unit : body;
+    Known body = known_of(c, e->as.reduction.body);
+    if (body.unit.offset != 0.0) body.unit.offset = (double)NAN;
+    return e->as.reduction.product ? nothing : body;
   }
   case AST_CONDITIONAL:
-    unit_of(c, e->as.conditional.condition);
-    return meet(c, unit_of(c, e->as.conditional.then_value),
-                unit_of(c, e->as.conditional.else_value), e->span, "the values");
-  case AST_ATOM: return unit_of(c, e->as.atom.condition);
-  case AST_UNARY: return unit_of(c, e->as.unary.operand);
+    known_of(c, e->as.conditional.condition);
+    return meet(c, known_of(c, e->as.conditional.then_value),
+                known_of(c, e->as.conditional.else_value), e->span, "the values");
+  case AST_ATOM: return known_of(c, e->as.atom.condition);
+  case AST_UNARY: return known_of(c, e->as.unary.operand);
   case AST_POWER: {
     const AstExpr* exponent = e->as.power.exponent;
-    Unit base = unit_of(c, e->as.power.base);
+    Known base = known_of(c, e->as.power.base);
     if (exponent->kind == AST_NUMBER) return raise(base, exponent->as.number);
-    return base.kind == UNIT_NUMBER ? plain : no_unit;
+    return base.kind == KNOWN_NUMBER ? plain : nothing;
   }
-  case AST_CHAIN: return unit_of_chain(c, e);
+  case AST_CHAIN: return known_of_chain(c, e);
   case AST_ERROR:
   case AST_QUALIFIED: break;
   }
   return plain;
+}
+
+// ---------------------------------------------------------------------------------------------
+// from a value that is known down to names that are not
+
+static void expect(Checker* c, const AstExpr* e, Known known);
+
+/// A unit for all terms of a sum; which of them is a point of its scale is not known.
+static void expect_terms(Checker* c, const AstExpr* e, Known known) {
+  if (known.unit.offset != 0.0) known.unit.offset = (double)NAN;
+  known.written = (Str){0};
+  for (uint32_t i = 0; i < e->as.chain.links.count; i++) {
+    const AstExpr* term = e->as.chain.links.data[i].operand;
+    if (known_of(c, term).kind == KNOWN_NOTHING) expect(c, term, known);
+  }
+}
+
+/// A product in which one factor alone is unknown.
+static void expect_product(Checker* c, const AstExpr* e, Known known) {
+  const AstLinkList* links = &e->as.chain.links;
+  const AstLink* open = NULL;
+  Known rest = {.kind = KNOWN_UNIT, .unit = unit_one()};
+  for (uint32_t i = 0; i < links->count; i++) {
+    const AstLink* link = &links->data[i];
+    if (i > 0 && link->op == AST_OP_MOD) return;
+    bool divides = i > 0 && link->op == AST_OP_DIV;
+    Known factor = known_of(c, link->operand);
+    if (factor.kind != KNOWN_NOTHING) {
+      rest = combine(rest, factor, divides ? -1.0 : 1.0);
+    } else if (open) {
+      return;
+    } else {
+      open = link;
+    }
+  }
+  if (!open) return;
+  bool divides = open != links->data && open->op == AST_OP_DIV;
+  expect(c, open->operand, divides ? combine(rest, known, -1.0) : combine(known, rest, -1.0));
+}
+
+static void expect(Checker* c, const AstExpr* e, Known known) {
+  if (known.kind != KNOWN_UNIT) return;
+  if (e->kind == AST_NAME) {
+    learn(c, &e->as.name.name, e->as.name.order, known, e->span);
+  } else if (e->kind == AST_UNARY) {
+    expect(c, e->as.unary.operand, known);
+  } else if (e->kind == AST_CHAIN && e->as.chain.level == AST_LEVEL_MULTIPLY) {
+    expect_product(c, e, known);
+  } else if (e->kind == AST_CHAIN && e->as.chain.level == AST_LEVEL_ADD) {
+    expect_terms(c, e, known);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -378,27 +324,54 @@ static Unit unit_of(Checker* c, const AstExpr* e) {
 /// `name = value`, `name(t0) = value`, `set name = value`: of one unit.
 static void check_value(Checker* c, const AstName* name, uint32_t order, const AstExpr* value,
                         Span span) {
-  Unit given = unit_of(c, value);
-  Unit known = per_second(quantity_of(c, name)->unit, order);
-  if (given.kind == UNIT_KNOWN && known.kind == UNIT_KNOWN) {
+  Known given = known_of(c, value);
+  Known known = derivative(quantity_of(c, name)->known, order);
+  if (given.kind == KNOWN_UNIT && known.kind == KNOWN_UNIT) {
     report_sides(c, span, "the sides", known, given);
   } else {
     learn(c, name, order, given, span);
+    expect(c, value, known);
   }
 }
 
 static void check_equation(Checker* c, const AstStatement* s) {
   const AstExpr* lhs = s->as.equation.lhs;
   const AstExpr* rhs = s->as.equation.rhs;
-  Span span = span_join(lhs->span, rhs->span);
-  Unit left = unit_of(c, lhs);
-  Unit right = unit_of(c, rhs);
-  if (left.kind == UNIT_KNOWN && right.kind == UNIT_KNOWN) {
-    report_sides(c, span, "the sides", left, right);
-  } else if (lhs->kind == AST_NAME) {
-    learn(c, &lhs->as.name.name, lhs->as.name.order, right, span);
-  } else if (rhs->kind == AST_NAME) {
-    learn(c, &rhs->as.name.name, rhs->as.name.order, left, span);
+  Known left = known_of(c, lhs);
+  Known right = known_of(c, rhs);
+  if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
+    report_sides(c, span_join(lhs->span, rhs->span), "the sides", left, right);
+  }
+  expect(c, lhs, right);
+  expect(c, rhs, left);
+  // p.i + n.i = 0
+  if (c->partial) {
+    expect(c, lhs, left);
+    expect(c, rhs, right);
+  }
+}
+
+/// Joined quantities have one unit.
+static void check_joined(Checker* c, const AstName* a, const AstName* b, Span span) {
+  Known left = quantity_of(c, a)->known;
+  Known right = quantity_of(c, b)->known;
+  if (left.kind == KNOWN_UNIT && right.kind == KNOWN_UNIT) {
+    report_sides(c, span, "the quantities that are joined", left, right);
+  }
+  learn(c, a, 0, right, span);
+  learn(c, b, 0, left, span);
+}
+
+static void check_connect(Checker* c, const AstConnectionList* list) {
+  for (uint32_t i = 1; i < list->count; i++) {
+    const AstConnection* first = &list->data[0];
+    const AstConnection* other = &list->data[i];
+    for (uint32_t k = 0; k < first->across.count; k++) {
+      check_joined(c, &first->across.data[k], &other->across.data[k], other->span);
+    }
+    for (uint32_t k = 0; k < first->through.count; k++) {
+      check_joined(c, &first->through.data[k], &other->through.data[k], other->span);
+    }
   }
 }
 
@@ -415,7 +388,7 @@ static void check_attributes(Checker* c, const AstStatement* s) {
 }
 
 static void check_state(Checker* c, const AstState* state) {
-  if (state->guard) unit_of(c, state->guard);
+  if (state->guard) known_of(c, state->guard);
   if (state->has_body) check_block(c, &state->body);
 }
 
@@ -442,7 +415,7 @@ static void check_statement(Checker* c, const AstStatement* s) {
   case AST_FOR: check_block(c, &s->as.loop.body); break;
   case AST_IF:
     for (uint32_t i = 0; i < s->as.branches.count; i++) {
-      if (s->as.branches.data[i].condition) unit_of(c, s->as.branches.data[i].condition);
+      if (s->as.branches.data[i].condition) known_of(c, s->as.branches.data[i].condition);
       check_block(c, &s->as.branches.data[i].body);
     }
     break;
@@ -450,12 +423,13 @@ static void check_statement(Checker* c, const AstStatement* s) {
   case AST_AUTOMATON: check_block(c, &s->as.automaton.body); break;
   case AST_AT: check_block(c, &s->as.at.body); break;
   case AST_AFTER:
-    unit_of(c, s->as.after->condition);
+    known_of(c, s->as.after->condition);
     check_block(c, &s->as.after->body);
     break;
   case AST_INSTANCE: check_block(c, &s->as.instances.data[0].body); break;
-  case AST_INVARIANT: unit_of(c, s->as.invariant); break;
-  case AST_ENERGY: unit_of(c, s->as.energy); break;
+  case AST_CONNECT: check_connect(c, &s->as.connect.connections); break;
+  case AST_INVARIANT: known_of(c, s->as.invariant); break;
+  case AST_ENERGY: known_of(c, s->as.energy); break;
   case AST_DATA:
   case AST_DELETE:
   case AST_EXPERIMENT:
@@ -464,7 +438,6 @@ static void check_statement(Checker* c, const AstStatement* s) {
   case AST_FUNCTION:
   case AST_PART:
   case AST_PORT:
-  case AST_CONNECT:
   case AST_INCLUDE: break;
   }
 }
@@ -475,15 +448,45 @@ static void check_block(Checker* c, const AstBlock* block) {
   }
 }
 
-void lisma_check_units(Arena* arena, const AstModel* model, DiagList* diags) {
-  if (!model->has_units) return;
-  Checker c = {.arena = arena, .diags = diags, .changed = true};
+/// The texts of all units that were found, by the keys of their names.
+static LismaUnits* collect(Checker* c) {
+  LismaUnits* units = ARENA_NEW(c->arena, LismaUnits);
+  units->names = c->names;
+  units->texts = ARENA_ARRAY(c->arena, Str, c->quantities.count + 1);
+  for (uint32_t i = 0; i < c->quantities.count; i++) {
+    const Known* known = &c->quantities.data[i].known;
+    if (known->kind != KNOWN_UNIT) continue;
+    // a temperature on a scale that is not known has no unit to tell
+    Unit kelvin = {.power[UNIT_KELVIN] = 1.0};
+    bool vague = isnan(known->unit.offset) && unit_same_dimension(known->unit, kelvin);
+    if (!vague) units->texts[i] = known_text(c, known);
+  }
+  return units;
+}
+
+const LismaUnits* lisma_check_units(Arena* arena, const AstModel* model, DiagList* diags) {
+  if (!model->has_units) return NULL;
+  Checker c = {.arena = arena, .diags = diags, .changed = true, .key.arena = arena};
   names_init(&c.names, arena);
   for (uint32_t pass = 0; pass < PASSES_MAX && c.changed; pass++) {
     c.changed = false;
     check_block(&c, &model->body);
+    if (!c.changed && !c.partial) c.partial = c.changed = true;
   }
-  if (!c.any) return;
+  c.partial = true;
+  if (!c.any) return NULL;
   c.report = true;
   check_block(&c, &model->body);
+  return collect(&c);
+}
+
+Str lisma_unit_of(const LismaUnits* units, Arena* arena, const AstName* name) {
+  TextBuffer key = {.arena = arena};
+  text_append(&key, name->head);
+  for (uint32_t i = 0; i < name->indices.count; i++) {
+    text_append_c(&key, "[]");
+    text_append(&key, name->indices.data[i].tail);
+  }
+  uint32_t id = names_find(&units->names, text_str(&key));
+  return id ? units->texts[id] : (Str){0};
 }

@@ -149,6 +149,7 @@ static void build_params(ModelBuild* build) {
   for (uint32_t i = 0; i < ir->params.count; i++) {
     const IrParam* param = &ir->params.data[order[i]];
     params[i] = (ModelParam){.name = names_get(&ir->names, param->name),
+                             .unit = names_get(&ir->names, param->unit),
                              .env = build->layout.param_begin + order[i],
                              .value = build_term(build, param->value),
                              .structural = param->structural,
@@ -336,6 +337,7 @@ static void build_macros(ModelBuild* build) {
   for (uint32_t i = 0; i < ir->macros.count; i++) {
     const IrMacro* macro = &ir->macros.data[i];
     macros[i] = (ModelMacro){.name = names_get(&ir->names, macro->name),
+                             .unit = names_get(&ir->names, macro->unit),
                              .value = build_term(build, macro->value),
                              .span = macro->span};
   }

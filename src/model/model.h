@@ -683,6 +683,7 @@ typedef struct ModelVar {
 
 typedef struct ModelParam {
   Str name;
+  Str unit;         // empty when none
   uint32_t env;
   ModelTerm value;  // reads parameters that come before it
   bool structural;  // fixed at compilation
@@ -694,6 +695,7 @@ typedef struct ModelParam {
 /// A named expression that can be recorded (`macro`); literal evaluation on the environment.
 typedef struct ModelMacro {
   Str name;
+  Str unit;  // empty when none
   ModelTerm value;
   Span span;
 } ModelMacro;

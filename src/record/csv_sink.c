@@ -11,45 +11,58 @@
 #include <zlib.h>
 #endif
 
+/// A row that is kept until the first one with numbers.
+typedef struct Header {
+  const SltAllocator* allocator;
+  char* text;
+  size_t length, capacity;
+} Header;
+
 typedef struct CsvSink {
   RowSink base;
   CsvWriter csv;
   CsvWriter heading;
-  char* header;
-  size_t header_length, header_capacity;
+  CsvWriter units;
+  Header header, unit_header;
   SltStatus (*end_writer)(void* writer);  // NULL: the caller's own, nothing to do
   void* writer;
 } CsvSink;
 
-/// SltWriteFn of the header, which may be longer than the buffer of a sink.
+/// SltWriteFn of a header, which may be longer than the buffer of a sink.
 static SltStatus keep_header(void* user, const char* data, size_t length) {
-  CsvSink* s = user;
-  size_t need = base_add_size(s->header_length, length);
-  if (need > s->header_capacity) {
+  Header* h = user;
+  size_t need = base_add_size(h->length, length);
+  if (need > h->capacity) {
     size_t capacity = need < SIZE_MAX / 2 ? 2 * need : need;
-    char* grown = base_realloc(&s->base.allocator, s->header, s->header_capacity, capacity);
+    char* grown = base_realloc(h->allocator, h->text, h->capacity, capacity);
     if (!grown) return SLT_ERR_NOMEM;
-    s->header = grown;
-    s->header_capacity = capacity;
+    h->text = grown;
+    h->capacity = capacity;
   }
-  memcpy(s->header + s->header_length, data, length);
-  s->header_length = need;
+  memcpy(h->text + h->length, data, length);
+  h->length = need;
   return SLT_OK;
 }
 
-static SltStatus csv_sink_column(RowSink* sink, const char* name) {
+static SltStatus csv_sink_column(RowSink* sink, const char* name, const char* unit) {
   CsvSink* s = (CsvSink*)sink;
   csv_text(&s->heading, name);
-  return s->heading.sink.status;
+  csv_text(&s->units, unit);
+  return s->heading.sink.status < 0 ? s->heading.sink.status : s->units.sink.status;
+}
+
+static SltStatus write_header(CsvSink* s, CsvWriter* writer, const Header* header) {
+  csv_end_row(writer);
+  SLT_TRY(csv_flush(writer));
+  sink_bytes(&s->csv.sink, header->text, header->length);
+  sink_end_unit(&s->csv.sink);
+  return s->csv.sink.status;
 }
 
 static SltStatus csv_sink_begin(RowSink* sink) {
   CsvSink* s = (CsvSink*)sink;
-  csv_end_row(&s->heading);
-  SLT_TRY(csv_flush(&s->heading));
-  sink_bytes(&s->csv.sink, s->header, s->header_length);
-  sink_end_unit(&s->csv.sink);
-  return s->csv.sink.status;
+  SLT_TRY(write_header(s, &s->heading, &s->header));
+  return sink->unit_row ? write_header(s, &s->units, &s->unit_header) : SLT_OK;
 }
 
 static SltStatus csv_sink_row(RowSink* sink, const RowCell* cells, uint32_t count) {
@@ -78,7 +91,9 @@ static void csv_sink_clear(CsvSink* s) {
   SltAllocator allocator = s->base.allocator;
   csv_clear(&s->csv);
   csv_clear(&s->heading);
-  base_free(&allocator, s->header, s->header_capacity);
+  csv_clear(&s->units);
+  base_free(&allocator, s->header.text, s->header.capacity);
+  base_free(&allocator, s->unit_header.text, s->unit_header.capacity);
   base_free(&allocator, s, sizeof *s);
 }
 
@@ -101,7 +116,9 @@ SltStatus csv_sink_create(SltWriter writer, RowSink** out) {
   if (!s) return SLT_ERR_NOMEM;
   s->base = (RowSink){.class = &csv_class, .allocator = allocator};
   SltStatus status = csv_init(&s->csv, writer);
-  if (status >= 0) status = csv_init(&s->heading, (SltWriter){keep_header, s});
+  s->header.allocator = s->unit_header.allocator = &s->base.allocator;
+  if (status >= 0) status = csv_init(&s->heading, (SltWriter){keep_header, &s->header});
+  if (status >= 0) status = csv_init(&s->units, (SltWriter){keep_header, &s->unit_header});
   if (status < 0) {
     csv_sink_clear(s);
     return status;

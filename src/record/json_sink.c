@@ -52,7 +52,8 @@ static SltStatus add_name(JsonSink* s, const Quoted* quoted) {
   return SLT_OK;
 }
 
-static SltStatus json_sink_column(RowSink* sink, const char* name) {
+static SltStatus json_sink_column(RowSink* sink, const char* name, const char* unit) {
+  (void)unit;  // a line has names and values only
   JsonSink* s = (JsonSink*)sink;
   Quoted quoted = {.allocator = &s->base.allocator};
   Sink writer;

@@ -15,8 +15,8 @@ typedef struct MemorySink {
   WriteTableFn* write;  // NULL: the table stays in memory
 } MemorySink;
 
-static SltStatus memory_sink_column(RowSink* sink, const char* name) {
-  return table_add_column(((MemorySink*)sink)->table, str_from_c(name), false);
+static SltStatus memory_sink_column(RowSink* sink, const char* name, const char* unit) {
+  return table_add_column(((MemorySink*)sink)->table, str_from_c(name), unit, false);
 }
 
 static SltStatus memory_sink_ready(RowSink* sink) {

@@ -322,7 +322,7 @@ static double legend(const Drawing* d, uint32_t panel, double top, bool draw) {
   double y = top + 13.0;
   for (uint32_t i = 0; i < d->spec->series_count; i++) {
     if (d->spec->series[i].panel != panel) continue;
-    Str name = str_from_c(d->spec->table->columns[d->spec->series[i].column].name);
+    Str name = str_from_c(d->spec->table->columns[d->spec->series[i].column].label);
     double width = SWATCH + 6.0 + plot_text_width(name, FONT) + 16.0;
     if (x > d->left && x + width > d->right) {
       x = d->left;
@@ -392,7 +392,7 @@ static void draw_band(const Drawing* d, uint32_t column, double top, StateSet* s
   }
   draw_interval(d, from, d->right, top, id, states);
 
-  Str name = str_from_c(table->columns[column].name);
+  Str name = str_from_c(table->columns[column].label);
   name = plot_clip(name, (uint32_t)((d->left - MARGIN) / (0.58 * FONT)));
   draw_text(d, d->left - 7.0, top + 0.5 * BAND_HEIGHT + 4.0, PLOT_END, SOFT, name);
 }
@@ -425,7 +425,7 @@ static void draw_x_axis(const Drawing* d, double top) {
     draw_line(d, x, top, x, top + 4.0, &mark);
     draw_text(d, x, top + 17.0, PLOT_MIDDLE, SOFT, (Str){text, length});
   }
-  Str name = str_from_c(d->spec->table->columns[d->spec->x].name);
+  Str name = str_from_c(d->spec->table->columns[d->spec->x].label);
   draw_text(d, 0.5 * (d->left + d->right), top + 36.0, PLOT_MIDDLE, INK, name);
 }
 

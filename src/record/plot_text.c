@@ -182,7 +182,7 @@ static void write_legend(const TextPlot* p, uint32_t panel) {
       sink_char(p->sink, ' ');
     }
     end_colour(p);
-    write_name(p->sink, str_from_c(p->spec->table->columns[p->spec->series[i].column].name));
+    write_name(p->sink, str_from_c(p->spec->table->columns[p->spec->series[i].column].label));
   }
   sink_char(p->sink, '\n');
 }
@@ -257,7 +257,7 @@ static void write_x_axis(const TextPlot* p) {
     sink_bytes(p->sink, text, length);
     at = begin + length;
   }
-  Str name = str_from_c(p->spec->table->columns[p->spec->x].name);
+  Str name = str_from_c(p->spec->table->columns[p->spec->x].label);
   if (at + 2 + utf8_count(name) > p->width) {
     sink_char(p->sink, '\n');
     repeat(p->sink, " ", p->label + 2 + p->width / 2);
@@ -294,7 +294,7 @@ static void band_states(const TextPlot* p, uint32_t column, uint32_t* states) {
 static void write_band(const TextPlot* p, uint32_t column, uint32_t* states) {
   const SltTable* table = p->spec->table;
   band_states(p, column, states);
-  write_label(p, str_from_c(table->columns[column].name));
+  write_label(p, str_from_c(table->columns[column].label));
   sink_c(p->sink, "  ");
   for (uint32_t i = 0; i < p->width;) {
     uint32_t begin = i;

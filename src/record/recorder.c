@@ -12,6 +12,7 @@
 
 #define RECORDER_COOKIE 0x5265636fu
 #define GRID_MAX        9007199254740992.0  // 2^53: points beyond it cannot be numbered exactly
+#define UNIT_TEXT_MAX   128
 #define HIDDEN_MAX      16  // automata kept for a picture, which shows a few of them
 
 /// Points `start + k * step`; with samples `start + k * span / count`, which rounds once and so
@@ -24,6 +25,13 @@ typedef struct Grid {
   double k;        // a whole number, the next point
 } Grid;
 
+/// A column and, where another unit was asked for, both.
+typedef struct Column {
+  SltQuantity quantity;
+  bool converts;
+  Unit from, to;
+} Column;
+
 struct SltRecorder {
   SltSim* sim;
   SltAllocator allocator;
@@ -31,7 +39,7 @@ struct SltRecorder {
   uint32_t samples;
   bool all_steps;
   SltEventRows event_rows;
-  SltQuantity* columns;  // the time first; hidden ones last
+  Column* columns;  // the time first; hidden ones last
   uint32_t column_count, column_capacity;
   uint32_t visible_count;
   RowCell* before;
@@ -67,16 +75,61 @@ SltRecorderOptions slt_recorder_options(void) {
 
 // ---- creation -----------------------------------------------------------------------------------
 
+/// Unit of a quantity; that of a model's time is always known.
+static SltStatus unit_of(const SltRecorder* r, SltQuantity quantity, Unit* unit,
+                         char text[UNIT_TEXT_MAX]) {
+  SLT_TRY(slt_sim_unit(r->sim, quantity, text, UNIT_TEXT_MAX));
+  const char* known = quantity.kind == SLT_KIND_TIME ? "s" : text;
+  return unit_read(str_from_c(known), unit) ? SLT_OK : SLT_ERR_ARGUMENT;
+}
+
+/// `x in UNIT`. A quantity of that very name is looked for before.
+static SltStatus find_converted(const SltRecorder* r, const char* name, Column* out,
+                                char unit[UNIT_TEXT_MAX]) {
+  const char* in = NULL;
+  for (const char* at = strstr(name, " in "); at; at = strstr(at + 1, " in "))
+    in = at;
+  size_t length = in ? (size_t)(in - name) : 0;
+  char* plain = in ? base_alloc(&r->allocator, length + 1) : NULL;
+  if (!in) return SLT_ERR_NOT_FOUND;
+  if (!plain) return SLT_ERR_NOMEM;
+  memcpy(plain, name, length);
+  plain[length] = '\0';
+  SltStatus status = slt_sim_find(r->sim, plain, &out->quantity);
+  base_free(&r->allocator, plain, length + 1);
+  SLT_TRY(status);
+  const char* wanted = in + sizeof " in " - 1;
+  SLT_TRY(unit_of(r, out->quantity, &out->from, unit));
+  if (strlen(wanted) >= UNIT_TEXT_MAX || !unit_read(str_from_c(wanted), &out->to)) {
+    return SLT_ERR_ARGUMENT;
+  }
+  snprintf(unit, UNIT_TEXT_MAX, "%s", wanted);
+  out->converts = true;
+  return unit_same_dimension(out->from, out->to) ? SLT_OK : SLT_ERR_ARGUMENT;
+}
+
+static SltStatus find_column(const SltRecorder* r, const char* name, Column* out,
+                             char unit[UNIT_TEXT_MAX]) {
+  *out = (Column){.quantity.kind = SLT_KIND_TIME};
+  SltStatus status = r->column_count ? slt_sim_find(r->sim, name, &out->quantity) : SLT_OK;
+  if (status == SLT_ERR_NOT_FOUND) return find_converted(r, name, out, unit);
+  SLT_TRY(status);
+  return slt_sim_unit(r->sim, out->quantity, unit, UNIT_TEXT_MAX);
+}
+
 static SltStatus add_column(SltRecorder* r, const char* name, bool hidden) {
-  SltQuantity quantity = {.kind = SLT_KIND_TIME};
-  if (r->column_count) SLT_TRY(slt_sim_find(r->sim, name, &quantity));
+  char unit[UNIT_TEXT_MAX] = "";
+  Column column;
+  SLT_TRY(find_column(r, name, &column, unit));
   SLT_ASSERT(r->column_count < r->column_capacity);
-  r->columns[r->column_count++] = quantity;
-  if (r->memory) SLT_TRY(table_add_column(memory_sink_table(r->memory), str_from_c(name), hidden));
+  r->columns[r->column_count++] = column;
+  if (r->memory) {
+    SLT_TRY(table_add_column(memory_sink_table(r->memory), str_from_c(name), unit, hidden));
+  }
   if (hidden) return SLT_OK;
   r->visible_count = r->column_count;
   r->header_hash = hash_bytes(name, strlen(name) + 1, r->header_hash);
-  return r->rows ? r->rows->class->column(r->rows, name) : SLT_OK;
+  return r->rows ? r->rows->class->column(r->rows, name, unit) : SLT_OK;
 }
 
 /// The time column stands first and once, whether it was named or not. A model's own `time` is
@@ -89,8 +142,9 @@ static SltStatus add_named(SltRecorder* r, const SltRecorderOptions* options,
     if (!name) return SLT_ERR_ARGUMENT;
     SltStatus status = slt_sim_find(r->sim, name, &quantity);
     if (status >= 0 && quantity.kind == SLT_KIND_TIME) continue;
-    if (status >= 0) status = add_column(r, name, false);
-    if (status == SLT_ERR_NOT_FOUND && bad_name) *bad_name = name;
+    status = add_column(r, name, false);
+    bool named = status == SLT_ERR_NOT_FOUND || status == SLT_ERR_ARGUMENT;
+    if (named && bad_name) *bad_name = name;
     SLT_TRY(status);
   }
   return SLT_OK;
@@ -138,12 +192,14 @@ static SltStatus take_memory(SltRecorder* r, const SltRecorderOptions* options) 
   if (!r->columns || !r->before || !r->now) return SLT_ERR_NOMEM;
   if (options->keep) SLT_TRY(memory_sink_create(&r->memory));
   if (options->rows.write) SLT_TRY(row_sink_create(options->format, options->rows, &r->rows));
+  if (r->rows) r->rows->unit_row = options->unit_row;
   return sink_init(&r->events, options->events);
 }
 
 static SltStatus set_up(SltRecorder* r, const SltRecorderOptions* options, const char** bad_name) {
   SLT_TRY(take_memory(r, options));
-  r->header_hash = hash_mix(RECORDER_COOKIE, (uint64_t)options->format);
+  r->header_hash =
+      hash_mix(RECORDER_COOKIE, (uint64_t)options->format | (uint64_t)options->unit_row << 32);
   SLT_TRY(add_column(r, "time", false));
   SLT_TRY(options->names ? add_named(r, options, bad_name) : add_default(r, bad_name));
   return r->memory ? add_automata(r) : SLT_OK;
@@ -248,13 +304,15 @@ static void on_event(void* user, const SltEvent* event) {
 static void read_cells(const SltRecorder* r, bool before, RowCell* out) {
   out[0] = (RowCell){.value = slt_sim_time(r->sim)};
   for (uint32_t i = 1; i < r->column_count; i++) {
-    SltQuantity quantity = r->columns[i];
+    const Column* column = &r->columns[i];
+    SltQuantity quantity = column->quantity;
     if (quantity.kind == SLT_KIND_MODE) {
       out[i].text =
           before ? slt_sim_mode_name_before(r->sim, quantity) : slt_sim_mode_name(r->sim, quantity);
       out[i].value = (double)NAN;
     } else {
       out[i].value = before ? slt_sim_get_before(r->sim, quantity) : slt_sim_get(r->sim, quantity);
+      if (column->converts) out[i].value = unit_convert(column->from, column->to, out[i].value);
       out[i].text = NULL;
     }
   }

@@ -63,7 +63,8 @@ SltStatus table_write_rows(const SltTable* table, RowSink* sink) {
   if (!cells) return SLT_ERR_NOMEM;
   SltStatus status = SLT_OK;
   for (uint32_t i = 0; i < table->column_count && status >= 0; i++) {
-    if (!table->columns[i].hidden) status = sink->class->column(sink, table->columns[i].name);
+    if (!table->columns[i].hidden)
+      status = sink->class->column(sink, table->columns[i].name, table->columns[i].unit);
   }
   if (status >= 0) status = sink->class->begin(sink);
   for (uint32_t row = 0; row < table->row_count && status >= 0; row++) {

@@ -18,7 +18,7 @@ typedef struct RowSink RowSink;
 
 typedef struct RowSinkClass {
   /// One column after the other, the time first.
-  SltStatus (*column)(RowSink* sink, const char* name);
+  SltStatus (*column)(RowSink* sink, const char* name, const char* unit);
   /// Write what stands before the rows. May be left out: a recording that goes on has it already.
   SltStatus (*begin)(RowSink* sink);
   /// One cell per column.
@@ -33,6 +33,7 @@ typedef struct RowSinkClass {
 struct RowSink {
   const RowSinkClass* class;
   SltAllocator allocator;
+  bool unit_row;  // a row with the units of the columns behind that with their names
 };
 
 typedef SltStatus RowSinkCreateFn(SltWriter writer, RowSink** out);

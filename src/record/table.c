@@ -2,6 +2,7 @@
 #include "record/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 SltTable* table_create(void) {
@@ -17,6 +18,8 @@ void table_free(SltTable* table) {
   for (uint32_t i = 0; i < table->column_count; i++) {
     TableColumn* column = &table->columns[i];
     base_free(&allocator, column->name, column->name_size);
+    base_free(&allocator, column->unit, column->unit_size);
+    base_free(&allocator, column->label, column->label_size);
     base_free(&allocator, column->values, column->value_capacity * sizeof *column->values);
     base_free(&allocator, column->texts, column->text_capacity * sizeof *column->texts);
   }
@@ -48,7 +51,39 @@ static char* copy_text(const SltAllocator* a, Str text) {
   return copy;
 }
 
-SltStatus table_add_column(SltTable* table, Str name, bool hidden) {
+/// `T [degC]`; the name alone where the unit is none, or part of it: `T in degC`.
+static char* make_label(const SltAllocator* a, const char* name, Str unit, size_t* size) {
+  size_t length = strlen(name);
+  bool told = unit.length == 0 ||
+              (length > unit.length && strcmp(name + length - unit.length, unit.data) == 0 &&
+               strstr(name, " in "));
+  *size = length + (told ? 1 : unit.length + sizeof " []");
+  char* label = base_alloc(a, *size);
+  if (label && told) memcpy(label, name, length);
+  if (label && !told) snprintf(label, *size, "%s [%.*s]", name, STR_ARGS(unit));
+  return label;
+}
+
+SltStatus table_set_unit(SltTable* table, uint32_t index, Str unit) {
+  const SltAllocator* a = &table->allocator;
+  TableColumn* column = &table->columns[index];
+  char* copy = copy_text(a, unit);
+  size_t label_size = 0;
+  char* label = copy ? make_label(a, column->name, (Str){copy, unit.length}, &label_size) : NULL;
+  if (!label) {
+    base_free(a, copy, (size_t)unit.length + 1);
+    return SLT_ERR_NOMEM;
+  }
+  base_free(a, column->unit, column->unit_size);
+  base_free(a, column->label, column->label_size);
+  column->unit = copy;
+  column->unit_size = (size_t)unit.length + 1;
+  column->label = label;
+  column->label_size = label_size;
+  return SLT_OK;
+}
+
+SltStatus table_add_column(SltTable* table, Str name, const char* unit, bool hidden) {
   SLT_ASSERT(table->row_count == 0);
   void* columns = table->columns;
   SLT_TRY(grow(&table->allocator, &columns, table->column_count, &table->column_capacity,
@@ -58,7 +93,7 @@ SltStatus table_add_column(SltTable* table, Str name, bool hidden) {
   if (!copy) return SLT_ERR_NOMEM;
   table->columns[table->column_count++] =
       (TableColumn){.name = copy, .name_size = (size_t)name.length + 1, .hidden = hidden};
-  return SLT_OK;
+  return table_set_unit(table, table->column_count - 1, str_from_c(unit));
 }
 
 SltStatus table_add_row(SltTable* table) {

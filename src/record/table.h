@@ -10,7 +10,9 @@
 
 typedef struct TableColumn {
   char* name;
-  size_t name_size;
+  char* unit;   // "" when none
+  char* label;  // for axes: the name, with the unit behind it
+  size_t name_size, unit_size, label_size;
   double* values;
   uint32_t value_capacity;
   uint32_t* texts;  // NULL as long as the column holds numbers only; 0 where a cell is no text
@@ -39,7 +41,9 @@ SltTable* table_create(void);
 void table_free(SltTable* table);
 
 /// Columns come before rows. Invalid UTF-8 is kept as it is.
-SltStatus table_add_column(SltTable* table, Str name, bool hidden);
+SltStatus table_add_column(SltTable* table, Str name, const char* unit, bool hidden);
+/// Give a column its unit.
+SltStatus table_set_unit(SltTable* table, uint32_t column, Str unit);
 /// A new last row, undetermined everywhere.
 SltStatus table_add_row(SltTable* table);
 /// Cells of the last row.

@@ -115,7 +115,7 @@ static SltStatus read_header(CsvReader* r, SltTable* table, uint32_t* bad_line) 
     end = read_cell(r, &cell, &quoted);
     *bad_line = r->cell_line;
     if (end == CELL_BAD) return SLT_ERR_SYNTAX;
-    SLT_TRY(table_add_column(table, quoted ? cell : trim(cell), false));
+    SLT_TRY(table_add_column(table, quoted ? cell : trim(cell), "", false));
   }
   // a file of nothing has no header either
   if (table->column_count == 1 && table->columns[0].name[0] == '\0') return SLT_ERR_SYNTAX;
@@ -149,7 +149,34 @@ static SltStatus read_row(CsvReader* r, SltTable* table, uint32_t* bad_line) {
   return column == table->column_count ? SLT_OK : SLT_ERR_SYNTAX;
 }
 
+/// Whether a row of units stands here: behind the name of the time, a unit of time.
+static bool at_units(const CsvReader* r, const SltTable* table) {
+  CsvReader ahead = *r;
+  Str cell = {0};
+  bool quoted = false;
+  Unit unit;
+  Unit second = {.power[UNIT_SECOND] = 1.0};
+  return strcmp(table->columns[0].name, "time") == 0 &&
+         read_cell(&ahead, &cell, &quoted) != CELL_BAD && !quoted && unit_read(trim(cell), &unit) &&
+         unit_same_dimension(unit, second);
+}
+
+static SltStatus read_units(CsvReader* r, SltTable* table, uint32_t* bad_line) {
+  *bad_line = r->line;
+  CellEnd end = CELL_COMMA;
+  uint32_t column = 0;
+  for (; end == CELL_COMMA; column++) {
+    Str cell = {0};
+    bool quoted = false;
+    end = read_cell(r, &cell, &quoted);
+    if (end == CELL_BAD || column == table->column_count) return SLT_ERR_SYNTAX;
+    SLT_TRY(table_set_unit(table, column, trim(cell)));
+  }
+  return column == table->column_count ? SLT_OK : SLT_ERR_SYNTAX;
+}
+
 static SltStatus read_rows(CsvReader* r, SltTable* table, uint32_t* bad_line) {
+  if (r->at < r->end && at_units(r, table)) SLT_TRY(read_units(r, table, bad_line));
   while (r->at < r->end) {
     // in a table of one column an empty line is an undetermined cell
     bool may_be_blank = table->column_count > 1 || r->at + 1 == r->end;

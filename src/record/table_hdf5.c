@@ -2,7 +2,8 @@
 //
 // The file is made in memory by the library's core driver and goes out as one piece: a file that is
 // there is whole. Names may contain what HDF5 takes for a path ('/'), so data sets are numbered
-// "1", "2", ... where a name cannot be one, and their attribute "name" has it.
+// "1", "2", ... where a name cannot be one, and their attribute "name" has it; the attribute "unit"
+// is there where one is known.
 #include "record/table_hdf5.h"
 
 #if defined(SALTUS_HAVE_HDF5) && SALTUS_HAVE_HDF5
@@ -51,15 +52,16 @@ static hid_t storage_of(uint32_t rows) {
   return list;
 }
 
-static bool write_set(hid_t file, const char* link, const char* name, hid_t type, uint32_t rows,
-                      const void* data) {
+static bool write_set(hid_t file, const char* link, const TableColumn* column, hid_t type,
+                      uint32_t rows, const void* data) {
   hsize_t size = rows;
   hid_t space = H5Screate_simple(1, &size, NULL);
   hid_t storage = storage_of(rows);
   hid_t names = H5Pcreate(H5P_LINK_CREATE);
   H5Pset_char_encoding(names, H5T_CSET_UTF8);
   hid_t set = H5Dcreate2(file, link, type, space, names, storage, H5P_DEFAULT);
-  bool good = set >= 0 && add_attribute(set, "name", name) &&
+  bool good = set >= 0 && add_attribute(set, "name", column->name) &&
+              (!column->unit[0] || add_attribute(set, "unit", column->unit)) &&
               (rows == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
   if (set >= 0) H5Dclose(set);
   H5Pclose(names);
@@ -81,7 +83,7 @@ static bool write_states(hid_t file, const SltTable* table, uint32_t column, con
     if (id) memcpy(data + row * width, table->texts[id].data, table->texts[id].length);
   }
   hid_t type = text_type(width);
-  bool good = write_set(file, link, table->columns[column].name, type, table->row_count, data);
+  bool good = write_set(file, link, &table->columns[column], type, table->row_count, data);
   H5Tclose(type);
   return good;
 }
@@ -102,7 +104,7 @@ static bool write_columns(hid_t file, const SltTable* table, Arena* arena) {
     char fallback[16];
     const char* link = link_of(file, column->name, ++number, fallback);
     bool good = table_is_text(table, i) ? write_states(file, table, i, link, arena)
-                                        : write_set(file, link, column->name, H5T_NATIVE_DOUBLE,
+                                        : write_set(file, link, column, H5T_NATIVE_DOUBLE,
                                                     table->row_count, column->values);
     if (!good) return false;
   }

@@ -2,7 +2,8 @@
 //
 // MAT-files of level 5, which MATLAB, Octave, Scilab and SciPy read: matrices one after the other,
 // each with its name. Every column becomes a vector; names that are no identifiers there are spelt
-// with letters, and the cell array `names` holds them as they were, in UTF-8. States of automata
+// with letters, and the cell array `names` holds them as they were, in UTF-8; `units`, where any
+// are known, has theirs. States of automata
 // become a matrix of characters, a row each.
 #include "record/table_mat.h"
 
@@ -197,18 +198,24 @@ SltStatus table_write_mat(const SltTable* table, Sink* sink, Arena* arena) {
   NameTable names;
   names_init(&names, arena);
   names_intern(&names, STR_LIT("names"));
+  names_intern(&names, STR_LIT("units"));
   TableText* originals = ARENA_ARRAY(arena, TableText, (size_t)table->column_count + 1);
+  TableText* units = ARENA_ARRAY(arena, TableText, (size_t)table->column_count + 1);
+  bool any_unit = false;
   uint32_t count = 0;
   bool fits = true;
   write_file_head(sink);
   for (uint32_t i = 0; i < table->column_count && fits; i++) {
     const TableColumn* column = &table->columns[i];
     if (column->hidden) continue;
+    units[count] = (TableText){column->unit, (uint32_t)strlen(column->unit)};
+    any_unit = any_unit || column->unit[0];
     originals[count++] = (TableText){column->name, (uint32_t)strlen(column->name)};
     const char* name = add_name(&names, column->name);
     fits = table_is_text(table, i) ? write_states(table, i, name, sink, arena)
                                    : write_numbers(sink, name, column, table->row_count);
   }
   fits = fits && write_cells(sink, "names", originals, count, arena);
+  fits = fits && (!any_unit || write_cells(sink, "units", units, count, arena));
   return fits ? sink_flush(sink) : SLT_ERR_LIMIT;
 }

@@ -209,7 +209,7 @@ bool rules_lower(const RulesModel* model, IrModel* ir, Arena* arena, const Sourc
   source_init(l.text, arena, source->name, rules_write_lisma(model, arena, &l.map));
   DiagList found;
   diag_init(&found, arena, l.text);
-  LismaOptions lisma = {0};
+  LismaOptions lisma = {.trust_units = true};
   if (options) {
     lisma.overrides = options->overrides;
     lisma.override_count = options->override_count;

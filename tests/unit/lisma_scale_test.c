@@ -106,8 +106,8 @@ TEST(loops_that_are_not_alike_are_written_out) {
       "const N = 300; for i = 1:N { x_[2*i]' = -x_[2*i]; }",
       "const N = 300; for i = 1:N { x_[N-i+1]' = -x_[N-i+1]; }",
       "const N = 300; for i = 1:N { const k_[i] = 1/(i + 1); x_[i]' = -k_[i]*x_[i]; }",
-      "const N = 300; for i = 1:N { x_[i]' = 1; automaton a_[i] {"
-      " state s [x_[i] > i] { x_[i](t0) = 0; } from init; } }",
+      ("const N = 300; for i = 1:N { x_[i]' = 1; automaton a_[i] {"
+       " state s [x_[i] > i] { x_[i](t0) = 0; } from init; } }"),
       "const N = 300; for i = 1:N { for j = 1:i { x_[i]_[j]' = 1; } }",
       "const N = 300, M = N - 1; for i = 1:M { x_[i]' = 1; }  for i = 1:N { y_[i]' = 1; }",
       // names and numbers that would come among the counted ones
@@ -154,7 +154,7 @@ static const char* const inside[] = {
     "d_[i]' = 2; d_[i](t0) = i/N + 13; ",
     "e_[i]a' = 33*i*e_[i]a + k; ",
     "l_[i]: f_[i] = sin(x_[i]) + y_[i-1]; ",
-    "x_[i] { unit = \"m\"; } ",
+    "u_[i](t0) = 1; u_[i] { unit = \"m\"; } ",
     "macro q_[i] = x_[i]*y_[i+2]; ",
     "automaton a_[i] { state s [x_[i] >= k] { x_[i](t0) = 0; } from init; } ",
     "automaton b_[i] { state s [x_[i] > 1 && y_[i] < 17] { h_[i] = 1; } from init;"

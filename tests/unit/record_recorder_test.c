@@ -7,6 +7,7 @@
 #include <saltus/saltus_rt.h>
 
 #define slt_sim_find             fake_find
+#define slt_sim_unit             fake_unit
 #define slt_sim_start            fake_start
 #define slt_sim_advance          fake_advance
 #define slt_sim_advance_step     fake_advance_step
@@ -44,6 +45,7 @@ struct SltSim {
 };
 
 SltStatus fake_find(const SltSim* sim, const char* name, SltQuantity* out);
+SltStatus fake_unit(const SltSim* sim, SltQuantity quantity, char* out, size_t size);
 SltStatus fake_start(SltSim* sim);
 SltStatus fake_advance(SltSim* sim, double t_stop, double* reached);
 SltStatus fake_advance_step(SltSim* sim, double t_stop, double* reached);
@@ -82,6 +84,13 @@ static void tell(SltSim* sim, SltEvent event) {
   event.t = sim->t;
   event.slope = (double)NAN;
   if (sim->on_event) sim->on_event(sim->user, &event);
+}
+
+SltStatus fake_unit(const SltSim* sim, SltQuantity quantity, char* out, size_t size) {
+  (void)sim;
+  (void)quantity;
+  if (size) out[0] = '\0';
+  return SLT_OK;
 }
 
 SltStatus fake_start(SltSim* sim) {

@@ -105,8 +105,8 @@ TEST(table_cells_outside_are_nothing) {
 
 TEST(table_grows) {
   SltTable* t = table_create();
-  CHECK(table_add_column(t, STR_LIT("n"), false) == SLT_OK, "column");
-  CHECK(table_add_column(t, STR_LIT("text"), true) == SLT_OK, "column");
+  CHECK(table_add_column(t, STR_LIT("n"), "", false) == SLT_OK, "column");
+  CHECK(table_add_column(t, STR_LIT("text"), "", true) == SLT_OK, "column");
   char text[32];
   for (uint32_t i = 0; i < 20000; i++) {
     CHECK(table_add_row(t) == SLT_OK, "row");

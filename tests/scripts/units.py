@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Units: conversion against tables of their own, inference through equations in both directions, parts, ports and
+loops, temperatures on scales that begin at different points, and where units are shown."""
+import os
+import random
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import mat_file  # noqa: E402
+import saltus_run  # noqa: E402
+
+# value * factor is in base units; the letter tells the dimension
+LENGTH = {"m": 1, "mm": 1e-3, "km": 1e3, "um": 1e-6, "cm": 1e-2}
+TIME = {"s": 1, "ms": 1e-3, "min": 60, "h": 3600, "d": 86400}
+MASS = {"kg": 1, "g": 1e-3, "t": 1e3, "mg": 1e-6}
+PRESSURE = {"Pa": 1, "bar": 1e5, "kPa": 1e3, "N/m^2": 1, "kg/(m*s2)": 1, "mbar": 100}
+ENERGY = {"J": 1, "Wh": 3600, "kWh": 3.6e6, "N*m": 1, "kg*m^2/s^2": 1, "W s": 1, "V.A.s": 1}
+ANGLE = {"rad": 1, "deg": 0.017453292519943295, "%": 0.01, "1": 1}
+FAMILIES = [LENGTH, TIME, MASS, PRESSURE, ENERGY, ANGLE]
+
+
+class Units(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def command(self, text, *options):
+        path = os.path.join(self.folder, "model.lisma")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return saltus_run.command(*[path if o == "MODEL" else o for o in options])
+
+    def last(self, text, names):
+        """Last row of a run over one second, and the row of units."""
+        status, out, errors = self.command(text, "run", "MODEL", "-q", "-o", "-", "--samples", "1", "--until", "1",
+                                           "--units", "--out", names)
+        self.assertEqual(status, 0, errors)
+        lines = out.strip().split("\n")
+        return [float(cell) for cell in lines[-1].split(",")[1:]], lines[1].split(",")
+
+    def test_conversion(self):
+        draw = random.Random(1)
+        for _ in range(12):
+            texts, names, wanted = [], [], []
+            for k in range(6):
+                top, bottom = draw.choice(FAMILIES), draw.choice(FAMILIES)
+                a, b, c, d = draw.choice(list(top)), draw.choice(list(bottom)), draw.choice(list(top)), draw.choice(list(bottom))
+                value = draw.choice([1, 2.5, -7, 1e6])
+                texts.append('x%d(t0) = %r "(%s)/(%s)^2";' % (k, value, a, b))
+                names.append("x%d in (%s)/(%s)^2" % (k, c, d))
+                wanted.append(value * top[a] / top[c] / (bottom[b] / bottom[d]) ** 2)
+            got, units = self.last("\n".join(texts), ",".join(names))
+            for value, right in zip(got, wanted):
+                self.assertLessEqual(abs(value - right), 1e-13 * abs(right), texts)
+            self.assertEqual(units, ["s"] + [name.split(" in ")[1] for name in names])
+
+    def test_temperatures(self):
+        model = 'T(t0) = 20 "degC"; F(t0) = 50 "degF"; K(t0) = 300 "K"; d = T - 5 "degC"; up = T + 5 "K"; m = (T + d)/2;'
+        got, units = self.last(model, "T in K,T in degF,F in degC,F in K,K in degC,up in K,d,T,K,up,m")
+        for value, right in zip(got, [293.15, 68, 10, 283.15, 26.85, 298.15, 15, 20, 300, 25, 17.5]):
+            self.assertAlmostEqual(value, right, 11)
+        # a mean may be a point or a difference: nothing is told
+        self.assertEqual(units[7:], ["K", "degC", "K", "degC", ""])
+        for text in ('state a [T > 300 "K"] {} from init;', 'x(t0) = 300 "K"; x = T;', 'z = if(T > 10 "degF", 1, 0);',
+                     'x = min(T, 10 "K");'):
+            status, _, errors = self.command('T(t0) = 20 "degC"; T\' = 1;' + text, "check", "MODEL")
+            self.assertEqual((status, errors.count("E0315")), (1, 1), text + errors)
+            self.assertIn("degC", errors)
+
+    def test_inference(self):
+        cases = [
+            ("x(t0) = 1 \"m\"; x' = v; v' = a; a = 1;", "v,a,x'", ["m/s", "m/s^2", "m/s"]),
+            ('const R = 2 "Ohm"; U = 3 "V"; U = R*i; P = U*i;', "i,P", ["A", "W"]),
+            ('F = 3 "N"; s = 2 "m"; E = F*s; Q = E/4; k*s = F; n = F/F;', "E,Q,k,n", ["J", "J", "kg/s^2", "1"]),
+            ('A = 4 "m^2"; r = sqrt(A); h = max(r, 2); d = abs(-h); w = delay(r, 1, 0);', "r,h,d,w", ["m"] * 4),
+            ('a { unit = "kg"; } a = 5; a = b; b = 2*c + d; d = 1;', "b,c,d", ["kg", "kg", "kg"]),
+            ('const N = 3000; for i = 1:N { T[i](t0) = 1 "m"; T[i]\' = w[i]; w[i](t0) = 0; }', "T7,w2999", ["m", "m/s"]),
+            ('part P(k = 2 "1/s") { x\' = -k*x; x(t0) = 1; } P a, b[3](k = i*1 "1/s"); a.x { unit = "m"; } y = b[2].x;'
+             ' y { unit = "kg"; }', "a.x,a.x',b[2].x,b[3].x", ["m", "m/s", "kg", "kg"]),
+            ("part R(R = 2) { port p { across v; through i; } port n { across v; through i; }"
+             " p.v - n.v = R*p.i; p.i + n.i = 0; } part G { port p { across v; through i; } p.v = 0; }"
+             ' part B { port p { across v; through i; } port n { across v; through i; } p.v - n.v = 5 "V";'
+             ' p.i + n.i = 0; } B b; R r(R = 2 "Ohm"); G g; connect(b.p, r.p); connect(b.n, r.n, g.p);',
+             "r.p.v,r.p.i,b.n.i,g.p.v", ["V", "A", "A", "V"]),
+        ]
+        for model, names, wanted in cases:
+            _, units = self.last(model, names)
+            self.assertEqual(units[1:], wanted, model)
+
+    def test_mismatch(self):
+        cases = [
+            'x { unit = "m"; } y { unit = "s"; } x = 1; y = x;',
+            'a = 1 "m" + 1 "s";', 'a = 1 "kW" + 1 "W";', 'a = 2 "m"; b = sin(a);',
+            "part S { port p { across v; through i; } p.v { unit = \"V\"; } p.v = 1; } part T { port p { across v;"
+            ' through i; } p.v { unit = "m"; } p.i = 0; } S s; T t; connect(s.p, t.p);',
+            'x(t0) = 1 "m"; x\' = 2 "m";', 'x(t0) = 1 "m"; at 1 { set x = 2 "kg"; }',
+        ]
+        for model in cases:
+            status, _, errors = self.command(model, "check", "MODEL")
+            self.assertEqual((status, errors.count("E0315")), (1, 1), model + errors)
+        for unit in ("furlong", "", "m^", "m//s", "(m", "m)", "kdegC", "m^1e400", "(" * 100):
+            status, _, errors = self.command('x(t0) = 1 "%s";' % unit, "check", "MODEL")
+            self.assertEqual((status, errors.count("E0316")), (1, 1), unit + errors)
+        status, _, errors = self.command("x' = y; y = 2*x;", "check", "MODEL")
+        self.assertEqual((status, errors), (0, ""))
+
+    def test_asking_for_the_impossible(self):
+        for name, word in (("x in s", "which is no s"), ("x in parsec", "is no unit"), ("y in m", "no unit"),
+                           ("nothing in m", "has no `nothing in m`")):
+            status, out, errors = self.command('x(t0) = 1 "m"; y\' = 1;', "run", "MODEL", "-q", "-o", "-", "--out", name)
+            self.assertIn(status, (1, 2))
+            self.assertEqual(out, "")
+            self.assertIn(word, errors)
+
+    def test_where_they_are_shown(self):
+        csv, svg, mat = (os.path.join(self.folder, name) for name in ("a.csv", "a.svg", "a.mat"))
+        model = 'x(t0) = 1 "km"; x\' = v; v(t0) = 1; y\' = 1; automaton a { state s [y > 0.5] {} from init; }'
+        status, _, errors = self.command(model, "run", "MODEL", "-q", "-o", csv, "--units", "--plot", svg,
+                                         "--until", "1", "--out", "x,x in m,v,y,a.state")
+        self.assertEqual(status, 0, errors)
+        with open(csv, encoding="utf-8") as file:
+            self.assertEqual(file.readlines()[:2], ["time,x,x in m,v,y,a.state\n", "s,km,m,1000*m/s,,\n"])
+        with open(svg, encoding="utf-8") as file:
+            picture = file.read()
+        for label in (">x [km]<", ">x in m<", ">y<", ">time [s]<"):
+            self.assertIn(label, picture)
+        # the picture of a file is that of the run
+        status, out, errors = saltus_run.command("plot", csv)
+        self.assertEqual(status, 0, errors)
+        self.assertIn("x [km]", out)
+        self.assertIn("time [s]", out)
+        status, _, errors = self.command(model, "run", "MODEL", "-q", "-o", mat, "--until", "1", "--out", "x,y")
+        self.assertEqual(status, 0, errors)
+        table = mat_file.read(mat)
+        self.assertEqual([u[0][0] for u in table["units"]], ["s", "km", ""])
+        # a model without units shows none
+        status, _, errors = self.command("y' = 1;", "run", "MODEL", "-q", "-o", mat, "--plot", svg, "--until", "1")
+        self.assertEqual(status, 0, errors)
+        self.assertNotIn("units", mat_file.read(mat))
+        with open(svg, encoding="utf-8") as file:
+            self.assertIn(">time<", file.read())
+
+    def test_rows_are_counted_without_the_headers(self):
+        path = os.path.join(self.folder, "a.csv")
+        status, _, errors = self.command('x(t0) = 1 "m";', "run", "MODEL", "-o", path, "--units", "--samples", "4")
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(errors, "rows +5 in")
+
+
+if __name__ == "__main__":
+    unittest.main()
