@@ -789,6 +789,15 @@ size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide);
 void eng_slide_save(const EngSim* sim, char* out);
 SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in);
 bool eng_slide_reached_now(EngSim* sim);
+/// Reactions of the closed contacts at (t, x), in their rows, along the surfaces that are slid
+/// along; false: there are none.
+bool eng_slide_reactions(EngSim* sim, double t, const double* x);
+/// What complementarity says of closed contacts and surfaces together, see joint.c.
+bool eng_slide_complementarity(EngSim* sim);
+/// Whether the flow along surfaces has the reactions of closed contacts in it.
+static inline bool eng_slide_has_reactions(const EngSim* sim) {
+  return sim->core.slide.count && sim->core.slide.linked;
+}
 /// Slide along the surface of one relation, between the modes with these states.
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
 /// Room for the states on so many combinations of sides.

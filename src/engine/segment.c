@@ -76,15 +76,6 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
            STR_ARGS(var ? var->name : STR_LIT("")), (int)order, "''''''''",
            eng_number(eng_rounded(sim->env[env], 3.0)).text,
            eng_number(eng_rounded(sim->env[env + 1], 3.0)).text);
-  if (sim->core.contact.active && sim->core.slide.count) {
-    Str held = sim->model->atoms[sim->contacts[0].atom].written->text;
-    eng_hint(sim,
-             "the impacts of '%.*s' have closed a contact whose resets push the motion off a "
-             "surface that it slides along; declare both: contact NAME { ... } and friction NAME "
-             "{ ... }",
-             STR_ARGS(held));
-    return sim->error.status;
-  }
   eng_hint(sim, "the solution may be singular or discontinuous here without an event to say so; "
                 "try a larger --rtol, or a smaller --hmin");
   return sim->error.status;

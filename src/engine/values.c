@@ -654,6 +654,7 @@ SltStatus eng_rhs(void* user, double t, const double* x, double* dx) {
   if (sim->has_unilateral && eng_beyond_boundary(sim, t, x)) return SLT_ERR_STEP;
   if (ENG_SELDOM(sim->core.slide.count)) {
     SLT_TRY(eng_slide_rhs(sim, t, x, dx));
+    if (eng_slide_has_reactions(sim)) return SLT_OK;
   } else {
     model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, t, x, dx);
   }

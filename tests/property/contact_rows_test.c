@@ -20,6 +20,7 @@
 #define TRUSTED 0.01   // references that differ by more say nothing about what follows
 #define CLOSE   0.01   // impacts of neighbours that are closer together have no order in the reference
 #define SPARE   2e-3   // what both may be wrong by together
+#define IMPACT  0.01   // speed of approach above which a contact is hit, and not closed
 #define SHARE   0.7    // of all samples that must be comparable
 
 typedef struct Row {
@@ -157,6 +158,28 @@ static void solve_impulses(const Row* r, double h, const bool* active, const dou
   }
 }
 
+/// Impacts of contacts that are resets, one after the other in the order of the text until nothing is left but what a
+/// closed contact has to hold over a step.
+static void cascade(const Row* r, const bool* active, double* v) {
+  bool hits = false;
+  for (int c = 0; c <= r->count; c++) {
+    hits |= active[c] && speed_of(r, c, v) < -IMPACT;
+  }
+  for (int sweep = 0; hits && sweep < 200; sweep++) {
+    hits = false;
+    for (int c = 0; c <= r->count; c++) {
+      double speed = speed_of(r, c, v);
+      if (!active[c] || !(speed < -0.1 * IMPACT)) continue;
+      double left = c > 0 ? 1.0 / r->mass[c - 1] : 0.0;
+      double right = c < r->count ? 1.0 / r->mass[c] : 0.0;
+      double impulse = -(1.0 + r->restitution[c]) * speed / (left + right);
+      if (c > 0) v[c - 1] -= impulse * left;
+      if (c < r->count) v[c] += impulse * right;
+      hits = true;
+    }
+  }
+}
+
 /// Returns the time up to which the order of impacts is clear.
 static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE]) {
   double x[BODIES], v[BODIES], h = T_END / steps;
@@ -175,11 +198,15 @@ static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE])
     for (int c = 0; c <= r->count; c++) {
       active[c] = r->restitution[c] >= 0 && gap_of(r, c, x) <= 0;
       before[c] = speed_of(r, c, v);
-      if (!active[c] || before[c] > -0.01) continue;
+      if (!active[c] || before[c] > -IMPACT) continue;
       double t = s * h;
       last[c] = t;
       bool near = (c > 0 && t - last[c - 1] < CLOSE) || (c < r->count && t - last[c + 1] < CLOSE);
       if (near) clear = fmin(clear, t);
+    }
+    if (!r->declared) cascade(r, active, v);
+    for (int c = 0; c <= r->count; c++) {
+      before[c] = speed_of(r, c, v);
     }
     for (int i = 0; i < r->count; i++) {
       f[i] = force(r, i, (s + 0.5) * h, x, v);

@@ -263,6 +263,7 @@ void eng_contact_free(EngSim* sim) {
   base_free(a, w->dx, w->dx_capacity * sizeof *w->dx);
   base_free(a, w->flow, w->flow_capacity * sizeof *w->flow);
   base_free(a, w->rate_states, w->rate_capacity * sizeof *w->rate_states);
+  base_free(a, w->held, w->held_capacity * sizeof *w->held);
   base_free(a, w->reaction, w->reaction_capacity * sizeof *w->reaction);
   base_free(a, w->rates_regs, w->rates_capacity * sizeof *w->rates_regs);
   base_free(a, w->dual, w->dual_capacity * sizeof *w->dual);
@@ -396,8 +397,7 @@ bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double
   return any;
 }
 
-/// Spread the direction of a contact over all states, or take it back.
-static void spread(EngContactWork* w, const Row* row, bool back) {
+void eng_contact_spread(EngContactWork* w, const Row* row, bool back) {
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     w->dx[w->entries[e].state] = back ? 0.0 : w->entries[e].d;
   }
@@ -422,12 +422,12 @@ void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, 
   const uint32_t* members = w->members + w->group_begin[group];
   uint32_t n = eng_group_size(w, group);
   for (uint32_t k = 0; k < n; k++) {
-    spread(w, &w->rows[members[k]], false);
+    eng_contact_spread(w, &w->rows[members[k]], false);
     for (uint32_t i = 0; i < n; i++) {
       const Row* row = &w->rows[members[i]];
       a[(size_t)i * n + k] = eng_gap_acceleration(sim, row->index, t, x, w->dx) - row->idle;
     }
-    spread(w, &w->rows[members[k]], true);
+    eng_contact_spread(w, &w->rows[members[k]], true);
   }
 }
 
@@ -515,10 +515,15 @@ static void sum_reactions(EngSim* sim, double* dx) {
   }
 }
 
+SltStatus eng_contact_push(EngSim* sim, double t, const double* x, double stiffness, double* f) {
+  SLT_TRY(eng_contact_evaluate(sim, t, x, f));
+  SLT_TRY(find_reactions(sim, t, x, stiffness));
+  sum_reactions(sim, f);
+  return SLT_OK;
+}
+
 SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
-  SLT_TRY(eng_contact_evaluate(sim, t, x, dx));
-  SLT_TRY(find_reactions(sim, t, x, sim->core.contact.stiffness));
-  sum_reactions(sim, dx);
+  SLT_TRY(eng_contact_push(sim, t, x, sim->core.contact.stiffness, dx));
   if (sim->contact->rates && !sim->core.slide.count) pass_rates_on(sim, t, x, dx);
   return SLT_OK;
 }
@@ -526,6 +531,7 @@ SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
 /// Reactions at (t, x) without what draws gaps to zero; false: there are none.
 static bool reactions_at(EngSim* sim, double t, const double* x) {
   EngContactWork* w = sim->contact;
+  if (eng_slide_has_reactions(sim)) return eng_slide_reactions(sim, t, x);
   return eng_contact_flow(sim, t, x, w->flow) >= 0 &&
          eng_contact_evaluate(sim, t, x, w->flow) >= 0 && find_reactions(sim, t, x, 0.0) >= 0;
 }

@@ -10,10 +10,10 @@
 
 #define THROWN_SHARE   0.5   // of a jump of a gap's rate: what has to be left of it
 #define ROUNDING       256   // units in the last place that sums of accelerations may be off by
-#define RIDING_SHARE   1e-6  // of the rates that cancel: what is left of them is rounding
 #define RIDING_RHO     64.0  // roundings of a relation that is kept at its boundary
 #define FLIGHT_ULPS    64.0  // roundings of the highest flight so far
 #define FLIGHT_TIMES   16.0  // resolutions of the time that a flight has to last
+#define SURFACE_NEAR   4.0   // speeds that are taken out: what is nearer is reached with them
 #define PURIFICATIONS  60    // applications of the resets that leave their main direction
 #define LIMIT_MAX      4000  // ... after which what else they change has come to its limit, or never
 
@@ -285,13 +285,80 @@ static void solve_group(EngSim* sim, uint32_t group) {
 static SltStatus solve_all(EngSim* sim) {
   EngContactWork* w = sim->contact;
   SLT_TRY(eng_contact_structure(sim, sim->core.contact.count));
+  w->ambiguous = false;
+  w->joint = eng_slide_has_reactions(sim) && eng_slide_complementarity(sim);
+  if (w->joint) return SLT_OK;
   SLT_TRY(eng_contact_flow(sim, sim->core.t, sim->x, w->flow));
   SLT_TRY(eng_contact_evaluate(sim, sim->core.t, sim->x, w->flow));
-  w->ambiguous = false;
   for (uint32_t group = 0; group < w->group_count; group++) {
     solve_group(sim, group);
   }
   return SLT_OK;
+}
+
+/// What takes the speeds out that lead into or off the boundaries, along the directions of the
+/// reactions: changes of the states, into w->flow. Which contacts repeat each other is found here,
+/// too.
+static void find_stop(EngSim* sim) {
+  EngContactWork* w = sim->contact;
+  memset(w->flow, 0, sim->core.mode->state_count * sizeof *w->flow);
+  for (uint32_t group = 0; group < w->group_count; group++) {
+    const uint32_t* members = w->members + w->group_begin[group];
+    uint32_t n = eng_group_size(w, group);
+    double* a = w->numbers;
+    double* work = a + (size_t)n * n;
+    double* wanted = work + eng_lcp_room(n);
+    double* impulse = wanted + n;
+    bool* in = (bool*)(impulse + n);
+    bool* carries = in + n;
+    eng_contact_matrix(sim, group, sim->core.t, sim->x, a);
+    uint32_t independent = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      wanted[i] = -w->rows[members[i]].gdot;
+      in[i] = true;
+    }
+    eng_dense_solve(n, a, wanted, in, impulse, carries, work);
+    for (uint32_t i = 0; i < n; i++) {
+      independent += carries[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+      const Row* row = &w->rows[members[i]];
+      // of those that repeat each other, or what surfaces hold, those carry that complementarity
+      // has found
+      bool alone = independent == n && !w->joint;
+      sim->contacts[members[i]].carries = alone || row->lambda > 0.0;
+      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
+        w->flow[w->entries[e].state] += impulse[i] * w->entries[e].d;
+      }
+    }
+  }
+}
+
+static void stop_motion(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  find_stop(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (sim->contact->flow[i] != 0.0) sim->env[mode->state_env[i]] += sim->contact->flow[i];
+  }
+}
+
+/// Whether what accumulates comes to a surface in its limit: what is left of the speeds is all that
+/// keeps the motion from it, and the flow is another one there.
+static bool ends_on_surface(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  bool accumulates = false;
+  for (uint32_t i = 0; i < sim->core.contact.count; i++) {
+    accumulates |= sim->contacts[i].state == ENG_CONTACT_ACCUMULATES;
+  }
+  if (!accumulates || !sim->has_separating) return false;
+  find_stop(sim);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t index = sim->active[place];
+    if (!sim->atoms[mode->atoms[index]].separates) continue;
+    double change = eng_gap_slope(sim, index, sim->core.t, sim->x, sim->contact->flow);
+    if (change != 0.0 && fabs(sim->g[index]) <= SURFACE_NEAR * fabs(change)) return true;
+  }
+  return false;
 }
 
 /// Whether a body that leaves with this speed and falls back with this acceleration does so before
@@ -310,10 +377,11 @@ static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition,
 
 /// Whether a contact cannot be closed after this instant.
 static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
-  bool pushed = row->lambda > 0.0;
+  // what a surface holds at present a contact may have to hold next
+  bool pushed = row->lambda > 0.0 || (sim->contact->joint && !(row->opens > 0.0));
   double jump = row->gdot - contact->rate;
   switch ((EngContactState)contact->state) {
-  case ENG_CONTACT_ACCUMULATES: return !pushed;
+  case ENG_CONTACT_ACCUMULATES: return !pushed && !sim->contact->limit_decides;
   case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
   case ENG_CONTACT_OPENS: return true;
   case ENG_CONTACT_CLOSED: break;
@@ -462,40 +530,6 @@ static void drop_lost(EngSim* sim, bool* changed) {
 
 // ---- what does ----------------------------------------------------------------------------------
 
-/// Take the speeds out that lead into or off the boundaries, along the directions of the reactions.
-static void stop_motion(EngSim* sim) {
-  EngContactWork* w = sim->contact;
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t group = 0; group < w->group_count; group++) {
-    const uint32_t* members = w->members + w->group_begin[group];
-    uint32_t n = eng_group_size(w, group);
-    double* a = w->numbers;
-    double* work = a + (size_t)n * n;
-    double* wanted = work + eng_lcp_room(n);
-    double* impulse = wanted + n;
-    bool* in = (bool*)(impulse + n);
-    bool* carries = in + n;
-    eng_contact_matrix(sim, group, sim->core.t, sim->x, a);
-    uint32_t independent = 0;
-    for (uint32_t i = 0; i < n; i++) {
-      wanted[i] = -w->rows[members[i]].gdot;
-      in[i] = true;
-    }
-    eng_dense_solve(n, a, wanted, in, impulse, carries, work);
-    for (uint32_t i = 0; i < n; i++) {
-      independent += carries[i];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-      const Row* row = &w->rows[members[i]];
-      // of contacts that repeat each other those carry that complementarity has found
-      sim->contacts[members[i]].carries = independent == n || row->lambda > 0.0;
-      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-        sim->env[mode->state_env[w->entries[e].state]] += impulse[i] * w->entries[e].d;
-      }
-    }
-  }
-}
-
 /// What else the resets of a contact change goes to its limit under them; what has none stays.
 static void take_limit(EngSim* sim, uint32_t contact) {
   EngContactWork* w = sim->contact;
@@ -532,39 +566,6 @@ static void take_limit(EngSim* sim, uint32_t contact) {
   }
 }
 
-/// Which relations of an impact's guard stay at their boundaries with the contact closed: its gap,
-/// and those of the speed, whose rates the reactions take away.
-static void mark_riding(EngSim* sim, uint32_t contact) {
-  EngContactWork* w = sim->contact;
-  const ModelMode* mode = sim->core.mode;
-  const ModelGuard* guard = &sim->model->transitions[sim->contacts[contact].transition].guard;
-  for (uint32_t k = 0; k < guard->atom_count; k++) {
-    uint32_t id = guard->atoms[k];
-    EngAtom* atom = &sim->atoms[id];
-    atom->rides = id == sim->contacts[contact].atom;
-    if (atom->rides || !sim->live[id] || !sim->model->atoms[id].continuous) continue;
-    uint32_t i = eng_atom_place(mode, id);
-    double by_flow = sim->gdot[i];
-    double by_force = 0.0;
-    double terms = fabs(by_flow);
-    for (uint32_t c = 0; c < sim->core.contact.count; c++) {
-      const Row* row = &w->rows[c];
-      if (row->group != w->rows[contact].group) continue;
-      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-        w->dx[w->entries[e].state] = w->entries[e].d;
-      }
-      double part = row->lambda * eng_gap_slope(sim, i, sim->core.t, sim->x, w->dx);
-      by_force += part;
-      terms += fabs(part);
-      for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-        w->dx[w->entries[e].state] = 0.0;
-      }
-    }
-    bool rests = fabs(by_flow + by_force) <= RIDING_SHARE * terms;
-    atom->rides = rests && fabs(sim->g[i]) <= RIDING_RHO * eng_rho(sim, i);
-  }
-}
-
 /// Reactions that are not the only ones (Painleve): said once, with what else could be.
 static void warn_of_ambiguity(EngSim* sim) {
   if (!sim->contact->ambiguous || sim->contact->warned || !sim->on_warning) return;
@@ -581,11 +582,15 @@ static void warn_of_ambiguity(EngSim* sim) {
 
 SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   *changed = false;
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    sim->atoms[i].constant = false;
+  }
   gather(sim);
   eng_evaluate_g(sim, sim->core.t, true);
   drop_lost(sim, changed);
   while (sim->core.contact.count > 0) {
     SLT_TRY(solve_all(sim));
+    sim->contact->limit_decides = ends_on_surface(sim);
     uint32_t count = sim->core.contact.count;
     // rows keep their numbers while contacts are taken out from behind
     for (uint32_t i = count; i-- > 0;) {
@@ -606,7 +611,6 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
     EngContact* contact = &sim->contacts[i];
     contact->load = fmax(contact->old ? contact->load : 0.0, sim->contact->rows[i].lambda);
     contact->lifts = false;
-    mark_riding(sim, i);
     bar_impacts(sim, contact, true);
     if (!contact->old) {
       eng_trace_slide(sim, SLT_EVENT_ZENO, contact->atom);
@@ -615,5 +619,5 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
     contact->state = ENG_CONTACT_CLOSED;
     contact->old = true;
   }
-  return SLT_OK;
+  return eng_contact_mark_held(sim);
 }

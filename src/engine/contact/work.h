@@ -44,6 +44,8 @@ struct EngContactWork {
   uint32_t* group_begin;  // ... and where each group begins
   uint32_t group_count;
   double slack;           // how far below zero reactions may be on the present trial
+  bool limit_decides;     // what accumulates is closed until its limit is looked at
+  bool joint;             // the last reactions were found together with surfaces
   bool ambiguous, warned;  // the last reactions are not the only ones
   double* numbers;        // matrices and work space of a group
   double *x, *dx;         // per state
@@ -54,13 +56,14 @@ struct EngContactWork {
   const ModelRates* rates;      // ... NULL: nothing
   double* rates_regs;           // its registers, then its outputs
   uint32_t* rate_states;        // states whose rates its inputs and outputs are
+  double* held;                 // see held.c
   double* reaction;             // per state: what reactions add to its rate
   ModelDual* dual;        // of the program gdot
   ModelDual* rhs_dual;
   size_t row_capacity, entry_capacity, reading_capacity, member_capacity, begin_capacity,
       number_capacity, x_capacity, dx_capacity, flow_capacity, dual_capacity, rhs_capacity,
       saved_capacity, reset_capacity, rates_capacity,
-      rate_capacity, reaction_capacity;
+      rate_capacity, reaction_capacity, held_capacity;
 };
 
 typedef struct EngContactWork EngContactWork;
@@ -74,6 +77,11 @@ uint32_t eng_state_place(const EngSim* sim, uint32_t env);
 SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const double* f);
 /// The direction of one contact at (t, x); false: it has none.
 bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double* x);
+/// Spread the direction of a contact over all states, in dx, or take it back.
+void eng_contact_spread(EngContactWork* w, const Row* row, bool back);
+/// Add the reactions that hold all gaps to the flow f at (t, x), with the stiffness drawing them to
+/// zero.
+SltStatus eng_contact_push(EngSim* sim, double t, const double* x, double stiffness, double* f);
 /// Derivative of a gap's rate when the states move along dx, and of the gap itself.
 double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
                             const double* dx);
@@ -82,6 +90,8 @@ double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, con
 void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, double* a);
 /// The flow without reactions: along surfaces where it slides.
 SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f);
+/// Relations that stay at their boundaries as long as contacts are closed and surfaces slid along.
+SltStatus eng_contact_mark_held(EngSim* sim);
 /// Contacts of a group.
 static inline uint32_t eng_group_size(const EngContactWork* w, uint32_t group) {
   return w->group_begin[group + 1] - w->group_begin[group];

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define CONTACT_TURNS 8  // of contacts and surfaces that ask each other
+
 /// Whether the integration must start anew: equations, states or their inputs differ.
 bool eng_flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
@@ -190,10 +192,30 @@ static void mark_sliding(EngSim* sim) {
   }
 }
 
-/// Contacts that are closed after this instant, and the values with their reactions.
-static SltStatus settle_contacts(EngSim* sim, bool* changed) {
-  eng_widen(sim);
+/// Where contacts have closed or opened, surfaces that the motion stands on see other flows: both
+/// are asked until neither changes.
+static SltStatus settle_together(EngSim* sim, bool* changed, bool* fired) {
   SLT_TRY(eng_contact_settle(sim, changed));
+  bool again = *changed && sim->has_separating;
+  for (uint32_t turn = 0; again && turn < CONTACT_TURNS; turn++) {
+    uint32_t iteration = eng_trace_count(sim);
+    bool any = false;
+    again = false;
+    sim->core.changes++;
+    sim->core.slide.count = 0;
+    eng_atoms_update(sim);
+    SLT_TRY(events_run_to_rest(sim, &iteration, &any));
+    *fired |= any;
+    SLT_TRY(eng_contact_settle(sim, &again));
+    *changed |= again;
+  }
+  return SLT_OK;
+}
+
+/// Contacts that are closed after this instant, and the values with their reactions.
+static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
+  eng_widen(sim);
+  SLT_TRY(settle_together(sim, changed, fired));
   SLT_TRY(eng_zeno_conclude(sim));
   sim->core.contact.active = sim->core.contact.count > 0;
   eng_bind(sim);
@@ -229,7 +251,6 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     sim->dae.impulsive = false;
     eng_atoms_update(sim);
   }
-  if (status >= 0) trace_sliding(sim, fired);
   EngZenoVerdict zeno = ENG_ZENO_NONE;
   if (status >= 0) status = eng_zeno_check(sim, &zeno);
   if (zeno != ENG_ZENO_NONE) eng_widen(sim);
@@ -238,7 +259,8 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (status >= 0) status = eng_dwell_check(sim, &dwells);
   bool regrouped = false;
   bool settles = sim->core.contact.count > 0 || sim->accumulating != MODEL_NONE;
-  if (ENG_SELDOM(status >= 0 && settles)) status = settle_contacts(sim, &regrouped);
+  if (ENG_SELDOM(status >= 0 && settles)) status = settle_contacts(sim, &regrouped, fired);
+  if (status >= 0) trace_sliding(sim, fired);
   *fired |= regrouped;
   if (status >= 0) {
     eng_atoms_end_instant(sim);

@@ -15,6 +15,9 @@
 #include <string.h>
 
 #define DEPTH_MAX  24   // halvings of a step
+#define DEPTH_BLIND 4   // ... where nothing can be proved
+#define SLACK_MAX  1e-6 // how far outside of (0, 1) a coefficient may begin
+#define SLACK_MIN  1e-12
 #define PIECES_MAX 400  // pieces of a step, for one group
 
 // ---- the search ---------------------------------------------------------------------------------
@@ -25,7 +28,7 @@ static SltStatus exit_function(void* user, double t, double* value) {
   bool above = false;
   e->surface = MODEL_NONE;
   SLT_TRY(e->look(e, t, &above));
-  *value = e->watched_above ? e->coefficient - 1.0 : -e->coefficient;
+  *value = (e->watched_above ? e->coefficient - 1.0 : -e->coefficient) - e->slack;
   return SLT_OK;
 }
 
@@ -70,7 +73,7 @@ static void search_piece(EngExit* e, double l, double r, uint32_t depth) {
   }
   if (left == MODEL_NONE && e->prove(e, l, r)) return;
   e->pieces++;
-  if (m > l && m < r && depth < DEPTH_MAX && e->pieces < PIECES_MAX) {
+  if (m > l && m < r && depth < (e->blind ? DEPTH_BLIND : DEPTH_MAX) && e->pieces < PIECES_MAX) {
     search_piece(e, l, m, depth + 1);
     if (isfinite(e->t)) return;
     if (left == MODEL_NONE) {
@@ -91,6 +94,14 @@ void eng_exit_search(EngExit* e, double l, double r) {
   bool above = false;
   uint32_t left = MODEL_NONE;
   if (e->alone && e->prove(e, l, r)) return;
+  if (e->may_slack) {
+    // what takes over from another begins at its end, give or take rounding
+    e->outside = 0.0;
+    if (left_at(e, l, &left, &above) >= 0 && left != MODEL_NONE && e->outside < SLACK_MAX) {
+      e->slack = 2.0 * e->outside + SLACK_MIN;
+      left = MODEL_NONE;
+    }
+  }
   // rounding may have a coefficient at its end where the motion begins
   if (left_at(e, l, &left, &above) < 0 || left != MODEL_NONE) {
     e->t = l;
@@ -253,6 +264,7 @@ static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
 static bool prove_group(EngExit* e, double l, double r) {
   const GroupExit* search = (const GroupExit*)e;
   ModelInterval values[ENG_GROUP_MAX][ENG_SIDES_MAX];
+  if (e->sim->core.slide.linked) return false;
   enclose_group(search, l, r, values);
   if (search->count == 1) return values[0][0].lo > 0.0 && values[0][1].hi < 0.0;
   double middle[ENG_GROUP_MAX];
@@ -271,7 +283,8 @@ static SltStatus look_at_group(EngExit* e, double t, bool* above) {
   if (e->watched != MODEL_NONE) e->coefficient = sim->sliding.value_last[e->watched];
   for (uint32_t bit = 0; bit < search->count; bit++) {
     double a = sim->sliding.value_last[search->members[bit]];
-    if (a > 0.0 && a < 1.0) continue;
+    if (a > -e->slack && a < 1.0 + e->slack) continue;
+    e->outside = fmax(e->outside, fmax(-a, a - 1.0));
     *above = a >= 1.0;
     e->surface = search->members[bit];
     break;
@@ -295,7 +308,9 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   for (uint32_t g = 0; g < slide->group_count; g++) {
     GroupExit search = {.exit = {.sim = sim, .look = look_at_group, .prove = prove_group}};
     search.count = side_members(sim, g, search.members);
-    search.exit.alone = search.count == 1;
+    search.exit.alone = search.count == 1 && !slide->linked;
+    search.exit.may_slack = slide->linked;
+    search.exit.blind = slide->linked;
     eng_exit_search(&search.exit, t_from, fmin(sim->stepper->trial.t, first));
     if (search.exit.undecided) sim->core.undecided++;
     if (!(search.exit.t < first)) continue;

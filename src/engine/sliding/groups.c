@@ -357,7 +357,7 @@ static SltStatus join(EngSim* sim, uint32_t owner, uint32_t surface, const View*
   if (root_of(sim, owner) == root_of(sim, surface)) return SLT_OK;
   EngSurface* a = &sim->sliding.value_surfaces[owner];
   EngSurface* b = &sim->sliding.value_surfaces[surface];
-  if (a->serial && b->serial) return SLT_OK;
+  if (a->serial && b->serial && !sim->sliding.links) return SLT_OK;
   bool additive = false;
   SLT_TRY(are_additive(sim, surface, owner, base, views, &additive));
   if (additive) {
@@ -400,7 +400,12 @@ static SltStatus find_dependents(EngSim* sim, uint32_t surface, const View* base
   for (uint32_t j = 0; j < sim->core.slide.count; j++) {
     bool changed = differs(rate_in(sim, view, 0, j), rate_in(sim, base, 0, j)) ||
                    differs(rate_in(sim, view, 1, j), rate_in(sim, base, 1, j));
-    if (j != surface && changed) unite(sim, j, surface);
+    if (j == surface || !changed) continue;
+    if (sim->sliding.links) {
+      SLT_TRY(join(sim, j, surface, base, views));
+    } else {
+      unite(sim, j, surface);
+    }
   }
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
     bool changed =
@@ -423,8 +428,10 @@ static SltStatus find_dependency(EngSim* sim) {
          sim->model->env_count * sizeof *sim->sliding.value_of_env);
   for (uint32_t k = 0; k < slide->count; k++) {
     sim->sliding.parent[k] = k;
-    sim->sliding.value_surfaces[k].serial = false;
+    // what acts on others has rows of its own
+    sim->sliding.value_surfaces[k].serial = sim->sliding.links;
   }
+  slide->linked = sim->sliding.links;
   if (slide->count < 2) return SLT_OK;
   View views[4];
   bool found = false;
@@ -512,8 +519,15 @@ SltStatus side_survey(EngSim* sim, bool* able) {
   SLT_TRY(filter(sim));
   if (!slide->count) return SLT_OK;
   SLT_TRY(slide_note_probes(sim));
+  sim->sliding.links = sim->core.contact.count > 0;
   SLT_TRY(find_dependency(sim));
   *able = number_groups(sim);
+  if (!*able && !sim->sliding.links) {
+    // any number of surfaces that only add up
+    sim->sliding.links = true;
+    SLT_TRY(find_dependency(sim));
+    *able = number_groups(sim);
+  }
   if (!*able) return SLT_OK;
   bool made = false;
   SLT_TRY(side_make_rows(sim, &made));

@@ -31,8 +31,7 @@ static void find_weights(EngSim* sim, const double* alpha) {
   }
 }
 
-/// What a row counts for in a quantity of a group that shares rows; MODEL_NONE: of none.
-static double row_weight(const EngSim* sim, uint32_t row, uint32_t owner) {
+double side_row_weight(const EngSim* sim, uint32_t row, uint32_t owner) {
   const EngSlide* slide = &sim->core.slide;
   const EngSurface* surfaces = sim->sliding.value_surfaces;
   if (slide->group_count == 1) return weights_of(sim, 0)[side_pattern(&surfaces[0], row)];
@@ -85,9 +84,24 @@ static bool solve_group(EngSim* sim, uint32_t group, bool pull, double* alpha) {
   return true;
 }
 
+/// All surfaces at once.
+static SltStatus solve_linked(EngSim* sim, bool pull, double* alpha) {
+  const EngSlide* slide = &sim->core.slide;
+  double* wanted = sim->sliding.value_wanted;
+  for (uint32_t k = 0; k < slide->count; k++) {
+    wanted_of(sim, &k, 1, pull, &wanted[k]);
+  }
+  SLT_TRY(side_solve_linked(sim, wanted, alpha));
+  if (!sim->core.contact.active) return SLT_OK;
+  find_weights(sim, alpha);
+  side_combine_reactions(sim);
+  return SLT_OK;
+}
+
 SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, double* alpha) {
   const EngSlide* slide = &sim->core.slide;
-  for (uint32_t row = 0; row < slide->rows; row++) {
+  if (slide->linked) SLT_TRY(side_evaluate_linked(sim, t, x, pull));
+  for (uint32_t row = 0; row < slide->rows && !slide->linked; row++) {
     side_evaluate(sim, row, t, x);
   }
   if (pull) {
@@ -98,10 +112,19 @@ SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, d
       sim->g_dual[index].v.lo = sim->side_g[index];
     }
   }
+  if (slide->linked) return solve_linked(sim, pull, alpha);
   for (uint32_t g = 0; g < slide->group_count; g++) {
     if (!solve_group(sim, g, pull, alpha)) return SLT_ERR_NO_CONVERGENCE;
   }
   return SLT_OK;
+}
+
+bool eng_slide_reactions(EngSim* sim, double t, const double* x) {
+  return side_coefficients(sim, t, x, false, sim->sliding.value_trial) >= 0;
+}
+
+bool eng_slide_complementarity(EngSim* sim) {
+  return side_complementarity(sim);
 }
 
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
@@ -116,10 +139,10 @@ SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
   }
   for (uint32_t row = 0; row < slide->rows; row++) {
     const double* f = side_flow(sim, row);
-    double whole = slide->group_count == 1 ? row_weight(sim, row, MODEL_NONE) : 0.0;
+    double whole = slide->group_count == 1 ? side_row_weight(sim, row, MODEL_NONE) : 0.0;
     for (uint32_t i = 0; i < n; i++) {
       double w =
-          slide->group_count == 1 ? whole : row_weight(sim, row, sim->sliding.value_of_state[i]);
+          slide->group_count == 1 ? whole : side_row_weight(sim, row, sim->sliding.value_of_state[i]);
       if (w != 0.0) dx[i] += w * f[i];
     }
   }
@@ -139,7 +162,7 @@ static void combine_values(EngSim* sim, double t, const double* alpha, double* v
     // quantities that only some sides compute keep the part those sides give
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       uint32_t env = mode->full_env[i];
-      double w = row_weight(sim, row, sim->sliding.value_of_env[env]);
+      double w = side_row_weight(sim, row, sim->sliding.value_of_env[env]);
       if (w != 0.0) values[env] += w * sim->full[i];
       if (known) known[env] = 1;
     }

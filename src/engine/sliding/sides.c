@@ -103,7 +103,8 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
     const ModelState* state = &a->states[to];
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
-      if (t->to == sim->state[automaton] || !eng_guard(sim, &t->guard)) continue;
+      bool closed = sim->transitions[state->outgoing[i]].closed;
+      if (t->to == sim->state[automaton] || closed || !eng_guard(sim, &t->guard)) continue;
       if (t->action_count > 0 || a->states[t->to].action_count > 0) {
         return eng_only_observes(sim, state->outgoing[i]);
       }
@@ -148,8 +149,7 @@ SltStatus side_mode(EngSim* sim, const ModelMode** out) {
   return SLT_OK;
 }
 
-/// Where a mode computes the rate of a surface: by one of its relations.
-static uint32_t place_of(const EngSim* sim, uint32_t surface, const ModelMode* mode) {
+uint32_t side_place(const EngSim* sim, uint32_t surface, const ModelMode* mode) {
   const EngSurface* s = &sim->sliding.value_surfaces[surface];
   for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
     uint32_t place = eng_atom_place(mode, a);
@@ -186,7 +186,7 @@ static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode)
     const EngSurface* s = &sim->sliding.value_surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
-    sim->sliding.place[ENG_SIDES_MAX * k + pattern] = place_of(sim, k, mode);
+    sim->sliding.place[ENG_SIDES_MAX * k + pattern] = side_place(sim, k, mode);
   }
   return SLT_OK;
 }
@@ -270,28 +270,21 @@ const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
   return point;
 }
 
+void side_rates_along(EngSim* sim, double t, const double* x, const double* flow) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->sliding.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
+  }
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
+                        sim->sliding.x, sim->g_dual);
+}
+
 /// The rate of a surface along a flow, where the row's mode has no relation of it.
 static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const double* x,
                             const double* flow) {
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->sliding.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
-  }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
-                        sim->sliding.x, sim->g_dual);
+  side_rates_along(sim, t, x, flow);
   return (ModelDual){sim->g_dual[sim->sliding.value_surfaces[surface].index].d,
                      {-(double)INFINITY, (double)INFINITY}};
-}
-
-double side_rate_along(EngSim* sim, uint32_t index, double t, const double* x,
-                       const double* flow) {
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->sliding.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
-  }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
-                        sim->sliding.x, sim->g_dual);
-  return middle(sim->g_dual[index].d);
 }
 
 static ModelInterval flipped(ModelInterval a, bool flip) {
@@ -317,12 +310,18 @@ static void evaluate_second(EngSim* sim, uint32_t row, double t, const double* x
   }
 }
 
+const double* side_run_flow(EngSim* sim, uint32_t row, double t, const double* x) {
+  EngSideRegs* r = &sim->sliding.regs[row];
+  x = side_point(sim, row, t, x);
+  model_program_run(&r->mode->rhs, eng_context(sim), r->rhs, t, x, side_flow(sim, row));
+  return x;
+}
+
 void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
   EngSliding* w = &sim->sliding;
   const ModelMode* mode = sim->sliding.regs[row].mode;
-  double* flow = side_flow(sim, row);
-  x = side_point(sim, row, t, x);
-  model_program_run(&mode->rhs, eng_context(sim), w->regs[row].rhs, t, x, flow);
+  const double* flow = side_flow(sim, row);
+  x = side_run_flow(sim, row, t, x);
   model_program_run(&mode->gdot, eng_context(sim), w->regs[row].gdot, t, x, sim->side_g);
   bool second = false;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {

@@ -55,8 +55,12 @@ typedef double SidePad(const EngSim* sim, uint32_t state);
 void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound);
 double side_rounding(const EngSim* sim, uint32_t state);
 double side_tolerance(const EngSim* sim, uint32_t state);
-/// Rate of a relation's g along a flow.
-double side_rate_along(EngSim* sim, uint32_t index, double t, const double* x, const double* flow);
+/// The flow of a row alone; where it was looked at.
+const double* side_run_flow(EngSim* sim, uint32_t row, double t, const double* x);
+/// Where a mode computes the rate of a surface: 2 * place, + 1: its negative. MODEL_NONE: nowhere.
+uint32_t side_place(const EngSim* sim, uint32_t surface, const ModelMode* mode);
+/// Rates of all relations of the present mode along a flow: g_dual[].d.
+void side_rates_along(EngSim* sim, double t, const double* x, const double* flow);
 /// g of a surface at x, and by how much it changes with the state that lifts it.
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g);
 
@@ -89,7 +93,23 @@ bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t m
 /// What each group does: `slides`, `above` and value_alpha of its surfaces.
 bool side_decide(EngSim* sim);
 
+// ---- joint.c
+
+/// Flows of all rows, with the reactions of contacts that are closed, and rates of all surfaces in
+/// all rows.
+SltStatus side_evaluate_linked(EngSim* sim, double t, const double* x, bool pull);
+/// Coefficients for which all surfaces have the wanted derivatives.
+SltStatus side_solve_linked(EngSim* sim, const double* wanted, double* alpha);
+/// Reactions of the contacts from those in the rows, with the weights of the rows as they are.
+void side_combine_reactions(EngSim* sim);
+/// What each surface and each contact does, by complementarity: like side_decide(), and the
+/// reactions in the rows of contacts. False: it is no such problem, or has no solution.
+bool side_complementarity(EngSim* sim);
+
 // ---- motion.c
+
+/// What a row counts for in a quantity of a group that shares rows; MODEL_NONE: of none.
+double side_row_weight(const EngSim* sim, uint32_t row, uint32_t owner);
 
 /// Coefficients of all surfaces at (t, x) into `alpha`; `pull` draws the surfaces to zero.
 SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, double* alpha);

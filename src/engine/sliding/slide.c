@@ -131,7 +131,8 @@ static SltStatus decide(EngSim* sim, bool* able) {
       EngSurface* s = &sim->sliding.value_surfaces[k];
       s->stands_above = present_side(sim, s);
     }
-    sim->slide_decided = side_decide(sim);
+    bool solved = slide->linked && side_complementarity(sim);
+    sim->slide_decided = solved || side_decide(sim);
     for (uint32_t k = 0; k < slide->count; k++) {
       EngSurface* s = &sim->sliding.value_surfaces[k];
       s->wanted = s->met || s->slides;
@@ -200,8 +201,8 @@ static bool comes_near_others(EngSim* sim) {
 
 static SltStatus continue_from_surface(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   bool able = false;
-  bool all =
-      sim->options.sliding == SLT_SLIDING_UTKIN || (eng_value_many(sim) && !comes_near_others(sim));
+  bool all = sim->options.sliding == SLT_SLIDING_UTKIN ||
+             (!sim->core.contact.count && eng_value_many(sim) && !comes_near_others(sim));
   if (all && eng_value_continue(sim, settled, verdict)) return SLT_OK;
   SLT_TRY(continue_by_sides(sim, settled, verdict, &able));
   if (!able && !all) eng_value_continue(sim, settled, verdict);
@@ -218,7 +219,9 @@ static double rate_at(EngSim* sim, uint32_t index, const double* x) {
     return sim->side_g[index];
   }
   if (eng_rhs(sim, t, x, sim->side_f) < 0) return (double)NAN;
-  return side_rate_along(sim, index, t, x, sim->side_f);
+  side_rates_along(sim, t, x, sim->side_f);
+  ModelInterval rate = sim->g_dual[index].d;
+  return 0.5 * (rate.lo + rate.hi);
 }
 
 /// Time in which the motion would reach zero of a surface from the distance g: its state is moved
@@ -412,5 +415,7 @@ void eng_slide_free(EngSim* sim) {
   base_free(a, w->flow, w->flow_capacity * sizeof *w->flow);
   base_free(a, w->x, w->x_capacity * sizeof *w->x);
   base_free(a, w->trial, w->trial_capacity * sizeof *w->trial);
+  base_free(a, w->link, w->link_capacity * sizeof *w->link);
+  base_free(a, w->reactions, w->reactions_capacity * sizeof *w->reactions);
   base_free(a, w->values, w->values_capacity * sizeof *w->values);
 }

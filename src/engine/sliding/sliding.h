@@ -15,6 +15,7 @@ typedef struct EngSlide {
   uint32_t count;        // surfaces slid along; 0: no sliding
   uint32_t rows;         // combinations of sides that are looked at (sides.c)
   uint32_t group_count;  // surfaces that depend on each other are a group
+  bool linked;           // surfaces act on each other, or contacts do on them: see joint.c
   bool by_value;         // the sides differ in values alone: see value.c
   bool mixed;            // by value, and every quantity hangs on one surface only
   bool direct;           // mixed, and g of every surface is a state or its negative
@@ -146,10 +147,14 @@ typedef struct EngSliding {
   ModelDual* flow;    // enclosures of the flows on two combinations of sides
   ModelDual* x;       // states for enclosures
   double* trial;      // flows at points beside the present one
+  double* link;       // per surface and row: the derivative of g
+  double* reactions;  // per row: of the closed contacts
   double* values;     // per entry of the environment, on two combinations of sides
   size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
-      flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, values_capacity;
+      flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, link_capacity, reactions_capacity,
+      values_capacity;
+  bool links;       // surfaces that add up are not taken for a group
   uint32_t lifted;  // a state that is looked at from here...
   double lift;      // ... to there
   // of the run's block: per atom, automaton or state of the model

@@ -87,7 +87,10 @@ struct EngExit {
   /// Whether nothing is left in [l, r], for certain; `look` has just been at its middle, unless it
   /// proves `alone`.
   bool (*prove)(EngExit* e, double l, double r);
-  bool alone;
+  bool alone, blind;
+  bool may_slack;  // a coefficient may begin outside of (0, 1)...
+  double slack;    // ... so far...
+  double outside;  // ... and is, at the last look
   uint32_t surface, watched;
   bool watched_above;
   double coefficient;
