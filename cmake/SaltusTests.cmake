@@ -111,3 +111,28 @@ foreach(name IN LISTS SALTUS_EXAMPLE_TARGETS)
     saltus_add_test(example.${name} example_${name})
   endif()
 endforeach()
+
+# The Python package, with the interpreter that it was built for. A sanitizer must be there before
+# the interpreter is.
+if(TARGET saltus_python)
+  set(python_tests ${PROJECT_SOURCE_DIR}/python/tests)
+  set(python_environment "PYTHONPATH=${PROJECT_BINARY_DIR}/python" "MPLBACKEND=Agg" "PYTHONDONTWRITEBYTECODE=1")
+  if(SALTUS_SANITIZE MATCHES "address")
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so
+      OUTPUT_VARIABLE python_preload OUTPUT_STRIP_TRAILING_WHITESPACE)
+    # what the interpreter itself keeps until its end is no leak of ours
+    list(APPEND python_environment "LD_PRELOAD=${python_preload}" "ASAN_OPTIONS=detect_leaks=0")
+  endif()
+  function(saltus_python_test name)
+    saltus_add_test(python.${name} ${SALTUS_PYTHON3} ${python_tests}/run.py test_${name} ${ARGN})
+    set_property(TEST python.${name} APPEND PROPERTY ENVIRONMENT ${python_environment})
+  endfunction()
+  saltus_python_test(runs)
+  saltus_python_test(sim)
+  saltus_python_test(threads)
+  saltus_python_test(docs)
+else()
+  saltus_add_test(python.package ${CMAKE_COMMAND} -E echo
+    "skipped: the package was not built, there is no ${SALTUS_PYTHON_MISSING}")
+  set_tests_properties(python.package PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()

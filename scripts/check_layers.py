@@ -87,9 +87,9 @@ def check_tree(root):
 
 
 def check_public_only(root):
-    """cli and examples: nothing of src/, by any path."""
+    """cli, examples and the Python package: nothing of src/, by any path."""
     problems = []
-    for folder in ("cli", "examples"):
+    for folder in ("cli", "examples", "python"):
         for path in sorted((root / folder).rglob("*.[ch]")):
             for number, quote, target in includes(path):
                 inside = (path.parent / target).resolve()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
-# build test` for the tests too, `setup.sh pictures` for PNG, `setup.sh workbench` for the page and its server, `setup.sh
+# build test` for the tests too, `setup.sh python` for a wheel of the Python package, `setup.sh pictures` for PNG, `setup.sh workbench` for the page and its server, `setup.sh
 # browser` for their tests, `setup.sh web` for the page with the engine inside, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
 # package brings more than a hundred others with it). Says one line when it installs something, nothing when it need not.
 set -eu
@@ -15,6 +15,19 @@ have_header() {
     [ -e "$folder/$1" ] && return 0
   done
   echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1
+}
+
+# a module of Debian's own Python, whatever python3 is first on the path
+have_module() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c "import $1" >/dev/null 2>&1; }
+
+# the Python package and what its tests look at
+python_packages() {
+  have_header python3.11/Python.h || ls /usr/include/python3.*/Python.h >/dev/null 2>&1 || need python3-dev
+  have_module numpy || need python3-numpy
+  have_module pandas || need python3-pandas
+  have_module matplotlib || need python3-matplotlib
+  have_module nbconvert || need python3-nbconvert
+  have_module ipykernel || need python3-ipykernel
 }
 
 missing=""
@@ -36,6 +49,13 @@ for group in "${@:-build}"; do
     test)
       have_header cmocka.h || need libcmocka-dev
       have_program python3 || need python3
+      python_packages
+      ;;
+    python)
+      python_packages
+      have_module wheel || need python3-wheel
+      have_module setuptools || need python3-setuptools
+      have_module pip || need python3-pip
       ;;
     workbench)
       have_header microhttpd.h || need libmicrohttpd-dev
@@ -52,7 +72,7 @@ for group in "${@:-build}"; do
       have_header cvode/cvode.h || need libsundials-dev
       ;;
     *)
-      echo "setup: unknown group '$group' (known: build, pictures, test, workbench, browser, web, sundials)" >&2
+      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, sundials)" >&2
       exit 2
       ;;
   esac

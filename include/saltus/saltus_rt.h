@@ -239,6 +239,31 @@ typedef struct SltQuantity {
   uint32_t order;  ///< of a derivative
 } SltQuantity;
 
+/// A name of a model: what programs offer to their users before there is a run. Pointers live as
+/// long as the model.
+typedef struct SltName {
+  SltQuantity quantity;  ///< a variable, constant, macro, or the state of an automaton
+  const char* name;      ///< of an automaton without `.state`
+  const char* unit;      ///< of a variable; "" for none
+  bool discrete;         ///< a variable that no equation determines: it keeps what is written to it
+  bool input;            ///< ... and that the model itself never writes
+  bool fixed;            ///< a constant that shapes the model: it can only be set when compiling
+  uint32_t derivatives;  ///< highest derivative of a variable that can be asked for
+  uint32_t states;       ///< of an automaton
+  uint32_t line;         ///< of the text; 0 for none
+} SltName;
+
+/// Receives the names of a model; returning a negative status ends the listing with it.
+typedef SltStatus SltNameFn(void* user, const SltName* name);
+
+/// List a model's names: variables in the order of the text, then constants, macros, automata.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or what `visit` returned.
+SLT_API SltStatus slt_model_names(const SltModel* model, SltNameFn* visit, void* user);
+/// Name of a state of an automaton: `quantity` of its name, `state` as slt_sim_get() numbers them.
+/// NULL when there is none.
+SLT_API const char* slt_model_state_name(const SltModel* model, SltQuantity quantity,
+                                         uint32_t state);
+
 /// Find a quantity by name: `x`, `x'`, a constant, a macro, `AUTOMATON.state`, `time`. An index may
 /// be written as in the model's text: `x[3]` is `x3`.
 /// @return SLT_OK or SLT_ERR_NOT_FOUND.
@@ -444,6 +469,10 @@ typedef struct SltEvent {
 typedef void SltEventFn(void* user, const SltEvent* event);
 SLT_API void slt_sim_on_event(SltSim* sim, SltEventFn* fn, void* user);
 
+/// Write a record as one line of JSON: what recorders write for it.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_event_write(const SltEvent* event, SltWriter writer);
+
 /// A run told in words: for each instant what fired and why, the modes that were only tried, what
 /// changed, and how the motion goes on.
 typedef struct SltStory SltStory;
@@ -599,6 +628,8 @@ typedef struct SltRecorderOptions {
   SltFormatId format;  ///< of the rows [CSV]
   SltWriter events;    ///< JSON lines; write NULL: none
   bool keep;           ///< keep the rows in memory for slt_recorder_table()
+  bool bands;          ///< ... with the states of the automata, and rows where only these change,
+                       ///< as pictures show them [true]
   bool unit_row;       ///< in CSV, a second row with the units of the columns
   uint32_t cookie;
 } SltRecorderOptions;
@@ -666,6 +697,9 @@ SLT_API uint64_t slt_recorder_row_count(const SltRecorder* recorder);
 
 /// The rows kept so far; owned by the recorder. NULL unless `keep`.
 SLT_API const SltTable* slt_recorder_table(const SltRecorder* recorder);
+/// Take the rows kept so far; free them with slt_table_free(). They outlive recorder, run and model.
+/// The recorder is then only good for slt_recorder_free(). NULL unless `keep`.
+SLT_API SltTable* slt_recorder_take_table(SltRecorder* recorder);
 
 // ---- tables and pictures ------------------------------------------------------------------------
 
@@ -674,11 +708,14 @@ SLT_API const SltTable* slt_recorder_table(const SltRecorder* recorder);
 /// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOMEM.
 SLT_API SltStatus slt_table_read_csv(const char* text, size_t length, SltTable** out,
                                      uint32_t* bad_line);
-/// Free a table read by slt_table_read_csv().
+/// Free a table of slt_table_read_csv() or slt_recorder_take_table(). Accepts NULL.
 SLT_API void slt_table_free(SltTable* table);
 SLT_API uint32_t slt_table_column_count(const SltTable* table);
 SLT_API uint32_t slt_table_row_count(const SltTable* table);
 SLT_API const char* slt_table_column_name(const SltTable* table, uint32_t column);
+/// The numbers of a column, one per row, in one piece: NaN where undetermined or text. Valid as long
+/// as the table, and no rows are added to it. NULL for no such column, or no rows.
+SLT_API const double* slt_table_column(const SltTable* table, uint32_t column);
 /// NaN where undetermined or text.
 SLT_API double slt_table_value(const SltTable* table, uint32_t row, uint32_t column);
 /// Text of a cell that is not a number (the state of an automaton), else NULL.

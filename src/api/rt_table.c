@@ -38,6 +38,11 @@ static bool has_cell(const SltTable* table, uint32_t row, uint32_t column) {
   return table && row < table->row_count && column < table->column_count;
 }
 
+const double* slt_table_column(const SltTable* table, uint32_t column) {
+  return table && column < table->column_count && table->row_count ? table->columns[column].values
+                                                                   : NULL;
+}
+
 double slt_table_value(const SltTable* table, uint32_t row, uint32_t column) {
   return has_cell(table, row, column) ? table->columns[column].values[row] : (double)NAN;
 }

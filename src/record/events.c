@@ -225,3 +225,13 @@ void events_write(Sink* sink, const SltEvent* event) {
   sink_c(sink, "}\n");
   sink_end_unit(sink);
 }
+
+SltStatus slt_event_write(const SltEvent* event, SltWriter writer) {
+  if (!event || !writer.write) return SLT_ERR_ARGUMENT;
+  Sink sink;
+  SLT_TRY(sink_init(&sink, writer));
+  events_write(&sink, event);
+  SltStatus status = sink_flush(&sink);
+  sink_clear(&sink);
+  return status;
+}

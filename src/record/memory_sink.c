@@ -79,6 +79,13 @@ SltTable* memory_sink_table(const RowSink* sink) {
   return sink ? ((const MemorySink*)sink)->table : NULL;
 }
 
+SltTable* memory_sink_take(RowSink* sink) {
+  MemorySink* s = (MemorySink*)sink;
+  SltTable* table = s->table;
+  s->table = NULL;
+  return table;
+}
+
 SltStatus mat_sink_create(SltWriter writer, RowSink** out) {
   return create(writer, table_write_mat, out);
 }

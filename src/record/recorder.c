@@ -70,7 +70,8 @@ struct SltRecorder {
 };
 
 SltRecorderOptions slt_recorder_options(void) {
-  return (SltRecorderOptions){.every = (double)NAN, .samples = 500, .cookie = RECORDER_COOKIE};
+  return (SltRecorderOptions){
+      .every = (double)NAN, .samples = 500, .bands = true, .cookie = RECORDER_COOKIE};
 }
 
 // ---- creation -----------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ static SltStatus add_automata(SltRecorder* r) {
 
 static SltStatus take_memory(SltRecorder* r, const SltRecorderOptions* options) {
   r->column_capacity = 1 + (options->names ? options->name_count : slt_sim_column_count(r->sim));
-  if (options->keep) r->column_capacity += hidden_count(r->sim);
+  if (options->keep && options->bands) r->column_capacity += hidden_count(r->sim);
   size_t count = r->column_capacity;
   r->columns = base_alloc(&r->allocator, base_mul_size(count, sizeof *r->columns));
   r->before = base_alloc(&r->allocator, base_mul_size(count, sizeof *r->before));
@@ -202,7 +203,7 @@ static SltStatus set_up(SltRecorder* r, const SltRecorderOptions* options, const
       hash_mix(RECORDER_COOKIE, (uint64_t)options->format | (uint64_t)options->unit_row << 32);
   SLT_TRY(add_column(r, "time", false));
   SLT_TRY(options->names ? add_named(r, options, bad_name) : add_default(r, bad_name));
-  return r->memory ? add_automata(r) : SLT_OK;
+  return r->memory && options->bands ? add_automata(r) : SLT_OK;
 }
 
 static bool options_valid(const SltRecorderOptions* options) {
@@ -267,6 +268,14 @@ void slt_recorder_on_row(SltRecorder* recorder, SltRowFn* fn, void* user) {
 
 const SltTable* slt_recorder_table(const SltRecorder* recorder) {
   return recorder ? memory_sink_table(recorder->memory) : NULL;
+}
+
+SltTable* slt_recorder_take_table(SltRecorder* recorder) {
+  if (!recorder || !recorder->memory) return NULL;
+  SltTable* table = memory_sink_take(recorder->memory);
+  recorder->memory->class->free(recorder->memory);
+  recorder->memory = NULL;
+  return table;
 }
 
 // ---- events -------------------------------------------------------------------------------------

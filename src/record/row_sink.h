@@ -47,6 +47,8 @@ SltStatus hdf5_sink_create(SltWriter writer, RowSink** out);
 /// Rows as a table in memory, for pictures and for formats that are written as a whole.
 SltStatus memory_sink_create(RowSink** out);
 SltTable* memory_sink_table(const RowSink* sink);
+/// Take the table out of it: it is then only good for being freed.
+SltTable* memory_sink_take(RowSink* sink);
 
 /// The sink of a format; SLT_ERR_UNSUPPORTED where its library is not built in.
 SltStatus row_sink_create(SltFormatId format, SltWriter writer, RowSink** out);

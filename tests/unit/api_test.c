@@ -357,6 +357,84 @@ TEST(indices_are_written_as_in_the_text) {
   slt_model_free(model);
 }
 
+typedef struct Listing {
+  char text[400];
+  uint32_t limit;
+} Listing;
+
+static SltStatus list_name(void* user, const SltName* name) {
+  Listing* listing = user;
+  size_t used = strlen(listing->text);
+  snprintf(listing->text + used, sizeof listing->text - used, "%s:%d%s%s%s%s ", name->name,
+           (int)name->quantity.kind, name->discrete ? "d" : "", name->input ? "i" : "",
+           name->fixed ? "f" : "", name->states ? "s" : "");
+  return listing->limit && --listing->limit == 0 ? SLT_ERR_LIMIT : SLT_OK;
+}
+
+TEST(names_are_listed) {
+  SltModel* model = compile("const k = 1, N = 2; macro m = 2 * x;\n"
+                            "for i = 1:N { z[i]' = -k * u; z[i](t0) = 0; }\n"
+                            "x' = u; x(t0) = 0; u(t0) = 1; n(t0) = 0;\n"
+                            "state on [x > k] { set n = n + 1; } from init;\n");
+  Listing listing = {.limit = 0};
+  CHECK(slt_model_names(model, list_name, &listing) == SLT_OK, "names");
+  assert_string_equal(listing.text, "x:0 z1:0 z2:0 u:0di n:0d N:2f k:2 m:3 main:4s ");
+  listing = (Listing){.limit = 2};
+  CHECK(slt_model_names(model, list_name, &listing) == SLT_ERR_LIMIT, "ended by the visitor");
+  assert_string_equal(listing.text, "x:0 z1:0 ");
+  CHECK(slt_model_names(NULL, list_name, &listing) == SLT_ERR_ARGUMENT, "no model");
+  CHECK(slt_model_names(model, NULL, &listing) == SLT_ERR_ARGUMENT, "no visitor");
+  SltQuantity main = {SLT_KIND_MODE, 0, 0};
+  assert_string_equal(slt_model_state_name(model, main, 1), "on");
+  CHECK(!slt_model_state_name(model, main, 2), "no such state");
+  CHECK(!slt_model_state_name(model, (SltQuantity){SLT_KIND_MODE, 99, 0}, 0), "no automaton");
+  CHECK(!slt_model_state_name(model, (SltQuantity){SLT_KIND_VARIABLE, 0, 0}, 0), "a variable");
+  slt_model_free(model);
+}
+
+TEST(rows_outlive_their_run) {
+  SltModel* model = compile(ball);
+  SltSim* sim = create(model);
+  SltRecorderOptions options = slt_recorder_options();
+  options.keep = true;
+  options.bands = false;
+  options.samples = 10;
+  SltRecorder* recorder = NULL;
+  CHECK(slt_recorder_create(sim, &options, &recorder, NULL) == SLT_OK, "create");
+  CHECK(slt_recorder_run(recorder, 1.0) == SLT_OK, "run");
+  uint32_t rows = (uint32_t)slt_recorder_row_count(recorder);
+  SltTable* table = slt_recorder_take_table(recorder);
+  CHECK(!slt_recorder_take_table(recorder) && !slt_recorder_table(recorder), "taken once");
+  slt_recorder_free(recorder);
+  slt_sim_free(sim);
+  slt_model_free(model);
+  CHECK(slt_table_column_count(table) == 4 && slt_table_row_count(table) == rows, "no bands");
+  const double* y = slt_table_column(table, 1);
+  for (uint32_t i = 0; i < rows; i++)
+    CHECK(y[i] == slt_table_value(table, i, 1), "the same numbers");
+  CHECK(!slt_table_column(table, 4) && !slt_table_column(NULL, 0), "no such column");
+  slt_table_free(table);
+  CHECK(!slt_recorder_take_table(NULL), "no recorder");
+}
+
+static void write_event(void* user, const SltEvent* event) {
+  CHECK(slt_event_write(event, (SltWriter){count_bytes, user}) == SLT_OK, "write");
+  CHECK(slt_event_write(event, (SltWriter){write_nothing, NULL}) == SLT_ERR_IO, "full");
+  CHECK(slt_event_write(NULL, (SltWriter){count_bytes, user}) == SLT_ERR_ARGUMENT, "no event");
+}
+
+TEST(records_are_written_one_by_one) {
+  SltModel* model = compile(ball);
+  SltSim* sim = create(model);
+  size_t bytes = 0;
+  slt_sim_on_event(sim, write_event, &bytes);
+  CHECK(slt_sim_start(sim) == SLT_OK && bytes > 100, "initial");
+  size_t before = bytes;
+  CHECK(slt_sim_advance(sim, 1.0, NULL) == SLT_EVENT && bytes > before + 100, "bounce");
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
+
 TEST(calls_in_the_wrong_order) {
   SltModel* model = compile(ball);
   SltSim* sim = create(model);
@@ -371,7 +449,7 @@ TEST(calls_in_the_wrong_order) {
   CHECK(slt_sim_set_constant(sim, "k", 0.5) == SLT_OK, "constants are set before the start");
   CHECK(slt_sim_start(sim) == SLT_OK, "start");
   CHECK(slt_sim_start(sim) == SLT_ERR_ARGUMENT, "start twice");
-  CHECK(slt_sim_set_constant(sim, "k", 0.5) == SLT_ERR_ARGUMENT, "constants after the start");
+  CHECK(slt_sim_set_constant(sim, "k", 0.5) == SLT_OK, "constants during the run");
   CHECK(slt_sim_snapshot_save(sim, buffer, size - 1) == SLT_ERR_ARGUMENT, "small buffer");
   CHECK(slt_sim_snapshot_save(sim, NULL, size) == SLT_ERR_ARGUMENT, "no buffer");
   CHECK(slt_sim_snapshot_save(sim, buffer, size) == SLT_OK, "save");

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Exceptions: what went wrong, where in the model, when, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._result import Result
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message about a model."""
+
+    code: str
+    severity: str  #: "note", "warning" or "error"
+    file: str | None
+    line: int
+    column: int
+    span: tuple[int, int]  #: bytes of the source that it speaks of
+    message: str
+    hint: str | None
+    rendered: str  #: the whole message: place, source line, carets, hint
+
+    def __str__(self) -> str:
+        return self.rendered or self.message
+
+    def _repr_pretty_(self, p: Any, cycle: bool) -> None:
+        p.text(str(self))
+
+
+class SaltusError(Exception):
+    """The base of all errors that concern a model or a run.
+
+    Attributes: ``code`` (documented, such as ``"E0203"``; None where there is none), ``message``, ``hint``,
+    ``file``, ``line`` (0 where there is none), ``column``, ``span`` (bytes of the source, or None) and ``rendered``,
+    the whole message with the line of the model and carets below the place.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        hint: str | None = None,
+        file: str | None = None,
+        line: int = 0,
+        column: int = 0,
+        span: tuple[int, int] | None = None,
+        rendered: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.hint = hint
+        self.file = file
+        self.line = line
+        self.column = column
+        self.span = span
+        self.rendered = (rendered or "").rstrip("\n") or None
+
+    def __str__(self) -> str:
+        if self.rendered:
+            return self.rendered
+        text = f"{self.code}: {self.message}" if self.code else self.message
+        return f"{text}\nhint: {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> Any:
+        return (_rebuild, (type(self), self.message, self.__dict__))
+
+    def _render_traceback_(self) -> list[str]:
+        """What notebooks show: the message with its carets instead of frames of Python."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+def _rebuild(kind: type[SaltusError], message: str, fields: dict[str, Any]) -> SaltusError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    error.__dict__.update(fields)
+    return error
+
+
+class ModelError(SaltusError):
+    """The text of a model is wrong. ``diagnostics`` holds all messages; the other attributes are those of the first
+    error."""
+
+    diagnostics: list[Diagnostic]
+
+    def __init__(self, message: str, diagnostics: list[Diagnostic]) -> None:
+        first = next((d for d in diagnostics if d.severity == "error"), None)
+        if first is None:
+            super().__init__(message)
+        else:
+            super().__init__(
+                first.message,
+                code=first.code,
+                hint=first.hint,
+                file=first.file,
+                line=first.line,
+                column=first.column,
+                span=first.span,
+                rendered="\n".join(d.rendered.rstrip("\n") for d in diagnostics),
+            )
+        self.diagnostics = diagnostics
+
+
+class RunError(SaltusError):
+    """A run failed after it had begun. ``time`` is when; ``result`` holds everything recorded until then (None for a
+    Sim, whose values stay at the last good point)."""
+
+    time: float | None
+    status: int
+    mode: dict[str, str]
+    result: "Result | None"
+
+    def __init__(self, message: str, *, status: int, time: float | None, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.status = status
+        self.time = time
+        self.mode = {}
+        self.result = None
+
+
+class UnknownName(SaltusError, KeyError):
+    """The model has no quantity of this name."""
+
+    name: str
+
+    def __init__(self, name: str, hint: str | None = None) -> None:
+        SaltusError.__init__(self, f"the model has no '{name}'", hint=hint)
+        self.name = name
+
+
+# ---- made for the extension ---------------------------------------------------------------------
+
+
+def model_error(*, status: int, text: str, name: str, messages: list[dict[str, Any]]) -> ModelError:
+    return ModelError(f"{name}: {text}", [Diagnostic(**m) for m in messages])
+
+
+def run_error(**fields: Any) -> RunError:
+    return RunError(fields.pop("message"), **fields)
+
+
+def unknown_name(*, name: str) -> UnknownName:
+    return UnknownName(name)
+
+
+def cyclic_error(
+    *, status: int, time: float, rule: str | None, variable: str | None, file: str | None, line: int
+) -> RunError:
+    where = f"rule {rule} gave no finite number for '{variable}'" if rule else "a rule gave no finite number"
+    return RunError(f"{where}; the variable kept its value", status=status, time=time, file=file, line=line)

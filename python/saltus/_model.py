@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""Models: loading, asking what they are, running."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _saltus
+from ._errors import Diagnostic, RunError, UnknownName
+from ._events import Event
+from ._result import Result, _nearest
+from ._sim import Sim
+
+_EVENT_ROWS = {"changes": 0, "modes": 1, "all": 2, "none": 3}
+_EVENTS = {False: 0, "light": 1, True: 2}
+_NATIVE = {"off": 0, "auto": 1, "on": 2, False: 0, True: 2}
+
+
+class Constant:
+    """A constant of a model."""
+
+    __slots__ = ("name", "fixed", "line")
+
+    def __init__(self, name: str, fixed: bool, line: int) -> None:
+        self.name = name
+        self.fixed = fixed  #: it shapes the model: it can be set in load() only
+        self.line = line
+
+    def __repr__(self) -> str:
+        return f"<Constant {self.name}{' (fixed)' if self.fixed else ''}>"
+
+
+class Variable:
+    """A variable of a model."""
+
+    __slots__ = ("name", "unit", "discrete", "input", "derivatives", "line")
+
+    def __init__(self, name: str, unit: str, discrete: bool, input: bool, derivatives: int, line: int) -> None:
+        self.name = name
+        self.unit = unit
+        self.discrete = discrete  #: no equation determines it: it keeps what is written to it
+        self.input = input  #: ... and the model itself never writes it
+        self.derivatives = derivatives  #: the highest one that can be recorded
+        self.line = line
+
+    def __repr__(self) -> str:
+        kind = " input" if self.input else " discrete" if self.discrete else ""
+        return f"<Variable {self.name}{f' [{self.unit}]' if self.unit else ''}{kind}>"
+
+
+class Model:
+    """A compiled model; made by :func:`load`. It does not change: threads can run it at the same time."""
+
+    def __init__(self, name: str, text: str | None, params: Mapping[str, float] | None, native: str | bool) -> None:
+        if native not in _NATIVE:
+            raise ValueError(f"native must be 'auto', 'on' or 'off', not {native!r}")
+        if params is not None and not isinstance(params, dict):
+            params = dict(params)
+        self._source = (name, text, dict(params) if params else None, native)
+        compiler, cache = _native_places() if _NATIVE[native] else (None, None)
+        self._model, messages = _saltus.compile(name, text, params, False, _NATIVE[native], compiler, cache)
+        self.warnings = [Diagnostic(**m) for m in messages]
+        self._names: list[dict[str, Any]] | None = None
+
+    # ---- what it is ----
+
+    @property
+    def name(self) -> str:
+        """Name of the file without folder and ending, or what load() was given."""
+        name = Path(self._source[0]).name
+        for ending in (".lisma", ".rules.md"):
+            name = name.removesuffix(ending)
+        return name
+
+    @property
+    def text(self) -> str | None:
+        """The text that the model was made from; None for files that cannot be read any more."""
+        name, text = self._source[:2]
+        if text is not None:
+            return text
+        try:
+            return Path(name).read_text(encoding="utf-8")
+        except OSError:
+            return None
+
+    def _listed(self, kind: str) -> list[dict[str, Any]]:
+        if self._names is None:
+            self._names = self._model.names()
+        return [n for n in self._names if n["kind"] == kind]
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Variables by name, in the order of the text."""
+        return {
+            n["name"]: Variable(n["name"], n["unit"], n["discrete"], n["input"], n["derivatives"], n["line"])
+            for n in self._listed("variable")
+        }
+
+    @property
+    def inputs(self) -> list[str]:
+        """Variables that a Sim can be steered with: no equation and no event of the model writes them."""
+        return [n["name"] for n in self._listed("variable") if n["input"]]
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants by name: what ``params`` can set."""
+        return {n["name"]: Constant(n["name"], n["fixed"], n["line"]) for n in self._listed("constant")}
+
+    @property
+    def macros(self) -> list[str]:
+        """Named expressions that can be recorded."""
+        return [n["name"] for n in self._listed("macro")]
+
+    @property
+    def automata(self) -> dict[str, list[str]]:
+        """The states of each automaton."""
+        return {n["name"]: self._model.states(n["index"]) for n in self._listed("automaton")}
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """Defaults of a run as the model's text states them."""
+        given = self._model.experiment()
+        return {k: v for k, v in given.items() if v and not (isinstance(v, float) and math.isnan(v))}
+
+    def explain(self, form: str = "text") -> str:
+        """Structure of the modes: for people (``text``), as data (``json``), or the inner form (``ir``)."""
+        return self._model.explain(form)
+
+    def graph(self) -> str | None:
+        """The automata as a picture in SVG; None where there are none."""
+        return self._model.graph(self.name)
+
+    @property
+    def native(self) -> dict[str, Any]:
+        """What of the model runs as machine code by now."""
+        return self._model.native_report()
+
+    # ---- runs ----
+
+    def run(
+        self,
+        until: float | None = None,
+        *,
+        params: Mapping[str, float] | None = None,
+        out: Iterable[str] | None = None,
+        every: float | None = None,
+        samples: int | None = None,
+        all_steps: bool = False,
+        event_rows: str = "changes",
+        events: bool | str = True,
+        on_event: Callable[[Event], object] | None = None,
+        on_step: Callable[[float], object] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run the model and record it, as ``saltus run`` does, with the same bits.
+
+        Without ``until`` the run ends where the model's experiment says, else at 10.
+
+        params      constants, by name
+        out         what to record: variables, derivatives (``x'``), macros, constants, ``AUTOMATON.state``;
+                    without it the experiment's list, else all variables
+        every       distance of the rows, or
+        samples     number of them (500 without either), or
+        all_steps   a row per step of the integrator
+        event_rows  which events get rows, before and after: "changes" (of what is recorded), "modes", "all", "none"
+        events      True: all that is known of each; "light": the arrays alone; False: none
+        on_event    called with each record as it happens
+        on_step     called with the time between steps; the run ends when it returns something true
+        options     start, method, rtol, atol, h0, h_min, h_max, step, event_eps, gamma, detection, sliding,
+                    zeno, seed, max_events, max_steps
+
+        Other Python threads go on meanwhile. Ctrl-C ends the run. An exception of a callback ends it and is
+        raised. Where a run fails, a :class:`RunError` is raised. What was recorded until then is in the attribute
+        ``result`` of the exception, whatever it was.
+        """
+        if event_rows not in _EVENT_ROWS:
+            raise ValueError(f"event_rows must be one of {', '.join(_EVENT_ROWS)}, not {event_rows!r}")
+        if events not in _EVENTS:
+            raise ValueError(f"events must be True, False or 'light', not {events!r}")
+        if every is not None and samples is not None:
+            raise ValueError("every and samples are two ways to say the same; give one of them")
+        if params is not None and not isinstance(params, dict):
+            params = dict(params)
+        try:
+            recording, error, final, exception = self._model.run(
+                until,
+                params,
+                out,
+                every,
+                samples,
+                all_steps,
+                _EVENT_ROWS[event_rows],
+                _EVENTS[events],
+                on_event,
+                on_step,
+                options or None,
+            )
+        except UnknownName as unknown:
+            raise self._with_hint(unknown) from None
+        result = Result._of(recording, final, self.name, events is True)
+        if events is False:
+            result._fields["events"] = False
+        if exception is not None:
+            setattr(exception, "result", result)
+            raise exception
+        if error is not None:
+            failure = RunError(error.pop("message"), file=self._source[0], **error)
+            failure.result = result
+            failure.mode = final
+            raise failure
+        return result
+
+    def sim(
+        self,
+        *,
+        params: Mapping[str, float] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        on_step: Callable[[float], object] | None = None,
+        **options: Any,
+    ) -> Sim:
+        """A run under your control, started and standing at its first time: see :class:`Sim`. Options as of run()."""
+        if params is not None and not isinstance(params, dict):
+            params = dict(params)
+        try:
+            return Sim(self._model, params, options or None, on_event, on_step, False)
+        except UnknownName as unknown:
+            raise self._with_hint(unknown) from None
+
+    def _with_hint(self, unknown: UnknownName) -> UnknownName:
+        names = [n["name"] for kind in ("variable", "constant", "macro") for n in self._listed(kind)]
+        names += [f"{n['name']}.state" for n in self._listed("automaton")]
+        return UnknownName(unknown.name, _nearest(unknown.name, names, "it has"))
+
+    def __reduce__(self) -> Any:
+        return (_again, self._source)
+
+    def __repr__(self) -> str:
+        shown = list(self.variables)
+        return f"<Model {self.name}: {', '.join(shown[:6])}{', ...' if len(shown) > 6 else ''}>"
+
+    def _repr_html_(self) -> str:
+        from ._notebook import model_html
+
+        return model_html(self)
+
+
+def _again(name: str, text: str | None, params: dict[str, float] | None, native: str | bool) -> Model:
+    return Model(name, text, params, native)
+
+
+def _native_places() -> tuple[str | None, str | None]:
+    """The compiler and the cache that the command line uses."""
+    chosen = os.environ.get("SALTUS_CC")
+    compiler = shutil.which(chosen) if chosen else shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    base = os.environ.get("XDG_CACHE_HOME") or ""
+    if not base.startswith("/"):
+        home = os.environ.get("HOME") or ""
+        base = os.path.join(home, ".cache") if home.startswith("/") else ""
+    cache = os.path.join(base, "saltus") if base else None
+    return (compiler, cache) if compiler and cache else (None, None)
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    params: Mapping[str, float] | None = None,
+    name: str | None = None,
+    native: str | bool = "auto",
+) -> Model:
+    """Compile a model.
+
+    ``source`` is the path of a ``.lisma`` file, of a document of rule tables (``.rules.md``), of a folder of tables,
+    or the text of a model. A ``str`` counts as text when it has a line end, ``;`` or ``=`` in it; a ``Path`` never
+    does. ``params`` sets constants, also those that shape the model. ``name`` is how messages call a text; with one
+    that ends in ``.rules.md`` it is read as rule tables. ``native`` says whether equations are compiled to machine
+    code: "auto" (in the background, when runs are long enough), "on" or "off"; results have the same bits.
+
+    A text that is wrong raises :class:`ModelError`; warnings are in ``Model.warnings``.
+    """
+    if isinstance(source, str) and any(c in source for c in "\n;="):
+        return Model(name or "model.lisma", source, params, native)
+    path = os.fspath(source)
+    if not isinstance(path, str):
+        raise TypeError(f"the source must be a path or a text, not {source!r}")
+    if not os.path.exists(path):
+        raise FileNotFoundError(2, "no such model; a text has ';', '=' or line ends in it", path)
+    return Model(os.path.abspath(path), None, params, native)
