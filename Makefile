@@ -13,11 +13,12 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo workbench page test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        build, run a gallery model and show the result"
+	@echo "make workbench   build the workbench and open it in a browser"
 	@echo "make test        build with sanitizers and optimised, run all tests with both"
 	@echo "make laws        the laws of the engine over the gallery and thousands of generated models"
 	@echo "make bench       build and run the benchmarks"
@@ -42,7 +43,19 @@ demo: setup-build
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli
 	@scripts/demo.sh build/release/saltus
 
+# the page of `saltus serve`, as a file of C
+page:
+	@scripts/setup.sh workbench
+	@scripts/page.sh build/workbench
+
+workbench: setup-build page
+	@scripts/setup.sh pictures
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_cli
+	@build/release/saltus serve models --open
+
 test: setup-test
+	@$(MAKE) --no-print-directory page && scripts/setup.sh browser || echo "test: no page, so its tests are skipped"
 	@$(CONFIGURE) --preset asan $(QUIET)
 	@$(CONFIGURE) --preset release -DSALTUS_TESTS=ON $(QUIET)
 	cmake --build --preset asan -j $(JOBS)

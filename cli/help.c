@@ -74,6 +74,7 @@ static const char run_help[] =
     "  --checkpoint-every S  seconds between two checkpoints [30]\n"
     "  --max-steps N, --max-events N, --timeout S   end there, with all rows kept\n"
     "  --resume FILE       go on from a checkpoint, with the same model, options and files\n"
+    "  --replay FILE       change values during the run as the workbench has recorded it\n"
     "\n"
     "An existing MODEL.csv that saltus did not write is not overwritten unless -o names it.\n"
     "At most one of the outputs can be - (standard output).\n"

@@ -5,6 +5,7 @@
 // with the same list of changes has the same bits.
 #define _POSIX_C_SOURCE 200809L
 #include "page.h"
+#include "run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,14 +140,6 @@ static void keep_mark(PageRun* run) {
 }
 
 // ---- changes ------------------------------------------------------------------------------------
-
-static SltStatus write_value(SltSim* sim, const char* name, double value) {
-  SltQuantity quantity;
-  SltStatus status = slt_sim_find(sim, name, &quantity);
-  if (status < 0) return status;
-  return quantity.kind == SLT_KIND_CONSTANT ? slt_sim_set_constant(sim, name, value)
-                                            : slt_sim_set(sim, quantity, value);
-}
 
 /// All that is to happen at the present time has happened.
 static SltStatus finish_instant(PageRun* run, PageReply* reply) {
@@ -340,7 +333,7 @@ static SltStatus make_changes(PageRun* run, PageReply* reply) {
   while (run->change_next < run->change_count && !(run->changes[run->change_next].t > t)) {
     SltStatus status = finish_instant(run, reply);
     const PageChange* change = &run->changes[run->change_next++];
-    if (status >= 0) status = write_value(run->sim, change->name, change->value);
+    if (status >= 0) status = replay_write(run->sim, change->name, change->value);
     if (status < 0 || status == SLT_END) return status;
     any = true;
   }
@@ -533,7 +526,7 @@ void page_change(Page* page, const Json* json, const JsonNode* request) {
     return;
   }
   SltStatus status = finish_instant(run, page->reply);
-  if (status >= 0 && status != SLT_END) status = write_value(run->sim, name, value);
+  if (status >= 0 && status != SLT_END) status = replay_write(run->sim, name, value);
   if (status < 0) {
     page_refuse(page->reply, "'%.100s' cannot be changed during the run", name);
     return;

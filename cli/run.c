@@ -20,6 +20,7 @@ typedef struct Run {
   SltStory* story;
   StdoutText story_text;
   SltGraph* graph;
+  Replay replay;
   SltExperiment experiment;
   char* default_csv;
   char* title;  // the model's name without folder and ending
@@ -164,6 +165,10 @@ static int create_recorder(Run* run) {
     options.samples = o->samples;
   } else if (!o->all_steps) {
     options.every = isnan(o->every) ? run->experiment.every : o->every;
+  }
+  // a run in pieces has one grid
+  if (o->replay && !o->all_steps && isnan(options.every) && run->t_end > run->t_start) {
+    options.every = (run->t_end - run->t_start) / (double)options.samples;
   }
   if (!o->explain || o->csv) options.rows = (SltWriter){output_write, &run->csv};
   if (o->explain_json) options.events = (SltWriter){stdout_write, NULL};
@@ -603,7 +608,7 @@ static int run_and_report(Run* run) {
   double samples = run->options.samples ? (double)run->options.samples : 500.0;
   run->row_period = isnan(every) ? (run->t_end - run->t_start) / samples : every;
   if (run->options.realtime > 0.0) slt_recorder_on_row(run->recorder, on_row, run);
-  SltStatus status = slt_recorder_run(run->recorder, run->t_end);
+  SltStatus status = replay_run(&run->replay, run->sim, run->recorder, run->t_end);
   double wall = progress_end(&run->progress);
   // the end too: a later one can be reached from it
   bool saved = !run->options.checkpoint || status != SLT_OK || save_checkpoint(run);
@@ -652,6 +657,7 @@ static int prepare(Run* run) {
   run->model = model_load(&run->source, &run->options.settings, &warnings);
   if (!run->model) return CLI_MODEL;
   run->experiment = slt_model_experiment(run->model);
+  if (run->options.replay && !replay_read(run->options.replay, &run->replay)) return CLI_USAGE;
   const char* method = run->options.sim.method ? NULL : run->experiment.method;
   if (method && !run_method_known("experiment { method }", method)) return CLI_MODEL;
   if (!name_outputs(run)) return out_of_memory();
@@ -678,11 +684,17 @@ static int run_command(bool explain, int argc, char** argv) {
     exit = CLI_USAGE;
     cyclic = false;
   }
+  if (cyclic && run.options.replay) {
+    cli_error("--replay changes values of a run with located events, not of cyclic execution");
+    exit = CLI_USAGE;
+    cyclic = false;
+  }
   if (cyclic) exit = cyclic_run(&run.options, &run.source);
   if (exit == CLI_DONE && !cyclic) exit = prepare(&run);
   if (exit == CLI_DONE && !cyclic) exit = run_and_report(&run);
   output_close(&run.csv);
   output_close(&run.events);
+  replay_clear(&run.replay);
   slt_story_free(run.story);
   slt_graph_free(run.graph);
   report_clear(&run.report);

@@ -42,6 +42,7 @@ typedef struct RunOptions {
   const char* checkpoint;   // file for the state of the run; NULL: none
   double checkpoint_every;  // seconds between two of them
   const char* resume;       // file to go on from; NULL: none
+  const char* replay;       // file of values that change during the run; NULL: none
 } RunOptions;
 
 /// What has been written when a checkpoint was: where its files go on.
@@ -58,6 +59,26 @@ bool checkpoint_write(const char* path, const SltSim* sim, const CheckpointMark*
 /// Put the run where a checkpoint has left it. SLT_ERR_IO after a message; for other failures `why`
 /// says what does not fit, or is NULL.
 SltStatus checkpoint_read(const char* path, SltSim* sim, CheckpointMark* mark, const char** why);
+
+/// A value that is written during a run.
+typedef struct ReplayChange {
+  double t, value;
+  char* name;
+} ReplayChange;
+
+/// What is written, in the order of time (replay.c).
+typedef struct Replay {
+  ReplayChange* changes;
+  uint32_t count;
+} Replay;
+
+/// Read a list of changes; false after a message. Clear it in any case.
+bool replay_read(const char* path, Replay* out);
+void replay_clear(Replay* replay);
+/// Record a run with its changes; prints a message when one cannot be made.
+SltStatus replay_run(const Replay* replay, SltSim* sim, SltRecorder* recorder, double t_end);
+/// Give a constant or a variable a value from the present time on.
+SltStatus replay_write(SltSim* sim, const char* name, double value);
 
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
 bool cyclic_is_wanted(const RunOptions* options, ModelSource* source);

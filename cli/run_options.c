@@ -41,6 +41,7 @@ typedef enum RunOption {
   RUN_CHECKPOINT,
   RUN_CHECKPOINT_EVERY,
   RUN_RESUME,
+  RUN_REPLAY,
   RUN_QUIET,
   RUN_OPTION_COUNT,
   // of `explain --run` beside these
@@ -88,6 +89,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_CHECKPOINT] = {"--checkpoint", NULL, OPTION_VALUE},
     [RUN_CHECKPOINT_EVERY] = {"--checkpoint-every", NULL, OPTION_VALUE},
     [RUN_RESUME] = {"--resume", NULL, OPTION_VALUE},
+    [RUN_REPLAY] = {"--replay", NULL, OPTION_VALUE},
     [RUN_QUIET] = {"--quiet", "-q", OPTION_FLAG},
     [RUN_EXPLAIN] = {"--run", NULL, OPTION_FLAG},
     [RUN_JSON] = {"--json", NULL, OPTION_FLAG},
@@ -269,6 +271,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_CHECKPOINT: out->checkpoint = text; return true;
   case RUN_CHECKPOINT_EVERY: return option_positive(name, text, &out->checkpoint_every);
   case RUN_RESUME: out->resume = text; return true;
+  case RUN_REPLAY: out->replay = text; return true;
   case RUN_EXPLAIN: return true;
   case RUN_JSON: out->explain_json = true; return true;
   case RUN_ALL: out->explain_all = true; return true;
@@ -328,6 +331,10 @@ static bool check_checkpoint(const RunOptions* o) {
   const char* option = o->resume ? "--resume" : o->checkpoint ? "--checkpoint" : NULL;
   if (!isnan(o->checkpoint_every) && !o->checkpoint) {
     cli_error("--checkpoint-every needs --checkpoint");
+    return false;
+  }
+  if (option && o->replay) {
+    cli_error("%s and --replay do not go together", option);
     return false;
   }
   if (!option) return true;

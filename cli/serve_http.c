@@ -82,8 +82,13 @@ static const char* header(const Request* r, const char* name) {
   return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
+/// NULL also for one that goes on behind a NUL.
 static const char* argument(const Request* r, const char* name) {
-  return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+  const char* value = NULL;
+  size_t size = 0;
+  enum MHD_Result found = MHD_lookup_connection_value_n(r->connection, MHD_GET_ARGUMENT_KIND, name,
+                                                        strlen(name), &value, &size);
+  return found == MHD_YES && value && strlen(value) == size ? value : NULL;
 }
 
 /// Whether `host` names this server by number or as localhost, with its port: a name that somebody

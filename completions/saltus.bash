@@ -5,7 +5,7 @@ _saltus() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
   local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --out --every
     --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
-    --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --quiet
+    --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --quiet
     --help"
   COMPREPLY=()
 
@@ -25,7 +25,7 @@ _saltus() {
     --native) words="auto on off" ;;
     --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--out|--every|--samples|--plot-x|\
     --event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
-    -o|--output|--events|--plot|--graph|--report|--checkpoint|--resume)
+    -o|--output|--events|--plot|--graph|--report|--checkpoint|--resume|--replay)
       COMPREPLY=($(compgen -f -- "$word"))
       return ;;
   esac

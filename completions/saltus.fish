@@ -66,4 +66,5 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l realtime -d "at the p
 complete -c saltus -n "__fish_seen_subcommand_from run" -l checkpoint -r -F -d "keep the state of the run"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l checkpoint-every -x -d "seconds between two checkpoints"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l resume -r -F -d "go on from a checkpoint"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l replay -r -F -d "change values during the run"
 complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no progress and no summary"

@@ -80,5 +80,6 @@ The results are in $folder:
 
 Next:
   $program new mine && $program run mine.lisma --plot -
+  make workbench         the same in a browser: write, run, look, move sliders
   README.md for a tour, docs/ for the manual, models/ for more to run.
 TEXT

@@ -127,7 +127,17 @@ static void draw_label(Sink* sink, const GraphLabel* label, bool quiet, const ch
   }
 }
 
-static void draw_state(Sink* sink, const GraphState* state, const GraphBox* box, bool ran) {
+/// A name as an attribute, for programs that look for the box of a state.
+static void name_attribute(Sink* sink, const char* name, Str value) {
+  sink_c(sink, " ");
+  sink_c(sink, name);
+  sink_c(sink, "=\"");
+  plot_svg_escaped(sink, value);
+  sink_c(sink, "\"");
+}
+
+static void draw_state(Sink* sink, const GraphAutomaton* automaton, const GraphState* state,
+                       const GraphBox* box, bool ran) {
   bool visited = ran && state->real > 0;
   bool mythical = ran && !visited && state->mythical > 0;
   sink_c(sink, "<rect");
@@ -135,6 +145,8 @@ static void draw_state(Sink* sink, const GraphState* state, const GraphBox* box,
   attribute(sink, "y", box->y - 0.5 * box->h);
   attribute(sink, "width", box->w);
   attribute(sink, "height", box->h);
+  name_attribute(sink, "data-automaton", automaton->name);
+  name_attribute(sink, "data-state", state->name);
   sink_c(sink, " rx=\"9\" fill=\"");
   sink_c(sink, visited ? VISITED_FILL : "#ffffff");
   sink_c(sink, "\" stroke=\"");
@@ -183,7 +195,7 @@ static void draw_panel(Sink* sink, const GraphPanel* panel, bool ran, double x, 
   }
   draw_start(sink, &panel->boxes[0]);
   for (uint32_t s = 0; s < a->state_count; s++) {
-    draw_state(sink, &a->states[s], &panel->boxes[s], ran);
+    draw_state(sink, a, &a->states[s], &panel->boxes[s], ran);
   }
   for (uint32_t i = 0; i < a->arrow_count; i++) {
     int c = ran ? main_class(&a->arrows[i]) : -1;

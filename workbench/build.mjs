@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// Bundle the page into one file, and into C for the program: node build.mjs OUT [WASM WORKER]. With WebAssembly and the
+// script of its worker the file has the engine inside.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+const [out = join(root, "build/workbench"), wasm, worker] = process.argv.slice(2);
+
+/** The gallery and what its models read. */
+function gallery(folder, files = {}) {
+  for (const name of readdirSync(folder).sort()) {
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) gallery(path, files);
+    else if (/\.(lisma|rules\.md|csv)$/.test(name) && statSync(path).size < 200_000) {
+      files[relative(join(root, "models"), path)] = readFileSync(path, "utf8");
+    }
+  }
+  return files;
+}
+
+const bundled = await build({
+  entryPoints: [join(here, "src/main.ts")],
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))) },
+  write: false,
+});
+const safe = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+const script = safe(bundled.outputFiles[0].text);
+const style = readFileSync(join(here, "src/style.css"), "utf8").replace(/\s*\n\s*/g, "\n");
+const hash = createHash("sha256").update(script).digest("base64");
+const engine = wasm ? gzipSync(readFileSync(wasm), { level: 9 }).toString("base64") : "";
+const policy = [
+  "default-src 'none'", `script-src 'sha256-${hash}' 'wasm-unsafe-eval' blob:`, "style-src 'unsafe-inline'", "img-src data: blob:",
+  "connect-src 'self'", "worker-src blob:", "base-uri 'none'", "form-action 'none'",
+].join("; ");
+const parts = {
+  POLICY: policy,
+  STYLE: style,
+  ENGINE: engine,
+  WORKER: worker ? safe(readFileSync(worker, "utf8")) : "",
+  SCRIPT: script,
+};
+const page = readFileSync(join(here, "src/index.html"), "utf8").replace(/%([A-Z]+)%/g, (all, name) => parts[name] ?? all);
+mkdirSync(out, { recursive: true });
+if (wasm) {
+  writeFileSync(join(out, "workbench.html"), page);
+} else {
+  const bytes = gzipSync(page, { level: 9 });
+  const lines = [];
+  for (let i = 0; i < bytes.length; i += 24) lines.push([...bytes.subarray(i, i + 24)].join(","));
+  writeFileSync(join(out, "page.c"), `// made by workbench/build.mjs\n#include "serve.h"\n\nconst unsigned char serve_page[] = {\n${lines.join(",\n")}};\nconst size_t serve_page_size = ${bytes.length};\n`);
+}
+console.log(`workbench: ${Math.round(page.length / 1024)} KiB, ${Math.round(gzipSync(page).length / 1024)} KiB compressed`);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//
+// The engine: a child process of `saltus serve`, or WebAssembly in a worker. Requests are answered one after the
+// other; see docs/notes/workbench.md for what can be asked.
+
+export interface Answer {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  json: any;
+  numbers: Float64Array;
+}
+
+/** Words for the user. */
+export class EngineError extends Error {
+  constructor(
+    message: string,
+    readonly ended: boolean, // the engine has lost what it knew
+  ) {
+    super(message);
+  }
+}
+
+export abstract class Engine {
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Ask when all earlier requests are answered. */
+  ask(request: object): Promise<Answer> {
+    const answer = this.last.then(() => this.send(new TextEncoder().encode(JSON.stringify(request)))).then(read);
+    this.last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /** End it at once, whatever it does; the next request starts it anew. */
+  abstract end(): Promise<void>;
+  protected abstract send(body: Uint8Array): Promise<ArrayBuffer>;
+}
+
+function read(buffer: ArrayBuffer): Answer {
+  const length = new DataView(buffer).getUint32(0, true);
+  const json = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const begin = Math.ceil((4 + length) / 8) * 8;
+  if (json.error) throw new EngineError(json.error, false);
+  return { json, numbers: new Float64Array(buffer, begin) };
+}
+
+/** `saltus serve`: the server of this page. */
+export class ServedEngine extends Engine {
+  private readonly page = Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => (b % 36).toString(36)).join("");
+
+  constructor(private readonly token: string) {
+    super();
+    addEventListener("pagehide", () => void this.end());
+  }
+
+  request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { ...(init.headers as Record<string, string>), "X-Saltus-Token": this.token };
+    return fetch(path, { ...init, headers });
+  }
+
+  async end(): Promise<void> {
+    await this.request(`/engine?page=${this.page}`, { method: "DELETE", keepalive: true }).catch(() => undefined);
+  }
+
+  protected async send(body: Uint8Array): Promise<ArrayBuffer> {
+    let response: Response;
+    try {
+      response = await this.request(`/engine?page=${this.page}`, { method: "POST", body: body as BodyInit });
+    } catch {
+      throw new EngineError("`saltus serve` does not answer; is it still running?", true);
+    }
+    if (response.ok) return response.arrayBuffer();
+    throw new EngineError((await response.text()).trim(), response.status >= 500);
+  }
+}
+
+/** WebAssembly in a worker: nothing leaves the page. */
+export class WorkerEngine extends Engine {
+  private worker: Worker | null = null;
+  private waiting: { resolve(b: ArrayBuffer): void; reject(e: Error): void } | null = null;
+
+  constructor(
+    private readonly script: string,
+    private readonly code: Promise<ArrayBuffer>,
+  ) {
+    super();
+  }
+
+  async end(): Promise<void> {
+    this.worker?.terminate();
+    this.worker = null;
+    this.waiting?.reject(new EngineError("the engine was stopped", true));
+    this.waiting = null;
+  }
+
+  private async start(): Promise<Worker> {
+    const url = URL.createObjectURL(new Blob([this.script], { type: "text/javascript" }));
+    const worker = new Worker(url);
+    URL.revokeObjectURL(url);
+    const code = await this.code;
+    worker.onmessage = (event: MessageEvent): void => {
+      const waiting = this.waiting;
+      this.waiting = null;
+      if (event.data instanceof ArrayBuffer) {
+        waiting?.resolve(event.data);
+      } else {
+        worker.terminate();
+        this.worker = null;
+        waiting?.reject(new EngineError(`the engine has failed (${String(event.data)}); it is started anew`, true));
+      }
+    };
+    worker.onerror = (event): void => {
+      this.worker = null;
+      this.waiting?.reject(new EngineError(`the engine has failed (${event.message}); it is started anew`, true));
+      this.waiting = null;
+    };
+    worker.postMessage({ code });
+    return worker;
+  }
+
+  protected async send(body: Uint8Array): Promise<ArrayBuffer> {
+    if (!this.worker) this.worker = await this.start();
+    const worker = this.worker;
+    return new Promise((resolve, reject) => {
+      this.waiting = { resolve, reject };
+      worker.postMessage({ request: body });
+    });
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// A model and its settings in the fragment of an address: nothing of it is sent anywhere, and nothing in it is run but
+// by the engine.
+
+export interface Shared {
+  path: string;
+  text: string;
+  set: Record<string, number>;
+  until: number | null;
+  changes: { t: number; name: string; value: number }[];
+}
+
+const TEXT_MAX = 4_000_000; // characters
+
+async function pass(bytes: Uint8Array, through: CompressionStream | DecompressionStream): Promise<Uint8Array> {
+  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(through as unknown as TransformStream<Uint8Array, Uint8Array>);
+  const reader = stream.getReader();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > 4 * TEXT_MAX) throw new Error("the link holds too much");
+    pieces.push(value);
+  }
+  return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
+}
+
+export async function writeLink(shared: Shared): Promise<string> {
+  const packed = await pass(new TextEncoder().encode(JSON.stringify(shared)), new CompressionStream("deflate-raw"));
+  let binary = "";
+  for (const byte of packed) binary += String.fromCharCode(byte);
+  return `#model=${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+/** What a link holds; everything that is not of the expected kind is left out. */
+export async function readLink(fragment: string): Promise<Shared | null> {
+  const packed = /(?:^#|&)model=([\w-]+)/.exec(fragment);
+  if (!packed) return null;
+  const binary = atob(packed[1].replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
+  const raw = JSON.parse(new TextDecoder().decode(await pass(bytes, new DecompressionStream("deflate-raw")))) as Record<string, unknown>;
+  if (typeof raw.text !== "string" || raw.text.length > TEXT_MAX) throw new Error("the link holds no model");
+  const number = (v: unknown): v is number => typeof v === "number" && Number.isFinite(v);
+  const set = Object.entries((raw.set ?? {}) as Record<string, unknown>).filter((e): e is [string, number] => number(e[1]));
+  const changes = (Array.isArray(raw.changes) ? raw.changes : []).filter(
+    (c): c is Shared["changes"][number] => number(c?.t) && number(c?.value) && typeof c?.name === "string");
+  const rules = typeof raw.path === "string" && raw.path.endsWith(".rules.md");
+  return {
+    path: rules ? "linked.rules.md" : "linked.lisma",
+    text: raw.text,
+    set: Object.fromEntries(set),
+    until: number(raw.until) ? raw.until : null,
+    changes,
+  };
+}
+
+/** `saltus run` with the same settings. */
+export function commandLine(path: string, set: Record<string, number>, until: number | null, replay: boolean): string {
+  const quote = (text: string): string => (/^[\w./=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const words = ["saltus", "run", quote(path)];
+  for (const [name, value] of Object.entries(set)) words.push("--set", quote(`${name}=${value}`));
+  if (until !== null) words.push("--until", String(until));
+  if (replay) words.push("--replay", quote(`${path.replace(/.*\//, "").replace(/\.(lisma|rules\.md)$/, "")}.replay.jsonl`));
+  return words.join(" ");
+}

@@ -1,0 +1,864 @@
+// SPDX-License-Identifier: MIT
+//
+// The workbench: puts the parts of the page together.
+import { Bands } from "./bands";
+import { Chart, ChartHost, Range, readTheme } from "./chart";
+import { byId, download, make, quiet, short } from "./dom";
+import { Editor } from "./editor";
+import { Engine, ServedEngine, WorkerEngine } from "./engine";
+import { EventList, eventText } from "./events";
+import { commandLine, readLink, writeLink } from "./link";
+import { Parameters } from "./parameters";
+import { EventRecord, Listener, Model, Run, Session } from "./session";
+import { Store } from "./store";
+import { Tables } from "./tables";
+import { getLanguage, say, setLanguage } from "./words";
+
+const FIRST_MODEL = "gallery/ball.lisma";
+const CHARTS_FIRST = 3;
+const NEW_LISMA = `// A ball that bounces.
+const g = 9.81, k = 0.8;
+
+y' = v;    y(t0) = 10;
+v' = -g;   v(t0) = 0;
+
+state bounce [y <= 0] && [v < 0] { v(t0) = -k * v; } from init, bounce;
+
+experiment { end = 8; }
+`;
+const NEW_RULES = `# A new model
+
+## Constants
+
+| name | value | unit |
+|---|---|---|
+
+## States
+
+| name | initial | unit |
+|---|---|---|
+
+## Predicates
+
+| name | relation |
+|---|---|
+
+## Situations
+
+| situation | when |
+|---|---|
+
+## Rules
+
+| # | variable | procedure | coefficient | argument 1 | argument 2 | situation | parameter | value |
+|---|---|---|---|---|---|---|---|---|
+`;
+
+// ---- the engine and the store --------------------------------------------------------------------
+
+function openEngine(): { engine: Engine; server: ServedEngine | null } {
+  const code = byId("engine-code").textContent ?? "";
+  if (code) {
+    const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
+    const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null };
+  }
+  const given = /(?:^#|&)token=([0-9a-f]+)/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem("saltus.token", given[1]);
+    history.replaceState(null, "", location.pathname);
+  }
+  const server = new ServedEngine(sessionStorage.getItem("saltus.token") ?? "");
+  return { engine: server, server };
+}
+
+class Workbench implements Listener, ChartHost {
+  private readonly store: Store;
+  private readonly session: Session;
+  private readonly editor: Editor;
+  private readonly tables: Tables;
+  private readonly parameters: Parameters;
+  private readonly events: EventList;
+  private readonly bands = new Bands(byId("bands"));
+  private readonly engine: Engine;
+  private charts: Chart[] = [];
+  private colours = new Map<string, string>();
+  private path = "";
+  private savedText = "";
+  private version: string | null = null;
+  private panel: "events" | "automata" | "structure" | "runs" = "events";
+  private view: "text" | "tables" = "text";
+  private following = true; // the range shown is all of the run
+  private dirty = false; // something is to be drawn
+  range: Range = { from: 0, to: 1 };
+  cursor: number | null = null;
+  run: Run | null = null;
+  kept: Run[] = [];
+  lastLatency = 0; // ms from a slider to its picture
+  private changedAt = 0;
+
+  constructor() {
+    const { engine, server } = openEngine();
+    this.engine = engine;
+    this.store = new Store(server);
+    this.session = new Session(engine, this);
+    this.editor = new Editor(byId("editor"), engine, {
+      onText: () => this.onText(),
+      onMessages: () => this.onMessages(),
+      ask: (old) => this.askText("Rename", "new name", old),
+      run: () => void this.session.restart(),
+    });
+    this.tables = new Tables(byId("tables"), this.editor, engine);
+    this.parameters = new Parameters(byId("parameters"), (name, value) => this.onSlider(name, value), () => {
+      this.session.set = {};
+      void this.session.restart();
+    });
+    this.events = new EventList({ select: (event) => this.onEvent(event), goBack: (t) => void this.session.back(t) });
+    this.setTheme(localStorage.getItem("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    this.buildControls();
+    this.showPanel("events");
+    this.listen();
+  }
+
+  // ---- beginning ---------------------------------------------------------------------------------
+
+  async begin(): Promise<void> {
+    try {
+      const shared = await readLink(location.hash);
+      if (shared) {
+        history.replaceState(null, "", location.pathname + location.search);
+        this.session.until = shared.until;
+        await this.showModel(shared.path, shared.text, "", true, () => {
+          Object.assign(this.session.set, shared.set);
+        });
+        if (shared.changes.length) await this.session.replay(shared.changes);
+        return;
+      }
+    } catch (error) {
+      this.toast(error instanceof Error ? error.message : String(error));
+    }
+    const last = localStorage.getItem("saltus.last") ?? FIRST_MODEL;
+    await this.open(last).catch(() => this.open(FIRST_MODEL));
+  }
+
+  private opening = 0; // counts models that were asked for: the last one is shown
+
+  async open(path: string): Promise<void> {
+    const turn = ++this.opening;
+    let opened = { text: "", version: "" as string | null };
+    const draft = this.store.draft(path);
+    try {
+      opened = await this.store.open(path);
+    } catch (error) {
+      if (draft === null) throw error;
+    }
+    if (turn !== this.opening) return;
+    const restored = draft !== null && draft !== opened.text;
+    await this.showModel(path, restored ? draft : opened.text, opened.version, false);
+    if (turn !== this.opening - 1) return;
+    this.savedText = opened.text;
+    this.showName();
+    if (restored) this.toast(say("Unsaved work was restored."));
+  }
+
+  private async showModel(path: string, text: string, version: string | null, keep: boolean, before?: () => void): Promise<void> {
+    const turn = ++this.opening;
+    const files = this.store.beside(path);
+    await this.session.hand(files).catch(() => undefined);
+    if (turn !== this.opening) return;
+    this.path = path;
+    this.version = version;
+    this.savedText = text;
+    localStorage.setItem("saltus.last", path);
+    this.kept = [];
+    this.run = null;
+    this.charts = [];
+    this.colours.clear();
+    this.cursor = null;
+    this.following = true;
+    this.parameters.clear();
+    this.editor.open(path, text);
+    this.tables.open(path);
+    this.setView(path.endsWith(".rules.md") ? "tables" : "text");
+    this.showName();
+    before?.();
+    this.requested = { path, text };
+    await this.session.open(path, text, files, keep || before !== undefined);
+  }
+
+  // ---- what the session tells --------------------------------------------------------------------
+
+  onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void {
+    if (!model) {
+      byId("status").textContent = messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed");
+      byId("status").className = "failed";
+      return;
+    }
+    if (this.panel === "structure" || this.panel === "automata") this.showPanel(this.panel);
+  }
+
+  onRun(run: Run, fresh: boolean): void {
+    const another = fresh && (!this.run || this.run.model.names.variables.map((v) => v.name).join() !== run.model.names.variables.map((v) => v.name).join());
+    this.run = run;
+    if (another || this.charts.length === 0) this.chooseCharts(run);
+    this.parameters.show(run.model, run);
+    this.events.show(run, fresh);
+    if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
+    this.showStatus();
+    this.changed();
+    if (this.panel === "runs") this.showPanel("runs");
+    if (this.panel === "automata" && !run.unfinished) this.showPanel("automata");
+    if (!run.unfinished) this.refineSoon();
+  }
+
+  onBusy(): void {
+    this.showStatus();
+  }
+
+  onTrouble(text: string): void {
+    this.toast(text);
+    this.editor.reconnect();
+    this.showStatus();
+  }
+
+  private readonly refineSoon = quiet(140, () => {
+    const run = this.run;
+    if (!run || this.following || run.unfinished) return;
+    const { from, to } = this.range;
+    const inside = run.rows.find(to, true) - run.rows.find(from);
+    const near = run.detail;
+    if (inside > 600 || (near && near.from <= from && to <= near.to && to - from > 0.3 * (near.to - near.from))) return;
+    const pad = 0.5 * (to - from);
+    void this.session.refine(run, Math.max(run.start, from - pad), Math.min(run.end, to + pad), 1500).catch(() => undefined);
+  });
+
+  private showStatus(): void {
+    const run = this.run;
+    const status = byId("status");
+    this.updateButtons();
+    if (!run) return;
+    const state = run.unfinished && run.live && !this.session.isPlaying ? "paused" : run.state;
+    const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
+    const parts = [say(state), `t = ${short(run.t)}`, `${seen} ${say("events")}`, `${run.statistics.steps ?? 0} ${say("steps")}`];
+    if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
+    status.textContent = parts.join(" · ");
+    status.className = run.state === "failed" ? "failed" : "";
+    status.title = run.failure?.text ?? "";
+  }
+
+  // ---- the text ----------------------------------------------------------------------------------
+
+  private readonly keepDraft = quiet(150, () => this.saveDraft());
+  private readonly compileSoon = quiet(260, () => {
+    if (this.editor.diagnostics.some((d) => d.severity === "error")) return;
+    if (this.requested.path === this.path && this.requested.text === this.editor.text) return;
+    this.requested = { path: this.path, text: this.editor.text };
+    void this.session.open(this.path, this.editor.text, this.store.beside(this.path), true);
+  });
+  private requested = { path: "", text: "" }; // what the session was given last
+
+  private saveDraft(): void {
+    if (this.editor.text === this.savedText) this.store.dropDraft(this.path);
+    else this.store.keepDraft(this.path, this.editor.text);
+  }
+
+  private onText(): void {
+    this.showName();
+    this.keepDraft();
+    this.tables.update();
+  }
+
+  /** The language server has looked at the newest text. */
+  private onMessages(): void {
+    const list = this.editor.diagnostics;
+    const box = byId("messages");
+    box.replaceChildren();
+    for (const d of list.slice(0, 50)) {
+      const line = this.editor.view.state.doc.lineAt(d.from).number;
+      const [first, ...rest] = d.message.split("\n");
+      box.append(make("button", { class: d.severity, click: () => {
+        this.setView("text");
+        this.editor.view.dispatch({ selection: { anchor: d.from, head: d.to }, scrollIntoView: true });
+        this.editor.view.focus();
+      } }, make("small", {}, `${say("line")} ${line} · ${d.source ?? ""} `), make("b", {}, first), rest.length ? ` ${rest.join(" ")}` : ""));
+      for (const action of d.actions ?? []) {
+        box.append(make("button", { class: "fix", click: () => action.apply(this.editor.view, d.from, d.to) }, action.name));
+      }
+    }
+    this.tables.update();
+    this.compileSoon();
+  }
+
+  private showName(): void {
+    const name = byId("model-name");
+    name.textContent = this.path.replace(/^gallery\//, "");
+    name.title = this.path;
+    name.classList.toggle("dirty", this.editor.text !== this.savedText);
+  }
+
+  async save(): Promise<void> {
+    let path = this.path;
+    let version = this.version;
+    if (path.startsWith("gallery/") || path.startsWith("linked.")) {
+      const proposal = path.replace(/.*\//, "");
+      const name = await this.askText("Save", "name of the model", proposal);
+      if (!name) return;
+      path = /\.(lisma|rules\.md)$/.test(name) ? name : name + (this.path.endsWith(".rules.md") ? ".rules.md" : ".lisma");
+      version = "";
+    }
+    const text = this.editor.text;
+    const result = await this.store.save(path, text, version).catch((error: Error) => error);
+    if (result instanceof Error) {
+      this.toast(result.message);
+      return;
+    }
+    if (result === "changed") {
+      this.toast(say("The file was changed elsewhere. Save again to replace it."));
+      this.version = null;
+      return;
+    }
+    this.store.dropDraft(this.path);
+    this.savedText = text;
+    this.version = result.version;
+    const moved = path !== this.path;
+    this.path = path;
+    localStorage.setItem("saltus.last", path);
+    this.showName();
+    this.toast(say("Saved."));
+    if (moved) await this.open(path);
+  }
+
+  // ---- sliders and buttons -----------------------------------------------------------------------
+
+  private onSlider(name: string, value: number): void {
+    this.changedAt = performance.now();
+    void this.session.change(name, value);
+  }
+
+  private buttons: Record<string, HTMLButtonElement> = {};
+
+  private buildControls(): void {
+    const button = (id: string, label: string, title: string, action: () => void, style = ""): HTMLButtonElement => {
+      const element = make("button", { id, class: style, title, click: action }, label);
+      this.buttons[id] = element;
+      return element;
+    };
+    const until = make("input", { id: "until", "aria-label": say("until"), inputmode: "decimal" });
+    until.addEventListener("change", () => {
+      const value = Number(until.value.replace(",", "."));
+      this.session.until = until.value.trim() === "" || !Number.isFinite(value) ? null : value;
+      this.following = true;
+      void this.session.restart();
+    });
+    const speed = make("select", { id: "speed", "aria-label": say("speed"), change: () => (this.session.speed = Number(speed.value)) });
+    for (const k of [0.1, 0.25, 0.5, 1, 2, 5, 10, 100]) speed.append(make("option", { value: k, selected: k === 1 }, `${k}×`));
+    byId("run-controls").replaceChildren(
+      button("run", `▶ ${say("Run")}`, "Ctrl+Enter", () => void this.session.restart(), "main"),
+      button("live", `◉ ${say("Live")}`, "Ctrl+Shift+Enter", () => void (this.session.isPlaying ? this.session.pause() : this.session.play())),
+      button("back", "|◀", `${say("Previous event")} (Alt+←)`, () => this.toEvent(-1)),
+      button("next", "▶|", `${say("Next event")} (Alt+→)`, () => this.toEvent(1)),
+      make("label", {}, make("span", {}, say("until")), until),
+      make("label", {}, make("span", {}, say("speed")), speed),
+    );
+    byId("tools").replaceChildren(
+      button("save", say("Save"), "Ctrl+S", () => void this.save(), "plain"),
+      button("keep", say("Keep"), "keep this run to compare others with it", () => this.keepRun(), "plain"),
+      button("export", say("Export"), "", () => this.showExport(), "plain"),
+      button("share", say("Share"), "a link with the model and its settings", () => void this.share(), "plain"),
+      button("language", getLanguage() === "en" ? "Рус" : "Eng", "English / Русский", () => this.switchLanguage(), "plain"),
+      button("theme", "◐", say("Dark or light"), () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"), "plain"),
+      button("help", "?", `${say("Help")} (F1)`, () => this.showHelp(), "plain"),
+    );
+    this.buildTabs();
+    this.updateButtons();
+  }
+
+  private buildTabs(): void {
+    const tab = (label: string, selected: boolean, action: () => void): HTMLElement =>
+      make("button", { role: "tab", "aria-selected": String(selected), click: action }, label);
+    byId("text-tabs").replaceChildren(
+      tab(say("Text"), this.view === "text", () => this.setView("text")),
+      this.path.endsWith(".rules.md") ? tab(say("Tables"), this.view === "tables", () => this.setView("tables")) : "",
+      make("span", { class: "space" }),
+      make("button", { class: "mini", title: "Ctrl+Z", "aria-label": "undo", click: () => this.editor.undo() }, "↶"),
+      make("button", { class: "mini", title: "Ctrl+Y", "aria-label": "redo", click: () => this.editor.redo() }, "↷"),
+    );
+    const panels: ["events" | "automata" | "structure" | "runs", string][] = [
+      ["events", say("Events")], ["automata", say("Automata")], ["structure", say("Structure")], ["runs", say("Runs")],
+    ];
+    byId("panel-tabs").replaceChildren(...panels.map(([id, label]) => tab(label, this.panel === id, () => this.showPanel(id))));
+    const page = document.body.dataset.page ?? "model";
+    byId("pages").replaceChildren(
+      tab(say("Models").replace(/и$/, "ь").replace(/s$/, ""), page === "model", () => this.setPage("model")),
+      tab(say("Run"), page === "run", () => this.setPage("run")),
+    );
+  }
+
+  private setPage(page: string): void {
+    document.body.dataset.page = page;
+    this.buildTabs();
+    this.changed();
+  }
+
+  private updateButtons(): void {
+    const run = this.run;
+    this.buttons.live.textContent = this.session.isPlaying ? `❚❚ ${say("Pause")}` : run?.live && run.unfinished ? `▶ ${say("Continue")}` : `◉ ${say("Live")}`;
+    this.buttons.live.setAttribute("aria-pressed", String(Boolean(run?.live && run.unfinished)));
+    const until = byId<HTMLInputElement>("until");
+    if (document.activeElement !== until && run) until.value = short(run.end);
+  }
+
+  /** In a run that stands somewhere the run moves; in one that is over the selection does. */
+  private toEvent(by: 1 | -1): void {
+    const run = this.run;
+    if (!run) return;
+    if (!run.unfinished) {
+      this.events.neighbour(by, this.cursor);
+    } else if (by > 0) {
+      void this.session.step().then(() => this.events.select(run.events.length - 1));
+    } else {
+      const before = run.events.findLast((e) => e.t < run.t);
+      void this.session.back(before ? before.t : run.start).then(() => this.events.select(run.events.length - 1));
+    }
+  }
+
+  private keepRun(): void {
+    if (this.run && !this.kept.includes(this.run)) this.kept.push(this.run);
+    this.showPanel("runs");
+    this.changed();
+  }
+
+  private onEvent(event: EventRecord): void {
+    this.setCursor(event.t);
+    if (event.t < this.range.from || event.t > this.range.to) {
+      const half = (this.range.to - this.range.from) / 2;
+      this.zoom({ from: event.t - half, to: event.t + half });
+    }
+    if (!this.path.endsWith(".rules.md")) this.editor.light(event.line);
+    else this.tables.light(event.line);
+    if (this.panel === "automata") this.lightStates();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const control = event.ctrlKey || event.metaKey;
+    if (control && event.key === "s") void this.save();
+    else if (control && event.shiftKey && event.key === "Enter") void (this.session.isPlaying ? this.session.pause() : this.session.play());
+    else if (control && event.key === "Enter") void this.session.restart();
+    else if (event.altKey && event.key === "ArrowRight") this.toEvent(1);
+    else if (event.altKey && event.key === "ArrowLeft") this.toEvent(-1);
+    else if (control && event.key === "o") void this.toggleModels();
+    else if (event.key === "F1") this.showHelp();
+    else if (event.key === "Escape" && !byId("models").hidden) void this.toggleModels();
+    else if (control && event.key === "z" && this.inTables(event)) this.editor.undo();
+    else if (control && event.key === "y" && this.inTables(event)) this.editor.redo();
+    else return;
+    event.preventDefault();
+  }
+
+  private inTables(event: KeyboardEvent): boolean {
+    return event.target instanceof Node && byId("tables").contains(event.target);
+  }
+
+  private listen(): void {
+    addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("resize", () => this.changed());
+    addEventListener("pagehide", () => this.saveDraft());
+    addEventListener("beforeunload", () => this.saveDraft());
+    new ResizeObserver(() => this.changed()).observe(byId("charts"));
+    byId("models-button").addEventListener("click", () => void this.toggleModels());
+    document.addEventListener("pointerdown", (event) => {
+      const inside = event.target instanceof Node && (byId("models").contains(event.target) || byId("models-button").contains(event.target));
+      if (!inside && !byId("models").hidden) void this.toggleModels();
+    });
+    this.listenToSplitter();
+  }
+
+  private listenToSplitter(): void {
+    const splitter = byId("splitter");
+    const set = (share: number): void => {
+      document.documentElement.style.setProperty("--left", `${Math.min(75, Math.max(20, share))}%`);
+      this.changed();
+    };
+    splitter.addEventListener("pointerdown", (event) => splitter.setPointerCapture(event.pointerId));
+    splitter.addEventListener("pointermove", (event) => {
+      if (splitter.hasPointerCapture(event.pointerId)) set((100 * event.clientX) / window.innerWidth);
+    });
+    splitter.addEventListener("keydown", (event) => {
+      const now = (100 * splitter.getBoundingClientRect().left) / window.innerWidth;
+      if (event.key === "ArrowLeft") set(now - 3);
+      if (event.key === "ArrowRight") set(now + 3);
+    });
+  }
+
+  // ---- charts ------------------------------------------------------------------------------------
+
+  colour(name: string): string {
+    let variable = this.colours.get(name);
+    if (!variable) {
+      variable = `--series-${this.colours.size % 8}`;
+      this.colours.set(name, variable);
+    }
+    return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+  }
+
+  private chooseCharts(run: Run): void {
+    const all = run.model.names.variables.map((v) => v.name);
+    const wanted = run.model.experiment.out.filter((n) => all.includes(n));
+    const first = (wanted.length ? wanted : all).slice(0, CHARTS_FIRST);
+    this.charts = first.map((name) => this.makeChart([name]));
+    this.placeCharts();
+  }
+
+  private makeChart(names: string[]): Chart {
+    names.forEach((name) => this.colour(name));
+    return new Chart(this, names, (chart) => {
+      this.charts = this.charts.filter((c) => c !== chart);
+      this.placeCharts();
+    });
+  }
+
+  private placeCharts(): void {
+    byId("charts").replaceChildren(...this.charts.map((c) => c.element));
+    for (const chart of this.charts) chart.describe();
+    this.changed();
+  }
+
+  private showVariables(): void {
+    const run = this.run;
+    const box = byId("variables");
+    const shown = new Set(this.charts.flatMap((c) => c.names));
+    const key = [...shown].join("\n") + (run?.model.path ?? "") + (run?.model.names.variables.length ?? 0);
+    if (box.dataset.key === key) return;
+    box.dataset.key = key;
+    box.replaceChildren(...(run?.model.names.variables ?? []).slice(0, 200).map(({ name, unit }) => {
+      const chip = make("button", {
+        class: "chip", draggable: "true", title: say("drag a variable into a chart"), "aria-pressed": String(shown.has(name)),
+        click: () => {
+          const holding = this.charts.filter((c) => c.names.includes(name));
+          if (holding.length) holding.forEach((c) => c.remove(name));
+          else this.charts.push(this.makeChart([name]));
+          this.placeCharts();
+        },
+      }, shown.has(name) ? make("i", { style: `background:${this.colour(name)}` }) : null, name, unit ? make("small", {}, unit) : null);
+      chip.addEventListener("dragstart", (event) => event.dataTransfer?.setData("text/plain", name));
+      return chip;
+    }));
+  }
+
+  zoom(range: Range): void {
+    const run = this.run;
+    if (!run) return;
+    const least = Math.max(1e-12 * Math.abs(run.end), Number.MIN_VALUE * 1e10);
+    let from = Math.max(range.from, run.start);
+    let to = Math.min(range.to, Math.max(run.end, run.start + least));
+    const span = range.to - range.from;
+    // moving to the edge keeps the scale
+    if (Number.isFinite(span) && span <= run.end - run.start) {
+      if (from === run.start) to = from + span;
+      else if (to === run.end) from = to - span;
+    }
+    if (!(to - from > least)) return;
+    this.following = from <= run.start && to >= run.end;
+    this.range = { from, to };
+    this.changed();
+    this.refineSoon();
+  }
+
+  setCursor(t: number | null): void {
+    const run = this.run;
+    this.cursor = t === null || !run ? null : Math.min(Math.max(t, run.start), run.t);
+    if (this.panel === "automata") this.lightStates();
+    this.changed();
+  }
+
+  pick(t: number, tolerance: number): void {
+    const events = this.run?.events ?? [];
+    let best = -1;
+    events.forEach((event, i) => {
+      if (event.kind !== "initial" && Math.abs(event.t - t) <= tolerance && (best < 0 || Math.abs(event.t - t) < Math.abs(events[best].t - t))) best = i;
+    });
+    if (best >= 0) this.events.select(best);
+  }
+
+  /** Draw at the next frame. */
+  changed(): void {
+    if (this.dirty) return;
+    this.dirty = true;
+    requestAnimationFrame(() => {
+      this.dirty = false;
+      const theme = readTheme();
+      this.showVariables();
+      this.bands.draw(this.run, this.range, this.cursor);
+      this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
+      if (this.changedAt) {
+        this.lastLatency = performance.now() - this.changedAt;
+        if (!this.run?.unfinished) this.changedAt = 0;
+      }
+    });
+  }
+
+  // ---- panels ------------------------------------------------------------------------------------
+
+  private setView(view: "text" | "tables"): void {
+    this.view = view;
+    byId("editor").hidden = view !== "text";
+    byId("tables").hidden = view !== "tables";
+    this.buildTabs();
+    if (view === "tables") this.tables.update();
+  }
+
+  private showPanel(panel: "events" | "automata" | "structure" | "runs"): void {
+    this.panel = panel;
+    this.buildTabs();
+    const box = byId("panel");
+    if (panel === "events") {
+      box.replaceChildren(this.events.element);
+    } else if (panel === "runs") {
+      box.replaceChildren(this.runsPanel());
+    } else {
+      void this.engine.ask({ op: panel === "automata" ? "graph" : "structure" }).then(
+        ({ json }) => this.panel === panel && (panel === "automata" ? this.showGraph(json.text) : box.replaceChildren(make("pre", { class: "plain-text", tabindex: 0 }, json.text))),
+        () => this.panel === panel && box.replaceChildren(make("p", { class: "empty" }, say("This model has neither automata nor switches."))),
+      );
+    }
+  }
+
+  private showGraph(svg: string): void {
+    const drawing = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    byId("panel").replaceChildren(make("div", { class: "graph" }, document.importNode(drawing, true)));
+    this.lightStates();
+  }
+
+  /** The states at the cursor, or now. */
+  private lightStates(): void {
+    const run = this.run;
+    if (!run) return;
+    const t = this.cursor ?? run.t;
+    const now = new Set(run.model.automata.map((a) => {
+      const column = run.column(`${a.name}.state`);
+      const row = Math.max(0, run.rows.find(t, true) - 1);
+      return `${a.name}\n${a.states[run.rows.columns[column]?.values[row] ?? 0]}`;
+    }));
+    for (const node of byId("panel").querySelectorAll<SVGElement>("[data-state]")) {
+      node.classList.toggle("now", now.has(`${node.dataset.automaton}\n${node.dataset.state}`));
+    }
+  }
+
+  private runsPanel(): HTMLElement {
+    const run = this.run;
+    const describe = (r: Run): string => {
+      const set = Object.entries(r.set).map(([n, v]) => `${n} = ${short(v)}`);
+      const changes = r.changes.map((c) => `t = ${short(c.t)}: ${c.name} = ${short(c.value)}`);
+      return [...set, ...changes].join(", ") || "—";
+    };
+    const list = make("ul", {}, ...this.kept.map((r) => make("li", {},
+      make("button", { class: "mini", title: say("remove"), click: () => {
+        this.kept = this.kept.filter((k) => k !== r);
+        this.showPanel("runs");
+        this.changed();
+      } }, "×"), describe(r), make("small", {}, `${r.events.length - 1} ${say("events")}`))));
+    return make("div", { class: "runs" },
+      make("b", {}, say("the present run")), ": ", run ? describe(run) : "—", " ",
+      make("button", { click: () => this.keepRun() }, say("Keep")),
+      this.kept.length ? list : make("p", {}, make("small", {}, say("nothing was kept yet"))),
+      make("p", {}, make("small", {}, `${say("command line")}: `), make("code", {}, this.command())));
+  }
+
+  private command(): string {
+    return commandLine(this.path.replace(/^gallery\//, "models/"), this.run?.set ?? {}, this.session.until, Boolean(this.run?.changes.length));
+  }
+
+  // ---- models, export, links, help ---------------------------------------------------------------
+
+  private async toggleModels(): Promise<void> {
+    const box = byId("models");
+    box.hidden = !box.hidden;
+    byId("models-button").setAttribute("aria-expanded", String(!box.hidden));
+    if (box.hidden) return;
+    const entries = await this.store.list();
+    const find = make("input", { type: "search", placeholder: say("find a model"), "aria-label": say("find a model") });
+    const list = make("div", { class: "list" });
+    const fill = (): void => {
+      const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+      list.replaceChildren();
+      for (const [place, heading] of [["own", "My models"], ["folder", "Folder"], ["gallery", "Gallery"]] as const) {
+        const found = entries.filter((e) => e.place === place && words.every((w) => `${e.path} ${e.title}`.toLowerCase().includes(w)));
+        if (!found.length) continue;
+        list.append(make("h3", {}, say(heading)));
+        for (const e of found) {
+          list.append(make("button", {
+            class: "item", "aria-current": String(e.path === this.path),
+            click: () => {
+              void this.toggleModels();
+              void this.open(e.path).catch((error: Error) => this.toast(error.message));
+            },
+          }, e.path.replace(/^gallery\//, ""), e.title ? make("small", {}, e.title) : null));
+        }
+      }
+    };
+    find.addEventListener("input", fill);
+    fill();
+    box.replaceChildren(make("div", { class: "head" }, find,
+      make("button", { click: () => void this.create("model.lisma", NEW_LISMA) }, say("New model")),
+      make("button", { click: () => void this.create("model.rules.md", NEW_RULES) }, say("New rule tables"))), list);
+    find.focus();
+  }
+
+  private async create(proposal: string, text: string): Promise<void> {
+    byId("models").hidden = true;
+    const name = await this.askText("New model", "name of the model", proposal);
+    if (!name) return;
+    const ending = proposal.endsWith(".rules.md") ? ".rules.md" : ".lisma";
+    await this.showModel(name.endsWith(ending) ? name : name + ending, text, "", false);
+    this.savedText = "";
+    this.saveDraft();
+    this.showName();
+  }
+
+  private async share(): Promise<void> {
+    const run = this.run;
+    const link = await writeLink({
+      path: this.path, text: this.editor.text, set: this.session.set, until: this.session.until, changes: run?.changes ?? [],
+    });
+    const address = location.href.replace(/#.*/, "") + link;
+    await navigator.clipboard.writeText(address).then(
+      () => this.toast(say("The link is in the clipboard.")),
+      () => this.toast(address),
+    );
+  }
+
+  private showExport(): void {
+    const run = this.run;
+    if (!run) return;
+    const base = this.path.replace(/.*\//, "").replace(/\.(lisma|rules\.md)$/, "");
+    const choices: [string, () => void][] = [
+      [say("Rows (CSV)"), () => download(`${base}.csv`, csvOf(run), "text/csv")],
+      [say("Events (JSON lines)"), () => download(`${base}.jsonl`, run.events.map((e) => JSON.stringify(e)).join("\n") + "\n", "application/jsonl")],
+      [say("Picture (PNG)"), () => this.exportPicture(`${base}.png`)],
+      [say("Model text"), () => download(this.path.replace(/.*\//, ""), this.editor.text, "text/plain")],
+    ];
+    if (run.changes.length) {
+      choices.push([say("Changes for --replay"), () => download(`${base}.replay.jsonl`, run.changes.map((c) => JSON.stringify(c)).join("\n") + "\n", "application/jsonl")]);
+    }
+    const dialog = byId<HTMLDialogElement>("dialog");
+    dialog.replaceChildren(make("h2", {}, say("Export")),
+      make("form", { method: "dialog" }, ...choices.map(([label, action]) => make("button", { click: action }, label)),
+        make("p", {}, make("small", {}, say("command line")), make("br"), make("code", {}, this.command()))));
+    dialog.showModal();
+  }
+
+  private exportPicture(name: string): void {
+    const canvases = this.charts.map((c) => c.canvas);
+    const whole = document.createElement("canvas");
+    whole.width = Math.max(...canvases.map((c) => c.width));
+    whole.height = canvases.reduce((sum, c) => sum + c.height, 0);
+    const context = whole.getContext("2d");
+    if (!context) return;
+    context.fillStyle = readTheme().ground;
+    context.fillRect(0, 0, whole.width, whole.height);
+    let y = 0;
+    for (const canvas of canvases) {
+      context.drawImage(canvas, 0, y);
+      y += canvas.height;
+    }
+    whole.toBlob((blob) => blob && download(name, blob, "image/png"));
+  }
+
+  private showHelp(): void {
+    const rows: [string, string][] = [
+      ["Ctrl+Enter", "run from the start"], ["Ctrl+Shift+Enter", "live, pause, continue"], ["Alt+← Alt+→", "previous and next event"],
+      ["Ctrl+S", "save"], ["Ctrl+O", "models"], ["Ctrl+Z Ctrl+Y", "undo and redo, in text and tables"], ["F12, Ctrl+click", "to the declaration"],
+      ["F2", "rename"], ["Ctrl+Space", "complete"], ["Shift+Alt+F", "put the layout in order"], ["Ctrl+F", "find"],
+      ["wheel, + −", "zoom a chart"], ["drag, Shift+← →", "move along the time"], ["double click, 0", "all of the run"],
+    ];
+    const dialog = byId<HTMLDialogElement>("dialog");
+    dialog.replaceChildren(make("h2", {}, "Saltus"), make("p", {},
+      "Write a model on the left; it is checked and run as you write. Move a slider: the run is made anew at once. ",
+      "Press Live to let it run at the pace of the clock and change values while it does. Click an event to read why it happened."),
+    make("table", {}, ...rows.map(([keys, what]) => make("tr", {}, make("td", {}, make("kbd", {}, keys)), make("td", {}, what)))),
+    make("form", { method: "dialog" }, make("div", { class: "buttons" }, make("button", { class: "main" }, "OK"))));
+    dialog.showModal();
+  }
+
+  private askText(title: string, label: string, old: string): Promise<string | null> {
+    const dialog = byId<HTMLDialogElement>("dialog");
+    const input = make("input", { value: old, "aria-label": say(label) });
+    dialog.replaceChildren(make("h2", {}, say(title)), make("form", { method: "dialog" }, input,
+      make("div", { class: "buttons" }, make("button", { value: "" , type: "button", click: () => dialog.close("") }, "✕"), make("button", { class: "main", value: "ok" }, "OK"))));
+    dialog.returnValue = "";
+    dialog.showModal();
+    input.select();
+    return new Promise((resolve) => {
+      dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok" ? input.value.trim() : null), { once: true });
+    });
+  }
+
+  private toastTimer = 0;
+
+  toast(text: string): void {
+    const box = byId("toast");
+    box.textContent = text;
+    box.hidden = false;
+    clearTimeout(this.toastTimer);
+    this.toastTimer = window.setTimeout(() => (box.hidden = true), 3000 + 40 * text.length);
+  }
+
+  private setTheme(theme: string): void {
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem("saltus.theme", theme);
+    for (const chart of this.charts) chart.describe();
+    byId("variables").dataset.key = "";
+    this.changed();
+  }
+
+  private switchLanguage(): void {
+    setLanguage(getLanguage() === "en" ? "ru" : "en");
+    localStorage.setItem("saltus.language", getLanguage());
+    this.buildControls();
+    for (const chart of this.charts) chart.describe();
+    this.tables.update(true);
+    if (this.run) {
+      this.parameters.clear();
+      this.parameters.show(this.run.model, this.run);
+    }
+    this.showStatus();
+    this.showPanel(this.panel);
+  }
+
+  /** For scripts that test the page: what it shows, to read. */
+  look(): object {
+    const run = this.run;
+    return {
+      path: run?.model.path ?? null,
+      text: this.editor.text,
+      state: run?.state ?? null,
+      t: run?.t ?? null,
+      rows: run?.rows.length ?? 0,
+      events: run?.events.filter((e) => e.kind !== "initial").map((e) => ({ t: e.t, what: eventText(e) })) ?? [],
+      last: run ? Object.fromEntries(run.model.names.variables.map((v, i) => [v.name, run.rows.columns[i].values[run.rows.length - 1]])) : {},
+      changes: run?.changes ?? [],
+      constants: run?.constants ?? {},
+      latency: this.lastLatency,
+      messages: this.editor.diagnostics.map((d) => d.message),
+      charts: this.charts.map((c) => c.names),
+      range: this.range,
+      playing: this.session.isPlaying,
+    };
+  }
+}
+
+function csvOf(run: Run): string {
+  const quote = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const names = run.model.names.variables.map((v) => v.name);
+  const lines = [["time", ...names].map(quote).join(",")];
+  for (let i = 0; i < run.rows.length; i++) {
+    const cells = names.map((_, c) => run.rows.columns[c].values[i]);
+    lines.push([run.rows.time.values[i], ...cells].map((v) => (Number.isNaN(v) ? "" : String(v))).join(","));
+  }
+  return lines.join("\n") + "\n";
+}
+
+setLanguage((localStorage.getItem("saltus.language") ?? (navigator.language.startsWith("ru") ? "ru" : "en")) === "ru" ? "ru" : "en");
+const workbench = new Workbench();
+(window as unknown as { saltus: object }).saltus = { look: () => workbench.look() };
+void workbench.begin();

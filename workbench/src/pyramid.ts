@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows of a run in memory, and the lowest and highest value of any stretch of them. Blocks of 16 values have
+// their extremes kept, blocks of 16 blocks theirs, and so on: a stretch of a million rows is answered from some
+// hundred numbers, and exactly, so that a picture drawn from it covers what all points would cover.
+
+const BLOCK = 16;
+
+/** A list of numbers that grows; values that are not determined are NaN and count for no extreme. */
+export class Column {
+  values: Float64Array = new Float64Array(1024);
+  length = 0;
+  private lows: Float64Array[] = [];
+  private highs: Float64Array[] = [];
+  private done: number[] = []; // whole blocks per level
+
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const grown = new Float64Array(2 * this.length);
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.values[this.length++] = value;
+  }
+
+  truncate(length: number): void {
+    this.length = Math.min(this.length, length);
+    let blocks = this.length;
+    for (let level = 0; level < this.done.length; level++) {
+      blocks = Math.floor(blocks / BLOCK);
+      this.done[level] = Math.min(this.done[level], blocks);
+    }
+  }
+
+  /** Lowest and highest of the values from index `begin` up to, not including, `end`; NaN where there is none. */
+  extremes(begin: number, end: number): [number, number] {
+    this.complete();
+    let low = Infinity;
+    let high = -Infinity;
+    const take = (lows: Float64Array, highs: Float64Array, i: number): void => {
+      if (lows[i] < low) low = lows[i];
+      if (highs[i] > high) high = highs[i];
+    };
+    let from = Math.max(0, begin);
+    let to = Math.min(end, this.length);
+    let lows: Float64Array = this.values;
+    let highs: Float64Array = this.values;
+    for (let level = 0; from < to; level++) {
+      const whole = level < this.done.length ? this.done[level] : 0;
+      const first = Math.ceil(from / BLOCK);
+      const last = Math.min(Math.floor(to / BLOCK), whole);
+      if (first >= last) {
+        for (let i = from; i < to; i++) take(lows, highs, i);
+        break;
+      }
+      for (let i = from; i < first * BLOCK; i++) take(lows, highs, i);
+      for (let i = last * BLOCK; i < to; i++) take(lows, highs, i);
+      from = first;
+      to = last;
+      lows = this.lows[level];
+      highs = this.highs[level];
+    }
+    return low <= high ? [low, high] : [NaN, NaN];
+  }
+
+  private complete(): void {
+    let lows: Float64Array = this.values;
+    let highs: Float64Array = this.values;
+    let count = this.length;
+    for (let level = 0; count >= BLOCK; level++) {
+      const blocks = Math.floor(count / BLOCK);
+      if (level === this.done.length) {
+        this.done.push(0);
+        this.lows.push(new Float64Array(64));
+        this.highs.push(new Float64Array(64));
+      }
+      if (this.lows[level].length < blocks) {
+        this.lows[level] = grow(this.lows[level], blocks);
+        this.highs[level] = grow(this.highs[level], blocks);
+      }
+      for (let b = this.done[level]; b < blocks; b++) {
+        let low = Infinity;
+        let high = -Infinity;
+        for (let i = b * BLOCK; i < (b + 1) * BLOCK; i++) {
+          if (lows[i] < low) low = lows[i];
+          if (highs[i] > high) high = highs[i];
+        }
+        this.lows[level][b] = low;
+        this.highs[level][b] = high;
+      }
+      this.done[level] = blocks;
+      lows = this.lows[level];
+      highs = this.highs[level];
+      count = blocks;
+    }
+  }
+}
+
+function grow(from: Float64Array, need: number): Float64Array {
+  const grown = new Float64Array(Math.max(need, 2 * from.length));
+  grown.set(from);
+  return grown;
+}
+
+/** Rows: times that never fall, and columns beside them. Two rows at one time are a jump. */
+export class Rows {
+  readonly time = new Column();
+  readonly columns: Column[];
+
+  constructor(width: number) {
+    this.columns = Array.from({ length: width }, () => new Column());
+  }
+
+  get length(): number {
+    return this.time.length;
+  }
+
+  append(numbers: Float64Array): void {
+    const width = this.columns.length + 1;
+    for (let at = 0; at + width <= numbers.length; at += width) {
+      this.time.push(numbers[at]);
+      for (let c = 1; c < width; c++) this.columns[c - 1].push(numbers[at + c]);
+    }
+  }
+
+  truncate(length: number): void {
+    this.time.truncate(length);
+    for (const column of this.columns) column.truncate(length);
+  }
+
+  /** The first row at or behind t; `after`: the first behind it. */
+  find(t: number, after = false): number {
+    const time = this.time.values;
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (time[middle] < t || (after && time[middle] === t)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The value at t, on a straight line between rows; at a jump the one after it. */
+  valueAt(column: number, t: number): number {
+    const next = this.find(t, true);
+    if (next === 0) return NaN;
+    const values = this.columns[column].values;
+    const time = this.time.values;
+    const before = next - 1;
+    if (next >= this.length || time[before] === t) return values[before];
+    const part = (t - time[before]) / (time[next] - time[before]);
+    return values[before] + part * (values[next] - values[before]);
+  }
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+//
+// The model that is open and its run. A run goes on a slice at a time; what the user does between two slices (another
+// value, a pause, a new text) simply comes next, and of several values of one slider only the newest is asked for.
+import { Engine, EngineError } from "./engine";
+import { Rows } from "./pyramid";
+
+export interface EventRecord {
+  t: number;
+  n: number;
+  kind: string;
+  class: string;
+  automaton: string | null;
+  from: string | null;
+  to: string | null;
+  atom: string[];
+  line: number | null;
+  certified: boolean;
+  changed: Record<string, [number | null, number | null]>;
+  text?: string;
+}
+
+export interface Names {
+  variables: { name: string; kind: string; unit: string }[];
+  constants: { name: string; appearance: number; structural: boolean }[];
+  automata: { name: string; kind: string; states: string[]; line: number }[];
+  transitions: { automaton: string; from: string[]; to: string; atoms: string[]; line: number }[];
+}
+
+export interface Model {
+  path: string;
+  text: string;
+  names: Names;
+  experiment: { start?: number; end?: number; method: string; out: string[] };
+  automata: { name: string; states: string[] }[]; // those with a column
+}
+
+export interface Change {
+  t: number;
+  name: string;
+  value: number;
+}
+
+export type Values = Record<string, number>;
+export type RunState = "running" | "done" | "stopped" | "failed";
+
+/** A run as far as it has come. */
+export class Run {
+  rows: Rows;
+  events: EventRecord[] = [];
+  stories = new Map<string, string>(); // by time, as it is told
+  state: RunState = "running";
+  start = 0;
+  t = 0;
+  end = 0;
+  constants: Values = {};
+  changes: Change[] = [];
+  warnings: string[] = [];
+  failure: { code: string; line: number; text: string } | null = null;
+  statistics: Record<string, number | string> = {};
+  detail: { from: number; to: number; rows: Rows } | null = null; // rows closer to each other, where one looks
+  wall = 0;
+  live = false; // values changed now take effect now
+
+  constructor(
+    readonly model: Model,
+    readonly set: Values,
+    width: number,
+  ) {
+    this.rows = new Rows(width);
+  }
+
+  /** Index of a quantity among the columns of its rows, or -1. */
+  column(name: string): number {
+    const variable = this.model.names.variables.findIndex((v) => v.name === name);
+    if (variable >= 0) return variable;
+    const automaton = this.model.automata.findIndex((a) => `${a.name}.state` === name);
+    return automaton < 0 ? -1 : this.model.names.variables.length + automaton;
+  }
+
+  get unfinished(): boolean {
+    return this.state === "running";
+  }
+
+  story(event: EventRecord): string {
+    return this.stories.get(timeKey(event.t)) ?? "";
+  }
+}
+
+/** How a story writes a time. */
+function timeKey(t: number): string {
+  return String(Number(t.toPrecision(10)));
+}
+
+interface RunAnswer {
+  state: RunState;
+  t: number;
+  end: number;
+  width: number;
+  events: EventRecord[];
+  story: string;
+  warnings: string[];
+  statistics: Record<string, number | string>;
+  changes: Change[];
+  constants?: Values;
+  failure?: { code: string; line: number; text: string };
+  keepRows?: number;
+  keepEvents?: number;
+}
+
+export interface Listener {
+  onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void;
+  /** A run has begun or gone on; `fresh`: it is another one. */
+  onRun(run: Run, fresh: boolean): void;
+  onBusy(busy: boolean): void;
+  onTrouble(text: string): void;
+}
+
+const SLICE = 40; // ms
+const FIRST_SLICE = 30;
+
+export class Session {
+  model: Model | null = null;
+  run: Run | null = null;
+  set: Values = {};
+  until: number | null = null; // null: the model's
+  speed = 1;
+  private turn = 0; // counts what the user has asked for: an older loop ends
+  private playing = false;
+  private wanted: (() => Promise<void>) | null = null;
+  private working = false;
+  private handed = new Map<string, string>(); // files the engine has
+
+  constructor(
+    readonly engine: Engine,
+    private readonly listener: Listener,
+  ) {}
+
+  get isPlaying(): boolean {
+    return this.playing;
+  }
+
+  // ---- requests ----------------------------------------------------------------------------------
+
+  /** Do this next; what waited instead is dropped. */
+  private next(action: () => Promise<void>): Promise<void> {
+    this.turn++;
+    this.wanted = action;
+    return this.working ? Promise.resolve() : this.work();
+  }
+
+  private async work(): Promise<void> {
+    this.working = true;
+    this.listener.onBusy(true);
+    while (this.wanted) {
+      const action = this.wanted;
+      this.wanted = null;
+      try {
+        await action();
+      } catch (error) {
+        this.playing = false;
+        if (error instanceof EngineError && error.ended) await this.recover(error.message);
+        else this.listener.onTrouble(error instanceof Error ? error.message : String(error));
+      }
+    }
+    this.working = false;
+    this.listener.onBusy(false);
+  }
+
+  /** The engine has lost everything: tell, and give it the model again. */
+  private async recover(message: string): Promise<void> {
+    this.listener.onTrouble(message);
+    this.handed.clear();
+    this.run = null;
+    const model = this.model;
+    if (!model) return;
+    await this.engine.ask({ op: "compile", path: model.path, text: model.text, set: this.structural() }).catch(() => undefined);
+  }
+
+  /** Files that models may read beside what the engine finds itself. */
+  async hand(files: Record<string, string>): Promise<void> {
+    for (const [path, text] of Object.entries(files)) {
+      if (this.handed.get(path) === text) continue;
+      this.handed.set(path, text);
+      await this.engine.ask({ op: "put", path, text });
+    }
+  }
+
+  private structural(): Values {
+    const names = this.model?.names.constants.filter((c) => c.structural).map((c) => c.name) ?? [];
+    return Object.fromEntries(names.filter((n) => n in this.set).map((n) => [n, this.set[n]]));
+  }
+
+  // ---- the model ---------------------------------------------------------------------------------
+
+  /** Compile a text and run it. */
+  open(path: string, text: string, files: Record<string, string>, keepSettings: boolean): Promise<void> {
+    this.playing = false;
+    return this.next(async () => {
+      if (!keepSettings) {
+        this.set = {};
+        this.until = null;
+      }
+      await this.hand(files);
+      if (await this.compile(path, text)) await this.begin(false);
+    });
+  }
+
+  private async compile(path: string, text: string): Promise<boolean> {
+    const { json } = await this.engine.ask({ op: "compile", path, text, set: this.structural() });
+    this.model = null;
+    if (json.ok) {
+      const names = json.names as Names;
+      const automata = names.automata.filter((a) => a.kind === "automaton");
+      this.model = { path, text, names, experiment: json.experiment, automata };
+      const known = new Set(names.constants.map((c) => c.name));
+      for (const name of Object.keys(this.set)) if (!known.has(name)) delete this.set[name];
+    }
+    this.listener.onModel(this.model, json.messages);
+    return json.ok;
+  }
+
+  // ---- the run -----------------------------------------------------------------------------------
+
+  private settings(model: Model): object {
+    const structural = new Set(model.names.constants.filter((c) => c.structural).map((c) => c.name));
+    const set = Object.fromEntries(Object.entries(this.set).filter(([name]) => !structural.has(name)));
+    return { set, ...(this.until === null ? {} : { until: this.until }) };
+  }
+
+  private take(run: Run, answer: RunAnswer, numbers: Float64Array): void {
+    if (answer.keepRows !== undefined) {
+      run.rows.truncate(answer.keepRows);
+      run.events.length = Math.min(run.events.length, answer.keepEvents ?? 0);
+      run.detail = null;
+      run.failure = null;
+    }
+    run.rows.append(numbers);
+    for (const event of answer.events) run.events.push(event);
+    for (const block of answer.story.split(/\n\n/)) {
+      const head = /^\n?t = ([-+0-9.e]+)/.exec(block);
+      if (!head) continue;
+      const key = String(Number(head[1]));
+      const told = run.stories.get(key);
+      const text = block.trim();
+      if (told !== text) run.stories.set(key, told ? `${told}\n\n${text}` : text);
+    }
+    run.state = answer.state;
+    run.t = answer.t;
+    run.end = answer.end;
+    run.changes = answer.changes;
+    run.statistics = answer.statistics;
+    run.warnings.push(...answer.warnings);
+    if (answer.constants) run.constants = answer.constants;
+    if (answer.failure) run.failure = answer.failure;
+  }
+
+  /** A new run: as fast as it goes to its end, or standing at its start. */
+  private async begin(standing: boolean, changes: Change[] = []): Promise<void> {
+    const model = this.model;
+    if (!model) return;
+    const turn = this.turn;
+    const begun = performance.now();
+    const first = standing ? { ms: 0, to: model.experiment.start ?? 0 } : { ms: FIRST_SLICE };
+    const { json, numbers } = await this.engine.ask({ op: "run", ...this.settings(model), changes, ...first });
+    const run = new Run(model, { ...this.set }, (json as RunAnswer).width - 1);
+    run.start = numbers.length ? numbers[0] : 0;
+    run.live = standing;
+    this.take(run, json, numbers);
+    // an old picture stays until the new one has something to show
+    if (turn !== this.turn && this.run) return;
+    this.run = run;
+    run.wall = performance.now() - begun;
+    this.listener.onRun(run, true);
+    while (!standing && run.unfinished && turn === this.turn) await this.more(run, { ms: SLICE }, begun);
+  }
+
+  private async more(run: Run, how: object, begun?: number): Promise<void> {
+    const { json, numbers } = await this.engine.ask({ op: "more", ...how });
+    this.take(run, json, numbers);
+    if (begun !== undefined) run.wall = performance.now() - begun;
+    if (run === this.run) this.listener.onRun(run, false);
+  }
+
+  /** From the start to the end. */
+  restart(): Promise<void> {
+    this.playing = false;
+    return this.next(() => this.begin(false));
+  }
+
+  /** The same run once more, with what was changed in it. */
+  replay(changes: Change[]): Promise<void> {
+    this.playing = false;
+    return this.next(() => this.begin(false, changes));
+  }
+
+  /** At the pace of the clock, from where the run stands, or from the start. */
+  play(): Promise<void> {
+    return this.next(async () => {
+      if (!this.run?.unfinished || !this.run.live) await this.begin(true);
+      const run = this.run;
+      if (!run) return;
+      const turn = this.turn;
+      this.playing = true;
+      const from = run.t;
+      const begun = performance.now();
+      while (run.unfinished && turn === this.turn) {
+        const to = from + ((performance.now() - begun) / 1000) * this.speed;
+        await this.more(run, { ms: SLICE, to: Math.max(to, run.t) });
+        await new Promise(requestAnimationFrame);
+      }
+      if (turn === this.turn) this.playing = false;
+      this.listener.onRun(run, false);
+    });
+  }
+
+  pause(): Promise<void> {
+    this.playing = false;
+    return this.next(async () => {
+      if (this.run) {
+        this.run.live = this.run.unfinished;
+        this.listener.onRun(this.run, false);
+      }
+    });
+  }
+
+  /** On to the next event. */
+  step(): Promise<void> {
+    this.playing = false;
+    return this.next(async () => {
+      if (!this.run?.unfinished) await this.begin(true);
+      if (!this.run) return;
+      this.run.live = true;
+      await this.more(this.run, { events: 1, ms: 10000 });
+    });
+  }
+
+  /** Back to a time; the run stands there, and values can be changed. */
+  back(to: number): Promise<void> {
+    this.playing = false;
+    return this.next(async () => {
+      const run = this.run;
+      if (!run) return;
+      const { json, numbers } = await this.engine.ask({ op: "back", to });
+      run.live = true;
+      this.take(run, json, numbers);
+      this.listener.onRun(run, false);
+    });
+  }
+
+  /** A slider has moved: at once in a live run, otherwise by a new run. */
+  change(name: string, value: number): Promise<void> {
+    const run = this.run;
+    if (run?.live && run.unfinished) {
+      const resume = this.playing;
+      return this.next(async () => {
+        const { json, numbers } = await this.engine.ask({ op: "change", name, value });
+        this.take(run, json, numbers);
+        run.constants = { ...run.constants, [name]: value };
+        this.listener.onRun(run, false);
+        if (resume) void this.play();
+      });
+    }
+    this.set[name] = value;
+    const structural = this.model?.names.constants.find((c) => c.name === name)?.structural ?? false;
+    return this.next(async () => {
+      const model = this.model;
+      if (!model) return;
+      if (structural && !(await this.compile(model.path, model.text))) return;
+      await this.begin(false);
+    });
+  }
+
+  /** Rows closer to each other between two times; asked for only while nothing else is to be done. */
+  async refine(run: Run, from: number, to: number, samples: number): Promise<void> {
+    if (this.working || run.unfinished || run !== this.run) return;
+    const request = { op: "rows", ...this.settings(run.model), changes: run.changes, window: [from, to], samples, ms: 400 };
+    const { json, numbers } = await this.engine.ask(request);
+    if (!json.complete || run !== this.run) return;
+    const rows = new Rows(json.width - 1);
+    rows.append(numbers);
+    run.detail = { from, to, rows };
+    this.listener.onRun(run, false);
+  }
+}

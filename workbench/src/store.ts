@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// Where models are: the gallery that is part of the page, the user's folder behind `saltus serve`, the browser's own
+// storage, and drafts of what is not saved.
+import { ServedEngine } from "./engine";
+
+declare const GALLERY: Record<string, string>; // put there by build.mjs: path and text
+
+export const GALLERY_FOLDER = "gallery/";
+const DRAFT = "saltus.draft:";
+const OWN = "saltus.model:";
+
+export interface Entry {
+  path: string;
+  place: "gallery" | "folder" | "own";
+  title: string;
+}
+
+export interface Opened {
+  text: string;
+  version: string | null; // of a file in the folder
+}
+
+function isModel(path: string): boolean {
+  return path.endsWith(".lisma") || path.endsWith(".rules.md");
+}
+
+/** The first sentence of a model's heading. */
+function titleOf(text: string): string {
+  const comment = /^\s*(?:\/\/|#+|\/\*)\s*(.+)/.exec(text);
+  return comment ? comment[1].replace(/\*\/.*/, "").trim() : "";
+}
+
+export class Store {
+  constructor(private readonly server: ServedEngine | null) {}
+
+  /** Whether models can be saved to a folder. */
+  get hasFolder(): boolean {
+    return this.server !== null;
+  }
+
+  /** Files that gallery models read, by path. */
+  beside(path: string): Record<string, string> {
+    if (path.startsWith(GALLERY_FOLDER)) {
+      const files = Object.entries(GALLERY).filter(([name]) => GALLERY_FOLDER + name !== path);
+      return Object.fromEntries(files.map(([name, text]) => [GALLERY_FOLDER + name, text]));
+    }
+    if (this.server) return {};
+    const result: Record<string, string> = {};
+    for (const [name, text] of this.ownModels()) if (name !== path) result[name] = text;
+    return result;
+  }
+
+  private ownModels(): [string, string][] {
+    const result: [string, string][] = [];
+    for (let i = 0; i < localStorage.length; i++) {
+      const key = localStorage.key(i);
+      if (key?.startsWith(OWN)) result.push([key.slice(OWN.length), localStorage.getItem(key) ?? ""]);
+    }
+    return result.sort(([a], [b]) => a.localeCompare(b));
+  }
+
+  async list(): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    if (this.server) {
+      const response = await this.server.request("/folder");
+      const listing = response.ok ? ((await response.json()) as { files: { path: string }[] }) : { files: [] };
+      for (const f of listing.files) if (isModel(f.path)) entries.push({ path: f.path, place: "folder", title: "" });
+    } else {
+      for (const [path, text] of this.ownModels()) entries.push({ path, place: "own", title: titleOf(text) });
+    }
+    for (const [path, text] of Object.entries(GALLERY)) {
+      if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: titleOf(text) });
+    }
+    return entries;
+  }
+
+  async open(path: string): Promise<Opened> {
+    if (path.startsWith(GALLERY_FOLDER)) {
+      const text = GALLERY[path.slice(GALLERY_FOLDER.length)];
+      if (text === undefined) throw new Error(`the gallery has no ${path}`);
+      return { text, version: null };
+    }
+    if (!this.server) {
+      const text = localStorage.getItem(OWN + path);
+      if (text === null) throw new Error(`there is no model ${path}`);
+      return { text, version: null };
+    }
+    const response = await this.server.request(`/file?path=${encodeURIComponent(path)}`);
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return { text: await response.text(), version: response.headers.get("ETag") };
+  }
+
+  /** Save; "changed" when somebody else has changed the file since `version`. `version` "": a new file. */
+  async save(path: string, text: string, version: string | null): Promise<{ version: string | null } | "changed"> {
+    if (!this.server) {
+      localStorage.setItem(OWN + path, text);
+      return { version: null };
+    }
+    const headers: Record<string, string> = {};
+    if (version === "") headers["If-None-Match"] = "*";
+    else if (version !== null) headers["If-Match"] = version;
+    const response = await this.server.request(`/file?path=${encodeURIComponent(path)}`, { method: "PUT", body: text, headers });
+    if (response.status === 412) return "changed";
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return { version: response.headers.get("ETag") };
+  }
+
+  // ---- what is not saved -------------------------------------------------------------------------
+
+  draft(path: string): string | null {
+    return localStorage.getItem(DRAFT + path);
+  }
+
+  keepDraft(path: string, text: string): void {
+    localStorage.setItem(DRAFT + path, text);
+  }
+
+  dropDraft(path: string): void {
+    localStorage.removeItem(DRAFT + path);
+  }
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+//
+// The workbench used by a script in a real browser. Pictures for the manual and for whoever wants to look at the page are
+// written where SALTUS_PICTURES says.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = process.env.SALTUS_SOURCE ?? dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const program = process.env.SALTUS ?? join(root, "build/release/saltus");
+const pictures = process.env.SALTUS_PICTURES;
+const only = process.argv[2];
+const PATIENCE = 30000;
+if (pictures) mkdirSync(pictures, { recursive: true });
+
+// ---- the two forms -------------------------------------------------------------------------------
+
+async function serve(folder) {
+  const child = spawn(program, ["serve", folder]);
+  const address = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (data) => {
+      text += data;
+      const found = /http:\S+/.exec(text);
+      if (found) resolve(found[0]);
+    });
+    child.on("exit", () => reject(new Error(`saltus serve has ended: ${text}`)));
+  });
+  return { name: "serve", address, stop: () => child.kill("SIGTERM"), child, folder };
+}
+
+function fromDisk() {
+  const file = join(root, "build/workbench/workbench.html");
+  if (!existsSync(file)) return null;
+  return { name: "page", address: pathToFileURL(file).href, stop: () => undefined };
+}
+
+class Bench {
+  constructor(page, form) {
+    this.page = page;
+    this.form = form;
+  }
+
+  look() {
+    return this.page.evaluate(() => window.saltus.look());
+  }
+
+  /** Wait until what the page shows satisfies a condition; returns it. */
+  async until(condition, argument) {
+    const deadline = Date.now() + PATIENCE;
+    for (;;) {
+      const look = await this.look();
+      if (condition(look, argument)) return look;
+      if (Date.now() > deadline) throw new Error(`never: ${condition}\n${JSON.stringify(look).slice(0, 2000)}`);
+      await this.page.waitForTimeout(15);
+    }
+  }
+
+  async write(text) {
+    await this.page.click("#text-tabs >> text=/^(Text|Текст)$/");
+    await this.page.click(".cm-content");
+    await this.page.keyboard.press("Control+a");
+    await this.page.keyboard.insertText(text);
+  }
+
+  async open(name) {
+    await this.page.click("#models-button");
+    await this.page.fill("#models input", name);
+    await this.page.click(`#models .item:has-text("${name}") >> nth=0`);
+    return this.until((look, name) => look.path?.endsWith(name) && (look.state === 'done' || look.state === 'stopped'), name);
+  }
+
+  async slide(name, share) {
+    const slider = this.page.locator(`input[type=range][data-name="${name}"]`);
+    await slider.evaluate((element, value) => {
+      element.value = String(value * 1000);
+      element.dispatchEvent(new Event("input", { bubbles: true }));
+    }, share);
+  }
+
+  async picture(name) {
+    if (!pictures) return;
+    await this.page.waitForTimeout(250);
+    await this.page.screenshot({ path: join(pictures, `${name}.png`) });
+  }
+}
+
+// ---- what is tried -------------------------------------------------------------------------------
+
+const tests = {
+  async opens_with_a_run(bench) {
+    const look = await bench.until((look) => look.state === 'done');
+    assert.equal(look.path, "gallery/ball.lisma");
+    assert.equal(look.events.length, 27);
+    assert.ok(Math.abs(look.events[0].t - 1.428086981229) < 1e-8);
+    assert.equal(look.last.bounces, 26);
+    await bench.picture(`${bench.form.name}-ball`);
+  },
+
+  async tells_why(bench) {
+    await bench.open("ball.lisma");
+    await bench.page.click(".event >> nth=2");
+    const text = await bench.page.textContent(".explanation");
+    assert.match(text, /because v < 0 and y <= 0/);
+    assert.match(text, /certified/);
+    assert.equal(await bench.page.locator(".event-line").count(), 1, "the line of the event is lit");
+    await bench.picture(`${bench.form.name}-why`);
+  },
+
+  async slider_reruns_and_the_newest_wins(bench) {
+    await bench.open("ball.lisma");
+    for (const share of [0.1, 0.2, 0.3, 0.45]) await bench.slide("k", share);
+    const look = await bench.until((look) => look.constants.k === 0.72 && look.state === 'done');
+    assert.ok(look.events.length < 27);
+    // the run of a fresh page with this value is the same
+    const times = [];
+    for (let i = 0; i < 12; i++) {
+      await bench.slide("k", 0.3 + 0.02 * i);
+      const value = Number((0.3 * 1.6 + 0.032 * i).toPrecision(6));
+      await bench.until((look, k) => Math.abs(look.constants.k - k) < 1e-9 && look.state === 'done', value);
+      await bench.page.waitForTimeout(40);
+      times.push((await bench.look()).latency);
+    }
+    times.sort((a, b) => a - b);
+    console.log(`  slider to picture: median ${times[6].toFixed(1)} ms, slowest ${times[11].toFixed(1)} ms`);
+    await bench.page.click("#parameters header button");
+    await bench.until((look) => look.constants.k === 0.8 && look.events.length === 27);
+  },
+
+  async mistake_and_quick_fix(bench) {
+    await bench.write("const gravity = 9.81;\ny' = v; y(t0) = 1;\nv' = -gravty;\nexperiment { end = 0.3; }\n");
+    const look = await bench.until((look) => look.messages.some((m) => m.includes('gravty')));
+    assert.match(look.messages.join(), /gravty/);
+    await bench.picture(`${bench.form.name}-mistake`);
+    await bench.page.click("#messages .fix");
+    const mended = await bench.until((look) => look.messages.length === 0 && look.state === 'done' && look.t === 0.3);
+    assert.ok(mended.text.includes("v' = -gravity;"));
+    assert.ok(Math.abs(mended.last.y - (1 - 0.5 * 9.81 * 0.09)) < 1e-9);
+    await bench.page.click(".cm-content");
+    await bench.page.keyboard.press("Control+z");
+    await bench.until((look) => look.text.includes('gravty'));
+  },
+
+  async steps_through_events_and_back(bench) {
+    await bench.open("fragile_pendulum.lisma");
+    const whole = await bench.look();
+    await bench.page.click("#live");
+    await bench.until((look) => look.playing);
+    await bench.page.click("#live");
+    await bench.until((look) => !look.playing);
+    const first = whole.events.find((e) => e.t > 0);
+    await bench.page.click("#next");
+    const there = await bench.until((look, t) => look.t === t, first.t);
+    assert.deepEqual(there.events.map((e) => e.what), whole.events.filter((e) => e.t <= first.t).map((e) => e.what));
+    await bench.page.click("#back");
+    const before = await bench.until((look, t) => look.t < t, first.t);
+    assert.ok(before.events.every((e) => e.t < first.t));
+    await bench.page.click("#next");
+    const again = await bench.until((look, t) => look.t === t, first.t);
+    assert.deepEqual(again.last, there.last);
+  },
+
+  async changes_during_a_run_can_be_replayed(bench) {
+    await bench.open("hoop.rules.md");
+    await bench.page.click("#live");
+    await bench.until((look) => look.playing && look.t > 0.2);
+    await bench.page.click("#live");
+    await bench.until((look) => !look.playing);
+    await bench.slide("R radius", 0.6);
+    const changed = await bench.until((look) => look.changes.length === 1);
+    assert.equal(changed.changes[0].value, 36);
+    await bench.page.selectOption("#speed", "100");
+    await bench.page.click("#live");
+    const live = await bench.until((look) => look.state === 'done' && !look.playing);
+    // a link holds the model and the changes: on another page it gives the same bits
+    const link = await bench.page.evaluate(async () => {
+      let copied = "";
+      Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (t) => { copied = t; } } });
+      document.getElementById("share").click();
+      while (!copied) await new Promise((r) => setTimeout(r, 20));
+      return copied;
+    });
+    const other = await newPage(bench.page.context().browser(), bench.form, link.replace(/^[^#]*/, bench.form.address.replace(/#.*/, "")), bench.page.context());
+    const replayed = await other.until((look) => look.state === 'done' && look.changes.length === 1);
+    assert.deepEqual(replayed.last, live.last);
+    assert.deepEqual(replayed.events.map((e) => e.t), live.events.map((e) => e.t));
+    if (bench.form.name === "serve") {
+      // and so does the command line
+      const folder = mkdtempSync(join(tmpdir(), "saltus-replay-"));
+      writeFileSync(join(folder, "m.rules.md"), replayed.text);
+      writeFileSync(join(folder, "r.jsonl"), live.changes.map((c) => JSON.stringify(c)).join("\n") + "\n");
+      const code = await new Promise((resolve) => spawn(program, ["run", "m.rules.md", "--replay", "r.jsonl", "-o", "m.csv", "--quiet"], { cwd: folder, stdio: "inherit" }).on("exit", resolve));
+      if (code === 0) {
+        const [header, ...rows] = readFileSync(join(folder, "m.csv"), "utf8").trim().split("\n").map((l) => l.split(","));
+        const last = Object.fromEntries(header.slice(1).map((n, i) => [n, Number(rows.at(-1)[i + 1])]));
+        assert.deepEqual(last, live.last);
+      } else {
+        assert.fail("saltus run --replay has failed");
+      }
+      rmSync(folder, { recursive: true });
+    }
+    await other.page.close();
+  },
+
+  async unsaved_work_survives_reload(bench) {
+    await bench.open("relay.lisma");
+    const text = "x' = 1;\nexperiment { end = 2; }\n// not saved\n";
+    await bench.write(text);
+    await bench.until((look) => look.state === 'done' && look.t === 2);
+    await bench.page.reload();
+    const look = await bench.until((look) => look.state === 'done');
+    assert.equal(look.text, text);
+    assert.equal(await bench.page.locator("#model-name.dirty").count(), 1);
+  },
+
+  async charts_zoom_and_show_all(bench) {
+    await bench.open("ball.lisma");
+    const canvas = bench.page.locator(".chart canvas >> nth=0");
+    const box = await canvas.boundingBox();
+    await bench.page.mouse.move(box.x + box.width * 0.8, box.y + 40);
+    for (let i = 0; i < 6; i++) await bench.page.mouse.wheel(0, -300);
+    const zoomed = await bench.until((look) => look.range.to - look.range.from < 2);
+    assert.ok(zoomed.range.from > 5);
+    await bench.picture(`${bench.form.name}-zoom`);
+    await canvas.dblclick();
+    await bench.until((look) => look.range.from === 0 && look.range.to === 14);
+    await canvas.focus();
+    await bench.page.keyboard.press("+");
+    await bench.until((look) => look.range.to - look.range.from < 12);
+    await bench.page.keyboard.press("0");
+    await bench.until((look) => look.range.to === 14);
+  },
+
+  async looks(bench) {
+    // other sizes, languages and colours, to be looked at
+    await bench.open("hoop.rules.md");
+    await bench.picture(`${bench.form.name}-rules`);
+    await bench.page.click("#theme");
+    await bench.open("thermostat.lisma");
+    await bench.page.click("#panel-tabs >> text=Automata");
+    await bench.picture(`${bench.form.name}-dark`);
+    await bench.page.click("#theme");
+    await bench.page.click("#language");
+    await bench.open("hoop_ru.rules.md");
+    await bench.page.setViewportSize({ width: 1680, height: 1000 });
+    await bench.picture(`${bench.form.name}-russian`);
+    await bench.page.click("#language");
+    await bench.page.setViewportSize({ width: 820, height: 1100 });
+    await bench.open("stick_slip.lisma");
+    await bench.page.click("#pages >> text=Run");
+    await bench.picture(`${bench.form.name}-tablet`);
+    await bench.page.click("#pages >> text=Model");
+    await bench.page.setViewportSize({ width: 1280, height: 800 });
+  },
+};
+
+// ---- running -------------------------------------------------------------------------------------
+
+async function newPage(browser, form, address = form.address, context = null) {
+  const inside = context ?? (await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light" }));
+  const page = await inside.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(error.stack ?? error.message));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  if (form.name === "page") await inside.setOffline(true);
+  if (form.name === "serve" && address !== form.address) {
+    const token = /token=(\w+)/.exec(form.address)[1];
+    await page.addInitScript((t) => sessionStorage.setItem("saltus.token", t), token);
+  }
+  await page.goto(address);
+  const bench = new Bench(page, form);
+  bench.problems = problems;
+  await bench.until((look) => look.state !== null);
+  return bench;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "saltus-workbench-"));
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+let failed = 0;
+for (const form of [await serve(folder), fromDisk()].filter(Boolean)) {
+  for (const [name, test] of Object.entries(tests)) {
+    if (only && !name.includes(only)) continue;
+    const bench = await newPage(browser, form);
+    try {
+      await test(bench);
+      assert.deepEqual(bench.problems, []);
+      console.log(`${form.name}: ${name}: good`);
+    } catch (error) {
+      failed++;
+      console.log(`${form.name}: ${name}: FAILED\n${error.stack}`);
+      await bench.page.screenshot({ path: join(tmpdir(), `saltus-failed-${form.name}-${name}.png`) }).catch(() => undefined);
+    }
+    await bench.page.context().close();
+  }
+  form.stop();
+}
+await browser.close();
+rmSync(folder, { recursive: true });
+process.exit(failed ? 1 : 0);
