@@ -223,15 +223,14 @@ static bool walk_program(Walk* walk, const ModelProgram* program, EngDependencyP
   return !walk->failed;
 }
 
-/// Every entry that tells the position of a switch is a set of its own.
+/// Every entry that tells the state of an automaton is a set of its own.
 static void number_entries(Walk* walk) {
   const Model* model = walk->sim->model;
   for (uint32_t i = 0; i < model->env_count; i++) {
     walk->of_env[i] = ENG_SET_EMPTY;
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
-    if (model->automata[a].kind != MODEL_AUTOMATON_SWITCH) continue;
-    for (uint32_t s = 0; s < 2; s++) {
+    for (uint32_t s = 0; s < model->automata[a].state_count; s++) {
       uint32_t env = model->automata[a].states[s].test_env;
       if (env != MODEL_NONE) walk->of_env[env] = set_with(walk, &env, 1);
     }

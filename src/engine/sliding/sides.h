@@ -64,6 +64,13 @@ void side_rates_along(EngSim* sim, double t, const double* x, const double* flow
 /// g of a surface at x, and by how much it changes with the state that lifts it.
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g);
 
+// ---- crossing.c
+
+/// Whether all relations that the motion stands at are crossed, and nothing slides: told from these
+/// relations alone. False: it cannot be told so. `settled`: guards have had their say.
+bool slide_crosses_plainly(EngSim* sim, bool settled);
+void slide_free_askers(EngSim* sim);
+
 // ---- groups.c
 
 #define HOLD_SHRINKS 16.0  // distances at which a surface that holds is looked at, each to the next

@@ -278,6 +278,7 @@ SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* ver
   if (sim->narrow && eng_narrow_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
+  if (slide_crosses_plainly(sim, settled)) return SLT_OK;
   uint32_t least = sim->dae.least;
   SltStatus status = continue_from_surface(sim, settled, verdict);
   sim->dae.least = least;  // what blocks of other modes leave open does not matter here
@@ -390,6 +391,7 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
 }
 
 void eng_slide_free(EngSim* sim) {
+  slide_free_askers(sim);
   const SltAllocator* a = &sim->options.allocator;
   EngSliding* w = &sim->sliding;
   for (size_t i = 0; i < w->regs_capacity; i++) {

@@ -129,6 +129,14 @@ typedef struct EngSideRegs {
   size_t rhs_capacity, full_capacity, gdot_capacity, rhs_dual_capacity, gdot_dual_capacity;
 } EngSideRegs;
 
+/// The automata that ask for each relation: list[begin[atom] .. begin[atom + 1]).
+typedef struct EngAskers {
+  uint32_t* begin;
+  uint32_t* list;
+  size_t begin_capacity, list_capacity;
+  bool made;
+} EngAskers;
+
 /// Work space of sliding. Per surface and pattern of its group: entry ENG_SIDES_MAX * surface +
 /// pattern.
 typedef struct EngSliding {
@@ -208,6 +216,7 @@ typedef struct EngSliding {
   double value_last_t;   // time of the last ones, and...
   double* value_last_x;  // ...states
   EngDependency dependency;
+  EngAskers askers;
   bool kinks;        // some surface was none, in the last look
   double kink_t;     // when all the motion stood at were kinks
   double reached_t;  // when a relation came within its tolerance of a surface that holds...
