@@ -194,8 +194,9 @@ static inline double magnitude(double a) {
   return __builtin_fabs(a);
 }
 
-/// Whether the relation, false and armed, provably stays below its zone over the trial.
-static inline bool stays_far(const Glance* glance, uint32_t id, double g, double eps) {
+/// Whether the relation, armed, provably stays beyond its zone over the trial, on the side that its
+/// truth says.
+static inline bool stays_far(const Glance* glance, uint32_t id, double g, const EngAtom* atom) {
   const EngSim* sim = glance->sim;
   const LocalIndex* index = glance->index;
   double rise[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
@@ -232,12 +233,12 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, double
                glance->slack * (top - bottom);
   // what is shared may move it, from wherever that was
   pad += 2.0 * sim->core.local_reach * shared;
-  return g + top + pad < -eps;
+  return atom->truth ? g + bottom - pad > atom->eps : g + top + pad < -atom->eps;
 }
 
 void local_come_near(EngSim* sim, uint32_t id) {
   if (sim->local_mark[id] == LOCAL_NEAR) return;
-  if (sim->local_mark[id] == LOCAL_FAR) sim->atoms[id].clear = true;
+  if (sim->local_mark[id] == LOCAL_FAR && !sim->atoms[id].truth) sim->atoms[id].clear = true;
   sim->local_mark[id] = LOCAL_NEAR;
   sim->core.local_marked = true;
   sim->local_near[sim->core.local_near_count++] = id;
@@ -293,7 +294,9 @@ static bool fires(EngSim* sim, const EngCrossing* c) {
   *truth = c->rising ? 1.0 : 0.0;
   atom->located = true;
   atom->located_truth = c->rising;
-  bool enabled = eng_first_enabled(sim, owner) != MODEL_NONE;
+  bool is_switch = sim->model->automata[owner].kind == MODEL_AUTOMATON_SWITCH;
+  bool enabled =
+      is_switch ? eng_switch_flips(sim, owner) : eng_first_enabled(sim, owner) != MODEL_NONE;
   *truth = latched;
   atom->located = false;
   return enabled;
@@ -315,7 +318,7 @@ static bool glance_at_all(EngSim* sim, double t_from) {
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t id = sim->active[place];
     EngAtom* atom = &sim->atoms[id];
-    if (!atom->truth && atom->armed && stays_far(&glance, id, sim->local_g[id], atom->eps)) {
+    if (atom->armed && stays_far(&glance, id, sim->local_g[id], atom)) {
       sim->local_mark[id] = LOCAL_FAR;
       core->local_marked = true;
       continue;
@@ -421,7 +424,7 @@ void eng_local_forget_far_now(EngSim* sim) {
   if (!sim->core.local_marked) return;
   sim->core.local_marked = false;
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    if (sim->local_mark[i] == LOCAL_FAR) sim->atoms[i].clear = true;
+    if (sim->local_mark[i] == LOCAL_FAR && !sim->atoms[i].truth) sim->atoms[i].clear = true;
     sim->local_mark[i] = LOCAL_UNKNOWN;
   }
 }

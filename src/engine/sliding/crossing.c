@@ -3,10 +3,10 @@
 // Plain crossings: the flows on both sides of a surface lead the same way.
 //
 // Most relations that are reached are crossed, and nothing slides. That can be told from the rates
-// of this one relation, with the automata that ask for it in the states they have on either side: no
-// other part of the model is looked at, whatever its size. What cannot be told here (rates that are
-// not clear of rounding, or of opposite signs, automata that others follow, other surfaces at hand
-// that these act on) is left to the survey of all sides.
+// of this one relation, with the automata that ask for it in the states they have on either side:
+// no other part of the model is looked at, whatever its size. What cannot be told here (rates that
+// are not clear of rounding, or of opposite signs, automata that others follow, other surfaces at
+// hand that these act on) is left to the survey of all sides.
 #include "engine/sliding/sides.h"
 
 #include <math.h>
@@ -28,7 +28,8 @@ static double state_now(const void* user, uint32_t state) {
 
 // ---- who asks for a relation --------------------------------------------------------------------
 
-static void add_guard(EngAskers* askers, const ModelGuard* guard, uint32_t automaton, bool filling) {
+static void add_guard(EngAskers* askers, const ModelGuard* guard, uint32_t automaton,
+                      bool filling) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t* begin = &askers->begin[guard->atoms[i]];
     if (!filling) {
@@ -55,8 +56,8 @@ static const EngAskers* find_askers(EngSim* sim) {
   const Model* model = sim->model;
   size_t n = model->atom_count;
   if (askers->made) return askers;
-  if (eng_grow(sim, (void**)&askers->begin, &askers->begin_capacity, n + 1,
-               sizeof *askers->begin) < 0) {
+  if (eng_grow(sim, (void**)&askers->begin, &askers->begin_capacity, n + 1, sizeof *askers->begin) <
+      0) {
     return NULL;
   }
   memset(askers->begin, 0, (n + 1) * sizeof *askers->begin);
@@ -92,7 +93,8 @@ static bool next_state(EngSim* sim, uint32_t automaton, uint32_t* to) {
     const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
     if (!eng_guard(sim, &t->guard)) continue;
     *to = t->to;
-    return t->action_count == 0 && a->states[t->to].action_count == 0 && !a->states[t->to].written->keeps;
+    return t->action_count == 0 && a->states[t->to].action_count == 0 &&
+           !a->states[t->to].written->keeps;
   }
   return true;
 }
@@ -101,7 +103,8 @@ static bool next_state(EngSim* sim, uint32_t automaton, uint32_t* to) {
 static bool is_alone(const EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const Events* events = &sim->events;
-  if (a->has_bodies || a->parent_automaton != MODEL_NONE || a->entry_env != MODEL_NONE) return false;
+  if (a->has_bodies || a->parent_automaton != MODEL_NONE || a->entry_env != MODEL_NONE)
+    return false;
   return !events->readers || events->reader_begin[automaton] == events->reader_begin[automaton + 1];
 }
 
@@ -123,8 +126,8 @@ static void put_state(EngSim* sim, const EngDependency* dependency, uint32_t aut
   }
 }
 
-/// Registers as on one side of a relation. False: what asks for it does not only change values there.
-/// `there`: the states are those of the present.
+/// Registers as on one side of a relation. False: what asks for it does not only change values
+/// there. `there`: the states are those of the present.
 static bool look_from(EngSim* sim, const EngDependency* dependency, uint32_t atom, bool above,
                       bool* there) {
   const EngAskers* askers = &sim->sliding.askers;
