@@ -20,7 +20,8 @@
 // Models of few combinations stay as they are.
 //
 // A switch whose condition asks for states alone has no event of its own, in models of any size:
-// its condition takes its place (merge_fold.c).
+// its condition takes its place (merge_fold.c). A choice between equations of different quantities
+// goes the other way (merge_split.c).
 #include "ir/merge.h"
 
 #define MERGE_FROM 256.0  // combinations of states
@@ -419,7 +420,10 @@ static bool merge_clusters(Merge* m) {
 bool ir_merge_alternatives(IrModel* model, Arena* scratch) {
   Merge merge = {.model = model, .scratch = scratch};
   bool many = combinations(model) > MERGE_FROM;
-  if (many || merge_can_fold(model)) ir_unpack(model);
+  bool splits = merge_can_split(model);
+  if (many || splits || merge_can_fold(model)) ir_unpack(model);
   bool merged = many && merge_clusters(&merge);
-  return merge_fold_switches(&merge) || merged;
+  bool folded = merge_fold_switches(&merge);
+  bool split = splits && merge_split_choices(&merge);
+  return split || folded || merged;
 }

@@ -79,4 +79,10 @@ bool merge_can_fold(const IrModel* model);
 /// something was changed.
 bool merge_fold_switches(Merge* m);
 
+/// Whether there may be a choice to be split, in a packed model too.
+bool merge_can_split(const IrModel* model);
+/// Equations that are equations of other quantities in other states become equations of these. True
+/// when something was changed.
+bool merge_split_choices(Merge* m);
+
 #endif

@@ -105,6 +105,28 @@ static uint32_t atom_between(const IrModel* ir, const IrAutomaton* automaton, ui
   return IR_NONE;
 }
 
+/// Of the equations of a state that nothing in the other one stands for, the n-th in the text.
+static uint32_t nth_alone(const Places* p, uint32_t body, uint32_t there, uint32_t n) {
+  const IrModel* ir = p->ir;
+  if (body == IR_NONE) return IR_NONE;
+  const IrBody* own = &ir->bodies.data[body];
+  uint32_t last = 0;
+  for (uint32_t turn = 0;; turn++) {
+    uint32_t best = IR_NONE;
+    uint32_t best_begin = UINT32_MAX;
+    for (uint32_t k = 0; k < own->equation_count; k++) {
+      IrEquation e = ir_equation(ir, own->equation_begin + k);
+      bool later = turn == 0 || e.span.begin > last;
+      if (!later || e.span.begin >= best_begin) continue;
+      if (in_body(ir, there, &e, 0) != IR_NONE || in_base(p, &e, 0) != IR_NONE) continue;
+      best = own->equation_begin + k;
+      best_begin = e.span.begin;
+    }
+    if (best == IR_NONE || turn == n) return best;
+    last = best_begin;
+  }
+}
+
 static void pair(const Places* p, SymPartner* partners, uint32_t active, uint32_t other,
                  const SymPartner* how, bool* any) {
   if (active == IR_NONE || other == IR_NONE || !p->row[active]) return;
@@ -144,6 +166,12 @@ static void pair_states(const Places* p, const IrAutomaton* automaton, uint32_t 
     IrEquation equation = ir_equation(ir, e);
     if (in_body(ir, body, &equation, 0) != IR_NONE) continue;
     pair(p, partners, in_base(p, &equation, ordinal(ir, &ir->bodies.data[there], e)), e, &how, any);
+  }
+  for (uint32_t n = 0;; n++) {
+    uint32_t own = nth_alone(p, body, there, n);
+    uint32_t beside = nth_alone(p, there, body, n);
+    if (own == IR_NONE || beside == IR_NONE) break;
+    pair(p, partners, own, beside, &how, any);
   }
 }
 

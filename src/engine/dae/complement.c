@@ -61,6 +61,18 @@ static bool is_single(const ModelGuard* guard, uint32_t* atom, bool* falls) {
   return (shape->table & 3) == (*falls ? 1u : 2u);
 }
 
+/// Whether entering a state does nothing but set discrete variables to numbers.
+static bool only_sets_flags(const EngSim* sim, const ModelState* state) {
+  for (uint32_t i = 0; i < state->action_count; i++) {
+    const ModelAction* action = &sim->model->actions[state->action_begin + i];
+    if (action->guess || sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE) return false;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      if (model_term_input(&action->value, k) != MODEL_NONE) return false;
+    }
+  }
+  return true;
+}
+
 /// How an automaton leaves a state, if it does so by one relation and does nothing else.
 static Way way_on(const EngSim* sim, uint32_t automaton, uint32_t from) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
@@ -75,7 +87,7 @@ static Way way_on(const EngSim* sim, uint32_t automaton, uint32_t from) {
   if (state->outgoing_count != 1) return way;
   const ModelTransition* t = &sim->model->transitions[state->outgoing[0]];
   const ModelState* entered = &a->states[t->to];
-  if (t->to == from || t->zeno || t->action_count || entered->action_count ||
+  if (t->to == from || t->zeno || t->action_count || !only_sets_flags(sim, entered) ||
       entered->written->stops || !is_single(&t->guard, &way.atom, &way.falls)) {
     return (Way){.atom = MODEL_NONE};
   }
@@ -377,9 +389,12 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
     uint32_t a = s.automata[k];
     uint32_t to = sim->state[a];
     if (to == s.states[a]) continue;
-    eng_trace_flow(sim, a, s.states[a], to, 0);
+    uint32_t record = eng_trace_flow(sim, a, s.states[a], to, 0);
     events_enter_state(sim, a, to);
+    const ModelState* entered = &sim->model->automata[a].states[to];
+    SLT_TRY(events_queue_group(sim, entered->action_begin, entered->action_count, record));
   }
+  SLT_TRY(events_assign(sim));
   eng_atoms_update(sim);
   hold_truths(&s);
   return SLT_OK;
