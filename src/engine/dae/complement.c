@@ -330,8 +330,6 @@ static void hold_truths(Search* s) {
     Way way = present_way(sim, s->automata[k]);
     EngAtom* atom = &sim->atoms[way.atom];
     atom->truth = way.falls;
-    // what was reached and leads nowhere has only touched its boundary
-    if (atom->located && atom->located_truth != atom->truth) atom->tangential = true;
     atom->held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
     sim->env[sim->model->atoms[way.atom].env] = atom->truth ? 1.0 : 0.0;
@@ -346,9 +344,10 @@ static void put_back(Search* s) {
 
 SltStatus eng_dae_complement(EngSim* sim, bool* found) {
   *found = false;
+  if (!sim->core.mode->relaxed) return SLT_OK;
   Search s;
   SLT_TRY(begin(sim, &s));
-  if (s.count < 2) return SLT_OK;
+  if (s.count == 0) return SLT_OK;
   SLT_TRY(eng_grow(sim, (void**)&sim->dae.violates, &sim->dae.violate_capacity, s.count, 1));
   uint8_t* violates = sim->dae.violates;
   uint32_t fewest = s.count + 1;
@@ -400,7 +399,7 @@ SltStatus eng_dae_complement(EngSim* sim, bool* found) {
   return SLT_OK;
 }
 
-void eng_dae_mark_constant(EngSim* sim) {
+void eng_dae_end_instant(EngSim* sim) {
   Search s;
   EngDae* dae = &sim->dae;
   dae->constant_count = 0;
@@ -415,6 +414,11 @@ void eng_dae_mark_constant(EngSim* sim) {
     Way way = present_way(sim, s.automata[k]);
     EngAtom* atom = &sim->atoms[way.atom];
     uint32_t index = s.index_of[way.atom];
+    if (index && fabs(s.g[k]) <= s.zero[k]) {
+      // what counts as the boundary here has to be left before it is reached again
+      atom->zone = fmax(atom->zone, s.zero[k]);
+      atom->armed = fabs(atom->g) > atom->zone;
+    }
     atom->constant = index && s.measures[index - 1].block != MODEL_NONE &&
                      fabs(s.g[k]) <= s.zero[k] && fabs(s.rate[k]) <= s.zero_rate[k];
     if (!atom->constant) continue;

@@ -82,8 +82,9 @@ void eng_dae_rescue(EngSim* sim);
 /// From the present states, those of automata like diodes for which no guard leads on; records what
 /// changes. `found` false: there are none, and all is as it was.
 SltStatus eng_dae_complement(EngSim* sim, bool* found);
-/// At the end of an instant: relations of such automata that the equations keep at their boundary.
-void eng_dae_mark_constant(EngSim* sim);
+/// At the end of an instant: relations of such automata at their boundary, and those that the
+/// equations keep there.
+void eng_dae_end_instant(EngSim* sim);
 /// Value and rate of a relation at one of the points of the trial between its pieces.
 void eng_dae_relation(EngSim* sim, uint32_t point, double t, uint32_t index, double* g,
                       double* rate);

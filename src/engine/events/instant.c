@@ -170,7 +170,7 @@ static void trace_sliding(EngSim* sim, bool* fired) {
 static void mark_sliding(EngSim* sim) {
   sim->loose_stale = true;
   if (ENG_SELDOM(sim->core.mode->relaxed)) {
-    eng_dae_mark_constant(sim);
+    eng_dae_end_instant(sim);
   } else {
     sim->dae.constant_count = 0;
   }
