@@ -120,6 +120,7 @@ SltStatus eng_start(EngSim* sim) {
                   "negative number");
     return sim->error.status;
   }
+  events_warn_of_absent_starts(sim);
   eng_bind(sim);
   set_tolerances(sim);
   num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);

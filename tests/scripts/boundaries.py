@@ -61,6 +61,17 @@ class Boundaries(cli_case.CliCase):
         self.assertEqual(records, [])
         self.assertEqual({(r["y"], r["z"]) for r in rows}, {(7, 1)})
 
+    def test_absent_initial_values_are_told_once(self):
+        cases = (("x' = 1;", ["x"]), ("z' = x; x' = 1; x(t0) = 0;", ["z"]), ("b' = a; a' = 1;", ["b", "a"]),
+                 ("x'' = -x; x(t0) = 1;", []), ("x' = v; x = sin(time);", []), ("x' = 1; at 0 { set x = 3; }", []),
+                 ("n(t0) = 0; at 1 { set n = 1; }", []), ("for i = 1:9 { x_[i]' = 1; }", [f"x_{i}" for i in range(1, 6)]))
+        for text, names in cases:
+            _, _, err = self.run_model(text + "\n")
+            self.assertEqual(err.count("W0809"), 1 if names else 0, text)
+            if names:
+                self.assertIn(" for " + ", ".join(f"'{name}'" for name in names), err)
+                self.assertEqual("and 4 more" in err, "for i" in text)
+
     # ---- counters beside surfaces --------------------------------------------------------------
 
     def test_a_counter_counts_the_arrival_at_a_surface(self):

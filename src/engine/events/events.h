@@ -225,5 +225,7 @@ SltStatus events_leave_surface(EngSim* sim, bool* any);
 
 /// Switches take the position that the initial values ask for, without records.
 SltStatus eng_settle_initial_switches(EngSim* sim);
+/// States that begin at 0 because nobody gave them a value: one warning for all of them.
+void events_warn_of_absent_starts(EngSim* sim);
 
 #endif

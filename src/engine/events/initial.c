@@ -4,7 +4,10 @@
 #include "engine/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#define ABSENT_NAMED 5u  // variables without initial values whose names are told
 
 /// The equations with the switches in their present positions, from the given values. `side`: what
 /// is solved for begins as it was given (0), or on one of the two sides of zero.
@@ -115,4 +118,51 @@ SltStatus eng_settle_initial_switches(EngSim* sim) {
   SLT_TRY(follow_initial_switches(sim));
   bool fails = sim->dae.failed != MODEL_NONE || sim->dae.contradicts;
   return fails ? try_positions(sim) : SLT_OK;
+}
+
+/// A variable that moves from a 0 that nobody wrote; NULL for another state. `given`: per entry of
+/// the environment, whether its variable has an initial value.
+static const ModelVar* unset_variable(const EngSim* sim, uint32_t state, const uint8_t* given) {
+  uint32_t order = 0;
+  uint32_t env = sim->core.mode->state_env[state];
+  if (given[env] || sim->env[env] != 0.0) return NULL;
+  const ModelVar* var = eng_var_at(sim, env, &order);
+  return var && order == 0 && !var->hidden ? var : NULL;
+}
+
+void events_warn_of_absent_starts(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelVar* named[ABSENT_NAMED];
+  uint32_t count = 0;
+  // where there are constraints, the values follow from them
+  if (!sim->on_warning || mode->implicit) return;
+  memset(sim->given, 0, sim->model->env_count);
+  for (uint32_t i = 0; i < sim->model->start_count; i++) {
+    sim->given[sim->model->vars[sim->model->starts[i].var].env] = 1;
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    const ModelVar* var = unset_variable(sim, i, sim->given);
+    if (!var) continue;
+    uint32_t at = count < ABSENT_NAMED ? count : ABSENT_NAMED;
+    count++;
+    // the first ones in the order of the text
+    for (; at > 0 && named[at - 1]->appearance > var->appearance; at--) {
+      if (at < ABSENT_NAMED) named[at] = named[at - 1];
+    }
+    if (at < ABSENT_NAMED) named[at] = var;
+  }
+  memset(sim->given, 0, sim->model->env_count);
+  if (count == 0) return;
+  char message[600];
+  int length = snprintf(message, sizeof message, "no initial value is given for ");
+  for (uint32_t i = 0; i < count && i < ABSENT_NAMED; i++) {
+    Str name = named[i]->name;
+    length += snprintf(message + length, sizeof message - (size_t)length, "%s'%.*s'",
+                       i > 0 ? ", " : "", (int)(name.length < 80 ? name.length : 80), name.data);
+  }
+  const char* verb = count > 1 ? "they begin" : "it begins";
+  char more[32] = "";
+  if (count > ABSENT_NAMED) snprintf(more, sizeof more, " and %u more", count - ABSENT_NAMED);
+  snprintf(message + length, sizeof message - (size_t)length, "%s: %s at 0", more, verb);
+  sim->on_warning(sim->warning_user, DIAG_W0809, named[0]->span, message);
 }
