@@ -186,7 +186,8 @@ typedef struct ModelSource {
   char* text;        // NULL for a folder of tables
   size_t length;
   bool folder;
-  bool beside;  // it has a folder, in which the files it names are looked for
+  bool beside;        // it has a folder, in which the files it names are looked for
+  CliNames includes;  // further folders for them; not owned
   Inputs inputs;
 } ModelSource;
 

@@ -14,6 +14,7 @@
 
 typedef enum ModelOption {
   MODEL_SET,
+  MODEL_INCLUDE,
   MODEL_JSON,
   MODEL_IR,
   MODEL_GRAPH,
@@ -22,6 +23,7 @@ typedef enum ModelOption {
 
 static const OptionSpec model_specs[MODEL_OPTION_COUNT] = {
     [MODEL_SET] = {"--set", NULL, OPTION_VALUE},
+    [MODEL_INCLUDE] = {"--include", NULL, OPTION_VALUE},
     [MODEL_JSON] = {"--json", NULL, OPTION_FLAG},
     [MODEL_IR] = {"--ir", NULL, OPTION_FLAG},
     [MODEL_GRAPH] = {"--graph", NULL, OPTION_VALUE},
@@ -30,6 +32,7 @@ static const OptionSpec model_specs[MODEL_OPTION_COUNT] = {
 typedef struct ModelArguments {
   const char* path;
   CliSettings settings;
+  CliNames includes;
   bool json, ir;
   const char* graph;
 } ModelArguments;
@@ -40,7 +43,7 @@ static int missing_model(const char* command) {
   return CLI_USAGE;
 }
 
-/// `check` knows --set only: the rest of the list belongs to `explain`.
+/// `check` knows --set and --include only: the rest of the list belongs to `explain`.
 static int parse_model_arguments(const char* command, size_t spec_count, int argc, char** argv,
                                  ModelArguments* out) {
   OptionParser parser = {.command = command,
@@ -57,6 +60,10 @@ static int parse_model_arguments(const char* command, size_t spec_count, int arg
     case MODEL_SET:
       if (!cli_settings_add(&out->settings, parser.value)) return CLI_USAGE;
       break;
+    case MODEL_INCLUDE:
+      cli_names_clear(&out->includes);
+      if (!cli_names_parse("--include", parser.value, &out->includes)) return CLI_USAGE;
+      break;
     case MODEL_JSON: out->json = true; break;
     case MODEL_IR: out->ir = true; break;
     case MODEL_GRAPH:
@@ -67,6 +74,12 @@ static int parse_model_arguments(const char* command, size_t spec_count, int arg
     }
   }
   return out->path ? CLI_DONE : missing_model(command);
+}
+
+static bool open_model(ModelSource* source, const ModelArguments* arguments) {
+  bool opened = source_open(source, arguments->path);
+  source->includes = arguments->includes;
+  return opened;
 }
 
 // ---- check --------------------------------------------------------------------------------------
@@ -82,11 +95,11 @@ static void print_unchecked(const SltModel* model) {
 
 int command_check(int argc, char** argv) {
   ModelArguments arguments = {.path = NULL};
-  int exit = parse_model_arguments("check", MODEL_SET + 1, argc, argv, &arguments);
+  int exit = parse_model_arguments("check", MODEL_INCLUDE + 1, argc, argv, &arguments);
   if (exit == CLI_DONE) {
     uint32_t warnings = 0;
     ModelSource source = {0};
-    SltModel* model = source_open(&source, arguments.path)
+    SltModel* model = open_model(&source, &arguments)
                           ? model_load_to_check(&source, &arguments.settings, &warnings)
                           : NULL;
     exit = model ? CLI_DONE : CLI_MODEL;
@@ -100,6 +113,7 @@ int command_check(int argc, char** argv) {
     source_close(&source);
   }
   cli_settings_clear(&arguments.settings);
+  cli_names_clear(&arguments.includes);
   return exit;
 }
 
@@ -138,7 +152,7 @@ int command_explain(int argc, char** argv) {
   if (exit == CLI_DONE) {
     uint32_t warnings = 0;
     ModelSource source = {0};
-    SltModel* model = source_open(&source, arguments.path)
+    SltModel* model = open_model(&source, &arguments)
                           ? model_load(&source, &arguments.settings, &warnings)
                           : NULL;
     SltExplainFormat format = arguments.json ? SLT_EXPLAIN_JSON
@@ -161,6 +175,7 @@ int command_explain(int argc, char** argv) {
     source_close(&source);
   }
   cli_settings_clear(&arguments.settings);
+  cli_names_clear(&arguments.includes);
   return exit;
 }
 

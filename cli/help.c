@@ -39,6 +39,7 @@ static const char run_help[] =
     "  --h0 H              first step              --hmin H, --hmax H  limits of the step\n"
     "  --step H            step of fixed-step methods\n"
     "  --set NAME=VALUE    set a constant of the model; may be repeated\n"
+    "  --include DIR,...   folders for files the model includes, besides its own\n"
     "  --seed N            seed of the random streams\n"
     "\n"
     "results\n"
@@ -82,13 +83,14 @@ static const char run_help[] =
     "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the run failed (rows are kept),\n"
     "130 interrupted (rows are kept), 141 closed pipe\n";
 
-static const char check_help[] = "usage: saltus check MODEL [--set NAME=VALUE]...\n"
-                                 "\n"
-                                 "Look for mistakes in a model without running it.\n"
-                                 "exit status: 0 no mistakes (there may be warnings), 1 mistakes\n";
+static const char check_help[] =
+    "usage: saltus check MODEL [--set NAME=VALUE]... [--include DIR,...]\n"
+    "\n"
+    "Look for mistakes in a model without running it.\n"
+    "exit status: 0 no mistakes (there may be warnings), 1 mistakes\n";
 
 static const char explain_help[] =
-    "usage: saltus explain MODEL [--json | --ir] [--set NAME=VALUE]...\n"
+    "usage: saltus explain MODEL [--json | --ir] [--set NAME=VALUE]... [--include DIR,...]\n"
     "       saltus explain MODEL --run [--all | --json] [OPTIONS OF RUN]\n"
     "       saltus explain MODEL [--run] --graph FILE.svg\n"
     "\n"
@@ -156,7 +158,8 @@ static const char lsp_help[] =
 static const char serve_help[] =
     "usage: saltus serve [FOLDER] [OPTIONS]\n"
     "\n"
-    "The workbench in a browser, with the models of FOLDER (this one unless it is named). Prints the\n"
+    "The workbench in a browser, with the models of FOLDER (this one unless it is named). Prints "
+    "the\n"
     "address to open. Only this machine can reach it, and only with the secret in that address;\n"
     "models run in child processes with limits of memory and time.\n"
     "\n"
@@ -172,7 +175,7 @@ bool help_print(FILE* to, const char* command) {
       {"run", run_help},         {"check", check_help}, {"explain", explain_help},
       {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
       {"convert", convert_help}, {"help", general},     {"cache", cache_help},
-      {"fmt", fmt_help},         {"lsp", lsp_help},   {"serve", serve_help},
+      {"fmt", fmt_help},         {"lsp", lsp_help},     {"serve", serve_help},
   };
   if (!command) {
     fputs(general, to);

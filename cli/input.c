@@ -135,6 +135,23 @@ void source_close(ModelSource* source) {
   *source = (ModelSource){0};
 }
 
+/// A file that a model names in one of the folders it may be in, beside the model's own.
+static SltStatus load_included(ModelSource* source, const char* name, const SltAllocator* allocator,
+                               char** content, size_t* length) {
+  for (uint32_t i = 0; i < source->includes.count; i++) {
+    const char* folder = source->includes.items[i];
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char* path = malloc(size);
+    if (!path) return SLT_ERR_NOMEM;
+    snprintf(path, size, "%s/%s", folder, name);
+    SltStatus status = slt_file_read(path, false, SOURCE_LIMIT, allocator, content, length);
+    if (status >= 0) inputs_add(&source->inputs, path);
+    free(path);
+    if (status >= 0) return status;
+  }
+  return SLT_ERR_NOT_FOUND;
+}
+
 SltStatus source_load(void* user, const char* name, const SltAllocator* allocator, char** content,
                       size_t* length) {
   ModelSource* source = user;
@@ -155,5 +172,7 @@ SltStatus source_load(void* user, const char* name, const SltAllocator* allocato
     status = SLT_ERR_NOMEM;
   }
   free(path);
-  return status;
+  if (status >= 0 || status == SLT_ERR_NOMEM || name[0] == '/') return status;
+  SltStatus elsewhere = load_included(source, name, allocator, content, length);
+  return elsewhere == SLT_ERR_NOT_FOUND ? status : elsewhere;
 }

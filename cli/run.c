@@ -678,6 +678,7 @@ static int run_command(bool explain, int argc, char** argv) {
   Run run = {.csv = {.fd = -1}, .events = {.fd = -1}};
   int exit = run_options_parse(explain, argc, argv, &run.options);
   if (exit == CLI_DONE && !source_open(&run.source, run.options.model)) exit = CLI_MODEL;
+  run.source.includes = run.options.includes;
   bool cyclic = exit == CLI_DONE && cyclic_is_wanted(&run.options, &run.source);
   if (cyclic && explain) {
     cli_error("explain --run tells of located events, not of cyclic execution");

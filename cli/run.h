@@ -17,9 +17,10 @@ typedef struct RunOptions {
   double until;  // NaN: the experiment's, else 10
   SltSimOptions sim;
   CliSettings settings;
-  CliNames out;      // count 0: the experiment's, else all variables
-  double every;      // NaN: not given
-  uint32_t samples;  // 0: not given
+  CliNames includes;  // folders for files that a model includes
+  CliNames out;       // count 0: the experiment's, else all variables
+  double every;       // NaN: not given
+  uint32_t samples;   // 0: not given
   bool all_steps;
   bool units;        // a row with the units of the columns
   const char* csv;   // where the rows go; NULL: the default file

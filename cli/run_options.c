@@ -15,6 +15,7 @@ typedef enum RunOption {
   RUN_HMAX,
   RUN_STEP,
   RUN_SET,
+  RUN_INCLUDE,
   RUN_OUT,
   RUN_EVERY,
   RUN_SAMPLES,
@@ -63,6 +64,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_HMAX] = {"--hmax", NULL, OPTION_VALUE},
     [RUN_STEP] = {"--step", NULL, OPTION_VALUE},
     [RUN_SET] = {"--set", NULL, OPTION_VALUE},
+    [RUN_INCLUDE] = {"--include", NULL, OPTION_VALUE},
     [RUN_OUT] = {"--out", NULL, OPTION_VALUE},
     [RUN_EVERY] = {"--every", NULL, OPTION_VALUE},
     [RUN_SAMPLES] = {"--samples", NULL, OPTION_VALUE},
@@ -250,6 +252,9 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   uint64_t count = 0;
   switch ((int)option) {
   case RUN_SET: return cli_settings_add(&out->settings, text);
+  case RUN_INCLUDE:
+    cli_names_clear(&out->includes);
+    return cli_names_parse(name, text, &out->includes);
   case RUN_OUT: cli_names_clear(&out->out); return cli_names_parse(name, text, &out->out);
   case RUN_EVERY: return option_positive(name, text, &out->every);
   case RUN_SAMPLES:
@@ -426,4 +431,5 @@ bool run_outputs_spare(const RunOptions* options, const char* default_csv, const
 void run_options_clear(RunOptions* options) {
   cli_settings_clear(&options->settings);
   cli_names_clear(&options->out);
+  cli_names_clear(&options->includes);
 }

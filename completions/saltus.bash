@@ -3,7 +3,7 @@
 
 _saltus() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
-  local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --out --every
+  local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --include --out --every
     --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
     --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --quiet
     --help"
@@ -23,7 +23,7 @@ _saltus() {
     --sliding) words="on off utkin" ;;
     --zeno) words="auto stop dwell" ;;
     --native) words="auto on off" ;;
-    --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--out|--every|--samples|--plot-x|\
+    --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--include|--out|--every|--samples|--plot-x|\
     --event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
     -o|--output|--events|--plot|--graph|--report|--checkpoint|--resume|--replay)
       COMPREPLY=($(compgen -f -- "$word"))
@@ -38,9 +38,9 @@ _saltus() {
   local ending=lisma
   case ${COMP_WORDS[1]} in
     run) words=$run ;;
-    check) words="--set --help" ;;
+    check) words="--set --include --help" ;;
     fmt) words="--check --help" ;;
-    explain) words="--json --ir --run --all --graph --set --help $run" ;;
+    explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     cache) words="show path clear limit" ;;
     help) COMPREPLY=($(compgen -W "run check explain plot convert fmt lsp serve new methods cache" -- "$word")); return ;;

@@ -25,6 +25,7 @@ complete -c saltus -n "not __fish_seen_subcommand_from $commands" -l version -d 
 complete -c saltus -n "__fish_seen_subcommand_from run check explain" -k -a "(__fish_complete_suffix .lisma)"
 complete -c saltus -n "__fish_seen_subcommand_from plot" -k -a "(__fish_complete_suffix .csv)"
 complete -c saltus -n "__fish_seen_subcommand_from run check explain" -l set -x -d "set a constant, NAME=VALUE"
+complete -c saltus -n "__fish_seen_subcommand_from run check explain" -l include -r -d "folders for included files"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l json -d "as data"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l run -d "tell what happens in a run"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l all -d "tell every instant"

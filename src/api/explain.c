@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#define PART_WIDTH_MAX  40  // names of parts longer than this push their types to the right
 #define SHAPED_ROWS     20  // fewer equations are not counted by shape
 #define EXPLAINED_MODES 64  // text for people: more modes than this are named, not shown
 
@@ -91,6 +92,25 @@ static void explain_shapes(const CompiledModel* model, TextBuffer* out) {
                      (unsigned)(bytes / (ir->equations.count ? ir->equations.count : 1)));
 }
 
+/// The tree of parts, indented.
+static void explain_parts(const CompiledModel* model, TextBuffer* out) {
+  LismaParts parts = {0};
+  if (!model->rules) lisma_parts(out->arena, &model->source, &parts);
+  if (parts.count) text_append_c(out, "\nparts\n");
+  uint32_t width = 0;
+  for (uint32_t i = 0; i < parts.count; i++) {
+    uint32_t length = 2 * parts.data[i].depth + utf8_count(parts.data[i].name);
+    if (length > width && length < PART_WIDTH_MAX) width = length;
+  }
+  for (uint32_t i = 0; i < parts.count; i++) {
+    uint32_t indent = 2 * parts.data[i].depth;
+    uint32_t length = indent + utf8_count(parts.data[i].name);
+    text_append_format(out, "  %*s%.*s%*s  %.*s\n", (int)indent, "", STR_ARGS(parts.data[i].name),
+                       length < width ? (int)(width - length) : 0, "",
+                       STR_ARGS(parts.data[i].type));
+  }
+}
+
 static void explain_text(const CompiledModel* model, TextBuffer* out) {
   const Model* m = model->base.model;
   text_append_format(out, "%.*s\n", STR_ARGS(model->source.name));
@@ -98,6 +118,7 @@ static void explain_text(const CompiledModel* model, TextBuffer* out) {
                      m->column_count, m->param_count, m->automaton_count, m->atom_count,
                      m->schedule_count);
   explain_shapes(model, out);
+  explain_parts(model, out);
   if (model->rules) {
     text_append_char(out, '\n');
     text_append(out, rules_write_explanation(model->rules, out->arena));
@@ -290,9 +311,37 @@ static void explain_names(const CompiledModel* model, TextBuffer* out) {
   json_transitions(out, m);
 }
 
+/// The parts inside of one, or of the model: those from *at on that are deeper than it.
+static void json_parts(TextBuffer* out, const CompiledModel* model, const LismaParts* parts,
+                       uint32_t* at, uint32_t depth) {
+  text_append_char(out, '[');
+  for (uint32_t i = 0; *at < parts->count && parts->data[*at].depth == depth; i++) {
+    const LismaPart* part = &parts->data[(*at)++];
+    uint32_t line = 0;
+    uint32_t column = 0;
+    source_place(&model->source, part->place.begin, &line, &column);
+    json_separator(out, i);
+    text_append_c(out, "{\"name\":");
+    json_text(out, part->name);
+    text_append_c(out, ",\"part\":");
+    json_text(out, part->type);
+    text_append_format(out, ",\"line\":%u,\"parts\":", line);
+    json_parts(out, model, parts, at, depth + 1);
+    text_append_char(out, '}');
+  }
+  text_append_char(out, ']');
+}
+
 static void explain_json(const CompiledModel* model, TextBuffer* out) {
   const Model* m = model->base.model;
   explain_names(model, out);
+  LismaParts parts = {0};
+  if (!model->rules) lisma_parts(out->arena, &model->source, &parts);
+  if (parts.count) {
+    uint32_t at = 0;
+    text_append_c(out, ",\"parts\":");
+    json_parts(out, model, &parts, &at, 0);
+  }
   text_append_c(out, ",\"modes\":[");
   ModeWalk walk = {.model = m, .mode = ARENA_ARRAY(out->arena, uint32_t, m->automaton_count + 1)};
   for (uint32_t i = 0; walk_next(&walk); i++) {

@@ -605,6 +605,7 @@ SltStatus eng_replace_param(EngSim* sim, uint32_t param, double value);
 SltStatus eng_change_param(EngSim* sim, uint32_t param, double value);
 /// The initial values alone, once more.
 SltStatus eng_start_values(EngSim* sim);
+double eng_start_value(EngSim* sim, const ModelStart* start);
 /// Fetch the compiled equations of sim->state, make room, bind, gather states, evaluate.
 SltStatus eng_enter_mode(EngSim* sim);
 /// Compare the window of steps that is over with the one before, and warn of a run that creeps.

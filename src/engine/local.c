@@ -734,7 +734,7 @@ bool eng_local_event_now(EngSim* sim, bool* restart) {
   set_env(sim, model->env, 1.0);
   uint32_t transition = eng_first_enabled(sim, automaton);
   const ModelTransition* t = transition == MODEL_NONE ? NULL : &sim->model->transitions[transition];
-  if (!t || eng_zeno_is_suspect(sim, transition)) return give_up(sim, located, &undo);
+  if (!t || t->by_lot || eng_zeno_is_suspect(sim, transition)) return give_up(sim, located, &undo);
   if (sim->on_event) eng_trace_look(sim, &t->guard);
   const ModelState* to = &sim->model->automata[automaton].states[t->to];
   const ModelState* left = &sim->model->automata[automaton].states[undo.from];

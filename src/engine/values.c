@@ -97,7 +97,7 @@ static const ModelParam* evaluate_params(EngSim* sim) {
     const ModelParam* param = &model->params[p];
     double given = sim->params_given[p];
     double value = isnan(given) ? eng_eval(sim, &param->value) : given;
-    if (!isfinite(value)) return param;
+    if (!isfinite(value) && !param->unbounded) return param;
     sim->env[param->env] = value;
   }
   return NULL;
@@ -151,12 +151,23 @@ SltStatus eng_init_values(EngSim* sim) {
   return init_atoms(sim);
 }
 
+/// Random numbers in an initial value come from a stream of its own: they are the same however
+/// often it is evaluated.
+double eng_start_value(EngSim* sim, const ModelStart* start) {
+  ModelRandom kept = sim->core.random;
+  uint64_t place = sim->model->vars[start->var].appearance;
+  model_random_seed(&sim->core.random, sim->options.seed, 1 + (place << 8 | start->order));
+  double value = eng_eval(sim, &start->value);
+  sim->core.random = kept;
+  return value;
+}
+
 SltStatus eng_start_values(EngSim* sim) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->start_count; i++) {
     const ModelStart* start = &model->starts[i];
     const ModelVar* var = &model->vars[start->var];
-    double value = eng_eval(sim, &start->value);
+    double value = eng_start_value(sim, start);
     if (!isfinite(value)) {
       return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &start->span,
                       "the initial value of '%.*s' is not a finite number", STR_ARGS(var->name));

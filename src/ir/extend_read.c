@@ -28,8 +28,8 @@ typedef struct Field {
 
 static const Field params_fields[] = {
     FREE(IrParam, name),        FREE(IrParam, unit),    TERM(IrParam, value),
-    EXACT(IrParam, structural), EXACT(IrParam, hidden), FREE(IrParam, appearance),
-    EXACT(IrParam, span),
+    EXACT(IrParam, structural), EXACT(IrParam, hidden), EXACT(IrParam, unbounded),
+    FREE(IrParam, appearance),  EXACT(IrParam, span),
 };
 static const Field vars_fields[] = {
     FREE(IrVar, name),           EXACT(IrVar, kind),      EXACT(IrVar, select),
@@ -95,8 +95,9 @@ static const Field transitions_fields[] = {
     FREE(IrTransition, automaton),    FREE(IrTransition, from_begin),
     FREE(IrTransition, from_count),   FREE(IrTransition, to),
     TERM(IrTransition, guard),        EXACT(IrTransition, zeno),
-    EXACT(IrTransition, instead),     FREE(IrTransition, action_begin),
-    FREE(IrTransition, action_count), EXACT(IrTransition, span),
+    EXACT(IrTransition, instead),     EXACT(IrTransition, by_lot),
+    FREE(IrTransition, action_begin), FREE(IrTransition, action_count),
+    EXACT(IrTransition, span),
 };
 static const Field from_states_fields[] = {{0, sizeof(uint32_t), FIELD_FREE}};
 static const Field actions_fields[] = {
@@ -197,8 +198,8 @@ static ExtendTable read_list(ExtendTexts* texts, const IrModel* model, uint32_t 
   }
   for (uint32_t i = 0; i < count; i++) {
     uint64_t entity[(EXTEND_WORDS_MAX + 1) / 2];
-    const char* from = (const char*)data + (size_t)i * type->size;
-    if (!data) {
+    const char* from = data ? (const char*)data + (size_t)i * type->size : NULL;
+    if (!from) {
       read_packed(model, which, i, entity);
       from = (const char*)entity;
     }

@@ -158,6 +158,7 @@ typedef struct IrParam {
   IrTerm value;         // over numbers and other parameters; no cycles
   bool structural;      // used in loop bounds, indices or repeat counts: fixed at compilation
   bool hidden;          // made by the front end
+  bool unbounded;       // its definition names infinity, or no number
   uint32_t appearance;  // order of first appearance in the source
   Span span;
 } IrParam;
@@ -297,6 +298,7 @@ typedef struct IrTransition {
   IrTerm guard;                         // truth over atoms and mode tests
   bool zeno;                            // only when the events of its automaton accumulate
   bool instead;                         // ... in place of the last of them
+  bool by_lot;                          // among those enabled with it that are so, one is drawn
   uint32_t action_begin, action_count;  // actions of this transition besides the entry actions
   Span span;                            // the guard, or the state's head when it has none
 } IrTransition;

@@ -207,6 +207,7 @@ static void print_transition(const ModelPrinter* p, const IrAutomaton* automaton
   ir_print_name(p->out, name_of(p, ir_state(model, automaton->state_begin + t->to).name));
   if (t->zeno) text_append_c(p->out, " at an accumulation");
   if (t->instead) text_append_c(p->out, ", instead of its last event");
+  if (t->by_lot) text_append_c(p->out, " by lot");
   if (ir_term_present(t->guard)) {
     text_append_c(p->out, " when ");
     term(p, t->guard);

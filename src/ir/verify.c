@@ -13,7 +13,7 @@ static const VerifyRule param_rule = {
     .what = "parameter", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
 static const VerifyRule past_rule = {.what = "data", .type = VERIFY_NUMBER, .leaves = LEAVES_FIXED};
 static const VerifyRule start_rule = {
-    .what = "start", .type = VERIFY_NUMBER, .leaves = LEAVES_ALL, .time = true};
+    .what = "start", .type = VERIFY_NUMBER, .leaves = LEAVES_ALL, .time = true, .random = true};
 static const VerifyRule equation_rule = {
     .what = "equation", .type = VERIFY_EQUATION, .leaves = LEAVES_ALL, .time = true};
 static const VerifyRule atom_rule = {

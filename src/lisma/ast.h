@@ -310,6 +310,7 @@ typedef struct AstState {
   AstName name;
   AstExpr* guard;     // NULL when there is none
   AstExpr* priority;  // NULL when there is none
+  bool by_lot;        // `priority random`
   AstName* like;      // NULL when there is none
   bool zeno;          // entered in place of the last event of an accumulation (elements only)
   bool pulse;         // entered by pulses of the level of a friction (elements only)

@@ -343,6 +343,7 @@ static void print_state(TextBuffer* out, const AstState* state, uint32_t depth) 
     ast_print_expr(out, state->guard);
   }
   print_clause(out, " priority ", state->priority);
+  if (state->by_lot) text_append_c(out, " priority random");
   if (state->like) {
     text_append_c(out, " like ");
     ast_print_name(out, state->like);

@@ -97,6 +97,7 @@ typedef enum TokenKind {
   X(WORD_PART, "part") \
   X(WORD_PORT, "port") \
   X(WORD_ACROSS, "across") \
+  X(WORD_RANDOM, "random") \
   X(WORD_THROUGH, "through") \
   X(WORD_CONNECT, "connect") \
   X(WORD_INCLUDE, "include") \

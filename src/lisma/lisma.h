@@ -70,4 +70,18 @@ typedef BASE_VEC(LismaSymbol) LismaSymbols;
 /// not matter. `out` begins all zero and lives in `arena`.
 void lisma_outline(Arena* arena, const Source* source, LismaSymbols* out);
 
+/// An instance of a part, as the text has it: an array stands there once.
+typedef struct LismaPart {
+  Str name;        // `cascade[1000]`
+  Str type;        // `Tank(A = 2)`
+  uint32_t depth;  // 0 for parts of the model
+  Span place;
+} LismaPart;
+
+typedef BASE_VEC(LismaPart) LismaParts;
+
+/// The tree of parts in the order of a walk, each before those inside of it; at most 1000. Mistakes
+/// do not matter. `out` begins all zero and lives in `arena`.
+void lisma_parts(Arena* arena, const Source* source, LismaParts* out);
+
 #endif

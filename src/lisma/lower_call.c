@@ -336,9 +336,10 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
 
 static Value lower_function(Lower* l, const AstExpr* expr, const Function* function) {
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
-  if (function->kind == FUNCTION_RANDOM && l->scope.kind != SCOPE_ACTION) {
-    Diag* diag =
-        lower_report(l, DIAG_E0304, expr->span, "'%s' can be used in resets only", function->name);
+  bool drawn = l->scope.kind == SCOPE_ACTION || l->scope.kind == SCOPE_START;
+  if (function->kind == FUNCTION_RANDOM && !drawn) {
+    Diag* diag = lower_report(l, DIAG_E0304, expr->span,
+                              "'%s' can be used in resets and initial values only", function->name);
     diag_hint(l->diags, diag, "draw the number in a state or 'at' body: set x = %s(...);",
               function->name);
     return lower_value_bad();

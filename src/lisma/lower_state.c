@@ -196,6 +196,7 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
     TermFrame frame = lower_begin(l);
     transition.guard = lower_end(l, frame, lower_op(l, IR_TRUE, (ExprId){0}, (ExprId){0}));
   }
+  transition.by_lot = declaration->by_lot;
   base_vec_push(l->arena, &l->m->transitions, transition);
   double priority = 0.0;
   if (declaration->priority &&
@@ -330,9 +331,8 @@ void lower_goto(Lower* l, const AstStatement* statement) {
     diag_hint(l->diags, diag, "one firing can move an automaton only once");
     return;
   }
-  IrGoto jump = {.automaton = automaton,
-                 .state = l->states.data[state].index,
-                 .appearance = l->gotos.count};
+  IrGoto jump = {
+      .automaton = automaton, .state = l->states.data[state].index, .appearance = l->gotos.count};
   base_vec_push(l->scratch, &l->gotos, jump);
 }
 

@@ -226,6 +226,12 @@ static bool at_priority(const Parser* p) {
   return p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY && p->next.kind == TOK_NUMBER;
 }
 
+/// `priority random` behind the guard of a state.
+static bool at_lot(const Parser* p) {
+  return p->tok.kind == TOK_WORD && p->tok.word == WORD_PRIORITY && p->next.kind == TOK_WORD &&
+         p->next.word == WORD_RANDOM;
+}
+
 static AstExpr* parse_priority(Parser* p) {
   if (!at_priority(p)) return NULL;
   parser_advance(p);
@@ -261,8 +267,13 @@ bool parser_state(Parser* p, const BlockFrame* frame, AstStatement* out) {
 
   bool ends = p->tok.kind == TOK_LBRACE || p->tok.kind == TOK_FROM ||
               p->tok.kind == TOK_SEMICOLON || p->tok.kind == TOK_RBRACE || p->tok.kind == TOK_END;
-  bool clause = at_like(p) || at_priority(p);
+  bool clause = at_like(p) || at_priority(p) || at_lot(p);
   if (!ends && !p->recovering && !clause) state->guard = parser_condition(p);
+  if (!p->recovering && at_lot(p)) {
+    state->by_lot = true;
+    parser_advance(p);
+    parser_advance(p);
+  }
   if (!p->recovering) state->priority = parse_priority(p);
   if (!p->recovering && at_like(p)) {
     parser_advance(p);

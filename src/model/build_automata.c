@@ -171,6 +171,7 @@ static void build_transitions(ModelBuild* build) {
                                        .guard = build_guard(build, t->guard),
                                        .zeno = t->zeno,
                                        .instead = t->instead,
+                                       .by_lot = t->by_lot,
                                        .action_begin = t->action_begin,
                                        .action_count = t->action_count,
                                        .line = build_line(build, t->span),

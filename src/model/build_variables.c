@@ -154,6 +154,7 @@ static void build_params(ModelBuild* build) {
                              .value = build_term(build, param->value),
                              .structural = param->structural,
                              .hidden = param->hidden,
+                             .unbounded = param->unbounded,
                              .appearance = param->appearance,
                              .span = param->span};
   }

@@ -688,6 +688,7 @@ typedef struct ModelParam {
   ModelTerm value;  // reads parameters that come before it
   bool structural;  // fixed at compilation
   bool hidden;
+  bool unbounded;  // may be infinite, or no number
   uint32_t appearance;
   Span span;
 } ModelParam;
@@ -782,6 +783,7 @@ typedef struct ModelTransition {
   ModelGuard guard;
   bool zeno;                            // enabled only when the events of its automaton accumulate
   bool instead;                         // ... in place of the last of them
+  bool by_lot;                          // among those enabled with it that are so, one is drawn
   uint32_t action_begin, action_count;  // besides the entry actions of the target
   uint32_t line;
   Span span;

@@ -421,7 +421,7 @@ static bool starts_moved(EngSim* sim, double* values, uint32_t* which) {
   for (uint32_t i = 0; i < sim->model->start_count; i++) {
     const ModelStart* start = &sim->model->starts[i];
     if (model_term_inputs(&start->value) == 0) continue;
-    double value = eng_eval(sim, &start->value);
+    double value = eng_start_value(sim, start);
     double size = fmax(fabs(value), fabs(values[i]));
     if (!(fabs(value - values[i]) <= 4.0 * DBL_EPSILON * size) && isfinite(value)) {
       moved = true;

@@ -88,6 +88,7 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   uint32_t from = sim->state[t->automaton];
   sim->transitions[transition].fired_now = true;
+  if (t->by_lot) (void)model_random_uniform(&sim->core.random);
   uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
   if (from == t->to) {
     sim->transitions[transition].edge_seen = true;

@@ -46,12 +46,30 @@ bool eng_switch_flips(EngSim* sim, uint32_t automaton) {
   return eng_guard(sim, a->condition) != (sim->state[automaton] == 1);
 }
 
+/// One of the enabled transitions from `first` on that are chosen by lot. The number is looked at
+/// here and taken when the transition fires, so that asking twice gives the same answer.
+static uint32_t draw_lot(EngSim* sim, const ModelState* state, uint32_t first) {
+  ModelRandom ahead = sim->core.random;
+  uint32_t chosen = state->outgoing[first];
+  uint32_t count = 0;
+  for (uint32_t i = first; i < state->outgoing_count; i++) {
+    uint32_t transition = state->outgoing[i];
+    bool takes_part = sim->model->transitions[transition].by_lot &&
+                      (i == first || eng_transition_enabled(sim, transition));
+    // the k-th of them takes the place of the one before with probability 1/k
+    if (takes_part && model_random_uniform(&ahead) * ++count < 1.0) chosen = transition;
+  }
+  return chosen;
+}
+
 /// First enabled transition of an automaton; MODEL_NONE for none.
 uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* state = &a->states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    if (eng_transition_enabled(sim, state->outgoing[i])) return state->outgoing[i];
+    if (!eng_transition_enabled(sim, state->outgoing[i])) continue;
+    bool by_lot = sim->model->transitions[state->outgoing[i]].by_lot;
+    return by_lot ? draw_lot(sim, state, i) : state->outgoing[i];
   }
   return MODEL_NONE;
 }

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Events with manners: `after` against a model of its own, priorities, choice by lot, random initial values,
+infinite constants; files from other folders; the tree of parts."""
+import json
+import os
+import random
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import saltus_run  # noqa: E402
+
+
+def after(changes, delay, persistent, trigger, end):
+    """Firings of `after` by a plain simulation: changes are (time, truth, value)."""
+    fired, due, busy, kept, value = [], None, False, None, None
+    holds = False
+    for t, truth, new in changes + [(end, False, None)]:
+        if due is not None and due < t:
+            fired.append((due, kept if trigger else value))
+            due, busy = None, holds  # fires again only after it has fallen
+        if new is None:
+            break
+        value = new
+        if truth and not holds and not busy and due is None:
+            due, kept = t + delay, value
+        if not truth:
+            if not persistent:
+                due = None
+            busy = False
+        holds = truth
+    return fired
+
+
+class Manners(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, text, name="model.lisma"):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def last(self, text, *options):
+        status, out, errors = saltus_run.command("run", self.write(text), "-q", "-o", "-", "--samples", "1", *options)
+        self.assertEqual(status, 0, errors)
+        lines = out.strip().split("\n")
+        return dict(zip(lines[0].split(","), lines[-1].split(",")))
+
+    def test_after(self):
+        draw = random.Random(5)
+        for case in range(25):
+            delay = draw.choice([0.5, 1.3, 2.7])
+            persistent, trigger = draw.random() < 0.5, draw.random() < 0.5
+            t, changes, text = 0.0, [], []
+            for k in range(8):
+                t += draw.choice([0.31, 0.8, 1.7, 3.1])
+                truth = k % 2 == 0
+                changes.append((t, truth, k + 1.0))
+                text.append("at %r { set u = %d, v = %d; }" % (t, truth, k + 1))
+            model = ("u(t0) = 0; v(t0) = 0; n(t0) = 0; s(t0) = 0; w(t0) = 0;\n%s\n"
+                     "after %r [u > 0.5] %s%s { set n = n + 1, s = s + %s, w = w + v; }\n"
+                     % ("\n".join(text), delay, "persistent " if persistent else "", "trigger " if trigger else "",
+                        "0" if trigger else "time"))
+            fired = after(changes, delay, persistent, trigger, 40)
+            row = self.last(model, "--until", "40")
+            self.assertEqual(float(row["n"]), len(fired), model)
+            # the sum counts from its own value at the trigger where values are taken then
+            if not trigger:
+                self.assertAlmostEqual(float(row["s"]), sum(f[0] for f in fired), 9, model)
+                self.assertAlmostEqual(float(row["w"]), sum(f[1] for f in fired), 9, model)
+
+    def test_values_of_the_trigger(self):
+        model = "x' = 1; x(t0) = 0; a(t0) = 0; b(t0) = 0; after 0.5 [x > 1] trigger { set a = x; } after 0.5 [x > 1] { set b = x; }"
+        row = self.last(model, "--until", "3")
+        self.assertAlmostEqual(float(row["a"]), 1, 6)
+        self.assertAlmostEqual(float(row["b"]), 1.5, 6)
+
+    def test_priority(self):
+        names = "abcd"
+        draw = random.Random(3)
+        for _ in range(12):
+            given = [draw.choice([None, 0, 1, 2, 5]) for _ in names]
+            states = ["state %s [time >= 1] %s {} from init;" % (n, "" if p is None else "priority %d" % p)
+                      for n, p in zip(names, given)]
+            wanted = min(range(4), key=lambda k: (-(given[k] or 0), k))
+            row = self.last("\n".join(states), "--until", "2", "--out", "main.state")
+            self.assertEqual(row["main.state"], names[wanted], states)
+
+    def test_priority_of_automata(self):
+        for first, second, wanted in ((1, 2, 1), (2, 1, 2), (0, 0, 2)):
+            model = ("x(t0) = 0; automaton p priority %d { state s [time >= 1] { set x = 1; } from init; }\n"
+                     "automaton q priority %d { state s [time >= 1] { set x = 2; } from init; }" % (first, second))
+            self.assertEqual(float(self.last(model, "--until", "2")["x"]), wanted, model)
+
+    def test_by_lot(self):
+        model = "go(t0) = 0;" + "".join("n%d(t0) = 0;" % k for k in range(5)) + "".join(
+            "state s%d [go > 0] && [%d != 4] %s { set n%d = n%d + 1, go = 0; } from init, s0, s1, s2, s3, s4;\n"
+            % (k, k, "priority random" if k != 3 else "", k, k) for k in range(5)) + "at 1 each 1 repeat * { set go = 1; }"
+        rows = [self.last(model, "--until", "900", "--seed", str(seed), "--event-rows", "none") for seed in (1, 1, 2)]
+        self.assertEqual(rows[0], rows[1])
+        self.assertNotEqual(rows[0], rows[2])
+        for row in rows:
+            counts = [float(row["n%d" % k]) for k in range(5)]
+            self.assertEqual(sum(counts), 900)
+            self.assertEqual(counts[3:], [0, 0])
+            # six deviations of a fair lot
+            self.assertLess(max(abs(c - 300) for c in counts[:3]), 6 * (900 * 2 / 9) ** 0.5)
+
+    def test_random_initial_values(self):
+        model = "for i = 1:400 { k[i](t0) = normal(3, 0.5); u[i](t0) = uniform(-1, 1); x[i]' = k[i] + u[i]; x[i](t0) = k[i]; }"
+        rows = [self.last(model, "--until", "0", "--seed", seed) for seed in ("1", "1", "2")]
+        self.assertEqual(rows[0], rows[1])
+        self.assertNotEqual(rows[0], rows[2])
+        for row in rows:
+            k = [float(row["k%d" % i]) for i in range(1, 401)]
+            u = [float(row["u%d" % i]) for i in range(1, 401)]
+            self.assertEqual(k, [float(row["x%d" % i]) for i in range(1, 401)])
+            self.assertLess(abs(sum(k) / 400 - 3), 0.15)
+            self.assertLess(abs(sum((v - 3) ** 2 for v in k) / 400 - 0.25), 0.1)
+            self.assertLess(abs(sum(u) / 400), 0.18)
+            self.assertEqual(len(set(k + u)), 800)
+        # what an action draws does not depend on it
+        base = "x(t0) = 0; at 1 { set x = random(); }"
+        with_start = self.last("k(t0) = random(); y = k;" + base, "--until", "2", "--seed", "7")
+        self.assertEqual(self.last(base, "--until", "2", "--seed", "7")["x"], with_start["x"])
+
+    def test_infinite_constants(self):
+        row = self.last("const top = inf, low = -top; y' = 1; z = min(y, top); w = max(z, low); s = if(y < top, 1, 2);"
+                        "state never [y > top] {} from init;", "--until", "2", "--out", "z,w,s,main.state,top")
+        self.assertAlmostEqual(float(row["z"]), 2, 9)
+        self.assertAlmostEqual(float(row["w"]), 2, 9)
+        self.assertEqual((float(row["s"]), row["main.state"], row["top"]), (1, "init", "Inf"))
+        for text in ("const a = 1/0;", "const b = 0, a = ln(b);", "const inf2 = 1e308*10;"):
+            status, _, errors = saltus_run.command("check", self.write(text + " x' = 1;"))
+            self.assertEqual((status, errors.count("E0309")), (1, 1), errors)
+
+    def test_files_from_other_folders(self):
+        self.write("part Tank { h' = 1; h(t0) = 0; }  include \"more/pump.lisma\";", "library/parts/tank.lisma")
+        self.write("part Pump { q = 2; }", "library/parts/more/pump.lisma")
+        model = self.write('include "parts/tank.lisma"; Tank a; Pump b;', "project/model.lisma")
+        library = os.path.join(self.folder, "library")
+        self.assertEqual(saltus_run.command("check", model)[0], 1)
+        for command in (["check"], ["explain"], ["run", "-q", "-o", "-"]):
+            status, _, errors = saltus_run.command(command[0], model, *command[1:], "--include", "/nowhere," + library)
+            self.assertEqual(status, 0, errors)
+        # the model's own folder comes first, and names do not lead out
+        self.write("part Tank { h' = 5; h(t0) = 0; }  part Pump { q = 2; }", "project/parts/tank.lisma")
+        status, out, errors = saltus_run.command("run", model, "-q", "-o", "-", "--until", "1", "--samples", "1",
+                                                 "--include", library, "--out", "a.h")
+        self.assertEqual((status, float(out.split()[-1].split(",")[1])), (0, 5), errors)
+        for name in ("../library/parts/tank.lisma", library + "/parts/tank.lisma", "~/tank.lisma"):
+            path = self.write('include "%s"; x\' = 1;' % name, "project/bad.lisma")
+            status, _, errors = saltus_run.command("check", path, "--include", library)
+            self.assertEqual((status, errors.count("E0214")), (1, 1), errors)
+
+    def test_tree_of_parts(self):
+        path = self.write("part Pump(k = 1) { q = k; }\npart Tank(A = 1) { Pump p(k = 3); h' = p.q/A; h(t0) = 0; }\n"
+                          "Tank upper(A = 2), lower;\nTank row[4](A = 1 + i);\npart Unused { Pump q; }\n")
+        status, out, errors = saltus_run.command("explain", path)
+        self.assertEqual(status, 0, errors)
+        tree = out[out.index("\nparts\n") + 7:].split("\n\n")[0].split("\n")
+        self.assertEqual([line.split(None, 1) for line in tree],
+                         [["upper", "Tank(A = 2)"], ["p", "Pump(k = 3)"], ["lower", "Tank"], ["p", "Pump(k = 3)"],
+                          ["row[4]", "Tank(A = 1 + i)"], ["p", "Pump(k = 3)"]])
+        self.assertEqual([len(line) - len(line.lstrip()) for line in tree], [2, 4, 2, 4, 2, 4])
+        parts = json.loads(saltus_run.command("explain", path, "--json")[1])["parts"]
+        self.assertEqual([(p["name"], p["line"], [q["part"] for q in p["parts"]]) for p in parts],
+                         [("upper", 3, ["Pump(k = 3)"]), ("lower", 3, ["Pump(k = 3)"]), ("row[4]", 4, ["Pump(k = 3)"])])
+        status, out, _ = saltus_run.command("explain", self.write("x' = 1;"))
+        self.assertNotIn("parts", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
