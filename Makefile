@@ -13,12 +13,13 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo workbench page test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo python workbench page test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        build, run a gallery model and show the result"
 	@echo "make workbench   build the workbench and open it in a browser"
+	@echo "make python      build and test a wheel of the Python package"
 	@echo "make test        build with sanitizers and optimised, run all tests with both"
 	@echo "make laws        the laws of the engine over the gallery and thousands of generated models"
 	@echo "make bench       build and run the benchmarks"
@@ -53,6 +54,12 @@ workbench: setup-build page
 	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF $(QUIET)
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli
 	@build/release/saltus serve models --open
+
+python: setup-build
+	@scripts/setup.sh python
+	@$(CONFIGURE) --preset release -DSALTUS_TESTS=OFF $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_cli saltus_shared saltus_python_package
+	@scripts/wheel.sh build/release
 
 test: setup-test
 	@$(MAKE) --no-print-directory page && scripts/setup.sh browser || echo "test: no page, so its tests are skipped"

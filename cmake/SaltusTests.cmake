@@ -131,6 +131,7 @@ if(TARGET saltus_python)
   saltus_python_test(sim)
   saltus_python_test(threads)
   saltus_python_test(docs)
+  saltus_python_test(notebook nbconvert ipykernel)
 else()
   saltus_add_test(python.package ${CMAKE_COMMAND} -E echo
     "skipped: the package was not built, there is no ${SALTUS_PYTHON_MISSING}")

@@ -105,12 +105,13 @@ def completions(text: str, start: str) -> list[str]:
 
 def _in_cell(text: str, offset: int) -> list[Any]:
     """Completions inside a cell that begins with %%lisma."""
-    from IPython.core.completer import Completion
+    from IPython.core.completer import Completion, provisionalcompleter
 
     found = re.search(r"[^\W\d]\w*$", text[:offset])
     start = found.group() if found else ""
     names = completions(text.partition("\n")[2], start)
-    return [Completion(offset - len(start), offset, name, type="lisma") for name in names]
+    with provisionalcompleter():
+        return [Completion(offset - len(start), offset, name, type="lisma") for name in names]
 
 
 def load_extension(shell: Any) -> None:
