@@ -273,6 +273,7 @@ int command_fmt(int argc, char** argv);
 int command_lsp(int argc, char** argv);
 int command_serve(int argc, char** argv);
 int command_cache(int argc, char** argv);
+int command_sweep(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.
 bool help_print(FILE* to, const char* command);

@@ -2,7 +2,7 @@
 //
 // The short commands: check, explain, plot, methods.
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "experiment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +93,16 @@ static void print_unchecked(const SltModel* model) {
          modes == 1.0 ? " was" : "s were");
 }
 
+/// Measures that the model declares are read by those who take them: look whether they can.
+static bool measures_are_good(const SltModel* model) {
+  SltMeasures* measures = NULL;
+  SltProblem problem = {{0}, {0}};
+  SltStatus status = slt_measures_create(model, NULL, 0, &measures, &problem);
+  if (status < 0) problem_print(NULL, &problem, status);
+  slt_measures_free(measures);
+  return status >= 0;
+}
+
 int command_check(int argc, char** argv) {
   ModelArguments arguments = {.path = NULL};
   int exit = parse_model_arguments("check", MODEL_INCLUDE + 1, argc, argv, &arguments);
@@ -102,7 +112,11 @@ int command_check(int argc, char** argv) {
     SltModel* model = open_model(&source, &arguments)
                           ? model_load_to_check(&source, &arguments.settings, &warnings)
                           : NULL;
-    exit = model ? CLI_DONE : CLI_MODEL;
+    exit = model && measures_are_good(model) ? CLI_DONE : CLI_MODEL;
+    if (exit != CLI_DONE) {
+      slt_model_free(model);
+      model = NULL;
+    }
     if (model && warnings == 0) cli_print(stdout, "%s: no problems found\n", source.name);
     if (model && warnings > 0) {
       cli_print(stdout, "%s: no errors, %u warning%s\n", source.name, warnings,

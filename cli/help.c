@@ -11,6 +11,7 @@ static const char general[] =
     "  run MODEL       simulate a model and write the results\n"
     "  check MODEL     look for mistakes in a model\n"
     "  explain MODEL   show the structure of every mode, or tell what happens in a run\n"
+    "  sweep MODEL     many runs over values of parameters, a row of measures for each\n"
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  fmt FILE        put the layout of a model's text in order\n"
@@ -147,6 +148,40 @@ static const char fmt_help[] =
     "\n"
     "  --check   change nothing; exit status 1 and the names of the files that would change\n";
 
+static const char sweep_help[] =
+    "usage: saltus sweep MODEL --vary k=0:10:101 [--vary ...] --measure 'max(x)' [OPTIONS]\n"
+    "\n"
+    "Run a model for many values of its parameters and write a row of measures for each member.\n"
+    "A member that fails is a row with its message. Rows, their order and the digest do not depend\n"
+    "on the number of threads.\n"
+    "\n"
+    "what varies: constants, initial values x(t0), seed (of the random streams)\n"
+    "  --vary k=0:10:101   101 values from 0 to 10; k=log(1:1000:4) has equal ratios\n"
+    "  --vary k=1,2,5      these values\n"
+    "  --vary 'k~normal(1, 0.1)'   drawn: uniform(a, b), lognormal(mean, deviation of ln),\n"
+    "                      loguniform(a, b), triangular(least, likely, greatest),\n"
+    "                      empirical(FILE.csv, column)\n"
+    "  --sample grid       all combinations [grid]\n"
+    "  --sample random|lhs|sobol N   N members: independent, Latin hypercube, Sobol's sequence\n"
+    "  --correlate a,b=0.8 of what is drawn\n"
+    "  --seed N            of the draws and of the runs [0]\n"
+    "\n"
+    "what is measured\n"
+    "  -m, --measure M     NAME = FORMULA or FORMULA; may be repeated [the model's measures]\n"
+    "                      end(x) start(x) at(x, t) max(x) min(x) mean(x) rms(x) integral(x)\n"
+    "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s)\n"
+    "\n"
+    "runs and results\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "  -j, --jobs N        threads [one per core]\n"
+    "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.sweep.csv]\n"
+    "  --trajectories FOLDER   the rows of every member too, as member-N.csv\n"
+    "  --resume            go on with a sweep that was interrupted; same model and options\n"
+    "  -q, --quiet         no progress and no summary\n"
+    "\n"
+    "exit status: 0 done (also when members failed), 1 the model is wrong, 2 wrong usage,\n"
+    "3 all members failed, 130 interrupted (rows are kept)\n";
+
 static const char lsp_help[] =
     "usage: saltus lsp\n"
     "\n"
@@ -176,6 +211,7 @@ bool help_print(FILE* to, const char* command) {
       {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
       {"convert", convert_help}, {"help", general},     {"cache", cache_help},
       {"fmt", fmt_help},         {"lsp", lsp_help},     {"serve", serve_help},
+      {"sweep", sweep_help},
   };
   if (!command) {
     fputs(general, to);

@@ -93,6 +93,7 @@ static const struct {
     {"persistent", "after D [c] persistent { ... }", "Fires though the condition has fallen."},
     {"trigger", "after D [c] trigger { ... }", "With the values of the trigger."},
     {"every", "every 0.1 { ... }", "Resets at the start and every so often."},
+    {"measure", "measure peak = max(y);", "What runs are asked for: `saltus sweep` and its kin."},
     {"xor", "a xor b", "One of the two, not both."},
     {"implies", "a implies b", "`!a || b`"},
     {"true", "true", "1, or a condition that always holds."},

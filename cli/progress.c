@@ -64,6 +64,24 @@ static void print_events(const Progress* p) {
   fprintf(stderr, ", %llu event%s", events, events == 1 ? "" : "s");
 }
 
+/// How long what is counted will still take, in words.
+static void print_remaining(const Progress* p, double t, double speed) {
+  double seconds = speed > 0.0 ? (p->t_end - t) / speed : 0.0;
+  if (seconds < 1.0) return;
+  if (seconds < 120.0) {
+    fprintf(stderr, ", %.0f s left", seconds);
+  } else if (seconds < 7200.0) {
+    fprintf(stderr, ", %.0f min left", seconds / 60.0);
+  } else {
+    fprintf(stderr, ", %.1f h left", seconds / 3600.0);
+  }
+}
+
+static void print_count(const Progress* p, double t, double speed) {
+  fprintf(stderr, "%.0f of %.0f %s, %.3g per second", t, p->t_end, p->what, speed);
+  print_remaining(p, t, speed);
+}
+
 static void print_bar(Progress* p, double part, double t, double speed) {
   char t_text[32];
   char end_text[32];
@@ -75,8 +93,13 @@ static void print_bar(Progress* p, double part, double t, double speed) {
   bar[BAR_WIDTH] = '\0';
   snprintf(t_text, sizeof t_text, "%.4g", t);
   snprintf(speed_text, sizeof speed_text, "%.3g", speed);
-  fprintf(stderr, "\r[%s] %3.0f %%  t = %s of %s, %s per second", bar, floor(100.0 * part), t_text,
-          cli_number_text(p->t_end, end_text), speed_text);
+  fprintf(stderr, "\r[%s] %3.0f %%  ", bar, floor(100.0 * part));
+  if (p->what) {
+    print_count(p, t, speed);
+  } else {
+    fprintf(stderr, "t = %s of %s, %s per second", t_text, cli_number_text(p->t_end, end_text),
+            speed_text);
+  }
   print_events(p);
   fputs("\033[K", stderr);
   fflush(stderr);
@@ -84,7 +107,12 @@ static void print_bar(Progress* p, double part, double t, double speed) {
 }
 
 static void print_line(Progress* p, double part, double t, double speed) {
-  fprintf(stderr, "%.0f %%, t = %.6g, %.3g per second", floor(100.0 * part), t, speed);
+  fprintf(stderr, "%.0f %%, ", floor(100.0 * part));
+  if (p->what) {
+    print_count(p, t, speed);
+  } else {
+    fprintf(stderr, "t = %.6g, %.3g per second", t, speed);
+  }
   print_events(p);
   fputc('\n', stderr);
 }

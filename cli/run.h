@@ -100,6 +100,7 @@ void run_options_clear(RunOptions* options);
 typedef struct Progress {
   SltSim* sim;  // NULL: the run calls progress_poll()
   double t_start, t_end;
+  const char* what;  // is counted, in place of the time of a run; NULL: that time
   bool quiet;
   bool to_stdout;  // results go to standard output
   RunLimits limits;

@@ -7,10 +7,11 @@ _saltus() {
     --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
     --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --quiet
     --help"
+  local trial="--until --from --method --rtol --atol --hmax --set --measure --quiet --help"
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain plot convert fmt lsp serve new methods cache help --help --version"
+    words="run check explain sweep plot convert fmt lsp serve new methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -23,8 +24,10 @@ _saltus() {
     --sliding) words="on off utkin" ;;
     --zeno) words="auto stop dwell" ;;
     --native) words="auto on off" ;;
+    --sample) words="grid random lhs sobol" ;;
+    --trajectories) COMPREPLY=($(compgen -d -- "$word")); return ;;
     --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--include|--out|--every|--samples|--plot-x|\
-    --event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
+    --vary|--measure|--correlate|--jobs|--event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
     -o|--output|--events|--plot|--graph|--report|--checkpoint|--resume|--replay)
       COMPREPLY=($(compgen -f -- "$word"))
       return ;;
@@ -39,11 +42,12 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words=$run ;;
     check) words="--set --include --help" ;;
+    sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume $trial" ;;
     fmt) words="--check --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     cache) words="show path clear limit" ;;
-    help) COMPREPLY=($(compgen -W "run check explain plot convert fmt lsp serve new methods cache" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run check explain sweep plot convert fmt lsp serve new methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* ]]; then

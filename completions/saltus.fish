@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain plot convert fmt lsp serve new methods cache help
+set -l commands run check explain sweep plot convert fmt lsp serve new methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -69,3 +69,17 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l checkpoint-every -x -
 complete -c saltus -n "__fish_seen_subcommand_from run" -l resume -r -F -d "go on from a checkpoint"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l replay -r -F -d "change values during the run"
 complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no progress and no summary"
+
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sweep -d "many runs over values of parameters"
+set -l trials sweep
+complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -d "what is asked for"
+complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
+complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"
+complete -c saltus -n "__fish_seen_subcommand_from $trials" -l rtol -x -d "relative tolerance"
+complete -c saltus -n "__fish_seen_subcommand_from $trials" -l set -x -d "set a constant"
+complete -c saltus -n "__fish_seen_subcommand_from sweep" -l vary -x -d "values of a parameter"
+complete -c saltus -n "__fish_seen_subcommand_from sweep" -l sample -x -a "grid random lhs sobol" -d "how members are chosen"
+complete -c saltus -n "__fish_seen_subcommand_from sweep" -l correlate -x -d "of what is drawn"
+complete -c saltus -n "__fish_seen_subcommand_from sweep" -l jobs -s j -x -d "threads"
+complete -c saltus -n "__fish_seen_subcommand_from sweep" -l trajectories -r -d "rows of every member too"
+complete -c saltus -n "__fish_seen_subcommand_from sweep" -l resume -d "go on with an interrupted sweep"

@@ -29,6 +29,7 @@ ALLOWED = {
     "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "native", "numeric", "engine", "record",
             "blocks"},
     "cdcsis": {"base"},
+    "experiment": {"base"},
 }
 BUILDER_EXTRA = {"ir", "symbolic"}  # for src/model/build*
 SECOND_HEADERS = {("api", "model/build.h")}  # the builder has a header of its own, for the API only

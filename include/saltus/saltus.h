@@ -118,6 +118,12 @@ typedef struct SltExperiment {
 /// Pointers live as long as the model.
 SLT_API SltExperiment slt_model_experiment(const SltModel* model);
 
+/// Measures that the model declares (`measure peak = max(y);`): their number, name and text, which
+/// live as long as the model; NULL behind the last.
+SLT_API uint32_t slt_model_measure_count(const SltModel* model);
+SLT_API const char* slt_model_measure_name(const SltModel* model, uint32_t measure);
+SLT_API const char* slt_model_measure_text(const SltModel* model, uint32_t measure);
+
 typedef enum SltExplainFormat {
   SLT_EXPLAIN_TEXT,  ///< structure of the modes, for people
   SLT_EXPLAIN_JSON,  ///< the same as data

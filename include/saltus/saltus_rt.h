@@ -101,6 +101,13 @@ SLT_API SltStatus slt_file_read(const char* path, bool streams, size_t limit,
 /// @return SLT_OK, SLT_ERR_ARGUMENT, or the writer's error.
 SLT_API SltStatus slt_write_clean(SltWriter writer, const char* text, size_t length);
 
+#define SLT_NUMBER_TEXT 32  ///< bytes of the longest text of a number, its NUL included
+
+/// The shortest decimal text that reads back to the same number, whatever the locale.
+/// @param out  room for SLT_NUMBER_TEXT bytes.
+/// @return the length.
+SLT_API uint32_t slt_number_text(double value, char* out);
+
 /// How grave a diagnostic is.
 typedef enum SltSeverity { SLT_NOTE = 0, SLT_WARNING = 1, SLT_ERROR = 2 } SltSeverity;
 
@@ -200,6 +207,12 @@ SLT_API void slt_sim_free(SltSim* sim);
 ///         a run: it decides when an `at` or a delay is due, which is fixed at the start.
 SLT_API SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value);
 
+/// Give a variable `x`, or a derivative `x'`, another initial value before slt_sim_start(). Initial
+/// values computed from it follow.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (no such variable, or the model gives it no initial value),
+///         SLT_ERR_ARGUMENT (already started, or no finite number), SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sim_set_initial(SltSim* sim, const char* name, double value);
+
 /// Evaluate the initial values and run the initial instant: guards that hold at the start fire.
 /// @return SLT_OK, SLT_END (the model stopped at once), or the error of the instant.
 SLT_API SltStatus slt_sim_start(SltSim* sim);
@@ -218,6 +231,19 @@ SLT_API SltStatus slt_sim_advance(SltSim* sim, double t_stop, double* reached);
 
 /// Like slt_sim_advance(), but also returns SLT_OK at the end of each step of the integrator.
 SLT_API SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reached);
+
+/// Make the next stretch of motion without carrying out what happens at its end. Between the
+/// present time and `until` values can be looked at in any order with slt_sim_look(): they are
+/// smooth there. slt_sim_advance() goes on as if nobody had looked.
+/// @param until  receives the end of the stretch.
+/// @return SLT_OK, SLT_EVENT (something had still to happen at the present time, as after
+///         slt_sim_advance(); ask again), SLT_END (the model has stopped the run), an error of the
+///         run, SLT_ERR_CANCELLED, SLT_ERR_ARGUMENT (not started, or values were written since the last advance).
+SLT_API SltStatus slt_sim_ahead(SltSim* sim, double* until);
+/// Go to a time inside the stretch, forwards or backwards: slt_sim_get() then gives values there.
+/// @param t  from the time slt_sim_ahead() was called at, and before its `until`.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (outside of the stretch).
+SLT_API SltStatus slt_sim_look(SltSim* sim, double t);
 
 /// Current time.
 SLT_API double slt_sim_time(const SltSim* sim);
@@ -304,6 +330,16 @@ SLT_API uint32_t slt_sim_automaton_count(const SltSim* sim);
 SLT_API const char* slt_sim_automaton_name(const SltSim* sim, uint32_t automaton);
 /// Name of the state an automaton is in now.
 SLT_API const char* slt_sim_automaton_state(const SltSim* sim, uint32_t automaton);
+
+/// Number of states of an automaton, and their names in the order of the text (they live as long as
+/// the model); NULL behind the last.
+SLT_API uint32_t slt_sim_state_count(const SltSim* sim, uint32_t automaton);
+SLT_API const char* slt_sim_state_name(const SltSim* sim, uint32_t automaton, uint32_t state);
+
+/// Number of constants of the model that can be set before a run, and their names (they live as long
+/// as the model); NULL behind the last.
+SLT_API uint32_t slt_sim_constant_count(const SltSim* sim);
+SLT_API const char* slt_sim_constant_name(const SltSim* sim, uint32_t constant);
 
 /// Number of variables a recording holds by default: all visible variables of the model (not
 /// constants or macros), in order of first appearance in its text.

@@ -404,6 +404,20 @@ SltExperiment slt_model_experiment(const SltModel* model) {
                          .out_count = e->out_count};
 }
 
+uint32_t slt_model_measure_count(const SltModel* model) {
+  return model ? model->model->experiment.measure_count : 0;
+}
+
+const char* slt_model_measure_name(const SltModel* model, uint32_t measure) {
+  if (measure >= slt_model_measure_count(model)) return NULL;
+  return model->model->experiment.measures[measure].name.data;
+}
+
+const char* slt_model_measure_text(const SltModel* model, uint32_t measure) {
+  if (measure >= slt_model_measure_count(model)) return NULL;
+  return model->model->experiment.measures[measure].text.data;
+}
+
 double slt_model_unchecked_modes(const SltModel* model) {
   const CompiledModel* compiled = (const CompiledModel*)model;
   return model && model->destroy == destroy_compiled ? compiled->unchecked_modes : 0.0;

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+uint32_t slt_number_text(double value, char* out) {
+  return number_write(out, value);
+}
+
 // ---- options ------------------------------------------------------------------------------------
 
 SltSimOptions slt_sim_options(void) {
@@ -112,6 +116,14 @@ SltStatus slt_sim_advance(SltSim* sim, double t_stop, double* reached) {
 
 SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reached) {
   return advance(sim, t_stop, reached, true);
+}
+
+SltStatus slt_sim_ahead(SltSim* sim, double* until) {
+  return sim && until ? eng_ahead(sim->engine, until) : SLT_ERR_ARGUMENT;
+}
+
+SltStatus slt_sim_look(SltSim* sim, double t) {
+  return sim ? eng_look(sim->engine, t) : SLT_ERR_ARGUMENT;
 }
 
 double slt_sim_time(const SltSim* sim) {
@@ -229,6 +241,15 @@ SltStatus slt_sim_find(const SltSim* sim, const char* name, SltQuantity* out) {
   if (find_quantity(sim->model, wanted, out)) return SLT_OK;
   if (!paste_index(wanted, room, sizeof room, &pasted)) return SLT_ERR_NOT_FOUND;
   return find_quantity(sim->model, pasted, out) ? SLT_OK : SLT_ERR_NOT_FOUND;
+}
+
+SltStatus slt_sim_set_initial(SltSim* sim, const char* name, double value) {
+  SltQuantity quantity;
+  if (!sim || !name) return SLT_ERR_ARGUMENT;
+  SLT_TRY(slt_sim_find(sim, name, &quantity));
+  bool variable = quantity.kind == SLT_KIND_VARIABLE || quantity.kind == SLT_KIND_DERIVATIVE;
+  if (!variable) return SLT_ERR_NOT_FOUND;
+  return eng_set_initial(sim->engine, quantity.index, quantity.order, value);
 }
 
 static bool quantity_valid(const SltSim* sim, SltQuantity q) {
@@ -378,6 +399,39 @@ const char* slt_sim_automaton_name(const SltSim* sim, uint32_t automaton) {
 const char* slt_sim_automaton_state(const SltSim* sim, uint32_t automaton) {
   if (!sim || automaton >= sim->visible_count) return NULL;
   return state_name(sim, (SltQuantity){SLT_KIND_MODE, sim->visible[automaton], 0}, false);
+}
+
+uint32_t slt_sim_state_count(const SltSim* sim, uint32_t automaton) {
+  if (!sim || automaton >= sim->visible_count) return 0;
+  return sim->model->automata[sim->visible[automaton]].state_count;
+}
+
+const char* slt_sim_state_name(const SltSim* sim, uint32_t automaton, uint32_t state) {
+  if (state >= slt_sim_state_count(sim, automaton)) return NULL;
+  return sim->model->automata[sim->visible[automaton]].states[state].written->name.data;
+}
+
+/// Constants are few, and asked for by name: no list of those that can be set is kept.
+static const ModelParam* settable_constant(const SltSim* sim, uint32_t constant) {
+  for (uint32_t p = 0; sim && p < sim->model->param_count; p++) {
+    const ModelParam* param = &sim->model->params[p];
+    if (param->hidden || param->structural) continue;
+    if (constant-- == 0) return param;
+  }
+  return NULL;
+}
+
+uint32_t slt_sim_constant_count(const SltSim* sim) {
+  uint32_t count = 0;
+  for (uint32_t p = 0; sim && p < sim->model->param_count; p++) {
+    count += !sim->model->params[p].hidden && !sim->model->params[p].structural;
+  }
+  return count;
+}
+
+const char* slt_sim_constant_name(const SltSim* sim, uint32_t constant) {
+  const ModelParam* param = settable_constant(sim, constant);
+  return param ? param->name.data : NULL;
 }
 
 // ---- snapshots, callbacks -----------------------------------------------------------------------

@@ -45,12 +45,18 @@ void eng_free(EngSim* sim);
 const Model* eng_model(const EngSim* sim);
 /// Override a constant: before the start, or from the present time on.
 SltStatus eng_set_param(EngSim* sim, uint32_t param, double value);
+/// Another initial value for a variable or one of its derivatives, before the start.
+/// SLT_ERR_NOT_FOUND where the model gives none.
+SltStatus eng_set_initial(EngSim* sim, uint32_t var, uint32_t order, double value);
 SltStatus eng_start(EngSim* sim);
 bool eng_is_started(const EngSim* sim);
 
 /// See slt_sim_advance(); `per_step` also returns at the end of each step.
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step);
 double eng_time(const EngSim* sim);
+/// See slt_sim_ahead() and slt_sim_look().
+SltStatus eng_ahead(EngSim* sim, double* until);
+SltStatus eng_look(EngSim* sim, double t);
 
 /// Present environment, and the one just before the last instant.
 const double* eng_env(EngSim* sim);

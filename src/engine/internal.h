@@ -410,6 +410,7 @@ struct EngSim {
   double* guess;         // per environment entry: where Newton's method starts from
   double* env_nominal;   // nominal of each variable's entries; NULL where all are 1
   double* params_given;  // overrides, NaN for none
+  double* starts_given;  // the same for initial values; NULL: none is overridden
   double* x;             // states of the present mode, gathered
   uint32_t* active;      // atoms that matter at present: places in the mode's list, ascending
   uint32_t active_count;

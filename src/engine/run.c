@@ -361,6 +361,39 @@ static void tune(EngSim* sim) {
   sim->slot->tuned = wait == UINT64_MAX && sim->slot->mode == sim->core.mode;
 }
 
+/// The next stretch of motion without an instant inside.
+static SltStatus begin_segment(EngSim* sim) {
+  if (sim->on_step && sim->on_step(sim->step_user, sim->core.t)) return SLT_ERR_CANCELLED;
+  if (ENG_SELDOM(sim->creep.count++ >= sim->creep.next)) eng_creep_look(sim);
+  if (sim->provider.tune && sim->stepper->counters.rhs >= sim->tune_at) tune(sim);
+  SltStatus status = eng_next_segment(sim);
+  return status < 0 ? fail_advance(sim, status) : SLT_OK;
+}
+
+SltStatus eng_ahead(EngSim* sim, double* until) {
+  EngCore* core = &sim->core;
+  *until = core->t;
+  if (!core->started || core->failed || core->touched) return SLT_ERR_ARGUMENT;
+  if (core->ended) return SLT_END;
+  bool fired = false;
+  SltStatus status = core->leaves ? leave_boundaries(sim, &fired) : SLT_OK;
+  if (status < 0) return fail_advance(sim, status);
+  if (core->ended || fired) return core->ended ? SLT_END : SLT_EVENT;
+  if (!core->seg_valid) SLT_TRY(begin_segment(sim));
+  status = num_dense_prepare(sim->stepper);
+  if (status < 0) return fail_advance(sim, status);
+  *until = core->seg_t1;
+  return SLT_OK;
+}
+
+SltStatus eng_look(EngSim* sim, double t) {
+  EngCore* core = &sim->core;
+  if (!core->seg_valid || !(t >= core->seg_t0 && t < core->seg_t1)) return SLT_ERR_ARGUMENT;
+  core->t = t;
+  eng_sample_states(sim, t);
+  return SLT_OK;
+}
+
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   EngCore* core = &sim->core;
   if (!core->started || core->failed || !(t_stop >= core->t)) return SLT_ERR_ARGUMENT;
@@ -381,13 +414,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
       if (core->ended) return SLT_END;
       if (fired) return SLT_EVENT;
     }
-    if (!core->seg_valid) {
-      if (sim->on_step && sim->on_step(sim->step_user, core->t)) return SLT_ERR_CANCELLED;
-      if (ENG_SELDOM(sim->creep.count++ >= sim->creep.next)) eng_creep_look(sim);
-      if (sim->provider.tune && sim->stepper->counters.rhs >= sim->tune_at) tune(sim);
-      status = eng_next_segment(sim);
-      if (status < 0) return fail_advance(sim, status);
-    }
+    if (!core->seg_valid) SLT_TRY(begin_segment(sim));
     if (t_stop < core->seg_t1) {
       status = num_dense_prepare(sim->stepper);
       if (status < 0) return fail_advance(sim, status);

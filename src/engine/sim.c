@@ -415,6 +415,9 @@ void eng_free(EngSim* sim) {
   eng_slide_free(sim);
   eng_contact_free(sim);
   eng_dae_free(sim);
+  if (sim->starts_given) {
+    base_free(&a, sim->starts_given, sim->model->start_count * sizeof *sim->starts_given);
+  }
   base_free(&a, sim->told, sim->told_capacity);
   base_free(&a, sim->sliding.value_labels, sim->sliding.value_label_capacity * sizeof(uint32_t));
   base_free(&a, sim->sliding.value_out, sim->sliding.value_out_capacity * sizeof(double));
@@ -465,6 +468,24 @@ SltStatus eng_set_param(EngSim* sim, uint32_t param, double value) {
   if (!isfinite(value)) return SLT_ERR_ARGUMENT;
   if (sim->core.started) return eng_change_param(sim, param, value);
   sim->params_given[param] = value;
+  return SLT_OK;
+}
+
+SltStatus eng_set_initial(EngSim* sim, uint32_t var, uint32_t order, double value) {
+  const Model* model = sim->model;
+  if (sim->core.started || !isfinite(value)) return SLT_ERR_ARGUMENT;
+  uint32_t i = 0;
+  while (i < model->start_count && (model->starts[i].var != var || model->starts[i].order != order))
+    i++;
+  if (i == model->start_count) return SLT_ERR_NOT_FOUND;
+  if (!sim->starts_given) {
+    sim->starts_given =
+        base_alloc(&sim->options.allocator, model->start_count * sizeof *sim->starts_given);
+    if (!sim->starts_given) return SLT_ERR_NOMEM;
+    for (uint32_t k = 0; k < model->start_count; k++)
+      sim->starts_given[k] = (double)NAN;
+  }
+  sim->starts_given[i] = value;
   return SLT_OK;
 }
 

@@ -167,7 +167,8 @@ SltStatus eng_start_values(EngSim* sim) {
   for (uint32_t i = 0; i < model->start_count; i++) {
     const ModelStart* start = &model->starts[i];
     const ModelVar* var = &model->vars[start->var];
-    double value = eng_start_value(sim, start);
+    double given = sim->starts_given ? sim->starts_given[i] : (double)NAN;
+    double value = isnan(given) ? eng_start_value(sim, start) : given;
     if (!isfinite(value)) {
       return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &start->span,
                       "the initial value of '%.*s' is not a finite number", STR_ARGS(var->name));

@@ -358,11 +358,17 @@ typedef struct IrMacro {
   Span span;
 } IrMacro;
 
+/// What runs of the model are asked for: a formula that experiments understand.
+typedef struct IrMeasure {
+  Str name, text;
+} IrMeasure;
+
 /// Defaults of a run; NaN and empty text mean "not given".
 typedef struct IrExperiment {
   double start, end, every, step, h0, hmin, hmax, rtol, atol, eventeps, gamma;
   Str method, detection;
   BASE_VEC(Str) out;
+  BASE_VEC(IrMeasure) measures;
 } IrExperiment;
 
 typedef struct IrWork IrWork;

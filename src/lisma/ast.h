@@ -404,6 +404,7 @@ typedef enum AstStatementKind {
   AST_ATTRIBUTES,  // x { nominal = 10; unit = "m"; }
   AST_ENERGY,      // energy = expr;  (top level, no label, no backquotes)
   AST_EXPERIMENT,  // experiment { end = 10; }
+  AST_MEASURE,     // measure peak = max(y);
   AST_ELEMENT,     // contact c { gap = y; force = N; }  friction f { ... }
   AST_FOR,         // for i = 1:N, 7 { ... }
   AST_IF,          // if (c) { ... } else if (d) { ... } else { ... }
@@ -452,6 +453,11 @@ struct AstStatement {
     AstElement* element;  // AST_ELEMENT
 
     AstExpr* energy;  // AST_ENERGY
+
+    struct {  // AST_MEASURE: a formula that experiments understand, not the model
+      AstName name;
+      AstExpr* formula;
+    } measure;
 
     struct {  // AST_FOR
       Str variable;

@@ -487,6 +487,11 @@ void ast_print_statement(TextBuffer* out, const AstStatement* s, uint32_t depth)
   case AST_ATTRIBUTES: print_attributes(out, s); break;
   case AST_ENERGY: print_simple(out, "energy = ", s->as.energy); break;
   case AST_EXPERIMENT: print_experiment(out, &s->as.attributes.settings, depth); break;
+  case AST_MEASURE:
+    text_append_c(out, "measure ");
+    ast_print_name(out, &s->as.measure.name);
+    print_simple(out, " = ", s->as.measure.formula);
+    break;
   case AST_ELEMENT: print_element(out, s->as.element); break;
   case AST_FOR: print_for(out, s, depth); break;
   case AST_IF: print_if(out, &s->as.branches, depth); break;

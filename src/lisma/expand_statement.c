@@ -220,6 +220,7 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
   case AST_EXPERIMENT:
     copy.as.attributes.settings = copy_settings(x, u, &s->as.attributes.settings);
     break;
+  case AST_MEASURE: break;  // stands at the top level alone
   case AST_ENERGY: copy.as.energy = expand_copy_expr(x, u, s->as.energy); break;
   case AST_ELEMENT: copy.as.element = copy_element(x, u, s->as.element); break;
   case AST_FOR: copy = copy_loop(x, u, s, FILTER_ALL); break;

@@ -279,6 +279,7 @@ static void mention_statement(Expander* x, Table* table, const AstStatement* s) 
   case AST_DATA:
   case AST_ENERGY:
   case AST_EXPERIMENT:
+  case AST_MEASURE:
   case AST_STOP:
   case AST_GOTO:
   case AST_PART:

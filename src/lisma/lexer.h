@@ -103,6 +103,7 @@ typedef enum TokenKind {
   X(WORD_INCLUDE, "include") \
   X(WORD_AFTER, "after") \
   X(WORD_EVERY, "every") \
+  X(WORD_MEASURE, "measure") \
   X(WORD_PERSISTENT, "persistent") \
   X(WORD_TRIGGER, "trigger") \
   X(WORD_INVARIANT, "invariant") \

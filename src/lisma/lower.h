@@ -730,6 +730,7 @@ void lower_entry_resets(Lower* l, uint32_t body, Span span);
 
 void lower_attributes(Lower* l, const AstStatement* statement);
 void lower_experiment(Lower* l, const AstStatement* statement);
+void lower_measure(Lower* l, const AstStatement* statement);
 void lower_check_outputs(Lower* l);
 
 // lower_data.c --------------------------------------------------------------------------------

@@ -494,6 +494,7 @@ static void lower_statement(Lower* l, const AstStatement* statement, const Site*
   case AST_ATTRIBUTES: lower_attributes(l, statement); break;
   case AST_ENERGY: lower_energy(l, statement); break;
   case AST_EXPERIMENT: lower_experiment(l, statement); break;
+  case AST_MEASURE: lower_measure(l, statement); break;
   case AST_ELEMENT: lower_element(l, statement, site); break;
   case AST_FOR: lower_loop(l, statement, site); break;
   case AST_IF: lower_if(l, statement, site); break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Attributes of variables and the experiment.
+#include "lisma/ast_print.h"
 #include "lisma/lower.h"
 
 #include <math.h>
@@ -249,6 +250,17 @@ static void set_experiment(Lower* l, const AstSetting* setting) {
   } else {
     set_outputs(l, setting);
   }
+}
+
+/// Kept as text: its functions (`max` of one argument over a whole run) are not the model's.
+void lower_measure(Lower* l, const AstStatement* statement) {
+  IrExperiment* e = &l->m->experiment;
+  TextBuffer name = {.arena = l->arena};
+  TextBuffer text = {.arena = l->arena};
+  ast_print_name(&name, &statement->as.measure.name);
+  ast_print_expr(&text, statement->as.measure.formula);
+  IrMeasure measure = {.name = text_str(&name), .text = text_str(&text)};
+  base_vec_push(l->arena, &e->measures, measure);
 }
 
 void lower_experiment(Lower* l, const AstStatement* statement) {

@@ -104,6 +104,7 @@ static void outline_statement(Outline* o, const AstStatement* s) {
   case AST_ATTRIBUTES:
   case AST_ENERGY:
   case AST_EXPERIMENT:
+  case AST_MEASURE:
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO:

@@ -413,6 +413,7 @@ static AstExpr* parse_missing_operand(Parser* p) {
 }
 
 AstExpr* parser_operand(Parser* p) {
+  if (p->measuring && p->tok.kind == TOK_AT && p->next.kind == TOK_LPAREN) p->tok.kind = TOK_WORD;
   switch ((int)p->tok.kind) {
   case TOK_NUMBER: return parser_number(p);
   case TOK_LPAREN: return parse_parenthesis(p);

@@ -43,6 +43,7 @@ typedef struct Parser {
   Token next;             // the second token of look-ahead
   uint32_t previous_end;  // where the token before `tok` ends
 
+  bool measuring;    // inside of a measure, where `at(x, t)` is a reading
   bool recovering;   // an error was reported; silence until the next statement
   bool after_gap;    // a ';' was assumed here: a statement that fails at once is the same mistake
   uint32_t nesting;  // expressions inside expressions

@@ -343,6 +343,19 @@ static bool parse_invariant(Parser* p, AstStatement* out) {
   return true;
 }
 
+/// `measure peak = max(y);`
+static bool parse_measure(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_MEASURE;
+  if (!parser_expect_name(p, "the name of a measure", &out->as.measure.name)) return false;
+  parser_expect_assign(p, "the name");
+  p->measuring = true;
+  out->as.measure.formula = p->recovering ? parser_error_expr(p) : parser_expr(p);
+  p->measuring = false;
+  parser_end_statement(p, "the measure");
+  return true;
+}
+
 static bool begins_invariant(const Parser* p) {
   switch ((int)p->next.kind) {
   case TOK_LBRACKET:
@@ -373,6 +386,9 @@ static bool parse_word_statement(Parser* p, const BlockFrame* frame, AstStatemen
     return named;
   case WORD_DATA:
     if (named) *keep = parse_data(p, out);
+    return named;
+  case WORD_MEASURE:
+    if (named) *keep = parse_measure(p, out);
     return named;
   case WORD_CONTACT:
   case WORD_FRICTION:

@@ -166,6 +166,7 @@ static void scan_statement(Lower* l, const AstStatement* statement) {
   case AST_DELETE:
   case AST_ATTRIBUTES:
   case AST_EXPERIMENT:
+  case AST_MEASURE:
   case AST_STOP:
   case AST_GOTO:
   case AST_FUNCTION:

@@ -172,6 +172,7 @@ static bool statement_bounds_use(const AstStatement* s, Str name) {
   case AST_ATTRIBUTES:
   case AST_ENERGY:
   case AST_EXPERIMENT:
+  case AST_MEASURE:
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO: break;
@@ -250,6 +251,7 @@ static Size weigh_statement(Weigher* w, const AstStatement* s) {
   case AST_ATTRIBUTES:
   case AST_ENERGY:
   case AST_EXPERIMENT:
+  case AST_MEASURE:
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO:

@@ -433,6 +433,7 @@ static void check_statement(Checker* c, const AstStatement* s) {
   case AST_DATA:
   case AST_DELETE:
   case AST_EXPERIMENT:
+  case AST_MEASURE:
   case AST_STOP:
   case AST_GOTO:
   case AST_FUNCTION:

@@ -346,7 +346,16 @@ static void build_macros(ModelBuild* build) {
   build->model.macro_count = ir->macros.count;
 }
 
-static ModelExperiment copy_experiment(const IrExperiment* e) {
+static const ModelMeasure* copy_measures(ModelBuild* build, const IrExperiment* e) {
+  ModelMeasure* measures = ARENA_ARRAY(&build->arena, ModelMeasure, e->measures.count);
+  for (uint32_t i = 0; i < e->measures.count; i++) {
+    measures[i] = (ModelMeasure){.name = str_copy(&build->arena, e->measures.data[i].name),
+                                 .text = str_copy(&build->arena, e->measures.data[i].text)};
+  }
+  return measures;
+}
+
+static ModelExperiment copy_experiment(ModelBuild* build, const IrExperiment* e) {
   return (ModelExperiment){.start = e->start,
                            .end = e->end,
                            .every = e->every,
@@ -361,7 +370,9 @@ static ModelExperiment copy_experiment(const IrExperiment* e) {
                            .method = e->method,
                            .detection = e->detection,
                            .out = e->out.data,
-                           .out_count = e->out.count};
+                           .out_count = e->out.count,
+                           .measures = copy_measures(build, e),
+                           .measure_count = e->measures.count};
 }
 
 void build_variables(ModelBuild* build) {
@@ -378,5 +389,5 @@ void build_variables(ModelBuild* build) {
     build->model.energy = energy;
     build->model.energy_span = build->ir->energy_span;
   }
-  build->model.experiment = copy_experiment(&build->ir->experiment);
+  build->model.experiment = copy_experiment(build, &build->ir->experiment);
 }

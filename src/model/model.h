@@ -857,12 +857,19 @@ typedef struct ModelSchedule {
   Span span;
 } ModelSchedule;
 
+/// What runs are asked for, for those who make experiments.
+typedef struct ModelMeasure {
+  Str name, text;
+} ModelMeasure;
+
 /// Defaults of a run as the model states them; NaN and empty text mean "not given".
 typedef struct ModelExperiment {
   double start, end, every, step, h0, hmin, hmax, rtol, atol, eventeps, gamma;
   Str method, detection;
   const Str* out;
   uint32_t out_count;
+  const ModelMeasure* measures;
+  uint32_t measure_count;
 } ModelExperiment;
 
 /// Everything about a model that does not depend on the mode. Immutable.

@@ -326,6 +326,7 @@ static void put_statement(const AstStatement* s) {
     putchar(']');
     break;
   case AST_EXPERIMENT:
+  case AST_MEASURE:
     fputs("[\"experiment\",", stdout);
     put_settings(&s->as.attributes.settings);
     putchar(']');

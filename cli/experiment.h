@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// What the commands that make many runs of a model share: sweep, sens, fit, optimize, compare.
+#ifndef SALTUS_CLI_EXPERIMENT_H
+#define SALTUS_CLI_EXPERIMENT_H
+
+#include "run.h"
+
+#include <saltus/saltus_experiment.h>
+
+/// Texts of an option that may be repeated.
+typedef struct CliTexts {
+  const char** items;
+  uint32_t count;
+} CliTexts;
+
+/// False when memory is exhausted, after a message.
+bool texts_add(CliTexts* texts, const char* text);
+void texts_clear(CliTexts* texts);
+
+/// The model of an experiment and how its runs are made.
+typedef struct Trial {
+  const char* path;
+  double until;
+  SltSimOptions sim;
+  CliSettings settings;
+  CliTexts measures;
+  bool quiet;
+  // filled in by trial_open()
+  ModelSource source;
+  SltModel* model;
+  SltExperiment experiment;
+  double t_start, t_end;
+} Trial;
+
+/// Options that all of these commands have; they stand first in the table of each.
+typedef enum TrialOption {
+  TRIAL_UNTIL,
+  TRIAL_FROM,
+  TRIAL_METHOD,
+  TRIAL_RTOL,
+  TRIAL_ATOL,
+  TRIAL_HMAX,
+  TRIAL_SET,
+  TRIAL_MEASURE,
+  TRIAL_QUIET,
+  TRIAL_OPTION_COUNT
+} TrialOption;
+
+#define TRIAL_SPECS \
+  [TRIAL_UNTIL] = {"--until", NULL, OPTION_VALUE}, [TRIAL_FROM] = {"--from", NULL, OPTION_VALUE}, \
+  [TRIAL_METHOD] = {"--method", NULL, OPTION_VALUE}, [TRIAL_RTOL] = {"--rtol", NULL, OPTION_VALUE}, \
+  [TRIAL_ATOL] = {"--atol", NULL, OPTION_VALUE}, [TRIAL_HMAX] = {"--hmax", NULL, OPTION_VALUE}, \
+  [TRIAL_SET] = {"--set", NULL, OPTION_VALUE}, \
+  [TRIAL_MEASURE] = {"--measure", "-m", OPTION_VALUE}, \
+  [TRIAL_QUIET] = {"--quiet", "-q", OPTION_FLAG}
+
+Trial trial_defaults(void);
+/// One of these options; false after a message.
+bool trial_option(Trial* trial, TrialOption option, const char* text);
+/// Read and compile the model, and find out from when to when it runs. Returns the exit status.
+int trial_open(Trial* trial, const char* command);
+void trial_close(Trial* trial);
+/// Measures given, else those that the model declares. Returns the exit status.
+int trial_measures(const Trial* trial, SltMeasures** out);
+
+/// Print a problem with its cure; returns the exit status that belongs to it.
+int problem_print(const char* option, const SltProblem* problem, SltStatus status);
+
+/// A cell of a CSV row, with a comma in front of all but the first: text as RFC 4180 wants it, or a
+/// number as short as it can be; NaN is an empty cell.
+void cell_text(FILE* out, bool first, const char* text);
+void cell_number(FILE* out, bool first, double value);
+
+/// Wall clock, seconds.
+double wall_seconds(void);
+
+#endif

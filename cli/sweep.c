@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: MIT
+//
+// saltus sweep: many runs of a model, a row for each.
+#define _POSIX_C_SOURCE 200809L
+#include "experiment.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum SweepOption {
+  SWEEP_VARY = TRIAL_OPTION_COUNT,
+  SWEEP_SAMPLE,
+  SWEEP_CORRELATE,
+  SWEEP_SEED,
+  SWEEP_JOBS,
+  SWEEP_OUTPUT,
+  SWEEP_TRAJECTORIES,
+  SWEEP_RESUME,
+  SWEEP_OPTION_COUNT
+} SweepOption;
+
+static const OptionSpec specs[SWEEP_OPTION_COUNT] = {
+    TRIAL_SPECS,
+    [SWEEP_VARY] = {"--vary", NULL, OPTION_VALUE},
+    [SWEEP_SAMPLE] = {"--sample", NULL, OPTION_VALUE},
+    [SWEEP_CORRELATE] = {"--correlate", NULL, OPTION_VALUE},
+    [SWEEP_SEED] = {"--seed", NULL, OPTION_VALUE},
+    [SWEEP_JOBS] = {"--jobs", "-j", OPTION_VALUE},
+    [SWEEP_OUTPUT] = {"--output", "-o", OPTION_VALUE},
+    [SWEEP_TRAJECTORIES] = {"--trajectories", NULL, OPTION_VALUE},
+    [SWEEP_RESUME] = {"--resume", NULL, OPTION_FLAG},
+};
+
+typedef struct SweepCommand {
+  Trial trial;
+  CliTexts vary, correlate;
+  SltSampling sampling;
+  uint64_t sample_count, seed, jobs;
+  const char* output;
+  const char* trajectories;
+  bool resume;
+  // the work
+  SltFormat format;
+  SltDesign* design;
+  SltMeasures* measures;
+  SltSweepText* text;
+  char* csv_path;   // where lines go as they come
+  char* mark_path;  // beside it while it is not complete: what it is of
+  char identity[SLT_DIGEST_TEXT];
+  Output csv;
+  Progress progress;
+  uint64_t done, failed;
+  char first_failure[300];
+} SweepCommand;
+
+// ---- options ------------------------------------------------------------------------------------
+
+/// `--sample lhs 1000`: the number is the next word.
+static bool read_sample(SweepCommand* c, OptionParser* parser) {
+  static const char* const words[] = {"grid", "random", "lhs", "sobol"};
+  int choice = option_choice("--sample", parser->value, words, 4);
+  if (choice < 0) return false;
+  c->sampling = (SltSampling)choice;
+  if (c->sampling == SLT_SAMPLE_GRID) return true;
+  if (parser->at >= parser->argc) {
+    cli_error("--sample %s needs the number of members", words[choice]);
+    cli_hint("--sample %s 1000", words[choice]);
+    return false;
+  }
+  return option_count("--sample", parser->argv[parser->at++], 1, UINT64_C(1000000000000000),
+                      &c->sample_count);
+}
+
+static bool read_option(SweepCommand* c, int option, OptionParser* parser) {
+  const char* text = parser->value;
+  if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
+  switch (option) {
+  case SWEEP_VARY: return texts_add(&c->vary, text);
+  case SWEEP_SAMPLE: return read_sample(c, parser);
+  case SWEEP_CORRELATE: return texts_add(&c->correlate, text);
+  case SWEEP_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
+  case SWEEP_JOBS: return option_count("--jobs", text, 1, 1024, &c->jobs);
+  case SWEEP_OUTPUT: c->output = text; return true;
+  case SWEEP_TRAJECTORIES: c->trajectories = text; return true;
+  case SWEEP_RESUME: c->resume = true; return true;
+  default: return false;
+  }
+}
+
+static int read_options(SweepCommand* c, int argc, char** argv) {
+  OptionParser parser = {.command = "sweep",
+                         .specs = specs,
+                         .spec_count = SWEEP_OPTION_COUNT,
+                         .argc = argc,
+                         .argv = argv};
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    bool good = option == OPTION_WORD ? cli_one_model("sweep", parser.value, &c->trial.path)
+                                      : read_option(c, option, &parser);
+    if (!good) return CLI_USAGE;
+  }
+  if (c->vary.count == 0) {
+    cli_error("sweep needs something that varies");
+    cli_hint("--vary k=0:10:101 takes 101 values of k, --vary 'k~normal(1, 0.1)' draws them");
+    return CLI_USAGE;
+  }
+  c->trial.sim.seed = c->seed;
+  return CLI_DONE;
+}
+
+// ---- preparation --------------------------------------------------------------------------------
+
+static int make_design(SweepCommand* c) {
+  SltProblem problem;
+  SltStatus status = slt_design_create(c->trial.model, &c->design);
+  if (status < 0) return CLI_RUN;
+  for (uint32_t i = 0; i < c->vary.count; i++) {
+    status = slt_design_add(c->design, c->vary.items[i], &problem);
+    if (status < 0) return problem_print("--vary", &problem, status);
+  }
+  for (uint32_t i = 0; i < c->correlate.count; i++) {
+    status = slt_design_correlate(c->design, c->correlate.items[i], &problem);
+    if (status < 0) return problem_print("--correlate", &problem, status);
+  }
+  status = slt_design_sample(c->design, c->sampling, c->sample_count, c->seed, &problem);
+  if (status < 0) return problem_print(NULL, &problem, status);
+  int exit = trial_measures(&c->trial, &c->measures);
+  if (exit != CLI_DONE) return exit;
+  if (slt_measures_count(c->measures) == 0 && !c->trajectories) {
+    cli_error("sweep needs to know what to measure");
+    cli_hint("--measure 'max(x)', `measure peak = max(x);` in the model, or --trajectories FOLDER");
+    return CLI_USAGE;
+  }
+  return CLI_DONE;
+}
+
+static char* join(const char* a, const char* b) {
+  char* out = malloc(strlen(a) + strlen(b) + 1);
+  if (out) strcat(strcpy(out, a), b);
+  return out;
+}
+
+/// Lines go to the file itself, or beside it where its format is written as a whole.
+static int name_files(SweepCommand* c) {
+  char* title = path_title(c->trial.source.name, ".sweep.csv");
+  const char* path = c->output ? c->output : title;
+  c->format = slt_format_get(SLT_FORMAT_CSV);
+  int exit = path ? CLI_DONE : CLI_RUN;
+  bool stream = path && strcmp(path, "-") == 0;
+  if (path && !stream && slt_format_find(path, &c->format) < 0 && strchr(path_base(path), '.')) {
+    cli_error("-o %s: rows of a sweep cannot be written like this", path);
+    cli_hint("files of rows end in .csv or .mat; - is standard output");
+    exit = CLI_USAGE;
+  } else if (path && c->format.missing) {
+    cli_error("-o %s: this build cannot write %s files", path, c->format.ending);
+    cli_hint("builds that find the package %s can", c->format.missing);
+    exit = CLI_USAGE;
+  } else if (path && stream && c->resume) {
+    cli_error("--resume goes on with a file, not with standard output");
+    exit = CLI_USAGE;
+  }
+  if (exit == CLI_DONE) {
+    c->csv_path = join(path, c->format.id == SLT_FORMAT_CSV ? "" : ".part.csv");
+    c->mark_path = stream ? NULL : join(path, ".part");
+    if (!c->csv_path || (!stream && !c->mark_path)) exit = CLI_RUN;
+  }
+  free(title);
+  return exit;
+}
+
+static SltStatus hash_into(void* user, const char* data, size_t length) {
+  slt_sweep_text_seen(user, data, length);
+  return SLT_OK;
+}
+
+static void hash_text(SltSweepText* hash, const char* text) {
+  slt_sweep_text_seen(hash, text, strlen(text) + 1);
+}
+
+/// What decides about the rows: model, options, version. A sweep goes on only where this is the same.
+static bool make_identity(SweepCommand* c) {
+  const SltSimOptions* sim = &c->trial.sim;
+  SltSweepText* hash = NULL;
+  if (slt_sweep_text_create(c->design, NULL, NULL, 0, (SltWriter){hash_into, NULL}, &hash) < 0) {
+    return false;
+  }
+  hash_text(hash, slt_version());
+  hash_text(hash, sim->method ? sim->method : "");
+  for (uint32_t i = 0; i < c->vary.count; i++)
+    hash_text(hash, c->vary.items[i]);
+  for (uint32_t i = 0; i < c->correlate.count; i++)
+    hash_text(hash, c->correlate.items[i]);
+  for (uint32_t i = 0; i < slt_measures_count(c->measures); i++)
+    hash_text(hash, slt_measures_name(c->measures, i));
+  for (uint32_t i = 0; i < c->trial.measures.count; i++)
+    hash_text(hash, c->trial.measures.items[i]);
+  double numbers[] = {c->trial.t_start, c->trial.t_end, sim->rtol, sim->atol, sim->h_max,
+                      (double)c->sampling, (double)c->sample_count};
+  slt_sweep_text_seen(hash, (const char*)numbers, sizeof numbers);
+  slt_sweep_text_seen(hash, (const char*)&c->seed, sizeof c->seed);
+  SltStatus status =
+      slt_model_explain(c->trial.model, SLT_EXPLAIN_IR, (SltWriter){hash_into, hash});
+  slt_sweep_text_digest(hash, c->identity);
+  slt_sweep_text_free(hash);
+  return status >= 0;
+}
+
+// ---- going on -----------------------------------------------------------------------------------
+
+/// Lines that are there already, into the digest; what follows the last whole one is dropped.
+static int read_back(SweepCommand* c) {
+  FILE* file = fopen(c->csv_path, "rb");
+  if (!file) {
+    cli_error("cannot read %s: %s", c->csv_path, strerror(errno));
+    return CLI_USAGE;
+  }
+  char* line = NULL;
+  size_t capacity = 0;
+  uint64_t whole = 0;
+  uint64_t lines = 0;
+  for (ssize_t length = 0; (length = getline(&line, &capacity, file)) > 0;) {
+    if (line[length - 1] != '\n') break;
+    slt_sweep_text_seen(c->text, line, (size_t)length);
+    whole += (uint64_t)length;
+    lines++;
+  }
+  free(line);
+  fclose(file);
+  if (lines == 0 || lines - 1 > slt_design_member_count(c->design)) {
+    cli_error("%s has no rows of this sweep", c->csv_path);
+    return CLI_USAGE;
+  }
+  c->done = lines - 1;
+  return output_continue(&c->csv, whole, lines, NULL) ? CLI_DONE : CLI_USAGE;
+}
+
+static int resume(SweepCommand* c) {
+  size_t length = 0;
+  if (access(c->mark_path, F_OK) != 0) {
+    cli_error("there is no %s: no sweep was interrupted here", c->mark_path);
+    cli_hint("leave out --resume to begin one");
+    return CLI_USAGE;
+  }
+  char* mark = input_read(c->mark_path, "mark", false, SOURCE_LIMIT, &length);
+  if (!mark) return CLI_USAGE;
+  bool same = length >= SLT_DIGEST_TEXT - 1 && memcmp(mark, c->identity, SLT_DIGEST_TEXT - 1) == 0;
+  free(mark);
+  if (!same) {
+    cli_error("%s was begun with another model or other options", c->csv_path);
+    cli_hint("repeat them as they were, or leave out --resume to begin anew");
+    return CLI_USAGE;
+  }
+  return read_back(c);
+}
+
+static int begin_anew(SweepCommand* c) {
+  if (!c->output && !output_is_ours(c->csv_path, "member")) {
+    cli_error("%s exists and was not written by saltus; it was left as it is", c->csv_path);
+    cli_hint("`-o %s` overwrites it, another name keeps it", c->csv_path);
+    return CLI_USAGE;
+  }
+  if (!inputs_spare(&c->trial.source.inputs, "-o", c->csv_path)) return CLI_USAGE;
+  if (c->mark_path && output_replace(c->mark_path, c->identity, SLT_DIGEST_TEXT - 1) != CLI_DONE) {
+    return CLI_USAGE;
+  }
+  if (!output_open(&c->csv)) return CLI_USAGE;
+  return slt_sweep_text_header(c->text) < 0 ? output_report(&c->csv, "rows") : CLI_DONE;
+}
+
+// ---- the sweep ----------------------------------------------------------------------------------
+
+/// The whole run of a member once more, recorded: the same bits as the one that was measured.
+static SltStatus write_trajectory(SweepCommand* c, const SltSweepRow* row) {
+  char path[1200];
+  snprintf(path, sizeof path, "%.1000s/member-%llu.csv", c->trajectories,
+           (unsigned long long)row->member);
+  Output out = {.path = path, .fd = -1, .csv = true};
+  if (!output_open(&out)) return SLT_ERR_IO;
+  SltSim* sim = NULL;
+  SltRecorder* recorder = NULL;
+  const char* bad = NULL;
+  SltRecorderOptions options = slt_recorder_options();
+  options.rows = (SltWriter){output_write, &out};
+  options.names = c->trial.experiment.out_count ? c->trial.experiment.out : NULL;
+  options.name_count = c->trial.experiment.out_count;
+  options.every = c->trial.experiment.every;
+  SltStatus status =
+      slt_design_sim_create(c->trial.model, c->design, row->member, &c->trial.sim, &sim);
+  if (status >= 0) status = slt_recorder_create(sim, &options, &recorder, &bad);
+  if (status >= 0) {
+    slt_recorder_run(recorder, c->trial.t_end);  // how it ended stands in the row
+    status = slt_recorder_finish(recorder);
+  }
+  slt_recorder_free(recorder);
+  slt_sim_free(sim);
+  output_close(&out);
+  return out.error ? SLT_ERR_IO : status;
+}
+
+static SltStatus take_row(void* user, const SltSweepRow* row) {
+  SweepCommand* c = user;
+  if (row->status < 0 && c->failed++ == 0) {
+    snprintf(c->first_failure, sizeof c->first_failure, "member %llu: %s",
+             (unsigned long long)row->member, row->message ? row->message : "");
+  }
+  if (c->trajectories) {
+    SltStatus status = write_trajectory(c, row);
+    if (status < 0) return status;
+  }
+  SltStatus status = slt_sweep_text_row(c->text, row);
+  c->done += status >= 0;
+  return status;
+}
+
+static bool is_cancelled(void* user) {
+  SweepCommand* c = user;
+  return progress_poll(&c->progress, (double)c->done);
+}
+
+static void leave(void* user) {
+  const SweepCommand* c = user;
+  output_leave(&c->csv);
+}
+
+/// The rows that stand beside the file, in its own format.
+static int write_whole(SweepCommand* c) {
+  if (c->format.id == SLT_FORMAT_CSV) return CLI_DONE;
+  size_t length = 0;
+  char* content = input_read(c->csv_path, "table", false, TABLE_LIMIT, &length);
+  SltTable* table = NULL;
+  uint32_t line = 0;
+  if (!content || slt_table_read_csv(content, length, &table, &line) < 0) {
+    free(content);
+    cli_error("the rows in %s cannot be read", c->csv_path);
+    return CLI_RUN;
+  }
+  free(content);
+  Output out = {.path = c->output, .fd = -1, .whole = true, .packed = true};
+  if (!output_open(&out)) {
+    slt_table_free(table);
+    return CLI_USAGE;
+  }
+  SltStatus status = slt_table_write(table, c->format.id, (SltWriter){output_write, &out});
+  slt_table_free(table);
+  output_close(&out);
+  if (out.error || status < 0) return output_report(&out, "rows");
+  remove(c->csv_path);
+  return CLI_DONE;
+}
+
+static void print_summary(const SweepCommand* c, double wall) {
+  char digest[SLT_DIGEST_TEXT];
+  slt_sweep_text_digest(c->text, digest);
+  fprintf(stderr, "%llu members in %.3g s", (unsigned long long)c->done, wall);
+  if (c->failed) fprintf(stderr, ", %llu failed", (unsigned long long)c->failed);
+  fputc('\n', stderr);
+  if (c->failed) cli_print(stderr, "  first: %s\n", c->first_failure);
+  const char* path = c->output ? c->output : c->csv_path;
+  if (strcmp(path, "-") != 0) fprintf(stderr, "rows: %s\n", path);
+  fprintf(stderr, "digest: %s\n", digest);
+}
+
+static int finish(SweepCommand* c, SltStatus status, double wall) {
+  uint64_t members = slt_design_member_count(c->design);
+  output_close(&c->csv);
+  if (c->csv.error) return output_report(&c->csv, "rows");
+  if (status == SLT_ERR_CANCELLED) {
+    cli_note("interrupted: %llu of %llu members are in %s", (unsigned long long)c->done,
+             (unsigned long long)members, c->csv_path);
+    if (c->mark_path) cli_hint("the same command with --resume goes on");
+    int signal_number = progress_signal();
+    return signal_number ? 128 + signal_number : CLI_RUN;
+  }
+  if (status < 0) {
+    cli_error("the sweep ended: %s", slt_status_text(status));
+    return CLI_RUN;
+  }
+  int exit = write_whole(c);
+  if (exit != CLI_DONE) return exit;
+  if (c->mark_path) remove(c->mark_path);
+  if (!c->trial.quiet) print_summary(c, wall);
+  return c->failed == members ? CLI_RUN : CLI_DONE;
+}
+
+static int run_sweep(SweepCommand* c) {
+  SltSweepOptions options = slt_sweep_options();
+  options.sim = c->trial.sim;
+  options.t_end = c->trial.t_end;
+  options.jobs = (uint32_t)c->jobs;
+  options.first = c->done;
+  options.on_row = take_row;
+  options.cancel = is_cancelled;
+  options.user = c;
+  c->progress = (Progress){.t_end = (double)slt_design_member_count(c->design),
+                           .t_start = 0.0,
+                           .what = "members",
+                           .quiet = c->trial.quiet,
+                           .to_stdout = strcmp(c->csv_path, "-") == 0,
+                           .on_leave = leave,
+                           .user = c};
+  progress_begin(&c->progress);
+  SltStatus status = slt_sweep_run(c->trial.model, c->design, c->measures, &options);
+  double wall = progress_end(&c->progress);
+  return finish(c, status, wall);
+}
+
+static int prepare(SweepCommand* c) {
+  int exit = trial_open(&c->trial, "sweep");
+  if (exit == CLI_DONE) exit = make_design(c);
+  if (exit == CLI_DONE) exit = name_files(c);
+  if (exit != CLI_DONE) return exit;
+  if (c->trajectories && !folder_make(c->trajectories)) {
+    cli_error("cannot make the folder %s: %s", c->trajectories, strerror(errno));
+    return CLI_USAGE;
+  }
+  c->csv = (Output){.path = c->csv_path, .fd = -1, .csv = true};
+  SltStatus status = slt_sweep_text_create(c->design, c->measures, NULL, 0,
+                                           (SltWriter){output_write, &c->csv}, &c->text);
+  if (status < 0 || !make_identity(c)) {
+    cli_error("out of memory");
+    return CLI_RUN;
+  }
+  return c->resume ? resume(c) : begin_anew(c);
+}
+
+int command_sweep(int argc, char** argv) {
+  SweepCommand c = {.trial = trial_defaults(), .csv = {.fd = -1}};
+  int exit = read_options(&c, argc, argv);
+  if (exit == CLI_DONE) exit = prepare(&c);
+  if (exit == CLI_DONE) exit = run_sweep(&c);
+  output_close(&c.csv);
+  slt_sweep_text_free(c.text);
+  slt_measures_free(c.measures);
+  slt_design_free(c.design);
+  trial_close(&c.trial);
+  texts_clear(&c.vary);
+  texts_clear(&c.correlate);
+  free(c.csv_path);
+  free(c.mark_path);
+  return exit;
+}

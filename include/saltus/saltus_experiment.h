@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+//
+// Experiments: what a run is asked for (measures), and many runs of one model (designs, sweeps).
+//
+//   SltMeasures* measures = NULL;
+//   const char* texts[] = {"peak = max(y)", "time(main.rest)"};
+//   slt_measures_create(model, texts, 2, &measures, &problem);
+//   SltDesign* design = NULL;
+//   slt_design_create(model, &design);
+//   slt_design_add(design, "k=0.5:0.9:101", &problem);
+//   SltSweepOptions options = slt_sweep_options();
+//   options.on_row = print_row;
+//   slt_sweep_run(model, design, measures, &options);
+#ifndef SALTUS_EXPERIMENT_H
+#define SALTUS_EXPERIMENT_H
+
+#include <saltus/saltus.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What is wrong with a text that was given, and the way out.
+typedef struct SltProblem {
+  char message[300];
+  char hint[300];  ///< empty: none
+} SltProblem;
+
+// ---- measures -----------------------------------------------------------------------------------
+
+/// What runs are asked for. Immutable: share it between threads.
+typedef struct SltMeasures SltMeasures;
+
+/// Read measures: `NAME = FORMULA` or `FORMULA`, which is then its own name. A formula is made of
+/// numbers, constants of the model, measures before it, functions, and readings of the run:
+///
+///   end(x) start(x) at(x, t)                  values; x is any formula of quantities of the model
+///   max(x) min(x) mean(x) rms(x) integral(x)  over the run
+///   quantile(x, q)                            x is at most this for a share q of the time
+///   time(A.s) time(A.s, k)                    first (k-th) entry into state s of automaton A
+///   count(A.s) duration(A.s)                  number of entries, time spent there
+///
+/// All are taken from the dense output, not from rows: extrema are found where they are.
+/// @param model     must outlive the measures.
+/// @param texts     NULL: the measures that the model declares.
+/// @param problem   receives what is wrong; may be NULL.
+/// @param out       receives the measures, NULL on failure; free them with slt_measures_free().
+/// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOT_FOUND (a name), SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_measures_create(const SltModel* model, const char* const* texts,
+                                      uint32_t count, SltMeasures** out, SltProblem* problem);
+/// Free measures. Accepts NULL.
+SLT_API void slt_measures_free(SltMeasures* measures);
+SLT_API uint32_t slt_measures_count(const SltMeasures* measures);
+/// Name of a measure; lives as long as the measures. NULL behind the last.
+SLT_API const char* slt_measures_name(const SltMeasures* measures, uint32_t measure);
+
+/// Run a simulation that is not started yet to `t_end`, or to where the model stops it, and take the
+/// measures. Takes over slt_sim_on_event() of the run.
+/// @param values  receives a number per measure; NaN where it has none (a state never entered, a
+///                variable that is undetermined, a run that failed).
+/// @return SLT_OK, SLT_END, the error of the run, SLT_ERR_CANCELLED, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end,
+                                   double* values);
+
+// ---- designs ------------------------------------------------------------------------------------
+
+/// Which parameters vary over the runs of an experiment, and how. One thread changes it; afterwards
+/// it may be shared.
+typedef struct SltDesign SltDesign;
+
+/// How members are chosen.
+typedef enum SltSampling {
+  SLT_SAMPLE_GRID = 0,    ///< every combination; the last parameter varies fastest
+  SLT_SAMPLE_RANDOM = 1,  ///< independent draws
+  SLT_SAMPLE_LHS = 2,     ///< Latin hypercube: each parameter takes every stratum once
+  SLT_SAMPLE_SOBOL = 3    ///< Sobol's sequence with a digital shift; at most 21 parameters
+} SltSampling;
+
+/// @param model  must outlive the design.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_design_create(const SltModel* model, SltDesign** out);
+/// Free a design. Accepts NULL.
+SLT_API void slt_design_free(SltDesign* design);
+
+/// Let a parameter vary. It is a constant of the model, an initial value `x(t0)`, or `seed`, the seed
+/// of the random streams:
+///
+///   k=0:10:101        101 values from 0 to 10        k=0:10   (when sampled) anything between
+///   k=1,2,5           these values                   k=log(1:1000:4)   equal ratios: 1, 10, 100...
+///   k~uniform(a, b)   k~normal(mean, deviation)      k~lognormal(mean, deviation of ln k)
+///   k~triangular(least, most likely, greatest)       k~empirical(FILE.csv, column)
+///
+/// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOT_FOUND (no such parameter), SLT_ERR_ARGUMENT (an empty
+///         range, a constant that shapes the model), SLT_ERR_IO, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* problem);
+/// Let two parameters be correlated where they are drawn (a Gaussian copula): `a,b=0.8`.
+/// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT (no correlation of these
+///         parameters can be all that was asked for), SLT_ERR_NOMEM.
+SLT_API SltStatus slt_design_correlate(SltDesign* design, const char* text, SltProblem* problem);
+/// Choose how members are made, when all parameters are there.
+/// @param count  of members; of no meaning for a grid.
+/// @return SLT_OK, SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_design_sample(SltDesign* design, SltSampling sampling, uint64_t count,
+                                    uint64_t seed, SltProblem* problem);
+SLT_API uint32_t slt_design_parameter_count(const SltDesign* design);
+/// Name of a parameter; lives as long as the design. NULL behind the last.
+SLT_API const char* slt_design_parameter_name(const SltDesign* design, uint32_t parameter);
+SLT_API uint64_t slt_design_member_count(const SltDesign* design);
+/// Parameters of one member: a function of its number, so that members can be made anywhere in any
+/// order.
+SLT_API void slt_design_member(const SltDesign* design, uint64_t member, double* values);
+/// Make the run of one member; it is not started yet.
+/// @param options  of the run; a varied seed takes the place of theirs.
+/// @param out      receives the run, NULL on failure; free it with slt_sim_free().
+/// @return as slt_sim_create() and slt_sim_set_constant().
+SLT_API SltStatus slt_design_sim_create(const SltModel* model, const SltDesign* design,
+                                        uint64_t member, const SltSimOptions* options,
+                                        SltSim** out);
+
+// ---- sweeps -------------------------------------------------------------------------------------
+
+/// What became of a member. Pointers are valid during the call only.
+typedef struct SltSweepRow {
+  uint64_t member;
+  const double* parameters;
+  const double* values;  ///< of the measures, then of the caller's own
+  SltStatus status;      ///< of its run: SLT_OK, SLT_END (stopped by the model), an error
+  const char* code;      ///< of an error: "E0802"; else NULL
+  const char* message;   ///< why it failed; else NULL
+} SltSweepRow;
+
+/// Receives rows in the order of the members. A negative status ends the sweep with it.
+typedef SltStatus SltSweepRowFn(void* user, const SltSweepRow* row);
+/// Asked now and then, by one thread; true ends the sweep with SLT_ERR_CANCELLED.
+typedef bool SltSweepCancelFn(void* user);
+/// Measures of the caller's own, from a run that has ended; called by several threads.
+typedef void SltOwnMeasureFn(void* user, SltSim* sim, SltStatus status, double* values);
+
+/// Options of a sweep: take them from slt_sweep_options().
+typedef struct SltSweepOptions {
+  SltSimOptions sim;      ///< of every run
+  double t_end;           ///< NaN: the experiment's, else 10
+  uint32_t jobs;          ///< threads; 0: as many as there are processors [0]
+  uint64_t first;         ///< member to begin with [0]
+  uint64_t count;         ///< of members; 0: all from there on [0]
+  SltSweepRowFn* on_row;  ///< called by the thread that called slt_sweep_run()
+  SltSweepCancelFn* cancel;
+  SltOwnMeasureFn* own;
+  uint32_t own_count;  ///< values that `own` gives
+  void* user;
+  uint32_t cookie;
+} SltSweepOptions;
+
+SLT_API SltSweepOptions slt_sweep_options(void);
+
+/// Run the members of a design. Rows, their order and their bits do not depend on the number of
+/// threads; memory does not depend on the number of members. A member that fails is a row.
+/// @param measures  may be NULL.
+/// @return SLT_OK, SLT_ERR_CANCELLED, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, or what on_row returned.
+SLT_API SltStatus slt_sweep_run(const SltModel* model, const SltDesign* design,
+                                const SltMeasures* measures, const SltSweepOptions* options);
+
+/// Rows of a sweep as CSV text, with a digest over all of it.
+typedef struct SltSweepText SltSweepText;
+
+#define SLT_DIGEST_TEXT 65  ///< bytes of a digest in hexadecimal digits, its NUL included
+
+/// @param measures   may be NULL.
+/// @param own_names  of own_count values of the caller's own.
+/// @param writer     receives whole lines.
+/// @param out        receives the writer of rows, NULL on failure; free it with
+///                   slt_sweep_text_free(). It must not outlive design and measures.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sweep_text_create(const SltDesign* design, const SltMeasures* measures,
+                                        const char* const* own_names, uint32_t own_count,
+                                        SltWriter writer, SltSweepText** out);
+/// Free it. Accepts NULL.
+SLT_API void slt_sweep_text_free(SltSweepText* text);
+/// Write the names of the columns: `member`, the parameters, the measures, `status`, `message`.
+/// @return SLT_OK, SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_sweep_text_header(SltSweepText* text);
+/// Write a row. A measure without a value is an empty cell; `status` is done, stopped or failed.
+SLT_API SltStatus slt_sweep_text_row(SltSweepText* text, const SltSweepRow* row);
+/// Take bytes that were written before into the digest.
+SLT_API void slt_sweep_text_seen(SltSweepText* text, const char* data, size_t length);
+/// Digest (SHA-256) of everything so far.
+SLT_API void slt_sweep_text_digest(const SltSweepText* text, char out[SLT_DIGEST_TEXT]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

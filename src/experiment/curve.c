@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+//
+// A quantity over a stretch of motion. The dense output of every method is a polynomial of degree 7
+// at most, so for states one piece is exact; what is computed from them is smooth, and is halved
+// until the last coefficients are rounding.
+#include "experiment/experiment.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TAIL       1e-13  // of the largest magnitude so far: rounding of the values themselves
+#define BISECTIONS 200
+
+/// cos(m pi / 24): all that the transform of CURVE_POINTS values needs.
+static double cosine(int m) {
+  static const double table[] = {1.0, 0.9914448613738104, 0.9659258262890683, 0.9238795325112867,
+    0.8660254037844387, 0.7933533402912352, 0.7071067811865476, 0.6087614290087207,
+    0.5, 0.38268343236508984, 0.25881904510252074, 0.1305261922200517,
+    0.0};
+  _Static_assert(CURVE_POINTS == 12, "the table is for 12 points");
+  m %= 48;
+  if (m > 24) m = 48 - m;
+  return m <= 12 ? table[m] : -table[24 - m];
+}
+
+/// Coefficients of the interpolant at Chebyshev's points of the first kind: both ends stay out, where
+/// other equations may hold.
+static SltStatus fit(CurvePiece* piece, CurveFn* value, void* user) {
+  double y[CURVE_POINTS];
+  double middle = 0.5 * (piece->a + piece->b);
+  double half = 0.5 * (piece->b - piece->a);
+  for (int i = 0; i < CURVE_POINTS; i++) {
+    double t = middle - half * cosine(2 * i + 1);
+    SLT_TRY(value(user, t, &y[i]));
+  }
+  for (int k = 0; k < CURVE_POINTS; k++) {
+    double sum = 0.0;
+    for (int i = 0; i < CURVE_POINTS; i++)
+      sum += y[i] * cosine(k * (2 * (CURVE_POINTS - 1 - i) + 1));
+    piece->c[k] = (k ? 2.0 : 1.0) / CURVE_POINTS * sum;
+  }
+  return SLT_OK;
+}
+
+static bool is_resolved(const CurvePiece* piece, double* scale) {
+  for (int k = 0; k < CURVE_POINTS; k++) {
+    double size = fabs(piece->c[k]);
+    if (!isfinite(size)) return true;  // nothing to resolve
+    if (size > *scale) *scale = size;
+  }
+  const double* c = piece->c;
+  double tail = fabs(c[CURVE_POINTS - 1]) + fabs(c[CURVE_POINTS - 2]) + fabs(c[CURVE_POINTS - 3]);
+  return tail <= TAIL * *scale;
+}
+
+SltStatus curve_walk(double a, double b, double* scale, CurveFn* value, CurvePieceFn* take,
+                     void* user) {
+  // ends of the parts that wait, the nearest on top
+  double ends[CURVE_PIECES];
+  uint32_t waiting = 0;
+  uint32_t halvings = 0;
+  ends[waiting++] = b;
+  while (waiting > 0) {
+    CurvePiece piece = {.a = a, .b = ends[waiting - 1]};
+    double middle = 0.5 * (piece.a + piece.b);
+    SLT_TRY(fit(&piece, value, user));
+    bool done = is_resolved(&piece, scale) || halvings == CURVE_PIECES - 1;
+    if (!done && middle > piece.a && middle < piece.b) {
+      halvings++;
+      ends[waiting++] = middle;
+      continue;
+    }
+    SLT_TRY(take(user, &piece));
+    a = piece.b;
+    waiting--;
+  }
+  return SLT_OK;
+}
+
+double curve_value(const CurvePiece* piece, double t) {
+  // Clenshaw's sum
+  double x = (2.0 * t - piece->a - piece->b) / (piece->b - piece->a);
+  double d = 0.0;
+  double e = 0.0;
+  for (int k = CURVE_POINTS - 1; k > 0; k--) {
+    double next = 2.0 * x * d - e + piece->c[k];
+    e = d;
+    d = next;
+  }
+  return x * d - e + piece->c[0];
+}
+
+/// Integral of T_n over [-1, 1].
+static double basis_integral(int n) {
+  return n % 2 ? 0.0 : 2.0 / (1.0 - (double)n * n);
+}
+
+double curve_integral(const CurvePiece* piece) {
+  double sum = 0.0;
+  for (int k = 0; k < CURVE_POINTS; k += 2)
+    sum += piece->c[k] * basis_integral(k);
+  return 0.5 * (piece->b - piece->a) * sum;
+}
+
+double curve_square_integral(const CurvePiece* piece) {
+  // T_i T_j = (T_(i+j) + T_|i-j|) / 2
+  double sum = 0.0;
+  for (int i = 0; i < CURVE_POINTS; i++) {
+    for (int j = 0; j < CURVE_POINTS; j++) {
+      double product = basis_integral(i + j) + basis_integral(i > j ? i - j : j - i);
+      sum += 0.5 * piece->c[i] * piece->c[j] * product;
+    }
+  }
+  return 0.5 * (piece->b - piece->a) * sum;
+}
+
+double curve_spread(const CurvePiece* piece) {
+  double sum = 0.0;
+  for (int k = 1; k < CURVE_POINTS; k++)
+    sum += fabs(piece->c[k]);
+  return sum;
+}
+
+// ---- roots --------------------------------------------------------------------------------------
+
+typedef struct Power {
+  double c[CURVE_POINTS];
+  int degree;
+} Power;
+
+/// The same polynomial in powers of x in [-1, 1].
+static Power to_powers(const CurvePiece* piece) {
+  Power out = {.degree = CURVE_POINTS - 1};
+  double before[CURVE_POINTS] = {1.0};      // T_0
+  double basis[CURVE_POINTS] = {0.0, 1.0};  // T_1
+  out.c[0] = piece->c[0];
+  for (int k = 1; k < CURVE_POINTS; k++) {
+    for (int i = 0; i <= k; i++)
+      out.c[i] += piece->c[k] * basis[i];
+    double next[CURVE_POINTS] = {0.0};
+    for (int i = 0; i < CURVE_POINTS; i++)
+      next[i] = (i ? 2.0 * basis[i - 1] : 0.0) - before[i];
+    memcpy(before, basis, sizeof before);
+    memcpy(basis, next, sizeof basis);
+  }
+  return out;
+}
+
+static double power_value(const Power* p, double x) {
+  double sum = 0.0;
+  for (int i = p->degree; i >= 0; i--)
+    sum = sum * x + p->c[i];
+  return sum;
+}
+
+static Power derivative(const Power* p) {
+  Power out = {.degree = p->degree > 0 ? p->degree - 1 : 0};
+  for (int i = 1; i <= p->degree; i++)
+    out.c[i - 1] = i * p->c[i];
+  return out;
+}
+
+/// The root in [lo, hi], over which p is monotone and changes its sign: Newton's method inside of a
+/// bracket.
+static double monotone_root(const Power* p, const Power* slope, double lo, double hi) {
+  bool rising = power_value(p, hi) > 0.0;
+  double x = 0.5 * (lo + hi);
+  for (int i = 0; i < BISECTIONS; i++) {
+    double y = power_value(p, x);
+    if (y == 0.0) return x;
+    if ((y > 0.0) == rising) {
+      hi = x;
+    } else {
+      lo = x;
+    }
+    double next = x - y / power_value(slope, x);
+    if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
+    if (next == x || !(next > lo && next < hi)) return x;
+    x = next;
+  }
+  return x;
+}
+
+/// Roots in [-1, 1], ascending: between the roots of the derivative the polynomial is monotone.
+static uint32_t roots(const Power* p, double* out) {
+  // from the highest derivative, which is constant, down to the polynomial itself
+  Power chain[CURVE_POINTS];
+  int levels = 0;
+  chain[levels++] = *p;
+  while (chain[levels - 1].degree > 0) {
+    chain[levels] = derivative(&chain[levels - 1]);
+    levels++;
+  }
+  uint32_t count = 0;
+  for (int level = levels - 2; level >= 0; level--) {
+    double turns[CURVE_POINTS + 1];
+    uint32_t turn_count = count;
+    memcpy(turns, out, count * sizeof *out);
+    turns[turn_count] = 1.0;
+    count = 0;
+    double lo = -1.0;
+    for (uint32_t i = 0; i <= turn_count; i++) {
+      double y_lo = power_value(&chain[level], lo);
+      double y_hi = power_value(&chain[level], turns[i]);
+      if (y_lo == 0.0 && (count == 0 || out[count - 1] < lo)) out[count++] = lo;
+      if ((y_lo < 0.0 && y_hi > 0.0) || (y_lo > 0.0 && y_hi < 0.0)) {
+        out[count++] = monotone_root(&chain[level], &chain[level + 1], lo, turns[i]);
+      }
+      lo = turns[i];
+    }
+    if (count > CURVE_POINTS - 1) count = CURVE_POINTS - 1;
+  }
+  return count;
+}
+
+static uint32_t roots_in_time(const CurvePiece* piece, const Power* p, double* times) {
+  double x[2 * CURVE_POINTS];
+  uint32_t count = roots(p, x);
+  for (uint32_t i = 0; i < count; i++)
+    times[i] = 0.5 * (piece->a + piece->b) + 0.5 * (piece->b - piece->a) * x[i];
+  return count;
+}
+
+uint32_t curve_crossings(const CurvePiece* piece, double level, double* times) {
+  Power p = to_powers(piece);
+  p.c[0] -= level;
+  return roots_in_time(piece, &p, times);
+}
+
+uint32_t curve_turns(const CurvePiece* piece, double* times) {
+  Power p = to_powers(piece);
+  p = derivative(&p);
+  return roots_in_time(piece, &p, times);
+}
+
+double curve_time_below(const CurvePiece* piece, double level) {
+  double spread = curve_spread(piece);
+  if (piece->c[0] + spread <= level) return piece->b - piece->a;
+  if (piece->c[0] - spread > level) return 0.0;
+  double times[CURVE_POINTS + 1];
+  uint32_t count = curve_crossings(piece, level, times);
+  times[count] = piece->b;
+  double sum = 0.0;
+  double from = piece->a;
+  for (uint32_t i = 0; i <= count; i++) {
+    if (curve_value(piece, 0.5 * (from + times[i])) <= level) sum += times[i] - from;
+    from = times[i];
+  }
+  return sum;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//
+// experiment: what runs are asked for, and many runs of one model. It stands on the public interface
+// of runs and adds nothing to them: whatever an experiment does, a single `run` can do.
+//
+//   formula    text to a list of operations over leaves, with its derivatives
+//   curve      a quantity over a stretch of motion as polynomials: extrema, integrals, levels
+//   measure    readings of a run, and formulas of them
+//   design     which parameters a member has: a function of its number
+//   sweep      members on threads, rows in order
+#ifndef SALTUS_EXPERIMENT_INTERNAL_H
+#define SALTUS_EXPERIMENT_INTERNAL_H
+
+#include "base/base.h"
+
+#include <saltus/saltus_experiment.h>
+
+/// Fill in a problem (which may be NULL); returns `status`.
+SltStatus problem_set(SltProblem* problem, SltStatus status, const char* hint, const char* message,
+                      ...) __attribute__((format(printf, 4, 5)));
+
+// ---- formulas (formula.c) -----------------------------------------------------------------------
+
+#define FORMULA_NODES 256  // most operations of one formula
+#define FORMULA_DEPTH 64   // parentheses inside of parentheses
+
+typedef struct FormulaNode {
+  uint32_t op;  // FormulaOp
+  uint32_t a, b;
+  double number;
+} FormulaNode;
+
+/// Operations in order of evaluation; the last one is the value.
+typedef struct Formula {
+  FormulaNode* nodes;
+  uint32_t count;
+} Formula;
+
+typedef struct FormulaParser FormulaParser;
+
+/// What a name, or a call, stands for. `call` is false for a plain name; for a call the parser stands
+/// behind its parenthesis. Gives the number of a leaf; SLT_END: an ordinary function.
+typedef SltStatus FormulaLeafFn(void* user, FormulaParser* parser, Str name, bool call,
+                                uint32_t* leaf);
+
+struct FormulaParser {
+  const char* at;
+  const char* end;
+  uint32_t depth;
+  FormulaNode nodes[FORMULA_NODES];
+  uint32_t count;
+  FormulaLeafFn* leaf;
+  void* user;
+  SltProblem* problem;
+};
+
+/// Read a whole text. `out` is freed with formula_clear().
+SltStatus formula_read(FormulaParser* parser, Formula* out);
+void formula_clear(Formula* formula);
+/// Read a sum up to where it ends, as an operand of its own; `nodes` begins anew.
+SltStatus formula_read_part(FormulaParser* parser, Formula* out);
+/// The next character behind blanks, '\0' at the end; and take it if it is `c`.
+char formula_peek(FormulaParser* parser);
+bool formula_take(FormulaParser* parser, char c);
+/// A name as the language has them: letters, digits, primes, paths, one index, or backquotes.
+bool formula_name(FormulaParser* parser, Str* out);
+
+/// Bit i: leaf i is read; for at most 64 leaves.
+uint64_t formula_leaves(const Formula* formula);
+double formula_value(const Formula* formula, const double* leaves);
+/// Derivatives of the value with respect to each of `leaf_count` leaves.
+void formula_partials(const Formula* formula, const double* leaves, uint32_t leaf_count,
+                      double* partials);
+
+// ---- curves (curve.c) ---------------------------------------------------------------------------
+
+#define CURVE_POINTS 12  // coefficients of a piece: enough for the dense output of every method
+#define CURVE_PIECES 64  // most pieces of one stretch
+
+/// A polynomial over a stretch of time, in Chebyshev's basis.
+typedef struct CurvePiece {
+  double a, b;
+  double c[CURVE_POINTS];
+} CurvePiece;
+
+/// Value of the quantity at a time inside the stretch.
+typedef SltStatus CurveFn(void* user, double t, double* value);
+typedef SltStatus CurvePieceFn(void* user, const CurvePiece* piece);
+
+/// Approximate a quantity over (a, b), halving until rounding is reached, and give its pieces in order.
+/// @param scale  largest magnitude of the quantity so far, 0 at first: its rounding is relative to
+///               that. Kept up to date.
+SltStatus curve_walk(double a, double b, double* scale, CurveFn* value, CurvePieceFn* take,
+                     void* user);
+double curve_value(const CurvePiece* piece, double t);
+double curve_integral(const CurvePiece* piece);
+double curve_square_integral(const CurvePiece* piece);
+/// No value of the piece is greater in magnitude of its distance from c[0].
+double curve_spread(const CurvePiece* piece);
+/// Times inside where the value is `level`, ascending; at most CURVE_POINTS of them.
+uint32_t curve_crossings(const CurvePiece* piece, double level, double* times);
+/// Times inside where the slope is zero.
+uint32_t curve_turns(const CurvePiece* piece, double* times);
+/// Time for which the value is at most `level`.
+double curve_time_below(const CurvePiece* piece, double level);
+
+// ---- parameters of runs (design.c) --------------------------------------------------------------
+
+typedef enum ParameterKind { PARAMETER_CONSTANT, PARAMETER_INITIAL, PARAMETER_SEED } ParameterKind;
+
+/// Something that can be given to a run before its start.
+typedef struct Parameter {
+  ParameterKind kind;
+  char* name;  // as the user wrote it; free() it
+  char* bare;  // of the variable or constant; inside of `name`'s block
+} Parameter;
+
+/// Find what a name stands for. The problem tells where there is nothing, or nothing that can be set.
+SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltProblem* problem);
+void parameter_clear(Parameter* parameter);
+/// Give a run its value; for a seed, which is an option, to the options beforehand.
+SltStatus parameter_set(const Parameter* parameter, SltSim* sim, double value);
+
+/// Inverse of the normal distribution's function.
+double normal_quantile(double p);
+
+#endif

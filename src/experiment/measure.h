@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Readings of a run and formulas of them, as measure.c reads them from text and run.c takes them.
+#ifndef SALTUS_EXPERIMENT_MEASURE_H
+#define SALTUS_EXPERIMENT_MEASURE_H
+
+#include "experiment/experiment.h"
+
+typedef enum ReadingKind {
+  READING_END,
+  READING_START,
+  READING_AT,
+  READING_MAX,
+  READING_MIN,
+  READING_MEAN,
+  READING_RMS,
+  READING_INTEGRAL,
+  READING_QUANTILE,
+  READING_TIME,
+  READING_COUNT,
+  READING_DURATION,
+  READING_CONSTANT,  // a constant of the model
+  READING_MEASURE    // a measure before
+} ReadingKind;
+
+#define MEASURE_LEAVES 64  // most quantities, and most readings, of all measures together
+
+/// One thing that is read from a run.
+typedef struct Reading {
+  ReadingKind kind;
+  Formula signal;     // over the quantities of the measures; empty for states
+  uint64_t reads;     // bit i: the signal reads quantity i
+  double number;      // time, share, or number of the entry
+  char* automaton;    // of a state...
+  const char* state;  // ...and its name, in the same block
+  uint32_t measure;   // READING_MEASURE
+} Reading;
+
+struct SltMeasures {
+  const SltModel* model;
+  SltQuantity quantities[MEASURE_LEAVES];
+  uint32_t quantity_count;
+  Reading readings[MEASURE_LEAVES];
+  uint32_t reading_count;
+  char** names;
+  Formula* formulas;  // over the readings
+  uint32_t count;
+};
+
+/// Whether a reading needs the motion itself, not only points of it.
+static inline bool reading_is_along(ReadingKind kind) {
+  return kind >= READING_AT && kind <= READING_QUANTILE;
+}
+
+static inline bool reading_is_of_state(ReadingKind kind) {
+  return kind >= READING_TIME && kind <= READING_DURATION;
+}
+
+/// What a reading has come to so far.
+typedef struct ReadingState {
+  double value;             // extremum, integral, value; time of entry
+  double scale;             // largest magnitude of the signal so far
+  double entered;           // into the state, while it lasts; NaN: it is not the present one
+  uint64_t entries;         // so far
+  bool seen;                // the automaton has had a record
+  CurvePiece* pieces;       // of a quantile
+  size_t piece_count, piece_capacity;
+} ReadingState;
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+//
+// Measures of one run. The run is followed stretch by stretch; inside of one every quantity is
+// smooth and can be looked at anywhere, so extrema and integrals are those of the motion itself.
+#include "experiment/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A run being measured.
+typedef struct Measuring {
+  const SltMeasures* measures;
+  SltSim* sim;
+  ReadingState states[MEASURE_LEAVES];
+  uint32_t reading;  // whose curve is walked
+  double t_start;
+  bool initial;  // the run has not started yet
+  bool along;    // some reading needs the motion itself
+} Measuring;
+
+static double signal_value(Measuring* m, const Reading* reading, bool before) {
+  double leaves[MEASURE_LEAVES];
+  for (uint32_t i = 0; i < m->measures->quantity_count; i++) {
+    if (!(reading->reads >> i & 1)) continue;
+    SltQuantity q = m->measures->quantities[i];
+    leaves[i] = before ? slt_sim_get_before(m->sim, q) : slt_sim_get(m->sim, q);
+  }
+  return formula_value(&reading->signal, leaves);
+}
+
+// ---- points -------------------------------------------------------------------------------------
+
+static void take_extremum(ReadingState* state, ReadingKind kind, double value) {
+  bool better = kind == READING_MAX ? value > state->value : value < state->value;
+  if (better || isnan(state->value)) state->value = value;
+}
+
+/// The values of the run as they are at a point, or were just before the instant there.
+static void take_point(Measuring* m, double t, bool before) {
+  for (uint32_t i = 0; i < m->measures->reading_count; i++) {
+    const Reading* reading = &m->measures->readings[i];
+    ReadingState* state = &m->states[i];
+    if (reading->kind == READING_MAX || reading->kind == READING_MIN) {
+      take_extremum(state, reading->kind, signal_value(m, reading, before));
+    } else if (reading->kind == READING_AT && !before && t == reading->number) {
+      state->value = signal_value(m, reading, false);
+    } else if (reading->kind == READING_START && !before && t == m->t_start) {
+      state->value = signal_value(m, reading, false);
+    }
+  }
+}
+
+// ---- stretches ----------------------------------------------------------------------------------
+
+static SltStatus look_value(void* user, double t, double* value) {
+  Measuring* m = user;
+  SLT_TRY(slt_sim_look(m->sim, t));
+  *value = signal_value(m, &m->measures->readings[m->reading], false);
+  return SLT_OK;
+}
+
+/// Extrema inside of a piece; the ends are points of the run.
+static SltStatus take_turns(Measuring* m, const CurvePiece* piece) {
+  const Reading* reading = &m->measures->readings[m->reading];
+  ReadingState* state = &m->states[m->reading];
+  double spread = curve_spread(piece);
+  double bound = piece->c[0] + (reading->kind == READING_MAX ? spread : -spread);
+  bool beyond = reading->kind == READING_MAX ? bound > state->value : bound < state->value;
+  if (!beyond && !isnan(state->value)) return SLT_OK;
+  double times[CURVE_POINTS];
+  uint32_t count = curve_turns(piece, times);
+  for (uint32_t i = 0; i < count; i++) {
+    double value = 0.0;
+    if (!(times[i] > piece->a && times[i] < piece->b)) continue;
+    SLT_TRY(look_value(m, times[i], &value));
+    take_extremum(state, reading->kind, value);
+  }
+  return SLT_OK;
+}
+
+static SltStatus keep_piece(ReadingState* state, const CurvePiece* piece) {
+  if (state->piece_count == state->piece_capacity) {
+    size_t capacity = state->piece_capacity ? 2 * state->piece_capacity : 64;
+    CurvePiece* pieces = realloc(state->pieces, capacity * sizeof *pieces);
+    if (!pieces) return SLT_ERR_NOMEM;
+    state->pieces = pieces;
+    state->piece_capacity = capacity;
+  }
+  state->pieces[state->piece_count++] = *piece;
+  return SLT_OK;
+}
+
+static SltStatus take_piece(void* user, const CurvePiece* piece) {
+  Measuring* m = user;
+  ReadingState* state = &m->states[m->reading];
+  switch ((int)m->measures->readings[m->reading].kind) {
+  case READING_MAX:
+  case READING_MIN: return take_turns(m, piece);
+  case READING_MEAN:
+  case READING_INTEGRAL: state->value += curve_integral(piece); return SLT_OK;
+  case READING_RMS: state->value += curve_square_integral(piece); return SLT_OK;
+  default: return keep_piece(state, piece);
+  }
+}
+
+/// The motion from a to b, at which nothing has happened yet.
+static SltStatus take_stretch(Measuring* m, double a, double b) {
+  for (uint32_t i = 0; i < m->measures->reading_count; i++) {
+    const Reading* reading = &m->measures->readings[i];
+    m->reading = i;
+    if (reading->kind == READING_AT) {
+      if (reading->number > a && reading->number < b) {
+        SLT_TRY(look_value(m, reading->number, &m->states[i].value));
+      }
+    } else if (reading_is_along(reading->kind)) {
+      SLT_TRY(curve_walk(a, b, &m->states[i].scale, look_value, take_piece, m));
+    }
+  }
+  return SLT_OK;
+}
+
+// ---- states -------------------------------------------------------------------------------------
+
+static void enter_state(ReadingState* state, const Reading* reading, double t) {
+  state->entries++;
+  state->entered = t;
+  if (reading->kind == READING_TIME && (double)state->entries == reading->number) state->value = t;
+}
+
+static void leave_state(ReadingState* state, const Reading* reading, double t) {
+  if (reading->kind == READING_DURATION) state->value += t - state->entered;
+  state->entered = (double)NAN;
+}
+
+/// An SltEventFn: entries into states, and the state the run began in.
+static void take_event(void* user, const SltEvent* event) {
+  Measuring* m = user;
+  bool moves = event->automaton && event->to && event->event_class != SLT_CLASS_MYTHICAL;
+  if (!moves) return;
+  for (uint32_t i = 0; i < m->measures->reading_count; i++) {
+    const Reading* reading = &m->measures->readings[i];
+    ReadingState* state = &m->states[i];
+    if (!reading_is_of_state(reading->kind)) continue;
+    if (strcmp(reading->automaton, event->automaton) != 0) continue;
+    if (!state->seen && m->initial && strcmp(event->from, reading->state) == 0) {
+      enter_state(state, reading, event->t);
+    }
+    state->seen = true;
+    if (!isnan(state->entered)) leave_state(state, reading, event->t);
+    if (strcmp(event->to, reading->state) == 0) enter_state(state, reading, event->t);
+  }
+}
+
+/// States that the run began in and has not left at its start.
+static void take_first_states(Measuring* m) {
+  for (uint32_t i = 0; i < m->measures->reading_count; i++) {
+    const Reading* reading = &m->measures->readings[i];
+    if (!reading_is_of_state(reading->kind) || m->states[i].seen) continue;
+    for (uint32_t a = 0; a < slt_sim_automaton_count(m->sim); a++) {
+      if (strcmp(slt_sim_automaton_name(m->sim, a), reading->automaton) != 0) continue;
+      if (strcmp(slt_sim_automaton_state(m->sim, a), reading->state) != 0) continue;
+      enter_state(&m->states[i], reading, m->t_start);
+    }
+  }
+}
+
+// ---- the run ------------------------------------------------------------------------------------
+
+static void begin(Measuring* m) {
+  for (uint32_t i = 0; i < m->measures->reading_count; i++) {
+    ReadingKind kind = m->measures->readings[i].kind;
+    bool sum = kind == READING_MEAN || kind == READING_RMS || kind == READING_INTEGRAL ||
+               kind == READING_DURATION;
+    m->states[i] = (ReadingState){.value = sum ? 0.0 : (double)NAN, .entered = (double)NAN};
+    m->along |= reading_is_along(kind);
+  }
+}
+
+static SltStatus follow(Measuring* m, double t_end) {
+  m->initial = true;
+  SltStatus status = slt_sim_start(m->sim);
+  m->initial = false;
+  if (status < 0) return status;
+  double t = slt_sim_time(m->sim);
+  m->t_start = t;
+  take_first_states(m);
+  take_point(m, t, false);
+  while (status >= 0 && status != SLT_END && t < t_end) {
+    double until = t_end;
+    if (m->along) {
+      status = slt_sim_ahead(m->sim, &until);
+      if (status < 0) return status;
+      until = fmin(until, t_end);
+      if (status == SLT_OK) SLT_TRY(take_stretch(m, t, until));
+    }
+    if (status == SLT_OK || !m->along) status = slt_sim_advance(m->sim, until, &t);
+    if (status == SLT_EVENT || status == SLT_END) take_point(m, t, true);
+    if (status >= 0) take_point(m, t, false);
+  }
+  return status == SLT_EVENT ? SLT_OK : status;
+}
+
+/// The level that the value is below for a share of the time.
+static double quantile(const ReadingState* state, double share) {
+  if (state->piece_count == 0) return (double)NAN;
+  double lo = HUGE_VAL;
+  double hi = -HUGE_VAL;
+  double time = 0.0;
+  for (size_t i = 0; i < state->piece_count; i++) {
+    const CurvePiece* piece = &state->pieces[i];
+    if (!isfinite(piece->c[0])) return (double)NAN;
+    lo = fmin(lo, piece->c[0] - curve_spread(piece));
+    hi = fmax(hi, piece->c[0] + curve_spread(piece));
+    time += piece->b - piece->a;
+  }
+  for (int step = 0; step < 100; step++) {
+    double middle = 0.5 * (lo + hi);
+    if (!(middle > lo && middle < hi)) break;
+    double below = 0.0;
+    for (size_t i = 0; i < state->piece_count; i++)
+      below += curve_time_below(&state->pieces[i], middle);
+    if (below < share * time) {
+      lo = middle;
+    } else {
+      hi = middle;
+    }
+  }
+  return hi;
+}
+
+/// What a reading has come to when the run is over.
+static double result(Measuring* m, uint32_t i, const double* values) {
+  const Reading* reading = &m->measures->readings[i];
+  ReadingState* state = &m->states[i];
+  double span = slt_sim_time(m->sim) - m->t_start;
+  switch (reading->kind) {
+  case READING_END: return signal_value(m, reading, false);
+  case READING_MEAN: return state->value / span;
+  case READING_RMS: return sqrt(state->value / span);
+  case READING_QUANTILE: return quantile(state, reading->number);
+  case READING_COUNT: return (double)state->entries;
+  case READING_DURATION:
+    if (!isnan(state->entered)) leave_state(state, reading, slt_sim_time(m->sim));
+    return state->value;
+  case READING_CONSTANT:
+    return slt_sim_get(m->sim, m->measures->quantities[reading->measure]);
+  case READING_MEASURE: return values[reading->measure];
+  case READING_START:
+  case READING_AT:
+  case READING_MAX:
+  case READING_MIN:
+  case READING_INTEGRAL:
+  case READING_TIME:
+  default: return state->value;
+  }
+}
+
+static void take_results(Measuring* m, double* values) {
+  double readings[MEASURE_LEAVES];
+  uint32_t done = 0;
+  for (uint32_t k = 0; k < m->measures->count; k++) {
+    uint64_t wanted = formula_leaves(&m->measures->formulas[k]);
+    for (; done < m->measures->reading_count && wanted >> done; done++)
+      readings[done] = result(m, done, values);
+    values[k] = formula_value(&m->measures->formulas[k], readings);
+  }
+}
+
+SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end, double* values) {
+  if (!measures || !sim || !values || isnan(t_end)) return SLT_ERR_ARGUMENT;
+  Measuring* m = calloc(1, sizeof *m);
+  if (!m) return SLT_ERR_NOMEM;
+  m->measures = measures;
+  m->sim = sim;
+  begin(m);
+  slt_sim_on_event(sim, take_event, m);
+  SltStatus status = follow(m, t_end);
+  slt_sim_on_event(sim, NULL, NULL);
+  for (uint32_t k = 0; k < measures->count; k++)
+    values[k] = (double)NAN;
+  if (status >= 0) take_results(m, values);
+  for (uint32_t i = 0; i < measures->reading_count; i++)
+    free(m->states[i].pieces);
+  free(m);
+  return status;
+}
