@@ -135,25 +135,32 @@ static bool reads_candidate(const EngSim* sim, const ModelGuard* guard, const Mo
   return false;
 }
 
-/// Switches follow the candidate. `quiet`: nothing is enabled at all.
-static uint32_t follow_switches(EngSim* sim, uint32_t iteration, bool* quiet) {
-  uint32_t fired = 0;
+/// Switches follow the candidate, and so do the pieces of floor() and its kin: guards are asked for
+/// values that are what they say. `quiet`: nothing is enabled at all.
+static SltStatus follow_switches(EngSim* sim, uint32_t iteration, uint32_t* fired, bool* quiet) {
+  *fired = 0;
   *quiet = true;
   uint32_t count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
-    if (sim->model->automata[a].kind != MODEL_AUTOMATON_SWITCH) {
-      if (*quiet && eng_first_enabled(sim, a) != MODEL_NONE) *quiet = false;
-      continue;
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->kind != MODEL_AUTOMATON_SWITCH) {
+      if (!*quiet && !automaton->hidden) continue;
+      uint32_t transition = eng_first_enabled(sim, a);
+      if (transition == MODEL_NONE) continue;
+      *quiet = false;
+      if (!automaton->hidden) continue;
+      SLT_TRY(eng_fire_transition(sim, transition, iteration));
+    } else {
+      if (!eng_switch_flips(sim, a)) continue;
+      *quiet = false;
+      eng_fire_switch(sim, a, iteration);
     }
-    if (!eng_switch_flips(sim, a)) continue;
-    *quiet = false;
-    eng_fire_switch(sim, a, iteration);
-    fired++;
+    ++*fired;
   }
-  return fired;
+  return events_assign(sim);
 }
 
 /// Fire the transitions that reject the candidate; its records from `first` on are mythical.
@@ -302,7 +309,9 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     }
     if (++*iteration > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
     bool quiet = false;
-    if (follow_switches(sim, *iteration, &quiet) > 0) continue;
+    uint32_t followed = 0;
+    SLT_TRY(follow_switches(sim, *iteration, &followed, &quiet));
+    if (followed > 0) continue;
     // the next round would ask the same guards about the same values
     events->quiet = quiet && !sim->has_pre;
     if (quiet) break;
