@@ -11,7 +11,7 @@ TORTURE_SECONDS ?= 1800
 # the presets ask for Ninja; without it make does the work
 CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Makefiles'")
 QUIET     = --log-level=WARNING >/dev/null
-SOURCES   = $(shell find include src cli tests bench examples python web -name '*.[ch]' 2>/dev/null)
+SOURCES   = $(shell find include src cli tests bench examples python fmi web -name '*.[ch]' 2>/dev/null)
 
 .PHONY: help demo python workbench page test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help

@@ -272,6 +272,7 @@ int command_convert(int argc, char** argv);
 int command_fmt(int argc, char** argv);
 int command_lsp(int argc, char** argv);
 int command_serve(int argc, char** argv);
+int command_export(int argc, char** argv);
 int command_cache(int argc, char** argv);
 int command_sweep(int argc, char** argv);
 

@@ -14,6 +14,7 @@ static const char general[] =
     "  sweep MODEL     many runs over values of parameters, a row of measures for each\n"
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
+    "  export MODEL    write a model as an FMU for other programs\n"
     "  fmt FILE        put the layout of a model's text in order\n"
     "  lsp             help an editor: messages, names, layout while a model is written\n"
     "  serve [FOLDER]  the workbench: write, run and look at models in a browser\n"
@@ -202,6 +203,17 @@ static const char serve_help[] =
     "  --listen ADDRESS  listen on another address than 127.0.0.1; 0.0.0.0 is all of them\n"
     "  --open            show it in the browser\n";
 
+static const char export_help[] =
+    "usage: saltus export MODEL [OPTIONS]\n"
+    "\n"
+    "Write the model as an FMU for co-simulation, with this program's engine inside: MODEL.fmu in\n"
+    "the working folder. docs/fmi.md tells what importers see of it.\n"
+    "\n"
+    "  -o FILE           write it there\n"
+    "  --fmi 2|3         version of the standard [3]\n"
+    "  --kind cs         kind of interface; model exchange cannot be made yet\n"
+    "  --set NAME=VALUE  set a constant for good\n";
+
 bool help_print(FILE* to, const char* command) {
   static const struct {
     const char* command;
@@ -212,6 +224,7 @@ bool help_print(FILE* to, const char* command) {
       {"convert", convert_help}, {"help", general},     {"cache", cache_help},
       {"fmt", fmt_help},         {"lsp", lsp_help},     {"serve", serve_help},
       {"sweep", sweep_help},
+      {"export", export_help},
   };
   if (!command) {
     fputs(general, to);

@@ -17,7 +17,7 @@ static const struct {
     {"plot", command_plot},       {"new", command_new},     {"methods", command_methods},
     {"convert", command_convert}, {"cache", command_cache}, {"fmt", command_fmt},
     {"lsp", command_lsp},         {"serve", command_serve},
-    {"sweep", command_sweep},
+    {"sweep", command_sweep},     {"export", command_export},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

@@ -10,6 +10,10 @@ endif()
 install(TARGETS saltus_static saltus_shared saltus_rt_static saltus_rt_shared
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET saltus_fmu)
+  add_dependencies(saltus_installed saltus_fmu)
+  install(TARGETS saltus_fmu LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/saltus)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/saltus
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 if(TARGET saltus_cli)

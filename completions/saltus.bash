@@ -11,7 +11,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain sweep plot convert fmt lsp serve new methods cache help --help --version"
+    words="run check explain sweep plot convert export fmt lsp serve new methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -44,10 +44,11 @@ _saltus() {
     check) words="--set --include --help" ;;
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume $trial" ;;
     fmt) words="--check --help" ;;
+    export) words="-o --output --fmi --kind --set --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     cache) words="show path clear limit" ;;
-    help) COMPREPLY=($(compgen -W "run check explain sweep plot convert fmt lsp serve new methods cache" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run check explain sweep plot convert export fmt lsp serve new methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* ]]; then

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain sweep plot convert fmt lsp serve new methods cache help
+set -l commands run check explain sweep plot convert export fmt lsp serve new methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -9,6 +9,11 @@ complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a explain -d 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a plot -d "draw a table of results"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a fmt -d "put the layout of a model in order"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a lsp -d "help an editor"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a export -d "write a model as an FMU"
+complete -c saltus -n "__fish_seen_subcommand_from export" -s o -l output -r -d "file"
+complete -c saltus -n "__fish_seen_subcommand_from export" -l fmi -x -a "2 3" -d "version of the standard"
+complete -c saltus -n "__fish_seen_subcommand_from export" -l kind -x -a "cs" -d "kind of interface"
+complete -c saltus -n "__fish_seen_subcommand_from export" -l set -x -d "set a constant"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a serve -d "the workbench in a browser"
 complete -c saltus -n "__fish_seen_subcommand_from serve" -l port -x -d "listen there"
 complete -c saltus -n "__fish_seen_subcommand_from serve" -l listen -x -d "listen on another address"

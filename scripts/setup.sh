@@ -48,6 +48,7 @@ for group in "${@:-build}"; do
       ;;
     test)
       have_header cmocka.h || need libcmocka-dev
+      have_header zip.h || need libzip-dev
       have_program python3 || need python3
       python_packages
       ;;

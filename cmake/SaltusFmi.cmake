@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+#
+# Exchange of models: the library that FMUs carry, on the public headers, and the writer of archives
+# in the command line. libzip is needed for the latter.
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(LIBZIP QUIET IMPORTED_TARGET libzip)
+endif()
+if(NOT LIBZIP_FOUND)
+  message(STATUS "no saltus export: libzip not found (Debian: libzip-dev)")
+endif()
+
+set(fmi_source ${PROJECT_SOURCE_DIR}/fmi)
+add_library(saltus_fmu MODULE ${fmi_source}/fmi2.c ${fmi_source}/fmi3.c ${fmi_source}/instance.c
+  ${fmi_source}/variables.c)
+target_link_libraries(saltus_fmu PRIVATE saltus_static saltus_flags m)
+set_target_properties(saltus_fmu PROPERTIES
+  PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+# several FMUs live in one process: what one of them calls is its own
+target_link_options(saltus_fmu PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic
+  LINKER:--build-id=none $<$<CONFIG:Release>:-s>)
+
+if(TARGET saltus_cli)
+  add_dependencies(saltus_cli saltus_fmu)
+  target_compile_definitions(saltus_cli PRIVATE SALTUS_LIBDIR="${CMAKE_INSTALL_LIBDIR}"
+    SALTUS_HAVE_LIBZIP=$<BOOL:${LIBZIP_FOUND}>)
+  if(LIBZIP_FOUND)
+    target_sources(saltus_cli PRIVATE ${fmi_source}/export.c ${fmi_source}/description.c
+      ${fmi_source}/variables.c)
+    target_link_libraries(saltus_cli PRIVATE PkgConfig::LIBZIP)
+  endif()
+endif()

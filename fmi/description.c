@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// The file modelDescription.xml of both versions.
+#include "export.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Text {
+  char* data;
+  size_t used, capacity;
+  bool failed;
+} Text;
+
+static void put_bytes(Text* text, const char* data, size_t length) {
+  if (text->failed) return;
+  if (text->capacity - text->used <= length) {
+    size_t wanted = text->capacity ? text->capacity : 4096;
+    while (wanted - text->used <= length)
+      wanted *= 2;
+    char* moved = realloc(text->data, wanted);
+    text->failed = !moved;
+    if (!moved) return;
+    text->data = moved;
+    text->capacity = wanted;
+  }
+  memcpy(text->data + text->used, data, length);
+  text->used += length;
+  text->data[text->used] = '\0';
+}
+
+__attribute__((format(printf, 2, 3))) static void put(Text* text, const char* format, ...) {
+  char line[600];
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  if (length > 0)
+    put_bytes(text, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+/// ` name="value"` with what XML needs quoted; control characters have no place in it.
+static void put_attribute(Text* text, const char* name, const char* value) {
+  put(text, " %s=\"", name);
+  for (; *value; value++) {
+    switch (*value) {
+    case '<': put(text, "&lt;"); break;
+    case '&': put(text, "&amp;"); break;
+    case '"': put(text, "&quot;"); break;
+    default: put_bytes(text, (unsigned char)*value < 0x20 ? " " : value, 1); break;
+    }
+  }
+  put(text, "\"");
+}
+
+/// The shortest decimals that read back to the same double.
+static void put_number(Text* text, const char* name, double value) {
+  char number[40];
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(number, sizeof number, "%.*g", digits, value);
+    if (strtod(number, NULL) == value) break;
+  }
+  put(text, " %s=\"%s\"", name, number);
+}
+
+static void put_units(Text* text, const FmuVariables* variables) {
+  bool any = false;
+  for (uint32_t i = 0; i < variables->count; i++) {
+    const char* unit = variables->items[i].unit;
+    bool known = !unit[0];
+    for (uint32_t k = 0; k < i && !known; k++)
+      known = strcmp(variables->items[k].unit, unit) == 0;
+    if (known) continue;
+    if (!any) put(text, "  <UnitDefinitions>\n");
+    any = true;
+    put(text, "    <Unit");
+    put_attribute(text, "name", unit);
+    put(text, "/>\n");
+  }
+  if (any) put(text, "  </UnitDefinitions>\n");
+}
+
+static void put_items(Text* text, const FmuVariable* v, const SltModel* model) {
+  for (uint32_t s = 0; s < v->states; s++) {
+    put(text, "        <Item");
+    put_attribute(text, "name", slt_model_state_name(model, v->quantity, s));
+    put(text, " value=\"%u\"/>\n", s + 1);
+  }
+}
+
+static void put_types(Text* text, const FmuVariables* variables, const SltModel* model,
+                      uint32_t version) {
+  bool any = false;
+  for (uint32_t i = 0; i < variables->count; i++) {
+    const FmuVariable* v = &variables->items[i];
+    if (v->role != FMU_STATE) continue;
+    if (!any) put(text, "  <TypeDefinitions>\n");
+    any = true;
+    put(text, version == 2 ? "    <SimpleType" : "    <EnumerationType");
+    put_attribute(text, "name", v->name);
+    put(text, version == 2 ? ">\n      <Enumeration>\n" : ">\n");
+    put_items(text, v, model);
+    put(text,
+        version == 2 ? "      </Enumeration>\n    </SimpleType>\n" : "    </EnumerationType>\n");
+  }
+  if (any) put(text, "  </TypeDefinitions>\n");
+}
+
+static const char* causality(const FmuVariable* v) {
+  switch (v->role) {
+  case FMU_TIME: return "independent";
+  case FMU_INPUT: return "input";
+  case FMU_PARAMETER: return "parameter";
+  case FMU_SHAPE: return "local";
+  case FMU_OUTPUT:
+  case FMU_STATE: break;
+  }
+  return "output";
+}
+
+static const char* variability(const FmuVariable* v) {
+  switch (v->role) {
+  case FMU_TIME: return "continuous";
+  case FMU_INPUT: return "discrete";
+  case FMU_PARAMETER: return v->tunable ? "tunable" : "fixed";
+  case FMU_SHAPE: return "constant";
+  case FMU_OUTPUT: return v->discrete ? "discrete" : "continuous";
+  case FMU_STATE: break;
+  }
+  return "discrete";
+}
+
+static bool has_start(const FmuVariable* v) {
+  return v->role == FMU_INPUT || v->role == FMU_PARAMETER || v->role == FMU_SHAPE;
+}
+
+static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, uint32_t version) {
+  const char* type = v->role == FMU_STATE ? "Enumeration" : version == 2 ? "Real" : "Float64";
+  put(text, "    <%s", version == 2 ? "ScalarVariable" : type);
+  put_attribute(text, "name", v->name);
+  put(text, " valueReference=\"%u\" causality=\"%s\" variability=\"%s\"", reference, causality(v),
+      variability(v));
+  bool calculated = v->role == FMU_OUTPUT || v->role == FMU_STATE;
+  if (calculated) put(text, " initial=\"calculated\"");
+  if (v->role == FMU_PARAMETER || v->role == FMU_SHAPE) put(text, " initial=\"exact\"");
+  if (version == 2) put(text, "><%s", type);
+  if (v->role == FMU_STATE) put_attribute(text, "declaredType", v->name);
+  if (v->unit[0]) put_attribute(text, "unit", v->unit);
+  if (has_start(v)) put_number(text, "start", v->start);
+  put(text, version == 2 ? "/></ScalarVariable>\n" : "/>\n");
+}
+
+static void put_structure(Text* text, const FmuVariables* variables, uint32_t version) {
+  put(text, "  <ModelStructure>\n");
+  for (int part = 0; part < 2; part++) {
+    if (version == 2) put(text, part ? "    <InitialUnknowns>\n" : "    <Outputs>\n");
+    for (uint32_t i = 0; i < variables->count; i++) {
+      const FmuVariable* v = &variables->items[i];
+      if (v->role != FMU_OUTPUT && v->role != FMU_STATE) continue;
+      if (version == 2) {
+        put(text, "      <Unknown index=\"%u\"/>\n", i + 1);
+      } else {
+        put(text, "    <%s valueReference=\"%u\"/>\n", part ? "InitialUnknown" : "Output", i);
+      }
+    }
+    if (version == 2) put(text, part ? "    </InitialUnknowns>\n" : "    </Outputs>\n");
+  }
+  put(text, "  </ModelStructure>\n");
+}
+
+static void put_experiment(Text* text, const FmuVariables* variables) {
+  put(text, "  <DefaultExperiment");
+  put_number(text, "startTime", isnan(variables->start) ? 0.0 : variables->start);
+  put_number(text, "stopTime", isnan(variables->end) ? 10.0 : variables->end);
+  put_number(text, "tolerance", isnan(variables->rtol) ? 1e-6 : variables->rtol);
+  if (!isnan(variables->every)) put_number(text, "stepSize", variables->every);
+  put(text, "/>\n");
+}
+
+static bool has_outputs(const FmuVariables* variables) {
+  for (uint32_t i = 0; i < variables->count; i++) {
+    if (variables->items[i].role == FMU_OUTPUT || variables->items[i].role == FMU_STATE)
+      return true;
+  }
+  return false;
+}
+
+char* fmu_description(const FmuVariables* variables, const SltModel* model, const char* name,
+                      const char* token, uint32_t version, size_t* length) {
+  Text text = {.data = NULL};
+  char identifier[128];
+  fmu_identifier(name, identifier, sizeof identifier);
+  put(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription fmiVersion=\"%u.0\"",
+      version);
+  put_attribute(&text, "modelName", name);
+  put_attribute(&text, version == 2 ? "guid" : "instantiationToken", token);
+  put(&text, " generationTool=\"Saltus %s\" variableNamingConvention=\"flat\"", slt_version());
+  put(&text,
+      ">\n  <CoSimulation modelIdentifier=\"%s\" canHandleVariableCommunicationStepSize=\"true\"",
+      identifier);
+  put(&text,
+      version == 2
+          ? " canNotUseMemoryManagementFunctions=\"true\" canGetAndSetFMUstate=\"true\" "
+            "canSerializeFMUstate=\"true\"/>\n"
+          : " canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\" hasEventMode=\"true\" "
+            "mightReturnEarlyFromDoStep=\"true\"/>\n");
+  put_units(&text, variables);
+  put_types(&text, variables, model, version);
+  put(&text, "  <LogCategories>\n    <Category name=\"logStatusError\"/>\n  </LogCategories>\n");
+  put_experiment(&text, variables);
+  put(&text, "  <ModelVariables>\n");
+  for (uint32_t i = 0; i < variables->count; i++)
+    put_variable(&text, &variables->items[i], i, version);
+  put(&text, "  </ModelVariables>\n");
+  if (has_outputs(variables)) {
+    put_structure(&text, variables, version);
+  } else {
+    put(&text, "  <ModelStructure/>\n");
+  }
+  put(&text, "</fmiModelDescription>\n");
+  *length = text.used;
+  if (!text.failed) return text.data;
+  free(text.data);
+  return NULL;
+}

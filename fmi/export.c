@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// The archive. Its bytes depend on the model, the options and the library alone: entries are in a
+// fixed order and have one date.
+#include "export.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zip.h>
+
+#define BINARY_MAX ((size_t)256 << 20)
+#define DOS_DATE   0x0021u  // 1980-01-01: the first that archives know
+
+__attribute__((format(printf, 2, 3))) static bool fail(char** problem, const char* format, ...) {
+  char text[1000];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  *problem = malloc(strlen(text) + 1);
+  if (*problem) memcpy(*problem, text, strlen(text) + 1);
+  return false;
+}
+
+void fmu_identifier(const char* name, char* out, size_t size) {
+  size_t used = 0;
+  if (name[0] >= '0' && name[0] <= '9' && size > 1) out[used++] = '_';
+  for (; *name && used + 1 < size; name++) {
+    char c = *name;
+    bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    out[used++] = fits ? c : '_';
+  }
+  if (used == 0 && size > 1) out[used++] = '_';
+  out[used] = '\0';
+}
+
+/// Platform names of the standards.
+static const char* platform(uint32_t version) {
+#if defined(__x86_64__)
+  return version == 2 ? "linux64" : "x86_64-linux";
+#elif defined(__aarch64__)
+  return version == 2 ? "aarch64-linux" : "aarch64-linux";
+#else
+  return NULL;
+#endif
+}
+
+static bool add_file(zip_t* zip, const char* name, const void* data, size_t length,
+                     char** problem) {
+  zip_source_t* source = zip_source_buffer(zip, data, length, 0);
+  zip_int64_t index = source ? zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
+  if (index < 0) {
+    zip_source_free(source);
+    return fail(problem, "cannot put %s into the archive: %s", name, zip_strerror(zip));
+  }
+  zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, 1);
+  zip_file_set_dostime(zip, (zip_uint64_t)index, 0, DOS_DATE, 0);
+  zip_file_set_external_attributes(zip, (zip_uint64_t)index, 0, ZIP_OPSYS_UNIX, 0100644u << 16);
+  return true;
+}
+
+/// What the library reads first: the model's file, then the constants that were set.
+static char* manifest(const FmuExport* e) {
+  size_t size = strlen(e->file_names[0]) + 2;
+  for (uint32_t i = 0; i < e->override_count; i++)
+    size += strlen(e->overrides[i].name) + 40;
+  char* text = malloc(size);
+  if (!text) return NULL;
+  size_t used = (size_t)snprintf(text, size, "%s\n", e->file_names[0]);
+  for (uint32_t i = 0; i < e->override_count; i++) {
+    used += (size_t)snprintf(text + used, size - used, "%s=%.17g\n", e->overrides[i].name,
+                             e->overrides[i].value);
+  }
+  return text;
+}
+
+typedef struct Parts {
+  char* manifest;
+  char* description;
+  size_t description_length;
+  char* binary;
+  size_t binary_length;
+  char token[33];
+  char binary_name[256];
+} Parts;
+
+static void parts_free(Parts* parts) {
+  free(parts->manifest);
+  free(parts->description);
+  free(parts->binary);
+}
+
+static bool fill(zip_t* zip, const FmuExport* e, const Parts* parts, char** problem) {
+  bool good =
+      add_file(zip, "modelDescription.xml", parts->description, parts->description_length,
+               problem) &&
+      add_file(zip, parts->binary_name, parts->binary, parts->binary_length, problem) &&
+      add_file(zip, "resources/saltus.txt", parts->manifest, strlen(parts->manifest), problem) &&
+      add_file(zip, "resources/token", parts->token, 32, problem);
+  for (uint32_t i = 0; good && i < e->file_count; i++) {
+    char name[512];
+    snprintf(name, sizeof name, "resources/%s", e->file_names[i]);
+    good = add_file(zip, name, e->file_texts[i], e->file_lengths[i], problem);
+  }
+  return good;
+}
+
+static bool write_archive(const FmuExport* e, const Parts* parts, char** problem) {
+  int code = 0;
+  zip_t* zip = zip_open(e->out, ZIP_CREATE | ZIP_TRUNCATE, &code);
+  if (!zip) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    fail(problem, "cannot write %s: %s", e->out, zip_error_strerror(&error));
+    zip_error_fini(&error);
+    return false;
+  }
+  if (!fill(zip, e, parts, problem)) {
+    zip_discard(zip);
+    return false;
+  }
+  if (zip_close(zip) == 0) return true;
+  fail(problem, "cannot write %s: %s", e->out, zip_strerror(zip));
+  zip_discard(zip);
+  return false;
+}
+
+static bool make_parts(const FmuExport* e, Parts* parts, char** problem) {
+  FmuVariables variables;
+  if (!fmu_variables_init(&variables, e->model, problem)) return false;
+  parts->manifest = manifest(e);
+  if (parts->manifest) {
+    size_t length = strlen(parts->manifest);
+    char* all = malloc(length + e->file_lengths[0]);
+    if (all) {
+      memcpy(all, parts->manifest, length);
+      memcpy(all + length, e->file_texts[0], e->file_lengths[0]);
+      fmu_token(all, length + e->file_lengths[0], e->version, parts->token);
+    }
+    free(all);
+  }
+  parts->description = fmu_description(&variables, e->model, e->name, parts->token, e->version,
+                                       &parts->description_length);
+  fmu_variables_free(&variables);
+  if (!parts->manifest || !parts->description || !parts->token[0])
+    return fail(problem, "out of memory");
+  if (slt_file_read(e->binary, false, BINARY_MAX, NULL, &parts->binary, &parts->binary_length) <
+      0) {
+    return fail(problem, "cannot read the library %s", e->binary);
+  }
+  return true;
+}
+
+bool fmu_export(const FmuExport* e, char** problem) {
+  *problem = NULL;
+  Parts parts = {.manifest = NULL};
+  char identifier[128];
+  fmu_identifier(e->name, identifier, sizeof identifier);
+  if (!platform(e->version)) return fail(problem, "this machine has no name in the standard");
+  snprintf(parts.binary_name, sizeof parts.binary_name, "binaries/%s/%s.so", platform(e->version),
+           identifier);
+  bool good = make_parts(e, &parts, problem) && write_archive(e, &parts, problem);
+  parts_free(&parts);
+  return good;
+}

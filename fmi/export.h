@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// A model as an FMU: description, library and text in one archive.
+#ifndef SALTUS_FMI_EXPORT_H
+#define SALTUS_FMI_EXPORT_H
+
+#include "variables.h"
+
+typedef struct FmuExport {
+  uint32_t version;    // 2 or 3
+  const char* name;    // of the model
+  const char* binary;  // path of the library that runs models
+  const char* out;     // path of the FMU
+  const SltModel* model;
+  // the files of the model: the first is the model itself
+  const char* const* file_names;  // without folders
+  const char* const* file_texts;
+  const size_t* file_lengths;
+  uint32_t file_count;
+  const SltOverride* overrides;
+  uint32_t override_count;
+} FmuExport;
+
+/// Write the FMU. False with what is wrong in `problem`; free() it.
+bool fmu_export(const FmuExport* export, char** problem);
+
+/// A name that C and file systems take: letters, digits, '_'.
+void fmu_identifier(const char* name, char* out, size_t size);
+
+/// The file modelDescription.xml; free() it. NULL when memory is exhausted.
+char* fmu_description(const FmuVariables* variables, const SltModel* model, const char* name,
+                      const char* token, uint32_t version, size_t* length);
+
+#endif

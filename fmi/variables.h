@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// The variables of a model as its FMU numbers them: the one list that the description is written
+// from and that the exchanged library answers by.
+#ifndef SALTUS_FMI_VARIABLES_H
+#define SALTUS_FMI_VARIABLES_H
+
+#include <saltus/saltus.h>
+
+typedef enum FmuRole {
+  FMU_TIME,       // value reference 0
+  FMU_INPUT,      // nobody in the model writes it
+  FMU_OUTPUT,     // computed or kept by the model
+  FMU_PARAMETER,  // a constant
+  FMU_SHAPE,      // a constant that shapes the model: fixed in the FMU
+  FMU_STATE       // the state of an automaton: an enumeration, its first state is 1
+} FmuRole;
+
+typedef struct FmuVariable {
+  FmuRole role;
+  SltQuantity quantity;
+  char* name;        // in the model
+  const char* unit;  // lives as long as the model
+  bool discrete;     // changes at events only
+  bool tunable;      // a parameter that may be changed during a run
+  uint32_t states;
+  double start;
+} FmuVariable;
+
+/// Its index is the value reference.
+typedef struct FmuVariables {
+  FmuVariable* items;
+  uint32_t count, capacity;
+  double start, end, every, rtol;  // of the experiment; NaN for none
+} FmuVariables;
+
+/// List the variables of a model. Start values are those of a run that is started and thrown away;
+/// `problem` receives why there is none, free() it.
+bool fmu_variables_init(FmuVariables* variables, const SltModel* model, char** problem);
+void fmu_variables_free(FmuVariables* variables);
+
+/// Text that identifies model and version: 32 digits and a NUL.
+void fmu_token(const char* text, size_t length, uint32_t version, char token[33]);
+
+#endif

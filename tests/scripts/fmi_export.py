@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""FMUs that `saltus export` writes, loaded as an importer would: steps, events, inputs, states, and misuse.
+
+The loader is written from the standard's interface and shares nothing with the program. Communication points add
+nothing to a run, so the values must be those of `saltus run`, to the last bit.
+"""
+
+import csv
+import ctypes as c
+import io
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+SALTUS = os.environ["SALTUS"]
+SOURCE = Path(os.environ["SALTUS_SOURCE"])
+MODELS = SOURCE / "models"
+NAN = float("nan")
+SANITIZED = "address" in next((line for line in Path(os.environ["SALTUS_BUILD"], "CMakeCache.txt").read_text().splitlines()
+                               if line.startswith("SALTUS_SANITIZE:")), "")
+failures = []
+
+
+def check(condition, *what):
+    if not condition:
+        failures.append(" ".join(map(str, what)))
+        print("FAILED:", *what)
+
+
+def saltus(*words, cwd=None, good=True):
+    run = subprocess.run([SALTUS, *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=120)
+    if good and run.returncode:
+        raise SystemExit(f"saltus {words}: {run.stderr}")
+    return run
+
+
+LOG2 = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_int, c.c_char_p, c.c_char_p, c.c_char_p)
+LOG3 = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_char_p, c.c_char_p)
+
+
+class Callbacks2(c.Structure):
+    _fields_ = [("logger", LOG2), ("allocate", c.c_void_p), ("free", c.c_void_p), ("finished", c.c_void_p), ("env", c.c_void_p)]
+
+
+class Fmu:
+    """An unpacked FMU of either version."""
+
+    def __init__(self, path, folder):
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(folder)
+        self.folder = Path(folder)
+        root = xml.parse(self.folder / "modelDescription.xml").getroot()
+        self.root = root
+        self.version = int(root.get("fmiVersion")[0])
+        self.token = root.get("guid") or root.get("instantiationToken")
+        self.references = {v.get("name"): int(v.get("valueReference")) for v in root.find("ModelVariables")}
+        self.variables = {v.get("name"): v for v in root.find("ModelVariables")}
+        place = "linux64" if self.version == 2 else f"{os.uname().machine}-linux"
+        name = root.find("CoSimulation").get("modelIdentifier")
+        self.library = c.CDLL(str(self.folder / "binaries" / place / f"{name}.so"))
+
+
+class Instance:
+    def __init__(self, fmu, token=None, events=False, early=False, resources=None):
+        self.fmu, self.lib, self.messages = fmu, fmu.library, []
+        where = str(fmu.folder / "resources") if resources is None else resources
+        token = fmu.token if token is None else token
+        self.v2 = fmu.version == 2
+        if self.v2:
+            self.log = LOG2(lambda env, name, status, category, text, *rest: self.messages.append(text))
+            self.callbacks = Callbacks2(self.log, None, None, None, None)
+            make = self.lib.fmi2Instantiate
+            make.restype = c.c_void_p
+            address = where if resources is not None else Path(where).as_uri()
+            self.handle = make(b"one", 1, token.encode(), address.encode(), c.byref(self.callbacks), 0, 1)
+        else:
+            self.log = LOG3(lambda env, status, category, text: self.messages.append(text))
+            make = self.lib.fmi3InstantiateCoSimulation
+            make.restype = c.c_void_p
+            self.handle = make(b"one", token.encode(), where.encode(), c.c_bool(False), c.c_bool(True), c.c_bool(events),
+                               c.c_bool(early), None, c.c_size_t(0), None, self.log, None)
+        self.handle = c.c_void_p(self.handle)
+
+    def call(self, name, *arguments):
+        return getattr(self.lib, f"fmi{self.fmu.version}{name}")(self.handle, *arguments)
+
+    def initialize(self, start=0.0, **values):
+        for name, value in values.items():
+            assert self.set(name, value) == 0, (name, self.messages)
+        if self.v2:
+            status = self.call("SetupExperiment", 0, c.c_double(0), c.c_double(start), 0, c.c_double(0))
+            status = status or self.call("EnterInitializationMode")
+        else:
+            status = self.call("EnterInitializationMode", c.c_bool(False), c.c_double(0), c.c_double(start), c.c_bool(False),
+                               c.c_double(0))
+        return status or self.call("ExitInitializationMode")
+
+    def get(self, name):
+        reference = c.c_uint(self.fmu.references[name] if isinstance(name, str) else name)
+        value = c.c_double(NAN)
+        if self.v2:
+            status = self.call("GetReal", c.byref(reference), c.c_size_t(1), c.byref(value))
+        else:
+            status = self.call("GetFloat64", c.byref(reference), c.c_size_t(1), c.byref(value), c.c_size_t(1))
+        assert status == 0, (name, self.messages)
+        return value.value
+
+    def state(self, name):
+        reference = c.c_uint(self.fmu.references[name])
+        if self.v2:
+            value = c.c_int()
+            status = self.call("GetInteger", c.byref(reference), c.c_size_t(1), c.byref(value))
+        else:
+            value = c.c_int64()
+            status = self.call("GetInt64", c.byref(reference), c.c_size_t(1), c.byref(value), c.c_size_t(1))
+        assert status == 0
+        return value.value
+
+    def set(self, name, value):
+        reference = c.c_uint(self.fmu.references[name] if isinstance(name, str) else name)
+        number = c.c_double(value)
+        if self.v2:
+            return self.call("SetReal", c.byref(reference), c.c_size_t(1), c.byref(number))
+        return self.call("SetFloat64", c.byref(reference), c.c_size_t(1), c.byref(number), c.c_size_t(1))
+
+    def step(self, t, h):
+        """(status, event, terminate, early, reached)"""
+        if self.v2:
+            return self.call("DoStep", c.c_double(t), c.c_double(h), 1), False, False, False, t + h
+        event, terminate, early, reached = c.c_bool(), c.c_bool(), c.c_bool(), c.c_double()
+        status = self.call("DoStep", c.c_double(t), c.c_double(h), c.c_bool(True), c.byref(event), c.byref(terminate),
+                           c.byref(early), c.byref(reached))
+        return status, event.value, terminate.value, early.value, reached.value
+
+    def update(self):
+        flags = [c.c_bool() for _ in range(5)]
+        next_time = c.c_double()
+        status = self.call("UpdateDiscreteStates", *map(c.byref, flags), c.byref(next_time))
+        return status, flags[1].value
+
+    def save(self):
+        word = "FMUstate" if self.v2 else "FMUState"
+        state = c.c_void_p(None)
+        assert self.call(f"Get{word}", c.byref(state)) == 0, self.messages
+        return state
+
+    def restore(self, state):
+        return self.call("SetFMUstate" if self.v2 else "SetFMUState", state)
+
+    def drop(self, state):
+        self.call("FreeFMUstate" if self.v2 else "FreeFMUState", c.byref(state))
+
+    def bytes_of(self, state):
+        word = "FMUstate" if self.v2 else "FMUState"
+        size = c.c_size_t()
+        assert self.call(f"Serialized{word}Size", state, c.byref(size)) == 0
+        buffer = (c.c_char * size.value)()
+        assert self.call(f"Serialize{word}", state, buffer, size) == 0
+        return bytes(buffer)
+
+    def state_of(self, data):
+        state = c.c_void_p(None)
+        word = "DeSerializeFMUstate" if self.v2 else "DeserializeFMUState"
+        assert self.call(word, data, c.c_size_t(len(data)), c.byref(state)) == 0
+        return state
+
+    def free(self):
+        self.call("FreeInstance")
+
+
+def export(folder, text_or_path, version, *options):
+    if isinstance(text_or_path, Path):
+        path = text_or_path
+    else:
+        path = Path(folder, f"model{version}.lisma")
+        path.write_text(text_or_path)
+    out = Path(folder, f"{path.stem}{version}.fmu")
+    saltus("export", path, "--fmi", version, "-o", out, *options)
+    # a folder of its own: a library that is loaded must not be overwritten
+    return Fmu(out, tempfile.mkdtemp(dir=folder))
+
+
+GALLERY = """ball thermostat buck predator_prey stick_slip traffic_light sliding tank relay bang_bang sawtooth overflow
+    dry_friction table drive_cycle ladder rod servo pulse press second_order two_relays heated_rooms dead_zone
+    shower simultaneous spring_masses names cradle boiler""".split()
+
+
+def test_gallery(folder):
+    """Each model, in one version or the other: the values of the direct run, to the last bit, at every communication point."""
+    for place, name in enumerate(GALLERY):
+        path = MODELS / f"{name}.lisma"
+        text = saltus("run", path, "--until", 4, "--every", 0.25, "--event-rows", "none", "-o", "-", "--quiet").stdout
+        rows = list(csv.DictReader(io.StringIO(text)))
+        for version in (2 + place % 2,):
+            fmu = export(folder, path, version)
+            one = Instance(fmu)
+            check(one.handle.value, name, version, one.messages)
+            check(one.initialize() == 0, name, one.messages)
+            columns = [k for k in rows[0] if k in fmu.references and k != "time"]
+            check(columns, name, "has columns")
+            for k, row in enumerate(rows):
+                if k:
+                    status = one.step((k - 1) * 0.25, 0.25)[0]
+                    check(status == 0, name, version, k, one.messages)
+                for column in columns:
+                    if row[column] == "":
+                        check(math.isnan(one.get(column)), name, column)
+                        continue
+                    value = one.get(column)
+                    if value != float(row[column]):
+                        check(False, name, version, column, row["time"], value, row[column])
+                        break
+            one.free()
+
+
+JUMPER = """const T = 1;
+y' = v; v' = -8 / T ^ 2; y(t0) = 0; v(t0) = 4 / T; n(t0) = 0; u(t0) = 0;
+w' = u; w(t0) = 0;
+state up [y <= 0 and v < 0] { set v = 4 / T, y = 0, n = n + 1; } from init, up;
+"""
+
+
+def test_events(folder):
+    """FMI 3: a step ends at the event, shows the values before it, and after handling those behind it."""
+    fmu = export(folder, JUMPER, 3)
+    one = Instance(fmu, events=True, early=True)
+    check(one.initialize() == 0, one.messages)
+    check(one.update() == (0, False), "initial event mode")
+    check(one.call("EnterStepMode") == 0, one.messages)
+    t, times = 0.0, []
+    while t < 3.5:
+        status, event, terminate, early, reached = one.step(t, 3.5 - t)
+        check(status == 0 and not terminate, one.messages)
+        t = reached
+        if not event:
+            continue
+        check(early and one.get("v") < -3.9, "before the event", one.get("v"))
+        n = one.get("n")
+        check(one.call("EnterEventMode") == 0, one.messages)
+        check(one.update() == (0, False), "update")
+        check(one.get("v") == 4 and one.get("n") == n + 1, "behind the event")
+        check(one.call("EnterStepMode") == 0, one.messages)
+        times.append(t)
+    check(len(times) == 3 and all(abs(a - b) < 1e-9 for a, b in zip(times, (1, 2, 3))), times)
+    check(t == 3.5, "the end itself", t)
+    check(one.state("main.state") == 2, "the second state")
+    one.free()
+    # without event mode, and without early return, steps go through events
+    for events, early in ((False, True), (True, False), (False, False)):
+        two = Instance(fmu, events=events, early=early)
+        two.initialize()
+        if events:
+            two.call("EnterStepMode")
+        status, event, terminate, returned, reached = two.step(0, 3.5)
+        check((status, event, returned, reached) == (0, False, False, 3.5), "through events", events, early)
+        check(two.get("n") == 3, "all of them")
+        two.free()
+
+
+def test_values(folder):
+    """Inputs, parameters, states of the FMU."""
+    for version in (2, 3):
+        fmu = export(folder, JUMPER, version)
+        kinds = {n: (v.get("causality"), v.get("variability")) for n, v in fmu.variables.items()}
+        check(kinds["u"] == ("input", "discrete"), kinds)
+        check(kinds["T"] == ("parameter", "tunable"), kinds)
+        check(kinds["n"] == ("output", "discrete") and kinds["w"] == ("output", "continuous"), kinds)
+        one = Instance(fmu)
+        check(one.initialize(T=2.0, u=0.5) == 0, one.messages)
+        check(one.get("u") == 0.5 and one.get("v") == 2, "given before the start")
+        check(one.step(0, 1)[0] == 0 and abs(one.get("w") - 0.5) < 1e-9, "input")
+        kept = one.save()
+        check(one.set("u", 2) == 0, one.messages)
+        check(one.step(1, 1.5)[0] == 0 and abs(one.get("w") - 3.5) < 1e-9, "input changed", one.get("w"))
+        end = [one.get(n) for n in ("y", "v", "n", "w")]
+        data = one.bytes_of(kept)
+        check(one.restore(kept) == 0 and one.get("time") == 1, "back", one.messages)
+        check(one.get("u") == 0.5 and one.set("u", 2) == 0, "with its input")
+        one.step(1, 1.5)
+        check([one.get(n) for n in ("y", "v", "n", "w")] == end, "the same bits again")
+        other = Instance(fmu)
+        state = other.state_of(data)
+        check(other.restore(state) == 0 and other.get("time") == 1, "in another instance", other.messages)
+        other.set("u", 2)
+        other.step(1, 1.5)
+        check([other.get(n) for n in ("y", "v", "n", "w")] == end, "the same bits there")
+        other.drop(state)
+        for damaged in (b"", data[:10], data[:-1], data[:60] + b"\xff" * 8 + data[68:], b"x" * len(data)):
+            if version == 3 and not damaged:
+                continue
+            state = other.state_of(damaged)
+            check(other.restore(state) != 0, "a damaged state is refused", len(damaged))
+            other.drop(state)
+        one.drop(kept)
+        check(one.call("Reset") == 0 and one.initialize() == 0 and one.get("v") == 4, "reset")
+        one.free()
+        other.free()
+
+
+def test_tunable_parameters(folder):
+    for version in (2, 3):
+        fmu = export(folder, "const k = 1; x' = k; x(t0) = 0; const N = 2; for i = 1:N { z[i]' = k; z[i](t0) = 0; }", version)
+        check(fmu.variables["N"].get("variability") == "constant", "a constant that shapes the model")
+        one = Instance(fmu)
+        one.initialize()
+        one.step(0, 1)
+        check(one.set("k", 3) == 0, one.messages)
+        kept = one.save()
+        one.step(1, 1)
+        check(abs(one.get("x") - 4) < 1e-9, "tuned")
+        check(one.restore(kept) == 0, one.messages)
+        one.step(1, 1)
+        check(abs(one.get("x") - 4) < 1e-9, "tuned, and gone back to", one.get("x"))
+        one.drop(kept)
+        check(one.set("N", 3) != 0 and one.messages, "not to be set")
+        one.free()
+        five = export(folder, "const N = 2; for i = 1:N { z[i]' = 1; z[i](t0) = 0; }", version, "--set", "N=5")
+        check("z5" in five.references, "set for good")
+        two = Instance(five)
+        check(two.handle.value and two.initialize() == 0, two.messages)
+        two.free()
+
+
+def test_times(folder):
+    """Steps that are added up end beside the grid by rounding: nobody falls behind."""
+    for version in (2, 3):
+        fmu = export(folder, JUMPER, version)
+        one = Instance(fmu)
+        one.initialize()
+        t = 0.0
+        for _ in range(1000):
+            check(one.step(t, 0.001)[0] == 0, t, one.messages)
+            t += 0.001
+        check(abs(one.get("time") - 1) < 1e-12, one.get("time"))
+        check(one.step(0.2, 0.1)[0] != 0, "a step into the past")
+        for t, h in ((1, -1), (1, NAN), (NAN, 1), (1, math.inf)):
+            check(one.step(t, h)[0] != 0, "no step", t, h)
+        one.free()
+
+
+def test_failures(folder):
+    """A run that fails or stops says so once, and every later step too; nothing hangs."""
+    for version in (2, 3):
+        fmu = export(folder, "x' = x * x; x(t0) = 1;", version)
+        one = Instance(fmu)
+        one.initialize()
+        check(one.step(0, 2)[0] == 3 and any(b"E0801" in m for m in one.messages), "a failure with its code", one.messages)
+        check(one.step(0, 2)[0] == 3, "again")
+        check(one.call("Reset") == 0 and one.initialize() == 0 and one.step(0, 0.5)[0] == 0, "after a reset it works")
+        one.free()
+        fmu = export(folder, 'x\' = 1; x(t0) = 0; state done [x >= 1] { stop "enough"; } from init;', version)
+        one = Instance(fmu)
+        one.initialize()
+        status, event, terminate, early, reached = one.step(0, 5)
+        check(status == 2 if version == 2 else (status == 0 and terminate and early and abs(reached - 1) < 1e-9), "stopped")
+        if version == 2:
+            value = c.c_int()
+            check(one.call("GetBooleanStatus", 3, c.byref(value)) == 0 and value.value == 1, "terminated")
+        check(one.step(1, 1)[0] in (0, 2), "stays stopped")
+        one.free()
+
+
+def test_misuse(folder):
+    """Wrong tokens, folders, references and orders of calls: an error with a message, no crash."""
+    for version in (2, 3):
+        fmu = export(folder, JUMPER, version)
+        for wrong in (dict(token="x"), dict(token=""), dict(resources="/nowhere"), dict(resources=""), dict(resources="file:///no%2")):
+            one = Instance(fmu, **wrong)
+            check(not one.handle.value and one.messages, wrong)
+        one = Instance(fmu)
+        check(one.step(0, 1)[0] == 3, "a step before initialization")
+        check(one.call("ExitInitializationMode") == 3, "exit before enter")
+        one.initialize()
+        check(one.call("ExitInitializationMode") == 3, "twice")
+        check(one.set("v", 1) == 3 and one.set("time", 1) == 3 and one.set(999, 1) == 3, "what cannot be set")
+        check(one.set("u", NAN) == 3 and one.set("u", math.inf) == 3, "no numbers")
+        if version == 3:
+            check(one.call("EnterEventMode") == 3 and one.call("GetClock") == 3, "what it does not have")
+        check(one.call("Terminate") == 0 and one.step(0, 1)[0] == 3, "after the end")
+        one.free()
+        many = [Instance(fmu) for _ in range(30 if SANITIZED else 1100)]
+        check(all(m.handle.value and m.initialize() == 0 for m in many), "more than a thousand at once")
+        for m in many:
+            m.free()
+
+
+def test_without_states(folder):
+    for version in (2, 3):
+        fmu = export(folder, "n(t0) = 0; m = 2 * n; at 1 each 1 repeat * { set n = n + 1; }", version)
+        one = Instance(fmu)
+        check(one.initialize() == 0, one.messages)
+        one.step(0, 3.5)
+        check(one.get("n") == 3 and one.get("m") == 6, "counts", one.get("n"))
+        one.free()
+
+
+def test_bytes(folder):
+    """The same model gives the same file; no path of this machine is in it."""
+    path = Path(folder, "same.lisma")
+    path.write_text(JUMPER)
+    for version in (2, 3):
+        saltus("export", path, "--fmi", version, "-o", "a.fmu", cwd=folder)
+        saltus("export", "same.lisma", "--fmi", version, "-o", "b.fmu", cwd=folder)
+        a, b = Path(folder, "a.fmu").read_bytes(), Path(folder, "b.fmu").read_bytes()
+        check(a == b, "the same bytes")
+        with zipfile.ZipFile(Path(folder, "a.fmu")) as archive:
+            for name in archive.namelist():
+                check(not name.startswith("/") and ".." not in name, name)
+                if not SANITIZED:  # it keeps names of sources
+                    for place in (str(folder), str(SOURCE), os.environ.get("HOME", "/root") + "/"):
+                        check(place.encode() not in archive.read(name), place, "in", name)
+
+
+def test_command(folder):
+    path = Path(folder, "named model.lisma")
+    path.write_text(JUMPER)
+    saltus("export", path, cwd=folder)
+    check(Path(folder, "named model.fmu").exists(), "the usual name")
+    with zipfile.ZipFile(Path(folder, "named model.fmu")) as archive:
+        check(any(n.endswith("/named_model.so") for n in archive.namelist()), "an identifier")
+    for words, code in ((["export"], 2), (["export", "nofile.lisma"], 1), (["export", path, "--fmi", "4"], 2),
+                        (["export", path, "--kind", "me"], 2), (["export", path, "--kind", "xy"], 2),
+                        (["export", path, "-o", path], 2), (["export", path, "-o", "/nowhere/x.fmu"], 3),
+                        (["export", path, "--set", "nothing=1"], 1)):
+        run = saltus(*words, cwd=folder, good=False)
+        check(run.returncode == code and run.stderr, words, run.returncode, run.stderr)
+    check(path.read_text() == JUMPER, "the model is as it was")
+
+
+def main():
+    if SANITIZED and "LD_PRELOAD" not in os.environ:  # it must be there before the interpreter is
+        library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+        os.execve(sys.executable, [sys.executable, *sys.argv],
+                  dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="detect_leaks=0"))
+    if "built without libzip" in saltus("export", good=False).stderr:
+        print("skipped: the program was built without libzip (Debian: libzip-dev)")
+        return 77
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            begun = time.process_time()
+            with tempfile.TemporaryDirectory() as folder:
+                test(Path(folder))
+            print(name, f"{time.process_time() - begun:.1f} s", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
