@@ -116,9 +116,13 @@ static void initialize(LspServer* server, const Json* json, const JsonNode* para
       "\"documentSymbolProvider\":true,\"hoverProvider\":true,\"definitionProvider\":true,"
       "\"referencesProvider\":true,\"documentHighlightProvider\":true,"
       "\"completionProvider\":{\"triggerCharacters\":[\".\"]},"
-      "\"documentFormattingProvider\":true,\"codeActionProvider\":true},"
+      "\"documentFormattingProvider\":true,\"codeActionProvider\":true,"
+      "\"renameProvider\":{\"prepareProvider\":true},\"foldingRangeProvider\":true,"
+      "\"signatureHelpProvider\":{\"triggerCharacters\":[\"(\",\",\"]},"
+      "\"semanticTokensProvider\":{\"legend\":{\"tokenTypes\":%s,\"tokenModifiers\":[]},"
+      "\"full\":true}},"
       "\"serverInfo\":{\"name\":\"saltus\",\"version\":\"%s\"}}",
-      server->wide ? "utf-8" : "utf-16", slt_version());
+      server->wide ? "utf-8" : "utf-16", lsp_token_legend, slt_version());
 }
 
 /// A question about a document; false when there is no such question.
@@ -139,6 +143,14 @@ static bool answer_about(const Document* d, const char* method, const Json* json
     answer_references(d, byte, false, out);
   } else if (strcmp(question, "completion") == 0) {
     answer_completion(d, byte, out);
+  } else if (strcmp(question, "signatureHelp") == 0) {
+    answer_signature(d, byte, out);
+  } else if (strcmp(question, "foldingRange") == 0) {
+    answer_folding(d, out);
+  } else if (strcmp(question, "semanticTokens/full") == 0) {
+    answer_tokens(d, out);
+  } else if (strcmp(question, "prepareRename") == 0) {
+    answer_prepare_rename(d, byte, out);
   } else if (strcmp(question, "formatting") == 0) {
     answer_formatting(d, out);
   } else if (strcmp(question, "codeAction") == 0) {
@@ -174,7 +186,17 @@ static void answer_request(LspServer* server, const Json* json, const char* meth
       send_error(server, id, ERROR_PARAMS, "this document is not open");
       return;
     }
-    known = answer_about(*document, method, json, params, &out);
+    if (strcmp(method, "textDocument/rename") == 0) {
+      size_t byte = document_byte(*document, json, json_member(json, params, "position"));
+      const char* name = json_text(json_member(json, params, "newName"));
+      if (!name || !answer_rename(*document, byte, name, &out)) {
+        free(out.data);
+        send_error(server, id, ERROR_PARAMS, "this cannot be a name here");
+        return;
+      }
+    } else {
+      known = answer_about(*document, method, json, params, &out);
+    }
   } else {
     known = false;
   }

@@ -3,7 +3,8 @@
 // The language server (Language Server Protocol 3.17): what an editor shows while a model is
 // written. lsp_stdio.c speaks with an editor over standard input and output, page.c with the
 // workbench; lsp.c understands messages, lsp_document.c knows texts and places in them,
-// lsp_answers.c finds the answers.
+// lsp_names.c
+// finds what words mean, lsp_view.c, lsp_words.c and lsp_answers.c know the rest.
 #ifndef SALTUS_CLI_LSP_H
 #define SALTUS_CLI_LSP_H
 
@@ -26,6 +27,8 @@ typedef struct Symbol {
   SltSymbolKind kind;
   char* name;
   char* container;  // "" where there is none
+  char* part;       // it is declared in; "" in the model itself
+  char* type;       // of an instance: its part
   Place place, whole;
 } Symbol;
 
@@ -44,8 +47,10 @@ typedef struct Document {
   bool lisma;  // not a document of rule tables
   bool wide;   // characters of a line count in UTF-8 bytes, not in UTF-16 units
   LspFiles files;
+  SltModel* model;  // NULL where the text has errors
   Symbol* symbols;
   size_t symbol_count;
+  const Symbol** by_name;  // the symbols, sorted; NULL without memory
   Fix* fixes;
   size_t fix_count;
 } Document;
@@ -92,16 +97,65 @@ bool document_word_at(const Document* document, size_t byte, Place* out);
 /// The next word from *at on that stands in no comment or string; *at moves behind it.
 bool document_next_word(const Document* document, size_t* at, Place* out);
 bool document_is_word(const Document* document, Place place, const char* word);
+/// The end of the comment or string that begins at a byte; the byte itself where none does.
+size_t document_skip_silent(const Document* document, size_t at);
+/// Bytes and, as the editor counts them, characters of the letter at a byte.
+size_t document_letter(const Document* document, size_t at, uint32_t* characters);
+void symbol_free(Symbol* symbol);
+
+// ---- lsp_words.c --------------------------------------------------------------------------------
+
+/// A word of the language.
+typedef struct LspWord {
+  const char* word;
+  const char* form;  // how it is used
+  const char* text;
+} LspWord;
+
+/// NULL behind the last.
+const LspWord* lsp_word_get(size_t index);
+/// NULL when the word is none of the language's.
+const LspWord* lsp_word_find(const Document* document, Place place);
+bool lsp_word_is_function(const LspWord* word);
+
+// ---- lsp_names.c --------------------------------------------------------------------------------
+
+/// What a symbol is to people and to the protocol.
+typedef struct LspKind {
+  const char* text;
+  int symbol, complete, token;
+} LspKind;
+
+const LspKind* lsp_kind(SltSymbolKind kind);
+/// Put the symbols in order, to be found.
+void lsp_index_symbols(Document* document);
+/// The word that ends where an index or a dot begins: `row` in `row[3].q`.
+bool lsp_word_before(const Document* document, size_t dot, Place* out);
+/// The declaration that a word means: through the part it is in, or the path before it; NULL for
+/// none.
+const Symbol* lsp_symbol_at(const Document* document, Place word);
+void answer_symbols(const Document* document, Text* out);
+void answer_definition(const Document* document, size_t byte, Text* out);
+/// Every place of what the word means: as locations, or as highlights.
+void answer_references(const Document* document, size_t byte, bool locations, Text* out);
+/// What would be renamed; null when nothing can be.
+void answer_prepare_rename(const Document* document, size_t byte, Text* out);
+/// False when the name cannot be one.
+bool answer_rename(const Document* document, size_t byte, const char* name, Text* out);
+
+// ---- lsp_view.c ---------------------------------------------------------------------------------
+
+void answer_signature(const Document* document, size_t byte, Text* out);
+void answer_folding(const Document* document, Text* out);
+void answer_tokens(const Document* document, Text* out);
+/// The names of the kinds of tokens, as a list in JSON.
+extern const char lsp_token_legend[];
 
 // ---- lsp_answers.c ------------------------------------------------------------------------------
 
 /// Compile, and write the parameters of textDocument/publishDiagnostics. Finds symbols and fixes.
 void answer_diagnostics(Document* document, Text* out);
-void answer_symbols(const Document* document, Text* out);
 void answer_hover(const Document* document, size_t byte, Text* out);
-void answer_definition(const Document* document, size_t byte, Text* out);
-/// Every place of the word: as locations, or as highlights.
-void answer_references(const Document* document, size_t byte, bool locations, Text* out);
 void answer_completion(const Document* document, size_t byte, Text* out);
 void answer_formatting(const Document* document, Text* out);
 void answer_actions(const Document* document, Place asked, Text* out);

@@ -12,157 +12,7 @@
 
 // numbers of the protocol
 enum { SEVERITY_ERROR = 1, SEVERITY_WARNING = 2, SEVERITY_INFORMATION = 3 };
-enum {
-  SYMBOL_CLASS = 5,
-  SYMBOL_FIELD = 8,
-  SYMBOL_FUNCTION = 12,
-  SYMBOL_VARIABLE = 13,
-  SYMBOL_CONSTANT = 14,
-  SYMBOL_ARRAY = 18,
-  SYMBOL_KEY = 20,
-  SYMBOL_OBJECT = 19
-};
-enum {
-  COMPLETE_FUNCTION = 3,
-  COMPLETE_VARIABLE = 6,
-  COMPLETE_CLASS = 7,
-  COMPLETE_KEYWORD = 14,
-  COMPLETE_REFERENCE = 18,
-  COMPLETE_CONSTANT = 21
-};
-
-static const struct {
-  const char* text;
-  int symbol, complete;
-} kinds[] = {
-    [SLT_SYMBOL_CONSTANT] = {"constant", SYMBOL_CONSTANT, COMPLETE_CONSTANT},
-    [SLT_SYMBOL_MACRO] = {"macro", SYMBOL_FUNCTION, COMPLETE_VARIABLE},
-    [SLT_SYMBOL_VARIABLE] = {"variable", SYMBOL_VARIABLE, COMPLETE_VARIABLE},
-    [SLT_SYMBOL_TABLE] = {"table", SYMBOL_ARRAY, COMPLETE_VARIABLE},
-    [SLT_SYMBOL_LABEL] = {"label of an equation", SYMBOL_KEY, COMPLETE_REFERENCE},
-    [SLT_SYMBOL_STATE] = {"state", SYMBOL_FIELD, COMPLETE_CLASS},
-    [SLT_SYMBOL_AUTOMATON] = {"automaton", SYMBOL_CLASS, COMPLETE_CLASS},
-    [SLT_SYMBOL_ELEMENT] = {"element", SYMBOL_OBJECT, COMPLETE_CLASS},
-};
-
-/// The words of the language, one line about each; those with a parenthesis are functions.
-static const struct {
-  const char* word;
-  const char* form;
-  const char* text;
-} words[] = {
-    {"const", "const a = 1, b = 2 * a;", "A constant; `--set a=2` changes it from outside."},
-    {"macro", "macro k = expr;", "A name for an expression."},
-    {"data", "data NAME = \"file.csv\", column;", "A table, read by `table(NAME, x)`."},
-    {"state", "state S [guard] { ... } from A, B;",
-     "A state: entered from those listed when its guard becomes true. Its equations replace "
-     "others."},
-    {"automaton", "automaton A { state ... }", "States of their own, beside those of others."},
-    {"from", "from A, B", "The states that can be left for this one; `init` is the first."},
-    {"like", "state S [guard] like P { ... }", "Begins with the equations of another state."},
-    {"at", "at T each P repeat N { ... }", "Resets at given times; `repeat *` for ever."},
-    {"each", "at T each P repeat N { ... }", "The period."},
-    {"repeat", "at T each P repeat N { ... }", "How many times; `*` for ever."},
-    {"priority", "at T priority K { ... }", "Order of what happens at one time."},
-    {"for", "for i = 1:N { ... }",
-     "Repeats what it holds; the index is pasted into names: `x[i]`."},
-    {"if", "if (c) { ... } else { ... }",
-     "Equations that hold by cases; `if(c, a, b)` is a value."},
-    {"else", "if (c) { ... } else { ... }", "The other case."},
-    {"set", "set x = e;", "A reset: the same as `x(t0) = e;`."},
-    {"ic", "ic x = 1, y = 2;", "Initial values, in the form of 2015."},
-    {"delete", "delete label;", "Takes an equation away while the state lasts."},
-    {"goto", "goto S;", "Changes the state; in `at`."},
-    {"stop", "stop \"text\";", "Ends the run."},
-    {"invariant", "invariant [relation];",
-     "Must hold; the run ends with a message where it does not."},
-    {"energy", "energy = expr;", "What the run audits: how much it changes, and where."},
-    {"contact", "contact c { gap = y; force = N; restitution = 0.8; }", "A one-sided contact."},
-    {"friction", "friction f { velocity = v; force = F; kinetic = mu*N; static = ms*N; }",
-     "Dry friction that sticks and slides."},
-    {"experiment", "experiment { end = 10; }", "Defaults of a run."},
-    {"function", "function f(x, y) = expr;",
-     "A function; `{ a = ...; return ...; }` has local names."},
-    {"part", "part Tank(A = 1) { ... }",
-     "A model inside of a model; used by `Tank upper(A = 2);`."},
-    {"port", "port p { across v; through i; }", "Where a part is joined to others by `connect`."},
-    {"connect", "connect(a.p, b.p);",
-     "Across quantities are equal, through quantities sum to zero."},
-    {"include", "include \"parts/electrical.lisma\";", "The statements of another file."},
-    {"after", "after 0.5 [x > 1] { set y = 0; }", "Resets a time after a condition came to hold."},
-    {"persistent", "after D [c] persistent { ... }", "Fires though the condition has fallen."},
-    {"trigger", "after D [c] trigger { ... }", "With the values of the trigger."},
-    {"every", "every 0.1 { ... }", "Resets at the start and every so often."},
-    {"measure", "measure peak = max(y);", "What runs are asked for: `saltus sweep` and its kin."},
-    {"xor", "a xor b", "One of the two, not both."},
-    {"implies", "a implies b", "`!a || b`"},
-    {"true", "true", "1, or a condition that always holds."},
-    {"false", "false", "0, or a condition that never holds."},
-    {"inf", "inf", "Infinity."},
-    {"unilateral", "unilateral[r]", "Located just before the crossing; never evaluated beyond it."},
-    {"bilateral", "bilateral[r]", "Located just behind the crossing."},
-    {"ordinary", "ordinary[r]", "Located at the crossing, as a bare relation is."},
-    {"shortliving", "shortliving[r]", "With a closer look at events that last for moments only."},
-    {"noEvent", "noEvent[r], noEvent(e)", "Located nowhere; what is in e switches without events."},
-    {"init", "from init", "The state everything begins in."},
-    {"time", "time", "The model's time; also `t`."},
-    {"t0", "x(t0) = e;", "The start; in a state, the time it is entered."},
-    {"pi", "pi", "3.14159..."},
-    {"sin", "sin(x)", ""},
-    {"cos", "cos(x)", ""},
-    {"tan", "tan(x)", ""},
-    {"tg", "tg(x)", "`tan`"},
-    {"asin", "asin(x)", ""},
-    {"acos", "acos(x)", ""},
-    {"atan", "atan(x)", ""},
-    {"atan2", "atan2(y, x)", "Angle of the point (x, y)."},
-    {"sinh", "sinh(x)", ""},
-    {"cosh", "cosh(x)", ""},
-    {"tanh", "tanh(x)", ""},
-    {"asinh", "asinh(x)", ""},
-    {"acosh", "acosh(x)", ""},
-    {"atanh", "atanh(x)", ""},
-    {"erf", "erf(x)", "The error function."},
-    {"gamma", "gamma(x)", "The gamma function; `gamma(n + 1)` is n!."},
-    {"sec", "sec(x)", ""},
-    {"csc", "csc(x)", ""},
-    {"cot", "cot(x)", ""},
-    {"log", "log(x, base)", ""},
-    {"root", "root(x, n)", "The n-th root; odd ones take negative x."},
-    {"factorial", "factorial(n)", ""},
-    {"hypot", "hypot(x, y)", "`sqrt(x*x + y*y)`"},
-    {"clamp", "clamp(x, lo, hi)", "`min(max(x, lo), hi)`"},
-    {"round", "round(x)", "To the nearest whole number."},
-    {"trunc", "trunc(x)", "Towards 0."},
-    {"quotient", "quotient(a, b)", "`trunc(a / b)`"},
-    {"rem", "rem(a, b)", "`a - b * trunc(a / b)`"},
-    {"exp", "exp(x)", ""},
-    {"ln", "ln(x)", "Natural logarithm."},
-    {"log10", "log10(x)", ""},
-    {"sqrt", "sqrt(x)", ""},
-    {"pow", "pow(a, b)", "`a ^ b`"},
-    {"abs", "abs(x)", "Its kink is an event."},
-    {"sign", "sign(x)", "-1, 0 or 1; its jump is an event."},
-    {"min", "min(a, b, ...)", ""},
-    {"max", "max(a, b, ...)", ""},
-    {"floor", "floor(x)", ""},
-    {"ceil", "ceil(x)", ""},
-    {"mod", "mod(a, b)", "`a - b * floor(a / b)`; also `a % b`."},
-    {"sum", "sum(i = 1:N, e)", ""},
-    {"prod", "prod(i = 1:N, e)", ""},
-    {"table", "table(NAME, x)", "Value of a table at x."},
-    {"delay", "delay(x, T), delay(x, T, x0)", "What x was T ago."},
-    {"der", "der(x, n)", "The n-th derivative, as `x'` marks do."},
-    {"pre", "pre(x)", "In guards and resets: the value before the present round."},
-    {"post", "post(x)", "In guards and resets: the value after it."},
-    {"random", "random()", "Between 0 and 1; in resets only."},
-    {"uniform", "uniform(a, b)", "A random number; in resets only."},
-    {"normal", "normal(mean, deviation)", "A random number; in resets only."},
-    {"exponential", "exponential(mean)", "A random number; in resets only."},
-    {"noise", "noise(seed, n)",
-     "A normal number that is a function of seed and n; in resets only."},
-};
-#define WORD_COUNT (sizeof words / sizeof *words)
+enum { COMPLETE_FUNCTION = 3, COMPLETE_CLASS = 7, COMPLETE_KEYWORD = 14 };
 
 // ---- compiling ----------------------------------------------------------------------------------
 
@@ -223,14 +73,15 @@ static void keep_symbol(void* user, const SltSymbol* s) {
   Symbol symbol = {.kind = s->kind,
                    .name = strdup(s->name),
                    .container = strdup(s->container ? s->container : ""),
+                   .part = strdup(s->part ? s->part : ""),
+                   .type = strdup(s->type ? s->type : ""),
                    .place = {s->begin, s->end},
                    .whole = {s->whole_begin, s->whole_end}};
-  if (symbol.name && symbol.container) {
+  if (symbol.name && symbol.container && symbol.part && symbol.type) {
     d->symbols[d->symbol_count++] = symbol;
-    return;
+  } else {
+    symbol_free(&symbol);
   }
-  free(symbol.name);
-  free(symbol.container);
 }
 
 void answer_diagnostics(Document* d, Text* out) {
@@ -245,27 +96,14 @@ void answer_diagnostics(Document* d, Text* out) {
   text_put_format(out, "{\"uri\":");
   text_put_json(out, d->uri, strlen(d->uri));
   text_put_format(out, ",\"diagnostics\":[");
-  SltModel* model = NULL;
-  slt_model_compile(d->path, d->text, d->length, &options, &model);
-  slt_model_free(model);
+  slt_model_compile(d->path, d->text, d->length, &options, &d->model);
   inputs_clear(&source.inputs);
   if (d->lisma) slt_outline(d->text, d->length, keep_symbol, d);
+  lsp_index_symbols(d);
   text_put_format(out, "]}");
 }
 
 // ---- declarations -------------------------------------------------------------------------------
-
-/// The declaration that a word means: in its own automaton if there are several, else the first.
-static const Symbol* find_symbol(const Document* d, Place word) {
-  const Symbol* found = NULL;
-  for (size_t i = 0; i < d->symbol_count; i++) {
-    const Symbol* s = &d->symbols[i];
-    if (!document_is_word(d, word, s->name)) continue;
-    if (s->whole.begin <= word.begin && word.end <= s->whole.end) return s;
-    if (!found) found = s;
-  }
-  return found;
-}
 
 /// What is shown of a declaration: its first lines.
 static Place declaration_text(const Document* d, const Symbol* s) {
@@ -279,33 +117,6 @@ static Place declaration_text(const Document* d, const Symbol* s) {
   return shown;
 }
 
-void answer_symbols(const Document* d, Text* out) {
-  text_put_format(out, "[");
-  for (size_t i = 0; i < d->symbol_count; i++) {
-    const Symbol* s = &d->symbols[i];
-    text_put_format(out, "%s{\"name\":", i ? "," : "");
-    text_put_json(out, s->name, strlen(s->name));
-    text_put_format(out, ",\"detail\":\"%s%s\"", kinds[s->kind].text,
-                    s->container[0] ? " of " : "");
-    if (s->container[0]) {
-      out->length--;  // the quote goes behind the container's name
-      Text name = {0};
-      text_put_json(&name, s->container, strlen(s->container));
-      if (name.length > 1) text_put(out, name.data + 1, name.length - 1);
-      free(name.data);
-    }
-    // the range must hold the name
-    Place whole = {s->whole.begin < s->place.begin ? s->whole.begin : s->place.begin,
-                   s->whole.end > s->place.end ? s->whole.end : s->place.end};
-    text_put_format(out, ",\"kind\":%d,\"range\":", kinds[s->kind].symbol);
-    document_put_range(d, whole, out);
-    text_put_format(out, ",\"selectionRange\":");
-    document_put_range(d, s->place, out);
-    text_put_format(out, "}");
-  }
-  text_put_format(out, "]");
-}
-
 static void put_hover(const Document* d, Place word, const Text* content, Text* out) {
   text_put_format(out, "{\"contents\":{\"kind\":\"markdown\",\"value\":");
   text_put_json(out, content->data ? content->data : "", content->length);
@@ -314,20 +125,34 @@ static void put_hover(const Document* d, Place word, const Text* content, Text* 
   text_put_format(out, "}");
 }
 
+/// The unit of a quantity, as far as the model compiles.
+static void put_unit(const Document* d, Place word, Text* content) {
+  char name[256];
+  char unit[128] = "";
+  SltQuantity quantity;
+  SltSim* sim = NULL;
+  SltSimOptions options = slt_sim_options();
+  snprintf(name, sizeof name, "%.*s", (int)(word.end - word.begin), d->text + word.begin);
+  if (!d->model || slt_sim_create(d->model, &options, &sim) < 0) return;
+  bool known = slt_sim_find(sim, name, &quantity) >= 0 &&
+               slt_sim_unit(sim, quantity, unit, sizeof unit) >= 0;
+  if (known && unit[0]) text_put_format(content, ", in %s", unit);
+  slt_sim_free(sim);
+}
+
 void answer_hover(const Document* d, size_t byte, Text* out) {
   Place word;
   Text content = {0};
   if (document_word_at(d, byte, &word)) {
-    const Symbol* s = find_symbol(d, word);
+    const Symbol* s = lsp_symbol_at(d, word);
     if (s) {
       Place shown = declaration_text(d, s);
       text_put_format(&content, "```lisma\n%.*s\n```\n%s", (int)(shown.end - shown.begin),
-                      d->text + shown.begin, kinds[s->kind].text);
+                      d->text + shown.begin, lsp_kind(s->kind)->text);
+      put_unit(d, word, &content);
     }
-    for (size_t i = 0; i < WORD_COUNT && !s && d->lisma; i++) {
-      if (!document_is_word(d, word, words[i].word)) continue;
-      text_put_format(&content, "```lisma\n%s\n```\n%s", words[i].form, words[i].text);
-    }
+    const LspWord* known = s ? NULL : lsp_word_find(d, word);
+    if (known) text_put_format(&content, "```lisma\n%s\n```\n%s", known->form, known->text);
   }
   if (content.length) {
     put_hover(d, word, &content, out);
@@ -335,46 +160,6 @@ void answer_hover(const Document* d, size_t byte, Text* out) {
     text_put_format(out, "null");
   }
   free(content.data);
-}
-
-static void put_location(const Document* d, Place place, bool location, Text* out) {
-  text_put_format(out, "{");
-  if (location) {
-    text_put_format(out, "\"uri\":");
-    text_put_json(out, d->uri, strlen(d->uri));
-    text_put_format(out, ",");
-  }
-  text_put_format(out, "\"range\":");
-  document_put_range(d, place, out);
-  text_put_format(out, "}");
-}
-
-void answer_definition(const Document* d, size_t byte, Text* out) {
-  Place word;
-  const Symbol* s = document_word_at(d, byte, &word) ? find_symbol(d, word) : NULL;
-  if (s) {
-    put_location(d, s->place, true, out);
-  } else {
-    text_put_format(out, "null");
-  }
-}
-
-void answer_references(const Document* d, size_t byte, bool locations, Text* out) {
-  Place word;
-  bool any = false;
-  text_put_format(out, "[");
-  if (document_word_at(d, byte, &word)) {
-    size_t at = 0;
-    for (Place other; document_next_word(d, &at, &other);) {
-      size_t length = word.end - word.begin;
-      if (other.end - other.begin != length) continue;
-      if (memcmp(d->text + other.begin, d->text + word.begin, length) != 0) continue;
-      if (any) text_put_format(out, ",");
-      put_location(d, other, locations, out);
-      any = true;
-    }
-  }
-  text_put_format(out, "]");
 }
 
 // ---- completion ---------------------------------------------------------------------------------
@@ -388,10 +173,19 @@ static void put_item(const char* label, const char* detail, int kind, bool* any,
   *any = true;
 }
 
-/// Behind "NAME.": the states of that automaton.
-static bool put_states(const Document* d, size_t dot, bool* any, Text* out) {
+/// Behind "NAME.": the members of that part, or the states of that automaton.
+static bool put_members(const Document* d, size_t dot, bool* any, Text* out) {
   Place automaton;
-  if (!document_word_at(d, dot, &automaton)) return false;
+  if (!lsp_word_before(d, dot, &automaton)) return false;
+  const Symbol* owner = lsp_symbol_at(d, automaton);
+  if (owner && owner->kind == SLT_SYMBOL_INSTANCE) {
+    for (size_t i = 0; i < d->symbol_count; i++) {
+      const Symbol* s = &d->symbols[i];
+      if (strcmp(s->part, owner->type) != 0) continue;
+      put_item(s->name, lsp_kind(s->kind)->text, lsp_kind(s->kind)->complete, any, out);
+    }
+    return true;
+  }
   bool main = document_is_word(d, automaton, "main");
   bool known = main;
   for (size_t i = 0; i < d->symbol_count; i++) {
@@ -410,16 +204,15 @@ void answer_completion(const Document* d, size_t byte, Text* out) {
   if (!document_word_at(d, byte, &word)) word = (Place){byte, byte};
   text_put_format(out, "[");
   bool dotted = word.begin > 0 && d->text[word.begin - 1] == '.';
-  if (!(dotted && put_states(d, word.begin - 1, &any, out))) {
+  if (!(dotted && put_members(d, word.begin - 1, &any, out))) {
     for (size_t i = 0; i < d->symbol_count; i++) {
-      put_item(d->symbols[i].name, kinds[d->symbols[i].kind].text,
-               kinds[d->symbols[i].kind].complete, &any, out);
+      const LspKind* kind = lsp_kind(d->symbols[i].kind);
+      put_item(d->symbols[i].name, kind->text, kind->complete, &any, out);
     }
-    for (size_t i = 0; i < WORD_COUNT && d->lisma; i++) {
-      bool function = strchr(words[i].form, '(') &&
-                      strncmp(words[i].form, words[i].word, strlen(words[i].word)) == 0;
-      put_item(words[i].word, words[i].form, function ? COMPLETE_FUNCTION : COMPLETE_KEYWORD, &any,
-               out);
+    for (size_t i = 0; d->lisma && lsp_word_get(i); i++) {
+      const LspWord* known = lsp_word_get(i);
+      put_item(known->word, known->form,
+               lsp_word_is_function(known) ? COMPLETE_FUNCTION : COMPLETE_KEYWORD, &any, out);
     }
   }
   text_put_format(out, "]");

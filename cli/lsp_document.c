@@ -52,15 +52,22 @@ Document* document_open(const char* uri, const char* text, size_t length, bool w
   return document;
 }
 
+void symbol_free(Symbol* symbol) {
+  free(symbol->name);
+  free(symbol->container);
+  free(symbol->part);
+  free(symbol->type);
+}
+
 void document_free(Document* document) {
   if (!document) return;
-  for (size_t i = 0; i < document->symbol_count; i++) {
-    free(document->symbols[i].name);
-    free(document->symbols[i].container);
-  }
+  for (size_t i = 0; i < document->symbol_count; i++)
+    symbol_free(&document->symbols[i]);
   for (size_t i = 0; i < document->fix_count; i++)
     free(document->fixes[i].text);
   free(document->symbols);
+  free((void*)document->by_name);
+  slt_model_free(document->model);
   free(document->fixes);
   free(document->uri);
   free(document->path);
@@ -81,6 +88,12 @@ static size_t character_bytes(const Document* d, size_t at) {
 /// What it counts for in a position.
 static uint32_t character_units(const Document* d, size_t bytes) {
   return d->wide ? (uint32_t)bytes : bytes > 3 ? 2 : 1;
+}
+
+size_t document_letter(const Document* d, size_t at, uint32_t* characters) {
+  size_t bytes = character_bytes(d, at);
+  *characters = character_units(d, bytes);
+  return bytes;
 }
 
 size_t document_byte(const Document* d, const Json* json, const JsonNode* position) {
@@ -136,7 +149,7 @@ static bool is_letter(const Document* d, size_t at) {
 }
 
 /// The end of what begins at `at` and holds no words of the model; `at` itself where nothing does.
-static size_t skip_silent(const Document* d, size_t at) {
+size_t document_skip_silent(const Document* d, size_t at) {
   const char* text = d->text + at;
   const char* end = NULL;
   if (strncmp(text, "//", 2) == 0) {
@@ -163,7 +176,7 @@ static bool quoted_name(const Document* d, size_t at, Place* out) {
 
 bool document_next_word(const Document* d, size_t* at, Place* out) {
   while (*at < d->length) {
-    size_t behind = skip_silent(d, *at);
+    size_t behind = document_skip_silent(d, *at);
     if (behind > *at) {
       *at = behind;
     } else if (quoted_name(d, *at, out)) {

@@ -88,14 +88,20 @@ typedef enum SltSymbolKind {
   SLT_SYMBOL_LABEL = 4,  ///< of an equation
   SLT_SYMBOL_STATE = 5,  ///< of an automaton
   SLT_SYMBOL_AUTOMATON = 6,
-  SLT_SYMBOL_ELEMENT = 7  ///< contact, friction
+  SLT_SYMBOL_ELEMENT = 7,  ///< contact, friction
+  SLT_SYMBOL_FUNCTION = 8,
+  SLT_SYMBOL_PART = 9,
+  SLT_SYMBOL_PORT = 10,
+  SLT_SYMBOL_INSTANCE = 11  ///< of a part
 } SltSymbolKind;
 
 /// A name that a text in LISMA declares. Pointers are valid during the visitor's call only.
 typedef struct SltSymbol {
   SltSymbolKind kind;
   const char* name;               ///< without indices
-  const char* container;          ///< the automaton of a state; NULL: none, or the main one
+  const char* container;          ///< the automaton of a state, else the part; NULL: none
+  const char* part;               ///< the part it is declared in; NULL: none
+  const char* type;               ///< of an instance: its part; else NULL
   size_t begin, end;              ///< bytes of the name, indices included
   size_t whole_begin, whole_end;  ///< bytes of the statement that declares it
 } SltSymbol;

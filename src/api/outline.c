@@ -29,6 +29,8 @@ static void outline_inside(Arena* arena, Str text, SltSymbolFn* visit, void* use
                         .name = zero_terminated(arena, s->name),
                         .container =
                             s->container.length > 0 ? zero_terminated(arena, s->container) : NULL,
+                        .part = s->part.length > 0 ? zero_terminated(arena, s->part) : NULL,
+                        .type = s->type.length > 0 ? zero_terminated(arena, s->type) : NULL,
                         .begin = s->place.begin,
                         .end = s->place.end,
                         .whole_begin = s->whole.begin,

@@ -60,7 +60,9 @@ bool lisma_format(Arena* arena, const Source* source, DiagList* diags, Str* out)
 typedef struct LismaSymbol {
   SltSymbolKind kind;
   Str name;           // without indices
-  Str container;      // automaton of a state; empty where there is none
+  Str container;      // automaton of a state, else the part; empty where there is none
+  Str part;           // it is declared in; empty in the model itself
+  Str type;           // of an instance: its part
   Span place, whole;  // of the name; of the statement or definition
 } LismaSymbol;
 

@@ -9,6 +9,7 @@ typedef struct Outline {
   LismaSymbols* out;
   NameTable known;
   Str automaton;  // around the present statement; empty at the top level
+  Str part;       // ... likewise
 } Outline;
 
 static void outline_block(Outline* o, const AstBlock* block);
@@ -16,15 +17,28 @@ static void outline_block(Outline* o, const AstBlock* block);
 /// A name with what it stands for, as one text: states of different automata may share a name.
 static Str key_of(Outline* o, SltSymbolKind kind, Str name) {
   TextBuffer key = {.arena = o->arena};
-  text_append_format(&key, "%d.%.*s.%.*s", (int)kind, STR_ARGS(o->automaton), STR_ARGS(name));
+  text_append_format(&key, "%d.%.*s.%.*s.%.*s", (int)kind, STR_ARGS(o->part),
+                     STR_ARGS(o->automaton), STR_ARGS(name));
   return text_str(&key);
 }
 
-static void declare(Outline* o, SltSymbolKind kind, const AstName* name, Span whole) {
+static void declare_typed(Outline* o, SltSymbolKind kind, const AstName* name, Str type,
+                          Span whole) {
   Str key = key_of(o, kind, name->head);
   if (name->head.length == 0 || names_find(&o->known, key)) return;
   names_intern(&o->known, key);
-  base_vec_push(o->arena, o->out, (LismaSymbol){kind, name->head, o->automaton, name->span, whole});
+  LismaSymbol symbol = {.kind = kind,
+                        .name = name->head,
+                        .container = o->automaton.length ? o->automaton : o->part,
+                        .part = o->part,
+                        .type = type,
+                        .place = name->span,
+                        .whole = whole};
+  base_vec_push(o->arena, o->out, symbol);
+}
+
+static void declare(Outline* o, SltSymbolKind kind, const AstName* name, Span whole) {
+  declare_typed(o, kind, name, STR_LIT(""), whole);
 }
 
 /// A variable belongs to the model, wherever it is first written down.
@@ -38,7 +52,9 @@ static void declare_variable(Outline* o, const AstName* name, Span whole) {
 
 /// The side of an equation that names what it determines: x, x', der(x).
 static void outline_side(Outline* o, const AstExpr* side, Span whole) {
-  if (side->kind == AST_NAME) declare_variable(o, &side->as.name.name, whole);
+  if (side->kind == AST_NAME && !side->as.name.name.member) {
+    declare_variable(o, &side->as.name.name, whole);
+  }
   bool derivative =
       side->kind == AST_CALL && ast_name_is_word(side->as.call.callee, STR_LIT("der"));
   if (derivative && side->as.call.args.count > 0) {
@@ -66,6 +82,19 @@ static void outline_element(Outline* o, const AstStatement* s) {
   }
 }
 
+static void outline_part(Outline* o, const AstStatement* s) {
+  const AstPart* part = s->as.part;
+  declare(o, SLT_SYMBOL_PART, &part->name, s->span);
+  Str around = o->part;
+  o->part = part->name.head;
+  for (uint32_t i = 0; i < part->parameters.count; i++) {
+    const AstArgument* parameter = &part->parameters.data[i];
+    declare(o, SLT_SYMBOL_CONSTANT, &parameter->name, parameter->name.span);
+  }
+  outline_block(o, &part->body);
+  o->part = around;
+}
+
 static void outline_statement(Outline* o, const AstStatement* s) {
   switch (s->kind) {
   case AST_CONST: outline_definitions(o, SLT_SYMBOL_CONSTANT, s); break;
@@ -77,7 +106,8 @@ static void outline_statement(Outline* o, const AstStatement* s) {
     break;
   case AST_INIT:
     for (uint32_t i = 0; i < s->as.init.items.count; i++) {
-      declare_variable(o, &s->as.init.items.data[i].name, s->span);
+      const AstName* name = &s->as.init.items.data[i].name;
+      if (!name->member) declare_variable(o, name, s->span);
     }
     break;
   case AST_ELEMENT: outline_element(o, s); break;
@@ -100,6 +130,16 @@ static void outline_statement(Outline* o, const AstStatement* s) {
     break;
   }
   case AST_AT: outline_block(o, &s->as.at.body); break;
+  case AST_AFTER: outline_block(o, &s->as.after->body); break;
+  case AST_FUNCTION: declare(o, SLT_SYMBOL_FUNCTION, &s->as.function->name, s->span); break;
+  case AST_PART: outline_part(o, s); break;
+  case AST_PORT: declare(o, SLT_SYMBOL_PORT, &s->as.port.port->name, s->span); break;
+  case AST_INSTANCE:
+    for (uint32_t i = 0; i < s->as.instances.count; i++) {
+      const AstInstance* instance = &s->as.instances.data[i];
+      declare_typed(o, SLT_SYMBOL_INSTANCE, &instance->name, instance->type.head, s->span);
+    }
+    break;
   case AST_DELETE:
   case AST_ATTRIBUTES:
   case AST_ENERGY:
@@ -108,13 +148,8 @@ static void outline_statement(Outline* o, const AstStatement* s) {
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO:
-  case AST_FUNCTION:
-  case AST_PART:
-  case AST_PORT:
-  case AST_INSTANCE:
   case AST_CONNECT:
-  case AST_INCLUDE:
-  case AST_AFTER: break;
+  case AST_INCLUDE: break;
   }
 }
 
@@ -128,7 +163,7 @@ void lisma_outline(Arena* arena, const Source* source, LismaSymbols* out) {
   DiagList diags;
   diag_init(&diags, arena, source);
   const AstModel* model = lisma_parse(arena, source, &diags);
-  Outline o = {.arena = arena, .out = out, .automaton = STR_LIT("")};
+  Outline o = {.arena = arena, .out = out, .automaton = STR_LIT(""), .part = STR_LIT("")};
   names_init(&o.known, arena);
   outline_block(&o, &model->body);
 }

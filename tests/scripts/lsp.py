@@ -96,6 +96,45 @@ def span(start_line, start, end_line, end):
     return {"start": {"line": start_line, "character": start}, "end": {"line": end_line, "character": end}}
 
 
+def tree(symbols):
+    return [(s["name"], s["detail"], tree(s["children"])) if s.get("children") else (s["name"], s["detail"]) for s in symbols]
+
+
+def flat(symbols):
+    return [s for symbol in symbols for s in [symbol] + flat(symbol.get("children", []))]
+
+
+def edited(text, edits):
+    """A text of ASCII after edits, which do not overlap."""
+    lines = text.split("\n")
+    for edit in sorted(edits, key=lambda e: (-e["range"]["start"]["line"], -e["range"]["start"]["character"])):
+        begin, end = edit["range"]["start"], edit["range"]["end"]
+        line = lines[begin["line"]]
+        lines[begin["line"]] = line[:begin["character"]] + edit["newText"] + line[end["character"]:]
+    return "\n".join(lines)
+
+
+PARTS = """\
+function flow(p, A) = A * sqrt(2 * abs(p));
+const k = 0.1 "1/s", level = 2 "m";
+part Tank(A = 1, k = 0.1) {
+  /* what is inside
+     of a tank */
+  port p { across v; through i; }
+  h' = (inflow - q) / A;  h(t0) = 1;
+  q = k * sqrt(h);
+  state low [h <= 0.5] {
+    q = 0;
+  } from init;
+}
+Tank upper(A = 2), row[3](A = 1 + i);
+upper.inflow = k;  // k of the model
+lower = upper.h + row[2].h + flow(upper.q, 3);
+h = level;
+for i = 1:3 { row[i].inflow = if(upper.low, k, 0); }
+"""
+
+
 class Lsp(unittest.TestCase):
     def editor(self, *encodings):
         editor = Editor(*encodings)
@@ -139,9 +178,9 @@ class Lsp(unittest.TestCase):
     def test_declarations(self):
         editor = self.editor()
         editor.open(BALL)
-        outline = [(s["name"], s["detail"]) for s in editor.about("documentSymbol")]
+        outline = tree(editor.about("documentSymbol"))
         self.assertEqual(outline, [("e", "constant"), ("g", "constant"), ("y", "variable"), ("v", "variable"),
-                                   ("lamp", "automaton"), ("on", "state of lamp"), ("off", "state of lamp"),
+                                   ("lamp", "automaton", [("on", "state of lamp"), ("off", "state of lamp")]),
                                    ("bounce", "state"), ("seen", "variable")])
         hover = editor.about("hover", 8, 44)["contents"]["value"]
         self.assertIn("e = 0.8", hover)
@@ -152,6 +191,101 @@ class Lsp(unittest.TestCase):
         self.assertEqual(editor.about("definition", 8, 48)["range"], span(3, 0, 3, 1))
         self.assertEqual(len(editor.about("documentHighlight", 3, 0)), 6)
 
+    def test_outline_of_parts(self):
+        editor = self.editor()
+        editor.open(PARTS)
+        names = [(s["name"], [c["name"] for c in s.get("children", [])]) for s in editor.about("documentSymbol")]
+        self.assertEqual(names, [("flow", []), ("k", []), ("level", []),
+                                 ("Tank", ["A", "k", "p", "h", "q", "low"]), ("upper", []), ("row", []),
+                                 ("lower", []), ("h", [])])
+
+    def at(self, text, word, nth=0):
+        """Line and character of the n-th occurrence of a piece of text."""
+        at = -1
+        for _ in range(nth + 1):
+            at = text.index(word, at + 1)
+        return text.count("\n", 0, at), at - (text.rfind("\n", 0, at) + 1)
+
+    def test_scopes(self):
+        editor = self.editor()
+        editor.open(PARTS)
+        # k of the part and k of the model are different things, and members are found through instances
+        for word, nth, wanted in (("k * sqrt", 0, ("k = 0.1)", 0)), ("k;  //", 0, ("k = 0.1 ", 0)), ("k, 0)", 0, ("k = 0.1 ", 0)),
+                                  ("h + row", 0, ("h' =", 0)), ("h + flow", 0, ("h' =", 0)), ("low, k", 0, ("low [", 0)),
+                                  ("level;", 0, ("level =", 0)), ("flow(upper", 0, ("flow(p", 0)), ("upper.q", 0, ("upper(A", 0)),
+                                  ("h = level", 0, ("h = level", 0))):
+            line, character = self.at(PARTS, word, nth)
+            found = editor.about("definition", line, character)["range"]["start"]
+            self.assertEqual((found["line"], found["character"]), self.at(PARTS, *wanted), word)
+        line, character = self.at(PARTS, "h' =")
+        self.assertEqual(len(editor.about("references", line, character, context={"includeDeclaration": True})), 6)
+        line, character = self.at(PARTS, "h = level")
+        self.assertEqual(len(editor.about("references", line, character, context={"includeDeclaration": True})), 1)
+
+    def test_rename(self):
+        editor = self.editor()
+        for text, word, name in ((PARTS, "k * sqrt", "loss"), (PARTS, "h' =", "height"), (PARTS, "upper(A", "top"),
+                                 (PARTS, "low [", "dry"), (PARTS, "flow(p", "outflow"), (PARTS, "Tank(A", "Vessel"),
+                                 (BALL.replace("шар", "ball"), "y' = v", "height"), (PARTS, "level =", "two words")):
+            before = editor.open(text)
+            line, character = self.at(text, word)
+            ready = editor.about("prepareRename", line, character)
+            self.assertEqual((ready["start"]["line"], ready["start"]["character"]), (line, character))
+            changes = editor.about("rename", line, character, newName=name)["changes"][editor.uri]
+            after = edited(text, changes)
+            self.assertNotEqual(after, text)
+            # the model is the same model: it has the same messages, and renaming back gives the same text
+            self.assertEqual([m["code"] for m in editor.change(after)], [m["code"] for m in before], after)
+            if " " not in name:
+                old = word.split("(")[0].split("'")[0].split(" ")[0]
+                back = editor.about("rename", line, character, newName=old)["changes"][editor.uri]
+                self.assertEqual(edited(after, back), text)
+        editor.open(BALL)
+        self.assertIsNone(editor.about("prepareRename", 8, 2))  # a word of the language
+        params = {"textDocument": {"uri": editor.uri}, "position": {"line": 2, "character": 0}}
+        for bad in ("", "a`b", "a\nb"):
+            self.assertEqual(editor.ask("textDocument/rename", {**params, "newName": bad})["error"]["code"], -32602)
+
+    def test_signatures(self):
+        editor = self.editor()
+        text = PARTS + "z = atan2(1, max(2, 3)) + flow(1, ); w = (1 + 2);\nTank x(A = 1, k = 2);\n"
+        editor.open(text)
+        for word, label, active in (("1, max", "atan2(y, x)", 0), ("2, 3", "max(a, b, ...)", 0), ("3))", "max(a, b, ...)", 1),
+                                    (")) +", "max(a, b, ...)", 1), ("1, );", "function flow(p, A)", 0), ("); w", "function flow(p, A)", 1),
+                                    ("k = 2", "part Tank(A = 1, k = 0.1)", 1)):
+            help_ = editor.about("signatureHelp", *self.at(text, word))
+            self.assertEqual((help_["signatures"][0]["label"], help_["activeParameter"]), (label, active), word)
+        self.assertEqual([p["label"] for p in help_["signatures"][0]["parameters"]], ["A = 1", "k = 0.1"])
+        for word in ("1 + 2", "z = atan2", "part Tank"):
+            self.assertIsNone(editor.about("signatureHelp", *self.at(text, word)), word)
+
+    def test_folding(self):
+        editor = self.editor()
+        editor.open(PARTS)
+        folds = {(f["startLine"], f["endLine"], f.get("kind")) for f in editor.about("foldingRange")}
+        self.assertEqual(folds, {(2, 10, None), (3, 4, "comment"), (8, 9, None)})
+
+    def test_semantic_tokens(self):
+        editor = self.editor()
+        editor.open(PARTS)
+        legend = editor.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"]
+        data, line, character, tokens = editor.about("semanticTokens/full")["data"], 0, 0, []
+        self.assertEqual(len(data) % 5, 0)
+        for i in range(0, len(data), 5):
+            lines, characters, length, kind, _ = data[i:i + 5]
+            line, character = line + lines, characters if lines else character + characters
+            tokens.append((PARTS.split("\n")[line][character:character + length], legend[kind]))
+        for token in (("function", "keyword"), ("flow", "function"), ("sqrt", "function"), ("k", "parameter"), ("h", "variable"),
+                      ("Tank", "class"), ("low", "enumMember"), ("p", "interface"), ("upper", "variable")):
+            self.assertIn(token, tokens)
+        self.assertNotIn("inside", [t[0] for t in tokens])  # a comment
+
+    def test_hover_tells_units(self):
+        editor = self.editor()
+        editor.open('x(t0) = 1 "km";  x\' = v;  v(t0) = 0;\n')
+        self.assertIn("in km", editor.about("hover", 0, 0)["contents"]["value"])
+        self.assertIn("in 1000*m/s", editor.about("hover", 0, 22)["contents"]["value"])
+
     def test_completion(self):
         editor = self.editor()
         editor.open(BALL)
@@ -161,6 +295,11 @@ class Lsp(unittest.TestCase):
         editor.change(BALL + "z = if(lamp.o, 1, 0);\n")
         labels = [item["label"] for item in editor.about("completion", 10, 13)]
         self.assertEqual(labels, ["on", "off", "state"])
+        editor.change(PARTS + "z = upper.;\n")
+        labels = [item["label"] for item in editor.about("completion", *self.at(PARTS + "z = upper.;\n", ".;"), context={})]
+        editor.change(PARTS + "z = row[2].q;\n")
+        labels = [item["label"] for item in editor.about("completion", *self.at(PARTS + "z = row[2].q;\n", "q;\n"))]
+        self.assertEqual(labels, ["A", "k", "p", "h", "q", "low"])
 
     def test_layout_and_fixes(self):
         editor = self.editor()
@@ -204,7 +343,7 @@ class Lsp(unittest.TestCase):
                 text = file.read()
             uri = "file://" + os.path.join(folder, name)
             self.assertEqual([m for m in editor.open(text, uri) if m["severity"] == 1], [], name)
-            for symbol in editor.about("documentSymbol"):
+            for symbol in flat(editor.about("documentSymbol")):
                 begin = symbol["selectionRange"]["start"]
                 self.assertEqual(editor.about("definition", begin["line"], begin["character"])["uri"], uri)
 
@@ -220,12 +359,15 @@ class Lsp(unittest.TestCase):
             editor.send_raw(body)
         editor.open(BALL)
         draw = random.Random(7)
-        questions = ["hover", "definition", "references", "documentHighlight", "completion", "codeAction", "documentSymbol"]
+        questions = ["hover", "definition", "references", "documentHighlight", "completion", "codeAction", "documentSymbol", "rename",
+                     "prepareRename", "signatureHelp", "foldingRange", "semanticTokens/full"]
         for _ in range(200):
             at = draw.randrange(len(BALL) + 1)
             text = BALL[:at] + draw.choice(["", "'", "[", "}", "\"", "/*", "\\u0000", "é", "`", "."]) + BALL[at + draw.randrange(9):]
             editor.change(text)
-            editor.about(draw.choice(questions), draw.randrange(12), draw.randrange(60), range=span(0, 0, 9, 9))
+            editor.ask("textDocument/" + draw.choice(questions),
+                       {"textDocument": {"uri": editor.uri}, "newName": "n", "range": span(0, 0, 9, 9),
+                        "position": {"line": draw.randrange(12), "character": draw.randrange(60)}})
         self.assertEqual(editor.quit(), 0)
 
     def test_the_end(self):

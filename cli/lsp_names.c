@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+//
+// What words mean: a word is looked up in the part it stands in, then in the model; behind a dot,
+// in the part or automaton before it. On this rest definition, references, renaming and the
+// outline.
+#define _POSIX_C_SOURCE 200809L
+#include "lsp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// numbers of the protocol
+enum {
+  SYMBOL_MODULE = 2,
+  SYMBOL_CLASS = 5,
+  SYMBOL_FIELD = 8,
+  SYMBOL_INTERFACE = 11,
+  SYMBOL_FUNCTION = 12,
+  SYMBOL_VARIABLE = 13,
+  SYMBOL_CONSTANT = 14,
+  SYMBOL_ARRAY = 18,
+  SYMBOL_OBJECT = 19,
+  SYMBOL_KEY = 20
+};
+enum {
+  COMPLETE_FUNCTION = 3,
+  COMPLETE_VARIABLE = 6,
+  COMPLETE_CLASS = 7,
+  COMPLETE_INTERFACE = 8,
+  COMPLETE_MODULE = 9,
+  COMPLETE_REFERENCE = 18,
+  COMPLETE_CONSTANT = 21
+};
+// places in the legend of lsp_view.c
+enum { TOKEN_PARAMETER = 2, TOKEN_VARIABLE, TOKEN_CLASS, TOKEN_STATE, TOKEN_LABEL, TOKEN_PORT };
+
+static const LspKind kinds[] = {
+    [SLT_SYMBOL_CONSTANT] = {"constant", SYMBOL_CONSTANT, COMPLETE_CONSTANT, TOKEN_PARAMETER},
+    [SLT_SYMBOL_MACRO] = {"macro", SYMBOL_FUNCTION, COMPLETE_VARIABLE, TOKEN_VARIABLE},
+    [SLT_SYMBOL_VARIABLE] = {"variable", SYMBOL_VARIABLE, COMPLETE_VARIABLE, TOKEN_VARIABLE},
+    [SLT_SYMBOL_TABLE] = {"table", SYMBOL_ARRAY, COMPLETE_VARIABLE, TOKEN_VARIABLE},
+    [SLT_SYMBOL_LABEL] = {"label of an equation", SYMBOL_KEY, COMPLETE_REFERENCE, TOKEN_LABEL},
+    [SLT_SYMBOL_STATE] = {"state", SYMBOL_FIELD, COMPLETE_CLASS, TOKEN_STATE},
+    [SLT_SYMBOL_AUTOMATON] = {"automaton", SYMBOL_CLASS, COMPLETE_CLASS, TOKEN_CLASS},
+    [SLT_SYMBOL_ELEMENT] = {"element", SYMBOL_OBJECT, COMPLETE_CLASS, TOKEN_CLASS},
+    [SLT_SYMBOL_FUNCTION] = {"function", SYMBOL_FUNCTION, COMPLETE_FUNCTION, 1},
+    [SLT_SYMBOL_PART] = {"part", SYMBOL_MODULE, COMPLETE_MODULE, TOKEN_CLASS},
+    [SLT_SYMBOL_PORT] = {"port", SYMBOL_INTERFACE, COMPLETE_INTERFACE, TOKEN_PORT},
+    [SLT_SYMBOL_INSTANCE] = {"part", SYMBOL_OBJECT, COMPLETE_VARIABLE, TOKEN_VARIABLE},
+};
+
+const LspKind* lsp_kind(SltSymbolKind kind) {
+  return &kinds[kind];
+}
+
+// ---- looking up ---------------------------------------------------------------------------------
+
+static int by_name(const void* a, const void* b) {
+  const Symbol* left = *(const Symbol* const*)a;
+  const Symbol* right = *(const Symbol* const*)b;
+  int order = strcmp(left->name, right->name);
+  return order ? order : (left > right) - (left < right);
+}
+
+void lsp_index_symbols(Document* d) {
+  d->by_name = malloc((d->symbol_count + 1) * sizeof *d->by_name);
+  for (size_t i = 0; d->by_name && i < d->symbol_count; i++)
+    d->by_name[i] = &d->symbols[i];
+  if (d->by_name) qsort((void*)d->by_name, d->symbol_count, sizeof *d->by_name, by_name);
+}
+
+/// First of the symbols that have a word for their name.
+static size_t find_first(const Document* d, Place word) {
+  size_t low = 0;
+  size_t high = d->by_name ? d->symbol_count : 0;
+  size_t length = word.end - word.begin;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const char* name = d->by_name[middle]->name;
+    int order = strncmp(name, d->text + word.begin, length);
+    if (order == 0 && name[length]) order = 1;
+    if (order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static bool holds(Place outer, Place inner) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
+/// The part whose text a word stands in; "" for none.
+static const char* part_around(const Document* d, Place word) {
+  for (size_t i = 0; i < d->symbol_count; i++) {
+    const Symbol* s = &d->symbols[i];
+    bool inside = s->kind == SLT_SYMBOL_PART && holds(s->whole, word);
+    if (inside && s->place.begin != word.begin) return s->name;
+  }
+  return "";
+}
+
+/// A symbol of a part, or of an automaton in it.
+static const Symbol* find_in(const Document* d, Place word, const char* part,
+                             const char* container) {
+  const Symbol* found = NULL;
+  for (size_t i = find_first(d, word); d->by_name && i < d->symbol_count; i++) {
+    const Symbol* s = d->by_name[i];
+    if (!document_is_word(d, word, s->name)) break;
+    if (strcmp(s->part, part) != 0) continue;
+    if (container && strcmp(s->container, container) != 0) continue;
+    // a state of the automaton around comes before one of another
+    if (s->kind != SLT_SYMBOL_STATE || holds(s->whole, word)) return s;
+    if (!found) found = s;
+  }
+  return found;
+}
+
+bool lsp_word_before(const Document* d, size_t dot, Place* out) {
+  size_t at = dot;
+  while (at > 0 && d->text[at - 1] == ']') {
+    uint32_t depth = 0;
+    do {
+      at--;
+      if (d->text[at] == ']') depth++;
+      if (d->text[at] == '[') depth--;
+    } while (at > 0 && depth > 0);
+  }
+  return document_word_at(d, at, out) && out->end + (d->text[out->end] == '`') == at;
+}
+
+const Symbol* lsp_symbol_at(const Document* d, Place word) {
+  size_t begin = word.begin - (word.begin > 0 && d->text[word.begin - 1] == '`');
+  const char* part = part_around(d, word);
+  Place before;
+  if (begin > 0 && d->text[begin - 1] == '.' && lsp_word_before(d, begin - 1, &before)) {
+    const Symbol* owner = lsp_symbol_at(d, before);
+    if (owner && owner->kind == SLT_SYMBOL_INSTANCE) return find_in(d, word, owner->type, NULL);
+    if (owner && owner->kind == SLT_SYMBOL_AUTOMATON) {
+      return find_in(d, word, owner->part, owner->name);
+    }
+    return document_is_word(d, before, "main") ? find_in(d, word, part, part) : NULL;
+  }
+  const Symbol* own = part[0] ? find_in(d, word, part, NULL) : NULL;
+  return own ? own : find_in(d, word, "", NULL);
+}
+
+// ---- where it stands ----------------------------------------------------------------------------
+
+static void put_location(const Document* d, Place place, bool location, Text* out) {
+  text_put_format(out, "{");
+  if (location) {
+    text_put_format(out, "\"uri\":");
+    text_put_json(out, d->uri, strlen(d->uri));
+    text_put_format(out, ",");
+  }
+  text_put_format(out, "\"range\":");
+  document_put_range(d, place, out);
+  text_put_format(out, "}");
+}
+
+void answer_definition(const Document* d, size_t byte, Text* out) {
+  Place word;
+  const Symbol* s = document_word_at(d, byte, &word) ? lsp_symbol_at(d, word) : NULL;
+  if (s) {
+    put_location(d, s->place, true, out);
+  } else {
+    text_put_format(out, "null");
+  }
+}
+
+/// The next word that means the same as `word`, which is declared by `symbol` or nowhere.
+static bool next_use(const Document* d, Place word, const Symbol* symbol, size_t* at, Place* out) {
+  size_t length = word.end - word.begin;
+  while (document_next_word(d, at, out)) {
+    bool equal = out->end - out->begin == length &&
+                 memcmp(d->text + out->begin, d->text + word.begin, length) == 0;
+    if (equal && lsp_symbol_at(d, *out) == symbol) return true;
+  }
+  return false;
+}
+
+void answer_references(const Document* d, size_t byte, bool locations, Text* out) {
+  Place word;
+  Place use;
+  bool any = false;
+  text_put_format(out, "[");
+  if (document_word_at(d, byte, &word)) {
+    const Symbol* symbol = lsp_symbol_at(d, word);
+    for (size_t at = 0; next_use(d, word, symbol, &at, &use); any = true) {
+      if (any) text_put_format(out, ",");
+      put_location(d, use, locations, out);
+    }
+  }
+  text_put_format(out, "]");
+}
+
+// ---- renaming -----------------------------------------------------------------------------------
+
+void answer_prepare_rename(const Document* d, size_t byte, Text* out) {
+  Place word;
+  if (document_word_at(d, byte, &word) && lsp_symbol_at(d, word)) {
+    document_put_range(d, word, out);
+  } else {
+    text_put_format(out, "null");
+  }
+}
+
+static bool is_identifier(const char* name) {
+  static const char* const reserved[] = {"const", "macro", "state", "from",      "for",
+                                         "if",    "else",  "at",    "automaton", "not"};
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+    if (strcmp(name, reserved[i]) == 0) return false;
+  }
+  for (const char* c = name; *c; c++) {
+    bool digit = *c >= '0' && *c <= '9';
+    bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
+                  (unsigned char)*c >= 0x80;
+    if (!letter && (!digit || c == name)) return false;
+  }
+  return *name != '\0';
+}
+
+bool answer_rename(const Document* d, size_t byte, const char* name, Text* out) {
+  Place word;
+  Place use;
+  bool any = false;
+  if (!document_word_at(d, byte, &word)) return false;
+  const Symbol* symbol = lsp_symbol_at(d, word);
+  bool plain = is_identifier(name);
+  // what is no identifier can be a name in backquotes
+  if (!symbol || !name[0] || strpbrk(name, "`\r\n") || strlen(name) > 1000) return false;
+  text_put_format(out, "{\"changes\":{");
+  text_put_json(out, d->uri, strlen(d->uri));
+  text_put_format(out, ":[");
+  for (size_t at = 0; next_use(d, word, symbol, &at, &use); any = true) {
+    bool quoted = use.begin > 0 && d->text[use.begin - 1] == '`';
+    Text fresh = {0};
+    text_put_format(&fresh, plain || quoted ? "%s" : "`%s`", name);
+    text_put_format(out, "%s{\"range\":", any ? "," : "");
+    document_put_range(d, use, out);
+    text_put_format(out, ",\"newText\":");
+    text_put_json(out, fresh.data ? fresh.data : "", fresh.length);
+    text_put_format(out, "}");
+    free(fresh.data);
+  }
+  text_put_format(out, "]}}");
+  return true;
+}
+
+// ---- the outline --------------------------------------------------------------------------------
+
+/// The symbol whose block the i-th stands in: its part, or its automaton.
+static size_t parent_of(const Document* d, size_t i) {
+  const Symbol* s = &d->symbols[i];
+  for (size_t k = i; k > 0; k--) {
+    const Symbol* p = &d->symbols[k - 1];
+    bool part = p->kind == SLT_SYMBOL_PART && s->part[0] && strcmp(p->name, s->part) == 0;
+    bool automaton = p->kind == SLT_SYMBOL_AUTOMATON && s->kind == SLT_SYMBOL_STATE &&
+                     strcmp(p->name, s->container) == 0 && strcmp(p->part, s->part) == 0;
+    if ((part || automaton) && holds(p->whole, s->place)) return k - 1;
+  }
+  return d->symbol_count;
+}
+
+static void put_symbol(const Document* d, const Symbol* s, Text* out) {
+  text_put_format(out, "{\"name\":");
+  text_put_json(out, s->name, strlen(s->name));
+  Text detail = {0};
+  bool inner = s->container[0] != '\0';
+  text_put_format(&detail, "%s%s%s", kinds[s->kind].text, inner ? " of " : "", s->container);
+  if (s->type[0]) {
+    detail.length = 0;
+    text_put_format(&detail, "%s", s->type);
+  }
+  text_put_format(out, ",\"detail\":");
+  text_put_json(out, detail.data ? detail.data : "", detail.length);
+  free(detail.data);
+  // the range must hold the name
+  Place whole = {s->whole.begin < s->place.begin ? s->whole.begin : s->place.begin,
+                 s->whole.end > s->place.end ? s->whole.end : s->place.end};
+  text_put_format(out, ",\"kind\":%d,\"range\":", kinds[s->kind].symbol);
+  document_put_range(d, whole, out);
+  text_put_format(out, ",\"selectionRange\":");
+  document_put_range(d, s->place, out);
+}
+
+/// The symbols directly inside of a block, or of none.
+static void put_children(const Document* d, const size_t* parents, size_t parent, Text* out) {
+  bool any = false;
+  size_t first = parent < d->symbol_count ? parent + 1 : 0;
+  text_put_format(out, "[");
+  for (size_t i = first; i < d->symbol_count; i++) {
+    if (parents[i] != parent) continue;
+    const Symbol* s = &d->symbols[i];
+    text_put_format(out, "%s", any ? "," : "");
+    put_symbol(d, s, out);
+    if (s->kind == SLT_SYMBOL_PART || s->kind == SLT_SYMBOL_AUTOMATON) {
+      text_put_format(out, ",\"children\":");
+      put_children(d, parents, i, out);
+    }
+    text_put_format(out, "}");
+    any = true;
+  }
+  text_put_format(out, "]");
+}
+
+void answer_symbols(const Document* d, Text* out) {
+  size_t* parents = malloc((d->symbol_count + 1) * sizeof *parents);
+  for (size_t i = 0; parents && i < d->symbol_count; i++)
+    parents[i] = parent_of(d, i);
+  if (parents) {
+    put_children(d, parents, d->symbol_count, out);
+  } else {
+    text_put_format(out, "[]");
+  }
+  free(parents);
+}

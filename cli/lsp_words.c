@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "lsp.h"
+
+#include <string.h>
+
+/// The words of the language, one line about each; those with a parenthesis are functions.
+static const LspWord words[] = {
+    {"const", "const a = 1, b = 2 * a;", "A constant; `--set a=2` changes it from outside."},
+    {"macro", "macro k = expr;", "A name for an expression."},
+    {"data", "data NAME = \"file.csv\", column;", "A table, read by `table(NAME, x)`."},
+    {"state", "state S [guard] { ... } from A, B;",
+     "A state: entered from those listed when its guard becomes true. Its equations replace "
+     "others."},
+    {"automaton", "automaton A { state ... }", "States of their own, beside those of others."},
+    {"from", "from A, B", "The states that can be left for this one; `init` is the first."},
+    {"like", "state S [guard] like P { ... }", "Begins with the equations of another state."},
+    {"at", "at T each P repeat N { ... }", "Resets at given times; `repeat *` for ever."},
+    {"each", "at T each P repeat N { ... }", "The period."},
+    {"repeat", "at T each P repeat N { ... }", "How many times; `*` for ever."},
+    {"priority", "at T priority K { ... }",
+     "Order of what happens at one time; `priority random` behind a guard: by lot."},
+    {"for", "for i = 1:N { ... }",
+     "Repeats what it holds; the index is pasted into names: `x[i]`."},
+    {"if", "if (c) { ... } else { ... }",
+     "Equations that hold by cases; `if(c, a, b)` is a value."},
+    {"else", "if (c) { ... } else { ... }", "The other case."},
+    {"set", "set x = e;", "A reset: the same as `x(t0) = e;`."},
+    {"ic", "ic x = 1, y = 2;", "Initial values, in the form of 2015."},
+    {"delete", "delete label;", "Takes an equation away while the state lasts."},
+    {"goto", "goto S;", "Changes the state; in `at`."},
+    {"stop", "stop \"text\";", "Ends the run."},
+    {"invariant", "invariant [relation];",
+     "Must hold; the run ends with a message where it does not."},
+    {"energy", "energy = expr;", "What the run audits: how much it changes, and where."},
+    {"contact", "contact c { gap = y; force = N; restitution = 0.8; }", "A one-sided contact."},
+    {"friction", "friction f { velocity = v; force = F; kinetic = mu*N; static = ms*N; }",
+     "Dry friction that sticks and slides."},
+    {"experiment", "experiment { end = 10; }", "Defaults of a run."},
+    {"function", "function f(x, y) = expr;",
+     "A function; `{ a = ...; return ...; }` has local names."},
+    {"part", "part Tank(A = 1) { ... }",
+     "A model inside of a model; used by `Tank upper(A = 2);`."},
+    {"port", "port p { across v; through i; }", "Where a part is joined to others by `connect`."},
+    {"connect", "connect(a.p, b.p);",
+     "Across quantities are equal, through quantities sum to zero."},
+    {"include", "include \"parts/electrical.lisma\";", "The statements of another file."},
+    {"after", "after 0.5 [x > 1] { set y = 0; }", "Resets a time after a condition came to hold."},
+    {"persistent", "after D [c] persistent { ... }", "Fires though the condition has fallen."},
+    {"trigger", "after D [c] trigger { ... }", "With the values of the trigger."},
+    {"every", "every 0.1 { ... }", "Resets at the start and every so often."},
+    {"measure", "measure peak = max(y);", "What runs are asked for: `saltus sweep` and its kin."},
+    {"xor", "a xor b", "One of the two, not both."},
+    {"implies", "a implies b", "`!a || b`"},
+    {"true", "true", "1, or a condition that always holds."},
+    {"false", "false", "0, or a condition that never holds."},
+    {"inf", "inf", "Infinity."},
+    {"unilateral", "unilateral[r]", "Located just before the crossing; never evaluated beyond it."},
+    {"bilateral", "bilateral[r]", "Located just behind the crossing."},
+    {"ordinary", "ordinary[r]", "Located at the crossing, as a bare relation is."},
+    {"shortliving", "shortliving[r]", "With a closer look at events that last for moments only."},
+    {"noEvent", "noEvent[r], noEvent(e)", "Located nowhere; what is in e switches without events."},
+    {"init", "from init", "The state everything begins in."},
+    {"time", "time", "The model's time; also `t`."},
+    {"t0", "x(t0) = e;", "The start; in a state, the time it is entered."},
+    {"pi", "pi", "3.14159..."},
+    {"sin", "sin(x)", ""},
+    {"cos", "cos(x)", ""},
+    {"tan", "tan(x)", ""},
+    {"tg", "tg(x)", "`tan`"},
+    {"asin", "asin(x)", ""},
+    {"acos", "acos(x)", ""},
+    {"atan", "atan(x)", ""},
+    {"atan2", "atan2(y, x)", "Angle of the point (x, y)."},
+    {"sinh", "sinh(x)", ""},
+    {"cosh", "cosh(x)", ""},
+    {"tanh", "tanh(x)", ""},
+    {"asinh", "asinh(x)", ""},
+    {"acosh", "acosh(x)", ""},
+    {"atanh", "atanh(x)", ""},
+    {"erf", "erf(x)", "The error function."},
+    {"gamma", "gamma(x)", "The gamma function; `gamma(n + 1)` is n!."},
+    {"sec", "sec(x)", ""},
+    {"csc", "csc(x)", ""},
+    {"cot", "cot(x)", ""},
+    {"log", "log(x, base)", ""},
+    {"root", "root(x, n)", "The n-th root; odd ones take negative x."},
+    {"factorial", "factorial(n)", ""},
+    {"hypot", "hypot(x, y)", "`sqrt(x*x + y*y)`"},
+    {"clamp", "clamp(x, lo, hi)", "`min(max(x, lo), hi)`"},
+    {"round", "round(x)", "To the nearest whole number."},
+    {"trunc", "trunc(x)", "Towards 0."},
+    {"quotient", "quotient(a, b)", "`trunc(a / b)`"},
+    {"rem", "rem(a, b)", "`a - b * trunc(a / b)`"},
+    {"exp", "exp(x)", ""},
+    {"ln", "ln(x)", "Natural logarithm."},
+    {"log10", "log10(x)", ""},
+    {"sqrt", "sqrt(x)", ""},
+    {"pow", "pow(a, b)", "`a ^ b`"},
+    {"abs", "abs(x)", "Its kink is an event."},
+    {"sign", "sign(x)", "-1, 0 or 1; its jump is an event."},
+    {"min", "min(a, b, ...)", ""},
+    {"max", "max(a, b, ...)", ""},
+    {"floor", "floor(x)", ""},
+    {"ceil", "ceil(x)", ""},
+    {"mod", "mod(a, b)", "`a - b * floor(a / b)`; also `a % b`."},
+    {"sum", "sum(i = 1:N, e)", ""},
+    {"prod", "prod(i = 1:N, e)", ""},
+    {"table", "table(NAME, x)", "Value of a table at x."},
+    {"delay", "delay(x, T), delay(x, T, x0)", "What x was T ago."},
+    {"der", "der(x, n)", "The n-th derivative, as `x'` marks do."},
+    {"pre", "pre(x)", "In guards and resets: the value before the present round."},
+    {"post", "post(x)", "In guards and resets: the value after it."},
+    {"random", "random()", "Between 0 and 1; in resets and initial values."},
+    {"uniform", "uniform(a, b)", "A random number; in resets and initial values."},
+    {"normal", "normal(mean, deviation)", "A random number; in resets and initial values."},
+    {"exponential", "exponential(mean)", "A random number; in resets and initial values."},
+    {"noise", "noise(seed, n)",
+     "A normal number that is a function of seed and n; in resets and initial values."},
+};
+#define WORD_COUNT (sizeof words / sizeof *words)
+
+const LspWord* lsp_word_get(size_t index) {
+  return index < WORD_COUNT ? &words[index] : NULL;
+}
+
+const LspWord* lsp_word_find(const Document* d, Place place) {
+  for (size_t i = 0; i < WORD_COUNT && d->lisma; i++) {
+    if (document_is_word(d, place, words[i].word)) return &words[i];
+  }
+  return NULL;
+}
+
+bool lsp_word_is_function(const LspWord* word) {
+  size_t length = strlen(word->word);
+  return strncmp(word->form, word->word, length) == 0 && word->form[length] == '(';
+}
