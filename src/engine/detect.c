@@ -117,19 +117,21 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   return eng_follow(f, piece, out);
 }
 
-/// A contact that turns round within the atom's zone only grazes the boundary: g and its slope
-/// vanish together, and whether it happens at all hangs on errors that the zone allows for. Time by
-/// which such an error moves the event; 0 for a clean crossing.
-static double grazing_shift(const EngFollower* f, const EngPiece* p, const EngCrossing* c) {
+/// How fast g turns round behind a crossing: its second derivative, away from where it goes; 0 where
+/// it does not turn.
+static double bend_of(const EngPiece* p, const EngCrossing* c) {
   double sign = c->rising ? 1.0 : -1.0;
   bool ahead = p->b - c->t > 0.01 * (p->b - p->a);
   double bend = ahead ? (p->db - c->slope) / (p->b - c->t) : (c->slope - p->da) / (c->t - p->a);
-  bend *= sign;
-  if (!(bend < 0.0)) return 0.0;
-  eng_states_at(f->sim, c->t);
-  double tolerance = fmax(f->atom->eps, eng_sigma(f->sim, f->index));
-  if (c->slope * c->slope > -2.0 * bend * tolerance) return 0.0;
-  return sqrt(-2.0 * tolerance / bend);
+  return fmax(-sign * bend, 0.0);
+}
+
+/// A contact that turns round within the atom's zone only grazes the boundary: g and its slope
+/// vanish together, and whether it happens at all hangs on errors that the zone allows for. Time by
+/// which such an error moves the event; 0 for a clean crossing.
+static double grazing_shift(const EngCrossing* c, double zone) {
+  if (!(c->bend > 0.0) || c->slope * c->slope > 2.0 * c->bend * zone) return 0.0;
+  return sqrt(2.0 * zone / c->bend);
 }
 
 void eng_warn_of_grazing(EngSim* sim) {
@@ -137,15 +139,17 @@ void eng_warn_of_grazing(EngSim* sim) {
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     const EngCrossing* c = &sim->crossings[i];
     uint32_t id = sim->core.mode->atoms[c->index];
-    if (!(c->shift > 0.0) || sim->atoms[id].warned) continue;
-    sim->atoms[id].warned = true;
+    if (!(c->bend > 0.0) || sim->atoms[id].warned) continue;
     double zone = fmax(sim->atoms[id].eps, eng_sigma(sim, c->index));
+    double shift = grazing_shift(c, zone);
+    if (!(shift > 0.0)) continue;
+    sim->atoms[id].warned = true;
     char message[300];
     snprintf(message, sizeof message,
              "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
              "%s, or undoes it",
              eng_number(eng_rounded(c->t, 9.0)).text, eng_number(eng_rounded(zone, 2.0)).text,
-             eng_number(eng_rounded(c->shift, 2.0)).text);
+             eng_number(eng_rounded(shift, 2.0)).text);
     sim->on_warning(sim->warning_user, DIAG_W0802, sim->model->atoms[id].written->span, message);
   }
 }
@@ -214,7 +218,7 @@ bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
   *crossing = (EngCrossing){0};
   bool crosses = timed ? arrives_on_time(&f, &piece, crossing) : follow(&f, &piece, crossing);
   if (crosses || coincides(&f, &piece, crossing)) {
-    if (!timed) crossing->shift = grazing_shift(&f, &piece, crossing);
+    if (!timed) crossing->bend = bend_of(&piece, crossing);
     atom->crosses = true;
     sim->crossing_count++;
     return true;
@@ -245,7 +249,7 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   EngPiece piece = {t_from, t_end, atom->g, sim->end_g[index], atom->gdot, sim->end_gdot[index]};
   *out = (EngCrossing){0};
   if (follow(&f, &piece, out) || coincides(&f, &piece, out)) {
-    out->shift = grazing_shift(&f, &piece, out);
+    out->bend = bend_of(&piece, out);
     return true;
   }
   atom->end_truth = f.truth;

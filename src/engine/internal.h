@@ -131,7 +131,7 @@ typedef struct EngCrossing {
   double slope;
   bool rising;
   bool certified;  // proved to be the first
-  double shift;    // grazes: time by which an error within the zone moves it; 0: it does not
+  double bend;     // second derivative of g away from where it goes; 0: it does not turn round
   bool look;       // no crossing yet: a time by which it has to be looked at once more
 } EngCrossing;
 

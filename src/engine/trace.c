@@ -803,6 +803,7 @@ static bool is_told(const struct EngTrace* t, uint32_t var) {
 static void note_computed(EngSim* sim) {
   struct EngTrace* t = sim->trace;
   if (!sim->on_event || t->record_count == 0 || t->records[0].kind == SLT_EVENT_INITIAL) return;
+  if (sim->core.local_automaton != MODEL_NONE) return;  // values are computed when somebody asks
   uint32_t last = t->record_count;
   while (last > 0 && t->records[last - 1].mythical) {
     last--;
