@@ -166,12 +166,16 @@ static double ordinary_size(const EngSim* sim) {
 
 /// A value that has become far smaller, a limit that was "infinite" before, gets a new size:
 /// margins made for the old one would hide what g does now. (Zero tells no size: a switch goes
-/// there and back. It counts as small where nothing comes near the old size.)
-static bool shrinks(const EngSim* sim, double* size, double value) {
+/// there and back. It counts as small where nothing comes near the old size: `ordinary`, which is
+/// found once for all that are asked together, NaN before.)
+static bool shrinks(const EngSim* sim, double* size, double value, double* ordinary) {
   double least = MARGIN_SLACK * *size;
   value = magnitude(value);
   if (!(value < least)) return false;
-  if (value == 0.0) value = ordinary_size(sim);
+  if (value == 0.0) {
+    if (isnan(*ordinary)) *ordinary = ordinary_size(sim);
+    value = *ordinary;
+  }
   if (!(value < least)) return false;
   *size = value;
   return true;
@@ -179,11 +183,12 @@ static bool shrinks(const EngSim* sim, double* size, double value) {
 
 void eng_control_jumps(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
+  double ordinary = (double)NAN;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     uint32_t env = mode->state_env[i];
     // what an event has set; a motion that comes by zero has its size from the trial
     if (!(magnitude(sim->x[i]) < MARGIN_SLACK * magnitude(sim->before[env]))) continue;
-    if (!shrinks(sim, &sim->margin_size[env], sim->x[i])) continue;
+    if (!shrinks(sim, &sim->margin_size[env], sim->x[i], &ordinary)) continue;
     sim->core.margin_epoch++;
     sim->core.margin_stale = true;
   }
@@ -194,6 +199,7 @@ void eng_control_margin_now(EngSim* sim) {
   const ModelMode* mode = core->mode;
   if (!core->margin_stale) return;
   core->margin_stale = false;
+  double ordinary = (double)NAN;
   bool changed = outgrows(&core->margin_t, core->t);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double* size = &sim->margin_size[mode->state_env[i]];
@@ -204,7 +210,7 @@ void eng_control_margin_now(EngSim* sim) {
     uint32_t env = mode->g_flow.inputs[i].env;
     if (env >= sim->model->env_count) continue;
     changed |= outgrows(&sim->margin_size[env], sim->env[env]);
-    changed |= shrinks(sim, &sim->margin_size[env], sim->env[env]);
+    changed |= shrinks(sim, &sim->margin_size[env], sim->env[env], &ordinary);
   }
   if (changed) core->margin_epoch++;
   fetch_margins(sim, core->t);

@@ -117,8 +117,8 @@ static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
   return eng_follow(f, piece, out);
 }
 
-/// How fast g turns round behind a crossing: its second derivative, away from where it goes; 0 where
-/// it does not turn.
+/// How fast g turns round behind a crossing: its second derivative, away from where it goes; 0
+/// where it does not turn.
 static double bend_of(const EngPiece* p, const EngCrossing* c) {
   double sign = c->rising ? 1.0 : -1.0;
   bool ahead = p->b - c->t > 0.01 * (p->b - p->a);

@@ -179,6 +179,20 @@ static bool each_reader(EngSim* sim, const EngDependency* dependency, const Cros
 
 // ---- rates --------------------------------------------------------------------------------------
 
+/// The step that the motion takes here; a trial may have been cut off by an event just before.
+static double usual_step(const EngSim* sim) {
+  return fmax(sim->stepper->trial.h, sim->stepper->control.h_next);
+}
+
+static bool is_clear(EngSim* sim, const Crossing* c, double rate) {
+  return fabs(rate) * usual_step(sim) > CLEAR * eng_rho(sim, c->index);
+}
+
+/// Whether the motion is at the boundary; others are near within their tolerance.
+static bool is_met(EngSim* sim, const Crossing* c) {
+  return sim->atoms[c->atom].located || fabs(sim->g[c->index]) <= eng_rho(sim, c->index);
+}
+
 /// Whether the rate of another surface that the motion stands at, or near, hangs on the same.
 static bool leaves_others_alone(EngSim* sim, const EngDependency* dependency, const Crossing* c,
                                 EngDependencyReader reader) {
@@ -204,12 +218,8 @@ static bool flows_alike(EngSim* sim, const EngDependency* dependency, const Cros
       return false;
     }
   }
-  double moved = fabs(flow[1] - flow[0]) * sim->stepper->trial.h;
+  double moved = fabs(flow[1] - flow[0]) * usual_step(sim);
   return moved <= KINK_SHARE * side_tolerance(sim, state);
-}
-
-static bool is_clear(EngSim* sim, const Crossing* c, double rate) {
-  return fabs(rate) * sim->stepper->trial.h > CLEAR * eng_rho(sim, c->index);
 }
 
 /// Whether a relation is plainly crossed; where guards have had their say, all has to be as where
@@ -228,7 +238,8 @@ static bool crosses(EngSim* sim, const EngDependency* dependency, Crossing* c, b
   if (!known || !is_clear(sim, c, c->rate[0]) || !is_clear(sim, c, c->rate[1])) return false;
   bool above = c->rate[0] > 0.0;
   if (above != (c->rate[1] > 0.0)) return false;
-  return !settled || (there[above] && sim->atoms[c->atom].truth == above);
+  if (!settled || (there[above] && sim->atoms[c->atom].truth == above)) return true;
+  return there[!above] && !is_met(sim, c);  // it comes to it, and crosses it then
 }
 
 /// Programs are bound to the present mode, equations are straight, and nothing else is at work.
