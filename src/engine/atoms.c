@@ -257,6 +257,13 @@ static bool released_constraint(const EngSim* sim) {
   return left < from->implicit->constraint_count;
 }
 
+/// Whether a constraint that may have kept a relation at its boundary is released now.
+static bool was_released(EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!released_constraint(sim)) return false;
+  return atom->fresh || fabs(atom->g_start) <= eng_sigma(sim, index);
+}
+
 /// Whether this instant has moved g by more than rounding. Of a relation that did not matter before
 /// g is not known there, but what it reads is.
 static bool was_moved(EngSim* sim, uint32_t index, double g) {
@@ -297,7 +304,7 @@ static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahea
 /// a rise that stays within that is none.
 static int heading(EngSim* sim, uint32_t index, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  bool released = atom->fresh && released_constraint(sim);
+  bool released = was_released(sim, index);
   // what rounding of g would be within a step is more than rounding of its slope
   double h = sim->stepper->control.h_next;
   eng_control_margin(sim);
@@ -319,11 +326,12 @@ static int heading(EngSim* sim, uint32_t index, double gdot) {
   return bend > 0.0 ? 1 : bend < 0.0 ? -1 : 0;
 }
 
-/// Whether a relation that matters only now would hold by nothing but errors within the tolerances,
-/// and less and less: a motion that sets out from the boundary has not come to it.
+/// Whether a relation that matters only now, or that a constraint has kept where it is, would hold
+/// by nothing but errors within the tolerances, and less and less: a motion that sets out from the
+/// boundary has not come to it.
 static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (!atom->fresh || sim->at_start) return false;
+  if (sim->at_start || !(atom->fresh || was_released(sim, index))) return false;
   if (g > eng_sigma(sim, index) || heading(sim, index, gdot) >= 0) return false;
   atom->tangential = true;
   return true;

@@ -21,6 +21,7 @@
 #define DWELL_SHARE  1e-4  // of the length of the sequence: how long a mode is kept from then on
 #define NEARNESS     2e-6  // of the accumulation point, relative to the length of the sequence
 #define LAST_ULPS    64.0  // roundings of the time between the last impacts
+#define BETWEEN      1.5   // intervals of a sequence within which what it follows from happens
 #define TOGETHER     10.0  // times that near: what accumulates at the same place
 
 // ---- sequences ----------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ static bool follows_impacts(const EngSim* sim, uint32_t transition) {
     if (other->count == 0 && other->interval == 0.0) continue;  // it has never fired
     if (other->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
     if (t->automaton == model->transitions[transition].automaton || own_resets) continue;
-    if (has_resets(model, t) && other->last >= own->last - own->interval) return true;
+    if (has_resets(model, t) && other->last >= own->last - BETWEEN * own->interval) return true;
   }
   return false;
 }
