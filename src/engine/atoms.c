@@ -38,12 +38,13 @@ static void mark_separating(EngSim* sim, const ModelGuard* guard) {
   }
 }
 
-/// Whether the state can be left for another one without resets.
-static bool has_free_way_out(const Model* model, const ModelState* state) {
+/// Whether the state can be left for another one without resets but those of flags.
+static bool has_free_way_out(const EngSim* sim, const ModelState* state) {
+  const Model* model = sim->model;
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     const ModelTransition* t = &model->transitions[state->outgoing[i]];
     const ModelState* to = &model->automata[t->automaton].states[t->to];
-    if (to != state && t->action_count == 0 && to->action_count == 0) return true;
+    if (to != state && eng_sets_only_flags(sim, t)) return true;
   }
   return false;
 }
@@ -98,6 +99,7 @@ static uint32_t followed_relation(const Model* model, uint32_t automaton) {
 void eng_atoms_init(EngSim* sim) {
   const Model* model = sim->model;
   find_gates(sim);
+  eng_flags_init(sim);
   for (uint32_t i = 0; i < model->atom_count; i++) {
     sim->atoms[i].env = model->atoms[i].env;
     sim->atoms[i].relation = model->atoms[i].relation;
@@ -129,9 +131,9 @@ void eng_atoms_init(EngSim* sim) {
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
       sim->atoms[t->guard.atoms[k]].piece = true;
     }
-    bool resets = t->action_count > 0 || to->action_count > 0;
+    bool resets = !eng_sets_only_flags(sim, t);
     // what cannot be crossed back without resets is crossed, never slid along
-    if (!self && !resets && has_free_way_out(model, to)) mark_separating(sim, &t->guard);
+    if (!self && !resets && has_free_way_out(sim, to)) mark_separating(sim, &t->guard);
   }
 }
 

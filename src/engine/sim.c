@@ -238,7 +238,7 @@ static void lay_out_surfaces(EngSim* sim, Carver* c) {
   sim->sliding.value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
   sim->sliding.value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
   sim->sliding.value_same = carve(c, m->atom_count, sizeof(bool));
-  sim->sliding.value_truth = carve(c, m->atom_count, sizeof(bool));
+  sim->sliding.is_flag = carve(c, m->env_count, 1);
   sim->sliding.value_last_x = carve(c, n, sizeof(double));
   sim->sliding.value_of_env = carve(c, m->env_count, sizeof(uint32_t));
   sim->sliding.value_next = carve(c, m->atom_count, sizeof(uint32_t));

@@ -3,7 +3,8 @@
 // Random linear systems with up to three relays, x' = A x + B u + c cos(w t), u = -sign(C x - d), against the implicit Euler
 // method: each of its steps solves for relay values between -1 and 1, so it slides without chattering and without locating
 // anything. Sliding begins and ends inside steps of the run under test. C B is positive definite, so that motions
-// are unique. Relays are written as sign(), as if(), as an `if` block or as an automaton.
+// are unique. Relays are written as sign(), as if(), as an `if` block, as an automaton or as a flag that one
+// sets.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -64,7 +65,7 @@ static Relays draw_relays(Dice* d) {
   } while (!decided(&r));
   for (int j = 0; j < r.relays; j++) {
     r.d[j] = dice_number(d, -0.4, 0.4);
-    r.form[j] = dice_whole(d, 0, 3);
+    r.form[j] = dice_whole(d, 0, 4);
   }
   return r;
 }
@@ -82,6 +83,10 @@ static void say_relay(ModelText* text, const Relays* r, int j) {
   case 0: say(text, "u%d = -sign(y%d);\n", k, k); break;
   case 1: say(text, "u%d = if(y%d > 0, -1, 1);\n", k, k); break;
   case 2: say(text, "if (y%d > 0) { u%d = -1; } else { u%d = 1; }\n", k, k, k); break;
+  case 3:
+    say(text, "u%d(t0) = 1;\nautomaton r%d {\n  state high [y%d > 0] { set u%d = -1; } from init, low;\n", k, k, k, k);
+    say(text, "  state low [y%d <= 0] { set u%d = 1; } from high;\n}\n", k, k);
+    break;
   default:
     say(text, "u%d = 1;\nautomaton r%d {\n  state high [y%d > 0] { u%d = -1; } from init, low;\n", k, k, k, k);
     say(text, "  state low [y%d <= 0] {} from high;\n}\n", k);

@@ -205,7 +205,8 @@ SltStatus events_assign(EngSim* sim) {
       double before = sim->env[action->env];
       assign(sim, given);
       if (action->guess || before == given->value) continue;
-      sim->core.changes++;
+      // a flag of the equations is part of the mode
+      if (!eng_is_mode_flag(sim, action->env)) sim->core.changes++;
       eng_trace_change(sim, group->record, action, before, given->value);
     }
   }

@@ -157,6 +157,7 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
     if (!sim->at_start) eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
     events_enter_state(sim, a, sim->side_work[a]);
   }
+  eng_slide_move_flags(sim);
   sim->dae.from = sim->core.mode;
   memset(sim->given, 0, sim->model->env_count);
   eng_trace_settling(sim);

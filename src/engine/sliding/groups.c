@@ -48,10 +48,10 @@ static bool follow_kinks(EngSim* sim, uint32_t row) {
   return any;
 }
 
-/// The mode with the surfaces as they are, from given states on, into a row.
-static SltStatus make_row(EngSim* sim, uint32_t row, const uint32_t* from, bool* found) {
+/// The mode with the surfaces as they are, from where the motion is, into a row.
+static SltStatus make_row(EngSim* sim, uint32_t row, bool* found) {
   const ModelMode* mode = NULL;
-  eng_publish_states(sim, from);
+  side_publish_settled(sim);
   SLT_TRY(side_mode(sim, &mode));
   *found = mode != NULL;
   if (!mode) return SLT_OK;
@@ -64,7 +64,7 @@ static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
   all_below(sim);
   s->above = true;
   s->row = 1;
-  return make_row(sim, 1, sim->state_settled, found);
+  return make_row(sim, 1, found);
 }
 
 /// Whether rows 0 and 1 lead to each other when the surface is turned.
@@ -72,11 +72,11 @@ static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
   EngSurface* s = &sim->sliding.value_surfaces[surface];
   const ModelMode* mode = NULL;
   *back = false;
-  eng_publish_states(sim, side_states(sim, 0));
+  side_publish_row(sim, 0);
   SLT_TRY(side_mode(sim, &mode));
   if (!mode || !states_equal(sim, sim->state, side_states(sim, 1))) return SLT_OK;
   s->above = false;
-  eng_publish_states(sim, side_states(sim, 1));
+  side_publish_row(sim, 1);
   SLT_TRY(side_mode(sim, &mode));
   *back = mode && states_equal(sim, sim->state, side_states(sim, 0));
   s->above = true;
@@ -230,7 +230,7 @@ static SltStatus filter(EngSim* sim) {
     again = false;
     all_below(sim);
     eng_restore_truths(sim);
-    SLT_TRY(make_row(sim, 0, sim->state_settled, &found));
+    SLT_TRY(make_row(sim, 0, &found));
     if (!found) {
       slide->count = 0;
       return SLT_OK;
@@ -331,7 +331,7 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
   if (!found) return SLT_OK;
   look(sim, 1, &views[1]);
   sim->sliding.value_surfaces[a].above = true;
-  SLT_TRY(make_row(sim, 1, sim->state_settled, &found));
+  SLT_TRY(make_row(sim, 1, &found));
   if (!found) return SLT_OK;
   look(sim, 1, &views[2]);
   SLT_TRY(turn(sim, a, &found));
@@ -437,7 +437,7 @@ static SltStatus find_dependency(EngSim* sim) {
   bool found = false;
   SLT_TRY(room_for_views(sim, views, 4));
   all_below(sim);
-  SLT_TRY(make_row(sim, 0, sim->state_settled, &found));
+  SLT_TRY(make_row(sim, 0, &found));
   look(sim, 0, &views[3]);
   for (uint32_t k = 0; k < slide->count; k++) {
     SLT_TRY(find_dependents(sim, k, &views[3], views));
@@ -502,10 +502,10 @@ SltStatus side_make_rows(EngSim* sim, bool* made) {
       s->above = side_is_above(s, row);
     }
     eng_restore_truths(sim);
-    SLT_TRY(make_row(sim, row, sim->state_settled, made));
-    if (*made && follow_kinks(sim, row)) SLT_TRY(make_row(sim, row, sim->state_settled, made));
+    SLT_TRY(make_row(sim, row, made));
+    if (*made && follow_kinks(sim, row)) SLT_TRY(make_row(sim, row, made));
   }
-  eng_publish_states(sim, sim->state_settled);
+  side_publish_settled(sim);
   eng_restore_truths(sim);
   return SLT_OK;
 }

@@ -43,6 +43,7 @@ SltStatus side_room_rows(EngSim* sim, uint32_t rows) {
   }
   SLT_TRY(
       eng_grow(sim, (void**)&w->states, &w->states_capacity, rows * automata, sizeof *w->states));
+  SLT_TRY(side_room_flags(sim, rows));
   SLT_TRY(eng_grow(sim, (void**)&w->truths, &w->truths_capacity, rows * atoms, sizeof *w->truths));
   return eng_grow(sim, (void**)&w->flows, &w->flows_capacity, (size_t)rows * sim->n_max,
                   sizeof *w->flows);
@@ -78,6 +79,10 @@ static bool actions_concern_flow(const EngSim* sim, uint32_t begin, uint32_t cou
   return false;
 }
 
+bool eng_is_mode_flag(const EngSim* sim, uint32_t env) {
+  return sim->sliding.is_flag[env] && flow_reads(sim->core.mode, env);
+}
+
 bool eng_only_observes(const EngSim* sim, uint32_t transition) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelAutomaton* a = &sim->model->automata[t->automaton];
@@ -106,7 +111,9 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
       bool closed = sim->transitions[state->outgoing[i]].closed;
       if (t->to == sim->state[automaton] || closed || !eng_guard(sim, &t->guard)) continue;
       if (t->action_count > 0 || a->states[t->to].action_count > 0) {
-        return eng_only_observes(sim, state->outgoing[i]);
+        if (eng_only_observes(sim, state->outgoing[i])) return true;
+        if (!eng_sets_only_flags(sim, t)) return false;
+        side_set_flags(sim, t);
       }
       to = t->to;
       break;
@@ -193,7 +200,7 @@ static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode)
 
 SltStatus side_bind(EngSim* sim, uint32_t row, const ModelMode* mode) {
   uint8_t* truths = side_truths(sim, row);
-  memcpy(side_states(sim, row), sim->state, sim->model->automaton_count * sizeof *sim->state);
+  side_note_row(sim, row);
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     truths[i] = sim->env[sim->model->atoms[i].env] != 0.0;
   }
@@ -204,7 +211,7 @@ SltStatus side_rebind(EngSim* sim, uint32_t row) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
   const uint8_t* truths = side_truths(sim, row);
-  eng_publish_states(sim, side_states(sim, row));
+  side_publish_row(sim, row);
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
     sim->env[sim->model->atoms[i].env] = truths[i] ? 1.0 : 0.0;
   }

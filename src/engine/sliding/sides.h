@@ -32,6 +32,22 @@ static inline bool side_is_above(const EngSurface* s, uint32_t row) {
   return side_pattern(s, row) >> s->bit & 1u;
 }
 
+// ---- flags.c
+
+enum { FLAGS_SETTLED, FLAGS_TARGET, FLAG_ROWS };  // places of values before those of the rows
+
+SltStatus side_room_flags(EngSim* sim, uint32_t rows);
+void side_free_flags(EngSim* sim);
+/// Set the flags that a transition sets.
+void side_set_flags(EngSim* sim, const ModelTransition* t);
+double* side_flags(EngSim* sim, uint32_t row);
+/// States and flags that are published: of a row, of where the motion is, of where it goes to.
+void side_note_row(EngSim* sim, uint32_t row);
+void side_publish_row(EngSim* sim, uint32_t row);
+void side_note_settled(EngSim* sim);
+void side_publish_settled(EngSim* sim);
+void side_note_target(EngSim* sim);
+
 // ---- sides.c
 
 /// Room for so many rows, and surfaces.

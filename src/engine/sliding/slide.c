@@ -44,10 +44,10 @@ static bool present_side(EngSim* sim, const EngSurface* s) {
 /// The states that the surfaces' sides lead to, into side_work. Whether they are others.
 static SltStatus find_target(EngSim* sim, bool* moves) {
   const ModelMode* mode = NULL;
-  eng_publish_states(sim, sim->state_settled);
+  side_publish_settled(sim);
   SltStatus status = side_mode(sim, &mode);
-  memcpy(sim->side_work, sim->state, states_size(sim));
-  eng_publish_states(sim, sim->state_settled);
+  side_note_target(sim);
+  side_publish_settled(sim);
   eng_restore_truths(sim);
   *moves = mode && memcmp(sim->side_work, sim->state, states_size(sim)) != 0;
   return status;
@@ -101,7 +101,7 @@ static SltStatus install(EngSim* sim, EngSlideVerdict* verdict) {
   bool able = true;
   if (slide_keep(sim, ENG_KEEP_SLIDING)) {
     SLT_TRY(side_survey(sim, &able));
-    eng_publish_states(sim, sim->state_settled);
+    side_publish_settled(sim);
     eng_restore_truths(sim);
   }
   if (!able || !slide->count) {
@@ -124,7 +124,7 @@ static SltStatus decide(EngSim* sim, bool* able) {
   bool again = true;
   while (again && slide->count) {
     SltStatus status = side_survey(sim, able);
-    eng_publish_states(sim, sim->state_settled);
+    side_publish_settled(sim);
     eng_restore_truths(sim);
     if (status < 0 || !*able || !slide->count) return status;
     for (uint32_t k = 0; k < slide->count; k++) {
@@ -150,7 +150,8 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
   sim->sliding.kinks = false;
   SLT_TRY(slide_find_surfaces(sim, false));
   if (!slide->count) return SLT_OK;
-  memcpy(sim->state_settled, sim->state, states_size(sim));
+  SLT_TRY(side_room_rows(sim, 2));
+  side_note_settled(sim);
   SLT_TRY(decide(sim, able));
   if (!*able || !slide->count) {
     if (*able && sim->sliding.kinks) sim->sliding.kink_t = sim->core.t;
@@ -322,11 +323,13 @@ SltStatus eng_slide_rebind(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   if (slide->by_value) return eng_value_rebind(sim);
   SltStatus status = side_room(sim, slide->count);
-  memcpy(sim->state_settled, sim->state, states_size(sim));
+  if (status >= 0) status = side_room_rows(sim, slide->rows);
+  if (status < 0) return status;
+  side_note_settled(sim);
   for (uint32_t row = 0; row < slide->rows && status >= 0; row++) {
     status = side_rebind(sim, row);
   }
-  eng_publish_states(sim, sim->state_settled);
+  side_publish_settled(sim);
   eng_restore_truths(sim);
   return status;
 }
@@ -339,15 +342,23 @@ static size_t kept_rows(const EngSlide* slide) {
 }
 
 size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide) {
-  return kept_rows(slide) * (states_size(sim) + sim->model->atom_count);
+  size_t flags = sim->sliding.flags.count * sizeof(double);
+  return kept_rows(slide) * (states_size(sim) + sim->model->atom_count + flags);
 }
 
 void eng_slide_save(const EngSim* sim, char* out) {
+  const EngFlags* flags = &sim->sliding.flags;
   size_t rows = kept_rows(&sim->core.slide);
   if (!rows) return;
   size_t states = rows * states_size(sim);
   if (states) memcpy(out, sim->sliding.states, states);
-  memcpy(out + states, sim->sliding.truths, rows * sim->model->atom_count);
+  out += states;
+  memcpy(out, sim->sliding.truths, rows * sim->model->atom_count);
+  out += rows * sim->model->atom_count;
+  if (flags->count) {
+    memcpy(out, flags->values + (size_t)FLAG_ROWS * flags->count,
+           rows * flags->count * sizeof *flags->values);
+  }
 }
 
 SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in) {
@@ -357,7 +368,11 @@ SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in) 
   size_t states = rows * states_size(sim);
   SLT_TRY(side_room_rows(sim, slide->rows));
   if (states) memcpy(sim->sliding.states, in, states);
-  memcpy(sim->sliding.truths, in + states, rows * sim->model->atom_count);
+  in += states;
+  memcpy(sim->sliding.truths, in, rows * sim->model->atom_count);
+  in += rows * sim->model->atom_count;
+  size_t flags = rows * sim->sliding.flags.count * sizeof(double);
+  if (flags) memcpy(side_flags(sim, 0), in, flags);
   for (size_t i = 0; i < rows * automata; i++) {
     if (sim->sliding.states[i] >= sim->model->automata[i % automata].state_count) {
       return SLT_ERR_ARGUMENT;
@@ -379,13 +394,12 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
     s->above = s == left ? above : s->stands_above;
   }
   bool moves = false;
-  memcpy(sim->state_settled, sim->state, states_size(sim));
+  side_note_settled(sim);
   find_target(sim, &moves);
+  // the flow between the sides that remaining surfaces happen to have says nothing about this one
+  value_latch(sim, surface, above);
   for (uint32_t a = left->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
-    EngAtom* atom = &sim->atoms[a];
-    atom->truth = above == sim->sliding.value_same[a];
-    atom->left_now = true;
-    sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
+    sim->atoms[a].left_now = true;
   }
   slide->count = 0;
 }
@@ -394,6 +408,7 @@ void eng_slide_free(EngSim* sim) {
   slide_free_askers(sim);
   const SltAllocator* a = &sim->options.allocator;
   EngSliding* w = &sim->sliding;
+  side_free_flags(sim);
   for (size_t i = 0; i < w->regs_capacity; i++) {
     EngSideRegs* r = &w->regs[i];
     base_free(a, r->rhs, r->rhs_capacity * sizeof *r->rhs);

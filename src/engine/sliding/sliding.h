@@ -137,6 +137,15 @@ typedef struct EngAskers {
   bool made;
 } EngAskers;
 
+/// Flags and their values, see flags.c.
+typedef struct EngFlags {
+  uint32_t* env;  // their places in the environment
+  double* values;
+  uint32_t count;
+  bool moved;  // the side that the motion goes to has values of its own
+  size_t env_capacity, value_capacity;
+} EngFlags;
+
 /// Work space of sliding. Per surface and pattern of its group: entry ENG_SIDES_MAX * surface +
 /// pattern.
 typedef struct EngSliding {
@@ -162,17 +171,18 @@ typedef struct EngSliding {
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
       flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, link_capacity, reactions_capacity,
       values_capacity;
+  EngFlags flags;
   bool links;       // surfaces that add up are not taken for a group
   uint32_t lifted;  // a state that is looked at from here...
   double lift;      // ... to there
-  // of the run's block: per atom, automaton or state of the model
+  // of the run's block: per atom, automaton, state or entry of the environment
+  uint8_t* is_flag;
   EngSurface* value_surfaces;
   EngValueSwitch* value_switches;
   uint32_t value_switch_count;
   EngValueProbe* value_probes;
   uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
   bool* value_same;         // g of the atom has the sign of the surface's
-  bool* value_truth;
   uint32_t* value_of_env;    // per entry of the environment that a switch of a surface writes: 2 *
                              // surface + what it is below it; MODEL_NONE for all others
   uint32_t* value_next;      // per atom: the next one of its surface
