@@ -245,7 +245,7 @@ static bool crosses(EngSim* sim, const EngDependency* dependency, Crossing* c, b
 /// Programs are bound to the present mode, equations are straight, and nothing else is at work.
 static const EngDependency* suits(EngSim* sim) {
   const EngCore* core = &sim->core;
-  if (sim->was_sliding || core->contact.active || sim->contact_holds || sim->at_start) return NULL;
+  if (sim->was_sliding || core->contact.count || sim->contact_holds || sim->at_start) return NULL;
   if (!core->mode->shared || core->mode->implicit || sim->bound != core->mode) return NULL;
   if (sim->options.sliding != SLT_SLIDING_FILIPPOV || sim->stepper->method->stiff) return NULL;
   const EngDependency* dependency = eng_dependency(sim);
