@@ -275,6 +275,9 @@ int command_serve(int argc, char** argv);
 int command_export(int argc, char** argv);
 int command_cache(int argc, char** argv);
 int command_sweep(int argc, char** argv);
+int command_sens(int argc, char** argv);
+int command_compare(int argc, char** argv);
+int command_fit(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.
 bool help_print(FILE* to, const char* command);

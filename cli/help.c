@@ -12,6 +12,9 @@ static const char general[] =
     "  check MODEL     look for mistakes in a model\n"
     "  explain MODEL   show the structure of every mode, or tell what happens in a run\n"
     "  sweep MODEL     many runs over values of parameters, a row of measures for each\n"
+    "  sens MODEL      derivatives of measures with respect to parameters, with verdicts\n"
+    "  compare A B     two tables, or a model and data, event by event\n"
+    "  fit MODEL       parameters from data, with intervals\n"
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  export MODEL    write a model as an FMU for other programs\n"
@@ -183,6 +186,65 @@ static const char sweep_help[] =
     "exit status: 0 done (also when members failed), 1 the model is wrong, 2 wrong usage,\n"
     "3 all members failed, 130 interrupted (rows are kept)\n";
 
+static const char sens_help[] =
+    "usage: saltus sens MODEL --params k,m --measure 'max(x)' [OPTIONS]\n"
+    "\n"
+    "How measures depend on parameters: derivatives, with a verdict for each. They are extrapolated\n"
+    "from runs with tight tolerances on both sides of each parameter, of which only those are used\n"
+    "together that have the same sequence of events; left and right are compared.\n"
+    "\n"
+    "  exists      both sides agree\n"
+    "  one-sided   they differ, or only one has a limit; both are told\n"
+    "  none        neither has: a grazing event, a jump of the measure\n"
+    "\n"
+    "Where the sequence of events changes near by, the value of the parameter is told at which.\n"
+    "\n"
+    "  --params a,b        constants, initial values x(t0)\n"
+    "  -m, --measure M     as of sweep [the model's measures]\n"
+    "  --reach R           how far parameters are moved, relative [0.02]\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "                      [--rtol 1e-11, --atol 1e-14]\n"
+    "  -o FILE|-           the table as CSV\n"
+    "  -q, --quiet         no progress and no table for people\n";
+
+static const char compare_help[] =
+    "usage: saltus compare A.csv B.csv [--tol R]\n"
+    "       saltus compare MODEL --data FILE.csv [--tol R] [OPTIONS]\n"
+    "\n"
+    "Compare columns of the same name. Jumps (two rows at one time) are matched in order, and what is\n"
+    "between them is compared with each other: a jump that comes a little later is a shift in time,\n"
+    "not a large difference. A model is run over the times of the data and read from dense output.\n"
+    "\n"
+    "  --tol R             tolerance, relative to the largest magnitude of a column [1e-6]\n"
+    "  --abs-tol A         added to it [0]\n"
+    "  --time-tol T        for the times of jumps [--tol times the length of the first table]\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "  -q, --quiet         only the exit status\n"
+    "\n"
+    "exit status: 0 within the tolerances, 1 not, 2 wrong usage or tables that cannot be compared,\n"
+    "3 the model is wrong or its run failed\n";
+
+static const char fit_help[] =
+    "usage: saltus fit MODEL --data FILE.csv --params k,m [OPTIONS]\n"
+    "\n"
+    "Find parameters with which the model is nearest to data, by least squares. Columns of the data\n"
+    "are matched by their names: quantities of the model over the column `time`, empty cells are left\n"
+    "out; a column time(A.s) holds the times of the entries into a state, one after the other.\n"
+    "\n"
+    "  --data FILE.csv     may be repeated; FILE.csv,NAME=VALUE,... sets constants for these rows\n"
+    "  --params a,b        constants, initial values x(t0); the model's values are where it begins\n"
+    "  --bounds a=0.1:10   of a parameter; may be repeated\n"
+    "  --weight x=2        factor of the residuals of a column [1]\n"
+    "  --loss squares|huber|cauchy   how outliers count [squares]\n"
+    "  --starts N          N more beginnings, spread over the bounds\n"
+    "  --seed N            of these [0]\n"
+    "  --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "                      [--rtol 1e-9, --atol 1e-12]\n"
+    "  -o FILE|-           values, deviations and intervals as CSV\n"
+    "  -q, --quiet         no table for people\n"
+    "\n"
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 its runs fail, 130 interrupted\n";
+
 static const char lsp_help[] =
     "usage: saltus lsp\n"
     "\n"
@@ -225,6 +287,7 @@ bool help_print(FILE* to, const char* command) {
       {"fmt", fmt_help},         {"lsp", lsp_help},     {"serve", serve_help},
       {"sweep", sweep_help},
       {"export", export_help},
+      {"sens", sens_help},       {"compare", compare_help}, {"fit", fit_help},
   };
   if (!command) {
     fputs(general, to);

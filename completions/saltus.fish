@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain sweep plot convert export fmt lsp serve new methods cache help
+set -l commands run check explain sweep sens compare fit plot convert export fmt lsp serve new methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -76,7 +76,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l replay -r -F -d "chan
 complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no progress and no summary"
 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sweep -d "many runs over values of parameters"
-set -l trials sweep
+set -l trials sweep sens compare fit
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -d "what is asked for"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"
@@ -88,3 +88,18 @@ complete -c saltus -n "__fish_seen_subcommand_from sweep" -l correlate -x -d "of
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l jobs -s j -x -d "threads"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l trajectories -r -d "rows of every member too"
 complete -c saltus -n "__fish_seen_subcommand_from sweep" -l resume -d "go on with an interrupted sweep"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sens -d "derivatives of measures"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a compare -d "two tables, or a model and data"
+complete -c saltus -n "__fish_seen_subcommand_from sens" -l params -x -d "constants and initial values"
+complete -c saltus -n "__fish_seen_subcommand_from sens" -l reach -x -d "how far parameters are moved"
+complete -c saltus -n "__fish_seen_subcommand_from compare" -l data -r -d "measured rows"
+complete -c saltus -n "__fish_seen_subcommand_from compare" -l tol -x -d "relative tolerance"
+complete -c saltus -n "__fish_seen_subcommand_from compare" -l abs-tol -x -d "absolute tolerance"
+complete -c saltus -n "__fish_seen_subcommand_from compare" -l time-tol -x -d "for the times of jumps"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a fit -d "parameters from data"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l data -r -d "measured rows"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l params -x -d "to be found"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l bounds -x -d "of a parameter"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l weight -x -d "of a column"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l loss -x -a "squares huber cauchy" -d "how outliers count"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l starts -x -d "more beginnings"

@@ -186,6 +186,166 @@ SLT_API void slt_sweep_text_seen(SltSweepText* text, const char* data, size_t le
 /// Digest (SHA-256) of everything so far.
 SLT_API void slt_sweep_text_digest(const SltSweepText* text, char out[SLT_DIGEST_TEXT]);
 
+// ---- comparisons --------------------------------------------------------------------------------
+
+/// How far two courses of a quantity are apart.
+typedef struct SltComparison {
+  const char* name;
+  double largest;    ///< difference; infinite where one of them has no value
+  double t_largest;  ///< and when
+  double rms;        ///< over all rows of both
+  double scale;      ///< largest magnitude of the quantity
+  uint32_t jumps[2]; ///< in the first and in the second
+  double jump_shift; ///< largest distance in time of two jumps that belong together
+  uint64_t points;   ///< rows compared; 0: they have no time in common
+  bool within;       ///< the tolerances
+} SltComparison;
+
+typedef void SltComparisonFn(void* user, const SltComparison* comparison);
+
+/// Take them from slt_compare_options().
+typedef struct SltCompareOptions {
+  double tol;       ///< relative to the largest magnitude of a quantity [1e-6]
+  double abs_tol;   ///< added to it [0]
+  double time_tol;  ///< for the times of jumps; NaN: `tol` times the length of the first table
+  uint32_t cookie;
+} SltCompareOptions;
+
+SLT_API SltCompareOptions slt_compare_options(void);
+
+/// Compare the columns that two tables have in common. Rows at one time whose values differ are a
+/// jump: jumps are matched in order, and what is between them is compared with each other. Rows that
+/// have no partner are compared with the cubic through their neighbours, where there are four.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (no column in common, no column `time`), SLT_ERR_ARGUMENT (rows
+///         not in order of time), SLT_ERR_NOMEM.
+SLT_API SltStatus slt_compare_tables(const SltTable* a, const SltTable* b,
+                                     const SltCompareOptions* options, SltComparisonFn* visit,
+                                     void* user, SltProblem* problem);
+/// Run a simulation that is not started yet over the times of the data and compare the columns that
+/// have the name of a quantity. Empty cells are left out; values of the run are those of its dense
+/// output at the times of the data.
+/// @return as slt_compare_tables(), and the errors of the run.
+SLT_API SltStatus slt_compare_model(SltSim* sim, const SltTable* data,
+                                    const SltCompareOptions* options, SltComparisonFn* visit,
+                                    void* user, SltProblem* problem);
+
+// ---- sensitivities ------------------------------------------------------------------------------
+
+typedef enum SltVerdict {
+  SLT_DERIVATIVE_EXISTS = 0,
+  SLT_DERIVATIVE_ONE_SIDED = 1,  ///< left and right differ, or only one of them exists
+  SLT_DERIVATIVE_NONE = 2        ///< neither side settles: grazing, a jump of the measure, noise
+} SltVerdict;
+
+/// How a measure depends on a parameter. Pointers are valid during the call only.
+typedef struct SltDerivative {
+  const char* measure;
+  const char* parameter;
+  double at;           ///< value of the parameter...
+  double value;        ///< ... and of the measure there
+  double derivative;   ///< NaN where it does not exist
+  double left, right;  ///< one-sided derivatives; NaN where there is none
+  double error;        ///< estimate of the error of `derivative`, or of the worse side
+  SltVerdict verdict;
+  const char* reason;  ///< of a verdict other than `exists`; static
+  double changes_at[2];  ///< nearest values below and above, within `reach`, at which the sequence
+                         ///< of events changes; NaN: none was met
+} SltDerivative;
+
+typedef void SltDerivativeFn(void* user, const SltDerivative* derivative);
+
+/// Take them from slt_sens_options().
+typedef struct SltSensOptions {
+  SltSimOptions sim;   ///< of every run; tolerances that are not given are 1e-11 and 1e-14
+  double t_end;        ///< NaN: the experiment's, else 10
+  double reach;        ///< how far the parameters are moved, relative [0.02]
+  SltDerivativeFn* on_derivative;
+  SltSweepCancelFn* cancel;
+  void* user;
+  uint32_t cookie;
+} SltSensOptions;
+
+SLT_API SltSensOptions slt_sens_options(void);
+
+/// Derivatives of measures with respect to parameters, with a verdict for each: by extrapolated
+/// differences of runs with tight tolerances on both sides, of which only such are used together that
+/// have the same sequence of events. They hold through impacts, switches, sliding and changes of
+/// structure; where the two sides disagree, that is said.
+/// @param parameters  names as of slt_design_add(): constants and initial values `x(t0)`.
+/// @param at          their values; NaN: the model's own (constants only).
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT, SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the error
+///         of the run with the parameters as they are.
+SLT_API SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
+                               const char* const* parameters, const double* at, uint32_t count,
+                               const SltSensOptions* options, SltProblem* problem);
+
+// ---- fits ---------------------------------------------------------------------------------------
+
+/// Measured rows and what was set while they were measured.
+typedef struct SltFitData {
+  const SltTable* table;  ///< a column `time`; others have the names of quantities. A column
+                          ///< `time(A.s)` holds the times of the entries into a state, in order.
+  const SltOverride* settings;  ///< constants of these runs
+  uint32_t setting_count;
+} SltFitData;
+
+/// How residuals count.
+typedef enum SltLoss {
+  SLT_LOSS_SQUARES = 0,
+  SLT_LOSS_HUBER = 1,  ///< squares near by, distances far away
+  SLT_LOSS_CAUCHY = 2  ///< outliers hardly count
+} SltLoss;
+
+/// A parameter to be found.
+typedef struct SltFitParameter {
+  const char* name;     ///< constant or initial value x(t0)
+  double start;         ///< NaN: the model's own
+  double lower, upper;  ///< -INFINITY, INFINITY: none
+  // results
+  double value;
+  double deviation;  ///< standard deviation; infinite where the data do not determine it
+  double interval[2];  ///< 95 %
+} SltFitParameter;
+
+/// Take them from slt_fit_options().
+typedef struct SltFitOptions {
+  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-9 and 1e-12
+  SltLoss loss;
+  uint32_t starts;  ///< beginnings spread over the bounds, beside the one given [0]
+  uint64_t seed;    ///< of these
+  const SltOverride* weights;  ///< per column: the residual is multiplied by it [1]
+  uint32_t weight_count;
+  uint32_t iterations;  ///< at most, per beginning [100]
+  SltSweepCancelFn* cancel;
+  void* user;
+  uint32_t cookie;
+} SltFitOptions;
+
+SLT_API SltFitOptions slt_fit_options(void);
+
+/// What came out, beside the parameters.
+typedef struct SltFitResult {
+  uint64_t points;      ///< residuals
+  double rms;           ///< weighted residual: root of their mean square
+  uint32_t iterations;  ///< of the best beginning
+  uint32_t runs;        ///< of the model in all
+  bool converged;
+  double* correlation;  ///< n by n, of the parameters; owned by the caller, who gave it, or NULL
+  double* weakest;  ///< n: the direction the data determine least, in relative changes; likewise
+  double condition;  ///< largest over smallest singular value of the scaled Jacobian: beyond 1e6
+                     ///< the direction `weakest` is not determined
+} SltFitResult;
+
+/// Least squares by the method of Levenberg and Marquardt, within bounds.
+/// @param result  its pointers are set by the caller before.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (a name), SLT_ERR_ARGUMENT (bounds that cross, more parameters
+///         than data, no column that fits), SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the error of the run
+///         with the values to begin with.
+SLT_API SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uint32_t data_count,
+                              SltFitParameter* parameters, uint32_t count,
+                              const SltFitOptions* options, SltFitResult* result,
+                              SltProblem* problem);
+
 #ifdef __cplusplus
 }
 #endif

@@ -154,6 +154,10 @@ SltStatus eng_init_values(EngSim* sim) {
 /// Random numbers in an initial value come from a stream of its own: they are the same however
 /// often it is evaluated.
 double eng_start_value(EngSim* sim, const ModelStart* start) {
+  if (sim->starts_given) {
+    double given = sim->starts_given[start - sim->model->starts];
+    if (!isnan(given)) return given;
+  }
   ModelRandom kept = sim->core.random;
   uint64_t place = sim->model->vars[start->var].appearance;
   model_random_seed(&sim->core.random, sim->options.seed, 1 + (place << 8 | start->order));
@@ -167,8 +171,7 @@ SltStatus eng_start_values(EngSim* sim) {
   for (uint32_t i = 0; i < model->start_count; i++) {
     const ModelStart* start = &model->starts[i];
     const ModelVar* var = &model->vars[start->var];
-    double given = sim->starts_given ? sim->starts_given[i] : (double)NAN;
-    double value = isnan(given) ? eng_start_value(sim, start) : given;
+    double value = eng_start_value(sim, start);
     if (!isfinite(value)) {
       return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0809, &start->span,
                       "the initial value of '%.*s' is not a finite number", STR_ARGS(var->name));

@@ -56,6 +56,25 @@ static inline bool reading_is_of_state(ReadingKind kind) {
   return kind >= READING_TIME && kind <= READING_DURATION;
 }
 
+/// The sequence of events of a run: after each record a hash of all so far. Times are no part of it.
+typedef struct Track {
+  double* t;
+  uint64_t* hash;
+  uint64_t* kind;  // of the record itself
+  uint32_t count, capacity;
+  bool failed;  // out of memory
+} Track;
+
+void track_clear(Track* track);
+/// Hash of the records up to a time.
+uint64_t track_at(const Track* track, double t);
+
+/// slt_measures_run() that also tells the sequence of events; `track` may be NULL.
+SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
+                          Track* track);
+/// Time after which nothing counts for a measure that has the value given.
+double measure_horizon(const SltMeasures* measures, uint32_t measure, const double* values);
+
 /// What a reading has come to so far.
 typedef struct ReadingState {
   double value;             // extremum, integral, value; time of entry

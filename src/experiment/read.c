@@ -14,6 +14,7 @@ typedef struct Measuring {
   SltSim* sim;
   ReadingState states[MEASURE_LEAVES];
   uint32_t reading;  // whose curve is walked
+  Track* track;  // NULL: nobody asks
   double t_start;
   bool initial;  // the run has not started yet
   bool along;    // some reading needs the motion itself
@@ -133,9 +134,73 @@ static void leave_state(ReadingState* state, const Reading* reading, double t) {
   state->entered = (double)NAN;
 }
 
+static uint64_t text_hash(const char* text) {
+  return text ? hash_bytes(text, strlen(text), 17) : 0;
+}
+
+/// Put a record behind those before. Impacts that accumulate count as one: how many of them come
+/// before the limit point is a matter of rounding.
+static void track_add(Track* track, const SltEvent* event) {
+  uint64_t kind = hash_mix(hash_mix(text_hash(event->automaton), text_hash(event->from)),
+                           hash_mix(text_hash(event->to), (uint64_t)event->kind + 1));
+  if (event->kind == SLT_EVENT_ZENO) {
+    while (track->count > 1 && track->kind[track->count - 1] == track->kind[track->count - 2])
+      track->count--;
+  }
+  if (track->count == track->capacity) {
+    uint32_t capacity = track->capacity ? 2 * track->capacity : 64;
+    double* t = realloc(track->t, capacity * sizeof *t);
+    if (t) track->t = t;
+    uint64_t* hash = realloc(track->hash, capacity * sizeof *hash);
+    if (hash) track->hash = hash;
+    uint64_t* kinds = realloc(track->kind, capacity * sizeof *kinds);
+    if (kinds) track->kind = kinds;
+    track->failed |= !t || !hash || !kinds;
+    if (track->failed) return;
+    track->capacity = capacity;
+  }
+  uint64_t before = track->count ? track->hash[track->count - 1] : 0;
+  track->t[track->count] = event->t;
+  track->kind[track->count] = kind;
+  track->hash[track->count++] = hash_mix(before, kind);
+}
+
+void track_clear(Track* track) {
+  free(track->t);
+  free(track->hash);
+  free(track->kind);
+  *track = (Track){0};
+}
+
+uint64_t track_at(const Track* track, double t) {
+  uint32_t count = track->count;
+  while (count > 0 && track->t[count - 1] > t)
+    count--;
+  return count ? track->hash[count - 1] : 2;
+}
+
+double measure_horizon(const SltMeasures* measures, uint32_t measure, const double* values) {
+  uint64_t wanted = formula_leaves(&measures->formulas[measure]);
+  double horizon = -HUGE_VAL;
+  for (uint32_t i = 0; i < measures->reading_count; i++) {
+    const Reading* reading = &measures->readings[i];
+    if (!(wanted >> i & 1) || reading->kind == READING_CONSTANT) continue;
+    double own = HUGE_VAL;
+    if (reading->kind == READING_AT) own = reading->number;
+    // the measure is the time itself where nothing else stands in its formula
+    if (reading->kind == READING_TIME && measures->formulas[measure].count == 1) own = values[measure];
+    if (reading->kind == READING_MEASURE) {
+      own = measure_horizon(measures, reading->measure, values);
+    }
+    if (own > horizon) horizon = own;
+  }
+  return horizon;
+}
+
 /// An SltEventFn: entries into states, and the state the run began in.
 static void take_event(void* user, const SltEvent* event) {
   Measuring* m = user;
+  if (m->track && event->event_class != SLT_CLASS_MYTHICAL) track_add(m->track, event);
   bool moves = event->automaton && event->to && event->event_class != SLT_CLASS_MYTHICAL;
   if (!moves) return;
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
@@ -267,12 +332,13 @@ static void take_results(Measuring* m, double* values) {
   }
 }
 
-SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end, double* values) {
-  if (!measures || !sim || !values || isnan(t_end)) return SLT_ERR_ARGUMENT;
+SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
+                          Track* track) {
   Measuring* m = calloc(1, sizeof *m);
   if (!m) return SLT_ERR_NOMEM;
   m->measures = measures;
   m->sim = sim;
+  m->track = track;
   begin(m);
   slt_sim_on_event(sim, take_event, m);
   SltStatus status = follow(m, t_end);
@@ -283,5 +349,10 @@ SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_en
   for (uint32_t i = 0; i < measures->reading_count; i++)
     free(m->states[i].pieces);
   free(m);
-  return status;
+  return track && track->failed ? SLT_ERR_NOMEM : status;
+}
+
+SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end, double* values) {
+  if (!measures || !sim || !values || isnan(t_end)) return SLT_ERR_ARGUMENT;
+  return measures_follow(measures, sim, t_end, values, NULL);
 }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// saltus compare: two tables, or a model and data.
+#include "experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum CompareOption {
+  COMPARE_DATA = TRIAL_OPTION_COUNT,
+  COMPARE_TOL,
+  COMPARE_ABS_TOL,
+  COMPARE_TIME_TOL,
+  COMPARE_OPTION_COUNT
+} CompareOption;
+
+static const OptionSpec specs[COMPARE_OPTION_COUNT] = {
+    TRIAL_SPECS,
+    [COMPARE_DATA] = {"--data", NULL, OPTION_VALUE},
+    [COMPARE_TOL] = {"--tol", NULL, OPTION_VALUE},
+    [COMPARE_ABS_TOL] = {"--abs-tol", NULL, OPTION_VALUE},
+    [COMPARE_TIME_TOL] = {"--time-tol", NULL, OPTION_VALUE},
+};
+
+typedef struct CompareCommand {
+  Trial trial;
+  const char* words[2];
+  int word_count;
+  const char* data;
+  SltCompareOptions options;
+  bool differs;
+  bool begun;
+} CompareCommand;
+
+static bool read_option(CompareCommand* c, int option, const char* text) {
+  if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
+  switch (option) {
+  case COMPARE_DATA: c->data = text; return true;
+  case COMPARE_TOL: return option_positive("--tol", text, &c->options.tol);
+  case COMPARE_ABS_TOL: return option_positive("--abs-tol", text, &c->options.abs_tol);
+  case COMPARE_TIME_TOL: return option_positive("--time-tol", text, &c->options.time_tol);
+  default: return false;
+  }
+}
+
+static int read_options(CompareCommand* c, int argc, char** argv) {
+  OptionParser parser = {.command = "compare",
+                         .specs = specs,
+                         .spec_count = COMPARE_OPTION_COUNT,
+                         .argc = argc,
+                         .argv = argv};
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    if (option == OPTION_WORD && c->word_count == 2) {
+      cli_error("compare takes two tables, `%s` is too much", parser.value);
+      return CLI_USAGE;
+    }
+    if (option == OPTION_WORD) {
+      c->words[c->word_count++] = parser.value;
+    } else if (!read_option(c, option, parser.value)) {
+      return CLI_USAGE;
+    }
+  }
+  if (c->word_count == (c->data ? 1 : 2)) return CLI_DONE;
+  cli_error("compare needs two tables, or a model and data");
+  cli_hint("saltus compare A.csv B.csv, or saltus compare MODEL --data FILE.csv");
+  return CLI_USAGE;
+}
+
+static SltTable* read_table(const char* path) {
+  size_t length = 0;
+  char* content = input_read(path, "table", true, TABLE_LIMIT, &length);
+  if (!content) return NULL;
+  SltTable* table = NULL;
+  uint32_t line = 0;
+  SltStatus status = slt_table_read_csv(content, length, &table, &line);
+  free(content);
+  if (status < 0) cli_error("%s:%u: this is no table of numbers", path, line);
+  return table;
+}
+
+static void print_comparison(void* user, const SltComparison* comparison) {
+  CompareCommand* c = user;
+  const SltComparison* k = comparison;
+  if (!c->begun && !c->trial.quiet) {
+    printf("%-20s %12s %12s %12s %12s %10s\n", "column", "difference", "at", "rms", "jumps", "shift");
+  }
+  c->begun = true;
+  c->differs |= !k->within;
+  if (c->trial.quiet) return;
+  char jumps[40];
+  snprintf(jumps, sizeof jumps, k->jumps[0] == k->jumps[1] ? "%u" : "%u, %u", k->jumps[0],
+           k->jumps[1]);
+  cli_print(stdout, "%-20s %12.3g %12.6g %12.3g %12s %10.3g  %s\n", k->name, k->largest,
+            k->t_largest, k->rms, jumps, k->jump_shift,
+            k->within         ? "same"
+            : k->points == 0 ? "no time in common"
+                              : "differs");
+}
+
+static int compare_tables(CompareCommand* c) {
+  SltTable* a = read_table(c->words[0]);
+  SltTable* b = a ? read_table(c->words[1]) : NULL;
+  SltProblem problem = {{0}, {0}};
+  int exit = CLI_USAGE;
+  if (a && b) {
+    SltStatus status = slt_compare_tables(a, b, &c->options, print_comparison, c, &problem);
+    if (status < 0) problem_print(NULL, &problem, status);
+    exit = status < 0 ? CLI_USAGE : CLI_DONE;
+  }
+  slt_table_free(a);
+  slt_table_free(b);
+  return exit;
+}
+
+static int compare_model(CompareCommand* c) {
+  c->trial.path = c->words[0];
+  int exit = trial_open(&c->trial, "compare");
+  if (exit != CLI_DONE) return exit == CLI_MODEL ? CLI_RUN : exit;
+  SltTable* data = read_table(c->data);
+  if (!data) return CLI_USAGE;
+  SltSim* sim = NULL;
+  SltProblem problem = {{0}, {0}};
+  SltStatus status = slt_sim_create(c->trial.model, &c->trial.sim, &sim);
+  if (status >= 0) {
+    status = slt_compare_model(sim, data, &c->options, print_comparison, c, &problem);
+  }
+  if (status < 0 && problem.message[0]) {
+    problem_print("--data", &problem, status);
+    exit = CLI_USAGE;
+  } else if (status < 0) {
+    SltRunError error = sim ? slt_sim_error(sim) : (SltRunError){.rendered = NULL};
+    if (error.rendered) fputs(error.rendered, stderr);
+    cli_error("the run failed: %s", slt_status_text(status));
+    exit = CLI_RUN;
+  }
+  slt_sim_free(sim);
+  slt_table_free(data);
+  return exit;
+}
+
+int command_compare(int argc, char** argv) {
+  CompareCommand c = {.trial = trial_defaults(), .options = slt_compare_options()};
+  int exit = read_options(&c, argc, argv);
+  if (exit == CLI_DONE) exit = c.data ? compare_model(&c) : compare_tables(&c);
+  trial_close(&c.trial);
+  if (exit != CLI_DONE) return exit;
+  return c.differs ? CLI_MODEL : CLI_DONE;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+//
+// saltus sens: derivatives of measures, with a verdict for each.
+#define _POSIX_C_SOURCE 200809L
+#include "experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum SensOption {
+  SENS_PARAMS = TRIAL_OPTION_COUNT,
+  SENS_REACH,
+  SENS_OUTPUT,
+  SENS_OPTION_COUNT
+} SensOption;
+
+static const OptionSpec specs[SENS_OPTION_COUNT] = {
+    TRIAL_SPECS,
+    [SENS_PARAMS] = {"--params", NULL, OPTION_VALUE},
+    [SENS_REACH] = {"--reach", NULL, OPTION_VALUE},
+    [SENS_OUTPUT] = {"--output", "-o", OPTION_VALUE},
+};
+
+/// A line of the table that people read, in order of what matters most.
+typedef struct SensLine {
+  double weight;
+  char* text;
+} SensLine;
+
+typedef struct SensCommand {
+  Trial trial;
+  CliNames params;
+  double reach;
+  const char* output;
+  Output csv;
+  SltMeasures* measures;
+  SensLine* lines;
+  size_t line_count;
+  Progress progress;
+  double total;
+  double done;
+} SensCommand;
+
+static bool read_option(SensCommand* c, int option, const char* text) {
+  if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
+  switch (option) {
+  case SENS_PARAMS: cli_names_clear(&c->params); return cli_names_parse("--params", text, &c->params);
+  case SENS_REACH: return option_positive("--reach", text, &c->reach);
+  case SENS_OUTPUT: c->output = text; return true;
+  default: return false;
+  }
+}
+
+static int read_options(SensCommand* c, int argc, char** argv) {
+  OptionParser parser = {.command = "sens",
+                         .specs = specs,
+                         .spec_count = SENS_OPTION_COUNT,
+                         .argc = argc,
+                         .argv = argv};
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    bool good = option == OPTION_WORD ? cli_one_model("sens", parser.value, &c->trial.path)
+                                      : read_option(c, option, parser.value);
+    if (!good) return CLI_USAGE;
+  }
+  if (c->params.count > 0) return CLI_DONE;
+  cli_error("sens needs parameters");
+  cli_hint("--params k,m: constants, or initial values as x(t0)");
+  return CLI_USAGE;
+}
+
+static const char* verdict_text(SltVerdict verdict) {
+  static const char* const words[] = {"exists", "one-sided", "none"};
+  return words[verdict];
+}
+
+static void write_row(SensCommand* c, const SltDerivative* d) {
+  char* text = NULL;
+  size_t size = 0;
+  FILE* line = open_memstream(&text, &size);
+  if (!line) return;
+  cell_text(line, true, d->measure);
+  cell_text(line, false, d->parameter);
+  const double numbers[] = {d->at, d->value, d->derivative, d->left, d->right, d->error};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    cell_number(line, false, numbers[i]);
+  cell_number(line, false, d->derivative * d->at / d->value);
+  cell_text(line, false, verdict_text(d->verdict));
+  cell_text(line, false, d->reason ? d->reason : "");
+  cell_number(line, false, d->changes_at[0]);
+  cell_number(line, false, d->changes_at[1]);
+  fputc('\n', line);
+  fclose(line);
+  output_write(&c->csv, text, size);
+  free(text);
+}
+
+/// The elasticity in front, so that the most important lines come first.
+static void keep_line(SensCommand* c, const SltDerivative* d) {
+  SensLine* lines = realloc(c->lines, (c->line_count + 1) * sizeof *lines);
+  if (!lines) return;
+  c->lines = lines;
+  double elasticity = d->derivative * d->at / d->value;
+  char* text = NULL;
+  size_t size = 0;
+  FILE* line = open_memstream(&text, &size);
+  if (!line) return;
+  fprintf(line, "%-22s %-12s %14.8g %14.8g %10.2g %12.4g  %s", d->measure, d->parameter, d->value,
+          d->derivative, d->error, elasticity, verdict_text(d->verdict));
+  if (d->verdict == SLT_DERIVATIVE_ONE_SIDED) {
+    fprintf(line, " (left %.8g, right %.8g)", d->left, d->right);
+  } else if (d->reason) {
+    fprintf(line, " (%s)", d->reason);
+  }
+  for (int side = 0; side < 2; side++) {
+    if (!isnan(d->changes_at[side])) {
+      fprintf(line, "; other events %s %.10g", side ? "above" : "below", d->changes_at[side]);
+    }
+  }
+  fputc('\n', line);
+  fclose(line);
+  double weight = isfinite(elasticity) ? fabs(elasticity) : d->verdict ? HUGE_VAL : 0.0;
+  c->lines[c->line_count++] = (SensLine){weight, text};
+}
+
+static void take_derivative(void* user, const SltDerivative* derivative) {
+  SensCommand* c = user;
+  c->done += 1.0;
+  if (c->output) write_row(c, derivative);
+  keep_line(c, derivative);
+}
+
+static bool is_cancelled(void* user) {
+  SensCommand* c = user;
+  return progress_poll(&c->progress, c->done);
+}
+
+static int by_weight(const void* a, const void* b) {
+  const SensLine* x = a;
+  const SensLine* y = b;
+  return (x->weight < y->weight) - (x->weight > y->weight);
+}
+
+static int compute(SensCommand* c) {
+  SltSensOptions options = slt_sens_options();
+  SltProblem problem = {{0}, {0}};
+  options.sim = c->trial.sim;
+  options.t_end = c->trial.t_end;
+  if (c->reach > 0.0) options.reach = c->reach;
+  options.on_derivative = take_derivative;
+  options.cancel = is_cancelled;
+  options.user = c;
+  c->progress = (Progress){.t_end = (double)c->params.count * slt_measures_count(c->measures),
+                           .what = "derivatives",
+                           .quiet = c->trial.quiet};
+  progress_begin(&c->progress);
+  SltStatus status = slt_sens_run(c->trial.model, c->measures, c->params.items, NULL,
+                                  c->params.count, &options, &problem);
+  progress_end(&c->progress);
+  if (status == SLT_ERR_CANCELLED) return 128 + progress_signal();
+  if (status < 0) {
+    int exit = problem_print(NULL, &problem, status);
+    return status <= SLT_ERR_NOT_FINITE ? CLI_RUN : exit;
+  }
+  return CLI_DONE;
+}
+
+static int run(SensCommand* c) {
+  int exit = trial_open(&c->trial, "sens");
+  if (exit == CLI_DONE) exit = trial_measures(&c->trial, &c->measures);
+  if (exit != CLI_DONE) return exit;
+  if (slt_measures_count(c->measures) == 0) {
+    cli_error("sens needs to know what to measure");
+    cli_hint("--measure 'max(x)', or `measure peak = max(x);` in the model");
+    return CLI_USAGE;
+  }
+  c->csv = (Output){.path = c->output, .fd = -1, .csv = true};
+  if (c->output && !inputs_spare(&c->trial.source.inputs, "-o", c->output)) return CLI_USAGE;
+  if (c->output && !output_open(&c->csv)) return CLI_USAGE;
+  static const char header[] = "measure,parameter,at,value,derivative,left,right,error,elasticity,"
+                               "verdict,reason,changes_below,changes_above\n";
+  if (c->output) output_write(&c->csv, header, sizeof header - 1);
+  exit = compute(c);
+  output_close(&c->csv);
+  if (exit == CLI_DONE && c->csv.error) return output_report(&c->csv, "rows");
+  bool to_stdout = c->output && strcmp(c->output, "-") == 0;
+  if (exit != CLI_DONE || to_stdout || c->trial.quiet) return exit;
+  qsort(c->lines, c->line_count, sizeof *c->lines, by_weight);
+  printf("%-22s %-12s %14s %14s %10s %12s  %s\n", "measure", "parameter", "value", "derivative",
+         "error", "elasticity", "verdict");
+  for (size_t i = 0; i < c->line_count; i++)
+    cli_print(stdout, "%s", c->lines[i].text);
+  return exit;
+}
+
+int command_sens(int argc, char** argv) {
+  SensCommand c = {.trial = trial_defaults(), .csv = {.fd = -1}};
+  int exit = read_options(&c, argc, argv);
+  if (exit == CLI_DONE) exit = run(&c);
+  for (size_t i = 0; i < c.line_count; i++)
+    free(c.lines[i].text);
+  free(c.lines);
+  slt_measures_free(c.measures);
+  cli_names_clear(&c.params);
+  trial_close(&c.trial);
+  return exit;
+}

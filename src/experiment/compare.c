@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+//
+// Two courses of a quantity compared. A jump is two rows at one time; the stretches between jumps are
+// compared with each other, jump times are matched in order. A jump that comes a little later is then
+// a difference of times, not a large difference of values.
+#include "experiment/experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPARE_COOKIE 0x51a17007u
+
+/// A quantity over time, rows in order of time.
+typedef struct Course {
+  double *t, *v;
+  uint32_t count, capacity;
+  uint32_t* jumps;  // first row of each pair of rows at one time where a stretch ends
+  uint32_t jump_count, jump_capacity;
+} Course;
+
+static void course_clear(Course* c) {
+  free(c->t);
+  free(c->v);
+  free(c->jumps);
+  *c = (Course){0};
+}
+
+static SltStatus course_add(Course* c, double t, double v) {
+  if (c->count == c->capacity) {
+    uint32_t capacity = c->capacity ? 2 * c->capacity : 256;
+    double* times = realloc(c->t, capacity * sizeof *times);
+    if (times) c->t = times;
+    double* values = realloc(c->v, capacity * sizeof *values);
+    if (values) c->v = values;
+    if (!times || !values) return SLT_ERR_NOMEM;
+    c->capacity = capacity;
+  }
+  c->t[c->count] = t;
+  c->v[c->count++] = v;
+  return SLT_OK;
+}
+
+/// Stretches end at two rows at one time whose values differ by more than `least`.
+static SltStatus find_jumps(Course* c, double least) {
+  c->jump_count = 0;
+  for (uint32_t i = 0; i + 1 < c->count; i++) {
+    if (c->t[i] != c->t[i + 1] || !(fabs(c->v[i] - c->v[i + 1]) > least)) continue;
+    if (c->jump_count == c->jump_capacity) {
+      uint32_t capacity = c->jump_capacity ? 2 * c->jump_capacity : 64;
+      uint32_t* jumps = realloc(c->jumps, capacity * sizeof *jumps);
+      if (!jumps) return SLT_ERR_NOMEM;
+      c->jumps = jumps;
+      c->jump_capacity = capacity;
+    }
+    c->jumps[c->jump_count++] = i;
+  }
+  return SLT_OK;
+}
+
+/// Rows of the k-th stretch between jumps.
+static void stretch(const Course* c, uint32_t k, uint32_t* first, uint32_t* last) {
+  *first = k == 0 ? 0 : c->jumps[k - 1] + 1;
+  *last = k < c->jump_count ? c->jumps[k] : c->count - 1;
+}
+
+/// Value at a time inside of the rows first..last: the row itself, or the cubic through four rows.
+/// False where there are not as many: rows too far apart tell nothing about what is between them.
+static bool course_value(const Course* c, uint32_t first, uint32_t last, double t, double* value) {
+  uint32_t lo = first;
+  uint32_t hi = last;
+  while (hi - lo > 1) {
+    uint32_t middle = lo + (hi - lo) / 2;
+    if (c->t[middle] <= t) {
+      lo = middle;
+    } else {
+      hi = middle;
+    }
+  }
+  bool there = c->t[hi] == t || c->t[lo] == t;
+  *value = c->t[hi] == t ? c->v[hi] : c->v[lo];
+  if (there || last - first < 3) return there;
+  uint32_t begin = lo > first ? lo - 1 : lo;
+  if (begin + 3 > last) begin = last - 3;
+  uint32_t end = begin + 3;
+  double sum = 0.0;
+  for (uint32_t i = begin; i <= end; i++) {
+    double weight = 1.0;
+    for (uint32_t k = begin; k <= end; k++) {
+      if (c->t[k] == c->t[i]) continue;
+      weight *= (t - c->t[k]) / (c->t[i] - c->t[k]);
+    }
+    sum += weight * c->v[i];
+  }
+  *value = sum;
+  return true;
+}
+
+/// The difference at one point; a value on one side alone is beyond every tolerance.
+static void note_difference(SltComparison* out, double t, double a, double b, double* squares,
+                            uint64_t* points) {
+  bool missing = isnan(a) != isnan(b);
+  if (isnan(a) && isnan(b)) return;
+  double difference = missing ? HUGE_VAL : fabs(a - b);
+  ++*points;
+  *squares += missing ? 0.0 : difference * difference;
+  if (difference > out->largest) {
+    out->largest = difference;
+    out->t_largest = t;
+  }
+}
+
+/// Rows of `a` inside of both stretches against what `b` is there.
+static void compare_rows(const Course* a, const Course* b, uint32_t k, SltComparison* out,
+                         double* squares, uint64_t* points) {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  uint32_t other_first = 0;
+  uint32_t other_last = 0;
+  stretch(a, k, &first, &last);
+  stretch(b, k, &other_first, &other_last);
+  for (uint32_t i = first; i <= last; i++) {
+    double t = a->t[i];
+    if (t < b->t[other_first] || t > b->t[other_last]) continue;
+    double other = 0.0;
+    if (!course_value(b, other_first, other_last, t, &other)) continue;
+    note_difference(out, t, a->v[i], other, squares, points);
+  }
+}
+
+static double size_of(const Course* c) {
+  double size = 0.0;
+  for (uint32_t i = 0; i < c->count; i++) {
+    if (fabs(c->v[i]) > size) size = fabs(c->v[i]);
+  }
+  return size;
+}
+
+static bool is_within(const SltComparison* out, const SltCompareOptions* options) {
+  if (out->points == 0 || out->jumps[0] != out->jumps[1]) return false;
+  return out->largest <= options->tol * out->scale + options->abs_tol &&
+         out->jump_shift <= options->time_tol;
+}
+
+/// `sparse`: the second one is measured data, between whose rows nothing is known.
+static SltStatus compare_courses(Course* a, Course* b, bool sparse,
+                                 const SltCompareOptions* options, SltComparison* out) {
+  out->scale = fmax(size_of(a), size_of(b));
+  double least = options->tol * out->scale + options->abs_tol;
+  SLT_TRY(find_jumps(a, least));
+  SLT_TRY(find_jumps(b, least));
+  out->jumps[0] = a->jump_count;
+  out->jumps[1] = b->jump_count;
+  // a quantity may also have a kink at an event: where both have as many, stretches end there too
+  SLT_TRY(find_jumps(a, -1.0));
+  SLT_TRY(find_jumps(b, -1.0));
+  if (a->jump_count != b->jump_count) {
+    SLT_TRY(find_jumps(a, least));
+    SLT_TRY(find_jumps(b, least));
+  }
+  uint32_t common = a->jump_count < b->jump_count ? a->jump_count : b->jump_count;
+  for (uint32_t k = 0; k < common; k++) {
+    double shift = fabs(a->t[a->jumps[k]] - b->t[b->jumps[k]]);
+    if (shift > out->jump_shift) out->jump_shift = shift;
+  }
+  double squares = 0.0;
+  uint64_t points = 0;
+  if (a->count > 0 && b->count > 0) {
+    for (uint32_t k = 0; k <= common; k++) {
+      if (!sparse) compare_rows(a, b, k, out, &squares, &points);
+      compare_rows(b, a, k, out, &squares, &points);
+    }
+  }
+  out->points = points;
+  out->rms = points ? sqrt(squares / (double)points) : (double)NAN;
+  out->within = is_within(out, options);
+  return SLT_OK;
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+SltCompareOptions slt_compare_options(void) {
+  return (SltCompareOptions){.tol = 1e-6, .abs_tol = 0.0, .time_tol = (double)NAN,
+                             .cookie = COMPARE_COOKIE};
+}
+
+static uint32_t find_column(const SltTable* table, const char* name) {
+  uint32_t count = slt_table_column_count(table);
+  for (uint32_t i = 0; i < count; i++) {
+    if (strcmp(slt_table_column_name(table, i), name) == 0) return i;
+  }
+  return UINT32_MAX;
+}
+
+/// Rows with a number; `gaps`: those without one too.
+static SltStatus read_course(const SltTable* table, uint32_t column, bool gaps, Course* out,
+                             bool* numbers) {
+  uint32_t time = find_column(table, "time");
+  *numbers = false;
+  for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
+    if (slt_table_text(table, i, column)) return SLT_OK;
+    double v = slt_table_value(table, i, column);
+    if (isnan(v) && !gaps) continue;
+    *numbers |= !isnan(v);
+    SLT_TRY(course_add(out, slt_table_value(table, i, time), v));
+  }
+  return SLT_OK;
+}
+
+static SltStatus check_table(const SltTable* table, const char* which, SltProblem* problem) {
+  uint32_t time = find_column(table, "time");
+  if (time == UINT32_MAX) {
+    return problem_set(problem, SLT_ERR_NOT_FOUND, "its times must stand in a column `time`",
+                       "%s has no column `time`", which);
+  }
+  for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
+    double t = slt_table_value(table, i, time);
+    bool back = i > 0 && !(t >= slt_table_value(table, i - 1, time));
+    if (isfinite(t) && !back) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, "rows must be in order of time",
+                       "%s: row %u has %s", which, i + 1,
+                       back ? "a time before that of the row above" : "no time");
+  }
+  if (slt_table_row_count(table) > 0) return SLT_OK;
+  return problem_set(problem, SLT_ERR_ARGUMENT, NULL, "%s has no rows", which);
+}
+
+static SltCompareOptions with_span(const SltCompareOptions* given, const SltTable* table) {
+  SltCompareOptions options = *given;
+  uint32_t time = find_column(table, "time");
+  double span = slt_table_value(table, slt_table_row_count(table) - 1, time) -
+                slt_table_value(table, 0, time);
+  if (isnan(options.time_tol)) options.time_tol = options.tol * span;
+  return options;
+}
+
+SltStatus slt_compare_tables(const SltTable* a, const SltTable* b, const SltCompareOptions* options,
+                             SltComparisonFn* visit, void* user, SltProblem* problem) {
+  if (!a || !b || !options || options->cookie != COMPARE_COOKIE || !visit) return SLT_ERR_ARGUMENT;
+  SLT_TRY(check_table(a, "the first table", problem));
+  SLT_TRY(check_table(b, "the second table", problem));
+  SltCompareOptions own = with_span(options, a);
+  uint32_t compared = 0;
+  for (uint32_t i = 0; i < slt_table_column_count(a); i++) {
+    const char* name = slt_table_column_name(a, i);
+    uint32_t k = find_column(b, name);
+    if (k == UINT32_MAX || strcmp(name, "time") == 0) continue;
+    Course first = {0};
+    Course second = {0};
+    bool numbers[2];
+    SltComparison out = {.name = name};
+    SltStatus status = read_course(a, i, true, &first, &numbers[0]);
+    if (status >= 0) status = read_course(b, k, true, &second, &numbers[1]);
+    if (status >= 0 && numbers[0] && numbers[1]) {
+      status = compare_courses(&first, &second, false, &own, &out);
+      if (status >= 0) visit(user, &out);
+      compared++;
+    }
+    course_clear(&first);
+    course_clear(&second);
+    SLT_TRY(status);
+  }
+  if (compared > 0) return SLT_OK;
+  return problem_set(problem, SLT_ERR_NOT_FOUND, "columns are matched by their names",
+                     "the tables have no column of numbers in common");
+}
+
+// ---- a model and data ---------------------------------------------------------------------------
+
+/// Columns of the data that the model has, and what the model makes of them.
+typedef struct Overlay {
+  SltSim* sim;
+  SltQuantity* quantities;
+  Course* courses;
+  uint32_t* columns;
+  uint32_t count;
+} Overlay;
+
+static SltStatus take_row(Overlay* o, double t, bool before) {
+  for (uint32_t i = 0; i < o->count; i++) {
+    SltQuantity q = o->quantities[i];
+    double v = before ? slt_sim_get_before(o->sim, q) : slt_sim_get(o->sim, q);
+    SLT_TRY(course_add(&o->courses[i], t, v));
+  }
+  return SLT_OK;
+}
+
+/// Rows at the times of the data, straight from the dense output, and at events before and after.
+static SltStatus follow(Overlay* o, const SltTable* data) {
+  uint32_t time = find_column(data, "time");
+  SltStatus status = slt_sim_start(o->sim);
+  double t = slt_sim_time(o->sim);
+  if (status >= 0) SLT_TRY(take_row(o, t, false));
+  for (uint32_t i = 0; status >= 0 && status != SLT_END && i < slt_table_row_count(data); i++) {
+    double wanted = slt_table_value(data, i, time);
+    while (status >= 0 && status != SLT_END && t < wanted) {
+      status = slt_sim_advance(o->sim, wanted, &t);
+      if (status == SLT_EVENT) SLT_TRY(take_row(o, t, true));
+      if (status >= 0) SLT_TRY(take_row(o, t, false));
+    }
+  }
+  return status < 0 ? status : SLT_OK;
+}
+
+static SltStatus find_columns(Overlay* o, const SltTable* data) {
+  uint32_t count = slt_table_column_count(data);
+  o->quantities = calloc(count + 1, sizeof *o->quantities);
+  o->courses = calloc(count + 1, sizeof *o->courses);
+  o->columns = calloc(count + 1, sizeof *o->columns);
+  if (!o->quantities || !o->courses || !o->columns) return SLT_ERR_NOMEM;
+  for (uint32_t i = 0; i < count; i++) {
+    SltQuantity q;
+    if (slt_sim_find(o->sim, slt_table_column_name(data, i), &q) < 0) continue;
+    if (q.kind == SLT_KIND_TIME || q.kind == SLT_KIND_MODE) continue;
+    o->quantities[o->count] = q;
+    o->columns[o->count++] = i;
+  }
+  return SLT_OK;
+}
+
+static SltStatus compare_all(Overlay* o, const SltTable* data, const SltCompareOptions* options,
+                             SltComparisonFn* visit, void* user) {
+  for (uint32_t i = 0; i < o->count; i++) {
+    Course measured = {0};
+    bool numbers = false;
+    SltComparison out = {.name = slt_table_column_name(data, o->columns[i])};
+    SltStatus status = read_course(data, o->columns[i], false, &measured, &numbers);
+    if (status >= 0 && numbers) {
+      status = compare_courses(&o->courses[i], &measured, true, options, &out);
+      if (status >= 0) visit(user, &out);
+    }
+    course_clear(&measured);
+    SLT_TRY(status);
+  }
+  return SLT_OK;
+}
+
+SltStatus slt_compare_model(SltSim* sim, const SltTable* data, const SltCompareOptions* options,
+                            SltComparisonFn* visit, void* user, SltProblem* problem) {
+  if (!sim || !data || !options || options->cookie != COMPARE_COOKIE || !visit) {
+    return SLT_ERR_ARGUMENT;
+  }
+  SLT_TRY(check_table(data, "the data", problem));
+  SltCompareOptions own = with_span(options, data);
+  Overlay o = {.sim = sim};
+  SltStatus status = find_columns(&o, data);
+  if (status >= 0 && o.count == 0) {
+    status = problem_set(problem, SLT_ERR_NOT_FOUND, "columns are matched by their names",
+                         "the data have no column with the name of a quantity of the model");
+  }
+  if (status >= 0) status = follow(&o, data);
+  if (status >= 0) status = compare_all(&o, data, &own, visit, user);
+  for (uint32_t i = 0; o.courses && i < o.count; i++)
+    course_clear(&o.courses[i]);
+  free(o.quantities);
+  free(o.courses);
+  free(o.columns);
+  return status;
+}

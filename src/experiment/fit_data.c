@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+//
+// Residuals of a fit: the model run over the times of the data, read from dense output.
+#include "experiment/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Entry times of one run, for the columns that ask for them.
+typedef struct Following {
+  const FitSet* set;
+  double* residuals;
+  uint32_t* entries;  // per column: so far
+  double t;
+} Following;
+
+static uint32_t find_time(const SltTable* table) {
+  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
+    if (strcmp(slt_table_column_name(table, i), "time") == 0) return i;
+  }
+  return UINT32_MAX;
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+/// `time(A.s)`, or `time(s)` of the automaton without a name.
+static bool read_entry(const char* name, SltSim* sim, FitColumn* out) {
+  size_t length = strlen(name);
+  if (length < 7 || strncmp(name, "time(", 5) != 0 || name[length - 1] != ')') return false;
+  const char* point = strrchr(name, '.');
+  char automaton[128] = "main";
+  char state[128];
+  const char* begin = point ? point + 1 : name + 5;
+  if (length > 120) return false;
+  if (point) {
+    memcpy(automaton, name + 5, (size_t)(point - name - 5));
+    automaton[point - name - 5] = '\0';
+  }
+  memcpy(state, begin, (size_t)(name + length - 1 - begin));
+  state[name + length - 1 - begin] = '\0';
+  for (uint32_t a = 0; a < slt_sim_automaton_count(sim); a++) {
+    if (strcmp(slt_sim_automaton_name(sim, a), automaton) != 0) continue;
+    for (uint32_t s = 0; s < slt_sim_state_count(sim, a); s++) {
+      if (strcmp(slt_sim_state_name(sim, a, s), state) != 0) continue;
+      size_t first = strlen(automaton) + 1;
+      out->automaton = malloc(first + strlen(state) + 1);
+      if (!out->automaton) return false;
+      memcpy(out->automaton, automaton, first);
+      memcpy(out->automaton + first, state, strlen(state) + 1);
+      out->state = out->automaton + first;
+      return true;
+    }
+  }
+  return false;
+}
+
+static double weight_of(const SltFitOptions* options, const char* name) {
+  for (uint32_t i = 0; i < options->weight_count; i++) {
+    if (strcmp(options->weights[i].name, name) == 0) return options->weights[i].value;
+  }
+  return 1.0;
+}
+
+static uint64_t count_numbers(const SltTable* table, uint32_t column) {
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < slt_table_row_count(table); i++)
+    count += isnan(slt_table_value(table, i, column)) ? 0u : 1u;
+  return count;
+}
+
+static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* problem) {
+  const SltTable* table = set->data->table;
+  uint32_t count = slt_table_column_count(table);
+  set->time = find_time(table);
+  set->residual = fit->m;
+  set->columns = calloc(count + 1, sizeof *set->columns);
+  if (!set->columns) return SLT_ERR_NOMEM;
+  for (uint32_t i = 0; i < count; i++) {
+    const char* name = slt_table_column_name(table, i);
+    FitColumn column = {.column = i, .weight = weight_of(fit->options, name)};
+    bool entry = read_entry(name, sim, &column);
+    bool found = entry || slt_sim_find(sim, name, &column.quantity) >= 0;
+    bool usable = entry || (column.quantity.kind != SLT_KIND_TIME &&
+                            column.quantity.kind != SLT_KIND_MODE);
+    if (!found || !usable) continue;
+    if (!entry && set->time == UINT32_MAX) {
+      return problem_set(problem, SLT_ERR_NOT_FOUND, "its times must stand in a column `time`",
+                         "the data have no column `time`");
+    }
+    set->columns[set->column_count++] = column;
+    fit->m += count_numbers(table, i);
+  }
+  for (uint32_t i = 1; set->time != UINT32_MAX && i < slt_table_row_count(table); i++) {
+    if (slt_table_value(table, i, set->time) >= slt_table_value(table, i - 1, set->time)) continue;
+    return problem_set(problem, SLT_ERR_ARGUMENT, "sort them",
+                       "row %u of the data is not in order of time", i + 1);
+  }
+  return SLT_OK;
+}
+
+SltStatus fit_prepare(Fit* fit, SltProblem* problem) {
+  SltSim* sim = NULL;
+  SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; status >= 0 && i < fit->set_count; i++)
+    status = prepare_set(fit, &fit->sets[i], sim, problem);
+  slt_sim_free(sim);
+  SLT_TRY(status);
+  if (fit->m == 0) {
+    return problem_set(problem, SLT_ERR_NOT_FOUND,
+                       "columns are matched by their names: x, x', time(A.s)",
+                       "the data have no numbers in a column that the model knows");
+  }
+  if (fit->m <= fit->n) {
+    return problem_set(problem, SLT_ERR_ARGUMENT, "more data, or fewer parameters",
+                       "%u parameters cannot be found from %llu numbers", fit->n,
+                       (unsigned long long)fit->m);
+  }
+  return SLT_OK;
+}
+
+void fit_clear(Fit* fit) {
+  for (uint32_t i = 0; fit->sets && i < fit->set_count; i++) {
+    for (uint32_t k = 0; k < fit->sets[i].column_count; k++)
+      free(fit->sets[i].columns[k].automaton);
+    free(fit->sets[i].columns);
+  }
+  for (uint32_t i = 0; fit->parameters && i < fit->n; i++)
+    parameter_clear(&fit->parameters[i]);
+  free(fit->sets);
+  free(fit->parameters);
+}
+
+// ---- residuals ----------------------------------------------------------------------------------
+
+/// Residual number of the i-th number of a column: columns follow each other, rows inside.
+static uint64_t residual_at(const FitSet* set, uint32_t column, uint32_t row) {
+  const SltTable* table = set->data->table;
+  uint64_t number = set->residual;
+  for (uint32_t k = 0; k < column; k++)
+    number += count_numbers(table, set->columns[k].column);
+  for (uint32_t i = 0; i < row; i++)
+    number += isnan(slt_table_value(table, i, set->columns[column].column)) ? 0u : 1u;
+  return number;
+}
+
+/// The row that holds the k-th number of a column; the number of rows: none.
+static uint32_t row_of(const SltTable* table, uint32_t column, uint32_t k) {
+  uint32_t i = 0;
+  for (; i < slt_table_row_count(table); i++) {
+    if (!isnan(slt_table_value(table, i, column)) && k-- == 0) break;
+  }
+  return i;
+}
+
+static void take_event(void* user, const SltEvent* event) {
+  Following* f = user;
+  if (!event->automaton || !event->to || event->event_class == SLT_CLASS_MYTHICAL) return;
+  for (uint32_t c = 0; c < f->set->column_count; c++) {
+    const FitColumn* column = &f->set->columns[c];
+    if (!column->automaton || strcmp(column->automaton, event->automaton) != 0) continue;
+    if (strcmp(column->state, event->to) != 0) continue;
+    uint32_t row = row_of(f->set->data->table, column->column, f->entries[c]++);
+    if (row == slt_table_row_count(f->set->data->table)) continue;
+    double measured = slt_table_value(f->set->data->table, row, column->column);
+    f->residuals[residual_at(f->set, c, row)] = column->weight * (event->t - measured);
+  }
+}
+
+/// The last time that anything is known of.
+static double last_time(const FitSet* set) {
+  const SltTable* table = set->data->table;
+  double last = -HUGE_VAL;
+  for (uint32_t c = 0; c <= set->column_count; c++) {
+    bool entry = c < set->column_count && set->columns[c].automaton;
+    if (c < set->column_count && !entry) continue;
+    uint32_t column = entry ? set->columns[c].column : set->time;
+    if (column == UINT32_MAX) continue;
+    for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
+      double t = slt_table_value(table, i, column);
+      if (t > last) last = t;
+    }
+  }
+  return last;
+}
+
+static void take_values(const FitSet* set, SltSim* sim, uint32_t row, uint64_t* at, double* r) {
+  for (uint32_t c = 0; c < set->column_count; c++) {
+    const FitColumn* column = &set->columns[c];
+    double measured = slt_table_value(set->data->table, row, column->column);
+    if (column->automaton || isnan(measured)) continue;
+    r[at[c]++] = column->weight * (slt_sim_get(sim, column->quantity) - measured);
+  }
+}
+
+/// Advance through events; SLT_OK or SLT_END at the end.
+static SltStatus advance_to(SltSim* sim, double t) {
+  SltStatus status = SLT_EVENT;
+  while (status == SLT_EVENT)
+    status = slt_sim_advance(sim, t, NULL);
+  return status;
+}
+
+static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f, uint64_t* at) {
+  const SltTable* table = set->data->table;
+  double* r = f->residuals;
+  double last = last_time(set);
+  bool entries = false;
+  // events are waited for half as long again; one that has not come by then is taken to come then
+  for (uint32_t c = 0; c < set->column_count; c++) {
+    at[c] = residual_at(set, c, 0);
+    if (!set->columns[c].automaton) continue;
+    entries = true;
+    for (uint32_t i = 0; i < slt_table_row_count(table); i++) {
+      double measured = slt_table_value(table, i, set->columns[c].column);
+      if (isnan(measured)) continue;
+      r[residual_at(set, c, i)] = set->columns[c].weight * (1.5 * last - measured);
+    }
+  }
+  slt_sim_on_event(sim, take_event, f);
+  SltStatus status = slt_sim_start(sim);
+  bool rows = set->time != UINT32_MAX;
+  for (uint32_t i = 0; rows && status >= 0 && i < slt_table_row_count(table); i++) {
+    double t = slt_table_value(table, i, set->time);
+    if (isnan(t)) continue;
+    if (status != SLT_END && t > slt_sim_time(sim)) status = advance_to(sim, t);
+    if (status >= 0) take_values(set, sim, i, at, r);
+  }
+  double end = 1.5 * last;
+  bool more = entries && status >= 0 && status != SLT_END && end > slt_sim_time(sim);
+  if (more) status = advance_to(sim, end);
+  slt_sim_on_event(sim, NULL, NULL);
+  return status < 0 ? status : SLT_OK;
+}
+
+static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r) {
+  SltSim* sim = NULL;
+  Following f = {.set = set, .residuals = r};
+  SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; status >= 0 && i < set->data->setting_count; i++) {
+    status = slt_sim_set_constant(sim, set->data->settings[i].name, set->data->settings[i].value);
+  }
+  for (uint32_t i = 0; status >= 0 && i < fit->n; i++)
+    status = parameter_set(&fit->parameters[i], sim, p[i]);
+  f.entries = calloc(set->column_count + 1, sizeof *f.entries);
+  uint64_t* at = calloc(set->column_count + 1, sizeof *at);
+  if (!f.entries || !at) status = SLT_ERR_NOMEM;
+  if (status >= 0) status = follow_set(set, sim, &f, at);
+  free(f.entries);
+  free(at);
+  slt_sim_free(sim);
+  fit->runs++;
+  return status;
+}
+
+SltStatus fit_residuals(Fit* fit, const double* p, double* r) {
+  const SltFitOptions* o = fit->options;
+  for (uint32_t i = 0; i < fit->set_count; i++) {
+    if (o->cancel && o->cancel(o->user)) return SLT_ERR_CANCELLED;
+    SLT_TRY(run_set(fit, &fit->sets[i], p, r));
+  }
+  for (uint64_t i = 0; i < fit->m; i++) {
+    if (!isfinite(r[i])) return SLT_ERR_NOT_FINITE;
+  }
+  return SLT_OK;
+}

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""saltus sens, fit and compare: closed forms, verdicts, recovered parameters, bad input."""
+import csv
+import io
+import math
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+G = 9.80665
+
+
+class Experiment(cli_case.CliCase):
+    def table(self, *arguments):
+        result = self.good(*arguments, "-o", "-")
+        return list(csv.DictReader(io.StringIO(result.out)))
+
+    def sens(self, model, params, *measures, options=()):
+        arguments = [part for m in measures for part in ("-m", m)]
+        rows = self.table("sens", model, "--params", params, *arguments, *options)
+        return {(r["measure"], r["parameter"]): r for r in rows}
+
+    def derivative(self, row, expected, tolerance=1e-9):
+        self.assertEqual(row["verdict"], "exists", row)
+        self.assertAlmostEqual(float(row["derivative"]), expected, delta=tolerance*max(abs(expected), 1e-300) + 1e-12,
+                               msg=str(row))
+
+
+class Sens(Experiment):
+    def test_event_times(self):
+        # the time of an event and all that follows from it, in units from small to large
+        for unit in (1e-6, 1.0, 1e6):
+            self.write("m.lisma", f"const q = {2*unit}, a = {3*unit};\nx' = a; x(t0) = 0;\ny(t0) = 0;\n"
+                       "state done [x >= q] { x' = -a; set y = time; } from init;\nexperiment { end = 5; }\n")
+            rows = self.sens("m.lisma", "q,a,x(t0)", "time(main.done)", "end(x)", "end(y)", "max(x)")
+            a, q = 3*unit, 2*unit
+            self.derivative(rows["time(main.done)", "q"], 1/a)
+            self.derivative(rows["time(main.done)", "a"], -q/a**2)
+            self.derivative(rows["time(main.done)", "x(t0)"], -1/a)
+            self.derivative(rows["end(x)", "q"], 2)
+            self.derivative(rows["end(x)", "a"], -5)
+            self.derivative(rows["end(y)", "q"], 1/a)
+            self.derivative(rows["max(x)", "q"], 1)
+
+    def test_impacts(self):
+        self.write("m.lisma", "const k = 0.8, h = 10;\ny' = v; y(t0) = h;\nv' = -g; v(t0) = 0;\n"
+                   "state b [y <= 0] && [v < 0] { v(t0) = -k*v; } from init, b;\nexperiment { end = 4; }\n")
+        rows = self.sens("m.lisma", "k,h", "time(b)", "time(b, 2)", "at(y, 2)", "end(v)", "integral(y)", "max(v)")
+        k, h = 0.8, 10.0
+        t1 = math.sqrt(2*h/G)
+        u = G*t1
+        self.derivative(rows["time(b)", "h"], 1/u)
+        self.derivative(rows["time(b, 2)", "k"], 2*t1)
+        self.derivative(rows["time(b, 2)", "h"], (1 + 2*k)/u)
+        self.derivative(rows["at(y, 2)", "k"], u*(2 - t1))
+        self.derivative(rows["at(y, 2)", "h"], (k*G*(2 - t1) - k*u + G*(2 - t1))/u)
+        self.derivative(rows["max(v)", "k"], u)
+        # v at the end, after two impacts: k^2 u - g (4 - t2), t2 = t1 (1 + 2 k)
+        self.derivative(rows["end(v)", "k"], 2*k*u + 2*G*t1)
+        self.derivative(rows["end(v)", "h"], k*k*G/u + G*(1 + 2*k)/u)
+
+    def test_sliding_and_structure(self):
+        # x slides on 0 from t = 1/(1 + a) on; y integrates what keeps it there
+        self.write("s.lisma", "const a = 0.5, c = 2;\nx' = a - sign(x); x(t0) = 0.5;\ny' = sign(x); y(t0) = 0;\n"
+                   "experiment { end = 3; }\n")
+        rows = self.sens("s.lisma", "a", "end(y)", "end(x)")
+        # until 0.5/(1 - a) = 1 y grows by 1, then it grows with the equivalent value a
+        a = 0.5
+        self.derivative(rows["end(y)", "a"], 0.5/(1 - a)**2 + 3 - (0.5/(1 - a) + a*0.5/(1 - a)**2), 1e-7)
+        # another equation takes over: a tank that runs empty
+        self.write("t.lisma", "const q = 1;\nh' = -q*sqrt(h); h(t0) = 4;\nlevel(t0) = 0;\n"
+                   "state low [h <= 1] { h' = -q*h; } from init;\nexperiment { end = 3; }\n")
+        rows = self.sens("t.lisma", "q,h(t0)", "end(h)", "time(low)")
+        self.derivative(rows["time(low)", "q"], -2)
+        self.derivative(rows["time(low)", "h(t0)"], 0.5)
+        # h(3) = exp(-q (3 - 2 (sqrt(h0) - 1)/q))
+        self.derivative(rows["end(h)", "q"], -3*math.exp(-1), 1e-8)
+        self.derivative(rows["end(h)", "h(t0)"], 0.5*math.exp(-1), 1e-8)
+
+    def test_constraints(self):
+        self.write("p.lisma", "const l = 1;\nx'' = -f*x; y'' = -f*y - g; x^2 + y^2 = l^2;\n"
+                   "x(t0) = l*sin(0.1); x'(t0) = 0; y(t0) ~= -l*cos(0.1);\nexperiment { end = 1; }\n")
+        rows = self.sens("p.lisma", "l", "end(x)")
+        values = []
+        for l in (1 - 1e-3, 1 + 1e-3):
+            row = self.table("sweep", "p.lisma", "--vary", f"l={l}", "-m", "end(x)", "--rtol", "1e-12", "--atol",
+                             "1e-14")[0]
+            values.append(float(row["end(x)"]))
+        self.derivative(rows["end(x)", "l"], (values[1] - values[0])/2e-3, 1e-4)
+
+    def test_grazing_is_told_and_transversal_is_not(self):
+        rng = random.Random(3)
+        for case in range(6):
+            w = rng.uniform(0.5, 3)
+            a = rng.uniform(0.3, 40)
+            grazes = case % 2 == 0
+            level = a if grazes else a*rng.uniform(0.2, 0.95)
+            self.write("g.lisma", f"const a = {a!r};\nx' = {w!r}*y; x(t0) = 0;\ny' = -{w!r}*x; y(t0) = a;\n"
+                       f"state up [x >= {level!r}] {{ set y = y + {a!r}; }} from init;\nexperiment {{ end = {4/w!r}; }}\n")
+            row = self.sens("g.lisma", "a", "end(x)")["end(x)", "a"]
+            self.assertEqual(row["verdict"] != "exists", grazes, row)
+            if grazes:
+                self.assertAlmostEqual(float(row["changes_above"] or row["changes_below"]), a, delta=1e-6*a)
+
+    def test_boundary_near_by_is_located(self):
+        self.write("g.lisma", "const a = 1.004;\nx' = y; x(t0) = 0;\ny' = -x; y(t0) = a;\n"
+                   "state up [x >= 1] { set y = y + 1; } from init;\nexperiment { end = 3; }\n")
+        row = self.sens("g.lisma", "a", "time(up)")["time(up)", "a"]
+        self.derivative(row, -1/(1.004*math.sqrt(1.004**2 - 1)), 1e-7)
+        self.assertAlmostEqual(float(row["changes_below"]), 1.0, delta=1e-9)
+
+    def test_ties_and_kinks(self):
+        # two events at one time whose order matters: the measure jumps
+        self.write("t.lisma", "const p = 1;\nx' = 1; x(t0) = 0;\nz(t0) = 1;\n"
+                   "automaton A { state a [x >= 1] { set z = 2*z; } from init; }\n"
+                   "automaton B { state b [x >= p] { set z = z + 1; } from init; }\nexperiment { end = 2; }\n")
+        row = self.sens("t.lisma", "p", "end(z)")["end(z)", "p"]
+        self.assertNotEqual(row["verdict"], "exists", row)
+        # the larger of two: left and right differ, both are told
+        self.write("k.lisma", "const p = 1;\nx' = p; x(t0) = 0;\ny' = 1; y(t0) = 0;\nexperiment { end = 2; }\n")
+        row = self.sens("k.lisma", "p", "m = max(end(x), end(y))")["m", "p"]
+        self.assertEqual(row["verdict"], "one-sided")
+        self.assertAlmostEqual(float(row["left"]), 0, delta=1e-8)
+        self.assertAlmostEqual(float(row["right"]), 2, delta=1e-8)
+
+    def test_accumulation(self):
+        # infinitely many impacts before the end: first ones and the rest do not mind
+        self.write("z.lisma", "const k = 0.5, h = 1;\ny' = v; y(t0) = h;\nv' = -g; v(t0) = 0;\n"
+                   "state b [y <= 0] && [v < 0] { v(t0) = -k*v; } from init, b;\nexperiment { end = 4; }\n")
+        rows = self.sens("z.lisma", "k", "time(b, 3)", "end(y)")
+        self.derivative(rows["time(b, 3)", "k"], math.sqrt(2/G)*(2 + 4*0.5))
+        self.assertAlmostEqual(float(rows["end(y)", "k"]["value"]), 0, delta=1e-9)
+
+    def test_bad_input(self):
+        self.fails(2, "sens", "ball.lisma", says="needs parameters")
+        self.fails(2, "sens", "ball.lisma", "--params", "k", says="what to measure")
+        self.fails(1, "sens", "ball.lisma", "--params", "kk", "-m", "max(y)", says="did you mean k")
+        self.write("f.lisma", "const a = -1;\nx' = sqrt(a - time); x(t0) = 0;\n")
+        self.fails(3, "sens", "f.lisma", "--params", "a", "-m", "end(x)", says="does not start")
+
+
+class Fit(Experiment):
+    MODEL = ("const k = 30, d = 0.3, x0 = 1;\nx'' = -k*x - d*x'; x(t0) = x0; x'(t0) = 0;\n"
+             "experiment { end = 3; }\n")
+
+    def data(self, name, noise, k=40.0, d=0.5, x0=1.5, seed=1, missing=False, times=60):
+        rng = random.Random(seed)
+        w = math.sqrt(k - d*d/4)
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write("time,x,unknown\n")
+            for i in range(times):
+                t = 0.05*i
+                x = x0*math.exp(-d*t/2)*(math.cos(w*t) + d/(2*w)*math.sin(w*t))
+                cell = "" if missing and i % 3 else repr(x + rng.gauss(0, noise))
+                f.write(f"{t!r},{cell},7\n")
+        return name
+
+    def fit(self, *arguments):
+        return {r["parameter"]: r for r in self.table("fit", *arguments)}
+
+    def test_exact_data(self):
+        self.write("m.lisma", self.MODEL)
+        for missing in (False, True):
+            self.data("d.csv", 0.0, missing=missing)
+            rows = self.fit("m.lisma", "--data", "d.csv", "--params", "k,d,x0")
+            for name, value in (("k", 40), ("d", 0.5), ("x0", 1.5)):
+                self.assertAlmostEqual(float(rows[name]["value"]), value, delta=2e-6*value)
+
+    def test_intervals_cover(self):
+        self.write("m.lisma", self.MODEL)
+        inside = 0
+        for seed in range(40):
+            self.data("d.csv", 0.05, seed=seed)
+            row = self.fit("m.lisma", "--data", "d.csv", "--params", "k,d,x0")["k"]
+            inside += float(row["lower"]) <= 40 <= float(row["upper"])
+        self.assertGreaterEqual(inside, 34)  # of 40 with probability 0.95 each: 1 in 1000 fails
+        self.assertLess(inside, 41)
+
+    def test_outliers(self):
+        self.write("m.lisma", self.MODEL)
+        self.data("d.csv", 0.001)
+        lines = self.read("d.csv").splitlines()
+        for i in (7, 20, 41):
+            t = lines[i].split(",")[0]
+            lines[i] = f"{t},5,7"
+        self.write("d.csv", "\n".join(lines) + "\n")
+        plain = abs(float(self.fit("m.lisma", "--data", "d.csv", "--params", "k,d,x0")["d"]["value"]) - 0.5)
+        for loss in ("huber", "cauchy"):
+            rows = self.fit("m.lisma", "--data", "d.csv", "--params", "k,d,x0", "--loss", loss)
+            self.assertLess(abs(float(rows["d"]["value"]) - 0.5), 0.2*plain)
+
+    def test_event_times(self):
+        self.write("b.lisma", "const k = 0.6, h = 3;\ny' = v; y(t0) = h;\nv' = -g; v(t0) = 0;\n"
+                   "state b [y <= 0] && [v < 0] { v(t0) = -k*v; } from init, b;\n")
+        t1 = math.sqrt(2*5/G)
+        times = [t1, t1*(1 + 2*0.8), t1*(1 + 2*0.8 + 2*0.64)]
+        self.write("e.csv", "time(main.b)\n" + "".join(f"{t!r}\n" for t in times))
+        rows = self.fit("b.lisma", "--data", "e.csv", "--params", "k,h")
+        self.assertAlmostEqual(float(rows["k"]["value"]), 0.8, delta=1e-7)
+        self.assertAlmostEqual(float(rows["h"]["value"]), 5, delta=1e-6)
+
+    def test_several_files_with_their_own_settings(self):
+        self.write("m.lisma", "const a = 1, load = 0;\nx' = -a*x + load; x(t0) = 1;\n")
+        for load in (0, 2):
+            rows = "".join(f"{t},{load/3 + (1 - load/3)*math.exp(-3*t)!r}\n" for t in (0.1, 0.3, 0.7))
+            self.write(f"d{load}.csv", "time,x\n" + rows)
+        rows = self.fit("m.lisma", "--data", "d0.csv", "--data", "d2.csv,load=2", "--params", "a")
+        self.assertAlmostEqual(float(rows["a"]["value"]), 3, delta=1e-6)
+
+    def test_what_the_data_do_not_determine(self):
+        self.write("m.lisma", "const a = 1, b = 2;\nx' = -a*b*x; x(t0) = 1;\n")
+        self.write("d.csv", "time,x\n" + "".join(f"{t},{math.exp(-3*t) + 1e-3*(-1)**i!r}\n"
+                                                for i, t in enumerate((0.1, 0.2, 0.4, 0.8))))
+        result = self.good("fit", "m.lisma", "--data", "d.csv", "--params", "a,b")
+        self.assertIn("not determined by the data", result.out)
+        rows = self.fit("m.lisma", "--data", "d.csv", "--params", "a,b")
+        self.assertEqual(rows["a"]["deviation"], "Inf")
+        self.assertAlmostEqual(float(rows["a"]["value"])*float(rows["b"]["value"]), 3, delta=0.05)
+
+    def test_bounds_and_starts(self):
+        # from far away the search ends elsewhere; beginnings all over the bounds find it
+        self.write("m.lisma", "const w = 1;\nx' = w*y; x(t0) = 0;\ny' = -w*x; y(t0) = 1;\n")
+        self.write("d.csv", "time,x\n" + "".join(f"{0.1*i},{math.sin(0.1*i*7)!r}\n" for i in range(1, 80)))
+        rows = self.fit("m.lisma", "--data", "d.csv", "--params", "w", "--bounds", "w=0.5:10", "--starts", "20")
+        self.assertAlmostEqual(float(rows["w"]["value"]), 7, delta=1e-6)
+        rows = self.fit("m.lisma", "--data", "d.csv", "--params", "w", "--bounds", "w=0.5:6.9", "--starts", "20")
+        self.assertLessEqual(float(rows["w"]["value"]), 6.9)
+
+    def test_bad_input(self):
+        self.write("m.lisma", self.MODEL)
+        self.data("d.csv", 0.0)
+        bad = lambda status, says, *a: self.fails(status, "fit", "m.lisma", *a, says=says)  # noqa: E731
+        bad(2, "needs data and parameters", "--params", "k")
+        bad(1, "no parameter `kk`", "--data", "d.csv", "--params", "kk")
+        bad(2, "cross", "--data", "d.csv", "--params", "k", "--bounds", "k=5:1")
+        bad(2, "no bounds of a parameter", "--data", "d.csv", "--params", "k", "--bounds", "d=1:5")
+        self.write("none.csv", "time,y\n0,1\n1,2\n")
+        bad(1, "column that the model knows", "--data", "none.csv", "--params", "k")
+        self.write("few.csv", "time,x\n0,1\n1,2\n")
+        bad(2, "cannot be found from 2 numbers", "--data", "few.csv", "--params", "k,d,x0")
+        self.write("back.csv", "time,x\n1,1\n0,2\n2,3\n")
+        bad(2, "not in order of time", "--data", "back.csv", "--params", "k")
+        bad(2, "does not know", "--data", "d.csv", "--params", "k", "--loss", "l1")
+
+
+class Compare(Experiment):
+    def setUp(self):
+        super().setUp()
+        self.good("run", "ball.lisma", "-q", "-o", "a.csv")
+
+    def test_same_run_on_other_rows(self):
+        self.good("run", "ball.lisma", "-q", "-o", "b.csv", "--samples", "777", "--rtol", "1e-9")
+        result = self.good("compare", "a.csv", "b.csv", "--tol", "1e-5")
+        self.assertIn("same", result.out)
+        self.good("compare", "ball.lisma", "--data", "a.csv", "--tol", "1e-9")
+
+    def test_later_jumps_are_shifts(self):
+        self.good("run", "ball.lisma", "-q", "-o", "b.csv", "--set", "h=2.0002", "--until", "3")
+        self.good("run", "ball.lisma", "-q", "-o", "a.csv", "--until", "3")
+        self.good("compare", "a.csv", "b.csv", "--tol", "1e-3", "--quiet")
+        self.fails(1, "compare", "a.csv", "b.csv", "--tol", "1e-6")
+
+    def test_differences_are_found(self):
+        self.good("run", "ball.lisma", "-q", "-o", "b.csv", "--set", "k=0.81")
+        result = self.fails(1, "compare", "a.csv", "b.csv")
+        self.assertIn("differs", result.out)
+        self.fails(1, "compare", "ball.lisma", "--data", "a.csv", "--set", "k=0.81")
+
+    def test_bad_input(self):
+        self.fails(2, "compare", "a.csv", says="two tables")
+        self.fails(2, "compare", "a.csv", "nothing.csv", says="nothing.csv")
+        self.write("c.csv", "time,q\n0,1\n1,2\n")
+        self.fails(2, "compare", "a.csv", "c.csv", says="no column of numbers in common")
+        self.write("late.csv", "time,y\n100,1\n101,2\n")
+        result = self.fails(1, "compare", "a.csv", "late.csv")
+        self.assertIn("no time in common", result.out)
+        self.write("back.csv", "time,y\n1,1\n0,2\n")
+        self.fails(2, "compare", "a.csv", "back.csv", says="before that of the row above")
+        self.write("untimed.csv", "t,y\n1,1\n0,2\n")
+        self.fails(2, "compare", "a.csv", "untimed.csv", says="no column `time`")
+
+
+if __name__ == "__main__":
+    cli_case.main()
