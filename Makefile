@@ -13,13 +13,14 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo python workbench page test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo python workbench page web test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        build, run a gallery model and show the result"
 	@echo "make workbench   build the workbench and open it in a browser"
 	@echo "make python      build and test a wheel of the Python package"
+	@echo "make web         the workbench as one file that needs nothing: build/workbench/workbench.html"
 	@echo "make test        build with sanitizers and optimised, run all tests with both"
 	@echo "make laws        the laws of the engine over the gallery and thousands of generated models"
 	@echo "make bench       build and run the benchmarks"
@@ -61,8 +62,13 @@ python: setup-build
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli saltus_shared saltus_python_package
 	@scripts/wheel.sh build/release
 
+web:
+	@scripts/setup.sh build workbench web
+	@scripts/web.sh build/workbench
+
 test: setup-test
 	@$(MAKE) --no-print-directory page && scripts/setup.sh browser || echo "test: no page, so its tests are skipped"
+	@! command -v emcc >/dev/null || scripts/web.sh build/workbench || echo "test: no page with the engine inside"
 	@$(CONFIGURE) --preset asan $(QUIET)
 	@$(CONFIGURE) --preset release -DSALTUS_TESTS=ON $(QUIET)
 	cmake --build --preset asan -j $(JOBS)

@@ -105,8 +105,12 @@ foreach(module IN LISTS SALTUS_MODULES)
 endforeach()
 
 # library <name> as targets <name>_static and <name>_shared
+set(SALTUS_LIBRARY_KINDS static shared)
+if(EMSCRIPTEN)
+  set(SALTUS_LIBRARY_KINDS static)
+endif()
 function(saltus_library name)
-  foreach(kind static shared)
+  foreach(kind IN LISTS SALTUS_LIBRARY_KINDS)
     string(TOUPPER ${kind} type)
     set(target ${name}_${kind})
     add_library(${target} ${type} ${ARGN})

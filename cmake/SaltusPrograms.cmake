@@ -35,6 +35,21 @@ if(cli_sources)
   endif()
 endif()
 
+# the engine of the page with the engine inside (scripts/web.sh)
+if(EMSCRIPTEN)
+  set(web_sources ${cli_sources})
+  list(REMOVE_ITEM web_sources ${SALTUS_PAGE})
+  list(FILTER web_sources INCLUDE REGEX
+    "/(page[^/]*|lsp|lsp_answers|lsp_document|json|text|replay|input|files|message)\\.c$")
+  add_executable(saltus_web ${web_sources} ${PROJECT_SOURCE_DIR}/workbench/engine/wasm.c)
+  set_target_properties(saltus_web PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_include_directories(saltus_web PRIVATE ${PROJECT_SOURCE_DIR}/cli)
+  target_link_libraries(saltus_web PRIVATE saltus_static saltus_flags m)
+  target_link_options(saltus_web PRIVATE --no-entry -sMODULARIZE=1 -sEXPORT_NAME=SaltusEngine
+    -sENVIRONMENT=worker -sDYNAMIC_EXECUTION=0 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=2GB
+    -sTOTAL_STACK=8MB -sINITIAL_MEMORY=32MB -sEXPORTED_FUNCTIONS=_malloc,_free -sINCOMING_MODULE_JS_API=wasmBinary)
+endif()
+
 # examples use the shared library: what they need must be exported
 set(SALTUS_EXAMPLE_TARGETS "")
 file(GLOB example_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)

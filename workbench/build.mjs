@@ -25,6 +25,21 @@ function gallery(folder, files = {}) {
   return files;
 }
 
+/** The procedures of rule tables, from the manual: names, formula, picture. */
+function procedures() {
+  const manual = readFileSync(join(root, "docs/rules.md"), "utf8").split(/^## Procedures$/m)[1].split(/^## /m)[0];
+  return manual.split(/^### /m).slice(1).map((part) => {
+    const picture = /\]\((rules\/\w+\.svg)\)/.exec(part)?.[1];
+    return {
+      name: part.split("\n")[0].trim(),
+      russian: /^Russian: ([^.]*)\./m.exec(part)?.[1].split(",")[0].trim() ?? "",
+      arguments: /Arguments: ([^.]*)\./.exec(part)?.[1] ?? "",
+      formula: (/^\* cyclic: (.*)$/m.exec(part)?.[1] ?? "").replace(/\s+/g, " "),
+      picture: picture ? readFileSync(join(root, "docs", picture), "utf8").replace(/\n/g, "") : "",
+    };
+  });
+}
+
 const bundled = await build({
   entryPoints: [join(here, "src/main.ts")],
   bundle: true,
@@ -32,7 +47,7 @@ const bundled = await build({
   format: "iife",
   target: "es2022",
   charset: "utf8",
-  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))) },
+  define: { GALLERY: JSON.stringify(gallery(join(root, "models"))), PROCEDURES: JSON.stringify(procedures()) },
   write: false,
 });
 const safe = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");

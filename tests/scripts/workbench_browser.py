@@ -25,4 +25,8 @@ if not os.path.isdir(os.path.join(FOLDER, "node_modules", "playwright-core")):
 probe = subprocess.run([os.environ["SALTUS"], "serve", "--listen", "nowhere"], capture_output=True, text=True, check=False)
 if "no address" not in probe.stderr:
     skip(probe.stderr.strip().splitlines()[0])
-sys.exit(subprocess.run(["node", os.path.join(FOLDER, "test", "browser.mjs"), *sys.argv[1:]], check=False).returncode)
+words = sys.argv[1:]
+with open(os.path.join(os.environ["SALTUS_BUILD"], "CMakeCache.txt"), encoding="utf-8") as cache:
+    if not words and any(line.startswith("SALTUS_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
+        words = ["steps"]  # what the engine does is looked at by other tests too; the page is the same
+sys.exit(subprocess.run(["node", os.path.join(FOLDER, "test", "browser.mjs"), *words], check=False).returncode)

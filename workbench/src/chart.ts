@@ -60,15 +60,13 @@ function tickText(value: number, all: number[]): string {
 
 /** Lowest and highest drawn in each pixel column, in units of the quantity; NaN where there is nothing. */
 export function envelope(rows: Rows, column: number, range: Range, width: number): Float64Array {
-  const result = new Float64Array(2 * width).fill(NaN);
-  let begin = rows.find(range.from);
+  const result = new Float64Array(2 * width);
+  const parts = rows.parts(range.from, range.to, width);
+  const values = rows.columns[column];
   for (let x = 0; x < width; x++) {
-    const t = range.from + ((range.to - range.from) * (x + 1)) / width;
-    const end = x === width - 1 ? rows.find(range.to, true) : rows.find(t);
-    const [low, high] = rows.columns[column].extremes(begin, end);
-    result[2 * x] = low;
-    result[2 * x + 1] = high;
-    begin = end;
+    values.look(parts[x], parts[x + 1]);
+    result[2 * x] = values.low;
+    result[2 * x + 1] = values.high;
   }
   return result;
 }
@@ -286,7 +284,7 @@ export class Chart {
     context.lineWidth = 1;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    const levels = this.log ? logTicks(this.y) : ticks(this.y.from, this.y.to, this.height / 34);
+    const levels = this.log ? logTicks(this.y) : levelTicks(this.y, this.height / 34);
     for (const value of levels) {
       const y = Math.round(this.py(value)) + 0.5;
       if (y < TOP - 1 || y > bottom + 1) continue;
@@ -564,6 +562,13 @@ export class Chart {
     }
     event.preventDefault();
   }
+}
+
+/** At least two, or one could not tell the scale. */
+function levelTicks(range: Range, about: number): number[] {
+  let levels = ticks(range.from, range.to, about);
+  for (let more = 2; levels.length < 2 && more < 32; more *= 2) levels = ticks(range.from, range.to, about * more);
+  return levels;
 }
 
 function logTicks(range: Range): number[] {

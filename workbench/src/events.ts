@@ -23,6 +23,15 @@ export function eventText(event: EventRecord): string {
   return event.text ? `${event.kind}: ${event.text}` : event.kind;
 }
 
+/** A story as paragraphs: its head, what fired, what follows from it. */
+function told(story: string): HTMLElement[] {
+  return story.split("\n").filter((line) => line.trim()).map((line) => {
+    const indent = line.length - line.trimStart().length;
+    const depth = line.startsWith("t = ") ? "head" : indent > 3 ? "deep" : "";
+    return make("p", { class: depth, style: `padding-left:${indent > 3 ? 14 : 0}px` }, line.trim().replaceAll("`", ""));
+  });
+}
+
 export class EventList {
   readonly element: HTMLElement;
   private readonly scroll = make("div", { class: "event-scroll", tabindex: 0, role: "listbox", "aria-label": "events" });
@@ -106,6 +115,7 @@ export class EventList {
   private row(i: number, top: number): HTMLElement {
     const index = this.shown[i];
     const event = (this.run as Run).events[index];
+    const why = event.atom.join(" ∧ ").replaceAll("`", "");
     const changes = Object.entries(event.changed).slice(0, 3).map(([n, [, after]]) => `${n} = ${after === null ? "–" : short(after, 4)}`);
     return make("div", {
       class: index === this.selected ? "event selected" : "event",
@@ -117,7 +127,7 @@ export class EventList {
     make("span", { class: "t" }, short(event.t, 9)),
     make("span", { class: `class ${event.class}`, title: event.class }, event.class),
     make("span", {}, eventText(event)),
-    make("span", { class: "why", title: event.atom.join(" ∧ ") }, changes.length ? changes.join(", ") : event.atom.join(" ∧ ")));
+    make("span", { class: "why", title: why }, changes.length ? changes.join(", ") : why));
   }
 
   select(index: number, quiet = false): void {
@@ -159,7 +169,7 @@ export class EventList {
     }
     this.explanation.hidden = false;
     this.explanation.replaceChildren(
-      make("pre", {}, run.story(event) || `t = ${short(event.t, 10)}\n${eventText(event)}`),
+      ...told(run.story(event) || `t = ${short(event.t, 10)}\n${eventText(event)}`),
       make("div", { class: "actions" },
         make("button", { click: () => this.host.goBack(event.t), title: say("back to the values just after this event: change them, or go on") }, say("go back here")),
         event.line ? make("small", {}, `${say("line")} ${event.line}`) : null),

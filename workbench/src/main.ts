@@ -236,10 +236,16 @@ class Workbench implements Listener, ChartHost {
     const run = this.run;
     const status = byId("status");
     this.updateButtons();
+    const errors = this.editor.diagnostics.filter((d) => d.severity === "error").length;
+    if (errors) {
+      status.textContent = `${say("not run")}: ${errors} ${say(errors === 1 ? "mistake" : "mistakes")}`;
+      status.className = "failed";
+      return;
+    }
     if (!run) return;
     const state = run.unfinished && run.live && !this.session.isPlaying ? "paused" : run.state;
     const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
-    const parts = [say(state), `t = ${short(run.t)}`, `${seen} ${say("events")}`, `${run.statistics.steps ?? 0} ${say("steps")}`];
+    const parts = [say(state), `t = ${short(run.t)}`, `${seen} ${say("events")}`];
     if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
     status.textContent = parts.join(" · ");
     status.className = run.state === "failed" ? "failed" : "";
@@ -286,6 +292,10 @@ class Workbench implements Listener, ChartHost {
       }
     }
     this.tables.update();
+    const errors = list.filter((d) => d.severity === "error").length;
+    // what is shown is the run of an older text
+    document.body.toggleAttribute("data-stale", errors > 0);
+    this.showStatus();
     this.compileSoon();
   }
 
@@ -601,10 +611,12 @@ class Workbench implements Listener, ChartHost {
 
   private setView(view: "text" | "tables"): void {
     this.view = view;
+    document.body.dataset.view = view;
     byId("editor").hidden = view !== "text";
     byId("tables").hidden = view !== "tables";
     this.buildTabs();
     if (view === "tables") this.tables.update();
+    this.changed();
   }
 
   private showPanel(panel: "events" | "automata" | "structure" | "runs"): void {
@@ -660,6 +672,7 @@ class Workbench implements Listener, ChartHost {
     return make("div", { class: "runs" },
       make("b", {}, say("the present run")), ": ", run ? describe(run) : "—", " ",
       make("button", { click: () => this.keepRun() }, say("Keep")),
+      run ? make("p", {}, make("small", {}, costs(run))) : null,
       this.kept.length ? list : make("p", {}, make("small", {}, say("nothing was kept yet"))),
       make("p", {}, make("small", {}, `${say("command line")}: `), make("code", {}, this.command())));
   }
@@ -845,6 +858,13 @@ class Workbench implements Listener, ChartHost {
       playing: this.session.isPlaying,
     };
   }
+}
+
+/** What a run has cost. */
+function costs(run: Run): string {
+  const s = run.statistics;
+  return `${s.method}: ${s.steps} ${say("steps")} (${s.rejected} ${say("rejected")}), ${s.evaluations} ${say("evaluations")}, ` +
+    `${s.guards} ${say("of guards")}, ${s.modes} ${say("modes")}, ${run.rows.length} ${say("rows")}`;
 }
 
 function csvOf(run: Run): string {

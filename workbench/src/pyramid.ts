@@ -13,6 +13,7 @@ export class Column {
   private lows: Float64Array[] = [];
   private highs: Float64Array[] = [];
   private done: number[] = []; // whole blocks per level
+  private completed = 0; // length when blocks were made
 
   push(value: number): void {
     if (this.length === this.values.length) {
@@ -25,6 +26,7 @@ export class Column {
 
   truncate(length: number): void {
     this.length = Math.min(this.length, length);
+    this.completed = -1;
     let blocks = this.length;
     for (let level = 0; level < this.done.length; level++) {
       blocks = Math.floor(blocks / BLOCK);
@@ -32,15 +34,20 @@ export class Column {
     }
   }
 
+  low = NaN; // what look() has found
+  high = NaN;
+
   /** Lowest and highest of the values from index `begin` up to, not including, `end`; NaN where there is none. */
   extremes(begin: number, end: number): [number, number] {
-    this.complete();
+    this.look(begin, end);
+    return [this.low, this.high];
+  }
+
+  /** The same, left in `low` and `high`: a picture asks some ten thousand times. */
+  look(begin: number, end: number): void {
+    if (this.length !== this.completed) this.complete();
     let low = Infinity;
     let high = -Infinity;
-    const take = (lows: Float64Array, highs: Float64Array, i: number): void => {
-      if (lows[i] < low) low = lows[i];
-      if (highs[i] > high) high = highs[i];
-    };
     let from = Math.max(0, begin);
     let to = Math.min(end, this.length);
     let lows: Float64Array = this.values;
@@ -49,21 +56,27 @@ export class Column {
       const whole = level < this.done.length ? this.done[level] : 0;
       const first = Math.ceil(from / BLOCK);
       const last = Math.min(Math.floor(to / BLOCK), whole);
-      if (first >= last) {
-        for (let i = from; i < to; i++) take(lows, highs, i);
-        break;
+      const direct = first >= last;
+      for (let i = from; i < (direct ? to : first * BLOCK); i++) {
+        if (lows[i] < low) low = lows[i];
+        if (highs[i] > high) high = highs[i];
       }
-      for (let i = from; i < first * BLOCK; i++) take(lows, highs, i);
-      for (let i = last * BLOCK; i < to; i++) take(lows, highs, i);
+      if (direct) break;
+      for (let i = last * BLOCK; i < to; i++) {
+        if (lows[i] < low) low = lows[i];
+        if (highs[i] > high) high = highs[i];
+      }
       from = first;
       to = last;
       lows = this.lows[level];
       highs = this.highs[level];
     }
-    return low <= high ? [low, high] : [NaN, NaN];
+    this.low = low <= high ? low : NaN;
+    this.high = low <= high ? high : NaN;
   }
 
   private complete(): void {
+    this.completed = this.length;
     let lows: Float64Array = this.values;
     let highs: Float64Array = this.values;
     let count = this.length;
@@ -139,6 +152,20 @@ export class Rows {
       else high = middle;
     }
     return low;
+  }
+
+  private cut = { from: NaN, to: NaN, width: 0, length: 0, at: new Int32Array(0) };
+
+  /** The first row of each of `width` equal parts of a range, and the one behind the last part. */
+  parts(from: number, to: number, width: number): Int32Array {
+    const cut = this.cut;
+    if (cut.from === from && cut.to === to && cut.width === width && cut.length === this.length) return cut.at;
+    const at = new Int32Array(width + 1);
+    at[0] = this.find(from);
+    for (let x = 1; x < width; x++) at[x] = this.find(from + ((to - from) * x) / width);
+    at[width] = this.find(to, true);
+    this.cut = { from, to, width, length: this.length, at };
+    return at;
   }
 
   /** The value at t, on a straight line between rows; at a jump the one after it. */

@@ -3,7 +3,7 @@
 // The workbench used by a script in a real browser. Pictures for the manual and for whoever wants to look at the page are
 // written where SALTUS_PICTURES says.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -67,6 +67,7 @@ class Bench {
     await this.page.keyboard.insertText(text);
   }
 
+  /** Open a gallery model and wait for its run. */
   async open(name) {
     await this.page.click("#models-button");
     await this.page.fill("#models input", name);
@@ -206,6 +207,58 @@ const tests = {
     await other.page.close();
   },
 
+  async builds_the_hoop_from_nothing(bench) {
+    const { page } = bench;
+    await page.click("#models-button");
+    await page.click("text=New rule tables");
+    await page.fill("dialog input", "my_hoop");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#tables [data-add=rules]");
+    await fillTables(bench, hoop);
+    await page.waitForFunction(() => document.querySelectorAll("#tables td.wrong").length === 0);
+    const first = await bench.until((look) => look.state === "done" && look.t === 14 && look.events.length > 10);
+    const known = lastRow("rules/hoop.rules.md");
+    for (const [name, value] of Object.entries(known)) {
+      const size = Math.max(Math.abs(value), 1);
+      assert.ok(Math.abs(first.last[name] - value) < 1e-6 * size, `${name}: ${first.last[name]}, not ${value}`);
+    }
+    await page.waitForSelector("td.meaning:has-text('Vy velocity')");
+    await bench.picture(`${bench.form.name}-grids`);
+    // the twelve rows of figure 4
+    await fillTables(bench, rolling);
+    const second = await bench.until((look) => look.state === "done" && "Angle" in look.last && look.messages.length === 0 && look.last.X > 100);
+    const rolled = lastRow("rules/hoop_rolling.rules.md");
+    for (const name of ["h height", "Vx velocity", "Angle vel.", "X", "Angle"]) {
+      assert.ok(Math.abs(second.last[name] - rolled[name]) < 1e-4 * Math.max(1, Math.abs(rolled[name])), `${name}: ${second.last[name]}, not ${rolled[name]}`);
+    }
+    // a mistake stands at its cell, and undo takes it back
+    const cell = page.locator("input[data-key='rules:4:4']");
+    await cell.fill("Fy sun");
+    await cell.press("Tab");
+    await page.waitForSelector("#tables td.wrong");
+    await bench.picture(`${bench.form.name}-cell`);
+    await page.locator("input[data-key='rules:4:1']").press("Control+z");
+    await page.waitForFunction(() => document.querySelectorAll("#tables td.wrong").length === 0);
+    // a row can be switched off and on
+    const before = (await bench.look()).text;
+    await page.hover("tr:has(input[data-key='rules:12:0'])");
+    await page.click("tr:has(input[data-key='rules:12:0']) button[title='switch off']");
+    await bench.until((look) => look.text.includes("<!-- off | 13 |"));
+    await page.click(".tabs button[aria-label=undo]");
+    assert.equal((await bench.look()).text, before);
+  },
+
+  async edits_leave_other_bytes_alone(bench) {
+    await bench.open("hoop_ru.rules.md");
+    const before = (await bench.look()).text;
+    const cell = bench.page.locator("input[data-key='constants:2:1']");
+    assert.equal(await cell.inputValue(), "30");
+    await cell.fill("35");
+    await cell.press("Enter");
+    const after = await bench.until((look) => look.text.includes("| R радиус | 35 |") && look.constants["R радиус"] === 35);
+    assert.equal(after.text, before.replace("| R радиус | 30 |", "| R радиус | 35 |"));
+  },
+
   async unsaved_work_survives_reload(bench) {
     await bench.open("relay.lisma");
     const text = "x' = 1;\nexperiment { end = 2; }\n// not saved\n";
@@ -215,6 +268,13 @@ const tests = {
     const look = await bench.until((look) => look.state === 'done');
     assert.equal(look.text, text);
     assert.equal(await bench.page.locator("#model-name.dirty").count(), 1);
+  },
+
+  async gives_the_bits_of_the_command_line(bench) {
+    for (const model of ["rules/hoop.rules.md", "closed_space.lisma", "relay.lisma", "stick_slip.lisma", "brick_wall.lisma"]) {
+      const look = await bench.open(model);
+      assert.deepEqual(look.last, lastRow(model), model);
+    }
   },
 
   async charts_zoom_and_show_all(bench) {
@@ -257,6 +317,58 @@ const tests = {
     await bench.page.setViewportSize({ width: 1280, height: 800 });
   },
 };
+
+/** Rows of the seed's figures 1 and 4, as they are typed. */
+const hoop = {
+  constants: [["m mass", "10", "g"], ["g gravity", "981", "cm/s2"], ["R radius", "30", "cm"]],
+  states: [["h height", "400", "cm"], ["Vy velocity", "0", "cm/s"], ["Ay acceler.", "0", "cm/s2"], ["Fy spring", "0", "dyn"],
+    ["Fy sum", "0", "dyn"], ["P weight", "0", "dyn"], ["R - h", "0", "cm"]],
+  predicates: [["h < R", "`h height` < `R radius`"], ["Vy < 0", "`Vy velocity` < 0"], ["Vy > 0", "`Vy velocity` > 0"]],
+  situations: [["braking", "h < R, Vy < 0"], ["speed-up", "h < R, Vy > 0"]],
+  rules: [["1", "P weight", "multiplication", "1.00", "m mass", "g gravity"], ["2", "Fy spring", "proportional", "60000.00", "R - h", "", "braking"],
+    ["3", "Fy spring", "proportional", "45000.00", "R - h", "", "speed-up"],
+    ["4", "Fy sum", "adding", "1.00", "Fy spring", "P weight", "EverTrue", "second coefficient", "-1.00"],
+    ["5", "Ay acceler.", "division", "1.00", "Fy sum", "m mass"], ["6", "Vy velocity", "integral", "1.00", "Ay acceler."],
+    ["7", "h height", "integral", "1.00", "Vy velocity"], ["8", "R - h", "adding", "1.00", "R radius", "h height", "h < R", "second coefficient", "-1.00"]],
+  settings: [["unguarded", "auto"], ["end", "14"]],
+};
+const rolling = {
+  constants: [["m. inertia", "`m mass` * `R radius` * `R radius`", "g cm2"]],
+  states: [["Vx velocity", "300"], ["Angle vel.", "0"], ["X", "0"], ["Angle", "0"], ["V rotation", "0"], ["Vtangent", "0"], ["Ving", "0"],
+    ["Sign(Ving)", "0"], ["Fx friction", "0"], ["Ax acceler.", "0"], ["M moment", "0"], ["Angle accel.", "0"]],
+  predicates: [["Ving > 0", "Ving > 0"]],
+  situations: [["slide", "h < R, Ving > 0"]],
+  rules: readFileSync(join(root, "models/rules/hoop_rolling.rules.md"), "utf8").split("## Rules")[1].split("\n")
+    .filter((l) => /^\| \d/.test(l)).map((l) => l.split("|").slice(1, -1).map((c) => c.trim())),
+};
+
+/** Add rows by clicks and keys. */
+async function fillTables(bench, tables) {
+  const { page } = bench;
+  for (const [section, rows] of Object.entries(tables)) {
+    for (const cells of rows) {
+      const row = await page.locator(`table[data-section=${section}] tbody tr`).count();
+      await page.click(`[data-add=${section}]`);
+      await page.waitForSelector(`input[data-key='${section}:${row}:0']`);
+      for (const [column, text] of cells.entries()) {
+        const input = page.locator(`input[data-key='${section}:${row}:${column}']`);
+        if ((await input.inputValue()) === text) continue;
+        await input.fill(text);
+        await input.press("Tab");
+      }
+    }
+  }
+}
+
+/** The last row that the command line gives for a gallery model. */
+function lastRow(model) {
+  const folder = mkdtempSync(join(tmpdir(), "saltus-row-"));
+  const file = join(folder, "rows.csv");
+  execFileSync(program, ["run", join(root, "models", model), "-o", file, "--quiet"], { stdio: "ignore" });
+  const [header, ...rows] = readFileSync(file, "utf8").trim().split("\n").map((l) => l.split(","));
+  rmSync(folder, { recursive: true });
+  return Object.fromEntries(header.slice(1).map((n, i) => [n, Number(rows.at(-1)[i + 1])]));
+}
 
 // ---- running -------------------------------------------------------------------------------------
 
