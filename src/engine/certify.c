@@ -816,6 +816,7 @@ static bool is_hopeless(const Certifier* cert, const CertPiece* p) {
   if (cert->spent != 1 || cert->coefficients || cert->form || cert->composed) return false;
   ModelInterval whole = sim->g_whole[cert->f->index].v;
   if (isfinite(whole.lo) && isfinite(whole.hi)) return false;
+  if (!model_program_encloses(&sim->core.mode->g_flow)) return true;
   ModelInterval point = eng_enclose_atom(sim, cert->f->index, p->l, p->l).v;
   return !(isfinite(point.lo) && isfinite(point.hi));
 }

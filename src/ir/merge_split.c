@@ -6,7 +6,9 @@
 // a part may have other states, constraints and ranks in each. So do `min(i, -v) = 0`, and
 // `f*v + (1 - f)*i = 0` where the states of an automaton set f to numbers. Such an equation becomes
 // one for each state of the automaton that it asks, as if it were written in its states. Equations
-// that read the same quantities in all states, and those that are explicit, stay as they are.
+// that read the same quantities in all states, and those that are explicit, stay as they are, unless
+// something that one of them reads is read by another in the other state (`v = if(s > 0, 0, s)`,
+// `i = if(s > 0, s, 0)`): then it is that which is determined in another way.
 #include "ir/merge.h"
 
 #include <math.h>
@@ -22,6 +24,7 @@ typedef struct Split {
   Merge* m;
   Flag* flags;   // per variable
   bool* splits;  // per automaton: it decides what an equation determines
+  uint32_t* only[2];  // per variable: switch while that is false or true it is read, + 1
   bool* seen;    // per variable, work space
   BASE_VEC(IrEquation) added;
 } Split;
@@ -261,6 +264,25 @@ static bool differs(Split* s, const IrEquation* e, uint32_t automaton) {
   return false;
 }
 
+/// Variables that only one state of a switch lets an explicit equation read: the switch splits where
+/// another one reads them in the other state.
+static void note_only(Split* s, const IrEquation* e, uint32_t a) {
+  IrModel* model = s->m->model;
+  if (model->automata.data[a].kind != IR_AUTOMATON_SWITCH) return;
+  for (uint32_t state = 0; state < 2; state++) {
+    IrTerm here = in_state(s, e->term, a, state);
+    IrTerm there = in_state(s, e->term, a, 1 - state);
+    mark_unknowns(s, there, true);
+    for (uint32_t k = 0; k < here.leaf_count; k++) {
+      IrLeaf leaf = ir_leaf(model, here, k);
+      if (leaf.kind != IR_LEAF_VAR || s->seen[leaf.id]) continue;
+      s->only[state][leaf.id] = a + 1;
+      s->splits[a] |= s->only[1 - state][leaf.id] == a + 1;
+    }
+    mark_unknowns(s, there, false);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // the model
 
@@ -274,7 +296,22 @@ static uint32_t body_of(IrModel* model, uint32_t automaton, uint32_t state) {
   return *body;
 }
 
-static void split_equation(Split* s, IrEquation* e, uint32_t automaton, uint32_t number) {
+/// Whether nothing is left of an equation, as of `0 = k*(a - b)` while k is 0.
+static bool says_nothing(const IrModel* model, IrTerm term) {
+  const IrNode* top = &model->pool.nodes.data[term.shape.index];
+  double left = 0.0;
+  double right = 1.0;
+  return top->op == IR_EQUALS && known(&model->pool, top->arg[0], &left) &&
+         known(&model->pool, top->arg[1], &right) && left == right;
+}
+
+static void delete_label(IrModel* model, uint32_t body, const IrEquation* e) {
+  IrDelete gone = {.body = body, .label = e->label, .span = e->span};
+  base_vec_push(model->arena, &model->deletes, gone);
+}
+
+/// The equation becomes that of the first state; false where nothing is left of it there.
+static bool split_equation(Split* s, IrEquation* e, uint32_t automaton, uint32_t number) {
   IrModel* model = s->m->model;
   IrTerm whole = e->term;
   if (e->lhs_var == IR_NONE) {
@@ -282,18 +319,29 @@ static void split_equation(Split* s, IrEquation* e, uint32_t automaton, uint32_t
     e->label = names_intern(&model->names, name);
   }
   e->term = in_state(s, whole, automaton, 0);
+  bool stays = !says_nothing(model, e->term);
   for (uint32_t i = 1; i < model->automata.data[automaton].state_count; i++) {
     IrEquation other = *e;
     other.term = in_state(s, whole, automaton, i);
     if (ir_term_equal(model, other.term, e->term)) continue;
     other.body = body_of(model, automaton, i);
-    base_vec_push(s->m->scratch, &s->added, other);
+    if (!says_nothing(model, other.term)) {
+      base_vec_push(s->m->scratch, &s->added, other);
+    } else if (stays) {
+      delete_label(model, other.body, e);
+    }
   }
+  return stays;
 }
 
 /// An equation that stands for itself, outside of all states.
 static bool stands_alone(const IrEquation* e) {
   return e->body == 0 && e->label == 0 && !e->element;
+}
+
+/// Derivatives are values, whatever they are computed from.
+static bool may_split(const IrEquation* e) {
+  return stands_alone(e) && (e->lhs_var == IR_NONE || e->lhs_order == 0);
 }
 
 bool merge_can_split(const IrModel* model) {
@@ -303,7 +351,7 @@ bool merge_can_split(const IrModel* model) {
   }
   for (uint32_t i = 0; i < model->equations.count && asks_states; i++) {
     IrEquation e = ir_equation(model, i);
-    if (e.lhs_var != IR_NONE || !stands_alone(&e)) continue;
+    if (!may_split(&e)) continue;
     for (uint32_t k = 0; k < e.term.leaf_count; k++) {
       IrLeaf leaf = ir_leaf(model, e.term, k);
       if (leaf.kind == IR_LEAF_MODE) return true;
@@ -318,24 +366,28 @@ bool merge_split_choices(Merge* m) {
   Split s = {.m = m,
              .flags = ARENA_ARRAY(m->scratch, Flag, (size_t)model->vars.count + 1),
              .splits = ARENA_ARRAY(m->scratch, bool, (size_t)model->automata.count + 1),
-             .seen = ARENA_ARRAY(m->scratch, bool, (size_t)model->vars.count + 1)};
+             .seen = ARENA_ARRAY(m->scratch, bool, (size_t)model->vars.count + 1),
+             .only = {ARENA_ARRAY(m->scratch, uint32_t, (size_t)model->vars.count + 1),
+                      ARENA_ARRAY(m->scratch, uint32_t, (size_t)model->vars.count + 1)}};
   find_flags(&s);
   bool any = false;
   uint32_t count = model->equations.count;
   for (uint32_t i = 0; i < count; i++) {
     IrEquation e = model->equations.data[i];
-    uint32_t a = stands_alone(&e) && e.lhs_var == IR_NONE ? asks(&s, &e) : IR_NONE;
+    uint32_t a = may_split(&e) ? asks(&s, &e) : IR_NONE;
     if (a == IR_NONE || s.splits[a]) continue;
-    s.splits[a] = differs(&s, &e, a);
+    if (e.lhs_var == IR_NONE) s.splits[a] = differs(&s, &e, a);
+    if (e.lhs_var != IR_NONE) note_only(&s, &e, a);
     any |= s.splits[a];
   }
+  uint32_t kept = 0;
   for (uint32_t i = 0; any && i < count; i++) {
     IrEquation e = model->equations.data[i];
-    uint32_t a = stands_alone(&e) ? asks(&s, &e) : IR_NONE;
-    if (a == IR_NONE || !s.splits[a] || !differs(&s, &e, a)) continue;
-    split_equation(&s, &e, a, i);
-    model->equations.data[i] = e;
+    uint32_t a = may_split(&e) ? asks(&s, &e) : IR_NONE;
+    bool splits = a != IR_NONE && s.splits[a] && differs(&s, &e, a);
+    if (!splits || split_equation(&s, &e, a, i)) model->equations.data[kept++] = e;
   }
+  if (any) model->equations.count = kept;
   for (uint32_t i = 0; i < s.added.count; i++) {
     base_vec_push(model->arena, &model->equations, s.added.data[i]);
   }

@@ -794,6 +794,18 @@ bool build_is_shared(const ModelBuild* build, const BuildSet* set) {
   return set->mode_count >= SHARE_FROM || build->ir->automata.count > SHARE_FROM;
 }
 
+/// The relations that lead from equations to those in their place, and back.
+static void list_complementary(ModelBuild* build, const SymMode* sym, ModelMode* mode) {
+  uint32_t* atoms = ARENA_ARRAY(&build->arena, uint32_t, 2 * (size_t)sym->equation_count);
+  for (uint32_t i = 0; i < sym->equation_count; i++) {
+    const SymPartner* partner = &sym->partners[i];
+    if (partner->equation == IR_NONE) continue;
+    if (partner->leave != IR_NONE) atoms[mode->complementary_count++] = partner->leave;
+    if (partner->back != IR_NONE) atoms[mode->complementary_count++] = partner->back;
+  }
+  mode->complementary = atoms;
+}
+
 static ModelMode* mode_of_atoms(ModelBuild* build, BuildSet* set, const uint32_t* atoms,
                                 uint32_t count) {
   ModelMode* result = ARENA_NEW(&build->arena, ModelMode);
@@ -821,6 +833,7 @@ static ModelMode* mode_of_atoms(ModelBuild* build, BuildSet* set, const uint32_t
                         .implicit = set->implicit,
                         .relaxed = set->sym->partners != NULL,
                         .impulse = build_impulse(build, set, atoms, count)};
+  if (result->relaxed) list_complementary(build, set->sym, result);
   result->forms = build_forms(build, &result->g_flow, result->atom_class);
   result->atom_states = build_states_read(build, &result->g_flow);
   return result;

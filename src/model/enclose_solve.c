@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 
-#define SIZE_MAX_BLOCK 12
+#define SIZE_MAX_BLOCK 24
 #define NEWTON_MAX     25
 #define WIDENINGS_MAX  8
 
@@ -21,6 +21,7 @@ typedef struct Enclosure {
   void* user;
   uint32_t n;
   double u[SIZE_MAX_BLOCK];
+  double size[SIZE_MAX_BLOCK];                      // the largest that u has been
   double y[SIZE_MAX_BLOCK][SIZE_MAX_BLOCK];         // approximate inverse of the Jacobian
   ModelInterval c[SIZE_MAX_BLOCK][SIZE_MAX_BLOCK];  // 1 - y J
 } Enclosure;
@@ -100,6 +101,7 @@ static bool find_point(Enclosure* e) {
   const ModelSolve* solve = e->solve;
   for (uint32_t i = 0; i < e->n; i++) {
     e->u[i] = solve->linear ? 0.0 : middle(e->regs[solve->guesses[i]].v);
+    e->size[i] = fabs(e->u[i]);
   }
   for (int pass = 0; pass < NEWTON_MAX; pass++) {
     set_trial(e, NULL);
@@ -112,8 +114,8 @@ static bool find_point(Enclosure* e) {
       }
       if (!(fabs(step) <= DBL_MAX)) return false;
       e->u[i] += step;
-      double size = fabs(step) / (fabs(e->u[i]) > 1e-8 ? fabs(e->u[i]) : 1e-8);
-      if (size > largest) largest = size;
+      e->size[i] = fmax(e->size[i], fmax(fabs(e->u[i]), fabs(step)));
+      if (fabs(step) > largest * e->size[i]) largest = fabs(step) / e->size[i];
     }
     if (largest <= 1e-12 || (solve->linear && pass == 1)) return true;
   }
@@ -207,6 +209,13 @@ bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* ru
     ModelInterval d = whole_line;
     if (moves) d = model_interval_add(slope[i], (ModelInterval){-more, more});
     regs[solve->unknowns[i]] = (ModelDual){widened(e.u[i], box[i]), d};
+  }
+  return true;
+}
+
+bool model_program_encloses(const ModelProgram* program) {
+  for (uint32_t i = 0; i < program->solve_count; i++) {
+    if (program->solves[i].count > SIZE_MAX_BLOCK) return false;
   }
   return true;
 }

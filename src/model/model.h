@@ -319,6 +319,8 @@ void model_solve_note(ModelSolved solved, const ModelSolve* solve, const ModelCo
 /// The same on enclosures: values and slopes of the unknowns for all inputs in their intervals.
 /// False when nothing could be shown; their registers are then undefined.
 bool model_solve_enclose(const ModelSolve* solve, ModelDual* regs, ModelBody* run, void* user);
+/// Whether all blocks of a program are small enough to be enclosed.
+bool model_program_encloses(const ModelProgram* program);
 
 // ---------------------------------------------------------------------------------------------
 // machine code in place of the tape
@@ -1039,7 +1041,9 @@ typedef struct ModelMode {
   ModelProgram gdot;              // its total time derivative (0 for atoms that are not continuous)
   const ModelForms* forms;        // outputs of g_flow by polynomials; NULL where there are none
   const ModelImplicit* implicit;  // NULL in explicit modes
-  bool relaxed;  // equations of several automata may lack rank, or contradict each other
+  bool relaxed;  // equations of several automata may lack rank, or contradict each other...
+  const uint32_t* complementary;  // ...and the relations by which these change their states
+  uint32_t complementary_count;
   const ModelImpulse* impulse;    // NULL where nothing can be impulsive
 } ModelMode;
 

@@ -127,6 +127,20 @@ static uint32_t nth_alone(const Places* p, uint32_t body, uint32_t there, uint32
   }
 }
 
+/// Whether an equation reads a variable that the other one does not.
+static bool reads_more(const IrModel* ir, const IrEquation* a, const IrEquation* b) {
+  for (uint32_t i = 0; i < a->term.leaf_count; i++) {
+    IrLeaf leaf = ir_leaf(ir, a->term, i);
+    bool found = leaf.kind != IR_LEAF_VAR || ir_var(ir, leaf.id).kind == IR_VAR_DISCRETE;
+    for (uint32_t k = 0; k < b->term.leaf_count && !found; k++) {
+      IrLeaf other = ir_leaf(ir, b->term, k);
+      found = other.kind == IR_LEAF_VAR && other.id == leaf.id;
+    }
+    if (!found) return true;
+  }
+  return false;
+}
+
 static void pair(const Places* p, SymPartner* partners, uint32_t active, uint32_t other,
                  const SymPartner* how, bool* any) {
   if (active == IR_NONE || other == IR_NONE || !p->row[active]) return;
@@ -136,7 +150,9 @@ static void pair(const Places* p, SymPartner* partners, uint32_t active, uint32_
   IrEquation b = ir_equation(p->ir, other);
   bool same_side = a.lhs_var != IR_NONE && a.lhs_var == b.lhs_var && a.lhs_order == b.lhs_order;
   // contacts and friction have rules of their own
-  if ((same_side && !p->all) || a.element || b.element) return;
+  if (a.element || b.element) return;
+  bool value = same_side && (a.lhs_order > 0 || !(reads_more(p->ir, &a, &b) || reads_more(p->ir, &b, &a)));
+  if (value && !p->all) return;
   *partner = *how;
   partner->equation = other;
   partner->same_side = same_side;

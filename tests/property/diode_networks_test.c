@@ -10,7 +10,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #define CASES 10
 #else
-#define CASES 40
+#define CASES 42
 #endif
 
 #define NODES    12  // without capacitors

@@ -120,6 +120,14 @@ static bool reads_computed(const EngSim* sim, uint32_t id) {
   return false;
 }
 
+void dae_release_complementary(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t i = 0; i < mode->complementary_count; i++) {
+    uint32_t atom = mode->complementary[i];
+    if (reads_computed(sim, atom)) sim->atoms[atom].separates = false;
+  }
+}
+
 static bool takes_part(const EngSim* sim, uint32_t automaton) {
   if (!eng_automaton_active(sim, automaton) || eng_dwells(sim, automaton)) return false;
   if (!alternates(sim, automaton)) return false;
@@ -309,6 +317,15 @@ static SltStatus evaluate(Search* s) {
   return SLT_OK;
 }
 
+/// Where the combination was entered with impulses, these decide before anything that is finite.
+static bool by_impulse(const Search* s, uint32_t k, bool otherwise) {
+  Way way = present_way(s->sim, s->automata[k]);
+  uint32_t index = s->index_of[way.atom];
+  bool truth = false;
+  if (!index || !eng_impulse_truth_now(s->sim, index - 1, &truth)) return otherwise;
+  return truth != way.falls;
+}
+
 /// Mark who is against its relation; returns how many.
 static uint32_t find_violations(const Search* s, uint8_t* violates) {
   uint32_t count = 0;
@@ -318,6 +335,7 @@ static uint32_t find_violations(const Search* s, uint8_t* violates) {
     violates[k] = s->g[k] > zero;
     bool at_boundary = fabs(s->g[k]) <= zero;
     if (at_boundary && !contradicts) violates[k] = s->rate[k] > s->zero_rate[k];
+    violates[k] = by_impulse(s, k, violates[k]);
     count += violates[k];
   }
   return count;

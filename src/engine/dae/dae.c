@@ -272,6 +272,7 @@ static SltStatus make_consistent(EngSim* sim) {
 }
 
 SltStatus eng_dae_enter(EngSim* sim) {
+  dae_release_complementary(sim);
   SltStatus status = make_consistent(sim);
   if (status != SLT_ERR_STRUCTURE || !sim->dae.tentative) return status;
   // another position of the switches may do: the values as they are say which

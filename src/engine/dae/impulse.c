@@ -425,17 +425,6 @@ static void correct_values(EngSim* sim) {
   }
 }
 
-/// The largest state beside what it measures.
-static double state_size(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  double size = 1.0;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    double scale = dae_known_scale(sim, mode->state_env[i]);
-    if (scale > 0.0) size = fmax(size, fabs(sim->x[i]) / scale);
-  }
-  return size;
-}
-
 SltStatus dae_reinitialise(EngSim* sim, double distance) {
   Jump s = jump_begin(sim);
   find_scales(sim, &s);
@@ -446,7 +435,7 @@ SltStatus dae_reinitialise(EngSim* sim, double distance) {
   publish_jump(sim, &s);
   // an impact is meant, however slow it is, and its memory is made from the speed before it
   bool meant = sim->events.assigned_count > 0;
-  double tolerable = fmax(sim->options.rtol, sim->options.event_eps) * state_size(sim);
+  double tolerable = fmax(sim->options.rtol, sim->options.event_eps);
   if (!meant && distance <= tolerable) correct_values(sim);
   publish_guards(sim);
   return SLT_OK;
