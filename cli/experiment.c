@@ -114,6 +114,32 @@ int problem_print(const char* option, const SltProblem* problem, SltStatus statu
   return status == SLT_ERR_NOT_FOUND ? CLI_MODEL : CLI_USAGE;
 }
 
+void parameters_init(SltFitParameter* parameters, const CliNames* names) {
+  for (uint32_t i = 0; i < names->count; i++) {
+    parameters[i] = (SltFitParameter){.name = names->items[i],
+                                      .start = (double)NAN,
+                                      .lower = -(double)INFINITY,
+                                      .upper = (double)INFINITY};
+  }
+}
+
+bool parameters_bound(SltFitParameter* parameters, uint32_t count, const char* text) {
+  const char* equals = strchr(text, '=');
+  const char* colon = equals ? strchr(equals, ':') : NULL;
+  char first[64] = "";
+  size_t length = colon ? (size_t)(colon - equals - 1) : 0;
+  if (length > 0 && length < sizeof first) memcpy(first, equals + 1, length);
+  for (uint32_t i = 0; colon && i < count; i++) {
+    SltFitParameter* p = &parameters[i];
+    size_t name = strlen(p->name);
+    if ((size_t)(equals - text) != name || memcmp(p->name, text, name) != 0) continue;
+    if (cli_read_value(first, &p->lower) && cli_read_value(colon + 1, &p->upper)) return true;
+  }
+  cli_error("--bounds %s: these are no bounds of a parameter of --params", text);
+  cli_hint("for example --bounds k=0.1:10");
+  return false;
+}
+
 void cell_text(FILE* out, bool first, const char* text) {
   if (!first) fputc(',', out);
   if (!strpbrk(text, ",\"\r\n")) {

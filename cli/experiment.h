@@ -67,6 +67,11 @@ int trial_measures(const Trial* trial, SltMeasures** out);
 /// Print a problem with its cure; returns the exit status that belongs to it.
 int problem_print(const char* option, const SltProblem* problem, SltStatus status);
 
+/// Parameters with the names given, without bounds, to begin where the model does.
+void parameters_init(SltFitParameter* parameters, const CliNames* names);
+/// Take `k=1:10` as bounds of one of them; false after a message.
+bool parameters_bound(SltFitParameter* parameters, uint32_t count, const char* text);
+
 /// A cell of a CSV row, with a comma in front of all but the first: text as RFC 4180 wants it, or a
 /// number as short as it can be; NaN is an empty cell.
 void cell_text(FILE* out, bool first, const char* text);

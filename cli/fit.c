@@ -94,24 +94,6 @@ static int read_options(FitCommand* c, int argc, char** argv) {
   return CLI_USAGE;
 }
 
-/// `k=1:10` for one of the parameters.
-static bool read_bounds(FitCommand* c, const char* text) {
-  const char* equals = strchr(text, '=');
-  const char* colon = equals ? strchr(equals, ':') : NULL;
-  char first[64] = "";
-  size_t length = colon ? (size_t)(colon - equals - 1) : 0;
-  if (length > 0 && length < sizeof first) memcpy(first, equals + 1, length);
-  for (uint32_t i = 0; colon && i < c->params.count; i++) {
-    SltFitParameter* p = &c->parameters[i];
-    size_t name = strlen(p->name);
-    if ((size_t)(equals - text) != name || memcmp(p->name, text, name) != 0) continue;
-    if (cli_read_value(first, &p->lower) && cli_read_value(colon + 1, &p->upper)) return true;
-  }
-  cli_error("--bounds %s: these are no bounds of a parameter of the fit", text);
-  cli_hint("--bounds k=0.1:10, for a name of --params");
-  return false;
-}
-
 /// `FILE.csv`, or `FILE.csv,NAME=VALUE,...` with what was set while it was measured.
 static int read_data(FitCommand* c, uint32_t i) {
   char* path = malloc(strlen(c->data.items[i]) + 1);
@@ -143,14 +125,9 @@ static int read_data(FitCommand* c, uint32_t i) {
 
 static int prepare(FitCommand* c) {
   int exit = trial_open(&c->trial, "fit");
-  for (uint32_t i = 0; i < c->params.count; i++) {
-    c->parameters[i] = (SltFitParameter){.name = c->params.items[i],
-                                         .start = (double)NAN,
-                                         .lower = -(double)INFINITY,
-                                         .upper = (double)INFINITY};
-  }
+  parameters_init(c->parameters, &c->params);
   for (uint32_t i = 0; exit == CLI_DONE && i < c->bounds.count; i++) {
-    if (!read_bounds(c, c->bounds.items[i])) exit = CLI_USAGE;
+    if (!parameters_bound(c->parameters, c->params.count, c->bounds.items[i])) exit = CLI_USAGE;
   }
   for (uint32_t i = 0; exit == CLI_DONE && i < c->data.count; i++)
     exit = read_data(c, i);

@@ -15,6 +15,7 @@ static const char general[] =
     "  sens MODEL      derivatives of measures with respect to parameters, with verdicts\n"
     "  compare A B     two tables, or a model and data, event by event\n"
     "  fit MODEL       parameters from data, with intervals\n"
+    "  optimize MODEL  parameters for which a measure is smallest or largest\n"
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  export MODEL    write a model as an FMU for other programs\n"
@@ -245,6 +246,28 @@ static const char fit_help[] =
     "\n"
     "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 its runs fail, 130 interrupted\n";
 
+static const char optimize_help[] =
+    "usage: saltus optimize MODEL --minimize M --params a,b [OPTIONS]\n"
+    "\n"
+    "Find parameters for which a measure is smallest, or largest with --maximize. A run that fails\n"
+    "is worse than every other. Needs a build with NLopt.\n"
+    "\n"
+    "  --minimize M, --maximize M   a measure, as of sweep\n"
+    "  --params a,b        constants, initial values x(t0); the model's values are where it begins\n"
+    "  --bounds a=0.1:10   of a parameter; may be repeated\n"
+    "  --subject-to 'M <= 3'   a condition on another measure, or >=; may be repeated\n"
+    "  --search gradient|simplex|global   quadratic programming with differences; linear models\n"
+    "                      without, for measures with kinks; all over the bounds first [gradient]\n"
+    "  --evaluations N     at most [1000]\n"
+    "  --seed N            of the global search [0]\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "                      [--rtol 1e-9, --atol 1e-12]\n"
+    "  -o FILE|-           every evaluation as a row\n"
+    "  -q, --quiet         no progress and no result for people\n"
+    "\n"
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the conditions cannot be met or runs\n"
+    "fail, 130 interrupted (the best so far is told)\n";
+
 static const char lsp_help[] =
     "usage: saltus lsp\n"
     "\n"
@@ -288,6 +311,7 @@ bool help_print(FILE* to, const char* command) {
       {"sweep", sweep_help},
       {"export", export_help},
       {"sens", sens_help},       {"compare", compare_help}, {"fit", fit_help},
+      {"optimize", optimize_help},
   };
   if (!command) {
     fputs(general, to);

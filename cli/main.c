@@ -19,6 +19,7 @@ static const struct {
     {"lsp", command_lsp},         {"serve", command_serve},
     {"sweep", command_sweep},     {"export", command_export},
     {"sens", command_sens},       {"compare", command_compare}, {"fit", command_fit},
+    {"optimize", command_optimize},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

@@ -11,7 +11,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain sweep sens compare fit plot convert export fmt lsp serve new methods cache help --help --version"
+    words="run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -24,11 +24,12 @@ _saltus() {
     --sliding) words="on off utkin" ;;
     --zeno) words="auto stop dwell" ;;
     --native) words="auto on off" ;;
+    --search) words="gradient simplex global" ;;
     --loss) words="squares huber cauchy" ;;
     --sample) words="grid random lhs sobol" ;;
     --trajectories) COMPREPLY=($(compgen -d -- "$word")); return ;;
     --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--include|--out|--every|--samples|--plot-x|\
-    --vary|--measure|--params|--bounds|--weight|--starts|--reach|--tol|--abs-tol|--time-tol|--correlate|--jobs|--event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
+    --vary|--measure|--minimize|--maximize|--subject-to|--evaluations|--params|--bounds|--weight|--starts|--reach|--tol|--abs-tol|--time-tol|--correlate|--jobs|--event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
     -o|--output|--data|--events|--plot|--graph|--report|--checkpoint|--resume|--replay)
       COMPREPLY=($(compgen -f -- "$word"))
       return ;;
@@ -46,13 +47,14 @@ _saltus() {
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume $trial" ;;
     sens) words="--params --reach -o --output $trial" ;;
     fit) words="--data --params --bounds --weight --loss --starts --seed -o --output $trial" ;;
+    optimize) words="--minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
     compare) words="--data --tol --abs-tol --time-tol $trial" ending=csv ;;
     fmt) words="--check --help" ;;
     export) words="-o --output --fmi --kind --set --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     cache) words="show path clear limit" ;;
-    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit plot convert export fmt lsp serve new methods cache" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* ]]; then

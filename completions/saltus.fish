@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain sweep sens compare fit plot convert export fmt lsp serve new methods cache help
+set -l commands run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -76,7 +76,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l replay -r -F -d "chan
 complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no progress and no summary"
 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sweep -d "many runs over values of parameters"
-set -l trials sweep sens compare fit
+set -l trials sweep sens compare fit optimize
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -d "what is asked for"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"
@@ -103,3 +103,11 @@ complete -c saltus -n "__fish_seen_subcommand_from fit" -l bounds -x -d "of a pa
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l weight -x -d "of a column"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l loss -x -a "squares huber cauchy" -d "how outliers count"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l starts -x -d "more beginnings"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a optimize -d "where a measure is smallest or largest"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l minimize -x -d "a measure"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l maximize -x -d "a measure"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l params -x -d "to be found"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l bounds -x -d "of a parameter"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l subject-to -x -d "a condition"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l search -x -a "gradient simplex global" -d "way"
+complete -c saltus -n "__fish_seen_subcommand_from optimize" -l evaluations -x -d "at most"

@@ -50,6 +50,7 @@ for group in "${@:-build}"; do
       have_header cmocka.h || need libcmocka-dev
       have_header zip.h || need libzip-dev
       have_program python3 || need python3
+      have_header nlopt.h || need libnlopt-dev
       python_packages
       ;;
     python)

@@ -346,6 +346,70 @@ SLT_API SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uin
                               const SltFitOptions* options, SltFitResult* result,
                               SltProblem* problem);
 
+// ---- optimisation -------------------------------------------------------------------------------
+
+/// How values of parameters are searched for.
+typedef enum SltSearch {
+  SLT_SEARCH_GRADIENT = 0,  ///< sequential quadratic programming, gradients by differences of runs
+  SLT_SEARCH_SIMPLEX = 1,   ///< linear approximations without gradients: for measures with kinks
+  SLT_SEARCH_GLOBAL = 2     ///< evolution over the whole region, then as SIMPLEX; needs bounds
+} SltSearch;
+
+/// A measure that has to stay on one side of a number.
+typedef struct SltConstraint {
+  uint32_t measure;
+  bool at_least;  ///< else: at most
+  double bound;
+} SltConstraint;
+
+/// One evaluation. Pointers are valid during the call only.
+typedef struct SltEvaluation {
+  uint64_t number;
+  const double* parameters;
+  const double* values;  ///< of all measures; NaN where the run failed
+  bool feasible;         ///< all constraints hold
+} SltEvaluation;
+
+typedef void SltEvaluationFn(void* user, const SltEvaluation* evaluation);
+
+/// Take them from slt_optimize_options().
+typedef struct SltOptimizeOptions {
+  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-9 and 1e-12
+  double t_end;       ///< NaN: the experiment's, else 10
+  SltSearch search;
+  bool maximize;
+  uint32_t evaluations;  ///< at most, those of gradients not counted [1000]
+  double tolerance;      ///< relative, of parameters and measure [1e-8]
+  uint64_t seed;         ///< of the global search
+  const SltConstraint* constraints;
+  uint32_t constraint_count;
+  SltEvaluationFn* on_evaluation;
+  SltSweepCancelFn* cancel;
+  void* user;
+  uint32_t cookie;
+} SltOptimizeOptions;
+
+SLT_API SltOptimizeOptions slt_optimize_options(void);
+
+/// What came out, beside the parameters.
+typedef struct SltOptimum {
+  double value;          ///< of the measure
+  uint64_t evaluations;  ///< runs of the model
+  bool feasible;
+  bool converged;  ///< else the number of evaluations ended it
+} SltOptimum;
+
+/// Find parameters for which the first measure is smallest, or largest. A run that fails is worse than
+/// every other. Needs NLopt.
+/// @param parameters  name, start and bounds go in, `value` comes out.
+/// @return SLT_OK; SLT_ERR_UNSUPPORTED: this build has no NLopt; SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT
+///         (bounds that cross or are missing), SLT_ERR_CANCELLED (the best so far came out),
+///         SLT_ERR_NOMEM, or the error of the run when no run came through.
+SLT_API SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
+                                   SltFitParameter* parameters, uint32_t count,
+                                   const SltOptimizeOptions* options, SltOptimum* out,
+                                   SltProblem* problem);
+
 #ifdef __cplusplus
 }
 #endif

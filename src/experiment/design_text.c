@@ -151,8 +151,8 @@ static SltStatus read_empirical(Cursor* c, Axis* axis) {
   size_t size = 0;
   SltStatus status = slt_file_read(file, false, VALUES_FILE, NULL, &content, &size);
   if (status < 0) {
-    return problem_set(c->problem, status, NULL, "cannot read %.200s: %s", file,
-                       slt_status_text(status));
+    const char* why = status == SLT_ERR_NOT_FOUND ? "there is no such file" : slt_status_text(status);
+    return problem_set(c->problem, SLT_ERR_IO, NULL, "cannot read %.200s: %s", file, why);
   }
   SltTable* table = NULL;
   uint32_t line = 0;

@@ -62,10 +62,23 @@ static double weight_of(const SltFitOptions* options, const char* name) {
   return 1.0;
 }
 
-static uint64_t count_numbers(const SltTable* table, uint32_t column) {
+/// Whether a cell makes a residual. Of a quantity those rows are left out that stand at a jump, two at
+/// one time: where the model jumps moves with the parameters, and no residual there is smooth.
+static bool is_counted(const FitSet* set, const FitColumn* column, uint32_t row) {
+  const SltTable* table = set->data->table;
+  if (isnan(slt_table_value(table, row, column->column))) return false;
+  if (column->automaton) return true;
+  double t = slt_table_value(table, row, set->time);
+  bool above = row > 0 && slt_table_value(table, row - 1, set->time) == t;
+  bool below = row + 1 < slt_table_row_count(table) &&
+               slt_table_value(table, row + 1, set->time) == t;
+  return !isnan(t) && !above && !below;
+}
+
+static uint64_t count_numbers(const FitSet* set, const FitColumn* column) {
   uint64_t count = 0;
-  for (uint32_t i = 0; i < slt_table_row_count(table); i++)
-    count += isnan(slt_table_value(table, i, column)) ? 0u : 1u;
+  for (uint32_t i = 0; i < slt_table_row_count(set->data->table); i++)
+    count += is_counted(set, column, i) ? 1u : 0u;
   return count;
 }
 
@@ -89,7 +102,7 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
                          "the data have no column `time`");
     }
     set->columns[set->column_count++] = column;
-    fit->m += count_numbers(table, i);
+    fit->m += count_numbers(set, &column);
   }
   for (uint32_t i = 1; set->time != UINT32_MAX && i < slt_table_row_count(table); i++) {
     if (slt_table_value(table, i, set->time) >= slt_table_value(table, i - 1, set->time)) continue;
@@ -136,12 +149,11 @@ void fit_clear(Fit* fit) {
 
 /// Residual number of the i-th number of a column: columns follow each other, rows inside.
 static uint64_t residual_at(const FitSet* set, uint32_t column, uint32_t row) {
-  const SltTable* table = set->data->table;
   uint64_t number = set->residual;
   for (uint32_t k = 0; k < column; k++)
-    number += count_numbers(table, set->columns[k].column);
+    number += count_numbers(set, &set->columns[k]);
   for (uint32_t i = 0; i < row; i++)
-    number += isnan(slt_table_value(table, i, set->columns[column].column)) ? 0u : 1u;
+    number += is_counted(set, &set->columns[column], i) ? 1u : 0u;
   return number;
 }
 
@@ -189,7 +201,7 @@ static void take_values(const FitSet* set, SltSim* sim, uint32_t row, uint64_t* 
   for (uint32_t c = 0; c < set->column_count; c++) {
     const FitColumn* column = &set->columns[c];
     double measured = slt_table_value(set->data->table, row, column->column);
-    if (column->automaton || isnan(measured)) continue;
+    if (column->automaton || !is_counted(set, column, row)) continue;
     r[at[c]++] = column->weight * (slt_sim_get(sim, column->quantity) - measured);
   }
 }

@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
 
-COMMANDS = ["run", "check", "explain", "sweep", "sens", "compare", "fit", "plot", "new", "methods", "help"]
+COMMANDS = ["run", "check", "explain", "sweep", "sens", "compare", "fit", "optimize", "plot", "new", "methods", "help"]
 
 
 class Help(cli_case.CliCase):

@@ -203,6 +203,12 @@ class Fit(Experiment):
         self.assertAlmostEqual(float(rows["k"]["value"]), 0.8, delta=1e-7)
         self.assertAlmostEqual(float(rows["h"]["value"]), 5, delta=1e-6)
 
+    def test_rows_of_a_run_with_jumps(self):
+        # rows before and after an event stand at one time, which moves with the parameters
+        self.good("run", "ball.lisma", "-q", "--set", "k=0.75", "--until", "3", "-o", "r.csv")
+        rows = self.fit("ball.lisma", "--data", "r.csv", "--params", "k", "--set", "k=0.7501")
+        self.assertAlmostEqual(float(rows["k"]["value"]), 0.75, delta=1e-6)
+
     def test_several_files_with_their_own_settings(self):
         self.write("m.lisma", "const a = 1, load = 0;\nx' = -a*x + load; x(t0) = 1;\n")
         for load in (0, 2):
@@ -245,6 +251,63 @@ class Fit(Experiment):
         self.write("back.csv", "time,x\n1,1\n0,2\n2,3\n")
         bad(2, "not in order of time", "--data", "back.csv", "--params", "k")
         bad(2, "does not know", "--data", "d.csv", "--params", "k", "--loss", "l1")
+
+
+class Optimize(Experiment):
+    def setUp(self):
+        super().setUp()
+        self.write("m.lisma", "const a = 1, b = 1;\nx' = (a - 3)^2 + (b + 1)^2 + a*b/2; x(t0) = 0;\ny' = a + b; y(t0) = 0;\n"
+                   "experiment { end = 1; }\n")
+        result = self.saltus("optimize", "m.lisma", "--minimize", "end(x)", "--params", "a,b", "-q")
+        if "no optimisation" in result.err:
+            self.assertEqual(result.status, 2)
+            self.assertIn("libnlopt-dev", result.err)
+            self.skipTest("this build has no NLopt")
+
+    def optimize(self, *arguments, status=0):
+        result = self.saltus("optimize", "m.lisma", *arguments)
+        self.assertEqual(result.status, status, result.err)
+        return {line.split()[0]: float(line.split()[1]) for line in result.out.splitlines()}
+
+    def test_smooth(self):
+        # gradient zero: 2 (a - 3) + b/2 = 0, 2 (b + 1) + a/2 = 0
+        b = -(2 + 1.5)/(2 - 1/8)
+        a = 3 - b/4
+        best = (a - 3)**2 + (b + 1)**2 + a*b/2
+        for search in ("gradient", "simplex"):
+            found = self.optimize("--minimize", "end(x)", "--params", "a,b", "--search", search)
+            self.assertAlmostEqual(found["a"], a, delta=1e-3)
+            self.assertAlmostEqual(found["b"], b, delta=1e-3)
+            self.assertAlmostEqual(found["end(x)"], best, delta=1e-6)
+
+    def test_conditions_and_bounds(self):
+        # on the line a + b = 4 the measure has its minimum where its derivative along it is zero
+        a = min(((4*i/4000, ) for i in range(4001)), key=lambda p: (p[0] - 3)**2 + (5 - p[0])**2 + p[0]*(4 - p[0])/2)[0]
+        found = self.optimize("--minimize", "end(x)", "--params", "a,b", "--subject-to", "end(y) >= 4", "--bounds", "a=0:4")
+        self.assertAlmostEqual(found["a"], a, delta=2e-3)
+        self.assertAlmostEqual(found["a"] + found["b"], 4, delta=1e-6)
+        found = self.optimize("--maximize", "end(y)", "--params", "a", "--bounds", "a=0:2.5")
+        self.assertAlmostEqual(found["a"], 2.5, delta=1e-9)
+        self.optimize("--minimize", "end(x)", "--params", "a", "--bounds", "a=0:1", "--subject-to", "end(y) >= 9", status=3)
+
+    def test_global(self):
+        self.write("m.lisma", "const w = 1;\nx' = 0; x(t0) = sin(5*w) + 0.1*(w - 6)^2;\n")
+        found = self.optimize("--minimize", "end(x)", "--params", "w", "--bounds", "w=0:10", "--search", "global",
+                              "--evaluations", "1500")
+        best = min(math.sin(5*w) + 0.1*(w - 6)**2 for w in (i/10000 for i in range(100001)))
+        self.assertAlmostEqual(found["end(x)"], best, delta=1e-4)
+
+    def test_history_and_bad_input(self):
+        rows = self.table("optimize", "m.lisma", "--minimize", "end(x)", "--params", "a", "--subject-to", "end(y) <= 3")
+        self.assertEqual(list(rows[0]), ["evaluation", "a", "end(x)", "subject_1", "feasible"])
+        self.assertGreaterEqual(len(rows), 3)
+        self.fails(2, "optimize", "m.lisma", "--params", "a", says="needs a measure")
+        self.fails(1, "optimize", "m.lisma", "--minimize", "end(z)", "--params", "a", says="no `z`")
+        self.fails(2, "optimize", "m.lisma", "--minimize", "end(x)", "--params", "a", "--subject-to", "end(y)",
+                   says="no condition")
+        self.fails(2, "optimize", "m.lisma", "--minimize", "end(x)", "--params", "a", "--search", "global",
+                   says="needs bounds")
+        self.fails(2, "optimize", "m.lisma", "--minimize", "end(x)", "--params", "a", "--bounds", "a=2:1", says="cross")
 
 
 class Compare(Experiment):

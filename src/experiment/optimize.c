@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+//
+// Parameters for which a measure is smallest. The search is NLopt's; here a point becomes a run, and
+// gradients become differences of runs. Parameters are passed in units of their own size.
+#include "experiment/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIMIZE_COOKIE 0x51a1700au
+
+SltOptimizeOptions slt_optimize_options(void) {
+  return (SltOptimizeOptions){.sim = slt_sim_options(),
+                              .t_end = (double)NAN,
+                              .evaluations = 1000,
+                              .tolerance = 1e-8,
+                              .cookie = OPTIMIZE_COOKIE};
+}
+
+#ifndef SALTUS_HAVE_NLOPT
+
+SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
+                           SltFitParameter* parameters, uint32_t count,
+                           const SltOptimizeOptions* options, SltOptimum* out,
+                           SltProblem* problem) {
+  (void)model;
+  (void)measures;
+  (void)parameters;
+  (void)count;
+  (void)options;
+  if (out) *out = (SltOptimum){.value = (double)NAN};
+  return problem_set(problem, SLT_ERR_UNSUPPORTED, "builds that find the package libnlopt-dev have it",
+                     "this build has no optimisation");
+}
+
+#else
+
+#include <nlopt.h>
+
+#define OPTIMIZE_STEP 1e-5  // of differences, relative
+
+typedef struct Optimize {
+  const SltModel* model;
+  const SltMeasures* measures;
+  const SltOptimizeOptions* options;
+  SltSimOptions sim;
+  double t_end;
+  Parameter* parameters;
+  SltFitParameter* out;
+  uint32_t n, measure_count;
+  double scale[FIT_PARAMETERS];
+  nlopt_opt search;
+  // the point that was looked at last
+  bool known, slopes_known;
+  double at[FIT_PARAMETERS];
+  double* values;
+  double* slopes;  // measure by measure
+  double *below, *above;
+  // the best so far
+  bool any;
+  double best, best_violation;
+  double best_at[FIT_PARAMETERS];
+  uint64_t runs, evaluations;
+  SltStatus failure;  // of the last run that failed
+} Optimize;
+
+/// What a constraint says of a point: at most 0 where it holds.
+typedef struct ConstraintOf {
+  Optimize* o;
+  const SltConstraint* constraint;
+} ConstraintOf;
+
+static void run_at(Optimize* o, const double* u, double* values) {
+  SltSim* sim = NULL;
+  SltStatus status = slt_sim_create(o->model, &o->sim, &sim);
+  for (uint32_t i = 0; status >= 0 && i < o->n; i++)
+    status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
+  if (status >= 0) status = slt_measures_run(o->measures, sim, o->t_end, values);
+  slt_sim_free(sim);
+  o->runs++;
+  if (status >= 0) return;
+  o->failure = status;
+  for (uint32_t k = 0; k < o->measure_count; k++)
+    values[k] = (double)NAN;
+}
+
+/// By how much the constraints are broken in sum.
+static double violation(const Optimize* o, const double* values) {
+  double sum = 0.0;
+  for (uint32_t i = 0; i < o->options->constraint_count; i++) {
+    const SltConstraint* c = &o->options->constraints[i];
+    double excess = c->at_least ? c->bound - values[c->measure] : values[c->measure] - c->bound;
+    if (!(excess <= 0.0)) sum += isnan(excess) ? HUGE_VAL : excess;
+  }
+  return sum;
+}
+
+static void note_best(Optimize* o, const double* u) {
+  double sign = o->options->maximize ? -1.0 : 1.0;
+  double value = sign * o->values[0];
+  double excess = violation(o, o->values);
+  double slack = 1e-8 * (1.0 + fabs(o->best_violation));
+  if (isnan(value)) return;
+  bool better = !o->any || excess < o->best_violation - slack ||
+                (excess <= o->best_violation + slack && value < o->best);
+  if (!better) return;
+  o->any = true;
+  o->best = value;
+  o->best_violation = excess;
+  memcpy(o->best_at, u, o->n * sizeof *u);
+}
+
+static void look_at(Optimize* o, const double* u) {
+  const SltOptimizeOptions* options = o->options;
+  if (o->known && memcmp(u, o->at, o->n * sizeof *u) == 0) return;
+  if (options->cancel && options->cancel(options->user)) nlopt_force_stop(o->search);
+  run_at(o, u, o->values);
+  memcpy(o->at, u, o->n * sizeof *u);
+  o->known = true;
+  o->slopes_known = false;
+  note_best(o, u);
+  if (!options->on_evaluation) return;
+  double p[FIT_PARAMETERS];
+  for (uint32_t i = 0; i < o->n; i++)
+    p[i] = u[i] * o->scale[i];
+  SltEvaluation evaluation = {.number = o->evaluations++,
+                              .parameters = p,
+                              .values = o->values,
+                              .feasible = violation(o, o->values) <= 0.0};
+  options->on_evaluation(options->user, &evaluation);
+}
+
+/// Central differences, one-sided at bounds.
+static void take_slopes(Optimize* o, const double* u) {
+  if (o->slopes_known) return;
+  o->slopes_known = true;
+  for (uint32_t i = 0; i < o->n; i++) {
+    double moved[FIT_PARAMETERS];
+    memcpy(moved, u, o->n * sizeof *u);
+    double h = OPTIMIZE_STEP * fmax(fabs(u[i]), 1e-3);
+    moved[i] = fmin(u[i] + h, o->out[i].upper / o->scale[i]);
+    double span = moved[i];
+    run_at(o, moved, o->above);
+    moved[i] = fmax(u[i] - h, o->out[i].lower / o->scale[i]);
+    span -= moved[i];
+    run_at(o, moved, o->below);
+    for (uint32_t k = 0; k < o->measure_count; k++) {
+      double slope = (o->above[k] - o->below[k]) / span;
+      o->slopes[k * o->n + i] = isfinite(slope) ? slope : 0.0;
+    }
+  }
+}
+
+static double objective(unsigned n, const double* u, double* gradient, void* user) {
+  Optimize* o = user;
+  double sign = o->options->maximize ? -1.0 : 1.0;
+  look_at(o, u);
+  if (gradient) {
+    take_slopes(o, u);
+    for (unsigned i = 0; i < n; i++)
+      gradient[i] = sign * o->slopes[i];
+  }
+  return isnan(o->values[0]) ? HUGE_VAL : sign * o->values[0];
+}
+
+static double constrained(unsigned n, const double* u, double* gradient, void* user) {
+  const ConstraintOf* c = user;
+  Optimize* o = c->o;
+  double sign = c->constraint->at_least ? -1.0 : 1.0;
+  uint32_t k = c->constraint->measure;
+  look_at(o, u);
+  if (gradient) {
+    take_slopes(o, u);
+    for (unsigned i = 0; i < n; i++)
+      gradient[i] = sign * o->slopes[k * o->n + i];
+  }
+  double value = sign * (o->values[k] - c->constraint->bound);
+  return isnan(value) ? HUGE_VAL : value;
+}
+
+/// One search from u, which it moves.
+static nlopt_result search_with(Optimize* o, nlopt_algorithm algorithm, uint32_t evaluations,
+                                ConstraintOf* constraints, double* u) {
+  double lower[FIT_PARAMETERS];
+  double upper[FIT_PARAMETERS];
+  double value = 0.0;
+  for (uint32_t i = 0; i < o->n; i++) {
+    lower[i] = o->out[i].lower / o->scale[i];
+    upper[i] = o->out[i].upper / o->scale[i];
+  }
+  o->search = nlopt_create(algorithm, o->n);
+  if (!o->search) return NLOPT_OUT_OF_MEMORY;
+  nlopt_set_min_objective(o->search, objective, o);
+  nlopt_set_lower_bounds(o->search, lower);
+  nlopt_set_upper_bounds(o->search, upper);
+  for (uint32_t i = 0; i < o->options->constraint_count; i++) {
+    constraints[i] = (ConstraintOf){o, &o->options->constraints[i]};
+    nlopt_add_inequality_constraint(o->search, constrained, &constraints[i], 1e-10);
+  }
+  nlopt_set_xtol_rel(o->search, o->options->tolerance);
+  nlopt_set_ftol_rel(o->search, 0.01 * o->options->tolerance);
+  nlopt_set_maxeval(o->search, (int)(evaluations < INT32_MAX ? evaluations : INT32_MAX));
+  nlopt_result result = nlopt_optimize(o->search, u, &value);
+  nlopt_destroy(o->search);
+  o->search = NULL;
+  return result;
+}
+
+static SltStatus search_all(Optimize* o, SltOptimum* out, SltProblem* problem) {
+  const SltOptimizeOptions* options = o->options;
+  ConstraintOf* constraints = calloc(options->constraint_count + 1, sizeof *constraints);
+  double u[FIT_PARAMETERS];
+  if (!constraints) return SLT_ERR_NOMEM;
+  for (uint32_t i = 0; i < o->n; i++)
+    u[i] = fmin(fmax(o->out[i].start, o->out[i].lower), o->out[i].upper) / o->scale[i];
+  nlopt_result result = NLOPT_SUCCESS;
+  if (options->search == SLT_SEARCH_GLOBAL) {
+    nlopt_srand((unsigned long)options->seed + 1);
+    result = search_with(o, NLOPT_GN_ISRES, options->evaluations / 2, constraints, u);
+    if (o->any) memcpy(u, o->best_at, sizeof u);
+  }
+  if (result != NLOPT_FORCED_STOP && result != NLOPT_OUT_OF_MEMORY) {
+    bool gradient = options->search == SLT_SEARCH_GRADIENT;
+    result = search_with(o, gradient ? NLOPT_LD_SLSQP : NLOPT_LN_COBYLA, options->evaluations,
+                         constraints, u);
+  }
+  free(constraints);
+  for (uint32_t i = 0; i < o->n; i++)
+    o->out[i].value = (o->any ? o->best_at[i] : u[i]) * o->scale[i];
+  *out = (SltOptimum){.value = o->any ? (options->maximize ? -o->best : o->best) : (double)NAN,
+                      .evaluations = o->runs,
+                      .feasible = o->any && o->best_violation <= 1e-8,
+                      .converged = result > 0 && result != NLOPT_MAXEVAL_REACHED};
+  if (result == NLOPT_FORCED_STOP) return SLT_ERR_CANCELLED;
+  if (result == NLOPT_OUT_OF_MEMORY) return SLT_ERR_NOMEM;
+  if (o->any) return SLT_OK;
+  return problem_set(problem, o->failure < 0 ? o->failure : SLT_ERR_NOT_FINITE,
+                     "`saltus run` tells more; other values to begin with may help",
+                     "no run gave a value of the measure");
+}
+
+static SltStatus take_parameters(Optimize* o, SltProblem* problem) {
+  SltSim* sim = NULL;
+  SLT_TRY(slt_sim_create(o->model, &o->sim, &sim));
+  slt_sim_start(sim);
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; i < o->n && status >= 0; i++) {
+    SltFitParameter* p = &o->out[i];
+    SltQuantity q;
+    status = parameter_find(o->model, str_from_c(p->name), &o->parameters[i], problem);
+    if (status < 0) break;
+    bool bounded = isfinite(p->lower) && isfinite(p->upper);
+    if (!(p->lower < p->upper)) {
+      status = problem_set(problem, SLT_ERR_ARGUMENT, "from the smaller to the larger",
+                           "the bounds of `%s` cross", p->name);
+    } else if (o->options->search == SLT_SEARCH_GLOBAL && !bounded) {
+      status = problem_set(problem, SLT_ERR_ARGUMENT, "--bounds NAME=LOW:HIGH",
+                           "a global search needs bounds of `%s`", p->name);
+    } else if (isnan(p->start) && slt_sim_find(sim, o->parameters[i].bare, &q) >= 0) {
+      p->start = slt_sim_get(sim, q);
+    }
+    double width = p->upper - p->lower;
+    o->scale[i] = p->start != 0.0 ? fabs(p->start) : isfinite(width) ? width : 1.0;
+  }
+  slt_sim_free(sim);
+  return status;
+}
+
+static SltStatus check_constraints(const Optimize* o) {
+  for (uint32_t i = 0; i < o->options->constraint_count; i++) {
+    if (o->options->constraints[i].measure >= o->measure_count) return SLT_ERR_ARGUMENT;
+  }
+  return SLT_OK;
+}
+
+SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
+                           SltFitParameter* parameters, uint32_t count,
+                           const SltOptimizeOptions* options, SltOptimum* out,
+                           SltProblem* problem) {
+  if (!model || !measures || !parameters || !options || !out ||
+      options->cookie != OPTIMIZE_COOKIE || count == 0 || slt_measures_count(measures) == 0) {
+    return SLT_ERR_ARGUMENT;
+  }
+  if (problem) *problem = (SltProblem){{0}, {0}};
+  if (count > FIT_PARAMETERS) {
+    return problem_set(problem, SLT_ERR_LIMIT, NULL, "more than %d parameters", FIT_PARAMETERS);
+  }
+  double end = slt_model_experiment(model).end;
+  Optimize o = {.model = model,
+                .measures = measures,
+                .options = options,
+                .sim = options->sim,
+                .t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end,
+                .out = parameters,
+                .n = count,
+                .measure_count = slt_measures_count(measures),
+                .parameters = calloc(count, sizeof *o.parameters),
+                .best = HUGE_VAL,
+                .best_violation = HUGE_VAL};
+  if (isnan(o.sim.rtol)) o.sim.rtol = 1e-9;
+  if (isnan(o.sim.atol)) o.sim.atol = 1e-12;
+  double* room = calloc((size_t)o.measure_count * (count + 3), sizeof *room);
+  SltStatus status = room && o.parameters ? check_constraints(&o) : SLT_ERR_NOMEM;
+  if (status >= 0) {
+    o.values = room;
+    o.below = room + o.measure_count;
+    o.above = room + 2 * o.measure_count;
+    o.slopes = room + 3 * o.measure_count;
+    status = take_parameters(&o, problem);
+  }
+  if (status >= 0) status = search_all(&o, out, problem);
+  for (uint32_t i = 0; o.parameters && i < count; i++)
+    parameter_clear(&o.parameters[i]);
+  free(o.parameters);
+  free(room);
+  return status;
+}
+
+#endif
