@@ -273,6 +273,9 @@ int command_fmt(int argc, char** argv);
 int command_lsp(int argc, char** argv);
 int command_serve(int argc, char** argv);
 int command_export(int argc, char** argv);
+/// `run` and `check` of a foreign FMU; whether one is named.
+bool fmu_is_named(int argc, char** argv);
+int command_fmu(const char* command, int argc, char** argv);
 int command_cache(int argc, char** argv);
 int command_sweep(int argc, char** argv);
 int command_sens(int argc, char** argv);

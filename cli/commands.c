@@ -104,6 +104,7 @@ static bool measures_are_good(const SltModel* model) {
 }
 
 int command_check(int argc, char** argv) {
+  if (fmu_is_named(argc, argv)) return command_fmu("check", argc, argv);
   ModelArguments arguments = {.path = NULL};
   int exit = parse_model_arguments("check", MODEL_INCLUDE + 1, argc, argv, &arguments);
   if (exit == CLI_DONE) {

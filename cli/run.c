@@ -711,6 +711,7 @@ static int run_command(bool explain, int argc, char** argv) {
 }
 
 int command_run(int argc, char** argv) {
+  if (fmu_is_named(argc, argv)) return command_fmu("run", argc, argv);
   return run_command(false, argc, argv);
 }
 

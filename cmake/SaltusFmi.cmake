@@ -9,6 +9,16 @@ if(NOT LIBZIP_FOUND)
   message(STATUS "no saltus export: libzip not found (Debian: libzip-dev)")
 endif()
 
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(EXPAT QUIET IMPORTED_TARGET expat)
+endif()
+set(SALTUS_FMI_IMPORT OFF)
+if(LIBZIP_FOUND AND EXPAT_FOUND)
+  set(SALTUS_FMI_IMPORT ON)
+else()
+  message(STATUS "no runs of FMUs: libzip or expat not found (Debian: libzip-dev, libexpat1-dev)")
+endif()
+
 set(fmi_source ${PROJECT_SOURCE_DIR}/fmi)
 add_library(saltus_fmu MODULE ${fmi_source}/fmi2.c ${fmi_source}/fmi3.c ${fmi_source}/instance.c
   ${fmi_source}/variables.c)
@@ -22,10 +32,18 @@ target_link_options(saltus_fmu PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbol
 if(TARGET saltus_cli)
   add_dependencies(saltus_cli saltus_fmu)
   target_compile_definitions(saltus_cli PRIVATE SALTUS_LIBDIR="${CMAKE_INSTALL_LIBDIR}"
-    SALTUS_HAVE_LIBZIP=$<BOOL:${LIBZIP_FOUND}>)
+    SALTUS_HAVE_LIBZIP=$<BOOL:${LIBZIP_FOUND}>
+    SALTUS_HAVE_FMI_IMPORT=$<BOOL:${SALTUS_FMI_IMPORT}>)
   if(LIBZIP_FOUND)
     target_sources(saltus_cli PRIVATE ${fmi_source}/export.c ${fmi_source}/description.c
       ${fmi_source}/variables.c)
     target_link_libraries(saltus_cli PRIVATE PkgConfig::LIBZIP)
+  endif()
+  if(SALTUS_FMI_IMPORT)
+    target_sources(saltus_cli PRIVATE ${fmi_source}/read.c ${fmi_source}/foreign.c
+      ${fmi_source}/simulate.c)
+    target_link_libraries(saltus_cli PRIVATE PkgConfig::EXPAT ${CMAKE_DL_LIBS})
+    # functions found by name are pointers to data first
+    set_source_files_properties(${fmi_source}/foreign.c PROPERTIES COMPILE_OPTIONS -Wno-pedantic)
   endif()
 endif()

@@ -49,6 +49,7 @@ for group in "${@:-build}"; do
     test)
       have_header cmocka.h || need libcmocka-dev
       have_header zip.h || need libzip-dev
+      have_header expat.h || need libexpat1-dev
       have_program python3 || need python3
       have_header nlopt.h || need libnlopt-dev
       python_packages

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// A foreign FMU at work: one instance of either interface and version, behind one set of functions.
+// Its code is not ours: to be used in a child process only.
+#ifndef SALTUS_FMI_FOREIGN_H
+#define SALTUS_FMI_FOREIGN_H
+
+#include "read.h"
+
+typedef enum ForeignStatus {
+  FOREIGN_OK,
+  FOREIGN_ENDED,  // the FMU has ended the simulation
+  FOREIGN_FAILED  // `problem` says what
+} ForeignStatus;
+
+typedef struct Foreign {
+  const FmuDescription* d;
+  const char* folder;
+  bool exchange;  // model exchange, else co-simulation
+  void* library;
+  void* instance;
+  uint32_t states, indicators;
+  bool events;        // co-simulation of version 3 with event mode
+  double next_event;  // time event; infinite for none
+  uint32_t messages;  // written so far
+  char problem[1000];
+} Foreign;
+
+/// Load the library and make an instance.
+bool foreign_open(Foreign* foreign, const FmuDescription* d, const char* folder, bool exchange);
+void foreign_close(Foreign* foreign);
+
+/// From the start to where steps begin: start values are set by `prepare` in between.
+bool foreign_initialize(Foreign* foreign, double start, double stop, double tolerance,
+                        bool (*prepare)(Foreign* foreign, void* user), void* user);
+bool foreign_get(Foreign* foreign, const FmuItem* item, double* value);
+bool foreign_set(Foreign* foreign, const FmuItem* item, double value);
+
+// model exchange
+bool foreign_set_point(Foreign* foreign, double t, const double* x);
+bool foreign_states(Foreign* foreign, double* x);
+bool foreign_derivatives(Foreign* foreign, double* rates);
+bool foreign_indicators(Foreign* foreign, double* z);
+/// After a step of the integrator: whether the FMU wants an event.
+ForeignStatus foreign_step_done(Foreign* foreign, bool* event);
+bool foreign_enter_event(Foreign* foreign);
+/// The event iteration, and back to where time goes on. `changed`: the states have other values.
+ForeignStatus foreign_event(Foreign* foreign, bool* changed);
+
+/// Co-simulation: a step; `reached` may be less than t + h.
+ForeignStatus foreign_step(Foreign* foreign, double t, double h, double* reached, bool* event);
+
+/// The whole state kept and put back.
+bool foreign_keep(Foreign* foreign, void** state);
+bool foreign_put_back(Foreign* foreign, void* state);
+void foreign_drop(Foreign* foreign, void** state);
+
+#endif

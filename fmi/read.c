@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+#define _XOPEN_SOURCE 700
+#include "read.h"
+
+#include <errno.h>
+#include <expat.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zip.h>
+
+#define ENTRIES_MAX 20000
+#define BYTES_MAX   ((uint64_t)2 << 30)  // of all files, unpacked
+#define XML_MAX     ((long)256 << 20)
+#define ITEMS_MAX   4000000u
+
+// ---- the archive --------------------------------------------------------------------------------
+
+static int remove_one(const char* path, const struct stat* info, int kind, struct FTW* place) {
+  (void)info;
+  (void)kind;
+  (void)place;
+  (void)remove(path);
+  return 0;
+}
+
+void fmu_remove(const char* folder) {
+  (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/// A name that stays inside: no root, no "..", no backslash, no control character.
+static bool is_inside(const char* name) {
+  if (name[0] == '/' || name[0] == '\0' || strlen(name) > 1000) return false;
+  for (const char* at = name; *at; at++) {
+    if (*at == '\\' || (unsigned char)*at < 0x20) return false;
+  }
+  for (const char* part = name; part;) {
+    const char* end = strchr(part, '/');
+    size_t length = end ? (size_t)(end - part) : strlen(part);
+    if ((length == 2 && part[0] == '.' && part[1] == '.') || (length == 1 && part[0] == '.'))
+      return false;
+    part = end ? end + 1 : NULL;
+  }
+  return true;
+}
+
+/// Make the folders above a file.
+static bool make_folders(char* path, size_t from) {
+  for (char* at = path + from; (at = strchr(at, '/')) != NULL; at++) {
+    *at = '\0';
+    bool good = mkdir(path, 0700) == 0 || errno == EEXIST;
+    *at = '/';
+    if (!good) return false;
+  }
+  return true;
+}
+
+static bool copy_entry(zip_t* zip, uint64_t index, const char* path, uint64_t* budget) {
+  zip_file_t* from = zip_fopen_index(zip, index, 0);
+  if (!from) return false;
+  int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
+  bool good = to >= 0;
+  char buffer[65536];
+  zip_int64_t got = 0;
+  while (good && (got = zip_fread(from, buffer, sizeof buffer)) > 0) {
+    good = (uint64_t)got <= *budget && write(to, buffer, (size_t)got) == got;
+    *budget -= good ? (uint64_t)got : 0;
+  }
+  if (to >= 0) close(to);
+  zip_fclose(from);
+  return good && got == 0;
+}
+
+static bool unpack_all(zip_t* zip, const char* folder, char* problem, size_t size) {
+  zip_int64_t count = zip_get_num_entries(zip, 0);
+  uint64_t budget = BYTES_MAX;
+  if (count > ENTRIES_MAX) {
+    snprintf(problem, size, "it has %lld files, more than %d", (long long)count, ENTRIES_MAX);
+    return false;
+  }
+  for (zip_int64_t i = 0; i < count; i++) {
+    const char* name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
+    char path[2200];
+    if (!name || !is_inside(name)) {
+      snprintf(problem, size, "it has a file that would be written outside of its folder");
+      return false;
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!make_folders(path, strlen(folder) + 1)) {
+      snprintf(problem, size, "cannot make the folder of %s", name);
+      return false;
+    }
+    if (name[strlen(name) - 1] == '/') continue;
+    if (!copy_entry(zip, (zip_uint64_t)i, path, &budget)) {
+      snprintf(problem, size, "cannot unpack %s: damaged, twice there, or more than %llu bytes",
+               name, (unsigned long long)BYTES_MAX);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool fmu_unpack(const char* path, char* folder, size_t size, char* problem, size_t problem_size) {
+  const char* temporary = getenv("TMPDIR");
+  snprintf(folder, size, "%s/saltus-fmu-XXXXXX",
+           temporary && temporary[0] == '/' ? temporary : "/tmp");
+  int code = 0;
+  zip_t* zip = zip_open(path, ZIP_RDONLY, &code);
+  if (!zip) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    snprintf(problem, problem_size, "%s", zip_error_strerror(&error));
+    zip_error_fini(&error);
+    return false;
+  }
+  bool good = mkdtemp(folder) != NULL;
+  if (!good) snprintf(problem, problem_size, "cannot make a folder %s", folder);
+  if (good && !unpack_all(zip, folder, problem, problem_size)) {
+    fmu_remove(folder);
+    good = false;
+  }
+  zip_discard(zip);
+  return good;
+}
+
+// ---- the description ----------------------------------------------------------------------------
+
+typedef struct Reader {
+  XML_Parser parser;
+  FmuDescription* d;
+  char* problem;
+  size_t problem_size;
+  bool failed, in_variables, in_derivatives;
+} Reader;
+
+static void stop(Reader* r, const char* text) {
+  if (r->failed) return;
+  r->failed = true;
+  snprintf(r->problem, r->problem_size, "modelDescription.xml, line %lu: %s",
+           (unsigned long)XML_GetCurrentLineNumber(r->parser), text);
+  XML_StopParser(r->parser, XML_FALSE);
+}
+
+static const char* value_of(const char** attributes, const char* name) {
+  for (; *attributes; attributes += 2) {
+    if (strcmp(attributes[0], name) == 0) return attributes[1];
+  }
+  return NULL;
+}
+
+static bool is_true(const char** attributes, const char* name) {
+  const char* value = value_of(attributes, name);
+  return value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
+}
+
+static char* copy_of(Reader* r, const char* text) {
+  char* copy = malloc(strlen(text ? text : "") + 1);
+  if (!copy) {
+    stop(r, "out of memory");
+  } else {
+    memcpy(copy, text ? text : "", strlen(text ? text : "") + 1);
+  }
+  return copy;
+}
+
+static double number_of(const char** attributes, const char* name) {
+  const char* value = value_of(attributes, name);
+  return value ? strtod(value, NULL) : (double)NAN;
+}
+
+static void read_root(Reader* r, const char** a) {
+  const char* version = value_of(a, "fmiVersion");
+  FmuDescription* d = r->d;
+  d->version = version && version[0] == '2' ? 2 : version && version[0] == '3' ? 3 : 0;
+  if (!d->version) {
+    stop(r, "only versions 2 and 3 of the standard are known here");
+    return;
+  }
+  d->name = copy_of(r, value_of(a, "modelName"));
+  d->token = copy_of(r, value_of(a, d->version == 2 ? "guid" : "instantiationToken"));
+  const char* indicators = value_of(a, "numberOfEventIndicators");
+  d->indicators = indicators ? (uint32_t)strtoul(indicators, NULL, 10) : 0;
+  if (d->indicators > ITEMS_MAX) stop(r, "too many event indicators");
+}
+
+static void read_interface(Reader* r, const char** a, bool exchange) {
+  FmuDescription* d = r->d;
+  const char* identifier = value_of(a, "modelIdentifier");
+  if (!identifier || !is_inside(identifier) || strchr(identifier, '/')) {
+    stop(r, "modelIdentifier is missing or no name");
+    return;
+  }
+  char** place = exchange ? &d->me : &d->cs;
+  if (*place) return;
+  *place = copy_of(r, identifier);
+  bool tool = is_true(a, "needsExecutionTool");
+  bool states = is_true(a, "canGetAndSetFMUstate") || is_true(a, "canGetAndSetFMUState");
+  if (exchange) {
+    d->me_tool = tool;
+    d->me_states = states;
+    d->no_completed_step = is_true(a, "completedIntegratorStepNotNeeded");
+    if (d->version == 3) d->no_completed_step = !is_true(a, "needsCompletedIntegratorStep");
+  } else {
+    d->cs_tool = tool;
+    d->cs_states = states;
+    d->event_mode = is_true(a, "hasEventMode");
+  }
+}
+
+static FmuType type_of(const char* name) {
+  if (strcmp(name, "Real") == 0 || strncmp(name, "Float", 5) == 0) return FMU_REAL;
+  if (strcmp(name, "Integer") == 0 || strcmp(name, "Enumeration") == 0) return FMU_INTEGER;
+  if (strncmp(name, "Int", 3) == 0 || strncmp(name, "UInt", 4) == 0) return FMU_INTEGER;
+  if (strcmp(name, "Boolean") == 0) return FMU_BOOLEAN;
+  return strcmp(name, "String") == 0 ? FMU_STRING : FMU_OTHER;
+}
+
+static void read_variable(Reader* r, const char* element, const char** a) {
+  FmuDescription* d = r->d;
+  const char* name = value_of(a, "name");
+  const char* reference = value_of(a, "valueReference");
+  if (!name || !reference) {
+    stop(r, "a variable without name or valueReference");
+    return;
+  }
+  if (d->count == d->capacity) {
+    uint32_t wanted = d->capacity ? d->capacity * 2 : 64;
+    FmuItem* moved = wanted <= ITEMS_MAX ? realloc(d->items, wanted * sizeof *moved) : NULL;
+    if (!moved) {
+      stop(r, "too many variables");
+      return;
+    }
+    d->items = moved;
+    d->capacity = wanted;
+  }
+  FmuItem* item = &d->items[d->count];
+  const char* causality = value_of(a, "causality");
+  if (!causality) causality = "local";
+  *item = (FmuItem){.type = d->version == 3 ? type_of(element) : FMU_OTHER,
+                    .reference = (uint32_t)strtoul(reference, NULL, 10),
+                    .input = strcmp(causality, "input") == 0,
+                    .output = strcmp(causality, "output") == 0,
+                    .parameter = strstr(causality, "arameter") != NULL,
+                    .local = strcmp(causality, "local") == 0,
+                    .independent = strcmp(causality, "independent") == 0};
+  snprintf(item->native, sizeof item->native, "%s", element);
+  item->name = copy_of(r, name);
+  if (item->name) d->count++;
+}
+
+static void on_start(void* user, const char* element, const char** a) {
+  Reader* r = user;
+  FmuDescription* d = r->d;
+  if (r->failed) return;
+  bool last = d->count > 0;
+  if (strcmp(element, "fmiModelDescription") == 0) {
+    read_root(r, a);
+  } else if (!d->version) {
+    stop(r, "this is no description of an FMU");
+  } else if (strcmp(element, "ModelExchange") == 0 || strcmp(element, "CoSimulation") == 0) {
+    read_interface(r, a, element[0] == 'M');
+  } else if (strcmp(element, "DefaultExperiment") == 0) {
+    d->start = number_of(a, "startTime");
+    d->stop = number_of(a, "stopTime");
+    d->tolerance = number_of(a, "tolerance");
+    d->step = number_of(a, "stepSize");
+  } else if (strcmp(element, "ModelVariables") == 0) {
+    r->in_variables = true;
+  } else if (strcmp(element, "Derivatives") == 0) {
+    r->in_derivatives = true;
+  } else if (r->in_derivatives && strcmp(element, "Unknown") == 0) {
+    d->state_count++;
+  } else if (r->in_variables && strcmp(element, "ScalarVariable") == 0) {
+    read_variable(r, element, a);
+  } else if (r->in_variables && d->version == 2 && last && type_of(element) != FMU_OTHER) {
+    d->items[d->count - 1].type = type_of(element);
+  } else if (r->in_variables && d->version == 3 && strcmp(element, "Dimension") == 0 && last) {
+    d->items[d->count - 1].array = true;
+  } else if (r->in_variables && d->version == 3 && value_of(a, "valueReference")) {
+    read_variable(r, element, a);
+  }
+}
+
+static void on_end(void* user, const char* element) {
+  Reader* r = user;
+  if (strcmp(element, "ModelVariables") == 0) r->in_variables = false;
+  if (strcmp(element, "Derivatives") == 0) r->in_derivatives = false;
+}
+
+/// No description needs entities of its own; they are how a small file becomes a large one.
+static void on_entity(void* user, const char* name, int parameter, const char* value, int length,
+                      const char* base, const char* system, const char* public,
+                      const char* notation) {
+  (void)name;
+  (void)parameter;
+  (void)value;
+  (void)length;
+  (void)base;
+  (void)system;
+  (void)public;
+  (void)notation;
+  stop(user, "declarations of entities are not read");
+}
+
+static bool parse_file(Reader* r, FILE* file) {
+  char buffer[65536];
+  long total = 0;
+  for (bool more = true; more && !r->failed;) {
+    size_t got = fread(buffer, 1, sizeof buffer, file);
+    more = got == sizeof buffer;
+    total += (long)got;
+    if (total > XML_MAX) stop(r, "the file is too long");
+    if (!r->failed && XML_Parse(r->parser, buffer, (int)got, !more) == XML_STATUS_ERROR &&
+        !r->failed) {
+      stop(r, XML_ErrorString(XML_GetErrorCode(r->parser)));
+    }
+  }
+  return !r->failed;
+}
+
+bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t problem_size) {
+  double none = (double)NAN;
+  *out = (FmuDescription){.start = none, .stop = none, .tolerance = none, .step = none};
+  char path[1200];
+  snprintf(path, sizeof path, "%s/modelDescription.xml", folder);
+  FILE* file = fopen(path, "rb");
+  if (!file) {
+    snprintf(problem, problem_size, "it has no modelDescription.xml");
+    return false;
+  }
+  Reader r = {
+      .parser = XML_ParserCreate(NULL), .d = out, .problem = problem, .problem_size = problem_size};
+  bool good = r.parser != NULL;
+  if (good) {
+    XML_SetUserData(r.parser, &r);
+    XML_SetElementHandler(r.parser, on_start, on_end);
+    XML_SetEntityDeclHandler(r.parser, on_entity);
+    good = parse_file(&r, file);
+    XML_ParserFree(r.parser);
+  }
+  fclose(file);
+  if (good && !out->me && !out->cs) {
+    snprintf(problem, problem_size, "it is neither for model exchange nor for co-simulation");
+    good = false;
+  }
+  if (!good) fmu_description_free(out);
+  return good;
+}
+
+void fmu_description_free(FmuDescription* d) {
+  for (uint32_t i = 0; i < d->count; i++)
+    free(d->items[i].name);
+  free(d->items);
+  free(d->name);
+  free(d->token);
+  free(d->me);
+  free(d->cs);
+  *d = (FmuDescription){.version = 0};
+}
+
+bool fmu_library(const FmuDescription* d, const char* folder, const char* identifier, char* path,
+                 size_t size) {
+#if defined(__aarch64__)
+  static const char* const places[] = {"aarch64-linux", NULL};
+#else
+  static const char* const places[] = {"x86_64-linux", "linux64", NULL};
+#endif
+  for (int i = d->version == 2 && places[1] ? 1 : 0; i >= 0 && places[i]; i--) {
+    snprintf(path, size, "%s/binaries/%s/%s.so", folder, places[i], identifier);
+    if (access(path, R_OK) == 0) return true;
+  }
+  return false;
+}

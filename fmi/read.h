@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// A foreign FMU on disk: its archive unpacked into a folder of ours, and its description read.
+// Nothing of it is executed here, and nothing is written outside of that folder.
+#ifndef SALTUS_FMI_READ_H
+#define SALTUS_FMI_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum FmuType { FMU_REAL, FMU_INTEGER, FMU_BOOLEAN, FMU_STRING, FMU_OTHER } FmuType;
+
+typedef struct FmuItem {
+  char* name;
+  FmuType type;
+  char native[16];  // name of the type in version 3
+  uint32_t reference;
+  bool input, output, parameter, local, independent;
+  bool array;
+  uint32_t derivative;  // version 2: index of the state from 1, 0 for none
+} FmuItem;
+
+typedef struct FmuDescription {
+  uint32_t version;
+  char* name;
+  char* token;
+  char* me;  // identifiers; NULL where the FMU has no such interface
+  char* cs;
+  bool me_tool, cs_tool;      // needs the tool that made it
+  bool me_states, cs_states;  // can save its state
+  bool event_mode, no_completed_step;
+  uint32_t indicators;   // version 2
+  uint32_t state_count;  // version 2: entries of Derivatives
+  double start, stop, tolerance, step;
+  FmuItem* items;
+  uint32_t count, capacity;
+} FmuDescription;
+
+/// Unpack an archive into a fresh folder, whose path is put into `folder`. False with the reason in
+/// `problem`; the folder is then gone again.
+bool fmu_unpack(const char* path, char* folder, size_t size, char* problem, size_t problem_size);
+/// Remove the folder and all in it.
+void fmu_remove(const char* folder);
+
+bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t problem_size);
+void fmu_description_free(FmuDescription* description);
+
+/// The library of an interface for this machine; false where there is none.
+bool fmu_library(const FmuDescription* description, const char* folder, const char* identifier,
+                 char* path, size_t size);
+
+#endif

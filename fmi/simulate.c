@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+//
+// Model exchange: Dormand and Prince 5(4) with its dense output. Indicators of a foreign FMU can
+// only be sampled: at the ends of steps and at points between them. An event is a change between z
+// > 0 and z <= 0; it is located by bisection, which asks for signs alone and so takes indicators of
+// any scale, and ends strictly on the new side.
+#include "simulate.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAGES       7
+#define SAMPLES      4     // of the indicators inside a step
+#define STILL_EVENTS 1000  // without time going on
+#define JUMP         1e-3  // of its own size: an indicator that is no smaller beside its zero jumps
+
+static const double nodes[STAGES] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
+static const double weights[STAGES][STAGES - 1] = {
+    {0},
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
+};
+static const double error_weights[STAGES] = {
+    71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+static const double dense_weights[STAGES] = {
+    -12715105075.0 / 11282082432.0,  0,
+    87487479700.0 / 32700410799.0,   -10690763975.0 / 1880347072.0,
+    701980252875.0 / 199316789632.0, -1453857185.0 / 822651844.0,
+    69997945.0 / 29380423.0};
+
+typedef struct Solver {
+  Foreign* f;
+  const FmuRun* run;
+  FmuSummary* summary;
+  uint32_t n, m;
+  double t, h, row_t;
+  uint64_t row;   // number of the next row of the grid
+  double* x;      // at the begin of the step
+  double* end;    // at its end
+  double* at;     // somewhere
+  double* scale;  // largest magnitudes
+  double* k[STAGES];
+  double* z;  // domains are told from these
+  double* z_at;
+  double* z_size;  // largest magnitudes
+  double* memory;
+  uint32_t still;
+} Solver;
+
+static bool fail(Foreign* f, const char* text, double t) {
+  if (!f->problem[0]) snprintf(f->problem, sizeof f->problem, "%s at t = %.9g", text, t);
+  return false;
+}
+
+static double grid(const FmuRun* run, uint64_t k) {
+  return run->start + (double)k * run->every;
+}
+
+static bool all_finite(const double* v, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (!isfinite(v[i])) return false;
+  }
+  return true;
+}
+
+static void dense(const Solver* s, double h, double theta, double* out) {
+  for (uint32_t i = 0; i < s->n; i++) {
+    double change = s->end[i] - s->x[i];
+    double r3 = h * s->k[0][i] - change;
+    double r4 = change - h * s->k[6][i] - r3;
+    double r5 = 0.0;
+    for (int j = 0; j < STAGES; j++)
+      r5 += dense_weights[j] * s->k[j][i];
+    r5 *= h;
+    out[i] = s->x[i] + theta * (change + (1.0 - theta) * (r3 + theta * (r4 + (1.0 - theta) * r5)));
+  }
+}
+
+/// One trial; the error relative to the tolerance, infinite where the equations have no values.
+static bool trial(Solver* s, double h, double* error) {
+  *error = (double)INFINITY;
+  for (int stage = 1; stage < STAGES; stage++) {
+    for (uint32_t i = 0; i < s->n; i++) {
+      double sum = 0.0;
+      for (int j = 0; j < stage; j++)
+        sum += weights[stage][j] * s->k[j][i];
+      s->end[i] = s->x[i] + h * sum;
+    }
+    if (!foreign_set_point(s->f, s->t + nodes[stage] * h, s->end)) return false;
+    if (!foreign_derivatives(s->f, s->k[stage])) return false;
+    if (!all_finite(s->k[stage], s->n)) return true;
+  }
+  double worst = 0.0;
+  for (uint32_t i = 0; i < s->n; i++) {
+    double e = 0.0;
+    for (int j = 0; j < STAGES; j++)
+      e += error_weights[j] * s->k[j][i];
+    double size = fmax(fabs(s->x[i]), fabs(s->end[i]));
+    double weight = s->run->tolerance * (size + 1e-3 * fmax(s->scale[i], size));
+    if (weight > 0.0) worst = fmax(worst, fabs(h * e) / weight);
+  }
+  *error = worst;
+  return true;
+}
+
+/// Indicators at a part of the step, and whether one of them lies in another domain than at its
+/// begin.
+static bool look(Solver* s, double h, double theta, bool* crossed, uint32_t* which) {
+  dense(s, h, theta, s->at);
+  if (!foreign_set_point(s->f, s->t + theta * h, s->at) || !foreign_indicators(s->f, s->z_at))
+    return false;
+  *crossed = false;
+  for (uint32_t i = 0; i < s->m && !*crossed; i++) {
+    s->z_size[i] = fmax(s->z_size[i], fabs(s->z_at[i]));
+    *crossed = (s->z[i] > 0.0) != (s->z_at[i] > 0.0);
+    *which = i;
+  }
+  return true;
+}
+
+/// The first point found at which something has crossed: `theta` lies behind it, by rounding.
+static bool locate(Solver* s, double h, double* theta, bool* found) {
+  double low = 0.0;
+  double high = 0.0;
+  uint32_t which = 0;
+  *found = false;
+  for (int k = 1; k <= SAMPLES + 1 && !*found && s->m > 0; k++) {
+    low = high;
+    high = (double)k / (SAMPLES + 1);
+    if (!look(s, h, high, found, &which)) return false;
+  }
+  if (!*found) return true;
+  for (int turn = 0; turn < 200; turn++) {
+    double middle = low + 0.5 * (high - low);
+    double resolution = 2.0 * DBL_EPSILON * fmax(fabs(s->t), fabs(s->t + h));
+    if ((high - low) * h <= resolution || middle <= low || middle >= high) break;
+    bool crossed = false;
+    if (!look(s, h, middle, &crossed, &which)) return false;
+    *(crossed ? &high : &low) = middle;
+  }
+  bool again = false;
+  if (!look(s, h, high, &again, &which)) return false;
+  double beside = fabs(s->z_at[which]);
+  if (again && beside > JUMP * s->z_size[which]) {
+    s->summary->jumps = true;
+    s->summary->jumping = which;
+  }
+  *theta = high;
+  return true;
+}
+
+static bool row_at(Solver* s, double t) {
+  s->row_t = t;
+  return s->run->on_row(s->run->user, s->f, t) || fail(s->f, "the rows cannot be written", t);
+}
+
+/// Rows of the grid inside the part of a step that is kept.
+static bool rows_inside(Solver* s, double h, double theta) {
+  while (grid(s->run, s->row) < s->t + theta * h * (1.0 - 1e-12)) {
+    double t = grid(s->run, s->row++);
+    if (t <= s->row_t) continue;
+    dense(s, h, fmin((t - s->t) / h, theta), s->at);
+    if (!foreign_set_point(s->f, t, s->at) || !row_at(s, t)) return false;
+  }
+  return true;
+}
+
+/// Derivatives and indicators where the motion goes on.
+static bool begin_motion(Solver* s) {
+  if (!foreign_derivatives(s->f, s->k[0]) || !foreign_indicators(s->f, s->z)) return false;
+  if (!all_finite(s->k[0], s->n)) return fail(s->f, "a derivative is not a finite number", s->t);
+  for (uint32_t i = 0; i < s->m; i++)
+    s->z_size[i] = fmax(s->z_size[i], fabs(s->z[i]));
+  for (uint32_t i = 0; i < s->n; i++)
+    s->scale[i] = fmax(s->scale[i], fabs(s->x[i]));
+  return true;
+}
+
+static ForeignStatus handle_event(Solver* s) {
+  bool changed = false;
+  if (!row_at(s, s->t)) return FOREIGN_FAILED;
+  s->summary->events++;
+  if (++s->still > STILL_EVENTS) {
+    fail(s->f, "events follow each other without time going on", s->t);
+    return FOREIGN_FAILED;
+  }
+  if (!foreign_enter_event(s->f)) return FOREIGN_FAILED;
+  ForeignStatus status = foreign_event(s->f, &changed);
+  if (status == FOREIGN_FAILED) return status;
+  if (status == FOREIGN_OK && changed && !foreign_states(s->f, s->x)) return FOREIGN_FAILED;
+  if (!row_at(s, s->t)) return FOREIGN_FAILED;
+  return status;
+}
+
+/// The longest step that may be tried, and whether it ends at a time event.
+static double longest(const Solver* s) {
+  double end = fmin(s->run->stop, s->f->next_event);
+  return fmax(end - s->t, 0.0);
+}
+
+/// Find a step that is accurate enough; its length in `h`.
+static bool make_step(Solver* s, double* h) {
+  double limit = longest(s);
+  *h = fmin(s->h, limit);
+  for (;;) {
+    double error = 0.0;
+    if (!trial(s, *h, &error)) return false;
+    if (error <= 1.0) {
+      double factor = error > 0.0 ? 0.9 * pow(error, -0.2) : 5.0;
+      if (*h >= s->h || factor < 1.0) s->h = *h * fmin(fmax(factor, 0.2), 5.0);
+      return true;
+    }
+    double factor = isfinite(error) ? fmax(0.9 * pow(error, -0.2), 0.1) : 0.1;
+    *h *= factor;
+    s->h = *h;
+    if (!(s->t + *h > s->t)) return fail(s->f, "the step became too short", s->t);
+  }
+}
+
+static ForeignStatus advance(Solver* s) {
+  double h = 0.0;
+  double theta = 1.0;
+  bool crossed = false;
+  bool wanted = false;
+  if (longest(s) > 0.0) {
+    if (!make_step(s, &h) || !locate(s, h, &theta, &crossed)) return FOREIGN_FAILED;
+    if (!rows_inside(s, h, theta)) return FOREIGN_FAILED;
+    // the end of a whole step is a sum with no rounding of its own where a time is to be met
+    bool meets = theta == 1.0 && h == longest(s);
+    double t = meets ? fmin(s->run->stop, s->f->next_event) : s->t + theta * h;
+    if (theta == 1.0) {
+      memcpy(s->at, s->end, s->n * sizeof(double));
+    } else {
+      dense(s, h, theta, s->at);
+    }
+    if (t > s->t) s->still = 0;
+    s->t = t;
+    memcpy(s->x, s->at, s->n * sizeof(double));
+    if (!foreign_set_point(s->f, s->t, s->x)) return FOREIGN_FAILED;
+    s->summary->steps++;
+    ForeignStatus status = foreign_step_done(s->f, &wanted);
+    if (status != FOREIGN_OK) return status;
+  }
+  if (crossed || wanted || s->t >= s->f->next_event) {
+    ForeignStatus status = handle_event(s);
+    if (status != FOREIGN_OK) return status;
+  }
+  return begin_motion(s) ? FOREIGN_OK : FOREIGN_FAILED;
+}
+
+static bool take_memory(Solver* s) {
+  size_t n = s->n;
+  size_t m = s->m;
+  s->memory = calloc(n * (4 + STAGES) + 3 * m + 1, sizeof(double));
+  if (!s->memory) return fail(s->f, "out of memory", s->t);
+  double* at = s->memory;
+  double** arrays[] = {&s->x, &s->end, &s->at, &s->scale};
+  for (size_t i = 0; i < 4; i++, at += n)
+    *arrays[i] = at;
+  for (int i = 0; i < STAGES; i++, at += n)
+    s->k[i] = at;
+  s->z = at;
+  s->z_at = at + m;
+  s->z_size = at + 2 * m;
+  return true;
+}
+
+static bool exchange(Solver* s) {
+  bool changed = false;
+  ForeignStatus status = foreign_event(s->f, &changed);
+  if (status != FOREIGN_FAILED && !foreign_states(s->f, s->x)) status = FOREIGN_FAILED;
+  if (status != FOREIGN_FAILED && (!row_at(s, s->t) || !begin_motion(s))) status = FOREIGN_FAILED;
+  s->row = 1;
+  s->h = (s->run->stop - s->run->start) * 1e-4;
+  while (status == FOREIGN_OK && s->t < s->run->stop)
+    status = advance(s);
+  if (status == FOREIGN_FAILED) return false;
+  s->summary->ended = status == FOREIGN_ENDED;
+  s->summary->t = s->t;
+  for (uint32_t i = 0; i < s->m; i++) {
+    s->summary->most = fmax(s->summary->most, s->z_size[i]);
+    s->summary->least = i ? fmin(s->summary->least, s->z_size[i]) : s->z_size[i];
+  }
+  return s->row_t >= s->t || row_at(s, s->t);
+}
+
+static ForeignStatus step_once(Solver* s, double target) {
+  double reached = 0.0;
+  bool event = false;
+  ForeignStatus status = foreign_step(s->f, s->t, target - s->t, &reached, &event);
+  if (status == FOREIGN_FAILED) return status;
+  s->summary->steps++;
+  if (!isfinite(reached) || reached < s->t || reached > target) reached = target;
+  if (reached > s->t) s->still = 0;
+  bool stuck = !(reached > s->t) && !event && status == FOREIGN_OK;
+  s->t = reached;
+  if (stuck && ++s->still > STILL_EVENTS) {
+    fail(s->f, "its steps do not get on", s->t);
+    return FOREIGN_FAILED;
+  }
+  return event && status == FOREIGN_OK ? handle_event(s) : status;
+}
+
+static bool co_simulate(Solver* s) {
+  bool changed = false;
+  ForeignStatus status = s->f->events ? foreign_event(s->f, &changed) : FOREIGN_OK;
+  if (status != FOREIGN_FAILED && !row_at(s, s->t)) status = FOREIGN_FAILED;
+  for (s->row = 1; status == FOREIGN_OK && s->t < s->run->stop; s->row++) {
+    double target = grid(s->run, s->row);
+    if (target > s->run->stop * (1.0 - 1e-12) || target >= s->run->stop) target = s->run->stop;
+    while (status == FOREIGN_OK && s->t < target)
+      status = step_once(s, target);
+    if (status != FOREIGN_FAILED && s->row_t < s->t && !row_at(s, s->t)) status = FOREIGN_FAILED;
+  }
+  s->summary->t = s->t;
+  s->summary->ended = status == FOREIGN_ENDED;
+  return status != FOREIGN_FAILED;
+}
+
+static bool prepare(Foreign* f, void* user) {
+  const FmuRun* run = user;
+  for (uint32_t i = 0; i < run->setting_count; i++) {
+    if (!foreign_set(f, run->settings[i].item, run->settings[i].value)) return false;
+  }
+  return true;
+}
+
+bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
+  *out = (FmuSummary){.t = run->start};
+  FmuRun copy = *run;
+  if (!foreign_initialize(foreign, run->start, run->stop, run->tolerance, prepare, &copy))
+    return false;
+  Solver s = {
+      .f = foreign, .run = run, .summary = out, .t = run->start, .row_t = -(double)INFINITY};
+  if (!foreign->exchange) return co_simulate(&s);
+  s.n = foreign->states;
+  s.m = foreign->indicators;
+  bool good = take_memory(&s) && exchange(&s);
+  free(s.memory);
+  return good;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// One run of a foreign FMU: model exchange is integrated here, co-simulation is asked step by step.
+#ifndef SALTUS_FMI_SIMULATE_H
+#define SALTUS_FMI_SIMULATE_H
+
+#include "foreign.h"
+
+typedef struct FmuSetting {
+  const FmuItem* item;
+  double value;
+} FmuSetting;
+
+typedef struct FmuRun {
+  bool exchange;
+  double start, stop, tolerance;
+  double every;  // distance of rows, and of communication points
+  const FmuSetting* settings;
+  uint32_t setting_count;
+  /// Receives each row's time; values are asked for there. False ends the run.
+  bool (*on_row)(void* user, Foreign* foreign, double t);
+  void* user;
+} FmuRun;
+
+typedef struct FmuSummary {
+  double t;
+  uint64_t steps, events;
+  bool ended;  // by the FMU
+  // event indicators of model exchange
+  bool jumps;          // one of them changes sign without passing zero
+  uint32_t jumping;    // that one
+  double least, most;  // largest magnitudes among the indicators
+} FmuSummary;
+
+/// False with the reason in `foreign->problem`.
+bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out);
+
+#endif
