@@ -19,6 +19,8 @@
 #define NUMBERS_MAX    ((size_t)4 << 20)  // of one answer
 #define MARKS_MAX      256u               // places to go back to
 #define MARK_BYTES_MAX ((size_t)64 << 20)
+#define COLUMNS_MAX    300u  // quantities that are handed to the page
+#define AUTOMATA_MAX   32u
 #define CHANGES_MAX    100000u
 
 static double wall_clock(void) {
@@ -187,13 +189,32 @@ void page_run_clear(PageRun* run) {
   *run = (PageRun){0};
 }
 
-static SltStatus find_columns(PageRun* run) {
-  uint32_t variables = slt_sim_column_count(run->sim);
-  uint32_t automata = slt_sim_automaton_count(run->sim);
+/// How many quantities have columns: a large model hands over those its experiment names, or the
+/// first.
+static uint32_t choose_columns(const PageRun* run, const SltExperiment* e) {
+  uint32_t count = slt_sim_column_count(run->sim);
+  if (count > COLUMNS_MAX && e->out_count > 0) count = e->out_count;
+  return count < COLUMNS_MAX ? count : COLUMNS_MAX;
+}
+
+static const char* column_name(const PageRun* run, const SltExperiment* e, uint32_t i) {
+  bool chosen = slt_sim_column_count(run->sim) > COLUMNS_MAX && e->out_count > 0;
+  return chosen ? e->out[i] : slt_sim_column_name(run->sim, i);
+}
+
+static uint32_t choose_automata(const PageRun* run) {
+  uint32_t count = slt_sim_automaton_count(run->sim);
+  return count < AUTOMATA_MAX ? count : AUTOMATA_MAX;
+}
+
+static SltStatus find_columns(PageRun* run, const SltModel* model) {
+  SltExperiment experiment = slt_model_experiment(model);
+  uint32_t variables = choose_columns(run, &experiment);
+  uint32_t automata = choose_automata(run);
   run->columns = malloc(((size_t)variables + automata + 1) * sizeof *run->columns);
   if (!run->columns) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < variables; i++) {
-    SltStatus status = slt_sim_find(run->sim, slt_sim_column_name(run->sim, i), &run->columns[i]);
+    SltStatus status = slt_sim_find(run->sim, column_name(run, &experiment, i), &run->columns[i]);
     if (status < 0) return status;
   }
   run->column_count = variables;
@@ -210,6 +231,27 @@ static SltStatus find_columns(PageRun* run) {
     run->column_count++;
   }
   return SLT_OK;
+}
+
+/// Names of the columns behind the time.
+static void put_columns(Page* page, Text* out) {
+  const PageRun* run = &page->run;
+  SltExperiment experiment = slt_model_experiment(page->model);
+  uint32_t variables = choose_columns(run, &experiment);
+  for (uint32_t i = 0; i < variables; i++) {
+    const char* name = column_name(run, &experiment, i);
+    if (i) text_put(out, ",", 1);
+    text_put_json(out, name, strlen(name));
+  }
+  for (uint32_t i = variables; i < run->column_count; i++) {
+    const char* automaton = slt_sim_automaton_name(run->sim, i - variables);
+    text_put_format(out, "%s\"", i ? "," : "");
+    Text name = {0};
+    text_put_json(&name, automaton, strlen(automaton));
+    if (name.length > 2) text_put(out, name.data + 1, name.length - 2);
+    free(name.data);
+    text_put_format(out, ".state\"");
+  }
 }
 
 static SltStatus listen_to(PageRun* run, const SltModel* model) {
@@ -286,7 +328,7 @@ static bool create_run(Page* page, PageRun* run, const Json* json, const JsonNod
   const char* problem = NULL;
   SltStatus status = slt_sim_options_check(page->model, &options, &problem);
   if (status >= 0) status = slt_sim_create(page->model, &options, &run->sim);
-  if (status >= 0) status = find_columns(run);
+  if (status >= 0) status = find_columns(run, page->model);
   if (status >= 0) status = listen_to(run, page->model);
   if (status < 0) {
     page_refuse(page->reply, "%s", problem ? problem : slt_status_text(status));
@@ -499,7 +541,9 @@ void page_start(Page* page, const Json* json, const JsonNode* request) {
   put_answer(page);
   text_put_format(&page->reply->json, ",\"constants\":{");
   put_constants(page, &page->reply->json);
-  text_put_format(&page->reply->json, "}}");
+  text_put_format(&page->reply->json, "},\"columns\":[");
+  put_columns(page, &page->reply->json);
+  text_put_format(&page->reply->json, "]}");
 }
 
 static bool has_run(Page* page) {

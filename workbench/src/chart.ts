@@ -135,7 +135,7 @@ export class Chart {
   describe(): void {
     this.legend.replaceChildren(
       ...this.names.map((name) => {
-        const unit = this.host.run?.model.names.variables.find((v) => v.name === name)?.unit;
+        const unit = this.host.run?.quantities.find((q) => q.name === name)?.unit;
         return make(
           "button",
           { class: "chip", title: say("remove"), click: () => this.remove(name), "data-name": name },
@@ -148,7 +148,7 @@ export class Chart {
     );
     const select = make("select", { title: say("horizontal axis"), "aria-label": say("horizontal axis") });
     select.append(make("option", { value: "" }, say("time")));
-    for (const v of (this.host.run?.model.names.variables ?? []).slice(0, 500)) {
+    for (const v of this.host.run?.quantities ?? []) {
       select.append(make("option", { value: v.name, selected: this.x === v.name }, v.name));
     }
     select.addEventListener("change", () => {

@@ -4,7 +4,6 @@
 // other; see docs/notes/workbench.md for what can be asked.
 
 export interface Answer {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   json: any;
   numbers: Float64Array;
 }

@@ -198,7 +198,7 @@ class Workbench implements Listener, ChartHost {
   }
 
   onRun(run: Run, fresh: boolean): void {
-    const another = fresh && (!this.run || this.run.model.names.variables.map((v) => v.name).join() !== run.model.names.variables.map((v) => v.name).join());
+    const another = fresh && (!this.run || this.run.columns.join("\n") !== run.columns.join("\n"));
     this.run = run;
     if (another || this.charts.length === 0) this.chooseCharts(run);
     this.parameters.show(run.model, run);
@@ -512,7 +512,7 @@ class Workbench implements Listener, ChartHost {
   }
 
   private chooseCharts(run: Run): void {
-    const all = run.model.names.variables.map((v) => v.name);
+    const all = run.quantities.map((q) => q.name);
     const wanted = run.model.experiment.out.filter((n) => all.includes(n));
     const first = (wanted.length ? wanted : all).slice(0, CHARTS_FIRST);
     this.charts = first.map((name) => this.makeChart([name]));
@@ -537,10 +537,10 @@ class Workbench implements Listener, ChartHost {
     const run = this.run;
     const box = byId("variables");
     const shown = new Set(this.charts.flatMap((c) => c.names));
-    const key = [...shown].join("\n") + (run?.model.path ?? "") + (run?.model.names.variables.length ?? 0);
+    const key = [...shown].join("\n") + (run?.model.path ?? "") + (run?.columns.length ?? 0);
     if (box.dataset.key === key) return;
     box.dataset.key = key;
-    box.replaceChildren(...(run?.model.names.variables ?? []).slice(0, 200).map(({ name, unit }) => {
+    box.replaceChildren(...(run?.quantities ?? []).map(({ name, unit }) => {
       const chip = make("button", {
         class: "chip", draggable: "true", title: say("drag a variable into a chart"), "aria-pressed": String(shown.has(name)),
         click: () => {
@@ -553,6 +553,9 @@ class Workbench implements Listener, ChartHost {
       chip.addEventListener("dragstart", (event) => event.dataTransfer?.setData("text/plain", name));
       return chip;
     }));
+    const all = run?.model.names.variables.length ?? 0;
+    const shownHere = run?.quantities.length ?? 0;
+    if (all > shownHere) box.append(make("small", { title: "experiment { out = ...; }" }, `${shownHere} / ${all}`));
   }
 
   zoom(range: Range): void {
@@ -848,7 +851,7 @@ class Workbench implements Listener, ChartHost {
       t: run?.t ?? null,
       rows: run?.rows.length ?? 0,
       events: run?.events.filter((e) => e.kind !== "initial").map((e) => ({ t: e.t, what: eventText(e) })) ?? [],
-      last: run ? Object.fromEntries(run.model.names.variables.map((v, i) => [v.name, run.rows.columns[i].values[run.rows.length - 1]])) : {},
+      last: run ? Object.fromEntries(run.quantities.map(({ name }) => [name, run.rows.columns[run.column(name)].values[run.rows.length - 1]])) : {},
       changes: run?.changes ?? [],
       constants: run?.constants ?? {},
       latency: this.lastLatency,
@@ -856,6 +859,7 @@ class Workbench implements Listener, ChartHost {
       charts: this.charts.map((c) => c.names),
       range: this.range,
       playing: this.session.isPlaying,
+      kept: this.kept.length,
     };
   }
 }
@@ -869,10 +873,11 @@ function costs(run: Run): string {
 
 function csvOf(run: Run): string {
   const quote = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const names = run.model.names.variables.map((v) => v.name);
+  const names = run.quantities.map((q) => q.name);
+  const places = names.map((name) => run.column(name));
   const lines = [["time", ...names].map(quote).join(",")];
   for (let i = 0; i < run.rows.length; i++) {
-    const cells = names.map((_, c) => run.rows.columns[c].values[i]);
+    const cells = places.map((c) => run.rows.columns[c].values[i]);
     lines.push([run.rows.time.values[i], ...cells].map((v) => (Number.isNaN(v) ? "" : String(v))).join(","));
   }
   return lines.join("\n") + "\n";

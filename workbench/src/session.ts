@@ -62,20 +62,25 @@ export class Run {
   wall = 0;
   live = false; // values changed now take effect now
 
+  readonly quantities: { name: string; unit: string }[]; // those with values; a large model hands over some of its own
+  private readonly places: Map<string, number>;
+
   constructor(
     readonly model: Model,
     readonly set: Values,
-    width: number,
+    readonly columns: string[],
   ) {
-    this.rows = new Rows(width);
+    this.rows = new Rows(columns.length);
+    this.places = new Map(columns.map((name, i) => [name, i]));
+    const units = new Map(model.names.variables.map((v) => [v.name, v.unit]));
+    const shown = columns.filter((name) => units.has(name) || !name.endsWith(".state"));
+    this.quantities = shown.map((name) => ({ name, unit: units.get(name) ?? "" }));
   }
+
 
   /** Index of a quantity among the columns of its rows, or -1. */
   column(name: string): number {
-    const variable = this.model.names.variables.findIndex((v) => v.name === name);
-    if (variable >= 0) return variable;
-    const automaton = this.model.automata.findIndex((a) => `${a.name}.state` === name);
-    return automaton < 0 ? -1 : this.model.names.variables.length + automaton;
+    return this.places.get(name) ?? -1;
   }
 
   get unfinished(): boolean {
@@ -103,6 +108,7 @@ interface RunAnswer {
   statistics: Record<string, number | string>;
   changes: Change[];
   constants?: Values;
+  columns?: string[];
   failure?: { code: string; line: number; text: string };
   keepRows?: number;
   keepEvents?: number;
@@ -117,6 +123,7 @@ export interface Listener {
 }
 
 const SLICE = 40; // ms
+const AUTOMATA = 32; // that have columns
 const FIRST_SLICE = 30;
 
 export class Session {
@@ -211,7 +218,7 @@ export class Session {
     this.model = null;
     if (json.ok) {
       const names = json.names as Names;
-      const automata = names.automata.filter((a) => a.kind === "automaton");
+      const automata = names.automata.filter((a) => a.kind === "automaton").slice(0, AUTOMATA);
       this.model = { path, text, names, experiment: json.experiment, automata };
       const known = new Set(names.constants.map((c) => c.name));
       for (const name of Object.keys(this.set)) if (!known.has(name)) delete this.set[name];
@@ -263,7 +270,7 @@ export class Session {
     const begun = performance.now();
     const first = standing ? { ms: 0, to: model.experiment.start ?? 0 } : { ms: FIRST_SLICE };
     const { json, numbers } = await this.engine.ask({ op: "run", ...this.settings(model), changes, ...first });
-    const run = new Run(model, { ...this.set }, (json as RunAnswer).width - 1);
+    const run = new Run(model, { ...this.set }, (json as RunAnswer).columns ?? []);
     run.start = numbers.length ? numbers[0] : 0;
     run.live = standing;
     this.take(run, json, numbers);

@@ -4,10 +4,11 @@
 // written where SALTUS_PICTURES says.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { deflateRawSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 const root = process.env.SALTUS_SOURCE ?? dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -185,7 +186,7 @@ const tests = {
       while (!copied) await new Promise((r) => setTimeout(r, 20));
       return copied;
     });
-    const other = await newPage(bench.page.context().browser(), bench.form, link.replace(/^[^#]*/, bench.form.address.replace(/#.*/, "")), bench.page.context());
+    const other = await newPage(null, bench.form, link.replace(/^[^#]*/, bench.form.address.replace(/#.*/, "")), bench.page.context());
     const replayed = await other.until((look) => look.state === 'done' && look.changes.length === 1);
     assert.deepEqual(replayed.last, live.last);
     assert.deepEqual(replayed.events.map((e) => e.t), live.events.map((e) => e.t));
@@ -268,6 +269,58 @@ const tests = {
     const look = await bench.until((look) => look.state === 'done');
     assert.equal(look.text, text);
     assert.equal(await bench.page.locator("#model-name.dirty").count(), 1);
+  },
+
+  async runs_are_kept_and_compared(bench) {
+    await bench.open("ball.lisma");
+    await bench.page.click("#keep");
+    await bench.slide("k", 0.55);
+    const look = await bench.until((look) => look.constants.k === 0.88 && look.state === "done");
+    assert.equal(look.kept, 1);
+    assert.match(await bench.page.textContent(".runs"), /k = 0\.88/);
+    assert.match(await bench.page.textContent(".runs code"), /saltus run models\/ball\.lisma --set k=0\.88/);
+    await bench.picture(`${bench.form.name}-compare`);
+    await bench.page.click(".runs li button");
+    await bench.until((look) => look.kept === 0);
+  },
+
+  async links_are_text(bench) {
+    const text = "// </script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\nx' = 1; experiment { end = 3; }\n";
+    const shared = { path: "<img src=x onerror=alert(1)>.lisma", text, set: { "__proto__": 7, nothing: 1, y: "2" }, until: "3; alert(1)", changes: [{ t: 1 }, "a", null] };
+    const base = bench.form.address.replace(/#.*/, "");
+    const link = `${base}#model=${deflateRawSync(JSON.stringify(shared)).toString("base64url")}`;
+    const other = await newPage(null, bench.form, link, bench.page.context());
+    let asked = 0;
+    other.page.on("dialog", (dialog) => (asked++, dialog.dismiss()));
+    const look = await other.until((look) => look.state === "done");
+    assert.equal(look.text, text);
+    assert.equal(look.t, 3);
+    assert.equal(await other.page.evaluate(() => window.hacked), undefined);
+    assert.equal(asked, 0);
+    assert.deepEqual(other.problems, []);
+    for (const broken of ["#model=AAAA", "#model=!!", `#model=${deflateRawSync("[]").toString("base64url")}`]) {
+      const page = await newPage(null, bench.form, base + broken, bench.page.context());
+      assert.equal((await page.until((look) => look.state === "done")).text.length > 0, true);
+      await page.page.close();
+    }
+    await other.page.close();
+  },
+
+  async an_engine_that_ends_is_started_anew(bench) {
+    if (bench.form.name !== "serve") return;
+    await bench.open("ball.lisma");
+    // end all engines of the server
+    const tasks = `/proc/${bench.form.child.pid}/task`;
+    const pids = new Set(readdirSync(tasks).flatMap((t) => readFileSync(join(tasks, t, "children"), "utf8").split(" ")).filter(Boolean).map(Number));
+    assert.ok(pids.size > 0);
+    for (const pid of pids) process.kill(pid, "SIGKILL");
+    await bench.slide("k", 0.25);
+    await bench.page.waitForSelector("#toast:not([hidden])");
+    assert.match(await bench.page.textContent("#toast"), /engine has ended/);
+    await bench.page.click("#run");
+    const look = await bench.until((look) => look.state === "done" && look.constants.k === 0.4);
+    assert.ok(look.events.length > 0);
+    bench.problems.length = 0; // the browser tells of the answer 502
   },
 
   async gives_the_bits_of_the_command_line(bench) {
