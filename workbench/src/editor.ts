@@ -4,7 +4,7 @@
 // server's, which runs in the engine; grids and sliders edit this document too, so there is one history.
 import { autocompletion, Completion, CompletionContext, CompletionResult, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab, redo, undo } from "@codemirror/commands";
-import { bracketMatching, indentUnit, StreamLanguage, StringStream, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, codeFolding, foldEffect, indentUnit, StreamLanguage, StringStream, syntaxHighlighting } from "@codemirror/language";
 import { Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, StateEffect, StateField, Text } from "@codemirror/state";
@@ -169,7 +169,7 @@ export class Editor {
       doc: text,
       extensions: [
         lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), history(), drawSelection(), bracketMatching(),
-        indentUnit.of("  "), highlightSelectionMatches(), lintGutter(), shownLine,
+        indentUnit.of("  "), codeFolding(), highlightSelectionMatches(), lintGutter(), shownLine,
         syntaxHighlighting(classHighlighter),
         this.language.of(this.path.endsWith(".rules.md") ? rules : lisma),
         autocompletion({ override: [(context) => this.complete(context)] }),
@@ -209,7 +209,26 @@ export class Editor {
     this.path = path;
     this.diagnostics = [];
     this.view.setState(this.makeState(text));
+    this.foldExpectations();
     void this.check();
+  }
+
+  /** What gallery models expect of their runs is for tests: it is folded away, and a click unfolds it. */
+  private foldExpectations(): void {
+    const doc = this.view.state.doc;
+    let first = 0;
+    let last = 0;
+    for (let n = 1; n <= doc.lines; n++) {
+      const line = doc.line(n).text;
+      if (/^\/\/ (expect|run) /.test(line)) {
+        first ||= n;
+        last = n;
+      } else if (line.trim() !== "//") {
+        if (first) break;
+      }
+    }
+    if (first < 2 || last <= first) return;
+    this.view.dispatch({ effects: foldEffect.of({ from: doc.line(first - 1).to, to: doc.line(last).to }) });
   }
 
   /** Replace pieces of the text as one step of the history. */

@@ -664,7 +664,7 @@ class Workbench implements Listener, ChartHost {
     const describe = (r: Run): string => {
       const set = Object.entries(r.set).map(([n, v]) => `${n} = ${short(v)}`);
       const changes = r.changes.map((c) => `t = ${short(c.t)}: ${c.name} = ${short(c.value)}`);
-      return [...set, ...changes].join(", ") || "—";
+      return [...set, ...changes].join(", ") || say("as the text says");
     };
     const list = make("ul", {}, ...this.kept.map((r) => make("li", {},
       make("button", { class: "mini", title: say("remove"), click: () => {

@@ -92,6 +92,7 @@ const russian: Record<string, string> = {
   "the present run": "текущий прогон",
   "Rename": "Переименовать",
   "new name": "новое имя",
+  "as the text says": "как в тексте",
   "not run": "не запущена",
   mistake: "ошибка",
   mistakes: "ошибок",
