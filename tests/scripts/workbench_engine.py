@@ -116,6 +116,23 @@ class Runs(unittest.TestCase):
             self.assertEqual(times, [event["t"] for event in whole["events"][1:]])
 
 
+class Large(unittest.TestCase):
+    def test_columns(self):
+        """A large model hands over what its experiment names, or the first quantities; a small one all of them."""
+        cells = "for i = 1:{n} {{ x[i]' = i; }} experiment {{ end = 1; {out} }}"
+        with Engine() as e:
+            for n, out, columns in ((20, "out = x7;", [f"x{i}" for i in range(1, 21)]),
+                                    (5000, "", [f"x{i}" for i in range(1, 301)]),
+                                    (5000, "out = x4999, x7;", ["x4999", "x7"])):
+                self.assertTrue(e.compile("m.lisma", cells.format(n=n, out=out))["ok"])
+                answer, numbers = e.ask(op="run", ms=5000)
+                self.assertEqual((answer["state"], answer["columns"]), ("done", columns))
+                last = rows(answer, numbers)[-1]
+                self.assertEqual(last[0], 1.0)
+                for name, value in zip(columns, last[1:]):
+                    self.assertAlmostEqual(value, float(name[1:]), delta=1e-3)
+
+
 class Changes(unittest.TestCase):
     def test_replay_and_back(self):
         """Random changes of a random constant at random times: a run with that list has the same bits, and so has
