@@ -308,7 +308,7 @@ static bool pair_column(const Region* region, int root, int* row_of_column, int*
 }
 
 void sym_choose_held(Arena* scratch, const SymIncidence* incidence, const int* row_of_column,
-                     const uint8_t* rank, uint8_t* loose, uint8_t* held) {
+                     const uint8_t* rank, const uint32_t* order, uint8_t* loose, uint8_t* held) {
   Region region = region_begin(scratch, incidence, row_of_column);
   reach_under(&region);
   size_t rows = (size_t)incidence->row_count;
@@ -327,7 +327,8 @@ void sym_choose_held(Arena* scratch, const SymIncidence* incidence, const int* r
   }
   // sets of columns that can be paired form a matroid: taking the best first is optimal
   for (unsigned level = 0; level <= UINT8_MAX; level++) {
-    for (int column = 0; column < incidence->column_count; column++) {
+    for (int i = 0; i < incidence->column_count; i++) {
+      int column = order ? (int)order[i] : i;
       if (!region.has_column[column] || rank[column] != level) continue;
       held[column] = !pair_column(&region, column, pair_of_column, pair_of_row, from, queue);
     }

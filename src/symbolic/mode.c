@@ -10,6 +10,7 @@
 #include "symbolic/internal.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Analysis {
@@ -131,11 +132,31 @@ static bool determined_somewhere(const Analysis* a, const uint8_t* held) {
   uint8_t* loose = ARENA_ARRAY(a->scratch, uint8_t, ir->vars.count);
   uint8_t* left = ARENA_ARRAY(a->scratch, uint8_t, ir->vars.count);
   sym_match(a->scratch, &all, row_of_column);
-  sym_choose_held(a->scratch, &all, row_of_column, rank, loose, left);
+  sym_choose_held(a->scratch, &all, row_of_column, rank, NULL, loose, left);
   for (uint32_t v = 0; v < ir->vars.count; v++) {
     if (held[v] && loose[v]) return false;
   }
   return true;
+}
+
+static int compare_places(const void* a, const void* b) {
+  uint64_t left = *(const uint64_t*)a;
+  uint64_t right = *(const uint64_t*)b;
+  return left < right ? -1 : left > right;
+}
+
+/// Columns as their variables come in the text.
+static const uint32_t* order_of_text(const Analysis* a) {
+  uint64_t* places = ARENA_ARRAY(a->scratch, uint64_t, a->column_count);
+  uint32_t* order = ARENA_ARRAY(a->scratch, uint32_t, a->column_count);
+  for (uint32_t j = 0; j < a->column_count; j++) {
+    places[j] = (uint64_t)ir_var(a->ir, a->columns[j]).appearance << 32 | j;
+  }
+  if (a->column_count) qsort(places, a->column_count, sizeof *places, compare_places);
+  for (uint32_t j = 0; j < a->column_count; j++) {
+    order[j] = (uint32_t)places[j];
+  }
+  return order;
 }
 
 /// A mode that has too few equations: the variables that keep their values, such that the others
@@ -160,7 +181,8 @@ static bool hold_undetermined(Analysis* a, const SymIncidence* any, const int* r
       rank[column] = 1;
     }
   }
-  sym_choose_held(a->scratch, any, row_of_column, rank, loose_column, held_column);
+  sym_choose_held(a->scratch, any, row_of_column, rank, order_of_text(a), loose_column,
+                  held_column);
   for (uint32_t j = 0; j < a->column_count; j++) {
     held[a->columns[j]] = held_column[j];
     loose[a->columns[j]] = loose_column[j];

@@ -252,10 +252,10 @@ typedef struct SymPart {
 } SymPart;
 
 /// Columns of the under-determined part that are best left without a row, so that the others can
-/// all be paired: those of the largest `rank` (ties: the last columns). `loose` marks the whole
-/// part, `held` what is left.
+/// all be paired: those of the largest `rank` (ties: the last in `order`, NULL: as they stand). `loose`
+/// marks the whole part, `held` what is left.
 void sym_choose_held(Arena* scratch, const SymIncidence* incidence, const int* row_of_column,
-                     const uint8_t* rank, uint8_t* loose, uint8_t* held);
+                     const uint8_t* rank, const uint32_t* order, uint8_t* loose, uint8_t* held);
 
 SymPart sym_over_part(Arena* scratch, const SymIncidence* incidence, const int* row_of_column);
 SymPart sym_under_part(Arena* scratch, const SymIncidence* incidence, const int* row_of_column);

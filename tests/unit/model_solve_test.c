@@ -4,6 +4,7 @@
 // enclosures.
 #include "ir_text.h"
 #include "model/build.h"
+#include "model/solve_balance.h"
 #include "model/solve_rank.h"
 
 #define OUT_MAX 8  // and more than the unknowns of a test
@@ -486,6 +487,81 @@ TEST(enclosures_hold_what_is_solved_for) {
       CHECK(out[i].v.hi - out[i].v.lo <= 20.0 * (high - low) + 1e-6, c->text);
     }
     model_build_free(b.build);
+  }
+  arena_free(&arena);
+}
+
+/// Entries of a 3 x 3 matrix with a hole, its rows and columns in other units.
+static void balance(const int* row_unit, const int* column_unit, double* row, double* column) {
+  static const double values[] = {3.0, -0.5, 7.0, 0.25, 40.0, 1.0, 0.125};
+  static const ModelEntry entries[] = {{0, 0, 0}, {0, 1, 1}, {1, 1, 2}, {1, 2, 3},
+                                       {2, 0, 4}, {2, 2, 5}, {0, 2, 6}};
+  ModelSolve solve = {.count = 3, .entries = entries, .entry_count = 7};
+  double regs[7];
+  for (uint32_t k = 0; k < 7; k++) {
+    regs[k] = ldexp(values[k], row_unit[entries[k].row] + column_unit[entries[k].column]);
+  }
+  CHECK(model_balance(&solve, regs, row, column), "numbers");
+}
+
+TEST(balanced_units_follow_those_of_the_model) {
+  static const int none[3] = {0, 0, 0};
+  double row[3], column[3];
+  balance(none, none, row, column);
+  uint64_t seed = 11;
+  for (int round = 0; round < 50; round++) {
+    int row_unit[3], column_unit[3];
+    double other_row[3], other_column[3];
+    for (int i = 0; i < 3; i++) {
+      row_unit[i] = (int)(test_random(&seed) % 121) - 60;
+      column_unit[i] = (int)(test_random(&seed) % 121) - 60;
+    }
+    balance(row_unit, column_unit, other_row, other_column);
+    for (int i = 0; i < 3; i++) {
+      for (int j = 0; j < 3; j++) {
+        double unit = ldexp(1.0, row_unit[i] + column_unit[j]);
+        CHECK(other_row[i] * other_column[j] * unit == row[i] * column[j], "the same matrix");
+      }
+    }
+  }
+  ModelEntry lone = {0, 0, 0};
+  ModelSolve solve = {.count = 1, .entries = &lone, .entry_count = 1};
+  double bad = (double)NAN;
+  CHECK(!model_balance(&solve, &bad, row, column), "no number");
+  double zero = 0.0;
+  CHECK(model_balance(&solve, &zero, row, column) && row[0] == 1.0 && column[0] == 1.0, "nothing");
+}
+
+/// The same equations in units far apart: solved, found to lack rank, found to contradict each other.
+TEST(blocks_in_any_units) {
+  static const struct {
+    const char* text;  // with units of y and z, those times that of the second equation, and its
+    double y;
+    bool failed, least;
+  } cases[] = {
+      {"x' = 0\n%.17g*y + %.17g*z = 3*x\n%.17g*y - %.17g*z = 0", 4.0, false, false},
+      {"x' = 0\n%.17g*y + %.17g*z = 3*x\n%.17g*y + %.17g*z = %.17g*x", 0.0, false, true},
+      {"x' = 0\n%.17g*y + %.17g*z = 3*x\n%.17g*y + %.17g*z = -%.17g*x", 0.0, true, false},
+  };
+  TEST_ARENA(arena);
+  FOR_CASES(c, cases) {
+    for (int k = -12; k <= 12; k += 4) {
+      double a = pow(10.0, k), b = pow(10.0, -k / 2), e = pow(10.0, k / 4);
+      char text[256];
+      double second = c->least || c->failed ? 1.0 : 2.0;
+      snprintf(text, sizeof text, c->text, a, b, e * a, second * e * b, 3.0 * e);
+      Block block;
+      block_open(&block, &arena, text);
+      double x = 2.0;
+      uint32_t failed = 0, least = 0;
+      block_run(&block, 0.0, &x, &failed, &least);
+      CHECK((failed != MODEL_NONE) == c->failed, text);
+      CHECK((least != MODEL_NONE) == c->least, text);
+      double y = a * value_of(&block, "y"), z = b * value_of(&block, "z");
+      if (!c->failed) CHECK_NEAR(y + z, 6.0, 1e-9, 1e-9);
+      if (!c->failed && !c->least) CHECK_NEAR(y, c->y, 1e-12, 1e-12);
+      model_build_free(block.build);
+    }
   }
   arena_free(&arena);
 }
