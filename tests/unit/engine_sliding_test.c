@@ -210,3 +210,86 @@ TEST(a_motion_along_surfaces_goes_on_from_a_snapshot_with_the_same_bits) {
     slt_model_free(model);
   }
 }
+
+// ---- surfaces and contacts together -------------------------------------------------------------
+
+/// A body that comes to rest at a wall by bouncing, with dry friction; the push turns round.
+static const char braked[] =
+    "x' = v; x(t0) = 0.1; v' = -2*cos(time) - %g*sign(v);"
+    "automaton c { state hit [x <= 0] && [v < 0] { set v = -0.2*v; } from init, hit; }";
+
+TEST(eng_slide_complementarity_lets_friction_and_wall_hold_together) {
+  static const double levels[] = {0.2, 0.5, 1.0};
+  for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+    char text[400];
+    snprintf(text, sizeof text, braked, levels[i]);
+    SltModel* model = compile(text);
+    SltSim* sim = run_to(model, 1.0);
+    EngSim* engine = sim->engine;
+    CHECK(engine->core.contact.count == 1, "the gap is closed");
+    // it leaves where the pull is more than the friction
+    double leaves = acos(-levels[i] / 2.0);
+    go_to(sim, leaves - 1e-3);
+    CHECK(fabs(engine->x[1]) < 1e-9, "held up to there");
+    CHECK(engine->core.slide.count == 1, "by friction in the end");
+    bool active = engine->core.contact.active;
+    engine->core.contact.active = false;  // as in an instant
+    CHECK(eng_slide_complementarity(engine), "a problem with a solution");
+    engine->core.contact.active = active;
+    double alpha = engine->sliding.value_alpha[0];
+    CHECK(alpha > 0.5 && alpha < 1.0, "of the friction against leaving");
+    go_to(sim, leaves + 0.2);
+    CHECK(engine->core.contact.count == 0 && engine->x[1] > 1e-3, "gone");
+    slt_sim_free(sim);
+    slt_model_free(model);
+  }
+}
+
+TEST(side_solve_linked_keeps_a_stack_of_any_height) {
+  for (uint32_t n = 2; n <= 9; n += 7) {
+    // blocks on each other with friction between them, pushed at the bottom below all levels
+    char text[3000];
+    size_t used = 0;
+    for (uint32_t k = 1; k <= n; k++) {
+      used += (size_t)snprintf(text + used, sizeof text - used, "v%u' = ", k);
+      if (k == 1) used += (size_t)snprintf(text + used, sizeof text - used, "0.1*sin(time) - 3*sign(v1)");
+      if (k > 1) used += (size_t)snprintf(text + used, sizeof text - used, "-sign(v%u - v%u)", k, k - 1);
+      if (k < n) used += (size_t)snprintf(text + used, sizeof text - used, " + sign(v%u - v%u)", k + 1, k);
+      used += (size_t)snprintf(text + used, sizeof text - used, "; v%u(t0) = %g;\n", k, 0.01 * k);
+    }
+    SltModel* model = compile(text);
+    SltSim* sim = run_to(model, 3.0);
+    for (uint32_t k = 0; k < n; k++) {
+      CHECK(fabs(sim->engine->x[k]) < 1e-6, "all of them stand");
+    }
+    CHECK(sim->engine->core.slide.count == n, "by their frictions");
+    slt_sim_free(sim);
+    slt_model_free(model);
+  }
+}
+
+// ---- flags --------------------------------------------------------------------------------------
+
+TEST(eng_sets_only_flags_tells_flags_from_resets) {
+  SltModel* model = compile(
+      "x' = f; x(t0) = 1; f(t0) = -1; n(t0) = 0;"
+      "automaton a { state low [x <= 0] { set f = 1; } from init, high;"
+      " state high [x > 0] { set f = -1; } from low; }"
+      "automaton b { state up [x >= 2] { set n = n + 1; } from init, down; state down [x < 2] {} from up; }"
+      "automaton c { state hit [x <= -5] { set x = 5; } from init, back; state back [x > 6] {} from hit; }");
+  SltSim* sim = run_to(model, 0.5);
+  const EngSim* engine = sim->engine;
+  uint32_t flags = 0;
+  uint32_t others = 0;
+  for (uint32_t i = 0; i < engine->model->transition_count; i++) {
+    const ModelTransition* t = &engine->model->transitions[i];
+    bool resets = engine->model->automata[t->automaton].states[t->to].action_count > 0;
+    flags += resets && eng_sets_only_flags(engine, t);
+    others += resets && !eng_sets_only_flags(engine, t);
+  }
+  CHECK(flags >= 2 && others >= 2, "numbers that nothing moves, and nothing else");
+  go_to(sim, 2.0);
+  CHECK(engine->core.slide.count == 1 && fabs(engine->x[0]) < 1e-9, "it slides between the states");
+  slt_sim_free(sim);
+  slt_model_free(model);
+}
