@@ -419,10 +419,7 @@ void eng_free(EngSim* sim) {
     base_free(&a, sim->starts_given, sim->model->start_count * sizeof *sim->starts_given);
   }
   base_free(&a, sim->told, sim->told_capacity);
-  base_free(&a, sim->sliding.value_labels, sim->sliding.value_label_capacity * sizeof(uint32_t));
   base_free(&a, sim->sliding.value_out, sim->sliding.value_out_capacity * sizeof(double));
-  base_free(&a, sim->sliding.value_output_label,
-            sim->sliding.value_output_capacity * sizeof(uint32_t));
   base_free(&a, sim->sliding.value_rhs,
             sim->sliding.value_rhs_capacity * sizeof *sim->sliding.value_rhs);
   base_free(&a, sim->sliding.value_full,

@@ -195,10 +195,6 @@ typedef struct EngSliding {
                             // and is on where it holds; MODEL_NONE for all others
   double *value_slope, *value_alpha, *value_trial, *value_rate, *value_low, *value_high,
       *value_wanted;
-  uint32_t* value_labels;  // per register of a program: surface it hangs on
-  size_t value_label_capacity;
-  uint32_t* value_output_label;  // per output
-  size_t value_output_capacity;
   EngValuePart *value_rhs, *value_full;  // what hangs on a surface, by output
   uint32_t value_rhs_count, value_full_count;
   size_t value_rhs_capacity, value_full_capacity;

@@ -20,47 +20,8 @@ static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
   return found == MODEL_NONE ? NO_SURFACE : found / 2;
 }
 
-/// Surface of every output of a program, from the switches it reads, by a walk along its tape:
-/// value_output_label. False: a block of equations is solved in it, or memory is short.
-static bool label_outputs(EngSim* sim, const ModelProgram* program) {
-  if (program->solve_count) return false;
-  if (eng_grow(sim, (void**)&sim->sliding.value_labels, &sim->sliding.value_label_capacity,
-               program->reg_count, sizeof(uint32_t)) < 0 ||
-      eng_grow(sim, (void**)&sim->sliding.value_output_label, &sim->sliding.value_output_capacity,
-               program->output_count, sizeof(uint32_t)) < 0) {
-    return false;
-  }
-  uint32_t* label = sim->sliding.value_labels;
-  memset(label, 0xff, program->reg_count * sizeof *label);
-  for (uint32_t i = 0; i < program->input_count; i++) {
-    label[program->inputs[i].reg] =
-        surface_of_entry(sim, program->inputs[i].env % sim->model->env_count);
-  }
-  for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
-    uint32_t operands = model_op_operands(pc->op);
-    uint32_t found = pc->op == MODEL_OP_SELECT ? label[pc->dst] : NO_SURFACE;
-    if (operands > 0) found = value_join(found, label[pc->a]);
-    if (operands > 1) found = value_join(found, label[pc->b]);
-    label[pc->dst] = found;
-  }
-  for (uint32_t i = 0; i < program->output_count; i++) {
-    sim->sliding.value_output_label[i] = label[program->outputs[i]];
-  }
-  return true;
-}
-
-/// The outputs that hang on a surface, from the labels of all. False: one hangs on several.
-static bool parts_of_labels(EngSim* sim, uint32_t outputs, EngValuePart* parts, uint32_t* count) {
-  *count = 0;
-  for (uint32_t i = 0; i < outputs; i++) {
-    uint32_t label = sim->sliding.value_output_label[i];
-    if (label == MANY_SURFACES) return false;
-    if (label != NO_SURFACE) parts[(*count)++] = (EngValuePart){i, label};
-  }
-  return true;
-}
-
-/// The same from the labels of the sets. `shifts`: all of them are shifted by numbers.
+/// The outputs of a program that hang on a surface. False: one hangs on several. `shifts`: all of
+/// them are shifted by numbers.
 static bool parts_of_sets(const EngDependency* hang, const EngDependencyProgram* program,
                           EngValuePart* parts, uint32_t* count, bool* shifts) {
   *count = 0;
@@ -121,30 +82,17 @@ static bool can_mix(EngSim* sim, bool* shifts) {
   }
   label_entries(sim);
   const EngDependency* hang = eng_dependency(sim);
-  if (hang) {
-    label_sets(sim, hang);
-  } else if (!label_outputs(sim, &mode->gdot)) {
-    return false;
-  }
+  if (!hang) return false;
+  label_sets(sim, hang);
   for (uint32_t i = 0; i < slide->count; i++) {
-    uint32_t output = sim->sliding.value_surfaces[i].index;
-    uint32_t label =
-        hang ? hang->label[hang->gdot.set[output]] : sim->sliding.value_output_label[output];
+    uint32_t label = hang->label[hang->gdot.set[sim->sliding.value_surfaces[i].index]];
     if (label != i && label != NO_SURFACE) return false;
   }
-  if (hang) {
-    *shifts = true;
-    return parts_of_sets(hang, &hang->rhs, sim->sliding.value_rhs, &sim->sliding.value_rhs_count,
-                         shifts) &&
-           parts_of_sets(hang, &hang->full, sim->sliding.value_full, &sim->sliding.value_full_count,
-                         shifts);
-  }
-  return label_outputs(sim, &mode->rhs) &&
-         parts_of_labels(sim, mode->rhs.output_count, sim->sliding.value_rhs,
-                         &sim->sliding.value_rhs_count) &&
-         label_outputs(sim, &mode->full) &&
-         parts_of_labels(sim, mode->full.output_count, sim->sliding.value_full,
-                         &sim->sliding.value_full_count);
+  *shifts = true;
+  return parts_of_sets(hang, &hang->rhs, sim->sliding.value_rhs, &sim->sliding.value_rhs_count,
+                       shifts) &&
+         parts_of_sets(hang, &hang->full, sim->sliding.value_full, &sim->sliding.value_full_count,
+                       shifts);
 }
 
 /// Inputs of a program with the switches of the surfaces below and above.
