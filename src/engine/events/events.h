@@ -128,6 +128,8 @@ void events_free(EngSim* sim);
 /// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
 /// inputs of the equations or the equations themselves differ from before.
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
+/// Nothing has happened in the present instant.
+void events_begin(EngSim* sim);
 /// The instant at a mesh point by the printed algorithm.
 SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired)
     __attribute__((cold));
@@ -214,6 +216,8 @@ SltStatus events_too_many_rounds(EngSim* sim) __attribute__((cold));
 
 // rounds.c
 
+/// Rounds until nothing is enabled. `undecided`: they lead back to a mode with nothing changed.
+SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided);
 /// Rounds, then the question how the flow goes on, until both have nothing more to say.
 SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any);
 /// Carry out the schedules in events.due, early or late ones.

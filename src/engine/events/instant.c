@@ -77,6 +77,16 @@ static SltStatus take_arrivals(EngSim* sim, bool* any) {
   return SLT_OK;
 }
 
+void events_begin(EngSim* sim) {
+  Events* events = &sim->events;
+  events->rounds = 0;
+  events->mode_key = 0;
+  events->values_key = 0;
+  events->copy.made = false;
+  events->one_by_one = false;
+  events->rejected_together = false;
+}
+
 static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   uint32_t iteration = 0;
   if (sim->has_pre) events_save_values(sim);
@@ -121,12 +131,7 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     sim->core.slide.count = 0;
     eng_atoms_judge(sim);
   }
-  sim->events.rounds = 0;
-  sim->events.mode_key = 0;
-  sim->events.values_key = 0;
-  sim->events.copy.made = false;
-  sim->events.one_by_one = false;
-  sim->events.rejected_together = false;
+  events_begin(sim);
   sim->dae.decides = false;
   SLT_TRY(eng_run_due(sim, false, &iteration, any));
   SLT_TRY(events_run_to_rest(sim, &iteration, any));

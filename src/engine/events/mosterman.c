@@ -11,7 +11,8 @@
 //                [a, x] = slide(a, x)
 //
 // recursion: as long as a guard of the candidate holds, the candidate was mythical; all candidates
-// are made from the same x. A name in a guard is x+, pre(name) is x.
+// are made from the same x. A name in a guard is x+, pre(name) is x. These are the rounds of any
+// instant (rounds.c, settle.c), except that every guard may reject a candidate.
 // slide: table 1, after a transition from k to m: within the time eps an Euler step in m leads back
 // to k, and one in k to m. Then the motion goes on by the average of both flows that keeps the
 // boundary, and the question is asked again at every mesh point.
@@ -22,64 +23,8 @@
 
 #define EULER_STEP 1e-6  // where no eps is given
 
-// ---- recursion ----------------------------------------------------------------------------------
-
 static size_t states_size(const EngSim* sim) {
   return sim->model->automaton_count * sizeof *sim->state;
-}
-
-/// Fire what is enabled with the truths in place, all automata at once.
-static SltStatus fire_enabled(EngSim* sim, uint32_t first, bool mythical, uint32_t iteration,
-                              uint32_t* count) {
-  *count = 0;
-  // first look, then fire: firing changes what a guard would see
-  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (!eng_automaton_active(sim, a)) continue;
-    bool is_switch = sim->model->automata[a].kind == MODEL_AUTOMATON_SWITCH;
-    uint32_t transition = is_switch ? a : eng_first_enabled(sim, a);
-    if (is_switch ? !eng_switch_flips(sim, a) : transition == MODEL_NONE) continue;
-    sim->events.fired_switch[*count] = is_switch;
-    sim->events.fired[(*count)++] = transition;
-  }
-  if (*count == 0) return SLT_OK;
-  if (mythical) {
-    eng_trace_mythical(sim, first);
-    events_forget_assigned(sim);
-    sim->core.stop_wanted = false;
-  }
-  for (uint32_t i = 0; i < *count; i++) {
-    if (sim->events.fired_switch[i]) {
-      eng_fire_switch(sim, sim->events.fired[i], iteration);
-    } else {
-      SLT_TRY(eng_fire_transition(sim, sim->events.fired[i], iteration));
-    }
-  }
-  return SLT_OK;
-}
-
-/// [a+, x+] = recursion(a, x); `changed` tells whether a+ is another mode than a.
-static SltStatus recursion(EngSim* sim, uint32_t* iteration, bool* changed) {
-  const struct EventsSeenEntry* again = NULL;
-  events_save_values(sim);
-  events_begin_round(sim);
-  events_seen_clear(&sim->events.tried);
-  SLT_TRY(events_seen_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
-  uint32_t first = eng_trace_count(sim);
-  *changed = false;
-  for (bool mythical = false;; mythical = true) {
-    uint32_t count = 0;
-    uint32_t next = eng_trace_count(sim);
-    SLT_TRY(fire_enabled(sim, first, mythical, *iteration, &count));
-    if (count == 0) return SLT_OK;
-    *changed = true;
-    first = next;
-    ++*iteration;
-    SLT_TRY(events_seen_add(sim, &sim->events.tried, sim->events.mode_key, 0, &again));
-    if (again) return eng_endless(sim);
-    events_take_up_values(sim);
-    SLT_TRY(events_assign(sim));
-    SLT_TRY(events_make_candidate(sim));
-  }
 }
 
 // ---- slide --------------------------------------------------------------------------------------
@@ -212,22 +157,21 @@ static SltStatus goes_on(EngSim* sim, bool* on) {
 
 // ---- the instant --------------------------------------------------------------------------------
 
-/// Algorithm 1 from the values at a mesh point on.
+/// Algorithm 1 from the values at a mesh point on: the rounds of any instant, in which every guard
+/// is read on the candidate (settle.c).
 static SltStatus algorithm(EngSim* sim, bool* fired) {
   uint32_t iteration = 0;
   bool changed = false;
+  bool undecided = false;
   eng_atoms_update(sim);
+  events_begin(sim);
   SLT_TRY(eng_run_due(sim, false, &iteration, fired));
   uint32_t* k = sim->state_settled;
   memcpy(k, sim->state, states_size(sim));
-  SLT_TRY(recursion(sim, &iteration, &changed));
+  SLT_TRY(events_run_rounds(sim, &iteration, &changed, &undecided));
+  if (undecided) return eng_endless(sim);
   if (changed) {
     *fired = true;
-    for (uint32_t round = 0; changed; round++) {
-      // x = x+: the candidate is what stands in the environment
-      if (round > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
-      SLT_TRY(recursion(sim, &iteration, &changed));
-    }
     sim->dae.impulsive = false;
     uint32_t* m = side_states(sim, 2);
     memcpy(m, sim->state, states_size(sim));

@@ -105,7 +105,7 @@ static SltStatus comes_back(EngSim* sim, uint64_t mode_key, bool* back) {
   return again && !*back ? events_check_repetition(sim, key) : SLT_OK;
 }
 
-static SltStatus run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
+SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
   Events* events = &sim->events;
   events->quiet = false;
   *undecided = false;
@@ -188,7 +188,7 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     if (!observer_is_enabled(sim)) SLT_TRY(eng_slide_continue(sim, false, &verdict));
     bool undecided = false;
     bool fired = false;
-    SLT_TRY(run_rounds(sim, iteration, &fired, &undecided));
+    SLT_TRY(events_run_rounds(sim, iteration, &fired, &undecided));
     *any |= fired;
     if (!fired && verdict == ENG_SLIDE_ALONG) return SLT_OK;
     SLT_TRY(eng_slide_continue(sim, true, &verdict));
