@@ -782,7 +782,9 @@ static void count_record(EngSim* sim, const Record* record, const SltEvent* even
 
 static SltEventClass class_of(const EngSim* sim, const Record* record) {
   if (record->mythical) return SLT_CLASS_MYTHICAL;
-  if (record->moved_state) return SLT_CLASS_PINNACLE;
+  // a contact that closes goes on in its mode: what it takes away is no passage
+  bool closes = record->kind == SLT_EVENT_ZENO;
+  if (record->moved_state && !closes) return SLT_CLASS_PINNACLE;
   if (record->boundary) return SLT_CLASS_BOUNDARY;
   return sim->core.slide.count ? SLT_CLASS_SLIDING : SLT_CLASS_INTERIOR;
 }

@@ -120,14 +120,12 @@ SltStatus eng_settle_initial_switches(EngSim* sim) {
   return fails ? try_positions(sim) : SLT_OK;
 }
 
-/// A variable that moves from a 0 that nobody wrote; NULL for another state. `given`: per entry of
-/// the environment, whether its variable has an initial value.
-static const ModelVar* unset_variable(const EngSim* sim, uint32_t state, const uint8_t* given) {
-  uint32_t order = 0;
-  uint32_t env = sim->core.mode->state_env[state];
-  if (given[env] || sim->env[env] != 0.0) return NULL;
-  const ModelVar* var = eng_var_at(sim, env, &order);
-  return var && order == 0 && !var->hidden ? var : NULL;
+/// Whether a variable moves from a 0 that nobody wrote. `given`: per entry of the environment,
+/// whether its variable has an initial value.
+static bool begins_unset(const EngSim* sim, uint32_t v, const uint8_t* given) {
+  const ModelVar* var = &sim->model->vars[v];
+  if (sim->core.mode->vars[v].role != MODEL_ROLE_STATE || var->hidden) return false;
+  return !given[var->env] && sim->env[var->env] == 0.0;
 }
 
 void events_warn_of_absent_starts(EngSim* sim) {
@@ -140,9 +138,9 @@ void events_warn_of_absent_starts(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->start_count; i++) {
     sim->given[sim->model->vars[sim->model->starts[i].var].env] = 1;
   }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    const ModelVar* var = unset_variable(sim, i, sim->given);
-    if (!var) continue;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    if (!begins_unset(sim, v, sim->given)) continue;
+    const ModelVar* var = &sim->model->vars[v];
     uint32_t at = count < ABSENT_NAMED ? count : ABSENT_NAMED;
     count++;
     // the first ones in the order of the text

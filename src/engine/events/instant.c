@@ -197,10 +197,27 @@ static void mark_sliding(EngSim* sim) {
   }
 }
 
+/// Contacts that close take speeds away: what has changed belongs to their record.
+static SltStatus close_contacts(EngSim* sim, bool* changed) {
+  const double* saved = sim->env + sim->model->env_count;
+  events_save_values(sim);
+  SLT_TRY(eng_contact_settle(sim, changed));
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t v = 0; sim->on_event && v < sim->model->var_count; v++) {
+    if (mode->vars[v].role != MODEL_ROLE_STATE) continue;
+    for (uint32_t order = 0; order < mode->vars[v].state_order; order++) {
+      uint32_t env = sim->model->vars[v].env + order;
+      if (sim->env[env] == saved[env]) continue;
+      eng_trace_jump(sim, v, order, saved[env], sim->env[env]);
+    }
+  }
+  return SLT_OK;
+}
+
 /// Where contacts have closed or opened, surfaces that the motion stands on see other flows: both
 /// are asked until neither changes.
 static SltStatus settle_together(EngSim* sim, bool* changed, bool* fired) {
-  SLT_TRY(eng_contact_settle(sim, changed));
+  SLT_TRY(close_contacts(sim, changed));
   bool again = *changed && sim->has_separating;
   for (uint32_t turn = 0; again && turn < CONTACT_TURNS; turn++) {
     uint32_t iteration = eng_trace_count(sim);
@@ -211,7 +228,7 @@ static SltStatus settle_together(EngSim* sim, bool* changed, bool* fired) {
     eng_atoms_update(sim);
     SLT_TRY(events_run_to_rest(sim, &iteration, &any));
     *fired |= any;
-    SLT_TRY(eng_contact_settle(sim, &again));
+    SLT_TRY(close_contacts(sim, &again));
     *changed |= again;
   }
   return SLT_OK;
