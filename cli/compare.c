@@ -84,7 +84,8 @@ static void print_comparison(void* user, const SltComparison* comparison) {
   CompareCommand* c = user;
   const SltComparison* k = comparison;
   if (!c->begun && !c->trial.quiet) {
-    printf("%-20s %12s %12s %12s %12s %10s\n", "column", "difference", "at", "rms", "jumps", "shift");
+    printf("%-20s %12s %12s %12s %12s %10s\n", "column", "difference", "at", "rms", "jumps",
+           "shift");
   }
   c->begun = true;
   c->differs |= !k->within;
@@ -94,9 +95,9 @@ static void print_comparison(void* user, const SltComparison* comparison) {
            k->jumps[1]);
   cli_print(stdout, "%-20s %12.3g %12.6g %12.3g %12s %10.3g  %s\n", k->name, k->largest,
             k->t_largest, k->rms, jumps, k->jump_shift,
-            k->within         ? "same"
+            k->within        ? "same"
             : k->points == 0 ? "no time in common"
-                              : "differs");
+                             : "differs");
 }
 
 static int compare_tables(CompareCommand* c) {

@@ -52,7 +52,7 @@ bool trial_option(Trial* trial, TrialOption option, const char* text) {
 }
 
 static int choose_times(Trial* trial) {
-  trial->t_start = !isnan(trial->sim.t_start)         ? trial->sim.t_start
+  trial->t_start = !isnan(trial->sim.t_start)        ? trial->sim.t_start
                    : !isnan(trial->experiment.start) ? trial->experiment.start
                                                      : 0.0;
   trial->t_end = !isnan(trial->until)            ? trial->until

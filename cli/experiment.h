@@ -49,9 +49,9 @@ typedef enum TrialOption {
 
 #define TRIAL_SPECS \
   [TRIAL_UNTIL] = {"--until", NULL, OPTION_VALUE}, [TRIAL_FROM] = {"--from", NULL, OPTION_VALUE}, \
-  [TRIAL_METHOD] = {"--method", NULL, OPTION_VALUE}, [TRIAL_RTOL] = {"--rtol", NULL, OPTION_VALUE}, \
-  [TRIAL_ATOL] = {"--atol", NULL, OPTION_VALUE}, [TRIAL_HMAX] = {"--hmax", NULL, OPTION_VALUE}, \
-  [TRIAL_SET] = {"--set", NULL, OPTION_VALUE}, \
+  [TRIAL_METHOD] = {"--method", NULL, OPTION_VALUE}, \
+  [TRIAL_RTOL] = {"--rtol", NULL, OPTION_VALUE}, [TRIAL_ATOL] = {"--atol", NULL, OPTION_VALUE}, \
+  [TRIAL_HMAX] = {"--hmax", NULL, OPTION_VALUE}, [TRIAL_SET] = {"--set", NULL, OPTION_VALUE}, \
   [TRIAL_MEASURE] = {"--measure", "-m", OPTION_VALUE}, \
   [TRIAL_QUIET] = {"--quiet", "-q", OPTION_FLAG}
 

@@ -62,7 +62,9 @@ static bool read_option(FitCommand* c, int option, const char* text) {
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
   case FIT_DATA: return texts_add(&c->data, text);
-  case FIT_PARAMS: cli_names_clear(&c->params); return cli_names_parse("--params", text, &c->params);
+  case FIT_PARAMS:
+    cli_names_clear(&c->params);
+    return cli_names_parse("--params", text, &c->params);
   case FIT_BOUNDS: return texts_add(&c->bounds, text);
   case FIT_WEIGHT: return cli_settings_add(&c->weights, text);
   case FIT_LOSS: return read_loss(text, &c->loss);
@@ -74,11 +76,8 @@ static bool read_option(FitCommand* c, int option, const char* text) {
 }
 
 static int read_options(FitCommand* c, int argc, char** argv) {
-  OptionParser parser = {.command = "fit",
-                         .specs = specs,
-                         .spec_count = FIT_OPTION_COUNT,
-                         .argc = argc,
-                         .argv = argv};
+  OptionParser parser = {
+      .command = "fit", .specs = specs, .spec_count = FIT_OPTION_COUNT, .argc = argc, .argv = argv};
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     if (option == OPTION_BAD) return CLI_USAGE;
     bool good = option == OPTION_WORD ? cli_one_model("fit", parser.value, &c->trial.path)
@@ -96,9 +95,10 @@ static int read_options(FitCommand* c, int argc, char** argv) {
 
 /// `FILE.csv`, or `FILE.csv,NAME=VALUE,...` with what was set while it was measured.
 static int read_data(FitCommand* c, uint32_t i) {
-  char* path = malloc(strlen(c->data.items[i]) + 1);
+  size_t size = strlen(c->data.items[i]) + 1;
+  char* path = malloc(size);
   if (!path) return CLI_RUN;
-  strcpy(path, c->data.items[i]);
+  memcpy(path, c->data.items[i], size);
   char* comma = strchr(path, ',');
   bool good = true;
   while (comma && good) {
@@ -117,9 +117,8 @@ static int read_data(FitCommand* c, uint32_t i) {
   }
   free(content);
   free(path);
-  c->sets[i] = (SltFitData){.table = table,
-                            .settings = c->settings[i].items,
-                            .setting_count = c->settings[i].count};
+  c->sets[i] = (SltFitData){
+      .table = table, .settings = c->settings[i].items, .setting_count = c->settings[i].count};
   return table ? CLI_DONE : CLI_USAGE;
 }
 
@@ -163,9 +162,8 @@ static void print_result(const FitCommand* c, const SltFitResult* result) {
     }
   }
   if (result->condition > 1e6) print_weakest(c, result);
-  printf("%llu residuals, rms %.4g, %u iterations, %u runs%s\n",
-         (unsigned long long)result->points, result->rms, result->iterations, result->runs,
-         result->converged ? "" : "; not converged");
+  printf("%llu residuals, rms %.4g, %u iterations, %u runs%s\n", (unsigned long long)result->points,
+         result->rms, result->iterations, result->runs, result->converged ? "" : "; not converged");
 }
 
 static int write_result(const FitCommand* c) {

@@ -223,9 +223,8 @@ static int run(OptimizeCommand* c) {
   c->options.on_evaluation = take_evaluation;
   c->options.cancel = is_cancelled;
   c->options.user = c;
-  c->progress = (Progress){.t_end = (double)c->options.evaluations,
-                           .what = "evaluations",
-                           .quiet = c->trial.quiet};
+  c->progress = (Progress){
+      .t_end = (double)c->options.evaluations, .what = "evaluations", .quiet = c->trial.quiet};
   progress_begin(&c->progress);
   SltStatus status = slt_optimize_run(c->trial.model, c->measures, c->parameters, c->params.count,
                                       &c->options, &optimum, &problem);

@@ -45,7 +45,9 @@ typedef struct SensCommand {
 static bool read_option(SensCommand* c, int option, const char* text) {
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
-  case SENS_PARAMS: cli_names_clear(&c->params); return cli_names_parse("--params", text, &c->params);
+  case SENS_PARAMS:
+    cli_names_clear(&c->params);
+    return cli_names_parse("--params", text, &c->params);
   case SENS_REACH: return option_positive("--reach", text, &c->reach);
   case SENS_OUTPUT: c->output = text; return true;
   default: return false;

@@ -138,8 +138,13 @@ static int make_design(SweepCommand* c) {
 }
 
 static char* join(const char* a, const char* b) {
-  char* out = malloc(strlen(a) + strlen(b) + 1);
-  if (out) strcat(strcpy(out, a), b);
+  size_t first = strlen(a);
+  size_t second = strlen(b);
+  char* out = malloc(first + second + 1);
+  if (!out) return NULL;
+  memcpy(out, a, first);
+  memcpy(out + first, b, second);
+  out[first + second] = '\0';
   return out;
 }
 
@@ -180,7 +185,8 @@ static void hash_text(SltSweepText* hash, const char* text) {
   slt_sweep_text_seen(hash, text, strlen(text) + 1);
 }
 
-/// What decides about the rows: model, options, version. A sweep goes on only where this is the same.
+/// What decides about the rows: model, options, version. A sweep goes on only where this is the
+/// same.
 static bool make_identity(SweepCommand* c) {
   const SltSimOptions* sim = &c->trial.sim;
   SltSweepText* hash = NULL;
@@ -197,7 +203,7 @@ static bool make_identity(SweepCommand* c) {
     hash_text(hash, slt_measures_name(c->measures, i));
   for (uint32_t i = 0; i < c->trial.measures.count; i++)
     hash_text(hash, c->trial.measures.items[i]);
-  double numbers[] = {c->trial.t_start, c->trial.t_end, sim->rtol, sim->atol, sim->h_max,
+  double numbers[] = {c->trial.t_start,    c->trial.t_end,         sim->rtol, sim->atol, sim->h_max,
                       (double)c->sampling, (double)c->sample_count};
   slt_sweep_text_seen(hash, (const char*)numbers, sizeof numbers);
   slt_sweep_text_seen(hash, (const char*)&c->seed, sizeof c->seed);

@@ -54,8 +54,8 @@ SLT_API uint32_t slt_measures_count(const SltMeasures* measures);
 /// Name of a measure; lives as long as the measures. NULL behind the last.
 SLT_API const char* slt_measures_name(const SltMeasures* measures, uint32_t measure);
 
-/// Run a simulation that is not started yet to `t_end`, or to where the model stops it, and take the
-/// measures. Takes over slt_sim_on_event() of the run.
+/// Run a simulation that is not started yet to `t_end`, or to where the model stops it, and take
+/// the measures. Takes over slt_sim_on_event() of the run.
 /// @param values  receives a number per measure; NaN where it has none (a state never entered, a
 ///                variable that is undetermined, a run that failed).
 /// @return SLT_OK, SLT_END, the error of the run, SLT_ERR_CANCELLED, SLT_ERR_NOMEM.
@@ -82,15 +82,16 @@ SLT_API SltStatus slt_design_create(const SltModel* model, SltDesign** out);
 /// Free a design. Accepts NULL.
 SLT_API void slt_design_free(SltDesign* design);
 
-/// Let a parameter vary. It is a constant of the model, an initial value `x(t0)`, or `seed`, the seed
-/// of the random streams:
+/// Let a parameter vary. It is a constant of the model, an initial value `x(t0)`, or `seed`, the
+/// seed of the random streams:
 ///
 ///   k=0:10:101        101 values from 0 to 10        k=0:10   (when sampled) anything between
 ///   k=1,2,5           these values                   k=log(1:1000:4)   equal ratios: 1, 10, 100...
 ///   k~uniform(a, b)   k~normal(mean, deviation)      k~lognormal(mean, deviation of ln k)
 ///   k~triangular(least, most likely, greatest)       k~empirical(FILE.csv, column)
 ///
-/// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOT_FOUND (no such parameter), SLT_ERR_ARGUMENT (an empty
+/// @return SLT_OK, SLT_ERR_SYNTAX, SLT_ERR_NOT_FOUND (no such parameter), SLT_ERR_ARGUMENT (an
+/// empty
 ///         range, a constant that shapes the model), SLT_ERR_IO, SLT_ERR_NOMEM.
 SLT_API SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* problem);
 /// Let two parameters be correlated where they are drawn (a Gaussian copula): `a,b=0.8`.
@@ -191,14 +192,14 @@ SLT_API void slt_sweep_text_digest(const SltSweepText* text, char out[SLT_DIGEST
 /// How far two courses of a quantity are apart.
 typedef struct SltComparison {
   const char* name;
-  double largest;    ///< difference; infinite where one of them has no value
-  double t_largest;  ///< and when
-  double rms;        ///< over all rows of both
-  double scale;      ///< largest magnitude of the quantity
-  uint32_t jumps[2]; ///< in the first and in the second
-  double jump_shift; ///< largest distance in time of two jumps that belong together
-  uint64_t points;   ///< rows compared; 0: they have no time in common
-  bool within;       ///< the tolerances
+  double largest;     ///< difference; infinite where one of them has no value
+  double t_largest;   ///< and when
+  double rms;         ///< over all rows of both
+  double scale;       ///< largest magnitude of the quantity
+  uint32_t jumps[2];  ///< in the first and in the second
+  double jump_shift;  ///< largest distance in time of two jumps that belong together
+  uint64_t points;    ///< rows compared; 0: they have no time in common
+  bool within;        ///< the tolerances
 } SltComparison;
 
 typedef void SltComparisonFn(void* user, const SltComparison* comparison);
@@ -214,9 +215,10 @@ typedef struct SltCompareOptions {
 SLT_API SltCompareOptions slt_compare_options(void);
 
 /// Compare the columns that two tables have in common. Rows at one time whose values differ are a
-/// jump: jumps are matched in order, and what is between them is compared with each other. Rows that
-/// have no partner are compared with the cubic through their neighbours, where there are four.
-/// @return SLT_OK, SLT_ERR_NOT_FOUND (no column in common, no column `time`), SLT_ERR_ARGUMENT (rows
+/// jump: jumps are matched in order, and what is between them is compared with each other. Rows
+/// that have no partner are compared with the cubic through their neighbours, where there are four.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (no column in common, no column `time`), SLT_ERR_ARGUMENT
+/// (rows
 ///         not in order of time), SLT_ERR_NOMEM.
 SLT_API SltStatus slt_compare_tables(const SltTable* a, const SltTable* b,
                                      const SltCompareOptions* options, SltComparisonFn* visit,
@@ -247,7 +249,7 @@ typedef struct SltDerivative {
   double left, right;  ///< one-sided derivatives; NaN where there is none
   double error;        ///< estimate of the error of `derivative`, or of the worse side
   SltVerdict verdict;
-  const char* reason;  ///< of a verdict other than `exists`; static
+  const char* reason;    ///< of a verdict other than `exists`; static
   double changes_at[2];  ///< nearest values below and above, within `reach`, at which the sequence
                          ///< of events changes; NaN: none was met
 } SltDerivative;
@@ -256,9 +258,9 @@ typedef void SltDerivativeFn(void* user, const SltDerivative* derivative);
 
 /// Take them from slt_sens_options().
 typedef struct SltSensOptions {
-  SltSimOptions sim;   ///< of every run; tolerances that are not given are 1e-11 and 1e-14
-  double t_end;        ///< NaN: the experiment's, else 10
-  double reach;        ///< how far the parameters are moved, relative [0.02]
+  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-11 and 1e-14
+  double t_end;       ///< NaN: the experiment's, else 10
+  double reach;       ///< how far the parameters are moved, relative [0.02]
   SltDerivativeFn* on_derivative;
   SltSweepCancelFn* cancel;
   void* user;
@@ -268,12 +270,13 @@ typedef struct SltSensOptions {
 SLT_API SltSensOptions slt_sens_options(void);
 
 /// Derivatives of measures with respect to parameters, with a verdict for each: by extrapolated
-/// differences of runs with tight tolerances on both sides, of which only such are used together that
-/// have the same sequence of events. They hold through impacts, switches, sliding and changes of
-/// structure; where the two sides disagree, that is said.
+/// differences of runs with tight tolerances on both sides, of which only such are used together
+/// that have the same sequence of events. They hold through impacts, switches, sliding and changes
+/// of structure; where the two sides disagree, that is said.
 /// @param parameters  names as of slt_design_add(): constants and initial values `x(t0)`.
 /// @param at          their values; NaN: the model's own (constants only).
-/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT, SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the error
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT, SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the
+/// error
 ///         of the run with the parameters as they are.
 SLT_API SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
                                const char* const* parameters, const double* at, uint32_t count,
@@ -303,7 +306,7 @@ typedef struct SltFitParameter {
   double lower, upper;  ///< -INFINITY, INFINITY: none
   // results
   double value;
-  double deviation;  ///< standard deviation; infinite where the data do not determine it
+  double deviation;    ///< standard deviation; infinite where the data do not determine it
   double interval[2];  ///< 95 %
 } SltFitParameter;
 
@@ -311,8 +314,8 @@ typedef struct SltFitParameter {
 typedef struct SltFitOptions {
   SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-9 and 1e-12
   SltLoss loss;
-  uint32_t starts;  ///< beginnings spread over the bounds, beside the one given [0]
-  uint64_t seed;    ///< of these
+  uint32_t starts;             ///< beginnings spread over the bounds, beside the one given [0]
+  uint64_t seed;               ///< of these
   const SltOverride* weights;  ///< per column: the residual is multiplied by it [1]
   uint32_t weight_count;
   uint32_t iterations;  ///< at most, per beginning [100]
@@ -331,7 +334,7 @@ typedef struct SltFitResult {
   uint32_t runs;        ///< of the model in all
   bool converged;
   double* correlation;  ///< n by n, of the parameters; owned by the caller, who gave it, or NULL
-  double* weakest;  ///< n: the direction the data determine least, in relative changes; likewise
+  double* weakest;   ///< n: the direction the data determine least, in relative changes; likewise
   double condition;  ///< largest over smallest singular value of the scaled Jacobian: beyond 1e6
                      ///< the direction `weakest` is not determined
 } SltFitResult;
@@ -339,8 +342,8 @@ typedef struct SltFitResult {
 /// Least squares by the method of Levenberg and Marquardt, within bounds.
 /// @param result  its pointers are set by the caller before.
 /// @return SLT_OK, SLT_ERR_NOT_FOUND (a name), SLT_ERR_ARGUMENT (bounds that cross, more parameters
-///         than data, no column that fits), SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the error of the run
-///         with the values to begin with.
+///         than data, no column that fits), SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the error of the
+///         run with the values to begin with.
 SLT_API SltStatus slt_fit_run(const SltModel* model, const SltFitData* data, uint32_t data_count,
                               SltFitParameter* parameters, uint32_t count,
                               const SltFitOptions* options, SltFitResult* result,
@@ -399,10 +402,11 @@ typedef struct SltOptimum {
   bool converged;  ///< else the number of evaluations ended it
 } SltOptimum;
 
-/// Find parameters for which the first measure is smallest, or largest. A run that fails is worse than
-/// every other. Needs NLopt.
+/// Find parameters for which the first measure is smallest, or largest. A run that fails is worse
+/// than every other. Needs NLopt.
 /// @param parameters  name, start and bounds go in, `value` comes out.
-/// @return SLT_OK; SLT_ERR_UNSUPPORTED: this build has no NLopt; SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT
+/// @return SLT_OK; SLT_ERR_UNSUPPORTED: this build has no NLopt; SLT_ERR_NOT_FOUND,
+/// SLT_ERR_ARGUMENT
 ///         (bounds that cross or are missing), SLT_ERR_CANCELLED (the best so far came out),
 ///         SLT_ERR_NOMEM, or the error of the run when no run came through.
 SLT_API SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Two courses of a quantity compared. A jump is two rows at one time; the stretches between jumps are
-// compared with each other, jump times are matched in order. A jump that comes a little later is then
-// a difference of times, not a large difference of values.
+// Two courses of a quantity compared. A jump is two rows at one time; the stretches between jumps
+// are compared with each other, jump times are matched in order. A jump that comes a little later
+// is then a difference of times, not a large difference of values.
 #include "experiment/experiment.h"
 
 #include <math.h>
@@ -180,8 +180,8 @@ static SltStatus compare_courses(Course* a, Course* b, bool sparse,
 // ---- tables -------------------------------------------------------------------------------------
 
 SltCompareOptions slt_compare_options(void) {
-  return (SltCompareOptions){.tol = 1e-6, .abs_tol = 0.0, .time_tol = (double)NAN,
-                             .cookie = COMPARE_COOKIE};
+  return (SltCompareOptions){
+      .tol = 1e-6, .abs_tol = 0.0, .time_tol = (double)NAN, .cookie = COMPARE_COOKIE};
 }
 
 static uint32_t find_column(const SltTable* table, const char* name) {

@@ -13,18 +13,27 @@
 
 /// cos(m pi / 24): all that the transform of CURVE_POINTS values needs.
 static double cosine(int m) {
-  static const double table[] = {1.0, 0.9914448613738104, 0.9659258262890683, 0.9238795325112867,
-    0.8660254037844387, 0.7933533402912352, 0.7071067811865476, 0.6087614290087207,
-    0.5, 0.38268343236508984, 0.25881904510252074, 0.1305261922200517,
-    0.0};
+  static const double table[] = {1.0,
+                                 0.9914448613738104,
+                                 0.9659258262890683,
+                                 0.9238795325112867,
+                                 0.8660254037844387,
+                                 0.7933533402912352,
+                                 0.7071067811865476,
+                                 0.6087614290087207,
+                                 0.5,
+                                 0.38268343236508984,
+                                 0.25881904510252074,
+                                 0.1305261922200517,
+                                 0.0};
   _Static_assert(CURVE_POINTS == 12, "the table is for 12 points");
   m %= 48;
   if (m > 24) m = 48 - m;
   return m <= 12 ? table[m] : -table[24 - m];
 }
 
-/// Coefficients of the interpolant at Chebyshev's points of the first kind: both ends stay out, where
-/// other equations may hold.
+/// Coefficients of the interpolant at Chebyshev's points of the first kind: both ends stay out,
+/// where other equations may hold.
 static SltStatus fit(CurvePiece* piece, CurveFn* value, void* user) {
   double y[CURVE_POINTS];
   double middle = 0.5 * (piece->a + piece->b);

@@ -81,8 +81,8 @@ static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b) {
   return hash_mix(hash_mix(seed ^ UINT64_C(0x9e3779b97f4a7c15), a), b);
 }
 
-/// Where k goes in a permutation of 0..n-1 that the key names: Feistel rounds on the next even number
-/// of bits, walked until it falls below n. Takes no memory for the n.
+/// Where k goes in a permutation of 0..n-1 that the key names: Feistel rounds on the next even
+/// number of bits, walked until it falls below n. Takes no memory for the n.
 static uint64_t permute(uint64_t k, uint64_t n, uint64_t key) {
   uint32_t half = 1;
   while (half < 32 && (UINT64_C(1) << (2 * half)) < n)

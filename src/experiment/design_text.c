@@ -151,7 +151,8 @@ static SltStatus read_empirical(Cursor* c, Axis* axis) {
   size_t size = 0;
   SltStatus status = slt_file_read(file, false, VALUES_FILE, NULL, &content, &size);
   if (status < 0) {
-    const char* why = status == SLT_ERR_NOT_FOUND ? "there is no such file" : slt_status_text(status);
+    const char* why =
+        status == SLT_ERR_NOT_FOUND ? "there is no such file" : slt_status_text(status);
     return problem_set(c->problem, SLT_ERR_IO, NULL, "cannot read %.200s: %s", file, why);
   }
   SltTable* table = NULL;
@@ -171,10 +172,8 @@ static const struct {
   Spread spread;
   int numbers;
 } distributions[] = {
-    {"uniform", SPREAD_RANGE, 2},
-    {"normal", SPREAD_NORMAL, 2},
-    {"lognormal", SPREAD_LOGNORMAL, 2},
-    {"triangular", SPREAD_TRIANGULAR, 3},
+    {"uniform", SPREAD_RANGE, 2},       {"normal", SPREAD_NORMAL, 2},
+    {"lognormal", SPREAD_LOGNORMAL, 2}, {"triangular", SPREAD_TRIANGULAR, 3},
     {"loguniform", SPREAD_LOG, 2},
 };
 
@@ -183,8 +182,8 @@ static SltStatus check_distribution(const Cursor* c, const Axis* axis) {
   case SPREAD_NORMAL:
   case SPREAD_LOGNORMAL:
     if (axis->b >= 0.0) return SLT_OK;
-    return problem_set(c->problem, SLT_ERR_ARGUMENT, NULL,
-                       "`%.100s`: a deviation is not negative", c->text);
+    return problem_set(c->problem, SLT_ERR_ARGUMENT, NULL, "`%.100s`: a deviation is not negative",
+                       c->text);
   case SPREAD_TRIANGULAR:
     return axis->a <= axis->b && axis->b <= axis->c && axis->a < axis->c ? SLT_OK : empty_range(c);
   case SPREAD_LOG: return axis->a > 0.0 && axis->a < axis->b ? SLT_OK : empty_range(c);
@@ -206,7 +205,7 @@ static SltStatus read_distribution(Cursor* c, Axis* axis) {
     if (memcmp(distributions[i].name, name, length) != 0) continue;
     axis->spread = distributions[i].spread;
     double* numbers[] = {&axis->a, &axis->b, &axis->c};
-    for (int k = 0; k < distributions[i].numbers; k++) {
+    for (int k = 0; k < 3 && k < distributions[i].numbers; k++) {
       if ((k > 0 && !take(c, ',')) || !take_number(c, numbers[k])) return malformed(c);
     }
     if (!take(c, ')')) return malformed(c);

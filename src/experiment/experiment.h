@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// experiment: what runs are asked for, and many runs of one model. It stands on the public interface
-// of runs and adds nothing to them: whatever an experiment does, a single `run` can do.
+// experiment: what runs are asked for, and many runs of one model. It stands on the public
+// interface of runs and adds nothing to them: whatever an experiment does, a single `run` can do.
 //
 //   formula    text to a list of operations over leaves, with its derivatives
 //   curve      a quantity over a stretch of motion as polynomials: extrema, integrals, levels
@@ -38,8 +38,8 @@ typedef struct Formula {
 
 typedef struct FormulaParser FormulaParser;
 
-/// What a name, or a call, stands for. `call` is false for a plain name; for a call the parser stands
-/// behind its parenthesis. Gives the number of a leaf; SLT_END: an ordinary function.
+/// What a name, or a call, stands for. `call` is false for a plain name; for a call the parser
+/// stands behind its parenthesis. Gives the number of a leaf; SLT_END: an ordinary function.
 typedef SltStatus FormulaLeafFn(void* user, FormulaParser* parser, Str name, bool call,
                                 uint32_t* leaf);
 
@@ -87,7 +87,8 @@ typedef struct CurvePiece {
 typedef SltStatus CurveFn(void* user, double t, double* value);
 typedef SltStatus CurvePieceFn(void* user, const CurvePiece* piece);
 
-/// Approximate a quantity over (a, b), halving until rounding is reached, and give its pieces in order.
+/// Approximate a quantity over (a, b), halving until rounding is reached, and give its pieces in
+/// order.
 /// @param scale  largest magnitude of the quantity so far, 0 at first: its rounding is relative to
 ///               that. Kept up to date.
 SltStatus curve_walk(double a, double b, double* scale, CurveFn* value, CurvePieceFn* take,
@@ -115,7 +116,8 @@ typedef struct Parameter {
   char* bare;  // of the variable or constant; inside of `name`'s block
 } Parameter;
 
-/// Find what a name stands for. The problem tells where there is nothing, or nothing that can be set.
+/// Find what a name stands for. The problem tells where there is nothing, or nothing that can be
+/// set.
 SltStatus parameter_find(const SltModel* model, Str name, Parameter* out, SltProblem* problem);
 void parameter_clear(Parameter* parameter);
 /// Give a run its value; for a seed, which is an option, to the options beforehand.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Least squares by Levenberg's and Marquardt's method (Moré's scaling by the columns of the Jacobian),
-// within bounds. The Jacobian is made of central differences of runs with tight tolerances: few
-// parameters, any model. A run that fails makes a step that is not taken.
+// Least squares by Levenberg's and Marquardt's method (Moré's scaling by the columns of the
+// Jacobian), within bounds. The Jacobian is made of central differences of runs with tight
+// tolerances: few parameters, any model. A run that fails makes a step that is not taken.
 //
 // An own implementation: cminpack has neither bounds, robust losses nor a way to say that a trial
 // failed, and its loop is a page.
@@ -136,7 +136,8 @@ static bool solve_step(uint32_t n, const double* a, const double* g, double damp
   double l[FIT_PARAMETERS * FIT_PARAMETERS];
   for (uint32_t i = 0; i < n; i++) {
     for (uint32_t k = 0; k <= i; k++) {
-      double sum = a[i * n + k] + (i == k ? damping * (a[i * n + i] > 0.0 ? a[i * n + i] : 1.0) : 0.0);
+      double sum =
+          a[i * n + k] + (i == k ? damping * (a[i * n + i] > 0.0 ? a[i * n + i] : 1.0) : 0.0);
       for (uint32_t j = 0; j < k; j++)
         sum -= l[i * n + j] * l[k * n + j];
       if (i == k && !(sum > 0.0)) return false;
@@ -158,7 +159,8 @@ static bool solve_step(uint32_t n, const double* a, const double* g, double damp
   return true;
 }
 
-/// A parameter that stands at a bound and is pushed against it stays there: it leaves the equations.
+/// A parameter that stands at a bound and is pushed against it stays there: it leaves the
+/// equations.
 static void hold_at_bounds(const Search* s, double* a, double* g) {
   const Fit* fit = s->fit;
   for (uint32_t i = 0; i < fit->n; i++) {
@@ -177,7 +179,7 @@ static SltStatus improve(Search* s, const double* a, const double* g, double* da
   Fit* fit = s->fit;
   *better = false;
   while (*damping < FIT_GIVE_UP) {
-    double step[FIT_PARAMETERS];
+    double step[FIT_PARAMETERS] = {0.0};
     double moved[FIT_PARAMETERS];
     double largest = 0.0;
     bool solved = solve_step(fit->n, a, g, *damping, step);
@@ -208,8 +210,8 @@ static SltStatus improve(Search* s, const double* a, const double* g, double* da
 
 static SltStatus search(Search* s) {
   Fit* fit = s->fit;
-  double a[FIT_PARAMETERS * FIT_PARAMETERS];
-  double g[FIT_PARAMETERS];
+  double a[FIT_PARAMETERS * FIT_PARAMETERS] = {0.0};
+  double g[FIT_PARAMETERS] = {0.0};
   double damping = FIT_DAMPING;
   SLT_TRY(fit_residuals(fit, s->p, s->r));
   s->converged = false;
@@ -271,7 +273,7 @@ void symmetric_eigen(uint32_t n, double* a, double* values, double* vectors) {
 double student_95(uint64_t freedom) {
   // Cornish and Fisher's expansion; the first degrees, where it is poor, from tables
   static const double first[] = {12.706204736432095, 4.302652729911275, 3.182446305284263,
-                                 2.776445105197794,  2.570581836614740};
+                                 2.776445105197794, 2.570581836614740};
   if (freedom >= 1 && freedom <= 5) return first[freedom - 1];
   double z = 1.959963984540054;
   double v = (double)freedom;
@@ -280,16 +282,16 @@ double student_95(uint64_t freedom) {
               (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / (384.0 * v * v * v));
 }
 
-/// Deviations, intervals and correlations from the eigenvalues of the scaled normal matrix: what the
-/// data do not determine is infinite there, not large.
+/// Deviations, intervals and correlations from the eigenvalues of the scaled normal matrix: what
+/// the data do not determine is infinite there, not large.
 static void describe(const Search* s, SltFitResult* result) {
   Fit* fit = s->fit;
   uint32_t n = fit->n;
-  double a[FIT_PARAMETERS * FIT_PARAMETERS];
-  double g[FIT_PARAMETERS];
+  double a[FIT_PARAMETERS * FIT_PARAMETERS] = {0.0};
+  double g[FIT_PARAMETERS] = {0.0};
   double scale[FIT_PARAMETERS];
-  double values[FIT_PARAMETERS];
-  double vectors[FIT_PARAMETERS * FIT_PARAMETERS];
+  double values[FIT_PARAMETERS] = {0.0};
+  double vectors[FIT_PARAMETERS * FIT_PARAMETERS] = {0.0};
   normal_equations(s, a, g);
   for (uint32_t i = 0; i < n; i++)
     scale[i] = scale_of(fit, i, s->p[i]);

@@ -62,16 +62,16 @@ static double weight_of(const SltFitOptions* options, const char* name) {
   return 1.0;
 }
 
-/// Whether a cell makes a residual. Of a quantity those rows are left out that stand at a jump, two at
-/// one time: where the model jumps moves with the parameters, and no residual there is smooth.
+/// Whether a cell makes a residual. Of a quantity those rows are left out that stand at a jump, two
+/// at one time: where the model jumps moves with the parameters, and no residual there is smooth.
 static bool is_counted(const FitSet* set, const FitColumn* column, uint32_t row) {
   const SltTable* table = set->data->table;
   if (isnan(slt_table_value(table, row, column->column))) return false;
   if (column->automaton) return true;
   double t = slt_table_value(table, row, set->time);
   bool above = row > 0 && slt_table_value(table, row - 1, set->time) == t;
-  bool below = row + 1 < slt_table_row_count(table) &&
-               slt_table_value(table, row + 1, set->time) == t;
+  bool below =
+      row + 1 < slt_table_row_count(table) && slt_table_value(table, row + 1, set->time) == t;
   return !isnan(t) && !above && !below;
 }
 
@@ -94,8 +94,8 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
     FitColumn column = {.column = i, .weight = weight_of(fit->options, name)};
     bool entry = read_entry(name, sim, &column);
     bool found = entry || slt_sim_find(sim, name, &column.quantity) >= 0;
-    bool usable = entry || (column.quantity.kind != SLT_KIND_TIME &&
-                            column.quantity.kind != SLT_KIND_MODE);
+    bool usable =
+        entry || (column.quantity.kind != SLT_KIND_TIME && column.quantity.kind != SLT_KIND_MODE);
     if (!found || !usable) continue;
     if (!entry && set->time == UINT32_MAX) {
       return problem_set(problem, SLT_ERR_NOT_FOUND, "its times must stand in a column `time`",

@@ -285,6 +285,7 @@ static double node_value(const FormulaNode* node, const double* values, const do
 
 double formula_value(const Formula* formula, const double* leaves) {
   double values[FORMULA_NODES];
+  if (formula->count == 0) return (double)NAN;
   for (uint32_t i = 0; i < formula->count; i++)
     values[i] = node_value(&formula->nodes[i], values, leaves);
   return values[formula->count - 1];
@@ -310,8 +311,11 @@ double formula_value(const Formula* formula, const double* leaves) {
 #define FACTOR(e)       (e)
 #define DIVISOR(e)      (1.0 / (e))
 
-/// Derivative of a function of one argument where that is `ARG` and the value is `SELF`.
-static double call_slope(uint32_t op, double ARG, double SELF) {
+#define ARG  argument
+#define SELF self
+
+/// Derivative of a function of one argument at a point, and its value there.
+static double call_slope(uint32_t op, double argument, double self) {
   switch (op) {
 #define FORMULA_SLOPE(X, NAME, word, call, lo, hi, enclosure, slope) \
   case FORMULA_##NAME: return slope;

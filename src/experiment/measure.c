@@ -13,12 +13,10 @@ static const struct {
   ReadingKind kind;
   uint32_t numbers;  // arguments behind the first
 } reading_words[] = {
-    {"end", READING_END, 0},           {"start", READING_START, 0},
-    {"at", READING_AT, 1},             {"max", READING_MAX, 0},
-    {"min", READING_MIN, 0},           {"mean", READING_MEAN, 0},
-    {"rms", READING_RMS, 0},           {"integral", READING_INTEGRAL, 0},
-    {"quantile", READING_QUANTILE, 1}, {"time", READING_TIME, 1},
-    {"count", READING_COUNT, 0},       {"duration", READING_DURATION, 0},
+    {"end", READING_END, 0},   {"start", READING_START, 0},       {"at", READING_AT, 1},
+    {"max", READING_MAX, 0},   {"min", READING_MIN, 0},           {"mean", READING_MEAN, 0},
+    {"rms", READING_RMS, 0},   {"integral", READING_INTEGRAL, 0}, {"quantile", READING_QUANTILE, 1},
+    {"time", READING_TIME, 1}, {"count", READING_COUNT, 0},       {"duration", READING_DURATION, 0},
 };
 
 /// Measures being read; `sim` is there to ask for names.
@@ -256,7 +254,8 @@ static Str split_name(Str* text) {
   Str whole = *text;
   while (whole.length && (whole.data[0] == ' ' || whole.data[0] == '\t'))
     whole = (Str){whole.data + 1, whole.length - 1};
-  while (whole.length && (whole.data[whole.length - 1] == ' ' || whole.data[whole.length - 1] == '\t'))
+  while (whole.length &&
+         (whole.data[whole.length - 1] == ' ' || whole.data[whole.length - 1] == '\t'))
     whole.length--;
   FormulaParser p = {.at = whole.data, .end = whole.data + whole.length};
   Str name;

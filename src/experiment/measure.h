@@ -56,7 +56,8 @@ static inline bool reading_is_of_state(ReadingKind kind) {
   return kind >= READING_TIME && kind <= READING_DURATION;
 }
 
-/// The sequence of events of a run: after each record a hash of all so far. Times are no part of it.
+/// The sequence of events of a run: after each record a hash of all so far. Times are no part of
+/// it.
 typedef struct Track {
   double* t;
   uint64_t* hash;
@@ -77,12 +78,12 @@ double measure_horizon(const SltMeasures* measures, uint32_t measure, const doub
 
 /// What a reading has come to so far.
 typedef struct ReadingState {
-  double value;             // extremum, integral, value; time of entry
-  double scale;             // largest magnitude of the signal so far
-  double entered;           // into the state, while it lasts; NaN: it is not the present one
-  uint64_t entries;         // so far
-  bool seen;                // the automaton has had a record
-  CurvePiece* pieces;       // of a quantile
+  double value;        // extremum, integral, value; time of entry
+  double scale;        // largest magnitude of the signal so far
+  double entered;      // into the state, while it lasts; NaN: it is not the present one
+  uint64_t entries;    // so far
+  bool seen;           // the automaton has had a record
+  CurvePiece* pieces;  // of a quantile
   size_t piece_count, piece_capacity;
 } ReadingState;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Parameters for which a measure is smallest. The search is NLopt's; here a point becomes a run, and
-// gradients become differences of runs. Parameters are passed in units of their own size.
+// Parameters for which a measure is smallest. The search is NLopt's; here a point becomes a run,
+// and gradients become differences of runs. Parameters are passed in units of their own size.
 #include "experiment/fit.h"
 
 #include <math.h>
@@ -30,7 +30,8 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
   (void)count;
   (void)options;
   if (out) *out = (SltOptimum){.value = (double)NAN};
-  return problem_set(problem, SLT_ERR_UNSUPPORTED, "builds that find the package libnlopt-dev have it",
+  return problem_set(problem, SLT_ERR_UNSUPPORTED,
+                     "builds that find the package libnlopt-dev have it",
                      "this build has no optimisation");
 }
 
@@ -291,7 +292,9 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
                 .measures = measures,
                 .options = options,
                 .sim = options->sim,
-                .t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end,
+                .t_end = !isnan(options->t_end) ? options->t_end
+                         : isnan(end)           ? 10.0
+                                                : end,
                 .out = parameters,
                 .n = count,
                 .measure_count = slt_measures_count(measures),
@@ -305,8 +308,8 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
   if (status >= 0) {
     o.values = room;
     o.below = room + o.measure_count;
-    o.above = room + 2 * o.measure_count;
-    o.slopes = room + 3 * o.measure_count;
+    o.above = o.below + o.measure_count;
+    o.slopes = o.above + o.measure_count;
     status = take_parameters(&o, problem);
   }
   if (status >= 0) status = search_all(&o, out, problem);

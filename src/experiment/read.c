@@ -14,7 +14,7 @@ typedef struct Measuring {
   SltSim* sim;
   ReadingState states[MEASURE_LEAVES];
   uint32_t reading;  // whose curve is walked
-  Track* track;  // NULL: nobody asks
+  Track* track;      // NULL: nobody asks
   double t_start;
   bool initial;  // the run has not started yet
   bool along;    // some reading needs the motion itself
@@ -44,11 +44,11 @@ static void take_point(Measuring* m, double t, bool before) {
     ReadingState* state = &m->states[i];
     if (reading->kind == READING_MAX || reading->kind == READING_MIN) {
       take_extremum(state, reading->kind, signal_value(m, reading, before));
-    } else if (reading->kind == READING_AT && !before && t == reading->number) {
-      state->value = signal_value(m, reading, false);
-    } else if (reading->kind == READING_START && !before && t == m->t_start) {
-      state->value = signal_value(m, reading, false);
+      continue;
     }
+    bool here = (reading->kind == READING_AT && t == reading->number) ||
+                (reading->kind == READING_START && t == m->t_start);
+    if (here && !before) state->value = signal_value(m, reading, false);
   }
 }
 
@@ -188,7 +188,8 @@ double measure_horizon(const SltMeasures* measures, uint32_t measure, const doub
     double own = HUGE_VAL;
     if (reading->kind == READING_AT) own = reading->number;
     // the measure is the time itself where nothing else stands in its formula
-    if (reading->kind == READING_TIME && measures->formulas[measure].count == 1) own = values[measure];
+    if (reading->kind == READING_TIME && measures->formulas[measure].count == 1)
+      own = values[measure];
     if (reading->kind == READING_MEASURE) {
       own = measure_horizon(measures, reading->measure, values);
     }
@@ -308,8 +309,7 @@ static double result(Measuring* m, uint32_t i, const double* values) {
   case READING_DURATION:
     if (!isnan(state->entered)) leave_state(state, reading, slt_sim_time(m->sim));
     return state->value;
-  case READING_CONSTANT:
-    return slt_sim_get(m->sim, m->measures->quantities[reading->measure]);
+  case READING_CONSTANT: return slt_sim_get(m->sim, m->measures->quantities[reading->measure]);
   case READING_MEASURE: return values[reading->measure];
   case READING_START:
   case READING_AT:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Derivatives by extrapolated differences. A run on each side of the parameter, ever closer to it;
-// quotients of runs with the same sequence of events are smooth in the distance, so that Richardson's
-// extrapolation applies (Ridders, Adv. Eng. Software 4, 1982), and its tableau tells the error. Left
-// and right are looked at separately: where they do not agree there is no derivative, whatever the
-// central quotient says.
+// quotients of runs with the same sequence of events are smooth in the distance, so that
+// Richardson's extrapolation applies (Ridders, Adv. Eng. Software 4, 1982), and its tableau tells
+// the error. Left and right are looked at separately: where they do not agree there is no
+// derivative, whatever the central quotient says.
 #include "experiment/measure.h"
 
 #include <math.h>
@@ -51,10 +51,8 @@ typedef struct Sens {
 } Sens;
 
 SltSensOptions slt_sens_options(void) {
-  return (SltSensOptions){.sim = slt_sim_options(),
-                          .t_end = (double)NAN,
-                          .reach = 0.02,
-                          .cookie = SENS_COOKIE};
+  return (SltSensOptions){
+      .sim = slt_sim_options(), .t_end = (double)NAN, .reach = 0.02, .cookie = SENS_COOKIE};
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
@@ -170,8 +168,7 @@ static SltStatus find_change(Sens* s, int side) {
     double h = s->options->reach * s->scale * pow(0.25, k);
     SLT_TRY(make_probe(s, h, side, &probe));
     if (whole_signature(probe, side) == wanted) {
-      return isnan(other) ? SLT_OK
-                          : locate_change(s, side, h, other, wanted, &s->changes_at[side]);
+      return isnan(other) ? SLT_OK : locate_change(s, side, h, other, wanted, &s->changes_at[side]);
     }
     other = h;
   }
@@ -185,8 +182,8 @@ typedef struct Limit {
   double error;
 } Limit;
 
-/// The limit of quotients at distances h, h/ratio, h/ratio^2...; their error has powers of h that are
-/// multiples of `step`.
+/// The limit of quotients at distances h, h/ratio, h/ratio^2...; their error has powers of h that
+/// are multiples of `step`.
 static Limit extrapolate(const double* quotients, uint32_t count, int step) {
   double tableau[SENS_LEVELS][SENS_LEVELS];
   Limit best = {(double)NAN, HUGE_VAL};
@@ -240,8 +237,8 @@ static SltStatus limit_from(Sens* s, int side, uint32_t measure, double h, Limit
   return SLT_OK;
 }
 
-/// The same from ever smaller distances as long as that helps: near a singularity (a grazing event on
-/// the other side) only those are of use that are smaller than the distance to it.
+/// The same from ever smaller distances as long as that helps: near a singularity (a grazing event
+/// on the other side) only those are of use that are smaller than the distance to it.
 static SltStatus limit_of(Sens* s, int side, uint32_t measure, double h, Limit* out) {
   *out = (Limit){(double)NAN, HUGE_VAL};
   for (int i = 0; h > 0.0 && i < SENS_CLOSER; i++, h *= 0.0625) {
@@ -282,10 +279,10 @@ static void judge(const Sens* s, const Limit sides[2], const Limit* central, boo
     return;
   }
   out->verdict = left || right ? SLT_DERIVATIVE_ONE_SIDED : SLT_DERIVATIVE_NONE;
-  out->reason = left && right  ? "left and right differ"
-                : left         ? "there is none to the right"
-                : right        ? "there is none to the left"
-                               : "the differences do not settle: a grazing event, a jump, or noise";
+  out->reason = left && right ? "left and right differ"
+                : left        ? "there is none to the right"
+                : right       ? "there is none to the left"
+                              : "the differences do not settle: a grazing event, a jump, or noise";
 }
 
 static SltStatus differentiate(Sens* s, uint32_t measure) {

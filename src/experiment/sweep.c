@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Members on threads. Workers take the next number and put the result into its slot of a ring; the
-// caller's thread hands the slots out in order. The ring bounds memory: no worker runs further ahead
-// than it is long.
+// caller's thread hands the slots out in order. The ring bounds memory: no worker runs further
+// ahead than it is long.
 #define _POSIX_C_SOURCE 200809L
 #include "experiment/design.h"
 
@@ -52,8 +52,7 @@ typedef struct Sweep {
 } Sweep;
 
 SltSweepOptions slt_sweep_options(void) {
-  return (SltSweepOptions){
-      .sim = slt_sim_options(), .t_end = (double)NAN, .cookie = SWEEP_COOKIE};
+  return (SltSweepOptions){.sim = slt_sim_options(), .t_end = (double)NAN, .cookie = SWEEP_COOKIE};
 }
 
 // ---- one member ---------------------------------------------------------------------------------
@@ -70,8 +69,7 @@ static void note_failure(Slot* slot, SltSim* sim, SltStatus status) {
   if (sim) error = slt_sim_error(sim);
   const char* message = error.message && error.status < 0 ? error.message : slt_status_text(status);
   snprintf(slot->message, sizeof slot->message, "%s", message);
-  snprintf(slot->code, sizeof slot->code, "%s",
-           error.code && error.status < 0 ? error.code : "");
+  snprintf(slot->code, sizeof slot->code, "%s", error.code && error.status < 0 ? error.code : "");
 }
 
 SltStatus slt_design_sim_create(const SltModel* model, const SltDesign* design, uint64_t member,
@@ -248,7 +246,8 @@ static uint32_t job_count(const SltSweepOptions* options, uint64_t members) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   uint64_t jobs = options->jobs ? options->jobs : cores > 0 ? (uint64_t)cores : 1;
   if (jobs > SWEEP_JOBS) jobs = SWEEP_JOBS;
-  return (uint32_t)(jobs < members ? jobs : members);
+  if (jobs > members) jobs = members;
+  return jobs > 0 ? (uint32_t)jobs : 1;
 }
 
 static double end_time(const SltModel* model, double given) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Rows of a sweep as CSV. Lines are made whole before they are written: whatever ends a sweep leaves
-// whole lines behind, and every row is one line.
+// Rows of a sweep as CSV. Lines are made whole before they are written: whatever ends a sweep
+// leaves whole lines behind, and every row is one line.
 #include "experiment/design.h"
 
 #include <math.h>
@@ -145,5 +145,5 @@ void slt_sweep_text_digest(const SltSweepText* text, char out[SLT_DIGEST_TEXT]) 
     out[2 * i] = digits[digest.bytes[i] >> 4];
     out[2 * i + 1] = digits[digest.bytes[i] & 15];
   }
-  out[2 * DIGEST_BYTES] = '\0';
+  out[SLT_DIGEST_TEXT - 1] = '\0';
 }

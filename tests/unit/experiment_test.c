@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Formulas, curves, designs, measures and sweeps through the C interface.
-#include "test.h"
-
 #include "experiment/experiment.h"
+#include "test.h"
 
 #include <stdatomic.h>
 
@@ -25,9 +24,18 @@ static SltStatus read_formula(const char* text, Formula* out) {
 
 TEST(formulas_have_values_and_derivatives) {
   static const char* const texts[] = {
-      "a + b*c - 2",     "a^2 / (b + 3)",      "sin(a)*cos(b) + exp(c)", "-a^b",
-      "sqrt(a) + abs(-c)", "max(a, b) + min(b, c)", "atan2(a, b)", "ln(a)*tan(b)/cosh(c)",
-      "a - b - c",       "2^a^b",              "erf(a) + asinh(b) - atanh(c/4)", "(((a)))*1e-3",
+      "a + b*c - 2",
+      "a^2 / (b + 3)",
+      "sin(a)*cos(b) + exp(c)",
+      "-a^b",
+      "sqrt(a) + abs(-c)",
+      "max(a, b) + min(b, c)",
+      "atan2(a, b)",
+      "ln(a)*tan(b)/cosh(c)",
+      "a - b - c",
+      "2^a^b",
+      "erf(a) + asinh(b) - atanh(c/4)",
+      "(((a)))*1e-3",
   };
   const double at[3] = {1.25, 0.75, 1.5};
   for (size_t i = 0; i < SLT_COUNT(texts); i++) {
@@ -51,8 +59,8 @@ TEST(formulas_have_values_and_derivatives) {
 }
 
 TEST(formulas_that_are_none) {
-  static const char* const texts[] = {"", "a +", "(a", "a)", "foo(a)", "a b", "max(a)", "d", "1..2",
-                                      "a ** b", "`a", "sin a"};
+  static const char* const texts[] = {"",       "a +", "(a",   "a)",     "foo(a)", "a b",
+                                      "max(a)", "d",   "1..2", "a ** b", "`a",     "sin a"};
   for (size_t i = 0; i < SLT_COUNT(texts); i++) {
     Formula formula;
     CHECK(read_formula(texts[i], &formula) < 0, texts[i]);
@@ -180,7 +188,8 @@ TEST(sweeps_give_the_same_in_any_number_of_threads) {
     CHECK(c.next == 120, "rows");
     sums[i] = c.sum;
     c = (Collected){.stop_after = 17};
-    CHECK(slt_sweep_run(model, design, measures, &options) == SLT_ERR_IO, "a row that fails ends it");
+    CHECK(slt_sweep_run(model, design, measures, &options) == SLT_ERR_IO,
+          "a row that fails ends it");
     CHECK(c.next == 17, "no row after it");
   }
   CHECK(sums[0] == sums[1] && sums[0] == sums[2], "same bits");
