@@ -652,6 +652,8 @@ const ModelVar* eng_not_finite(const EngSim* sim, bool* derivative);
 const ModelVar* eng_var_at(const EngSim* sim, uint32_t env, uint32_t* order);
 /// Make `states` the present ones for everything that reads the environment.
 void eng_publish_states(EngSim* sim, const uint32_t* states);
+/// The same for one automaton.
+void eng_publish_move(EngSim* sim, uint32_t automaton, uint32_t state);
 /// Truths of "automaton is in state" and entry times into the environment.
 void eng_publish_state(EngSim* sim, uint32_t automaton, double t);
 

@@ -39,15 +39,18 @@ bool eng_guard(EngSim* sim, const ModelGuard* guard) {
   return eng_eval(sim, &guard->term) != 0.0;
 }
 
+void eng_publish_move(EngSim* sim, uint32_t automaton, uint32_t state) {
+  const ModelState* states = sim->model->automata[automaton].states;
+  uint32_t from = states[sim->state[automaton]].test_env;
+  uint32_t to = states[state].test_env;
+  sim->state[automaton] = state;
+  if (from != MODEL_NONE) sim->env[from] = 0.0;
+  if (to != MODEL_NONE) sim->env[to] = 1.0;
+}
+
 void eng_publish_states(EngSim* sim, const uint32_t* states) {
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    if (sim->state[a] == states[a]) continue;
-    const ModelAutomaton* automaton = &sim->model->automata[a];
-    const ModelState* from = &automaton->states[sim->state[a]];
-    const ModelState* to = &automaton->states[states[a]];
-    sim->state[a] = states[a];
-    if (from->test_env != MODEL_NONE) sim->env[from->test_env] = 0.0;
-    if (to->test_env != MODEL_NONE) sim->env[to->test_env] = 1.0;
+    if (sim->state[a] != states[a]) eng_publish_move(sim, a, states[a]);
   }
 }
 

@@ -120,9 +120,7 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
     }
   }
   if (to == sim->state[automaton]) return true;
-  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
-  sim->side_work[automaton] = to;
-  eng_publish_states(sim, sim->side_work);
+  eng_publish_move(sim, automaton, to);
   *moved = true;
   return true;
 }
