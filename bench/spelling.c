@@ -53,7 +53,7 @@ typedef struct Problem {
 #define FLOW "4 * (T_[i-1] - 2 * T_[i] + T_[i+1])"
 // 2-D
 #define PLATE(body) \
-  "const M = sqrt(N);\nfor i = 0:M+1 { T[i,0] = 0; T[i,M+1] = 2; }\n" \
+  "const M = floor(sqrt(N));\nfor i = 0:M+1 { T[i,0] = 0; T[i,M+1] = 2; }\n" \
   "for i = 1:M { T[0,i] = 0; T[M+1,i] = 2; }\n" \
   "for i = 1:M { for j = 1:M {\n" \
   "  T[i,j](t0) = 0.9 + 0.2 * mod((i + 7 * j) * phi, 1);\n" body "} }\n"
