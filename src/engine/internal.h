@@ -1077,6 +1077,15 @@ SltStatus eng_trace_fail(EngSim* sim) __attribute__((cold));
 // ---- error.c ------------------------------------------------------------------------------------
 
 /// Note a failure; returns `status`. Formats take text only: numbers through eng_number.
+/// What made a value infinite, or no number, as far as it is known: the place to show, and words to
+/// put behind the message.
+typedef struct EngCulprit {
+  Span span;
+  char text[160];  // ": `1/x` is Inf", or empty
+} EngCulprit;
+
+EngCulprit eng_culprit(EngSim* sim, const Span* otherwise);
+
 SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
                    const char* format, ...) __attribute__((cold, format(printf, 5, 6)));
 void eng_hint(EngSim* sim, const char* format, ...) __attribute__((cold, format(printf, 2, 3)));

@@ -113,9 +113,10 @@ SltStatus eng_start(EngSim* sim) {
   if (lost) {
     sim->core.failed = true;
     if (eng_fail_solve(sim)) return sim->error.status;
-    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &lost->span,
-             "at the start %s '%.*s' is not a finite number",
-             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name));
+    EngCulprit culprit = eng_culprit(sim, &lost->span);
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
+             "at the start %s '%.*s' is not a finite number%s",
+             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);
     eng_hint(sim, "check the initial values: a division by zero, or a root or logarithm of a "
                   "negative number");
     return sim->error.status;

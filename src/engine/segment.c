@@ -42,6 +42,39 @@ uint32_t eng_fastest_state(const EngSim* sim) {
   return fastest;
 }
 
+#define AHEAD_TRIES 24  // steps, each four times as long as the one before
+
+/// Look a little ahead, along the tangent, for a value that is not finite. The values of now are back
+/// in their places afterwards.
+static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* culprit) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelVar* lost = NULL;
+  size_t bytes = 2 * (size_t)mode->state_count * sizeof(double);
+  double* now = base_alloc(&sim->options.allocator, bytes);
+  double* rate = now + mode->state_count;
+  for (uint32_t i = 0; now && i < mode->state_count; i++) {
+    now[i] = sim->env[mode->state_env[i]];
+    rate[i] = sim->env[mode->state_env[i] + 1];
+  }
+  double h = smallest_step(sim);
+  for (uint32_t k = 0; now && k < AHEAD_TRIES && !lost; k++, h *= 4.0) {
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      sim->env[mode->state_env[i]] = now[i] + h * rate[i];
+    }
+    eng_bind(sim);
+    eng_evaluate_full(sim, sim->core.t + h);
+    lost = eng_not_finite(sim, derivative);
+  }
+  if (lost) *culprit = eng_culprit(sim, &lost->span);
+  for (uint32_t i = 0; now && i < mode->state_count; i++) {
+    sim->env[mode->state_env[i]] = now[i];
+  }
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
+  base_free(&sim->options.allocator, now, bytes);
+  return lost;
+}
+
 static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   bool derivative = false;
   sim->core.t = sim->stepper->t;
@@ -51,17 +84,20 @@ static SltStatus fail_step(EngSim* sim, SltStatus cause) {
   const ModelVar* lost = eng_not_finite(sim, &derivative);
   EngNumber t = eng_number(sim->core.t);
   if (lost) {
-    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &lost->span,
-             "at t = %s %s '%.*s' is not a finite number", t.text,
-             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name));
+    EngCulprit culprit = eng_culprit(sim, &lost->span);
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
+             "at t = %s %s '%.*s' is not a finite number%s", t.text,
+             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);
     eng_hint(sim, "look for a division by zero, a root or logarithm of a negative number, or a "
                   "solution that grows without bound; a unilateral event keeps a model from "
                   "leaving the region where it is defined");
     return sim->error.status;
   }
   if (cause == SLT_ERR_NOT_FINITE) {
-    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, NULL,
-             "just after t = %s the model gives no finite values", t.text);
+    EngCulprit culprit = {.text = ""};
+    lost = find_ahead(sim, &derivative, &culprit);
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, lost ? &culprit.span : NULL,
+             "just after t = %s the model gives no finite values%s", t.text, culprit.text);
     eng_hint(sim, "the solution grows without bound, or leaves the region where the model is "
                   "defined; a unilateral event can stop it at the boundary");
     return sim->error.status;

@@ -267,6 +267,10 @@ bool build_guarded(ModelBuild* build, BuildWork* work, void* argument);
 
 /// The analysed equations of a mode; programs come with build_compile_set. Under the lock.
 BuildSet* build_set(ModelBuild* build, const uint32_t* mode);
+
+/// ModelProvider.culprit over a build (build_culprit.c).
+bool build_find_culprit(void* user, const uint32_t* mode, const double* env, double t,
+                        ModelCulprit* out);
 /// Why the equations of a mode cannot be solved, or NULL; nothing else is kept. Under the lock.
 const Diag* build_failure(ModelBuild* build, const uint32_t* mode);
 

@@ -1056,6 +1056,13 @@ typedef struct ModelRates {
   uint32_t algebraic_count;  // ...rates themselves, from the other rates
 } ModelRates;
 
+/// An expression whose value is not finite though what it is made of is.
+typedef struct ModelCulprit {
+  Span span;  // of its equation
+  Str text;   // lives as long as the provider
+  double value;
+} ModelCulprit;
+
 typedef struct ModelProvider {
   /// `mode[a]` is the state of automaton a. On failure returns a negative status and `failure`
   /// points at a message that lives as long as the provider.
@@ -1065,6 +1072,9 @@ typedef struct ModelProvider {
   SltStatus (*stiff)(void* user, const uint32_t* mode, const ModelStiff** out);
   /// ... and what it computes from rates; `out` NULL: nothing. May be NULL.
   SltStatus (*rates)(void* user, const uint32_t* mode, const ModelRates** out);
+  /// What in the equations of a mode is not finite at these values; false when it is not known. May
+  /// be NULL.
+  bool (*culprit)(void* user, const uint32_t* mode, const double* env, double t, ModelCulprit* out);
   void* user;
   /// Asked between steps, `evaluations` of the mode's equations after the last time; may attach
   /// code to its programs, and to those of `stiff` if a stiff method is at work (NULL: none).
