@@ -56,6 +56,13 @@ foreach(group unit property limit)
   endforeach()
 endforeach()
 
+# reads results in HDF5 for the tests of files
+if(HDF5_FOUND)
+  add_executable(h5_tool ${PROJECT_SOURCE_DIR}/tests/tools/h5_tool.c)
+  target_link_libraries(h5_tool PRIVATE saltus_flags PkgConfig::HDF5)
+  set_target_properties(h5_tool PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endif()
+
 file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/tests/scripts/*.sh ${PROJECT_SOURCE_DIR}/tests/scripts/*.py)
 foreach(source IN LISTS sources)

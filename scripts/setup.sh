@@ -50,6 +50,7 @@ for group in "${@:-build}"; do
       have_header cmocka.h || need libcmocka-dev
       have_header zip.h || need libzip-dev
       have_header expat.h || need libexpat1-dev
+      have_header hdf5/serial/hdf5.h || have_header hdf5.h || need libhdf5-dev
       have_program python3 || need python3
       have_header nlopt.h || need libnlopt-dev
       python_packages

@@ -178,6 +178,34 @@ static Path parameter_path(Expander* x, const Component* owner, const Component*
   return (Path){.kind = PATH_VALUE, .value = value};
 }
 
+static Path state_path(NameMaker* m, Component* from, const AstName* name, const AstName* state) {
+  return (Path){.kind = PATH_STATE,
+                .name = expand_end_name(m, name),
+                .state = expand_keep_name(m->x, from, state)};
+}
+
+/// A member that is no part itself: where a path ends.
+static Path member_path(NameMaker* m, Component* owner, Component* from, const AstName* name,
+                        const Member* member) {
+  Expander* x = m->x;
+  MemberKind kind = (MemberKind)member->kind;
+  if (kind == MEMBER_PORT) return port_path(m, owner, from, name, member->port);
+  if (kind == MEMBER_STATE && owner != from && !name->member)
+    return state_path(m, from, name, name);
+  if (kind == MEMBER_AUTOMATON && name->member) {
+    expand_append_word(m, name->head);
+    append_indices(m, from, name, false);
+    const AstName* state = name->member;
+    if (state->member) return expand_report_path(x, state, "has no members");
+    return state_path(m, from, name, state);
+  }
+  if (name->member) return expand_report_path(x, name, "has no members");
+  if (kind == MEMBER_PARAMETER) return parameter_path(x, owner, from, name, member->index);
+  expand_append_word(m, name->head);
+  append_indices(m, from, name, false);
+  return (Path){.kind = PATH_NAME, .name = expand_end_name(m, name)};
+}
+
 /// What a path from component `u` leads to. The first name is known to be one of the component's.
 static Path follow_path(Expander* x, Component* u, const AstName* name) {
   NameMaker m = expand_begin_name(x, &u->prefix);
@@ -185,42 +213,15 @@ static Path follow_path(Expander* x, Component* u, const AstName* name) {
   for (;; name = name->member) {
     const Member* member = expand_find_member(at->table, name->head);
     bool own_state = !member && at != u && ast_name_is_word(name, STR_LIT("state"));
-    if (own_state) {
-      return (Path){.kind = PATH_STATE,
-                    .name = expand_end_name(&m, name),
-                    .state = expand_keep_name(x, u, name)};
-    }
+    if (own_state) return state_path(&m, u, name, name);
     if (!member) return report_member(x, at->table, name);
-    MemberKind kind = (MemberKind)member->kind;
-    if (kind == MEMBER_INSTANCE) {
-      Component* child = expand_find_child(at, member);
-      if (!child || !check_element(x, name, member->instance)) return (Path){.kind = PATH_BAD};
-      expand_append_word(&m, name->head);
-      append_indices(&m, u, name, true);
-      if (!name->member) return (Path){.kind = PATH_PART, .name = expand_end_name(&m, name)};
-      at = child;
-      continue;
-    }
-    if (kind == MEMBER_PORT) return port_path(&m, at, u, name, member->port);
-    if (kind == MEMBER_STATE && at != u && !name->member) {
-      return (Path){.kind = PATH_STATE,
-                    .name = expand_end_name(&m, name),
-                    .state = expand_keep_name(x, u, name)};
-    }
-    if (kind == MEMBER_AUTOMATON && name->member) {
-      expand_append_word(&m, name->head);
-      append_indices(&m, u, name, false);
-      const AstName* state = name->member;
-      if (state->member) return expand_report_path(x, state, "has no members");
-      return (Path){.kind = PATH_STATE,
-                    .name = expand_end_name(&m, name),
-                    .state = expand_keep_name(x, u, state)};
-    }
-    if (name->member) return expand_report_path(x, name, "has no members");
-    if (kind == MEMBER_PARAMETER) return parameter_path(x, at, u, name, member->index);
+    if (member->kind != MEMBER_INSTANCE) return member_path(&m, at, u, name, member);
+    Component* child = expand_find_child(at, member);
+    if (!child || !check_element(x, name, member->instance)) return (Path){.kind = PATH_BAD};
     expand_append_word(&m, name->head);
-    append_indices(&m, u, name, false);
-    return (Path){.kind = PATH_NAME, .name = expand_end_name(&m, name)};
+    append_indices(&m, u, name, true);
+    if (!name->member) return (Path){.kind = PATH_PART, .name = expand_end_name(&m, name)};
+    at = child;
   }
 }
 

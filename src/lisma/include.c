@@ -50,22 +50,30 @@ static void drop_last(TextBuffer* path) {
   }
 }
 
+/// Take the next word of a path off it, and the '/' behind it; false when it holds what no name of
+/// a file here does.
+static bool take_word(Str* name, Str* word, bool* folder) {
+  *word = (Str){name->data, 0};
+  while (word->length < name->length && name->data[word->length] != '/') {
+    if (strchr("\\:", name->data[word->length])) return false;  // and '\0'
+    word->length++;
+  }
+  *folder = word->length < name->length;
+  uint32_t taken = word->length + *folder;
+  name->data += taken;
+  name->length -= taken;
+  return true;
+}
+
 /// `name` seen from `folder` without `.` and `..`. False when it leads out of the model's folder.
 static bool join(Arena* arena, Str folder, Str name, Str* out) {
   TextBuffer path = {.arena = arena};
   text_append(&path, folder);
   if (name.length == 0 || name.data[0] == '/' || name.data[0] == '~') return false;
   while (name.length) {
-    Str word = name;
-    for (uint32_t i = 0; i < name.length; i++) {
-      if (name.data[i] == '\\' || name.data[i] == ':' || name.data[i] == '\0') return false;
-      if (name.data[i] != '/') continue;
-      word.length = i;
-      break;
-    }
-    bool last = word.length == name.length;
-    name.data += last ? word.length : word.length + 1;
-    name.length -= last ? word.length : word.length + 1;
+    Str word;
+    bool is_folder = false;
+    if (!take_word(&name, &word, &is_folder)) return false;
     if (word.length == 0 || str_equal(word, STR_LIT("."))) continue;
     if (str_equal(word, STR_LIT(".."))) {
       if (path.length == 0) return false;
@@ -73,7 +81,7 @@ static bool join(Arena* arena, Str folder, Str name, Str* out) {
       continue;
     }
     text_append(&path, word);
-    if (!last) text_append_char(&path, '/');
+    if (is_folder) text_append_char(&path, '/');
   }
   *out = text_str(&path);
   return out->length > 0 && out->data[out->length - 1] != '/';

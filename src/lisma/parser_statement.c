@@ -366,69 +366,55 @@ static bool begins_invariant(const Parser* p) {
   }
 }
 
+/// Whether the contextual word at hand begins a statement; otherwise it is a name.
+static bool begins_statement(const Parser* p) {
+  bool named = parser_next_is_name(p);
+  TokenKind next = p->next.kind;
+  switch ((int)p->tok.word) {
+  case WORD_SET:
+  case WORD_IC:
+  case WORD_DELETE:
+  case WORD_GOTO:
+  case WORD_DATA:
+  case WORD_CONTACT:
+  case WORD_FRICTION:
+  case WORD_FUNCTION:
+  case WORD_PART:
+  case WORD_PORT:
+  case WORD_MEASURE: return named;
+  case WORD_INCLUDE: return next == TOK_STRING;
+  case WORD_AFTER: return next == TOK_NUMBER || (named && !word_is_event(p->next.word));
+  case WORD_EVERY: return next == TOK_NUMBER || named;
+  case WORD_STOP: return next == TOK_STRING || next == TOK_SEMICOLON;
+  case WORD_INVARIANT: return begins_invariant(p);
+  default: return false;
+  }
+}
+
 /// A statement that begins with a contextual word. False: the word is a name.
 static bool parse_word_statement(Parser* p, const BlockFrame* frame, AstStatement* out,
                                  bool* keep) {
-  if (p->tok.kind != TOK_WORD || p->tok.word == WORD_NONE) return false;
-  bool named = parser_next_is_name(p);
+  if (p->tok.kind != TOK_WORD || p->tok.word == WORD_NONE || !begins_statement(p)) return false;
   switch ((int)p->tok.word) {
-  case WORD_SET:
-    if (named) *keep = parse_init_list(p, AST_INIT_SET, out);
-    return named;
-  case WORD_IC:
-    if (named) *keep = parse_init_list(p, AST_INIT_IC, out);
-    return named;
-  case WORD_DELETE:
-    if (named) *keep = parse_delete(p, out);
-    return named;
-  case WORD_GOTO:
-    if (named) *keep = parse_goto(p, out);
-    return named;
-  case WORD_DATA:
-    if (named) *keep = parse_data(p, out);
-    return named;
-  case WORD_MEASURE:
-    if (named) *keep = parse_measure(p, out);
-    return named;
+  case WORD_SET: *keep = parse_init_list(p, AST_INIT_SET, out); break;
+  case WORD_IC: *keep = parse_init_list(p, AST_INIT_IC, out); break;
+  case WORD_DELETE: *keep = parse_delete(p, out); break;
+  case WORD_GOTO: *keep = parse_goto(p, out); break;
+  case WORD_DATA: *keep = parse_data(p, out); break;
   case WORD_CONTACT:
-  case WORD_FRICTION:
-    if (named) *keep = parser_element(p, out);
-    return named;
-  case WORD_FUNCTION:
-    if (named) *keep = parser_function(p, out);
-    return named;
-  case WORD_PART:
-    if (named) *keep = parser_part(p, frame, out);
-    return named;
-  case WORD_PORT:
-    if (named) *keep = parser_port(p, out);
-    return named;
-  case WORD_INCLUDE:
-    if (p->next.kind != TOK_STRING) return false;
-    *keep = parser_include(p, out);
-    return true;
-  case WORD_AFTER: {
-    bool begins = p->next.kind == TOK_NUMBER || (named && !word_is_event(p->next.word));
-    if (begins) *keep = parser_after(p, frame, out);
-    return begins;
-  }
-  case WORD_EVERY: {
-    bool begins = p->next.kind == TOK_NUMBER || named;
-    if (begins) *keep = parser_every(p, frame, out);
-    return begins;
-  }
-  case WORD_STOP: {
-    bool stop = p->next.kind == TOK_STRING || p->next.kind == TOK_SEMICOLON;
-    if (stop) *keep = parse_stop(p, out);
-    return stop;
-  }
-  case WORD_INVARIANT: {
-    bool invariant = begins_invariant(p);
-    if (invariant) *keep = parse_invariant(p, out);
-    return invariant;
-  }
+  case WORD_FRICTION: *keep = parser_element(p, out); break;
+  case WORD_FUNCTION: *keep = parser_function(p, out); break;
+  case WORD_PART: *keep = parser_part(p, frame, out); break;
+  case WORD_PORT: *keep = parser_port(p, out); break;
+  case WORD_MEASURE: *keep = parse_measure(p, out); break;
+  case WORD_INCLUDE: *keep = parser_include(p, out); break;
+  case WORD_AFTER: *keep = parser_after(p, frame, out); break;
+  case WORD_EVERY: *keep = parser_every(p, frame, out); break;
+  case WORD_STOP: *keep = parse_stop(p, out); break;
+  case WORD_INVARIANT: *keep = parse_invariant(p, out); break;
   default: return false;
   }
+  return true;
 }
 
 // ---------------------------------------------------------------------------------------------

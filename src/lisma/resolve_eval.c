@@ -338,6 +338,21 @@ static bool eval_logic(Lower* l, const AstExpr* expr, bool structural, bool* out
   return true;
 }
 
+/// a < b, a == b over numbers.
+static bool eval_comparison(Lower* l, const AstExpr* expr, bool structural, bool* out) {
+  const AstLinkList* links = &expr->as.chain.links;
+  double a = 0.0;
+  double b = 0.0;
+  if (links->count != 2) {
+    lower_report(l, DIAG_E0307, expr->span, "comparisons cannot be chained");
+    return false;
+  }
+  if (!eval_scalar(l, links->data[0].operand, structural, &a)) return false;
+  if (!eval_scalar(l, links->data[1].operand, structural, &b)) return false;
+  *out = ir_apply(op_of_link(links->data[1].op), a, b, 0.0) != 0.0;
+  return true;
+}
+
 static bool eval_condition_kind(Lower* l, const AstExpr* expr, bool structural, bool* out) {
   bool named = expr->kind == AST_NAME || (expr->kind == AST_CALL && !lower_is_condition(expr));
   if (named) {
@@ -362,18 +377,7 @@ static bool eval_condition_kind(Lower* l, const AstExpr* expr, bool structural, 
     return false;
   }
   const AstLinkList* links = &expr->as.chain.links;
-  if (expr->as.chain.level >= AST_LEVEL_EQUALITY) {
-    double a = 0.0;
-    double b = 0.0;
-    if (links->count != 2) {
-      lower_report(l, DIAG_E0307, expr->span, "comparisons cannot be chained");
-      return false;
-    }
-    if (!eval_scalar(l, links->data[0].operand, structural, &a)) return false;
-    if (!eval_scalar(l, links->data[1].operand, structural, &b)) return false;
-    *out = ir_apply(op_of_link(links->data[1].op), a, b, 0.0) != 0.0;
-    return true;
-  }
+  if (expr->as.chain.level >= AST_LEVEL_EQUALITY) return eval_comparison(l, expr, structural, out);
   bool logic = expr->as.chain.level == AST_LEVEL_XOR || expr->as.chain.level == AST_LEVEL_IMPLIES;
   if (logic) return eval_logic(l, expr, structural, out);
   // `||` and `&&` stop where the answer is clear, as guards of indices need it

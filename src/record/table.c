@@ -59,7 +59,7 @@ static char* make_label(const SltAllocator* a, const char* name, Str unit, size_
                strstr(name, " in "));
   *size = length + (told ? 1 : unit.length + sizeof " []");
   char* label = base_alloc(a, *size);
-  if (label && told) memcpy(label, name, length);
+  if (label && told) snprintf(label, *size, "%s", name);
   if (label && !told) snprintf(label, *size, "%s [%.*s]", name, STR_ARGS(unit));
   return label;
 }

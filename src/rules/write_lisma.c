@@ -132,45 +132,38 @@ void write_expr(Writer* w, const RulesExpr* e) {
   if (bracket) W(")");
 }
 
-static void write_literal(Writer* w, const RulesLiteral* literal) {
-  const RulesModel* m = w->m;
-  bool negated = literal->negated;
-  if (w->plain) {
-    static const char* const always = "EverTrue";
-    Str name = literal->kind == RULES_LOGIC_TRUE        ? str_from_c(always)
-               : literal->kind == RULES_LOGIC_STATE     ? m->states.data[literal->index].name
-               : literal->kind == RULES_LOGIC_PREDICATE ? m->predicates.data[literal->index].name
-                                                        : m->situations.data[literal->index].name;
-    if (negated) W("not ");
-    write_name(w, name);
-    return;
-  }
+static Str literal_name(const RulesModel* m, const RulesLiteral* literal) {
   switch ((RulesLogic)literal->kind) {
-  case RULES_LOGIC_TRUE: W(negated ? "[1 < 0]" : "[1 > 0]"); return;
-  case RULES_LOGIC_STATE: {
-    const RulesState* state = &m->states.data[literal->index];
-    if (!w->assigned[literal->index]) {
-      // an input: nobody but the world outside changes it
-      if (negated) W("!");
-      W("[");
-      write_name(w, state->name);
-      W(" > 0.5]");
-      return;
-    }
-    bool begins = state->number != 0.0;
-    if (negated != begins) W("!");
-    write_name(w, state->name);
-    W(begins ? ".`false`" : ".`true`");
-    return;
+  case RULES_LOGIC_TRUE: break;
+  case RULES_LOGIC_STATE: return m->states.data[literal->index].name;
+  case RULES_LOGIC_PREDICATE: return m->predicates.data[literal->index].name;
+  case RULES_LOGIC_SITUATION: return m->situations.data[literal->index].name;
   }
-  case RULES_LOGIC_PREDICATE:
-    if (negated) W("!");
-    write_name(w, m->predicates.data[literal->index].name);
-    return;
-  case RULES_LOGIC_SITUATION: break;
+  return STR_LIT("EverTrue");
+}
+
+/// A logical state: an automaton of two states, or an input that nobody but the world outside
+/// changes.
+static void write_logical_state(Writer* w, const RulesLiteral* literal) {
+  const RulesState* state = &w->m->states.data[literal->index];
+  bool assigned = w->assigned[literal->index];
+  bool begins = assigned && state->number != 0.0;
+  if (literal->negated != begins) W("!");
+  if (!assigned) W("[");
+  write_name(w, state->name);
+  W(!assigned ? " > 0.5]" : begins ? ".`false`" : ".`true`");
+}
+
+static void write_literal(Writer* w, const RulesLiteral* literal) {
+  bool negated = literal->negated;
+  if (!w->plain && literal->kind == RULES_LOGIC_TRUE) {
+    W(negated ? "[1 < 0]" : "[1 > 0]");
+  } else if (!w->plain && literal->kind == RULES_LOGIC_STATE) {
+    write_logical_state(w, literal);
+  } else {
+    if (negated) W(w->plain ? "not " : "!");
+    write_name(w, literal_name(w->m, literal));
   }
-  if (negated) W("!");
-  write_name(w, m->situations.data[literal->index].name);
 }
 
 bool write_is_always(const RulesWhen* when) {

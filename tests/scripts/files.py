@@ -246,8 +246,26 @@ class Formats(cli_case.CliCase):
             self.assertFalse(os.path.exists(self.path("r.h5")))
             return
         self.assertEqual(result.status, 0, result.err)
-        with open(self.path("r.h5"), "rb") as file:
-            self.assertEqual(file.read(8), b"\x89HDF\r\n\x1a\n")
+        columns = self.read_h5("r.h5")
+        self.assertEqual([c["name"] for c in columns], self.want[0])
+        for k, column in enumerate(columns):
+            numbers = k < len(columns) - 1
+            wanted = [float(row[k]) if numbers else row[k] for row in self.want[1:]]
+            self.assertEqual(column["values"], wanted, column["name"])
+        # names that are paths, or taken, and units; nothing at all; a value that is not determined
+        self.write("m.lisma", "`a/b` = time; `.` = 1; `длина, м`(t0) = 2 \"m\"; `1` = 4;\nz = if(time > 0.5, ln(-1), 1);\n"
+                              "experiment { end = 1; }\n")
+        self.saltus("run", "m.lisma", "-q", "-o", "n.h5", "--samples", "2")
+        columns = self.read_h5("n.h5")
+        self.assertEqual([c["name"] for c in columns], ["time", "a/b", ".", "длина, м", "1", "z"])
+        self.assertEqual([c["unit"] for c in columns], ["s", None, None, "m", None, None])
+        self.assertEqual(columns[1]["values"], columns[0]["values"])
+        self.assertIsNone(columns[5]["values"][-1])
+
+    def read_h5(self, name):
+        tool = os.path.join(os.environ.get("SALTUS_BUILD", os.path.dirname(PROGRAM)), "tests", "h5_tool")
+        result = subprocess.run([tool, self.path(name)], stdout=subprocess.PIPE, check=True)
+        return json.loads(result.stdout)
 
     def test_names_that_are_no_identifiers(self):
         self.write("m.lisma", "`длина, м` = time; `a\"b` = 2; `中` = 1;\nexperiment { end = 1; }\n")
