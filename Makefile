@@ -13,7 +13,7 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo python workbench page web test laws bench install uninstall torture format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo python workbench page web test laws bench install uninstall torture sanitize format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make lint        formatting, static analysis, layers, forbidden calls"
 	@echo "make fuzz        search for crashes, FUZZ_SECONDS ($(FUZZ_SECONDS)) per target"
 	@echo "make torture     failing memory, kills, full disks, closed pipes, for TORTURE_SECONDS ($(TORTURE_SECONDS))"
+	@echo "make sanitize    the gallery with every method and way of detection, with sanitizers"
 	@echo "make coverage    lines reached by the tests, per module"
 	@echo "make clean       remove build/"
 
@@ -111,6 +112,11 @@ torture: setup-test
 	@$(CONFIGURE) --preset release -DSALTUS_TESTS=ON $(QUIET)
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli
 	@scripts/torture.py build/release --seconds $(TORTURE_SECONDS)
+
+sanitize: setup-test
+	@$(CONFIGURE) --preset asan $(QUIET)
+	@cmake --build --preset asan -j $(JOBS) --target saltus_cli
+	@scripts/sanitize.py build/asan --jobs $(JOBS)
 
 coverage: setup-test
 	@$(CONFIGURE) --preset coverage $(QUIET)
