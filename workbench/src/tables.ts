@@ -190,7 +190,7 @@ export class Tables {
     const input = make("input", {
       value: cell?.text ?? "", "data-key": `${table.section}:${index}:${c}`, list: picks, spellcheck: "false", autocomplete: "off",
       "aria-label": `${columnTitle(id, table.columns[c].title, getLanguage())} ${index + 1}`, readonly: row.off,
-      style: `width:${Math.max(4, Math.min(34, (cell?.text ?? "").length + (picks ? 6 : 3)))}ch`,
+      style: `width:${Math.max(4, Math.min(34, 0.9 * (cell?.text ?? "").length + (picks ? 4 : 2.5)))}ch`,
     });
     input.addEventListener("change", () => this.write(table.section, index, c, input.value));
     const wrong = cell ? this.editor.diagnostics.find((d) => d.from < cell.to + 1 && d.to > cell.from - 1 && !(d.from <= row.from && d.to >= row.to)) : undefined;
