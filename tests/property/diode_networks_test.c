@@ -325,7 +325,7 @@ static bool compare_network(const Network* n, const Form* f, uint64_t seed) {
   }
   ModelText text = network_text(n, f);
   if (getenv("SALTUS_SHOW")) printf("%s", text.data);
-  if (!run_at(&text, names, count, times, SAMPLES, run, message)) {
+  if (!run_in_unit(&text, f->volt, names, count, times, SAMPLES, run, message)) {
     print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): %s\n", (unsigned long long)seed, n->diodes,
                 (int)f->spelling, f->volt, f->ampere, f->second, message);
     return false;

@@ -54,12 +54,14 @@ __attribute__((format(printf, 2, 3))) static void say(ModelText* text, const cha
   text->length += (size_t)n;
 }
 
-/// Values of the named variables at the given times; false with a message where the run fails.
-static bool run_at(const ModelText* text, char (*names)[REF_NAME], int count, const double* times,
-                   int samples, double (*values)[REF_VALUE], char message[256]) {
+/// Values of the named variables at the given times; false with a message where the run fails. The states are of the size
+/// of a unit: what has units among the options has it too.
+static bool run_in_unit(const ModelText* text, double unit, char (*names)[REF_NAME], int count, const double* times,
+                        int samples, double (*values)[REF_VALUE], char message[256]) {
   SltModel* model = NULL;
   SltSim* sim = NULL;
   SltSimOptions options = slt_sim_options();
+  if (unit != 1.0) options.atol = 1e-9 * unit;
   bool right = slt_model_compile("model", text->data, text->length, NULL, &model) == SLT_OK;
   if (!right) snprintf(message, 256, "does not compile");
   if (right && slt_sim_create(model, &options, &sim) != SLT_OK) right = false;
@@ -85,6 +87,11 @@ static bool run_at(const ModelText* text, char (*names)[REF_NAME], int count, co
   slt_sim_free(sim);
   slt_model_free(model);
   return right;
+}
+
+TEST_UNUSED static bool run_at(const ModelText* text, char (*names)[REF_NAME], int count, const double* times, int samples,
+                               double (*values)[REF_VALUE], char message[256]) {
+  return run_in_unit(text, 1.0, names, count, times, samples, values, message);
 }
 
 TEST_UNUSED static uint64_t setting(const char* name, uint64_t otherwise) {
