@@ -63,7 +63,7 @@ static bool comes_first(const Tableau* t, uint32_t i, uint32_t k, uint32_t colum
   for (uint32_t c = 0; c < t->n; c++) {
     x = a[c] / a[column];
     y = b[c] / b[column];
-    if (x != y) return x < y;
+    if (fabs(x - y) > NEGLIGIBLE * (fabs(x) + fabs(y))) return x < y;
   }
   return false;
 }
