@@ -205,7 +205,7 @@ static void print_cost(const Problem* problem, const Text* text, long n, const C
   bench_field("bytes", cost->bytes);
   bench_field("step_s", cost->step);
   bench_field("run_s", cost->run);
-  bench_field("event_s", cost->run / fmax(cost->events, 1.0));
+  bench_field("event_s", cost->events > 0.0 ? cost->run / cost->events : (double)NAN);
   bench_field("events", cost->events);
   bench_field("steps", cost->steps);
   printf("}\n");

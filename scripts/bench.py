@@ -332,8 +332,14 @@ def spelling_groups(points):
     return groups
 
 
+def has_no_events(points):
+    return all(number(p, "events") == 0 for p in points)
+
+
 def spread(points, key):
-    """Slowest to fastest text; None where one was not reached."""
+    """Slowest to fastest text; None where one was not reached, NaN where nothing is to be measured."""
+    if key == "event_s" and has_no_events(points):
+        return math.nan
     values = [number(p, key) for p in points]
     if None in values or not min(values) > 0:
         return None
@@ -343,13 +349,15 @@ def spread(points, key):
 def say_cost(point, key):
     value = number(point, key)
     if value is None:
-        return "not reached"
+        return "" if key == "event_s" and number(point, "events") == 0 else "not reached"
     return f"{value * 1e-6:.3g} MB" if key == "bytes" else say_seconds(value)
 
 
 def say_spread(value):
     if value is None:
         return "**not reached**"
+    if math.isnan(value):
+        return "no events"
     return f"{value:.2f}" if value <= SPELLING_BUDGET else f"**{value:.2f}**"
 
 
@@ -382,7 +390,7 @@ def svg_spellings(points):
             for (name, n), members in groups.items()]
     if not rows:
         return ""
-    known = [v for _, values in rows for v in values if v]
+    known = [v for _, values in rows for v in values if v and not math.isnan(v)]
     decades = max(1.0, math.ceil(math.log10(max(known, default=10.0))))
     height = top + len(rows) * (len(COSTS) * bar + gap) + 30
 
@@ -406,6 +414,9 @@ def svg_spellings(points):
     for title, values in rows:
         out.append(f'<text x="{left - 8}" y="{y + 2.5 * bar:.1f}" text-anchor="end">{title}</text>')
         for colour, value in zip(colours, values):
+            if value is not None and math.isnan(value):
+                y += bar
+                continue
             end = across(value) if value else width - 90
             out.append(f'<rect x="{left}" y="{y}" width="{max(end - left, 1):.1f}" '
                        f'height="{bar - 1}" fill="{colour}"/>')
@@ -420,15 +431,30 @@ def svg_spellings(points):
 # ---- results ------------------------------------------------------------------------------------
 
 
+def say_machine(facts):
+    return (f"{facts['cpu']}, {facts['cores']} cores; {facts['compiler']}; {facts['system']}; "
+            f"commit {facts['commit']}; load {facts['load']:.1f}")
+
+
+def say_origin(rows, facts):
+    """Where the rows were measured: one machine, or which of them elsewhere."""
+    others = {}
+    for row in rows:
+        if row.get("measured", say_machine(facts)) != say_machine(facts):
+            others.setdefault(row["measured"], []).append(row["name"])
+    return "\n\n".join([say_machine(facts)] + [
+        f"Not measured in this run but with {where}: {', '.join(names)}"
+        for where, names in others.items()])
+
+
 def write_results(folder, rows, curves, facts):
     folder.mkdir(parents=True, exist_ok=True)
     data = {"machine": facts, "rows": rows, "curves": curves}
     (folder / "results.json").write_text(json.dumps(data, indent=1) + "\n")
-    head = (f"{facts['cpu']}, {facts['cores']} cores; {facts['compiler']}; {facts['system']}; "
-            f"commit {facts['commit']}; load {facts['load']:.1f}")
+    head = say_machine(facts)
     (folder / "table.md").write_text(
         "# Benchmarks\n\nWritten by `make bench`; see [README.md](README.md) for what the rows "
-        f"mean and what is missing.\n\n{head}\n\n{markdown_table(rows)}\n")
+        f"mean and what is missing.\n\n{say_origin(rows, facts)}\n\n{markdown_table(rows)}\n")
     picture = svg_curves([c for c in curves if c.get("curve") == "cells"])
     if picture:
         (folder / "size.svg").write_text(picture)
@@ -443,6 +469,8 @@ def write_results(folder, rows, curves, facts):
 def merged(folder, rows, curves):
     """What is in the results already, with the new rows in their places."""
     old = json.loads((folder / "results.json").read_text())
+    for row in old["rows"]:
+        row.setdefault("measured", say_machine(old["machine"]))
     new = {row["name"]: row for row in rows}
     kept = [new.pop(row["name"], row) for row in old["rows"]]
     kinds = {"spelling" in curve for curve in curves}
