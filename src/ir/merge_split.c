@@ -2,11 +2,11 @@
 //
 // Choices that are more than another value: equations of states after all.
 //
-// `0 = if(v + i > 0, v, i)` determines v in one case and i in the other, and the mode of which it is
-// a part may have other states, constraints and ranks in each. So do `min(i, -v) = 0`, and
-// `f*v + (1 - f)*i = 0` where the states of an automaton set f to numbers. Such an equation becomes
-// one for each state of the automaton that it asks, as if it were written in its states. Equations
-// that read the same quantities in all states, and those that are explicit, stay as they are, unless
+// `0 = if(v + i > 0, v, i)` determines v in one case and i in the other, and the mode of which it
+// is a part may have other states, constraints and ranks in each. So do `min(i, -v) = 0`, and `f*v
+// + (1 - f)*i = 0` where the states of an automaton set f to numbers. Such an equation becomes one
+// for each state of the automaton that it asks, as if it were written in its states. Equations that
+// read the same quantities in all states, and those that are explicit, stay as they are, unless
 // something that one of them reads is read by another in the other state (`v = if(s > 0, 0, s)`,
 // `i = if(s > 0, s, 0)`): then it is that which is determined in another way.
 #include "ir/merge.h"
@@ -22,10 +22,10 @@ typedef struct Flag {
 
 typedef struct Split {
   Merge* m;
-  Flag* flags;   // per variable
-  bool* splits;  // per automaton: it decides what an equation determines
+  Flag* flags;        // per variable
+  bool* splits;       // per automaton: it decides what an equation determines
   uint32_t* only[2];  // per variable: switch while that is false or true it is read, + 1
-  bool* seen;    // per variable, work space
+  bool* seen;         // per variable, work space
   BASE_VEC(IrEquation) added;
 } Split;
 
@@ -95,8 +95,8 @@ static void note_starts(Split* s) {
 static void find_flags(Split* s) {
   const IrModel* model = s->m->model;
   for (uint32_t v = 0; v < model->vars.count; v++) {
-    s->flags[v] = (Flag){.automaton = IR_NONE,
-                         .spoilt = model->vars.data[v].kind != IR_VAR_DISCRETE};
+    s->flags[v] =
+        (Flag){.automaton = IR_NONE, .spoilt = model->vars.data[v].kind != IR_VAR_DISCRETE};
   }
   for (uint32_t i = 0; i < model->states.count; i++) {
     const IrState* state = &model->states.data[i];
@@ -115,7 +115,8 @@ static void find_flags(Split* s) {
   note_starts(s);
   for (uint32_t v = 0; v < model->vars.count; v++) {
     Flag* flag = &s->flags[v];
-    uint32_t count = flag->automaton == IR_NONE ? 0 : model->automata.data[flag->automaton].state_count;
+    uint32_t count =
+        flag->automaton == IR_NONE ? 0 : model->automata.data[flag->automaton].state_count;
     for (uint32_t i = 0; i < count; i++) {
       flag->spoilt |= isnan(flag->value[i]);
     }
@@ -264,8 +265,8 @@ static bool differs(Split* s, const IrEquation* e, uint32_t automaton) {
   return false;
 }
 
-/// Variables that only one state of a switch lets an explicit equation read: the switch splits where
-/// another one reads them in the other state.
+/// Variables that only one state of a switch lets an explicit equation read: the switch splits
+/// where another one reads them in the other state.
 static void note_only(Split* s, const IrEquation* e, uint32_t a) {
   IrModel* model = s->m->model;
   if (model->automata.data[a].kind != IR_AUTOMATON_SWITCH) return;

@@ -27,10 +27,10 @@ typedef struct Work {
   double* scale;  // largest entry of each row
   double* step;
   double* trial;
-  double* size;    // of each unknown: the largest that it or its step has been
-  double* order;   // rows as pivots were found, as numbers
-  double* sparse;  // factors in the order of the tables
-  double* a;       // n*n, rows adjacent; NULL in large blocks
+  double* size;          // of each unknown: the largest that it or its step has been
+  double* order;         // rows as pivots were found, as numbers
+  double* sparse;        // factors in the order of the tables
+  double* a;             // n*n, rows adjacent; NULL in large blocks
   double *row, *column;  // units of equations and unknowns; NULL: as they are
   ModelPivoted* pivoted;
 } Work;
@@ -204,8 +204,8 @@ static double unknowns_size(const ModelSolve* solve, const double* regs, const W
   return size;
 }
 
-/// step := the smallest solution of J step = -residual, for a Jacobian without full rank. What rank it
-/// has is seen in balanced units; how small a solution is, in those of the model. False when the
+/// step := the smallest solution of J step = -residual, for a Jacobian without full rank. What rank
+/// it has is seen in balanced units; how small a solution is, in those of the model. False when the
 /// equations contradict each other.
 static bool smallest_step(const ModelSolve* solve, const double* regs, Work* w) {
   uint32_t n = w->n;
@@ -427,8 +427,8 @@ ModelSolved model_solve(const ModelSolve* solve, double* regs, ModelBody* run, v
     ModelSolved relaxed = model_solve_relaxed(solve, regs, run, user);
     if (relaxed != MODEL_UNSOLVED) return relaxed;
   } else if (solve->linear) {
-    done = solve_linear(solve, regs, run, user) ||
-           solve_in_units(solve, regs, run, user, &deficient);
+    done =
+        solve_linear(solve, regs, run, user) || solve_in_units(solve, regs, run, user, &deficient);
   } else {
     done = solve_newton(solve, regs, run, user, &deficient);
   }

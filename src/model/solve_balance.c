@@ -3,10 +3,11 @@
 // Units of equations and unknowns, found from the coefficients.
 //
 // What is to be called zero, and which of many solutions is the smallest, must not depend on the
-// units of a model. Factors by which the logarithms of all entries are small in the mean (Curtis and
-// Reid 1972) follow every change of units. They are found by averages over rows and columns in turn.
-// Alone these would take as many turns as units have to travel through the matrix; so first a tree
-// of entries is made 1, from one row or column to the next, and this takes the units away at once.
+// units of a model. Factors by which the logarithms of all entries are small in the mean (Curtis
+// and Reid 1972) follow every change of units. They are found by averages over rows and columns in
+// turn. Alone these would take as many turns as units have to travel through the matrix; so first a
+// tree of entries is made 1, from one row or column to the next, and this takes the units away at
+// once.
 #include "model/solve_balance.h"
 
 #include <float.h>

@@ -88,8 +88,8 @@ static void smallest(double* a, uint32_t n, uint32_t rank, double* b, const doub
     for (uint32_t j = 0; j <= i; j++) {
       double sum = i == j ? square_of(weight, order[rank + i]) : 0.0;
       for (uint32_t r = 0; r < rank; r++) {
-        sum += square_of(weight, order[r]) * a[(size_t)r * n + rank + i] *
-               a[(size_t)r * n + rank + j];
+        sum +=
+            square_of(weight, order[r]) * a[(size_t)r * n + rank + i] * a[(size_t)r * n + rank + j];
       }
       for (uint32_t l = 0; l < j; l++) {
         sum -= m[(size_t)i * n + l] * m[(size_t)j * n + l];

@@ -12,6 +12,7 @@
 // from there to the limit e -> 0. Where they do not, the solution grows like 1/e, and its signs are
 // those of the infinite currents and voltages that the guards wait for.
 #include "model/solve_relax.h"
+
 #include "model/solve_balance.h"
 
 #include <float.h>
@@ -20,12 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACE         1e-8   // e, by the sizes of rows and columns
-#define RANK_MIN      1e-12  // pivots below, by the sizes of rows and columns, are rounding
-#define HOLDS         1e-11  // residual of equations that hold, relative
-#define STEPS_MAX     60
-#define HALVINGS_MAX  20
-#define REFINE_MAX    40
+#define TRACE        1e-8   // e, by the sizes of rows and columns
+#define RANK_MIN     1e-12  // pivots below, by the sizes of rows and columns, are rounding
+#define HOLDS        1e-11  // residual of equations that hold, relative
+#define STEPS_MAX    60
+#define HALVINGS_MAX 20
+#define REFINE_MAX   40
 
 typedef struct Relaxed {
   const ModelSolve* solve;

@@ -14,8 +14,9 @@ bool model_sparse_factor(const ModelSolve* solve, const double* regs, double* sc
 void model_sparse_solve(const ModelSolve* solve, const double* regs, const double* work,
                         double* step);
 
-/// The same with rows exchanged as the numbers want it, in the given units of equations and unknowns
-/// (NULL: as they are); takes memory. NULL when the matrix is singular or memory has run out.
+/// The same with rows exchanged as the numbers want it, in the given units of equations and
+/// unknowns (NULL: as they are); takes memory. NULL when the matrix is singular or memory has run
+/// out.
 typedef struct ModelPivoted ModelPivoted;
 ModelPivoted* model_pivoted_create(const ModelSolve* solve, const double* regs, const double* row,
                                    const double* column, double* scale);

@@ -151,7 +151,8 @@ static void pair(const Places* p, SymPartner* partners, uint32_t active, uint32_
   bool same_side = a.lhs_var != IR_NONE && a.lhs_var == b.lhs_var && a.lhs_order == b.lhs_order;
   // contacts and friction have rules of their own
   if (a.element || b.element) return;
-  bool value = same_side && (a.lhs_order > 0 || !(reads_more(p->ir, &a, &b) || reads_more(p->ir, &b, &a)));
+  bool value =
+      same_side && (a.lhs_order > 0 || !(reads_more(p->ir, &a, &b) || reads_more(p->ir, &b, &a)));
   if (value && !p->all) return;
   *partner = *how;
   partner->equation = other;

@@ -165,8 +165,8 @@ typedef struct SymBlock {
   const uint32_t* columns;
 } SymBlock;
 
-/// What stands in the place of an equation in another state of the automaton that brought it, and the
-/// relations that lead there and back (IR_NONE: not known; `..._falls`: by becoming false).
+/// What stands in the place of an equation in another state of the automaton that brought it, and
+/// the relations that lead there and back (IR_NONE: not known; `..._falls`: by becoming false).
 typedef struct SymPartner {
   uint32_t equation;  // IR_NONE: none
   uint32_t leave, back;
@@ -188,10 +188,10 @@ typedef struct SymMode {
   const uint8_t* offsets;  // per equation; NULL when nothing is differentiated
   const SymBlock* blocks;
   uint32_t block_count;
-  uint32_t constraint_count;  // sum of the offsets
-  uint32_t freedom;           // states that can be chosen freely
-  uint32_t index;             // structural index
-  bool repeats;               // some equations say the same twice: blocks lack rank
+  uint32_t constraint_count;   // sum of the offsets
+  uint32_t freedom;            // states that can be chosen freely
+  uint32_t index;              // structural index
+  bool repeats;                // some equations say the same twice: blocks lack rank
   const SymPartner* partners;  // per equation, in a mode that is relaxed; NULL otherwise
 } SymMode;
 
@@ -252,8 +252,8 @@ typedef struct SymPart {
 } SymPart;
 
 /// Columns of the under-determined part that are best left without a row, so that the others can
-/// all be paired: those of the largest `rank` (ties: the last in `order`, NULL: as they stand). `loose`
-/// marks the whole part, `held` what is left.
+/// all be paired: those of the largest `rank` (ties: the last in `order`, NULL: as they stand).
+/// `loose` marks the whole part, `held` what is left.
 void sym_choose_held(Arena* scratch, const SymIncidence* incidence, const int* row_of_column,
                      const uint8_t* rank, const uint32_t* order, uint8_t* loose, uint8_t* held);
 

@@ -39,11 +39,11 @@ typedef struct Search {
   EngSim* sim;
   uint32_t* automata;  // those that take part
   uint32_t count;
-  uint32_t* states;    // of all automata when it began
-  double* values;      // of the variables then
-  double *g, *rate;    // per automaton, in the direction in which its state is left
+  uint32_t* states;          // of all automata when it began
+  double* values;            // of the variables then
+  double *g, *rate;          // per automaton, in the direction in which its state is left
   double *zero, *zero_rate;  // ... and what is at the boundary
-  Measure* measures;   // per relation of the mode
+  Measure* measures;         // per relation of the mode
   Measure* scales;     // per entry of the environment: what it is solved for in, and how large
   double* block_rate;  // per block: the largest rate, by the units of the relations
   uint32_t* index_of;  // atom -> place in the mode + 1
@@ -99,7 +99,8 @@ static Way present_way(const EngSim* sim, uint32_t automaton) {
   return way_on(sim, automaton, sim->state[automaton]);
 }
 
-/// Whether an automaton goes back and forth between two states from now on; it may begin in a third.
+/// Whether an automaton goes back and forth between two states from now on; it may begin in a
+/// third.
 static bool alternates(const EngSim* sim, uint32_t automaton) {
   Way first = present_way(sim, automaton);
   if (first.atom == MODEL_NONE) return false;
@@ -109,7 +110,8 @@ static bool alternates(const EngSim* sim, uint32_t automaton) {
   return third.atom != MODEL_NONE && third.to == first.to;
 }
 
-/// Whether a relation reads something that equations compute: it hangs on the states of others then.
+/// Whether a relation reads something that equations compute: it hangs on the states of others
+/// then.
 static bool reads_computed(const EngSim* sim, uint32_t id) {
   const ModelAtom* atom = &sim->model->atoms[id];
   for (uint32_t k = 0; k < atom->read_count; k++) {
@@ -132,8 +134,7 @@ static bool takes_part(const EngSim* sim, uint32_t automaton) {
   if (!eng_automaton_active(sim, automaton) || eng_dwells(sim, automaton)) return false;
   if (!alternates(sim, automaton)) return false;
   Way way = present_way(sim, automaton);
-  return reads_computed(sim, way.atom) ||
-         reads_computed(sim, way_on(sim, automaton, way.to).atom);
+  return reads_computed(sim, way.atom) || reads_computed(sim, way_on(sim, automaton, way.to).atom);
 }
 
 static SltStatus begin(EngSim* sim, Search* search) {
@@ -142,8 +143,8 @@ static SltStatus begin(EngSim* sim, Search* search) {
   size_t automata = model->automaton_count;
   size_t env = model->env_count;
   size_t atoms = model->atom_count;
-  size_t bytes = (4 * automata + 2 * env) * sizeof(double) +
-                 (env + atoms) * sizeof(Measure) + (2 * automata + atoms) * sizeof(uint32_t);
+  size_t bytes = (4 * automata + 2 * env) * sizeof(double) + (env + atoms) * sizeof(Measure) +
+                 (2 * automata + atoms) * sizeof(uint32_t);
   SLT_TRY(eng_grow(sim, (void**)&dae->search, &dae->search_capacity, bytes, 1));
   *search = (Search){.sim = sim, .g = (double*)dae->search};
   search->rate = search->g + automata;
@@ -258,8 +259,8 @@ static const Measure* measure_of(const Search* s, uint32_t k) {
   return index ? &s->measures[index - 1] : NULL;
 }
 
-/// What is at the boundary, of g and of its rate. Where everything passes through zero, the rounding
-/// of the time tells.
+/// What is at the boundary, of g and of its rate. Where everything passes through zero, the
+/// rounding of the time tells.
 static void find_zeros(Search* s) {
   double places = TIME_PLACES * DBL_EPSILON * fabs(s->sim->core.t);
   memset(s->block_rate, 0, s->sim->model->env_count * sizeof *s->block_rate);
@@ -440,8 +441,7 @@ void eng_dae_end_instant(EngSim* sim) {
     atom->constant = index && s.measures[index - 1].block != MODEL_NONE &&
                      fabs(s.g[k]) <= s.zero[k] && fabs(s.rate[k]) <= s.zero_rate[k];
     if (!atom->constant) continue;
-    dae->constants[dae->constant_count++] =
-        (EngDaeConstant){.index = index - 1, .zero = s.zero[k]};
+    dae->constants[dae->constant_count++] = (EngDaeConstant){.index = index - 1, .zero = s.zero[k]};
   }
 }
 

@@ -78,8 +78,8 @@ SltStatus dae_reinitialise(EngSim* sim, double distance);
 
 // ---- complement.c -------------------------------------------------------------------------------
 
-/// Relations of complementary states on what equations compute: states that hold are searched for, so
-/// there is no motion along their boundaries.
+/// Relations of complementary states on what equations compute: states that hold are searched for,
+/// so there is no motion along their boundaries.
 void dae_release_complementary(EngSim* sim);
 /// At the end of a trial: relations that did not stay at their boundary are followed after all.
 void dae_check_constant(EngSim* sim);
