@@ -141,7 +141,7 @@ PyObject* model_compile(PyObject* module, PyObject* const* args, Py_ssize_t coun
   options.override_count = overrides.count;
   options.on_diagnostic = add_message;
   options.user = &messages;
-  options.structure = PyObject_IsTrue(args[3]) == 1;
+  options.structure = args[3] == Py_True;
   SltModel* compiled = NULL;
   messages.thread = PyEval_SaveThread();
   SltStatus status = text ? slt_model_compile(name, text, (size_t)size, &options, &compiled)
@@ -331,7 +331,9 @@ static bool recorder_options_from(Run* run, PyObject* const* args, SltRecorderOp
   long event_rows = PyErr_Occurred() ? -1 : PyLong_AsLong(args[ARG_EVENT_ROWS]);
   if (PyErr_Occurred()) return false;
   if (!number_from(args[ARG_EVERY], "every", &options->every)) return false;
-  options->all_steps = PyObject_IsTrue(args[ARG_ALL_STEPS]) == 1;
+  int all_steps = PyObject_IsTrue(args[ARG_ALL_STEPS]);
+  if (all_steps < 0) return false;
+  options->all_steps = all_steps == 1;
   options->event_rows = (SltEventRows)event_rows;
   if (args[ARG_SAMPLES] != Py_None && (samples < 1 || samples > UINT32_MAX / 2)) {
     PyErr_SetString(PyExc_ValueError, "samples must be at least 1");
@@ -444,6 +446,9 @@ static PyObject* model_run(PyObject* self, PyObject* const* args, Py_ssize_t cou
     driver_acquire(&run.driver);
     if (status == SLT_ERR_ARGUMENT && slt_sim_time(run.sim) > run.until) {
       PyErr_SetString(PyExc_ValueError, "the run would end before it starts");
+    } else if (status == SLT_ERR_ARGUMENT && slt_sim_error(run.sim).status >= 0) {
+      PyErr_SetString(PyExc_ValueError,
+                      "every is too small for a run of this length: there are not so many times");
     } else {
       result = conclude(&run, status);
     }

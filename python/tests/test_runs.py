@@ -176,6 +176,21 @@ class Results(unittest.TestCase):
             with self.assertRaises(ValueError, msg=str(wrong)):
                 m.run(**wrong)
 
+    def test_arguments_that_fail_by_themselves(self):
+        class Bad:
+            def __bool__(self):
+                raise LookupError("mine")
+
+            __float__ = __index__ = __bool__
+
+        m = saltus.load(BALL)
+        for wrong in (dict(all_steps=Bad()), dict(until=Bad()), dict(every=Bad()), dict(samples=Bad()), dict(rtol=Bad()),
+                      dict(params={"e": Bad()}), dict(on_step=lambda t: Bad())):
+            with self.assertRaises(LookupError, msg=str(wrong)):
+                m.run(**{"until": 1, **wrong})
+        with self.assertRaises(ValueError):
+            m.run(until=1, every=1e-300)
+
     def test_numbers_of_other_kinds(self):
         m = saltus.load(BALL)
         r = m.run(until=np.float32(1), params={"e": np.float64(0.5), "h": np.int64(2)}, rtol=np.float64(1e-8))
