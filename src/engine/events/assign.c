@@ -19,20 +19,20 @@ SltStatus events_more_room(EngSim* sim, void** data, size_t* capacity, size_t ne
 }
 
 void events_forget_assigned(EngSim* sim) {
-  sim->events.group_count = 0;
-  sim->events.queued = 0;
+  sim->events.queue.count = 0;
+  sim->events.queue.actions = 0;
   sim->events.assigned_count = 0;
 }
 
 SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32_t record) {
   Events* events = &sim->events;
   if (count == 0) return SLT_OK;
-  events->queued += count;
-  SLT_TRY(events_more_room(sim, (void**)&events->groups, &events->group_capacity,
-                           (size_t)events->group_count + 1, sizeof *events->groups));
-  SLT_TRY(events_more_room(sim, (void**)&events->values, &events->value_capacity, events->queued,
-                           sizeof *events->values));
-  events->groups[events->group_count++] = (EngGroup){begin, count, record};
+  events->queue.actions += count;
+  SLT_TRY(events_more_room(sim, (void**)&events->queue.groups, &events->queue.capacity,
+                           (size_t)events->queue.count + 1, sizeof *events->queue.groups));
+  SLT_TRY(events_more_room(sim, (void**)&events->queue.values, &events->queue.value_capacity, events->queue.actions,
+                           sizeof *events->queue.values));
+  events->queue.groups[events->queue.count++] = (EngGroup){begin, count, record};
   return SLT_OK;
 }
 
@@ -63,7 +63,7 @@ const uint32_t* events_equation_states(EngSim* sim) {
 
 void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   Events* events = &sim->events;
-  if (events->readers && !events->is_entered[automaton]) {
+  if (events->readers.list && !events->is_entered[automaton]) {
     events->is_entered[automaton] = true;
     events->entered[events->entered_count++] = automaton;
   }
@@ -169,8 +169,8 @@ static bool is_memory(const EngSim* sim, const EngGroup* group) {
 static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
   Events* events = &sim->events;
   *count = 0;
-  for (uint32_t i = 0; i < events->group_count; i++) {
-    const EngGroup* group = &events->groups[i];
+  for (uint32_t i = 0; i < events->queue.count; i++) {
+    const EngGroup* group = &events->queue.groups[i];
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       double value = eng_eval(sim, &action->value);
@@ -180,7 +180,7 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
                         "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
       }
       SLT_TRY(check_rebound(sim, action, value));
-      events->values[(*count)++] = value;
+      events->queue.values[(*count)++] = value;
     }
   }
   return SLT_OK;
@@ -188,20 +188,20 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
 
 SltStatus events_assign(EngSim* sim) {
   Events* events = &sim->events;
-  if (events->group_count == 0) return SLT_OK;
+  if (events->queue.count == 0) return SLT_OK;
   eng_widen(sim);
   uint32_t n = 0;
   SLT_TRY(evaluate_queued(sim, &n));
   SLT_TRY(events_more_room(sim, (void**)&events->assigned, &events->assigned_capacity,
                            (size_t)events->assigned_count + n, sizeof *events->assigned));
   n = 0;
-  for (uint32_t i = 0; i < events->group_count; i++) {
-    const EngGroup* group = &events->groups[i];
+  for (uint32_t i = 0; i < events->queue.count; i++) {
+    const EngGroup* group = &events->queue.groups[i];
     bool memory = is_memory(sim, group);
     for (uint32_t k = 0; k < group->action_count; k++) {
       const ModelAction* action = &sim->model->actions[group->action_begin + k];
       EventsAssigned* given = &events->assigned[events->assigned_count++];
-      *given = (EventsAssigned){group->action_begin + k, memory, events->values[n++]};
+      *given = (EventsAssigned){group->action_begin + k, memory, events->queue.values[n++]};
       double before = sim->env[action->env];
       assign(sim, given);
       if (action->guess || before == given->value) continue;
@@ -210,8 +210,8 @@ SltStatus events_assign(EngSim* sim) {
       eng_trace_change(sim, group->record, action, before, given->value);
     }
   }
-  events->group_count = 0;
-  events->queued = 0;
+  events->queue.count = 0;
+  events->queue.actions = 0;
   return SLT_OK;
 }
 

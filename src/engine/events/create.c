@@ -57,19 +57,19 @@ static SltStatus list_readers(EngSim* sim) {
   uint32_t* owner = owners_of_tests(sim);
   SltStatus status = SLT_ERR_NOMEM;
   if (owner) {
-    status = eng_grow(sim, (void**)&events->reader_begin, &events->begin_capacity, (size_t)n + 2,
+    status = eng_grow(sim, (void**)&events->readers.begin, &events->readers.begin_capacity, (size_t)n + 2,
                       sizeof(uint32_t));
   }
   // counted one place further on, so that listing leaves each begin where it belongs
   if (status >= 0) {
-    visit_readers(model, owner, events->reader_begin + 2, NULL);
+    visit_readers(model, owner, events->readers.begin + 2, NULL);
     for (uint32_t a = 1; a < n; a++) {
-      events->reader_begin[a + 2] += events->reader_begin[a + 1];
+      events->readers.begin[a + 2] += events->readers.begin[a + 1];
     }
-    status = eng_grow(sim, (void**)&events->readers, &events->reader_capacity,
-                      (size_t)events->reader_begin[n + 1] + 1, sizeof(uint32_t));
+    status = eng_grow(sim, (void**)&events->readers.list, &events->readers.capacity,
+                      (size_t)events->readers.begin[n + 1] + 1, sizeof(uint32_t));
   }
-  if (status >= 0) visit_readers(model, owner, events->reader_begin + 1, events->readers);
+  if (status >= 0) visit_readers(model, owner, events->readers.begin + 1, events->readers.list);
   base_free(&sim->options.allocator, owner, model->env_count * sizeof *owner);
   return status;
 }
@@ -122,10 +122,10 @@ static SltStatus take_room(EngSim* sim) {
   events->is_entered = base_alloc(a, n * sizeof *events->is_entered);
   events->left = base_alloc(a, n * sizeof *events->left);
   events->equation_state = base_alloc(a, n * sizeof *events->equation_state);
-  events->marks = base_alloc(a, model->env_count);
+  events->marks.env = base_alloc(a, model->env_count);
   events->due = base_alloc(a, model->schedule_count * sizeof *events->due);
   bool all = events->enabled && events->fired && events->fired_switch && events->entered &&
-             events->is_entered && events->left && events->equation_state && events->marks &&
+             events->is_entered && events->left && events->equation_state && events->marks.env &&
              events->due;
   return all ? SLT_OK : SLT_ERR_NOMEM;
 }
@@ -159,13 +159,13 @@ void events_free(EngSim* sim) {
   base_free(a, events->is_entered, n * sizeof *events->is_entered);
   base_free(a, events->left, n * sizeof *events->left);
   base_free(a, events->equation_state, n * sizeof *events->equation_state);
-  base_free(a, events->marks, model->env_count);
+  base_free(a, events->marks.env, model->env_count);
   base_free(a, events->due, model->schedule_count * sizeof *events->due);
   base_free(a, events->in_text, events->text_capacity * sizeof *events->in_text);
-  base_free(a, events->reader_begin, events->begin_capacity * sizeof *events->reader_begin);
-  base_free(a, events->readers, events->reader_capacity * sizeof *events->readers);
-  base_free(a, events->groups, events->group_capacity * sizeof *events->groups);
-  base_free(a, events->values, events->value_capacity * sizeof *events->values);
+  base_free(a, events->readers.begin, events->readers.begin_capacity * sizeof *events->readers.begin);
+  base_free(a, events->readers.list, events->readers.capacity * sizeof *events->readers.list);
+  base_free(a, events->queue.groups, events->queue.capacity * sizeof *events->queue.groups);
+  base_free(a, events->queue.values, events->queue.value_capacity * sizeof *events->queue.values);
   base_free(a, events->assigned, events->assigned_capacity * sizeof *events->assigned);
   base_free(a, events->order_values, events->order_capacity * sizeof *events->order_values);
   base_free(a, events->copy.env, events->copy.env_capacity * sizeof *events->copy.env);

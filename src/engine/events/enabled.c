@@ -139,8 +139,8 @@ static bool var_is_computed(const EngSim* sim, uint32_t var, uint32_t order) {
 
 /// Whether somebody writes what is read or written here; where is noted.
 static bool meets_writer(EngSim* sim, uint32_t env) {
-  if (!(sim->events.marks[env] & EVENTS_WRITTEN)) return false;
-  sim->events.collides_at = env;
+  if (!(sim->events.marks.env[env] & EVENTS_WRITTEN)) return false;
+  sim->events.marks.met_at = env;
   return true;
 }
 
@@ -151,19 +151,19 @@ static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool ma
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
     bool continuous = sim->model->vars[action->var].kind != MODEL_VAR_DISCRETE;
-    collide |= meets_writer(sim, action->env) || sim->events.marks[action->env] != 0;
-    collide |= continuous && sim->events.marked_algebraic_read;
+    collide |= meets_writer(sim, action->env) || sim->events.marks.env[action->env] != 0;
+    collide |= continuous && sim->events.marks.algebraic_read;
     for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
       uint32_t env = model_term_input(&action->value, k);
       if (env == MODEL_NONE) continue;
       if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
       collide |= meets_writer(sim, env);
-      collide |= sim->env_computed[env] && sim->events.marked_state_write;
-      if (mark) sim->events.marks[env] |= EVENTS_READ;
-      if (mark && sim->env_computed[env]) sim->events.marked_algebraic_read = true;
+      collide |= sim->env_computed[env] && sim->events.marks.state_write;
+      if (mark) sim->events.marks.env[env] |= EVENTS_READ;
+      if (mark && sim->env_computed[env]) sim->events.marks.algebraic_read = true;
     }
-    if (mark) sim->events.marks[action->env] |= EVENTS_WRITTEN;
-    if (mark && continuous) sim->events.marked_state_write = true;
+    if (mark) sim->events.marks.env[action->env] |= EVENTS_WRITTEN;
+    if (mark && continuous) sim->events.marks.state_write = true;
   }
   return collide;
 }
@@ -177,20 +177,20 @@ static bool guard_collides(EngSim* sim, const ModelGuard* guard, bool mark) {
       uint32_t env = sim->model->vars[read->var].env + read->order;
       bool computed = var_is_computed(sim, read->var, read->order);
       collide |= meets_writer(sim, env);
-      collide |= computed && sim->events.marked_state_write;
-      if (mark) sim->events.marks[env] |= EVENTS_READ;
-      if (mark && computed) sim->events.marked_algebraic_read = true;
+      collide |= computed && sim->events.marks.state_write;
+      if (mark) sim->events.marks.env[env] |= EVENTS_READ;
+      if (mark && computed) sim->events.marks.algebraic_read = true;
     }
   }
   return collide;
 }
 
 /// Visit what a transition reads and writes. With `mark` it is noted; without, the result says
-/// whether it collides with what is noted (where: events.collides_at, if somebody writes that).
+/// whether it collides with what is noted (where: events.marks.met_at, if somebody writes that).
 static bool transition_collides(EngSim* sim, uint32_t transition, bool mark) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
-  sim->events.collides_at = MODEL_NONE;
+  sim->events.marks.met_at = MODEL_NONE;
   bool collide = guard_collides(sim, &t->guard, mark);
   collide |= actions_collide(sim, t->action_begin, t->action_count, mark);
   collide |= actions_collide(sim, to->action_begin, to->action_count, mark);
@@ -272,7 +272,7 @@ void events_enabled_put(EngSim* sim, uint32_t automaton, uint32_t transition) {
 }
 
 static void unmark_actions(EngSim* sim, uint32_t begin, uint32_t count) {
-  uint8_t* marks = sim->events.marks;
+  uint8_t* marks = sim->events.marks.env;
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
     marks[action->env] = 0;
@@ -293,23 +293,23 @@ static void unmark(EngSim* sim, const uint32_t* fired, uint32_t count) {
     for (uint32_t i = 0; i < t->guard.atom_count; i++) {
       const ModelAtom* atom = &model->atoms[t->guard.atoms[i]];
       for (uint32_t k = 0; k < atom->read_count; k++) {
-        sim->events.marks[model->vars[atom->reads[k].var].env + atom->reads[k].order] = 0;
+        sim->events.marks.env[model->vars[atom->reads[k].var].env + atom->reads[k].order] = 0;
       }
     }
     unmark_actions(sim, t->action_begin, t->action_count);
     unmark_actions(sim, to->action_begin, to->action_count);
   }
-  sim->events.marked_algebraic_read = false;
-  sim->events.marked_state_write = false;
+  sim->events.marks.algebraic_read = false;
+  sim->events.marks.state_write = false;
 }
 
 /// Whether an entry stays out of a round because of what fires in it already.
 static bool stays_out(EngSim* sim, EventsEnabled* entry, const uint32_t* fired, uint32_t count) {
   Events* events = &sim->events;
   // those that met the last time mostly do it again, in the same place
-  if (entry->meets != MODEL_NONE && (events->marks[entry->meets] & EVENTS_WRITTEN)) return true;
+  if (entry->meets != MODEL_NONE && (events->marks.env[entry->meets] & EVENTS_WRITTEN)) return true;
   if (!transition_collides(sim, entry->transition, false)) return false;
-  entry->meets = events->collides_at;
+  entry->meets = events->marks.met_at;
   if (!entry->waits && events_order_matters(sim, fired, count, entry->transition)) {
     warn_of_order(sim, entry->automaton, entry->transition);
   }
@@ -346,7 +346,7 @@ uint32_t events_enabled_choose(EngSim* sim, uint32_t most) {
     fired[count - 1] = entry->transition;
     entry->waits = false;
     // where all the others wait for one value, the first that writes it keeps them out
-    bool alone = events->meet != MODEL_NONE && (events->marks[events->meet] & EVENTS_WRITTEN);
+    bool alone = events->meet != MODEL_NONE && (events->marks.env[events->meet] & EVENTS_WRITTEN);
     if (count == 1 && alone) {
       place = events->meet;
       break;

@@ -60,6 +60,30 @@ typedef struct EventsCopy {
   bool made;
 } EventsCopy;
 
+/// Who has guards that ask for the states of an automaton alone: lists behind each other.
+typedef struct EventsReaders {
+  uint32_t* begin;  // per automaton
+  uint32_t* list;   // NULL: the model has no such guards
+  size_t begin_capacity, capacity;
+} EventsReaders;
+
+/// What the transitions that were chosen for a round read and write.
+typedef struct EventsMarks {
+  uint8_t* env;  // per entry of the environment: EVENTS_WRITTEN, EVENTS_READ
+  bool algebraic_read, state_write;
+  uint32_t met_at;  // entry through which two transitions met last; MODEL_NONE: otherwise
+} EventsMarks;
+
+/// Assignments that wait for the end of their round.
+typedef struct EventsQueue {
+  EngGroup* groups;
+  uint32_t count;
+  size_t capacity;
+  size_t actions;  // in all groups
+  double* values;  // of the actions, before they are assigned
+  size_t value_capacity;
+} EventsQueue;
+
 /// Work space of an instant; nothing of it is kept in snapshots.
 typedef struct Events {
   // what may fire
@@ -67,12 +91,9 @@ typedef struct Events {
   uint32_t enabled_begin, enabled_count;
   uint32_t meet;           // all of them but the first met others in this place of the environment
   uint32_t* in_text;       // automata in the order of the text; NULL: that is their own order
-  uint32_t* reader_begin;  // per automaton: those with guards that ask for states alone, its own
-  uint32_t* readers;       // among them; NULL: the model has no such guards
-  size_t text_capacity, begin_capacity, reader_capacity;
-  uint8_t* marks;  // per entry of the environment: EVENTS_WRITTEN, EVENTS_READ by what fires
-  bool marked_algebraic_read, marked_state_write;
-  uint32_t collides_at;  // entry through which two transitions met last; MODEL_NONE: otherwise
+  size_t text_capacity;
+  EventsReaders readers;
+  EventsMarks marks;
   // what fires in the present round
   uint32_t* fired;     // transitions or switches, then those that follow from their states
   bool* fired_switch;  // which of them are switches
@@ -83,12 +104,7 @@ typedef struct Events {
   uint32_t* left;            // per automaton: the state before the present one
   uint32_t* equation_state;  // ... the one whose equations hold, where it is another
   // what it assigns
-  EngGroup* groups;  // queued
-  uint32_t group_count;
-  size_t group_capacity;
-  size_t queued;   // actions in them
-  double* values;  // of the queued groups, before they are assigned
-  size_t value_capacity;
+  EventsQueue queue;
   EventsAssigned* assigned;  // by the present candidate, in order
   uint32_t assigned_count;
   size_t assigned_capacity;

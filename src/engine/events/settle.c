@@ -60,8 +60,8 @@ static void ask_readers(EngSim* sim) {
   for (uint32_t i = 0; i < events->entered_count; i++) {
     uint32_t a = events->entered[i];
     events->is_entered[a] = false;
-    for (uint32_t k = events->reader_begin[a]; k < events->reader_begin[a + 1]; k++) {
-      uint32_t reader = events->readers[k];
+    for (uint32_t k = events->readers.begin[a]; k < events->readers.begin[a + 1]; k++) {
+      uint32_t reader = events->readers.list[k];
       if (!eng_automaton_active(sim, reader)) continue;
       events_enabled_put(sim, reader, follows_states(sim, reader));
     }
@@ -84,7 +84,7 @@ static SltStatus check_chain(EngSim* sim) {
 static SltStatus follow_states(EngSim* sim, uint32_t* iteration) {
   Events* events = &sim->events;
   SLT_TRY(events_assign(sim));
-  if (!events->readers || events->entered_count == 0) return SLT_OK;
+  if (!events->readers.list || events->entered_count == 0) return SLT_OK;
   events_enabled_clear(sim);
   events_seen_clear(&events->chain);
   for (;;) {
