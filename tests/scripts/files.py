@@ -258,7 +258,7 @@ class Formats(cli_case.CliCase):
         self.saltus("run", "m.lisma", "-q", "-o", "n.h5", "--samples", "2")
         columns = self.read_h5("n.h5")
         self.assertEqual([c["name"] for c in columns], ["time", "a/b", ".", "длина, м", "1", "z"])
-        self.assertEqual([c["unit"] for c in columns], ["s", None, None, "m", None, None])
+        self.assertEqual([c["unit"] for c in columns], ["s", "s", None, "m", None, None])
         self.assertEqual(columns[1]["values"], columns[0]["values"])
         self.assertIsNone(columns[5]["values"][-1])
 
