@@ -159,7 +159,8 @@ static const char sweep_help[] =
     "usage: saltus sweep MODEL --vary k=0:10:101 [--vary ...] --measure 'max(x)' [OPTIONS]\n"
     "\n"
     "Run a model for many values of its parameters and write a row of measures for each member.\n"
-    "A member that fails is a row with its message. Rows, their order and the digest do not depend\n"
+    "A member that fails is a row with its message. Rows, their order and the digest do not "
+    "depend\n"
     "on the number of threads.\n"
     "\n"
     "what varies: constants, initial values x(t0), seed (of the random streams)\n"
@@ -179,7 +180,8 @@ static const char sweep_help[] =
     "                      quantile(x, q) time(A.s) time(A.s, k) count(A.s) duration(A.s)\n"
     "\n"
     "runs and results\n"
-    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
+    "run\n"
     "  -j, --jobs N        threads [one per core]\n"
     "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.sweep.csv]\n"
     "  --trajectories FOLDER   the rows of every member too, as member-N.csv\n"
@@ -192,8 +194,10 @@ static const char sweep_help[] =
 static const char sens_help[] =
     "usage: saltus sens MODEL --params k,m --measure 'max(x)' [OPTIONS]\n"
     "\n"
-    "How measures depend on parameters: derivatives, with a verdict for each. They are extrapolated\n"
-    "from runs with tight tolerances on both sides of each parameter, of which only those are used\n"
+    "How measures depend on parameters: derivatives, with a verdict for each. They are "
+    "extrapolated\n"
+    "from runs with tight tolerances on both sides of each parameter, of which only those are "
+    "used\n"
     "together that have the same sequence of events; left and right are compared.\n"
     "\n"
     "  exists      both sides agree\n"
@@ -205,7 +209,8 @@ static const char sens_help[] =
     "  --params a,b        constants, initial values x(t0)\n"
     "  -m, --measure M     as of sweep [the model's measures]\n"
     "  --reach R           how far parameters are moved, relative [0.02]\n"
-    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
+    "run\n"
     "                      [--rtol 1e-11, --atol 1e-14]\n"
     "  -o FILE|-           the table as CSV\n"
     "  -q, --quiet         no progress and no table for people\n";
@@ -214,28 +219,36 @@ static const char compare_help[] =
     "usage: saltus compare A.csv B.csv [--tol R]\n"
     "       saltus compare MODEL --data FILE.csv [--tol R] [OPTIONS]\n"
     "\n"
-    "Compare columns of the same name. Jumps (two rows at one time) are matched in order, and what is\n"
-    "between them is compared with each other: a jump that comes a little later is a shift in time,\n"
-    "not a large difference. A model is run over the times of the data and read from dense output.\n"
+    "Compare columns of the same name. Jumps (two rows at one time) are matched in order, and what "
+    "is\n"
+    "between them is compared with each other: a jump that comes a little later is a shift in "
+    "time,\n"
+    "not a large difference. A model is run over the times of the data and read from dense "
+    "output.\n"
     "\n"
     "  --tol R             tolerance, relative to the largest magnitude of a column [1e-6]\n"
     "  --abs-tol A         added to it [0]\n"
     "  --time-tol T        for the times of jumps [--tol times the length of the first table]\n"
-    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
+    "run\n"
     "  -q, --quiet         only the exit status\n"
     "\n"
-    "exit status: 0 within the tolerances, 1 not, 2 wrong usage or tables that cannot be compared,\n"
+    "exit status: 0 within the tolerances, 1 not, 2 wrong usage or tables that cannot be "
+    "compared,\n"
     "3 the model is wrong or its run failed\n";
 
 static const char fit_help[] =
     "usage: saltus fit MODEL --data FILE.csv --params k,m [OPTIONS]\n"
     "\n"
-    "Find parameters with which the model is nearest to data, by least squares. Columns of the data\n"
-    "are matched by their names: quantities of the model over the column `time`, empty cells are left\n"
+    "Find parameters with which the model is nearest to data, by least squares. Columns of the "
+    "data\n"
+    "are matched by their names: quantities of the model over the column `time`, empty cells are "
+    "left\n"
     "out; a column time(A.s) holds the times of the entries into a state, one after the other.\n"
     "\n"
     "  --data FILE.csv     may be repeated; FILE.csv,NAME=VALUE,... sets constants for these rows\n"
-    "  --params a,b        constants, initial values x(t0); the model's values are where it begins\n"
+    "  --params a,b        constants, initial values x(t0); the model's values are where it "
+    "begins\n"
     "  --bounds a=0.1:10   of a parameter; may be repeated\n"
     "  --weight x=2        factor of the residuals of a column [1]\n"
     "  --loss squares|huber|cauchy   how outliers count [squares]\n"
@@ -251,23 +264,27 @@ static const char fit_help[] =
 static const char optimize_help[] =
     "usage: saltus optimize MODEL --minimize M --params a,b [OPTIONS]\n"
     "\n"
-    "Find parameters for which a measure is smallest, or largest with --maximize. A run that fails\n"
+    "Find parameters for which a measure is smallest, or largest with --maximize. A run that "
+    "fails\n"
     "is worse than every other. Needs a build with NLopt.\n"
     "\n"
     "  --minimize M, --maximize M   a measure, as of sweep\n"
-    "  --params a,b        constants, initial values x(t0); the model's values are where it begins\n"
+    "  --params a,b        constants, initial values x(t0); the model's values are where it "
+    "begins\n"
     "  --bounds a=0.1:10   of a parameter; may be repeated\n"
     "  --subject-to 'M <= 3'   a condition on another measure, or >=; may be repeated\n"
     "  --search gradient|simplex|global   quadratic programming with differences; linear models\n"
     "                      without, for measures with kinks; all over the bounds first [gradient]\n"
     "  --evaluations N     at most [1000]\n"
     "  --seed N            of the global search [0]\n"
-    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
+    "run\n"
     "                      [--rtol 1e-9, --atol 1e-12]\n"
     "  -o FILE|-           every evaluation as a row\n"
     "  -q, --quiet         no progress and no result for people\n"
     "\n"
-    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the conditions cannot be met or runs\n"
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 the conditions cannot be met or "
+    "runs\n"
     "fail, 130 interrupted (the best so far is told)\n";
 
 static const char lsp_help[] =
@@ -306,14 +323,12 @@ bool help_print(FILE* to, const char* command) {
     const char* command;
     const char* text;
   } pages[] = {
-      {"run", run_help},         {"check", check_help}, {"explain", explain_help},
-      {"plot", plot_help},       {"new", new_help},     {"methods", methods_help},
-      {"convert", convert_help}, {"help", general},     {"cache", cache_help},
-      {"fmt", fmt_help},         {"lsp", lsp_help},     {"serve", serve_help},
-      {"sweep", sweep_help},
-      {"export", export_help},
-      {"sens", sens_help},       {"compare", compare_help}, {"fit", fit_help},
-      {"optimize", optimize_help},
+      {"run", run_help},         {"check", check_help},   {"explain", explain_help},
+      {"plot", plot_help},       {"new", new_help},       {"methods", methods_help},
+      {"convert", convert_help}, {"help", general},       {"cache", cache_help},
+      {"fmt", fmt_help},         {"lsp", lsp_help},       {"serve", serve_help},
+      {"sweep", sweep_help},     {"export", export_help}, {"sens", sens_help},
+      {"compare", compare_help}, {"fit", fit_help},       {"optimize", optimize_help},
   };
   if (!command) {
     fputs(general, to);

@@ -13,13 +13,12 @@ static const struct {
   const char* name;
   CommandFn* run;
 } commands[] = {
-    {"run", command_run},         {"check", command_check}, {"explain", command_explain},
-    {"plot", command_plot},       {"new", command_new},     {"methods", command_methods},
-    {"convert", command_convert}, {"cache", command_cache}, {"fmt", command_fmt},
-    {"lsp", command_lsp},         {"serve", command_serve},
-    {"sweep", command_sweep},     {"export", command_export},
-    {"sens", command_sens},       {"compare", command_compare}, {"fit", command_fit},
-    {"optimize", command_optimize},
+    {"run", command_run},         {"check", command_check},       {"explain", command_explain},
+    {"plot", command_plot},       {"new", command_new},           {"methods", command_methods},
+    {"convert", command_convert}, {"cache", command_cache},       {"fmt", command_fmt},
+    {"lsp", command_lsp},         {"serve", command_serve},       {"sweep", command_sweep},
+    {"export", command_export},   {"sens", command_sens},         {"compare", command_compare},
+    {"fit", command_fit},         {"optimize", command_optimize},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

@@ -95,9 +95,10 @@ typedef struct SltWriter {
 SLT_API SltStatus slt_file_read(const char* path, bool streams, size_t limit,
                                 const SltAllocator* allocator, char** content, size_t* length);
 
-/// Write a text in a form that can be shown on a terminal whoever wrote it: control characters, those
-/// that reorder text, and bytes that are no UTF-8 become '?'; line ends and tabulators stay. Messages
-/// and stories of the library are to be shown through it: they hold names and texts of the model.
+/// Write a text in a form that can be shown on a terminal whoever wrote it: control characters,
+/// those that reorder text, and bytes that are no UTF-8 become '?'; line ends and tabulators stay.
+/// Messages and stories of the library are to be shown through it: they hold names and texts of the
+/// model.
 /// @return SLT_OK, SLT_ERR_ARGUMENT, or the writer's error.
 SLT_API SltStatus slt_write_clean(SltWriter writer, const char* text, size_t length);
 
@@ -200,11 +201,12 @@ SLT_API SltStatus slt_sim_create(const SltModel* model, const SltSimOptions* opt
 SLT_API void slt_sim_free(SltSim* sim);
 
 /// Set a constant of the model. Constants computed from it follow; those that were set themselves
-/// keep their values. Before slt_sim_start() initial values follow too; during a run it takes effect
-/// from the current time on, and guards that now hold fire at the next advance.
-/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT: not finite, or makes another constant so; the
-///         constant shapes the model, e.g. as a loop bound, and can only be set when compiling; during
-///         a run: it decides when an `at` or a delay is due, which is fixed at the start.
+/// keep their values. Before slt_sim_start() initial values follow too; during a run it takes
+/// effect from the current time on, and guards that now hold fire at the next advance.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT: not finite, or makes another constant so;
+/// the
+///         constant shapes the model, e.g. as a loop bound, and can only be set when compiling;
+///         during a run: it decides when an `at` or a delay is due, which is fixed at the start.
 SLT_API SltStatus slt_sim_set_constant(SltSim* sim, const char* name, double value);
 
 /// Give a variable `x`, or a derivative `x'`, another initial value before slt_sim_start(). Initial
@@ -238,7 +240,8 @@ SLT_API SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reach
 /// @param until  receives the end of the stretch.
 /// @return SLT_OK, SLT_EVENT (something had still to happen at the present time, as after
 ///         slt_sim_advance(); ask again), SLT_END (the model has stopped the run), an error of the
-///         run, SLT_ERR_CANCELLED, SLT_ERR_ARGUMENT (not started, or values were written since the last advance).
+///         run, SLT_ERR_CANCELLED, SLT_ERR_ARGUMENT (not started, or values were written since the
+///         last advance).
 SLT_API SltStatus slt_sim_ahead(SltSim* sim, double* until);
 /// Go to a time inside the stretch, forwards or backwards: slt_sim_get() then gives values there.
 /// @param t  from the time slt_sim_ahead() was called at, and before its `until`.
@@ -336,8 +339,8 @@ SLT_API const char* slt_sim_automaton_state(const SltSim* sim, uint32_t automato
 SLT_API uint32_t slt_sim_state_count(const SltSim* sim, uint32_t automaton);
 SLT_API const char* slt_sim_state_name(const SltSim* sim, uint32_t automaton, uint32_t state);
 
-/// Number of constants of the model that can be set before a run, and their names (they live as long
-/// as the model); NULL behind the last.
+/// Number of constants of the model that can be set before a run, and their names (they live as
+/// long as the model); NULL behind the last.
 SLT_API uint32_t slt_sim_constant_count(const SltSim* sim);
 SLT_API const char* slt_sim_constant_name(const SltSim* sim, uint32_t constant);
 
@@ -479,7 +482,7 @@ typedef struct SltEvent {
   const char* text;   ///< of a stop, an error, a warning; NULL for none
   const SltChange* changes;
   uint32_t change_count;
-  uint32_t computed_count;  ///< the last of the changes follow from the others by equations
+  uint32_t computed_count;    ///< the last of the changes follow from the others by equations
   const SltChange* impulses;  ///< name and value (in `after`)
   uint32_t impulse_count;
   const SltChange* candidate;  ///< mythical: what the discarded mode would have changed
@@ -733,8 +736,8 @@ SLT_API uint64_t slt_recorder_row_count(const SltRecorder* recorder);
 
 /// The rows kept so far; owned by the recorder. NULL unless `keep`.
 SLT_API const SltTable* slt_recorder_table(const SltRecorder* recorder);
-/// Take the rows kept so far; free them with slt_table_free(). They outlive recorder, run and model.
-/// The recorder is then only good for slt_recorder_free(). NULL unless `keep`.
+/// Take the rows kept so far; free them with slt_table_free(). They outlive recorder, run and
+/// model. The recorder is then only good for slt_recorder_free(). NULL unless `keep`.
 SLT_API SltTable* slt_recorder_take_table(SltRecorder* recorder);
 
 // ---- tables and pictures ------------------------------------------------------------------------
@@ -749,8 +752,8 @@ SLT_API void slt_table_free(SltTable* table);
 SLT_API uint32_t slt_table_column_count(const SltTable* table);
 SLT_API uint32_t slt_table_row_count(const SltTable* table);
 SLT_API const char* slt_table_column_name(const SltTable* table, uint32_t column);
-/// The numbers of a column, one per row, in one piece: NaN where undetermined or text. Valid as long
-/// as the table, and no rows are added to it. NULL for no such column, or no rows.
+/// The numbers of a column, one per row, in one piece: NaN where undetermined or text. Valid as
+/// long as the table, and no rows are added to it. NULL for no such column, or no rows.
 SLT_API const double* slt_table_column(const SltTable* table, uint32_t column);
 /// NaN where undetermined or text.
 SLT_API double slt_table_value(const SltTable* table, uint32_t row, uint32_t column);

@@ -641,9 +641,9 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   atom->end_known = false;
   if (atom->g < -atom->eps) atom->clear = true;
   atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
-  bool truth = literal         ? eng_relation_holds(atom->relation, atom->g)
+  bool truth = literal                           ? eng_relation_holds(atom->relation, atom->g)
                : atom->sliding || atom->constant ? atom->truth
-                               : mesh_truth(atom);
+                                                 : mesh_truth(atom);
   atom->truth = truth;
   if (truth != before) set_truth(sim, id, truth);
   return truth != before;

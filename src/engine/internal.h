@@ -599,8 +599,8 @@ double eng_eval(EngSim* sim, const ModelTerm* term);
 /// Guard's truth on the present environment.
 bool eng_guard(EngSim* sim, const ModelGuard* guard);
 SltStatus eng_init_values(EngSim* sim);
-/// Give a constant another value during the run, and those computed from it theirs; nothing is changed
-/// where that is not possible.
+/// Give a constant another value during the run, and those computed from it theirs; nothing is
+/// changed where that is not possible.
 SltStatus eng_replace_param(EngSim* sim, uint32_t param, double value);
 /// The same from outside, from the present time on (run.c).
 SltStatus eng_change_param(EngSim* sim, uint32_t param, double value);

@@ -44,8 +44,8 @@ uint32_t eng_fastest_state(const EngSim* sim) {
 
 #define AHEAD_TRIES 24  // steps, each four times as long as the one before
 
-/// Look a little ahead, along the tangent, for a value that is not finite. The values of now are back
-/// in their places afterwards.
+/// Look a little ahead, along the tangent, for a value that is not finite. The values of now are
+/// back in their places afterwards.
 static const ModelVar* find_ahead(EngSim* sim, bool* derivative, EngCulprit* culprit) {
   const ModelMode* mode = sim->core.mode;
   const ModelVar* lost = NULL;

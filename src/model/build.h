@@ -27,8 +27,8 @@ ModelProvider model_build_provider(ModelBuild* build);
 
 /// Structural check of the first mode, whose failure is an error, and of up to `limit` modes one
 /// step away: states of automata that edit equations, one of each family of automata, the others in
-/// their first states (those around a nested one where it is active). What fails there is a warning:
-/// no run may ever come to it. Returns how many modes were not looked at.
+/// their first states (those around a nested one where it is active). What fails there is a
+/// warning: no run may ever come to it. Returns how many modes were not looked at.
 double model_build_check(ModelBuild* build, uint32_t limit, DiagList* diags);
 
 /// Readable structure of one mode: unknowns, states, order of solution, what each equation

@@ -307,6 +307,9 @@ static SltStatus get_rates(void* user, const uint32_t* mode, const ModelRates** 
 }
 
 ModelProvider model_build_provider(ModelBuild* build) {
-  return (ModelProvider){
-      .get = get_mode, .stiff = get_stiff, .rates = get_rates, .culprit = build_find_culprit, .user = build};
+  return (ModelProvider){.get = get_mode,
+                         .stiff = get_stiff,
+                         .rates = get_rates,
+                         .culprit = build_find_culprit,
+                         .user = build};
 }

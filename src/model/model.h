@@ -278,9 +278,9 @@ double model_random_exponential(ModelRandom* random);  // mean 1; takes one numb
 typedef struct ModelContext {
   const ModelTable* tables;
   ModelRandom* random;
-  uint64_t seed;     // of the run, for noise
-  uint32_t* failed;  // id of a block that was not solved, left alone otherwise; may be NULL
-  uint32_t* least;   // id of a block that does not determine all its unknowns; likewise
+  uint64_t seed;          // of the run, for noise
+  uint32_t* failed;       // id of a block that was not solved, left alone otherwise; may be NULL
+  uint32_t* least;        // id of a block that does not determine all its unknowns; likewise
   uint32_t* contradicts;  // id of a block whose equations contradict each other; NULL: it fails
 } ModelContext;
 
@@ -290,7 +290,8 @@ typedef struct ModelContext {
 /// Registers of work space of a block: a full matrix only where the block is small or nothing else
 /// is known.
 #define MODEL_FULL_MAX 300u
-#define MODEL_RELAX_SCALE 7  // times the count: where a relaxed block leaves the units of its unknowns
+#define MODEL_RELAX_SCALE \
+  7  // times the count: where a relaxed block leaves the units of its unknowns
 static inline size_t model_solve_room(uint32_t count, const ModelSparse* sparse) {
   size_t full = !sparse || count <= MODEL_FULL_MAX ? (size_t)count * count : 0;
   return full + 5 * (size_t)count + (sparse ? model_sparse_room(sparse) : 0);
@@ -300,7 +301,8 @@ typedef enum ModelSolved {
   MODEL_UNSOLVED,
   MODEL_SOLVED,
   MODEL_SOLVED_LEAST,  // the equations agree but do not determine everything: the smallest solution
-  MODEL_CONTRADICTS    // they contradict each other: the solution that a trace of what they replace gives
+  MODEL_CONTRADICTS    // they contradict each other: the solution that a trace of what they replace
+                       // gives
 } ModelSolved;
 
 /// Solve a block; `run` executes its body on the registers. The unknowns are NaN when that fails.
@@ -685,7 +687,7 @@ typedef struct ModelVar {
 
 typedef struct ModelParam {
   Str name;
-  Str unit;         // empty when none
+  Str unit;  // empty when none
   uint32_t env;
   ModelTerm value;  // reads parameters that come before it
   bool structural;  // fixed at compilation
@@ -1044,7 +1046,7 @@ typedef struct ModelMode {
   bool relaxed;  // equations of several automata may lack rank, or contradict each other...
   const uint32_t* complementary;  // ...and the relations by which these change their states
   uint32_t complementary_count;
-  const ModelImpulse* impulse;    // NULL where nothing can be impulsive
+  const ModelImpulse* impulse;  // NULL where nothing can be impulsive
 } ModelMode;
 
 /// Gives the compiled equations of product modes. `get` may be called by several threads.
@@ -1088,8 +1090,9 @@ typedef struct ModelProvider {
 
 /// The smallest solution of a x = b (n rows of n, both overwritten) into x. Returns the rank, or
 /// MODEL_RANK_NONE when the equations contradict each other: those beyond the rank may be off by
-/// rounding relative to `size`, the size of b. Small is what is so times `weight` (NULL: 1). Unknowns
-/// that `yields` names (NULL: none) are small before others are. `order` is work space for n numbers.
+/// rounding relative to `size`, the size of b. Small is what is so times `weight` (NULL: 1).
+/// Unknowns that `yields` names (NULL: none) are small before others are. `order` is work space for
+/// n numbers.
 uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const double* weight,
                           const bool* yields, double* order, double* x);
 

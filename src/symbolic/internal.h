@@ -96,8 +96,8 @@ typedef struct SymImplicit {
   SymPartner* partners;  // per equation; NULL: none
 } SymImplicit;
 
-/// Partners of the equations of a mode; NULL where there are none. Without `all`, only of those that
-/// determine other quantities than their partners, in automata whose guards lead both ways.
+/// Partners of the equations of a mode; NULL where there are none. Without `all`, only of those
+/// that determine other quantities than their partners, in automata whose guards lead both ways.
 SymPartner* sym_partners(Sym* sym, Arena* out, Arena* scratch, const uint32_t* equations,
                          uint32_t count, const uint32_t* mode, bool all);
 /// Forget partners that stand alone: two of them must hang together, or one with something that is

@@ -205,7 +205,8 @@ static bool one_in_a_loop(const SymFailure* f, const uint32_t* rows, uint32_t co
 static Span added_span(const SymFailure* f, const uint32_t* rows, uint32_t count) {
   const IrModel* ir = f->sym->ir;
   for (uint32_t i = 0; i < count; i++) {
-    if (f->equations[rows[i]] >= ir->bodies.data[0].equation_count) return equation_span(f, rows[i]);
+    if (f->equations[rows[i]] >= ir->bodies.data[0].equation_count)
+      return equation_span(f, rows[i]);
   }
   return equation_span(f, rows[0]);
 }

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char ball[] = "y' = v;      y(t0) = 1;\n"
-                           "v' = -9.81;  v(t0) = 0;\n"
-                           "state bounce [y <= 0] && [v < 0] { v(t0) = -0.9*v; } from init, bounce;\n";
+static const char ball[] =
+    "y' = v;      y(t0) = 1;\n"
+    "v' = -9.81;  v(t0) = 0;\n"
+    "state bounce [y <= 0] && [v < 0] { v(t0) = -0.9*v; } from init, bounce;\n";
 
 int main(int argc, char** argv) {
   int bounces = argc > 1 ? atoi(argv[1]) : 1;

@@ -4,9 +4,9 @@
 //
 //   laws_tree_tool < TEXTS     texts, each preceded by a line with its length in bytes
 //
-// A text with errors gives {"errors": "..."}. Nodes are arrays that begin with their kind; tree.py says what
-// the kinds hold and prints such trees as texts again. Elements (`contact`, `friction`) are given
-// as they were written, not as what they stand for.
+// A text with errors gives {"errors": "..."}. Nodes are arrays that begin with their kind; tree.py
+// says what the kinds hold and prints such trees as texts again. Elements (`contact`, `friction`)
+// are given as they were written, not as what they stand for.
 #include "lisma/parser.h"
 
 #include <stdio.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Random rows of up to eight bodies with springs, walls, contacts and dry friction, against time stepping: no event is
-// located there, a step of Moreau's scheme solves for all impulses of contacts and of friction by projected Gauss-Seidel, with
-// the same impact law. The scheme is of first order; two step sizes tell how far it can be trusted, and a case is compared
-// up to where they part, or where impacts of neighbours follow each other so closely that it cannot tell their order. In half of the cases the contacts are declared, in the others they are resets
-// that the run has to recognise as contacts.
+// Random rows of up to eight bodies with springs, walls, contacts and dry friction, against time
+// stepping: no event is located there, a step of Moreau's scheme solves for all impulses of
+// contacts and of friction by projected Gauss-Seidel, with the same impact law. The scheme is of
+// first order; two step sizes tell how far it can be trusted, and a case is compared up to where
+// they part, or where impacts of neighbours follow each other so closely that it cannot tell their
+// order. In half of the cases the contacts are declared, in the others they are resets that the run
+// has to recognise as contacts.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -18,18 +20,18 @@
 #define T_END   3.0
 #define STEPS   12000  // of the coarser reference; a multiple of SAMPLES
 #define TRUSTED 0.01   // references that differ by more say nothing about what follows
-#define CLOSE   0.01   // impacts of neighbours that are closer together have no order in the reference
-#define SPARE   2e-3   // what both may be wrong by together
-#define IMPACT  0.01   // speed of approach above which a contact is hit, and not closed
-#define SHARE   0.7    // of all samples that must be comparable
+#define CLOSE   0.01  // impacts of neighbours that are closer together have no order in the reference
+#define SPARE   2e-3  // what both may be wrong by together
+#define IMPACT  0.01  // speed of approach above which a contact is hit, and not closed
+#define SHARE   0.7   // of all samples that must be comparable
 
 typedef struct Row {
   int count;
   double mass[BODIES], place[BODIES], speed[BODIES];
   double spring[BODIES], home[BODIES], damping[BODIES];  // to the ground
   double push[BODIES], frequency[BODIES], phase[BODIES];
-  double link[BODIES];        // spring to the next body
-  double friction[BODIES];    // level; 0: none
+  double link[BODIES];             // spring to the next body
+  double friction[BODIES];         // level; 0: none
   double restitution[BODIES + 1];  // of the contact left of body i; below 0: no contact
   bool declared;
 } Row;
@@ -72,8 +74,8 @@ static void say_contact(ModelText* text, const Row* r, int i) {
     snprintf(speed, sizeof speed, "(v%d - v%d)", i + 1, i);
   }
   if (r->declared) {
-    say(text, "contact c%d { gap = %s; velocity = %s; force = N%d; restitution = %.17g; }\n", i, gap,
-        speed, i, e);
+    say(text, "contact c%d { gap = %s; velocity = %s; force = N%d; restitution = %.17g; }\n", i,
+        gap, speed, i, e);
     return;
   }
   say(text, "automaton c%d { state hit [%s <= 0] && [%s < 0] {", i, gap, speed);
@@ -89,18 +91,22 @@ static ModelText row_text(const Row* r) {
   ModelText text = {.length = 0};
   for (int i = 0; i < r->count; i++) {
     int k = i + 1;
-    say(&text, "x%d' = v%d; x%d(t0) = %.17g; v%d(t0) = %.17g;\n", k, k, k, r->place[i], k, r->speed[i]);
-    say(&text, "%.17g*v%d' = %.17g*cos(%.17g*time + %.17g) - %.17g*(x%d - %.17g) - %.17g*v%d", r->mass[i],
-        k, r->push[i], r->frequency[i], r->phase[i], r->spring[i], k, r->home[i], r->damping[i], k);
+    say(&text, "x%d' = v%d; x%d(t0) = %.17g; v%d(t0) = %.17g;\n", k, k, k, r->place[i], k,
+        r->speed[i]);
+    say(&text, "%.17g*v%d' = %.17g*cos(%.17g*time + %.17g) - %.17g*(x%d - %.17g) - %.17g*v%d",
+        r->mass[i], k, r->push[i], r->frequency[i], r->phase[i], r->spring[i], k, r->home[i],
+        r->damping[i], k);
     if (r->link[i] > 0) say(&text, " + %.17g*(x%d - x%d - 1)", r->link[i], k + 1, k);
-    if (i > 0 && r->link[i - 1] > 0) say(&text, " - %.17g*(x%d - x%d - 1)", r->link[i - 1], k, k - 1);
+    if (i > 0 && r->link[i - 1] > 0)
+      say(&text, " - %.17g*(x%d - x%d - 1)", r->link[i - 1], k, k - 1);
     if (r->friction[i] > 0 && r->declared) say(&text, " + F%d", k);
     if (r->friction[i] > 0 && !r->declared) say(&text, " - %.17g*sign(v%d)", r->friction[i], k);
     if (r->declared && r->restitution[i] >= 0) say(&text, " + N%d", i);
     if (r->declared && r->restitution[k] >= 0) say(&text, " - N%d", k);
     say(&text, ";\n");
     if (r->declared && r->friction[i] > 0) {
-      say(&text, "friction f%d { velocity = v%d; force = F%d; kinetic = %.17g; }\n", k, k, k, r->friction[i]);
+      say(&text, "friction f%d { velocity = v%d; force = F%d; kinetic = %.17g; }\n", k, k, k,
+          r->friction[i]);
     }
   }
   for (int i = 0; i <= r->count; i++) {
@@ -112,8 +118,8 @@ static ModelText row_text(const Row* r) {
 // -- time stepping -------------------------------------------------------------------------------
 
 static double force(const Row* r, int i, double t, const double* x, const double* v) {
-  double f = r->push[i] * cos(r->frequency[i] * t + r->phase[i]) - r->spring[i] * (x[i] - r->home[i]) -
-             r->damping[i] * v[i];
+  double f = r->push[i] * cos(r->frequency[i] * t + r->phase[i]) -
+             r->spring[i] * (x[i] - r->home[i]) - r->damping[i] * v[i];
   if (r->link[i] > 0) f += r->link[i] * (x[i + 1] - x[i] - 1);
   if (i > 0 && r->link[i - 1] > 0) f -= r->link[i - 1] * (x[i] - x[i - 1] - 1);
   return f;
@@ -130,7 +136,8 @@ static double speed_of(const Row* r, int c, const double* v) {
 }
 
 /// Impulses of active contacts and of friction, such that the laws hold for the new speeds.
-static void solve_impulses(const Row* r, double h, const bool* active, const double* before, double* v) {
+static void solve_impulses(const Row* r, double h, const bool* active, const double* before,
+                           double* v) {
   double contact[BODIES + 1] = {0}, rub[BODIES] = {0};
   double change = 1.0;
   for (int sweep = 0; sweep < 400 && change > 1e-13; sweep++) {
@@ -158,8 +165,8 @@ static void solve_impulses(const Row* r, double h, const bool* active, const dou
   }
 }
 
-/// Impacts of contacts that are resets, one after the other in the order of the text until nothing is left but what a
-/// closed contact has to hold over a step.
+/// Impacts of contacts that are resets, one after the other in the order of the text until nothing
+/// is left but what a closed contact has to hold over a step.
 static void cascade(const Row* r, const bool* active, double* v) {
   bool hits = false;
   for (int c = 0; c <= r->count; c++) {
@@ -227,7 +234,8 @@ static double step_in_time(const Row* r, int steps, double (*values)[REF_VALUE])
 
 /// Number of samples that could be compared; below 0 where they differ.
 static int compare_row(const Row* r, uint64_t seed) {
-  double coarse[SAMPLES][REF_VALUE], fine[SAMPLES][REF_VALUE], run[SAMPLES][REF_VALUE], times[SAMPLES];
+  double coarse[SAMPLES][REF_VALUE], fine[SAMPLES][REF_VALUE], run[SAMPLES][REF_VALUE],
+      times[SAMPLES];
   char names[BODIES][REF_NAME], message[256] = "";
   for (int s = 0; s < SAMPLES; s++) {
     times[s] = T_END * (s + 1) / SAMPLES;
@@ -238,7 +246,8 @@ static int compare_row(const Row* r, uint64_t seed) {
   ModelText text = row_text(r);
   if (getenv("SALTUS_SHOW")) printf("%s", text.data);
   if (!run_at(&text, names, r->count, times, SAMPLES, run, message)) {
-    print_error("seed %llu (%s): %s\n", (unsigned long long)seed, r->declared ? "declared" : "found", message);
+    print_error("seed %llu (%s): %s\n", (unsigned long long)seed,
+                r->declared ? "declared" : "found", message);
     return -1;
   }
   step_in_time(r, STEPS, coarse);
@@ -252,8 +261,8 @@ static int compare_row(const Row* r, uint64_t seed) {
     for (int i = 0; i < r->count; i++) {
       if (!(fabs(run[s][i] - fine[s][i]) <= 5.0 * doubt + SPARE)) {
         print_error("seed %llu (%s): x%d at %g is %.9g, time stepping has %.9g and %.9g\n",
-                    (unsigned long long)seed, r->declared ? "declared" : "found", i + 1, times[s], run[s][i],
-                    coarse[s][i], fine[s][i]);
+                    (unsigned long long)seed, r->declared ? "declared" : "found", i + 1, times[s],
+                    run[s][i], coarse[s][i], fine[s][i]);
         return -1;
       }
     }

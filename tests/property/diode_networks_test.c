@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Random networks of resistors, sources, capacitors and up to twelve ideal diodes, in any spelling and in any units, against
-// a complementarity problem: the currents of the diodes are not negative, the voltages across them not positive,
-// and one of the two is zero. Projected Gauss-Seidel solves it at every stage of a Runge-Kutta step, without a
-// notion of modes. Voltages are unique (they minimise a convex function); currents of diodes in a loop need not
-// be, and are not compared. SALTUS_SPELLING and SALTUS_UNITS fix a spelling, and the volt, ampere and second.
+// Random networks of resistors, sources, capacitors and up to twelve ideal diodes, in any spelling
+// and in any units, against a complementarity problem: the currents of the diodes are not negative,
+// the voltages across them not positive, and one of the two is zero. Projected Gauss-Seidel solves
+// it at every stage of a Runge-Kutta step, without a notion of modes. Voltages are unique (they
+// minimise a convex function); currents of diodes in a loop need not be, and are not compared.
+// SALTUS_SPELLING and SALTUS_UNITS fix a spelling, and the volt, ampere and second.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -13,19 +14,19 @@
 #define CASES 42
 #endif
 
-#define NODES    12  // without capacitors
-#define CELLS    3   // capacitors to ground
-#define DIODES   12
-#define LINKS    12  // resistors between nodes
-#define SAMPLES  10
-#define T_END    2.0
-#define STEPS    4000  // of the reference; a multiple of SAMPLES
-#define AGREES   1e-4
+#define NODES   12  // without capacitors
+#define CELLS   3   // capacitors to ground
+#define DIODES  12
+#define LINKS   12  // resistors between nodes
+#define SAMPLES 10
+#define T_END   2.0
+#define STEPS   4000  // of the reference; a multiple of SAMPLES
+#define AGREES  1e-4
 
 /// Node 0 is ground, then those without capacitors, then those with.
 typedef struct Network {
   int nodes, cells, diodes, links;
-  double load[NODES + 1];                                       // conductance to a source
+  double load[NODES + 1];                                           // conductance to a source
   double level[NODES + 1], frequency[NODES + 1], phase[NODES + 1];  // of that source
   double capacity[CELLS], charge[CELLS];
   int from[LINKS], to[LINKS];
@@ -33,7 +34,8 @@ typedef struct Network {
   int anode[DIODES], cathode[DIODES];
 } Network;
 
-/// Diodes without loops, and in a third of the networks up to two more that close loops, as in a bridge.
+/// Diodes without loops, and in a third of the networks up to two more that close loops, as in a
+/// bridge.
 static void draw_diodes(Dice* d, Network* n) {
   int tree[NODES + 1], wanted = dice_whole(d, 1, n->nodes);
   int loops = dice_chance(d, 0.33) ? dice_whole(d, 1, 2) : 0;
@@ -44,7 +46,8 @@ static void draw_diodes(Dice* d, Network* n) {
     int a = dice_whole(d, 0, n->nodes), b = dice_whole(d, 0, n->nodes);
     bool parallel = a == b;
     for (int k = 0; k < n->diodes; k++) {
-      parallel = parallel || (n->anode[k] == a && n->cathode[k] == b) || (n->anode[k] == b && n->cathode[k] == a);
+      parallel = parallel || (n->anode[k] == a && n->cathode[k] == b) ||
+                 (n->anode[k] == b && n->cathode[k] == a);
     }
     if (parallel || (tree[a] == tree[b] ? loops == 0 : wanted == 0)) continue;
     if (tree[a] == tree[b]) loops--;
@@ -84,7 +87,16 @@ static Network draw_network(Dice* d) {
 // -- the model -----------------------------------------------------------------------------------
 
 /// How a diode is written.
-typedef enum Spelling { AUTOMATON, TWO_STATES, IF_BLOCK, IF_FUNCTION, PARAMETER, MINIMUM, FLAG, SPELLINGS } Spelling;
+typedef enum Spelling {
+  AUTOMATON,
+  TWO_STATES,
+  IF_BLOCK,
+  IF_FUNCTION,
+  PARAMETER,
+  MINIMUM,
+  FLAG,
+  SPELLINGS
+} Spelling;
 
 /// What a volt, an ampere and a second are in the units of the text.
 typedef struct Form {
@@ -94,7 +106,10 @@ typedef struct Form {
 
 static Form draw_form(uint64_t seed) {
   Dice d = {seed * 7000003u};
-  Form f = {.spelling = (Spelling)setting("SALTUS_SPELLING", seed % SPELLINGS), .volt = 1.0, .ampere = 1.0, .second = 1.0};
+  Form f = {.spelling = (Spelling)setting("SALTUS_SPELLING", seed % SPELLINGS),
+            .volt = 1.0,
+            .ampere = 1.0,
+            .second = 1.0};
   if (dice_chance(&d, 0.5)) {
     f.volt = pow(10.0, dice_whole(&d, -9, 9));
     f.ampere = pow(10.0, dice_whole(&d, -9, 9));
@@ -130,27 +145,36 @@ static void say_currents(ModelText* text, const Network* n, const Form* f, int i
 static void say_diode(ModelText* text, const Form* f, int d, const char* v) {
   double ohm = f->volt / f->ampere;
   switch (f->spelling) {
-    case AUTOMATON:
-      say(text, "d%d: i%d = 0;\nautomaton D%d {\n  state on [%s > 0] { d%d: %s = 0; } from init, off;\n", d, d, d, v, d, v);
-      say(text, "  state off [i%d < 0] {} from on;\n}\n", d);
-      break;
-    case TWO_STATES:
-      say(text, "d%d: %s = 0;\nautomaton D%d {\n  state off [i%d < 0] { d%d: i%d = 0; } from init;\n", d, v, d, d, d, d);
-      say(text, "  state init [%s > 0] {} from off;\n}\n", v);
-      break;
-    case IF_BLOCK:
-      say(text, "if (%s + %.17g*i%d > 0) { %s = 0; } else { i%d = 0; }\n", v, ohm, d, v, d);
-      break;
-    case IF_FUNCTION: say(text, "0 = if(%s + %.17g*i%d > 0, %s, %.17g*i%d);\n", v, ohm, d, v, ohm, d); break;
-    case PARAMETER:
-      say(text, "%s = if(s%d > 0, 0, s%d);\ni%d = if(s%d > 0, s%d, 0)/%.17g;\n", v, d, d, d, d, d, ohm);
-      break;
-    case MINIMUM: say(text, "min(%.17g*i%d, -(%s)) = 0;\n", ohm, d, v); break;
-    case FLAG:
-    case SPELLINGS:
-      say(text, "f%d*(%s) + (1 - f%d)*%.17g*i%d = 0;\nf%d(t0) = 0;\nautomaton D%d {\n", d, v, d, ohm, d, d, d);
-      say(text, "  state on [%s > 0] { set f%d = 1; } from init, off;\n  state off [i%d < 0] { set f%d = 0; } from on;\n}\n",
-          v, d, d, d);
+  case AUTOMATON:
+    say(text,
+        "d%d: i%d = 0;\nautomaton D%d {\n  state on [%s > 0] { d%d: %s = 0; } from init, off;\n", d,
+        d, d, v, d, v);
+    say(text, "  state off [i%d < 0] {} from on;\n}\n", d);
+    break;
+  case TWO_STATES:
+    say(text, "d%d: %s = 0;\nautomaton D%d {\n  state off [i%d < 0] { d%d: i%d = 0; } from init;\n",
+        d, v, d, d, d, d);
+    say(text, "  state init [%s > 0] {} from off;\n}\n", v);
+    break;
+  case IF_BLOCK:
+    say(text, "if (%s + %.17g*i%d > 0) { %s = 0; } else { i%d = 0; }\n", v, ohm, d, v, d);
+    break;
+  case IF_FUNCTION:
+    say(text, "0 = if(%s + %.17g*i%d > 0, %s, %.17g*i%d);\n", v, ohm, d, v, ohm, d);
+    break;
+  case PARAMETER:
+    say(text, "%s = if(s%d > 0, 0, s%d);\ni%d = if(s%d > 0, s%d, 0)/%.17g;\n", v, d, d, d, d, d,
+        ohm);
+    break;
+  case MINIMUM: say(text, "min(%.17g*i%d, -(%s)) = 0;\n", ohm, d, v); break;
+  case FLAG:
+  case SPELLINGS:
+    say(text, "f%d*(%s) + (1 - f%d)*%.17g*i%d = 0;\nf%d(t0) = 0;\nautomaton D%d {\n", d, v, d, ohm,
+        d, d, d);
+    say(text,
+        "  state on [%s > 0] { set f%d = 1; } from init, off;\n  state off [i%d < 0] { set f%d = "
+        "0; } from on;\n}\n",
+        v, d, d, d);
   }
 }
 
@@ -158,8 +182,8 @@ static ModelText network_text(const Network* n, const Form* f) {
   ModelText text = {.length = 0};
   char a[REF_NAME], b[REF_NAME], across[3 * REF_NAME];
   for (int i = 1; i <= n->nodes; i++) {
-    say(&text, "%.17g*(v%d - %.17g*cos(%.17g*time + %.17g))", n->load[i] * f->ampere / f->volt, i, n->level[i] * f->volt,
-        n->frequency[i] / f->second, n->phase[i]);
+    say(&text, "%.17g*(v%d - %.17g*cos(%.17g*time + %.17g))", n->load[i] * f->ampere / f->volt, i,
+        n->level[i] * f->volt, n->frequency[i] / f->second, n->phase[i]);
     say_currents(&text, n, f, i);
     say(&text, " = 0;\n");
   }
@@ -170,7 +194,8 @@ static ModelText network_text(const Network* n, const Form* f) {
     say(&text, ");  v%d(t0) = %.17g;\n", i, n->charge[c] * f->volt);
   }
   for (int k = 0; k < n->diodes; k++) {
-    snprintf(across, sizeof across, "%s - %s", node_name(n->anode[k], a), node_name(n->cathode[k], b));
+    snprintf(across, sizeof across, "%s - %s", node_name(n->anode[k], a),
+             node_name(n->cathode[k], b));
     if (n->cathode[k] == 0) snprintf(across, sizeof across, "%s", a);
     say_diode(&text, f, k + 1, across);
   }
@@ -245,7 +270,8 @@ static void solve_nodes(Problem* p, double t, const double* cell, double* v) {
     into[i] = n->load[i] * n->level[i] * cos(n->frequency[i] * t + n->phase[i]);
   }
   for (int k = 0; k < n->links; k++) {
-    if (n->from[k] > n->nodes) into[n->to[k]] += n->conductance[k] * cell[n->from[k] - n->nodes - 1];
+    if (n->from[k] > n->nodes)
+      into[n->to[k]] += n->conductance[k] * cell[n->from[k] - n->nodes - 1];
   }
   for (int i = 1; i <= n->nodes; i++) {
     for (int j = 1; j <= n->nodes; j++) {
@@ -326,8 +352,9 @@ static bool compare_network(const Network* n, const Form* f, uint64_t seed) {
   ModelText text = network_text(n, f);
   if (getenv("SALTUS_SHOW")) printf("%s", text.data);
   if (!run_in_unit(&text, f->volt, names, count, times, SAMPLES, run, message)) {
-    print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): %s\n", (unsigned long long)seed, n->diodes,
-                (int)f->spelling, f->volt, f->ampere, f->second, message);
+    print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): %s\n",
+                (unsigned long long)seed, n->diodes, (int)f->spelling, f->volt, f->ampere,
+                f->second, message);
     return false;
   }
   heun(n, reference);
@@ -335,9 +362,10 @@ static bool compare_network(const Network* n, const Form* f, uint64_t seed) {
     for (int i = 0; i < count; i++) {
       double is = run[s][i] / f->volt;
       if (fabs(is - reference[s][i]) <= AGREES * (1.0 + fabs(reference[s][i]))) continue;
-      print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): v%d at %g is %.9g, the reference has %.9g\n",
-                  (unsigned long long)seed, n->diodes, (int)f->spelling, f->volt, f->ampere, f->second, i + 1, times[s], is,
-                  reference[s][i]);
+      print_error("seed %llu (%d diodes, spelling %d, units %g, %g, %g): v%d at %g is %.9g, the "
+                  "reference has %.9g\n",
+                  (unsigned long long)seed, n->diodes, (int)f->spelling, f->volt, f->ampere,
+                  f->second, i + 1, times[s], is, reference[s][i]);
       return false;
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What tests against independent references share: random numbers, model texts, runs at given times.
-// SALTUS_CASES sets the number of cases, SALTUS_SEED the first of them; SALTUS_SHOW prints the texts.
+// What tests against independent references share: random numbers, model texts, runs at given
+// times. SALTUS_CASES sets the number of cases, SALTUS_SEED the first of them; SALTUS_SHOW prints
+// the texts.
 #ifndef SALTUS_TEST_REFERENCES_H
 #define SALTUS_TEST_REFERENCES_H
 
@@ -12,8 +13,8 @@
 #define REF_TEXT  16384
 #define REF_VALUE 20
 #define REF_NAME  16
-#define REF_KNOWN 1024    // listed failures
-#define REF_STEPS 20000   // and events; a run that takes more does not get on
+#define REF_KNOWN 1024   // listed failures
+#define REF_STEPS 20000  // and events; a run that takes more does not get on
 
 /// Numbers of a case: splitmix64.
 typedef struct Dice {
@@ -54,10 +55,11 @@ __attribute__((format(printf, 2, 3))) static void say(ModelText* text, const cha
   text->length += (size_t)n;
 }
 
-/// Values of the named variables at the given times; false with a message where the run fails. The states are of the size
-/// of a unit: what has units among the options has it too.
-static bool run_in_unit(const ModelText* text, double unit, char (*names)[REF_NAME], int count, const double* times,
-                        int samples, double (*values)[REF_VALUE], char message[256]) {
+/// Values of the named variables at the given times; false with a message where the run fails. The
+/// states are of the size of a unit: what has units among the options has it too.
+static bool run_in_unit(const ModelText* text, double unit, char (*names)[REF_NAME], int count,
+                        const double* times, int samples, double (*values)[REF_VALUE],
+                        char message[256]) {
   SltModel* model = NULL;
   SltSim* sim = NULL;
   SltSimOptions options = slt_sim_options();
@@ -89,8 +91,9 @@ static bool run_in_unit(const ModelText* text, double unit, char (*names)[REF_NA
   return right;
 }
 
-TEST_UNUSED static bool run_at(const ModelText* text, char (*names)[REF_NAME], int count, const double* times, int samples,
-                               double (*values)[REF_VALUE], char message[256]) {
+TEST_UNUSED static bool run_at(const ModelText* text, char (*names)[REF_NAME], int count,
+                               const double* times, int samples, double (*values)[REF_VALUE],
+                               char message[256]) {
   return run_in_unit(text, 1.0, names, count, times, samples, values, message);
 }
 
@@ -101,8 +104,9 @@ TEST_UNUSED static uint64_t setting(const char* name, uint64_t otherwise) {
 
 // -- known failures ------------------------------------------------------------------------------
 
-/// Cases of one test, with the seeds in tests/laws/known/NAME.txt that are known to fail. A listed one that agrees is
-/// a failure like an unlisted one that does not. SALTUS_UPDATE writes the list anew.
+/// Cases of one test, with the seeds in tests/laws/known/NAME.txt that are known to fail. A listed
+/// one that agrees is a failure like an unlisted one that does not. SALTUS_UPDATE writes the list
+/// anew.
 typedef struct Cases {
   const char* name;
   uint64_t first, count, wrong, better, known_count, failed_count;
@@ -117,7 +121,8 @@ static FILE* known_file(const Cases* cases, const char* mode) {
 }
 
 TEST_UNUSED static void cases_begin(Cases* cases, const char* name, uint64_t count) {
-  *cases = (Cases){.name = name, .first = setting("SALTUS_SEED", 1), .count = setting("SALTUS_CASES", count)};
+  *cases = (Cases){
+      .name = name, .first = setting("SALTUS_SEED", 1), .count = setting("SALTUS_CASES", count)};
   FILE* file = known_file(cases, "r");
   unsigned long long seed = 0;
   while (file && cases->known_count < REF_KNOWN && fscanf(file, "%llu", &seed) == 1) {
@@ -132,8 +137,8 @@ TEST_UNUSED static void cases_result(Cases* cases, uint64_t seed, bool right) {
     known = known || cases->known[i] == seed;
   }
   if (known && right) {
-    print_error("seed %llu agrees now: take it from tests/laws/known/%s.txt\n", (unsigned long long)seed,
-                cases->name);
+    print_error("seed %llu agrees now: take it from tests/laws/known/%s.txt\n",
+                (unsigned long long)seed, cases->name);
     cases->better++;
   }
   if (!known && !right) cases->wrong++;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Random linear systems with up to three relays, x' = A x + B u + c cos(w t), u = -sign(C x - d), against the implicit Euler
-// method: each of its steps solves for relay values between -1 and 1, so it slides without chattering and without locating
-// anything. Sliding begins and ends inside steps of the run under test. C B is positive definite, so that motions
-// are unique. Relays are written as sign(), as if(), as an `if` block, as an automaton or as a flag that one
-// sets.
+// Random linear systems with up to three relays, x' = A x + B u + c cos(w t), u = -sign(C x - d),
+// against the implicit Euler method: each of its steps solves for relay values between -1 and 1, so
+// it slides without chattering and without locating anything. Sliding begins and ends inside steps
+// of the run under test. C B is positive definite, so that motions are unique. Relays are written
+// as sign(), as if(), as an `if` block, as an automaton or as a flag that one sets.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -18,9 +18,9 @@
 #define SAMPLES 10
 #define T_END   4.0
 #define STEPS   32000  // of the coarser reference; a multiple of SAMPLES
-#define TRUSTED 0.003 // references that differ by more say nothing about what follows
-#define SPARE   3e-4  // a switch is late by up to a step
-#define SHARE   0.9   // of all samples that must be comparable
+#define TRUSTED 0.003  // references that differ by more say nothing about what follows
+#define SPARE   3e-4   // a switch is late by up to a step
+#define SHARE   0.9    // of all samples that must be comparable
 
 typedef struct Relays {
   int states, relays;
@@ -84,11 +84,14 @@ static void say_relay(ModelText* text, const Relays* r, int j) {
   case 1: say(text, "u%d = if(y%d > 0, -1, 1);\n", k, k); break;
   case 2: say(text, "if (y%d > 0) { u%d = -1; } else { u%d = 1; }\n", k, k, k); break;
   case 3:
-    say(text, "u%d(t0) = 1;\nautomaton r%d {\n  state high [y%d > 0] { set u%d = -1; } from init, low;\n", k, k, k, k);
+    say(text,
+        "u%d(t0) = 1;\nautomaton r%d {\n  state high [y%d > 0] { set u%d = -1; } from init, low;\n",
+        k, k, k, k);
     say(text, "  state low [y%d <= 0] { set u%d = 1; } from high;\n}\n", k, k);
     break;
   default:
-    say(text, "u%d = 1;\nautomaton r%d {\n  state high [y%d > 0] { u%d = -1; } from init, low;\n", k, k, k, k);
+    say(text, "u%d = 1;\nautomaton r%d {\n  state high [y%d > 0] { u%d = -1; } from init, low;\n",
+        k, k, k, k);
     say(text, "  state low [y%d <= 0] {} from high;\n}\n", k);
   }
 }
@@ -156,7 +159,8 @@ static void solve_relays(const Relays* r, double g[RELAYS][RELAYS], const double
 }
 
 static void implicit_euler(const Relays* r, int steps, double (*values)[REF_VALUE]) {
-  double h = T_END / steps, m[STATES][STATES], mb[STATES][RELAYS] = {{0}}, g[RELAYS][RELAYS] = {{0}};
+  double h = T_END / steps, m[STATES][STATES], mb[STATES][RELAYS] = {{0}},
+         g[RELAYS][RELAYS] = {{0}};
   double x[STATES], u[RELAYS] = {0};
   inverse(r, h, m);
   for (int i = 0; i < r->states; i++) {
@@ -202,7 +206,8 @@ static void implicit_euler(const Relays* r, int steps, double (*values)[REF_VALU
 
 /// Number of samples that could be compared; below 0 where they differ.
 static int compare_relays(const Relays* r, uint64_t seed) {
-  double coarse[SAMPLES][REF_VALUE], fine[SAMPLES][REF_VALUE], run[SAMPLES][REF_VALUE], times[SAMPLES];
+  double coarse[SAMPLES][REF_VALUE], fine[SAMPLES][REF_VALUE], run[SAMPLES][REF_VALUE],
+      times[SAMPLES];
   char names[STATES][REF_NAME], message[256] = "";
   for (int s = 0; s < SAMPLES; s++) {
     times[s] = T_END * (s + 1) / SAMPLES;
@@ -226,8 +231,8 @@ static int compare_relays(const Relays* r, uint64_t seed) {
     if (doubt > TRUSTED) return s;
     for (int i = 0; i < r->states; i++) {
       if (!(fabs(run[s][i] - fine[s][i]) <= 3.0 * doubt + SPARE * (1.0 + fabs(fine[s][i])))) {
-        print_error("seed %llu: x%d at %g is %.9g, the reference has %.9g and %.9g\n", (unsigned long long)seed,
-                    i + 1, times[s], run[s][i], coarse[s][i], fine[s][i]);
+        print_error("seed %llu: x%d at %g is %.9g, the reference has %.9g and %.9g\n",
+                    (unsigned long long)seed, i + 1, times[s], run[s][i], coarse[s][i], fine[s][i]);
         return -1;
       }
     }
@@ -249,5 +254,6 @@ TEST(relays_switch_and_slide_as_the_reference_says) {
   double share = (double)compared / (double)(cases.count * SAMPLES);
   printf("%.0f %% of the samples compared\n", 100.0 * share);
   cases_end(&cases);
-  CHECK(cases.count < 20 || cases.failed_count > 0 || share >= SHARE, "share that could be compared");
+  CHECK(cases.count < 20 || cases.failed_count > 0 || share >= SHARE,
+        "share that could be compared");
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A choice between equations, however it is written: random cells that switch between two laws of motion, coupled in rings of
-// three, each text alone (few combinations of states: one set of equations per combination) and four times side by side
-// (many: alternatives become selections). The rings do not touch each other, so the first of many moves as the one alone; and
-// all texts of a model move alike. Texts that are nothing but choices need one set of equations.
+// A choice between equations, however it is written: random cells that switch between two laws of
+// motion, coupled in rings of three, each text alone (few combinations of states: one set of
+// equations per combination) and four times side by side (many: alternatives become selections).
+// The rings do not touch each other, so the first of many moves as the one alone; and all texts of
+// a model move alike. Texts that are nothing but choices need one set of equations.
 #include "references.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -23,7 +24,9 @@ typedef struct Cells {
 } Cells;
 
 static Cells draw_cells(Dice* d) {
-  Cells c = {.couple = dice_number(d, 0.02, 0.2), .low = dice_number(d, -0.6, -0.2), .high = dice_number(d, 0.2, 0.6)};
+  Cells c = {.couple = dice_number(d, 0.02, 0.2),
+             .low = dice_number(d, -0.6, -0.2),
+             .high = dice_number(d, 0.2, 0.6)};
   for (int i = 0; i < RING; i++) {
     c.cool[i] = dice_number(d, -2.5, -1.2);
     c.heat[i] = dice_number(d, 1.2, 2.5);
@@ -33,7 +36,8 @@ static Cells draw_cells(Dice* d) {
   return c;
 }
 
-/// How a text writes the choice. In all of them %1$d is the number of the cell and %2$d that of the next one.
+/// How a text writes the choice. In all of them %1$d is the number of the cell and %2$d that of the
+/// next one.
 typedef struct Spelling {
   const char* name;
   bool choice;  // the same structure in every state
@@ -56,16 +60,23 @@ static const Spelling spellings[] = {
     {"if block", true, "x%1$d' = " HEAT "; if (a%1$d.off) { x%1$d' = " COOL "; }", "", ""},
     {"if else", true, "if (!a%1$d.off) { x%1$d' = " HEAT "; } else { x%1$d' = " COOL "; }", "", ""},
     {"blocks in blocks", true,
-     "if (a%1$d.on) { x%1$d' = " HEAT "; } else { if (a%1$d.off) { x%1$d' = " COOL "; } else { x%1$d' = " HEAT "; } }", "", ""},
+     "if (a%1$d.on) { x%1$d' = " HEAT "; } else { if (a%1$d.off) { x%1$d' = " COOL
+     "; } else { x%1$d' = " HEAT "; } }",
+     "", ""},
     {"if()", true, "x%1$d' = if(a%1$d.off, d%1$d, c%1$d) - r%1$d*x%1$d + k*x%2$d;", "", ""},
     {"if(not)", true, "x%1$d' = if(!a%1$d.off, c%1$d, d%1$d) - r%1$d*x%1$d + k*x%2$d;", "", ""},
-    {"flag", true, "x%1$d' = f%1$d - r%1$d*x%1$d + k*x%2$d; f%1$d(t0) = c%1$d;", "set f%1$d = d%1$d;", "set f%1$d = c%1$d;"},
-    {"variable", true, "x%1$d' = q%1$d - r%1$d*x%1$d + k*x%2$d; q%1$d = c%1$d;", "q%1$d = d%1$d;", ""},
-    {"variable of a variable", true, "x%1$d' = p%1$d + k*x%2$d; p%1$d = q%1$d - r%1$d*x%1$d; q%1$d = c%1$d;", "q%1$d = d%1$d;", ""},
+    {"flag", true, "x%1$d' = f%1$d - r%1$d*x%1$d + k*x%2$d; f%1$d(t0) = c%1$d;",
+     "set f%1$d = d%1$d;", "set f%1$d = c%1$d;"},
+    {"variable", true, "x%1$d' = q%1$d - r%1$d*x%1$d + k*x%2$d; q%1$d = c%1$d;", "q%1$d = d%1$d;",
+     ""},
+    {"variable of a variable", true,
+     "x%1$d' = p%1$d + k*x%2$d; p%1$d = q%1$d - r%1$d*x%1$d; q%1$d = c%1$d;", "q%1$d = d%1$d;", ""},
     // what is computed from what is not the same in the two states
-    {"other direction", false, "x%1$d' = p%1$d - r%1$d*x%1$d + k*x%2$d; p%1$d = q%1$d; q%1$d = c%1$d;",
+    {"other direction", false,
+     "x%1$d' = p%1$d - r%1$d*x%1$d + k*x%2$d; p%1$d = q%1$d; q%1$d = c%1$d;",
      "q%1$d = p%1$d; p%1$d = d%1$d;", ""},
-    {"implicit", false, "x%1$d' = q%1$d - r%1$d*x%1$d + k*x%2$d; l%1$d: q%1$d - c%1$d = 0;", "l%1$d: 2*q%1$d = 2*d%1$d;", ""},
+    {"implicit", false, "x%1$d' = q%1$d - r%1$d*x%1$d + k*x%2$d; l%1$d: q%1$d - c%1$d = 0;",
+     "l%1$d: 2*q%1$d = 2*d%1$d;", ""},
 };
 #define SPELLINGS ((int)(sizeof spellings / sizeof *spellings))
 
@@ -87,8 +98,8 @@ static ModelText cells_text(const Cells* c, const Spelling* s, int rings) {
     int k = i % RING;
     int cell = i + 1;
     int next = i - k + (k + 1) % RING + 1;
-    say(&text, "const c%d = %.17g, d%d = %.17g, r%d = %.17g; x%d(t0) = %.17g;\n", cell, c->heat[k], cell, c->cool[k], cell,
-        c->rate[k], cell, c->start[k]);
+    say(&text, "const c%d = %.17g, d%d = %.17g, r%d = %.17g; x%d(t0) = %.17g;\n", cell, c->heat[k],
+        cell, c->cool[k], cell, c->rate[k], cell, c->start[k]);
     say_part(&text, s->outside, cell, next);
     say(&text, "\nautomaton a%d {\n  state off [x%d >= %.17g] {", cell, cell, c->high);
     say_part(&text, s->off, cell, next);
@@ -104,7 +115,8 @@ static uint32_t modes_entered(const ModelText* text) {
   SltSim* sim = NULL;
   SltSimOptions options = slt_sim_options();
   CHECK(slt_model_compile("model", text->data, text->length, NULL, &model) == SLT_OK, text->data);
-  CHECK(slt_sim_create(model, &options, &sim) == SLT_OK && slt_sim_start(sim) >= SLT_OK, text->data);
+  CHECK(slt_sim_create(model, &options, &sim) == SLT_OK && slt_sim_start(sim) >= SLT_OK,
+        text->data);
   SltStatus status = SLT_EVENT;
   while (status == SLT_EVENT) {
     status = slt_sim_advance(sim, T_END, NULL);
@@ -115,12 +127,14 @@ static uint32_t modes_entered(const ModelText* text) {
   return modes;
 }
 
-static void check_near(double (*run)[REF_VALUE], double (*reference)[REF_VALUE], const ModelText* text, const char* what) {
+static void check_near(double (*run)[REF_VALUE], double (*reference)[REF_VALUE],
+                       const ModelText* text, const char* what) {
   for (int s = 0; s < SAMPLES; s++) {
     for (int i = 0; i < RING; i++) {
       bool near = fabs(run[s][i] - reference[s][i]) <= NEAR;
       if (!near) {
-        fprintf(stderr, "x%d at sample %d: %.12g, %s %.12g\n%s", i + 1, s, run[s][i], what, reference[s][i], text->data);
+        fprintf(stderr, "x%d at sample %d: %.12g, %s %.12g\n%s", i + 1, s, run[s][i], what,
+                reference[s][i], text->data);
       }
       CHECK(near, what);
     }

@@ -2,10 +2,9 @@
 //
 // The room of contacts: complementarity against enumeration, and closed contacts of a run seen from
 // inside.
-#include "test.h"
-
 #include "api/handles.h"
 #include "engine/contact/work.h"
+#include "test.h"
 
 #include <saltus/saltus.h>
 
@@ -210,12 +209,13 @@ TEST(independent_contacts_are_groups_of_their_own) {
 }
 
 TEST(contacts_that_share_speeds_are_solved_together) {
-  Run run = begin("x' = u;  y' = v;  u' = -3;  v' = -9.81;\n"
-                  "x(t0) = 1;  y(t0) = 0.7;  u(t0) = 0;  v(t0) = 0;\n"
-                  "automaton f { state b [y <= 0] && noEvent[v < 0] { set v = -0.3*v; } from init, "
-                  "b; }\n"
-                  "automaton s { state b [x + y <= 0] && noEvent[u + v < 0] { set u = u - 0.65*(u + "
-                  "v), v = v - 0.65*(u + v); } from init, b; }\n");
+  Run run =
+      begin("x' = u;  y' = v;  u' = -3;  v' = -9.81;\n"
+            "x(t0) = 1;  y(t0) = 0.7;  u(t0) = 0;  v(t0) = 0;\n"
+            "automaton f { state b [y <= 0] && noEvent[v < 0] { set v = -0.3*v; } from init, "
+            "b; }\n"
+            "automaton s { state b [x + y <= 0] && noEvent[u + v < 0] { set u = u - 0.65*(u + "
+            "v), v = v - 0.65*(u + v); } from init, b; }\n");
   advance(&run, 20.0);
   EngSim* sim = run.engine;
   CHECK(sim->core.contact.count == 2 && sim->contact->group_count == 1, "group");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Scales of quantities and of rows, from inside.
-#include "test.h"
-
 #include "engine/dae/parts.h"
+#include "test.h"
 
 #include <math.h>
 

@@ -252,9 +252,12 @@ TEST(side_solve_linked_keeps_a_stack_of_any_height) {
     size_t used = 0;
     for (uint32_t k = 1; k <= n; k++) {
       used += (size_t)snprintf(text + used, sizeof text - used, "v%u' = ", k);
-      if (k == 1) used += (size_t)snprintf(text + used, sizeof text - used, "0.1*sin(time) - 3*sign(v1)");
-      if (k > 1) used += (size_t)snprintf(text + used, sizeof text - used, "-sign(v%u - v%u)", k, k - 1);
-      if (k < n) used += (size_t)snprintf(text + used, sizeof text - used, " + sign(v%u - v%u)", k + 1, k);
+      if (k == 1)
+        used += (size_t)snprintf(text + used, sizeof text - used, "0.1*sin(time) - 3*sign(v1)");
+      if (k > 1)
+        used += (size_t)snprintf(text + used, sizeof text - used, "-sign(v%u - v%u)", k, k - 1);
+      if (k < n)
+        used += (size_t)snprintf(text + used, sizeof text - used, " + sign(v%u - v%u)", k + 1, k);
       used += (size_t)snprintf(text + used, sizeof text - used, "; v%u(t0) = %g;\n", k, 0.01 * k);
     }
     SltModel* model = compile(text);
@@ -271,12 +274,13 @@ TEST(side_solve_linked_keeps_a_stack_of_any_height) {
 // ---- flags --------------------------------------------------------------------------------------
 
 TEST(eng_sets_only_flags_tells_flags_from_resets) {
-  SltModel* model = compile(
-      "x' = f; x(t0) = 1; f(t0) = -1; n(t0) = 0;"
-      "automaton a { state low [x <= 0] { set f = 1; } from init, high;"
-      " state high [x > 0] { set f = -1; } from low; }"
-      "automaton b { state up [x >= 2] { set n = n + 1; } from init, down; state down [x < 2] {} from up; }"
-      "automaton c { state hit [x <= -5] { set x = 5; } from init, back; state back [x > 6] {} from hit; }");
+  SltModel* model = compile("x' = f; x(t0) = 1; f(t0) = -1; n(t0) = 0;"
+                            "automaton a { state low [x <= 0] { set f = 1; } from init, high;"
+                            " state high [x > 0] { set f = -1; } from low; }"
+                            "automaton b { state up [x >= 2] { set n = n + 1; } from init, down; "
+                            "state down [x < 2] {} from up; }"
+                            "automaton c { state hit [x <= -5] { set x = 5; } from init, back; "
+                            "state back [x > 6] {} from hit; }");
   SltSim* sim = run_to(model, 0.5);
   const EngSim* engine = sim->engine;
   uint32_t flags = 0;

@@ -244,12 +244,14 @@ TEST(a_checkpoint_goes_on_elsewhere_with_the_same_bits) {
     double t_end = end_of(model);
     slt_sim_on_event(sim, mix_event, &hash);
     slt_sim_on_event(other, mix_event, &hash);
-    CHECK(slt_sim_checkpoint_save(sim, NULL, NULL, 0, &hash, sizeof hash) == SLT_ERR_ARGUMENT, "not started");
+    CHECK(slt_sim_checkpoint_save(sim, NULL, NULL, 0, &hash, sizeof hash) == SLT_ERR_ARGUMENT,
+          "not started");
     CHECK(slt_sim_start(sim) >= 0, gallery.paths[i]);
     CHECK(advance_to(sim, 0.37 * t_end) >= 0, gallery.paths[i]);
     size_t size = slt_sim_checkpoint_size(sim, 0);
     char* bytes = malloc(size);
-    CHECK(slt_sim_checkpoint_save(sim, NULL, NULL, 0, bytes, size - 1) == SLT_ERR_ARGUMENT, "too small");
+    CHECK(slt_sim_checkpoint_save(sim, NULL, NULL, 0, bytes, size - 1) == SLT_ERR_ARGUMENT,
+          "too small");
     CHECK(slt_sim_checkpoint_save(sim, NULL, NULL, 0, bytes, size) == SLT_OK, gallery.paths[i]);
     hash = UINT64_C(0xcbf29ce484222325);
     CHECK(advance_to(sim, t_end) >= 0, gallery.paths[i]);
@@ -257,12 +259,17 @@ TEST(a_checkpoint_goes_on_elsewhere_with_the_same_bits) {
     uint64_t wanted = hash;
     const char* why = NULL;
     bytes[size / 2] ^= 1;
-    CHECK(slt_sim_checkpoint_restore(other, NULL, bytes, size, NULL, 0, &why) == SLT_ERR_ARGUMENT && why,
+    CHECK(slt_sim_checkpoint_restore(other, NULL, bytes, size, NULL, 0, &why) == SLT_ERR_ARGUMENT &&
+              why,
           "broken");
     bytes[size / 2] ^= 1;
-    CHECK(slt_sim_checkpoint_restore(other, NULL, bytes, size - 9, NULL, 0, &why) == SLT_ERR_ARGUMENT, "short");
-    CHECK(slt_sim_checkpoint_restore(sim, NULL, bytes, size, NULL, 0, &why) == SLT_ERR_ARGUMENT, "started");
-    CHECK(slt_sim_checkpoint_restore(other, NULL, bytes, size, NULL, 0, &why) == SLT_OK, gallery.paths[i]);
+    CHECK(slt_sim_checkpoint_restore(other, NULL, bytes, size - 9, NULL, 0, &why) ==
+              SLT_ERR_ARGUMENT,
+          "short");
+    CHECK(slt_sim_checkpoint_restore(sim, NULL, bytes, size, NULL, 0, &why) == SLT_ERR_ARGUMENT,
+          "started");
+    CHECK(slt_sim_checkpoint_restore(other, NULL, bytes, size, NULL, 0, &why) == SLT_OK,
+          gallery.paths[i]);
     hash = UINT64_C(0xcbf29ce484222325);
     CHECK(advance_to(other, t_end) >= 0, gallery.paths[i]);
     mix_values(&hash, other);

@@ -100,8 +100,26 @@ static ExprId random_expr(IrTermBuilder* b, uint64_t* seed, int depth, bool cond
       BASE_FUNCTIONS(ENTRY, )
 #undef ENTRY
           IR_NEG,
-      IR_ADD,   IR_SUB, IR_MUL, IR_DIV, IR_POW,    IR_SQRT, IR_ABS, IR_SIGN, IR_FLOOR, IR_CEIL,
-      IR_ATAN2, IR_MIN, IR_MAX, IR_MOD, IR_SELECT, IR_ADD,  IR_SUB, IR_MUL,  IR_POW,   IR_MUL,
+      IR_ADD,
+      IR_SUB,
+      IR_MUL,
+      IR_DIV,
+      IR_POW,
+      IR_SQRT,
+      IR_ABS,
+      IR_SIGN,
+      IR_FLOOR,
+      IR_CEIL,
+      IR_ATAN2,
+      IR_MIN,
+      IR_MAX,
+      IR_MOD,
+      IR_SELECT,
+      IR_ADD,
+      IR_SUB,
+      IR_MUL,
+      IR_POW,
+      IR_MUL,
       IR_ADD};
   IrPool* pool = &b->model->pool;
   if (condition) {

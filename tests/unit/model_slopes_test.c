@@ -78,10 +78,20 @@ TEST(every_operation_has_its_slope) {
       BASE_FUNCTIONS(ENTRY, )
 #undef ENTRY
           {"neg", IR_NEG},
-      {"add", IR_ADD},     {"sub", IR_SUB},   {"mul", IR_MUL},     {"div", IR_DIV},
-      {"pow", IR_POW},     {"sqrt", IR_SQRT}, {"abs", IR_ABS},     {"sign", IR_SIGN},
-      {"floor", IR_FLOOR}, {"ceil", IR_CEIL}, {"atan2", IR_ATAN2}, {"min", IR_MIN},
-      {"max", IR_MAX},     {"mod", IR_MOD},
+      {"add", IR_ADD},
+      {"sub", IR_SUB},
+      {"mul", IR_MUL},
+      {"div", IR_DIV},
+      {"pow", IR_POW},
+      {"sqrt", IR_SQRT},
+      {"abs", IR_ABS},
+      {"sign", IR_SIGN},
+      {"floor", IR_FLOOR},
+      {"ceil", IR_CEIL},
+      {"atan2", IR_ATAN2},
+      {"min", IR_MIN},
+      {"max", IR_MAX},
+      {"mod", IR_MOD},
   };
   FOR_CASES(c, cases) {
     Fixture f;

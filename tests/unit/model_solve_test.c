@@ -532,7 +532,8 @@ TEST(balanced_units_follow_those_of_the_model) {
   CHECK(model_balance(&solve, &zero, row, column) && row[0] == 1.0 && column[0] == 1.0, "nothing");
 }
 
-/// The same equations in units far apart: solved, found to lack rank, found to contradict each other.
+/// The same equations in units far apart: solved, found to lack rank, found to contradict each
+/// other.
 TEST(blocks_in_any_units) {
   static const struct {
     const char* text;  // with units of y and z, those times that of the second equation, and its

@@ -40,7 +40,13 @@ static ExprId random_expr(Random* r, int depth) {
       BASE_FUNCTIONS(ENTRY, )
 #undef ENTRY
           IR_NEG,
-      IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_POW, IR_SQRT, IR_ATAN2};
+      IR_ADD,
+      IR_SUB,
+      IR_MUL,
+      IR_DIV,
+      IR_POW,
+      IR_SQRT,
+      IR_ATAN2};
   static const IrOp rough[] = {IR_ABS, IR_SIGN, IR_FLOOR, IR_CEIL,
                                IR_MIN, IR_MAX,  IR_MOD,   IR_SELECT};
   if (depth <= 0 || test_random(&r->seed) % 8 == 0) return random_leaf(r);

@@ -35,9 +35,9 @@ static void note_firing(EngAccumulation* times, double t) {
   }
   double interval = t - times->last;
   double ratio = times->count > 1 ? interval / times->interval : 0.0;
-  bool steady = times->count < 2 || (ratio > RATIO_LOW && ratio < RATIO_HIGH &&
-                                     (times->count < 3 ||
-                                      fabs(ratio - times->ratio) < RATIO_SPREAD));
+  bool steady =
+      times->count < 2 || (ratio > RATIO_LOW && ratio < RATIO_HIGH &&
+                           (times->count < 3 || fabs(ratio - times->ratio) < RATIO_SPREAD));
   if (!steady || !(interval > 0.0)) {
     *times = (EngAccumulation){
         .count = 2, .first = times->last, .last = t, .interval = interval, .fastest = fastest};
@@ -268,8 +268,8 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
       continue;
     }
     bool slow = is_slow(sim, i) && sim->options.zeno != SLT_ZENO_STOP;
-    bool proposed = (ends || slow) && eng_contact_propose(sim, i, ends ? ENG_CONTACT_ACCUMULATES
-                                                                       : ENG_CONTACT_RESTS);
+    bool proposed = (ends || slow) &&
+                    eng_contact_propose(sim, i, ends ? ENG_CONTACT_ACCUMULATES : ENG_CONTACT_RESTS);
     if (ends) {
       sim->accumulating = i;
       sim->accumulating_impact = proposed;

@@ -17,8 +17,8 @@
 
 typedef struct Tableau {
   uint32_t n, columns;
-  double* a;        // n rows
-  double* basic;    // per row: the column that it stands for
+  double* a;      // n rows
+  double* basic;  // per row: the column that it stands for
 } Tableau;
 
 size_t eng_lcp_room(uint32_t n) {
@@ -77,8 +77,8 @@ static uint32_t leaving_row(const Tableau* t, uint32_t column) {
   return found;
 }
 
-/// Root of the size of a diagonal entry, to a power of two: rows and columns divided by these do not
-/// depend on the units of the pairs.
+/// Root of the size of a diagonal entry, to a power of two: rows and columns divided by these do
+/// not depend on the units of the pairs.
 static double unit_of(uint32_t n, const double* m, uint32_t k) {
   int exponent = 0;
   frexp(m[(size_t)k * n + k], &exponent);
@@ -154,10 +154,10 @@ bool eng_lcp_ambiguous(uint32_t n, const double* m) {
 
 void eng_dense_solve(uint32_t n, const double* a, const double* b, const bool* in, double* x,
                      bool* carries, double* work) {
-  double* u = work;                  // rows as eliminated so far
+  double* u = work;  // rows as eliminated so far
   double* right = work + (size_t)n * n;
   double* size = right + n;
-  double* place = size + n;          // column that each row was solved for
+  double* place = size + n;  // column that each row was solved for
   uint32_t rank = 0;
   for (uint32_t i = 0; i < n; i++) {
     x[i] = 0.0;

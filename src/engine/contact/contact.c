@@ -8,12 +8,12 @@
 #include <float.h>
 #include <string.h>
 
-#define PIECES_DEPTH 12    // halvings of a step in which the end of a reaction is looked for
-#define PIECES_MAX   400   // parts of a step looked at
-#define PIECES_BLIND 4     // ... where nothing can be proved
-#define RATES_CHAIN  16    // rates that follow from each other
-#define PROOF_MAX    16    // contacts of a group whose reactions are enclosed together
-#define WEAK         1e-10 // of the largest reaction so far: as good as none
+#define PIECES_DEPTH 12     // halvings of a step in which the end of a reaction is looked for
+#define PIECES_MAX   400    // parts of a step looked at
+#define PIECES_BLIND 4      // ... where nothing can be proved
+#define RATES_CHAIN  16     // rates that follow from each other
+#define PROOF_MAX    16     // contacts of a group whose reactions are enclosed together
+#define WEAK         1e-10  // of the largest reaction so far: as good as none
 
 // ---- structure ----------------------------------------------------------------------------------
 
@@ -183,7 +183,8 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   SLT_TRY(eng_grow(sim, (void**)&w->dx, &w->dx_capacity, n, sizeof *w->dx));
   SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, n, sizeof *w->flow));
   SLT_TRY(eng_grow(sim, (void**)&w->reaction, &w->reaction_capacity, n, sizeof *w->reaction));
-  SLT_TRY(eng_grow(sim, (void**)&w->dual, &w->dual_capacity, mode->gdot.reg_count, sizeof *w->dual));
+  SLT_TRY(
+      eng_grow(sim, (void**)&w->dual, &w->dual_capacity, mode->gdot.reg_count, sizeof *w->dual));
   if (n > 0) memset(w->dx, 0, n * sizeof *w->dx);
   uint32_t entries = 0;
   uint32_t readings = 0;
@@ -368,8 +369,8 @@ static void reset_values(EngSim* sim, const Row* row, double t, const double* x,
   }
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const ModelTerm* term = &sim->model->actions[w->entries[e].action].value;
-    out[e - row->entry_begin] = model_term_value(term, &sim->flow_context, sim->model->numbers,
-                                                 sim->env, t, sim->scratch);
+    out[e - row->entry_begin] =
+        model_term_value(term, &sim->flow_context, sim->model->numbers, sim->env, t, sim->scratch);
   }
   for (uint32_t r = row->reading_begin; r < row->reading_end; r++) {
     sim->env[w->readings[r].env] = w->saved[r];
@@ -566,7 +567,8 @@ void eng_contact_full(EngSim* sim, double t) {
     }
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (sim->env[mode->state_env[i] + 1] != w->flow[i]) sim->env[mode->state_env[i] + 1] = w->flow[i];
+    if (sim->env[mode->state_env[i] + 1] != w->flow[i])
+      sim->env[mode->state_env[i] + 1] = w->flow[i];
   }
 }
 
@@ -639,8 +641,8 @@ static bool enclose_flow(EngSim* sim, double a, double b) {
   double from = num_dense_theta(sim->stepper, a);
   double to = num_dense_theta(sim->stepper, b);
   ModelInterval time = {a, b};
-  if (eng_grow(sim, (void**)&w->rhs_dual, &w->rhs_capacity,
-               mode->rhs.reg_count + mode->state_count, sizeof *w->rhs_dual) < 0) {
+  if (eng_grow(sim, (void**)&w->rhs_dual, &w->rhs_capacity, mode->rhs.reg_count + mode->state_count,
+               sizeof *w->rhs_dual) < 0) {
     return false;
   }
   ModelDual* f = w->rhs_dual + mode->rhs.reg_count;

@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define THROWN_SHARE   0.5   // of a jump of a gap's rate: what has to be left of it
-#define ROUNDING       256   // units in the last place that sums of accelerations may be off by
-#define RIDING_RHO     64.0  // roundings of a relation that is kept at its boundary
-#define FLIGHT_ULPS    64.0  // roundings of the highest flight so far
-#define FLIGHT_TIMES   16.0  // resolutions of the time that a flight has to last
-#define SURFACE_NEAR   4.0   // speeds that are taken out: what is nearer is reached with them
-#define PURIFICATIONS  60    // applications of the resets that leave their main direction
-#define LIMIT_MAX      4000  // ... after which what else they change has come to its limit, or never
+#define THROWN_SHARE  0.5   // of a jump of a gap's rate: what has to be left of it
+#define ROUNDING      256   // units in the last place that sums of accelerations may be off by
+#define RIDING_RHO    64.0  // roundings of a relation that is kept at its boundary
+#define FLIGHT_ULPS   64.0  // roundings of the highest flight so far
+#define FLIGHT_TIMES  16.0  // resolutions of the time that a flight has to last
+#define SURFACE_NEAR  4.0   // speeds that are taken out: what is nearer is reached with them
+#define PURIFICATIONS 60    // applications of the resets that leave their main direction
+#define LIMIT_MAX     4000  // ... after which what else they change has come to its limit, or never
 
 // ---- which transitions belong to a contact ------------------------------------------------------
 
@@ -240,8 +240,7 @@ bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state
         .transition = transition, .atom = id, .state = (uint8_t)state, .carries = true};
     if (eng_contact_structure(sim, at + 1) < 0 || !first_direction(sim, at)) continue;
     if (eng_contact_flow(sim, sim->core.t, sim->x, sim->contact->flow) < 0) return false;
-    double flow =
-        eng_gap_acceleration(sim, index, sim->core.t, sim->x, sim->contact->flow);
+    double flow = eng_gap_acceleration(sim, index, sim->core.t, sim->x, sim->contact->flow);
     if (!purify_direction(sim, at, probe_speed(sim, transition, flow))) continue;
     sim->core.contact.count++;
     return true;
@@ -382,13 +381,16 @@ static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
   double jump = row->gdot - contact->rate;
   switch ((EngContactState)contact->state) {
   case ENG_CONTACT_ACCUMULATES: return !pushed && !sim->contact->limit_decides;
-  case ENG_CONTACT_RESTS: return !pushed || !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
+  case ENG_CONTACT_RESTS:
+    return !pushed ||
+           !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
   case ENG_CONTACT_OPENS: return true;
   case ENG_CONTACT_CLOSED: break;
   }
   if (row->opens > 0.0 || (contact->lifts && !pushed)) return true;
   bool thrown = jump < 0.0 && row->gdot < THROWN_SHARE * jump;
-  return thrown && !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
+  return thrown &&
+         !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
 }
 
 // ---- the last impact of a declared contact ------------------------------------------------------

@@ -23,17 +23,17 @@ typedef struct Reading {
 
 /// A closed contact in the present mode.
 typedef struct Row {
-  uint32_t index;                        // of its gap in the mode's list
-  uint32_t entry_begin, entry_end;       // speeds that its direction has
-  uint32_t reading_begin, reading_end;   // what its resets read
+  uint32_t index;                       // of its gap in the mode's list
+  uint32_t entry_begin, entry_end;      // speeds that its direction has
+  uint32_t reading_begin, reading_end;  // what its resets read
   bool reads_computed;
-  uint32_t group;                        // contacts that hang together have the same
-  bool carries;                          // its reaction is solved for; otherwise it is 0
-  double g, gdot;                        // of its gap
-  double idle, flow;                     // its acceleration: by time alone, along the flow
-  double lambda;                         // its reaction...
-  double falls;                          // ... and how fast the gap would close without it
-  double opens;                          // acceleration with which the gap opens
+  uint32_t group;     // contacts that hang together have the same
+  bool carries;       // its reaction is solved for; otherwise it is 0
+  double g, gdot;     // of its gap
+  double idle, flow;  // its acceleration: by time alone, along the flow
+  double lambda;      // its reaction...
+  double falls;       // ... and how fast the gap would close without it
+  double opens;       // acceleration with which the gap opens
 } Row;
 
 struct EngContactWork {
@@ -43,27 +43,27 @@ struct EngContactWork {
   uint32_t* members;      // contacts by group
   uint32_t* group_begin;  // ... and where each group begins
   uint32_t group_count;
-  double slack;           // how far below zero reactions may be on the present trial
-  bool limit_decides;     // what accumulates is closed until its limit is looked at
-  bool joint;             // the last reactions were found together with surfaces
-  bool ambiguous, warned;  // the last reactions are not the only ones
-  double* numbers;        // matrices and work space of a group
-  double *x, *dx;         // per state
-  double* flow;           // per state: the flow without reactions
-  double* saved;          // per reading: its value in the environment
-  double* resets;         // per entry: values of the resets, twice
+  double slack;                 // how far below zero reactions may be on the present trial
+  bool limit_decides;           // what accumulates is closed until its limit is looked at
+  bool joint;                   // the last reactions were found together with surfaces
+  bool ambiguous, warned;       // the last reactions are not the only ones
+  double* numbers;              // matrices and work space of a group
+  double *x, *dx;               // per state
+  double* flow;                 // per state: the flow without reactions
+  double* saved;                // per reading: its value in the environment
+  double* resets;               // per entry: values of the resets, twice
   const ModelMode* rates_mode;  // what is computed from rates was asked for of this mode...
   const ModelRates* rates;      // ... NULL: nothing
   double* rates_regs;           // its registers, then its outputs
   uint32_t* rate_states;        // states whose rates its inputs and outputs are
   double* held;                 // see held.c
   double* reaction;             // per state: what reactions add to its rate
-  ModelDual* dual;        // of the program gdot
+  ModelDual* dual;              // of the program gdot
   ModelDual* rhs_dual;
   size_t row_capacity, entry_capacity, reading_capacity, member_capacity, begin_capacity,
       number_capacity, x_capacity, dx_capacity, flow_capacity, dual_capacity, rhs_capacity,
-      saved_capacity, reset_capacity, rates_capacity,
-      rate_capacity, reaction_capacity, held_capacity;
+      saved_capacity, reset_capacity, rates_capacity, rate_capacity, reaction_capacity,
+      held_capacity;
 };
 
 typedef struct EngContactWork EngContactWork;

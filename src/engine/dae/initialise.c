@@ -415,7 +415,8 @@ bool dae_nearest(EngSim* sim, const double** residual, const double** value) {
 
 #define TURNS_MAX 60
 
-/// Evaluate all initial values that read something; whether one of them is another than in `values`.
+/// Evaluate all initial values that read something; whether one of them is another than in
+/// `values`.
 static bool starts_moved(EngSim* sim, double* values, uint32_t* which) {
   bool moved = false;
   for (uint32_t i = 0; i < sim->model->start_count; i++) {

@@ -30,8 +30,8 @@ SltStatus events_queue_group(EngSim* sim, uint32_t begin, uint32_t count, uint32
   events->queue.actions += count;
   SLT_TRY(events_more_room(sim, (void**)&events->queue.groups, &events->queue.capacity,
                            (size_t)events->queue.count + 1, sizeof *events->queue.groups));
-  SLT_TRY(events_more_room(sim, (void**)&events->queue.values, &events->queue.value_capacity, events->queue.actions,
-                           sizeof *events->queue.values));
+  SLT_TRY(events_more_room(sim, (void**)&events->queue.values, &events->queue.value_capacity,
+                           events->queue.actions, sizeof *events->queue.values));
   events->queue.groups[events->queue.count++] = (EngGroup){begin, count, record};
   return SLT_OK;
 }

@@ -57,8 +57,8 @@ static SltStatus list_readers(EngSim* sim) {
   uint32_t* owner = owners_of_tests(sim);
   SltStatus status = SLT_ERR_NOMEM;
   if (owner) {
-    status = eng_grow(sim, (void**)&events->readers.begin, &events->readers.begin_capacity, (size_t)n + 2,
-                      sizeof(uint32_t));
+    status = eng_grow(sim, (void**)&events->readers.begin, &events->readers.begin_capacity,
+                      (size_t)n + 2, sizeof(uint32_t));
   }
   // counted one place further on, so that listing leaves each begin where it belongs
   if (status >= 0) {
@@ -162,7 +162,8 @@ void events_free(EngSim* sim) {
   base_free(a, events->marks.env, model->env_count);
   base_free(a, events->due, model->schedule_count * sizeof *events->due);
   base_free(a, events->in_text, events->text_capacity * sizeof *events->in_text);
-  base_free(a, events->readers.begin, events->readers.begin_capacity * sizeof *events->readers.begin);
+  base_free(a, events->readers.begin,
+            events->readers.begin_capacity * sizeof *events->readers.begin);
   base_free(a, events->readers.list, events->readers.capacity * sizeof *events->readers.list);
   base_free(a, events->queue.groups, events->queue.capacity * sizeof *events->queue.groups);
   base_free(a, events->queue.values, events->queue.value_capacity * sizeof *events->queue.values);

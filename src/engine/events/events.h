@@ -89,8 +89,8 @@ typedef struct Events {
   // what may fire
   EventsEnabled* enabled;  // in the order of the text; room for all automata
   uint32_t enabled_begin, enabled_count;
-  uint32_t meet;           // all of them but the first met others in this place of the environment
-  uint32_t* in_text;       // automata in the order of the text; NULL: that is their own order
+  uint32_t meet;      // all of them but the first met others in this place of the environment
+  uint32_t* in_text;  // automata in the order of the text; NULL: that is their own order
   size_t text_capacity;
   EventsReaders readers;
   EventsMarks marks;
@@ -122,7 +122,7 @@ typedef struct Events {
   bool one_by_one;         // rounds of this instant fire one transition at a time
   bool rejected_together;  // several transitions have rejected a candidate of this instant
   uint32_t told_orders[EVENTS_ORDERS_TOLD];  // where the order matters: places in the text, + 1
-  bool quiet;  // nothing is enabled with the values that were just committed
+  bool quiet;          // nothing is enabled with the values that were just committed
   bool has_observers;  // automata that assign, and whose states have no equations
   // time events
   uint32_t* due;  // schedules due at this instant

@@ -105,7 +105,8 @@ static bool is_alone(const EngSim* sim, uint32_t automaton) {
   const Events* events = &sim->events;
   if (a->has_bodies || a->parent_automaton != MODEL_NONE || a->entry_env != MODEL_NONE)
     return false;
-  return !events->readers.list || events->readers.begin[automaton] == events->readers.begin[automaton + 1];
+  return !events->readers.list ||
+         events->readers.begin[automaton] == events->readers.begin[automaton + 1];
 }
 
 /// Copies of an entry in the registers of slopes and derivatives.

@@ -14,11 +14,11 @@
 #include <math.h>
 #include <string.h>
 
-#define DEPTH_MAX  24   // halvings of a step
-#define DEPTH_BLIND 4   // ... where nothing can be proved
-#define SLACK_MAX  1e-6 // how far outside of (0, 1) a coefficient may begin
-#define SLACK_MIN  1e-12
-#define PIECES_MAX 400  // pieces of a step, for one group
+#define DEPTH_MAX   24    // halvings of a step
+#define DEPTH_BLIND 4     // ... where nothing can be proved
+#define SLACK_MAX   1e-6  // how far outside of (0, 1) a coefficient may begin
+#define SLACK_MIN   1e-12
+#define PIECES_MAX  400  // pieces of a step, for one group
 
 // ---- the search ---------------------------------------------------------------------------------
 

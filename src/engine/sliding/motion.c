@@ -141,8 +141,9 @@ SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
     const double* f = side_flow(sim, row);
     double whole = slide->group_count == 1 ? side_row_weight(sim, row, MODEL_NONE) : 0.0;
     for (uint32_t i = 0; i < n; i++) {
-      double w =
-          slide->group_count == 1 ? whole : side_row_weight(sim, row, sim->sliding.value_of_state[i]);
+      double w = slide->group_count == 1
+                     ? whole
+                     : side_row_weight(sim, row, sim->sliding.value_of_state[i]);
       if (w != 0.0) dx[i] += w * f[i];
     }
   }

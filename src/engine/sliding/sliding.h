@@ -169,8 +169,8 @@ typedef struct EngSliding {
   double* values;     // per entry of the environment, on two combinations of sides
   size_t regs_capacity, flows_capacity, rate_capacity, speed_capacity, bound_capacity,
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
-      flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, link_capacity, reactions_capacity,
-      values_capacity;
+      flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, link_capacity,
+      reactions_capacity, values_capacity;
   EngFlags flags;
   bool links;       // surfaces that add up are not taken for a group
   uint32_t lifted;  // a state that is looked at from here...
@@ -181,8 +181,8 @@ typedef struct EngSliding {
   EngValueSwitch* value_switches;
   uint32_t value_switch_count;
   EngValueProbe* value_probes;
-  uint32_t* value_of_atom;  // surface of each atom, MODEL_NONE for none
-  bool* value_same;         // g of the atom has the sign of the surface's
+  uint32_t* value_of_atom;   // surface of each atom, MODEL_NONE for none
+  bool* value_same;          // g of the atom has the sign of the surface's
   uint32_t* value_of_env;    // per entry of the environment that a switch of a surface writes: 2 *
                              // surface + what it is below it; MODEL_NONE for all others
   uint32_t* value_next;      // per atom: the next one of its surface
