@@ -204,7 +204,7 @@ static void write_constants(Writer* w) {
 
 static bool unit_is_plain(Str unit) {
   for (uint32_t i = 0; i < unit.length; i++) {
-    if (unit.data[i] == '"' || (unsigned char)unit.data[i] < ' ') return false;
+    if ((unsigned char)unit.data[i] < ' ') return false;
   }
   return unit.length > 0;
 }
@@ -223,11 +223,8 @@ static void write_states(Writer* w) {
       write_number(w, s->number);
     }
     W(";");
-    if (unit_is_plain(s->unit)) {
-      W("  ");
-      write_name(w, s->name);
-      text_append_format(&w->out, " { unit = \"%.*s\"; }", STR_ARGS(s->unit));
-    }
+    // units of tables are words, which an attribute would have checked
+    if (unit_is_plain(s->unit)) text_append_format(&w->out, "  // %.*s", STR_ARGS(s->unit));
     W("\n");
   }
 }

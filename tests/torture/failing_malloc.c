@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 static unsigned long count, fail_at;
-static bool fail_on, ready;
+static bool fail_on, ready, finding;
 
 static void* (*real_malloc)(size_t);
 static void* (*real_calloc)(size_t, size_t);
@@ -29,10 +29,18 @@ static void* take_early(size_t size) {
   return early_used <= sizeof early ? early + at : NULL;
 }
 
-__attribute__((constructor)) static void prepare(void) {
+/// At the first allocation, which may be that of another library before prepare() runs.
+static void find_real(void) {
+  if (finding || real_realloc) return;
+  finding = true;
   real_malloc = dlsym(RTLD_NEXT, "malloc");
   real_calloc = dlsym(RTLD_NEXT, "calloc");
   real_realloc = dlsym(RTLD_NEXT, "realloc");
+  finding = false;
+}
+
+__attribute__((constructor)) static void prepare(void) {
+  find_real();
   real_mmap = dlsym(RTLD_NEXT, "mmap");
   const char* text = getenv("SALTUS_FAIL_AT");
   fail_at = text ? strtoul(text, NULL, 10) : 0;
@@ -59,16 +67,19 @@ static bool fails(void) {
 }
 
 void* malloc(size_t size) {
+  find_real();
   if (!real_malloc) return take_early(size);
   return fails() ? NULL : real_malloc(size);
 }
 
 void* calloc(size_t items, size_t size) {
+  find_real();
   if (!real_calloc) return take_early(items * size);
   return fails() ? NULL : real_calloc(items, size);
 }
 
 void* realloc(void* pointer, size_t size) {
+  find_real();
   return fails() ? NULL : real_realloc(pointer, size);
 }
 
