@@ -221,7 +221,9 @@ static void run(const Problem* problem, const Text* text, long n, double t_end) 
   if (child == 0) {
     close(ends[0]);
     setrlimit(RLIMIT_CPU, &(struct rlimit){LIMIT, LIMIT});
+#ifndef __SANITIZE_ADDRESS__  // which reserves far more than it uses
     setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY, MEMORY});
+#endif
     measure(problem, text, n, t_end, ends[1]);
   }
   close(ends[1]);
