@@ -13,7 +13,7 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo python workbench page web test laws bench install uninstall torture sanitize format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo python workbench page web test laws bench install uninstall package package-test portability manual torture sanitize format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,9 @@ help:
 	@echo "make bench       build and run the benchmarks"
 	@echo "make install     install to PREFIX ($(PREFIX)), under DESTDIR if given"
 	@echo "make uninstall   remove what the last make install has put there"
+	@echo "make package     a .deb and a tarball that runs from anywhere, in build/package"
+	@echo "make package-test   install the packages in fresh roots, use and remove them (as root)"
+	@echo "make portability build and test with clang, with musl, and for aarch64"
 	@echo "make format      format the sources"
 	@echo "make lint        formatting, static analysis, layers, forbidden calls"
 	@echo "make fuzz        search for crashes, FUZZ_SECONDS ($(FUZZ_SECONDS)) per target"
@@ -95,6 +98,18 @@ install: setup-build
 
 uninstall:
 	DESTDIR=$(DESTDIR) cmake -DBUILD=build/release -P cmake/uninstall.cmake
+
+package: setup-build
+	@scripts/setup.sh pictures package
+	@scripts/package.sh build/package $(JOBS)
+
+package-test: package
+	@scripts/setup.sh package-test
+	@scripts/package_test.sh build/package
+
+portability: setup-test
+	@scripts/setup.sh portability
+	@scripts/portability.sh build/portability $(JOBS)
 
 format:
 	@clang-format -i $(SOURCES)

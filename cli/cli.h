@@ -226,6 +226,8 @@ typedef struct StdoutText {
   size_t length;
 } StdoutText;
 SltStatus stdout_write_text(void* user, const char* data, size_t length);
+/// Show an address or a file in the user's browser; false where there is none (shelf.c).
+bool browser_open(const char* address);
 /// Columns of the terminal on standard output, 80 when it is none.
 uint32_t terminal_width(void);
 
@@ -268,6 +270,8 @@ int command_explain_run(int argc, char** argv);  // with --run: takes the option
 int command_plot(int argc, char** argv);
 int command_new(int argc, char** argv);
 int command_methods(int argc, char** argv);
+int command_gallery(int argc, char** argv);
+int command_docs(int argc, char** argv);
 int command_convert(int argc, char** argv);
 int command_fmt(int argc, char** argv);
 int command_lsp(int argc, char** argv);

@@ -23,6 +23,8 @@ static const char general[] =
     "  lsp             help an editor: messages, names, layout while a model is written\n"
     "  serve [FOLDER]  the workbench: write, run and look at models in a browser\n"
     "  new NAME        write a model to start from\n"
+    "  gallery         the models that come with saltus: list, copy, look at them\n"
+    "  docs            the manual: list, read or search its pages\n"
     "  methods         list the integration methods\n"
     "  cache           show or clear the cache of compiled equations\n"
     "  help COMMAND    explain a command; also COMMAND --help\n"
@@ -125,6 +127,26 @@ static const char new_help[] =
     "\n"
     "Write NAME.lisma, a small model with comments to start from. A NAME that ends in\n"
     ".rules.md gives rule tables. An existing file is never overwritten.\n";
+
+static const char gallery_help[] =
+    "usage: saltus gallery [WORD...]\n"
+    "       saltus gallery --copy NAME | --path [NAME] | --open\n"
+    "\n"
+    "List the models that are installed with saltus, or those about some words.\n"
+    "\n"
+    "  --copy NAME   copy a model, with the files it names, to the working folder\n"
+    "  --path [NAME] tell where it is; without a name, where all of them are\n"
+    "  --open        show their pictures in a browser, and tell where the page is\n";
+
+static const char docs_help[] =
+    "usage: saltus docs [PAGE]\n"
+    "       saltus docs --find WORD... | --path [PAGE] | --open [PAGE]\n"
+    "\n"
+    "List the pages of the manual, or print one.\n"
+    "\n"
+    "  --find WORD...  print the lines of all pages that hold these words\n"
+    "  --path [PAGE]   tell where it is\n"
+    "  --open [PAGE]   show it in a browser, and tell where it is\n";
 
 static const char methods_help[] = "usage: saltus methods\n"
                                    "\n"
@@ -329,6 +351,7 @@ bool help_print(FILE* to, const char* command) {
       {"fmt", fmt_help},         {"lsp", lsp_help},       {"serve", serve_help},
       {"sweep", sweep_help},     {"export", export_help}, {"sens", sens_help},
       {"compare", compare_help}, {"fit", fit_help},       {"optimize", optimize_help},
+      {"gallery", gallery_help}, {"docs", docs_help},
   };
   if (!command) {
     fputs(general, to);

@@ -18,7 +18,8 @@ static const struct {
     {"convert", command_convert}, {"cache", command_cache},       {"fmt", command_fmt},
     {"lsp", command_lsp},         {"serve", command_serve},       {"sweep", command_sweep},
     {"export", command_export},   {"sens", command_sens},         {"compare", command_compare},
-    {"fit", command_fit},         {"optimize", command_optimize},
+    {"fit", command_fit},         {"optimize", command_optimize}, {"gallery", command_gallery},
+    {"docs", command_docs},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

@@ -31,14 +31,6 @@ static bool make_token(char token[SERVE_TOKEN_SIZE]) {
   return true;
 }
 
-/// Show an address in the user's browser; whether it works or not, the address was printed.
-static void open_browser(const char* address) {
-  char* argv[] = {"xdg-open", (char*)address, NULL};
-  pid_t pid = 0;
-  if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) return;
-  if (posix_spawnp(&pid, "xdg-open", NULL, NULL, argv, environ) == 0) waitpid(pid, NULL, 0);
-}
-
 static int serve(ServeOptions* options, bool open) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -61,7 +53,7 @@ static int serve(ServeOptions* options, bool open) {
       stdout,
       "The address holds a secret: who has it can read and write models there. Ctrl-C ends it.\n");
   fflush(stdout);
-  if (open) open_browser(address);
+  if (open) browser_open(address);
   int signal = 0;
   sigwait(&ends, &signal);
   serve_http_stop(http);

@@ -11,7 +11,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new methods cache help --help --version"
+    words="run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new gallery docs methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -54,10 +54,12 @@ _saltus() {
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
     plot) words="-o --output --plot --plot-x --help" ending=csv ;;
     cache) words="show path clear limit" ;;
-    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new methods cache" -- "$word")); return ;;
+    gallery) words="--copy --path --open --help $(saltus gallery 2>/dev/null | awk '{ print $1 }')" ending= ;;
+    docs) words="--find --path --open --help $(saltus docs 2>/dev/null | awk '{ print $1 }')" ending= ;;
+    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new gallery docs methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
-  if [[ $word == -* ]]; then
+  if [[ $word == -* || ${COMP_WORDS[1]} == @(gallery|docs) ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$word"))
   elif [[ -n $ending ]]; then
     COMPREPLY=($(compgen -f -X "!*.$ending" -- "$word") $(compgen -d -- "$word"))

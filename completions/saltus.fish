@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new methods cache help
+set -l commands run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new gallery docs methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -21,6 +21,14 @@ complete -c saltus -n "__fish_seen_subcommand_from serve" -l open -d "show it in
 complete -c saltus -n "__fish_seen_subcommand_from fmt" -l check -d "change nothing"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a convert -d "rule tables to CSV files, back, or to equations"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a new -d "write a model to start from"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a gallery -d "the installed models"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a docs -d "the manual"
+complete -c saltus -n "__fish_seen_subcommand_from gallery" -a "(saltus gallery 2>/dev/null | string match -r '^\S+')"
+complete -c saltus -n "__fish_seen_subcommand_from docs" -a "(saltus docs 2>/dev/null | string match -r '^\S+')"
+complete -c saltus -n "__fish_seen_subcommand_from gallery" -l copy -d "copy a model to this folder"
+complete -c saltus -n "__fish_seen_subcommand_from docs" -l find -d "search the pages"
+complete -c saltus -n "__fish_seen_subcommand_from gallery docs" -l path -d "tell where it is"
+complete -c saltus -n "__fish_seen_subcommand_from gallery docs" -l open -d "show it in a browser"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a methods -d "list the integration methods"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a cache -d "show or clear the cache of compiled equations"
 complete -c saltus -n "__fish_seen_subcommand_from cache" -x -a "show path clear limit"

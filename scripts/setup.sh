@@ -3,16 +3,17 @@
 #
 # Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
 # build test` for the tests too, `setup.sh python` for a wheel of the Python package, `setup.sh pictures` for PNG, `setup.sh workbench` for the page and its server, `setup.sh
-# browser` for their tests, `setup.sh web` for the page with the engine inside, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
+# browser` for their tests, `setup.sh web` for the page with the engine inside, `setup.sh package` for `make package`,
+# `setup.sh portability` for other compilers and machines, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
 # package brings more than a hundred others with it). Says one line when it installs something, nothing when it need not.
 set -eu
 
 have_program() { command -v "$1" >/dev/null 2>&1; }
 
-# a header counts as present when the compiler finds it, wherever it comes from
+# a header counts as present when the compiler finds it, or CMake will: CMAKE_PREFIX_PATH is a list of folders
 have_header() {
-  for folder in /usr/include /usr/local/include; do
-    [ -e "$folder/$1" ] && return 0
+  for folder in /usr /usr/local $(echo "${CMAKE_PREFIX_PATH:-}" | tr ':;' '  '); do
+    [ -e "$folder/include/$1" ] && return 0
   done
   echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1
 }
@@ -72,11 +73,28 @@ for group in "${@:-build}"; do
     web)
       have_program emcc || need emscripten
       ;;
+    package)
+      have_header microhttpd.h || need libmicrohttpd-dev
+      have_header zip.h || need libzip-dev
+      have_header expat.h || need libexpat1-dev
+      have_header nlopt.h || need libnlopt-dev
+      have_program dpkg-shlibdeps || need dpkg-dev
+      have_program file || need file
+      ;;
+    package-test)
+      have_program mmdebstrap || need mmdebstrap
+      ;;
+    portability)
+      have_program clang || need clang
+      have_program musl-gcc || need musl-tools
+      have_program aarch64-linux-gnu-gcc || need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+      have_program qemu-aarch64 || need qemu-user
+      ;;
     sundials)
       have_header cvode/cvode.h || need libsundials-dev
       ;;
     *)
-      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, sundials)" >&2
+      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, package, package-test, portability, sundials)" >&2
       exit 2
       ;;
   esac

@@ -19,6 +19,16 @@ cmake --install "$SALTUS_BUILD" --prefix "$root" >"$folder/log"
 mv "$SALTUS_BUILD/install_manifest.txt" "$folder/build/"
 "$root/bin/saltus" --version
 
+# an installed tree can be moved: program, manual, gallery, files for pkg-config and CMake
+mv "$root" "$folder/moved tree"
+ln -s "$folder/moved tree" "$root"
+"$folder/moved tree/bin/saltus" gallery | grep '^ball ' >/dev/null
+"$folder/moved tree/bin/saltus" docs language | grep '^# The language' >/dev/null
+test "$("$folder/moved tree/bin/saltus" docs --path)" = "$folder/moved tree/share/saltus/docs"
+PKG_CONFIG_PATH=$(dirname "$(find "$folder/moved tree" -name saltus.pc)") pkg-config --cflags saltus | grep -q 'moved'
+rm "$root"
+mv "$folder/moved tree" "$root"
+
 cat >"$folder/user/main.c" <<'C'
 #include <saltus/saltus.h>
 #include <stdio.h>
@@ -42,7 +52,7 @@ cmake --build "$folder/user/build" >"$folder/log"
 "$folder/user/build/with_saltus_rt" | grep -q '^[0-9]'
 
 cmake -DBUILD="$folder/build" -P "$SALTUS_SOURCE/cmake/uninstall.cmake" >"$folder/log" 2>&1
-left=$(find "$root" -type f -o -type l)
+left=$(find "$root" -type f -o -type l -o -iname saltus)
 if [ -n "$left" ]; then
   echo "left behind: $left"
   exit 1
