@@ -203,8 +203,8 @@ static bool parse_csv(const char* text, RunOptions* out) {
     return false;
   }
   if (!out->format.missing) return true;
-  cli_error("-o %s: this build cannot write %s files", text, out->format.ending);
-  cli_hint("builds that find the package %s can", out->format.missing);
+  cli_error("-o %s: %s files cannot be written here", text, out->format.ending);
+  cli_hint("install the package %s; a build without it has to be made again", out->format.missing);
   return false;
 }
 

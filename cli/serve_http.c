@@ -4,6 +4,7 @@
 // token, which no foreign page knows, and comes from this machine's own address only: a page of
 // another origin, or a name that was pointed at this address, is refused.
 #define _GNU_SOURCE
+#include "base/library.h"
 #include "serve.h"
 
 #include <arpa/inet.h>
@@ -15,7 +16,19 @@
 #define CONNECTIONS_MAX 64u
 #define IDLE_SECONDS    120u
 
+// clang-format off
+#define MHD_LIST(X) \
+  X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_get_daemon_info) \
+  X(MHD_create_response_from_buffer) X(MHD_destroy_response) X(MHD_add_response_header) \
+  X(MHD_queue_response) X(MHD_lookup_connection_value) X(MHD_lookup_connection_value_n)
+// clang-format on
+
+typedef struct Microhttpd {
+  MHD_LIST(LIBRARY_MEMBER)
+} Microhttpd;
+
 struct ServeHttp {
+  Microhttpd mhd;
   struct MHD_Daemon* daemon;
   ServeOptions* options;
   ServeEngines* engines;
@@ -41,18 +54,18 @@ static const char page_policy[] =
 static enum MHD_Result answer(Request* r, unsigned status, const char* type, char* data,
                               size_t length, const char* version) {
   struct MHD_Response* response =
-      MHD_create_response_from_buffer(length, data, MHD_RESPMEM_MUST_FREE);
+      r->http->mhd.MHD_create_response_from_buffer(length, data, MHD_RESPMEM_MUST_FREE);
   if (!response) {
     free(data);
     return MHD_NO;
   }
-  MHD_add_response_header(response, "Content-Type", type);
-  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(response, "Cache-Control", "no-store");
-  MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-  if (version) MHD_add_response_header(response, "ETag", version);
-  enum MHD_Result result = MHD_queue_response(r->connection, status, response);
-  MHD_destroy_response(response);
+  r->http->mhd.MHD_add_response_header(response, "Content-Type", type);
+  r->http->mhd.MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  r->http->mhd.MHD_add_response_header(response, "Cache-Control", "no-store");
+  r->http->mhd.MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+  if (version) r->http->mhd.MHD_add_response_header(response, "ETag", version);
+  enum MHD_Result result = r->http->mhd.MHD_queue_response(r->connection, status, response);
+  r->http->mhd.MHD_destroy_response(response);
   return result;
 }
 
@@ -62,32 +75,32 @@ static enum MHD_Result answer_text(Request* r, unsigned status, const char* text
 }
 
 static enum MHD_Result answer_page(Request* r) {
-  struct MHD_Response* response = MHD_create_response_from_buffer(
+  struct MHD_Response* response = r->http->mhd.MHD_create_response_from_buffer(
       serve_page_size, (void*)(uintptr_t)serve_page, MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
-  MHD_add_response_header(response, "Content-Type", "text/html; charset=utf-8");
-  MHD_add_response_header(response, "Content-Encoding", "gzip");
-  MHD_add_response_header(response, "Content-Security-Policy", page_policy);
-  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  MHD_add_response_header(response, "Cache-Control", "no-cache");
-  enum MHD_Result result = MHD_queue_response(r->connection, MHD_HTTP_OK, response);
-  MHD_destroy_response(response);
+  r->http->mhd.MHD_add_response_header(response, "Content-Type", "text/html; charset=utf-8");
+  r->http->mhd.MHD_add_response_header(response, "Content-Encoding", "gzip");
+  r->http->mhd.MHD_add_response_header(response, "Content-Security-Policy", page_policy);
+  r->http->mhd.MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  r->http->mhd.MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+  r->http->mhd.MHD_add_response_header(response, "Cache-Control", "no-cache");
+  enum MHD_Result result = r->http->mhd.MHD_queue_response(r->connection, MHD_HTTP_OK, response);
+  r->http->mhd.MHD_destroy_response(response);
   return result;
 }
 
 // ---- who asks -----------------------------------------------------------------------------------
 
 static const char* header(const Request* r, const char* name) {
-  return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+  return r->http->mhd.MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
 /// NULL also for one that goes on behind a NUL.
 static const char* argument(const Request* r, const char* name) {
   const char* value = NULL;
   size_t size = 0;
-  enum MHD_Result found = MHD_lookup_connection_value_n(r->connection, MHD_GET_ARGUMENT_KIND, name,
-                                                        strlen(name), &value, &size);
+  enum MHD_Result found = r->http->mhd.MHD_lookup_connection_value_n(
+      r->connection, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value, &size);
   return found == MHD_YES && value && strlen(value) == size ? value : NULL;
 }
 
@@ -294,30 +307,38 @@ ServeHttp* serve_http_start(ServeOptions* options) {
   }
   ServeHttp* http = calloc(1, sizeof *http);
   if (!http) return NULL;
+  static const char* const names[] = {MHD_LIST(LIBRARY_NAME)};
+  if (!library_load(SALTUS_LIBRARY_MICROHTTPD, names, sizeof names / sizeof *names, &http->mhd)) {
+    cli_error("serve needs the library libmicrohttpd, which is not here");
+    cli_hint("install Debian's libmicrohttpd12");
+    free(http);
+    return NULL;
+  }
   http->options = options;
   http->engines = engines_create(options->folder);
   http->daemon =
       !http->engines
           ? NULL
-          : MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0,
-                             NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
-                             MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
-                             CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-                             MHD_OPTION_END);
+          : http->mhd.MHD_start_daemon(
+                MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL,
+                on_request, http, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED,
+                on_end, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+                MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
   if (!http->daemon) {
     cli_error("cannot listen on %s port %u: %s", options->address, options->port, strerror(errno));
     if (options->port) cli_hint("without --port a free one is chosen");
     serve_http_stop(http);
     return NULL;
   }
-  const union MHD_DaemonInfo* info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
+  const union MHD_DaemonInfo* info =
+      http->mhd.MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
   if (info) options->port = info->port;
   return http;
 }
 
 void serve_http_stop(ServeHttp* http) {
   if (!http) return;
-  if (http->daemon) MHD_stop_daemon(http->daemon);
+  if (http->daemon) http->mhd.MHD_stop_daemon(http->daemon);
   engines_free(http->engines);
   free(http);
 }

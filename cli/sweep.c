@@ -160,8 +160,8 @@ static int name_files(SweepCommand* c) {
     cli_hint("files of rows end in .csv or .mat; - is standard output");
     exit = CLI_USAGE;
   } else if (path && c->format.missing) {
-    cli_error("-o %s: this build cannot write %s files", path, c->format.ending);
-    cli_hint("builds that find the package %s can", c->format.missing);
+    cli_error("-o %s: %s files cannot be written here", path, c->format.ending);
+    cli_hint("install the package %s; a build without it has to be made again", c->format.missing);
     exit = CLI_USAGE;
   } else if (path && stream && c->resume) {
     cli_error("--resume goes on with a file, not with standard output");

@@ -2,21 +2,9 @@
 #
 # Exchange of models: the library that FMUs carry, on the public headers, and the writer of archives
 # in the command line. libzip is needed for the latter.
-if(PKG_CONFIG_FOUND)
-  pkg_check_modules(LIBZIP QUIET IMPORTED_TARGET libzip)
-endif()
-if(NOT LIBZIP_FOUND)
-  message(STATUS "no saltus export: libzip not found (Debian: libzip-dev)")
-endif()
-
-if(PKG_CONFIG_FOUND)
-  pkg_check_modules(EXPAT QUIET IMPORTED_TARGET expat)
-endif()
 set(SALTUS_FMI_IMPORT OFF)
 if(LIBZIP_FOUND AND EXPAT_FOUND)
   set(SALTUS_FMI_IMPORT ON)
-else()
-  message(STATUS "no runs of FMUs: libzip or expat not found (Debian: libzip-dev, libexpat1-dev)")
 endif()
 
 set(fmi_source ${PROJECT_SOURCE_DIR}/fmi)
@@ -36,13 +24,13 @@ if(TARGET saltus_cli)
     SALTUS_HAVE_FMI_IMPORT=$<BOOL:${SALTUS_FMI_IMPORT}>)
   if(LIBZIP_FOUND)
     target_sources(saltus_cli PRIVATE ${fmi_source}/export.c ${fmi_source}/description.c
-      ${fmi_source}/variables.c)
-    target_link_libraries(saltus_cli PRIVATE PkgConfig::LIBZIP)
+      ${fmi_source}/variables.c ${fmi_source}/archive.c)
+    saltus_use_optional(saltus_cli LIBZIP)
   endif()
   if(SALTUS_FMI_IMPORT)
     target_sources(saltus_cli PRIVATE ${fmi_source}/read.c ${fmi_source}/foreign.c
       ${fmi_source}/simulate.c)
-    target_link_libraries(saltus_cli PRIVATE PkgConfig::EXPAT ${CMAKE_DL_LIBS})
+    saltus_use_optional(saltus_cli EXPAT)
     # functions found by name are pointers to data first
     set_source_files_properties(${fmi_source}/foreign.c PROPERTIES COMPILE_OPTIONS -Wno-pedantic)
   endif()

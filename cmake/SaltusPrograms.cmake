@@ -6,9 +6,6 @@
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 
 # `saltus serve`: the library that answers browsers, and the page that workbench/ makes
-if(PKG_CONFIG_FOUND)
-  pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd)
-endif()
 set(SALTUS_PAGE ${PROJECT_SOURCE_DIR}/build/workbench/page.c CACHE FILEPATH
   "The workbench's page as C, made by `make workbench`")
 if(MICROHTTPD_FOUND)
@@ -20,7 +17,6 @@ if(MICROHTTPD_FOUND)
     message(STATUS "no page in `saltus serve`: it is not built (make workbench)")
   endif()
 else()
-  message(STATUS "no `saltus serve`: libmicrohttpd not found (Debian: libmicrohttpd-dev)")
   list(FILTER cli_sources EXCLUDE REGEX "/serve(_engine|_folder|_http|_page_none)?\\.c$")
 endif()
 if(cli_sources)
@@ -29,8 +25,10 @@ if(cli_sources)
     OUTPUT_NAME saltus
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(saltus_cli PRIVATE saltus_static saltus_flags m)
+  target_include_directories(saltus_cli PRIVATE ${PROJECT_SOURCE_DIR}/src)  # for base/library.h
   if(MICROHTTPD_FOUND)
-    target_link_libraries(saltus_cli PRIVATE PkgConfig::MICROHTTPD Threads::Threads)
+    target_link_libraries(saltus_cli PRIVATE Threads::Threads)
+    saltus_use_optional(saltus_cli MICROHTTPD)
     target_include_directories(saltus_cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)  # for the page's file
   endif()
 endif()

@@ -4,12 +4,13 @@
 // fixed order and have one date.
 #include "export.h"
 
+#include "archive.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zip.h>
 
 #define BINARY_MAX ((size_t)256 << 20)
 #define DOS_DATE   0x0021u  // 1980-01-01: the first that archives know
@@ -48,17 +49,19 @@ static const char* platform(uint32_t version) {
 #endif
 }
 
-static bool add_file(zip_t* zip, const char* name, const void* data, size_t length,
+static bool add_file(const Archive* archive, const char* name, const void* data, size_t length,
                      char** problem) {
-  zip_source_t* source = zip_source_buffer(zip, data, length, 0);
-  zip_int64_t index = source ? zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
+  const ZipLibrary* f = &archive->f;
+  zip_t* zip = archive->zip;
+  zip_source_t* source = f->zip_source_buffer(zip, data, length, 0);
+  zip_int64_t index = source ? f->zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
   if (index < 0) {
-    zip_source_free(source);
-    return fail(problem, "cannot put %s into the archive: %s", name, zip_strerror(zip));
+    f->zip_source_free(source);
+    return fail(problem, "cannot put %s into the archive: %s", name, f->zip_strerror(zip));
   }
-  zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, 1);
-  zip_file_set_dostime(zip, (zip_uint64_t)index, 0, DOS_DATE, 0);
-  zip_file_set_external_attributes(zip, (zip_uint64_t)index, 0, ZIP_OPSYS_UNIX, 0100644u << 16);
+  f->zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, 1);
+  f->zip_file_set_dostime(zip, (zip_uint64_t)index, 0, DOS_DATE, 0);
+  f->zip_file_set_external_attributes(zip, (zip_uint64_t)index, 0, ZIP_OPSYS_UNIX, 0100644u << 16);
   return true;
 }
 
@@ -93,38 +96,30 @@ static void parts_free(Parts* parts) {
   free(parts->binary);
 }
 
-static bool fill(zip_t* zip, const FmuExport* e, const Parts* parts, char** problem) {
-  bool good =
-      add_file(zip, "modelDescription.xml", parts->description, parts->description_length,
-               problem) &&
-      add_file(zip, parts->binary_name, parts->binary, parts->binary_length, problem) &&
-      add_file(zip, "resources/saltus.txt", parts->manifest, strlen(parts->manifest), problem) &&
-      add_file(zip, "resources/token", parts->token, 32, problem);
+static bool fill(const Archive* archive, const FmuExport* e, const Parts* parts, char** problem) {
+  bool good = add_file(archive, "modelDescription.xml", parts->description,
+                       parts->description_length, problem) &&
+              add_file(archive, parts->binary_name, parts->binary, parts->binary_length, problem) &&
+              add_file(archive, "resources/saltus.txt", parts->manifest, strlen(parts->manifest),
+                       problem) &&
+              add_file(archive, "resources/token", parts->token, 32, problem);
   for (uint32_t i = 0; good && i < e->file_count; i++) {
     char name[512];
     snprintf(name, sizeof name, "resources/%s", e->file_names[i]);
-    good = add_file(zip, name, e->file_texts[i], e->file_lengths[i], problem);
+    good = add_file(archive, name, e->file_texts[i], e->file_lengths[i], problem);
   }
   return good;
 }
 
 static bool write_archive(const FmuExport* e, const Parts* parts, char** problem) {
-  int code = 0;
-  zip_t* zip = zip_open(e->out, ZIP_CREATE | ZIP_TRUNCATE, &code);
-  if (!zip) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    fail(problem, "cannot write %s: %s", e->out, zip_error_strerror(&error));
-    zip_error_fini(&error);
-    return false;
-  }
-  if (!fill(zip, e, parts, problem)) {
-    zip_discard(zip);
-    return false;
-  }
-  if (zip_close(zip) == 0) return true;
-  fail(problem, "cannot write %s: %s", e->out, zip_strerror(zip));
-  zip_discard(zip);
+  Archive archive;
+  char why[300];
+  if (!archive_open(&archive, e->out, ZIP_CREATE | ZIP_TRUNCATE, why, sizeof why))
+    return fail(problem, "cannot write %s: %s", e->out, why);
+  bool good = fill(&archive, e, parts, problem);
+  if (good && archive.f.zip_close(archive.zip) == 0) return true;
+  if (good) fail(problem, "cannot write %s: %s", e->out, archive.f.zip_strerror(archive.zip));
+  archive.f.zip_discard(archive.zip);
   return false;
 }
 

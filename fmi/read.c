@@ -2,6 +2,8 @@
 #define _XOPEN_SOURCE 700
 #include "read.h"
 
+#include "archive.h"
+
 #include <errno.h>
 #include <expat.h>
 #include <fcntl.h>
@@ -12,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zip.h>
 
 #define ENTRIES_MAX 20000
 #define BYTES_MAX   ((uint64_t)2 << 30)  // of all files, unpacked
@@ -60,31 +61,31 @@ static bool make_folders(char* path, size_t from) {
   return true;
 }
 
-static bool copy_entry(zip_t* zip, uint64_t index, const char* path, uint64_t* budget) {
-  zip_file_t* from = zip_fopen_index(zip, index, 0);
+static bool copy_entry(const Archive* archive, uint64_t index, const char* path, uint64_t* budget) {
+  zip_file_t* from = archive->f.zip_fopen_index(archive->zip, index, 0);
   if (!from) return false;
   int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
   bool good = to >= 0;
   char buffer[65536];
   zip_int64_t got = 0;
-  while (good && (got = zip_fread(from, buffer, sizeof buffer)) > 0) {
+  while (good && (got = archive->f.zip_fread(from, buffer, sizeof buffer)) > 0) {
     good = (uint64_t)got <= *budget && write(to, buffer, (size_t)got) == got;
     *budget -= good ? (uint64_t)got : 0;
   }
   if (to >= 0) close(to);
-  zip_fclose(from);
+  archive->f.zip_fclose(from);
   return good && got == 0;
 }
 
-static bool unpack_all(zip_t* zip, const char* folder, char* problem, size_t size) {
-  zip_int64_t count = zip_get_num_entries(zip, 0);
+static bool unpack_all(const Archive* archive, const char* folder, char* problem, size_t size) {
+  zip_int64_t count = archive->f.zip_get_num_entries(archive->zip, 0);
   uint64_t budget = BYTES_MAX;
   if (count > ENTRIES_MAX) {
     snprintf(problem, size, "it has %lld files, more than %d", (long long)count, ENTRIES_MAX);
     return false;
   }
   for (zip_int64_t i = 0; i < count; i++) {
-    const char* name = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
+    const char* name = archive->f.zip_get_name(archive->zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
     char path[2200];
     if (!name || !is_inside(name)) {
       snprintf(problem, size, "it has a file that would be written outside of its folder");
@@ -96,7 +97,7 @@ static bool unpack_all(zip_t* zip, const char* folder, char* problem, size_t siz
       return false;
     }
     if (name[strlen(name) - 1] == '/') continue;
-    if (!copy_entry(zip, (zip_uint64_t)i, path, &budget)) {
+    if (!copy_entry(archive, (zip_uint64_t)i, path, &budget)) {
       snprintf(problem, size, "cannot unpack %s: damaged, twice there, or more than %llu bytes",
                name, (unsigned long long)BYTES_MAX);
       return false;
@@ -109,28 +110,33 @@ bool fmu_unpack(const char* path, char* folder, size_t size, char* problem, size
   const char* temporary = getenv("TMPDIR");
   snprintf(folder, size, "%s/saltus-fmu-XXXXXX",
            temporary && temporary[0] == '/' ? temporary : "/tmp");
-  int code = 0;
-  zip_t* zip = zip_open(path, ZIP_RDONLY, &code);
-  if (!zip) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    snprintf(problem, problem_size, "%s", zip_error_strerror(&error));
-    zip_error_fini(&error);
-    return false;
-  }
+  Archive archive;
+  if (!archive_open(&archive, path, ZIP_RDONLY, problem, problem_size)) return false;
   bool good = mkdtemp(folder) != NULL;
   if (!good) snprintf(problem, problem_size, "cannot make a folder %s", folder);
-  if (good && !unpack_all(zip, folder, problem, problem_size)) {
+  if (good && !unpack_all(&archive, folder, problem, problem_size)) {
     fmu_remove(folder);
     good = false;
   }
-  zip_discard(zip);
+  archive.f.zip_discard(archive.zip);
   return good;
 }
 
 // ---- the description ----------------------------------------------------------------------------
 
+// clang-format off
+#define EXPAT_LIST(X) \
+  X(XML_ParserCreate) X(XML_ParserFree) X(XML_SetUserData) X(XML_SetElementHandler) \
+  X(XML_SetEntityDeclHandler) X(XML_Parse) X(XML_StopParser) X(XML_GetErrorCode) \
+  X(XML_ErrorString) X(XML_GetCurrentLineNumber)
+// clang-format on
+
+typedef struct Expat {
+  EXPAT_LIST(LIBRARY_MEMBER)
+} Expat;
+
 typedef struct Reader {
+  Expat expat;
   XML_Parser parser;
   FmuDescription* d;
   char* problem;
@@ -142,8 +148,8 @@ static void stop(Reader* r, const char* text) {
   if (r->failed) return;
   r->failed = true;
   snprintf(r->problem, r->problem_size, "modelDescription.xml, line %lu: %s",
-           (unsigned long)XML_GetCurrentLineNumber(r->parser), text);
-  XML_StopParser(r->parser, XML_FALSE);
+           (unsigned long)r->expat.XML_GetCurrentLineNumber(r->parser), text);
+  r->expat.XML_StopParser(r->parser, XML_FALSE);
 }
 
 static const char* value_of(const char** attributes, const char* name) {
@@ -315,9 +321,9 @@ static bool parse_file(Reader* r, FILE* file) {
     more = got == sizeof buffer;
     total += (long)got;
     if (total > XML_MAX) stop(r, "the file is too long");
-    if (!r->failed && XML_Parse(r->parser, buffer, (int)got, !more) == XML_STATUS_ERROR &&
+    if (!r->failed && r->expat.XML_Parse(r->parser, buffer, (int)got, !more) == XML_STATUS_ERROR &&
         !r->failed) {
-      stop(r, XML_ErrorString(XML_GetErrorCode(r->parser)));
+      stop(r, r->expat.XML_ErrorString(r->expat.XML_GetErrorCode(r->parser)));
     }
   }
   return !r->failed;
@@ -333,15 +339,22 @@ bool fmu_describe(const char* folder, FmuDescription* out, char* problem, size_t
     snprintf(problem, problem_size, "it has no modelDescription.xml");
     return false;
   }
-  Reader r = {
-      .parser = XML_ParserCreate(NULL), .d = out, .problem = problem, .problem_size = problem_size};
-  bool good = r.parser != NULL;
+  static const char* const names[] = {EXPAT_LIST(LIBRARY_NAME)};
+  Reader r = {.d = out, .problem = problem, .problem_size = problem_size};
+  bool good = library_load(SALTUS_LIBRARY_EXPAT, names, sizeof names / sizeof *names, &r.expat);
+  if (!good) {
+    snprintf(problem, problem_size, "expat cannot be loaded; install the package libexpat1");
+  } else {
+    r.parser = r.expat.XML_ParserCreate(NULL);
+    good = r.parser != NULL;
+    if (!good) snprintf(problem, problem_size, "out of memory");
+  }
   if (good) {
-    XML_SetUserData(r.parser, &r);
-    XML_SetElementHandler(r.parser, on_start, on_end);
-    XML_SetEntityDeclHandler(r.parser, on_entity);
+    r.expat.XML_SetUserData(r.parser, &r);
+    r.expat.XML_SetElementHandler(r.parser, on_start, on_end);
+    r.expat.XML_SetEntityDeclHandler(r.parser, on_entity);
     good = parse_file(&r, file);
-    XML_ParserFree(r.parser);
+    r.expat.XML_ParserFree(r.parser);
   }
   fclose(file);
   if (good && !out->me && !out->cs) {

@@ -405,7 +405,7 @@ typedef struct SltOptimum {
 /// Find parameters for which the first measure is smallest, or largest. A run that fails is worse
 /// than every other. Needs NLopt.
 /// @param parameters  name, start and bounds go in, `value` comes out.
-/// @return SLT_OK; SLT_ERR_UNSUPPORTED: this build has no NLopt; SLT_ERR_NOT_FOUND,
+/// @return SLT_OK; SLT_ERR_UNSUPPORTED: NLopt is not here; SLT_ERR_NOT_FOUND,
 /// SLT_ERR_ARGUMENT
 ///         (bounds that cross or are missing), SLT_ERR_CANCELLED (the best so far came out),
 ///         SLT_ERR_NOMEM, or the error of the run when no run came through.

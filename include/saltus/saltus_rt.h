@@ -634,7 +634,7 @@ typedef struct SltFormat {
   const char* description;  ///< for people
   bool whole;               ///< written when all rows are there, not row by row
   bool continues;           ///< rows can be added to a file that another process has begun
-  const char* missing;      ///< package with the library that this build lacks; NULL: none
+  const char* missing;      ///< package with the library that is not here; NULL: none
 } SltFormat;
 
 /// Number of formats, and one of them (index < count).
@@ -763,9 +763,8 @@ SLT_API const char* slt_table_text(const SltTable* table, uint32_t row, uint32_t
 /// Write a table in another format. In MAT-files (MATLAB, Octave, Scilab, SciPy) a column is a
 /// vector, states of automata are characters, NaN is undetermined; names that are no identifiers
 /// there are spelt with letters (x' is der_x), and the cell array `names` holds them as they are.
-/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_UNSUPPORTED (the library is not built
-/// in),
-///         SLT_ERR_LIMIT, or the writer's error.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_UNSUPPORTED (the library is not
+///         here), SLT_ERR_LIMIT, or the writer's error.
 SLT_API SltStatus slt_table_write(const SltTable* table, SltFormatId format, SltWriter writer);
 
 typedef enum SltPlotFormat { SLT_PLOT_SVG, SLT_PLOT_TERMINAL, SLT_PLOT_PNG } SltPlotFormat;

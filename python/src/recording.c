@@ -321,7 +321,7 @@ static PyObject* recording_write(PyObject* self, PyObject* path) {
     return NULL;
   }
   if (format.missing) {
-    PyErr_Format(PyExc_RuntimeError, "this build cannot write %s: it was built without %s",
+    PyErr_Format(PyExc_RuntimeError, "%s cannot be written here: install the package %s",
                  format.ending, format.missing);
     return NULL;
   }

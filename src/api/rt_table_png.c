@@ -1,43 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "api/rt_table_png.h"
 
-#if defined(SALTUS_HAVE_CAIRO) && SALTUS_HAVE_CAIRO
+#ifdef SALTUS_LIBRARY_CAIRO
+
+#include "base/library.h"
 
 #include <cairo.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
-// every function of cairo in use: its name and type, once
+// clang-format off
 #define CAIRO_LIST(X) \
-  X(image_surface_create, cairo_surface_t*, (cairo_format_t, int, int)) \
-  X(surface_destroy, void, (cairo_surface_t*)) \
-  X(surface_write_to_png_stream, cairo_status_t, (cairo_surface_t*, cairo_write_func_t, void*)) \
-  X(create, cairo_t*, (cairo_surface_t*)) \
-  X(destroy, void, (cairo_t*)) \
-  X(status, cairo_status_t, (cairo_t*)) \
-  X(scale, void, (cairo_t*, double, double)) \
-  X(set_source_rgb, void, (cairo_t*, double, double, double)) \
-  X(rectangle, void, (cairo_t*, double, double, double, double)) \
-  X(fill, void, (cairo_t*)) \
-  X(new_path, void, (cairo_t*)) \
-  X(move_to, void, (cairo_t*, double, double)) \
-  X(line_to, void, (cairo_t*, double, double)) \
-  X(set_line_width, void, (cairo_t*, double)) \
-  X(set_line_cap, void, (cairo_t*, cairo_line_cap_t)) \
-  X(set_line_join, void, (cairo_t*, cairo_line_join_t)) \
-  X(set_dash, void, (cairo_t*, const double*, int, double)) \
-  X(stroke, void, (cairo_t*)) \
-  X(select_font_face, void, (cairo_t*, const char*, cairo_font_slant_t, cairo_font_weight_t)) \
-  X(set_font_size, void, (cairo_t*, double)) \
-  X(text_extents, void, (cairo_t*, const char*, cairo_text_extents_t*)) \
-  X(show_text, void, (cairo_t*, const char*))
+  X(cairo_image_surface_create) X(cairo_surface_destroy) X(cairo_surface_write_to_png_stream) \
+  X(cairo_create) X(cairo_destroy) X(cairo_status) X(cairo_scale) X(cairo_set_source_rgb) \
+  X(cairo_rectangle) X(cairo_fill) X(cairo_new_path) X(cairo_move_to) X(cairo_line_to) \
+  X(cairo_set_line_width) X(cairo_set_line_cap) X(cairo_set_line_join) X(cairo_set_dash) \
+  X(cairo_stroke) X(cairo_select_font_face) X(cairo_set_font_size) X(cairo_text_extents) \
+  X(cairo_show_text)
+// clang-format on
 
 typedef struct Cairo {
-  void* library;
-#define X(name, type, arguments) type(*name) arguments;
-  CAIRO_LIST(X)
-#undef X
+  CAIRO_LIST(LIBRARY_MEMBER)
 } Cairo;
 
 #define PNG_SCALE 2.0  // pixels per unit: sharp on today's screens and in print
@@ -50,56 +33,46 @@ typedef struct PngCanvas {
 } PngCanvas;
 
 static bool cairo_load(Cairo* cairo) {
-  cairo->library = dlopen("libcairo.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (!cairo->library) return false;
-    // dlsym gives a pointer to an object; POSIX guarantees that it holds a function's address
-#define X(name, type, arguments) \
-  { \
-    void* address = dlsym(cairo->library, "cairo_" #name); \
-    memcpy(&cairo->name, &address, sizeof address); \
-    if (!address) return false; \
-  }
-  CAIRO_LIST(X)
-#undef X
-  return true;
+  static const char* const names[] = {CAIRO_LIST(LIBRARY_NAME)};
+  return library_load(SALTUS_LIBRARY_CAIRO, names, SLT_COUNT(names), cairo);
 }
 
 static void set_colour(const PngCanvas* c, uint32_t rgb) {
-  c->cairo->set_source_rgb(c->context, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0,
-                           (rgb & 255) / 255.0);
+  c->cairo->cairo_set_source_rgb(c->context, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0,
+                                 (rgb & 255) / 255.0);
 }
 
 static void png_begin(void* user, double width, double height, const char* title) {
   PngCanvas* c = user;
   (void)title;
-  c->surface = c->cairo->image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * PNG_SCALE),
-                                              (int)ceil(height * PNG_SCALE));
-  c->context = c->cairo->create(c->surface);
-  c->cairo->scale(c->context, PNG_SCALE, PNG_SCALE);
-  c->cairo->set_line_cap(c->context, CAIRO_LINE_CAP_ROUND);
-  c->cairo->set_line_join(c->context, CAIRO_LINE_JOIN_ROUND);
+  c->surface = c->cairo->cairo_image_surface_create(
+      CAIRO_FORMAT_RGB24, (int)ceil(width * PNG_SCALE), (int)ceil(height * PNG_SCALE));
+  c->context = c->cairo->cairo_create(c->surface);
+  c->cairo->cairo_scale(c->context, PNG_SCALE, PNG_SCALE);
+  c->cairo->cairo_set_line_cap(c->context, CAIRO_LINE_CAP_ROUND);
+  c->cairo->cairo_set_line_join(c->context, CAIRO_LINE_JOIN_ROUND);
 }
 
 static void png_rect(void* user, double x, double y, double width, double height, uint32_t rgb) {
   PngCanvas* c = user;
   set_colour(c, rgb);
-  c->cairo->rectangle(c->context, x, y, width, height);
-  c->cairo->fill(c->context);
+  c->cairo->cairo_rectangle(c->context, x, y, width, height);
+  c->cairo->cairo_fill(c->context);
 }
 
 static void png_path_begin(void* user) {
   PngCanvas* c = user;
-  c->cairo->new_path(c->context);
+  c->cairo->cairo_new_path(c->context);
 }
 
 static void png_path_move(void* user, double x, double y) {
   PngCanvas* c = user;
-  c->cairo->move_to(c->context, x, y);
+  c->cairo->cairo_move_to(c->context, x, y);
 }
 
 static void png_path_line(void* user, double x, double y) {
   PngCanvas* c = user;
-  c->cairo->line_to(c->context, x, y);
+  c->cairo->cairo_line_to(c->context, x, y);
 }
 
 static void png_path_end(void* user, const PlotPen* pen) {
@@ -111,9 +84,9 @@ static void png_path_end(void* user, const PlotPen* pen) {
       [PLOT_SOLID] = 0, [PLOT_DOTTED] = 2, [PLOT_DASHED] = 2, [PLOT_DASH_DOT] = 4};
   PngCanvas* c = user;
   set_colour(c, pen->rgb);
-  c->cairo->set_line_width(c->context, pen->width);
-  c->cairo->set_dash(c->context, dashes[pen->dash], dash_counts[pen->dash], 0.0);
-  c->cairo->stroke(c->context);
+  c->cairo->cairo_set_line_width(c->context, pen->width);
+  c->cairo->cairo_set_dash(c->context, dashes[pen->dash], dash_counts[pen->dash], 0.0);
+  c->cairo->cairo_stroke(c->context);
 }
 
 /// As much as fits; cairo refuses bytes that are no UTF-8.
@@ -134,17 +107,17 @@ static void png_text(void* user, double x, double y, const PlotFont* font, Str t
   PngCanvas* c = user;
   char copy[256];
   copy_text(copy, sizeof copy, text);
-  c->cairo->select_font_face(c->context, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                             font->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  c->cairo->set_font_size(c->context, font->size * 0.95);
+  c->cairo->cairo_select_font_face(c->context, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                                   font->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  c->cairo->cairo_set_font_size(c->context, font->size * 0.95);
   cairo_text_extents_t extents;
-  c->cairo->text_extents(c->context, copy, &extents);
+  c->cairo->cairo_text_extents(c->context, copy, &extents);
   if (font->anchor == PLOT_MIDDLE) x -= 0.5 * extents.x_advance;
   if (font->anchor == PLOT_END) x -= extents.x_advance;
   set_colour(c, font->rgb);
-  c->cairo->move_to(c->context, x, y);
-  c->cairo->show_text(c->context, copy);
-  c->cairo->new_path(c->context);
+  c->cairo->cairo_move_to(c->context, x, y);
+  c->cairo->cairo_show_text(c->context, copy);
+  c->cairo->cairo_new_path(c->context);
 }
 
 static cairo_status_t png_write(void* user, const unsigned char* data, unsigned int length) {
@@ -154,11 +127,11 @@ static cairo_status_t png_write(void* user, const unsigned char* data, unsigned 
 
 static SltStatus png_end(void* user) {
   PngCanvas* c = user;
-  bool failed =
-      c->cairo->status(c->context) != CAIRO_STATUS_SUCCESS ||
-      c->cairo->surface_write_to_png_stream(c->surface, png_write, c->sink) != CAIRO_STATUS_SUCCESS;
-  c->cairo->destroy(c->context);
-  c->cairo->surface_destroy(c->surface);
+  bool failed = c->cairo->cairo_status(c->context) != CAIRO_STATUS_SUCCESS ||
+                c->cairo->cairo_surface_write_to_png_stream(c->surface, png_write, c->sink) !=
+                    CAIRO_STATUS_SUCCESS;
+  c->cairo->cairo_destroy(c->context);
+  c->cairo->cairo_surface_destroy(c->surface);
   return failed ? SLT_ERR_NOMEM : sink_flush(c->sink);
 }
 
@@ -178,7 +151,6 @@ SltStatus table_png(const PlotSpec* spec, const SltPlotOptions* options, Sink* s
                                .end = png_end};
     status = plot_draw(spec, &canvas, options->width, options->height);
   }
-  // cairo stays loaded: it keeps caches that its own end does not free
   return status;
 }
 

@@ -18,30 +18,38 @@ SltOptimizeOptions slt_optimize_options(void) {
                               .cookie = OPTIMIZE_COOKIE};
 }
 
-#ifndef SALTUS_HAVE_NLOPT
-
-SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
-                           SltFitParameter* parameters, uint32_t count,
-                           const SltOptimizeOptions* options, SltOptimum* out,
-                           SltProblem* problem) {
-  (void)model;
-  (void)measures;
-  (void)parameters;
-  (void)count;
-  (void)options;
-  if (out) *out = (SltOptimum){.value = (double)NAN};
+static SltStatus no_search(SltProblem* problem) {
   return problem_set(problem, SLT_ERR_UNSUPPORTED,
-                     "builds that find the package libnlopt-dev have it",
-                     "this build has no optimisation");
+                     "install the package libnlopt-dev; a build without it has to be made again",
+                     "NLopt, which searches, is not here");
 }
 
-#else
+#ifdef SALTUS_LIBRARY_NLOPT
+
+#include "base/library.h"
 
 #include <nlopt.h>
+
+// clang-format off
+#define NLOPT_LIST(X) \
+  X(nlopt_create) X(nlopt_destroy) X(nlopt_force_stop) X(nlopt_add_inequality_constraint) \
+  X(nlopt_optimize) X(nlopt_set_ftol_rel) X(nlopt_set_xtol_rel) X(nlopt_set_lower_bounds) \
+  X(nlopt_set_upper_bounds) X(nlopt_set_maxeval) X(nlopt_set_min_objective) X(nlopt_srand)
+// clang-format on
+
+typedef struct Nlopt {
+  NLOPT_LIST(LIBRARY_MEMBER)
+} Nlopt;
+
+static bool nlopt_load(Nlopt* nlopt) {
+  static const char* const names[] = {NLOPT_LIST(LIBRARY_NAME)};
+  return library_load(SALTUS_LIBRARY_NLOPT, names, SLT_COUNT(names), nlopt);
+}
 
 #define OPTIMIZE_STEP 1e-5  // of differences, relative
 
 typedef struct Optimize {
+  Nlopt nlopt;
   const SltModel* model;
   const SltMeasures* measures;
   const SltOptimizeOptions* options;
@@ -115,7 +123,7 @@ static void note_best(Optimize* o, const double* u) {
 static void look_at(Optimize* o, const double* u) {
   const SltOptimizeOptions* options = o->options;
   if (o->known && memcmp(u, o->at, o->n * sizeof *u) == 0) return;
-  if (options->cancel && options->cancel(options->user)) nlopt_force_stop(o->search);
+  if (options->cancel && options->cancel(options->user)) o->nlopt.nlopt_force_stop(o->search);
   run_at(o, u, o->values);
   memcpy(o->at, u, o->n * sizeof *u);
   o->known = true;
@@ -190,20 +198,20 @@ static nlopt_result search_with(Optimize* o, nlopt_algorithm algorithm, uint32_t
     lower[i] = o->out[i].lower / o->scale[i];
     upper[i] = o->out[i].upper / o->scale[i];
   }
-  o->search = nlopt_create(algorithm, o->n);
+  o->search = o->nlopt.nlopt_create(algorithm, o->n);
   if (!o->search) return NLOPT_OUT_OF_MEMORY;
-  nlopt_set_min_objective(o->search, objective, o);
-  nlopt_set_lower_bounds(o->search, lower);
-  nlopt_set_upper_bounds(o->search, upper);
+  o->nlopt.nlopt_set_min_objective(o->search, objective, o);
+  o->nlopt.nlopt_set_lower_bounds(o->search, lower);
+  o->nlopt.nlopt_set_upper_bounds(o->search, upper);
   for (uint32_t i = 0; i < o->options->constraint_count; i++) {
     constraints[i] = (ConstraintOf){o, &o->options->constraints[i]};
-    nlopt_add_inequality_constraint(o->search, constrained, &constraints[i], 1e-10);
+    o->nlopt.nlopt_add_inequality_constraint(o->search, constrained, &constraints[i], 1e-10);
   }
-  nlopt_set_xtol_rel(o->search, o->options->tolerance);
-  nlopt_set_ftol_rel(o->search, 0.01 * o->options->tolerance);
-  nlopt_set_maxeval(o->search, (int)(evaluations < INT32_MAX ? evaluations : INT32_MAX));
-  nlopt_result result = nlopt_optimize(o->search, u, &value);
-  nlopt_destroy(o->search);
+  o->nlopt.nlopt_set_xtol_rel(o->search, o->options->tolerance);
+  o->nlopt.nlopt_set_ftol_rel(o->search, 0.01 * o->options->tolerance);
+  o->nlopt.nlopt_set_maxeval(o->search, (int)(evaluations < INT32_MAX ? evaluations : INT32_MAX));
+  nlopt_result result = o->nlopt.nlopt_optimize(o->search, u, &value);
+  o->nlopt.nlopt_destroy(o->search);
   o->search = NULL;
   return result;
 }
@@ -217,7 +225,7 @@ static SltStatus search_all(Optimize* o, SltOptimum* out, SltProblem* problem) {
     u[i] = fmin(fmax(o->out[i].start, o->out[i].lower), o->out[i].upper) / o->scale[i];
   nlopt_result result = NLOPT_SUCCESS;
   if (options->search == SLT_SEARCH_GLOBAL) {
-    nlopt_srand((unsigned long)options->seed + 1);
+    o->nlopt.nlopt_srand((unsigned long)options->seed + 1);
     result = search_with(o, NLOPT_GN_ISRES, options->evaluations / 2, constraints, u);
     if (o->any) memcpy(u, o->best_at, sizeof u);
   }
@@ -303,6 +311,10 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
                 .best_violation = HUGE_VAL};
   if (isnan(o.sim.rtol)) o.sim.rtol = 1e-9;
   if (isnan(o.sim.atol)) o.sim.atol = 1e-12;
+  if (!nlopt_load(&o.nlopt)) {
+    free(o.parameters);
+    return no_search(problem);
+  }
   double* room = calloc((size_t)o.measure_count * (count + 3), sizeof *room);
   SltStatus status = room && o.parameters ? check_constraints(&o) : SLT_ERR_NOMEM;
   if (status >= 0) {
@@ -318,6 +330,21 @@ SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
   free(o.parameters);
   free(room);
   return status;
+}
+
+#else
+
+SltStatus slt_optimize_run(const SltModel* model, const SltMeasures* measures,
+                           SltFitParameter* parameters, uint32_t count,
+                           const SltOptimizeOptions* options, SltOptimum* out,
+                           SltProblem* problem) {
+  (void)model;
+  (void)measures;
+  (void)parameters;
+  (void)count;
+  (void)options;
+  if (out) *out = (SltOptimum){.value = (double)NAN};
+  return no_search(problem);
 }
 
 #endif

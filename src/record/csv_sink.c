@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#if defined(SALTUS_HAVE_ZLIB) && SALTUS_HAVE_ZLIB
+#ifdef SALTUS_LIBRARY_ZLIB
+#include "base/library.h"
+
 #include <zlib.h>
 #endif
 
@@ -129,13 +131,30 @@ SltStatus csv_sink_create(SltWriter writer, RowSink** out) {
 
 // ---- compressed ---------------------------------------------------------------------------------
 
-#if defined(SALTUS_HAVE_ZLIB) && SALTUS_HAVE_ZLIB
+#ifdef SALTUS_LIBRARY_ZLIB
+
+#define ZLIB_LIST(X) X(deflateInit2_) X(deflate) X(deflateEnd)
+
+typedef struct Zlib {
+  ZLIB_LIST(LIBRARY_MEMBER)
+} Zlib;
+
+static bool zlib_load(Zlib* zlib) {
+  static const char* const names[] = {ZLIB_LIST(LIBRARY_NAME)};
+  return library_load(SALTUS_LIBRARY_ZLIB, names, SLT_COUNT(names), zlib);
+}
+
+bool csv_has_gz(void) {
+  Zlib zlib;
+  return zlib_load(&zlib);
+}
 
 #define GZIP_BYTES ((size_t)32 << 10)
 
 typedef struct Gzip {
   SltAllocator allocator;
   SltWriter writer;
+  Zlib zlib;
   z_stream stream;
   char buffer[GZIP_BYTES];
 } Gzip;
@@ -166,7 +185,7 @@ static SltStatus gzip_put(Gzip* g, const char* data, size_t length, int flush) {
     do {
       g->stream.next_out = (Bytef*)g->buffer;
       g->stream.avail_out = (uInt)sizeof g->buffer;
-      code = deflate(&g->stream, length == piece ? flush : Z_NO_FLUSH);
+      code = g->zlib.deflate(&g->stream, length == piece ? flush : Z_NO_FLUSH);
       if (code == Z_STREAM_ERROR) return SLT_ERR_NOMEM;
       size_t made = sizeof g->buffer - g->stream.avail_out;
       if (made) SLT_TRY(g->writer.write(g->writer.user, g->buffer, made));
@@ -187,7 +206,7 @@ static SltStatus gzip_end(void* user) {
 
 static void csv_gz_sink_free(RowSink* sink) {
   Gzip* g = ((CsvSink*)sink)->writer;
-  deflateEnd(&g->stream);
+  g->zlib.deflateEnd(&g->stream);
   SltAllocator allocator = g->allocator;
   base_free(&allocator, g, sizeof *g);
   csv_sink_clear((CsvSink*)sink);
@@ -207,17 +226,22 @@ SltStatus csv_gz_sink_create(SltWriter writer, RowSink** out) {
   SltAllocator allocator = base_allocator(NULL);
   Gzip* g = base_alloc(&allocator, sizeof *g);
   if (!g) return SLT_ERR_NOMEM;
+  if (!zlib_load(&g->zlib)) {
+    base_free(&allocator, g, sizeof *g);
+    return SLT_ERR_UNSUPPORTED;
+  }
   g->allocator = allocator;
   g->writer = writer;
   g->stream.zalloc = gzip_alloc;
   g->stream.zfree = gzip_free;
   g->stream.opaque = &g->allocator;
-  int code = deflateInit2(&g->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
-                          Z_DEFAULT_STRATEGY);
+  int code =
+      g->zlib.deflateInit2_(&g->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+                            Z_DEFAULT_STRATEGY, ZLIB_VERSION, (int)sizeof g->stream);
   SltStatus status =
       code == Z_OK ? csv_sink_create((SltWriter){gzip_write, g}, out) : SLT_ERR_NOMEM;
   if (status < 0) {
-    if (code == Z_OK) deflateEnd(&g->stream);
+    if (code == Z_OK) g->zlib.deflateEnd(&g->stream);
     base_free(&allocator, g, sizeof *g);
     return status;
   }
@@ -229,6 +253,10 @@ SltStatus csv_gz_sink_create(SltWriter writer, RowSink** out) {
 }
 
 #else
+
+bool csv_has_gz(void) {
+  return false;
+}
 
 SltStatus csv_gz_sink_create(SltWriter writer, RowSink** out) {
   (void)writer;

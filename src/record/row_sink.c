@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "record/row_sink.h"
 
-#include <string.h>
+#include "record/table_hdf5.h"
 
-#if defined(SALTUS_HAVE_ZLIB) && SALTUS_HAVE_ZLIB
-#define ZLIB_PACKAGE NULL
-#else
-#define ZLIB_PACKAGE "zlib1g-dev"
-#endif
-#if defined(SALTUS_HAVE_HDF5) && SALTUS_HAVE_HDF5
-#define HDF5_PACKAGE NULL
-#else
-#define HDF5_PACKAGE "libhdf5-dev"
-#endif
+#include <string.h>
 
 typedef struct RowFormat {
   SltFormat face;
   RowSinkCreateFn* create;
+  bool (*can_be_used)(void);  // NULL: needs no library
 } RowFormat;
+
+// `missing` is the package; who asks for the format gets it only where the library cannot be used
 
 // in the order of SltFormatId
 static const RowFormat row_formats[] = {
-    {{SLT_FORMAT_CSV, ".csv", "comma-separated values", false, true, NULL}, csv_sink_create},
-    {{SLT_FORMAT_CSV_GZ, ".csv.gz", "the same, compressed", false, false, ZLIB_PACKAGE},
-     csv_gz_sink_create},
+    {{SLT_FORMAT_CSV, ".csv", "comma-separated values", false, true, NULL}, csv_sink_create, NULL},
+    {{SLT_FORMAT_CSV_GZ, ".csv.gz", "the same, compressed", false, false, "zlib1g-dev"},
+     csv_gz_sink_create,
+     csv_has_gz},
     {{SLT_FORMAT_JSON_LINES, ".jsonl", "a JSON object a line", false, true, NULL},
-     json_sink_create},
-    {{SLT_FORMAT_MAT, ".mat", "MATLAB, Octave, SciPy", true, false, NULL}, mat_sink_create},
-    {{SLT_FORMAT_HDF5, ".h5", "HDF5", true, false, HDF5_PACKAGE}, hdf5_sink_create},
+     json_sink_create,
+     NULL},
+    {{SLT_FORMAT_MAT, ".mat", "MATLAB, Octave, SciPy", true, false, NULL}, mat_sink_create, NULL},
+    {{SLT_FORMAT_HDF5, ".h5", "HDF5", true, false, "libhdf5-dev"},
+     hdf5_sink_create,
+     table_has_hdf5},
 };
 
 uint32_t slt_format_count(void) {
@@ -35,7 +33,10 @@ uint32_t slt_format_count(void) {
 }
 
 SltFormat slt_format_get(uint32_t index) {
-  return row_formats[index < SLT_COUNT(row_formats) ? index : 0].face;
+  const RowFormat* format = &row_formats[index < SLT_COUNT(row_formats) ? index : 0];
+  SltFormat face = format->face;
+  if (format->can_be_used && format->can_be_used()) face.missing = NULL;
+  return face;
 }
 
 SltStatus slt_format_find(const char* path, SltFormat* out) {
@@ -45,7 +46,7 @@ SltStatus slt_format_find(const char* path, SltFormat* out) {
     const char* ending = row_formats[i].face.ending;
     size_t tail = strlen(ending);
     if (length < tail || strcmp(path + length - tail, ending) != 0) continue;
-    *out = row_formats[i].face;
+    *out = slt_format_get((uint32_t)i);
     return SLT_OK;
   }
   return SLT_ERR_NOT_FOUND;

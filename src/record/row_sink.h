@@ -40,6 +40,8 @@ typedef SltStatus RowSinkCreateFn(SltWriter writer, RowSink** out);
 
 SltStatus csv_sink_create(SltWriter writer, RowSink** out);
 SltStatus csv_gz_sink_create(SltWriter writer, RowSink** out);
+/// Whether zlib can be used: the build knew it, and it can be loaded.
+bool csv_has_gz(void);
 SltStatus json_sink_create(SltWriter writer, RowSink** out);
 SltStatus mat_sink_create(SltWriter writer, RowSink** out);
 SltStatus hdf5_sink_create(SltWriter writer, RowSink** out);
@@ -50,7 +52,7 @@ SltTable* memory_sink_table(const RowSink* sink);
 /// Take the table out of it: it is then only good for being freed.
 SltTable* memory_sink_take(RowSink* sink);
 
-/// The sink of a format; SLT_ERR_UNSUPPORTED where its library is not built in.
+/// The sink of a format; SLT_ERR_UNSUPPORTED where its library is not here.
 SltStatus row_sink_create(SltFormatId format, SltWriter writer, RowSink** out);
 
 /// All rows of a table, from the first column name to the end.

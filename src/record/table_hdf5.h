@@ -7,7 +7,7 @@
 #include "record/sink.h"
 #include "record/table.h"
 
-/// Whether the library is built in.
+/// Whether HDF5 can be used: the build knew it, and it can be loaded.
 bool table_has_hdf5(void);
 /// The whole file through the sink. Out of memory leaves through the arena.
 SltStatus table_write_hdf5(const SltTable* table, Sink* sink, Arena* arena);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "test.h"
 
+#include "base/library.h"
+
 #include <math.h>
 
 // A code beyond the list is shown as E0000; goldens use it so that they do not depend on the list.
@@ -701,4 +703,18 @@ TEST(diag_render_cuts_long_lines) {
     }
   }
   arena_free(&arena);
+}
+
+// Functions and variables are found by name; a file or a name that is not there is no crash.
+TEST(library_load_finds_what_is_there) {
+  struct {
+    double (*cosine)(double);
+    int* sign;
+  } maths = {NULL, NULL};
+  static const char* const names[] = {"cos", "signgam"};
+  CHECK(library_load("libm.so.6", names, SLT_COUNT(names), &maths), "libm");
+  CHECK(maths.cosine(0.0) == 1.0 && maths.sign, "both found");
+  static const char* const wrong[] = {"cos", "no_such_function"};
+  CHECK(!library_load("libm.so.6", wrong, SLT_COUNT(wrong), &maths), "a name");
+  CHECK(!library_load("libnot_there.so.0", names, SLT_COUNT(names), &maths), "a file");
 }
