@@ -55,8 +55,10 @@ typedef struct PageRun {
   SltGraph* graph;  // counts what is visited
   Text events, told, warnings;
   uint64_t warning_count;
-  SltQuantity* columns;  // variables, then the automata's states
+  SltQuantity* columns;  // variables, numbers of the drawing, the energy, the automata's states
   uint32_t column_count;
+  Text column_names;       // members of a JSON array
+  double step, step_from;  // shortest step since the last row, and where the present one began
   double t_start, t_end;
   PageGrid grid;
   PageState state;

@@ -60,6 +60,47 @@ static void put_experiment(const SltModel* model, Text* out) {
   text_put_format(out, "]}");
 }
 
+static void put_name(Text* out, const char* key, const char* text) {
+  text_put_format(out, "\"%s\":", key);
+  text_put_json(out, text, strlen(text));
+}
+
+static void put_drawing(const SltModel* model, Text* out) {
+  for (uint32_t i = 0; i < slt_model_shape_count(model); i++) {
+    SltShape shape = slt_model_shape(model, i);
+    text_put_format(out, "%s{", i ? "," : "");
+    put_name(out, "kind", shape.kind);
+    text_put(out, ",", 1);
+    put_name(out, "text", shape.text);
+    text_put(out, ",", 1);
+    put_name(out, "colour", shape.colour);
+    text_put_format(out, ",\"numbers\":[");
+    for (uint32_t k = 0; k < shape.number_count; k++) {
+      if (k) text_put(out, ",", 1);
+      text_put_json(out, shape.numbers[k], strlen(shape.numbers[k]));
+    }
+    text_put_format(out, "]}");
+  }
+}
+
+static void put_controls(const SltModel* model, Text* out) {
+  for (uint32_t i = 0; i < slt_model_control_count(model); i++) {
+    SltControl control = slt_model_control(model, i);
+    text_put_format(out, "%s{", i ? "," : "");
+    put_name(out, "name", control.name);
+    text_put_format(out, ",\"low\":");
+    page_put_number(out, control.low);
+    text_put_format(out, ",\"high\":");
+    page_put_number(out, control.high);
+    text_put_format(out, ",\"values\":[");
+    for (uint32_t k = 0; k < control.value_count; k++) {
+      if (k) text_put(out, ",", 1);
+      page_put_number(out, control.values[k]);
+    }
+    text_put_format(out, "]}");
+  }
+}
+
 void page_compile(Page* page, const Json* json, const JsonNode* request) {
   Text* out = &page->reply->json;
   const char* path = json_text(json_member(json, request, "path"));
@@ -94,6 +135,11 @@ void page_compile(Page* page, const Json* json, const JsonNode* request) {
     put_experiment(page->model, out);
     text_put_format(out, ",\"names\":");
     slt_model_explain(page->model, SLT_EXPLAIN_NAMES, (SltWriter){text_keep, out});
+    text_put_format(out, ",\"drawing\":[");
+    put_drawing(page->model, out);
+    text_put_format(out, "],\"controls\":[");
+    put_controls(page->model, out);
+    text_put_format(out, "]");
   }
   text_put_format(out, "}");
 }

@@ -36,9 +36,14 @@ static double number_of(const Json* json, const JsonNode* node, const char* key,
 
 // ---- rows ---------------------------------------------------------------------------------------
 
+/// Numbers of a row: the time, the columns, the shortest step since the row before.
+static size_t width_of(const PageRun* run) {
+  return (size_t)run->column_count + 2;
+}
+
 static void put_row(PageRun* run, PageReply* reply, bool before) {
   if (slt_sim_time(run->sim) < run->grid.begin) return;
-  size_t need = reply->number_count + run->column_count + 1;
+  size_t need = reply->number_count + width_of(run);
   if (need > reply->number_capacity) {
     size_t capacity = 2 * need + 1024;
     double* grown = realloc(reply->numbers, capacity * sizeof *grown);
@@ -55,6 +60,8 @@ static void put_row(PageRun* run, PageReply* reply, bool before) {
     *to++ = before ? slt_sim_get_before(run->sim, run->columns[i])
                    : slt_sim_get(run->sim, run->columns[i]);
   }
+  *to = run->step;
+  if (!before) run->step = (double)INFINITY;
   reply->number_count = need;
   run->row_count++;
 }
@@ -88,8 +95,9 @@ static void on_warning(void* user, const SltDiagnostic* d) {
 
 /// Between steps: whether the slice is over. Every slice makes a step.
 static bool on_step(void* user, double t) {
-  (void)t;
   PageRun* run = user;
+  if (t > run->step_from) run->step = fmin(run->step, t - run->step_from);
+  run->step_from = t;
   if (run->slice_steps++ == 0) return false;
   return (run->slice_steps & 15) == 0 && wall_clock() >= run->deadline;
 }
@@ -183,75 +191,63 @@ void page_run_clear(PageRun* run) {
   free(run->marks);
   free(run->changes);
   free(run->columns);
+  free(run->column_names.data);
   free(run->events.data);
   free(run->told.data);
   free(run->warnings.data);
   *run = (PageRun){0};
 }
 
-/// How many quantities have columns: a large model hands over those its experiment names, or the
-/// first.
-static uint32_t choose_columns(const PageRun* run, const SltExperiment* e) {
+/// One more column, if the run knows the quantity; its name is kept as a member of a JSON array.
+static SltStatus add_column(PageRun* run, const char* name) {
+  SltQuantity quantity;
+  SltStatus status = slt_sim_find(run->sim, name, &quantity);
+  if (status < 0) return status;
+  SltQuantity* grown = realloc(run->columns, (run->column_count + 1) * sizeof *grown);
+  if (!grown) return SLT_ERR_NOMEM;
+  run->columns = grown;
+  run->columns[run->column_count++] = quantity;
+  bool any = run->column_names.length > 0;
+  page_separate(&run->column_names, &any);
+  text_put_json(&run->column_names, name, strlen(name));
+  return run->column_names.failed ? SLT_ERR_NOMEM : SLT_OK;
+}
+
+/// The variables; a large model hands over those its experiment names, or the first.
+static SltStatus add_variables(PageRun* run, const SltModel* model) {
+  SltExperiment e = slt_model_experiment(model);
   uint32_t count = slt_sim_column_count(run->sim);
-  if (count > COLUMNS_MAX && e->out_count > 0) count = e->out_count;
-  return count < COLUMNS_MAX ? count : COLUMNS_MAX;
+  bool chosen = count > COLUMNS_MAX && e.out_count > 0;
+  if (chosen) count = e.out_count;
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; status >= 0 && i < count && i < COLUMNS_MAX; i++)
+    status = add_column(run, chosen ? e.out[i] : slt_sim_column_name(run->sim, i));
+  return status;
 }
 
-static const char* column_name(const PageRun* run, const SltExperiment* e, uint32_t i) {
-  bool chosen = slt_sim_column_count(run->sim) > COLUMNS_MAX && e->out_count > 0;
-  return chosen ? e->out[i] : slt_sim_column_name(run->sim, i);
-}
-
-static uint32_t choose_automata(const PageRun* run) {
-  uint32_t count = slt_sim_automaton_count(run->sim);
-  return count < AUTOMATA_MAX ? count : AUTOMATA_MAX;
+/// What the drawing is made of, the energy, and the states of the automata.
+static SltStatus add_others(PageRun* run, const SltModel* model) {
+  SltStatus status = SLT_OK;
+  for (uint32_t i = 0; i < slt_model_shape_count(model); i++) {
+    SltShape shape = slt_model_shape(model, i);
+    for (uint32_t k = 0; status >= 0 && k < shape.number_count; k++)
+      status = add_column(run, shape.numbers[k]);
+  }
+  if (status >= 0 && add_column(run, SLT_ENERGY_NAME) == SLT_ERR_NOMEM) return SLT_ERR_NOMEM;
+  uint32_t automata = slt_sim_automaton_count(run->sim);
+  for (uint32_t i = 0; status >= 0 && i < automata && i < AUTOMATA_MAX; i++) {
+    Text name = {0};
+    text_put_format(&name, "%s.state", slt_sim_automaton_name(run->sim, i));
+    text_put(&name, "", 1);
+    status = name.failed ? SLT_ERR_NOMEM : add_column(run, name.data);
+    free(name.data);
+  }
+  return status;
 }
 
 static SltStatus find_columns(PageRun* run, const SltModel* model) {
-  SltExperiment experiment = slt_model_experiment(model);
-  uint32_t variables = choose_columns(run, &experiment);
-  uint32_t automata = choose_automata(run);
-  run->columns = malloc(((size_t)variables + automata + 1) * sizeof *run->columns);
-  if (!run->columns) return SLT_ERR_NOMEM;
-  for (uint32_t i = 0; i < variables; i++) {
-    SltStatus status = slt_sim_find(run->sim, column_name(run, &experiment, i), &run->columns[i]);
-    if (status < 0) return status;
-  }
-  run->column_count = variables;
-  for (uint32_t i = 0; i < automata; i++) {
-    const char* automaton = slt_sim_automaton_name(run->sim, i);
-    Text name = {0};
-    text_put_format(&name, "%s.state", automaton);
-    text_put(&name, "", 1);
-    SltStatus status = name.failed
-                           ? SLT_ERR_NOMEM
-                           : slt_sim_find(run->sim, name.data, &run->columns[run->column_count]);
-    free(name.data);
-    if (status < 0) return status;
-    run->column_count++;
-  }
-  return SLT_OK;
-}
-
-/// Names of the columns behind the time.
-static void put_columns(Page* page, Text* out) {
-  const PageRun* run = &page->run;
-  SltExperiment experiment = slt_model_experiment(page->model);
-  uint32_t variables = choose_columns(run, &experiment);
-  for (uint32_t i = 0; i < variables; i++) {
-    const char* name = column_name(run, &experiment, i);
-    if (i) text_put(out, ",", 1);
-    text_put_json(out, name, strlen(name));
-  }
-  for (uint32_t i = variables; i < run->column_count; i++) {
-    const char* automaton = slt_sim_automaton_name(run->sim, i - variables);
-    text_put_format(out, "%s\"", i ? "," : "");
-    Text name = {0};
-    text_put_json(&name, automaton, strlen(automaton));
-    if (name.length > 2) text_put(out, name.data + 1, name.length - 2);
-    free(name.data);
-    text_put_format(out, ".state\"");
-  }
+  SltStatus status = add_variables(run, model);
+  return status >= 0 ? add_others(run, model) : status;
 }
 
 static SltStatus listen_to(PageRun* run, const SltModel* model) {
@@ -354,6 +350,8 @@ static void note_end(PageRun* run, SltStatus status) {
 }
 
 static void start(PageRun* run, PageReply* reply) {
+  run->step = (double)INFINITY;
+  run->step_from = run->t_start;
   SltStatus status = slt_sim_start(run->sim);
   note_end(run, status);
   if (status < 0) return;
@@ -447,15 +445,32 @@ static void put_error(PageRun* run, Text* out) {
   text_put_format(out, "}");
 }
 
+/// What became of the energy that the model declares.
+static void put_energy(const SltStatistics* s, Text* out) {
+  if (isnan(s->energy_start)) return;
+  text_put_format(out, ",\"energyStart\":");
+  page_put_number(out, s->energy_start);
+  text_put_format(out, ",\"energyMotion\":");
+  page_put_number(out, s->energy_motion);
+  text_put_format(out, ",\"energyEvents\":");
+  page_put_number(out, s->energy_events);
+  text_put_format(out, ",\"energyGained\":");
+  page_put_number(out, s->energy_gained);
+}
+
 static void put_statistics(PageRun* run, Text* out) {
   SltStatistics s = slt_sim_statistics(run->sim);
-  text_put_format(
-      out,
-      ",\"statistics\":{\"steps\":%llu,\"rejected\":%llu,\"evaluations\":%llu,"
-      "\"guards\":%llu,\"instants\":%llu,\"notCertified\":%llu,\"modes\":%u,\"method\":",
-      (unsigned long long)s.steps, (unsigned long long)s.rejected,
-      (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations,
-      (unsigned long long)s.instants, (unsigned long long)s.not_certified, s.modes);
+  text_put_format(out,
+                  ",\"statistics\":{\"steps\":%llu,\"rejected\":%llu,\"evaluations\":%llu,"
+                  "\"guards\":%llu,\"instants\":%llu,\"notCertified\":%llu,\"modes\":%u",
+                  (unsigned long long)s.steps, (unsigned long long)s.rejected,
+                  (unsigned long long)s.evaluations, (unsigned long long)s.guard_evaluations,
+                  (unsigned long long)s.instants, (unsigned long long)s.not_certified, s.modes);
+  put_energy(&s, out);
+  text_put_format(out, ",\"reason\":");
+  text_put_json(out, s.method_reason ? s.method_reason : "",
+                s.method_reason ? strlen(s.method_reason) : 0);
+  text_put_format(out, ",\"method\":");
   text_put_json(out, s.method ? s.method : "", s.method ? strlen(s.method) : 0);
   text_put_format(out, "}");
 }
@@ -498,7 +513,7 @@ static void put_answer(Page* page) {
   static const char* const states[] = {"running", "done", "stopped", "failed"};
   PageRun* run = &page->run;
   Text* out = &page->reply->json;
-  size_t width = run->column_count + 1;
+  size_t width = width_of(run);
   text_put_format(out, "{\"state\":\"%s\",\"t\":", states[run->state]);
   page_put_number(out, slt_sim_time(run->sim));
   text_put_format(out, ",\"end\":");
@@ -542,7 +557,7 @@ void page_start(Page* page, const Json* json, const JsonNode* request) {
   text_put_format(&page->reply->json, ",\"constants\":{");
   put_constants(page, &page->reply->json);
   text_put_format(&page->reply->json, "},\"columns\":[");
-  put_columns(page, &page->reply->json);
+  text_put(&page->reply->json, run->column_names.data, run->column_names.length);
   text_put_format(&page->reply->json, "]}");
 }
 
@@ -607,6 +622,7 @@ void page_back(Page* page, const Json* json, const JsonNode* request) {
   run->row_count = rows;
   run->event_count = events;
   run->state = PAGE_RUNNING;
+  run->step_from = from;
   run->grid.next = 0;
   grid_pass(&run->grid, from);
   // changes made before the mark are part of it; those behind it up to `to` are made again
@@ -634,7 +650,7 @@ void page_rows(Page* page, const Json* json, const JsonNode* request) {
     if (run->state == PAGE_RUNNING) {
       go_on(run, page->reply, run->grid.end, 0, slice_of(json, request));
     }
-    size_t width = run->column_count + 1;
+    size_t width = width_of(run);
     text_put_format(&page->reply->json, "{\"width\":%zu,\"rows\":%zu,\"complete\":%s}", width,
                     page->reply->number_count / width,
                     run->state == PAGE_RUNNING ? "false" : "true");

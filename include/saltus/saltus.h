@@ -130,6 +130,36 @@ SLT_API uint32_t slt_model_measure_count(const SltModel* model);
 SLT_API const char* slt_model_measure_name(const SltModel* model, uint32_t measure);
 SLT_API const char* slt_model_measure_text(const SltModel* model, uint32_t measure);
 
+/// A shape of the drawing that the model declares (`animate { circle(x, y, 0.1); }`). Pointers live
+/// as long as the model.
+typedef struct SltShape {
+  const char* kind;            ///< circle, line, polygon, rect, arrow, spring, trace, text
+  const char* const* numbers;  ///< names for slt_sim_find() of what places it; they are recordable
+  uint32_t number_count;
+  const char* text;    ///< {k:.2f} stands for its k-th number; "" but for texts
+  const char* colour;  ///< as it is written; "": the drawer's choice
+} SltShape;
+
+/// Number of shapes, and one of them; an empty one behind the last.
+SLT_API uint32_t slt_model_shape_count(const SltModel* model);
+SLT_API SltShape slt_model_shape(const SltModel* model, uint32_t shape);
+
+/// Name for slt_sim_find() of the energy that a model declares.
+#define SLT_ENERGY_NAME "{energy}"
+
+/// A constant or discrete variable that the model wants to be changed by hand (`control k =
+/// 0:10;`). Pointers live as long as the model.
+typedef struct SltControl {
+  const char* name;
+  double low, high;      ///< NaN: no range is given
+  const double* values;  ///< to choose from; with 0 and 1 it is a switch
+  uint32_t value_count;
+} SltControl;
+
+/// Number of controls, and one of them; an empty one behind the last.
+SLT_API uint32_t slt_model_control_count(const SltModel* model);
+SLT_API SltControl slt_model_control(const SltModel* model, uint32_t control);
+
 typedef enum SltExplainFormat {
   SLT_EXPLAIN_TEXT,  ///< structure of the modes, for people
   SLT_EXPLAIN_JSON,  ///< the same as data

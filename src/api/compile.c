@@ -418,6 +418,36 @@ const char* slt_model_measure_text(const SltModel* model, uint32_t measure) {
   return model->model->experiment.measures[measure].text.data;
 }
 
+uint32_t slt_model_shape_count(const SltModel* model) {
+  return model ? model->model->experiment.figure_count : 0;
+}
+
+SltShape slt_model_shape(const SltModel* model, uint32_t shape) {
+  if (shape >= slt_model_shape_count(model))
+    return (SltShape){.kind = "", .text = "", .colour = ""};
+  const ModelFigure* s = &model->model->experiment.figures[shape];
+  return (SltShape){.kind = s->kind.data,
+                    .numbers = s->numbers,
+                    .number_count = s->number_count,
+                    .text = s->text.data,
+                    .colour = s->colour.data};
+}
+
+uint32_t slt_model_control_count(const SltModel* model) {
+  return model ? model->model->experiment.control_count : 0;
+}
+
+SltControl slt_model_control(const SltModel* model, uint32_t control) {
+  if (control >= slt_model_control_count(model))
+    return (SltControl){.name = "", .low = (double)NAN, .high = (double)NAN};
+  const ModelControl* c = &model->model->experiment.controls[control];
+  return (SltControl){.name = c->name.data,
+                      .low = c->low,
+                      .high = c->high,
+                      .values = c->values,
+                      .value_count = c->value_count};
+}
+
 double slt_model_unchecked_modes(const SltModel* model) {
   const CompiledModel* compiled = (const CompiledModel*)model;
   return model && model->destroy == destroy_compiled ? compiled->unchecked_modes : 0.0;

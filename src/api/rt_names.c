@@ -45,7 +45,7 @@ static SltStatus list_others(const Model* model, SltNameFn* visit, void* user) {
                     .name = model->macros[m].name.data,
                     .unit = "",
                     .line = line_of(model, model->macros[m].span)};
-    SLT_TRY(visit(user, &name));
+    if (name.name[0] != '{') SLT_TRY(visit(user, &name));  // of the drawing
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];

@@ -363,12 +363,30 @@ typedef struct IrMeasure {
   Str name, text;
 } IrMeasure;
 
+/// A shape of the drawing that goes with a run: what changes in it are macros.
+typedef struct IrFigure {
+  Str kind;
+  BASE_VEC(Str) numbers;  // names of macros
+  Str text;               // with {k:.2f} where its k-th number stands
+  Str colour;
+} IrFigure;
+
+/// A quantity that is changed by hand during a run: between two values, to one of some, or freely.
+typedef struct IrControl {
+  Str name;
+  double low, high;  // NaN: no range
+  BASE_VEC(double) values;
+  Span span;
+} IrControl;
+
 /// Defaults of a run; NaN and empty text mean "not given".
 typedef struct IrExperiment {
   double start, end, every, step, h0, hmin, hmax, rtol, atol, eventeps, gamma;
   Str method, detection;
   BASE_VEC(Str) out;
   BASE_VEC(IrMeasure) measures;
+  BASE_VEC(IrFigure) drawing;
+  BASE_VEC(IrControl) controls;
 } IrExperiment;
 
 typedef struct IrWork IrWork;

@@ -103,3 +103,10 @@ AstExpr* ast_child(const AstExpr* e, uint32_t i) {
   }
   return NULL;
 }
+
+uint32_t ast_format_begin(Str text, uint32_t begin, uint32_t end) {
+  uint32_t at = end;
+  while (at > begin && text.data[at - 1] != ':')
+    at--;
+  return at > begin && at < end && text.data[at] == '.' ? at - 1 : end;
+}

@@ -248,16 +248,22 @@ typedef struct AstValue {
   Span span;
   AstExpr* expr;  // NULL: it is a text
   Str text;       // without its quotes
+  bool in_text;   // stands in braces inside of the text before it
 } AstValue;
 
 typedef AST_LIST(AstValue) AstValueList;
 
-/// `key = value, value;` in an attribute list or experiment. Keys are unchecked.
+/// Where the format begins that ends a value in braces of a text, ":.2f"; `end` when there is none.
+uint32_t ast_format_begin(Str text, uint32_t begin, uint32_t end);
+
+/// `key = value, value;` in an attribute list or experiment, `shape(value, value);` in a drawing.
+/// Keys are unchecked.
 typedef struct AstSetting {
   Span span;
   Str key;
   Span key_span;
-  AstValueList values;  // at least one
+  AstValueList values;  // at least one, but for shapes
+  bool is_shape;
 } AstSetting;
 
 typedef AST_LIST(AstSetting) AstSettingList;
@@ -405,6 +411,8 @@ typedef enum AstStatementKind {
   AST_ENERGY,      // energy = expr;  (top level, no label, no backquotes)
   AST_EXPERIMENT,  // experiment { end = 10; }
   AST_MEASURE,     // measure peak = max(y);
+  AST_ANIMATE,     // animate { circle(x, y, 0.1); }
+  AST_CONTROL,     // control k = 0:10;  control on = 0, 1;  control m;
   AST_ELEMENT,     // contact c { gap = y; force = N; }  friction f { ... }
   AST_FOR,         // for i = 1:N, 7 { ... }
   AST_IF,          // if (c) { ... } else if (d) { ... } else { ... }
@@ -445,7 +453,7 @@ struct AstStatement {
 
     AstNameList labels;  // AST_DELETE
 
-    struct {  // AST_ATTRIBUTES; AST_EXPERIMENT leaves the name empty
+    struct {  // AST_ATTRIBUTES; AST_EXPERIMENT and AST_ANIMATE leave the name empty
       AstName name;
       AstSettingList settings;
     } attributes;
@@ -458,6 +466,12 @@ struct AstStatement {
       AstName name;
       AstExpr* formula;
     } measure;
+
+    struct {  // AST_CONTROL: values that are offered, or a lowest and a highest one
+      AstName name;
+      AstValueList values;
+      bool is_range;
+    } control;
 
     struct {  // AST_FOR
       Str variable;

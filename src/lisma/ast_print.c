@@ -202,6 +202,7 @@ static void print_block(TextBuffer* out, const AstBlock* block, uint32_t depth) 
 static void print_values(TextBuffer* out, const AstValueList* values) {
   for (uint32_t i = 0; i < values->count; i++) {
     const AstValue* value = &values->data[i];
+    if (value->in_text) continue;  // printed with its text
     if (i) text_append_c(out, ", ");
     if (value->expr) {
       ast_print_expr(out, value->expr);
@@ -215,9 +216,9 @@ static void print_values(TextBuffer* out, const AstValueList* values) {
 
 static void print_setting(TextBuffer* out, const AstSetting* setting) {
   text_append(out, setting->key);
-  text_append_c(out, " = ");
+  text_append_c(out, setting->is_shape ? "(" : " = ");
   print_values(out, &setting->values);
-  text_append_char(out, ';');
+  text_append_c(out, setting->is_shape ? ");" : ";");
 }
 
 static void print_definitions(TextBuffer* out, const char* word, const AstDefinitionList* list) {
@@ -293,8 +294,11 @@ static void print_element(TextBuffer* out, const AstElement* element) {
   text_append_c(out, " }");
 }
 
-static void print_experiment(TextBuffer* out, const AstSettingList* settings, uint32_t depth) {
-  text_append_c(out, "experiment {\n");
+/// `experiment` or `animate`.
+static void print_list(TextBuffer* out, const char* word, const AstSettingList* settings,
+                       uint32_t depth) {
+  text_append_c(out, word);
+  text_append_c(out, " {\n");
   for (uint32_t i = 0; i < settings->count; i++) {
     print_indent(out, depth + 1);
     print_setting(out, &settings->data[i]);
@@ -302,6 +306,21 @@ static void print_experiment(TextBuffer* out, const AstSettingList* settings, ui
   }
   print_indent(out, depth);
   text_append_char(out, '}');
+}
+
+static void print_control(TextBuffer* out, const AstStatement* s) {
+  const AstValueList* values = &s->as.control.values;
+  text_append_c(out, "control ");
+  ast_print_name(out, &s->as.control.name);
+  if (values->count) text_append_c(out, " = ");
+  if (s->as.control.is_range) {
+    ast_print_expr(out, values->data[0].expr);
+    text_append_char(out, ':');
+    ast_print_expr(out, values->data[1].expr);
+  } else {
+    print_values(out, values);
+  }
+  text_append_char(out, ';');
 }
 
 static void print_for(TextBuffer* out, const AstStatement* s, uint32_t depth) {
@@ -486,7 +505,9 @@ void ast_print_statement(TextBuffer* out, const AstStatement* s, uint32_t depth)
     break;
   case AST_ATTRIBUTES: print_attributes(out, s); break;
   case AST_ENERGY: print_simple(out, "energy = ", s->as.energy); break;
-  case AST_EXPERIMENT: print_experiment(out, &s->as.attributes.settings, depth); break;
+  case AST_EXPERIMENT: print_list(out, "experiment", &s->as.attributes.settings, depth); break;
+  case AST_ANIMATE: print_list(out, "animate", &s->as.attributes.settings, depth); break;
+  case AST_CONTROL: print_control(out, s); break;
   case AST_MEASURE:
     text_append_c(out, "measure ");
     ast_print_name(out, &s->as.measure.name);

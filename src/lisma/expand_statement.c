@@ -66,18 +66,23 @@ static AstDefinitionList copy_definitions(Expander* x, Component* u,
   return out;
 }
 
+static AstValueList copy_values(Expander* x, Component* u, const AstValueList* list) {
+  AstValueList out = {.count = list->count};
+  if (list->count) out.data = ARENA_ARRAY(x->arena, AstValue, list->count);
+  for (uint32_t i = 0; i < list->count; i++) {
+    out.data[i] = list->data[i];
+    if (out.data[i].expr) out.data[i].expr = expand_copy_expr(x, u, out.data[i].expr);
+  }
+  return out;
+}
+
 static AstSettingList copy_settings(Expander* x, Component* u, const AstSettingList* list) {
   AstSettingList out = {.count = list->count};
   if (list->count) out.data = ARENA_ARRAY(x->arena, AstSetting, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
     AstSetting* setting = &out.data[i];
     *setting = list->data[i];
-    setting->values.data = ARENA_ARRAY(x->arena, AstValue, setting->values.count);
-    for (uint32_t k = 0; k < setting->values.count; k++) {
-      AstValue* value = &setting->values.data[k];
-      *value = list->data[i].values.data[k];
-      if (value->expr) value->expr = expand_copy_expr(x, u, value->expr);
-    }
+    setting->values = copy_values(x, u, &list->data[i].values);
   }
   return out;
 }
@@ -217,6 +222,11 @@ static void copy_statement(Expander* x, Component* u, const AstStatement* s, Sta
     copy.as.attributes.name = expand_copy_target(x, u, &s->as.attributes.name);
     copy.as.attributes.settings = copy_settings(x, u, &s->as.attributes.settings);
     break;
+  case AST_CONTROL:
+    copy.as.control.name = expand_copy_target(x, u, &s->as.control.name);
+    copy.as.control.values = copy_values(x, u, &s->as.control.values);
+    break;
+  case AST_ANIMATE:
   case AST_EXPERIMENT:
     copy.as.attributes.settings = copy_settings(x, u, &s->as.attributes.settings);
     break;

@@ -244,6 +244,8 @@ static void mention_statement(Expander* x, Table* table, const AstStatement* s) 
     mention_target(x, table, &s->as.attributes.name);
     mention_settings(x, table, &s->as.attributes.settings);
     break;
+  case AST_ANIMATE: mention_settings(x, table, &s->as.attributes.settings); break;
+  case AST_CONTROL: mention_target(x, table, &s->as.control.name); break;
   case AST_ELEMENT: mention_block(x, table, &s->as.element->body); break;
   case AST_FOR:
     for (uint32_t i = 0; i < s->as.loop.ranges.count; i++) {

@@ -104,6 +104,7 @@ typedef enum TokenKind {
   X(WORD_AFTER, "after") \
   X(WORD_EVERY, "every") \
   X(WORD_MEASURE, "measure") \
+  X(WORD_CONTROL, "control") \
   X(WORD_PERSISTENT, "persistent") \
   X(WORD_TRIGGER, "trigger") \
   X(WORD_INVARIANT, "invariant") \

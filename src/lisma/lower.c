@@ -189,6 +189,7 @@ static void lower_model(Lower* l) {
   ir_canonicalise(l->m);
   resolve_kinds(l);
   lower_check_outputs(l);
+  lower_check_controls(l);
   decide_continuous(l);
 }
 

@@ -21,6 +21,7 @@
 
 #define LOWER_INSTANCES_MAX 20000000u     // instances of all loops together
 #define LOWER_LEAVES_MAX    50000000u     // names and numbers in all expressions together
+#define LOWER_ENERGY_NAME   "{energy}"    // of the energy among the macros
 #define LOWER_DEPTH_MAX     2000u         // nodes on a path, with macros and constants followed
 #define LOWER_INDEX_MAX     1000000000.0  // largest value of an index
 #define LOWER_ORDER_MAX     15u           // highest derivative
@@ -731,6 +732,11 @@ void lower_entry_resets(Lower* l, uint32_t body, Span span);
 void lower_attributes(Lower* l, const AstStatement* statement);
 void lower_experiment(Lower* l, const AstStatement* statement);
 void lower_measure(Lower* l, const AstStatement* statement);
+// lower_drawing.c
+void lower_animate(Lower* l, const AstStatement* statement);
+void lower_control(Lower* l, const AstStatement* statement);
+/// Controls name constants and variables: looked at when all are known.
+void lower_check_controls(Lower* l);
 void lower_check_outputs(Lower* l);
 
 // lower_data.c --------------------------------------------------------------------------------

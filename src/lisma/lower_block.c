@@ -413,6 +413,10 @@ static void lower_energy(Lower* l, const AstStatement* statement) {
   Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
   l->m->energy = lower_term(l, value, scope, NULL);
   l->m->energy_span = value->span;
+  IrMacro recorded = {.name = names_intern(&l->m->names, STR_LIT(LOWER_ENERGY_NAME)),
+                      .value = l->m->energy,
+                      .span = value->span};
+  if (ir_term_present(recorded.value)) base_vec_push(l->arena, &l->m->macros, recorded);
 }
 
 /// A static level below the kinetic one makes a body that can neither stick nor slide.
@@ -495,6 +499,8 @@ static void lower_statement(Lower* l, const AstStatement* statement, const Site*
   case AST_ENERGY: lower_energy(l, statement); break;
   case AST_EXPERIMENT: lower_experiment(l, statement); break;
   case AST_MEASURE: lower_measure(l, statement); break;
+  case AST_ANIMATE: lower_animate(l, statement); break;
+  case AST_CONTROL: lower_control(l, statement); break;
   case AST_ELEMENT: lower_element(l, statement, site); break;
   case AST_FOR: lower_loop(l, statement, site); break;
   case AST_IF: lower_if(l, statement, site); break;

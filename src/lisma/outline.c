@@ -145,6 +145,8 @@ static void outline_statement(Outline* o, const AstStatement* s) {
   case AST_ENERGY:
   case AST_EXPERIMENT:
   case AST_MEASURE:
+  case AST_ANIMATE:
+  case AST_CONTROL:
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO:

@@ -119,6 +119,8 @@ static const Placement placements[] = {
     {AST_ENERGY, PLACE_TOP, false, "the energy", "give it at the top level"},
     {AST_EXPERIMENT, PLACE_TOP, false, "'experiment'", "give it at the top level"},
     {AST_MEASURE, PLACE_TOP, false, "a measure", "declare it at the top level"},
+    {AST_ANIMATE, PLACE_TOP | PLACE_PART, true, "'animate'", "write it at the top level"},
+    {AST_CONTROL, PLACE_TOP | PLACE_PART, true, "a control", "declare it at the top level"},
     {AST_ELEMENT, PLACE_TOP | PLACE_PART, true, "an element", "declare it at the top level"},
     {AST_FOR, EVERYWHERE, true, "a loop", NULL},
     {AST_IF, PLACE_TOP | PLACE_PART | PLACE_STATE | PLACE_IF, true, "'if'",

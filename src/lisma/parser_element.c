@@ -407,6 +407,7 @@ bool parser_element(Parser* p, AstStatement* out) {
   }
   uint32_t errors = p->diags->error_count;
   element->settings = parser_settings(p);
+  parser_check_settings(p, &element->settings, false);
   if (p->recovering || p->diags->error_count > errors) return true;
   Maker m = {.p = p, .name = &element->name, .mark = p->scratch_used};
   Settings s = {0};

@@ -63,9 +63,9 @@ static const char* foreign_hint(const AstName* name) {
 }
 
 static const char* const statement_words[] = {
-    "const", "macro", "state",   "for",       "automaton", "set",      "delete",
-    "goto",  "stop",  "data",    "invariant", "contact",   "friction", "function",
-    "part",  "port",  "include", "connect",   "after",     "every",    "measure",
+    "const",   "macro",   "state",     "for",     "automaton", "set",      "delete", "goto",
+    "stop",    "data",    "invariant", "contact", "friction",  "function", "part",   "port",
+    "include", "connect", "after",     "every",   "measure",   "control",
 };
 
 /// A misspelt word at the start of a statement, as in `cosnt a = 1;`.

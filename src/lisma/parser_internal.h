@@ -138,6 +138,8 @@ bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* l
 
 /// `{ key = value; ... }`, the '{' being the present token.
 AstSettingList parser_settings(Parser* p);
+/// Shapes stand in drawings, settings in everything else: E0132.
+void parser_check_settings(Parser* p, const AstSettingList* settings, bool shapes);
 
 // parser_element.c ----------------------------------------------------------------------------
 

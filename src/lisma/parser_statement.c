@@ -206,7 +206,61 @@ bool parser_sides(Parser* p, const BlockFrame* frame, uint32_t begin, AstName* l
 // ---------------------------------------------------------------------------------------------
 // Attributes and experiment
 
+/// The values in braces of a text, "{T:.1f}", are read where they stand.
+static void parse_text_values(Parser* p, Span text) {
+  Parser outer = *p;
+  const char* data = p->source->text.data;
+  for (uint32_t at = text.begin; at < text.end && !p->recovering; at++) {
+    if (data[at] != '{') continue;
+    uint32_t close = at;
+    while (close < text.end && data[close] != '}')
+      close++;
+    p->lexer.at = at + 1;
+    p->lexer.text.length = ast_format_begin(p->source->text, at + 1, close);
+    p->lexer.line_start = false;
+    p->next = lexer_next(&p->lexer);
+    parser_advance(p);
+    AstValue value = {.in_text = true, .expr = parser_expr(p)};
+    value.span = value.expr->span;
+    if ((p->tok.kind != TOK_END || close == text.end) && parser_fail(p)) {
+      diag_add(p->diags, DIAG_E0132, (Span){at, close},
+               "a value in a text is written {x} or {x:.2f}");
+    }
+    parser_push(p, &value, sizeof value);
+    at = close;
+  }
+  p->lexer = outer.lexer;
+  p->tok = outer.tok;
+  p->next = outer.next;
+  p->previous_end = outer.previous_end;
+}
+
+/// `circle(x, y, 0.1);`
+static void parse_shape(Parser* p, AstSetting* setting) {
+  uint32_t begin = p->tok.span.begin;
+  *setting = (AstSetting){.key = STR_LIT(""), .is_shape = true};
+  size_t mark = p->scratch_used;
+  parser_expect_word(p, "the name of a shape", &setting->key, &setting->key_span);
+  Span open = p->tok.span;
+  parser_expect(p, TOK_LPAREN, "expected '(' after the name of a shape");
+  while (!p->recovering && p->tok.kind != TOK_RPAREN) {
+    Span text = p->tok.inner;
+    AstValue value = parse_value(p);
+    parser_push(p, &value, sizeof value);
+    if (!value.expr) parse_text_values(p, text);
+    if (!parser_accept(p, TOK_COMMA)) break;
+  }
+  PARSER_TAKE(p, mark, AstValue, setting->values);
+  if (!p->recovering) parser_close(p, TOK_RPAREN, open);
+  parser_end_statement(p, "the shape");
+  setting->span = parser_since(p, begin);
+}
+
 static void parse_setting(Parser* p, AstSetting* setting) {
+  if (p->tok.kind == TOK_WORD && p->next.kind == TOK_LPAREN) {
+    parse_shape(p, setting);
+    return;
+  }
   uint32_t begin = p->tok.span.begin;
   *setting = (AstSetting){.key = STR_LIT("")};
   size_t mark = p->scratch_used;
@@ -244,19 +298,34 @@ AstSettingList parser_settings(Parser* p) {
     parse_setting(p, &setting);
     p->after_gap = false;
     if (p->recovering) parser_synchronise(p, start);
-    if (setting.values.count) parser_push(p, &setting, sizeof setting);
+    if (setting.values.count || setting.is_shape) parser_push(p, &setting, sizeof setting);
   }
   PARSER_TAKE(p, mark, AstSetting, list);
   parser_close(p, TOK_RBRACE, open);
   return list;
 }
 
+void parser_check_settings(Parser* p, const AstSettingList* settings, bool shapes) {
+  for (uint32_t i = 0; i < settings->count; i++) {
+    const AstSetting* setting = &settings->data[i];
+    if (setting->is_shape == shapes) continue;
+    Diag* diag = diag_add(p->diags, DIAG_E0132, setting->key_span,
+                          shapes ? "a drawing has no settings" : "no shape stands here");
+    diag_hint(p->diags, diag,
+              shapes ? "shapes are written: circle(x, y, 0.1);"
+                     : "a drawing is written: animate { circle(x, y, 0.1); }");
+  }
+}
+
 static bool parse_attributes(Parser* p, const AstName* name, uint32_t begin, AstStatement* out) {
   bool experiment = ast_name_is_word(name, STR_LIT("experiment"));
-  out->kind = experiment ? AST_EXPERIMENT : AST_ATTRIBUTES;
-  if (!experiment) out->as.attributes.name = *name;
+  bool drawing = ast_name_is_word(name, STR_LIT("animate"));
+  out->kind = experiment ? AST_EXPERIMENT : drawing ? AST_ANIMATE : AST_ATTRIBUTES;
+  bool named = out->kind == AST_ATTRIBUTES;
+  if (named) out->as.attributes.name = *name;
   out->as.attributes.settings = parser_settings(p);
-  for (uint32_t i = 0; !experiment && i < out->as.attributes.settings.count; i++) {
+  parser_check_settings(p, &out->as.attributes.settings, drawing);
+  for (uint32_t i = 0; named && i < out->as.attributes.settings.count; i++) {
     Str key = out->as.attributes.settings.data[i].key;
     p->has_units = p->has_units || str_equal(key, STR_LIT("unit"));
   }
@@ -356,6 +425,33 @@ static bool parse_measure(Parser* p, AstStatement* out) {
   return true;
 }
 
+/// `control k = 0:10;`, `control on = 0, 1;`, `control m;`
+static bool parse_control(Parser* p, AstStatement* out) {
+  parser_advance(p);
+  out->kind = AST_CONTROL;
+  if (!parser_expect_path(p, "the name of a constant or variable", &out->as.control.name))
+    return false;
+  size_t mark = p->scratch_used;
+  if (!p->recovering && parser_accept(p, TOK_ASSIGN)) {
+    do {
+      AstValue value = {.span = p->tok.span, .expr = parser_expr(p)};
+      value.span = value.expr->span;
+      parser_push(p, &value, sizeof value);
+      bool first = p->scratch_used - mark == sizeof value;
+      if (!p->recovering && first && parser_accept(p, TOK_COLON)) {
+        out->as.control.is_range = true;
+        value.expr = parser_expr(p);
+        value.span = value.expr->span;
+        parser_push(p, &value, sizeof value);
+        break;
+      }
+    } while (!p->recovering && parser_accept(p, TOK_COMMA));
+  }
+  PARSER_TAKE(p, mark, AstValue, out->as.control.values);
+  parser_end_statement(p, "the control");
+  return true;
+}
+
 static bool begins_invariant(const Parser* p) {
   switch ((int)p->next.kind) {
   case TOK_LBRACKET:
@@ -381,7 +477,8 @@ static bool begins_statement(const Parser* p) {
   case WORD_FUNCTION:
   case WORD_PART:
   case WORD_PORT:
-  case WORD_MEASURE: return named;
+  case WORD_MEASURE:
+  case WORD_CONTROL: return named;
   case WORD_INCLUDE: return next == TOK_STRING;
   case WORD_AFTER: return next == TOK_NUMBER || (named && !word_is_event(p->next.word));
   case WORD_EVERY: return next == TOK_NUMBER || named;
@@ -407,6 +504,7 @@ static bool parse_word_statement(Parser* p, const BlockFrame* frame, AstStatemen
   case WORD_PART: *keep = parser_part(p, frame, out); break;
   case WORD_PORT: *keep = parser_port(p, out); break;
   case WORD_MEASURE: *keep = parse_measure(p, out); break;
+  case WORD_CONTROL: *keep = parse_control(p, out); break;
   case WORD_INCLUDE: *keep = parser_include(p, out); break;
   case WORD_AFTER: *keep = parser_after(p, frame, out); break;
   case WORD_EVERY: *keep = parser_every(p, frame, out); break;

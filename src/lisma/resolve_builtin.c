@@ -167,6 +167,8 @@ static void scan_statement(Lower* l, const AstStatement* statement) {
   case AST_ATTRIBUTES:
   case AST_EXPERIMENT:
   case AST_MEASURE:
+  case AST_ANIMATE:
+  case AST_CONTROL:
   case AST_STOP:
   case AST_GOTO:
   case AST_FUNCTION:

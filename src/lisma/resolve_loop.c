@@ -173,6 +173,8 @@ static bool statement_bounds_use(const AstStatement* s, Str name) {
   case AST_ENERGY:
   case AST_EXPERIMENT:
   case AST_MEASURE:
+  case AST_ANIMATE:
+  case AST_CONTROL:
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO: break;
@@ -252,6 +254,8 @@ static Size weigh_statement(Weigher* w, const AstStatement* s) {
   case AST_ENERGY:
   case AST_EXPERIMENT:
   case AST_MEASURE:
+  case AST_ANIMATE:
+  case AST_CONTROL:
   case AST_INVARIANT:
   case AST_STOP:
   case AST_GOTO:

@@ -434,6 +434,8 @@ static void check_statement(Checker* c, const AstStatement* s) {
   case AST_DELETE:
   case AST_EXPERIMENT:
   case AST_MEASURE:
+  case AST_ANIMATE:
+  case AST_CONTROL:
   case AST_STOP:
   case AST_GOTO:
   case AST_FUNCTION:

@@ -355,6 +355,38 @@ static const ModelMeasure* copy_measures(ModelBuild* build, const IrExperiment* 
   return measures;
 }
 
+static const ModelFigure* copy_figures(ModelBuild* build, const IrExperiment* e) {
+  ModelFigure* figures = ARENA_ARRAY(&build->arena, ModelFigure, e->drawing.count);
+  for (uint32_t i = 0; i < e->drawing.count; i++) {
+    const IrFigure* shape = &e->drawing.data[i];
+    const char** numbers = ARENA_ARRAY(&build->arena, const char*, shape->numbers.count);
+    for (uint32_t k = 0; k < shape->numbers.count; k++)
+      numbers[k] = str_copy(&build->arena, shape->numbers.data[k]).data;
+    figures[i] = (ModelFigure){.kind = str_copy(&build->arena, shape->kind),
+                               .text = str_copy(&build->arena, shape->text),
+                               .colour = str_copy(&build->arena, shape->colour),
+                               .numbers = numbers,
+                               .number_count = shape->numbers.count};
+  }
+  return figures;
+}
+
+static const ModelControl* copy_controls(ModelBuild* build, const IrExperiment* e) {
+  ModelControl* controls = ARENA_ARRAY(&build->arena, ModelControl, e->controls.count);
+  for (uint32_t i = 0; i < e->controls.count; i++) {
+    const IrControl* control = &e->controls.data[i];
+    double* values = ARENA_ARRAY(&build->arena, double, control->values.count);
+    for (uint32_t k = 0; k < control->values.count; k++)
+      values[k] = control->values.data[k];
+    controls[i] = (ModelControl){.name = str_copy(&build->arena, control->name),
+                                 .low = control->low,
+                                 .high = control->high,
+                                 .values = values,
+                                 .value_count = control->values.count};
+  }
+  return controls;
+}
+
 static ModelExperiment copy_experiment(ModelBuild* build, const IrExperiment* e) {
   return (ModelExperiment){.start = e->start,
                            .end = e->end,
@@ -372,7 +404,11 @@ static ModelExperiment copy_experiment(ModelBuild* build, const IrExperiment* e)
                            .out = e->out.data,
                            .out_count = e->out.count,
                            .measures = copy_measures(build, e),
-                           .measure_count = e->measures.count};
+                           .measure_count = e->measures.count,
+                           .figures = copy_figures(build, e),
+                           .figure_count = e->drawing.count,
+                           .controls = copy_controls(build, e),
+                           .control_count = e->controls.count};
 }
 
 void build_variables(ModelBuild* build) {

@@ -866,6 +866,21 @@ typedef struct ModelMeasure {
   Str name, text;
 } ModelMeasure;
 
+/// A shape of the drawing that goes with a run.
+typedef struct ModelFigure {
+  Str kind, text, colour;
+  const char* const* numbers;  // names of macros
+  uint32_t number_count;
+} ModelFigure;
+
+/// What is changed by hand during a run.
+typedef struct ModelControl {
+  Str name;
+  double low, high;  // NaN: no range
+  const double* values;
+  uint32_t value_count;
+} ModelControl;
+
 /// Defaults of a run as the model states them; NaN and empty text mean "not given".
 typedef struct ModelExperiment {
   double start, end, every, step, h0, hmin, hmax, rtol, atol, eventeps, gamma;
@@ -874,6 +889,10 @@ typedef struct ModelExperiment {
   uint32_t out_count;
   const ModelMeasure* measures;
   uint32_t measure_count;
+  const ModelFigure* figures;
+  uint32_t figure_count;
+  const ModelControl* controls;
+  uint32_t control_count;
 } ModelExperiment;
 
 /// Everything about a model that does not depend on the mode. Immutable.

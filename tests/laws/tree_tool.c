@@ -327,6 +327,8 @@ static void put_statement(const AstStatement* s) {
     break;
   case AST_EXPERIMENT:
   case AST_MEASURE:
+  case AST_ANIMATE:
+  case AST_CONTROL:
     fputs("[\"experiment\",", stdout);
     put_settings(&s->as.attributes.settings);
     putchar(']');

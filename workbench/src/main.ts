@@ -4,6 +4,7 @@
 import { Bands } from "./bands";
 import { Chart, ChartHost, Range, readTheme } from "./chart";
 import { byId, download, make, quiet, short } from "./dom";
+import { Drawing } from "./drawing";
 import { Editor } from "./editor";
 import { Engine, ServedEngine, WorkerEngine } from "./engine";
 import { EventList, eventText } from "./events";
@@ -80,6 +81,7 @@ class Workbench implements Listener, ChartHost {
   private readonly parameters: Parameters;
   private readonly events: EventList;
   private readonly bands = new Bands(byId("bands"));
+  private readonly drawing = new Drawing(this);
   private readonly engine: Engine;
   private charts: Chart[] = [];
   private colours = new Map<string, string>();
@@ -114,6 +116,8 @@ class Workbench implements Listener, ChartHost {
       void this.session.restart();
     });
     this.events = new EventList({ select: (event) => this.onEvent(event), goBack: (t) => void this.session.back(t) });
+    this.drawing.speed = () => this.session.speed;
+    byId("stage").append(this.drawing.element);
     this.setTheme(localStorage.getItem("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     this.buildControls();
     this.showPanel("events");
@@ -177,6 +181,7 @@ class Workbench implements Listener, ChartHost {
     this.cursor = null;
     this.following = true;
     this.parameters.clear();
+    this.drawing.stop();
     this.editor.open(path, text);
     this.tables.open(path);
     this.setView(path.endsWith(".rules.md") ? "tables" : "text");
@@ -201,6 +206,7 @@ class Workbench implements Listener, ChartHost {
     const another = fresh && (!this.run || this.run.columns.join("\n") !== run.columns.join("\n"));
     this.run = run;
     if (another || this.charts.length === 0) this.chooseCharts(run);
+    byId("stage").hidden = run.model.drawing.length === 0;
     this.parameters.show(run.model, run);
     this.events.show(run, fresh);
     if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
@@ -603,6 +609,8 @@ class Workbench implements Listener, ChartHost {
       this.showVariables();
       this.bands.draw(this.run, this.range, this.cursor);
       this.charts.forEach((chart, i) => chart.draw(theme, i === this.charts.length - 1));
+      if (!byId("stage").hidden) this.drawing.draw();
+      if (this.run) this.parameters.gauge(this.run, this.cursor ?? this.run.t);
       if (this.changedAt) {
         this.lastLatency = performance.now() - this.changedAt;
         if (!this.run?.unfinished) this.changedAt = 0;
@@ -831,6 +839,7 @@ class Workbench implements Listener, ChartHost {
     setLanguage(getLanguage() === "en" ? "ru" : "en");
     localStorage.setItem("saltus.language", getLanguage());
     this.buildControls();
+    this.drawing.name();
     for (const chart of this.charts) chart.describe();
     this.tables.update(true);
     if (this.run) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A slider and a field for each constant of the model.
+// What can be changed by hand: the controls that a model declares, with their ranges and choices, then a slider and a
+// field for each constant. A control of something that is computed shows it: a gauge.
 import { make, short } from "./dom";
-import { Model, Run, Values } from "./session";
+import { Control, Model, Run, Values } from "./session";
 import { say } from "./words";
 
 const STEPS = 1000;
@@ -15,16 +16,15 @@ function spanOf(value: number): [number, number] {
   return value > 0 ? [0, far] : [-far, 0];
 }
 
+/** A value on the page and how to show another. */
 interface Row {
   element: HTMLElement;
-  slider: HTMLInputElement;
-  field: HTMLInputElement;
-  low: number;
-  high: number;
+  show(value: number): void;
 }
 
 export class Parameters {
   private rows = new Map<string, Row>();
+  private gauges = new Map<string, Row>();
   private defaults: Values = {};
   private model: Model | null = null;
   private readonly note = make("small");
@@ -38,9 +38,8 @@ export class Parameters {
 
   /** The model's constants, in the order of its text. */
   show(model: Model, run: Run): void {
-    const same = this.model && this.model.names.constants.map((c) => c.name).join("\n") === model.names.constants.map((c) => c.name).join("\n");
-    const changed = Object.keys(run.set);
-    if (!same || this.model?.path !== model.path) {
+    const key = (m: Model | null): string => JSON.stringify([m?.path, m?.controls, m?.names.constants.map((c) => c.name)]);
+    if (key(this.model) !== key(model)) {
       this.model = model;
       this.defaults = {};
       this.build(run);
@@ -48,7 +47,7 @@ export class Parameters {
     this.model = model;
     // what the model says, as far as it is not set here
     for (const [name, value] of Object.entries(run.constants)) {
-      if (!changed.includes(name) && !run.live) this.defaults[name] = value;
+      if (!(name in run.set) && !run.live) this.defaults[name] = value;
     }
     this.update(run);
   }
@@ -58,31 +57,82 @@ export class Parameters {
     this.parent.replaceChildren();
   }
 
+  /** Gauges at a time. */
+  gauge(run: Run, t: number): void {
+    for (const [name, row] of this.gauges) {
+      const column = run.column(name);
+      if (column >= 0) row.show(run.rows.valueAt(column, t));
+    }
+  }
+
   private build(run: Run): void {
+    const model = this.model;
+    if (!model) return;
     this.rows.clear();
-    const constants = [...(this.model?.names.constants ?? [])].sort((a, b) => a.appearance - b.appearance);
+    this.gauges.clear();
     this.list.replaceChildren();
-    for (const { name } of constants.slice(0, SHOWN)) {
-      if (name in run.constants) this.list.append(this.addRow(name, run.constants[name]));
+    for (const control of model.controls) this.list.append(this.addControl(control, run));
+    const constants = [...model.names.constants].sort((a, b) => a.appearance - b.appearance).filter((c) => !this.rows.has(c.name));
+    const rest = constants.filter((c) => c.name in run.constants).slice(0, SHOWN).map((c) => this.addSlider(c.name, ...spanOf(run.constants[c.name])));
+    if (model.controls.length && rest.length) {
+      // what the model does not offer is there for who looks for it
+      this.list.append(make("details", {}, make("summary", {}, `${say("other constants")} (${rest.length})`), ...rest));
+    } else {
+      this.list.append(...rest);
     }
     const header = make("header", {}, make("b", {}, say("Parameters")), this.note,
       make("button", { class: "mini", click: () => this.reset() }, say("Reset")));
     this.parent.replaceChildren(header, this.list);
-    if (constants.length === 0) this.list.append(make("p", {}, say("The model has no constants.")));
+    if (constants.length + model.controls.length === 0) this.list.append(make("p", {}, say("The model has no constants.")));
     if (constants.length > SHOWN) this.list.append(make("p", {}, `… ${constants.length - SHOWN}`));
   }
 
-  private addRow(name: string, value: number): HTMLElement {
+  private addControl(control: Control, run: Run): HTMLElement {
+    const { name, low, high, values } = control;
+    const variable = run.model.names.variables.find((v) => v.name === name);
+    if (variable && variable.kind !== "discrete") return this.addGauge(control, variable.unit);
+    if (values.length === 2 && values.includes(0) && values.includes(1)) return this.addSwitch(name);
+    if (values.length) return this.addChoice(name, values);
+    const value = run.constants[name] ?? 0;
+    return this.addSlider(name, ...(low === null || high === null ? spanOf(value) : ([low, high] as [number, number])), low !== null);
+  }
+
+  private keep(name: string, element: HTMLElement, show: (value: number) => void): HTMLElement {
+    this.rows.set(name, { element, show });
+    return element;
+  }
+
+  private addSwitch(name: string): HTMLElement {
+    const box = make("input", { type: "checkbox", role: "switch", "data-name": name });
+    box.addEventListener("change", () => this.change(name, box.checked ? 1 : 0));
+    const element = make("label", { class: "slider switch" }, make("span", { title: name }, name), box);
+    return this.keep(name, element, (value) => (box.checked = value !== 0));
+  }
+
+  private addChoice(name: string, values: number[]): HTMLElement {
+    const buttons = values.map((value) => make("button", { click: () => this.change(name, value), "aria-pressed": "false" }, short(value)));
+    const element = make("div", { class: "slider choice", role: "group", "aria-label": name, "data-name": name }, make("span", { title: name }, name), make("div", {}, ...buttons));
+    return this.keep(name, element, (value) => buttons.forEach((b, i) => b.setAttribute("aria-pressed", String(values[i] === value))));
+  }
+
+  private addGauge({ name, low, high }: Control, unit: string): HTMLElement {
+    const bar = make("meter", { min: low ?? 0, max: high ?? 1, "aria-label": name });
+    const text = make("output", {});
+    const element = make("div", { class: "slider gauge" }, make("span", { title: name }, name), bar, text);
+    this.gauges.set(name, { element, show: (value) => {
+      bar.value = Number.isFinite(value) ? value : 0;
+      text.textContent = `${short(value, 5)} ${unit}`;
+    } });
+    return element;
+  }
+
+  private addSlider(name: string, low: number, high: number, fixed = false): HTMLElement {
     const id = `parameter-${this.rows.size}`;
     const slider = make("input", { type: "range", min: 0, max: STEPS, id, "data-name": name });
     const field = make("input", { type: "text", inputmode: "decimal", "aria-label": name });
     const element = make("div", { class: "slider" }, make("label", { for: id, title: name }, name), slider, field);
-    const [low, high] = spanOf(value);
-    const row: Row = { element, slider, field, low, high };
-    this.rows.set(name, row);
     slider.addEventListener("input", () => {
-      const raw = row.low + (Number(slider.value) / STEPS) * (row.high - row.low);
-      const rounded = Number(raw.toPrecision(6));
+      const rounded = Number((low + (Number(slider.value) / STEPS) * (high - low)).toPrecision(6));
       field.value = short(rounded);
       this.change(name, rounded);
     });
@@ -91,14 +141,17 @@ export class Parameters {
     });
     field.addEventListener("change", () => {
       const typed = Number(field.value.replace(",", "."));
-      if (field.value.trim() === "" || !Number.isFinite(typed)) {
-        field.setAttribute("aria-invalid", "true");
-        return;
-      }
-      field.removeAttribute("aria-invalid");
-      this.change(name, typed);
+      const bad = field.value.trim() === "" || !Number.isFinite(typed) || (fixed && (typed < low || typed > high));
+      field.toggleAttribute("aria-invalid", bad);
+      field.title = bad && fixed ? `${short(low)} … ${short(high)}` : "";
+      if (!bad) this.change(name, typed);
     });
-    return element;
+    return this.keep(name, element, (value) => {
+      [low, high] = [Math.min(low, value), Math.max(high, value)];
+      // a slider that is being moved leads, the run follows
+      if (document.activeElement !== slider) slider.value = String(((value - low) / (high - low)) * STEPS);
+      if (document.activeElement !== field) field.value = short(value, 9);
+    });
   }
 
   private update(run: Run): void {
@@ -106,10 +159,7 @@ export class Parameters {
     for (const [name, row] of this.rows) {
       const value = run.constants[name];
       if (value === undefined) continue;
-      if (value < row.low || value > row.high) [row.low, row.high] = [Math.min(row.low, value), Math.max(row.high, value)];
-      // a slider that is being moved leads, the run follows
-      if (document.activeElement !== row.slider) row.slider.value = String(((value - row.low) / (row.high - row.low)) * STEPS);
-      if (document.activeElement !== row.field) row.field.value = short(value, 9);
+      row.show(value);
       row.element.classList.toggle("changed", name in this.defaults && value !== this.defaults[name]);
     }
   }

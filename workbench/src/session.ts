@@ -27,12 +27,31 @@ export interface Names {
   transitions: { automaton: string; from: string[]; to: string; atoms: string[]; line: number }[];
 }
 
+export interface Shape {
+  kind: string;
+  numbers: string[]; // columns
+  text: string;
+  colour: string;
+}
+
+export interface Control {
+  name: string;
+  low: number | null;
+  high: number | null;
+  values: number[];
+}
+
+export const STEP = "{step}"; // column of the shortest step since the row before
+export const ENERGY = "{energy}"; // column of the energy that the model declares
+
 export interface Model {
   path: string;
   text: string;
   names: Names;
   experiment: { start?: number; end?: number; method: string; out: string[] };
   automata: { name: string; states: string[] }[]; // those with a column
+  drawing: Shape[];
+  controls: Control[];
 }
 
 export interface Change {
@@ -73,7 +92,7 @@ export class Run {
     this.rows = new Rows(columns.length);
     this.places = new Map(columns.map((name, i) => [name, i]));
     const units = new Map(model.names.variables.map((v) => [v.name, v.unit]));
-    const shown = columns.filter((name) => units.has(name) || !name.endsWith(".state"));
+    const shown = columns.filter((name) => units.has(name) || !(name.endsWith(".state") || name.startsWith("{")));
     this.quantities = shown.map((name) => ({ name, unit: units.get(name) ?? "" }));
   }
 
@@ -219,8 +238,8 @@ export class Session {
     if (json.ok) {
       const names = json.names as Names;
       const automata = names.automata.filter((a) => a.kind === "automaton").slice(0, AUTOMATA);
-      this.model = { path, text, names, experiment: json.experiment, automata };
-      const known = new Set(names.constants.map((c) => c.name));
+      this.model = { path, text, names, experiment: json.experiment, automata, drawing: json.drawing, controls: json.controls };
+      const known = new Set([...names.constants, ...names.variables].map((c) => c.name));
       for (const name of Object.keys(this.set)) if (!known.has(name)) delete this.set[name];
     }
     this.listener.onModel(this.model, json.messages);
@@ -230,9 +249,16 @@ export class Session {
   // ---- the run -----------------------------------------------------------------------------------
 
   private settings(model: Model): object {
-    const structural = new Set(model.names.constants.filter((c) => c.structural).map((c) => c.name));
-    const set = Object.fromEntries(Object.entries(this.set).filter(([name]) => !structural.has(name)));
+    const free = new Set(model.names.constants.filter((c) => !c.structural).map((c) => c.name));
+    const set = Object.fromEntries(Object.entries(this.set).filter(([name]) => free.has(name)));
     return { set, ...(this.until === null ? {} : { until: this.until }) };
+  }
+
+  /** Variables that were set before the run, as changes at its start. */
+  private initial(model: Model): Change[] {
+    const variables = new Set(model.names.variables.map((v) => v.name));
+    const t = model.experiment.start ?? 0;
+    return Object.entries(this.set).filter(([name]) => variables.has(name)).map(([name, value]) => ({ t, name, value }));
   }
 
   private take(run: Run, answer: RunAnswer, numbers: Float64Array): void {
@@ -258,8 +284,18 @@ export class Session {
     run.changes = answer.changes;
     run.statistics = answer.statistics;
     run.warnings.push(...answer.warnings);
-    if (answer.constants) run.constants = answer.constants;
+    if (answer.constants) run.constants = { ...this.controlled(run), ...answer.constants };
     if (answer.failure) run.failure = answer.failure;
+  }
+
+  /** Variables that are controlled by hand, as they begin. */
+  private controlled(run: Run): Values {
+    const values: Values = {};
+    for (const { name } of run.model.controls) {
+      const column = run.column(name);
+      if (column >= 0 && run.rows.length) values[name] = this.set[name] ?? run.rows.columns[column].values[0];
+    }
+    return values;
   }
 
   /** A new run: as fast as it goes to its end, or standing at its start. */
@@ -269,8 +305,9 @@ export class Session {
     const turn = this.turn;
     const begun = performance.now();
     const first = standing ? { ms: 0, to: model.experiment.start ?? 0 } : { ms: FIRST_SLICE };
-    const { json, numbers } = await this.engine.ask({ op: "run", ...this.settings(model), changes, ...first });
-    const run = new Run(model, { ...this.set }, (json as RunAnswer).columns ?? []);
+    const all = changes.length ? changes : this.initial(model);
+    const { json, numbers } = await this.engine.ask({ op: "run", ...this.settings(model), changes: all, ...first });
+    const run = new Run(model, { ...this.set }, [...((json as RunAnswer).columns ?? []), STEP]);
     run.start = numbers.length ? numbers[0] : 0;
     run.live = standing;
     this.take(run, json, numbers);

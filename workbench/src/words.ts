@@ -103,6 +103,10 @@ const russian: Record<string, string> = {
   "go back here": "вернуться сюда",
   "back to the values just after this event: change them, or go on":
     "к значениям сразу после этого события: их можно изменить или продолжить",
+  "play the drawing": "показать движение",
+  "space bar": "пробел",
+  "drawing of the model": "рисунок модели",
+  "other constants": "остальные константы",
   "A row per table; add the first.": "Таблица пуста; добавьте первую строку.",
 };
 

@@ -284,6 +284,45 @@ const tests = {
     await bench.until((look) => look.kept === 0);
   },
 
+  async draws_the_model_and_is_controlled(bench) {
+    await bench.write(`const l = 2;
+control l = 1:3;  control push = 0, 1;  control phi = -2:2;
+phi' = w;  phi(t0) = 0;  w' = push - phi;  w(t0) = 0;  push(t0) = 0;
+animate { line(0, 0, l*phi, -l, "gray"); circle(l*phi, -l, 0.3, "#ff0000"); text(0, 0, "{phi:.2f} of {2*l}"); }
+experiment { end = 3; }
+`);
+    await bench.until((look) => look.path !== null && look.t === 3 && look.last.push === 0);
+    const red = () => bench.page.evaluate(() => {
+      const canvas = document.querySelector(".drawing canvas");
+      const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let sum = 0;
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i] === 255 && data[i + 1] === 0 && data[i + 3] === 255) {
+          sum += (i / 4) % width;
+          count++;
+        }
+      }
+      return { at: sum / count / width, count };
+    });
+    await bench.page.waitForTimeout(60);
+    const still = await red();
+    assert.ok(still.count > 50 && Math.abs(still.at - 0.5) < 0.02, JSON.stringify(still));
+    // the switch makes phi = 1 - cos(t); the drawing follows the cursor, the gauge shows the value there
+    await bench.page.click("input[role=switch]");
+    const pushed = await bench.until((look) => look.constants.push === 1 && look.state === "done" && look.last.phi > 1.9);
+    assert.ok(Math.abs(pushed.last.phi - (1 - Math.cos(3))) < 1e-4);
+    await bench.page.waitForTimeout(60);
+    const end = await red();
+    await bench.page.locator(".drawing input").fill("500");
+    await bench.page.waitForTimeout(60);
+    const middle = await red();
+    assert.ok(end.at > middle.at + 0.2, `${end.at} ${middle.at}`);
+    const gauge = Number((await bench.page.textContent(".gauge output")).trim());
+    assert.ok(Math.abs(gauge - (1 - Math.cos(1.5))) < 1e-3, `${gauge}`);
+    await bench.picture(`${bench.form.name}-drawing`);
+  },
+
   async links_are_text(bench) {
     const text = "// </script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\nx' = 1; experiment { end = 3; }\n";
     const shared = { path: "<img src=x onerror=alert(1)>.lisma", text, set: { "__proto__": 7, nothing: 1, y: "2" }, until: "3; alert(1)", changes: [{ t: 1 }, "a", null] };
