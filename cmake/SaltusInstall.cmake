@@ -55,6 +55,13 @@ if(SALTUS_BUNDLE)
   install(RUNTIME_DEPENDENCY_SET saltus_foreign
     PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|resolv)\\.so" "^ld-linux"
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/saltus)
+  # what is loaded when it is used, with all it needs, under the names that are asked for
+  set(files "set(optional ${SALTUS_OPTIONAL_FILES})\nset(folder ${CMAKE_INSTALL_LIBDIR}/saltus)\n")
+  install(CODE "${files}" CODE [[
+    file(GET_RUNTIME_DEPENDENCIES LIBRARIES ${optional} RESOLVED_DEPENDENCIES_VAR needed
+      PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|resolv)\\.so" "^ld-linux")
+    file(INSTALL DESTINATION ${CMAKE_INSTALL_PREFIX}/${folder} TYPE SHARED_LIBRARY FOLLOW_SYMLINK_CHAIN FILES ${optional} ${needed})
+  ]])
 endif()
 
 set(SALTUS_PC_PRIVATE "-lklu -lbtf -lcolamd -lamd -lsuitesparseconfig -lm")
@@ -141,6 +148,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gcc | clang | c-compiler, libcairo2")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gcc | clang | c-compiler, libcairo2, zlib1g, libhdf5-103-1, libnlopt0, libmicrohttpd12, libzip4, libexpat1")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "pkg-config, cmake, xdg-utils")
 include(CPack)

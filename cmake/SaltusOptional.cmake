@@ -9,6 +9,7 @@
 # target saltus_optional_NAME brings the headers and the definition SALTUS_LIBRARY_NAME, the file to load.
 find_package(PkgConfig QUIET)
 
+set(SALTUS_OPTIONAL_FILES "")
 function(saltus_optional name modules file package use)
   set(soname "")
   if(PKG_CONFIG_FOUND AND NOT EMSCRIPTEN)
@@ -29,6 +30,9 @@ function(saltus_optional name modules file package use)
     target_compile_definitions(saltus_optional_${name} INTERFACE
       SALTUS_LIBRARY_${name}="${soname}")
     set(${name}_FOUND TRUE PARENT_SCOPE)
+    get_filename_component(library ${library} REALPATH)
+    get_filename_component(folder ${library} DIRECTORY)
+    set(SALTUS_OPTIONAL_FILES ${SALTUS_OPTIONAL_FILES} ${folder}/${soname} PARENT_SCOPE)
   else()
     message(STATUS "no ${use}: ${file} not found (Debian: ${package})")
     set(${name}_FOUND FALSE PARENT_SCOPE)
