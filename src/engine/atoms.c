@@ -563,10 +563,29 @@ static void fit_windows(EngSim* sim) {
   }
 }
 
+void eng_atom_end_instant(EngSim* sim, uint32_t i) {
+  uint32_t id = sim->core.mode->atoms[i];
+  EngAtom* atom = &sim->atoms[id];
+  atom->g = sim->g[i];
+  atom->gdot = sim->gdot[i];
+  if (sim->extrapolates) atom->h_previous = 0.0;
+  // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
+  // boundary tangentially, as soon as errors within the tolerances can
+  bool tangential = atom->left_now || atom->tangential;
+  atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
+  atom->armed = fabs(atom->g) > atom->zone;
+  atom->clear = atom->g < -atom->eps;
+  atom->in_zone = false;
+  atom->located = false;
+  atom->fresh = false;
+  // an equality holds in the instant of its zero only
+  if (atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
+    set_truth(sim, id, false);
+  }
+}
+
 void eng_atoms_end_instant(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
   eng_local_forget_far(sim);
-  eng_local_forget_shares(sim);
   eng_far_forget(sim);
   if (!sim->narrow) eng_control_jumps(sim);  // a narrow one has set no values
   eng_control_margin(sim);
@@ -574,25 +593,7 @@ void eng_atoms_end_instant(EngSim* sim) {
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
   for (uint32_t place = 0; place < count; place++) {
-    uint32_t i = atoms[place];
-    uint32_t id = mode->atoms[i];
-    EngAtom* atom = &sim->atoms[id];
-    atom->g = sim->g[i];
-    atom->gdot = sim->gdot[i];
-    if (sim->extrapolates) atom->h_previous = 0.0;
-    // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
-    // boundary tangentially, as soon as errors within the tolerances can
-    bool tangential = atom->left_now || atom->tangential;
-    atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
-    atom->armed = fabs(atom->g) > atom->zone;
-    atom->clear = atom->g < -atom->eps;
-    atom->in_zone = false;
-    atom->located = false;
-    atom->fresh = false;
-    // an equality holds in the instant of its zero only
-    if (atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
-      set_truth(sim, id, false);
-    }
+    eng_atom_end_instant(sim, atoms[place]);
   }
   // in a narrow instant everything matters that did before
   for (uint32_t i = 0; !sim->narrow && i < sim->model->atom_count; i++) {

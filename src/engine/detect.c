@@ -192,7 +192,7 @@ static void prepare_proof(EngSim* sim, double t_from, bool first) {
     curved |= other && !eng_composed(sim, i);
     states |= mode->atom_states ? mode->atom_states[i] : ~(uint64_t)0;
   }
-  if (searched * FEW < sim->active_count && eng_local_has_reads(sim)) {
+  if (searched * FEW < sim->active_count && eng_local_is_prepared(sim)) {
     // along many surfaces few relations are left: those alone
     for (uint32_t place = 0; place < count && any; place++) {
       uint32_t i = loose[place];

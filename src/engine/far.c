@@ -17,7 +17,7 @@
 //
 // Not here: motion along surfaces, closed contacts, steps that are bounded by where relations are
 // expected or end at a time event, and models whose events are local, which have their own way of
-// passing over relations (local_far.c).
+// passing over relations (local/pruning.c).
 #include "engine/detect.h"
 
 #include <math.h>
@@ -137,7 +137,7 @@ static bool is_suitable(const EngSim* sim, double t_from) {
          !sim->options.method->literal && !sim->stepper->shared.weight &&
          t_from == sim->stepper->trial.t0 && !isfinite(core->t_linear) &&
          !isfinite(core->t_passing) && eng_queue_next(sim) > sim->stepper->trial.t &&
-         !eng_local_has_reads(sim);
+         !eng_local_is_prepared(sim);
 }
 
 static void forget_ends(EngSim* sim) {

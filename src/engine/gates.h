@@ -206,8 +206,8 @@ static inline bool eng_local_event(EngSim* sim, bool* restart) {
   return ENG_SELDOM(sim->core.local) && eng_local_event_now(sim, restart);
 }
 
-static inline SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any) {
-  return ENG_SELDOM(sim->local) ? eng_local_rounds_now(sim, iteration, any) : SLT_OK;
+static inline SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
+  return ENG_SELDOM(sim->local) ? eng_local_rounds_now(sim, iteration, any, back) : SLT_OK;
 }
 
 static inline void eng_local_settle_active(EngSim* sim) {
@@ -220,11 +220,6 @@ static inline bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
 
 static inline bool eng_local_mesh(EngSim* sim) {
   return ENG_SELDOM(sim->core.local_lazy) && eng_local_mesh_now(sim);
-}
-
-/// The values of the model have changed: what a shared state does to its readers is unknown.
-static inline void eng_local_forget_shares(EngSim* sim) {
-  sim->core.local_shares = false;
 }
 
 static inline void eng_local_forget_far(EngSim* sim) {

@@ -238,7 +238,7 @@ typedef struct EngImminent {
 } EngImminent;
 
 #define ENG_LOCAL_IMMINENT 256
-#define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local.c)
+#define ENG_LOCAL_AUTOMATA 17  // models of so many automata can have local events (local/)
 #define ENG_LOCAL_WIDE     4   // states read by many, in one trial
 
 enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
@@ -327,7 +327,6 @@ typedef struct EngCore {
   uint32_t margin_epoch;  // counts changes of the sizes they are made for
   double margin_t;        // time among these: they hold up to twice of it
   uint64_t level_epoch;   // counts changes of the inputs of g
-  uint32_t event_n;       // records of the instant so far
   uint32_t modes_seen;
   uint64_t undecided;  // atoms whose certification ran out of budget, per step
   uint64_t instants, records, silent, not_certified, guard_evaluations;
@@ -351,7 +350,6 @@ typedef struct EngCore {
   bool local_prepared;   // the run is ready for local events
   bool local_stale;      // states and computed values in the environment are not those of time t
   bool local_doubt;      // one of them is not proved
-  bool local_shares;     // weights are known for the present values
   double local_reach;    // of what is shared, on the present trial; 0: nothing is
   double local_most;     // ... for which the weights were tested; 0: not possible
   double local_bend;     // second order of it per unit of time, in tolerances
@@ -681,7 +679,8 @@ void eng_atom_judge(EngSim* sim, uint32_t index);
 void eng_atom_begin_instant(EngSim* sim, uint32_t id);
 /// At the start of an instant: remember g, mark the located ones.
 void eng_atoms_begin_instant(EngSim* sim);
-/// At its end: latch, arm or disarm.
+/// At its end: latch, arm or disarm; one, by its place in the mode's list, or all.
+void eng_atom_end_instant(EngSim* sim, uint32_t index);
 void eng_atoms_end_instant(EngSim* sim);
 /// After a committed step without an instant: follow g, re-arm. Whether a truth has changed.
 bool eng_atoms_mesh(EngSim* sim);
@@ -923,7 +922,7 @@ void eng_audit_end(EngSim* sim, bool initial);
 /// Change of the energy since the last instant.
 double eng_energy_since(EngSim* sim);
 
-// ---- local.c: events that concern few -----------------------------------------------------------
+// ---- local/: events that concern few -----------------------------------------------------------
 
 SltStatus eng_local_create(EngSim* sim);
 void eng_local_free(EngSim* sim);
@@ -936,8 +935,9 @@ bool eng_local_next_now(EngSim* sim);
 /// Carry out the event at core.t if it is local. False: nothing has changed. `restart`: the rest of
 /// the trial is not good any more.
 bool eng_local_event_now(EngSim* sim, bool* restart);
-/// Rounds of an instant as long as each touches little; the rest is for rounds of the usual kind.
-SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any);
+/// Rounds of an instant as long as each touches little; the rest is for rounds on all values.
+/// `back`: they lead back to where they were with nothing changed.
+SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any, bool* back);
 /// sim->active as the marks of the atoms tell.
 void eng_local_settle_active_now(EngSim* sim);
 /// eng_detect() on a new trial where relations far from their boundary can be passed over; false:
@@ -945,8 +945,10 @@ void eng_local_settle_active_now(EngSim* sim);
 bool eng_local_detect_now(EngSim* sim, double t_from, bool* found);
 /// Whether the sizes for which margins were made allow for the states that a relation reads.
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id);
-/// Whether it is known which states each relation reads.
-bool eng_local_has_reads(const EngSim* sim);
+/// Whether equations of states read a place of the environment; false: that is not known here.
+bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads);
+/// Whether it is known who reads what in the present mode.
+bool eng_local_is_prepared(const EngSim* sim);
 /// What the proof of one relation needs, control points of its states included.
 void eng_local_control(EngSim* sim, uint32_t id, double t_from);
 /// eng_atoms_mesh() at the end of such a trial; false when it was not one.
@@ -1060,9 +1062,6 @@ void eng_trace_slide(EngSim* sim, SltEventKind kind, uint32_t atom);
 void eng_trace_equivalents(EngSim* sim);
 /// Distance to the constraints of the candidate's mode, as entered and as it is now.
 void eng_trace_residual(EngSim* sim, double before, double after);
-/// Values of a guard's relations on the trial, for the next record: an event that concerns few
-/// evaluates nothing else.
-void eng_trace_look(EngSim* sim, const ModelGuard* guard);
 /// Records from `first` on: their candidate was discarded; what it would have changed is told as
 /// that. Records that follow before the next candidate are those that reject it.
 void eng_trace_mythical(EngSim* sim, uint32_t first);

@@ -64,8 +64,6 @@ struct EngTrace {
   uint32_t record_count, record_capacity;
   Truth* truths;
   uint32_t truth_count, truth_capacity;
-  double* looked;  // values for the next record, by relation of its guard
-  uint32_t looked_count, looked_capacity;
   Equivalent* equivalents;
   uint32_t equivalent_count, equivalent_capacity;
   double *share, *share_now;  // of the surfaces slid along: before the instant, after it
@@ -109,7 +107,6 @@ void eng_trace_free(EngSim* sim) {
   base_free(a, t->out_impulses, t->impulse_capacity * sizeof *t->out_impulses);
   base_free(a, t->records, t->record_capacity * sizeof *t->records);
   base_free(a, t->truths, t->truth_capacity * sizeof *t->truths);
-  base_free(a, t->looked, t->looked_capacity * sizeof *t->looked);
   base_free(a, t->equivalents, t->equivalent_capacity * sizeof *t->equivalents);
   base_free(a, t->share, t->share_capacity * sizeof *t->share);
   base_free(a, t->share_now, t->share_now_capacity * sizeof *t->share_now);
@@ -195,25 +192,7 @@ static uint32_t add_record(EngSim* sim, Record record) {
   return t->record_count++;
 }
 
-void eng_trace_look(EngSim* sim, const ModelGuard* guard) {
-  struct EngTrace* t = sim->trace;
-  uint64_t evaluations = sim->core.guard_evaluations;  // not part of the search for events
-  t->looked_count = 0;
-  if (!grow(sim, (void**)&t->looked, guard->atom_count, &t->looked_capacity, sizeof *t->looked)) {
-    return;
-  }
-  for (uint32_t i = 0; i < guard->atom_count; i++) {
-    uint32_t id = guard->atoms[i];
-    EngFollower f = {.sim = sim, .index = eng_atom_place(sim->core.mode, id)};
-    t->looked[i] = (double)NAN;
-    if (f.index != MODEL_NONE) eng_follower_value(&f, sim->core.t, &t->looked[i], NULL);
-  }
-  t->looked_count = guard->atom_count;
-  sim->core.guard_evaluations = evaluations;
-}
-
 static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
-  const struct EngTrace* t = sim->trace;
   uint32_t id = guard->atoms[i];
   const EngAtom* atom = &sim->atoms[id];
   Truth truth = {.atom = id,
@@ -222,10 +201,6 @@ static Truth truth_of(const EngSim* sim, const ModelGuard* guard, uint32_t i) {
                  .armed = atom->armed,
                  .located = atom->located};
   if (!sim->on_event) return truth;  // counted, but told to nobody
-  if (t->looked_count) {
-    truth.g = t->looked[i];
-    return truth;
-  }
   uint32_t place = eng_atom_place(sim->core.mode, id);
   if (place == MODEL_NONE || !sim->live[id]) return truth;
   truth.g = sim->g[place];
@@ -266,7 +241,6 @@ static void note_guard(EngSim* sim, const ModelGuard* guard, bool rising, Record
     t->truths[t->truth_count++] = truth;
   }
   record->truth_count = t->truth_count - record->truth_begin;
-  t->looked_count = 0;
 }
 
 /// The transition between two states that comes first; MODEL_NONE for a switch.

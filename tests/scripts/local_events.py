@@ -70,6 +70,26 @@ REPLACED = (FLAGGED.replace(" + q_[i] * s * u_[i];", ";").replace("u_[i](t0) = 0
                      "{ T_[i]' = (To - T_[i]) / tau_[i] + q_[i] * s; set "))
 
 
+# what an automaton may ask for and do, as part of N equal ones
+KINDS = {
+    "a relation that becomes false inside a step": ("y_[i]' = -0.5 * y_[i]; y_[i](t0) = 1;", """
+    state up [x_[i] >= 0.8] && [y_[i] >= 0.25] { set n_[i] = n_[i] + 1, x_[i] = 0; } from init, up;"""),
+    "a counter": ("", """
+    state up [x_[i] >= 0.5] { set n_[i] = n_[i] + 1, x_[i] = 0; } from init, up;
+    state done [n_[i] >= 3 + mod(i, 2)] { set x_[i] = -1; } from up;"""),
+    "several states in one instant": ("", """
+    state one [x_[i] >= 0.6] { set n_[i] = n_[i] + 1; } from init, three;
+    state two [n_[i] >= 1] { set n_[i] = n_[i] + 1; } from one;
+    state three [n_[i] >= 2] { set x_[i] = -n_[i] / 10; } from two;"""),
+    "a reset onto the next boundary": ("", """
+    state up [x_[i] >= 0.7] { set x_[i] = 0.2, n_[i] = n_[i] + 1; } from init, down;
+    state down [x_[i] >= 0.2] {} from up;"""),
+    "nothing but states": ("z_[i]' = on_[i]; z_[i](t0) = 0; on_[i](t0) = 0;", """
+    state up [x_[i] >= 0.4] { set on_[i] = 1; } from init, down;
+    state down [z_[i] >= 0.3] { set on_[i] = 0, z_[i] = 0, x_[i] = 0; } from up;"""),
+}
+
+
 class LocalEvents(cli_case.CliCase):
     def run_model(self, text, *options):
         """Records of what fired, the last row, and the summary."""
@@ -238,6 +258,29 @@ experiment { end = 6; }
         self.assertGreater(len(few), 8)
         for r, other in zip(few, many):
             self.assertAlmostEqual(r["t"], other["t"], delta=1e-5)
+
+    def test_the_same_as_among_few(self):
+        for kind, (equations, states) in KINDS.items():
+            text = f"""const N = 4;
+for i = 1:N {{
+  x_[i]' = 1 - 0.02 * i * x_[i];  x_[i](t0) = -0.07 * i;  n_[i](t0) = 0;  {equations}
+  automaton a_[i] {{{states}
+  }}
+}}
+experiment {{ end = 6; rtol = 1e-9; }}
+"""
+            few, _, _ = self.run_model(text)
+            many, _, _ = self.run_model(text.replace("N = 4", "N = 40"))
+            names = {f"a_{i}" for i in range(1, 5)}
+            many = [r for r in many if r["automaton"] in names]
+            self.assertGreater(len(few), 4, kind)
+            for name in names:
+                alone = [r for r in few if r["automaton"] == name]
+                among = [r for r in many if r["automaton"] == name]
+                self.assertEqual([(r["from"], r["to"], sorted(r["changed"])) for r in alone],
+                                 [(r["from"], r["to"], sorted(r["changed"])) for r in among], kind)
+                for r, other in zip(alone, among):
+                    self.assertAlmostEqual(r["t"], other["t"], delta=1e-7, msg=kind)
 
     def test_hysteresis_without_resets(self):
         # no reset tells the two sides apart: that the way back leads elsewhere does

@@ -102,22 +102,26 @@ bool eng_anything_enabled(EngSim* sim) {
   return events_broken_invariant(sim) != MODEL_NONE;
 }
 
+void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {
+  if (!sim->has_self_loops) return;
+  const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    uint32_t id = state->outgoing[i];
+    const ModelTransition* transition = &sim->model->transitions[id];
+    if (transition->to != sim->state[automaton]) continue;
+    bool holds = eng_guard(sim, &transition->guard);
+    sim->transitions[id].taken = false;
+    if (latch || !holds) sim->transitions[id].edge_seen = holds;
+  }
+}
+
 /// Visit the self loops of the present states.
 static void visit_self_loops(EngSim* sim, bool latch) {
   if (!sim->has_self_loops) return;
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {
-    uint32_t a = eng_nth(automata, n);
-    const ModelState* state = &sim->model->automata[a].states[sim->state[a]];
-    for (uint32_t i = 0; i < state->outgoing_count; i++) {
-      uint32_t id = state->outgoing[i];
-      const ModelTransition* transition = &sim->model->transitions[id];
-      if (transition->to != sim->state[a]) continue;
-      bool holds = eng_guard(sim, &transition->guard);
-      sim->transitions[id].taken = false;
-      if (latch || !holds) sim->transitions[id].edge_seen = holds;
-    }
+    events_latch_edges(sim, eng_nth(automata, n), latch);
   }
 }
 

@@ -165,6 +165,8 @@ bool eng_transition_enabled(EngSim* sim, uint32_t transition);
 uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton);
 /// Whether a switch stands against its condition.
 bool eng_switch_flips(EngSim* sim, uint32_t automaton);
+/// The self loops of an automaton's present state: `latch` at the end of an instant.
+void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch);
 /// At the end of an instant: note which self loops see their guard true.
 void eng_edges_latch(EngSim* sim);
 /// While time flows: a self loop whose guard is false waits for its next edge.
@@ -232,6 +234,9 @@ SltStatus events_too_many_rounds(EngSim* sim) __attribute__((cold));
 
 // rounds.c
 
+/// Whether the configuration that was committed was there before with nothing changed since: the
+/// flows on both sides of a surface point at it. Fails where values and modes repeat.
+SltStatus events_comes_back(EngSim* sim, bool* back);
 /// Rounds until nothing is enabled. `undecided`: they lead back to a mode with nothing changed.
 SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided);
 /// Rounds, then the question how the flow goes on, until both have nothing more to say.

@@ -94,11 +94,9 @@ static void pulse_is_over(EngSim* sim) {
   eng_atoms_update(sim);
 }
 
-/// Whether the mode that was committed was there before with nothing changed since: the flows on
-/// both sides of a surface point at it. Fails where values and modes repeat.
-static SltStatus comes_back(EngSim* sim, uint64_t mode_key, bool* back) {
+SltStatus events_comes_back(EngSim* sim, bool* back) {
   Events* events = &sim->events;
-  uint64_t key = mode_key + events->values_key;
+  uint64_t key = events->mode_key + events->values_key;
   const struct EventsSeenEntry* again = NULL;
   SLT_TRY(events_seen_add(sim, &events->path, key, sim->core.changes, &again));
   *back = again && again->note == sim->core.changes;
@@ -107,14 +105,15 @@ static SltStatus comes_back(EngSim* sim, uint64_t mode_key, bool* back) {
 
 SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* undecided) {
   Events* events = &sim->events;
+  bool back = false;
   events->quiet = false;
   *undecided = false;
   events_seen_clear(&events->path);
-  SLT_TRY(eng_local_rounds(sim, iteration, any));
+  SLT_TRY(events_comes_back(sim, &back));
+  SLT_TRY(eng_local_rounds(sim, iteration, any, undecided));
   events_enabled_clear(sim);
+  if (*undecided) return SLT_OK;
   uint64_t key = sim->events.mode_key;
-  bool back = false;
-  SLT_TRY(comes_back(sim, key, &back));
   for (;;) {
     bool fired = false;
     SLT_TRY(run_round(sim, key, iteration, &fired));
@@ -128,7 +127,7 @@ SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     uint64_t values = events->round_key;
     key = sim->events.mode_key;
     if (key == before && events->values_key == values) continue;  // self loops that assign nothing
-    SLT_TRY(comes_back(sim, key, &back));
+    SLT_TRY(events_comes_back(sim, &back));
     if (!back) continue;
     if (sim->dae.decides) {
       // where complementary states led back to is where they hold: the crossing was only touched
@@ -140,7 +139,7 @@ SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
     // what rejects a mode together may lead past the one that holds, for ever: one after the other
     events->one_by_one = true;
     events_seen_clear(&events->path);
-    SLT_TRY(comes_back(sim, key, &back));
+    SLT_TRY(events_comes_back(sim, &back));
   }
 }
 

@@ -80,7 +80,9 @@ static bool actions_concern_flow(const EngSim* sim, uint32_t begin, uint32_t cou
 }
 
 bool eng_is_mode_flag(const EngSim* sim, uint32_t env) {
-  return sim->sliding.is_flag[env] && flow_reads(sim->core.mode, env);
+  bool read = false;
+  if (!sim->sliding.is_flag[env]) return false;
+  return eng_local_flow_reads(sim, env, &read) ? read : flow_reads(sim->core.mode, env);
 }
 
 bool eng_only_observes(const EngSim* sim, uint32_t transition) {

@@ -13,7 +13,7 @@
 // Of far relations nothing is kept: they are armed, false and clear of their zone. Whoever looks at
 // one again computes what it needs from the states.
 #include "engine/detect.h"
-#include "engine/local.h"
+#include "engine/local/local.h"
 
 #include <float.h>
 #include <math.h>
@@ -253,7 +253,7 @@ bool local_value(EngSim* sim, uint32_t id, double t) {
 
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id) {
   const EngCore* core = &sim->core;
-  if (!core->local_margins || !local_is_prepared(sim)) return false;
+  if (!core->local_margins || !eng_local_is_prepared(sim)) return false;
   if (!(fabs(sim->stepper->trial.t) <= 2.0 * core->margin_t)) return false;
   const LocalReaders* reads = &sim->local->index.reads;
   for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
@@ -263,10 +263,6 @@ bool eng_local_margin_holds(const EngSim* sim, uint32_t id) {
     if (!(sim->margin_x[state] <= 2.0 * size)) return false;
   }
   return true;
-}
-
-bool eng_local_has_reads(const EngSim* sim) {
-  return local_is_prepared(sim);
 }
 
 void eng_local_control(EngSim* sim, uint32_t id, double t_from) {
@@ -279,9 +275,9 @@ void eng_local_control(EngSim* sim, uint32_t id, double t_from) {
 
 static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
-  return local_is_prepared(sim) && sim->local->far && !core->slide.count && !core->contact.active &&
-         !core->dwelling && t_from == sim->stepper->trial.t0 && isinf(core->t_linear) &&
-         sim->stepper->method->dense_degree == 4;
+  return eng_local_is_prepared(sim) && sim->local->far && !core->slide.count &&
+         !core->contact.active && !core->dwelling && t_from == sim->stepper->trial.t0 &&
+         isinf(core->t_linear) && sim->stepper->method->dense_degree == 4;
 }
 
 /// Whether the event at a crossing would fire something.

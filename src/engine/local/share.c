@@ -23,7 +23,7 @@
 // for the largest correction allowed, and the reach is made small enough that it stays a tenth of
 // the tolerance over a step.
 #include "engine/detect.h"
-#include "engine/local.h"
+#include "engine/local/local.h"
 
 #include <math.h>
 #include <string.h>
@@ -130,7 +130,6 @@ void local_begin_sharing(EngSim* sim) {
   core->local_crowded = false;
   if (shared == MODEL_NONE || sim->stepper->method->dense_degree != 4) return;
   find_weights(sim);
-  core->local_shares = true;
   if (core->local_most == 0.0) return;
   double bent = core->local_bend * sim->stepper->trial.h;
   core->local_reach = fmin(core->local_most, bent > 0.0 ? LOCAL_SHARE / bent : core->local_most);

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Shared by local.c and local_index.c.
+// Local instants: an event in one of 10 000 rooms does not stop the other 9 999.
+//
+// A trial step of the whole system is kept as long as possible, and the first crossings on it wait
+// in a heap (waiting.c). The instant at a crossing that concerns few is carried out by the rounds
+// that every instant has (events/active.c), with values of states from the dense output
+// (instant.c). The few states whose equations read what it changed are integrated anew from there
+// to the end of the trial (motion.c). Nothing else is touched.
 #ifndef SALTUS_ENGINE_LOCAL_H
 #define SALTUS_ENGINE_LOCAL_H
 
@@ -9,6 +15,8 @@
 #define LOCAL_STATES  8     // states whose equations one event may change
 #define LOCAL_ATOMS   32    // atoms that may read them
 #define LOCAL_WRITES  16    // values that may be set
+#define LOCAL_ROUNDS  8     // transitions that may fire in it
+#define LOCAL_EDGES   16    // transitions out of the state that is left
 #define LOCAL_WIDE    48    // readers beyond which a quantity is read by "everybody"
 #define LOCAL_SHARE   0.1   // of the tolerance, for what is left alone
 #define LOCAL_EVENTS  4.0   // in a step, at least, if it is made short for their sake
@@ -42,40 +50,61 @@ typedef struct LocalIndex {
   LocalReaders regs;  // per environment entry: registers of its copies, as program << 29 | register
 } LocalIndex;
 
+/// A value that the local instant in progress sets.
 typedef struct LocalChange {
   uint32_t env;
   double before, after;
-  const ModelAction* action;  // NULL: the state of the automaton, as equations read it
+  double seen;  // for which its readers were touched last
 } LocalChange;
+
+/// An event indicator as it was before the instant in progress.
+typedef struct LocalKept {
+  uint32_t id;
+  uint8_t live;
+  EngAtom atom;
+} LocalKept;
+
+/// The local instant in progress: its active set, and what is needed to take it back.
+typedef struct LocalInstant {
+  bool apart;                        // states but for EngLocal::states are on the trial
+  uint32_t automaton, from;          // what has moved; MODEL_NONE: nothing yet
+  EngTransition edges[LOCAL_EDGES];  // out of `from`, as they were
+  uint32_t fired[LOCAL_ROUNDS];      // transitions
+  uint32_t fired_count;
+  LocalChange changes[LOCAL_WRITES];
+  uint32_t change_count;
+  LocalKept kept[LOCAL_ATOMS];
+  uint32_t kept_count;
+  ModelRandom random;
+  uint64_t changes_before;  // core.changes
+} LocalInstant;
+
+/// Event indicators that read what the present round has assigned.
+typedef struct LocalTouched {
+  uint32_t* list;
+  uint32_t count;
+  uint64_t* at;  // per atom: `stamp` when it was last touched
+  uint64_t stamp;
+} LocalTouched;
 
 struct EngLocal {
   bool prepared;
-  bool rounds;  // rounds of an instant may be carried out in place
+  bool rounds;  // rounds of an instant of all states may be carried out in place
   bool far;     // relations far from their boundary may be passed over
   LocalIndex index;
   void* part_storage;  // a stepper for few states
   size_t part_size;
   NumStepper* part;
-  // the event in progress
+  // states that move otherwise from the instant in progress on
   uint32_t states[LOCAL_STATES];
   uint32_t state_count;
   double x[LOCAL_STATES];
   double atol[LOCAL_STATES];
-  uint32_t atoms[LOCAL_ATOMS];
-  uint8_t fresh[LOCAL_ATOMS];
-  double g[LOCAL_ATOMS], gdot[LOCAL_ATOMS];
-  bool truth[LOCAL_ATOMS];
-  uint32_t atom_count;
-  bool shares;         // the event changes the shared state, and the readers are corrected
-  double shared_c[5];  // what is shared after the event
+  bool shares;         // the shared state among them: its readers are corrected
+  double shared_c[5];  // what is shared after the instant
   bool restart;        // the motion of the others would be off too far: all is integrated anew
-  LocalChange changes[LOCAL_WRITES];
-  uint32_t change_count;
-  // the instant in progress
-  uint32_t* touched;  // atoms
-  uint32_t touched_count;
-  uint64_t* touched_at;  // per atom: `touch` when it was last touched
-  uint64_t touch;
+  LocalInstant now;
+  LocalTouched touched;
 };
 
 enum { LOCAL_PROGRAMS = 5, LOCAL_REG_BITS = 29 };
@@ -83,14 +112,57 @@ enum { LOCAL_PROGRAMS = 5, LOCAL_REG_BITS = 29 };
 /// The programs whose registers hold copies of the environment.
 const ModelProgram* local_program(const ModelMode* mode, uint32_t which);
 
+// events/active.c: rounds in place
+
 /// Copies of an environment entry in the registers follow it.
 void local_patch(EngSim* sim, uint32_t env);
+/// What the automaton can do now, into the list of what may fire.
+void local_ask(EngSim* sim, uint32_t automaton);
+/// Rounds until nothing in that list is enabled. `plain` false: what comes next concerns others;
+/// `back`: they lead back to where they were with nothing changed.
+SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* plain, bool* back);
 
-/// Atoms that the guards of the state that is left ask for, and those of the new one do not, matter
-/// no more.
-void local_leave_guards(EngSim* sim, const ModelState* left, const ModelState* to);
-/// Whether no other automaton asks for these.
-bool local_leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to);
+// instant.c: what such rounds ask for where the states are on the trial
+
+/// A state at the present time.
+double local_state(const void* sim, uint32_t state);
+/// The value of a state into the environment.
+void local_fetch(EngSim* sim, uint32_t env);
+/// The value will be set. False: there are too many of them; so everywhere here.
+bool local_note_change(EngSim* sim, uint32_t env);
+/// The transition is about to fire.
+bool local_note_firing(EngSim* sim, uint32_t transition);
+/// The value was set; whether its readers have not seen it.
+bool local_sees_change(EngSim* sim, uint32_t env);
+/// The motion of the state changes.
+bool local_add_state(EngSim* sim, uint32_t state);
+/// ... it has been set.
+void local_set_state(EngSim* sim, uint32_t state, double value);
+/// The event indicator takes part in the instant.
+bool local_keep_atom(EngSim* sim, uint32_t id);
+/// Those that the present state of the automaton waits for do, with their values at the present
+/// time.
+bool local_bring_guards(EngSim* sim, uint32_t automaton);
+/// g and slope at the present time.
+bool local_present_value(EngSim* sim, uint32_t id);
+/// Whether g tells the truth of the relation, and nothing else has to be asked.
+bool local_tells_truth(EngSim* sim, uint32_t id);
+
+// motion.c
+
+/// A state at a time of the trial, as the instant in progress sees it.
+typedef struct LocalPoint {
+  const EngSim* sim;
+  double t;
+  const double* x;  // of local->states
+} LocalPoint;
+
+double local_point_state(const void* point, uint32_t state);
+/// The states of the instant, from its time to the end of the trial. False: that is not good enough
+/// for them or for those that read them.
+bool local_integrate(EngSim* sim);
+/// Step for which integrations of the instants keep their tolerance, by the worst error so far.
+double local_step_for(double h, double error);
 
 /// What is known of an atom on the present trial: it stays far from its boundary; it is in the list
 /// of those near to it; neither.
@@ -127,11 +199,10 @@ void local_look(EngSim* sim, uint32_t id);
 /// The next crossing that stands; NULL for none. What has to be looked at before it is.
 const EngWaiting* local_first(EngSim* sim);
 void local_wait_for(EngSim* sim, const EngCrossing* crossing);
+/// The crossing at the present time, if it is one that stands, is proved, and is alone.
+bool local_take_crossing(EngSim* sim, EngCrossing* crossing);
 
 /// Whether rounds of the model can be carried out in place at all.
 bool local_rounds_suit(const EngSim* sim);
-
-/// Everything is there for the present mode and method.
-bool local_is_prepared(const EngSim* sim);
 
 #endif

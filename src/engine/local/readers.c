@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Who reads what: from values of the environment and states to the equations, atoms and registers
-// that read them, for events that concern few (local.c). Made once, from the slices of the
+// that read them, for events that concern few (instant.c). Made once, from the slices of the
 // programs.
-#include "engine/local.h"
+#include "engine/local/local.h"
 
 #include <string.h>
 
@@ -39,8 +39,8 @@ void eng_local_free(EngSim* sim) {
   if (!sim->local) return;
   index_clear(sim, &sim->local->index);
   free_array(sim, sim->local->part_storage, sim->local->part_size, 1);
-  free_array(sim, sim->local->touched, sim->model->atom_count, sizeof(uint32_t));
-  free_array(sim, sim->local->touched_at, sim->model->atom_count, sizeof(uint64_t));
+  free_array(sim, sim->local->touched.list, sim->model->atom_count, sizeof(uint32_t));
+  free_array(sim, sim->local->touched.at, sim->model->atom_count, sizeof(uint64_t));
   free_array(sim, sim->local, 1, sizeof *sim->local);
   sim->local = NULL;
 }
@@ -428,14 +428,12 @@ static bool part_stepper(EngSim* sim) {
   return num_stepper_init(local->part_storage, method, LOCAL_STATES, &options, &local->part) >= 0;
 }
 
-/// Room for rounds in place; without it they are of the usual kind.
-static void prepare_rounds(EngSim* sim) {
-  struct EngLocal* local = sim->local;
+static bool touched_lists(EngSim* sim) {
+  LocalTouched* touched = &sim->local->touched;
   const SltAllocator* a = &sim->options.allocator;
-  if (!local_rounds_suit(sim)) return;
-  local->touched = base_alloc(a, sim->model->atom_count * sizeof *local->touched);
-  local->touched_at = base_alloc(a, sim->model->atom_count * sizeof *local->touched_at);
-  local->rounds = local->touched && local->touched_at;
+  touched->list = base_alloc(a, sim->model->atom_count * sizeof *touched->list);
+  touched->at = base_alloc(a, sim->model->atom_count * sizeof *touched->at);
+  return touched->list && touched->at;
 }
 
 void eng_local_prepare_now(EngSim* sim) {
@@ -447,14 +445,19 @@ void eng_local_prepare_now(EngSim* sim) {
   local->prepared = true;
   // without memory events are not local, no more
   if (!index_mode(sim)) return;
-  if (part_stepper(sim)) {
-    prepare_rounds(sim);
-  } else {
-    local->index.allowed = false;
-  }
+  local->index.allowed = part_stepper(sim) && touched_lists(sim);
+  local->rounds = local->index.allowed && local_rounds_suit(sim);
 }
 
-bool local_is_prepared(const EngSim* sim) {
+bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads) {
+  if (!eng_local_is_prepared(sim)) return false;
+  const LocalIndex* index = &sim->local->index;
+  bool is_state = index->state_of_env[env] != MODEL_NONE;
+  *reads = is_state || index->rhs.begin[env] < index->rhs.begin[env + 1];
+  return true;
+}
+
+bool eng_local_is_prepared(const EngSim* sim) {
   const struct EngLocal* local = sim->local;
   return local && sim->core.local_prepared && local->index.allowed &&
          local->index.mode == sim->core.mode && local->part &&

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+//
+// Rounds over an active set: they cost what they touch.
+//
+// What fires is carried out on the environment and on the registers that hold copies of it; the
+// event indicators that read what was assigned are judged again, and the automata that wait for
+// them are asked. That is how an event of one automaton among 10 000 is carried out on a trial that
+// stays valid for all others (local/instant.c), and how thousands of transitions that share a
+// counter take a round each without looking at all values in each.
+//
+// The rounds are those of rounds.c: the same list of what may fire, the same firing, assigning and
+// judging. They end where something is not plain (values read by many, computed values, many
+// transitions at once), and the rounds on all values take over. Modes need not settle here: where
+// automata are plain, nothing follows or rejects a candidate.
+#include "engine/local/local.h"
+
+#include <string.h>
+
+#define TOGETHER 16  // transitions of one round, at most
+
+static bool reads_only_now(const Model* model, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    const ModelAtom* atom = &model->atoms[guard->atoms[i]];
+    for (uint32_t k = 0; k < atom->read_count; k++) {
+      if (atom->reads[k].when != MODEL_NOW) return false;
+    }
+  }
+  return !guard->has_mode_test;
+}
+
+bool local_rounds_suit(const EngSim* sim) {
+  const Model* model = sim->model;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    if (!sim->local->index.plain[a]) return false;
+  }
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    if (!reads_only_now(model, &model->transitions[i].guard)) return false;
+  }
+  return true;
+}
+
+static bool is_plain_now(const EngSim* sim) {
+  const EngCore* core = &sim->core;
+  return eng_local_is_prepared(sim) && sim->local->rounds && !core->slide.count &&
+         !core->contact.active && !sim->contact_holds && !core->dwelling && !sim->has_pre &&
+         sim->zeno_automaton == MODEL_NONE && !core->exit_pending;
+}
+
+// ---- registers ----------------------------------------------------------------------------------
+
+void local_patch(EngSim* sim, uint32_t env) {
+  const LocalIndex* index = &sim->local->index;
+  double* regs[LOCAL_PROGRAMS] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs,
+                                  sim->gdot_regs};
+  double value = sim->env[env];
+  for (uint32_t i = index->regs.begin[env]; i < index->regs.begin[env + 1]; i++) {
+    uint32_t program = index->regs.list[i] >> LOCAL_REG_BITS;
+    uint32_t reg = index->regs.list[i] & ((1u << LOCAL_REG_BITS) - 1);
+    regs[program][reg] = value;
+    if (local_program(index->mode, program) != &index->mode->g_flow) continue;
+    sim->dual_regs[reg] = model_dual_fixed(value);
+    sim->core.local_margins = false;
+    sim->core.level_epoch++;
+    sim->control_stamp++;
+    for (uint32_t lane = 0; lane < MODEL_LANES; lane++) {
+      sim->block_regs[(size_t)reg * MODEL_LANES + lane] = value;
+    }
+  }
+}
+
+void eng_local_settle_active_now(EngSim* sim) {
+  if (!sim->active_stale) return;
+  const ModelMode* mode = sim->core.mode;
+  sim->active_stale = false;
+  sim->fences_stale = true;
+  sim->active_count = 0;
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (sim->live[mode->atoms[i]]) sim->active[sim->active_count++] = i;
+  }
+}
+
+// ---- what is enabled ----------------------------------------------------------------------------
+
+void local_ask(EngSim* sim, uint32_t automaton) {
+  events_enabled_put(sim, automaton, eng_first_enabled(sim, automaton));
+}
+
+static void gather_enabled(EngSim* sim) {
+  events_enabled_clear(sim);
+  for (uint32_t n = 0; n < sim->model->automaton_count; n++) {
+    uint32_t a = events_nth_in_text(sim, NULL, n);
+    if (!eng_is_barred(sim, a)) local_ask(sim, a);
+  }
+}
+
+static bool is_wide(const EngSim* sim, uint32_t env) {
+  const LocalIndex* index = &sim->local->index;
+  if (env == MODEL_NONE) return false;
+  uint32_t state = index->state_of_env[env];
+  return index->wide[state == MODEL_NONE ? env : sim->model->env_count + state] != 0;
+}
+
+/// Whether the actions can be carried out in place; what they read is there then.
+static bool actions_suit(EngSim* sim, uint32_t begin, uint32_t count) {
+  uint32_t env_count = sim->model->env_count;
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    if (action->guess || sim->env_computed[action->env] || is_wide(sim, action->env)) return false;
+    for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
+      uint32_t env = model_term_input(&action->value, k);
+      if (env == MODEL_NONE) continue;
+      if (env >= env_count || sim->env_computed[env]) return false;
+      local_fetch(sim, env);
+    }
+    local_fetch(sim, action->env);
+    if (!local_note_change(sim, action->env)) return false;
+  }
+  return true;
+}
+
+static bool fires_plainly(EngSim* sim, uint32_t transition) {
+  const ModelTransition* t = &sim->model->transitions[transition];
+  const ModelAutomaton* a = &sim->model->automata[t->automaton];
+  const ModelState* to = &a->states[t->to];
+  const ModelState* left = &a->states[sim->state[t->automaton]];
+  return !is_wide(sim, to->test_env) && !is_wide(sim, left->test_env) &&
+         local_note_change(sim, to->test_env) && local_note_change(sim, left->test_env) &&
+         actions_suit(sim, to->action_begin, to->action_count) &&
+         actions_suit(sim, t->action_begin, t->action_count) && local_note_firing(sim, transition);
+}
+
+// ---- carrying them out --------------------------------------------------------------------------
+
+static void touch_atom(EngSim* sim, uint32_t atom) {
+  LocalTouched* touched = &sim->local->touched;
+  if (touched->at[atom] == touched->stamp) return;
+  touched->at[atom] = touched->stamp;
+  touched->list[touched->count++] = atom;
+}
+
+static void touch_readers(EngSim* sim, uint32_t key) {
+  const LocalReaders* atoms = &sim->local->index.atoms;
+  for (uint32_t k = atoms->begin[key]; k < atoms->begin[key + 1]; k++) {
+    touch_atom(sim, atoms->list[k]);
+  }
+}
+
+/// Copies of the value follow it, states whose motion it changes, and event indicators that read
+/// it, or whose slope does. False: they are too many.
+static bool touch_value(EngSim* sim, uint32_t env) {
+  const struct EngLocal* local = sim->local;
+  const LocalIndex* index = &local->index;
+  if (env == MODEL_NONE || !local_sees_change(sim, env)) return true;
+  uint32_t env_count = sim->model->env_count;
+  uint32_t state = index->state_of_env[env];
+  uint32_t key = state == MODEL_NONE ? env : env_count + state;
+  local_patch(sim, env);
+  if (state != MODEL_NONE) {
+    if (!local_add_state(sim, state)) return false;
+    local_set_state(sim, state, sim->env[env]);
+  }
+  touch_readers(sim, key);
+  for (uint32_t k = index->rhs.begin[key]; k < index->rhs.begin[key + 1]; k++) {
+    if (!local_add_state(sim, index->rhs.list[k])) return false;
+    touch_readers(sim, env_count + index->rhs.list[k]);
+  }
+  return true;
+}
+
+/// Whether the guards of a state ask for an atom.
+static bool state_asks(const EngSim* sim, const ModelState* state, uint32_t atom) {
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelGuard* guard = &sim->model->transitions[state->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      if (guard->atoms[k] == atom) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether no other automaton asks for event indicators of the state that is left.
+static bool leaves_alone(const EngSim* sim, const ModelState* left, const ModelState* to) {
+  for (uint32_t i = 0; i < left->outgoing_count; i++) {
+    const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      uint32_t id = guard->atoms[k];
+      if (sim->local->index.owner[id] == LOCAL_SEVERAL && !state_asks(sim, to, id)) return false;
+    }
+  }
+  return true;
+}
+
+/// Relations of the state that is left, if no state asks for them any more, do not matter from here
+/// on; those of the new one do, and are judged. False: that concerns others, too.
+static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  const ModelState* left = &a->states[from];
+  const ModelState* to = &a->states[sim->state[automaton]];
+  sim->entered_state[automaton] = sim->state[automaton];  // what follows here is all there is to it
+  for (uint32_t i = 0; i < left->outgoing_count; i++) {
+    const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      if (state_asks(sim, to, guard->atoms[k])) continue;
+      if (!local_keep_atom(sim, guard->atoms[k])) return false;
+      sim->live[guard->atoms[k]] = 0;
+      sim->active_stale = true;
+    }
+  }
+  for (uint32_t i = 0; i < to->outgoing_count; i++) {
+    const ModelGuard* guard = &sim->model->transitions[to->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      uint32_t id = guard->atoms[k];
+      touch_atom(sim, id);
+      if (sim->live[id]) continue;
+      if (!local_keep_atom(sim, id)) return false;
+      sim->live[id] = 1;
+      sim->active_stale = true;
+      if (!sim->atoms[id].relevant_start) sim->atoms[id].fresh = true;
+    }
+  }
+  return leaves_alone(sim, left, to);
+}
+
+/// Truth of a relation that may have changed. False: it is not to be told here.
+static bool judge_touched(EngSim* sim, uint32_t id) {
+  if (!sim->live[id]) return true;
+  if (!local_keep_atom(sim, id) || !local_present_value(sim, id)) return false;
+  if (!local_tells_truth(sim, id)) return false;
+  bool before = sim->atoms[id].truth;
+  eng_atom_judge(sim, id);
+  if (sim->atoms[id].truth != before) local_patch(sim, sim->atoms[id].env);
+  return true;
+}
+
+/// Judge what was touched, and ask who waits for it. False: that concerns others.
+static bool follow_touched(EngSim* sim, uint32_t fired) {
+  const struct EngLocal* local = sim->local;
+  const Model* model = sim->model;
+  bool plain = true;
+  for (uint32_t i = 0; i < local->touched.count; i++) {
+    plain &= judge_touched(sim, local->touched.list[i]);
+  }
+  for (uint32_t i = 0; i < fired; i++) {
+    local_ask(sim, model->transitions[sim->events.fired[i]].automaton);
+  }
+  for (uint32_t i = 0; i < local->touched.count; i++) {
+    uint32_t id = local->touched.list[i];
+    uint32_t owner = local->index.owner[id];
+    if (owner == MODEL_NONE || !sim->live[id]) continue;
+    if (owner == LOCAL_SEVERAL || !local_bring_guards(sim, owner)) return false;
+    local_ask(sim, owner);
+  }
+  return plain;
+}
+
+/// Fire what was chosen. `plain` false: what was touched concerns others, too.
+static SltStatus fire_round(EngSim* sim, uint32_t count, uint32_t* iteration, bool* plain) {
+  const Model* model = sim->model;
+  Events* events = &sim->events;
+  uint32_t from[TOGETHER];
+  sim->dae.from = sim->core.mode;
+  events_forget_assigned(sim);
+  eng_trace_settling(sim);
+  for (uint32_t i = 0; i < count; i++) {
+    from[i] = sim->state[model->transitions[events->fired[i]].automaton];
+    SLT_TRY(eng_fire_transition(sim, events->fired[i], *iteration));
+  }
+  eng_trace_candidate(sim);
+  SLT_TRY(events_assign(sim));
+  ++*iteration;
+  sim->local->touched.stamp++;
+  sim->local->touched.count = 0;
+  for (uint32_t i = 0; i < events->assigned_count; i++) {
+    *plain &= touch_value(sim, model->actions[events->assigned[i].action].env);
+  }
+  events_forget_assigned(sim);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t automaton = model->transitions[events->fired[i]].automaton;
+    const ModelState* states = model->automata[automaton].states;
+    *plain &= touch_value(sim, states[from[i]].test_env);
+    *plain &= touch_value(sim, states[sim->state[automaton]].test_env);
+    *plain &= enter(sim, automaton, from[i]);
+  }
+  *plain &= follow_touched(sim, count);
+  return SLT_OK;
+}
+
+SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* plain, bool* back) {
+  Events* events = &sim->events;
+  while (*plain && !*back) {
+    events->fired_count = 0;
+    uint32_t count = events_enabled_choose(sim, TOGETHER);
+    events->quiet = count == 0;
+    if (count == 0) break;
+    *plain = count <= TOGETHER;
+    for (uint32_t i = 0; *plain && i < count; i++) {
+      *plain = fires_plainly(sim, events->fired[i]);
+    }
+    if (!*plain) break;
+    if (++events->rounds > EVENTS_ROUNDS_MAX) return events_too_many_rounds(sim);
+    uint64_t key = events->mode_key + events->values_key;
+    SLT_TRY(fire_round(sim, count, iteration, plain));
+    *fired = true;
+    // self loops that assign nothing are no repetition
+    if (events->mode_key + events->values_key != key) SLT_TRY(events_comes_back(sim, back));
+  }
+  return SLT_OK;
+}
+
+SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
+  if (!is_plain_now(sim)) return SLT_OK;
+  Events* events = &sim->events;
+  gather_enabled(sim);
+  events->quiet = events->enabled_count == 0;
+  bool plain = true;
+  bool fired = false;
+  SLT_TRY(local_run_rounds(sim, iteration, &fired, &plain, back));
+  if (!fired) return SLT_OK;
+  *any = true;
+  sim->core.margin_stale = true;
+  // all values and relations, as a round of the usual kind leaves them
+  eng_local_settle_active(sim);
+  SLT_TRY(eng_enter_mode(sim));
+  if (!plain || sim->has_separating) eng_atoms_update(sim);
+  return SLT_OK;
+}

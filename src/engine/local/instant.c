@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+//
+// The instant at a crossing that concerns few, on a trial that stays valid for all others. Its
+// rounds are those of events/active.c. What differs is where values come from: states are on the
+// dense output of the trial, and come into the environment one by one when somebody asks.
+//
+// Where the rounds meet something that is not plain (a truth at its boundary, values that many
+// read, another automaton) the instant is taken back, and carried out on all states instead.
+#include "engine/local/local.h"
+
+#include <math.h>
+#include <string.h>
+
+static void set_env(EngSim* sim, uint32_t env, double value) {
+  sim->env[env] = value;
+  local_patch(sim, env);
+}
+
+// ---- values from the trial ----------------------------------------------------------------------
+
+double local_state(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  if (!sim->local->now.apart) return sim->x[state];
+  LocalPoint point = {sim, sim->core.t, sim->local->x};
+  return local_point_state(&point, state);
+}
+
+void local_fetch(EngSim* sim, uint32_t env) {
+  if (!sim->local->now.apart) return;
+  uint32_t state = sim->local->index.state_of_env[env];
+  if (state != MODEL_NONE) sim->env[env] = local_state(sim, state);
+}
+
+bool local_present_value(EngSim* sim, uint32_t id) {
+  double t = sim->core.t;
+  return eng_output(sim, ENG_SINGLE_G, t, local_state, sim, id, &sim->g[id]) &&
+         eng_output(sim, ENG_SINGLE_SLOPE, t, local_state, sim, id, &sim->gdot[id]);
+}
+
+/// The states that an event indicator reads, for its bounds.
+static void fetch_reads(EngSim* sim, uint32_t id) {
+  const LocalReaders* reads = &sim->local->index.reads;
+  for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
+    sim->x[reads->list[k]] = local_state(sim, reads->list[k]);
+  }
+}
+
+bool local_tells_truth(EngSim* sim, uint32_t id) {
+  const EngAtom* atom = &sim->atoms[id];
+  if (!sim->local->now.apart) return true;
+  if (atom->literal) return !sim->has_pre;
+  // those that are linear in time are scheduled, not followed
+  bool scheduled = isfinite(atom->t_linear) && !atom->fresh;
+  if (scheduled || sim->core.mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
+  if (atom->relation == MODEL_REL_EQ) return false;
+  if (eng_at_boundary(sim, id, sim->g[id])) {
+    return atom->located && sim->core.changes == sim->changes_start && !atom->separates;
+  }
+  if (!atom->fresh || !(sim->g[id] > 0.0)) return true;
+  fetch_reads(sim, id);
+  return sim->g[id] > eng_sigma(sim, id);
+}
+
+// ---- what takes part ----------------------------------------------------------------------------
+
+bool local_add_state(EngSim* sim, uint32_t state) {
+  struct EngLocal* local = sim->local;
+  if (!local->now.apart) return true;
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    if (local->states[k] == state) return true;
+  }
+  if (local->state_count == LOCAL_STATES) return false;
+  local->x[local->state_count] = local_state(sim, state);
+  local->states[local->state_count++] = state;
+  return !(local->index.wide[sim->model->env_count + state] & 2);
+}
+
+void local_set_state(EngSim* sim, uint32_t state, double value) {
+  struct EngLocal* local = sim->local;
+  if (!local->now.apart) sim->x[state] = value;
+  for (uint32_t k = 0; local->now.apart && k < local->state_count; k++) {
+    if (local->states[k] == state) local->x[k] = value;
+  }
+}
+
+bool local_keep_atom(EngSim* sim, uint32_t id) {
+  LocalInstant* now = &sim->local->now;
+  if (!now->apart) return true;
+  for (uint32_t k = 0; k < now->kept_count; k++) {
+    if (now->kept[k].id == id) return true;
+  }
+  if (now->kept_count == LOCAL_ATOMS) return false;
+  LocalKept* kept = &now->kept[now->kept_count++];
+  kept->id = id;
+  kept->live = sim->live[id];
+  kept->atom = sim->atoms[id];
+  eng_atom_begin_instant(sim, id);
+  return true;
+}
+
+bool local_bring_guards(EngSim* sim, uint32_t automaton) {
+  const Model* model = sim->model;
+  if (!sim->local->now.apart) return true;
+  const ModelState* state = &model->automata[automaton].states[sim->state[automaton]];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelGuard* guard = &model->transitions[state->outgoing[i]].guard;
+    for (uint32_t k = 0; k < guard->atom_count; k++) {
+      uint32_t id = guard->atoms[k];
+      uint32_t known = sim->local->now.kept_count;
+      if (!local_keep_atom(sim, id)) return false;
+      if (sim->local->now.kept_count == known) continue;
+      if (!local_present_value(sim, id)) return false;
+      EngAtom* atom = &sim->atoms[id];
+      atom->end_known = false;
+      if (eng_atom_mesh(sim, id)) local_patch(sim, atom->env);
+      atom->g_start = sim->g[id];
+    }
+  }
+  return true;
+}
+
+bool local_note_change(EngSim* sim, uint32_t env) {
+  LocalInstant* now = &sim->local->now;
+  if (!now->apart || env == MODEL_NONE) return true;
+  for (uint32_t i = 0; i < now->change_count; i++) {
+    if (now->changes[i].env == env) return true;
+  }
+  if (now->change_count == LOCAL_WRITES) return false;
+  double value = sim->env[env];
+  now->changes[now->change_count++] = (LocalChange){env, value, value, value};
+  return true;
+}
+
+bool local_sees_change(EngSim* sim, uint32_t env) {
+  LocalInstant* now = &sim->local->now;
+  if (!now->apart) return true;
+  LocalChange* change = now->changes;
+  while (change->env != env) {
+    change++;
+  }
+  if (change->seen == sim->env[env]) return false;
+  change->seen = sim->env[env];
+  return true;
+}
+
+bool local_note_firing(EngSim* sim, uint32_t transition) {
+  LocalInstant* now = &sim->local->now;
+  if (!now->apart) return true;
+  const ModelTransition* t = &sim->model->transitions[transition];
+  uint32_t from = sim->state[t->automaton];
+  const ModelState* left = &sim->model->automata[t->automaton].states[from];
+  if (now->automaton != MODEL_NONE && now->automaton != t->automaton) return false;
+  if (now->fired_count == LOCAL_ROUNDS || left->outgoing_count > LOCAL_EDGES) return false;
+  if (eng_zeno_is_suspect(sim, transition)) return false;
+  now->fired[now->fired_count++] = transition;
+  if (now->automaton != MODEL_NONE) return true;
+  now->automaton = t->automaton;
+  now->from = from;
+  for (uint32_t i = 0; i < left->outgoing_count; i++) {
+    now->edges[i] = sim->transitions[left->outgoing[i]];
+  }
+  return true;
+}
+
+// ---- begin and end ------------------------------------------------------------------------------
+
+static void begin_instant(EngSim* sim, const EngCrossing* crossing) {
+  EngCore* core = &sim->core;
+  LocalInstant* now = &sim->local->now;
+  sim->local->shares = false;
+  sim->local->state_count = 0;
+  now->apart = true;
+  now->automaton = MODEL_NONE;
+  now->fired_count = 0;
+  now->change_count = 0;
+  now->kept_count = 0;
+  now->random = core->random;
+  now->changes_before = core->changes;
+  sim->at_start = false;
+  sim->changes_start = core->changes;
+  core->mode_before = core->mode;
+  sim->crossings[0] = *crossing;
+  sim->crossing_count = 1;
+  events_begin(sim);
+  eng_trace_begin(sim);
+}
+
+/// The crossing is carried out; false: not in this way.
+static bool run_rounds(EngSim* sim, uint32_t located) {
+  uint32_t owner = sim->local->index.owner[located];
+  EngAtom* atom = &sim->atoms[located];
+  if (!local_bring_guards(sim, owner)) return false;
+  atom->located = true;
+  atom->located_truth = true;
+  atom->truth = true;
+  set_env(sim, atom->env, 1.0);
+  uint32_t iteration = 0;
+  bool fired = false;
+  bool plain = true;
+  bool back = false;
+  events_enabled_clear(sim);
+  events_seen_clear(&sim->events.path);
+  if (events_comes_back(sim, &back) < 0) return false;
+  local_ask(sim, owner);
+  SltStatus status = local_run_rounds(sim, &iteration, &fired, &plain, &back);
+  return status >= 0 && fired && plain && !back;
+}
+
+/// Nothing has happened.
+static void take_back(EngSim* sim) {
+  LocalInstant* now = &sim->local->now;
+  now->apart = false;
+  for (uint32_t i = 0; i < now->change_count; i++) {
+    set_env(sim, now->changes[i].env, now->changes[i].before);
+  }
+  for (uint32_t k = 0; k < now->kept_count; k++) {
+    const LocalKept* kept = &now->kept[k];
+    sim->atoms[kept->id] = kept->atom;
+    sim->live[kept->id] = kept->live;
+    set_env(sim, kept->atom.env, kept->atom.truth ? 1.0 : 0.0);
+  }
+  for (uint32_t i = 0; i < now->fired_count; i++) {
+    sim->transitions[now->fired[i]].fired_now = false;
+  }
+  sim->core.random = now->random;
+  sim->core.changes = now->changes_before;
+  if (now->automaton == MODEL_NONE) return;
+  sim->state[now->automaton] = now->from;
+  sim->entered_state[now->automaton] = now->from;
+  const ModelState* state = &sim->model->automata[now->automaton].states[now->from];
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    sim->transitions[state->outgoing[i]] = now->edges[i];
+  }
+}
+
+/// The trial ends here: all values and all event indicators as of now.
+static void bring_all(EngSim* sim) {
+  const struct EngLocal* local = sim->local;
+  EngCore* core = &sim->core;
+  eng_local_settle_active(sim);
+  for (uint32_t i = 0; i < sim->active_count; i++) {
+    sim->atoms[core->mode->atoms[sim->active[i]]].end_known = false;
+  }
+  eng_sample(sim, core->t);
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    sim->x[local->states[k]] = local->x[k];
+    sim->env[core->mode->state_env[local->states[k]]] = local->x[k];
+  }
+  eng_atoms_mesh(sim);
+  core->mesh_t = core->t;
+  core->local = false;
+}
+
+/// Those that took part, as every instant leaves them.
+static void end_atoms(EngSim* sim) {
+  const LocalInstant* now = &sim->local->now;
+  for (uint32_t k = 0; k < now->kept_count; k++) {
+    uint32_t id = now->kept[k].id;
+    EngAtom* atom = &sim->atoms[id];
+    if (sim->live[id]) eng_atom_end_instant(sim, id);
+    atom->located = false;
+    atom->t_linear = (double)INFINITY;
+    atom->end_known = false;
+    atom->relevant_start = sim->live[id];
+    sim->local_waits[id] = 0;
+  }
+}
+
+/// Their next crossings on the trial.
+static void follow_atoms(EngSim* sim) {
+  const LocalInstant* now = &sim->local->now;
+  for (uint32_t k = 0; k < now->kept_count; k++) {
+    uint32_t id = now->kept[k].id;
+    EngCrossing crossing;
+    if (!sim->live[id] || !eng_is_followed(sim, id)) continue;
+    local_come_near(sim, id);
+    if (!local_watch(sim, id, sim->core.t, &crossing)) continue;
+    if (!crossing.certified) sim->core.local_doubt = true;
+    local_wait_for(sim, &crossing);
+  }
+  local_follow_imminent(sim);
+}
+
+/// The motion from here on, and what was proved of it.
+static void replace_motion(EngSim* sim) {
+  const struct EngLocal* local = sim->local;
+  if (local->restart) bring_all(sim);
+  local_share(sim);
+  if (local->restart) return;
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    num_dense_replace(sim->stepper, local->states[k], local->part, k);
+    eng_control_state(sim, local->states[k]);
+  }
+  follow_atoms(sim);
+}
+
+static void end_instant(EngSim* sim) {
+  EngCore* core = &sim->core;
+  LocalInstant* now = &sim->local->now;
+  for (uint32_t i = 0; i < now->change_count; i++) {
+    now->changes[i].after = sim->env[now->changes[i].env];
+  }
+  if (core->local_automaton != MODEL_NONE) {
+    sim->state_before[core->local_automaton] = sim->state[core->local_automaton];
+  }
+  core->local_automaton = now->automaton;
+  sim->state_before[now->automaton] = now->from;
+  if (sim->crossings[0].bend > 0.0) fetch_reads(sim, sim->crossings[0].index);
+  eng_warn_of_grazing(sim);
+  end_atoms(sim);
+  now->apart = false;
+  replace_motion(sim);
+  events_latch_edges(sim, now->automaton, true);
+  for (uint32_t i = 0; i < now->fired_count; i++) {
+    sim->transitions[now->fired[i]].fired_now = false;
+    eng_zeno_note(sim, now->fired[i]);
+  }
+  core->instants++;
+  core->local_spacing += 0.1 * (core->t - core->local_t - core->local_spacing);
+  core->local_t = core->t;
+  sim->sampled = false;
+  core->local_stale = true;
+  // records tell of computed values too
+  if (sim->on_event && !sim->only_states) eng_local_refresh(sim);
+  eng_trace_end(sim);
+  sim->crossing_count = 0;
+}
+
+bool eng_local_event_now(EngSim* sim, bool* restart) {
+  EngCrossing crossing;
+  if (!local_take_crossing(sim, &crossing)) return false;
+  begin_instant(sim, &crossing);
+  if (!run_rounds(sim, crossing.index)) {
+    take_back(sim);
+    return false;
+  }
+  sim->local->restart = !local_integrate(sim);
+  *restart = sim->local->restart;
+  end_instant(sim);
+  return true;
+}
+
+// ---- values when somebody asks ------------------------------------------------------------------
+
+bool eng_kept_value(const EngSim* sim, uint32_t env, bool before, double* value) {
+  const struct EngLocal* local = sim->local;
+  if (!sim->core.local_stale || sim->env_computed[env]) return false;
+  for (uint32_t i = 0; i < local->now.change_count; i++) {
+    const LocalChange* c = &local->now.changes[i];
+    if (c->env != env) continue;
+    *value = before ? c->before : c->after;
+    return true;
+  }
+  uint32_t state = local->index.state_of_env[env];
+  bool moves = state != MODEL_NONE;
+  *value = moves ? num_dense_component(sim->stepper, state, sim->core.t) : sim->env[env];
+  return true;
+}
+
+void eng_local_refresh(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (!core->local_stale) return;
+  core->local_stale = false;
+  struct EngLocal* local = sim->local;
+  // values before the event, then those after it; resets are exact
+  num_dense_eval(sim->stepper, core->t, sim->x);
+  const ModelMode* mode = core->mode;
+  for (int side = 0; side < 2; side++) {
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      sim->env[mode->state_env[i]] = sim->x[i];
+    }
+    for (uint32_t i = 0; i < local->now.change_count; i++) {
+      const LocalChange* c = &local->now.changes[i];
+      uint32_t state = local->index.state_of_env[c->env];
+      set_env(sim, c->env, side ? c->after : c->before);
+      if (state != MODEL_NONE) sim->x[state] = side ? c->after : c->before;
+    }
+    eng_evaluate_full(sim, core->t);
+    if (side == 0) memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
+  }
+}

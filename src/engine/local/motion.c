@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// Motion of the few states that a local instant touches, and what it does to all others.
+//
+// The states whose equations read what was changed are integrated anew from the instant to the end
+// of the trial, with the same method and tolerance; their polynomials take the place of the old
+// ones. States that read what moves otherwise now, and are left alone, get an error from it. It is
+// bounded by the integral of the change times the sensitivity of their equations, and summed up
+// over the events of a trial; when it reaches a tenth of the tolerance, the trial ends.
+#include "engine/local/local.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Step for which the local integrations keep their tolerance, by the worst one so far.
+double local_step_for(double h, double error) {
+  return 0.9 * h * pow(error, -0.2);
+}
+
+double local_point_state(const void* user, uint32_t state) {
+  const LocalPoint* point = user;
+  const struct EngLocal* local = point->sim->local;
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    if (local->states[k] == state) return point->x[k];
+  }
+  return num_dense_component(point->sim->stepper, state, point->t);
+}
+static SltStatus part_rhs(void* user, double t, const double* x, double* dx) {
+  EngSim* sim = user;
+  const struct EngLocal* local = sim->local;
+  LocalPoint point = {sim, t, x};
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    if (!eng_output(sim, ENG_SINGLE_RHS, t, local_point_state, &point, local->states[k], &dx[k])) {
+      return SLT_ERR_STEP;
+    }
+  }
+  return SLT_OK;
+}
+
+/// How much a unit of one state, over a unit of time, moves its readers, in their tolerances.
+static double wide_sensitivity(EngSim* sim, uint32_t state) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  double t = sim->stepper->trial.t;
+  double delta = 16.0 * local_tolerance(sim, state);
+  double* x = sim->probe_x;
+  memcpy(x, sim->stepper->trial.x, mode->state_count * sizeof *x);
+  double* plain = sim->side_f;
+  double* moved = sim->side_f + sim->n_max;
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, plain);
+  x[state] += delta;
+  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, moved);
+  double worst = 0.0;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double rate = fabs(moved[i] - plain[i]) / local_tolerance(sim, i);
+    if (i != state && !(rate <= worst)) worst = rate;
+  }
+  return worst / delta;
+}
+
+/// Error of all readers of a widely read state, in their tolerances.
+static double wide_drift(EngSim* sim, uint32_t state, double area) {
+  EngCore* core = &sim->core;
+  uint32_t k = 0;
+  while (k < SLT_COUNT(core->wide_state) && core->wide_state[k] != state &&
+         core->wide_state[k] != MODEL_NONE) {
+    k++;
+  }
+  if (k == SLT_COUNT(core->wide_state)) return (double)INFINITY;
+  if (core->wide_state[k] == MODEL_NONE) {
+    core->wide_state[k] = state;
+    core->wide_rate[k] = wide_sensitivity(sim, state);
+  }
+  return core->wide_rate[k] * area;
+}
+
+/// The error that events leave with others grows with the third power of the step: with its
+/// square for each of them, and with their number. Aim at half of what is allowed.
+static void shorten(EngSim* sim, double drift) {
+  EngCore* core = &sim->core;
+  double factor = isfinite(drift) ? cbrt(0.5 * LOCAL_SHARE / drift) : 0.1;
+  double bound = fmax(factor, 0.1) * sim->stepper->trial.h;
+  // steps that see few events would cost more than beginning anew at each of them
+  core->local_bound = bound > LOCAL_EVENTS * core->local_spacing ? bound : 0.0;
+}
+
+/// What the change of the motion does to those that are left alone.
+static bool drift_is_small(EngSim* sim) {
+  struct EngLocal* local = sim->local;
+  const LocalIndex* index = &local->index;
+  const NumStepper* part = local->part;
+  double t1 = part->trial.t;
+  double rest = part->trial.h;
+  double middle = part->trial.t0 + 0.5 * rest;
+  double ends[LOCAL_STATES];
+  double spent = sim->core.local_spent;
+  local->shares = false;
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    ends[k] = num_dense_component(sim->stepper, local->states[k], t1);
+  }
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    uint32_t state = local->states[k];
+    uint32_t key = sim->model->env_count + state;
+    double begin_change =
+        fabs(local->x[k] - num_dense_component(sim->stepper, state, part->trial.t0));
+    double middle_change = fabs(num_dense_component(part, k, middle) -
+                                num_dense_component(sim->stepper, state, middle));
+    double end_change = fabs(part->trial.x[k] - ends[k]);
+    double area = fmax(begin_change, fmax(middle_change, end_change)) * rest;
+    if (!(area > 0.0)) continue;
+    if (state == index->shared && sim->core.local_reach > 0.0) {
+      if (local_share_is_idle(sim, area, &spent)) continue;
+      local->shares = true;
+      if (local_share_next(sim, k)) continue;
+      shorten(sim, 2.0 * LOCAL_SHARE);
+      return false;
+    }
+    if (index->wide[key] & 1) {
+      spent += wide_drift(sim, state, area);
+      continue;
+    }
+    for (uint32_t r = index->rhs.begin[key]; r < index->rhs.begin[key + 1]; r++) {
+      uint32_t reader = index->rhs.list[r];
+      bool moves_along = false;
+      for (uint32_t m = 0; m < local->state_count; m++) {
+        moves_along |= local->states[m] == reader;
+      }
+      if (moves_along) continue;
+      double rates[2] = {0.0, 0.0};
+      for (int side = 0; side < 2; side++) {
+        LocalPoint point = {sim, t1, side ? part->trial.x : ends};
+        eng_output(sim, ENG_SINGLE_RHS, t1, local_point_state, &point, reader, &rates[side]);
+      }
+      double size = fmax(end_change, 1e-300);
+      sim->local_drift[reader] +=
+          fabs(rates[1] - rates[0]) / size * area / local_tolerance(sim, reader);
+      // written so that NaN fails
+      if (!(sim->local_drift[reader] <= LOCAL_SHARE)) {
+        shorten(sim, sim->local_drift[reader]);
+        return false;
+      }
+    }
+  }
+  if (!(spent <= LOCAL_SHARE)) {
+    shorten(sim, spent);
+    return false;
+  }
+  sim->core.local_spent = spent;
+  return true;
+}
+
+bool local_integrate(EngSim* sim) {
+  struct EngLocal* local = sim->local;
+  if (local->state_count == 0) return true;
+  double t1 = sim->stepper->trial.t;
+  for (uint32_t k = 0; k < LOCAL_STATES; k++) {
+    local->atol[k] = k < local->state_count ? sim->atol[local->states[k]] : 1.0;
+  }
+  NumStepper* part = local->part;
+  num_stepper_set_rhs(part, part_rhs, sim);
+  num_stepper_set_tolerance(part, sim->options.rtol, sim->options.atol, local->atol);
+  num_stepper_start(part, sim->core.t, local->state_count, local->x, NULL);
+  if (num_stepper_attempt(part, t1) < 0) return false;
+  // few states on their own ask for shorter steps than the mean of all
+  double longer = sim->stepper->trial.h / part->trial.h;
+  double error = part->trial.error * longer * longer * longer * longer * longer;
+  if (!(part->trial.error <= 1.0)) {
+    if (isfinite(error)) sim->core.local_bound = local_step_for(sim->stepper->trial.h, error);
+    return false;
+  }
+  sim->core.local_error = fmax(sim->core.local_error, fmin(error, 100.0));
+  return num_dense_prepare(part) >= 0 && drift_is_small(sim);
+}
