@@ -231,6 +231,7 @@ static const char sens_help[] =
     "  --params a,b        constants, initial values x(t0)\n"
     "  -m, --measure M     as of sweep [the model's measures]\n"
     "  --reach R           how far parameters are moved, relative [0.02]\n"
+    "  --differences       by differences of runs alone: a second way, for comparison\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
     "                      [--rtol 1e-11, --atol 1e-14]\n"

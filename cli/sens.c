@@ -11,6 +11,7 @@
 typedef enum SensOption {
   SENS_PARAMS = TRIAL_OPTION_COUNT,
   SENS_REACH,
+  SENS_DIFFERENCES,
   SENS_OUTPUT,
   SENS_OPTION_COUNT
 } SensOption;
@@ -19,6 +20,7 @@ static const OptionSpec specs[SENS_OPTION_COUNT] = {
     TRIAL_SPECS,
     [SENS_PARAMS] = {"--params", NULL, OPTION_VALUE},
     [SENS_REACH] = {"--reach", NULL, OPTION_VALUE},
+    [SENS_DIFFERENCES] = {"--differences", NULL, OPTION_FLAG},
     [SENS_OUTPUT] = {"--output", "-o", OPTION_VALUE},
 };
 
@@ -32,6 +34,7 @@ typedef struct SensCommand {
   Trial trial;
   CliNames params;
   double reach;
+  bool differences;
   const char* output;
   Output csv;
   SltMeasures* measures;
@@ -49,6 +52,7 @@ static bool read_option(SensCommand* c, int option, const char* text) {
     cli_names_clear(&c->params);
     return cli_names_parse("--params", text, &c->params);
   case SENS_REACH: return option_positive("--reach", text, &c->reach);
+  case SENS_DIFFERENCES: c->differences = true; return true;
   case SENS_OUTPUT: c->output = text; return true;
   default: return false;
   }
@@ -72,9 +76,18 @@ static int read_options(SensCommand* c, int argc, char** argv) {
   return CLI_USAGE;
 }
 
-static const char* verdict_text(SltVerdict verdict) {
+static const char* verdict_text(const SltDerivative* d) {
   static const char* const words[] = {"exists", "one-sided", "none"};
-  return words[verdict];
+  static const char* const differences[] = {"exists by differences", "one-sided by differences",
+                                            "none by differences"};
+  return d->by_differences ? differences[d->verdict] : words[d->verdict];
+}
+
+/// Why the verdict is what it is, and why it comes from differences.
+static void reason_text(const SltDerivative* d, char* out, size_t size) {
+  snprintf(out, size, "%s%s%s", d->reason ? d->reason : "",
+           d->reason && d->by_differences ? "; differences: " : d->by_differences ? "differences: " : "",
+           d->by_differences ? d->by_differences : "");
 }
 
 static void write_row(SensCommand* c, const SltDerivative* d) {
@@ -88,8 +101,10 @@ static void write_row(SensCommand* c, const SltDerivative* d) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     cell_number(line, false, numbers[i]);
   cell_number(line, false, d->derivative * d->at / d->value);
-  cell_text(line, false, verdict_text(d->verdict));
-  cell_text(line, false, d->reason ? d->reason : "");
+  char reason[300];
+  reason_text(d, reason, sizeof reason);
+  cell_text(line, false, verdict_text(d));
+  cell_text(line, false, reason);
   cell_number(line, false, d->changes_at[0]);
   cell_number(line, false, d->changes_at[1]);
   fputc('\n', line);
@@ -109,7 +124,7 @@ static void keep_line(SensCommand* c, const SltDerivative* d) {
   FILE* line = open_memstream(&text, &size);
   if (!line) return;
   fprintf(line, "%-22s %-12s %14.8g %14.8g %10.2g %12.4g  %s", d->measure, d->parameter, d->value,
-          d->derivative, d->error, elasticity, verdict_text(d->verdict));
+          d->derivative, d->error, elasticity, verdict_text(d));
   if (d->verdict == SLT_DERIVATIVE_ONE_SIDED) {
     fprintf(line, " (left %.8g, right %.8g)", d->left, d->right);
   } else if (d->reason) {
@@ -150,6 +165,8 @@ static int compute(SensCommand* c) {
   options.sim = c->trial.sim;
   options.t_end = c->trial.t_end;
   if (c->reach > 0.0) options.reach = c->reach;
+  options.differences = c->differences;
+  options.differences = c->differences;
   options.on_derivative = take_derivative;
   options.cancel = is_cancelled;
   options.user = c;

@@ -40,7 +40,7 @@ endif()
 # Same bits everywhere: no fused multiply-add, and no libm call replaced or folded by the compiler.
 # errno of the mathematical functions is never read, so __builtin_sqrt may become one instruction.
 set(SALTUS_EXACT_FLAGS -ffp-contract=off -fno-builtin -fno-math-errno)
-set(SALTUS_EXACT_MODULES ir rules symbolic model numeric engine blocks experiment)
+set(SALTUS_EXACT_MODULES ir rules symbolic model numeric engine sensitivity blocks experiment)
 set(SALTUS_KERNEL_FLAGS $<$<CONFIG:Release>:-O3>)
 # An event passes through a hundred small functions once. Inlining them helps; -O3 would also turn
 # short loops into vector code, which waits for the scalars that were just written.

@@ -10,7 +10,7 @@ set(SALTUS_ONLY_MODULES "" CACHE STRING
   "Modules to build; a list helps while working on one of them, empty means all")
 mark_as_advanced(SALTUS_ONLY_MODULES)
 unset(SALTUS_MODULES CACHE)
-set(SALTUS_MODULES base ir lisma rules symbolic model native numeric engine record blocks api cdcsis
+set(SALTUS_MODULES base ir lisma rules symbolic model native numeric engine sensitivity record blocks api cdcsis
   experiment)
 if(SALTUS_ONLY_MODULES)
   set(SALTUS_MODULES ${SALTUS_ONLY_MODULES})

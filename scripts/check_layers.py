@@ -24,10 +24,11 @@ ALLOWED = {
     "numeric": {"base"},
     "native": {"base", "model", "numeric"},
     "engine": {"base", "model", "numeric"},
+    "sensitivity": {"base", "model", "numeric", "engine"},
     "record": {"base"},
     "blocks": {"base", "model", "numeric", "record"},
-    "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "native", "numeric", "engine", "record",
-            "blocks"},
+    "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "native", "numeric", "engine", "sensitivity",
+            "record", "blocks"},
     "cdcsis": {"base"},
     "experiment": {"base"},
 }

@@ -231,6 +231,57 @@ SLT_API SltStatus slt_compare_model(SltSim* sim, const SltTable* data,
                                     const SltCompareOptions* options, SltComparisonFn* visit,
                                     void* user, SltProblem* problem);
 
+// ---- sensitivities of one run -------------------------------------------------------------------
+
+/// How a run depends on its parameters, to first order: the variational equations are solved along
+/// with it, and jump where it does. A run is followed stretch by stretch:
+///
+///     slt_sensitivity_create(sim, parameters, n, &s);   before slt_sim_start()
+///     slt_sim_ahead(sim, &until);
+///     slt_sensitivity_stretch(s, until);
+///     slt_sim_advance(sim, until, &t);                   and so on
+typedef struct SltSensitivity SltSensitivity;
+
+/// A constant, or the initial value of a variable or derivative.
+typedef struct SltSensitivityParameter {
+  const char* name;
+  bool initial;
+} SltSensitivityParameter;
+
+/// Which values are differentiated.
+typedef enum SltWhen {
+  SLT_WHEN_NOW = 0,     ///< at the present time, which stands; also inside of a stretch, where
+                        ///< slt_sim_look() has looked
+  SLT_WHEN_BEFORE = 1,  ///< just before the last instant, along its moving time
+  SLT_WHEN_AFTER = 2    ///< just after it
+} SltWhen;
+
+/// @param sim  not started; it must outlive the sensitivities and ends with them: they see its
+///             instants.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sensitivity_create(SltSim* sim, const SltSensitivityParameter* parameters,
+                                         uint32_t count, SltSensitivity** out);
+/// Free it, before or after the run. Accepts NULL.
+SLT_API void slt_sensitivity_free(SltSensitivity* sensitivity);
+/// Follow the motion up to `until`, at most what slt_sim_ahead() gave.
+SLT_API SltStatus slt_sensitivity_stretch(SltSensitivity* sensitivity, double until);
+#define SLT_SENSITIVITY_NODES 6
+/// Times inside the last stretch and their weights: the integral over it of something smooth is the
+/// sum of weight times value.
+SLT_API double slt_sensitivity_node(const SltSensitivity* sensitivity, uint32_t node,
+                                    double* weight);
+/// Derivatives of a quantity with respect to each of the parameters.
+/// @return SLT_OK, SLT_ERR_UNSUPPORTED: they are not known (see slt_sensitivity_gap()),
+///         SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_sensitivity_get(SltSensitivity* sensitivity, SltWhen when,
+                                      SltQuantity quantity, double* out);
+/// Derivatives of the time of the last instant.
+/// @return as slt_sensitivity_get().
+SLT_API SltStatus slt_sensitivity_time(const SltSensitivity* sensitivity, double* out);
+/// What the run did that is not differentiated, and after which nothing is known: "a delay".
+/// @return static text; NULL: nothing.
+SLT_API const char* slt_sensitivity_gap(const SltSensitivity* sensitivity);
+
 // ---- sensitivities ------------------------------------------------------------------------------
 
 typedef enum SltVerdict {
@@ -252,15 +303,18 @@ typedef struct SltDerivative {
   const char* reason;    ///< of a verdict other than `exists`; static
   double changes_at[2];  ///< nearest values below and above, within `reach`, at which the sequence
                          ///< of events changes; NaN: none was met
+  const char* by_differences;  ///< why it was not followed along the run but taken from differences
+                               ///< of runs; NULL: it was followed
 } SltDerivative;
 
 typedef void SltDerivativeFn(void* user, const SltDerivative* derivative);
 
 /// Take them from slt_sens_options().
 typedef struct SltSensOptions {
-  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-11 and 1e-14
+  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-12 and 1e-15
   double t_end;       ///< NaN: the experiment's, else 10
   double reach;       ///< how far the parameters are moved, relative [0.02]
+  bool differences;   ///< follow nothing along the runs: a second way, for comparison [false]
   SltDerivativeFn* on_derivative;
   SltSweepCancelFn* cancel;
   void* user;
@@ -269,10 +323,11 @@ typedef struct SltSensOptions {
 
 SLT_API SltSensOptions slt_sens_options(void);
 
-/// Derivatives of measures with respect to parameters, with a verdict for each: by extrapolated
-/// differences of runs with tight tolerances on both sides, of which only such are used together
-/// that have the same sequence of events. They hold through impacts, switches, sliding and changes
-/// of structure; where the two sides disagree, that is said.
+/// Derivatives of measures with respect to parameters, with a verdict for each. They are followed
+/// along one run through impacts, switches, sliding and changes of structure (SltSensitivity); runs
+/// right beside the parameter tell whether they exist. What is not differentiated along a run
+/// (delays, constraints of the states, closed contacts) is taken from extrapolated differences of
+/// runs with the same sequence of events, which `by_differences` says.
 /// @param parameters  names as of slt_design_add(): constants and initial values `x(t0)`.
 /// @param at          their values; NaN: the model's own (constants only).
 /// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT, SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or the

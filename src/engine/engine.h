@@ -84,6 +84,48 @@ void eng_on_event(EngSim* sim, EngEventFn* fn, void* user);
 void eng_on_step(EngSim* sim, EngCancelFn* fn, void* user);
 void eng_on_warning(EngSim* sim, EngWarningFn* fn, void* user);
 
+/// What somebody who follows how a run depends on its parameters has to know of instants.
+typedef struct EngObserver {
+  void* user;
+  void (*begins)(void* user);  // the environment holds the values before the instant
+  void (*evaluates)(void* user, uint32_t action, double value);  // ... those that it reads
+  void (*assigns)(void* user);   // what was evaluated since takes effect
+  void (*discards)(void* user);  // what was assigned falls with a mythical candidate
+  void (*ends)(void* user);
+} EngObserver;
+
+/// Before the start. The observer lives as long as the run.
+void eng_observe(EngSim* sim, const EngObserver* observer);
+
+/// Why an instant that begins is at its time.
+typedef enum EngReason {
+  ENG_REASON_LOCATED,   // `index`: place of a relation in the mode's list
+  ENG_REASON_SCHEDULE,  // `index`: a schedule; `number` of its firing, from 0 on
+  ENG_REASON_EXIT       // a surface is left
+} EngReason;
+typedef struct EngCause {
+  EngReason reason;
+  uint32_t index;
+  int64_t number;
+} EngCause;
+/// The n-th reason; false: there are fewer.
+bool eng_cause(const EngSim* sim, uint32_t n, EngCause* out);
+
+/// What the right side of the motion is made of.
+typedef enum EngMotion { ENG_MOTION_MODE, ENG_MOTION_SLIDING, ENG_MOTION_CONTACT } EngMotion;
+EngMotion eng_motion(const EngSim* sim);
+/// The right side at a time and states, with the environment as it is, or with other values of it:
+/// NULL, or one for each place. While sliding also the convex coefficients of the surfaces; `alpha`
+/// NULL: nobody asks.
+SltStatus eng_flow(EngSim* sim, double t, const double* x, const double* env, double* dx,
+                   double* alpha);
+/// Surfaces that are slid along.
+uint32_t eng_surface_count(const EngSim* sim);
+const ModelContext* eng_flow_context(const EngSim* sim);
+/// Whether a constant, or an initial value by its place in the list, was given from outside.
+bool eng_param_given(const EngSim* sim, uint32_t param);
+bool eng_start_given(const EngSim* sim, uint32_t start);
+
 SltStatistics eng_statistics(EngSim* sim);
 
 #define ENG_MESSAGE_MAX 2000

@@ -573,6 +573,7 @@ struct EngSim {
   Str stop_text;
   Span stop_span;
 
+  const EngObserver* observer;  // NULL: nobody
   EngEventFn* on_event;
   void* event_user;
   EngCancelFn* on_step;

@@ -67,6 +67,8 @@ bool formula_name(FormulaParser* parser, Str* out);
 
 /// Bit i: leaf i is read; for at most 64 leaves.
 uint64_t formula_leaves(const Formula* formula);
+/// Whether it has no kinks: neither abs nor the smaller or larger of two.
+bool formula_is_smooth(const Formula* formula);
 double formula_value(const Formula* formula, const double* leaves);
 /// Derivatives of the value with respect to each of `leaf_count` leaves.
 void formula_partials(const Formula* formula, const double* leaves, uint32_t leaf_count,

@@ -244,6 +244,14 @@ void formula_clear(Formula* formula) {
   *formula = (Formula){0};
 }
 
+bool formula_is_smooth(const Formula* formula) {
+  for (uint32_t i = 0; i < formula->count; i++) {
+    uint32_t op = formula->nodes[i].op;
+    if (op == FORMULA_ABS || op == FORMULA_MIN_OP || op == FORMULA_MAX_OP) return false;
+  }
+  return true;
+}
+
 uint64_t formula_leaves(const Formula* formula) {
   uint64_t set = 0;
   for (uint32_t i = 0; i < formula->count; i++) {

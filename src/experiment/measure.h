@@ -70,9 +70,20 @@ void track_clear(Track* track);
 /// Hash of the records up to a time.
 uint64_t track_at(const Track* track, double t);
 
-/// slt_measures_run() that also tells the sequence of events; `track` may be NULL.
+/// Derivatives of readings and measures along a run (slopes.c).
+typedef struct Slopes {
+  SltSensitivity* run;
+  uint32_t count;     // of parameters
+  double* readings;   // a row for each; NaN where nothing is known
+  double* entered;    // ... of the time at which the state was entered
+  double* work;       // three rows
+  double* rows;       // a row for each measure
+  double* sizes;      // of the measures: how large what they are made of has been
+} Slopes;
+
+/// slt_measures_run() that also tells the sequence of events and derivatives; both may be NULL.
 SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
-                          Track* track);
+                          Track* track, Slopes* slopes);
 /// Time after which nothing counts for a measure that has the value given.
 double measure_horizon(const SltMeasures* measures, uint32_t measure, const double* values);
 
@@ -86,5 +97,38 @@ typedef struct ReadingState {
   CurvePiece* pieces;  // of a quantile
   size_t piece_count, piece_capacity;
 } ReadingState;
+
+/// A run being measured.
+typedef struct Measuring {
+  const SltMeasures* measures;
+  SltSim* sim;
+  ReadingState states[MEASURE_LEAVES];
+  uint32_t reading;  // whose curve is walked
+  Track* track;      // NULL: nobody asks
+  Slopes* slopes;    // NULL: likewise
+  double t_start;
+  bool initial;  // the run has not started yet
+  bool along;    // some reading needs the motion itself
+  bool stopped;  // the model has ended the run
+} Measuring;
+
+/// The signal of a reading at the present point, or just before the last instant.
+double measuring_signal(Measuring* m, const Reading* reading, bool before);
+
+/// Room for a run with so many parameters.
+SltStatus slopes_create(Slopes* slopes, const SltMeasures* measures, SltSensitivity* run,
+                        uint32_t count);
+void slopes_clear(Slopes* slopes);
+/// The signal is the value of the reading from here on.
+void slopes_take(Measuring* m, uint32_t reading, SltWhen when);
+/// Integrals over a stretch, and what the moving time of an instant adds to them; `stops`: the run
+/// ends with it.
+SltStatus slopes_take_stretch(Measuring* m, double a, double b);
+void slopes_take_jump(Measuring* m, bool stops);
+/// A state is entered or left now, by an event or because the run begins or ends.
+void slopes_enter(Measuring* m, uint32_t reading, bool event);
+void slopes_leave(Measuring* m, uint32_t reading, bool event);
+/// Rows of all measures when the run is over, from the values of the readings.
+void slopes_conclude(Measuring* m, const double* readings);
 
 #endif

@@ -8,19 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A run being measured.
-typedef struct Measuring {
-  const SltMeasures* measures;
-  SltSim* sim;
-  ReadingState states[MEASURE_LEAVES];
-  uint32_t reading;  // whose curve is walked
-  Track* track;      // NULL: nobody asks
-  double t_start;
-  bool initial;  // the run has not started yet
-  bool along;    // some reading needs the motion itself
-} Measuring;
-
-static double signal_value(Measuring* m, const Reading* reading, bool before) {
+double measuring_signal(Measuring* m, const Reading* reading, bool before) {
   double leaves[MEASURE_LEAVES];
   for (uint32_t i = 0; i < m->measures->quantity_count; i++) {
     if (!(reading->reads >> i & 1)) continue;
@@ -32,23 +20,34 @@ static double signal_value(Measuring* m, const Reading* reading, bool before) {
 
 // ---- points -------------------------------------------------------------------------------------
 
-static void take_extremum(ReadingState* state, ReadingKind kind, double value) {
+/// Whether the value is the extremum so far.
+static bool take_extremum(ReadingState* state, ReadingKind kind, double value) {
   bool better = kind == READING_MAX ? value > state->value : value < state->value;
-  if (better || isnan(state->value)) state->value = value;
+  better |= isnan(state->value);
+  if (better) state->value = value;
+  return better;
 }
 
 /// The values of the run as they are at a point, or were just before the instant there.
-static void take_point(Measuring* m, double t, bool before) {
+static void take_point(Measuring* m, double t, SltWhen when) {
+  bool before = when == SLT_WHEN_BEFORE;
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
     ReadingState* state = &m->states[i];
-    if (reading->kind == READING_MAX || reading->kind == READING_MIN) {
-      take_extremum(state, reading->kind, signal_value(m, reading, before));
-      continue;
+    bool signal = reading->kind == READING_AT || reading->kind == READING_END;
+    if (m->slopes && signal) {
+      state->scale = fmax(state->scale, fabs(measuring_signal(m, reading, before)));
     }
     bool here = (reading->kind == READING_AT && t == reading->number) ||
                 (reading->kind == READING_START && t == m->t_start);
-    if (here && !before) state->value = signal_value(m, reading, false);
+    here &= !before;
+    if (here) state->value = measuring_signal(m, reading, false);
+    if (reading->kind == READING_MAX || reading->kind == READING_MIN) {
+      here = take_extremum(state, reading->kind, measuring_signal(m, reading, before));
+    }
+    if (!here || !m->slopes) continue;
+    // a reading at a time of its own stays there when the instant moves
+    slopes_take(m, i, reading->kind == READING_AT ? SLT_WHEN_NOW : when);
   }
 }
 
@@ -57,7 +56,7 @@ static void take_point(Measuring* m, double t, bool before) {
 static SltStatus look_value(void* user, double t, double* value) {
   Measuring* m = user;
   SLT_TRY(slt_sim_look(m->sim, t));
-  *value = signal_value(m, &m->measures->readings[m->reading], false);
+  *value = measuring_signal(m, &m->measures->readings[m->reading], false);
   return SLT_OK;
 }
 
@@ -75,7 +74,8 @@ static SltStatus take_turns(Measuring* m, const CurvePiece* piece) {
     double value = 0.0;
     if (!(times[i] > piece->a && times[i] < piece->b)) continue;
     SLT_TRY(look_value(m, times[i], &value));
-    take_extremum(state, reading->kind, value);
+    bool better = take_extremum(state, reading->kind, value);
+    if (better && m->slopes) slopes_take(m, m->reading, SLT_WHEN_NOW);
   }
   return SLT_OK;
 }
@@ -107,13 +107,17 @@ static SltStatus take_piece(void* user, const CurvePiece* piece) {
 
 /// The motion from a to b, at which nothing has happened yet.
 static SltStatus take_stretch(Measuring* m, double a, double b) {
+  if (m->slopes) {
+    SLT_TRY(slt_sensitivity_stretch(m->slopes->run, b));
+    SLT_TRY(slopes_take_stretch(m, a, b));
+  }
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
     m->reading = i;
     if (reading->kind == READING_AT) {
-      if (reading->number > a && reading->number < b) {
-        SLT_TRY(look_value(m, reading->number, &m->states[i].value));
-      }
+      if (!(reading->number > a && reading->number < b)) continue;
+      SLT_TRY(look_value(m, reading->number, &m->states[i].value));
+      if (m->slopes) slopes_take(m, i, SLT_WHEN_NOW);
     } else if (reading_is_along(reading->kind)) {
       SLT_TRY(curve_walk(a, b, &m->states[i].scale, look_value, take_piece, m));
     }
@@ -123,14 +127,20 @@ static SltStatus take_stretch(Measuring* m, double a, double b) {
 
 // ---- states -------------------------------------------------------------------------------------
 
-static void enter_state(ReadingState* state, const Reading* reading, double t) {
+/// `event`: at an event, else because the run begins or ends.
+static void enter_state(Measuring* m, uint32_t i, double t, bool event) {
+  const Reading* reading = &m->measures->readings[i];
+  ReadingState* state = &m->states[i];
   state->entries++;
   state->entered = t;
   if (reading->kind == READING_TIME && (double)state->entries == reading->number) state->value = t;
+  if (m->slopes) slopes_enter(m, i, event);
 }
 
-static void leave_state(ReadingState* state, const Reading* reading, double t) {
-  if (reading->kind == READING_DURATION) state->value += t - state->entered;
+static void leave_state(Measuring* m, uint32_t i, double t, bool event) {
+  ReadingState* state = &m->states[i];
+  if (m->measures->readings[i].kind == READING_DURATION) state->value += t - state->entered;
+  if (m->slopes) slopes_leave(m, i, event);
   state->entered = (double)NAN;
 }
 
@@ -210,11 +220,11 @@ static void take_event(void* user, const SltEvent* event) {
     if (!reading_is_of_state(reading->kind)) continue;
     if (strcmp(reading->automaton, event->automaton) != 0) continue;
     if (!state->seen && m->initial && strcmp(event->from, reading->state) == 0) {
-      enter_state(state, reading, event->t);
+      enter_state(m, i, event->t, false);
     }
     state->seen = true;
-    if (!isnan(state->entered)) leave_state(state, reading, event->t);
-    if (strcmp(event->to, reading->state) == 0) enter_state(state, reading, event->t);
+    if (!isnan(state->entered)) leave_state(m, i, event->t, true);
+    if (strcmp(event->to, reading->state) == 0) enter_state(m, i, event->t, true);
   }
 }
 
@@ -226,7 +236,7 @@ static void take_first_states(Measuring* m) {
     for (uint32_t a = 0; a < slt_sim_automaton_count(m->sim); a++) {
       if (strcmp(slt_sim_automaton_name(m->sim, a), reading->automaton) != 0) continue;
       if (strcmp(slt_sim_automaton_state(m->sim, a), reading->state) != 0) continue;
-      enter_state(&m->states[i], reading, m->t_start);
+      enter_state(m, i, m->t_start, false);
     }
   }
 }
@@ -251,7 +261,7 @@ static SltStatus follow(Measuring* m, double t_end) {
   double t = slt_sim_time(m->sim);
   m->t_start = t;
   take_first_states(m);
-  take_point(m, t, false);
+  take_point(m, t, SLT_WHEN_AFTER);
   while (status >= 0 && status != SLT_END && t < t_end) {
     double until = t_end;
     if (m->along) {
@@ -261,8 +271,10 @@ static SltStatus follow(Measuring* m, double t_end) {
       if (status == SLT_OK) SLT_TRY(take_stretch(m, t, until));
     }
     if (status == SLT_OK || !m->along) status = slt_sim_advance(m->sim, until, &t);
-    if (status == SLT_EVENT || status == SLT_END) take_point(m, t, true);
-    if (status >= 0) take_point(m, t, false);
+    bool event = status == SLT_EVENT || status == SLT_END;
+    if (event) take_point(m, t, SLT_WHEN_BEFORE);
+    if (status >= 0) take_point(m, t, event ? SLT_WHEN_AFTER : SLT_WHEN_NOW);
+    if (event && m->slopes) slopes_take_jump(m, status == SLT_END);
   }
   return status == SLT_EVENT ? SLT_OK : status;
 }
@@ -301,13 +313,13 @@ static double result(Measuring* m, uint32_t i, const double* values) {
   ReadingState* state = &m->states[i];
   double span = slt_sim_time(m->sim) - m->t_start;
   switch (reading->kind) {
-  case READING_END: return signal_value(m, reading, false);
+  case READING_END: return measuring_signal(m, reading, false);
   case READING_MEAN: return state->value / span;
   case READING_RMS: return sqrt(state->value / span);
   case READING_QUANTILE: return quantile(state, reading->number);
   case READING_COUNT: return (double)state->entries;
   case READING_DURATION:
-    if (!isnan(state->entered)) leave_state(state, reading, slt_sim_time(m->sim));
+    if (!isnan(state->entered)) leave_state(m, i, slt_sim_time(m->sim), m->stopped);
     return state->value;
   case READING_CONSTANT: return slt_sim_get(m->sim, m->measures->quantities[reading->measure]);
   case READING_MEASURE: return values[reading->measure];
@@ -330,21 +342,25 @@ static void take_results(Measuring* m, double* values) {
       readings[done] = result(m, done, values);
     values[k] = formula_value(&m->measures->formulas[k], readings);
   }
+  if (m->slopes) slopes_conclude(m, readings);
 }
 
 SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
-                          Track* track) {
+                          Track* track, Slopes* slopes) {
   Measuring* m = calloc(1, sizeof *m);
   if (!m) return SLT_ERR_NOMEM;
   m->measures = measures;
   m->sim = sim;
   m->track = track;
+  m->slopes = slopes;
+  m->along = slopes != NULL;
   begin(m);
   slt_sim_on_event(sim, take_event, m);
   SltStatus status = follow(m, t_end);
   slt_sim_on_event(sim, NULL, NULL);
   for (uint32_t k = 0; k < measures->count; k++)
     values[k] = (double)NAN;
+  m->stopped = status == SLT_END;
   if (status >= 0) take_results(m, values);
   for (uint32_t i = 0; i < measures->reading_count; i++)
     free(m->states[i].pieces);
@@ -354,5 +370,5 @@ SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end
 
 SltStatus slt_measures_run(const SltMeasures* measures, SltSim* sim, double t_end, double* values) {
   if (!measures || !sim || !values || isnan(t_end)) return SLT_ERR_ARGUMENT;
-  return measures_follow(measures, sim, t_end, values, NULL);
+  return measures_follow(measures, sim, t_end, values, NULL, NULL);
 }

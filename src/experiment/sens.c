@@ -1,54 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Derivatives by extrapolated differences. A run on each side of the parameter, ever closer to it;
-// quotients of runs with the same sequence of events are smooth in the distance, so that
-// Richardson's extrapolation applies (Ridders, Adv. Eng. Software 4, 1982), and its tableau tells
-// the error. Left and right are looked at separately: where they do not agree there is no
-// derivative, whatever the central quotient says.
-#include "experiment/measure.h"
+// Derivatives of measures by parameters: the run itself with all its derivatives, then for each
+// parameter runs beside it, for the verdict and for the next change of the sequence of events.
+#include "experiment/sens.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SENS_COOKIE  0x51a17008u
-#define SENS_SEARCH  12   // distances tried, each a quarter of the one before
-#define SENS_LEVELS  8    // of the tableau
-#define SENS_RATIO   1.7  // of two distances of the tableau
-#define SENS_PROBES  256
-#define SENS_CLOSER  5     // times that an extrapolation begins anew nearer by
-#define SENS_GOOD    1e-9  // relative error with which that ends
-#define SENS_SETTLED 1e-3  // relative error above which nothing has been found
-#define SENS_AGREE   20.0  // sides may differ by so many times their errors
-#define SENS_BISECT  48
-
-/// Runs at one distance from the parameter, below and above.
-typedef struct Probe {
-  double h;
-  bool made[2];
-  SltStatus status[2];
-  double* values[2];
-  Track track[2];
-} Probe;
-
-typedef struct Sens {
-  const SltModel* model;
-  const SltMeasures* measures;
-  const SltSensOptions* options;
-  SltSimOptions sim;
-  double t_end;
-  Parameter* parameters;
-  double* at;
-  bool* given;  // by the caller: to be set in every run
-  uint32_t count;
-  // of the present parameter
-  uint32_t present;
-  double scale;
-  Probe nominal;  // its side 0
-  Probe probes[SENS_PROBES];
-  uint32_t probe_count;
-  double changes_at[2];
-} Sens;
+#define SENS_COOKIE 0x51a17008u
+#define SENS_BISECT 48
+#define SENS_STEPS  200000  // after which a method of high order was the wrong one
 
 SltSensOptions slt_sens_options(void) {
   return (SltSensOptions){
@@ -63,25 +25,78 @@ static bool ask_cancel(void* user, double t) {
   return s->options->cancel && s->options->cancel(s->options->user);
 }
 
-/// A run with one parameter moved to `value`.
-static SltStatus run_at(Sens* s, double value, double* values, Track* track) {
-  SltSimOptions options = s->sim;
-  SltSim* sim = NULL;
-  track_clear(track);
-  SLT_TRY(slt_sim_create(s->model, &options, &sim));
-  SltStatus status = SLT_OK;
-  for (uint32_t i = 0; status >= 0 && i < s->count; i++) {
+/// Set what is known of a run before its start.
+static SltStatus set_parameters(const Sens* s, SltSim* sim, double value) {
+  for (uint32_t i = 0; i < s->count; i++) {
     // what nobody has set keeps following the constants it is computed from
     if (i != s->present && !s->given[i]) continue;
-    status = parameter_set(&s->parameters[i], sim, i == s->present ? value : s->at[i]);
+    SLT_TRY(parameter_set(&s->parameters[i], sim, i == s->present ? value : s->at[i]));
   }
+  return SLT_OK;
+}
+
+/// Follow a run with derivatives by `count` parameters from `first` on.
+static SltStatus follow_slopes(Sens* s, SltSim* sim, uint32_t first, uint32_t count, double* values,
+                               Track* track, double* rows) {
+  SltSensitivityParameter* names = calloc(count, sizeof *names);
+  SltSensitivity* run = NULL;
+  Slopes slopes = {0};
+  SltStatus status = names ? SLT_OK : SLT_ERR_NOMEM;
+  for (uint32_t i = 0; names && i < count; i++) {
+    const Parameter* parameter = &s->parameters[first + i];
+    names[i] = (SltSensitivityParameter){parameter->bare, parameter->kind == PARAMETER_INITIAL};
+  }
+  if (status >= 0) status = slt_sensitivity_create(sim, names, count, &run);
+  if (status >= 0) status = slopes_create(&slopes, s->measures, run, count);
+  if (status >= 0) status = measures_follow(s->measures, sim, s->t_end, values, track, &slopes);
+  uint32_t size = slt_measures_count(s->measures) * count;
+  if (status >= 0) memcpy(rows, slopes.rows, size * sizeof *rows);
+  bool nominal = count == s->count && s->present == s->count;
+  if (nominal && run) s->gap = slt_sensitivity_gap(run);
+  if (nominal && status >= 0) {
+    memcpy(s->sizes, slopes.sizes, slt_measures_count(s->measures) * sizeof *s->sizes);
+  }
+  slopes_clear(&slopes);
+  slt_sensitivity_free(run);
+  free(names);
+  return status;
+}
+
+/// A run with one parameter moved to `value`; `rows`: with derivatives, else NULL.
+static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, double* values,
+                          Track* track, double* rows) {
+  SltSim* sim = NULL;
+  track_clear(track);
+  SLT_TRY(slt_sim_create(s->model, options, &sim));
+  SltStatus status = set_parameters(s, sim, value);
   slt_sim_on_step(sim, ask_cancel, s);
-  if (status >= 0) status = measures_follow(s->measures, sim, s->t_end, values, track);
+  bool all = s->present == s->count;
+  if (status >= 0 && rows) {
+    status = follow_slopes(s, sim, all ? 0 : s->present, all ? s->count : 1, values, track, rows);
+  } else if (status >= 0) {
+    status = measures_follow(s->measures, sim, s->t_end, values, track, NULL);
+  }
   slt_sim_free(sim);
   return status;
 }
 
-static SltStatus make_probe(Sens* s, double h, int side, Probe** out) {
+/// Tolerances are tight: a method of high order unless the model, or the user, has another, or it
+/// turns out to be stiff.
+static SltStatus run_at(Sens* s, double value, double* values, Track* track, double* rows) {
+  SltSimOptions options = s->sim;
+  const char* own = slt_model_experiment(s->model).method;
+  bool free_choice = !options.method && (!own || !own[0]);
+  if (free_choice && !s->stiff) {
+    options.method = "dop853";
+    if (options.max_steps == 0) options.max_steps = SENS_STEPS;
+    SltStatus status = run_once(s, &options, value, values, track, rows);
+    if (status >= 0 || status == SLT_ERR_CANCELLED || s->present != s->count) return status;
+    s->stiff = true;
+  }
+  return run_once(s, &s->sim, value, values, track, rows);
+}
+
+static SltStatus make_probe(Sens* s, double h, int side, bool slopes, Probe** out) {
   uint32_t i = 0;
   while (i < s->probe_count && s->probes[i].h != h)
     i++;
@@ -92,22 +107,33 @@ static SltStatus make_probe(Sens* s, double h, int side, Probe** out) {
     probe->h = h;
     s->probe_count++;
   }
-  if (probe->made[side]) return SLT_OK;
+  if (probe->made[side] && (!slopes || probe->slopes[side])) return SLT_OK;
   uint32_t count = slt_measures_count(s->measures);
   if (!probe->values[side]) probe->values[side] = calloc(count + 1, sizeof(double));
-  if (!probe->values[side]) return SLT_ERR_NOMEM;
+  if (slopes) probe->slopes[side] = calloc(count + 1, sizeof(double));
+  if (!probe->values[side] || (slopes && !probe->slopes[side])) return SLT_ERR_NOMEM;
   double value = s->at[s->present] + (side ? h : -h);
-  SltStatus status = run_at(s, value, probe->values[side], &probe->track[side]);
+  SltStatus status =
+      run_at(s, value, probe->values[side], &probe->track[side], probe->slopes[side]);
   if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) return status;
   probe->status[side] = status;
   probe->made[side] = true;
   return SLT_OK;
 }
 
+SltStatus sens_probe(Sens* s, double h, int side, Probe** out) {
+  return make_probe(s, h, side, false, out);
+}
+
+SltStatus sens_slope_probe(Sens* s, double h, int side, Probe** out) {
+  return make_probe(s, h, side, true, out);
+}
+
 static void forget_probes(Sens* s) {
   for (uint32_t i = 0; i < s->probe_count; i++) {
     for (int side = 0; side < 2; side++) {
       free(s->probes[i].values[side]);
+      free(s->probes[i].slopes[side]);
       track_clear(&s->probes[i].track[side]);
     }
     s->probes[i] = (Probe){0};
@@ -117,8 +143,7 @@ static void forget_probes(Sens* s) {
 
 // ---- sequences of events ------------------------------------------------------------------------
 
-/// What the events were, as far as they came before the measure was taken.
-static uint64_t signature(const Sens* s, const Probe* probe, int side, uint32_t measure) {
+uint64_t sens_signature(const Sens* s, const Probe* probe, int side, uint32_t measure) {
   if (probe->status[side] < 0 || isnan(probe->values[side][measure])) return 0;
   double horizon = measure_horizon(s->measures, measure, probe->values[side]);
   return track_at(&probe->track[side], horizon) | 1;
@@ -142,7 +167,7 @@ static SltStatus locate_change(Sens* s, int side, double same, double other, uin
     double middle = 0.5 * (same + other);
     if (!(middle > same && middle < other) || at + middle == at) break;
     double value = at + (side ? middle : -middle);
-    status = run_at(s, value, probe.values[0], &probe.track[0]);
+    status = run_at(s, value, probe.values[0], &probe.track[0], NULL);
     probe.status[0] = status;
     if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) break;
     status = SLT_OK;
@@ -166,7 +191,7 @@ static SltStatus find_change(Sens* s, int side) {
   for (uint32_t k = 0; k < SENS_SEARCH; k++) {
     Probe* probe = NULL;
     double h = s->options->reach * s->scale * pow(0.25, k);
-    SLT_TRY(make_probe(s, h, side, &probe));
+    SLT_TRY(sens_probe(s, h, side, &probe));
     if (whole_signature(probe, side) == wanted) {
       return isnan(other) ? SLT_OK : locate_change(s, side, h, other, wanted, &s->changes_at[side]);
     }
@@ -175,138 +200,25 @@ static SltStatus find_change(Sens* s, int side) {
   return locate_change(s, side, 0.0, other, wanted, &s->changes_at[side]);
 }
 
-// ---- extrapolation ------------------------------------------------------------------------------
-
-typedef struct Limit {
-  double value;  // NaN: none was found
-  double error;
-} Limit;
-
-/// The limit of quotients at distances h, h/ratio, h/ratio^2...; their error has powers of h that
-/// are multiples of `step`.
-static Limit extrapolate(const double* quotients, uint32_t count, int step) {
-  double tableau[SENS_LEVELS][SENS_LEVELS];
-  Limit best = {(double)NAN, HUGE_VAL};
-  for (uint32_t i = 0; i < count; i++) {
-    tableau[0][i] = quotients[i];
-    for (uint32_t j = 1; j <= i; j++) {
-      double factor = pow(SENS_RATIO, (double)(step * (int)j));
-      tableau[j][i] = (tableau[j - 1][i] * factor - tableau[j - 1][i - 1]) / (factor - 1.0);
-      double error = fmax(fabs(tableau[j][i] - tableau[j - 1][i]),
-                          fabs(tableau[j][i] - tableau[j - 1][i - 1]));
-      if (!(error < best.error)) continue;
-      best = (Limit){tableau[j][i], error};
-    }
-  }
-  return best;
-}
-
-/// The largest distance from which on, towards the parameter, the sequence on a side is that right
-/// beside it; 0: there is none.
-static SltStatus settled_distance(Sens* s, int side, uint32_t measure, double* out,
-                                  uint64_t* beside) {
-  *out = 0.0;
-  *beside = 0;
-  for (uint32_t k = SENS_SEARCH; k-- > 0;) {
-    Probe* probe = NULL;
-    double h = s->options->reach * s->scale * pow(0.25, k);
-    SLT_TRY(make_probe(s, h, side, &probe));
-    uint64_t here = signature(s, probe, side, measure);
-    if (k == SENS_SEARCH - 1) *beside = here;
-    if (here == 0 || here != *beside) return SLT_OK;
-    *out = h;
-  }
-  return SLT_OK;
-}
-
-/// The limit from distances of at most h; side 0: left, 1: right, 2: central.
-static SltStatus limit_from(Sens* s, int side, uint32_t measure, double h, Limit* out) {
-  double quotients[SENS_LEVELS];
-  double f = s->nominal.values[0][measure];
-  for (uint32_t i = 0; i < SENS_LEVELS; i++) {
-    Probe* below = NULL;
-    Probe* above = NULL;
-    if (side != 1) SLT_TRY(make_probe(s, h, 0, &below));
-    if (side != 0) SLT_TRY(make_probe(s, h, 1, &above));
-    double left = below ? below->values[0][measure] : f;
-    double right = above ? above->values[1][measure] : f;
-    quotients[i] = (right - left) / (side == 2 ? 2.0 * h : h);
-    h /= SENS_RATIO;
-  }
-  *out = extrapolate(quotients, SENS_LEVELS, side == 2 ? 2 : 1);
-  return SLT_OK;
-}
-
-/// The same from ever smaller distances as long as that helps: near a singularity (a grazing event
-/// on the other side) only those are of use that are smaller than the distance to it.
-static SltStatus limit_of(Sens* s, int side, uint32_t measure, double h, Limit* out) {
-  *out = (Limit){(double)NAN, HUGE_VAL};
-  for (int i = 0; h > 0.0 && i < SENS_CLOSER; i++, h *= 0.0625) {
-    Limit limit;
-    SLT_TRY(limit_from(s, side, measure, h, &limit));
-    if (limit.error < out->error) *out = limit;
-    if (out->error <= SENS_GOOD * fabs(out->value)) break;
-  }
-  return SLT_OK;
-}
-
-/// Whether a limit is one: its error is small beside it, or beside what the measure itself is.
-static bool is_settled(const Sens* s, const Limit* limit, double value) {
-  if (isnan(limit->value)) return false;
-  return limit->error <= SENS_SETTLED * fabs(limit->value) ||
-         limit->error * s->scale <= 1e-8 * fabs(value);
-}
-
-// ---- verdicts -----------------------------------------------------------------------------------
-
-static void judge(const Sens* s, const Limit sides[2], const Limit* central, bool same,
-                  SltDerivative* out) {
-  bool left = is_settled(s, &sides[0], out->value);
-  bool right = is_settled(s, &sides[1], out->value);
-  out->left = left ? sides[0].value : (double)NAN;
-  out->right = right ? sides[1].value : (double)NAN;
-  out->derivative = (double)NAN;
-  out->error = fmax(left ? sides[0].error : 0.0, right ? sides[1].error : 0.0);
-  double apart = fabs(sides[0].value - sides[1].value);
-  double slack = SENS_AGREE * out->error +
-                 SENS_SETTLED * 0.01 * fmax(fabs(sides[0].value), fabs(sides[1].value)) +
-                 1e-8 * fabs(out->value) / s->scale;
-  if (left && right && apart <= slack) {
-    bool better = same && central->error < out->error;
-    out->verdict = SLT_DERIVATIVE_EXISTS;
-    out->derivative = better ? central->value : 0.5 * (sides[0].value + sides[1].value);
-    if (better) out->error = central->error;
-    return;
-  }
-  out->verdict = left || right ? SLT_DERIVATIVE_ONE_SIDED : SLT_DERIVATIVE_NONE;
-  out->reason = left && right ? "left and right differ"
-                : left        ? "there is none to the right"
-                : right       ? "there is none to the left"
-                              : "the differences do not settle: a grazing event, a jump, or noise";
-}
-
 static SltStatus differentiate(Sens* s, uint32_t measure) {
-  Limit sides[2];
-  Limit central = {(double)NAN, HUGE_VAL};
-  double distance[2];
-  uint64_t beside[2];
-  for (int side = 0; side < 2; side++) {
-    SLT_TRY(settled_distance(s, side, measure, &distance[side], &beside[side]));
-    SLT_TRY(limit_of(s, side, measure, distance[side], &sides[side]));
-  }
-  bool same = beside[0] != 0 && beside[0] == beside[1];
-  if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
   SltDerivative out = {.measure = slt_measures_name(s->measures, measure),
                        .parameter = s->parameters[s->present].name,
                        .at = s->at[s->present],
                        .value = s->nominal.values[0][measure],
                        .changes_at = {s->changes_at[0], s->changes_at[1]}};
-  if (isnan(out.value)) {
+  bool found = isnan(out.value);
+  if (found) {
     out.verdict = SLT_DERIVATIVE_NONE;
     out.derivative = out.left = out.right = out.error = (double)NAN;
     out.reason = "the measure has no value";
-  } else {
-    judge(s, sides, &central, same, &out);
+  } else if (!s->options->differences) {
+    SLT_TRY(sens_along(s, measure, &out, &found));
+  }
+  if (!found) {
+    out.by_differences = s->options->differences ? "asked for"
+                         : s->gap                ? s->gap
+                                                 : "the measure is not differentiated along a run";
+    SLT_TRY(sens_by_differences(s, measure, &out));
   }
   if (s->options->on_derivative) s->options->on_derivative(s->options->user, &out);
   return SLT_OK;
@@ -336,7 +248,11 @@ static SltStatus prepare(Sens* s, const char* const* names, const double* at, Sl
   s->at = calloc(s->count, sizeof *s->at);
   s->given = calloc(s->count, sizeof *s->given);
   s->nominal.values[0] = calloc(measures + 1, sizeof(double));
-  if (!s->parameters || !s->at || !s->given || !s->nominal.values[0]) return SLT_ERR_NOMEM;
+  s->nominal.slopes[0] = calloc((size_t)measures * s->count + 1, sizeof(double));
+  s->sizes = calloc(measures + 1, sizeof(double));
+  bool good = s->parameters && s->at && s->given && s->nominal.values[0] && s->nominal.slopes[0];
+  good &= s->sizes != NULL;
+  if (!good) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < s->count; i++) {
     SLT_TRY(parameter_find(s->model, str_from_c(names[i]), &s->parameters[i], problem));
     if (s->parameters[i].kind == PARAMETER_SEED) {
@@ -351,16 +267,29 @@ static SltStatus prepare(Sens* s, const char* const* names, const double* at, Sl
 
 static SltStatus run_nominal(Sens* s, SltProblem* problem) {
   s->present = s->count;  // nobody moves
-  SltStatus status = run_at(s, 0.0, s->nominal.values[0], &s->nominal.track[0]);
+  SltStatus status =
+      run_at(s, 0.0, s->nominal.values[0], &s->nominal.track[0], s->nominal.slopes[0]);
   s->nominal.status[0] = status;
   if (status >= 0) return SLT_OK;
   return problem_set(problem, status, "`saltus run` tells more", "the run itself fails: %s",
                      slt_status_text(status));
 }
 
+/// What counts as much of a parameter: its own size, and for one that is 0, as much as changes a
+/// measure by its size.
+static double parameter_scale(const Sens* s) {
+  double scale = fabs(s->at[s->present]);
+  if (scale > 0.0) return scale;
+  for (uint32_t m = 0; m < slt_measures_count(s->measures); m++) {
+    double slope = fabs(s->nominal.slopes[0][(size_t)m * s->count + s->present]);
+    double own = s->sizes[m] / slope;
+    if (isfinite(own) && own > 0.0 && (scale == 0.0 || own < scale)) scale = own;
+  }
+  return scale > 0.0 ? scale : 1.0;
+}
+
 static SltStatus follow_parameter(Sens* s) {
-  double at = s->at[s->present];
-  s->scale = at != 0.0 ? fabs(at) : 1.0;
+  s->scale = parameter_scale(s);
   for (int side = 0; side < 2; side++)
     SLT_TRY(find_change(s, side));
   for (uint32_t m = 0; m < slt_measures_count(s->measures); m++)
@@ -384,8 +313,8 @@ SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
   s->sim = options->sim;
   s->count = count;
   s->t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end;
-  if (isnan(s->sim.rtol)) s->sim.rtol = 1e-11;
-  if (isnan(s->sim.atol)) s->sim.atol = 1e-14;
+  if (isnan(s->sim.rtol)) s->sim.rtol = 1e-12;
+  if (isnan(s->sim.atol)) s->sim.atol = 1e-15;
   SltStatus status = prepare(s, parameters, at, problem);
   if (status >= 0) status = run_nominal(s, problem);
   for (uint32_t i = 0; status >= 0 && i < count; i++) {
@@ -400,6 +329,8 @@ SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
   free(s->at);
   free(s->given);
   free(s->nominal.values[0]);
+  free(s->nominal.slopes[0]);
+  free(s->sizes);
   track_clear(&s->nominal.track[0]);
   free(s);
   return status;

@@ -665,6 +665,30 @@ double model_term_value(const ModelTerm* term, const ModelContext* context, cons
                         const double* env, double t, double* regs);
 
 // ---------------------------------------------------------------------------------------------
+// derivatives (tangent.c)
+
+/// How what a program reads moves in each of `count` directions: rows of `count` numbers.
+typedef struct ModelSeeds {
+  uint32_t count;
+  const double* time;    // one row; NULL: it stands still, as below
+  const double* states;  // a row for each
+  const double* env;     // a row for each place of the environment
+  uint32_t env_count;
+} ModelSeeds;
+
+/// Numbers of work space.
+size_t model_tangent_room(const ModelProgram* program, uint32_t count);
+/// Outputs and how they move, from the environment itself: nothing is bound before. False: an
+/// operation has no derivative that is known (a random number, equations that are not solved).
+bool model_program_tangent(const ModelProgram* program, const ModelContext* context,
+                           const double* env, double t, const double* x, const ModelSeeds* seeds,
+                           double* room, double* out, double* d_out);
+/// The same for a term.
+bool model_term_tangent(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                        const double* env, double t, const ModelSeeds* seeds, double* room,
+                        double* out, double* d_out);
+
+// ---------------------------------------------------------------------------------------------
 // tables
 
 typedef enum ModelVarKind { MODEL_VAR_UNKNOWN, MODEL_VAR_DISCRETE } ModelVarKind;

@@ -180,6 +180,9 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
                         "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
       }
       SLT_TRY(check_rebound(sim, action, value));
+      if (ENG_SELDOM(sim->observer)) {
+        sim->observer->evaluates(sim->observer->user, group->action_begin + k, value);
+      }
       events->queue.values[(*count)++] = value;
     }
   }
@@ -192,6 +195,7 @@ SltStatus events_assign(EngSim* sim) {
   eng_widen(sim);
   uint32_t n = 0;
   SLT_TRY(evaluate_queued(sim, &n));
+  if (ENG_SELDOM(sim->observer)) sim->observer->assigns(sim->observer->user);
   SLT_TRY(events_more_room(sim, (void**)&events->assigned, &events->assigned_capacity,
                            (size_t)events->assigned_count + n, sizeof *events->assigned));
   n = 0;
@@ -242,6 +246,7 @@ void events_take_up_values(EngSim* sim) {
 
 void events_drop_assigned(EngSim* sim) {
   Events* events = &sim->events;
+  if (ENG_SELDOM(sim->observer)) sim->observer->discards(sim->observer->user);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < events->assigned_count; i++) {
     if (events->assigned[i].memory) events->assigned[kept++] = events->assigned[i];

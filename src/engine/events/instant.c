@@ -248,6 +248,7 @@ static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
 
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
+  if (ENG_SELDOM(sim->observer)) sim->observer->begins(sim->observer->user);
   sim->core.local_automaton = MODEL_NONE;
   sim->narrow = false;
   // constants are there since the start
@@ -303,6 +304,7 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   if (*fired) sim->core.instants++;
   if (status >= 0) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
   eng_trace_end(sim);
+  if (ENG_SELDOM(sim->observer)) sim->observer->ends(sim->observer->user);
   sim->events.due_count = 0;
   sim->crossing_count = 0;
   return status;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// Derivatives by extrapolated differences, where a run does something that is not differentiated
+// along with it. A run on each side of the parameter, ever closer to it; quotients of runs with the
+// same sequence of events are smooth in the distance, so that Richardson's extrapolation applies
+// (Ridders, Adv. Eng. Software 4, 1982), and its tableau tells the error. Left and right are looked
+// at separately: where they do not agree there is no derivative, whatever the central quotient
+// says.
+#include "experiment/sens.h"
+
+#include <math.h>
+
+#define SENS_LEVELS  8    // of the tableau
+#define SENS_RATIO   1.7  // of two distances of the tableau
+#define SENS_CLOSER  5     // times that an extrapolation begins anew nearer by
+#define SENS_GOOD    1e-9  // relative error with which that ends
+#define SENS_SETTLED 1e-3  // relative error above which nothing has been found
+#define SENS_AGREE   20.0  // sides may differ by so many times their errors
+
+typedef struct Limit {
+  double value;  // NaN: none was found
+  double error;
+} Limit;
+
+/// The limit of quotients at distances h, h/ratio, h/ratio^2...; their error has powers of h that
+/// are multiples of `step`.
+static Limit extrapolate(const double* quotients, uint32_t count, int step) {
+  double tableau[SENS_LEVELS][SENS_LEVELS];
+  Limit best = {(double)NAN, HUGE_VAL};
+  for (uint32_t i = 0; i < count; i++) {
+    tableau[0][i] = quotients[i];
+    for (uint32_t j = 1; j <= i; j++) {
+      double factor = pow(SENS_RATIO, (double)(step * (int)j));
+      tableau[j][i] = (tableau[j - 1][i] * factor - tableau[j - 1][i - 1]) / (factor - 1.0);
+      double error = fmax(fabs(tableau[j][i] - tableau[j - 1][i]),
+                          fabs(tableau[j][i] - tableau[j - 1][i - 1]));
+      if (!(error < best.error)) continue;
+      best = (Limit){tableau[j][i], error};
+    }
+  }
+  return best;
+}
+
+/// The largest distance from which on, towards the parameter, the sequence on a side is that right
+/// beside it; 0: there is none.
+static SltStatus settled_distance(Sens* s, int side, uint32_t measure, double* out,
+                                  uint64_t* beside) {
+  *out = 0.0;
+  *beside = 0;
+  for (uint32_t k = SENS_SEARCH; k-- > 0;) {
+    Probe* probe = NULL;
+    double h = s->options->reach * s->scale * pow(0.25, k);
+    SLT_TRY(sens_probe(s, h, side, &probe));
+    uint64_t here = sens_signature(s, probe, side, measure);
+    if (k == SENS_SEARCH - 1) *beside = here;
+    if (here == 0 || here != *beside) return SLT_OK;
+    *out = h;
+  }
+  return SLT_OK;
+}
+
+/// The limit from distances of at most h; side 0: left, 1: right, 2: central.
+static SltStatus limit_from(Sens* s, int side, uint32_t measure, double h, Limit* out) {
+  double quotients[SENS_LEVELS];
+  double f = s->nominal.values[0][measure];
+  for (uint32_t i = 0; i < SENS_LEVELS; i++) {
+    Probe* below = NULL;
+    Probe* above = NULL;
+    if (side != 1) SLT_TRY(sens_probe(s, h, 0, &below));
+    if (side != 0) SLT_TRY(sens_probe(s, h, 1, &above));
+    double left = below ? below->values[0][measure] : f;
+    double right = above ? above->values[1][measure] : f;
+    quotients[i] = (right - left) / (side == 2 ? 2.0 * h : h);
+    h /= SENS_RATIO;
+  }
+  *out = extrapolate(quotients, SENS_LEVELS, side == 2 ? 2 : 1);
+  return SLT_OK;
+}
+
+/// The same from ever smaller distances as long as that helps: near a singularity (a grazing event
+/// on the other side) only those are of use that are smaller than the distance to it.
+static SltStatus limit_of(Sens* s, int side, uint32_t measure, double h, Limit* out) {
+  *out = (Limit){(double)NAN, HUGE_VAL};
+  for (int i = 0; h > 0.0 && i < SENS_CLOSER; i++, h *= 0.0625) {
+    Limit limit;
+    SLT_TRY(limit_from(s, side, measure, h, &limit));
+    if (limit.error < out->error) *out = limit;
+    if (out->error <= SENS_GOOD * fabs(out->value)) break;
+  }
+  return SLT_OK;
+}
+
+/// Whether a limit is one: its error is small beside it, or beside what the measure itself is.
+static bool is_settled(const Sens* s, const Limit* limit, double value) {
+  if (isnan(limit->value)) return false;
+  return limit->error <= SENS_SETTLED * fabs(limit->value) ||
+         limit->error * s->scale <= 1e-8 * fabs(value);
+}
+
+// ---- the verdict --------------------------------------------------------------------------------
+
+static void judge(const Sens* s, const Limit sides[2], const Limit* central, bool same,
+                  SltDerivative* out) {
+  bool left = is_settled(s, &sides[0], out->value);
+  bool right = is_settled(s, &sides[1], out->value);
+  out->left = left ? sides[0].value : (double)NAN;
+  out->right = right ? sides[1].value : (double)NAN;
+  out->derivative = (double)NAN;
+  out->error = fmax(left ? sides[0].error : 0.0, right ? sides[1].error : 0.0);
+  double apart = fabs(sides[0].value - sides[1].value);
+  double slack = SENS_AGREE * out->error +
+                 SENS_SETTLED * 0.01 * fmax(fabs(sides[0].value), fabs(sides[1].value)) +
+                 1e-8 * fabs(out->value) / s->scale;
+  if (left && right && apart <= slack) {
+    bool better = same && central->error < out->error;
+    out->verdict = SLT_DERIVATIVE_EXISTS;
+    out->derivative = better ? central->value : 0.5 * (sides[0].value + sides[1].value);
+    if (better) out->error = central->error;
+    return;
+  }
+  out->verdict = left || right ? SLT_DERIVATIVE_ONE_SIDED : SLT_DERIVATIVE_NONE;
+  out->reason = left && right ? "left and right differ"
+                : left        ? "there is none to the right"
+                : right       ? "there is none to the left"
+                              : "the differences do not settle: a grazing event, a jump, or noise";
+}
+
+SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
+  Limit sides[2];
+  Limit central = {(double)NAN, HUGE_VAL};
+  double distance[2];
+  uint64_t beside[2];
+  for (int side = 0; side < 2; side++) {
+    SLT_TRY(settled_distance(s, side, measure, &distance[side], &beside[side]));
+    SLT_TRY(limit_of(s, side, measure, distance[side], &sides[side]));
+  }
+  bool same = beside[0] != 0 && beside[0] == beside[1];
+  if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
+  judge(s, sides, &central, same, out);
+  return SLT_OK;
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+//
+// The tape on values with derivatives: forward mode, several directions at once. What a block of
+// equations is solved for is differentiated through the equations, not through the iteration.
+#include "model/model.h"
+#include "model/operations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A program being run: the derivatives of register r are the row d[r * count].
+typedef struct Tape {
+  const ModelContext* context;
+  const ModelSolve* solves;
+  double* regs;
+  double* d;
+  uint32_t count;
+} Tape;
+
+#define NUM(x)          (x)
+#define ADD(x, y)       ((x) + (y))
+#define SUB(x, y)       ((x) - (y))
+#define MUL(x, y)       ((x) * (y))
+#define NEG(x)          (-(x))
+#define SQUARE(x)       ((x) * (x))
+#define POLYGAMMA(n, x) base_polygamma(n, x)
+#define CALL(NAME, x)   CALL_##NAME(x)
+#define CALL_COS(x)     cos(x)
+#define CALL_SIN(x)     sin(x)
+#define CALL_SQRT(x)    sqrt(x)
+#define CALL_COSH(x)    cosh(x)
+#define CALL_SINH(x)    sinh(x)
+#define CALL_EXP(x)     exp(x)
+#define FACTOR(e)       (e)
+#define DIVISOR(e)      (1.0 / (e))
+#define ARG             a
+#define SELF            self
+
+/// The value of an operation on numbers; false for those that are none.
+static bool op_value(uint32_t op, double a, double b, double* value) {
+  switch (op) {
+#define UNARY(name, result)  BINARY(name, result)
+#define BINARY(name, result) \
+  case MODEL_OP_##name: *value = (result); return true;
+    MODEL_OPERATIONS(UNARY, BINARY)
+#undef UNARY
+#undef BINARY
+  default: return false;
+  }
+}
+
+/// Derivatives of an operation with respect to its operands; those of steps are 0.
+static void op_slopes(uint32_t op, double a, double b, double self, double* da, double* db) {
+  *da = 0.0;
+  *db = 0.0;
+  switch (op) {
+#define SLOPE(X, NAME, word, call, lo, hi, enclosure, slope) \
+  case MODEL_OP_##NAME: *da = slope; break;
+    BASE_FUNCTIONS(SLOPE, 0)
+#undef SLOPE
+  case MODEL_OP_MOVE: *da = 1.0; break;
+  case MODEL_OP_NEG: *da = -1.0; break;
+  case MODEL_OP_ADD: *da = *db = 1.0; break;
+  case MODEL_OP_SUB: *da = 1.0, *db = -1.0; break;
+  case MODEL_OP_MUL: *da = b, *db = a; break;
+  case MODEL_OP_DIV: *da = 1.0 / b, *db = -self / b; break;
+  case MODEL_OP_POW:
+    *da = b == 0.0 ? 0.0 : b * pow(a, b - 1.0);
+    *db = a > 0.0 ? self * log(a) : 0.0;
+    break;
+  case MODEL_OP_SQUARE: *da = 2.0 * a; break;
+  case MODEL_OP_RECIP: *da = -self * self; break;
+  case MODEL_OP_SQRT: *da = 0.5 / self; break;
+  case MODEL_OP_ABS: *da = a < 0.0 ? -1.0 : 1.0; break;
+  case MODEL_OP_ATAN2: *da = b / (a * a + b * b), *db = -a / (a * a + b * b); break;
+  case MODEL_OP_POLYGAMMA: *db = base_polygamma(a + 1.0, b); break;
+  case MODEL_OP_MIN: *(self == a ? da : db) = 1.0; break;
+  case MODEL_OP_MAX: *(self == a ? da : db) = 1.0; break;
+  case MODEL_OP_MOD: *da = 1.0, *db = -floor(a / b); break;
+  default: break;
+  }
+}
+
+/// row := da * (row of a) + db * (row of b). What does not move stays so beside an infinite slope.
+static void combine(const Tape* tape, uint32_t to, double da, uint32_t a, double db, uint32_t b) {
+  double* row = tape->d + (size_t)to * tape->count;
+  const double* first = tape->d + (size_t)a * tape->count;
+  const double* second = tape->d + (size_t)b * tape->count;
+  for (uint32_t k = 0; k < tape->count; k++) {
+    double from_a = da == 0.0 || first[k] == 0.0 ? 0.0 : da * first[k];
+    double from_b = db == 0.0 || second[k] == 0.0 ? 0.0 : db * second[k];
+    row[k] = from_a + from_b;
+  }
+}
+
+static void clear_row(const Tape* tape, uint32_t reg) {
+  for (uint32_t k = 0; k < tape->count; k++)
+    tape->d[(size_t)reg * tape->count + k] = 0.0;
+}
+
+static bool stands_still(const Tape* tape, uint32_t reg) {
+  for (uint32_t k = 0; k < tape->count; k++) {
+    if (tape->d[(size_t)reg * tape->count + k] != 0.0) return false;
+  }
+  return true;
+}
+
+static void run_table(const Tape* tape, const ModelInstr* pc, int order) {
+  const ModelTable* table = &tape->context->tables[pc->b];
+  double x = tape->regs[pc->a];
+  double slope = order < 2 ? model_table_value(table, x, order + 1) : 0.0;
+  combine(tape, pc->dst, slope, pc->a, 0.0, pc->a);
+  tape->regs[pc->dst] = model_table_value(table, x, order);
+}
+
+static void run_select(const Tape* tape, const ModelInstr* pc) {
+  double share = tape->regs[pc->dst];
+  double a = tape->regs[pc->a];
+  double b = tape->regs[pc->b];
+  for (uint32_t k = 0; k < tape->count; k++) {
+    double* to = &tape->d[(size_t)pc->dst * tape->count + k];
+    double moves = *to == 0.0 ? 0.0 : (a - b) * *to;
+    *to = moves + model_select(share, tape->d[(size_t)pc->a * tape->count + k],
+                               tape->d[(size_t)pc->b * tape->count + k]);
+  }
+  tape->regs[pc->dst] = model_select(share, a, b);
+}
+
+static bool run_code(const Tape* tape, const ModelInstr* pc);
+
+// ---- blocks of equations ------------------------------------------------------------------------
+
+typedef struct Body {
+  Tape tape;
+  const ModelInstr* code;
+  bool good;
+} Body;
+
+static void run_values(void* user) {
+  Body* body = user;
+  body->good &= run_code(&body->tape, body->code);
+}
+
+/// x := a^-1 x for n rows of a and n rows of `count`, by elimination with row pivoting.
+static bool eliminate(uint32_t n, uint32_t count, double* a, double* x) {
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t best = k;
+    for (uint32_t i = k + 1; i < n; i++) {
+      if (fabs(a[(size_t)i * n + k]) > fabs(a[(size_t)best * n + k])) best = i;
+    }
+    if (!(fabs(a[(size_t)best * n + k]) > 0.0)) return false;
+    for (uint32_t j = 0; best != k && j < n + count; j++) {
+      double* one = j < n ? &a[(size_t)k * n + j] : &x[(size_t)k * count + j - n];
+      double* other = j < n ? &a[(size_t)best * n + j] : &x[(size_t)best * count + j - n];
+      double keep = *one;
+      *one = *other;
+      *other = keep;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+      double factor = i == k ? 0.0 : a[(size_t)i * n + k] / a[(size_t)k * n + k];
+      if (factor == 0.0) continue;
+      for (uint32_t j = k; j < n; j++)
+        a[(size_t)i * n + j] -= factor * a[(size_t)k * n + j];
+      for (uint32_t j = 0; j < count; j++)
+        x[(size_t)i * count + j] -= factor * x[(size_t)k * count + j];
+    }
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t j = 0; j < count; j++)
+      x[(size_t)i * count + j] /= a[(size_t)i * n + i];
+  }
+  return true;
+}
+
+/// Derivatives of the unknowns, at their solution: J du = -(dr with the unknowns held).
+static bool differentiate_block(const Tape* tape, const ModelSolve* solve, const ModelInstr* code) {
+  uint32_t n = solve->count;
+  uint32_t count = tape->count;
+  for (uint32_t i = 0; i < n; i++)
+    clear_row(tape, solve->unknowns[i]);
+  if (!run_code(tape, code)) return false;
+  double* a = calloc((size_t)n * n + (size_t)n * count, sizeof *a);
+  if (!a) return false;
+  double* x = a + (size_t)n * n;
+  for (uint32_t i = 0; i < solve->entry_count; i++) {
+    const ModelEntry* entry = &solve->entries[i];
+    a[(size_t)entry->row * n + entry->column] += tape->regs[entry->reg];
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t k = 0; k < count; k++)
+      x[(size_t)i * count + k] = -tape->d[(size_t)solve->residuals[i] * count + k];
+  }
+  bool good = eliminate(n, count, a, x);
+  for (uint32_t i = 0; good && i < n; i++)
+    memcpy(tape->d + (size_t)solve->unknowns[i] * count, x + (size_t)i * count, count * sizeof *x);
+  free(a);
+  return good && run_code(tape, code);
+}
+
+static bool run_solve(const Tape* tape, const ModelInstr* pc) {
+  const ModelSolve* solve = &tape->solves[pc->dst];
+  if (solve->relax_count) return false;
+  if (model_solve_accept(solve, tape->regs)) {
+    for (uint32_t i = 0; i < solve->count; i++)
+      combine(tape, solve->unknowns[i], 1.0, solve->offers[i], 0.0, solve->offers[i]);
+    return true;
+  }
+  Body body = {*tape, pc + 1, true};
+  body.tape.count = 0;
+  body.tape.solves = NULL;
+  ModelSolved solved = model_solve(solve, tape->regs, run_values, &body);
+  if (solved == MODEL_UNSOLVED && solve->tries) {
+    for (uint32_t i = 0; i < solve->count; i++)
+      clear_row(tape, solve->unknowns[i]);
+    return true;
+  }
+  if (solved != MODEL_SOLVED || !body.good) return false;
+  Tape inner = *tape;
+  inner.solves = NULL;
+  return tape->count == 0 || differentiate_block(&inner, solve, pc + 1);
+}
+
+// ---- programs -----------------------------------------------------------------------------------
+
+/// Where an operation draws, or has no derivative that is known, nothing can be said.
+static bool run_special(const Tape* tape, const ModelInstr* pc) {
+  switch (pc->op) {
+  case MODEL_OP_SELECT: run_select(tape, pc); return true;
+  case MODEL_OP_TABLE: run_table(tape, pc, 0); return true;
+  case MODEL_OP_TABLE_SLOPE: run_table(tape, pc, 1); return true;
+  case MODEL_OP_TABLE_CURVE:
+    if (!stands_still(tape, pc->a)) return false;
+    run_table(tape, pc, 2);
+    return true;
+  case MODEL_OP_SOLVE: return run_solve(tape, pc);
+  default: return false;
+  }
+}
+
+static bool run_code(const Tape* tape, const ModelInstr* pc) {
+  for (; pc->op != MODEL_OP_END; pc++) {
+    bool two = model_op_operands(pc->op) == 2;
+    double a = tape->regs[pc->a];
+    double b = two ? tape->regs[pc->b] : 0.0;
+    double value = 0.0;
+    if (pc->op != MODEL_OP_SOLVE && op_value(pc->op, a, b, &value)) {
+      double da = 0.0;
+      double db = 0.0;
+      if (tape->count) op_slopes(pc->op, a, b, value, &da, &db);
+      combine(tape, pc->dst, da, pc->a, db, two ? pc->b : pc->a);
+      tape->regs[pc->dst] = value;
+      continue;
+    }
+    if (!run_special(tape, pc)) return false;
+    if (pc->op == MODEL_OP_SOLVE) pc += pc->a;
+  }
+  return true;
+}
+
+size_t model_tangent_room(const ModelProgram* program, uint32_t count) {
+  return (size_t)program->reg_count * (1 + (size_t)count);
+}
+
+static Tape new_tape(const ModelProgram* program, const ModelContext* context, uint32_t count,
+                     double* room) {
+  Tape tape = {.context = context,
+               .solves = program->solves,
+               .regs = room,
+               .d = room + program->reg_count,
+               .count = count};
+  memset(room, 0, model_tangent_room(program, count) * sizeof *room);
+  if (program->const_count) {
+    memcpy(room + program->const_begin, program->consts, program->const_count * sizeof *room);
+  }
+  return tape;
+}
+
+static void copy_row(const Tape* tape, uint32_t reg, const double* row) {
+  if (row && tape->count) {
+    memcpy(tape->d + (size_t)reg * tape->count, row, tape->count * sizeof *row);
+  }
+}
+
+/// The row of a place of the environment; pre(x) moves as x does.
+static const double* env_row(const ModelSeeds* seeds, uint32_t env) {
+  if (!seeds->env) return NULL;
+  return seeds->env + (size_t)(env % seeds->env_count) * seeds->count;
+}
+
+static bool finish(const Tape* tape, const ModelProgram* program, double* out, double* d_out) {
+  if (program->code_count && !run_code(tape, program->code)) return false;
+  for (uint32_t i = 0; i < program->output_count; i++) {
+    uint32_t reg = program->outputs[i];
+    out[i] = tape->regs[reg];
+    if (tape->count) {
+      memcpy(d_out + (size_t)i * tape->count, tape->d + (size_t)reg * tape->count,
+             tape->count * sizeof *d_out);
+    }
+  }
+  return true;
+}
+
+bool model_program_tangent(const ModelProgram* program, const ModelContext* context,
+                           const double* env, double t, const double* x, const ModelSeeds* seeds,
+                           double* room, double* out, double* d_out) {
+  Tape tape = new_tape(program, context, seeds->count, room);
+  tape.regs[0] = t;
+  copy_row(&tape, 0, seeds->time);
+  for (uint32_t i = 0; i < program->state_count; i++) {
+    tape.regs[1 + i] = x[i];
+    copy_row(&tape, 1 + i, seeds->states ? seeds->states + (size_t)i * seeds->count : NULL);
+  }
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    tape.regs[program->inputs[i].reg] = env[program->inputs[i].env];
+    copy_row(&tape, program->inputs[i].reg, env_row(seeds, program->inputs[i].env));
+  }
+  return finish(&tape, program, out, d_out);
+}
+
+bool model_term_tangent(const ModelTerm* term, const ModelContext* context, const double* numbers,
+                        const double* env, double t, const ModelSeeds* seeds, double* room,
+                        double* out, double* d_out) {
+  const ModelProgram* program = &term->shape->program;
+  Tape tape = new_tape(program, context, seeds->count, room);
+  tape.regs[0] = t;
+  copy_row(&tape, 0, seeds->time);
+  for (uint32_t i = 0; i < program->input_count; i++) {
+    uint32_t arg = term->args[program->inputs[i].env];
+    tape.regs[program->inputs[i].reg] = model_arg(arg, numbers, env);
+    if (!(arg & MODEL_ARG_NUMBER)) copy_row(&tape, program->inputs[i].reg, env_row(seeds, arg));
+  }
+  return finish(&tape, program, out, d_out);
+}

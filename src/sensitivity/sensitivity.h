@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// sensitivity: how a run depends on its parameters, to first order, exact through events.
+//
+// Along with the run the variational equations s' = f_x s + f_p are solved on its dense output. At
+// an instant everything is differentiated along the moving time of the event: with the derivative
+// dtau of that time, from g(tau, x(tau)) = 0, the total derivative of what is there before is
+// s + f dtau; assignments are differentiated as the run evaluates them; and behind it the motion
+// takes s = total - f dtau with the flow f of the new mode (the saltation of the sensitivities).
+//
+//   sensitivity.c  the start, instants, what is read from outside
+//   variation.c    the variational equations along a stretch of motion
+#ifndef SALTUS_SENSITIVITY_H
+#define SALTUS_SENSITIVITY_H
+
+#include "engine/engine.h"
+
+/// A parameter: a constant, or an initial value.
+typedef struct SensitivityParameter {
+  bool initial;
+  uint32_t index;  // of the constant, or of the variable...
+  uint32_t order;  // ...and the order of its derivative
+} SensitivityParameter;
+
+typedef struct Sensitivity Sensitivity;
+
+/// Follow a run that is not started yet.
+SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters, uint32_t count,
+                             Sensitivity** out);
+void sensitivity_free(Sensitivity* s);
+
+/// The motion from where it was followed to, up to `until`, which is at most the end of the
+/// segment: eng_ahead() was called.
+SltStatus sensitivity_stretch(Sensitivity* s, double until);
+
+/// Points of the last stretch at which integrals over it are taken: the sum of weight times value.
+#define SENSITIVITY_NODES 6
+double sensitivity_node(const Sensitivity* s, uint32_t node, double* weight);
+
+/// Which values are differentiated.
+typedef enum SensitivityWhen {
+  SENSITIVITY_NOW,     // at the present time, which stands: after eng_look() inside the stretch
+  SENSITIVITY_BEFORE,  // just before the last instant, along its moving time
+  SENSITIVITY_AFTER    // ... and just after it
+} SensitivityWhen;
+
+/// Derivatives of a variable or one of its derivatives in time, of a constant, of a term; false:
+/// they are not known.
+bool sensitivity_of_variable(Sensitivity* s, SensitivityWhen when, uint32_t var, uint32_t order,
+                             double* out);
+bool sensitivity_of_constant(const Sensitivity* s, uint32_t param, double* out);
+bool sensitivity_of_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* out);
+/// ... and of the time of the last instant.
+const double* sensitivity_of_time(const Sensitivity* s);
+
+/// What the run did that is not differentiated, from which on nothing is known; NULL: nothing.
+const char* sensitivity_gap(const Sensitivity* s);
+
+#endif
