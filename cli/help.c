@@ -216,11 +216,13 @@ static const char sweep_help[] =
 static const char sens_help[] =
     "usage: saltus sens MODEL --params k,m --measure 'max(x)' [OPTIONS]\n"
     "\n"
-    "How measures depend on parameters: derivatives, with a verdict for each. They are "
-    "extrapolated\n"
-    "from runs with tight tolerances on both sides of each parameter, of which only those are "
-    "used\n"
-    "together that have the same sequence of events; left and right are compared.\n"
+    "How measures depend on parameters: derivatives, with a verdict for each. They are followed "
+    "along\n"
+    "the run, exact through its events; runs right beside the parameter tell whether they exist. "
+    "What\n"
+    "is not followed (a delay, constraints of the states, a closed contact) comes from differences "
+    "of\n"
+    "runs, and the verdict says so.\n"
     "\n"
     "  exists      both sides agree\n"
     "  one-sided   they differ, or only one has a limit; both are told\n"
@@ -234,7 +236,7 @@ static const char sens_help[] =
     "  --differences       by differences of runs alone: a second way, for comparison\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
-    "                      [--rtol 1e-11, --atol 1e-14]\n"
+    "                      [--rtol 1e-12, --atol 1e-15]\n"
     "  -o FILE|-           the table as CSV\n"
     "  -q, --quiet         no progress and no table for people\n";
 
