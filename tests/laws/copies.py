@@ -6,7 +6,7 @@ import tree
 from tree import NotApplicable
 
 RANDOM = ("random", "uniform", "normal", "exponential")
-BUILT_IN = set("""sin cos tan tg asin acos atan sinh cosh tanh atan2 exp ln log10 sqrt pow abs sign min max floor
+BUILT_IN = set("""sin cos tan tg asin acos atan sinh cosh tanh atan2 exp ln log10 sqrt pow abs sign min max floor clamp
 ceil mod if sum prod table delay der pre post noEvent random uniform normal exponential noise pi e g time TIME t t0
 zeno init linear cubic main""".split())
 
