@@ -133,6 +133,13 @@ sanitize: setup-test
 	@cmake --build --preset asan -j $(JOBS) --target saltus_cli
 	@scripts/sanitize.py build/asan --jobs $(JOBS)
 
+# derivatives through events on many more generated models and points, and intervals of many fits
+sensitivities: setup-test
+	@$(CONFIGURE) --preset release $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_cli
+	@SALTUS=build/release/saltus SALTUS_SOURCE=. SALTUS_BUILD=build/release SALTUS_SENS_MODELS=1000 \
+	  SALTUS_SENS_POINTS=10000 python3 tests/scripts/sensitivities.py
+
 coverage: setup-test
 	@$(CONFIGURE) --preset coverage $(QUIET)
 	@cmake --build --preset coverage -j $(JOBS)

@@ -64,6 +64,8 @@ typedef struct Track {
   uint64_t* kind;  // of the record itself
   uint32_t count, capacity;
   bool failed;  // out of memory
+  bool accumulates;       // infinitely many events...
+  double t_accumulation;  // ...before this time, the first such one
 } Track;
 
 void track_clear(Track* track);

@@ -154,6 +154,8 @@ static void track_add(Track* track, const SltEvent* event) {
   uint64_t kind = hash_mix(hash_mix(text_hash(event->automaton), text_hash(event->from)),
                            hash_mix(text_hash(event->to), (uint64_t)event->kind + 1));
   if (event->kind == SLT_EVENT_ZENO) {
+    if (!track->accumulates) track->t_accumulation = event->t;
+    track->accumulates = true;
     while (track->count > 1 && track->kind[track->count - 1] == track->kind[track->count - 2])
       track->count--;
   }

@@ -15,6 +15,7 @@
 #define SENS_CLOSER  5     // times that an extrapolation begins anew nearer by
 #define SENS_GOOD    1e-9  // relative error with which that ends
 #define SENS_SETTLED 1e-3  // relative error above which nothing has been found
+#define SENS_PILE    1e-4  // distance within which other events mean that events accumulate here
 #define SENS_AGREE   20.0  // sides may differ by so many times their errors
 
 typedef struct Limit {
@@ -134,8 +135,18 @@ SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
     SLT_TRY(settled_distance(s, side, measure, &distance[side], &beside[side]));
     SLT_TRY(limit_of(s, side, measure, distance[side], &sides[side]));
   }
+  // right beside a limit point of events a run cannot tell one side from the other
+  const Track* track = &s->nominal.track[0];
+  double horizon = measure_horizon(s->measures, measure, s->nominal.values[0]);
+  bool piles = track->accumulates && track->t_accumulation <= horizon;
+  for (int side = 0; side < 2; side++) {
+    if (piles && distance[side] < SENS_PILE * s->scale) sides[side].value = (double)NAN;
+  }
   bool same = beside[0] != 0 && beside[0] == beside[1];
   if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
   judge(s, sides, &central, same, out);
+  if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) {
+    out->reason = "accumulation: infinitely many events come together where the measure is taken";
+  }
   return SLT_OK;
 }

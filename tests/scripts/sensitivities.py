@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Derivatives through events: closed forms and cases that other programs got wrong, generated models against differences
+of runs, and verdicts at grazing, tie and accumulation points.
+
+SALTUS_SENS_MODELS and SALTUS_SENS_POINTS make it heavier (`make sensitivities`)."""
+import cmath
+import csv
+import io
+import math
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+MODELS = int(os.environ.get("SALTUS_SENS_MODELS", "40"))
+POINTS = int(os.environ.get("SALTUS_SENS_POINTS", "30"))
+H = 1e-40  # of complex steps: derivatives without cancellation
+
+
+class Sens(cli_case.CliCase):
+    def sens(self, text, params, *measures, options=()):
+        self.write("m.lisma", text)
+        arguments = [part for m in measures for part in ("-m", m)]
+        result = self.good("sens", "m.lisma", "--params", params, *arguments, "-q", "-o", "-", *options)
+        return {(r["measure"], r["parameter"]): r for r in csv.DictReader(io.StringIO(result.out))}
+
+    def near(self, row, expected, tolerance=1e-9):
+        self.assertEqual(row["verdict"], "exists", row)
+        self.assertLessEqual(abs(float(row["derivative"]) - expected), tolerance*abs(expected) + 1e-13, (row, expected))
+
+
+class Threads(Sens):
+    def test_time_of_a_terminating_event(self):
+        # the value was right to the last bit, the derivative wrong by 1e-5: dT/dq = 1
+        for q in (0.1, 0.37, 0.4, 1.0, 2.9):
+            rows = self.sens(f"const q = {q};\nu' = 1; u(t0) = 0;\nstate done [u >= q] {{ stop \"there\"; }} from init;\n"
+                             "experiment { end = 5; }\n", "q", "time(done)", "end(u)", "integral(u)")
+            self.near(rows["time(done)", "q"], 1)
+            self.near(rows["end(u)", "q"], 1)
+            self.near(rows["integral(u)", "q"], q)
+
+    def test_root_inside_of_a_step(self):
+        for q in (0.05, 0.4, 0.77, 0.99):
+            rows = self.sens(f"const q = {q};\nu' = w; u(t0) = 0;\nw' = -u; w(t0) = 1;\n"
+                             "state done [u >= q] { stop \"there\"; } from init;\nexperiment { end = 2; }\n", "q",
+                             "time(done)", "end(w)")
+            self.near(rows["time(done)", "q"], 1/math.sqrt(1 - q*q))
+            self.near(rows["end(w)", "q"], -q/math.sqrt(1 - q*q))
+
+    def test_reading_beside_an_unrelated_event(self):
+        # a ball, and a second motion whose event falls within an ulp of the time that is read
+        p, h = 9.8, 50.0
+        for t in (5.0, math.nextafter(5.0, 0), math.nextafter(5.0, 9)):
+            text = (f"const p = {p}, h = {h};\ny' = v; y(t0) = h;\nv' = -p; v(t0) = 0;\nx' = w; x(t0) = 0;\nw' = 0; w(t0) = 2;\n"
+                    "automaton ball { state hit [y <= 0] && [v < 0] { set v = -v; } from init, hit; }\n"
+                    "automaton wall { state back [x >= 10] { set w = -w; } from init; }\nexperiment { end = 8; }\n")
+            rows = self.sens(text, "p,h", f"at(y, {t!r})", f"at(v, {t!r})")
+            t1 = math.sqrt(2*h/p)
+            # after the impact: y = p t1 (t - t1) - p (t - t1)^2/2
+            dt1 = -t1/(2*p)
+            self.near(rows[f"at(y, {t!r})", "p"], t1*(t - t1) + p*dt1*(t - t1) - p*t1*dt1 - (t - t1)**2/2 + p*(t - t1)*dt1)
+            self.near(rows[f"at(v, {t!r})", "p"], t1 + p*dt1 - (t - t1) + p*dt1)
+
+    def test_switching_planes(self):
+        # two linear modes, switched on two lines through the origin
+        def run(a, b, end):
+            """x(end), and the time of the second switch, by closed forms; complex arguments differentiate."""
+            w = math.sqrt(1000.0)
+            modes = [(-100.0, 10.0), (10.0, -100.0)]  # off-diagonal of x' = x + [0 m; n 0] x
+            x, y, t, times = 0 + 0j, 1 + 0j, 0 + 0j, []
+            mode = 0
+            while True:
+                m, n = modes[mode]
+                slope = (a, b)[mode]
+                # y cos + n/w x sin = slope (x cos + m/w y sin)
+                phase = cmath.atan((slope*x - y)/(n/w*x - slope*m/w*y))
+                step = phase/w
+                while step.real <= 1e-12:
+                    step += math.pi/w
+                final = (t + step).real > end
+                if final:
+                    step = end - t
+                c, s, e = cmath.cos(w*step), cmath.sin(w*step)/w, cmath.exp(step)
+                x, y = e*(x*c + m*s*y), e*(y*c + n*s*x)
+                t += step
+                if final:
+                    return x, y, times
+                times.append(t)
+                mode = 1 - mode
+        a, b, end = 2.75, 0.36, 0.2
+        text = (f"const a = {a}, b = {b};\nk(t0) = 0;\nx' = if(k > 0.5, x + 10*y, x - 100*y); x(t0) = 0;\n"
+                "y' = if(k > 0.5, -100*x + y, 10*x + y); y(t0) = 1;\n"
+                "automaton s {\n  state two [y - a*x CROSS_A 0] { set k = 1; } from init, one;\n"
+                "  state one [y - b*x CROSS_B 0] { set k = 0; } from two;\n}\n"
+                f"experiment {{ end = {end}; }}\n")
+        # x turns negative first in mode one: y - a x falls or rises through zero as the closed form tells
+        x, y, times = run(a, b, end)
+        self.assertGreaterEqual(len(times), 2)
+        signs = []
+        for mode, slope in ((0, a), (1, b)):
+            m, n = [(-100.0, 10.0), (10.0, -100.0)][mode]
+            # on the line y = slope x with x = 1 or -1, whichever is met
+            t = times[mode].real
+            px, py, _ = run(a, b, t - 1e-9)
+            g = (py - slope*px).real
+            signs.append(">=" if g < 0 else "<=")
+        text = text.replace("CROSS_A", signs[0]).replace("CROSS_B", signs[1])
+        rows = self.sens(text, "a,b", "end(x)", "end(y)", "time(s.one)")
+        for name, da, db in (("a", H*1j, 0), ("b", 0, H*1j)):
+            dx, dy, dt = run(a + da, b + db, end)
+            self.near(rows["end(x)", name], dx.imag/H)
+            self.near(rows["end(y)", name], dy.imag/H)
+            self.near(rows["time(s.one)", name], dt[1].imag/H)
+
+    def test_many_impacts(self):
+        k, h, g = 0.9, 10.0, 9.81
+        rows = self.sens(f"const k = {k}, h = {h}, a = {g};\ny' = v; y(t0) = h;\nv' = -a; v(t0) = 0;\n"
+                         "state b [y <= 0] && [v < 0] { set v = -k*v; } from init, b;\nexperiment { end = 12; }\n", "k,h,a",
+                         "time(b, 5)", "end(y)", "duration(b)", "count(b)")
+
+        def ball(k, h, a, number, end):
+            t1 = cmath.sqrt(2*h/a)
+            t, u, entries = t1, k*a*t1, [t1]
+            while (t + 2*u/a).real < end:
+                t, u = t + 2*u/a, k*u
+                entries.append(t)
+            return entries[number - 1], u*(end - t) - a*(end - t)**2/2
+        for name, d in (("k", (H*1j, 0, 0)), ("h", (0, H*1j, 0)), ("a", (0, 0, H*1j))):
+            t5, y = ball(k + d[0], h + d[1], g + d[2], 5, 12.0)
+            self.near(rows["time(b, 5)", name], t5.imag/H)
+            self.near(rows["end(y)", name], y.imag/H)
+            self.near(rows["count(b)", name], 0)
+
+    def test_times_that_depend_on_parameters(self):
+        text = ("const p = 0.7, q = 0.25;\nx' = u; x(t0) = 0;\nu(t0) = 1;\nat p each q repeat 5 { set u = u + x; }\nexperiment { end = 2; }\n")
+        rows = self.sens(text, "p,q", "end(x)", "end(u)")
+
+        def run(p, q):
+            x, u, t, k = 0j, 1 + 0j, 0j, 0
+            while k < 5:
+                tick = p + k*q
+                x, t = x + u*(tick - t), tick
+                u, k = u + x, k + 1
+            return x + u*(2.0 - t), u
+        for name, d in (("p", (H*1j, 0)), ("q", (0, H*1j))):
+            x, u = run(0.7 + d[0], 0.25 + d[1])
+            self.near(rows["end(x)", name], x.imag/H)
+            self.near(rows["end(u)", name], u.imag/H)
+
+    def test_sliding_begins_and_ends(self):
+        a, c, x0, end = 0.5, 2.0, 0.5, 6.0
+        for spelling in ("x' = a*time - c*sign(x);\ny' = sign(x);",
+                         "x' = a*time - c*u;\ny' = u;\nu = 1;\nstate neg [x < 0] { u = -1; } from init, pos;\n"
+                         "state pos [x > 0] { u = 1; } from neg;"):
+            rows = self.sens(f"const a = {a}, c = {c}, x0 = {x0};\n{spelling}\nx(t0) = x0; y(t0) = 0;\n"
+                             f"experiment {{ end = {end}; }}\n", "a,c,x0", "end(x)", "end(y)")
+
+            def run(a, c, x0):
+                t1 = (c - cmath.sqrt(c*c - 2*a*x0))/a  # x reaches 0
+                t2 = c/a                                # and leaves it
+                x = a*(end*end - t2*t2)/2 - c*(end - t2)
+                y = t1 + a*(t2*t2 - t1*t1)/(2*c) + end - t2
+                return x, y
+            for name, d in (("a", (H*1j, 0, 0)), ("c", (0, H*1j, 0)), ("x0", (0, 0, H*1j))):
+                x, y = run(a + d[0], c + d[1], x0 + d[2])
+                self.near(rows["end(x)", name], x.imag/H)
+                self.near(rows["end(y)", name], y.imag/H)
+
+    def test_structure_changes(self):
+        # a tank that empties by another law below a level, and a variable that only the second mode has
+        text = ("const q = 1, l = 1, r = 2;\nh' = -q*sqrt(h); h(t0) = 4;\nz(t0) = 0;\nz' = 0;\n"
+                "state low [h <= l] { h' = -q*h; z' = -r*z; set z = h*q + time; } from init;\nexperiment { end = 4; }\n")
+        rows = self.sens(text, "q,l,r", "end(h)", "end(z)", "time(low)")
+
+        def run(q, l, r):
+            t = 2*(2 - cmath.sqrt(l))/q
+            return t, l*cmath.exp(-q*(4 - t)), (l*q + t)*cmath.exp(-r*(4 - t))
+        for name, d in (("q", (H*1j, 0, 0)), ("l", (0, H*1j, 0)), ("r", (0, 0, H*1j))):
+            t, h, z = run(1 + d[0], 1 + d[1], 2 + d[2])
+            self.near(rows["time(low)", name], t.imag/H)
+            self.near(rows["end(h)", name], h.imag/H)
+            self.near(rows["end(z)", name], z.imag/H)
+
+    def test_what_is_not_followed_is_told(self):
+        rows = self.sens("const d = 1;\nx' = -delay(x, d); x(t0) = 1;\nexperiment { end = 3; }\n", "d", "end(x)")
+        row = rows["end(x)", "d"]
+        self.assertEqual(row["verdict"], "exists by differences", row)
+        self.assertIn("a delay", row["reason"])
+
+
+class Generated(Sens):
+    """Random models: what is followed along the run against differences of tight runs."""
+
+    def impacts(self, rng):
+        return (f"const k = {rng.uniform(0.5, 0.95)!r}, c = {rng.uniform(0.05, 0.4)!r}, h = {rng.uniform(1, 5)!r};\n"
+                "y' = v; y(t0) = h;\nv' = -9.81 - c*v*abs(v); v(t0) = 0;\n"
+                "state b [y <= 0] && [v < 0] { set v = -k*v; } from init, b;\n"), "k,c,h", ("end(y)", "end(v)", "time(b)", "max(v)"), 1.6
+
+    def resets(self, rng):
+        return (f"const a = {rng.uniform(0.5, 2)!r}, q = {rng.uniform(0.5, 0.9)!r}, r = {rng.uniform(0.1, 0.6)!r};\n"
+                "x' = a*(1 + 0.3*sin(time)) - 0.2*x; x(t0) = 0;\ny' = x - y; y(t0) = 0;\nn(t0) = 0;\n"
+                "state fire [x >= q] { set x = x - q*r - 0.1*y; set n = n + y*q; } from init, fire;\n"), "a,q,r", (
+                    "end(x)", "end(n)", "end(y)", "time(fire)", "integral(y)"), 3.3
+
+    def relays(self, rng):
+        w = rng.uniform(0.2, 0.5)
+        return (f"const on = {rng.uniform(0.3, 0.5)!r}, gap = {w!r}, p = {rng.uniform(1.5, 3)!r};\n"
+                "x' = p*u - x; x(t0) = 0;\nu(t0) = 1;\ny' = x*x; y(t0) = 0;\n"
+                "automaton A { state off [x >= on + gap] { set u = 0; } from init, run; state run [x <= on] { set u = 1; } from off; }\n"
+                ), "on,gap,p", ("end(x)", "end(y)", "time(A.off)", "duration(A.off)", "mean(x)"), 4.1
+
+    def structures(self, rng):
+        return (f"const m = {rng.uniform(0.5, 2)!r}, k = {rng.uniform(20, 60)!r}, l = {rng.uniform(0.2, 0.4)!r};\n"
+                "x' = v; x(t0) = 1;\nfree: v' = -3 - 0.1*v; v(t0) = 0;\n"
+                "automaton A { state touch [x <= l] { free: v' = -3 + k/m*(l - x) - 0.5*v; } from init, fly;\n"
+                "  state fly [x >= l] { free: v' = -3 - 0.1*v; } from touch; }\n"), "m,k,l", (
+                    "end(x)", "end(v)", "min(x)", "time(A.fly)"), 1.9
+
+    def sliding(self, rng):
+        return (f"const c = {rng.uniform(1.5, 3)!r}, w = {rng.uniform(0.5, 1.5)!r}, a = {rng.uniform(2.0, 3.5)!r};\n"
+                "x' = a*sin(w*time) - c*sign(x - 0.1*y) - 0.2*x; x(t0) = 0.8;\ny' = x - 0.5*y; y(t0) = 0.3;\n"), "c,w,a", (
+                    "end(x)", "end(y)", "integral(x)"), 5.0
+
+    def test_against_differences(self):
+        kinds = (self.impacts, self.resets, self.relays, self.structures, self.sliding)
+        followed = compared = 0
+        for case in range(MODELS):
+            rng = random.Random(1000 + case)
+            text, params, measures, end = kinds[case % len(kinds)](rng)
+            text += f"experiment {{ end = {end*rng.uniform(0.7, 1.3)!r}; }}\n"
+            exact = self.sens(text, params, *measures)
+            other = self.sens(text, params, *measures, options=("--differences",))
+            for key, row in exact.items():
+                followed += row["verdict"] == "exists"
+                if not (row["verdict"].startswith("exists") and other[key]["verdict"].startswith("exists")):
+                    # a boundary right beside the parameter: none may claim what the other denies by far
+                    continue
+                compared += 1
+                a, b = float(row["derivative"]), float(other[key]["derivative"])
+                slack = 20*float(other[key]["error"] or 0) + 1e-9
+                self.assertLessEqual(abs(a - b), 1e-5*max(abs(a), abs(b)) + slack, (case, key, row, other[key], text))
+        self.assertGreater(followed, 0.95*MODELS*9)
+        self.assertGreater(compared, 0.95*MODELS*9)
+
+
+class Verdicts(Sens):
+    """Points where no derivative exists are told, others are not."""
+
+    def grazing(self, rng, special):
+        w, a = rng.uniform(0.5, 3), rng.uniform(0.3, 40)*10**rng.randint(-3, 3)
+        level = a if special else a*rng.uniform(0.2, 0.97)
+        return (f"const a = {a!r};\nx' = {w!r}*y; x(t0) = 0;\ny' = -{w!r}*x; y(t0) = a;\n"
+                f"state up [x >= {level!r}] {{ set y = y + {a!r}; }} from init;\nexperiment {{ end = {4/w!r}; }}\n"), "a", "end(x)"
+
+    def ceiling(self, rng, special):
+        h = rng.uniform(0.5, 5)
+        v = math.sqrt(2*9.81*h)*(1 if special else rng.choice((rng.uniform(0.7, 0.98), rng.uniform(1.02, 1.3))))
+        return (f"const v0 = {v!r};\ny' = v; y(t0) = 0;\nv' = -9.81; v(t0) = v0;\n"
+                f"state touch [y >= {h!r}] {{ set v = -v; }} from init;\nexperiment {{ end = {1.3*math.sqrt(2*h/9.81)!r}; }}\n"), "v0", "end(y)"
+
+    def tie(self, rng, special):
+        a, q = rng.uniform(0.5, 2), rng.uniform(0.5, 1.5)
+        p = q if special else q*rng.choice((rng.uniform(0.6, 0.95), rng.uniform(1.05, 1.5)))
+        return (f"const p = {p!r};\nx' = {a!r}; x(t0) = 0;\nz' = z; z(t0) = 1;\n"
+                f"automaton A {{ state a [x >= {q!r}] {{ set z = {rng.uniform(1.5, 3)!r}*z; }} from init; }}\n"
+                f"automaton B {{ state b [x >= p] {{ set z = z + {rng.uniform(0.5, 2)!r}; }} from init; }}\n"
+                f"experiment {{ end = {2.5/a*q!r}; }}\n"), "p", "end(z)"
+
+    def accumulation(self, rng, special):
+        k, h = rng.uniform(0.3, 0.7), rng.uniform(0.5, 4)
+        t = math.sqrt(2*h/9.81)*(1 + k)/(1 - k)
+        read = t if special else t*rng.uniform(0.3, 0.8)
+        return (f"const k = {k!r};\ny' = v; y(t0) = {h!r};\nv' = -9.81; v(t0) = 0;\n"
+                f"state b [y <= 0] && [v < 0] {{ set v = -k*v; }} from init, b;\nexperiment {{ end = {1.2*t!r}; }}\n"), "k", f"at(v, {read!r})"
+
+    def test_points(self):
+        kinds = (self.grazing, self.ceiling, self.tie, self.accumulation)
+        for case in range(POINTS):
+            for special in (True, False):
+                rng = random.Random(77 + case)
+                text, parameter, measure = kinds[case % len(kinds)](rng, special)
+                row = self.sens(text, parameter, measure)[measure, parameter]
+                self.assertEqual(not row["verdict"].startswith("exists"), special, (case, row, text))
+
+
+if __name__ == "__main__":
+    cli_case.main()
