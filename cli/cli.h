@@ -57,6 +57,7 @@ typedef struct OptionParser {
   const char* command;
   const OptionSpec* specs;
   size_t spec_count;
+  struct CliFigure* figure;  // takes settings of pictures (figure.h); NULL: none are taken
   int argc;
   char** argv;
   int at;
@@ -242,9 +243,6 @@ SltModel* model_load_to_check(ModelSource* source, const CliSettings* settings, 
 /// `silent`: say nothing when they are wrong.
 SltRules* rules_load(ModelSource* source, const CliSettings* settings, bool silent);
 
-/// Draw a table to a file or to standard output; `path` says which (".svg", ".png", "-").
-int plot_write(const SltTable* table, const char* path, const char* title, const char* x,
-               const CliNames* names);
 /// Whether `path` is a file for the picture of automata; prints a message when not.
 bool graph_path_check(const char* path);
 /// Write the picture of a model's automata.

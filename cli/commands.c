@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The short commands: check, explain, plot, methods.
+// The short commands: check, explain, methods.
 #define _POSIX_C_SOURCE 200809L
 #include "experiment.h"
 
@@ -191,84 +191,6 @@ int command_explain(int argc, char** argv) {
   }
   cli_settings_clear(&arguments.settings);
   cli_names_clear(&arguments.includes);
-  return exit;
-}
-
-// ---- plot ---------------------------------------------------------------------------------------
-
-static int plot_table_file(const char* path, const char* to, const char* x, const CliNames* names) {
-  size_t length = 0;
-  Inputs inputs = {0};
-  char* text = input_read(path, "table", true, TABLE_LIMIT, &length);
-  if (!text) return CLI_MODEL;
-  bool spared = inputs_add(&inputs, path) && inputs_spare(&inputs, "-o", to);
-  inputs_clear(&inputs);
-  if (!spared) {
-    free(text);
-    return CLI_USAGE;
-  }
-  SltTable* table = NULL;
-  uint32_t line = 0;
-  SltStatus status = slt_table_read_csv(text, length, &table, &line);
-  free(text);
-  if (status < 0) {
-    cli_error("%s:%u: %s", path, line,
-              status == SLT_ERR_SYNTAX ? "this line is no row of the table"
-                                       : slt_status_text(status));
-    if (status == SLT_ERR_SYNTAX) {
-      cli_hint("a table is CSV: a line of names, then as many cells in every line");
-    }
-    return CLI_MODEL;
-  }
-  int exit = plot_write(table, to, path_base(path), x, names->count ? names : NULL);
-  slt_table_free(table);
-  return exit;
-}
-
-int command_plot(int argc, char** argv) {
-  enum { PLOT_TO, PLOT_OUT, PLOT_X, PLOT_COUNT };
-  static const OptionSpec specs[PLOT_COUNT] = {
-      [PLOT_TO] = {"--plot", NULL, OPTION_VALUE},
-      [PLOT_OUT] = {"--output", "-o", OPTION_VALUE},
-      [PLOT_X] = {"--plot-x", NULL, OPTION_VALUE},
-  };
-  OptionParser parser = {
-      .command = "plot", .specs = specs, .spec_count = PLOT_COUNT, .argc = argc, .argv = argv};
-  const char* path = NULL;
-  const char* to = "-";
-  const char* x = NULL;
-  const char* columns = NULL;
-  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
-    if (option == OPTION_BAD) return CLI_USAGE;
-    if (option == PLOT_TO || option == PLOT_OUT) {
-      to = parser.value;
-    } else if (option == PLOT_X) {
-      x = parser.value;
-    } else if (!path) {
-      path = parser.value;
-    } else if (!columns) {
-      columns = parser.value;
-    } else {
-      cli_error("plot takes one table and one list of columns, `%s` is too much", parser.value);
-      cli_hint("separate columns by commas: saltus plot %s %s,%s", path, columns, parser.value);
-      return CLI_USAGE;
-    }
-  }
-  if (!path) {
-    cli_error("plot needs a table");
-    cli_hint("saltus plot FILE.csv [x,y]");
-    return CLI_USAGE;
-  }
-  if (path_ends_with(path, ".lisma")) {
-    cli_error("%s is a model, not a table of results", path);
-    cli_hint("saltus run %s --plot -", path);
-    return CLI_USAGE;
-  }
-  if (!plot_path_check("-o", to)) return CLI_USAGE;
-  CliNames names = {0};
-  if (columns && !cli_names_parse("plot", columns, &names)) return CLI_USAGE;
-  int exit = plot_table_file(path, to, x, &names);
-  cli_names_clear(&names);
   return exit;
 }
 

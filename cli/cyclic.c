@@ -272,8 +272,13 @@ static void print_summary(const CyclicRun* run, double wall) {
 static int draw(const CyclicRun* run) {
   SltTable* table = NULL;
   if (slt_table_read_csv(run->text, run->length, &table, NULL) < 0) return out_of_memory();
-  int exit = plot_write(table, run->options->plot, path_base(run->options->model),
-                        run->options->plot_x, NULL);
+  const CliFigure* settings = &run->options->figure;
+  SltFigure* figure = figure_make(settings, NULL, path_base(run->options->model));
+  int exit = CLI_RUN;
+  if (figure && slt_figure_add(figure, table, path_base(run->options->model)) >= 0) {
+    exit = figure_write(figure, settings, table, run->options->plot);
+  }
+  slt_figure_free(figure);
   slt_table_free(table);
   return exit;
 }

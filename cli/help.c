@@ -61,8 +61,8 @@ static const char run_help[] =
     "                      those that change a column, also modes, all, none  [changes]\n"
     "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.csv]\n"
     "  --events FILE|-     events, one JSON object a line\n"
-    "  --plot FILE.svg|FILE.png|-   a picture; - draws on the terminal\n"
-    "  --plot-x NAME       column of the picture's horizontal axis [time]\n"
+    "  --plot FILE.svg|.png|.pdf|-   a picture; - draws on the terminal. Panels, axes, marks:\n"
+    "                      `saltus help plot` lists the settings\n"
     "  --report FILE.html  a page with picture, events, summary and model\n"
     "  -q, --quiet         no progress and no summary\n"
     "\n"
@@ -117,10 +117,27 @@ static const char explain_help[] =
     "--run it shows which were taken, how often and of which class.\n";
 
 static const char plot_help[] =
-    "usage: saltus plot FILE.csv [x,y,...] [--plot-x NAME] [-o FILE.svg|FILE.png|-]\n"
+    "usage: saltus plot FILE.csv... [x,y,...] [SETTINGS] [-o FILE.svg|FILE.png|FILE.pdf|-]\n"
     "\n"
-    "Draw columns of a table, all of them when none are named. Without -o (or --plot) on the\n"
-    "terminal. Jumps are dotted, empty cells are gaps, text columns become bands below.\n";
+    "Draw columns of tables, all of them when none are named; several tables are laid over each\n"
+    "other. Without -o (or --plot) on the terminal. Jumps are dotted, empty cells are gaps, text\n"
+    "columns become bands below. --events FILE reads what `saltus run --events` wrote, for "
+    "--marks.\n"
+    "\n"
+    "Settings before the first --panel, --phase or --histogram are about all panels, those behind\n"
+    "one about this panel. They can also stand in the experiment of a model: panel = h1, h2;\n"
+    "\n";
+
+/// The settings of pictures, from their list.
+static void print_settings(FILE* to) {
+  for (uint32_t i = 0; i < slt_figure_key_count(); i++) {
+    SltFigureKey key = slt_figure_key(i);
+    char head[48];
+    snprintf(head, sizeof head, "--%s%s%s", key.name, key.is_flag ? "" : " ",
+             key.is_flag ? "" : key.value);
+    fprintf(to, "  %-23s %s\n", head, key.about);
+  }
+}
 
 static const char new_help[] =
     "usage: saltus new NAME\n"
@@ -363,6 +380,7 @@ bool help_print(FILE* to, const char* command) {
   for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
     if (strcmp(pages[i].command, command) != 0) continue;
     fputs(pages[i].text, to);
+    if (pages[i].text == plot_help) print_settings(to);
     return true;
   }
   return false;

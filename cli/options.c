@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli.h"
+#include "figure.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -31,6 +31,7 @@ static const char* known_elsewhere(const OptionParser* p, const char* word) {
       {"--param", "--set"},    {"--parameter", "--set"},  {"--override", "--set"},
       {"--vars", "--out"},     {"--variables", "--out"},  {"--interval", "--every"},
       {"--silent", "--quiet"}, {"--svg", "--plot"},       {"--png", "--plot"},
+      {"--pdf", "--plot"},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (strcmp(word, pairs[i][0]) != 0) continue;
@@ -43,10 +44,15 @@ static int unknown_option(const OptionParser* p, const char* text, size_t length
   char word[64];
   snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
   cli_error("%s has no option %s", p->command, word);
-  const char* names[64];
+  const char* names[128];
+  char keys[64][24];
   size_t count = 0;
   for (size_t i = 0; i < p->spec_count && count < 64; i++)
     names[count++] = p->specs[i].name;
+  for (uint32_t i = 0; p->figure && i < slt_figure_key_count() && i < 64; i++) {
+    snprintf(keys[i], sizeof keys[i], "--%s", slt_figure_key(i).name);
+    names[count++] = keys[i];
+  }
   const char* nearest = known_elsewhere(p, word);
   if (!nearest) nearest = cli_nearest(word, names, count);
   if (nearest) {
@@ -55,6 +61,11 @@ static int unknown_option(const OptionParser* p, const char* text, size_t length
     cli_hint("`saltus help %s` lists the options", p->command);
   }
   return OPTION_BAD;
+}
+
+static bool is_known(const OptionParser* p, const char* text) {
+  return find_option(p, text, strlen(text)) >= 0 ||
+         (p->figure && figure_option_find(text, strlen(text)) >= 0);
 }
 
 /// The value stands behind '=' or is the next argument, which must not look like an option of ours.
@@ -67,15 +78,24 @@ static int take_value(OptionParser* p, int index, const char* equals) {
     return OPTION_BAD;
   }
   if (spec->argument == OPTION_MAYBE || equals) return index;
-  bool option_follows =
-      p->at < p->argc && find_option(p, p->argv[p->at], strlen(p->argv[p->at])) >= 0;
-  if (p->at >= p->argc || option_follows) {
+  if (p->at >= p->argc || is_known(p, p->argv[p->at])) {
     cli_error("%s needs a value", spec->name);
     cli_hint("`saltus help %s` shows how it is used", p->command);
     return OPTION_BAD;
   }
   p->value = p->argv[p->at++];
   return index;
+}
+
+/// A setting of a picture is kept; false after a message.
+static bool take_setting(OptionParser* p, int key, const char* equals) {
+  bool flag = slt_figure_key((uint32_t)key).is_flag;
+  const char* value = equals ? equals + 1 : flag ? "on" : NULL;
+  if (!value && p->at < p->argc && !is_known(p, p->argv[p->at])) value = p->argv[p->at++];
+  if (value) return figure_option_add(p->figure, key, value);
+  cli_error("--%s needs a value", slt_figure_key((uint32_t)key).name);
+  cli_hint("`saltus help %s` shows how it is used", p->command);
+  return false;
 }
 
 int option_next(OptionParser* p) {
@@ -94,6 +114,8 @@ int option_next(OptionParser* p) {
   const char* equals = text[1] == '-' ? strchr(text, '=') : NULL;
   size_t length = equals ? (size_t)(equals - text) : strlen(text);
   int index = find_option(p, text, length);
+  int key = index < 0 && p->figure ? figure_option_find(text, length) : -1;
+  if (key >= 0) return take_setting(p, key, equals) ? option_next(p) : OPTION_BAD;
   return index < 0 ? unknown_option(p, text, length) : take_value(p, index, equals);
 }
 

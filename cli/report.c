@@ -135,11 +135,9 @@ static SltStatus file_write(void* user, const char* data, size_t length) {
   return fwrite(data, 1, length, user) == length ? SLT_OK : SLT_ERR_IO;
 }
 
-static void write_picture(FILE* out, const RunSummary* summary, const SltTable* table,
-                          const char* x) {
+static void write_picture(FILE* out, const RunSummary* summary, const SltTable* table) {
   SltPlotOptions options = slt_plot_options();
   options.title = summary->model;
-  options.x = x;
   char* svg = NULL;
   size_t size = 0;
   FILE* drawing = open_memstream(&svg, &size);
@@ -191,7 +189,7 @@ static void write_model(FILE* out, const ModelSource* source) {
 }
 
 static void write_page(FILE* out, Report* report, const RunSummary* summary, const SltTable* table,
-                       const RunOptions* options, const ModelSource* source) {
+                       const ModelSource* source) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
         out);
@@ -201,7 +199,7 @@ static void write_page(FILE* out, Report* report, const RunSummary* summary, con
   fputs("</h1>\n<p class=\"lead\">", out);
   escape_text(out, source->name);
   fprintf(out, ", run by saltus %s</p>\n", slt_version());
-  write_picture(out, summary, table, options->plot_x);
+  write_picture(out, summary, table);
   if (report->failure) {
     fputs("<h2>The run did not finish</h2>\n<pre>", out);
     escape_text(out, report->failure);
@@ -229,7 +227,7 @@ int report_write(Report* report, const RunSummary* summary, const SltTable* tabl
   size_t size = 0;
   FILE* out = open_memstream(&page, &size);
   bool complete = out != NULL;
-  if (out) write_page(out, report, summary, table, options, source);
+  if (out) write_page(out, report, summary, table, source);
   if (out && (ferror(out) | fclose(out)) != 0) complete = false;
   if (!complete) {
     free(page);

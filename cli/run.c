@@ -20,6 +20,7 @@ typedef struct Run {
   SltStory* story;
   StdoutText story_text;
   SltGraph* graph;
+  SltFigure* figure;
   Replay replay;
   SltExperiment experiment;
   char* default_csv;
@@ -188,22 +189,23 @@ static int create_recorder(Run* run) {
   return CLI_MODEL;
 }
 
-/// A picture's axis must be among the columns; say so before the run, not after it.
-static int check_plot_x(const Run* run) {
-  const char* x = run->options.plot_x;
+/// What a picture shows must be among the columns; say so before the run, not after it.
+static int prepare_figure(Run* run) {
+  if (!run->options.plot) return CLI_DONE;
   const SltTable* table = slt_recorder_table(run->recorder);
-  if (!x || !table) return CLI_DONE;
-  for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
-    if (strcmp(slt_table_column_name(table, i), x) == 0) return CLI_DONE;
-  }
+  run->figure = figure_make(&run->options.figure, &run->experiment, run->title);
+  if (!run->figure) return CLI_RUN;
+  if (slt_figure_add(run->figure, table, run->title) < 0) return out_of_memory();
+  const char* missing = slt_figure_missing(run->figure);
+  if (!missing) return CLI_DONE;
   SltQuantity quantity;
-  if (slt_sim_find(run->sim, x, &quantity) >= 0) {
-    cli_error("--plot-x: `%s` is not recorded", x);
+  if (slt_sim_find(run->sim, missing, &quantity) >= 0) {
+    cli_error("--plot: `%s` is not recorded", missing);
     cli_hint("add it to --out");
     return CLI_USAGE;
   }
-  cli_error("--plot-x: the model has no `%s`", x);
-  suggest_name(run, x);
+  cli_error("--plot: the model has no `%s`", missing);
+  suggest_name(run, missing);
   return CLI_MODEL;
 }
 
@@ -439,6 +441,7 @@ static void on_event(void* user, const SltEvent* event) {
   Run* run = user;
   if (run->story) slt_story_event(run->story, event);
   if (run->graph) slt_graph_event(run->graph, event);
+  if (run->figure) slt_figure_event(run->figure, event);
   if (event->undetermined_count) note_undetermined(run, event);
   if (run->report.events) report_event(&run->report, event);
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
@@ -547,7 +550,7 @@ static int write_products(Run* run, const RunSummary* summary, SltStatus status)
   const SltTable* table = slt_recorder_table(run->recorder);
   int exit = CLI_DONE;
   if (o->plot && slt_table_row_count(table) > 0) {
-    exit = plot_write(table, o->plot, run->title, o->plot_x, NULL);
+    exit = figure_write(run->figure, &o->figure, table, o->plot);
   }
   if (!o->report) return exit;
   if (status == SLT_ERR_CANCELLED) {
@@ -665,7 +668,7 @@ static int prepare(Run* run) {
   int exit = choose_times(run);
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
-  if (exit == CLI_DONE) exit = check_plot_x(run);
+  if (exit == CLI_DONE) exit = prepare_figure(run);
   if (exit == CLI_DONE && run->options.report && !report_begin(&run->report)) {
     return out_of_memory();
   }
@@ -698,6 +701,7 @@ static int run_command(bool explain, int argc, char** argv) {
   replay_clear(&run.replay);
   slt_story_free(run.story);
   slt_graph_free(run.graph);
+  slt_figure_free(run.figure);
   report_clear(&run.report);
   slt_recorder_free(run.recorder);
   slt_sim_free(run.sim);

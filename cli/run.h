@@ -4,7 +4,7 @@
 #ifndef SALTUS_CLI_RUN_H
 #define SALTUS_CLI_RUN_H
 
-#include "cli.h"
+#include "figure.h"
 
 /// Where a run is to end though its time is not over; 0: no limit.
 typedef struct RunLimits {
@@ -28,7 +28,7 @@ typedef struct RunOptions {
   SltEventRows event_rows;
   const char* events;
   const char* plot;
-  const char* plot_x;
+  CliFigure figure;  // settings of the picture
   const char* report;
   bool quiet;
   SltNativeWhen native;

@@ -25,7 +25,6 @@ typedef enum RunOption {
   RUN_CSV,
   RUN_EVENTS,
   RUN_PLOT,
-  RUN_PLOT_X,
   RUN_REPORT,
   RUN_DETECTION,
   RUN_EVENT_EPS,
@@ -74,7 +73,6 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_CSV] = {"--output", "-o", OPTION_VALUE},
     [RUN_EVENTS] = {"--events", NULL, OPTION_VALUE},
     [RUN_PLOT] = {"--plot", NULL, OPTION_VALUE},
-    [RUN_PLOT_X] = {"--plot-x", NULL, OPTION_VALUE},
     [RUN_REPORT] = {"--report", NULL, OPTION_VALUE},
     [RUN_DETECTION] = {"--detection", NULL, OPTION_VALUE},
     [RUN_EVENT_EPS] = {"--event-eps", NULL, OPTION_VALUE},
@@ -267,7 +265,6 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_CSV: return parse_csv(text, out);
   case RUN_EVENTS: out->events = text; return true;
   case RUN_PLOT: out->plot = text; return plot_path_check(name, text);
-  case RUN_PLOT_X: out->plot_x = text; return true;
   case RUN_REPORT: out->report = text; return parse_report(text);
   case RUN_QUIET: out->quiet = true; return true;
   case RUN_MAX_STEPS: return option_count(name, text, 1, UINT64_MAX, &out->limits.steps);
@@ -378,8 +375,8 @@ static bool check_options(const RunOptions* o) {
     return false;
   }
   if (!check_checkpoint(o)) return false;
-  if (o->plot_x && !o->plot) {
-    cli_error("--plot-x needs --plot");
+  if (o->figure.count && !o->plot) {
+    cli_error("--%s needs --plot", o->figure.items[0].key);
     cli_hint("add --plot FILE.svg, or --plot - for the terminal");
     return false;
   }
@@ -402,6 +399,7 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
   OptionParser parser = {.command = explain ? "explain" : "run",
                          .specs = specs,
                          .spec_count = explain ? EXPLAIN_OPTION_COUNT : RUN_OPTION_COUNT,
+                         .figure = &out->figure,
                          .argc = argc,
                          .argv = argv};
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
@@ -432,4 +430,5 @@ void run_options_clear(RunOptions* options) {
   cli_settings_clear(&options->settings);
   cli_names_clear(&options->out);
   cli_names_clear(&options->includes);
+  figure_options_clear(&options->figure);
 }

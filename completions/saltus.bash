@@ -4,9 +4,10 @@
 _saltus() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=""
   local run="--until --from --method --rtol --atol --h0 --hmin --hmax --step --set --include --out --every
-    --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --plot-x --report --detection --event-eps
+    --samples --all-steps --units --event-rows --max-steps --max-events --timeout -o --output --events --plot --report --detection --event-eps
     --gamma --sliding --zeno --native --cyclic --seed --realtime --checkpoint --checkpoint-every --resume --replay --quiet
     --help"
+  local picture="--panel --phase --histogram --y2 --x --xrange --yrange --y2range --log --equal --title --xlabel --ylabel --y2label --legend --marks --bands --density --theme --size --view --ascii"
   local trial="--until --from --method --rtol --atol --hmax --set --measure --quiet --help"
   COMPREPLY=()
 
@@ -24,11 +25,17 @@ _saltus() {
     --sliding) words="on off utkin" ;;
     --zeno) words="auto stop dwell" ;;
     --native) words="auto on off" ;;
+    --log) words="x y y2" ;;
+    --legend) words="top right topleft topright bottomleft bottomright none" ;;
+    --marks) words="all none" ;;
+    --bands) words="on off" ;;
+    --density) words="auto on off" ;;
+    --theme) words="light dark" ;;
     --search) words="gradient simplex global" ;;
     --loss) words="squares huber cauchy" ;;
     --sample) words="grid random lhs sobol" ;;
     --trajectories) COMPREPLY=($(compgen -d -- "$word")); return ;;
-    --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--include|--out|--every|--samples|--plot-x|\
+    --until|--from|--rtol|--atol|--h0|--hmin|--hmax|--step|--set|--include|--out|--every|--samples|--panel|--phase|--histogram|--y2|--x|--xrange|--yrange|--y2range|--title|--xlabel|--ylabel|--y2label|--size|--view|\
     --vary|--measure|--minimize|--maximize|--subject-to|--evaluations|--params|--bounds|--weight|--starts|--reach|--tol|--abs-tol|--time-tol|--correlate|--jobs|--event-eps|--gamma|--cyclic|--seed|--max-steps|--max-events|--timeout) return ;;
     -o|--output|--data|--events|--plot|--graph|--report|--checkpoint|--resume|--replay)
       COMPREPLY=($(compgen -f -- "$word"))
@@ -42,7 +49,7 @@ _saltus() {
   # options and files of the command
   local ending=lisma
   case ${COMP_WORDS[1]} in
-    run) words=$run ;;
+    run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume $trial" ;;
     sens) words="--params --reach -o --output $trial" ;;
@@ -52,7 +59,7 @@ _saltus() {
     fmt) words="--check --help" ;;
     export) words="-o --output --fmi --kind --set --help" ;;
     explain) words="--json --ir --run --all --graph --set --include --help $run" ;;
-    plot) words="-o --output --plot --plot-x --help" ending=csv ;;
+    plot) words="-o --output --plot --events $picture --help" ending=csv ;;
     cache) words="show path clear limit" ;;
     gallery) words="--copy --path --open --help $(saltus gallery 2>/dev/null | awk '{ print $1 }')" ending= ;;
     docs) words="--find --path --open --help $(saltus docs 2>/dev/null | awk '{ print $1 }')" ending= ;;

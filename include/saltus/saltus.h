@@ -113,12 +113,20 @@ typedef void SltSymbolFn(void* user, const SltSymbol* symbol);
 /// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_LIMIT (too long), SLT_ERR_NOMEM.
 SLT_API SltStatus slt_outline(const char* text, size_t length, SltSymbolFn* visit, void* user);
 
+/// A setting of a figure (saltus_rt.h) as the experiment states it.
+typedef struct SltExperimentSetting {
+  const char* name;
+  const char* text;
+} SltExperimentSetting;
+
 /// Defaults of a run as the model's experiment states them; NaN and NULL mean "not given".
 typedef struct SltExperiment {
   double start, end, every, step, h0, h_min, h_max, rtol, atol, event_eps, gamma;
   const char* method;
   const char* const* out;  ///< names to record
   uint32_t out_count;
+  const SltExperimentSetting* plot;  ///< settings of a picture, in order
+  uint32_t plot_count;
 } SltExperiment;
 
 /// Pointers live as long as the model.

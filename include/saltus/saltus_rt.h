@@ -767,7 +767,12 @@ SLT_API const char* slt_table_text(const SltTable* table, uint32_t row, uint32_t
 ///         here), SLT_ERR_LIMIT, or the writer's error.
 SLT_API SltStatus slt_table_write(const SltTable* table, SltFormatId format, SltWriter writer);
 
-typedef enum SltPlotFormat { SLT_PLOT_SVG, SLT_PLOT_TERMINAL, SLT_PLOT_PNG } SltPlotFormat;
+typedef enum SltPlotFormat {
+  SLT_PLOT_SVG,
+  SLT_PLOT_TERMINAL,
+  SLT_PLOT_PNG,
+  SLT_PLOT_PDF
+} SltPlotFormat;
 
 /// Options of a picture: take them from slt_plot_options().
 typedef struct SltPlotOptions {
@@ -786,9 +791,58 @@ SLT_API SltPlotOptions slt_plot_options(void);
 /// Draw a table. Jumps (two rows at one time) are drawn as jumps, empty cells as gaps, text columns
 /// (states of automata) as a band of named intervals.
 /// @return SLT_OK, SLT_ERR_NOT_FOUND (`bad_name` receives it), SLT_ERR_ARGUMENT (nothing to draw),
-///         SLT_ERR_UNSUPPORTED (PNG without cairo), or the writer's error.
+///         SLT_ERR_UNSUPPORTED (PNG or PDF without cairo), or the writer's error.
 SLT_API SltStatus slt_table_plot(const SltTable* table, const SltPlotOptions* options,
                                  SltWriter writer, const char** bad_name);
+
+// ---- figures ------------------------------------------------------------------------------------
+
+/// A figure is described by settings, in the words of the command line and of the experiment of a
+/// model: `panel` "h1,h2", `y2` "T", `log` "y". Those before the first panel are about all panels,
+/// those behind one about this panel. Without panels all columns are drawn, those of like unit and
+/// size together.
+typedef struct SltFigure SltFigure;
+
+typedef struct SltFigureKey {
+  const char* name;
+  const char* value;  ///< what it takes, for people: "LO:HI"
+  const char* about;  ///< for people
+  bool begins_panel;  ///< the settings behind it are about one panel
+  bool is_flag;       ///< takes on or off
+} SltFigureKey;
+
+/// Number of settings, and one of them (index < count).
+SLT_API uint32_t slt_figure_key_count(void);
+SLT_API SltFigureKey slt_figure_key(uint32_t index);
+
+/// @param out  receives the figure, NULL on failure; free it with slt_figure_free().
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_figure_create(SltFigure** out);
+/// Free a figure. Accepts NULL.
+SLT_API void slt_figure_free(SltFigure* figure);
+/// Take a setting; later ones win.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (no such key), SLT_ERR_ARGUMENT (the value is none of its),
+///         SLT_ERR_NOMEM.
+SLT_API SltStatus slt_figure_set(SltFigure* figure, const char* key, const char* value);
+/// Draw a table too; it must outlive the figure. Lines of several tables are laid over each other.
+/// @param name  of the table in legends, not NULL.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_figure_add(SltFigure* figure, const SltTable* table, const char* name);
+/// Only these columns, where no panels are asked for: names or patterns separated by commas.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_figure_columns(SltFigure* figure, const char* names);
+/// Take note of an event that may be marked: an SltEventFn with the figure as its user. Without any
+/// the rows of the tables tell when there were events.
+SLT_API void slt_figure_event(void* figure, const SltEvent* event);
+/// A name or pattern of the settings that no table has; NULL: there is none. Valid as long as the
+/// figure. Tables may still be without rows.
+SLT_API const char* slt_figure_missing(SltFigure* figure);
+/// Draw.
+/// @param colour  on the terminal: use colours.
+/// @return SLT_OK, SLT_ERR_NOT_FOUND (see slt_figure_missing()), SLT_ERR_ARGUMENT (nothing to draw),
+///         SLT_ERR_UNSUPPORTED (PNG or PDF without cairo), SLT_ERR_NOMEM, or the writer's error.
+SLT_API SltStatus slt_figure_write(SltFigure* figure, SltPlotFormat format, bool colour,
+                                   SltWriter writer);
 
 #ifdef __cplusplus
 }

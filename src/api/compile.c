@@ -192,6 +192,10 @@ static void copy_experiment(CompiledModel* model) {
   for (uint32_t i = 0; i < e->out_count; i++) {
     model->out_names[i] = str_copy(&model->arena, e->out[i]).data;
   }
+  model->plot = ARENA_ARRAY(&model->arena, SltExperimentSetting, e->plot_count + 1);
+  for (uint32_t i = 0; i < e->plot_count; i++) {
+    model->plot[i] = (SltExperimentSetting){e->plot[i].name.data, e->plot[i].text.data};
+  }
 }
 
 /// The part that may leave through the arenas' exit.
@@ -383,8 +387,8 @@ SltStatus slt_model_compile_file(const char* path, const SltCompileOptions* opti
 
 SltExperiment slt_model_experiment(const SltModel* model) {
   double unset = (double)NAN;
-  SltExperiment out = {unset, unset, unset, unset, unset, unset, unset,
-                       unset, unset, unset, unset, NULL,  NULL,  0};
+  SltExperiment out = {unset, unset, unset, unset, unset, unset, unset, unset,
+                       unset, unset, unset, NULL,  NULL,  0,     NULL,  0};
   if (!model) return out;
   const ModelExperiment* e = &model->model->experiment;
   const CompiledModel* compiled = (const CompiledModel*)model;
@@ -401,7 +405,9 @@ SltExperiment slt_model_experiment(const SltModel* model) {
                          .gamma = e->gamma,
                          .method = e->method.length ? e->method.data : NULL,
                          .out = compiled->out_names,
-                         .out_count = e->out_count};
+                         .out_count = e->out_count,
+                         .plot = compiled->plot,
+                         .plot_count = e->plot_count};
 }
 
 uint32_t slt_model_measure_count(const SltModel* model) {

@@ -22,6 +22,7 @@ typedef struct CompiledModel {
   IrModel ir;
   ModelBuild* build;
   const char** out_names;  // of the experiment
+  SltExperimentSetting* plot;
   RulesModel* rules;       // the tables it comes from; NULL for equations
   NativeTier* native;      // NULL: the tape alone
   double unchecked_modes;

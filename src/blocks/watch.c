@@ -84,10 +84,6 @@ SltStatus slt_world_write_csv(const SltWorld* world, SltWriter writer) {
   return status;
 }
 
-static void number_axis(PlotSpec* spec, const BlkWatch* watch) {
-  if (watch->amplitude > 0.0) spec->panels[0] = (PlotRange){-watch->amplitude, watch->amplitude};
-}
-
 SltStatus slt_world_write_svg(const SltWorld* world, uint32_t graph, SltWriter writer) {
   if (!world || !writer.write || graph >= world->watch_count || world->table->row_count == 0) {
     return SLT_ERR_ARGUMENT;
@@ -104,14 +100,18 @@ SltStatus slt_world_write_svg(const SltWorld* world, uint32_t graph, SltWriter w
   arena_init(&arena, &world->allocator, &on_oom);
   SltStatus status = SLT_ERR_NOMEM;
   if (!setjmp(on_oom)) {
-    SltPlotOptions options = {.format = SLT_PLOT_SVG, .title = columns[1].name};
-    PlotSpec spec;
-    const char* bad = NULL;
-    status = plot_spec_prepare(&spec, &arena, &one, &options, &bad);
+    FigureWish wish;
+    Figure figure;
+    Str bad = {0};
+    double amplitude = world->watches[graph].amplitude;
+    figure_init(&wish, &arena);
+    wish.title = str_from_c(columns[1].name);
+    if (amplitude > 0.0) wish.common.axes[AXIS_Y] = (AxisWish){.lo = -amplitude, .hi = amplitude};
+    base_vec_push(&arena, &wish.tables, (FigureTable){.table = &one});
+    status = figure_plan(&wish, &arena, &figure, &bad);
     if (status >= 0) {
-      number_axis(&spec, &world->watches[graph]);
-      PlotCanvas canvas = plot_svg_canvas(&sink);
-      status = plot_draw(&spec, &canvas, 0, 0);
+      PlotCanvas canvas = figure_svg_canvas(&sink);
+      status = figure_draw(&figure, &canvas, &arena);
     }
   }
   arena_free(&arena);

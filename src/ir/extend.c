@@ -38,6 +38,11 @@ static bool experiments_equal(const IrExperiment* a, const IrExperiment* b) {
   for (uint32_t i = 0; i < a->out.count; i++) {
     if (!texts_equal(a->out.data[i], b->out.data[i])) return false;
   }
+  if (a->plot.count != b->plot.count) return false;
+  for (uint32_t i = 0; i < a->plot.count; i++) {
+    if (!str_equal(a->plot.data[i].name, b->plot.data[i].name)) return false;
+    if (!str_equal(a->plot.data[i].text, b->plot.data[i].text)) return false;
+  }
   return true;
 }
 
@@ -98,6 +103,12 @@ static void copy_frame(IrModel* to, const IrModel* from) {
   memset(&experiment.out, 0, sizeof experiment.out);
   for (uint32_t i = 0; i < from->experiment.out.count; i++) {
     base_vec_push(to->arena, &experiment.out, str_copy(to->arena, from->experiment.out.data[i]));
+  }
+  memset(&experiment.plot, 0, sizeof experiment.plot);
+  for (uint32_t i = 0; i < from->experiment.plot.count; i++) {
+    const IrMeasure* setting = &from->experiment.plot.data[i];
+    IrMeasure copy = {str_copy(to->arena, setting->name), str_copy(to->arena, setting->text)};
+    base_vec_push(to->arena, &experiment.plot, copy);
   }
   to->experiment = experiment;
   to->energy = from->energy;

@@ -387,6 +387,7 @@ typedef struct IrExperiment {
   BASE_VEC(IrMeasure) measures;
   BASE_VEC(IrFigure) drawing;
   BASE_VEC(IrControl) controls;
+  BASE_VEC(IrMeasure) plot;  // settings of the picture, in order
 } IrExperiment;
 
 typedef struct IrWork IrWork;

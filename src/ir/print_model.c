@@ -337,7 +337,7 @@ static void print_experiment(const ModelPrinter* p) {
       {"h0", e->h0},       {"hmin", e->hmin},   {"hmax", e->hmax},         {"rtol", e->rtol},
       {"atol", e->atol},   {"gamma", e->gamma}, {"eventeps", e->eventeps},
   };
-  bool any = e->method.length || e->detection.length || e->out.count;
+  bool any = e->method.length || e->detection.length || e->out.count || e->plot.count;
   for (size_t i = 0; i < SLT_COUNT(numbers); i++) {
     any = any || !isnan(numbers[i].value);
   }
@@ -361,6 +361,11 @@ static void print_experiment(const ModelPrinter* p) {
     if (i == 0) line(p, 1);
     text_append_c(p->out, i == 0 ? "out = " : ", ");
     text_append(p->out, e->out.data[i]);
+  }
+  for (uint32_t i = 0; i < e->plot.count; i++) {
+    line(p, 1);
+    text_append_format(p->out, "%.*s = \"%.*s\"", STR_ARGS(e->plot.data[i].name),
+                       STR_ARGS(e->plot.data[i].text));
   }
 }
 

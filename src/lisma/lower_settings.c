@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Attributes of variables and the experiment.
+#include "base/figure_keys.h"
 #include "lisma/ast_print.h"
 #include "lisma/lower.h"
 
@@ -31,8 +32,9 @@ static double number_setting(Lower* l, const AstSetting* setting, DiagCode code)
   return resolve_eval(l, value->expr, &number) ? number : (double)NAN;
 }
 
-static void report_key(Lower* l, DiagCode code, const AstSetting* setting, const char* what,
-                       const char* const* keys, size_t count) {
+/// The nearest of the keys is named, or the first `listed` of them.
+static void report_key_of(Lower* l, DiagCode code, const AstSetting* setting, const char* what,
+                          const char* const* keys, size_t count, size_t listed) {
   Diag* diag = lower_report(l, code, setting->key_span, "there is no %s '%.*s'", what,
                             STR_ARGS(setting->key));
   Str near = resolve_near_word(setting->key, keys, count);
@@ -41,11 +43,17 @@ static void report_key(Lower* l, DiagCode code, const AstSetting* setting, const
     return;
   }
   TextBuffer all = {.arena = l->scratch};
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < listed; i++) {
     if (i) text_append_char(&all, ' ');
     text_append_c(&all, keys[i]);
   }
-  diag_hint(l->diags, diag, "there are: %.*s", STR_ARGS(text_str(&all)));
+  diag_hint(l->diags, diag, "there are: %.*s%s", STR_ARGS(text_str(&all)),
+            listed < count ? "; and those of pictures, see `saltus help plot`" : "");
+}
+
+static void report_key(Lower* l, DiagCode code, const AstSetting* setting, const char* what,
+                       const char* const* keys, size_t count) {
+  report_key_of(l, code, setting, what, keys, count, count);
 }
 
 static size_t find_word(Str word, const char* const* words, size_t count) {
@@ -227,10 +235,54 @@ static void set_detection(Lower* l, const AstSetting* setting) {
   report_key(l, DIAG_E0604, &value, "detection", words, SLT_COUNT(words));
 }
 
+/// Whether the values of a figure's setting are names of the model.
+static bool names_quantities(FigureKeyId key) {
+  return key == FIGURE_PANEL || key == FIGURE_PHASE || key == FIGURE_Y2 || key == FIGURE_X;
+}
+
+/// A setting of the picture: its values as one text, as the command line has it.
+static void set_figure(Lower* l, const AstSetting* setting, FigureKeyId key) {
+  TextBuffer text = {.arena = l->arena};
+  for (uint32_t i = 0; i < setting->values.count; i++) {
+    const AstValue* value = &setting->values.data[i];
+    uint32_t name = 0;
+    if (i) text_append_char(&text, ',');
+    if (names_quantities(key)) {
+      if (!output_text(l, value, &text, &name)) return;
+    } else if (value->expr) {
+      ast_print_expr(&text, value->expr);
+    } else {
+      text_append(&text, value->text);
+    }
+    if (name) base_vec_push(l->scratch, &l->outputs, (NameUse){name, value->span});
+  }
+  IrMeasure kept = {.name = str_from_c(figure_keys[key].name), .text = text_str(&text)};
+  if (figure_value_fits(key, kept.text)) {
+    base_vec_push(l->arena, &l->m->experiment.plot, kept);
+    return;
+  }
+  lower_report(l, DIAG_E0604, setting->values.data[0].span, "'%.*s' takes %s: %s",
+               STR_ARGS(setting->key), figure_keys[key].value, figure_keys[key].about);
+}
+
+static void report_setting(Lower* l, const AstSetting* setting) {
+  const char* keys[EXPERIMENT_KEY_COUNT + FIGURE_KEY_COUNT];
+  for (size_t i = 0; i < EXPERIMENT_KEY_COUNT; i++)
+    keys[i] = experiment_keys[i];
+  for (size_t i = 0; i < FIGURE_KEY_COUNT; i++)
+    keys[EXPERIMENT_KEY_COUNT + i] = figure_keys[i].name;
+  report_key_of(l, DIAG_E0603, setting, "setting", keys, SLT_COUNT(keys), EXPERIMENT_KEY_COUNT);
+}
+
 static void set_experiment(Lower* l, const AstSetting* setting) {
   size_t key = find_word(setting->key, experiment_keys, EXPERIMENT_KEY_COUNT);
   if (key == EXPERIMENT_KEY_COUNT) {
-    report_key(l, DIAG_E0603, setting, "setting", experiment_keys, EXPERIMENT_KEY_COUNT);
+    FigureKeyId figure = figure_key_find(setting->key);
+    if (figure < FIGURE_KEY_COUNT) {
+      set_figure(l, setting, figure);
+    } else {
+      report_setting(l, setting);
+    }
     return;
   }
   Span* given = &l->experiment_keys[key];

@@ -346,11 +346,11 @@ static void build_macros(ModelBuild* build) {
   build->model.macro_count = ir->macros.count;
 }
 
-static const ModelMeasure* copy_measures(ModelBuild* build, const IrExperiment* e) {
-  ModelMeasure* measures = ARENA_ARRAY(&build->arena, ModelMeasure, e->measures.count);
-  for (uint32_t i = 0; i < e->measures.count; i++) {
-    measures[i] = (ModelMeasure){.name = str_copy(&build->arena, e->measures.data[i].name),
-                                 .text = str_copy(&build->arena, e->measures.data[i].text)};
+static const ModelMeasure* copy_measures(ModelBuild* build, const IrMeasure* from, uint32_t count) {
+  ModelMeasure* measures = ARENA_ARRAY(&build->arena, ModelMeasure, count);
+  for (uint32_t i = 0; i < count; i++) {
+    measures[i] = (ModelMeasure){.name = str_copy(&build->arena, from[i].name),
+                                 .text = str_copy(&build->arena, from[i].text)};
   }
   return measures;
 }
@@ -403,12 +403,14 @@ static ModelExperiment copy_experiment(ModelBuild* build, const IrExperiment* e)
                            .detection = e->detection,
                            .out = e->out.data,
                            .out_count = e->out.count,
-                           .measures = copy_measures(build, e),
+                           .measures = copy_measures(build, e->measures.data, e->measures.count),
                            .measure_count = e->measures.count,
                            .figures = copy_figures(build, e),
                            .figure_count = e->drawing.count,
                            .controls = copy_controls(build, e),
-                           .control_count = e->controls.count};
+                           .control_count = e->controls.count,
+                           .plot = copy_measures(build, e->plot.data, e->plot.count),
+                           .plot_count = e->plot.count};
 }
 
 void build_variables(ModelBuild* build) {

@@ -917,6 +917,8 @@ typedef struct ModelExperiment {
   uint32_t figure_count;
   const ModelControl* controls;
   uint32_t control_count;
+  const ModelMeasure* plot;  // settings of the picture, in order
+  uint32_t plot_count;
 } ModelExperiment;
 
 /// Everything about a model that does not depend on the mode. Immutable.

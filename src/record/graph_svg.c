@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "record/graph_layout.h"
-#include "record/plot.h"
+#include "record/figure.h"
 
 #include <math.h>
 

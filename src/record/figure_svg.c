@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // SVG: one self-contained file, no scripts, no styles from elsewhere, readable as text.
-#include "record/plot.h"
+#include "record/figure.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void write_colour(Sink* sink, const char* name, uint32_t rgb) {
   sink_char(sink, '"');
 }
 
-static void svg_begin(void* user, double width, double height, const char* title) {
+static void svg_begin(void* user, double width, double height, Str title) {
   Sink* sink = user;
   sink_c(sink, "<svg xmlns=\"http://www.w3.org/2000/svg\"");
   write_attribute(sink, "width", width);
@@ -57,21 +57,26 @@ static void svg_begin(void* user, double width, double height, const char* title
   sink_coordinate(sink, height);
   sink_c(sink, "\" role=\"img\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans',"
                " sans-serif\">\n");
-  if (!title) return;
+  if (title.length == 0) return;
   sink_c(sink, "<title>");
-  plot_svg_escaped(sink, str_from_c(title));
+  plot_svg_escaped(sink, title);
   sink_c(sink, "</title>\n");
 }
 
-static void svg_rect(void* user, double x, double y, double width, double height, uint32_t rgb) {
+static void write_fill(Sink* sink, uint32_t rgb, double alpha) {
+  write_colour(sink, "fill", rgb);
+  if (alpha < 1.0) write_attribute(sink, "fill-opacity", alpha);
+  sink_c(sink, "/>\n");
+}
+
+static void svg_rect(void* user, PlotBox box, uint32_t rgb, double alpha) {
   Sink* sink = user;
   sink_c(sink, "<rect");
-  write_attribute(sink, "x", x);
-  write_attribute(sink, "y", y);
-  write_attribute(sink, "width", width);
-  write_attribute(sink, "height", height);
-  write_colour(sink, "fill", rgb);
-  sink_c(sink, "/>\n");
+  write_attribute(sink, "x", box.x);
+  write_attribute(sink, "y", box.y);
+  write_attribute(sink, "width", box.width);
+  write_attribute(sink, "height", box.height);
+  write_fill(sink, rgb, alpha);
 }
 
 static void svg_path_begin(void* user) {
@@ -93,6 +98,18 @@ static void svg_path_line(void* user, double x, double y) {
   svg_point(user, 'L', x, y);
 }
 
+static void svg_path_rect(void* user, PlotBox box) {
+  Sink* sink = user;
+  svg_point(sink, 'M', box.x, box.y);
+  sink_char(sink, 'h');
+  sink_coordinate(sink, box.width);
+  sink_char(sink, 'v');
+  sink_coordinate(sink, box.height);
+  sink_char(sink, 'h');
+  sink_coordinate(sink, -box.width);
+  sink_char(sink, 'z');
+}
+
 static const char* dash_text(PlotDash dash) {
   switch (dash) {
   case PLOT_SOLID: return NULL;
@@ -108,12 +125,40 @@ static void svg_path_end(void* user, const PlotPen* pen) {
   sink_c(sink, "\" fill=\"none\"");
   write_colour(sink, "stroke", pen->rgb);
   write_attribute(sink, "stroke-width", pen->width);
+  if (pen->alpha > 0.0 && pen->alpha < 1.0) write_attribute(sink, "stroke-opacity", pen->alpha);
   if (dash_text(pen->dash)) {
     sink_c(sink, " stroke-dasharray=\"");
     sink_c(sink, dash_text(pen->dash));
     sink_char(sink, '"');
   }
   sink_c(sink, " stroke-linejoin=\"round\" stroke-linecap=\"round\"/>\n");
+}
+
+static void svg_path_fill(void* user, uint32_t rgb, double alpha) {
+  sink_char(user, '"');
+  write_fill(user, rgb, alpha);
+}
+
+/// A picture within the picture: what leads out of it is not shown, and no names are needed that
+/// could be those of another picture on the same page.
+static void svg_clip(void* user, PlotBox box) {
+  Sink* sink = user;
+  sink_c(sink, "<svg");
+  write_attribute(sink, "x", box.x);
+  write_attribute(sink, "y", box.y);
+  write_attribute(sink, "width", box.width);
+  write_attribute(sink, "height", box.height);
+  sink_c(sink, " viewBox=\"");
+  const double numbers[] = {box.x, box.y, box.width, box.height};
+  for (int i = 0; i < 4; i++) {
+    if (i) sink_char(sink, ' ');
+    sink_coordinate(sink, numbers[i]);
+  }
+  sink_c(sink, "\">\n");
+}
+
+static void svg_unclip(void* user) {
+  sink_c(user, "</svg>\n");
 }
 
 static void svg_text(void* user, double x, double y, const PlotFont* font, Str text) {
@@ -130,6 +175,13 @@ static void svg_text(void* user, double x, double y, const PlotFont* font, Str t
     sink_char(sink, '"');
   }
   if (font->bold) sink_c(sink, " font-weight=\"bold\"");
+  if (font->upward) {
+    sink_c(sink, " transform=\"rotate(-90 ");
+    sink_coordinate(sink, x);
+    sink_char(sink, ' ');
+    sink_coordinate(sink, y);
+    sink_c(sink, ")\"");
+  }
   sink_char(sink, '>');
   plot_svg_escaped(sink, text);
   sink_c(sink, "</text>\n");
@@ -140,14 +192,18 @@ static SltStatus svg_end(void* user) {
   return sink_flush(user);
 }
 
-PlotCanvas plot_svg_canvas(Sink* sink) {
+PlotCanvas figure_svg_canvas(Sink* sink) {
   return (PlotCanvas){.user = sink,
                       .begin = svg_begin,
                       .rect = svg_rect,
                       .path_begin = svg_path_begin,
                       .path_move = svg_path_move,
                       .path_line = svg_path_line,
+                      .path_rect = svg_path_rect,
                       .path_end = svg_path_end,
+                      .path_fill = svg_path_fill,
+                      .clip = svg_clip,
+                      .unclip = svg_unclip,
                       .text = svg_text,
                       .end = svg_end};
 }

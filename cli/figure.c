@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+//
+// Pictures from the command line: settings that come as options, tables, events, files.
+#define _POSIX_C_SOURCE 200809L
+#include "figure.h"
+
+#include "json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static SltStatus swallow(void* user, const char* data, size_t length) {
+  (void)user;
+  (void)data;
+  (void)length;
+  return SLT_OK;
+}
+
+static int out_of_memory(void) {
+  cli_error("out of memory");
+  return CLI_RUN;
+}
+
+// ---- settings -----------------------------------------------------------------------------------
+
+int figure_option_find(const char* text, size_t length) {
+  static const char old[] = "--plot-x";  // what `--x` was called before there were others
+  if (length == sizeof old - 1 && memcmp(text, old, length) == 0)
+    return figure_option_find("--x", 3);
+  if (length < 3 || memcmp(text, "--", 2) != 0) return -1;
+  for (uint32_t i = 0; i < slt_figure_key_count(); i++) {
+    const char* name = slt_figure_key(i).name;
+    if (strlen(name) == length - 2 && memcmp(name, text + 2, length - 2) == 0) return (int)i;
+  }
+  return -1;
+}
+
+/// Say that a value is none of a setting's.
+static void refuse_value(const char* where, SltFigureKey key, const char* value) {
+  cli_error("%s%s takes %s, not `%s`", where, key.name, key.value, value);
+  cli_hint("%s", key.about);
+}
+
+bool figure_option_add(CliFigure* figure, int key, const char* value) {
+  SltFigureKey told = slt_figure_key((uint32_t)key);
+  if (!figure->checked && slt_figure_create(&figure->checked) < 0) return out_of_memory() < 0;
+  SltStatus status = slt_figure_set(figure->checked, told.name, value);
+  if (status == SLT_ERR_ARGUMENT) {
+    refuse_value("--", told, value);
+    return false;
+  }
+  CliFigureSetting* grown =
+      status < 0 ? NULL : realloc(figure->items, (figure->count + 1) * sizeof *grown);
+  if (!grown) return out_of_memory() < 0;
+  figure->items = grown;
+  figure->items[figure->count++] = (CliFigureSetting){told.name, value, told.begins_panel};
+  return true;
+}
+
+void figure_options_clear(CliFigure* figure) {
+  slt_figure_free(figure->checked);
+  free(figure->items);
+  *figure = (CliFigure){0};
+}
+
+static bool names_panels(const CliFigure* options) {
+  for (uint32_t i = 0; i < options->count; i++) {
+    if (options->items[i].begins_panel) return true;
+  }
+  return false;
+}
+
+SltFigure* figure_make(const CliFigure* options, const SltExperiment* experiment,
+                       const char* title) {
+  SltFigure* figure = NULL;
+  SltStatus status = slt_figure_create(&figure);
+  if (status >= 0 && title) status = slt_figure_set(figure, "title", title);
+  // panels of the command line take the place of the model's, with all that is said about them
+  uint32_t own = experiment && !names_panels(options) ? experiment->plot_count : 0;
+  for (uint32_t i = 0; i < own && status >= 0; i++)
+    status = slt_figure_set(figure, experiment->plot[i].name, experiment->plot[i].text);
+  for (uint32_t i = 0; i < options->count && status >= 0; i++)
+    status = slt_figure_set(figure, options->items[i].key, options->items[i].value);
+  if (status >= 0) return figure;
+  slt_figure_free(figure);
+  out_of_memory();
+  return NULL;
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+/// Position of a word, or 0.
+static int find_word(const char* const* words, int count, const char* word) {
+  for (int i = 0; word && i < count; i++) {
+    if (strcmp(words[i], word) == 0) return i;
+  }
+  return 0;
+}
+
+static bool add_event(SltFigure* figure, char* line, size_t length) {
+  static const char* const kinds[] = {"initial", "time",   "state",   "slide-in", "slide-out",
+                                      "zeno",    "reinit", "chatter", "limit",    "stop"};
+  static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
+  Json json = {0};
+  bool good = json_read(line, length, &json);
+  const JsonNode* t = good ? json_member(&json, json.nodes, "t") : NULL;
+  good = good && t && t->kind == JSON_NUMBER;
+  if (good) {
+    const JsonNode* root = json.nodes;
+    SltEvent event = {
+        .t = t->number,
+        .kind = (SltEventKind)find_word(kinds, 10, json_text(json_member(&json, root, "kind"))),
+        .event_class =
+            (SltEventClass)find_word(classes, 5, json_text(json_member(&json, root, "class"))),
+        .automaton = json_text(json_member(&json, root, "automaton")),
+        .to = json_text(json_member(&json, root, "to"))};
+    slt_figure_event(figure, &event);
+  }
+  json_clear(&json);
+  return good;
+}
+
+int figure_read_events(SltFigure* figure, const char* path) {
+  size_t length = 0;
+  char* text = input_read(path, "events", true, TABLE_LIMIT, &length);
+  if (!text) return CLI_MODEL;
+  int exit = CLI_DONE;
+  uint32_t number = 1;
+  for (char* line = text; line < text + length && exit == CLI_DONE; number++) {
+    char* end = memchr(line, '\n', (size_t)(text + length - line));
+    size_t size = end ? (size_t)(end - line) : (size_t)(text + length - line);
+    line[size] = '\0';
+    if (size > 0 && !add_event(figure, line, size)) {
+      cli_error("%s:%u: this line is no event", path, number);
+      cli_hint("events are what `saltus run --events FILE` writes");
+      exit = CLI_MODEL;
+    }
+    line += size + 1;
+  }
+  free(text);
+  return exit;
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+static SltPlotFormat format_of(const char* path) {
+  if (strcmp(path, "-") == 0) return SLT_PLOT_TERMINAL;
+  if (path_ends_with(path, ".png")) return SLT_PLOT_PNG;
+  return path_ends_with(path, ".pdf") ? SLT_PLOT_PDF : SLT_PLOT_SVG;
+}
+
+/// Ask for cairo before the run, not after it: draw a small table into nothing.
+static bool format_is_available(SltPlotFormat format) {
+  static const char text[] = "time,x\n0,0\n1,1\n";
+  SltTable* table = NULL;
+  if (slt_table_read_csv(text, sizeof text - 1, &table, NULL) < 0) return false;
+  SltPlotOptions options = slt_plot_options();
+  options.format = format;
+  SltStatus status = slt_table_plot(table, &options, (SltWriter){swallow, NULL}, NULL);
+  slt_table_free(table);
+  return status >= 0;
+}
+
+bool plot_path_check(const char* option, const char* path) {
+  SltPlotFormat format = format_of(path);
+  if (format == SLT_PLOT_TERMINAL || path_ends_with(path, ".svg")) return true;
+  if (format == SLT_PLOT_SVG) {
+    cli_error("%s %s: a picture is a file ending in .svg, .png or .pdf, or - for the terminal",
+              option, path);
+    return false;
+  }
+  if (format_is_available(format)) return true;
+  cli_error("%s %s: PNG and PDF pictures need the library cairo, which is not here", option, path);
+  cli_hint("write an .svg, or install it (Debian: libcairo2-dev before building)");
+  return false;
+}
+
+/// Colours where the picture goes to a terminal and nobody asked for none.
+static bool colour_on_stdout(void) {
+  const char* no_color = getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) && !(no_color && no_color[0]);
+}
+
+/// Name the column that is not there, and one near to it.
+static int no_column(const SltTable* table, const char* bad_name) {
+  cli_error("the table has no column `%s`", bad_name);
+  uint32_t count = slt_table_column_count(table);
+  const char** names = malloc((count + 1) * sizeof *names);
+  if (!names) return CLI_MODEL;
+  for (uint32_t i = 0; i < count; i++)
+    names[i] = slt_table_column_name(table, i);
+  const char* nearest = cli_nearest(bad_name, names, count);
+  if (nearest) {
+    cli_hint("did you mean %s?", nearest);
+  } else {
+    cli_hint("its first columns are %s%s%s%s%s", names[0], count > 1 ? ", " : "",
+             count > 1 ? names[1] : "", count > 2 ? ", " : "", count > 2 ? names[2] : "");
+  }
+  free((void*)names);
+  return CLI_MODEL;
+}
+
+static int plot_failed(SltFigure* figure, const SltTable* table, SltStatus status) {
+  if (status == SLT_ERR_NOT_FOUND) {
+    const char* missing = slt_figure_missing(figure);
+    return no_column(table, missing ? missing : "");
+  }
+  if (status == SLT_ERR_ARGUMENT) {
+    cli_error("there is nothing to draw");
+    cli_hint("a picture needs at least one row and one column of numbers");
+    return CLI_MODEL;
+  }
+  cli_error("cannot draw: %s", slt_status_text(status));
+  return CLI_RUN;
+}
+
+/// On a terminal the picture is as wide as this, unless a size was asked for.
+static SltStatus fit_terminal(SltFigure* figure, const CliFigure* options) {
+  for (uint32_t i = 0; i < options->count; i++) {
+    if (strcmp(options->items[i].key, "size") == 0) return SLT_OK;
+  }
+  char size[32];
+  snprintf(size, sizeof size, "%u:", terminal_width());
+  return slt_figure_set(figure, "size", size);
+}
+
+int figure_write(SltFigure* figure, const CliFigure* options, const SltTable* table,
+                 const char* path) {
+  SltPlotFormat format = format_of(path);
+  bool colour = format == SLT_PLOT_TERMINAL && colour_on_stdout();
+  if (format == SLT_PLOT_TERMINAL && fit_terminal(figure, options) < 0) return out_of_memory();
+  Output output = {.path = path, .whole = true};
+
+  // a picture that cannot be drawn must not cost the file that was there
+  SltStatus status = slt_figure_write(figure, format, colour, (SltWriter){swallow, NULL});
+  if (status < 0) return plot_failed(figure, table, status);
+  if (!output_open(&output)) return CLI_USAGE;
+  status = slt_figure_write(figure, format, colour, (SltWriter){output_write, &output});
+  if (status < 0 && status != SLT_ERR_IO) {
+    output_abandon(&output, ECANCELED);
+    return plot_failed(figure, table, status);
+  }
+  output_close(&output);
+  return output_report(&output, "lines");
+}
+
+// ---- saltus plot --------------------------------------------------------------------------------
+
+/// Tables that are laid over each other.
+typedef struct Tables {
+  const char** paths;
+  SltTable** tables;
+  uint32_t count;
+} Tables;
+
+static SltTable* read_table(const char* path, const char* to) {
+  size_t length = 0;
+  Inputs inputs = {0};
+  char* text = input_read(path, "table", true, TABLE_LIMIT, &length);
+  if (!text) return NULL;
+  bool spared = inputs_add(&inputs, path) && inputs_spare(&inputs, "-o", to);
+  inputs_clear(&inputs);
+  SltTable* table = NULL;
+  uint32_t line = 0;
+  SltStatus status = spared ? slt_table_read_csv(text, length, &table, &line) : SLT_ERR_ARGUMENT;
+  free(text);
+  if (status >= 0 || !spared) return table;
+  cli_error("%s:%u: %s", path, line,
+            status == SLT_ERR_SYNTAX ? "this line is no row of the table"
+                                     : slt_status_text(status));
+  if (status == SLT_ERR_SYNTAX) {
+    cli_hint("a table is CSV: a line of names, then as many cells in every line");
+  }
+  return NULL;
+}
+
+/// What a table is called in legends: its file, with the folder where that is needed.
+static const char* table_name(const Tables* tables, uint32_t index) {
+  const char* base = path_base(tables->paths[index]);
+  for (uint32_t i = 0; i < tables->count; i++) {
+    if (i != index && strcmp(base, path_base(tables->paths[i])) == 0) return tables->paths[index];
+  }
+  return base;
+}
+
+typedef struct PlotArguments {
+  Tables tables;
+  const char* to;
+  const char* columns;
+  const char* events;
+  CliFigure figure;
+} PlotArguments;
+
+static int draw_tables(PlotArguments* a) {
+  Tables* tables = &a->tables;
+  tables->tables = calloc(tables->count, sizeof *tables->tables);
+  SltFigure* figure =
+      figure_make(&a->figure, NULL, tables->count == 1 ? path_base(tables->paths[0]) : NULL);
+  if (!tables->tables || !figure) {
+    slt_figure_free(figure);
+    return out_of_memory();
+  }
+  int exit = CLI_DONE;
+  for (uint32_t i = 0; i < tables->count && exit == CLI_DONE; i++) {
+    tables->tables[i] = read_table(tables->paths[i], a->to);
+    if (!tables->tables[i]) {
+      exit = files_are_same(tables->paths[i], a->to) ? CLI_USAGE : CLI_MODEL;
+    } else if (slt_figure_add(figure, tables->tables[i], table_name(tables, i)) < 0) {
+      exit = out_of_memory();
+    }
+  }
+  if (exit == CLI_DONE && a->events) exit = figure_read_events(figure, a->events);
+  if (exit == CLI_DONE && a->columns && slt_figure_columns(figure, a->columns) < 0) {
+    exit = out_of_memory();
+  }
+  if (exit == CLI_DONE) exit = figure_write(figure, &a->figure, tables->tables[0], a->to);
+  slt_figure_free(figure);
+  for (uint32_t i = 0; i < tables->count; i++)
+    slt_table_free(tables->tables[i]);
+  return exit;
+}
+
+static bool is_table(const char* word) {
+  return path_ends_with(word, ".csv") || access(word, F_OK) == 0 || strcmp(word, "-") == 0;
+}
+
+/// A word is a table or, behind the tables, a list of columns.
+static bool take_word(PlotArguments* a, const char* word) {
+  if (!a->columns && (a->tables.count == 0 || is_table(word))) {
+    a->tables.paths[a->tables.count++] = word;
+    return true;
+  }
+  if (!a->columns) {
+    a->columns = word;
+    return true;
+  }
+  cli_error("plot takes tables and one list of columns, `%s` is too much", word);
+  cli_hint("separate columns by commas: saltus plot %s %s,%s", a->tables.paths[0], a->columns,
+           word);
+  return false;
+}
+
+static int plot_arguments(int argc, char** argv, PlotArguments* a) {
+  enum { PLOT_TO, PLOT_OUT, PLOT_EVENTS, PLOT_COUNT };
+  static const OptionSpec specs[PLOT_COUNT] = {
+      [PLOT_TO] = {"--plot", NULL, OPTION_VALUE},
+      [PLOT_OUT] = {"--output", "-o", OPTION_VALUE},
+      [PLOT_EVENTS] = {"--events", NULL, OPTION_VALUE},
+  };
+  OptionParser parser = {.command = "plot",
+                         .specs = specs,
+                         .spec_count = PLOT_COUNT,
+                         .figure = &a->figure,
+                         .argc = argc,
+                         .argv = argv};
+  a->to = "-";
+  for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
+    if (option == OPTION_BAD) return CLI_USAGE;
+    if (option == OPTION_WORD && !take_word(a, parser.value)) return CLI_USAGE;
+    if (option == PLOT_TO || option == PLOT_OUT) a->to = parser.value;
+    if (option == PLOT_EVENTS) a->events = parser.value;
+  }
+  if (a->tables.count == 0) {
+    cli_error("plot needs a table");
+    cli_hint("saltus plot FILE.csv [x,y]");
+    return CLI_USAGE;
+  }
+  for (uint32_t i = 0; i < a->tables.count; i++) {
+    const char* path = a->tables.paths[i];
+    if (!path_ends_with(path, ".lisma") && !path_ends_with(path, ".rules.md")) continue;
+    cli_error("%s is a model, not a table of results", path);
+    cli_hint("saltus run %s --plot -", path);
+    return CLI_USAGE;
+  }
+  return plot_path_check("-o", a->to) ? CLI_DONE : CLI_USAGE;
+}
+
+int command_plot(int argc, char** argv) {
+  PlotArguments a = {.tables = {.paths = calloc((size_t)argc + 1, sizeof(char*))}};
+  if (!a.tables.paths) return out_of_memory();
+  int exit = plot_arguments(argc, argv, &a);
+  if (exit == CLI_DONE) exit = draw_tables(&a);
+  free(a.tables.tables);
+  free((void*)a.tables.paths);
+  figure_options_clear(&a.figure);
+  return exit;
+}
+
+// ---- automata -----------------------------------------------------------------------------------
+
+bool graph_path_check(const char* path) {
+  if (path_ends_with(path, ".svg")) return true;
+  cli_error("--graph %s: the picture of automata is a file ending in .svg", path);
+  return false;
+}
+
+int graph_write(const SltGraph* graph, const char* title, const char* path) {
+  SltStatus status = slt_graph_write(graph, title, (SltWriter){swallow, NULL});
+  if (status == SLT_ERR_ARGUMENT) {
+    cli_error("--graph: the model has no automata and no switches to draw");
+    return CLI_MODEL;
+  }
+  Output output = {.path = path, .whole = true};
+  if (!output_open(&output)) return CLI_USAGE;
+  if (status >= 0) status = slt_graph_write(graph, title, (SltWriter){output_write, &output});
+  if (status < 0 && status != SLT_ERR_IO) {
+    output_abandon(&output, ECANCELED);
+    cli_error("cannot draw: %s", slt_status_text(status));
+    return CLI_RUN;
+  }
+  output_close(&output);
+  return output_report(&output, "lines");
+}

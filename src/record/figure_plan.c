@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: MIT
+//
+// From what is asked for and the data to panels, lines, axes and bands.
+#include "record/figure.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SCALE_RATIO 20.0  // a line that uses less of its axis gets a panel of its own
+#define FLAT        1e-9  // a span this small against the values is rounding, not movement
+
+#define NAMED_LINES_MAX 400  // of one list: a pattern may mean all of a large model
+
+static const PlotRange empty_range = {1.0, 0.0};
+
+static bool is_empty(PlotRange r) {
+  return r.lo > r.hi;
+}
+
+PlotRange range_join(PlotRange a, PlotRange b) {
+  if (is_empty(a)) return b;
+  if (is_empty(b)) return a;
+  return (PlotRange){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
+}
+
+PlotRange range_of(const double* values, uint32_t count) {
+  PlotRange range = empty_range;
+  for (uint32_t i = 0; i < count; i++) {
+    if (isfinite(values[i])) range = range_join(range, (PlotRange){values[i], values[i]});
+  }
+  return range;
+}
+
+static double magnitude(PlotRange r) {
+  return is_empty(r) ? 0.0 : fmax(fabs(r.lo), fabs(r.hi));
+}
+
+bool range_is_flat(PlotRange r) {
+  return is_empty(r) || range_half(r) <= FLAT * magnitude(r);
+}
+
+PlotRange range_padded(PlotRange r) {
+  if (is_empty(r)) return (PlotRange){0.0, 1.0};
+  double room = 0.04 * 2.0 * range_half(r);
+  if (range_is_flat(r)) room = magnitude(r) > 0.0 ? 0.1 * magnitude(r) : 1.0;
+  double lo = r.lo - room;
+  double hi = r.hi + room;
+  return (PlotRange){isfinite(lo) ? lo : r.lo, isfinite(hi) ? hi : r.hi};
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+/// A name that is drawn: the columns of all tables that have it.
+typedef struct Quantity {
+  Str name;
+  const char* unit;
+  PlotRange range;
+  bool shares;    // its axis serves all quantities of its unit
+  uint32_t size;  // those of like size have the same number
+  uint32_t panel;
+} Quantity;
+
+typedef struct Plan {
+  const FigureWish* wish;
+  Arena* arena;
+  Figure* figure;
+  BASE_VEC(Quantity) quantities;
+  BASE_VEC(FigurePanel) panels;
+  BASE_VEC(FigureBand) bands;
+  Str* bad;
+} Plan;
+
+static Str column_name(const SltTable* table, uint32_t column) {
+  return str_from_c(table->columns[column].name);
+}
+
+static uint32_t find_column(const SltTable* table, Str name) {
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    if (str_equal(name, column_name(table, i))) return i;
+  }
+  return UINT32_MAX;
+}
+
+static uint32_t quantity_of(Plan* plan, Str name) {
+  for (uint32_t i = 0; i < plan->quantities.count; i++) {
+    if (str_equal(name, plan->quantities.data[i].name)) return i;
+  }
+  base_vec_push(plan->arena, &plan->quantities,
+                (Quantity){.name = name, .unit = "", .range = empty_range});
+  return plan->quantities.count - 1;
+}
+
+static uint32_t axis_column(const Plan* plan, const SltTable* table) {
+  return plan->wish->x.length ? find_column(table, plan->wish->x) : 0;
+}
+
+static bool is_ordered(const double* values, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++) {
+    if (!(values[i] >= values[i - 1])) return false;
+  }
+  return true;
+}
+
+/// A column over another one, as a line; its axis and looks are chosen later.
+static FigureLine make_line(Plan* plan, uint32_t table_index, uint32_t x, uint32_t y) {
+  const SltTable* table = plan->wish->tables.data[table_index].table;
+  FigureLine line = {.x = table->columns[x].values,
+                     .y = table->columns[y].values,
+                     .time = table->columns[0].values,
+                     .count = table->row_count,
+                     .axis = AXIS_Y,
+                     .table = table_index,
+                     .range = range_of(table->columns[y].values, table->row_count)};
+  line.ordered = is_ordered(line.x, line.count);
+  line.quantity = quantity_of(plan, column_name(table, y));
+  Quantity* quantity = &plan->quantities.data[line.quantity];
+  if (table->columns[y].unit[0]) quantity->unit = table->columns[y].unit;
+  quantity->range = range_join(quantity->range, line.range);
+  return line;
+}
+
+typedef BASE_VEC(FigureLine) LineList;
+
+static void add_band(Plan* plan, uint32_t table_index, uint32_t column) {
+  const FigureTable* from = &plan->wish->tables.data[table_index];
+  for (uint32_t i = 0; i < plan->bands.count; i++) {
+    const FigureBand* band = &plan->bands.data[i];
+    if (band->table == from->table &&
+        str_equal(column_name(band->table, band->column), column_name(from->table, column))) {
+      return;
+    }
+  }
+  Str label = str_from_c(from->table->columns[column].label);
+  // the automaton that a model has without naming it
+  if (str_equal(label, STR_LIT("main.state"))) label = STR_LIT("state");
+  if (plan->wish->tables.count > 1) {
+    label = str_format(plan->arena, "%.*s, %.*s", STR_ARGS(label), STR_ARGS(from->name));
+  }
+  base_vec_push(plan->arena, &plan->bands,
+                (FigureBand){.table = from->table, .column = column, .label = label});
+}
+
+/// The columns of one table that a name or pattern means; texts become bands. False: none.
+static bool add_matching(Plan* plan, uint32_t table_index, Str name, AxisId axis, LineList* lines) {
+  const SltTable* table = plan->wish->tables.data[table_index].table;
+  uint32_t exact = find_column(table, name);
+  bool found = false;
+  for (uint32_t i = 0; i < table->column_count; i++) {
+    bool meant =
+        exact == UINT32_MAX ? i > 0 && figure_matches(name, column_name(table, i)) : i == exact;
+    if (!meant) continue;
+    found = true;
+    if (table_is_text(table, i)) {
+      add_band(plan, table_index, i);
+      continue;
+    }
+    if (lines->count == NAMED_LINES_MAX) {
+      plan->figure->left_out++;
+      continue;
+    }
+    FigureLine line = make_line(plan, table_index, axis_column(plan, table), i);
+    line.axis = axis;
+    base_vec_push(plan->arena, lines, line);
+  }
+  return found;
+}
+
+/// All columns of a list of names, table by table within a name.
+static SltStatus add_names(Plan* plan, Str names, AxisId axis, LineList* lines) {
+  for (Str name; figure_next_name(&names, &name);) {
+    if (name.length == 0) continue;
+    bool found = false;
+    for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
+      found = add_matching(plan, t, name, axis, lines) || found;
+    }
+    if (!found) {
+      *plan->bad = name;
+      return SLT_ERR_NOT_FOUND;
+    }
+  }
+  return SLT_OK;
+}
+
+// ---- bands --------------------------------------------------------------------------------------
+
+/// Whether a text column has more than one state: a band that never changes tells nothing.
+static bool band_changes(const SltTable* table, uint32_t column) {
+  for (uint32_t row = 1; row < table->row_count; row++) {
+    if (table_text_id(table, row, column) != table_text_id(table, row - 1, column)) return true;
+  }
+  return false;
+}
+
+/// Text columns nobody named: the hidden ones always, the others when no names were given.
+static void choose_bands(Plan* plan, bool all) {
+  for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
+    const SltTable* table = plan->wish->tables.data[t].table;
+    for (uint32_t i = 0; i < table->column_count && plan->bands.count < FIGURE_BANDS_MAX; i++) {
+      bool wanted = table_is_text(table, i) && (all || table->columns[i].hidden);
+      if (wanted && band_changes(table, i)) add_band(plan, t, i);
+    }
+  }
+}
+
+static SltStatus plan_bands(Plan* plan) {
+  Str wanted = plan->wish->bands;
+  if (str_equal(wanted, STR_LIT("off"))) {
+    plan->bands.count = 0;
+    return SLT_OK;
+  }
+  if (wanted.length && !str_equal(wanted, STR_LIT("on"))) {
+    LineList lines = {0};
+    return add_names(plan, wanted, AXIS_Y, &lines);
+  }
+  choose_bands(plan,
+               wanted.length || (plan->wish->panels.count == 0 && plan->wish->names.length == 0));
+  return SLT_OK;
+}
+
+// ---- panels chosen by themselves ----------------------------------------------------------------
+
+/// Whether one axis serves these quantities: each that moves must use a fair part of it.
+static bool share_axis(const Plan* plan, const char* unit) {
+  PlotRange all = empty_range;
+  double least = (double)INFINITY;
+  for (uint32_t i = 0; i < plan->quantities.count; i++) {
+    const Quantity* q = &plan->quantities.data[i];
+    if (strcmp(unit, q->unit) != 0) continue;
+    all = range_join(all, q->range);
+    if (!range_is_flat(q->range)) least = fmin(least, range_half(q->range));
+  }
+  return !isfinite(least) || range_half(all) <= SCALE_RATIO * least;
+}
+
+/// Quantities of like size, counted in powers of SCALE_RATIO from the smallest.
+static uint32_t size_group(const Plan* plan, const Quantity* q) {
+  double least = (double)INFINITY;
+  for (uint32_t i = 0; i < plan->quantities.count; i++) {
+    double size = magnitude(plan->quantities.data[i].range);
+    if (size > 0.0) least = fmin(least, size);
+  }
+  double size = magnitude(q->range);
+  double group = size > 0.0 ? floor(log(size / least) / log(SCALE_RATIO)) : 0.0;
+  return group < FIGURE_PANELS_MAX ? (uint32_t)group : FIGURE_PANELS_MAX - 1;
+}
+
+typedef enum Grouping { GROUP_SINGLE, GROUP_UNIT_AND_SIZE, GROUP_SIZE } Grouping;
+
+static bool together(const Quantity* a, const Quantity* b, Grouping grouping) {
+  bool alike = strcmp(a->unit, b->unit) == 0;
+  switch (grouping) {
+  case GROUP_SINGLE: return alike && a->shares;
+  case GROUP_UNIT_AND_SIZE: return alike && (a->shares || a->size == b->size);
+  case GROUP_SIZE: return a->size == b->size;
+  }
+  return false;
+}
+
+/// Panels stand in the order in which their first quantities were named.
+static uint32_t group_quantities(Plan* plan, Grouping grouping) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->quantities.count; i++) {
+    Quantity* q = &plan->quantities.data[i];
+    q->panel = UINT32_MAX;
+    for (uint32_t j = 0; j < i && q->panel == UINT32_MAX; j++) {
+      if (together(q, &plan->quantities.data[j], grouping)) {
+        q->panel = plan->quantities.data[j].panel;
+      }
+    }
+    if (q->panel == UINT32_MAX) q->panel = count++;
+  }
+  return count;
+}
+
+static FigurePanel* add_panel(Plan* plan, const PanelWish* wish, const LineList* lines) {
+  FigurePanel panel = {.wish = wish,
+                       .kind = wish->kind,
+                       .lines = lines->data,
+                       .line_count = lines->count,
+                       .equal = wish->equal,
+                       .legend = wish->legend};
+  base_vec_push(plan->arena, &plan->panels, panel);
+  return &plan->panels.data[plan->panels.count - 1];
+}
+
+static void spread_over_panels(Plan* plan, const LineList* lines) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->quantities.count; i++) {
+    Quantity* q = &plan->quantities.data[i];
+    q->shares = share_axis(plan, q->unit);
+    q->size = size_group(plan, q);
+  }
+  for (int grouping = GROUP_SINGLE; grouping <= GROUP_SIZE; grouping++) {
+    count = group_quantities(plan, (Grouping)grouping);
+    if (count <= FIGURE_PANELS_MAX) break;
+  }
+  for (uint32_t p = 0; p < count; p++) {
+    LineList mine = {0};
+    for (uint32_t i = 0; i < lines->count; i++) {
+      if (plan->quantities.data[lines->data[i].quantity].panel != p) continue;
+      base_vec_push(plan->arena, &mine, lines->data[i]);
+    }
+    add_panel(plan, &plan->wish->common, &mine);
+  }
+}
+
+static bool is_named(Str names, Str name) {
+  for (Str one; figure_next_name(&names, &one);) {
+    if (figure_matches(one, name)) return true;
+  }
+  return false;
+}
+
+/// All numbers but the axis, as far as they fit.
+static void add_all(Plan* plan, LineList* lines) {
+  const FigureWish* wish = plan->wish;
+  for (uint32_t t = 0; t < wish->tables.count; t++) {
+    const SltTable* table = wish->tables.data[t].table;
+    uint32_t x = axis_column(plan, table);
+    for (uint32_t i = 1; i < table->column_count && x != UINT32_MAX; i++) {
+      Str name = column_name(table, i);
+      bool taken = i == x || table_is_text(table, i) || table->columns[i].hidden ||
+                   is_named(wish->common.right, name);
+      if (taken) continue;
+      if (lines->count == FIGURE_LINES_MAX) {
+        plan->figure->left_out++;
+      } else {
+        base_vec_push(plan->arena, lines, make_line(plan, t, x, i));
+      }
+    }
+  }
+}
+
+/// Columns without a word about panels: those of like unit and size share one.
+static SltStatus plan_columns(Plan* plan) {
+  const FigureWish* wish = plan->wish;
+  LineList lines = {0};
+  LineList right = {0};
+  if (wish->names.length) {
+    SLT_TRY(add_names(plan, wish->names, AXIS_Y, &lines));
+  } else {
+    add_all(plan, &lines);
+  }
+  spread_over_panels(plan, &lines);
+  if (wish->common.right.length == 0) return SLT_OK;
+  SLT_TRY(add_names(plan, wish->common.right, AXIS_Y2, &right));
+  FigurePanel* first =
+      plan->panels.count ? plan->panels.data : add_panel(plan, &wish->common, &right);
+  if (first->lines == right.data) return SLT_OK;
+  LineList both = {0};
+  for (uint32_t i = 0; i < first->line_count; i++)
+    base_vec_push(plan->arena, &both, first->lines[i]);
+  for (uint32_t i = 0; i < right.count; i++)
+    base_vec_push(plan->arena, &both, right.data[i]);
+  first->lines = both.data;
+  first->line_count = both.count;
+  return SLT_OK;
+}
+
+// ---- panels asked for ---------------------------------------------------------------------------
+
+static SltStatus plan_lines(Plan* plan, const PanelWish* wish) {
+  LineList lines = {0};
+  SLT_TRY(add_names(plan, wish->names, AXIS_Y, &lines));
+  SLT_TRY(add_names(plan, wish->right, AXIS_Y2, &lines));
+  add_panel(plan, wish, &lines);
+  return SLT_OK;
+}
+
+/// One quantity over another, or three in space.
+static SltStatus plan_phase(Plan* plan, const PanelWish* wish) {
+  Str names = wish->names;
+  Str axes[3];
+  uint32_t axis_count = 0;
+  while (axis_count < 3 && figure_next_name(&names, &axes[axis_count]))
+    axis_count++;
+  if (axis_count < 2) return SLT_ERR_ARGUMENT;
+  LineList lines = {0};
+  BASE_VEC(const double*) third = {0};
+  for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
+    const SltTable* table = plan->wish->tables.data[t].table;
+    uint32_t columns[3] = {0};
+    bool all = true;
+    for (uint32_t i = 0; i < axis_count; i++) {
+      columns[i] = find_column(table, axes[i]);
+      all = all && columns[i] != UINT32_MAX;
+      if (columns[i] == UINT32_MAX) *plan->bad = axes[i];
+    }
+    if (!all) continue;
+    base_vec_push(plan->arena, &lines, make_line(plan, t, columns[0], columns[1]));
+    base_vec_push(plan->arena, &third, table->columns[columns[2]].values);
+  }
+  if (lines.count == 0) return SLT_ERR_NOT_FOUND;
+  FigurePanel* panel = add_panel(plan, wish, &lines);
+  if (axis_count < 3) return SLT_OK;
+  FigureSpace* space = (FigureSpace*)figure_space(plan->wish, wish, lines.data, lines.count,
+                                                  third.data, plan->arena);
+  const SltTable* table = plan->wish->tables.data[lines.data[0].table].table;
+  for (uint32_t i = 0; i < 3; i++)
+    space->axes[i].label = str_from_c(table->columns[find_column(table, axes[i])].label);
+  panel->space = space;
+  panel->equal = true;
+  return SLT_OK;
+}
+
+/// Intervals between events (`events`, or a text column), or the values of a column.
+static SltStatus plan_histogram(Plan* plan, const PanelWish* wish) {
+  LineList lines = {0};
+  bool log = wish->axes[AXIS_X].log;
+  Str label = STR_LIT("interval");
+  Str name = {0};
+  for (Str names = wish->names; figure_next_name(&names, &name);) {
+    bool found = false;
+    bool events = str_equal(name, STR_LIT("events"));
+    for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
+      const SltTable* table = plan->wish->tables.data[t].table;
+      uint32_t column = events ? 0 : find_column(table, name);
+      if (column == UINT32_MAX) continue;
+      found = true;
+      FigureLine line = {.axis = AXIS_Y, .table = t, .ordered = true, .filled = true};
+      line.quantity = quantity_of(plan, events ? STR_LIT("events") : name);
+      if (events || table_is_text(table, column)) {
+        uint32_t count = 0;
+        double* values = figure_intervals(table, column, plan->arena, &count);
+        figure_histogram(values, count, log, plan->arena, &line);
+        Str time = str_from_c(table->columns[0].unit);
+        if (time.length) label = str_format(plan->arena, "interval [%.*s]", STR_ARGS(time));
+      } else {
+        figure_histogram(table->columns[column].values, table->row_count, log, plan->arena, &line);
+        label = str_from_c(table->columns[column].label);
+      }
+      base_vec_push(plan->arena, &lines, line);
+    }
+    if (!found) {
+      *plan->bad = name;
+      return SLT_ERR_NOT_FOUND;
+    }
+  }
+  FigurePanel* panel = add_panel(plan, wish, &lines);
+  panel->axes[AXIS_X].label = label;
+  panel->axes[AXIS_Y].label = STR_LIT("count");
+  return SLT_OK;
+}
+
+static SltStatus plan_panels(Plan* plan) {
+  const FigureWish* wish = plan->wish;
+  if (wish->panels.count == 0) return plan_columns(plan);
+  for (uint32_t i = 0; i < wish->panels.count; i++) {
+    const PanelWish* panel = &wish->panels.data[i];
+    if (panel->kind == FIGURE_PHASE) {
+      SLT_TRY(plan_phase(plan, panel));
+    } else if (panel->kind == FIGURE_HISTOGRAM) {
+      SLT_TRY(plan_histogram(plan, panel));
+    } else {
+      SLT_TRY(plan_lines(plan, panel));
+    }
+  }
+  return SLT_OK;
+}
+
+// ---- axes ---------------------------------------------------------------------------------------
+
+static PlotRange log_range(const double* values, uint32_t count) {
+  PlotRange range = empty_range;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!(values[i] > 0.0) || !isfinite(values[i])) continue;
+    range = range_join(range, (PlotRange){values[i], values[i]});
+  }
+  if (is_empty(range)) return range;
+  return (PlotRange){log10(range.lo), log10(range.hi)};
+}
+
+static PlotRange line_range(const FigureLine* line, AxisId axis, bool log) {
+  const double* values = axis == AXIS_X ? line->x : line->y;
+  if (log) return log_range(values, line->count);
+  return axis == AXIS_X ? range_of(values, line->count) : line->range;
+}
+
+/// What was asked for takes the place of what the data say.
+static PlotRange asked_range(const AxisWish* wish, PlotRange range) {
+  double lo = wish->log && wish->lo > 0.0 ? log10(wish->lo) : wish->log ? (double)NAN : wish->lo;
+  double hi = wish->log && wish->hi > 0.0 ? log10(wish->hi) : wish->log ? (double)NAN : wish->hi;
+  if (isfinite(lo)) range.lo = lo;
+  if (isfinite(hi)) range.hi = hi;
+  if (range.lo < range.hi) return range;
+  return isfinite(lo) ? (PlotRange){range.lo, range.lo + 1.0}
+                      : (PlotRange){range.hi - 1.0, range.hi};
+}
+
+static void plan_axis(FigurePanel* panel, AxisId id, const AxisWish* wish) {
+  Axis* axis = &panel->axes[id];
+  PlotRange range = empty_range;
+  bool ordered = id == AXIS_X && !panel->space;
+  for (uint32_t i = 0; i < panel->line_count; i++) {
+    const FigureLine* line = &panel->lines[i];
+    if (id != AXIS_X && line->axis != id) continue;
+    range = range_join(range, line_range(line, id, wish->log));
+    ordered = ordered && line->ordered;
+  }
+  axis->log = wish->log;
+  // time fills the width; a curve in a plane gets room on all sides, bars stand on the ground
+  bool tight = ordered && !range_is_flat(range);
+  bool grounded = panel->kind == FIGURE_HISTOGRAM && id == AXIS_Y && !wish->log;
+  axis->range = tight ? range : range_padded(range);
+  if (grounded) axis->range.lo = 0.0;
+  panel->clipped = panel->clipped || !isnan(wish->lo) || !isnan(wish->hi);
+  axis->range = asked_range(wish, axis->range);
+  if (wish->label.data) axis->label = wish->label;
+}
+
+/// Lines of one panel whose unit is one, and what they are; the labels follow from it.
+typedef struct Naming {
+  uint32_t quantities;  // different ones
+  const char* unit;     // of all; NULL: they differ
+} Naming;
+
+static Naming name_lines(const Plan* plan, const FigurePanel* panel, AxisId axis) {
+  Naming naming = {0, NULL};
+  bool first = true;
+  for (uint32_t i = 0; i < panel->line_count; i++) {
+    const FigureLine* line = &panel->lines[i];
+    if (line->axis != axis) continue;
+    bool known = false;
+    for (uint32_t j = 0; j < i; j++) {
+      known = known || (panel->lines[j].quantity == line->quantity && panel->lines[j].axis == axis);
+    }
+    naming.quantities += !known;
+    const char* unit = plan->quantities.data[line->quantity].unit;
+    if (first) naming.unit = unit;
+    if (!first && naming.unit && strcmp(unit, naming.unit) != 0) naming.unit = NULL;
+    first = false;
+  }
+  return naming;
+}
+
+static Str full_label(const Plan* plan, const FigureLine* line) {
+  const Quantity* q = &plan->quantities.data[line->quantity];
+  const SltTable* table = plan->wish->tables.data[line->table].table;
+  uint32_t column = find_column(table, q->name);
+  return column == UINT32_MAX ? q->name : str_from_c(table->columns[column].label);
+}
+
+/// The axis has the unit that its lines share, or the name of the only one.
+static void label_axis(const Plan* plan, FigurePanel* panel, AxisId id) {
+  Axis* axis = &panel->axes[id];
+  if (axis->label.data || panel->kind == FIGURE_HISTOGRAM) return;
+  Naming naming = name_lines(plan, panel, id);
+  for (uint32_t i = 0; i < panel->line_count && naming.quantities == 1; i++) {
+    if (panel->lines[i].axis == id) axis->label = full_label(plan, &panel->lines[i]);
+  }
+  if (naming.quantities > 1 && naming.unit && naming.unit[0]) {
+    axis->label = str_format(plan->arena, "[%s]", naming.unit);
+  }
+}
+
+static void label_lines(const Plan* plan, FigurePanel* panel) {
+  bool several = plan->wish->tables.count > 1;
+  const Naming namings[] = {
+      [AXIS_Y] = name_lines(plan, panel, AXIS_Y), [AXIS_Y2] = name_lines(plan, panel, AXIS_Y2)};
+  uint32_t quantities = namings[AXIS_Y].quantities + namings[AXIS_Y2].quantities;
+  for (uint32_t i = 0; i < panel->line_count; i++) {
+    FigureLine* line = &panel->lines[i];
+    Naming naming = namings[line->axis];
+    Str table = plan->wish->tables.data[line->table].name;
+    Str name = naming.unit && naming.quantities > 1 ? plan->quantities.data[line->quantity].name
+                                                    : full_label(plan, line);
+    line->label = !several ? name
+                  : quantities == 1
+                      ? table
+                      : str_format(plan->arena, "%.*s, %.*s", STR_ARGS(name), STR_ARGS(table));
+    if (line->axis == AXIS_Y2) {
+      line->label = str_format(plan->arena, "%.*s →", STR_ARGS(line->label));
+    }
+  }
+}
+
+/// Colours tell quantities apart and dashes tables, or colours the tables where each panel has one
+/// quantity.
+static void colour_lines(const Plan* plan) {
+  bool by_table = plan->wish->tables.count > 1;
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    const FigurePanel* panel = &plan->panels.data[p];
+    uint32_t quantities = name_lines(plan, panel, AXIS_Y).quantities;
+    by_table = by_table && quantities + name_lines(plan, panel, AXIS_Y2).quantities <= 1;
+  }
+  static const PlotDash dashes[] = {PLOT_SOLID, PLOT_DASHED, PLOT_DASH_DOT, PLOT_DOTTED};
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    for (uint32_t i = 0; i < plan->panels.data[p].line_count; i++) {
+      FigureLine* line = &plan->panels.data[p].lines[i];
+      uint32_t number = by_table ? line->table : line->quantity;
+      uint32_t round = number / FIGURE_COLOURS + (by_table ? 0 : line->table);
+      line->colour = number % FIGURE_COLOURS;
+      line->dash = dashes[round % SLT_COUNT(dashes)];
+    }
+  }
+}
+
+/// Where panels share the time, they share its range, so that instants stand above each other.
+static void align_time(Plan* plan) {
+  PlotRange all = empty_range;
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    if (plan->panels.data[p].has_time && !plan->panels.data[p].clipped)
+      all = range_join(all, plan->panels.data[p].axes[AXIS_X].range);
+  }
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    FigurePanel* panel = &plan->panels.data[p];
+    if (panel->has_time && !panel->clipped && !is_empty(all)) panel->axes[AXIS_X].range = all;
+  }
+}
+
+static Str axis_label(const Plan* plan, const FigurePanel* panel) {
+  const SltTable* table = plan->wish->tables.data[panel->lines[0].table].table;
+  if (panel->kind != FIGURE_PHASE) {
+    return str_from_c(table->columns[axis_column(plan, table)].label);
+  }
+  Str names = panel->space ? (Str){0} : panel->wish->names;
+  Str name = {0};
+  if (!figure_next_name(&names, &name)) return name;
+  return str_from_c(table->columns[find_column(table, name)].label);
+}
+
+static void plan_axes(Plan* plan) {
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    FigurePanel* panel = &plan->panels.data[p];
+    static const AxisWish none = {.lo = (double)NAN, .hi = (double)NAN};
+    for (int id = AXIS_X; id < AXIS_COUNT; id++)
+      plan_axis(panel, (AxisId)id, panel->space ? &none : &panel->wish->axes[id]);
+    if (panel->space) {
+      panel->axes[AXIS_X].range = panel->space->across_range;
+      panel->axes[AXIS_Y].range = panel->space->up_range;
+    }
+    if (!panel->axes[AXIS_X].label.data) panel->axes[AXIS_X].label = axis_label(plan, panel);
+    panel->has_time = panel->kind == FIGURE_PANEL && panel->lines[0].x == panel->lines[0].time &&
+                      panel->lines[0].ordered;
+    label_axis(plan, panel, AXIS_Y);
+    label_axis(plan, panel, AXIS_Y2);
+    label_lines(plan, panel);
+  }
+  align_time(plan);
+  colour_lines(plan);
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+/// Every table has the axis.
+static SltStatus check_axis(const Plan* plan) {
+  for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
+    const SltTable* table = plan->wish->tables.data[t].table;
+    if (table->column_count == 0) return SLT_ERR_ARGUMENT;
+    uint32_t x = axis_column(plan, table);
+    if (x == UINT32_MAX) {
+      *plan->bad = plan->wish->x;
+      return SLT_ERR_NOT_FOUND;
+    }
+  }
+  return SLT_OK;
+}
+
+static bool has_rows(const Plan* plan) {
+  for (uint32_t t = 0; t < plan->wish->tables.count; t++) {
+    const SltTable* table = plan->wish->tables.data[t].table;
+    const double* x = table->columns[axis_column(plan, table)].values;
+    if (!is_empty(range_of(x, table->row_count))) return true;
+  }
+  return false;
+}
+
+static bool has_something(const Plan* plan) {
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    for (uint32_t i = 0; i < plan->panels.data[p].line_count; i++) {
+      if (!is_empty(plan->panels.data[p].lines[i].range)) return true;
+    }
+  }
+  return plan->bands.count > 0;
+}
+
+/// Bands need an axis that goes one way: that of the panels over it, or their own.
+static bool band_axis(const Plan* plan, Axis* axis) {
+  for (uint32_t p = plan->panels.count; p-- > 0;) {
+    const FigurePanel* panel = &plan->panels.data[p];
+    if (panel->kind != FIGURE_PANEL || panel->line_count == 0) continue;
+    *axis = panel->axes[AXIS_X];
+    return panel->lines[0].ordered;
+  }
+  const SltTable* table = plan->wish->tables.data[0].table;
+  const TableColumn* x = &table->columns[axis_column(plan, table)];
+  *axis = (Axis){.range = range_of(x->values, table->row_count), .label = str_from_c(x->label)};
+  if (range_is_flat(axis->range)) axis->range = range_padded(axis->range);
+  return plan->panels.count == 0 && is_ordered(x->values, table->row_count);
+}
+
+/// A list of texts leaves a panel without lines.
+static void drop_empty_panels(Plan* plan) {
+  uint32_t kept = 0;
+  for (uint32_t p = 0; p < plan->panels.count; p++) {
+    if (plan->panels.data[p].line_count) plan->panels.data[kept++] = plan->panels.data[p];
+  }
+  plan->panels.count = kept;
+}
+
+SltStatus figure_plan(const FigureWish* wish, Arena* arena, Figure* out, Str* bad) {
+  *out = (Figure){.title = wish->title,
+                  .size = {wish->size[0], wish->size[1]},
+                  .density = wish->density,
+                  .dark = wish->dark,
+                  .ascii = wish->ascii,
+                  .colour = wish->colour};
+  *bad = (Str){0};
+  Plan plan = {.wish = wish, .arena = arena, .figure = out, .bad = bad};
+  if (wish->tables.count == 0) return SLT_ERR_ARGUMENT;
+  SLT_TRY(check_axis(&plan));
+  SLT_TRY(plan_panels(&plan));
+  SLT_TRY(plan_bands(&plan));
+  if (!has_rows(&plan)) return SLT_ERR_ARGUMENT;
+  drop_empty_panels(&plan);
+  plan_axes(&plan);
+  if (!band_axis(&plan, &out->band_axis)) plan.bands.count = 0;
+  if (!has_something(&plan)) return SLT_ERR_ARGUMENT;
+  out->panels = plan.panels.data;
+  out->panel_count = plan.panels.count;
+  out->bands = plan.bands.data;
+  out->band_count = plan.bands.count;
+  figure_marks(wish, arena, out);
+  return SLT_OK;
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Pictures of tables: golden files of SVG and of the terminal, the settings in the experiment of a model, PNG and PDF,
+and what wrong settings are answered with. --update rewrites tests/golden/figure."""
+import math
+import os
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+GOLDEN = pathlib.Path(cli_case.SOURCE) / "tests" / "golden" / "figure"
+UPDATE = "--update" in sys.argv[1:]
+
+
+def saw(rows=41):
+    """A level that falls and is filled up three times, its pump, and a temperature in another unit."""
+    lines = ["time,h,T,pump.state", "s,m,degC,"]
+    for i in range(rows):
+        t = i / 4
+        phase = t % 3.25
+        state = "on" if phase >= 2.25 else "off"
+        if i and phase == 0:
+            lines.append(f"{t},0.5,{20 + t:g},on")
+        lines.append(f"{t},{2 - 0.46 * phase:.4g},{20 + t:g},{state}")
+    return "\n".join(lines) + "\n"
+
+
+CASES = {
+    "plain.svg": [],
+    "dark.svg": ["--theme", "dark", "--panel", "h", "--y2", "T", "--marks", "all", "--legend", "right"],
+    "cut.svg": ["--panel", "h", "--xrange", "2:6", "--yrange", ":1.5", "--log", "y", "--bands", "off"],
+    "intervals.svg": ["--histogram", "pump.state", "--title", "How long the pump runs"],
+    "space.svg": ["--phase", "h,T,time", "--view", "-40:30"],
+    "plain.txt": ["--size", "72:20"],
+    "ascii.txt": ["--size", "60:12", "--ascii", "--panel", "h", "--marks", "pump"],
+    "phase.txt": ["--phase", "h,T", "--size", "50:14"],
+}
+
+
+class Figures(cli_case.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.write("saw.csv", saw())
+
+    def test_golden(self):
+        GOLDEN.mkdir(exist_ok=True)
+        for name, settings in CASES.items():
+            with self.subTest(name):
+                if name.endswith(".svg"):
+                    self.good("plot", "saw.csv", *settings, "-o", name)
+                    found = self.read(name)
+                    xml.fromstring(found)
+                else:
+                    found = self.good("plot", "saw.csv", *settings).out
+                if UPDATE:
+                    (GOLDEN / name).write_text(found, "utf-8")
+                self.assertEqual(found, (GOLDEN / name).read_text("utf-8"))
+
+    def test_files(self):
+        for name, head in (("a.png", b"\x89PNG"), ("a.pdf", b"%PDF")):
+            self.good("plot", "saw.csv", "--panel", "h", "--xrange", "1:2", "--marks", "all", "-o", name)
+            with open(os.path.join(self.folder, name), "rb") as f:
+                self.assertEqual(f.read(4), head)
+
+    def test_a_model_has_settings(self):
+        self.write("fall.lisma", "y'' = -9.81; y(t0) = 2; z = y + 1;\n"
+                                 "experiment { end = 0.6; title = \"A <fall>\"; panel = y; yrange = 0, 2;"
+                                 " panel = z; legend = none; theme = dark; }\n")
+        self.good("run", "fall.lisma", "-q", "--plot", "a.svg")
+        self.write("plain.lisma", "y'' = -9.81; y(t0) = 2; z = y + 1;\nexperiment { end = 0.6; }\n")
+        self.good("run", "plain.lisma", "-q", "--plot", "b.svg", "--title", "A <fall>", "--panel", "y", "--yrange",
+                  "0:2", "--panel", "z", "--legend", "none", "--theme", "dark")
+        self.assertEqual(self.read("a.svg"), self.read("b.svg"))
+        self.good("run", "fall.lisma", "-q", "--plot", "c.svg", "--panel", "z")
+        self.assertEqual(self.read("c.svg").count("rotate(-90"), 1)
+
+    def test_mistakes(self):
+        self.write("bad.lisma", "x' = 1; x(t0) = 0; experiment { panel = y; }\n")
+        self.fails(1, "check", "bad.lisma", says=["E0606", "'y'"])
+        self.write("bad.lisma", "x' = 1; x(t0) = 0; experiment { yrange = 5, 1; }\n")
+        self.fails(1, "check", "bad.lisma", says=["E0604", "LO:HI"])
+        self.fails(1, "plot", "saw.csv", "--panel", "hh", says=["`hh`", "did you mean h"])
+        self.fails(2, "plot", "saw.csv", "--theme", "blue", says=["--theme", "light|dark"])
+        self.fails(2, "plot", "saw.csv", "--panle", "h", says=["--panel"])
+        self.fails(2, "run", "ball.lisma", "--panel", "y", says=["--panel needs --plot"])
+        self.fails(2, "plot", "saw.csv", "--panel", says=["--panel needs a value"])
+
+    def test_events_of_a_file(self):
+        self.good("run", "ball.lisma", "-q", "--events", "e.jsonl", "-o", "ball.csv")
+        self.good("plot", "ball.csv", "--events", "e.jsonl", "--marks", "state", "-o", "m.svg")
+        count = sum('"kind":"state"' in line for line in self.read("e.jsonl").splitlines())
+        self.assertIn(f">{count} events<", self.read("m.svg"))
+        self.write("no.jsonl", "nothing\n")
+        self.fails(1, "plot", "ball.csv", "--events", "no.jsonl", says=["no.jsonl:1"])
+
+    def test_overlays_of_a_million_rows(self):
+        rows = "\n".join(f"{i / 1000},{math.sin(i * 0.9):.4f}" for i in range(200000))
+        self.write("many.csv", "time,x\n" + rows + "\n")
+        self.good("plot", "many.csv", "saw.csv", "--x", "time", "--panel", "x,h", "-o", "many.svg")
+        self.assertLess(len(self.read("many.svg")), 1500000)
+
+
+if __name__ == "__main__":
+    sys.argv = [a for a in sys.argv if a != "--update"]
+    cli_case.main()
