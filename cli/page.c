@@ -83,36 +83,52 @@ static void take_editor_message(Page* page, const Json* json) {
 
 // ---- requests -----------------------------------------------------------------------------------
 
+static void take_structure(Page* page, const Json* json, const JsonNode* request) {
+  (void)json;
+  (void)request;
+  page_structure(page);
+}
+
+static void take_graph(Page* page, const Json* json, const JsonNode* request) {
+  (void)json;
+  (void)request;
+  page_graph(page);
+}
+
+static void take_file(Page* page, const Json* json, const JsonNode* request) {
+  const char* path = json_text(json_member(json, request, "path"));
+  if (path && page_put_file(page, path, json_member(json, request, "text"))) {
+    text_put_format(&page->reply->json, "{}");
+  } else {
+    page_refuse(page->reply, "the file cannot be kept");
+  }
+}
+
+typedef struct PageOp {
+  const char* name;
+  void (*take)(Page* page, const Json* json, const JsonNode* request);
+} PageOp;
+
+static const PageOp ops[] = {
+    {"compile", page_compile}, {"run", page_start},           {"more", page_more},
+    {"change", page_change},   {"back", page_back},           {"rows", page_rows},
+    {"sweep", page_sweep},     {"sens", page_sens},           {"fit", page_fit},
+    {"rules", page_rules},     {"structure", take_structure}, {"graph", take_graph},
+    {"put", take_file},
+};
+
 static void take_request(Page* page, const Json* json) {
   const JsonNode* request = &json->nodes[0];
   const char* op = json_text(json_member(json, request, "op"));
-  if (!op) {
-    page_refuse(page->reply, "the request names no op");
-  } else if (strcmp(op, "compile") == 0) {
-    page_compile(page, json, request);
-  } else if (strcmp(op, "run") == 0) {
-    page_start(page, json, request);
-  } else if (strcmp(op, "more") == 0) {
-    page_more(page, json, request);
-  } else if (strcmp(op, "change") == 0) {
-    page_change(page, json, request);
-  } else if (strcmp(op, "back") == 0) {
-    page_back(page, json, request);
-  } else if (strcmp(op, "rows") == 0) {
-    page_rows(page, json, request);
-  } else if (strcmp(op, "structure") == 0) {
-    page_structure(page);
-  } else if (strcmp(op, "graph") == 0) {
-    page_graph(page);
-  } else if (strcmp(op, "rules") == 0) {
-    page_rules(page, json, request);
-  } else if (strcmp(op, "put") == 0) {
-    const char* path = json_text(json_member(json, request, "path"));
-    bool kept = path && page_put_file(page, path, json_member(json, request, "text"));
-    if (!kept) page_refuse(page->reply, "the file cannot be kept");
-    if (kept) text_put_format(&page->reply->json, "{}");
-  } else {
+  for (size_t i = 0; op && i < sizeof ops / sizeof *ops; i++) {
+    if (strcmp(op, ops[i].name) != 0) continue;
+    ops[i].take(page, json, request);
+    return;
+  }
+  if (op) {
     page_refuse(page->reply, "there is no op '%.40s'", op);
+  } else {
+    page_refuse(page->reply, "the request names no op");
   }
 }
 

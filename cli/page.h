@@ -57,8 +57,8 @@ typedef struct PageRun {
   uint64_t warning_count;
   SltQuantity* columns;  // variables, numbers of the drawing, the energy, the automata's states
   uint32_t column_count;
-  Text column_names;       // members of a JSON array
-  double step, step_from;  // shortest step since the last row, and where the present one began
+  Text column_names;                  // members of a JSON array
+  double step, step_last, step_from;  // shortest step since the last row, the last one, its end
   double t_start, t_end;
   PageGrid grid;
   PageState state;
@@ -121,6 +121,11 @@ void page_compile(Page* page, const Json* json, const JsonNode* request);
 void page_structure(Page* page);
 void page_graph(Page* page);
 void page_rules(Page* page, const Json* json, const JsonNode* request);
+
+// requests for many runs (page_experiment.c)
+void page_sweep(Page* page, const Json* json, const JsonNode* request);
+void page_sens(Page* page, const Json* json, const JsonNode* request);
+void page_fit(Page* page, const Json* json, const JsonNode* request);
 
 // requests about runs (page_run.c)
 void page_start(Page* page, const Json* json, const JsonNode* request);

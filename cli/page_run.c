@@ -60,7 +60,8 @@ static void put_row(PageRun* run, PageReply* reply, bool before) {
     *to++ = before ? slt_sim_get_before(run->sim, run->columns[i])
                    : slt_sim_get(run->sim, run->columns[i]);
   }
-  *to = run->step;
+  double present = slt_sim_statistics(run->sim).t - run->step_from;
+  *to = fmin(run->step, present > 0.0 ? present : run->step_last);
   if (!before) run->step = (double)INFINITY;
   reply->number_count = need;
   run->row_count++;
@@ -96,7 +97,7 @@ static void on_warning(void* user, const SltDiagnostic* d) {
 /// Between steps: whether the slice is over. Every slice makes a step.
 static bool on_step(void* user, double t) {
   PageRun* run = user;
-  if (t > run->step_from) run->step = fmin(run->step, t - run->step_from);
+  if (t > run->step_from) run->step = fmin(run->step, run->step_last = t - run->step_from);
   run->step_from = t;
   if (run->slice_steps++ == 0) return false;
   return (run->slice_steps & 15) == 0 && wall_clock() >= run->deadline;
@@ -225,6 +226,12 @@ static SltStatus add_variables(PageRun* run, const SltModel* model) {
   return status;
 }
 
+static SltStatus add_macro(void* user, const SltName* name) {
+  PageRun* run = user;
+  bool wanted = name->quantity.kind == SLT_KIND_MACRO && run->column_count < COLUMNS_MAX;
+  return wanted ? add_column(run, name->name) : SLT_OK;
+}
+
 /// What the drawing is made of, the energy, and the states of the automata.
 static SltStatus add_others(PageRun* run, const SltModel* model) {
   SltStatus status = SLT_OK;
@@ -247,6 +254,7 @@ static SltStatus add_others(PageRun* run, const SltModel* model) {
 
 static SltStatus find_columns(PageRun* run, const SltModel* model) {
   SltStatus status = add_variables(run, model);
+  if (status >= 0) status = slt_model_names(model, add_macro, run);
   return status >= 0 ? add_others(run, model) : status;
 }
 
@@ -351,6 +359,7 @@ static void note_end(PageRun* run, SltStatus status) {
 
 static void start(PageRun* run, PageReply* reply) {
   run->step = (double)INFINITY;
+  run->step_last = (double)NAN;
   run->step_from = run->t_start;
   SltStatus status = slt_sim_start(run->sim);
   note_end(run, status);

@@ -315,6 +315,8 @@ typedef struct SltSensOptions {
   double t_end;       ///< NaN: the experiment's, else 10
   double reach;       ///< how far the parameters are moved, relative [0.02]
   bool differences;   ///< follow nothing along the runs: a second way, for comparison [false]
+  const SltOverride* settings;  ///< other constants of these runs
+  uint32_t setting_count;
   SltDerivativeFn* on_derivative;
   SltSweepCancelFn* cancel;
   void* user;

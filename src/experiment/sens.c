@@ -25,8 +25,17 @@ static bool ask_cancel(void* user, double t) {
   return s->options->cancel && s->options->cancel(s->options->user);
 }
 
+static SltStatus set_others(const Sens* s, SltSim* sim) {
+  for (uint32_t i = 0; i < s->options->setting_count; i++) {
+    const SltOverride* setting = &s->options->settings[i];
+    SLT_TRY(slt_sim_set_constant(sim, setting->name, setting->value));
+  }
+  return SLT_OK;
+}
+
 /// Set what is known of a run before its start.
 static SltStatus set_parameters(const Sens* s, SltSim* sim, double value) {
+  SLT_TRY(set_others(s, sim));
   for (uint32_t i = 0; i < s->count; i++) {
     // what nobody has set keeps following the constants it is computed from
     if (i != s->present && !s->given[i]) continue;
@@ -232,6 +241,7 @@ static SltStatus own_value(const Sens* s, uint32_t i, double* out, SltProblem* p
   SltQuantity q;
   SLT_TRY(slt_sim_create(s->model, &s->sim, &sim));
   SltStatus status = slt_sim_find(sim, s->parameters[i].bare, &q);
+  if (status >= 0) status = set_others(s, sim);
   if (status >= 0) status = slt_sim_start(sim);
   if (status >= 0) *out = slt_sim_get(sim, q);
   slt_sim_free(sim);

@@ -76,6 +76,84 @@ GALLERY = ["ball.lisma", "thermostat.lisma", "relay.lisma", "stick_slip.lisma", 
            "rules/hoop.rules.md", "rules/hoop_rolling.rules.md"]
 
 
+FALL = """const g0 = 10, h = 5, m = 2;
+control h = 1:9;  control on = 0, 1;  on(t0) = 0;
+y' = v;  y(t0) = h;  v' = -g0;  v(t0) = 0;
+macro weight = m*g0;
+energy = m*v^2/2 + m*g0*y;
+state down [y <= 0] { y' = 0; v' = 0; v(t0) = 0; } from init;
+animate { circle(0, y + h, m/4, "red"); text(0, 0, "{y*2:.1f} of {h}"); }
+experiment { end = 2; }
+"""
+
+
+class Models(unittest.TestCase):
+    def test_drawing_controls_and_macros(self):
+        with Engine() as engine:
+            model = engine.compile("fall.lisma", FALL)
+            self.assertEqual([c["name"] for c in model["controls"]], ["h", "on"])
+            self.assertEqual(model["controls"][0]["high"], 9)
+            self.assertEqual(model["controls"][1]["values"], [0, 1])
+            circle, text = model["drawing"]
+            self.assertEqual((circle["kind"], circle["colour"], len(circle["numbers"])), ("circle", "red", 3))
+            self.assertEqual(text["text"], "{2:.1f} of {3}")
+            answer, numbers = engine.run()
+            columns = answer["columns"]
+            places = [columns.index(n) for n in circle["numbers"] + text["numbers"]]
+            y = columns.index("y")
+            for row in rows(answer, numbers):
+                value = row[1 + y]
+                self.assertEqual([row[1 + p] for p in places], [0, value + 5, 0.5, 0, 0, value * 2, 5])
+                self.assertEqual(row[1 + columns.index("weight")], 20)
+            # all of the energy goes at the impact
+            energy = columns.index("{energy}")
+            self.assertEqual(rows(answer, numbers)[0][1 + energy], 100)
+            self.assertAlmostEqual(answer["statistics"]["energyEvents"], -100, 6)
+            self.assertTrue(all(not row[-1] <= 0 for row in rows(answer, numbers)), "steps are positive")
+
+
+class Experiments(unittest.TestCase):
+    """Closed forms: a fall from h takes sqrt(2 h / g)."""
+
+    def test_sweep_in_slices(self):
+        with Engine() as engine:
+            engine.compile("fall.lisma", FALL)
+            found = []
+            while True:
+                answer, numbers = engine.ask(op="sweep", design=["h=1:4:4", "g0=8,10"], measures=["time(main.down)"],
+                                             set={"m": 7}, **{"from": len(found), "ms": 0})
+                found += [tuple(numbers[i:i + 3]) for i in range(0, len(numbers), 3)]
+                if len(found) >= answer["members"]:
+                    break
+            self.assertEqual(len(found), 8)
+            for h, g0, t in found:
+                self.assertAlmostEqual(t, (2 * h / g0) ** 0.5, 8)
+
+    def test_sens_and_fit(self):
+        with Engine() as engine:
+            engine.compile("fall.lisma", FALL)
+            answer, _ = engine.ask(op="sens", parameters=["h"], measures=["time(main.down)"], set={"g0": 8, "h": 4})
+            derivative, = answer["derivatives"]
+            self.assertEqual((derivative["verdict"], derivative["at"]), ("exists", 4))
+            self.assertAlmostEqual(derivative["derivative"], 0.5 / 4, 6)
+            data = "time,y\n" + "".join(f"{t / 10},{4 - 3 * (t / 10) ** 2}\n" for t in range(8))
+            answer, _ = engine.ask(op="fit", data=data, parameters=["g0", "h"], set={"m": 3})
+            values = {p["name"]: p["value"] for p in answer["parameters"]}
+            self.assertAlmostEqual(values["g0"], 6, 5)
+            self.assertAlmostEqual(values["h"], 4, 5)
+
+    def test_refusals(self):
+        with Engine() as engine:
+            engine.compile("fall.lisma", FALL)
+            for request in ({"op": "sweep", "design": ["q=1:2:3"], "measures": ["end(y)"]},
+                            {"op": "sweep", "design": ["h=1:2:3"], "measures": ["end(zz)"]},
+                            {"op": "sweep", "design": ["h=1:2:3"]}, {"op": "sweep", "design": ["h=1:2:9000", "g0=1:2:9000"], "measures": ["end(y)"]},
+                            {"op": "sens", "parameters": ["q"], "measures": ["end(y)"]},
+                            {"op": "fit", "data": "nothing", "parameters": ["h"]}, {"op": "fit", "parameters": ["h"]}):
+                answer, _ = engine.ask(**request)
+                self.assertIn("error", answer, request)
+
+
 class Runs(unittest.TestCase):
     def test_slices_are_the_run(self):
         with Engine() as e:

@@ -4,7 +4,7 @@
 // drawn covers every row: where several fall into a pixel, the stretch from the lowest to the highest is drawn.
 import { make, short } from "./dom";
 import { Rows } from "./pyramid";
-import { Run } from "./session";
+import { labelOf, Run } from "./session";
 import { say } from "./words";
 
 export const LEFT = 62; // of the drawing, pixels
@@ -140,7 +140,7 @@ export class Chart {
           "button",
           { class: "chip", title: say("remove"), click: () => this.remove(name), "data-name": name },
           make("i", { style: `background:${this.host.colour(name)}` }),
-          make("span", {}, name),
+          make("span", {}, labelOf(name)),
           make("b", { class: "value" }),
           unit ? make("small", {}, unit) : null,
         );

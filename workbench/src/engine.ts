@@ -20,11 +20,20 @@ export class EngineError extends Error {
 
 export abstract class Engine {
   private last: Promise<unknown> = Promise.resolve();
+  private asked = 0; // when the present request was sent; 0: there is none
+
+  /** For how many milliseconds the engine has been at one request. */
+  get busy(): number {
+    return this.asked ? performance.now() - this.asked : 0;
+  }
 
   /** Ask when all earlier requests are answered. */
   ask(request: object): Promise<Answer> {
-    const answer = this.last.then(() => this.send(new TextEncoder().encode(JSON.stringify(request)))).then(read);
-    this.last = answer.catch(() => undefined);
+    const answer = this.last.then(() => {
+      this.asked = performance.now();
+      return this.send(new TextEncoder().encode(JSON.stringify(request)));
+    }).then(read);
+    this.last = answer.catch(() => undefined).then(() => (this.asked = 0));
     return answer;
   }
 

@@ -4,19 +4,40 @@
 import { Bands } from "./bands";
 import { Chart, ChartHost, Range, readTheme } from "./chart";
 import { byId, download, make, quiet, short } from "./dom";
+import { Costs } from "./costs";
 import { Drawing } from "./drawing";
 import { Editor } from "./editor";
 import { Engine, ServedEngine, WorkerEngine } from "./engine";
 import { EventList, eventText } from "./events";
+import { Experiments } from "./experiments";
+import { Guards } from "./guards";
 import { commandLine, readLink, writeLink } from "./link";
 import { Parameters } from "./parameters";
-import { EventRecord, Listener, Model, Run, Session } from "./session";
+import { EventRecord, Listener, Model, Run, Session, Settings, STEP, Values } from "./session";
 import { Store } from "./store";
 import { Tables } from "./tables";
 import { getLanguage, say, setLanguage } from "./words";
 
+type Panel = "events" | "guards" | "automata" | "structure" | "experiments" | "costs" | "runs";
+
+/** What the user has made around a model: it comes back with it. */
+interface View {
+  set: Values;
+  until: number | null;
+  charts: { names: string[]; x: string | null; log: boolean }[];
+  kept: Settings[];
+}
+
+/** A view as it was stored, as far as it is one. */
+function readView(raw: unknown): View | null {
+  const view = raw as View | null;
+  const good = view && typeof view.set === "object" && Array.isArray(view.charts) && Array.isArray(view.kept);
+  return good ? view : null;
+}
+
 const FIRST_MODEL = "gallery/ball.lisma";
 const CHARTS_FIRST = 3;
+const PATIENCE = 1500; // ms without an answer after which the page says so
 const NEW_LISMA = `// A ball that bounces.
 const g = 9.81, k = 0.8;
 
@@ -82,13 +103,17 @@ class Workbench implements Listener, ChartHost {
   private readonly events: EventList;
   private readonly bands = new Bands(byId("bands"));
   private readonly drawing = new Drawing(this);
+  private readonly experiments: Experiments;
+  private readonly guards = new Guards(this);
+  private readonly costs = new Costs(this);
+  private wanted: View | null = null; // what the next run is to be looked at with
   private readonly engine: Engine;
   private charts: Chart[] = [];
   private colours = new Map<string, string>();
   private path = "";
   private savedText = "";
   private version: string | null = null;
-  private panel: "events" | "automata" | "structure" | "runs" = "events";
+  private panel: Panel = "events";
   private view: "text" | "tables" = "text";
   private following = true; // the range shown is all of the run
   private dirty = false; // something is to be drawn
@@ -116,6 +141,7 @@ class Workbench implements Listener, ChartHost {
       void this.session.restart();
     });
     this.events = new EventList({ select: (event) => this.onEvent(event), goBack: (t) => void this.session.back(t) });
+    this.experiments = new Experiments(engine, this.session, this);
     this.drawing.speed = () => this.session.speed;
     byId("stage").append(this.drawing.element);
     this.setTheme(localStorage.getItem("saltus.theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
@@ -158,7 +184,8 @@ class Workbench implements Listener, ChartHost {
     }
     if (turn !== this.opening) return;
     const restored = draft !== null && draft !== opened.text;
-    await this.showModel(path, restored ? draft : opened.text, opened.version, false);
+    const view = readView(this.store.view(path));
+    await this.showModel(path, restored ? draft : opened.text, opened.version, false, view ? () => this.restore(view) : undefined);
     if (turn !== this.opening - 1) return;
     this.savedText = opened.text;
     this.showName();
@@ -182,19 +209,41 @@ class Workbench implements Listener, ChartHost {
     this.following = true;
     this.parameters.clear();
     this.drawing.stop();
+    this.experiments.clear();
     this.editor.open(path, text);
     this.tables.open(path);
     this.setView(path.endsWith(".rules.md") ? "tables" : "text");
     this.showName();
+    this.session.set = keep ? this.session.set : {};
+    if (!keep) this.session.until = null;
     before?.();
     this.requested = { path, text };
-    await this.session.open(path, text, files, keep || before !== undefined);
+    await this.session.open(path, text, files, true, this.wanted?.kept);
   }
+
+  private restore(view: View): void {
+    this.session.set = { ...view.set };
+    this.session.until = view.until;
+    this.wanted = view;
+  }
+
+  /** What is set, shown and kept comes back with the model. */
+  private readonly keepView = quiet(300, () => {
+    const run = this.run;
+    if (!run || run.model.path !== this.path || this.wanted) return;
+    const charts = this.charts.map((c) => ({ names: c.names, x: c.x, log: c.log }));
+    const kept = this.kept.map((r) => ({ set: r.set, until: r.until, changes: r.changes }));
+    const usual = this.usualCharts(run).map((name) => ({ names: [name], x: null, log: false }));
+    const plain = Object.keys(this.session.set).length === 0 && this.session.until === null && kept.length === 0 && JSON.stringify(charts) === JSON.stringify(usual);
+    if (plain) this.store.dropView(this.path);
+    else this.store.keepView(this.path, { set: this.session.set, until: this.session.until, charts, kept } satisfies View);
+  });
 
   // ---- what the session tells --------------------------------------------------------------------
 
   onModel(model: Model | null, messages: { severity: string; line: number; text: string }[]): void {
     if (!model) {
+      this.wanted = null;
       byId("status").textContent = messages.find((m) => m.severity === "error")?.text.split("\n")[0] ?? say("failed");
       byId("status").className = "failed";
       return;
@@ -206,15 +255,21 @@ class Workbench implements Listener, ChartHost {
     const another = fresh && (!this.run || this.run.columns.join("\n") !== run.columns.join("\n"));
     this.run = run;
     if (another || this.charts.length === 0) this.chooseCharts(run);
+    if (another && this.panel === "experiments") this.showPanel("experiments");
     byId("stage").hidden = run.model.drawing.length === 0;
     this.parameters.show(run.model, run);
     this.events.show(run, fresh);
     if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
     this.showStatus();
     this.changed();
-    if (this.panel === "runs") this.showPanel("runs");
+    if (this.panel === "runs" || this.panel === "guards" || this.panel === "costs") this.showPanel(this.panel);
+    this.keepView();
     if (this.panel === "automata" && !run.unfinished) this.showPanel("automata");
     if (!run.unfinished) this.refineSoon();
+  }
+
+  onKept(run: Run): void {
+    this.kept.push(run);
   }
 
   onBusy(): void {
@@ -246,6 +301,12 @@ class Workbench implements Listener, ChartHost {
     if (errors) {
       status.textContent = `${say("not run")}: ${errors} ${say(errors === 1 ? "mistake" : "mistakes")}`;
       status.className = "failed";
+      return;
+    }
+    if (this.engine.busy > PATIENCE) {
+      status.replaceChildren(`${say("the engine works")}, ${Math.round(this.engine.busy / 1000)} s `,
+        make("button", { class: "mini", id: "halt", click: () => void this.engine.end() }, say("Stop")));
+      status.className = "";
       return;
     }
     if (!run) return;
@@ -399,8 +460,9 @@ class Workbench implements Listener, ChartHost {
       make("button", { class: "mini", title: "Ctrl+Z", "aria-label": "undo", click: () => this.editor.undo() }, "↶"),
       make("button", { class: "mini", title: "Ctrl+Y", "aria-label": "redo", click: () => this.editor.redo() }, "↷"),
     );
-    const panels: ["events" | "automata" | "structure" | "runs", string][] = [
-      ["events", say("Events")], ["automata", say("Automata")], ["structure", say("Structure")], ["runs", say("Runs")],
+    const panels: [Panel, string][] = [
+      ["events", say("Events")], ["guards", say("Conditions")], ["automata", say("Automata")], ["structure", say("Structure")],
+      ["experiments", say("Experiments")], ["costs", say("Costs")], ["runs", say("Runs")],
     ];
     byId("panel-tabs").replaceChildren(...panels.map(([id, label]) => tab(label, this.panel === id, () => this.showPanel(id))));
     const page = document.body.dataset.page ?? "model";
@@ -440,6 +502,7 @@ class Workbench implements Listener, ChartHost {
 
   private keepRun(): void {
     if (this.run && !this.kept.includes(this.run)) this.kept.push(this.run);
+    this.keepView();
     this.showPanel("runs");
     this.changed();
   }
@@ -487,6 +550,12 @@ class Workbench implements Listener, ChartHost {
       if (!inside && !byId("models").hidden) void this.toggleModels();
     });
     this.listenToSplitter();
+    let waited = false;
+    setInterval(() => {
+      const waits = this.engine.busy > PATIENCE;
+      if (waits || waited) this.showStatus();
+      waited = waits;
+    }, 500);
   }
 
   private listenToSplitter(): void {
@@ -506,6 +575,12 @@ class Workbench implements Listener, ChartHost {
     });
   }
 
+  /** Values that were found become those of the sliders. */
+  use(values: Values): void {
+    Object.assign(this.session.set, values);
+    void this.session.restart();
+  }
+
   // ---- charts ------------------------------------------------------------------------------------
 
   colour(name: string): string {
@@ -517,11 +592,25 @@ class Workbench implements Listener, ChartHost {
     return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
   }
 
-  private chooseCharts(run: Run): void {
+  private usualCharts(run: Run): string[] {
     const all = run.quantities.map((q) => q.name);
     const wanted = run.model.experiment.out.filter((n) => all.includes(n));
-    const first = (wanted.length ? wanted : all).slice(0, CHARTS_FIRST);
-    this.charts = first.map((name) => this.makeChart([name]));
+    return (wanted.length ? wanted : all).slice(0, CHARTS_FIRST);
+  }
+
+  private chooseCharts(run: Run): void {
+    const before = (this.wanted?.charts ?? []).map((c) => ({ ...c, names: c.names.filter((n) => run.column(n) >= 0) })).filter((c) => c.names.length);
+    this.wanted = null;
+    if (before.length) {
+      this.charts = before.map(({ names, x, log }) => {
+        const chart = this.makeChart(names);
+        chart.x = x !== null && run.column(x) >= 0 ? x : null;
+        chart.log = log;
+        return chart;
+      });
+    } else {
+      this.charts = this.usualCharts(run).map((name) => this.makeChart([name]));
+    }
     this.placeCharts();
   }
 
@@ -536,7 +625,27 @@ class Workbench implements Listener, ChartHost {
   private placeCharts(): void {
     byId("charts").replaceChildren(...this.charts.map((c) => c.element));
     for (const chart of this.charts) chart.describe();
+    this.keepView();
     this.changed();
+  }
+
+  /** A chart of something the run has beside the model's quantities. */
+  showCurve(column: string): void {
+    if (this.charts.some((c) => c.names.includes(column))) return;
+    const chart = this.makeChart([column]);
+    chart.log = column === STEP;
+    this.charts.push(chart);
+    this.placeCharts();
+  }
+
+  selectEvent(event: EventRecord): void {
+    this.showPanel("events");
+    this.events.select(this.run?.events.indexOf(event) ?? -1);
+  }
+
+  goToLine(line: number): void {
+    if (this.path.endsWith(".rules.md")) this.tables.light(line);
+    else this.editor.light(line);
   }
 
   private showVariables(): void {
@@ -587,8 +696,11 @@ class Workbench implements Listener, ChartHost {
     const run = this.run;
     this.cursor = t === null || !run ? null : Math.min(Math.max(t, run.start), run.t);
     if (this.panel === "automata") this.lightStates();
+    if (this.panel === "guards") this.guardsSoon();
     this.changed();
   }
+
+  private readonly guardsSoon = quiet(40, () => this.panel === "guards" && this.guards.show());
 
   pick(t: number, tolerance: number): void {
     const events = this.run?.events ?? [];
@@ -630,7 +742,7 @@ class Workbench implements Listener, ChartHost {
     this.changed();
   }
 
-  private showPanel(panel: "events" | "automata" | "structure" | "runs"): void {
+  private showPanel(panel: Panel): void {
     this.panel = panel;
     this.buildTabs();
     const box = byId("panel");
@@ -638,6 +750,15 @@ class Workbench implements Listener, ChartHost {
       box.replaceChildren(this.events.element);
     } else if (panel === "runs") {
       box.replaceChildren(this.runsPanel());
+    } else if (panel === "guards") {
+      this.guards.show();
+      box.replaceChildren(this.guards.element);
+    } else if (panel === "costs") {
+      this.costs.show();
+      box.replaceChildren(this.costs.element);
+    } else if (panel === "experiments") {
+      this.experiments.show();
+      box.replaceChildren(this.experiments.element);
     } else {
       void this.engine.ask({ op: panel === "automata" ? "graph" : "structure" }).then(
         ({ json }) => this.panel === panel && (panel === "automata" ? this.showGraph(json.text) : box.replaceChildren(make("pre", { class: "plain-text", tabindex: 0 }, json.text))),
@@ -677,6 +798,7 @@ class Workbench implements Listener, ChartHost {
     const list = make("ul", {}, ...this.kept.map((r) => make("li", {},
       make("button", { class: "mini", title: say("remove"), click: () => {
         this.kept = this.kept.filter((k) => k !== r);
+        this.keepView();
         this.showPanel("runs");
         this.changed();
       } }, "×"), describe(r), make("small", {}, `${r.events.length - 1} ${say("events")}`))));
@@ -688,8 +810,12 @@ class Workbench implements Listener, ChartHost {
       make("p", {}, make("small", {}, `${say("command line")}: `), make("code", {}, this.command())));
   }
 
+  get modelPath(): string {
+    return this.path.replace(/^gallery\//, "models/");
+  }
+
   private command(): string {
-    return commandLine(this.path.replace(/^gallery\//, "models/"), this.run?.set ?? {}, this.session.until, Boolean(this.run?.changes.length));
+    return commandLine(this.modelPath, this.run?.set ?? {}, this.session.until, Boolean(this.run?.changes.length));
   }
 
   // ---- models, export, links, help ---------------------------------------------------------------
@@ -869,6 +995,7 @@ class Workbench implements Listener, ChartHost {
       range: this.range,
       playing: this.session.isPlaying,
       kept: this.kept.length,
+      experiment: this.experiments.look(),
     };
   }
 }

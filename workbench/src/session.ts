@@ -4,6 +4,7 @@
 // value, a pause, a new text) simply comes next, and of several values of one slider only the newest is asked for.
 import { Engine, EngineError } from "./engine";
 import { Rows } from "./pyramid";
+import { say } from "./words";
 
 export interface EventRecord {
   t: number;
@@ -17,6 +18,7 @@ export interface EventRecord {
   line: number | null;
   certified: boolean;
   changed: Record<string, [number | null, number | null]>;
+  energy?: [number, number]; // before and after
   text?: string;
 }
 
@@ -43,6 +45,18 @@ export interface Control {
 
 export const STEP = "{step}"; // column of the shortest step since the row before
 export const ENERGY = "{energy}"; // column of the energy that the model declares
+
+/** How a column is called on the page. */
+export function labelOf(column: string): string {
+  return column === STEP ? say("step size") : column === ENERGY ? say("energy") : column;
+}
+
+/** What makes a run out of a model. */
+export interface Settings {
+  set: Values;
+  until: number | null;
+  changes: Change[];
+}
 
 export interface Model {
   path: string;
@@ -80,6 +94,8 @@ export class Run {
   detail: { from: number; to: number; rows: Rows } | null = null; // rows closer to each other, where one looks
   wall = 0;
   live = false; // values changed now take effect now
+
+  until: number | null = null; // what it was asked for; null: the model's end
 
   readonly quantities: { name: string; unit: string }[]; // those with values; a large model hands over some of its own
   private readonly places: Map<string, number>;
@@ -138,12 +154,15 @@ export interface Listener {
   /** A run has begun or gone on; `fresh`: it is another one. */
   onRun(run: Run, fresh: boolean): void;
   onBusy(busy: boolean): void;
+  /** A run that was kept before is there again. */
+  onKept(run: Run): void;
   onTrouble(text: string): void;
 }
 
 const SLICE = 40; // ms
 const AUTOMATA = 32; // that have columns
 const FIRST_SLICE = 30;
+const KEPT_MS = 3000; // for all runs that are made anew
 
 export class Session {
   model: Model | null = null;
@@ -219,8 +238,8 @@ export class Session {
 
   // ---- the model ---------------------------------------------------------------------------------
 
-  /** Compile a text and run it. */
-  open(path: string, text: string, files: Record<string, string>, keepSettings: boolean): Promise<void> {
+  /** Compile a text and run it; `kept`: settings of runs to be made before. */
+  open(path: string, text: string, files: Record<string, string>, keepSettings: boolean, kept: Settings[] = []): Promise<void> {
     this.playing = false;
     return this.next(async () => {
       if (!keepSettings) {
@@ -228,8 +247,28 @@ export class Session {
         this.until = null;
       }
       await this.hand(files);
-      if (await this.compile(path, text)) await this.begin(false);
+      if (!(await this.compile(path, text))) return;
+      await this.again(kept);
+      await this.begin(false);
     });
+  }
+
+  /** Runs that were kept are made anew, as long as nobody has to wait for them. */
+  private async again(kept: Settings[]): Promise<void> {
+    const model = this.model;
+    const deadline = performance.now() + KEPT_MS;
+    for (const { set, until, changes } of kept) {
+      const left = deadline - performance.now();
+      if (!model || left <= 0) return;
+      const end = until === null ? {} : { until };
+      const answer = await this.engine.ask({ op: "run", set, changes, ...end, ms: left }).catch(() => null);
+      if (!answer) continue;
+      const run = new Run(model, set, [...((answer.json as RunAnswer).columns ?? []), STEP]);
+      run.start = answer.numbers.length ? answer.numbers[0] : 0;
+      run.until = until;
+      this.take(run, answer.json, answer.numbers);
+      if (!run.unfinished) this.listener.onKept(run);
+    }
   }
 
   private async compile(path: string, text: string): Promise<boolean> {
@@ -252,6 +291,11 @@ export class Session {
     const free = new Set(model.names.constants.filter((c) => !c.structural).map((c) => c.name));
     const set = Object.fromEntries(Object.entries(this.set).filter(([name]) => free.has(name)));
     return { set, ...(this.until === null ? {} : { until: this.until }) };
+  }
+
+  /** Constants and end of the present run, for other requests about it. */
+  settingsOfRun(): object {
+    return this.model ? this.settings(this.model) : {};
   }
 
   /** Variables that were set before the run, as changes at its start. */
@@ -310,6 +354,7 @@ export class Session {
     const run = new Run(model, { ...this.set }, [...((json as RunAnswer).columns ?? []), STEP]);
     run.start = numbers.length ? numbers[0] : 0;
     run.live = standing;
+    run.until = this.until;
     this.take(run, json, numbers);
     // an old picture stays until the new one has something to show
     if (turn !== this.turn && this.run) return;

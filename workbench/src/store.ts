@@ -9,6 +9,17 @@ declare const GALLERY: Record<string, string>; // put there by build.mjs: path a
 export const GALLERY_FOLDER = "gallery/";
 const DRAFT = "saltus.draft:";
 const OWN = "saltus.model:";
+const VIEW = "saltus.view:";
+
+/** Keep a text in the browser's storage; where that is full, what was only looked at makes room. */
+function keep(key: string, text: string): void {
+  try {
+    localStorage.setItem(key, text);
+  } catch {
+    for (const name of Object.keys(localStorage)) if (name.startsWith(VIEW)) localStorage.removeItem(name);
+    localStorage.setItem(key, text);
+  }
+}
 
 export interface Entry {
   path: string;
@@ -94,7 +105,7 @@ export class Store {
   /** Save; "changed" when somebody else has changed the file since `version`. `version` "": a new file. */
   async save(path: string, text: string, version: string | null): Promise<{ version: string | null } | "changed"> {
     if (!this.server) {
-      localStorage.setItem(OWN + path, text);
+      keep(OWN + path, text);
       return { version: null };
     }
     const headers: Record<string, string> = {};
@@ -113,7 +124,26 @@ export class Store {
   }
 
   keepDraft(path: string, text: string): void {
-    localStorage.setItem(DRAFT + path, text);
+    keep(DRAFT + path, text);
+  }
+
+  // ---- what was set and looked at ----------------------------------------------------------------
+
+  /** What the user has made around a model, or null. */
+  view(path: string): unknown {
+    try {
+      return JSON.parse(localStorage.getItem(VIEW + path) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  dropView(path: string): void {
+    localStorage.removeItem(VIEW + path);
+  }
+
+  keepView(path: string, view: object): void {
+    keep(VIEW + path, JSON.stringify(view));
   }
 
   dropDraft(path: string): void {

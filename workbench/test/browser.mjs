@@ -323,6 +323,67 @@ experiment { end = 3; }
     await bench.picture(`${bench.form.name}-drawing`);
   },
 
+  async experiments_have_pictures(bench) {
+    await bench.open("ball.lisma");
+    await bench.page.click("#panel-tabs >> text=Experiments");
+    await bench.page.fill("input[name=measure]", "time(main.bounce)");
+    await bench.page.selectOption("select[name=first]", "y0");
+    await bench.page.fill("input[name=first-count]", "11");
+    await bench.page.click("#experiment-run");
+    const { experiment } = await bench.until((look) => look.experiment.members === 11 && look.experiment.rows.length === 11);
+    for (const [h, t] of experiment.rows) assert.ok(Math.abs(t - Math.sqrt((2 * h) / 9.80665)) < 1e-7, `${h}: ${t}`);
+    await bench.picture(`${bench.form.name}-sweep`);
+    // a click runs the nearest one
+    const box = await bench.page.locator(".experiment-result canvas").boundingBox();
+    await bench.page.mouse.click(box.x + box.width - 20, box.y + box.height / 2);
+    await bench.until((look) => look.constants.y0 === 15 && look.state === "done");
+    await bench.page.click("[data-kind=sens]");
+    await bench.page.click("#experiment-run");
+    await bench.page.waitForSelector(".experiment-result tr.exists >> text=y0");
+    await bench.page.click("[data-kind=sweep]");
+    await bench.page.fill("input[name=measure]", "max(nothing)");
+    await bench.page.click("#experiment-run");
+    await bench.page.waitForSelector(".told.failed");
+    await bench.page.click("#parameters header button");
+  },
+
+  async conditions_costs_and_energy(bench) {
+    await bench.write("const k = 0.8;\ny' = v; y(t0) = 10; v' = -10; v(t0) = 0;\nenergy = v^2/2 + 10*y;\nstate bounce [y <= 0] && [v < 0] { v(t0) = -k*v; } from init, bounce;\nstate high [y >= 11] {} from init, bounce;\nexperiment { end = 3; }\n");
+    await bench.until((look) => look.t === 3 && look.state === "done");
+    await bench.page.click("#panel-tabs >> text=Conditions");
+    // the highest point after the bounce is 6.4
+    const text = await bench.page.textContent(".guards");
+    assert.match(text, /y >= 11lacks/);
+    const near = await bench.page.textContent(".guards tr:has-text('high') td:nth-child(4)");
+    assert.ok(near.startsWith("4.6"), text);
+    await bench.page.click("#panel-tabs >> text=Costs");
+    const costs = await bench.page.textContent(".costs");
+    assert.match(costs, /changed by events-36/);
+    await bench.page.click("text=chart of the energy");
+    const look = await bench.until((look) => look.charts.some((c) => c[0] === "{energy}"));
+    assert.equal(look.charts.length, 3);
+    await bench.picture(`${bench.form.name}-costs`);
+  },
+
+  async nothing_made_is_lost_by_a_reload(bench) {
+    await bench.open("stick_slip.lisma");
+    const before = await bench.look();
+    const name = Object.keys(before.constants)[0];
+    await bench.page.click("#keep");
+    await bench.slide(name, 0.62);
+    await bench.until((look, [n, v]) => look.constants[n] !== v && look.state === "done", [name, before.constants[name]]);
+    await bench.page.fill("#until", String(before.t / 2));
+    await bench.page.press("#until", "Enter");
+    await bench.until((look, t) => look.t === t / 2 && look.state === "done", before.t);
+    await bench.page.click(".chart .chart-controls button[title='logarithmic scale']");
+    await bench.page.waitForTimeout(500);
+    const made = await bench.look();
+    await bench.page.reload();
+    const after = await bench.until((look) => look.state === "done" && look.kept === 1);
+    assert.deepEqual([after.constants, after.t, after.charts, after.last], [made.constants, made.t, made.charts, made.last]);
+    await bench.page.evaluate(() => localStorage.clear());
+  },
+
   async links_are_text(bench) {
     const text = "// </script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\nx' = 1; experiment { end = 3; }\n";
     const shared = { path: "<img src=x onerror=alert(1)>.lisma", text, set: { "__proto__": 7, nothing: 1, y: "2" }, until: "3; alert(1)", changes: [{ t: 1 }, "a", null] };

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// The conditions of a model at the cursor: which transitions could be taken from here, which of their conditions hold, how
+// far the others are from it, and how near they came while the automaton was where it is.
+import { make, short } from "./dom";
+import { margin } from "./expression";
+import { Run } from "./session";
+import { say } from "./words";
+
+const SHOWN = 200; // lines
+
+export interface GuardsHost {
+  run: Run | null;
+  cursor: number | null;
+  setCursor(t: number | null): void;
+  goToLine(line: number): void;
+}
+
+/** Rows during which an automaton is in the state it is in at a row. */
+function stay(run: Run, column: number, row: number): [number, number] {
+  const values = run.rows.columns[column].values;
+  let from = row;
+  let to = row;
+  while (from > 0 && values[from - 1] === values[row]) from--;
+  while (to + 1 < run.rows.length && values[to + 1] === values[row]) to++;
+  return [from, to];
+}
+
+export class Guards {
+  readonly element = make("div", { class: "guards", tabindex: 0 });
+
+  constructor(private readonly host: GuardsHost) {}
+
+  show(): void {
+    const run = this.host.run;
+    if (!run || run.rows.length === 0) return;
+    const t = this.host.cursor ?? run.t;
+    const row = Math.max(0, run.rows.find(t, true) - 1);
+    const lines: HTMLElement[] = [];
+    for (const automaton of run.model.automata) {
+      const column = run.column(`${automaton.name}.state`);
+      if (column < 0 || lines.length > SHOWN) continue;
+      const state = automaton.states[run.rows.columns[column].values[row]];
+      const [from, to] = stay(run, column, row);
+      for (const transition of run.model.names.transitions) {
+        if (transition.automaton !== automaton.name || !transition.from.includes(state)) continue;
+        lines.push(...this.transition(run, automaton.name, state, transition, row, from, to));
+      }
+    }
+    const head = make("tr", {}, ...["transition", "condition", "now", "nearest so far", "taken"].map((h) => make("th", {}, say(h))));
+    this.element.replaceChildren(
+      make("p", { class: "told" }, `${say("what could happen at")} t = ${short(t, 8)}`),
+      lines.length ? make("table", {}, head, ...lines.slice(0, SHOWN)) : make("p", { class: "empty" }, say("No transition leads on from here.")));
+  }
+
+  private transition(run: Run, name: string, state: string, transition: Run["model"]["names"]["transitions"][number], row: number, from: number, to: number): HTMLElement[] {
+    const taken = run.events.filter((e) => e.automaton === name && e.to === transition.to && e.from === state).length;
+    const where = name === "main" ? "" : `${name}: `;
+    return transition.atoms.map((atom, i) => make("tr", {},
+      make("td", {}, i === 0 ? make("button", { class: "mini", click: () => this.host.goToLine(transition.line) }, `${where}${state} → ${transition.to}`) : ""),
+      make("td", { class: "code" }, atom),
+      ...this.margins(run, atom, row, from, to),
+      make("td", { class: "number" }, i === 0 ? String(taken) : "")));
+  }
+
+  private margins(run: Run, atom: string, row: number, from: number, to: number): HTMLElement[] {
+    const value = margin(atom, run);
+    if (!value) return [make("td", {}), make("td", {})];
+    const now = value(row);
+    let best = from;
+    for (let i = from; i <= to; i++) if (value(i) > value(best)) best = i;
+    const t = run.rows.time.values[best];
+    const nearest = value(best);
+    return [
+      make("td", { class: now >= 0 ? "holds" : "" }, now >= 0 ? say("holds") : `${say("lacks")} ${short(-now, 4)}`),
+      make("td", {}, nearest >= 0 ? "" : make("button", { class: "mini", click: () => this.host.setCursor(t) }, `${short(-nearest, 4)} · t = ${short(t, 6)}`)),
+    ];
+  }
+}
