@@ -50,11 +50,13 @@ static SltStatus linearize_mode(void* user, double t, double* xu, double* f, dou
   if (*timed) memcpy(values, entries, stiff->entry_count * sizeof *values);
   tame(values, stiff->entry_count);
   if (!*timed) return SLT_OK;
-  memset(ft, 0, ((size_t)mode->state_count + stiff->algebraic) * sizeof *ft);
+  uint32_t seen = mode->state_count + stiff->algebraic;
+  memset(ft, 0, ((size_t)seen + stiff->auxiliary) * sizeof *ft);
   for (uint32_t i = 0; i < stiff->time_count; i++) {
     ft[stiff->time_rows[i]] = entries[stiff->entry_count + i];
   }
-  tame(ft, (size_t)mode->state_count + stiff->algebraic);
+  num_linear_fold(sim->stepper->system.linear, ft);
+  tame(ft, seen);
   return SLT_OK;
 }
 
@@ -122,6 +124,7 @@ static SltStatus find_mode(EngSim* sim, EngStiffMode** out) {
   if (status < 0) return fail_jacobian(sim, status);
   NumPattern pattern = {.states = mode->state_count,
                         .algebraic = entry->stiff->algebraic,
+                        .auxiliary = entry->stiff->auxiliary,
                         .begin = entry->stiff->begin,
                         .columns = entry->stiff->columns};
   status = num_linear_create(&sim->options.allocator, &pattern, &entry->linear);

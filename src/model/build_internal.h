@@ -99,14 +99,20 @@ typedef struct TapeSlopes {
   BASE_VEC(uint32_t) adjoint;  // per value: its adjoint + 1
   BASE_VEC(uint32_t) heap;     // values to be looked at, the newest on top
   BASE_VEC(uint32_t) column;   // per state: its slope + 1
-  BASE_VEC(TapeSlope) found;   // the result, by column
-  uint64_t visited;            // values looked at, over all outputs
+  const uint32_t* cut;         // values below cut_count that count as unknowns: column + 1, or 0
+  uint32_t cut_count;
+  BASE_VEC(TapeSlope) found;  // the result, by column
+  uint64_t visited;           // values looked at, over all outputs
 } TapeSlopes;
 
 void tape_slopes_init(TapeSlopes* slopes, Arena* arena, uint32_t state_count);
-/// All partial derivatives of a value that are not zero, into slopes->found. The graph has no
-/// blocks of equations. New values are made in it.
+/// All partial derivatives of a value that are not zero, into slopes->found; what is behind a value
+/// that counts as an unknown (other than this one) is left to that unknown. The graph has no blocks
+/// of equations. New values are made in it.
 void tape_slopes(TapeSlopes* slopes, TapeGraph* graph, uint32_t value);
+/// Values between many states and many readers, ascending: a mean of all cells in the equation of
+/// each. Seen through them the slopes would be a full matrix. Returns their number.
+uint32_t tape_wide_values(const TapeGraph* graph, Arena* scratch, const uint32_t** out);
 
 // ---------------------------------------------------------------------------------------------
 // torn blocks of linear equations (build_tear.c)

@@ -635,12 +635,16 @@ static const uint32_t* order_of_values(Arena* scratch, const uint32_t* rows, uin
   return order;
 }
 
-/// Pattern and outputs of the Jacobian's program; false when it grows too large.
+/// Pattern and outputs of the Jacobian's program; false when it grows too large. The last rows are
+/// those of auxiliary unknowns, which `cut` names among the values.
 static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* rows, uint32_t count,
-                        ModelStiff* out) {
+                        const uint32_t* cut, ModelStiff* out) {
   Arena* scratch = &build->scratch;
   TapeSlopes slopes;
   tape_slopes_init(&slopes, scratch, count);
+  slopes.cut = cut;
+  slopes.cut_count = cut ? scope->graph.values.count : 0;
+  const uint32_t minus_one = tape_const(&scope->graph, -1.0);
   BASE_VEC(uint32_t) values = {0};
   BASE_VEC(uint32_t) times = {0};
   BASE_VEC(uint32_t) columns = {0};
@@ -659,6 +663,11 @@ static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* row
     length[row] = slopes.found.count;
     for (uint32_t i = 0; i < slopes.found.count; i++) {
       base_vec_push(scratch, &all, slopes.found.data[i]);
+    }
+    if (row + out->auxiliary >= count) {  // an auxiliary unknown reads earlier ones only
+      TapeSlope own = {.column = row, .value = minus_one};
+      base_vec_push(scratch, &all, own);
+      length[row]++;
     }
   }
   for (uint32_t i = 0; i < count; i++) {
@@ -682,10 +691,24 @@ static bool emit_slopes(ModelBuild* build, ModeScope* scope, const uint32_t* row
   for (uint32_t i = 0; i < times.count; i++) {
     base_vec_push(scratch, &values, times.data[i]);
   }
-  out->jacobian = tape_finish(&scope->graph, &build->arena, count, values.data, values.count);
+  out->jacobian =
+      tape_finish(&scope->graph, &build->arena, count - out->auxiliary, values.data, values.count);
   roll(build, &out->jacobian);
   out->jacobian.native = ARENA_NEW(&build->arena, ModelCode);
   return true;
+}
+
+/// Per value of the graph: the number of its row + 1 if it is an auxiliary unknown. NULL: there are
+/// none. Their rows come behind `count` others.
+static const uint32_t* cut_wide_values(ModelBuild* build, const ModeScope* scope, uint32_t count,
+                                       const uint32_t** wide, uint32_t* wide_count) {
+  *wide_count = tape_wide_values(&scope->graph, &build->scratch, wide);
+  if (*wide_count == 0) return NULL;
+  uint32_t* cut = ARENA_ARRAY(&build->scratch, uint32_t, scope->graph.values.count);
+  for (uint32_t i = 0; i < *wide_count; i++) {
+    cut[(*wide)[i]] = count + i + 1;
+  }
+  return cut;
 }
 
 const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
@@ -697,10 +720,15 @@ const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
   const uint32_t* rhs = rhs_values(build, set, &scope);
   ModelStiff* out = ARENA_NEW(&build->arena, ModelStiff);
   out->algebraic = scope.residuals.count;
-  uint32_t count = set->state_count + out->algebraic;
-  uint32_t* rows = ARENA_ARRAY(scratch, uint32_t, count);
+  const uint32_t count = set->state_count + out->algebraic;
+  const uint32_t* wide = NULL;
+  const uint32_t* cut = cut_wide_values(build, &scope, count, &wide, &out->auxiliary);
+  uint32_t* rows = ARENA_ARRAY(scratch, uint32_t, (size_t)count + out->auxiliary);
   for (uint32_t i = 0; i < count; i++) {
     rows[i] = i < set->state_count ? rhs[i] : scope.residuals.data[i - set->state_count];
+  }
+  for (uint32_t i = 0; i < out->auxiliary; i++) {
+    rows[count + i] = wide[i];
   }
   out->unknowns = unknown_registers(build, set, &scope);
   if (out->algebraic) {
@@ -708,7 +736,8 @@ const ModelStiff* build_stiff(ModelBuild* build, const BuildSet* set) {
     roll(build, &out->stage);
     out->stage.native = ARENA_NEW(&build->arena, ModelCode);
   }
-  return emit_slopes(build, &scope, rows, count, out) ? out : NULL;
+  bool good = emit_slopes(build, &scope, rows, count + out->auxiliary, cut, out);
+  return good ? out : NULL;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -260,7 +260,10 @@ void tape_slopes(TapeSlopes* s, TapeGraph* graph, uint32_t value) {
     rule.adjoint = s->adjoint.data[rule.self] - 1;
     s->adjoint.data[rule.self] = 0;
     s->visited++;
-    if (rule.value.op == TAPE_STATE) {
+    uint32_t unknown = rule.self < s->cut_count && rule.self != value ? s->cut[rule.self] : 0;
+    if (unknown) {
+      note(s, graph, unknown - 1, rule.adjoint);
+    } else if (rule.value.op == TAPE_STATE) {
       note(s, graph, rule.value.a, rule.adjoint);
     } else if (rule.value.op == TAPE_TIME) {
       TapeSlope slope = {.column = TAPE_TIME_COLUMN, .value = rule.adjoint};
@@ -270,4 +273,76 @@ void tape_slopes(TapeSlopes* s, TapeGraph* graph, uint32_t value) {
     }
   }
   collect(s, graph);
+}
+
+// ---- wide values --------------------------------------------------------------------------------
+
+#define WIDE 32  // states that a wide value reads, and values that read it, at least
+
+/// Operands of a value that slopes are handed on to; returns their number.
+static uint32_t operands_of(const TapeValue* value, uint32_t out[2]) {
+  bool choice = value->op == MODEL_OP_SELECT;
+  bool table = value->op == MODEL_OP_TABLE || value->op == MODEL_OP_TABLE_SLOPE;
+  out[0] = choice ? value->b : value->a;
+  out[1] = choice ? value->c : value->b;
+  if (value->op >= MODEL_OP_COUNT) return 0;
+  if (choice) return 2;
+  return table ? 1 : model_op_operands(value->op);
+}
+
+typedef struct WideSearch {
+  const TapeGraph* graph;
+  Arena* arena;
+  uint32_t* seen;  // per value: the search that has met it last
+  const uint8_t* chosen;
+  BASE_VEC(uint32_t) stack;
+} WideSearch;
+
+/// Whether a value reads many states, or wide values that were found before.
+static bool reads_many(WideSearch* w, uint32_t value) {
+  uint32_t found = 0;
+  w->stack.count = 0;
+  base_vec_push(w->arena, &w->stack, value);
+  while (w->stack.count && found < WIDE) {
+    uint32_t at = w->stack.data[--w->stack.count];
+    const TapeValue* v = &w->graph->values.data[at];
+    uint32_t operands[2];
+    uint32_t count = operands_of(v, operands);
+    if (w->seen[at] == value + 1) continue;
+    w->seen[at] = value + 1;
+    if (w->chosen[at] || v->op == TAPE_STATE) {
+      found++;
+      continue;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+      base_vec_push(w->arena, &w->stack, operands[i]);
+    }
+  }
+  return found == WIDE;
+}
+
+uint32_t tape_wide_values(const TapeGraph* graph, Arena* scratch, const uint32_t** out) {
+  const uint32_t count = graph->values.count;
+  uint32_t* readers = ARENA_ARRAY(scratch, uint32_t, count);
+  uint8_t* chosen = ARENA_ARRAY(scratch, uint8_t, count);
+  BASE_VEC(uint32_t) wide = {0};
+  for (uint32_t v = 0; v < count; v++) {
+    uint32_t operands[2];
+    uint32_t used = operands_of(&graph->values.data[v], operands);
+    for (uint32_t i = 0; i < used; i++) {
+      readers[operands[i]]++;
+    }
+  }
+  WideSearch search = {.graph = graph,
+                       .arena = scratch,
+                       .seen = ARENA_ARRAY(scratch, uint32_t, count),
+                       .chosen = chosen};
+  for (uint32_t v = 0; v < count; v++) {
+    bool computed = graph->values.data[v].op < MODEL_OP_COUNT;
+    if (!computed || readers[v] < WIDE || !reads_many(&search, v)) continue;
+    chosen[v] = 1;
+    base_vec_push(scratch, &wide, v);
+  }
+  *out = wide.data;
+  return wide.count;
 }

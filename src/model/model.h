@@ -1049,6 +1049,7 @@ typedef struct ModelImpulse {
 /// over time, states and algebraic unknowns.
 typedef struct ModelStiff {
   uint32_t algebraic;
+  uint32_t auxiliary;        // rows behind the algebraic ones, for the elimination alone
   const uint32_t* unknowns;  // registers of `rhs` that hold them once it has run
   ModelProgram stage;        // derivatives and residuals
   ModelProgram jacobian;     // entries of their Jacobian, then derivatives with respect to time

@@ -22,6 +22,7 @@ struct NumBorder {
   SltAllocator allocator;
   size_t bytes;  // of the block behind `members`
   NumLinear* inner;
+  uint32_t states;  // unknowns beyond them have no c on the diagonal
   uint32_t inner_count, inner_entry_count;
   uint32_t count;  // unknowns of the border
   uint32_t members[NUM_BORDER_MAX];
@@ -37,10 +38,10 @@ struct NumBorder {
   uint32_t pivot[NUM_BORDER_MAX];
 };
 
-/// Members of the border into `place` (their number there, UINT32_MAX for others). False: none, or
-/// too many.
+/// Members of the border into `place` (their number there, UINT32_MAX for others): auxiliary
+/// unknowns, and those with many neighbours. False: none, or too many.
 static bool find_members(const NumPattern* p, uint32_t* place, NumBorder* border) {
-  const uint32_t n = p->states;
+  const uint32_t n = p->states + p->auxiliary;
   memset(place, 0, n * sizeof *place);
   for (uint32_t i = 0; i < n; i++) {
     place[i] += p->begin[i + 1] - p->begin[i];
@@ -49,7 +50,7 @@ static bool find_members(const NumPattern* p, uint32_t* place, NumBorder* border
     }
   }
   for (uint32_t i = 0; i < n; i++) {
-    bool member = place[i] > 2 * DEGREE_MAX;
+    bool member = i >= p->states || place[i] > 2 * DEGREE_MAX;
     if (member && border->count == NUM_BORDER_MAX) {
       return false;
     }
@@ -92,7 +93,7 @@ static void split_inner(const NumPattern* p, const uint32_t* place, const uint32
 static uint32_t split_beside(const NumPattern* p, const uint32_t* place, const uint32_t* position,
                              bool row_in, bool column_in, BorderEntry* out) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < p->states; i++) {
+  for (uint32_t i = 0; i < p->states + p->auxiliary; i++) {
     if ((place[i] != UINT32_MAX) != row_in) {
       continue;
     }
@@ -109,7 +110,7 @@ static uint32_t split_beside(const NumPattern* p, const uint32_t* place, const u
 }
 
 static SltStatus take_memory(const SltAllocator* a, const NumPattern* p, NumBorder* border) {
-  const size_t n = p->states;
+  const size_t n = (size_t)p->states + p->auxiliary;
   const size_t entries = p->begin[n];
   size_t doubles = base_add_size(base_mul_size(n, (size_t)border->count + 1), entries);
   size_t words = base_add_size(n, entries);
@@ -131,7 +132,7 @@ static SltStatus take_memory(const SltAllocator* a, const NumPattern* p, NumBord
 /// The inner system, and what lies beside it.
 static SltStatus make(const SltAllocator* a, const NumPattern* p, const uint32_t* place,
                       uint32_t* work, NumBorder* border) {
-  const uint32_t n = p->states;
+  const uint32_t n = p->states + p->auxiliary;
   SLT_TRY(take_memory(a, p, border));
   uint32_t* position = work;
   uint32_t* begin = work + n;
@@ -152,8 +153,8 @@ SltStatus num_border_create(const SltAllocator* a, const NumPattern* p, NumBorde
                             double* cost) {
   *out = NULL;
   *cost = HUGE_VAL;
-  const size_t n = p->states;
-  if (p->algebraic > 0 || n <= (size_t)2 * DEGREE_MAX) {
+  const size_t n = (size_t)p->states + p->auxiliary;
+  if (p->algebraic > p->auxiliary || n <= (size_t)2 * DEGREE_MAX) {
     return SLT_OK;
   }
   NumBorder* border = base_alloc(a, sizeof *border);
@@ -161,7 +162,7 @@ SltStatus num_border_create(const SltAllocator* a, const NumPattern* p, NumBorde
   uint32_t* work = base_alloc(a, bytes);
   SltStatus status = border && work ? SLT_OK : SLT_ERR_NOMEM;
   if (border) {
-    *border = (NumBorder){.allocator = *a};
+    *border = (NumBorder){.allocator = *a, .states = p->states};
   }
   bool found = status >= 0 && find_members(p, work, border);
   if (found) {
@@ -208,7 +209,7 @@ SltStatus num_border_factor(NumBorder* border, const double* values, double c) {
   }
   memset(border->s, 0, sizeof border->s);
   for (uint32_t j = 0; j < m; j++) {
-    border->s[j * m + j] = c;
+    border->s[j * m + j] = border->members[j] < border->states ? c : 0.0;
   }
   for (uint32_t k = 0; k < border->d_count; k++) {
     border->s[d[k].row * m + d[k].column] -= values[d[k].entry];

@@ -44,6 +44,7 @@ static void lay_out(NumLinear* linear, NumCarver* c) {
   linear->store = num_carve(c, linear->store_count, sizeof(double));
   linear->lower = num_carve(c, band ? base_mul_size(n, linear->below) : 0, sizeof(double));
   linear->scratch = num_carve(c, n, sizeof(double));
+  linear->extended = num_carve(c, linear->rows.count < n ? n : 0, sizeof(double));
   linear->pivot = num_carve(c, n, sizeof *linear->pivot);
   for (uint32_t j = 1; j <= NUM_LINEAR_STAGES; j++) {
     linear->rows.u[j] = num_carve(c, n, sizeof(double));
@@ -303,7 +304,7 @@ static SltStatus make(const SltAllocator* a, const NumPattern* p, Choice* choice
                      .cost = choice->cost};
   shape.entry_count = p->begin[shape.n];
   shape.rows.states = p->states;
-  shape.rows.count = shape.n;
+  shape.rows.count = shape.n - p->auxiliary;
   if (choice->kind == NUM_LINEAR_BLOCKS && choice->block > 0) {
     shape.blocks.size = choice->block;
     shape.blocks.count = (shape.n + choice->offset + choice->block - 1) / choice->block;
@@ -358,15 +359,17 @@ SltStatus num_linear_create(const SltAllocator* allocator, const NumPattern* pat
                             NumLinear** out) {
   *out = NULL;
   SltAllocator a = base_allocator(allocator);
-  size_t n = (size_t)pattern->states + pattern->algebraic;
+  NumPattern all = *pattern;  // here auxiliary unknowns are algebraic ones
+  all.algebraic += all.auxiliary;
+  size_t n = (size_t)all.states + all.algebraic;
   size_t order_size = base_mul_size(n ? n : 1, sizeof(uint32_t));
   Choice choice = {.order = base_alloc(&a, order_size)};
   if (!choice.order) {
     return SLT_ERR_NOMEM;
   }
-  SltStatus status = choose(&a, pattern, &choice);
+  SltStatus status = choose(&a, &all, &choice);
   if (status >= 0) {
-    status = make(&a, pattern, &choice, out);
+    status = make(&a, &all, &choice, out);
   }
   num_sparse_free(choice.sparse);
   num_border_free(choice.border);
@@ -562,7 +565,7 @@ static void solve_band(NumLinear* linear, double* b) {
   }
 }
 
-void num_linear_solve(NumLinear* linear, double* b) {
+static void solve_all(NumLinear* linear, double* b) {
   switch (linear->kind) {
   case NUM_LINEAR_DENSE:
     if (linear->n == 2) {
@@ -584,19 +587,46 @@ void num_linear_solve(NumLinear* linear, double* b) {
   }
 }
 
+void num_linear_solve(NumLinear* linear, double* b) {
+  const uint32_t seen = linear->rows.count;
+  if (seen == linear->n) {
+    solve_all(linear, b);
+    return;
+  }
+  memcpy(linear->extended, b, seen * sizeof *b);
+  memset(linear->extended + seen, 0, (linear->n - seen) * sizeof *b);
+  solve_all(linear, linear->extended);
+  memcpy(b, linear->extended, seen * sizeof *b);
+}
+
 void num_linear_solve_sum(NumLinear* linear, double* restrict b, const double* restrict add) {
   if (linear->kind == NUM_LINEAR_BLOCKS && !linear->pivoted) {
     num_blocks_solve(&linear->blocks, b, add);
     return;
   }
-  for (uint32_t i = 0; i < linear->n; i++) {
+  for (uint32_t i = 0; i < linear->rows.count; i++) {
     b[i] += add[i];
   }
   num_linear_solve(linear, b);
 }
 
+void num_linear_fold(const NumLinear* linear, double* column) {
+  const uint32_t seen = linear->rows.count;
+  const uint32_t auxiliary = linear->n - seen;
+  for (uint32_t k = 0; auxiliary && k < linear->n; k++) {
+    uint32_t row = k < auxiliary ? seen + k : k - auxiliary;
+    for (uint32_t e = linear->begin[row + 1]; e-- > linear->begin[row];) {
+      uint32_t j = linear->columns[e];
+      if (j < seen) {
+        break;
+      }
+      column[row] += j == row ? 0.0 : linear->values[e] * column[j];
+    }
+  }
+}
+
 double num_linear_bound(const NumLinear* linear) {
-  if (linear->rows.count > linear->rows.states) {
+  if (linear->n > linear->rows.states) {
     return HUGE_VAL;
   }
   double* column = linear->rows.out;

@@ -42,7 +42,7 @@ void num_border_solve(NumBorder* border, double* b);
 struct NumLinear {
   SltAllocator allocator;
   NumLinearKind kind;
-  uint32_t n;             // rows
+  uint32_t n;             // rows, auxiliary ones included
   uint32_t entry_count;   // of J
   uint32_t below, above;  // band
   size_t store_count;
@@ -58,8 +58,9 @@ struct NumLinear {
   double* values;
   double*
       store;  // matrix, then its factors (sparse: the matrix alone; blocks: factors of either kind)
-  double* lower;    // band: factors below the diagonal
-  double* scratch;  // n
+  double* lower;     // band: factors below the diagonal
+  double* scratch;   // n
+  double* extended;  // n, for right-hand sides; NULL without auxiliary unknowns
   uint32_t* pivot;
   NumSparse* sparse;
   NumBorder* border;

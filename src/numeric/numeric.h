@@ -420,9 +420,11 @@ typedef enum NumLinearKind {
 } NumLinearKind;
 
 /// Where a Jacobian has entries: row i has columns[begin[i]] .. columns[begin[i + 1] - 1],
-/// ascending. States come first, then algebraic unknowns.
+/// ascending. States come first, then algebraic unknowns, then auxiliary ones: values that many
+/// rows read and that read many states, as means do. These are unknowns of the elimination alone
+/// (their rows have the right-hand side 0, and -1 on the diagonal); nobody outside sees them.
 typedef struct NumPattern {
-  uint32_t states, algebraic;
+  uint32_t states, algebraic, auxiliary;
   const uint32_t* begin;
   const uint32_t* columns;
 } NumPattern;
@@ -448,6 +450,9 @@ SltStatus num_linear_factor(NumLinear* linear, double c);
 void num_linear_solve(NumLinear* linear, double* b);
 /// The same for the right-hand side b + add.
 void num_linear_solve_sum(NumLinear* linear, double* b, const double* add);
+/// A column of derivatives of all rows, auxiliary ones last: what these have goes to the rows that
+/// read them. (Each reads earlier ones only.)
+void num_linear_fold(const NumLinear* linear, double* column);
 /// An upper bound of the moduli of the eigenvalues of J.
 double num_linear_bound(const NumLinear* linear);
 

@@ -50,6 +50,30 @@ for i = 1:N {
 experiment { end = 2; every = 0.5; }
 """
 
+# cells that all read the same means; the texts differ in how these are written
+MEAN_CELLS = """
+const N = 80, k = 700;
+x[0] = 0; x[N+1] = 1;
+for i = 1:N {
+  x[i]' = k * (x[i-1] - 2 * x[i] + x[i+1]) - x[i]^3 - %s;
+  x[i](t0) = mod(0.618 * i, 1);
+}
+%s
+experiment { end = 2; every = 0.5; }
+"""
+MEANS = [
+    ("sum", "3 * (m - sin(time)) * x[i]", "m = sum(i = 1:N, x[i]) / N;"),
+    ("inline", "3 * (sum(j = 1:N, x[j]) / N - sin(time)) * x[i]", ""),
+    ("implicit", "3 * (m - sin(time)) * x[i]", "N * m = sum(i = 1:N, x[i]);"),
+    ("shifted by time", "3 * m * x[i]", "m = sum(i = 1:N, x[i]) / N - sin(time);"),
+    ("one cell after another", "3 * (s[N] / N - sin(time)) * x[i]",
+     "s[0] = 0; for i = 1:N { s[i] = s[i-1] + x[i]; }"),
+    ("two halves", "d[i] * (a + b - sin(time))",
+     "a = sum(i = 1:40, x[i]) / N; b = sum(i = 41:80, x[i]) / N; for i = 1:N { d[i] = 3 * x[i]; }"),
+    ("chosen", "3 * if(time > 1, m - sin(time), m - sin(time)) * x[i]", "m = sum(i = 1:N, x[i]) / N;"),
+    ("one through another", "3 * (sqrt(q) - sin(time)) * x[i]", "m = sum(i = 1:N, x[i]) / N; q = m^2;"),
+]
+
 EASY = """
 x' = y;   x(t0) = 1;
 y' = -x;  y(t0) = 0;
@@ -148,6 +172,18 @@ class Stiff(unittest.TestCase):
             for row, other in zip(run.rows, reference.rows):
                 for value, want in zip(row, other):
                     self.assertAlmostEqual(value, want, delta=2e-5, msg=name)
+
+    def test_means_in_every_equation(self):
+        """Stiff cells that read means of all, in several texts: one motion, and no full matrix."""
+        reference = None
+        for name, reads, defines in MEANS:
+            text = MEAN_CELLS % (reads, defines)
+            if reference is None:
+                reference = self.run_text(text, "--method", "dop853", "--rtol", "1e-9", "--atol", "1e-11")
+            for method in ("rodas", "auto"):
+                run = self.run_text(text, "--method", method)
+                for column in ("x1", "x40", "x80"):
+                    self.assertAlmostEqual(run.last(column), reference.last(column), delta=2e-5, msg=name)
 
     def test_motion_along_a_surface(self):
         reference = self.run_text(SLIDES, "--method", "dp54", "--rtol", "1e-9")

@@ -184,3 +184,45 @@ TEST(blocks_are_rows) {
   model_build_free(build);
   arena_free(&arena);
 }
+
+// A value between many states and many readers is one; partial sums and what reads it alone are
+// not.
+TEST(wide_values_are_found) {
+  enum { N = 60 };
+  for (uint32_t cells = 10; cells <= N; cells += 25) {
+    Fixture f;
+    begin(&f);
+    TapeGraph* g = &f.graph;
+    uint32_t sum = tape_state(g, 0);
+    for (uint32_t i = 1; i < cells; i++)
+      sum = tape_op(g, IR_ADD, sum, tape_state(g, i), 0);
+    uint32_t mean = tape_op(g, IR_DIV, sum, tape_const(g, cells), 0);
+    uint32_t root = tape_op(g, IR_SQRT, mean, 0, 0);
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < cells; i++) {
+      uint32_t away = tape_op(g, IR_SUB, tape_state(g, i), mean, 0);
+      last = tape_op(g, IR_MUL, away, root, 0);
+    }
+    const uint32_t* wide = NULL;
+    uint32_t count = tape_wide_values(g, &f.arena, &wide);
+    CHECK(count == (cells > 32), "number");
+    if (count) CHECK(wide[0] == mean, "the mean");
+    if (!count) {
+      arena_free(&f.arena);
+      continue;
+    }
+    uint32_t* cut = ARENA_ARRAY(&f.arena, uint32_t, g->values.count);
+    TapeSlopes slopes;
+    tape_slopes_init(&slopes, &f.arena, cells + 1);
+    cut[mean] = cells + 1;
+    slopes.cut = cut;
+    slopes.cut_count = g->values.count;
+    tape_slopes(&slopes, g, last);
+    CHECK(slopes.found.count == 2, "one state and the mean");
+    CHECK(slopes.found.data[0].column == cells - 1 && slopes.found.data[1].column == cells,
+          "columns");
+    tape_slopes(&slopes, g, mean);
+    CHECK(slopes.found.count == cells, "the mean itself");
+    arena_free(&f.arena);
+  }
+}

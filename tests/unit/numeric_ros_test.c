@@ -364,7 +364,7 @@ TEST(linear_systems_are_solved_by_structure) {
       continue;
     }
     make_matrix(&a, c->n, c->algebraic, c->stride, c->more, &seed);
-    NumPattern pattern = {a.states, c->algebraic, a.begin, a.columns};
+    NumPattern pattern = {a.states, c->algebraic, 0, a.begin, a.columns};
     CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, c->name);
     if (num_linear_kind(linear) != c->kind) print_error("%s\n", c->name);
     CHECK(num_linear_kind(linear) == c->kind, c->name);
@@ -421,7 +421,7 @@ TEST(blocks_along_a_line_are_eliminated_from_both_ends) {
         NumLinear* linear = NULL;
         uint32_t n = size * groups;
         make_line(&a, n, size, full);
-        NumPattern pattern = {n, 0, a.begin, a.columns};
+        NumPattern pattern = {n, 0, 0, a.begin, a.columns};
         CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
         CHECK(num_linear_kind(linear) == NUM_LINEAR_BLOCKS, "kind");
         double* values = num_linear_values(linear);
@@ -473,7 +473,7 @@ TEST(a_border_is_taken_apart) {
       }
     }
     a.n = n;
-    NumPattern pattern = {n, 0, a.begin, a.columns};
+    NumPattern pattern = {n, 0, 0, a.begin, a.columns};
     CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
     CHECK(num_linear_kind(linear) == NUM_LINEAR_BORDER, "kind");
     double* values = num_linear_values(linear);
@@ -495,12 +495,73 @@ TEST(a_border_is_taken_apart) {
   }
 }
 
+/// Cells along a line that all read wide sums of cells, one sum reading another: unknowns of the
+/// elimination alone. The solution is that of the full matrix into which they are multiplied out.
+TEST(auxiliary_unknowns_are_the_full_matrix) {
+  static Matrix a;
+  uint64_t seed = 11;
+  static const struct {
+    uint32_t n, wide;
+  } sizes[] = {{8, 1}, {150, 1}, {150, 2}, {200, 8}, {200, 12}};
+  FOR_CASES(c, sizes) {
+    const uint32_t n = c->n;
+    a.states = n;
+    a.begin[0] = 0;
+    for (uint32_t i = 0; i < n + c->wide; i++) {
+      a.begin[i + 1] = a.begin[i];
+      a.n = i;
+      for (uint32_t j = 0; j < n + c->wide; j++) {
+        bool line = i < n && j < n && i + 1 >= j && j + 1 >= i;
+        bool reads = i < n && j >= n && (i + j) % c->wide == 0;
+        bool sums = i >= n && j < n && (i + j) % c->wide == 0;
+        if (line || reads || sums || (i >= n && (j == i || j + 1 == i) && j >= n)) add(&a, j);
+      }
+    }
+    a.n = n + c->wide;
+    NumPattern pattern = {n, 0, c->wide, a.begin, a.columns};
+    NumLinear* linear = NULL;
+    CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
+    if (n > 8) CHECK(num_linear_kind(linear) != NUM_LINEAR_DENSE, "kind");
+    double* values = num_linear_values(linear);
+    static double full[212][200];  // rows in states alone; those of the sums first
+    memset(full, 0, sizeof full);
+    for (uint32_t m = 0; m < a.n; m++) {
+      uint32_t i = m < c->wide ? n + m : m - c->wide;
+      for (uint32_t k = a.begin[i]; k < a.begin[i + 1]; k++) {
+        uint32_t j = a.columns[k];
+        values[k] = i == j && i >= n ? -1.0 : test_uniform(&seed, -1.0, 1.0);
+        for (uint32_t q = 0; q < n; q++) {
+          full[i][q] += j < n ? (q == j ? values[k] : 0.0) : i == j ? 0.0 : values[k] * full[j][q];
+        }
+      }
+    }
+    double x[200];
+    double b[200] = {0};
+    double zero[200] = {0};
+    for (uint32_t i = 0; i < n; i++)
+      x[i] = b[i] = test_uniform(&seed, -1.0, 1.0);
+    CHECK(num_linear_factor(linear, 50.0) == SLT_OK, "factors");
+    num_linear_solve(linear, x);
+    double sum[200];
+    memcpy(sum, b, sizeof sum);
+    num_linear_solve_sum(linear, sum, zero);
+    CHECK(memcmp(sum, x, n * sizeof *x) == 0, "the same with a sum on the right");
+    for (uint32_t i = 0; i < n; i++) {
+      double rest = 50.0 * x[i] - b[i];
+      for (uint32_t j = 0; j < n; j++)
+        rest -= full[i][j] * x[j];
+      CHECK(fabs(rest) < 1e-11, "solution");
+    }
+    num_linear_free(linear);
+  }
+}
+
 /// A line whose unknowns cannot be eliminated in their order without exchanging rows.
 TEST(a_line_that_needs_other_pivots_gets_them) {
   static Matrix a;
   NumLinear* linear = NULL;
   make_line(&a, 60, 2, true);
-  NumPattern pattern = {60, 0, a.begin, a.columns};
+  NumPattern pattern = {60, 0, 0, a.begin, a.columns};
   CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
   double* values = num_linear_values(linear);
   static const double tiny[] = {0.0, 1e-20, 1e-9};
@@ -530,7 +591,7 @@ TEST(a_singular_matrix_is_refused) {
   for (size_t m = 0; m < SLT_COUNT(sizes); m++) {
     NumLinear* linear = NULL;
     make_matrix(&a, sizes[m], 0, 1, 0, &seed);
-    NumPattern pattern = {a.states, 0, a.begin, a.columns};
+    NumPattern pattern = {a.states, 0, 0, a.begin, a.columns};
     CHECK(num_linear_create(NULL, &pattern, &linear) == SLT_OK, "create");
     double* values = num_linear_values(linear);
     for (uint32_t k = 0; k < a.begin[a.n]; k++)
