@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Least squares by Levenberg's and Marquardt's method (Moré's scaling by the columns of the
-// Jacobian), within bounds. The Jacobian is made of central differences of runs with tight
-// tolerances: few parameters, any model. A run that fails makes a step that is not taken.
+// Jacobian), within bounds. The Jacobian is followed along the run, through its events; where that
+// is not possible it is made of central differences. A run that fails makes a step that is not
+// taken.
 //
 // An own implementation: cminpack has neither bounds, robust losses nor a way to say that a trial
 // failed, and its loop is a page.
@@ -81,8 +82,9 @@ static double clamp(const Fit* fit, uint32_t i, double value) {
   return fmin(fmax(value, fit->out[i].lower), fit->out[i].upper);
 }
 
-/// Derivatives of the residuals; at a bound, or where a run fails, to the other side alone.
-static SltStatus differentiate(Search* s) {
+/// Derivatives of the residuals by differences; at a bound, or where a run fails, to the other side
+/// alone.
+static SltStatus take_differences(Search* s) {
   Fit* fit = s->fit;
   for (uint32_t k = 0; k < fit->n; k++) {
     double h = FIT_STEP * scale_of(fit, k, s->p[k]);
@@ -91,7 +93,7 @@ static SltStatus differentiate(Search* s) {
     memcpy(moved, s->p, sizeof moved);
     moved[k] = clamp(fit, k, s->p[k] + h);
     double above = moved[k] - s->p[k];
-    SltStatus status = above > 0.0 ? fit_residuals(fit, moved, column) : SLT_ERR_ARGUMENT;
+    SltStatus status = above > 0.0 ? fit_residuals(fit, moved, column, NULL) : SLT_ERR_ARGUMENT;
     if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) return status;
     if (status < 0) {
       above = 0.0;
@@ -99,7 +101,7 @@ static SltStatus differentiate(Search* s) {
     }
     moved[k] = clamp(fit, k, s->p[k] - h);
     double below = s->p[k] - moved[k];
-    status = below > 0.0 ? fit_residuals(fit, moved, s->trial) : SLT_ERR_ARGUMENT;
+    status = below > 0.0 ? fit_residuals(fit, moved, s->trial, NULL) : SLT_ERR_ARGUMENT;
     if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) return status;
     if (status < 0) {
       below = 0.0;
@@ -110,6 +112,13 @@ static SltStatus differentiate(Search* s) {
       column[i] = (column[i] - s->trial[i]) / (above + below);
   }
   return SLT_OK;
+}
+
+/// ... along the runs, where these do nothing that is not differentiated.
+static SltStatus differentiate(Search* s) {
+  SltStatus status = fit_residuals(s->fit, s->p, s->trial, s->jacobian);
+  bool ended = status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM;
+  return status >= 0 || ended ? status : take_differences(s);
 }
 
 /// The normal equations: a = J' W J, g = J' W r.
@@ -191,7 +200,7 @@ static SltStatus improve(Search* s, const double* a, const double* g, double* da
       s->converged = true;
       return SLT_OK;
     }
-    SltStatus status = solved ? fit_residuals(fit, moved, s->trial) : SLT_ERR_ARGUMENT;
+    SltStatus status = solved ? fit_residuals(fit, moved, s->trial, NULL) : SLT_ERR_ARGUMENT;
     if (status == SLT_ERR_CANCELLED || status == SLT_ERR_NOMEM) return status;
     double cost = status >= 0 ? weighted_cost(s, s->trial) : HUGE_VAL;
     if (cost < s->cost) {
@@ -213,7 +222,7 @@ static SltStatus search(Search* s) {
   double a[FIT_PARAMETERS * FIT_PARAMETERS] = {0.0};
   double g[FIT_PARAMETERS] = {0.0};
   double damping = FIT_DAMPING;
-  SLT_TRY(fit_residuals(fit, s->p, s->r));
+  SLT_TRY(fit_residuals(fit, s->p, s->r, NULL));
   s->converged = false;
   for (s->iterations = 0; s->iterations < fit->options->iterations && !s->converged;
        s->iterations++) {

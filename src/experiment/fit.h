@@ -36,8 +36,10 @@ typedef struct Fit {
   uint32_t runs;
 } Fit;
 
-/// Residuals of all data with the parameters p; a negative status where a run fails.
-SltStatus fit_residuals(Fit* fit, const double* p, double* r);
+/// Residuals of all data with the parameters p; a negative status where a run fails. `jacobian`:
+/// with their derivatives, column by column, along the runs, or NULL; SLT_ERR_UNSUPPORTED where
+/// they do something that is not differentiated.
+SltStatus fit_residuals(Fit* fit, const double* p, double* r, double* jacobian);
 /// Find the columns of the data in the model, and count the residuals.
 SltStatus fit_prepare(Fit* fit, SltProblem* problem);
 void fit_clear(Fit* fit);

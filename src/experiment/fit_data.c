@@ -2,6 +2,7 @@
 //
 // Residuals of a fit: the model run over the times of the data, read from dense output.
 #include "experiment/fit.h"
+#include "experiment/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +13,18 @@ typedef struct Following {
   const FitSet* set;
   double* residuals;
   uint32_t* entries;  // per column: so far
-  double t;
+  SltSensitivity* slopes;  // NULL: nobody asks for derivatives
+  double* jacobian;        // column by column
+  uint64_t m;              // its rows
+  double row[FIT_PARAMETERS];
+  uint32_t n;
 } Following;
+
+/// Derivatives of a residual, from those of what is measured; NaN where they are not known.
+static void put_slopes(Following* f, uint64_t residual, double weight, bool known) {
+  for (uint32_t k = 0; k < f->n; k++)
+    f->jacobian[(uint64_t)k * f->m + residual] = known ? weight * f->row[k] : (double)NAN;
+}
 
 static uint32_t find_time(const SltTable* table) {
   for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
@@ -176,7 +187,10 @@ static void take_event(void* user, const SltEvent* event) {
     uint32_t row = row_of(f->set->data->table, column->column, f->entries[c]++);
     if (row == slt_table_row_count(f->set->data->table)) continue;
     double measured = slt_table_value(f->set->data->table, row, column->column);
-    f->residuals[residual_at(f->set, c, row)] = column->weight * (event->t - measured);
+    uint64_t residual = residual_at(f->set, c, row);
+    f->residuals[residual] = column->weight * (event->t - measured);
+    if (!f->slopes) continue;
+    put_slopes(f, residual, column->weight, slt_sensitivity_time(f->slopes, f->row) >= 0);
   }
 }
 
@@ -197,21 +211,34 @@ static double last_time(const FitSet* set) {
   return last;
 }
 
-static void take_values(const FitSet* set, SltSim* sim, uint32_t row, uint64_t* at, double* r) {
+static void take_values(Following* f, SltSim* sim, uint32_t row, uint64_t* at, SltWhen when) {
+  const FitSet* set = f->set;
   for (uint32_t c = 0; c < set->column_count; c++) {
     const FitColumn* column = &set->columns[c];
     double measured = slt_table_value(set->data->table, row, column->column);
     if (column->automaton || !is_counted(set, column, row)) continue;
-    r[at[c]++] = column->weight * (slt_sim_get(sim, column->quantity) - measured);
+    uint64_t residual = at[c]++;
+    f->residuals[residual] = column->weight * (slt_sim_get(sim, column->quantity) - measured);
+    if (!f->slopes) continue;
+    bool known = slt_sensitivity_get(f->slopes, when, column->quantity, f->row) >= 0;
+    put_slopes(f, residual, column->weight, known);
   }
 }
 
 /// Advance through events; SLT_OK or SLT_END at the end.
-static SltStatus advance_to(SltSim* sim, double t) {
+static SltStatus advance_to(const Following* f, SltSim* sim, double t) {
   SltStatus status = SLT_EVENT;
-  while (status == SLT_EVENT)
+  while (!f->slopes && status == SLT_EVENT)
     status = slt_sim_advance(sim, t, NULL);
-  return status;
+  while (f->slopes && status >= 0 && status != SLT_END && slt_sim_time(sim) < t) {
+    double until = t;
+    status = slt_sim_ahead(sim, &until);
+    if (status != SLT_OK) continue;
+    until = fmin(until, t);
+    SLT_TRY(slt_sensitivity_stretch(f->slopes, until));
+    status = slt_sim_advance(sim, until, NULL);
+  }
+  return status == SLT_EVENT ? SLT_OK : status;
 }
 
 static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f, uint64_t* at) {
@@ -236,19 +263,21 @@ static SltStatus follow_set(const FitSet* set, SltSim* sim, Following* f, uint64
   for (uint32_t i = 0; rows && status >= 0 && i < slt_table_row_count(table); i++) {
     double t = slt_table_value(table, i, set->time);
     if (isnan(t)) continue;
-    if (status != SLT_END && t > slt_sim_time(sim)) status = advance_to(sim, t);
-    if (status >= 0) take_values(set, sim, i, at, r);
+    if (status != SLT_END && t > slt_sim_time(sim)) status = advance_to(f, sim, t);
+    SltWhen when = status == SLT_END ? SLT_WHEN_AFTER : SLT_WHEN_NOW;
+    if (status >= 0) take_values(f, sim, i, at, when);
   }
   double end = 1.5 * last;
   bool more = entries && status >= 0 && status != SLT_END && end > slt_sim_time(sim);
-  if (more) status = advance_to(sim, end);
+  if (more) status = advance_to(f, sim, end);
   slt_sim_on_event(sim, NULL, NULL);
   return status < 0 ? status : SLT_OK;
 }
 
-static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r) {
+static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r,
+                         double* jacobian) {
   SltSim* sim = NULL;
-  Following f = {.set = set, .residuals = r};
+  Following f = {.set = set, .residuals = r, .jacobian = jacobian, .m = fit->m, .n = fit->n};
   SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
   SltStatus status = SLT_OK;
   for (uint32_t i = 0; status >= 0 && i < set->data->setting_count; i++) {
@@ -259,22 +288,32 @@ static SltStatus run_set(Fit* fit, const FitSet* set, const double* p, double* r
   f.entries = calloc(set->column_count + 1, sizeof *f.entries);
   uint64_t* at = calloc(set->column_count + 1, sizeof *at);
   if (!f.entries || !at) status = SLT_ERR_NOMEM;
+  if (status >= 0 && jacobian) {
+    status = parameters_follow(fit->parameters, fit->n, sim, &f.slopes);
+  }
   if (status >= 0) status = follow_set(set, sim, &f, at);
   free(f.entries);
   free(at);
+  slt_sensitivity_free(f.slopes);
   slt_sim_free(sim);
   fit->runs++;
   return status;
 }
 
-SltStatus fit_residuals(Fit* fit, const double* p, double* r) {
+SltStatus fit_residuals(Fit* fit, const double* p, double* r, double* jacobian) {
   const SltFitOptions* o = fit->options;
+  // what no event has come for does not move
+  for (uint64_t i = 0; jacobian && i < fit->m * fit->n; i++)
+    jacobian[i] = 0.0;
   for (uint32_t i = 0; i < fit->set_count; i++) {
     if (o->cancel && o->cancel(o->user)) return SLT_ERR_CANCELLED;
-    SLT_TRY(run_set(fit, &fit->sets[i], p, r));
+    SLT_TRY(run_set(fit, &fit->sets[i], p, r, jacobian));
   }
   for (uint64_t i = 0; i < fit->m; i++) {
     if (!isfinite(r[i])) return SLT_ERR_NOT_FINITE;
+  }
+  for (uint64_t i = 0; jacobian && i < fit->m * fit->n; i++) {
+    if (!isfinite(jacobian[i])) return SLT_ERR_UNSUPPORTED;
   }
   return SLT_OK;
 }

@@ -86,6 +86,20 @@ typedef struct Slopes {
 /// slt_measures_run() that also tells the sequence of events and derivatives; both may be NULL.
 SltStatus measures_follow(const SltMeasures* measures, SltSim* sim, double t_end, double* values,
                           Track* track, Slopes* slopes);
+/// What derivatives along a run come to.
+typedef struct SlopeRows {
+  double* rows;      // a row of the parameters for each measure; NaN where nothing is known
+  double* sizes;     // of the measures; may be NULL
+  const char** gap;  // what the run did that is not differentiated; may be NULL
+} SlopeRows;
+
+/// measures_follow() with derivatives by `count` parameters.
+SltStatus measures_follow_slopes(const SltMeasures* measures, SltSim* sim, double t_end,
+                                 const Parameter* parameters, uint32_t count, double* values,
+                                 Track* track, const SlopeRows* out);
+/// Sensitivities of a run that is not started yet.
+SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim* sim,
+                            SltSensitivity** out);
 /// Time after which nothing counts for a measure that has the value given.
 double measure_horizon(const SltMeasures* measures, uint32_t measure, const double* values);
 

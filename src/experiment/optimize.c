@@ -3,6 +3,7 @@
 // Parameters for which a measure is smallest. The search is NLopt's; here a point becomes a run,
 // and gradients become differences of runs. Parameters are passed in units of their own size.
 #include "experiment/fit.h"
+#include "experiment/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,10 +141,31 @@ static void look_at(Optimize* o, const double* u) {
   options->on_evaluation(options->user, &evaluation);
 }
 
-/// Central differences, one-sided at bounds.
+/// Derivatives along one run; false where it does something that is not differentiated.
+static bool follow_slopes(Optimize* o, const double* u) {
+  SltSim* sim = NULL;
+  SltStatus status = slt_sim_create(o->model, &o->sim, &sim);
+  for (uint32_t i = 0; status >= 0 && i < o->n; i++)
+    status = parameter_set(&o->parameters[i], sim, u[i] * o->scale[i]);
+  if (status >= 0) {
+    status = measures_follow_slopes(o->measures, sim, o->t_end, o->parameters, o->n, o->above, NULL,
+                                    &(SlopeRows){o->slopes, NULL, NULL});
+  }
+  slt_sim_free(sim);
+  o->runs++;
+  bool known = status >= 0;
+  for (uint32_t i = 0; known && i < o->measure_count * o->n; i++) {
+    o->slopes[i] *= o->scale[i % o->n];
+    known = isfinite(o->slopes[i]);
+  }
+  return known;
+}
+
+/// Derivatives along the run, or central differences, one-sided at bounds.
 static void take_slopes(Optimize* o, const double* u) {
   if (o->slopes_known) return;
   o->slopes_known = true;
+  if (follow_slopes(o, u)) return;
   for (uint32_t i = 0; i < o->n; i++) {
     double moved[FIT_PARAMETERS];
     memcpy(moved, u, o->n * sizeof *u);

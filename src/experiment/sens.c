@@ -44,33 +44,6 @@ static SltStatus set_parameters(const Sens* s, SltSim* sim, double value) {
   return SLT_OK;
 }
 
-/// Follow a run with derivatives by `count` parameters from `first` on.
-static SltStatus follow_slopes(Sens* s, SltSim* sim, uint32_t first, uint32_t count, double* values,
-                               Track* track, double* rows) {
-  SltSensitivityParameter* names = calloc(count, sizeof *names);
-  SltSensitivity* run = NULL;
-  Slopes slopes = {0};
-  SltStatus status = names ? SLT_OK : SLT_ERR_NOMEM;
-  for (uint32_t i = 0; names && i < count; i++) {
-    const Parameter* parameter = &s->parameters[first + i];
-    names[i] = (SltSensitivityParameter){parameter->bare, parameter->kind == PARAMETER_INITIAL};
-  }
-  if (status >= 0) status = slt_sensitivity_create(sim, names, count, &run);
-  if (status >= 0) status = slopes_create(&slopes, s->measures, run, count);
-  if (status >= 0) status = measures_follow(s->measures, sim, s->t_end, values, track, &slopes);
-  uint32_t size = slt_measures_count(s->measures) * count;
-  if (status >= 0) memcpy(rows, slopes.rows, size * sizeof *rows);
-  bool nominal = count == s->count && s->present == s->count;
-  if (nominal && run) s->gap = slt_sensitivity_gap(run);
-  if (nominal && status >= 0) {
-    memcpy(s->sizes, slopes.sizes, slt_measures_count(s->measures) * sizeof *s->sizes);
-  }
-  slopes_clear(&slopes);
-  slt_sensitivity_free(run);
-  free(names);
-  return status;
-}
-
 /// A run with one parameter moved to `value`; `rows`: with derivatives, else NULL.
 static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, double* values,
                           Track* track, double* rows) {
@@ -81,7 +54,11 @@ static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, d
   slt_sim_on_step(sim, ask_cancel, s);
   bool all = s->present == s->count;
   if (status >= 0 && rows) {
-    status = follow_slopes(s, sim, all ? 0 : s->present, all ? s->count : 1, values, track, rows);
+    const char* gap = NULL;
+    status = measures_follow_slopes(s->measures, sim, s->t_end, &s->parameters[all ? 0 : s->present],
+                                    all ? s->count : 1, values, track,
+                                    &(SlopeRows){rows, all ? s->sizes : NULL, &gap});
+    if (all) s->gap = gap;
   } else if (status >= 0) {
     status = measures_follow(s->measures, sim, s->t_end, values, track, NULL);
   }

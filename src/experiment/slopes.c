@@ -199,3 +199,36 @@ void slopes_conclude(Measuring* m, const double* readings) {
     }
   }
 }
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+SltStatus parameters_follow(const Parameter* parameters, uint32_t count, SltSim* sim,
+                            SltSensitivity** out) {
+  SltSensitivityParameter* names = calloc(count + 1, sizeof *names);
+  if (!names) return SLT_ERR_NOMEM;
+  for (uint32_t i = 0; i < count; i++) {
+    bool initial = parameters[i].kind == PARAMETER_INITIAL;
+    names[i] = (SltSensitivityParameter){parameters[i].bare, initial};
+  }
+  SltStatus status = slt_sensitivity_create(sim, names, count, out);
+  free(names);
+  return status;
+}
+
+SltStatus measures_follow_slopes(const SltMeasures* measures, SltSim* sim, double t_end,
+                                 const Parameter* parameters, uint32_t count, double* values,
+                                 Track* track, const SlopeRows* out) {
+  SltSensitivity* run = NULL;
+  Slopes slopes = {0};
+  SltStatus status = parameters_follow(parameters, count, sim, &run);
+  if (status >= 0) status = slopes_create(&slopes, measures, run, count);
+  if (status >= 0) status = measures_follow(measures, sim, t_end, values, track, &slopes);
+  if (status >= 0) {
+    memcpy(out->rows, slopes.rows, (size_t)measures->count * count * sizeof *out->rows);
+    if (out->sizes) memcpy(out->sizes, slopes.sizes, measures->count * sizeof *out->sizes);
+  }
+  if (out->gap && run) *out->gap = slt_sensitivity_gap(run);
+  slopes_clear(&slopes);
+  slt_sensitivity_free(run);
+  return status;
+}
