@@ -13,7 +13,7 @@ CONFIGURE = cmake $(shell command -v ninja >/dev/null 2>&1 || echo -G "'Unix Mak
 QUIET     = --log-level=WARNING >/dev/null
 SOURCES   = $(shell find include src cli tests bench examples python fmi web -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help demo python workbench page web test laws bench install uninstall package package-test portability manual torture sanitize format lint fuzz coverage clean setup-build setup-test
+.PHONY: help demo python workbench page web test laws bench install uninstall package package-test portability manual torture sanitize sensitivities format lint fuzz coverage clean setup-build setup-test
 .DEFAULT_GOAL := help
 
 help:

@@ -284,6 +284,8 @@ int command_sens(int argc, char** argv);
 int command_compare(int argc, char** argv);
 int command_fit(int argc, char** argv);
 int command_optimize(int argc, char** argv);
+int command_steady(int argc, char** argv);
+int command_linearize(int argc, char** argv);
 
 /// Print the help of a command, or the general one for NULL (help.c). False when there is none.
 bool help_print(FILE* to, const char* command);

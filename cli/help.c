@@ -16,6 +16,8 @@ static const char general[] =
     "  compare A B     two tables, or a model and data, event by event\n"
     "  fit MODEL       parameters from data, with intervals\n"
     "  optimize MODEL  parameters for which a measure is smallest or largest\n"
+    "  steady MODEL    where a mode stands still, and whether it stays there\n"
+    "  linearize MODEL the equations of a mode to first order, eigenvalues, frequency response\n"
     "  plot FILE       draw a table of results\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  export MODEL    write a model as an FMU for other programs\n"
@@ -329,6 +331,40 @@ static const char optimize_help[] =
     "runs\n"
     "fail, 130 interrupted (the best so far is told)\n";
 
+static const char steady_help[] =
+    "usage: saltus steady MODEL [--at T] [OPTIONS]\n"
+    "\n"
+    "Find an equilibrium of the mode that the model starts in, or is in at a time, by Newton's "
+    "method\n"
+    "from the values there, and tell whether it is stable. Said too: that the mode would be left "
+    "on\n"
+    "the way to it.\n"
+    "\n"
+    "  --at T              run up to T first [the start]\n"
+    "  --state x=1         begin with another value; may be repeated\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
+    "run\n"
+    "  -o FILE|-           states, Jacobian and eigenvalues as CSV\n"
+    "  -q, --quiet         nothing for people\n"
+    "\n"
+    "exit status: 0 done, 1 the model is wrong, 2 wrong usage, 3 none was found\n";
+
+static const char linearize_help[] =
+    "usage: saltus linearize MODEL [--at T] [--inputs u] [--outputs y] [OPTIONS]\n"
+    "\n"
+    "The equations of a mode to first order: x' = A x + B u, y = C x + D u around the values at a\n"
+    "time, with the eigenvalues of A, exact derivatives.\n"
+    "\n"
+    "  --at T              run up to T first [the start]\n"
+    "  --state x=1         another value there; may be repeated\n"
+    "  --inputs a,b        constants, and variables that do not flow\n"
+    "  --outputs x,y       variables, derivatives, macros\n"
+    "  --response LO:HI:N  response of the outputs to the inputs at N angular frequencies\n"
+    "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
+    "run\n"
+    "  -o FILE|-           the matrices as CSV; with --response, that\n"
+    "  -q, --quiet         nothing for people\n";
+
 static const char lsp_help[] =
     "usage: saltus lsp\n"
     "\n"
@@ -371,7 +407,8 @@ bool help_print(FILE* to, const char* command) {
       {"fmt", fmt_help},         {"lsp", lsp_help},       {"serve", serve_help},
       {"sweep", sweep_help},     {"export", export_help}, {"sens", sens_help},
       {"compare", compare_help}, {"fit", fit_help},       {"optimize", optimize_help},
-      {"gallery", gallery_help}, {"docs", docs_help},
+      {"gallery", gallery_help}, {"docs", docs_help},     {"steady", steady_help},
+      {"linearize", linearize_help},
   };
   if (!command) {
     fputs(general, to);

@@ -19,7 +19,7 @@ static const struct {
     {"lsp", command_lsp},         {"serve", command_serve},       {"sweep", command_sweep},
     {"export", command_export},   {"sens", command_sens},         {"compare", command_compare},
     {"fit", command_fit},         {"optimize", command_optimize}, {"gallery", command_gallery},
-    {"docs", command_docs},
+    {"docs", command_docs},       {"steady", command_steady},     {"linearize", command_linearize},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

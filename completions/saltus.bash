@@ -12,7 +12,7 @@ _saltus() {
   COMPREPLY=()
 
   if ((COMP_CWORD == 1)); then
-    words="run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new gallery docs methods cache help --help --version"
+    words="run check explain sweep sens compare fit optimize steady linearize plot convert export fmt lsp serve new gallery docs methods cache help --help --version"
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
@@ -52,8 +52,10 @@ _saltus() {
     run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume $trial" ;;
-    sens) words="--params --reach -o --output $trial" ;;
+    sens) words="--params --reach --differences -o --output $trial" ;;
     fit) words="--data --params --bounds --weight --loss --starts --seed -o --output $trial" ;;
+    steady) words="--at --state -o --output $trial" ;;
+    linearize) words="--at --state --inputs --outputs --response -o --output $trial" ;;
     optimize) words="--minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
     compare) words="--data --tol --abs-tol --time-tol $trial" ending=csv ;;
     fmt) words="--check --help" ;;
@@ -63,7 +65,7 @@ _saltus() {
     cache) words="show path clear limit" ;;
     gallery) words="--copy --path --open --help $(saltus gallery 2>/dev/null | awk '{ print $1 }')" ending= ;;
     docs) words="--find --path --open --help $(saltus docs 2>/dev/null | awk '{ print $1 }')" ending= ;;
-    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new gallery docs methods cache" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run check explain sweep sens compare fit optimize steady linearize plot convert export fmt lsp serve new gallery docs methods cache" -- "$word")); return ;;
     *) words="--help" ending= ;;
   esac
   if [[ $word == -* || ${COMP_WORDS[1]} == @(gallery|docs) ]]; then

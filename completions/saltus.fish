@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion of saltus
 
-set -l commands run check explain sweep sens compare fit optimize plot convert export fmt lsp serve new gallery docs methods cache help
+set -l commands run check explain sweep sens compare fit optimize steady linearize plot convert export fmt lsp serve new gallery docs methods cache help
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -105,7 +105,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l replay -r -F -d "chan
 complete -c saltus -n "__fish_seen_subcommand_from run" -s q -l quiet -d "no progress and no summary"
 
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a sweep -d "many runs over values of parameters"
-set -l trials sweep sens compare fit optimize
+set -l trials sweep sens compare fit optimize steady linearize
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l measure -s m -x -d "what is asked for"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l until -x -d "end of the runs"
 complete -c saltus -n "__fish_seen_subcommand_from $trials" -l from -x -d "start of the runs"
@@ -132,6 +132,15 @@ complete -c saltus -n "__fish_seen_subcommand_from fit" -l bounds -x -d "of a pa
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l weight -x -d "of a column"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l loss -x -a "squares huber cauchy" -d "how outliers count"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l starts -x -d "more beginnings"
+complete -c saltus -n "__fish_seen_subcommand_from sens" -l differences -d "of runs alone"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a steady -d "where a mode stands still"
+complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a linearize -d "equations of a mode to first order"
+complete -c saltus -n "__fish_seen_subcommand_from steady linearize" -l at -x -d "run up to a time first"
+complete -c saltus -n "__fish_seen_subcommand_from steady linearize" -l state -x -d "another value there"
+complete -c saltus -n "__fish_seen_subcommand_from linearize" -l inputs -x -d "constants"
+complete -c saltus -n "__fish_seen_subcommand_from linearize" -l outputs -x -d "variables"
+complete -c saltus -n "__fish_seen_subcommand_from linearize" -l response -x -d "frequencies LO:HI:N"
+complete -c saltus -n "__fish_seen_subcommand_from steady linearize" -l output -s o -r -d "the matrices"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a optimize -d "where a measure is smallest or largest"
 complete -c saltus -n "__fish_seen_subcommand_from optimize" -l minimize -x -d "a measure"
 complete -c saltus -n "__fish_seen_subcommand_from optimize" -l maximize -x -d "a measure"

@@ -282,6 +282,51 @@ SLT_API SltStatus slt_sensitivity_time(const SltSensitivity* sensitivity, double
 /// @return static text; NULL: nothing.
 SLT_API const char* slt_sensitivity_gap(const SltSensitivity* sensitivity);
 
+// ---- the equations of a mode --------------------------------------------------------------------
+
+/// The equations of the present mode to first order around a point: x' = f + a dx + b du and
+/// y = y + c dx + d du; matrices row by row.
+typedef struct SltLinear {
+  uint32_t state_count, input_count, output_count;
+  SltQuantity* states;
+  char** names;  ///< of the states: `x`, `x'`
+  double *x, *f, *y;
+  double *a, *b, *c, *d;
+  uint32_t crossed;  ///< relations that are on their other side there: the mode is left before
+} SltLinear;
+
+/// @param sim      started; its present mode and time.
+/// @param x        states to linearise at; NULL: the present ones.
+/// @param inputs   constants, and variables that do not flow.
+/// @param outputs  variables, derivatives, macros.
+/// @param out      receives it, NULL on failure; free it with slt_linear_free().
+/// @return SLT_OK, SLT_ERR_UNSUPPORTED (sliding, a closed contact, constraints of the states, a
+///         delay), SLT_ERR_NOT_FINITE, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sim_linearize(SltSim* sim, const double* x, const SltQuantity* inputs,
+                                    uint32_t input_count, const SltQuantity* outputs,
+                                    uint32_t output_count, SltLinear** out);
+/// Free it. Accepts NULL.
+SLT_API void slt_linear_free(SltLinear* linear);
+/// Eigenvalues of `a`, largest real part first, into state_count numbers each.
+/// @return SLT_OK, SLT_ERR_NOT_FINITE, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_linear_eigenvalues(const SltLinear* linear, double* real, double* imaginary);
+/// Response of an output to an input that oscillates with the angular frequency `omega`.
+/// @return SLT_OK, SLT_ERR_NOT_FINITE (a resonance without damping), SLT_ERR_ARGUMENT,
+///         SLT_ERR_NOMEM.
+SLT_API SltStatus slt_linear_response(const SltLinear* linear, uint32_t output, uint32_t input,
+                                      double omega, double* real, double* imaginary);
+
+typedef enum SltStability {
+  SLT_STABLE = 0,      ///< all eigenvalues have a negative real part
+  SLT_UNSTABLE = 1,    ///< one has a positive one
+  SLT_INDIFFERENT = 2  ///< one is zero to first order, none positive
+} SltStability;
+
+/// Find an equilibrium of the present mode, by Newton's method from the present states; its time
+/// stands still. `out` is the mode linearised there, without inputs and outputs.
+/// @return as slt_sim_linearize(); SLT_ERR_STEP: none was found.
+SLT_API SltStatus slt_sim_steady(SltSim* sim, SltLinear** out, SltStability* stability);
+
 // ---- sensitivities ------------------------------------------------------------------------------
 
 typedef enum SltVerdict {

@@ -101,3 +101,147 @@ SltStatus slt_sensitivity_time(const SltSensitivity* sensitivity, double* out) {
 const char* slt_sensitivity_gap(const SltSensitivity* sensitivity) {
   return sensitivity ? sensitivity_gap(sensitivity->own) : NULL;
 }
+
+// ---- the equations of a mode --------------------------------------------------------------------
+
+static bool find_input(const SltSim* sim, SltQuantity q, SensitivityParameter* out) {
+  const ModelMode* mode = eng_mode(sim->engine);
+  *out = (SensitivityParameter){q.kind != SLT_KIND_CONSTANT, q.index, 0};
+  if (q.kind == SLT_KIND_CONSTANT) return q.index < sim->model->param_count;
+  return q.kind == SLT_KIND_VARIABLE && q.index < sim->model->var_count &&
+         mode->vars[q.index].role != MODEL_ROLE_STATE &&
+         mode->vars[q.index].role != MODEL_ROLE_ALGEBRAIC;
+}
+
+static bool find_output(const SltSim* sim, SltQuantity q, SensitivityOutput* out) {
+  const Model* model = sim->model;
+  if (q.kind == SLT_KIND_MACRO && q.index < model->macro_count) {
+    *out = (SensitivityOutput){&model->macros[q.index].value, 0};
+    return true;
+  }
+  bool variable = q.kind == SLT_KIND_VARIABLE || q.kind == SLT_KIND_DERIVATIVE;
+  if (!variable || q.index >= model->var_count || q.order >= model->vars[q.index].slots) {
+    return false;
+  }
+  *out = (SensitivityOutput){NULL, model->vars[q.index].env + q.order};
+  return true;
+}
+
+static SltQuantity state_quantity(const SltSim* sim, uint32_t place) {
+  SltQuantity q = {.kind = SLT_KIND_VARIABLE};
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    if (place < var->env || place - var->env >= var->slots) continue;
+    q.index = v;
+    q.order = place - var->env;
+    if (q.order) q.kind = SLT_KIND_DERIVATIVE;
+  }
+  return q;
+}
+
+/// `x`, `x'`, `x''`, one behind the other in one block.
+static char** state_names(const SltSim* sim, const SltQuantity* states, size_t count) {
+  size_t size = (count + 1) * sizeof(char*);
+  for (size_t i = 0; i < count; i++)
+    size += sim->model->vars[states[i].index].name.length + states[i].order + 1u;
+  char** names = calloc(1, size);
+  char* at = (char*)(names + count + 1);
+  for (size_t i = 0; names && i < count; i++) {
+    Str name = sim->model->vars[states[i].index].name;
+    names[i] = at;
+    memcpy(at, name.data, name.length);
+    memset(at + name.length, '\'', states[i].order);
+    at += name.length + states[i].order + 1u;
+  }
+  return names;
+}
+
+static SltLinear* linear_new(const SltSim* sim, uint32_t inputs, uint32_t outputs) {
+  const ModelMode* mode = eng_mode(sim->engine);
+  size_t n = mode->state_count;
+  size_t numbers = 2 * n + outputs + (n + outputs) * (n + inputs);
+  SltLinear* l = calloc(1, sizeof *l);
+  SltQuantity* states = calloc(n + 1, sizeof *states);
+  double* data = calloc(numbers + 1, sizeof *data);
+  if (!l || !states || !data) {
+    free(l);
+    free(states);
+    free(data);
+    return NULL;
+  }
+  *l = (SltLinear){.state_count = (uint32_t)n,
+                   .input_count = inputs,
+                   .output_count = outputs,
+                   .states = states,
+                   .x = data,
+                   .f = data + n,
+                   .y = data + 2 * n,
+                   .a = data + 2 * n + outputs};
+  l->b = l->a + n * n;
+  l->c = l->b + n * inputs;
+  l->d = l->c + outputs * n;
+  for (size_t i = 0; i < n; i++)
+    states[i] = state_quantity(sim, mode->state_env[i]);
+  l->names = state_names(sim, states, n);
+  if (l->names) return l;
+  slt_linear_free(l);
+  return NULL;
+}
+
+void slt_linear_free(SltLinear* linear) {
+  if (!linear) return;
+  free((void*)linear->names);
+  free(linear->states);
+  free(linear->x);
+  free(linear);
+}
+
+/// Rows with states in front of inputs, into two matrices.
+static void split_rows(const double* rows, uint32_t count, uint32_t n, uint32_t m, double* first,
+                       double* second) {
+  for (uint32_t i = 0; i < count; i++) {
+    const double* row = rows + (size_t)i * (n + m);
+    for (uint32_t j = 0; j < n; j++)
+      first[(size_t)i * n + j] = row[j];
+    for (uint32_t j = 0; j < m; j++)
+      second[(size_t)i * m + j] = row[n + j];
+  }
+}
+
+SltStatus slt_sim_linearize(SltSim* sim, const double* x, const SltQuantity* inputs,
+                            uint32_t input_count, const SltQuantity* outputs, uint32_t output_count,
+                            SltLinear** out) {
+  if (!out) return SLT_ERR_ARGUMENT;
+  *out = NULL;
+  if (!sim || !eng_is_started(sim->engine)) return SLT_ERR_ARGUMENT;
+  SensitivityParameter* in = calloc(input_count + 1u, sizeof *in);
+  SensitivityOutput* seen = calloc(output_count + 1u, sizeof *seen);
+  SltLinear* l = linear_new(sim, input_count, output_count);
+  uint32_t n = l ? l->state_count : 0;
+  size_t width = (size_t)n + input_count;
+  double* rows = calloc((n + (size_t)output_count) * width + 1, sizeof *rows);
+  SltStatus status = in && seen && l && rows ? SLT_OK : SLT_ERR_NOMEM;
+  for (uint32_t i = 0; status >= 0 && i < input_count; i++) {
+    if (!find_input(sim, inputs[i], &in[i])) status = SLT_ERR_ARGUMENT;
+  }
+  for (uint32_t i = 0; status >= 0 && i < output_count; i++) {
+    if (!find_output(sim, outputs[i], &seen[i])) status = SLT_ERR_ARGUMENT;
+  }
+  if (status >= 0) {
+    SensitivityLinear own = {
+        .x = l->x, .f = l->f, .y = l->y, .f_rows = rows, .y_rows = rows + n * width};
+    status = sensitivity_linearize(sim->engine, x, in, input_count, seen, output_count, &own);
+    l->crossed = own.crossed;
+    split_rows(own.f_rows, n, n, input_count, l->a, l->b);
+    split_rows(own.y_rows, output_count, n, input_count, l->c, l->d);
+  }
+  free(in);
+  free(seen);
+  free(rows);
+  if (status < 0) {
+    slt_linear_free(l);
+    return status;
+  }
+  *out = l;
+  return SLT_OK;
+}

@@ -10,6 +10,7 @@
 //
 //   sensitivity.c  the start, instants, what is read from outside
 //   variation.c    the variational equations along a stretch of motion
+//   linear.c       the equations of a mode to first order
 #ifndef SALTUS_SENSITIVITY_H
 #define SALTUS_SENSITIVITY_H
 
@@ -55,5 +56,27 @@ const double* sensitivity_of_time(const Sensitivity* s);
 
 /// What the run did that is not differentiated, from which on nothing is known; NULL: nothing.
 const char* sensitivity_gap(const Sensitivity* s);
+
+// ---- the equations of a mode ------------------------------------------------------------------------
+
+/// What is looked at: a term, or a place of the environment.
+typedef struct SensitivityOutput {
+  const ModelTerm* term;  // NULL: the place
+  uint32_t place;
+} SensitivityOutput;
+
+/// Memory of the caller: rows have the states first and the inputs behind them.
+typedef struct SensitivityLinear {
+  double *x, *f, *y;
+  double *f_rows, *y_rows;
+  uint32_t crossed;  // relations of the mode that do not hold there as they do at the present point
+} SensitivityLinear;
+
+/// At the present time and states, or others. Inputs are constants, or (`initial`) variables that
+/// do not flow. SLT_ERR_UNSUPPORTED along surfaces, with closed contacts, constraints of the states
+/// or delays.
+SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityParameter* inputs,
+                                uint32_t input_count, const SensitivityOutput* outputs,
+                                uint32_t output_count, SensitivityLinear* out);
 
 #endif

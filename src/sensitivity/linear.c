@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//
+// The equations of the present mode to first order around a point: all directions at once, the
+// states first and the inputs behind them.
+#include "sensitivity/sensitivity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Linear {
+  EngSim* sim;
+  const Model* model;
+  const ModelMode* mode;
+  const double* env;
+  double t;
+  const double* x;
+  uint32_t n, width;  // states; directions
+  double* states;     // rows of the states: the unit matrix
+  double* rows;       // rows of the environment
+} Linear;
+
+static bool run_program(const Linear* l, const ModelProgram* program, double* out, double* d) {
+  double* room = malloc((model_tangent_room(program, l->width) + 1) * sizeof *room);
+  if (!room) return false;
+  ModelSeeds seeds = {.count = l->width,
+                      .states = l->states,
+                      .env = l->rows,
+                      .env_count = l->model->env_count};
+  bool good = model_program_tangent(program, eng_flow_context(l->sim), l->env, l->t, l->x, &seeds,
+                                    room, out, d);
+  free(room);
+  return good;
+}
+
+static bool run_term(const Linear* l, const ModelTerm* term, double* out, double* d) {
+  double* room =
+      malloc((model_tangent_room(&term->shape->program, l->width) + 1) * sizeof *room);
+  if (!room) return false;
+  ModelSeeds seeds = {.count = l->width, .env = l->rows, .env_count = l->model->env_count};
+  bool good = model_term_tangent(term, eng_flow_context(l->sim), l->model->numbers, l->env, l->t,
+                                 &seeds, room, out, d);
+  free(room);
+  return good;
+}
+
+/// Inputs move, and with constants those that are computed from them.
+static bool seed_inputs(const Linear* l, const SensitivityParameter* inputs, uint32_t count) {
+  for (uint32_t p = 0; p < l->model->param_count; p++) {
+    const ModelParam* param = &l->model->params[p];
+    double* row = l->rows + (size_t)param->env * l->width;
+    double value = 0.0;
+    bool input = false;
+    for (uint32_t k = 0; k < count; k++) {
+      if (inputs[k].initial || inputs[k].index != p) continue;
+      row[l->n + k] = 1.0;
+      input = true;
+    }
+    bool stands = input || eng_param_given(l->sim, p);
+    if (!stands && !run_term(l, &param->value, &value, row)) return false;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    if (!inputs[k].initial) continue;
+    uint32_t place = l->model->vars[inputs[k].index].env + inputs[k].order;
+    l->rows[(size_t)place * l->width + l->n + k] = 1.0;
+  }
+  return true;
+}
+
+/// Values and rows of what the mode computes, into the environment's.
+static bool compute(Linear* l, double* env) {
+  const ModelProgram* full = &l->mode->full;
+  size_t count = full->output_count;
+  double* out = malloc((count * (1 + (size_t)l->width) + 1) * sizeof *out);
+  if (!out) return false;
+  bool good = run_program(l, full, out, out + count);
+  for (size_t i = 0; good && i < count; i++) {
+    uint32_t place = l->mode->full_env[i];
+    env[place] = out[i];
+    memcpy(l->rows + (size_t)place * l->width, out + count + i * l->width,
+           l->width * sizeof *out);
+  }
+  free(out);
+  return good;
+}
+
+static bool take_outputs(const Linear* l, const SensitivityOutput* outputs, uint32_t count,
+                         double* y, double* rows) {
+  for (uint32_t i = 0; i < count; i++) {
+    double* row = rows + (size_t)i * l->width;
+    if (outputs[i].term) {
+      if (!run_term(l, outputs[i].term, &y[i], row)) return false;
+      continue;
+    }
+    uint32_t place = outputs[i].place;
+    y[i] = l->env[place];
+    memcpy(row, l->rows + (size_t)place * l->width, l->width * sizeof *row);
+  }
+  return true;
+}
+
+/// Relations of the mode that hold at one of two points and not at the other.
+static uint32_t count_crossed(const Linear* l, const double* here) {
+  const ModelProgram* g = &l->mode->g_flow;
+  ModelSeeds none = {.count = 0};
+  uint32_t crossed = 0;
+  double* room = malloc((model_tangent_room(g, 0) + 2 * (size_t)g->output_count + 1) * sizeof *room);
+  if (!room) return 0;
+  double* one = room + model_tangent_room(g, 0);
+  double* other = one + g->output_count;
+  const ModelContext* context = eng_flow_context(l->sim);
+  bool good = model_program_tangent(g, context, l->env, l->t, l->x, &none, room, one, NULL) &&
+              model_program_tangent(g, context, l->env, l->t, here, &none, room, other, NULL);
+  for (uint32_t i = 0; good && i < g->output_count; i++) {
+    if (l->model->atoms[l->mode->atoms[i]].continuous) crossed += one[i] * other[i] < 0.0;
+  }
+  free(room);
+  return crossed;
+}
+
+SltStatus sensitivity_linearize(EngSim* sim, const double* x, const SensitivityParameter* inputs,
+                                uint32_t input_count, const SensitivityOutput* outputs,
+                                uint32_t output_count, SensitivityLinear* out) {
+  const ModelMode* mode = eng_mode(sim);
+  const Model* model = eng_model(sim);
+  bool constrained = mode->implicit && mode->implicit->constraint_count;
+  if (eng_motion(sim) != ENG_MOTION_MODE || constrained || model->delay_count) {
+    return SLT_ERR_UNSUPPORTED;
+  }
+  uint32_t n = mode->state_count;
+  uint32_t width = n + input_count;
+  size_t places = model->env_count;
+  Linear l = {.sim = sim, .model = model, .mode = mode, .t = eng_time(sim), .n = n, .width = width};
+  double* env = malloc(2 * places * sizeof *env + sizeof *env);
+  double* here = calloc((size_t)n + 1, sizeof *here);
+  l.states = calloc((size_t)n * width + 1, sizeof(double));
+  l.rows = calloc(places * width + 1, sizeof(double));
+  SltStatus status = env && here && l.states && l.rows ? SLT_OK : SLT_ERR_NOMEM;
+  if (status >= 0) {
+    memcpy(env, eng_env(sim), 2 * places * sizeof *env);
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t place = mode->state_env[i];
+      here[i] = env[place];
+      out->x[i] = x ? x[i] : env[place];
+      env[place] = out->x[i];
+      l.states[(size_t)i * width + i] = 1.0;
+      l.rows[(size_t)place * width + i] = 1.0;
+    }
+    l.env = env;
+    l.x = out->x;
+    bool good = seed_inputs(&l, inputs, input_count) &&
+                run_program(&l, &mode->rhs, out->f, out->f_rows) && compute(&l, env) &&
+                take_outputs(&l, outputs, output_count, out->y, out->y_rows);
+    out->crossed = x ? count_crossed(&l, here) : 0;
+    if (!good) status = SLT_ERR_NOT_FINITE;
+  }
+  free(env);
+  free(here);
+  free(l.states);
+  free(l.rows);
+  return status;
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""saltus steady and linearize: closed forms, random systems whose eigenvalues are known, bad input."""
+import cmath
+import csv
+import io
+import math
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+
+class Linear(cli_case.CliCase):
+    def matrices(self, command, text, *options):
+        self.write("m.lisma", text)
+        result = self.good(command, "m.lisma", *options, "-o", "-")
+        out = {}
+        for row in csv.DictReader(io.StringIO(result.out)):
+            out.setdefault(row["matrix"], {})[int(row["row"]) - 1, int(row["column"]) - 1] = float(row["value"])
+        return out
+
+    def test_oscillator_in_units_from_small_to_large(self):
+        for unit in (1e-9, 1.0, 1e9):
+            m, k, c, f = 2*unit, 50*unit, 0.4*unit, 3*unit
+            text = (f"const m = {m!r}, k = {k!r}, c = {c!r}, F = {f!r};\n"
+                    "x'' = (F - k*x - c*x')/m; x(t0) = 0; x'(t0) = 0;\ny = 2*x + F;\n")
+            got = self.matrices("linearize", text, "--inputs", "F,k", "--outputs", "y,x'")
+            self.assertAlmostEqual(got["A"][1, 0], -25, delta=1e-12)
+            self.assertAlmostEqual(got["A"][1, 1], -0.2, delta=1e-14)
+            self.assertAlmostEqual(got["B"][1, 0]*m, 1, delta=1e-14)
+            self.assertEqual((got["C"][0, 0], got["C"][1, 1], got["D"][0, 0]), (2, 1, 1))
+            self.assertAlmostEqual(got["eigenvalue"][0, 0], -0.1, delta=1e-13)
+            self.assertAlmostEqual(abs(got["eigenvalue"][0, 1]), math.sqrt(25 - 0.01), delta=1e-12)
+            got = self.matrices("steady", text)
+            self.assertAlmostEqual(got["x"][0, 0], f/k, delta=1e-14)
+
+    def test_random_systems(self):
+        # blocks with known eigenvalues, mixed by rotations
+        rng = random.Random(5)
+        for case in range(8):
+            n = 2 + case
+            a = [[0.0]*n for _ in range(n)]
+            expected = []
+            i = 0
+            while i < n:
+                re, im = rng.uniform(-3, -0.1), rng.uniform(0.1, 5)
+                if i + 1 < n and rng.random() < 0.6:
+                    a[i][i], a[i][i+1], a[i+1][i], a[i+1][i+1] = re, im, -im, re
+                    expected += [complex(re, im), complex(re, -im)]
+                    i += 2
+                else:
+                    a[i][i] = re
+                    expected.append(complex(re, 0))
+                    i += 1
+            for _ in range(3*n):
+                p, q = rng.sample(range(n), 2)
+                c, s = math.cos(turn := rng.uniform(0, 6)), math.sin(turn)
+                for j in range(n):
+                    a[p][j], a[q][j] = c*a[p][j] - s*a[q][j], s*a[p][j] + c*a[q][j]
+                for j in range(n):
+                    a[j][p], a[j][q] = c*a[j][p] - s*a[j][q], s*a[j][p] + c*a[j][q]
+            point = [rng.uniform(-2, 2) for _ in range(n)]
+            text = "".join(f"x{i}' = " + " + ".join(f"({a[i][j]!r})*(x{j} - ({point[j]!r}))" for j in range(n))
+                           + f"; x{i}(t0) = 0;\n" for i in range(n))
+            got = self.matrices("steady", text)
+            for i in range(n):
+                self.assertAlmostEqual(got["x"][i, 0], point[i], delta=1e-10)
+            found = [complex(got["eigenvalue"][i, 0], got["eigenvalue"][i, 1]) for i in range(n)]
+            for value in expected:
+                best = min(found, key=lambda z: abs(z - value))
+                self.assertLess(abs(best - value), 1e-9*max(1, abs(value)))
+                found.remove(best)
+
+    def test_response(self):
+        self.write("m.lisma", "const F = 1;\nx'' = F - 4*x - 0.2*x'; x(t0) = 0; x'(t0) = 0;\n")
+        result = self.good("linearize", "m.lisma", "--inputs", "F", "--outputs", "x", "--response", "0.1:100:31", "-o", "-")
+        rows = list(csv.DictReader(io.StringIO(result.out)))
+        self.assertEqual(len(rows), 31)
+        for row in rows:
+            w = float(row["omega"])
+            expected = 1/(4 - w*w + 0.2j*w)
+            self.assertLess(abs(complex(float(row["real"]), float(row["imaginary"])) - expected), 1e-13*abs(expected) + 1e-18)
+            self.assertAlmostEqual(float(row["gain"]), abs(expected), delta=1e-12*abs(expected))
+            self.assertAlmostEqual(float(row["phase"]), math.degrees(cmath.phase(expected)), delta=1e-9)
+
+    def test_modes(self):
+        text = ("const a = 2;\nx' = a - x; x(t0) = 0;\nstate full [x >= 1] { x' = 0.5 - x; } from init;\n")
+        self.write("m.lisma", text)
+        result = self.good("steady", "m.lisma")
+        self.assertIn("it is left before", result.out)
+        result = self.good("steady", "m.lisma", "--at", "3")
+        self.assertIn("main = full", result.out)
+        self.assertIn("0.5", result.out)
+        result = self.good("steady", "m.lisma", "--state", "x=1.5")
+        self.assertIn("main = full", result.out)
+        # a pendulum upright and hanging
+        text = "const l = 1;\np'' = -g/l*sin(p) - 0.1*p'; p(t0) = 0.3; p'(t0) = 0;\n"
+        self.assertIn("\nstable", self.good("steady", self.model(text)).out)
+        self.assertIn("\nunstable", self.good("steady", self.model(text), "--state", "p=3").out)
+
+    def model(self, text):
+        self.write("m.lisma", text)
+        return "m.lisma"
+
+    def test_bad_input(self):
+        self.fails(3, "steady", self.model("x' = 1; x(t0) = 0;\n"), says="no equilibrium")
+        self.fails(1, "linearize", "m.lisma", "--inputs", "u", says="has no `u`")
+        self.fails(2, "linearize", "m.lisma", "--response", "1:2:3", says="an output to an input")
+        self.fails(2, "linearize", "m.lisma", "--response", "3:2:3", "--inputs", "x", "--outputs", "x", says="no range")
+        self.fails(3, "linearize", "m.lisma", "--inputs", "x", says="can be no input")
+        self.fails(2, "steady", "m.lisma", "--outputs", "x", says="no inputs")
+        self.fails(2, "steady", "m.lisma", "--state", "x", says="gives no value")
+        self.fails(3, "linearize", self.model("x' = -delay(x, 1); x(t0) = 1;\n"), says="delays are not linearised")
+
+
+if __name__ == "__main__":
+    cli_case.main()
