@@ -111,19 +111,9 @@ typedef struct ExportArguments {
   const char* path;
   const char* out;
   uint32_t version;
+  FmuKind kind;
   CliSettings settings;
 } ExportArguments;
-
-static int choose_kind(const char* text) {
-  if (strcmp(text, "cs") == 0) return CLI_DONE;
-  if (strcmp(text, "me") != 0 && strcmp(text, "both") != 0) {
-    cli_error("--kind must be cs, not `%s`", text);
-    return CLI_USAGE;
-  }
-  cli_error("FMUs for model exchange cannot be made yet");
-  cli_hint("--kind cs: co-simulation, in which Saltus integrates and locates the events itself");
-  return CLI_USAGE;
-}
 
 static int parse(int argc, char** argv, ExportArguments* out) {
   OptionParser parser = {.command = "export",
@@ -132,7 +122,9 @@ static int parse(int argc, char** argv, ExportArguments* out) {
                          .argc = argc,
                          .argv = argv};
   static const char* const versions[] = {"2", "3"};
+  static const char* const kinds[] = {"me", "cs", "both"};
   out->version = 3;
+  out->kind = FMU_CO_SIMULATION;
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     int choice = 0;
     switch (option) {
@@ -150,7 +142,9 @@ static int parse(int argc, char** argv, ExportArguments* out) {
       out->version = (uint32_t)choice + 2;
       break;
     case EXPORT_KIND:
-      if (choose_kind(parser.value) != CLI_DONE) return CLI_USAGE;
+      choice = option_choice("--kind", parser.value, kinds, 3);
+      if (choice < 0) return CLI_USAGE;
+      out->kind = (FmuKind)(choice + 1);
       break;
     default: break;
     }
@@ -168,7 +162,8 @@ static int write_fmu(const ExportArguments* arguments, Files* files, const SltMo
     cli_error("the library for FMUs, saltus_fmu.so, is not where this program is");
     return CLI_RUN;
   }
-  FmuExport export = {.version = arguments->version,
+  FmuExport export = {.kind = arguments->kind,
+                      .version = arguments->version,
                       .name = title,
                       .binary = library,
                       .out = out,

@@ -388,12 +388,13 @@ static const char serve_help[] =
 static const char export_help[] =
     "usage: saltus export MODEL [OPTIONS]\n"
     "\n"
-    "Write the model as an FMU for co-simulation, with this program's engine inside: MODEL.fmu in\n"
-    "the working folder. docs/fmi.md tells what importers see of it.\n"
+    "Write the model as an FMU with this program's engine inside: MODEL.fmu in the working folder.\n"
+    "docs/fmi.md tells what importers see of it.\n"
     "\n"
     "  -o FILE           write it there\n"
     "  --fmi 2|3         version of the standard [3]\n"
-    "  --kind cs         kind of interface; model exchange cannot be made yet\n"
+    "  --kind KIND       cs: co-simulation, Saltus integrates and proves its events; me: model\n"
+    "                    exchange, the importer integrates; both [cs]\n"
     "  --set NAME=VALUE  set a constant for good\n";
 
 bool help_print(FILE* to, const char* command) {

@@ -114,17 +114,22 @@ static const char* causality(const FmuVariable* v) {
   case FMU_TIME: return "independent";
   case FMU_INPUT: return "input";
   case FMU_PARAMETER: return "parameter";
-  case FMU_SHAPE: return "local";
+  case FMU_SHAPE:
+  case FMU_RATE:
+  case FMU_INDICATOR: return "local";
   case FMU_OUTPUT:
   case FMU_STATE: break;
   }
   return "output";
 }
 
-static const char* variability(const FmuVariable* v) {
+static const char* variability(const FmuVariable* v, FmuKind kind) {
   switch (v->role) {
-  case FMU_TIME: return "continuous";
-  case FMU_INPUT: return "discrete";
+  case FMU_TIME:
+  case FMU_RATE:
+  case FMU_INDICATOR: return "continuous";
+  // between communication points inputs are held; who integrates may change them all the time
+  case FMU_INPUT: return kind & FMU_EXCHANGE ? "continuous" : "discrete";
   case FMU_PARAMETER: return v->tunable ? "tunable" : "fixed";
   case FMU_SHAPE: return "constant";
   case FMU_OUTPUT: return v->discrete ? "discrete" : "continuous";
@@ -137,36 +142,72 @@ static bool has_start(const FmuVariable* v) {
   return v->role == FMU_INPUT || v->role == FMU_PARAMETER || v->role == FMU_SHAPE;
 }
 
-static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, uint32_t version) {
+static bool is_calculated(const FmuVariable* v) {
+  return v->role == FMU_OUTPUT || v->role == FMU_STATE || v->role == FMU_RATE ||
+         v->role == FMU_INDICATOR;
+}
+
+static void put_variable(Text* text, const FmuVariable* v, uint32_t reference, FmuKind kind,
+                         uint32_t version) {
   const char* type = v->role == FMU_STATE ? "Enumeration" : version == 2 ? "Real" : "Float64";
   put(text, "    <%s", version == 2 ? "ScalarVariable" : type);
   put_attribute(text, "name", v->name);
   put(text, " valueReference=\"%u\" causality=\"%s\" variability=\"%s\"", reference, causality(v),
-      variability(v));
-  bool calculated = v->role == FMU_OUTPUT || v->role == FMU_STATE;
-  if (calculated) put(text, " initial=\"calculated\"");
+      variability(v, kind));
+  if (is_calculated(v)) put(text, " initial=\"calculated\"");
   if (v->role == FMU_PARAMETER || v->role == FMU_SHAPE) put(text, " initial=\"exact\"");
   if (version == 2) put(text, "><%s", type);
   if (v->role == FMU_STATE) put_attribute(text, "declaredType", v->name);
   if (v->unit[0]) put_attribute(text, "unit", v->unit);
   if (has_start(v)) put_number(text, "start", v->start);
+  // version 2 counts variables from 1
+  if (v->rate_of) put(text, " derivative=\"%u\"", version == 2 ? v->rate_of + 1 : v->rate_of);
   put(text, version == 2 ? "/></ScalarVariable>\n" : "/>\n");
 }
 
+/// A list of ModelStructure: variables by what they are.
+typedef struct Part {
+  const char* list;     // version 2; NULL: there is none
+  const char* element;  // version 3
+  bool (*belongs)(const FmuVariables* variables, uint32_t i);
+} Part;
+
+static bool is_output(const FmuVariables* variables, uint32_t i) {
+  FmuRole role = variables->items[i].role;
+  return role == FMU_OUTPUT || role == FMU_STATE;
+}
+
+static bool is_rate(const FmuVariables* variables, uint32_t i) {
+  return variables->items[i].role == FMU_RATE;
+}
+
+static bool is_indicator(const FmuVariables* variables, uint32_t i) {
+  return variables->items[i].role == FMU_INDICATOR;
+}
+
+static bool is_initial_unknown(const FmuVariables* variables, uint32_t i) {
+  return is_output(variables, i) || is_rate(variables, i);
+}
+
 static void put_structure(Text* text, const FmuVariables* variables, uint32_t version) {
+  static const Part parts[] = {{"Outputs", "Output", is_output},
+                               {"Derivatives", "ContinuousStateDerivative", is_rate},
+                               {"InitialUnknowns", "InitialUnknown", is_initial_unknown},
+                               {NULL, "EventIndicator", is_indicator}};
   put(text, "  <ModelStructure>\n");
-  for (int part = 0; part < 2; part++) {
-    if (version == 2) put(text, part ? "    <InitialUnknowns>\n" : "    <Outputs>\n");
+  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+    bool any = false;
     for (uint32_t i = 0; i < variables->count; i++) {
-      const FmuVariable* v = &variables->items[i];
-      if (v->role != FMU_OUTPUT && v->role != FMU_STATE) continue;
+      if (!parts[p].belongs(variables, i) || (version == 2 && !parts[p].list)) continue;
+      if (version == 2 && !any) put(text, "    <%s>\n", parts[p].list);
+      any = true;
       if (version == 2) {
         put(text, "      <Unknown index=\"%u\"/>\n", i + 1);
       } else {
-        put(text, "    <%s valueReference=\"%u\"/>\n", part ? "InitialUnknown" : "Output", i);
+        put(text, "    <%s valueReference=\"%u\"/>\n", parts[p].element, i);
       }
     }
-    if (version == 2) put(text, part ? "    </InitialUnknowns>\n" : "    </Outputs>\n");
+    if (any && version == 2) put(text, "    </%s>\n", parts[p].list);
   }
   put(text, "  </ModelStructure>\n");
 }
@@ -180,46 +221,49 @@ static void put_experiment(Text* text, const FmuVariables* variables) {
   put(text, "/>\n");
 }
 
-static bool has_outputs(const FmuVariables* variables) {
-  for (uint32_t i = 0; i < variables->count; i++) {
-    if (variables->items[i].role == FMU_OUTPUT || variables->items[i].role == FMU_STATE)
-      return true;
+static void put_interface(Text* text, FmuKind kind, const char* identifier, uint32_t version) {
+  put(text, "  <%s modelIdentifier=\"%s\"", kind == FMU_EXCHANGE ? "ModelExchange" : "CoSimulation",
+      identifier);
+  if (kind == FMU_CO_SIMULATION) put(text, " canHandleVariableCommunicationStepSize=\"true\"");
+  if (version == 2) put(text, " canNotUseMemoryManagementFunctions=\"true\"");
+  put(text, " canGetAndSetFMU%s=\"true\" canSerializeFMU%s=\"true\"",
+      version == 2 ? "state" : "State", version == 2 ? "state" : "State");
+  if (version == 3 && kind == FMU_EXCHANGE) put(text, " needsCompletedIntegratorStep=\"true\"");
+  if (version == 3 && kind == FMU_CO_SIMULATION) {
+    put(text, " hasEventMode=\"true\" mightReturnEarlyFromDoStep=\"true\"");
   }
-  return false;
+  put(text, "/>\n");
 }
 
-char* fmu_description(const FmuVariables* variables, const SltModel* model, const char* name,
-                      const char* token, uint32_t version, size_t* length) {
+char* fmu_description(const FmuVariables* variables, const FmuExport* e, const char* token,
+                      size_t* length) {
   Text text = {.data = NULL};
   char identifier[128];
-  fmu_identifier(name, identifier, sizeof identifier);
+  uint32_t version = e->version;
+  fmu_identifier(e->name, identifier, sizeof identifier);
   put(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription fmiVersion=\"%u.0\"",
       version);
-  put_attribute(&text, "modelName", name);
+  put_attribute(&text, "modelName", e->name);
   put_attribute(&text, version == 2 ? "guid" : "instantiationToken", token);
   put(&text, " generationTool=\"Saltus %s\" variableNamingConvention=\"flat\"", slt_version());
-  put(&text,
-      ">\n  <CoSimulation modelIdentifier=\"%s\" canHandleVariableCommunicationStepSize=\"true\"",
-      identifier);
-  put(&text,
-      version == 2
-          ? " canNotUseMemoryManagementFunctions=\"true\" canGetAndSetFMUstate=\"true\" "
-            "canSerializeFMUstate=\"true\"/>\n"
-          : " canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\" hasEventMode=\"true\" "
-            "mightReturnEarlyFromDoStep=\"true\"/>\n");
+  if (version == 2 && (e->kind & FMU_EXCHANGE)) {
+    put(&text, " numberOfEventIndicators=\"%u\"", variables->indicator_count);
+  }
+  put(&text, ">\n");
+  if (e->kind & FMU_EXCHANGE) put_interface(&text, FMU_EXCHANGE, identifier, version);
+  if (e->kind & FMU_CO_SIMULATION) put_interface(&text, FMU_CO_SIMULATION, identifier, version);
   put_units(&text, variables);
-  put_types(&text, variables, model, version);
+  put_types(&text, variables, e->model, version);
   put(&text, "  <LogCategories>\n    <Category name=\"logStatusError\"/>\n  </LogCategories>\n");
   put_experiment(&text, variables);
   put(&text, "  <ModelVariables>\n");
-  for (uint32_t i = 0; i < variables->count; i++)
-    put_variable(&text, &variables->items[i], i, version);
+  FmuVariables seen = *variables;
+  // event indicators are the last ones
+  if (!(e->kind & FMU_EXCHANGE)) seen.count -= seen.indicator_count;
+  for (uint32_t i = 0; i < seen.count; i++)
+    put_variable(&text, &seen.items[i], i, e->kind, version);
   put(&text, "  </ModelVariables>\n");
-  if (has_outputs(variables)) {
-    put_structure(&text, variables, version);
-  } else {
-    put(&text, "  <ModelStructure/>\n");
-  }
+  put_structure(&text, &seen, version);
   put(&text, "</fmiModelDescription>\n");
   *length = text.used;
   if (!text.failed) return text.data;

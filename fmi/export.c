@@ -126,6 +126,11 @@ static bool write_archive(const FmuExport* e, const Parts* parts, char** problem
 static bool make_parts(const FmuExport* e, Parts* parts, char** problem) {
   FmuVariables variables;
   if (!fmu_variables_init(&variables, e->model, problem)) return false;
+  if ((e->kind & FMU_EXCHANGE) && !variables.exchangeable) {
+    fmu_variables_free(&variables);
+    return fail(problem, "model exchange is not possible for a model that reads the past (delay), "
+                         "whose history only the one who integrates has; --kind cs is");
+  }
   parts->manifest = manifest(e);
   if (parts->manifest) {
     size_t length = strlen(parts->manifest);
@@ -137,8 +142,7 @@ static bool make_parts(const FmuExport* e, Parts* parts, char** problem) {
     }
     free(all);
   }
-  parts->description = fmu_description(&variables, e->model, e->name, parts->token, e->version,
-                                       &parts->description_length);
+  parts->description = fmu_description(&variables, e, parts->token, &parts->description_length);
   fmu_variables_free(&variables);
   if (!parts->manifest || !parts->description || !parts->token[0])
     return fail(problem, "out of memory");

@@ -6,7 +6,11 @@
 
 #include "variables.h"
 
+/// Interfaces of an FMU: one of them or both.
+typedef enum FmuKind { FMU_EXCHANGE = 1, FMU_CO_SIMULATION = 2, FMU_BOTH = 3 } FmuKind;
+
 typedef struct FmuExport {
+  FmuKind kind;
   uint32_t version;    // 2 or 3
   const char* name;    // of the model
   const char* binary;  // path of the library that runs models
@@ -28,7 +32,7 @@ bool fmu_export(const FmuExport* export, char** problem);
 void fmu_identifier(const char* name, char* out, size_t size);
 
 /// The file modelDescription.xml; free() it. NULL when memory is exhausted.
-char* fmu_description(const FmuVariables* variables, const SltModel* model, const char* name,
-                      const char* token, uint32_t version, size_t* length);
+char* fmu_description(const FmuVariables* variables, const FmuExport* export, const char* token,
+                      size_t* length);
 
 #endif

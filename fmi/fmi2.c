@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// FMI 2.0 for Co-Simulation. Declarations follow the standard's interface; types are its own.
+// FMI 2.0 for Model Exchange and Co-Simulation. Declarations follow the standard's interface; types
+// are its own.
 #include "instance.h"
 
 #include <math.h>
@@ -11,6 +12,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef enum { fmi2OK, fmi2Warning, fmi2Discard, fmi2Error, fmi2Fatal, fmi2Pending } fmi2Status;
+typedef int fmi2Boolean;
+typedef enum { fmi2ModelExchange, fmi2CoSimulation } fmi2Type;
+typedef struct {
+  fmi2Boolean newDiscreteStatesNeeded, terminateSimulation, nominalsOfContinuousStatesChanged,
+      valuesOfContinuousStatesChanged, nextEventTimeDefined;
+  double nextEventTime;
+} fmi2EventInfo;
 typedef enum {
   fmi2DoStepStatus,
   fmi2PendingStatus,
@@ -18,7 +26,6 @@ typedef enum {
   fmi2Terminated
 } fmi2StatusKind;
 typedef unsigned int fmi2ValueReference;
-typedef int fmi2Boolean;
 typedef const char* fmi2String;
 typedef struct {
   void (*logger)(void* environment, fmi2String name, fmi2Status status, fmi2String category,
@@ -104,14 +111,17 @@ EXPORT void* fmi2Instantiate(fmi2String name, int type, fmi2String guid, fmi2Str
   if (c->name) memcpy(c->name, name ? name : "", strlen(name ? name : "") + 1);
   c->stop = (double)NAN;
   char folder[4096];
-  if (type != 1) {
-    log_message(c, true, "this FMU is for co-simulation only");
+  if (type != fmi2ModelExchange && type != fmi2CoSimulation) {
+    log_message(c, true, "fmuType is none");
   } else if (!instance_folder(resources, folder, sizeof folder)) {
     log_message(c, true, "fmuResourceLocation is no address of a folder");
   } else {
     c->instance = instance_create(folder, guid, log_message, c);
   }
-  if (c->instance) return c;
+  if (c->instance) {
+    c->instance->exchange = type == fmi2ModelExchange;
+    return c;
+  }
   fmi2FreeInstance(c);
   return NULL;
 }
@@ -139,6 +149,7 @@ EXPORT fmi2Status fmi2ExitInitializationMode(void* component) {
   bool good = c->instance->sim || instance_start(c->instance);
   c->instance->initializing = false;
   c->initialized = good;
+  c->instance->event_mode = good && c->instance->exchange;
   return result(good);
 }
 
@@ -231,12 +242,98 @@ EXPORT fmi2Status fmi2SetString(void* c, const fmi2ValueReference refs[], size_t
   return none_of(c, count, "strings");
 }
 
+// ---- model exchange -----------------------------------------------------------------------------
+
+static fmi2Status status_of(InstanceAnswer answer) {
+  return answer == ANSWER_GOOD ? fmi2OK : answer == ANSWER_DISCARD ? fmi2Discard : fmi2Error;
+}
+
+/// Whether a function of model exchange may be called: with a message otherwise.
+static bool exchanges(Component* c) {
+  if (c && c->initialized && c->instance->exchange) return true;
+  refuse(c, "this belongs to model exchange after initialization");
+  return false;
+}
+
+EXPORT fmi2Status fmi2EnterEventMode(void* component) {
+  Component* c = component;
+  if (!exchanges(c)) return fmi2Error;
+  c->instance->event_mode = true;
+  return fmi2OK;
+}
+
+EXPORT fmi2Status fmi2NewDiscreteStates(void* component, fmi2EventInfo* info) {
+  Component* c = component;
+  if (!exchanges(c) || !info) return fmi2Error;
+  if (!c->instance->event_mode) return refuse(c, "NewDiscreteStates belongs to event mode");
+  InstanceEvent event;
+  bool good = instance_exchange_event(c->instance, &event);
+  bool next = isfinite(event.next);
+  *info = (fmi2EventInfo){.terminateSimulation = event.stopped,
+                          .valuesOfContinuousStatesChanged = event.changed,
+                          .nextEventTimeDefined = next,
+                          .nextEventTime = next ? event.next : 0.0};
+  return result(good);
+}
+
+EXPORT fmi2Status fmi2EnterContinuousTimeMode(void* component) {
+  Component* c = component;
+  if (!exchanges(c)) return fmi2Error;
+  c->instance->event_mode = false;
+  return fmi2OK;
+}
+
+EXPORT fmi2Status fmi2CompletedIntegratorStep(void* component, fmi2Boolean no_set_state,
+                                              fmi2Boolean* event, fmi2Boolean* terminate) {
+  (void)no_set_state;
+  Component* c = component;
+  if (!exchanges(c) || !event || !terminate) return fmi2Error;
+  bool wanted = false;
+  bool good = instance_step_done(c->instance, &wanted);
+  *event = wanted;
+  *terminate = c->instance->phase == PHASE_STOPPED;
+  return result(good);
+}
+
+EXPORT fmi2Status fmi2SetTime(void* component, double t) {
+  Component* c = component;
+  return result(exchanges(c) && instance_set_time(c->instance, t));
+}
+
+EXPORT fmi2Status fmi2SetContinuousStates(void* component, const double x[], size_t count) {
+  Component* c = component;
+  return result(exchanges(c) && instance_set_states(c->instance, x, count));
+}
+
+EXPORT fmi2Status fmi2GetContinuousStates(void* component, double x[], size_t count) {
+  Component* c = component;
+  return result(c && c->instance->exchange && instance_get_states(c->instance, x, count));
+}
+
+EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(void* component, double x[], size_t count) {
+  Component* c = component;
+  return result(c && instance_get_nominals(c->instance, x, count));
+}
+
+EXPORT fmi2Status fmi2GetDerivatives(void* component, double rates[], size_t count) {
+  Component* c = component;
+  if (!c || !c->instance->exchange) return refuse(c, "derivatives belong to model exchange");
+  return status_of(instance_get_rates(c->instance, rates, count));
+}
+
+EXPORT fmi2Status fmi2GetEventIndicators(void* component, double z[], size_t count) {
+  Component* c = component;
+  if (!c || !c->instance->exchange) return refuse(c, "indicators belong to model exchange");
+  return status_of(instance_get_indicators(c->instance, z, count));
+}
+
 // ---- steps --------------------------------------------------------------------------------------
 
 EXPORT fmi2Status fmi2DoStep(void* component, double t, double h, fmi2Boolean no_set_state) {
   (void)no_set_state;
   Component* c = component;
-  if (!c || !c->initialized) return refuse(c, "DoStep comes after initialization");
+  if (!c || !c->initialized || c->instance->exchange)
+    return refuse(c, "DoStep comes after initialization, in co-simulation");
   if (!(h >= 0.0) || !isfinite(t + h)) return refuse(c, "the step must be a number from 0 on");
   InstanceStep step;
   if (c->terminated) return fmi2Discard;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// FMI 3.0 for Co-Simulation with event mode and early return. Declarations follow the standard's
-// interface; types are its own.
+// FMI 3.0 for Model Exchange, and for Co-Simulation with event mode and early return. Declarations
+// follow the standard's interface; types are its own.
 #include "instance.h"
 
 #include <math.h>
@@ -20,13 +20,11 @@ typedef struct Component {
   void* environment;
   bool early;  // return at events
   bool initialized;
-  bool event_mode;
 } Component;
 
 typedef struct SavedState {
   char* bytes;
   size_t size;
-  bool event_mode;
 } SavedState;
 
 static void log_message(void* user, bool error, const char* message) {
@@ -65,6 +63,28 @@ EXPORT void fmi3FreeInstance(void* component) {
   free(c);
 }
 
+static void* no_such_kind(void* environment, LogMessage* log, const char* text) {
+  if (log) log(environment, fmi3Error, "logStatusError", text);
+  return NULL;
+}
+
+static Component* instantiate(const char* token, const char* resources, void* environment,
+                              LogMessage* log) {
+  Component* c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->log = log;
+  c->environment = environment;
+  char folder[4096];
+  if (!instance_folder(resources, folder, sizeof folder)) {
+    log_message(c, true, "resourcePath is no folder");
+  } else {
+    c->instance = instance_create(folder, token, log_message, c);
+  }
+  if (c->instance) return c;
+  free(c);
+  return NULL;
+}
+
 EXPORT void* fmi3InstantiateCoSimulation(const char* name, const char* token, const char* resources,
                                          bool visible, bool logging, bool event_mode_used,
                                          bool early_return, const unsigned required[],
@@ -75,42 +95,26 @@ EXPORT void* fmi3InstantiateCoSimulation(const char* name, const char* token, co
   (void)logging;
   (void)required;
   (void)intermediate_update;
-  Component* c = calloc(1, sizeof *c);
-  if (!c) return NULL;
-  c->log = log;
-  c->environment = environment;
-  char folder[4096];
   if (required_count > 0) {
-    log_message(c, true, "this FMU has no intermediate variables");
-  } else if (!instance_folder(resources, folder, sizeof folder)) {
-    log_message(c, true, "resourcePath is no folder");
-  } else {
-    c->instance = instance_create(folder, token, log_message, c);
+    return no_such_kind(environment, log, "this FMU has no intermediate variables");
   }
-  if (!c->instance) {
-    free(c);
-    return NULL;
-  }
+  Component* c = instantiate(token, resources, environment, log);
+  if (!c) return NULL;
   c->instance->events = event_mode_used;
   // an event that nobody is to handle is handled here: returning early from it tells nothing
   c->early = event_mode_used && early_return;
   return c;
 }
 
-static void* no_such_kind(void* environment, LogMessage* log, const char* text) {
-  if (log) log(environment, fmi3Error, "logStatusError", text);
-  return NULL;
-}
-
 EXPORT void* fmi3InstantiateModelExchange(const char* name, const char* token,
                                           const char* resources, bool visible, bool logging,
                                           void* environment, LogMessage* log) {
   (void)name;
-  (void)token;
-  (void)resources;
   (void)visible;
   (void)logging;
-  return no_such_kind(environment, log, "this FMU is for co-simulation only");
+  Component* c = instantiate(token, resources, environment, log);
+  if (c) c->instance->exchange = true;
+  return c;
 }
 
 EXPORT void* fmi3InstantiateScheduledExecution(const char* name, const char* token,
@@ -121,7 +125,7 @@ EXPORT void* fmi3InstantiateScheduledExecution(const char* name, const char* tok
   (void)resources;
   (void)visible;
   (void)logging;
-  return no_such_kind(environment, log, "this FMU is for co-simulation only");
+  return no_such_kind(environment, log, "this FMU has no clocks and partitions");
 }
 
 EXPORT fmi3Status fmi3EnterInitializationMode(void* component, bool has_tolerance, double tolerance,
@@ -142,15 +146,15 @@ EXPORT fmi3Status fmi3ExitInitializationMode(void* component) {
   bool good = c->instance->sim || instance_start(c->instance);
   c->instance->initializing = false;
   c->initialized = good;
-  c->event_mode = good && c->instance->events;
+  c->instance->event_mode = good && (c->instance->events || c->instance->exchange);
   return result(good);
 }
 
 EXPORT fmi3Status fmi3EnterEventMode(void* component) {
   Component* c = component;
-  if (!c || !c->initialized || !c->instance->events)
+  if (!c || !c->initialized || !(c->instance->events || c->instance->exchange))
     return refuse(c, "there is no event mode here");
-  c->event_mode = true;
+  c->instance->event_mode = true;
   return fmi3OK;
 }
 
@@ -158,27 +162,33 @@ EXPORT fmi3Status fmi3UpdateDiscreteStates(void* component, bool* again, bool* t
                                            bool* nominals, bool* values, bool* has_next,
                                            double* next) {
   Component* c = component;
-  if (!c || !c->event_mode) return refuse(c, "UpdateDiscreteStates belongs to event mode");
-  bool good = instance_update(c->instance);
+  if (!c || !c->instance->event_mode)
+    return refuse(c, "UpdateDiscreteStates belongs to event mode");
+  InstanceEvent event = {.next = (double)INFINITY};
+  bool exchange = c->instance->exchange;
+  bool good =
+      exchange ? instance_exchange_event(c->instance, &event) : instance_update(c->instance);
   *again = false;
   *terminate = c->instance->phase == PHASE_STOPPED;
   *nominals = false;
-  *values = false;
-  *has_next = false;
-  *next = 0.0;
+  *values = event.changed;
+  *has_next = isfinite(event.next);
+  *next = *has_next ? event.next : 0.0;
   return result(good);
 }
 
 EXPORT fmi3Status fmi3EvaluateDiscreteStates(void* component) {
   Component* c = component;
-  return c && c->event_mode ? fmi3OK : refuse(c, "EvaluateDiscreteStates belongs to event mode");
+  return c && c->instance->event_mode ? fmi3OK
+                                      : refuse(c, "EvaluateDiscreteStates belongs to event mode");
 }
 
 EXPORT fmi3Status fmi3EnterStepMode(void* component) {
   Component* c = component;
-  if (!c || !c->event_mode) return refuse(c, "EnterStepMode ends event mode");
+  if (!c || !c->instance->event_mode || c->instance->exchange)
+    return refuse(c, "EnterStepMode ends event mode of co-simulation");
   bool good = instance_update(c->instance);
-  c->event_mode = false;
+  c->instance->event_mode = false;
   return result(good);
 }
 
@@ -194,7 +204,6 @@ EXPORT fmi3Status fmi3Reset(void* component) {
   if (!c) return fmi3Error;
   instance_reset(c->instance);
   c->initialized = false;
-  c->event_mode = false;
   return fmi3OK;
 }
 
@@ -203,7 +212,8 @@ EXPORT fmi3Status fmi3DoStep(void* component, double t, double h, bool no_set_st
   (void)no_set_state;
   Component* c = component;
   *event = *terminate = *early = false;
-  if (!c || !c->initialized || c->event_mode) return refuse(c, "DoStep belongs to step mode");
+  if (!c || !c->initialized || c->instance->event_mode || c->instance->exchange)
+    return refuse(c, "DoStep belongs to step mode");
   if (!(h > 0.0) || !isfinite(t + h)) return refuse(c, "the step must be greater than 0");
   InstanceStep step;
   bool good = instance_step(c->instance, t + h, c->early, &step);
@@ -212,6 +222,80 @@ EXPORT fmi3Status fmi3DoStep(void* component, double t, double h, bool no_set_st
   *event = step.event;
   *terminate = step.stopped;
   *early = step.reached < t + h;
+  return fmi3OK;
+}
+
+// ---- model exchange -----------------------------------------------------------------------------
+
+static fmi3Status status_of(InstanceAnswer answer) {
+  return answer == ANSWER_GOOD ? fmi3OK : answer == ANSWER_DISCARD ? fmi3Discard : fmi3Error;
+}
+
+/// Whether a function of model exchange may be called: with a message otherwise.
+static bool exchanges(Component* c) {
+  if (c && c->instance->exchange) return true;
+  refuse(c, "this belongs to model exchange");
+  return false;
+}
+
+EXPORT fmi3Status fmi3EnterContinuousTimeMode(void* component) {
+  Component* c = component;
+  if (!exchanges(c) || !c->initialized) return fmi3Error;
+  c->instance->event_mode = false;
+  return fmi3OK;
+}
+
+EXPORT fmi3Status fmi3CompletedIntegratorStep(void* component, bool no_set_state, bool* event,
+                                              bool* terminate) {
+  (void)no_set_state;
+  Component* c = component;
+  if (!exchanges(c) || !c->initialized || !event || !terminate) return fmi3Error;
+  bool good = instance_step_done(c->instance, event);
+  *terminate = c->instance->phase == PHASE_STOPPED;
+  return result(good);
+}
+
+EXPORT fmi3Status fmi3SetTime(void* component, double t) {
+  Component* c = component;
+  return result(exchanges(c) && instance_set_time(c->instance, t));
+}
+
+EXPORT fmi3Status fmi3SetContinuousStates(void* component, const double x[], size_t count) {
+  Component* c = component;
+  return result(exchanges(c) && instance_set_states(c->instance, x, count));
+}
+
+EXPORT fmi3Status fmi3GetContinuousStates(void* component, double x[], size_t count) {
+  Component* c = component;
+  return result(exchanges(c) && instance_get_states(c->instance, x, count));
+}
+
+EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(void* component, double x[], size_t count) {
+  Component* c = component;
+  return result(exchanges(c) && instance_get_nominals(c->instance, x, count));
+}
+
+EXPORT fmi3Status fmi3GetContinuousStateDerivatives(void* component, double rates[], size_t count) {
+  Component* c = component;
+  return exchanges(c) ? status_of(instance_get_rates(c->instance, rates, count)) : fmi3Error;
+}
+
+EXPORT fmi3Status fmi3GetEventIndicators(void* component, double z[], size_t count) {
+  Component* c = component;
+  return exchanges(c) ? status_of(instance_get_indicators(c->instance, z, count)) : fmi3Error;
+}
+
+EXPORT fmi3Status fmi3GetNumberOfContinuousStates(void* component, size_t* count) {
+  Component* c = component;
+  if (!exchanges(c) || !count) return fmi3Error;
+  *count = c->instance->variables.state_count;
+  return fmi3OK;
+}
+
+EXPORT fmi3Status fmi3GetNumberOfEventIndicators(void* component, size_t* count) {
+  Component* c = component;
+  if (!exchanges(c) || !count) return fmi3Error;
+  *count = c->instance->variables.indicator_count;
   return fmi3OK;
 }
 
@@ -272,7 +356,7 @@ EXPORT fmi3Status fmi3GetFMUState(void* component, void** state) {
     return fmi3Error;
   }
   free(saved->bytes);
-  *saved = (SavedState){bytes, size, c->event_mode};
+  *saved = (SavedState){bytes, size};
   *state = saved;
   return fmi3OK;
 }
@@ -283,38 +367,36 @@ EXPORT fmi3Status fmi3SetFMUState(void* component, void* state) {
   if (!c || !saved) return fmi3Error;
   bool good = instance_restore(c->instance, saved->bytes, saved->size);
   c->initialized = c->instance->phase != PHASE_CREATED && !c->instance->initializing;
-  c->event_mode = saved->event_mode;
   return result(good);
 }
 
 EXPORT fmi3Status fmi3SerializedFMUStateSize(void* component, void* state, size_t* size) {
   const SavedState* saved = state;
   if (!component || !saved || !size) return fmi3Error;
-  *size = saved->size + 1;
+  *size = saved->size;
   return fmi3OK;
 }
 
 EXPORT fmi3Status fmi3SerializeFMUState(void* component, void* state, uint8_t bytes[],
                                         size_t size) {
   const SavedState* saved = state;
-  if (!component || !saved || size < saved->size + 1) return fmi3Error;
-  bytes[0] = saved->event_mode;
-  memcpy(bytes + 1, saved->bytes, saved->size);
+  if (!component || !saved || size < saved->size) return fmi3Error;
+  memcpy(bytes, saved->bytes, saved->size);
   return fmi3OK;
 }
 
 EXPORT fmi3Status fmi3DeserializeFMUState(void* component, const uint8_t bytes[], size_t size,
                                           void** state) {
-  if (!component || !bytes || !state || size < 1) return fmi3Error;
+  if (!component || !bytes || !state) return fmi3Error;
   SavedState* saved = calloc(1, sizeof *saved);
-  char* copy = malloc(size);
+  char* copy = malloc(size ? size : 1);
   if (!saved || !copy) {
     free(saved);
     free(copy);
     return fmi3Error;
   }
-  memcpy(copy, bytes + 1, size - 1);
-  *saved = (SavedState){copy, size - 1, bytes[0] != 0};
+  memcpy(copy, bytes, size);
+  *saved = (SavedState){copy, size};
   *state = saved;
   return fmi3OK;
 }
@@ -368,15 +450,5 @@ ABSENT(fmi3SetIntervalDecimal, "clocks")
 ABSENT(fmi3SetIntervalFraction, "clocks")
 ABSENT(fmi3SetShiftDecimal, "clocks")
 ABSENT(fmi3SetShiftFraction, "clocks")
-ABSENT(fmi3EnterContinuousTimeMode, "model exchange")
-ABSENT(fmi3CompletedIntegratorStep, "model exchange")
-ABSENT(fmi3SetTime, "model exchange")
-ABSENT(fmi3SetContinuousStates, "model exchange")
-ABSENT(fmi3GetContinuousStateDerivatives, "model exchange")
-ABSENT(fmi3GetEventIndicators, "model exchange")
-ABSENT(fmi3GetContinuousStates, "model exchange")
-ABSENT(fmi3GetNominalsOfContinuousStates, "model exchange")
-ABSENT(fmi3GetNumberOfEventIndicators, "model exchange")
-ABSENT(fmi3GetNumberOfContinuousStates, "model exchange")
 ABSENT(fmi3GetOutputDerivatives, "derivatives of outputs")
 ABSENT(fmi3ActivateModelPartition, "clocks")

@@ -38,6 +38,7 @@ static void* find(Foreign* f, const char* name) {
                                 : -1)
 
 static bool call_status(Foreign* f, const char* name, Status status) {
+  f->discarded = status == 2;
   if (status == 0 || status == 1) return true;
   if (status > 1) {
     fail(f, "fmi%u%s returned %s", f->d->version, name,
@@ -292,15 +293,23 @@ bool foreign_states(Foreign* f, double* x) {
                                 (size_t)f->states);
 }
 
+/// Values that a point has none of are no failure: another one may be tried.
+static bool get_values(Foreign* f, const char* name, double* values, uint32_t count) {
+  if (count == 0) return true;
+  if (CALL(f, name, (void*, double*, size_t), f->instance, values, (size_t)count)) return true;
+  for (uint32_t i = 0; f->discarded && i < count; i++)
+    values[i] = (double)NAN;
+  if (f->discarded) f->problem[0] = '\0';
+  return f->discarded;
+}
+
 bool foreign_derivatives(Foreign* f, double* rates) {
   const char* name = f->d->version == 2 ? "GetDerivatives" : "GetContinuousStateDerivatives";
-  return f->states == 0 ||
-         CALL(f, name, (void*, double*, size_t), f->instance, rates, (size_t)f->states);
+  return get_values(f, name, rates, f->states);
 }
 
 bool foreign_indicators(Foreign* f, double* z) {
-  return f->indicators == 0 || CALL(f, "GetEventIndicators", (void*, double*, size_t), f->instance,
-                                    z, (size_t)f->indicators);
+  return get_values(f, "GetEventIndicators", z, f->indicators);
 }
 
 ForeignStatus foreign_step_done(Foreign* f, bool* event) {

@@ -23,6 +23,7 @@ typedef struct Foreign {
   bool events;        // co-simulation of version 3 with event mode
   double next_event;  // time event; infinite for none
   uint32_t messages;  // written so far
+  bool discarded;     // the last call was; it has failed all the same
   char problem[1000];
 } Foreign;
 
@@ -39,6 +40,7 @@ bool foreign_set(Foreign* foreign, const FmuItem* item, double value);
 // model exchange
 bool foreign_set_point(Foreign* foreign, double t, const double* x);
 bool foreign_states(Foreign* foreign, double* x);
+/// Where the FMU discards the point they are NaN.
 bool foreign_derivatives(Foreign* foreign, double* rates);
 bool foreign_indicators(Foreign* foreign, double* z);
 /// After a step of the integrator: whether the FMU wants an event.

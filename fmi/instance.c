@@ -149,7 +149,8 @@ Instance* instance_create(const char* folder, const char* token, InstanceLogFn* 
   uint32_t count = instance->variables.count;
   instance->given = calloc(count + 1u, sizeof *instance->given);
   instance->has_given = calloc(count + 1u, sizeof *instance->has_given);
-  if (good && instance->given && instance->has_given) return instance;
+  instance->x = calloc(instance->variables.state_count + 1u, sizeof *instance->x);
+  if (good && instance->given && instance->has_given && instance->x) return instance;
   instance_free(instance);
   return NULL;
 }
@@ -161,6 +162,7 @@ void instance_free(Instance* instance) {
   slt_model_free(instance->model);
   free(instance->given);
   free(instance->has_given);
+  free(instance->x);
   free(instance);
 }
 
@@ -170,18 +172,24 @@ void instance_reset(Instance* instance) {
   instance->phase = PHASE_CREATED;
   instance->before = false;
   instance->initializing = false;
+  instance->moved = false;
+  instance->event_mode = false;
   memset(instance->has_given, 0, instance->variables.count * sizeof *instance->has_given);
 }
 
 // ---- the start ----------------------------------------------------------------------------------
 
-static bool fail_run(Instance* instance, SltStatus status) {
+bool instance_fail_run(Instance* instance) {
   SltRunError error = slt_sim_error(instance->sim);
   instance->phase = PHASE_FAILED;
-  return instance_fail(instance, "%s",
-                       error.status < 0 && error.rendered && error.rendered[0]
-                           ? error.rendered
-                           : slt_status_text(status));
+  bool told = error.status < 0 && error.rendered && error.rendered[0];
+  return instance_fail(instance, "%s", told ? error.rendered : slt_status_text(error.status));
+}
+
+static bool fail_run(Instance* instance, SltStatus status) {
+  if (slt_sim_error(instance->sim).status < 0) return instance_fail_run(instance);
+  instance->phase = PHASE_FAILED;
+  return instance_fail(instance, "%s", slt_status_text(status));
 }
 
 /// A run with the constants that were given, not started.
@@ -225,7 +233,8 @@ bool instance_start(Instance* instance) {
     if (status < 0) return fail_run(instance, status);
     any = true;
   }
-  return !any || settle(instance);
+  if (any && !settle(instance)) return false;
+  return !instance->exchange || instance_exchange_begin(instance);
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -234,6 +243,17 @@ static const FmuVariable* variable_at(Instance* instance, uint32_t reference) {
   if (reference < instance->variables.count) return &instance->variables.items[reference];
   instance_fail(instance, "there is no variable with value reference %u", reference);
   return NULL;
+}
+
+static bool indicator_value(Instance* instance, uint32_t reference, double* value) {
+  const FmuVariables* variables = &instance->variables;
+  *value = 0.0;
+  if (!instance->exchange) return true;
+  double* z = calloc(variables->indicator_count, sizeof *z);
+  bool good = z && slt_sim_exchange_indicators(instance->sim, z, variables->indicator_count) >= 0;
+  if (good) *value = z[reference - variables->indicator];
+  free(z);
+  return good || instance_fail(instance, "there are no event indicators here");
 }
 
 bool instance_get(Instance* instance, uint32_t reference, double* value) {
@@ -246,6 +266,8 @@ bool instance_get(Instance* instance, uint32_t reference, double* value) {
     if (v->role == FMU_STATE) *value += 1.0;
     return true;
   }
+  if (instance->moved && !instance_move(instance)) return false;
+  if (v->role == FMU_INDICATOR) return indicator_value(instance, reference, value);
   if (v->role == FMU_TIME) {
     *value = slt_sim_time(instance->sim);
   } else if (instance->before) {
@@ -276,6 +298,11 @@ bool instance_set(Instance* instance, uint32_t reference, double value) {
     return true;
   }
   if (instance->phase != PHASE_RUNNING) return instance->phase == PHASE_STOPPED;
+  if (instance->moved && !instance_move(instance)) return false;
+  if (v->role == FMU_INPUT && instance->exchange && !instance->event_mode) {
+    return slt_sim_exchange_input(instance->sim, v->quantity, value) >= 0 ||
+           instance_fail(instance, "%s cannot be %.17g here", v->name, value);
+  }
   SltStatus status = v->role == FMU_INPUT ? slt_sim_set(instance->sim, v->quantity, value)
                                           : slt_sim_set_constant(instance->sim, v->name, value);
   return status >= 0 || instance_fail(instance, "%s cannot be %.17g here", v->name, value);
@@ -318,8 +345,9 @@ bool instance_update(Instance* instance) {
 typedef struct SavedHead {
   uint32_t magic, count;
   uint32_t phase;
-  uint8_t initializing, before, started, padding;
+  uint8_t initializing, before, started, exchange;
   double start, rtol;
+  uint64_t event_mode;
   uint64_t size;  // of the checkpoint
   char sum[32];   // of all that follows; tells damage
 } SavedHead;
@@ -340,6 +368,7 @@ static void seal(char* bytes, size_t size) {
 bool instance_save(Instance* instance, char** bytes, size_t* size) {
   uint32_t count = instance->variables.count;
   bool started = instance->sim != NULL;
+  if (instance->moved && !instance_move(instance)) return false;
   size_t inner = started ? slt_sim_checkpoint_size(instance->sim, 0) : 0;
   *size = sizeof(SavedHead) + count * (sizeof(double) + 1u) + inner;
   *bytes = malloc(*size);
@@ -350,6 +379,8 @@ bool instance_save(Instance* instance, char** bytes, size_t* size) {
                     .initializing = instance->initializing,
                     .before = instance->before,
                     .started = started,
+                    .exchange = instance->exchange,
+                    .event_mode = instance->event_mode,
                     .start = instance->start,
                     .rtol = instance->rtol,
                     .size = inner};
@@ -379,7 +410,7 @@ bool instance_restore(Instance* instance, const char* bytes, size_t size) {
   sum_of(bytes, size, sum);
   if (memcmp(sum, head.sum, 32) != 0) return instance_fail(instance, "the saved state is damaged");
   if (head.magic != SAVED_MAGIC || head.count != count || head.size != size - fixed ||
-      head.phase > PHASE_TERMINATED) {
+      head.exchange != instance->exchange || head.phase > PHASE_TERMINATED) {
     return instance_fail(instance, "the saved state is not one of this model");
   }
   const char* at = bytes + sizeof head;
@@ -391,14 +422,16 @@ bool instance_restore(Instance* instance, const char* bytes, size_t size) {
   instance->rtol = head.rtol;
   instance->initializing = head.initializing;
   instance->before = head.before;
+  instance->event_mode = head.event_mode != 0;
   slt_sim_free(instance->sim);
   instance->sim = NULL;
+  instance->moved = false;
   instance->phase = (InstancePhase)head.phase;
   if (!head.started) return true;
   const char* why = NULL;
   if (!make_sim(instance)) return false;
   if (slt_sim_checkpoint_restore(instance->sim, NULL, at, (size_t)head.size, NULL, 0, &why) >= 0) {
-    return true;
+    return !instance->exchange || instance_exchange_begin(instance);
   }
   instance->phase = PHASE_FAILED;
   return instance_fail(instance, "the saved state does not fit: %s", why ? why : "damaged");

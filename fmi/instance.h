@@ -24,9 +24,14 @@ typedef struct Instance {
   double* given;  // per variable: what the importer has set before the start, or to a parameter
   bool* has_given;
   InstancePhase phase;
-  bool initializing;   // values set now act on the start
-  bool events;         // the importer handles events itself
-  bool before;         // stands at an event whose handling the importer has not begun
+  bool initializing;  // values set now act on the start
+  bool events;        // the importer handles events itself
+  bool before;        // stands at an event whose handling the importer has not begun
+  bool event_mode;    // in the midst of an event
+  bool exchange;      // model exchange: the importer integrates
+  bool moved;         // ... and has set time or states since the run was told
+  double t;           // the importer's point
+  double* x;
   double start, rtol;  // NaN: of the model
   InstanceLogFn* log;
   void* log_user;
@@ -58,10 +63,42 @@ bool instance_step(Instance* instance, double target, bool early, InstanceStep* 
 /// Values after the event that the instance stands at, and after what was set there.
 bool instance_update(Instance* instance);
 
+// model exchange
+
+typedef enum InstanceAnswer {
+  ANSWER_GOOD,
+  ANSWER_DISCARD,  // there is none at this point: the importer may try another one
+  ANSWER_FAILED
+} InstanceAnswer;
+
+/// What an event iteration has come to.
+typedef struct InstanceEvent {
+  bool stopped;
+  bool changed;  // continuous states have other values
+  double next;   // time event; infinite for none
+} InstanceEvent;
+
+/// The run is started: the importer integrates from here on.
+bool instance_exchange_begin(Instance* instance);
+bool instance_set_time(Instance* instance, double t);
+bool instance_set_states(Instance* instance, const double* x, size_t count);
+bool instance_get_states(Instance* instance, double* x, size_t count);
+/// Magnitudes that the states have at the start; 1 where that is 0.
+bool instance_get_nominals(Instance* instance, double* x, size_t count);
+InstanceAnswer instance_get_rates(Instance* instance, double* rates, size_t count);
+InstanceAnswer instance_get_indicators(Instance* instance, double* z, size_t count);
+/// A step of the importer ends at its point; `event`: it is to enter event mode.
+bool instance_step_done(Instance* instance, bool* event);
+bool instance_exchange_event(Instance* instance, InstanceEvent* out);
+/// Tell the run the importer's point, if that has changed.
+bool instance_move(Instance* instance);
+
 /// The whole state as bytes, for this or another instance of the same model.
 bool instance_save(Instance* instance, char** bytes, size_t* size);
 bool instance_restore(Instance* instance, const char* bytes, size_t size);
 
+/// The run has failed: its error to the importer; returns false.
+bool instance_fail_run(Instance* instance);
 /// A message to the importer; returns false.
 bool instance_fail(Instance* instance, const char* format, ...);
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_FOLLOWED 2000  // of a run that shows which modes there are
+#define END            10.0  // of a run whose model has no experiment
+
 static char* copy_text(const char* text) {
   size_t size = strlen(text) + 1;
   char* copy = malloc(size);
@@ -56,6 +59,131 @@ static SltStatus add_name(void* user, const SltName* name) {
   return variable->name ? SLT_OK : SLT_ERR_NOMEM;
 }
 
+/// The derivative of a variable of the list, or where `of` is 0 a variable that has no name.
+static uint32_t add_rate(FmuVariables* variables, SltQuantity quantity, uint32_t of) {
+  FmuVariable* rate = add(variables);
+  if (!rate) return 0;
+  const char* name = of ? variables->items[of].name : "hidden state";
+  size_t size = strlen(name) + 20;
+  rate->role = FMU_RATE;
+  rate->quantity = quantity;
+  rate->rate_of = of;
+  rate->name = malloc(size);
+  if (!rate->name) return 0;
+  if (of) {
+    snprintf(rate->name, size, "%s'", name);
+  } else {
+    snprintf(rate->name, size, "%s %u", name, quantity.index);
+  }
+  return variables->count - 1;
+}
+
+/// Continuous states and their derivatives, which become variables of the list.
+static SltStatus link_states(FmuVariables* variables, uint32_t* place_of) {
+  uint32_t state = 0;  // of the quantity before
+  for (uint32_t i = 0; i < variables->state_count; i++) {
+    SltQuantity q = variables->moving[i];
+    SltQuantity next = {SLT_KIND_DERIVATIVE, q.index, q.order + 1};
+    state = q.order ? variables->items[state].rate : place_of[q.index];
+    if (!state) state = add_rate(variables, q, 0);
+    uint32_t rate = state ? add_rate(variables, next, state) : 0;
+    if (!rate) return SLT_ERR_NOMEM;
+    variables->items[state].rate = rate;
+    variables->states[i] = state;
+  }
+  return SLT_OK;
+}
+
+/// Highest order that is integrated, by variable, in the modes looked at.
+typedef struct Orders {
+  uint8_t* of;
+  uint32_t count;
+} Orders;
+
+/// What the present mode integrates.
+static SltStatus note_orders(Orders* orders, const SltSim* sim) {
+  uint32_t count = 0;
+  slt_sim_exchange_states(sim, NULL, 0, &count);
+  SltQuantity* states = calloc(count + 1u, sizeof *states);
+  if (!states) return SLT_ERR_NOMEM;
+  SltStatus status = slt_sim_exchange_states(sim, states, count, &count);
+  uint32_t wanted = count ? states[count - 1].index + 1 : 0;  // variables are in their order
+  if (wanted > orders->count) {
+    uint8_t* grown = realloc(orders->of, wanted);
+    if (grown) {
+      memset(grown + orders->count, 0, wanted - orders->count);
+      *orders = (Orders){grown, wanted};
+    } else {
+      status = SLT_ERR_NOMEM;
+    }
+  }
+  for (uint32_t i = 0; status >= 0 && i < count; i++) {
+    if (states[i].order >= orders->of[states[i].index])
+      orders->of[states[i].index] = (uint8_t)(states[i].order + 1);
+  }
+  free(states);
+  return status;
+}
+
+/// An FMU has the same states all the time, and modes that the model comes to may have more of them
+/// than the first one: follow it for a while.
+static SltStatus follow_modes(Orders* orders, const SltModel* model, double end) {
+  SltSimOptions options = slt_sim_options();
+  options.max_steps = STEPS_FOLLOWED;
+  SltSim* sim = NULL;
+  SltStatus status = slt_sim_create(model, &options, &sim);
+  SltStatus noted = status;
+  if (status >= 0) status = slt_sim_start(sim);
+  for (bool more = status == SLT_OK; more; more = status == SLT_EVENT && noted >= 0) {
+    noted = note_orders(orders, sim);
+    status = slt_sim_advance(sim, end, NULL);
+  }
+  slt_sim_free(sim);
+  return noted;
+}
+
+static SltStatus list_states(FmuVariables* variables, const Orders* orders) {
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < orders->count; v++)
+    count += orders->of[v];
+  variables->states = calloc(count + 1u, sizeof *variables->states);
+  variables->moving = calloc(count + 1u, sizeof *variables->moving);
+  uint32_t* place_of = calloc(orders->count + 1u, sizeof *place_of);
+  if (!variables->states || !variables->moving || !place_of) {
+    free(place_of);
+    return SLT_ERR_NOMEM;
+  }
+  for (uint32_t v = 0; v < orders->count; v++) {
+    for (uint32_t order = 0; order < orders->of[v]; order++) {
+      SltKind kind = order ? SLT_KIND_DERIVATIVE : SLT_KIND_VARIABLE;
+      variables->moving[variables->state_count++] = (SltQuantity){kind, v, order};
+    }
+  }
+  for (uint32_t i = 1; i < variables->count; i++) {
+    SltQuantity q = variables->items[i].quantity;
+    if (q.kind == SLT_KIND_VARIABLE && q.index < orders->count) place_of[q.index] = i;
+  }
+  SltStatus status = link_states(variables, place_of);
+  free(place_of);
+  return status;
+}
+
+/// Event indicators are variables in version 3. Texts of models cannot have such names.
+static SltStatus add_indicators(FmuVariables* variables, uint32_t count) {
+  variables->indicator = variables->count;
+  variables->indicator_count = count;
+  for (uint32_t i = 0; i < count; i++) {
+    char name[40];
+    FmuVariable* indicator = add(variables);
+    if (!indicator) return SLT_ERR_NOMEM;
+    snprintf(name, sizeof name, "event indicator %u", i + 1);
+    indicator->role = FMU_INDICATOR;
+    indicator->name = copy_text(name);
+    if (!indicator->name) return SLT_ERR_NOMEM;
+  }
+  return SLT_OK;
+}
+
 /// The independent variable has the name `time` unless the model has given that to another.
 static bool name_time(FmuVariables* variables) {
   const char* name = "time";
@@ -86,6 +214,20 @@ static SltStatus try_run(FmuVariables* variables, const SltModel* model, char** 
     if (v->role != FMU_PARAMETER) continue;
     v->tunable = slt_sim_set_constant(sim, v->name, v->start) >= 0;
   }
+  Orders orders = {.of = NULL};
+  if (status >= 0) status = note_orders(&orders, sim);
+  double end = isnan(variables->end) ? END : variables->end;
+  if (status >= 0) status = follow_modes(&orders, model, end);
+  if (status >= 0) status = list_states(variables, &orders);
+  free(orders.of);
+  if (status >= 0) {
+    SltStatus possible = slt_sim_exchange_begin(sim, variables->moving, variables->state_count);
+    variables->exchangeable = possible >= 0;
+    if (possible == SLT_ERR_NOMEM) status = possible;
+  }
+  if (variables->exchangeable) {
+    status = add_indicators(variables, slt_sim_exchange_indicator_count(sim));
+  }
   slt_sim_free(sim);
   return status;
 }
@@ -111,6 +253,8 @@ void fmu_variables_free(FmuVariables* variables) {
   for (uint32_t i = 0; i < variables->count; i++)
     free(variables->items[i].name);
   free(variables->items);
+  free(variables->states);
+  free(variables->moving);
   *variables = (FmuVariables){.items = NULL};
 }
 

@@ -13,7 +13,9 @@ typedef enum FmuRole {
   FMU_OUTPUT,     // computed or kept by the model
   FMU_PARAMETER,  // a constant
   FMU_SHAPE,      // a constant that shapes the model: fixed in the FMU
-  FMU_STATE       // the state of an automaton: an enumeration, its first state is 1
+  FMU_STATE,      // the state of an automaton: an enumeration, its first state is 1
+  FMU_RATE,       // a derivative of a variable
+  FMU_INDICATOR   // an event indicator
 } FmuRole;
 
 typedef struct FmuVariable {
@@ -24,6 +26,8 @@ typedef struct FmuVariable {
   bool discrete;     // changes at events only
   bool tunable;      // a parameter that may be changed during a run
   uint32_t states;
+  uint32_t rate;     // reference of the derivative of a continuous state; 0: it is none
+  uint32_t rate_of;  // of a derivative: reference of what it is the derivative of
   double start;
 } FmuVariable;
 
@@ -32,6 +36,13 @@ typedef struct FmuVariables {
   FmuVariable* items;
   uint32_t count, capacity;
   double start, end, every, rtol;  // of the experiment; NaN for none
+  // model exchange
+  bool exchangeable;
+  uint32_t indicator;  // reference of the first event indicator; the others follow
+  uint32_t indicator_count;
+  uint32_t* states;     // references of the continuous states...
+  SltQuantity* moving;  // ...and what they are
+  uint32_t state_count;
 } FmuVariables;
 
 /// List the variables of a model. Start values are those of a run that is started and thrown away;

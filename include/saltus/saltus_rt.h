@@ -327,6 +327,47 @@ SLT_API SltStatus slt_unit_convert(double value, const char* from, const char* t
 /// @return SLT_OK, SLT_ERR_ARGUMENT (not a variable, or computed by the equations of this mode).
 SLT_API SltStatus slt_sim_set(SltSim* sim, SltQuantity quantity, double value);
 
+/// What somebody else has to integrate in place of slt_sim_advance(), as the standard FMI calls it
+/// in model exchange: variables and derivatives of a started run.
+/// @param out    receives them; NULL: only their number is asked for.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (not started), SLT_ERR_LIMIT (not enough room).
+SLT_API SltStatus slt_sim_exchange_states(const SltSim* sim, SltQuantity* out, uint32_t capacity,
+                                          uint32_t* count);
+/// From here on the caller integrates these.
+/// @return SLT_OK; SLT_ERR_UNSUPPORTED: the model reads the past (`delay`), the method is one that
+///         does not locate events, or the mode integrates something else; SLT_ERR_ARGUMENT: not
+///         started, has failed; SLT_ERR_NOMEM.
+SLT_API SltStatus slt_sim_exchange_begin(SltSim* sim, const SltQuantity* states, uint32_t count);
+/// Number of event indicators, whatever the mode.
+SLT_API uint32_t slt_sim_exchange_indicator_count(const SltSim* sim);
+/// Go to a point, forwards or backwards: slt_sim_get() gives values there. What the present mode
+/// does not integrate keeps what the model makes of it. No relation and no mode changes.
+/// @param values  one for each state.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (not finite).
+SLT_API SltStatus slt_sim_exchange_point(SltSim* sim, double t, const double* values);
+/// Rates of the states at the point; 0 for what the present mode computes or keeps.
+/// @return SLT_OK, SLT_ERR_ARGUMENT; SLT_ERR_NOT_FINITE, SLT_ERR_NO_CONVERGENCE: the equations have
+///         no values here, another point may be tried.
+SLT_API SltStatus slt_sim_exchange_rates(SltSim* sim, double* rates);
+/// Give an input another value without an event: one that changes continuously.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (computed by the model).
+SLT_API SltStatus slt_sim_exchange_input(SltSim* sim, SltQuantity input, double value);
+/// Event indicators at the point. There is an event where one changes between z > 0 and z <= 0.
+/// They are continuous between events, and no event leaves one at zero: a relation that stands at
+/// its boundary after its event counts as beyond it by a few roundings.
+/// @return SLT_OK, SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_sim_exchange_indicators(SltSim* sim, double* z, uint32_t count);
+/// A step of the caller's integrator ends at the point.
+/// @param event  receives whether an event is due here: something has changed that no indicator
+///               tells, an indicator has changed, or states are to be brought back to constraints.
+/// @return SLT_OK, an error of the run.
+SLT_API SltStatus slt_sim_exchange_step(SltSim* sim, bool* event);
+/// Carry out the event at the point: indicators that have changed, times that are due, values that
+/// were written by slt_sim_set(). Nothing due is no error. States may have other values afterwards.
+/// @param next  receives the time of the next time event; INFINITY for none.
+/// @return SLT_OK, SLT_END (the model has stopped the run), an error of the run.
+SLT_API SltStatus slt_sim_exchange_event(SltSim* sim, double* next);
+
 /// Number of automata, in canonical order, and their names (static as long as the model).
 /// Implicit switches (`if`, `abs`, ...) are not counted.
 SLT_API uint32_t slt_sim_automaton_count(const SltSim* sim);

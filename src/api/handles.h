@@ -26,6 +26,7 @@ struct SltSim {
   uint32_t* visible;  // automata that the user wrote
   uint32_t visible_count;
   uint32_t visible_capacity;
+  struct SltExchange* exchange;  // the caller integrates; NULL: nobody but the run
 
   SltWarningFn* on_warning;
   void* warning_user;
@@ -35,5 +36,8 @@ struct SltSim {
   Str rendered;
   const char* hint;
 };
+
+/// rt_exchange.c
+void exchange_free(SltSim* sim);
 
 #endif

@@ -82,6 +82,7 @@ void slt_sim_free(SltSim* sim) {
   if (!sim) return;
   SltAllocator a = sim->allocator;
   eng_free(sim->engine);
+  exchange_free(sim);
   base_free(&a, sim->visible, sim->visible_capacity * sizeof *sim->visible);
   arena_free(&sim->error_arena);
   base_free(&a, sim, sizeof *sim);
@@ -104,7 +105,7 @@ SltStatus slt_sim_start(SltSim* sim) {
 }
 
 static SltStatus advance(SltSim* sim, double t_stop, double* reached, bool per_step) {
-  if (!sim) return SLT_ERR_ARGUMENT;
+  if (!sim || sim->exchange) return SLT_ERR_ARGUMENT;
   SltStatus status = eng_advance(sim->engine, t_stop, per_step);
   if (reached) *reached = eng_time(sim->engine);
   return status;
@@ -119,7 +120,7 @@ SltStatus slt_sim_advance_step(SltSim* sim, double t_stop, double* reached) {
 }
 
 SltStatus slt_sim_ahead(SltSim* sim, double* until) {
-  return sim && until ? eng_ahead(sim->engine, until) : SLT_ERR_ARGUMENT;
+  return sim && until && !sim->exchange ? eng_ahead(sim->engine, until) : SLT_ERR_ARGUMENT;
 }
 
 SltStatus slt_sim_look(SltSim* sim, double t) {
@@ -256,7 +257,8 @@ static bool quantity_valid(const SltSim* sim, SltQuantity q) {
   switch (q.kind) {
   case SLT_KIND_VARIABLE:
   case SLT_KIND_DERIVATIVE:
-    return q.index < sim->model->var_count && q.order <= sim->model->vars[q.index].max_order;
+    // derivatives that stand in no equation are states where constraints were differentiated
+    return q.index < sim->model->var_count && q.order < sim->model->vars[q.index].slots;
   case SLT_KIND_CONSTANT: return q.index < sim->model->param_count;
   case SLT_KIND_MACRO: return q.index < sim->model->macro_count;
   case SLT_KIND_MODE: return q.index < sim->model->automaton_count;

@@ -77,6 +77,23 @@ const ModelMode* eng_mode_before(const EngSim* sim);
 /// Write a variable at the current time.
 SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value);
 
+/// Motion that somebody else integrates (exchange.c): see slt_sim_exchange_begin() and what follows
+/// it.
+/// `orders`: per variable, how many of its orders are integrated outside.
+SltStatus eng_exchange_begin(EngSim* sim, const uint8_t* orders);
+uint32_t eng_exchange_indicator_count(const EngSim* sim);
+/// A value for the next point; where the present mode computes or keeps it, nothing.
+void eng_exchange_value(EngSim* sim, uint32_t var, uint32_t order, double value);
+SltStatus eng_exchange_input(EngSim* sim, uint32_t var, double value);
+void eng_exchange_point(EngSim* sim, double t);
+/// Rates of the mode's states at the point; then one of them by what it is the rate of, 0 where the
+/// mode does not integrate that.
+SltStatus eng_exchange_rates(EngSim* sim);
+double eng_exchange_rate(const EngSim* sim, uint32_t var, uint32_t order);
+void eng_exchange_indicators(EngSim* sim, double* z);
+SltStatus eng_exchange_step(EngSim* sim, bool* event);
+SltStatus eng_exchange_event(EngSim* sim, const uint8_t* orders, double* next);
+
 typedef void EngEventFn(void* user, const SltEvent* event);
 typedef bool EngCancelFn(void* user, double t);
 typedef void EngWarningFn(void* user, DiagCode code, Span span, const char* message);

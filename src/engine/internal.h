@@ -712,6 +712,15 @@ static inline bool eng_relation_holds(uint8_t relation, double g) {
   return relation == MODEL_REL_GT ? g > 0.0 : relation == MODEL_REL_GE ? g >= 0.0 : g == 0.0;
 }
 
+// ---- run.c --------------------------------------------------------------------------------------
+
+/// An instant at the present time, and how the integration goes on from there.
+SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired);
+/// At the start, and where values were set, relations at their boundaries hold as they are written.
+/// Where the flow takes them off at once, the event is at the same time: `if(time <= 0, 7, 1)` is 7
+/// at the start and 1 from there on.
+SltStatus eng_leave_boundaries(EngSim* sim, bool* fired);
+
 // ---- segment.c, detect.c ------------------------------------------------------------------------
 
 /// Produce the next segment from the committed point (or from core.t inside a pending trial).

@@ -179,7 +179,7 @@ static void leave_trial(EngSim* sim) {
   note_pace(sim);
 }
 
-static SltStatus instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
+SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
   bool changed = false;
   SLT_TRY(eng_instant(sim, kind, &changed, fired));
   eng_local_prepare(sim);
@@ -305,18 +305,18 @@ static SltStatus finish_segment(EngSim* sim, bool* fired) {
   if (sim->options.method->literal) {
     sim->crossing_count = 0;
     if (core->full_stale) eng_evaluate_full(sim, core->t);
-    return instant_here(sim, ENG_INSTANT_EVENT, fired);
+    return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   }
   if (core->seg_event || core->seg_due) {
     if (!core->seg_event) sim->crossing_count = 0;
-    return instant_here(sim, ENG_INSTANT_EVENT, fired);
+    return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   }
   if (!eng_local_mesh(sim) && !eng_far_mesh(sim)) eng_atoms_mesh(sim);
   core->mesh_t = core->t;
   sim->crossing_count = 0;
   // auxiliary relations are looked at here and nowhere else
   bool looks = sim->has_auxiliary && eng_anything_enabled(sim);
-  if (looks || eng_slide_reached(sim)) return instant_here(sim, ENG_INSTANT_EVENT, fired);
+  if (looks || eng_slide_reached(sim)) return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
   return commit_trial(sim);
 }
 
@@ -336,18 +336,15 @@ static SltStatus take_inputs(EngSim* sim, bool* fired) {
   sim->dae.from = sim->core.mode;
   memset(sim->given, 0, sim->model->env_count);
   SLT_TRY(eng_enter_mode(sim));
-  return instant_here(sim, ENG_INSTANT_INPUT, fired);
+  return eng_instant_here(sim, ENG_INSTANT_INPUT, fired);
 }
 
-/// At the start, and where values were set, relations at their boundaries hold as they are written.
-/// Where the flow takes them off at once, the event is at the same time: `if(time <= 0, 7, 1)` is 7
-/// at the start and 1 from there on.
-static SltStatus leave_boundaries(EngSim* sim, bool* fired) {
+SltStatus eng_leave_boundaries(EngSim* sim, bool* fired) {
   sim->core.leaves = false;
   *fired = false;
   if (sim->options.method->literal || !eng_atoms_leave(sim)) return SLT_OK;
   sim->core.seg_valid = false;
-  return instant_here(sim, ENG_INSTANT_EVENT, fired);
+  return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
 }
 
 /// Between steps: programs of the mode may be given compiled code. Never changes a bit.
@@ -377,7 +374,7 @@ SltStatus eng_ahead(EngSim* sim, double* until) {
   if (!core->started || core->failed || core->touched) return SLT_ERR_ARGUMENT;
   if (core->ended) return SLT_END;
   bool fired = false;
-  SltStatus status = core->leaves ? leave_boundaries(sim, &fired) : SLT_OK;
+  SltStatus status = core->leaves ? eng_leave_boundaries(sim, &fired) : SLT_OK;
   if (status < 0) return fail_advance(sim, status);
   if (core->ended || fired) return core->ended ? SLT_END : SLT_EVENT;
   if (!core->seg_valid) SLT_TRY(begin_segment(sim));
@@ -410,7 +407,7 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   }
   while (core->t < t_stop) {
     if (ENG_SELDOM(core->leaves)) {
-      status = leave_boundaries(sim, &fired);
+      status = eng_leave_boundaries(sim, &fired);
       if (status < 0) return fail_advance(sim, status);
       if (core->ended) return SLT_END;
       if (fired) return SLT_EVENT;

@@ -590,22 +590,25 @@ static double beyond_guard(EngSim* sim, uint32_t contact, double t, const double
   return beyond;
 }
 
-/// Positive where a contact has come to its end at time t of the trial: as a share of its largest
-/// reaction.
-static double end_function(EngSim* sim, double t) {
+double eng_contact_end(EngSim* sim, double t, const double* x) {
   EngContactWork* w = sim->contact;
-  num_dense_eval(sim->stepper, t, sim->probe_x);
-  if (!reactions_at(sim, t, sim->probe_x)) return -(double)INFINITY;
+  if (!reactions_at(sim, t, x)) return -(double)INFINITY;
   double most = -(double)INFINITY;
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     double load = sim->contacts[i].load;
     double force = load > 0.0 ? w->rows[i].lambda / load : w->rows[i].lambda;
-    double beyond = beyond_guard(sim, i, t, sim->probe_x);
+    double beyond = beyond_guard(sim, i, t, x);
     double value = fmax(w->rows[i].carries ? -force - w->slack : -1.0, beyond);
     sim->contacts[i].lifts = value >= 0.0;
     most = fmax(most, value);
   }
   return most;
+}
+
+/// The same at time t of the trial.
+static double end_function(EngSim* sim, double t) {
+  num_dense_eval(sim->stepper, t, sim->probe_x);
+  return eng_contact_end(sim, t, sim->probe_x);
 }
 
 static SltStatus exit_function(void* user, double t, double* value) {
@@ -735,15 +738,19 @@ static double first_end(Search* search, double a, double at_a, double b, double 
   return bracket.hi;
 }
 
+double eng_contact_begin(EngSim* sim, double t, const double* x) {
+  sim->contact->slack = 0.0;
+  double at_start = eng_contact_end(sim, t, x);
+  if (at_start < 0.0) return at_start;
+  // a contact that is hardly needed: it ends where it is needed less
+  sim->contact->slack = at_start + WEAK;
+  return -WEAK;
+}
+
 double eng_contact_exit(EngSim* sim, double t_from) {
   double t_end = sim->stepper->trial.t;
-  sim->contact->slack = 0.0;
-  double at_start = end_function(sim, t_from);
-  if (at_start >= 0.0) {
-    // a contact that is hardly needed: it ends where it is needed less
-    sim->contact->slack = at_start + WEAK;
-    at_start = -WEAK;
-  }
+  num_dense_eval(sim->stepper, t_from, sim->probe_x);
+  double at_start = eng_contact_begin(sim, t_from, sim->probe_x);
   double at_end = end_function(sim, t_end);
   bool provable = !sim->core.slide.count && !sim->core.mode->implicit;
   Search search = {.sim = sim, .proved = true};

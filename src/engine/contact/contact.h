@@ -82,10 +82,18 @@ void eng_contact_soften(EngSim* sim);
 SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// The same for the derivatives in the environment.
 void eng_contact_full(EngSim* sim, double t);
+/// Positive where a contact has come to its end at (t, x), as a share of its largest reaction: marks
+/// which ones have.
+double eng_contact_end(EngSim* sim, double t, const double* x);
+/// The same where motion begins, which no contact has come to its end at: negative.
+double eng_contact_begin(EngSim* sim, double t, const double* x);
 /// When a reaction ends or a contact is left, INFINITY for not in this trial.
 double eng_contact_exit(EngSim* sim, double t_from);
 /// Whether a snapshot's contacts belong to the model.
 bool eng_contact_valid(const EngSim* sim);
+
+/// Place of a state of the present mode by its place in the environment; MODEL_NONE.
+uint32_t eng_state_place(const EngSim* sim, uint32_t env);
 
 // ---- settle.c: contacts in an instant -----------------------------------------------------------
 

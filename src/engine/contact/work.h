@@ -71,8 +71,6 @@ typedef struct EngContactWork EngContactWork;
 /// Structure of the first `count` contacts in the present mode. False in `fits[i]` where a
 /// contact's relation or states do not exist in it.
 SltStatus eng_contact_structure(EngSim* sim, uint32_t count);
-/// Place of a state of the present mode by its place in the environment; MODEL_NONE.
-uint32_t eng_state_place(const EngSim* sim, uint32_t env);
 /// Directions, gaps and their accelerations at (t, x) for the flow f, all rows.
 SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const double* f);
 /// The direction of one contact at (t, x); false: it has none.
