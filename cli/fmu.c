@@ -30,7 +30,8 @@ bool fmu_is_named(int argc, char** argv) {
 #define MEMORY_LIMIT ((rlim_t)4 << 30)
 #define SECONDS      600.0  // that an FMU may take, unless --timeout says otherwise
 #define ROWS         500.0
-#define PATIENCE_MS  2000  // for the end of an FMU that has nothing more to tell
+#define INPUT_MAX    ((size_t)1 << 30)  // bytes of signals
+#define PATIENCE_MS  2000               // for the end of an FMU that has nothing more to tell
 
 typedef enum FmuOption {
   FMU_UNTIL,
@@ -38,6 +39,7 @@ typedef enum FmuOption {
   FMU_EVERY,
   FMU_RTOL,
   FMU_SET,
+  FMU_INPUT,
   FMU_OUT,
   FMU_OUTPUT,
   FMU_INTERFACE,
@@ -52,6 +54,7 @@ static const OptionSpec fmu_specs[FMU_OPTION_COUNT] = {
     [FMU_EVERY] = {"--every", NULL, OPTION_VALUE},
     [FMU_RTOL] = {"--rtol", NULL, OPTION_VALUE},
     [FMU_SET] = {"--set", NULL, OPTION_VALUE},
+    [FMU_INPUT] = {"--input", NULL, OPTION_VALUE},
     [FMU_OUT] = {"--out", NULL, OPTION_VALUE},
     [FMU_OUTPUT] = {"--output", "-o", OPTION_VALUE},
     [FMU_INTERFACE] = {"--interface", NULL, OPTION_VALUE},
@@ -63,6 +66,7 @@ static const OptionSpec fmu_specs[FMU_OPTION_COUNT] = {
 typedef struct FmuJob {
   const char* path;
   const char* csv;
+  const char* input_path;
   double until, from, every, rtol, seconds;
   int interface;  // 0 me, 1 cs, -1 open
   bool quiet;
@@ -71,6 +75,10 @@ typedef struct FmuJob {
   FmuDescription d;
   char folder[1100];
   FmuSetting* sets;
+  SltTable* input_table;
+  const double** input_columns;
+  const FmuItem** input_items;
+  FmuInputs inputs;
   const FmuItem** columns;
   uint32_t column_count;
 } FmuJob;
@@ -95,6 +103,7 @@ static int parse(const char* command, int argc, char** argv, FmuJob* job) {
     case FMU_SET: good = cli_settings_add(&job->settings, parser.value); break;
     case FMU_OUT: good = cli_names_parse("--out", parser.value, &job->out); break;
     case FMU_OUTPUT: job->csv = parser.value; break;
+    case FMU_INPUT: job->input_path = parser.value; break;
     case FMU_INTERFACE:
       job->interface = option_choice("--interface", parser.value, interfaces, 2);
       good = job->interface >= 0;
@@ -142,6 +151,72 @@ static int choose_columns(FmuJob* job) {
   return CLI_DONE;
 }
 
+/// A column of inputs, or the times: numbers without gaps, times in order.
+static bool check_column(const FmuJob* job, uint32_t column, bool times) {
+  const double* values = slt_table_column(job->input_table, column);
+  const char* name = slt_table_column_name(job->input_table, column);
+  for (uint32_t i = 0; i < slt_table_row_count(job->input_table); i++) {
+    if (!isfinite(values[i])) {
+      cli_error("%s: row %u of %s is no finite number", job->input_path, i + 1, name);
+      return false;
+    }
+    if (times && i && values[i] < values[i - 1]) {
+      cli_error("%s: row %u is earlier than the one before", job->input_path, i + 1);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool place_columns(FmuJob* job) {
+  uint32_t count = slt_table_column_count(job->input_table);
+  job->input_columns = calloc(count, sizeof *job->input_columns);
+  job->input_items = calloc(count, sizeof *job->input_items);
+  if (!job->input_columns || !job->input_items) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    const char* name = slt_table_column_name(job->input_table, i);
+    bool times = strcmp(name, "time") == 0;
+    const FmuItem* item = times ? NULL : find_item(job, name);
+    if (!check_column(job, i, times) || (!times && !item)) return false;
+    if (item && !item->input) {
+      cli_error("%s is no input of the FMU", name);
+      return false;
+    }
+    if (times) {
+      job->inputs.time = slt_table_column(job->input_table, i);
+    } else {
+      job->input_columns[job->inputs.count] = slt_table_column(job->input_table, i);
+      job->input_items[job->inputs.count++] = item;
+    }
+  }
+  if (!job->inputs.time) cli_error("%s has no column `time`", job->input_path);
+  return job->inputs.time != NULL;
+}
+
+/// Signals for inputs from a CSV file.
+static int read_inputs(FmuJob* job) {
+  char* text = NULL;
+  size_t length = 0;
+  uint32_t line = 0;
+  if (!job->input_path) return CLI_DONE;
+  SltStatus status = slt_file_read(job->input_path, true, INPUT_MAX, NULL, &text, &length);
+  if (status >= 0) status = slt_table_read_csv(text, length, &job->input_table, &line);
+  free(text);
+  if (status == SLT_ERR_SYNTAX) {
+    cli_error("%s, line %u: this is no row of numbers", job->input_path, line);
+  } else if (status < 0) {
+    cli_error("%s: %s", job->input_path, slt_status_text(status));
+  } else if (slt_table_row_count(job->input_table) == 0) {
+    cli_error("%s has no rows", job->input_path);
+    status = SLT_ERR_ARGUMENT;
+  }
+  if (status < 0 || !place_columns(job)) return CLI_USAGE;
+  job->inputs.columns = job->input_columns;
+  job->inputs.items = job->input_items;
+  job->inputs.row_count = slt_table_row_count(job->input_table);
+  return CLI_DONE;
+}
+
 static int choose_run(FmuJob* job, FmuRun* run) {
   const FmuDescription* d = &job->d;
   bool exchange = job->interface == 0 || (job->interface < 0 && d->me && !d->me_tool);
@@ -171,7 +246,8 @@ static int choose_run(FmuJob* job, FmuRun* run) {
                                : !isnan(d->tolerance) ? d->tolerance
                                                       : 1e-6,
                   .settings = job->sets,
-                  .setting_count = job->settings.count};
+                  .setting_count = job->settings.count,
+                  .inputs = job->input_table ? &job->inputs : NULL};
   return CLI_DONE;
 }
 
@@ -432,14 +508,16 @@ static int simulate(FmuJob* job) {
   FmuRun run;
   Outcome out;
   int exit = choose_columns(job);
+  if (exit == CLI_DONE) exit = read_inputs(job);
   if (exit == CLI_DONE) exit = choose_run(job, &run);
   if (exit != CLI_DONE) return exit;
   char usual[300];
   const char* base = path_base(job->path);
   snprintf(usual, sizeof usual, "%.*s.csv", (int)(strlen(base) - strlen(".fmu")), base);
   Inputs inputs = {.files = NULL};
-  bool spared =
-      inputs_add(&inputs, job->path) && (!job->csv || inputs_spare(&inputs, "-o", job->csv));
+  bool spared = inputs_add(&inputs, job->path) &&
+                (!job->input_path || inputs_add(&inputs, job->input_path)) &&
+                (!job->csv || inputs_spare(&inputs, "-o", job->csv));
   inputs_clear(&inputs);
   if (!spared) return CLI_USAGE;
   char* header = header_of(job);
@@ -581,6 +659,9 @@ int command_fmu(const char* command, int argc, char** argv) {
   fmu_description_free(&job.d);
   free(job.sets);
   free((void*)job.columns);
+  free((void*)job.input_columns);
+  free((void*)job.input_items);
+  slt_table_free(job.input_table);
   cli_settings_clear(&job.settings);
   cli_names_clear(&job.out);
   return exit;

@@ -98,7 +98,8 @@ static const char check_help[] =
     "\n"
     "Look for mistakes in a model without running it. Of an FMU (M.fmu) the description is looked\n"
     "at, and its interfaces are run twice, in processes of their own: see docs/fmi.md.\n"
-    "`saltus run M.fmu [--interface me|cs]` runs one, with few of the options of run.\n"
+    "`saltus run M.fmu [--interface me|cs] [--input SIGNALS.csv]` runs one, with few of the\n"
+    "options of run.\n"
     "exit status: 0 no mistakes (there may be warnings), 1 mistakes\n";
 
 static const char explain_help[] =

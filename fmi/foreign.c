@@ -187,10 +187,75 @@ bool foreign_initialize(Foreign* f, double start, double stop, double tolerance,
 
 // ---- values -------------------------------------------------------------------------------------
 
+/// Any whole type fits into eight bytes, the low ones of which are the number.
+typedef union Whole {
+  int64_t whole;
+  int32_t usual;
+  int16_t half;
+  int8_t byte;
+  bool truth;
+} Whole;
+
+/// How the functions for a whole type are called, and how wide it is.
+typedef struct WholeType {
+  const char* word;
+  int bits;
+  bool sign;
+} WholeType;
+
+static WholeType whole_type(const Foreign* f, const FmuItem* item) {
+  if (f->d->version == 2)
+    return (WholeType){item->type == FMU_BOOLEAN ? "Boolean" : "Integer", 32, true};
+  if (strcmp(item->native, "Boolean") == 0) return (WholeType){"Boolean", 1, false};
+  if (strcmp(item->native, "Enumeration") == 0) return (WholeType){"Int64", 64, true};
+  const char* digits = strpbrk(item->native, "1368");
+  return (WholeType){item->native, digits ? (int)strtol(digits, NULL, 10) : 64,
+                     item->native[0] != 'U'};
+}
+
+static bool get_whole(Foreign* f, const FmuItem* item, double* value) {
+  WholeType type = whole_type(f, item);
+  uint32_t reference = item->reference;
+  Whole got = {0};
+  char name[40];
+  snprintf(name, sizeof name, "Get%s", type.word);
+  bool good = f->d->version == 2 ? CALL(f, name, (void*, const uint32_t*, size_t, void*),
+                                        f->instance, &reference, 1, &got)
+                                 : CALL(f, name, (void*, const uint32_t*, size_t, void*, size_t),
+                                        f->instance, &reference, 1, &got, 1);
+  int64_t low = type.bits == 1    ? got.truth
+                : type.bits == 8  ? got.byte
+                : type.bits == 16 ? got.half
+                : type.bits == 32 ? got.usual
+                                  : got.whole;
+  if (!type.sign && type.bits < 64) low &= (int64_t)((UINT64_C(1) << type.bits) - 1);
+  *value = !type.sign && type.bits == 64 ? (double)(uint64_t)low : (double)low;
+  return good;
+}
+
+static bool set_whole(Foreign* f, const FmuItem* item, double value) {
+  WholeType type = whole_type(f, item);
+  uint32_t reference = item->reference;
+  double top = ldexp(1.0, type.sign ? type.bits - 1 : type.bits);
+  bool truth = item->type == FMU_BOOLEAN;
+  if (!(value == floor(value)) || value >= (truth ? 2.0 : top) ||
+      value < (type.sign && !truth ? -top : 0.0)) {
+    return fail(f, "%s cannot be %.17g: it is of type %s", item->name, value,
+                f->d->version == 2 ? type.word : item->native);
+  }
+  Whole put = {.whole = value < 0.0 ? (int64_t)value : (int64_t)(uint64_t)value};
+  char name[40];
+  snprintf(name, sizeof name, "Set%s", type.word);
+  if (f->d->version == 2)
+    return CALL(f, name, (void*, const uint32_t*, size_t, const void*), f->instance, &reference, 1,
+                &put);
+  return CALL(f, name, (void*, const uint32_t*, size_t, const void*, size_t), f->instance,
+              &reference, 1, &put, 1);
+}
+
 bool foreign_get(Foreign* f, const FmuItem* item, double* value) {
   bool two = f->d->version == 2;
   uint32_t reference = item->reference;
-  char name[40];
   *value = (double)NAN;
   if (item->array) return true;
   switch (item->type) {
@@ -208,40 +273,7 @@ bool foreign_get(Foreign* f, const FmuItem* item, double* value) {
     return CALL(f, "GetFloat64", (void*, const uint32_t*, size_t, double*, size_t), f->instance,
                 &reference, 1, value, 1);
   case FMU_INTEGER:
-  case FMU_BOOLEAN: {
-    // any whole type of version 3 fits into eight bytes, the low ones of which are the number
-    union {
-      int64_t whole;
-      int32_t usual;
-      int16_t half;
-      int8_t byte;
-      bool truth;
-    } got = {0};
-    bool enumeration = strcmp(item->native, "Enumeration") == 0;
-    const char* word = two && item->type == FMU_BOOLEAN ? "Boolean"
-                       : two                            ? "Integer"
-                       : enumeration                    ? "Int64"
-                                                        : item->native;
-    snprintf(name, sizeof name, "Get%s", word);
-    bool good = two ? CALL(f, name, (void*, const uint32_t*, size_t, void*), f->instance,
-                           &reference, 1, &got)
-                    : CALL(f, name, (void*, const uint32_t*, size_t, void*, size_t), f->instance,
-                           &reference, 1, &got, 1);
-    bool sign = word[0] != 'U';
-    const char* digits = strpbrk(word, "1368");
-    int bits = two                        ? 32
-               : !strcmp(word, "Boolean") ? 1
-               : digits                   ? (int)strtol(digits, NULL, 10)
-                                          : 64;
-    int64_t low = bits == 1    ? got.truth
-                  : bits == 8  ? got.byte
-                  : bits == 16 ? got.half
-                  : bits == 32 ? got.usual
-                               : got.whole;
-    if (!sign && bits < 64) low &= (int64_t)((UINT64_C(1) << bits) - 1);
-    *value = !sign && bits == 64 ? (double)(uint64_t)low : (double)low;
-    return good;
-  }
+  case FMU_BOOLEAN: return get_whole(f, item, value);
   case FMU_STRING:
   case FMU_OTHER: break;
   }
@@ -262,22 +294,12 @@ bool foreign_set(Foreign* f, const FmuItem* item, double value) {
     return CALL(f, "SetFloat64", (void*, const uint32_t*, size_t, const double*, size_t),
                 f->instance, &reference, 1, &value, 1);
   }
-  int number = (int)value;
-  if (two) {
-    return CALL(f, item->type == FMU_BOOLEAN ? "SetBoolean" : "SetInteger",
-                (void*, const uint32_t*, size_t, const int*), f->instance, &reference, 1, &number);
+  if (item->type == FMU_REAL) {
+    float small = (float)value;
+    return CALL(f, "SetFloat32", (void*, const uint32_t*, size_t, const float*, size_t),
+                f->instance, &reference, 1, &small, 1);
   }
-  if (strcmp(item->native, "Boolean") == 0) {
-    bool truth = value != 0.0;
-    return CALL(f, "SetBoolean", (void*, const uint32_t*, size_t, const bool*, size_t), f->instance,
-                &reference, 1, &truth, 1);
-  }
-  if (strcmp(item->native, "Int32") == 0) {
-    int32_t whole = (int32_t)value;
-    return CALL(f, "SetInt32", (void*, const uint32_t*, size_t, const int32_t*, size_t),
-                f->instance, &reference, 1, &whole, 1);
-  }
-  return fail(f, "%s has the type %s, which cannot be set here", item->name, item->native);
+  return set_whole(f, item, value);
 }
 
 // ---- model exchange -----------------------------------------------------------------------------

@@ -246,6 +246,7 @@ static void read_variable(Reader* r, const char* element, const char** a) {
   }
   FmuItem* item = &d->items[d->count];
   const char* causality = value_of(a, "causality");
+  const char* variability = value_of(a, "variability");
   if (!causality) causality = "local";
   *item = (FmuItem){.type = d->version == 3 ? type_of(element) : FMU_OTHER,
                     .reference = (uint32_t)strtoul(reference, NULL, 10),
@@ -254,6 +255,7 @@ static void read_variable(Reader* r, const char* element, const char** a) {
                     .parameter = strstr(causality, "arameter") != NULL,
                     .local = strcmp(causality, "local") == 0,
                     .independent = strcmp(causality, "independent") == 0};
+  item->held = variability && strcmp(variability, "continuous") != 0;
   snprintf(item->native, sizeof item->native, "%s", element);
   item->name = copy_of(r, name);
   if (item->name) d->count++;

@@ -18,6 +18,7 @@ typedef struct FmuItem {
   uint32_t reference;
   bool input, output, parameter, local, independent;
   bool array;
+  bool held;            // changes at events alone
   uint32_t derivative;  // version 2: index of the state from 1, 0 for none
 } FmuItem;
 

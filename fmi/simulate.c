@@ -52,7 +52,55 @@ typedef struct Solver {
   double* z_size;  // largest magnitudes
   double* memory;
   uint32_t still;
+  uint32_t input_row;  // where the present stretch of the inputs begins
 } Solver;
+
+// ---- inputs -------------------------------------------------------------------------------------
+
+static bool is_held(const FmuItem* item) {
+  return item->held || item->type != FMU_REAL;
+}
+
+/// The stretch of the inputs from `row` on, at time t.
+static bool set_inputs(Solver* s, double t) {
+  const FmuInputs* in = s->run->inputs;
+  uint32_t row = s->input_row;
+  for (uint32_t i = 0; in && i < in->count; i++) {
+    const double* v = in->columns[i];
+    double value = v[row];
+    if (!is_held(in->items[i]) && row + 1 < in->row_count && t > in->time[row]) {
+      double part = (t - in->time[row]) / (in->time[row + 1] - in->time[row]);
+      value = part < 1.0 ? v[row] + part * (v[row + 1] - v[row]) : v[row + 1];
+    }
+    if (!foreign_set(s->f, in->items[i], value)) return false;
+  }
+  return true;
+}
+
+static double next_input(const Solver* s) {
+  const FmuInputs* in = s->run->inputs;
+  return in && s->input_row + 1 < in->row_count ? in->time[s->input_row + 1] : (double)INFINITY;
+}
+
+/// Time has come to t: go on to the stretch that begins there; whether something jumps.
+static bool pass_inputs(Solver* s, double t) {
+  const FmuInputs* in = s->run->inputs;
+  bool jumps = false;
+  for (; next_input(s) <= t; s->input_row++) {
+    uint32_t row = s->input_row;
+    bool at_once = in->time[row] == in->time[row + 1];
+    for (uint32_t i = 0; i < in->count; i++) {
+      bool differs = in->columns[i][row] != in->columns[i][row + 1];
+      jumps |= differs && (at_once || is_held(in->items[i]));
+    }
+  }
+  return jumps;
+}
+
+/// Tell the FMU a point, and the inputs there.
+static bool go(Solver* s, double t, const double* x) {
+  return foreign_set_point(s->f, t, x) && set_inputs(s, t);
+}
 
 static bool fail(Foreign* f, const char* text, double t) {
   if (!f->problem[0]) snprintf(f->problem, sizeof f->problem, "%s at t = %.9g", text, t);
@@ -93,7 +141,7 @@ static bool trial(Solver* s, double h, double* error) {
         sum += weights[stage][j] * s->k[j][i];
       s->end[i] = s->x[i] + h * sum;
     }
-    if (!foreign_set_point(s->f, s->t + nodes[stage] * h, s->end)) return false;
+    if (!go(s, s->t + nodes[stage] * h, s->end)) return false;
     if (!foreign_derivatives(s->f, s->k[stage])) return false;
     if (!all_finite(s->k[stage], s->n)) return true;
   }
@@ -114,8 +162,7 @@ static bool trial(Solver* s, double h, double* error) {
 /// begin.
 static bool look(Solver* s, double h, double theta, bool* crossed, uint32_t* which) {
   dense(s, h, theta, s->at);
-  if (!foreign_set_point(s->f, s->t + theta * h, s->at) || !foreign_indicators(s->f, s->z_at))
-    return false;
+  if (!go(s, s->t + theta * h, s->at) || !foreign_indicators(s->f, s->z_at)) return false;
   *crossed = false;
   for (uint32_t i = 0; i < s->m && !*crossed; i++) {
     s->z_size[i] = fmax(s->z_size[i], fabs(s->z_at[i]));
@@ -167,7 +214,7 @@ static bool rows_inside(Solver* s, double h, double theta) {
     double t = grid(s->run, s->row++);
     if (t <= s->row_t) continue;
     dense(s, h, fmin((t - s->t) / h, theta), s->at);
-    if (!foreign_set_point(s->f, t, s->at) || !row_at(s, t)) return false;
+    if (!go(s, t, s->at) || !row_at(s, t)) return false;
   }
   return true;
 }
@@ -191,7 +238,7 @@ static ForeignStatus handle_event(Solver* s) {
     fail(s->f, "events follow each other without time going on", s->t);
     return FOREIGN_FAILED;
   }
-  if (!foreign_enter_event(s->f)) return FOREIGN_FAILED;
+  if (!foreign_enter_event(s->f) || !set_inputs(s, s->t)) return FOREIGN_FAILED;
   ForeignStatus status = foreign_event(s->f, &changed);
   if (status == FOREIGN_FAILED) return status;
   if (status == FOREIGN_OK && changed && !foreign_states(s->f, s->x)) return FOREIGN_FAILED;
@@ -199,10 +246,14 @@ static ForeignStatus handle_event(Solver* s) {
   return status;
 }
 
-/// The longest step that may be tried, and whether it ends at a time event.
+/// Where a step has to end: at the end, at a time event, where an input turns or jumps.
+static double step_end(const Solver* s) {
+  return fmin(fmin(s->run->stop, s->f->next_event), next_input(s));
+}
+
+/// The longest step that may be tried.
 static double longest(const Solver* s) {
-  double end = fmin(s->run->stop, s->f->next_event);
-  return fmax(end - s->t, 0.0);
+  return fmax(step_end(s) - s->t, 0.0);
 }
 
 /// Find a step that is accurate enough; its length in `h`.
@@ -234,7 +285,7 @@ static ForeignStatus advance(Solver* s) {
     if (!rows_inside(s, h, theta)) return FOREIGN_FAILED;
     // the end of a whole step is a sum with no rounding of its own where a time is to be met
     bool meets = theta == 1.0 && h == longest(s);
-    double t = meets ? fmin(s->run->stop, s->f->next_event) : s->t + theta * h;
+    double t = meets ? step_end(s) : s->t + theta * h;
     if (theta == 1.0) {
       memcpy(s->at, s->end, s->n * sizeof(double));
     } else {
@@ -243,12 +294,13 @@ static ForeignStatus advance(Solver* s) {
     if (t > s->t) s->still = 0;
     s->t = t;
     memcpy(s->x, s->at, s->n * sizeof(double));
-    if (!foreign_set_point(s->f, s->t, s->x)) return FOREIGN_FAILED;
+    if (!go(s, s->t, s->x)) return FOREIGN_FAILED;
     s->summary->steps++;
     ForeignStatus status = foreign_step_done(s->f, &wanted);
     if (status != FOREIGN_OK) return status;
   }
-  if (crossed || wanted || s->t >= s->f->next_event) {
+  bool jumps = pass_inputs(s, s->t);
+  if (crossed || wanted || jumps || s->t >= s->f->next_event) {
     ForeignStatus status = handle_event(s);
     if (status != FOREIGN_OK) return status;
   }
@@ -291,6 +343,14 @@ static bool exchange(Solver* s) {
   return s->row_t >= s->t || row_at(s, s->t);
 }
 
+/// Inputs for the communication interval that begins: those that jump are an event where the FMU
+/// has such.
+static ForeignStatus feed(Solver* s) {
+  bool jumps = pass_inputs(s, s->t);
+  if (jumps && s->f->events) return handle_event(s);
+  return set_inputs(s, s->t) ? FOREIGN_OK : FOREIGN_FAILED;
+}
+
 static ForeignStatus step_once(Solver* s, double target) {
   double reached = 0.0;
   bool event = false;
@@ -315,6 +375,7 @@ static bool co_simulate(Solver* s) {
   for (s->row = 1; status == FOREIGN_OK && s->t < s->run->stop; s->row++) {
     double target = grid(s->run, s->row);
     if (target > s->run->stop * (1.0 - 1e-12) || target >= s->run->stop) target = s->run->stop;
+    if (s->run->inputs) status = feed(s);
     while (status == FOREIGN_OK && s->t < target)
       status = step_once(s, target);
     if (status != FOREIGN_FAILED && s->row_t < s->t && !row_at(s, s->t)) status = FOREIGN_FAILED;
@@ -325,20 +386,21 @@ static bool co_simulate(Solver* s) {
 }
 
 static bool prepare(Foreign* f, void* user) {
-  const FmuRun* run = user;
+  Solver* s = user;
+  const FmuRun* run = s->run;
   for (uint32_t i = 0; i < run->setting_count; i++) {
     if (!foreign_set(f, run->settings[i].item, run->settings[i].value)) return false;
   }
-  return true;
+  pass_inputs(s, run->start);
+  return set_inputs(s, run->start);
 }
 
 bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {
   *out = (FmuSummary){.t = run->start};
-  FmuRun copy = *run;
-  if (!foreign_initialize(foreign, run->start, run->stop, run->tolerance, prepare, &copy))
-    return false;
   Solver s = {
       .f = foreign, .run = run, .summary = out, .t = run->start, .row_t = -(double)INFINITY};
+  if (!foreign_initialize(foreign, run->start, run->stop, run->tolerance, prepare, &s))
+    return false;
   if (!foreign->exchange) return co_simulate(&s);
   s.n = foreign->states;
   s.m = foreign->indicators;

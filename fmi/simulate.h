@@ -11,12 +11,22 @@ typedef struct FmuSetting {
   double value;
 } FmuSetting;
 
+/// Signals for inputs: rows in the order of time. Between rows numbers change straight; whole
+/// numbers, truths and discrete inputs are held. Two rows of one time are a jump.
+typedef struct FmuInputs {
+  const double* time;
+  const double* const* columns;  // one for each item
+  const FmuItem* const* items;
+  uint32_t row_count, count;
+} FmuInputs;
+
 typedef struct FmuRun {
   bool exchange;
   double start, stop, tolerance;
   double every;  // distance of rows, and of communication points
   const FmuSetting* settings;
   uint32_t setting_count;
+  const FmuInputs* inputs;  // NULL: none
   /// Receives each row's time; values are asked for there. False ends the run.
   bool (*on_row)(void* user, Foreign* foreign, double t);
   void* user;

@@ -17,6 +17,7 @@ from typing import Any as _Any
 from . import _saltus
 from ._errors import Diagnostic, ModelError, RunError, SaltusError, UnknownName
 from ._events import Event, Events
+from ._experiments import Comparison, Derivative, Fit, Fitted, Optimum, Sensitivities, Sweep, compare
 from ._model import Constant, Model, Variable, load
 from ._result import Band, Result
 from ._rules import Cyclic, Rules, load_rules
@@ -26,21 +27,29 @@ __version__: str = _saltus.__version__
 
 __all__ = [
     "Band",
+    "Comparison",
     "Constant",
     "Cyclic",
+    "Derivative",
     "Diagnostic",
     "Event",
     "Events",
+    "Fit",
+    "Fitted",
     "Instant",
     "Model",
     "ModelError",
+    "Optimum",
     "Result",
     "Rules",
     "RunError",
     "SaltusError",
+    "Sensitivities",
     "Sim",
+    "Sweep",
     "UnknownName",
     "Variable",
+    "compare",
     "format",
     "load",
     "load_rules",

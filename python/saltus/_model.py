@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import _saltus
+from . import _experiments, _saltus
 from ._errors import Diagnostic, RunError, UnknownName
 from ._events import Event
 from ._result import Result, _nearest
@@ -230,6 +230,119 @@ class Model:
             return Sim(self._model, params, options or None, on_event, on_step, False)
         except UnknownName as unknown:
             raise self._with_hint(unknown) from None
+
+    # ---- experiments ----
+
+    def sweep(
+        self,
+        parameters: Mapping[str, Any],
+        measures: str | Iterable[str] | Mapping[str, str] | None = None,
+        *,
+        until: float | None = None,
+        sampling: str = "grid",
+        samples: int | None = None,
+        seed: int = 0,
+        correlate: Mapping[tuple[str, str], float] | None = None,
+        jobs: int = 0,
+        **options: Any,
+    ) -> _experiments.Sweep:
+        """Run the model for many parameters and take measures of each run, on all cores.
+
+        parameters  {name: values}: constants, initial values ``x(t0)``, ``seed``; values are numbers, or a text as
+                    ``saltus sweep`` takes it: "0:10:101", "log(1:1000:4)", "~normal(0, 1)"
+        measures    formulas such as "max(y)", "time(main.rest)", or {name: formula}; without any those of the model
+        sampling    "grid": every combination; "random", "lhs", "sobol": so many ``samples``
+        correlate   {("a", "b"): 0.8} of parameters that are drawn
+        jobs        threads; 0: as many as there are processors. Results do not depend on it.
+        options     of every run, as of run()
+
+        A run that fails has measures nan; ``failures`` tells why.
+        """
+        return _experiments.sweep(
+            self._model, parameters, measures, until, sampling, samples, seed, correlate, jobs, options or None
+        )
+
+    def sens(
+        self,
+        measures: str | Iterable[str] | Mapping[str, str] | None,
+        params: Iterable[str] | Mapping[str, float],
+        *,
+        until: float | None = None,
+        reach: float | None = None,
+        **options: Any,
+    ) -> _experiments.Sensitivities:
+        """Derivatives of measures with respect to parameters, through events, with a verdict for each.
+
+        ``params`` are names, or {name: value to take the derivative at}; ``reach`` is how far they are moved, relative.
+        """
+        if isinstance(params, str):
+            raise TypeError(f"params must be names or a mapping; for one name write [{params!r}]")
+        at: dict[str, float | None] = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params)
+        found = self._model.sens(
+            _experiments._texts(measures), list(at), list(at.values()), until, reach, options or None
+        )
+        return _experiments.Sensitivities(found)
+
+    def fit(
+        self,
+        data: Any,
+        params: Mapping[str, Any] | Iterable[str],
+        *,
+        settings: Any = None,
+        loss: str = "squares",
+        starts: int = 0,
+        seed: int = 0,
+        weights: Mapping[str, float] | None = None,
+        iterations: int = 0,
+        **options: Any,
+    ) -> _experiments.Fit:
+        """Find parameters for which the model fits measured data, by least squares.
+
+        data      a path, {column: numbers} or a data frame, with a column ``time``; or a list of them. A column
+                  ``time(A.s)`` holds times of entries into a state.
+        params    {name: start}, {name: (lower, upper)}, {name: (start, lower, upper)}, or names
+        settings  constants that were set while the data were measured: one mapping, or one per set of data
+        loss      "squares", "huber", "cauchy"
+        starts    further beginnings, spread over the bounds
+        weights   {column: factor of its residuals}
+        """
+        return _experiments.fit(
+            self._model, data, params, settings, loss, starts, seed, weights, iterations, options or None
+        )
+
+    def optimize(
+        self,
+        measure: str,
+        params: Mapping[str, Any] | Iterable[str],
+        *,
+        constraints: str | Iterable[str] = (),
+        search: str = "gradient",
+        maximize: bool = False,
+        evaluations: int = 0,
+        tolerance: float | None = None,
+        seed: int = 0,
+        until: float | None = None,
+        **options: Any,
+    ) -> _experiments.Optimum:
+        """Find parameters for which a measure is smallest, or largest.
+
+        params       as of fit()
+        constraints  texts such as "max(y) <= 3"
+        search       "gradient", "simplex" (for measures with kinks), "global" (over the whole region; needs bounds)
+        """
+        return _experiments.optimize(
+            self._model,
+            measure,
+            params,
+            constraints,
+            search,
+            maximize,
+            evaluations,
+            tolerance,
+            seed,
+            until,
+            options or None,
+        )
 
     def _with_hint(self, unknown: UnknownName) -> UnknownName:
         names = [n["name"] for kind in ("variable", "constant", "macro") for n in self._listed(kind)]

@@ -42,6 +42,56 @@ class Model:
         /,
     ) -> tuple[Recording, dict[str, Any] | None, dict[str, str], BaseException | None]: ...
 
+    def sweep(
+        self,
+        parameters: list[str],
+        correlate: list[str],
+        sampling: int,
+        samples: int,
+        seed: int,
+        measures: list[str] | None,
+        until: float | None,
+        jobs: int,
+        options: dict[str, Any] | None,
+        /,
+    ) -> tuple[list[str], list[str], bytes, bytes, list[tuple[int, str | None, str]]]: ...
+    def sens(
+        self,
+        measures: list[str] | None,
+        names: list[str],
+        at: list[float | None],
+        until: float | None,
+        reach: float | None,
+        options: dict[str, Any] | None,
+        /,
+    ) -> list[tuple[Any, ...]]: ...
+    def fit(
+        self,
+        data: list[tuple[str, dict[str, float] | None]],
+        params: list[tuple[str, float | None, float, float]],
+        loss: int,
+        starts: int,
+        seed: int,
+        weights: dict[str, float] | None,
+        iterations: int,
+        options: dict[str, Any] | None,
+        /,
+    ) -> tuple[Any, ...]: ...
+    def optimize(
+        self,
+        measures: list[str],
+        params: list[tuple[str, float | None, float, float]],
+        constraints: list[tuple[int, bool, float]],
+        search: int,
+        maximize: bool,
+        evaluations: int,
+        tolerance: float | None,
+        seed: int,
+        until: float | None,
+        options: dict[str, Any] | None,
+        /,
+    ) -> tuple[Any, ...]: ...
+
 class Snapshot: ...
 
 class Sim:
@@ -114,3 +164,4 @@ def set_main_thread(ident: int, /) -> None: ...
 def methods() -> list[dict[str, Any]]: ...
 def outline(text: str, /) -> list[tuple[int, str, str | None, tuple[int, int]]]: ...
 def format_text(text: str, /) -> str: ...
+def compare_tables(a: str, b: str, tol: float, abs_tol: float, time_tol: float | None, /) -> list[tuple[Any, ...]]: ...

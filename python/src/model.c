@@ -471,6 +471,10 @@ static PyMethodDef model_methods[] = {
     {"graph", model_graph, METH_O, "The automata as SVG, or None."},
     {"native_report", model_native_report, METH_NOARGS, "What was compiled to machine code."},
     {"run", FAST(model_run), METH_FASTCALL, "One run with its recording."},
+    {"sweep", FAST(model_sweep), METH_FASTCALL, "Many runs and their measures."},
+    {"sens", FAST(model_sens), METH_FASTCALL, "Derivatives of measures."},
+    {"fit", FAST(model_fit), METH_FASTCALL, "Parameters that fit data."},
+    {"optimize", FAST(model_optimize), METH_FASTCALL, "Parameters for the best measure."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -76,6 +76,7 @@ static PyObject* format_text(PyObject* module, PyObject* text) {
 static PyMethodDef functions[] = {
     {"compile", FAST(model_compile), METH_FASTCALL, "Compile a text or a file."},
     {"compile_rules", FAST(rules_compile), METH_FASTCALL, "Read rule tables."},
+    {"compare_tables", FAST(compare_tables), METH_FASTCALL, "How far two tables are apart."},
     {"after_fork", model_after_fork, METH_NOARGS, "To be called in the child of a fork."},
     {"set_main_thread", driver_set_main, METH_O, "The thread that answers signals."},
     {"methods", methods, METH_NOARGS, "The integration methods."},

@@ -8,6 +8,7 @@
 //   recording.c  Recording: rows and event records of one run, and views of its memory
 //   driver.c     a run without the interpreter lock: callbacks, signals, exceptions
 //   sim.c        Sim, Snapshot: a run under the caller's control
+//   experiments.c  sweeps, sensitivities, fits, optimisation, comparisons
 //   rules.c      Rules, Cyclic: rule tables
 //   convert.c    numbers, names, options, errors
 //
@@ -112,6 +113,16 @@ bool model_add(PyObject* module);
 /// Module functions.
 PyObject* model_compile(PyObject* module, PyObject* const* args, Py_ssize_t count);
 PyObject* model_after_fork(PyObject* module, PyObject* ignored);
+
+// ---- experiments.c ------------------------------------------------------------------------------
+
+/// Methods of Model.
+PyObject* model_sweep(PyObject* self, PyObject* const* args, Py_ssize_t count);
+PyObject* model_sens(PyObject* self, PyObject* const* args, Py_ssize_t count);
+PyObject* model_fit(PyObject* self, PyObject* const* args, Py_ssize_t count);
+PyObject* model_optimize(PyObject* self, PyObject* const* args, Py_ssize_t count);
+/// Module function.
+PyObject* compare_tables(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
 // ---- driver.c -----------------------------------------------------------------------------------
 
