@@ -102,11 +102,16 @@ static void find_definitions(Roller* r) {
 // ---------------------------------------------------------------------------------------------
 // regions
 
-static bool same_kind(const Roller* r, uint32_t i, uint32_t j) {
+/// `strict`: operands are leaves or computed in the same places too.
+static bool same_kind(const Roller* r, uint32_t i, uint32_t j, bool strict) {
   const ModelInstr* a = &r->p->code[i];
   const ModelInstr* b = &r->p->code[j];
-  return a->op == b->op && !r->fixed_code[i] && !r->fixed_code[j] &&
-         (!is_table(a->op) || a->b == b->b);
+  bool same = a->op == b->op && !r->fixed_code[i] && !r->fixed_code[j] &&
+              (!is_table(a->op) || a->b == b->b);
+  for (uint32_t which = 0; strict && which < 3; which++) {
+    same = same && (r->def[which][i] == NONE) == (r->def[which][j] == NONE);
+  }
+  return same;
 }
 
 /// Where the same few operations come again: the lengths that a period can have.
@@ -128,7 +133,7 @@ static void find_prints(Roller* r) {
 }
 
 /// The repetition at `at` that covers most, the shortest period first; count 0: none.
-static Region best_region(const Roller* r, uint32_t at) {
+static Region best_region(const Roller* r, uint32_t at, bool strict) {
   uint32_t end = r->p->code_count;
   Region best = {at, 1, 0};
   uint32_t covered = 0;
@@ -136,7 +141,7 @@ static Region best_region(const Roller* r, uint32_t at) {
     uint32_t length = next - at;
     if (best.count && length % best.length == 0) continue;
     uint32_t same = 0;
-    while (at + same + length < end && same_kind(r, at + same, at + same + length)) {
+    while (at + same + length < end && same_kind(r, at + same, at + same + length, strict)) {
       same++;
     }
     uint32_t count = same / length + 1;
@@ -216,6 +221,7 @@ static bool is_ordered(const Roller* r, const Region* region) {
 /// something else than the rest: cells at a boundary. Count 0 when it is no loop for blocks.
 static Region fit_region(const Roller* r, Region region) {
   Region none = {region.begin, 1, 0};
+  if (region.count == 0) return none;
   Region best = none;
   uint32_t least = NONE;
   uint32_t middle = region.count / 2;
@@ -242,13 +248,15 @@ static bool find_regions(Roller* r) {
   const ModelProgram* p = r->p;
   uint32_t covered = 0;
   for (uint32_t at = 0; at < p->code_count;) {
-    Region region = best_region(r, at);
+    Region region = best_region(r, at, false);
     if (region.count == 0) {
       if (at - covered > p->code_count / ROLLED_SHARE) return false;
       at++;
       continue;
     }
     Region fitted = fit_region(r, region);
+    // operations may be alike by chance, as of x - y and (x - y) - z: one reads the other then
+    if (fitted.count == 0) fitted = fit_region(r, best_region(r, at, true));
     if (fitted.count == 0) {
       // what is a chain stays one however it is cut
       at = region.begin + region.length * (region.count - 1);

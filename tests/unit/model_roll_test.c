@@ -272,6 +272,28 @@ TEST(shared_differences_of_neighbours_become_a_loop) {
   arena_free(&f.arena);
 }
 
+/// Operations that are alike by chance: one operation repeated could not be a loop, since some read
+/// others; the equations that they come from can. In two orders.
+TEST(equations_of_one_operation_become_loops) {
+  for (uint32_t order = 0; order < 2; order++) {
+    Fixture f;
+    begin(&f, 11);
+    uint32_t outputs[2 * STATES];
+    uint32_t count = 0;
+    for (uint32_t part = 0; part < 2; part++) {
+      for (uint32_t i = 1; i < STATES; i++) {
+        uint32_t play = tape_op(&f.graph, IR_SUB, f.x[i - 1], f.x[i], 0);
+        uint32_t taut = tape_op(&f.graph, IR_SUB, play, f.input[0], 0);
+        uint32_t pushed = tape_op(&f.graph, IR_SUB, f.input[1], play, 0);
+        if (part == 0) outputs[count++] = taut;
+        if (part == order) outputs[count++] = pushed;
+      }
+    }
+    CHECK(check_same(&f, outputs, count), "loops");
+    arena_free(&f.arena);
+  }
+}
+
 /// What hangs on its predecessor in full must stay in order.
 TEST(a_recursion_is_no_loop) {
   Fixture f;
