@@ -35,6 +35,7 @@ extern "C" {
   X(SLT_OK, 0, "ok") \
   X(SLT_EVENT, 1, "stopped at an event") \
   X(SLT_END, 2, "the model has stopped the run") \
+  X(SLT_INTERRUPTED, 3, "another process has interrupted the waiting") \
   X(SLT_ERR_ARGUMENT, -1, "invalid argument") \
   X(SLT_ERR_NOMEM, -2, "out of memory") \
   X(SLT_ERR_IO, -3, "reading or writing failed") \

@@ -274,6 +274,13 @@ SLT_API SltStatus slt_store_put(SltStore* store, void* item);
 /// Fetch an item, now or as soon as there is one; fetchers are served in order.
 SLT_API SltStatus slt_store_get(SltStore* store, SltItemFn* fn, void* user);
 SLT_API uint32_t slt_store_count(const SltStore* store);
+/// Whether item `a` is to be fetched before item `b`.
+typedef bool SltBeforeFn(const void* a, const void* b, void* user);
+/// Keep the items in an order: a priority store. Equal ones stay as they came. NULL: as they come.
+/// @return SLT_OK, or SLT_ERR_ARGUMENT when the store is not empty.
+SLT_API SltStatus slt_store_sort(SltStore* store, SltBeforeFn* before, void* user);
+/// Whether an item suits who fetches.
+typedef bool SltMatchFn(const void* item, void* user);
 
 // ---- processes ----------------------------------------------------------------------------------
 
@@ -283,22 +290,37 @@ SLT_API uint32_t slt_store_count(const SltStore* store);
 typedef void SltProcessFn(SltWorld* world, void* user);
 
 /// Start a process at time `t`. `name` may be NULL; `out` may be NULL.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM, SLT_ERR_CANCELLED while the world is freed.
 SLT_API SltStatus slt_process_start(SltWorld* world, double t, SltProcessFn* fn, void* user,
                                     const char* name, SltProcess* out);
 /// Resume it with SLT_ERR_CANCELLED at the present time.
 SLT_API SltStatus slt_process_cancel(SltWorld* world, SltProcess process);
 SLT_API bool slt_process_is_alive(const SltWorld* world, SltProcess process);
+/// Let a waiting process go on at the present time: its waiting call returns SLT_INTERRUPTED, and
+/// what it waited for is given up. @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT (it does not
+/// wait).
+SLT_API SltStatus slt_process_interrupt(SltWorld* world, SltProcess process);
+/// The process that is running; none outside of processes.
+SLT_API SltProcess slt_process_current(const SltWorld* world);
 
 // The following only inside a process; elsewhere they return SLT_ERR_ARGUMENT.
 
-/// Let `dt` >= 0 pass. @return SLT_OK or SLT_ERR_CANCELLED.
+/// Let `dt` >= 0 pass. @return SLT_OK, SLT_INTERRUPTED or SLT_ERR_CANCELLED.
 SLT_API SltStatus slt_process_wait(SltWorld* world, double dt);
 /// Wait for units of a resource, at most `patience` (HUGE_VAL: for ever).
 /// @return SLT_OK, SLT_END when patience was at an end, SLT_ERR_CANCELLED, SLT_ERR_ARGUMENT.
 SLT_API SltStatus slt_process_request(SltWorld* world, SltResource* resource, uint32_t units,
                                       int32_t priority, double patience);
+/// The same, and if units are missing take them from processes of lower priority, the least
+/// important and the latest first. Their waiting call returns SLT_INTERRUPTED; they have lost the
+/// units and must not release them.
+SLT_API SltStatus slt_process_preempt(SltWorld* world, SltResource* resource, uint32_t units,
+                                      int32_t priority, double patience);
 /// Wait for an item. @return as slt_process_wait().
 SLT_API SltStatus slt_process_get(SltWorld* world, SltStore* store, void** item);
+/// Wait for the first item that suits; others may overtake. @return as slt_process_wait().
+SLT_API SltStatus slt_process_get_if(SltWorld* world, SltStore* store, SltMatchFn* suits,
+                                     void* user, void** item);
 /// Wait for room in a store and put an item in. @return as slt_process_wait().
 SLT_API SltStatus slt_process_put(SltWorld* world, SltStore* store, void* item);
 
@@ -310,6 +332,40 @@ SLT_API SltStatus slt_process_until(SltWorld* world, SltConditionFn* fn, void* u
 typedef double SltQuantityFn(SltWorld* world, void* user);
 /// Wait for the state event at which the quantity leaves the positive values.
 SLT_API SltStatus slt_process_until_event(SltWorld* world, SltQuantityFn* fn, void* user);
+
+/// Wait for the end of another process. @return as slt_process_wait().
+SLT_API SltStatus slt_process_join(SltWorld* world, SltProcess process);
+
+typedef enum SltWaitKind {
+  SLT_WAIT_TIME,      ///< until `time` has passed
+  SLT_WAIT_UNITS,     ///< `units` of `resource`, with `priority`
+  SLT_WAIT_ITEM,      ///< an item of `store`; it is in `item` then
+  SLT_WAIT_END,       ///< the end of `process`
+  SLT_WAIT_CONDITION  ///< `condition` with `user`
+} SltWaitKind;
+
+/// One of several things to wait for. Fields that its kind does not need may be zero.
+typedef struct SltWait {
+  SltWaitKind kind;
+  double time;
+  SltResource* resource;
+  uint32_t units;
+  int32_t priority;
+  SltStore* store;
+  SltProcess process;
+  SltConditionFn* condition;
+  void* user;
+  void* item;
+  bool done;         ///< has come true: units are granted, the item is there
+  SltStatus status;  ///< of this one
+} SltWait;
+
+/// Wait until one of them is done; several are, if they come true at the same time. What is not
+/// done is given up.
+/// @return SLT_OK, SLT_INTERRUPTED (nothing more is waited for), SLT_ERR_CANCELLED, SLT_ERR_NOMEM.
+SLT_API SltStatus slt_process_any(SltWorld* world, SltWait* waits, uint32_t count);
+/// Wait until all of them are done. @return as slt_process_any().
+SLT_API SltStatus slt_process_all(SltWorld* world, SltWait* waits, uint32_t count);
 
 // ---- random numbers -----------------------------------------------------------------------------
 
@@ -328,6 +384,18 @@ SLT_API double slt_random_lognormal(SltRandom* random, double mean, double devia
 /// One of `values` with the given weights (>= 0, not all 0); NULL weights: equally likely.
 SLT_API double slt_random_empirical(SltRandom* random, const double* values, const double* weights,
                                     uint32_t count);
+SLT_API double slt_random_triangular(SltRandom* random, double least, double likely,
+                                     double greatest);
+/// Shape > 0; the deviation is mean / sqrt(shape).
+SLT_API double slt_random_gamma(SltRandom* random, double shape, double mean);
+/// The sum of so many exponential times, all together of this mean.
+SLT_API double slt_random_erlang(SltRandom* random, uint32_t stages, double mean);
+SLT_API double slt_random_weibull(SltRandom* random, double shape, double scale);
+/// Between 0 and 1, with the mean a / (a + b).
+SLT_API double slt_random_beta(SltRandom* random, double a, double b);
+SLT_API uint64_t slt_random_poisson(SltRandom* random, double mean);
+/// 0 .. count - 1 with the given weights (>= 0, not all 0).
+SLT_API uint32_t slt_random_discrete(SltRandom* random, const double* weights, uint32_t count);
 /// 0 .. count - 1.
 SLT_API uint32_t slt_random_index(SltRandom* random, uint32_t count);
 /// A stream of the world's seed, kept by the world: it goes back with a step that is taken back.
@@ -376,6 +444,43 @@ typedef struct SltSummary {
 SLT_API SltSummary slt_tally_summary(const SltTally* tally, double confidence);
 /// The level up to time `t`.
 SLT_API SltSummary slt_level_summary(const SltLevel* level, double t, double confidence);
+/// Begin anew at time `t` with the present value, e.g. after the warm-up.
+SLT_API void slt_level_restart(SltLevel* level, double t);
+
+/// Shares of values in equal bins between `lo` and `hi`.
+typedef struct SltHistogram {
+  double lo, hi;
+  double* bins;  ///< weight in each; the user's memory
+  uint32_t bin_count;
+  double below, above, total;
+} SltHistogram;
+
+/// @param bins  `count` numbers; must stay valid as long as the histogram.
+SLT_API SltStatus slt_histogram_init(SltHistogram* histogram, double lo, double hi, double* bins,
+                                     uint32_t count);
+/// @param weight  1 for observations, the time it lasted for a level.
+SLT_API void slt_histogram_add(SltHistogram* histogram, double value, double weight);
+/// The value that a share `p` of the weight lies below, interpolated within its bin; -HUGE_VAL or
+/// HUGE_VAL beyond the bins, NaN when there is nothing.
+SLT_API double slt_histogram_quantile(const SltHistogram* histogram, double p);
+/// The same of values that are kept, which it puts in order; interpolated between neighbours.
+SLT_API double slt_quantile(double* values, size_t count, double p);
+
+/// How many of the first values belong to the warm-up and should be left out: where the standard
+/// error of the mean of the rest is smallest (MSER-5), at most half of them.
+SLT_API size_t slt_warmup_end(const double* values, size_t count);
+
+/// Results of independent replications: the interval is Student's.
+SLT_API SltSummary slt_replications_summary(const double* results, size_t count, double confidence);
+/// Build the model in a new world, run it, and write down what is asked for.
+typedef SltStatus SltReplicationFn(SltWorld* world, void* user, double* measures);
+/// Run a model `count` times, each in a world of its own with the seeds `options->seed`, + 1, ...
+/// @param measures  numbers per replication, at most 64.
+/// @param results   measure k of replication i goes to results[k * count + i].
+/// @return SLT_OK, or the first error.
+SLT_API SltStatus slt_world_replicate(const SltWorldOptions* options, uint32_t count,
+                                      SltReplicationFn* fn, void* user, uint32_t measures,
+                                      double* results);
 /// Quantile of Student's distribution, used above; p in (0, 1).
 SLT_API double slt_student_quantile(double p, double degrees);
 
@@ -384,11 +489,14 @@ typedef struct SltResourceStatistics {
   SltSummary queue;    ///< requests waiting
   SltSummary in_use;   ///< units
   uint64_t requests, granted, withdrawn;
-  uint64_t waited;  ///< granted later than asked
+  uint64_t waited;     ///< granted later than asked
+  uint64_t preempted;  ///< taken away from a process
 } SltResourceStatistics;
 
 /// Figures with confidence limits of 95 %.
 SLT_API SltResourceStatistics slt_resource_statistics(const SltResource* resource);
+/// All resources and stores as a table for people.
+SLT_API SltStatus slt_world_write_report(const SltWorld* world, SltWriter writer);
 /// Forget what was counted so far, e.g. after the warm-up.
 SLT_API void slt_resource_clear_statistics(SltResource* resource);
 

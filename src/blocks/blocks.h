@@ -113,6 +113,13 @@ typedef struct BlkRequest {
   bool in_line;
 } BlkRequest;
 
+/// Units in the hands of a process, which somebody of higher priority may take away.
+typedef struct BlkHolder {
+  uint32_t process, generation;
+  uint32_t units;
+  int32_t priority;
+} BlkHolder;
+
 struct SltResource {
   SltWorld* world;
   SltResource* link;
@@ -123,12 +130,16 @@ struct SltResource {
   BlkHeap queue;
   SltTally wait_tally;
   SltLevel queue_level, use_level;
-  uint64_t requests, granted, withdrawn, waited;
+  uint64_t requests, granted, withdrawn, waited, preempted;
+  BlkHolder* holders;  // processes, in the order of their grants
+  uint32_t holder_count, holder_capacity;
 };
 
 typedef struct BlkFetch {
-  SltItemFn* fn;
+  SltItemFn* fn;  // NULL: does not want any more
   void* user;
+  SltMatchFn* match;  // NULL: any item
+  void* match_user;
 } BlkFetch;
 
 /// A ring of fixed-size elements that grows.
@@ -141,9 +152,11 @@ struct SltStore {
   SltWorld* world;
   SltStore* link;
   uint32_t name, capacity;
-  BlkRing items;    // void*
-  BlkRing fetches;  // BlkFetch
-  BlkRing putters;  // BlkProcess*: wait for room
+  BlkRing items;        // void*
+  BlkRing fetches;      // BlkFetch
+  BlkRing putters;      // BlkProcess*: wait for room
+  SltBeforeFn* before;  // order of the items; NULL: as they came
+  void* before_user;
 };
 
 typedef struct BlkProcess BlkProcess;
@@ -158,11 +171,14 @@ struct BlkProcess {
   SltRequest request;
   SltResource* resource;  // of the request
   uint32_t units;
+  int32_t priority;
   void* item;
   SltConditionFn* condition;
   void* condition_user;
   SltBlock check;  // of until_event
   SltQuantityFn* quantity;
+  BlkProcess* awaits;  // whose end it waits for
+  uint32_t awaited;    // how many wait for its end
   BlkContext context;
   bool alive, started, cancelled;
 };
@@ -183,7 +199,8 @@ typedef enum BlkOpKind {
   BLK_OP_PUT,
   BLK_OP_GET,
   BLK_OP_START_PROCESS,  // undo: free the process
-  BLK_OP_CANCEL_PROCESS
+  BLK_OP_CANCEL_PROCESS,
+  BLK_OP_INTERRUPT_PROCESS
 } BlkOpKind;
 
 typedef struct BlkOp {
@@ -478,19 +495,35 @@ void blk_request_free(SltWorld* world, uint32_t index);
 void blk_request_withdraw(SltWorld* world, uint32_t index);
 void blk_resource_release(SltResource* resource, uint32_t units, uint32_t owner);
 void blk_resource_serve(SltResource* resource);
+/// A process has got what it asked for; whether it still has so many units.
+void blk_holder_add(SltResource* resource, const BlkProcess* process);
+/// What a process has just got is another's.
+void blk_holder_give(SltResource* resource, const BlkProcess* from, const BlkProcess* to);
+bool blk_holder_has(const SltResource* resource, const BlkProcess* process, uint32_t units);
 void blk_resources_clear(SltWorld* world);
 SltStatus blk_ring_push(SltWorld* world, BlkRing* ring, const void* element, size_t size);
 bool blk_ring_pop(BlkRing* ring, void* element, size_t size);
 SltStatus blk_store_put(SltStore* store, void* item);
-SltStatus blk_store_get(SltStore* store, SltItemFn* fn, void* user);
+SltStatus blk_store_get(SltStore* store, const BlkFetch* fetch);
 void blk_stores_clear(SltWorld* world);
 void blk_stores_forget(SltWorld* world, SltItemFn* fn, const void* user);
 void blk_process_resume(SltWorld* world, void* process);
 void blk_process_wake(SltWorld* world, BlkProcess* process, SltStatus status);
 void blk_process_cancel(SltWorld* world, BlkProcess* process);
+/// Let a waiting process go on with SLT_INTERRUPTED; false when it does not wait.
+bool blk_process_interrupt(SltWorld* world, BlkProcess* process);
 void blk_process_release(SltWorld* world, BlkProcess* process);
+/// Leave the running process until somebody wakes it.
+SltStatus blk_process_sleep(SltWorld* world);
 bool blk_conditions(SltWorld* world);
 void blk_processes_clear(SltWorld* world);
+
+// special.c
+double blk_log_gamma(double x);  // x > 0
+/// Share of a beta distribution below x: the regularised incomplete beta function I_x(a, b).
+double blk_beta_share(double a, double b, double x);
+/// Share of a gamma distribution with shape a and scale 1 below x: P(a, x).
+double blk_gamma_share(double a, double x);
 
 // watch.c, scene.c, signal.c
 SltStatus blk_watch_row(SltWorld* world);

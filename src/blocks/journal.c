@@ -45,11 +45,18 @@ static void apply(SltWorld* world, const BlkOp* op) {
     blk_resource_serve(op->object);
     break;
   case BLK_OP_PUT: (void)blk_store_put(op->object, op->user); break;
-  case BLK_OP_GET: (void)blk_store_get(op->object, op->fetch, op->user); break;
+  case BLK_OP_GET:
+    (void)blk_store_get(op->object, &(BlkFetch){.fn = op->fetch, .user = op->user});
+    break;
   case BLK_OP_START_PROCESS: (void)blk_node_insert(world, op->index, op->t); break;
   case BLK_OP_CANCEL_PROCESS:
     if (((BlkProcess*)op->object)->generation == op->generation) {
       blk_process_cancel(world, op->object);
+    }
+    break;
+  case BLK_OP_INTERRUPT_PROCESS:
+    if (((BlkProcess*)op->object)->generation == op->generation) {
+      (void)blk_process_interrupt(world, op->object);
     }
     break;
   }
@@ -89,7 +96,8 @@ void blk_journal_undo(SltWorld* world) {
     case BLK_OP_SET_UNITS:
     case BLK_OP_PUT:
     case BLK_OP_GET:
-    case BLK_OP_CANCEL_PROCESS: break;
+    case BLK_OP_CANCEL_PROCESS:
+    case BLK_OP_INTERRUPT_PROCESS: break;
     }
   }
   world->journal_count = 0;

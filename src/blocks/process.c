@@ -48,9 +48,21 @@ static BlkProcess* process_new(SltWorld* world) {
   return process;
 }
 
+/// Wake those who wait for the end of a process.
+static void wake_waiters(SltWorld* world, BlkProcess* ended) {
+  for (uint32_t i = 1; i < world->process_count && ended->awaited > 0; i++) {
+    BlkProcess* process = world->processes[i];
+    if (process->awaits != ended) continue;
+    process->awaits = NULL;
+    ended->awaited--;
+    blk_process_wake(world, process, SLT_OK);
+  }
+}
+
 /// Back to the idle ones.
 void blk_process_release(SltWorld* world, BlkProcess* process) {
   process->alive = false;
+  if (world->phase != BLK_FINAL) wake_waiters(world, process);
   process->generation++;
   if (process->generation == 0) process->generation = 1;
   process->link = world->process_idle;
@@ -62,6 +74,7 @@ SltStatus slt_process_start(SltWorld* world, double t, SltProcessFn* fn, void* u
   if (out) *out = (SltProcess){0};
   if (!world || !fn || isnan(t)) return SLT_ERR_ARGUMENT;
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
+  if (world->phase == BLK_FINAL) return SLT_ERR_CANCELLED;  // the world is being freed
   if (t < world->t) t = world->t;
   BlkProcess* process = process_new(world);
   if (!process) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
@@ -74,6 +87,8 @@ SltStatus slt_process_start(SltWorld* world, double t, SltProcessFn* fn, void* u
   process->condition = NULL;
   process->request = (SltRequest){0};
   process->check = (SltBlock){0};
+  process->awaits = NULL;
+  process->awaited = 0;
   blk_context_prepare(&process->context, process_main, process);
   SltBlockSpec spec = {.fn = blk_process_resume, .user = process};
   uint32_t index = blk_node_new(world, &spec);
@@ -142,6 +157,25 @@ static SltStatus leave(SltWorld* world, BlkProcess* process) {
   return process->cancelled ? SLT_ERR_CANCELLED : process->status;
 }
 
+SltStatus blk_process_sleep(SltWorld* world) {
+  SltStatus status = SLT_OK;
+  BlkProcess* process = waiting_process(world, &status);
+  if (!process) return status;
+  process->status = SLT_OK;
+  return leave(world, process);
+}
+
+SltStatus slt_process_join(SltWorld* world, SltProcess other) {
+  SltStatus status = SLT_OK;
+  BlkProcess* process = waiting_process(world, &status);
+  if (!process) return status;
+  if (!process_lives(world, other)) return SLT_OK;
+  if (other.index == process->index) return SLT_ERR_ARGUMENT;
+  process->awaits = world->processes[other.index];
+  process->awaits->awaited++;
+  return blk_process_sleep(world);
+}
+
 SltStatus slt_process_wait(SltWorld* world, double dt) {
   SltStatus status = SLT_OK;
   BlkProcess* process = waiting_process(world, &status);
@@ -160,6 +194,7 @@ SltStatus slt_process_wait(SltWorld* world, double dt) {
 static void request_granted(SltWorld* world, void* user) {
   BlkProcess* process = user;
   process->request = (SltRequest){0};
+  blk_holder_add(process->resource, process);
   // patience may have a wake-up under way: it is void now
   if (process->wake.index) blk_node_cancel(world, process->wake.index);
   process->wake = (SltBlock){0};
@@ -188,6 +223,7 @@ SltStatus slt_process_request(SltWorld* world, SltResource* resource, uint32_t u
       .units = units, .priority = priority, .fn = request_granted, .user = process};
   process->resource = resource;
   process->units = units ? units : 1;
+  process->priority = priority;
   SLT_TRY(slt_resource_request(resource, &spec, &process->request));
   process->status = SLT_OK;
   if (patience < HUGE_VAL) {
@@ -208,11 +244,17 @@ static void item_arrives(SltWorld* world, void* user, void* item) {
 }
 
 SltStatus slt_process_get(SltWorld* world, SltStore* store, void** item) {
+  return slt_process_get_if(world, store, NULL, NULL, item);
+}
+
+SltStatus slt_process_get_if(SltWorld* world, SltStore* store, SltMatchFn* suits, void* user,
+                             void** item) {
   SltStatus status = SLT_OK;
   BlkProcess* process = waiting_process(world, &status);
   if (!process) return status;
   if (!store || store->world != world || !item) return SLT_ERR_ARGUMENT;
-  SLT_TRY(blk_store_get(store, item_arrives, process));
+  BlkFetch fetch = {.fn = item_arrives, .user = process, .match = suits, .match_user = user};
+  SLT_TRY(blk_store_get(store, &fetch));
   status = leave(world, process);
   *item = status == SLT_OK ? process->item : NULL;
   return status;
@@ -328,6 +370,8 @@ static void forget_waiting(SltWorld* world, BlkProcess* process) {
     blk_request_withdraw(world, process->request.index);
   }
   process->request = (SltRequest){0};
+  if (process->awaits) process->awaits->awaited--;
+  process->awaits = NULL;
   if (process->condition) {
     process->condition = NULL;
     world->condition_count--;
@@ -354,6 +398,32 @@ void blk_process_cancel(SltWorld* world, BlkProcess* process) {
   }
 }
 
+bool blk_process_interrupt(SltWorld* world, BlkProcess* process) {
+  if (!process->alive || !process->started || process->cancelled || process == world->process) {
+    return false;
+  }
+  forget_waiting(world, process);
+  blk_process_wake(world, process, SLT_INTERRUPTED);
+  return true;
+}
+
+SltStatus slt_process_interrupt(SltWorld* world, SltProcess handle) {
+  if (!world || !blk_may_change(world)) return SLT_ERR_ARGUMENT;
+  if (!process_lives(world, handle)) return SLT_ERR_NOT_FOUND;
+  BlkProcess* process = world->processes[handle.index];
+  if (world->probing) {
+    BlkOp op = {
+        .kind = BLK_OP_INTERRUPT_PROCESS, .object = process, .generation = handle.generation};
+    return blk_journal_add(world, &op);
+  }
+  return blk_process_interrupt(world, process) ? SLT_OK : SLT_ERR_ARGUMENT;
+}
+
+SltProcess slt_process_current(const SltWorld* world) {
+  if (!world || !world->process) return (SltProcess){0};
+  return (SltProcess){world->process->index, world->process->generation};
+}
+
 SltStatus slt_process_cancel(SltWorld* world, SltProcess handle) {
   if (!world) return SLT_ERR_ARGUMENT;
   if (!process_lives(world, handle)) {
@@ -372,16 +442,18 @@ SltStatus slt_process_cancel(SltWorld* world, SltProcess handle) {
 }
 
 void blk_processes_clear(SltWorld* world) {
+  world->phase = BLK_FINAL;
   for (uint32_t i = 1; i < world->process_count; i++) {
     BlkProcess* process = world->processes[i];
-    if (process->alive && process->started) {
-      // let it clean up: every waiting call inside says SLT_ERR_CANCELLED
-      process->cancelled = true;
-      process->status = SLT_ERR_CANCELLED;
-      world->phase = BLK_FINAL;
-      blk_process_resume(world, process);
-      world->phase = BLK_IDLE;
-    }
+    if (!process->alive || !process->started) continue;
+    // let it clean up: every waiting call inside says SLT_ERR_CANCELLED
+    process->cancelled = true;
+    process->status = SLT_ERR_CANCELLED;
+    blk_process_resume(world, process);
+  }
+  world->phase = BLK_IDLE;
+  for (uint32_t i = 1; i < world->process_count; i++) {
+    BlkProcess* process = world->processes[i];
     blk_context_free(&process->context);
     base_free(&world->allocator, process, sizeof *process);
   }

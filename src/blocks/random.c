@@ -39,24 +39,8 @@ double slt_random_lognormal(SltRandom* random, double mean, double deviation) {
 double slt_random_empirical(SltRandom* random, const double* values, const double* weights,
                             uint32_t count) {
   if (!values || count == 0) return (double)NAN;
-  double u = model_random_uniform(inner(random));
-  if (!weights) {
-    uint32_t index = (uint32_t)(u * count);
-    return values[index < count ? index : count - 1];
-  }
-  double total = 0.0;
-  for (uint32_t i = 0; i < count; i++) {
-    total += weights[i];
-  }
-  double rest = u * total;
-  uint32_t last = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!(weights[i] > 0.0)) continue;
-    last = i;
-    rest -= weights[i];
-    if (rest < 0.0) break;
-  }
-  return values[last];
+  return values[weights ? slt_random_discrete(random, weights, count)
+                        : slt_random_index(random, count)];
 }
 
 uint32_t slt_random_index(SltRandom* random, uint32_t count) {

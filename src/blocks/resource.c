@@ -28,6 +28,7 @@ void blk_resources_clear(SltWorld* world) {
   for (SltResource* resource = world->resources; resource;) {
     SltResource* next = resource->link;
     blk_heap_clear(&resource->queue, &world->allocator);
+    base_free(&world->allocator, resource->holders, resource->holder_capacity * sizeof(BlkHolder));
     base_free(&world->allocator, resource, sizeof *resource);
     resource = next;
   }
@@ -278,9 +279,92 @@ static void forget_grants(SltWorld* world, const SltResource* resource, uint32_t
   }
 }
 
+// ---- processes that have units ------------------------------------------------------------------
+
+static bool is_holder(const BlkHolder* holder, const BlkProcess* process) {
+  return holder->process == process->index && holder->generation == process->generation;
+}
+
+void blk_holder_add(SltResource* resource, const BlkProcess* process) {
+  if (blk_grow(resource->world, &resource->holders, &resource->holder_capacity,
+               resource->holder_count + 1, sizeof *resource->holders) < 0) {
+    return;
+  }
+  resource->holders[resource->holder_count++] =
+      (BlkHolder){process->index, process->generation, process->units, process->priority};
+}
+
+void blk_holder_give(SltResource* resource, const BlkProcess* from, const BlkProcess* to) {
+  for (uint32_t i = 0; i < resource->holder_count; i++) {
+    BlkHolder* holder = &resource->holders[i];
+    if (!is_holder(holder, from)) continue;
+    holder->process = to->index;
+    holder->generation = to->generation;
+  }
+}
+
+static void holder_remove(SltResource* resource, uint32_t index) {
+  resource->holder_count--;
+  for (uint32_t i = index; i < resource->holder_count; i++) {
+    resource->holders[i] = resource->holders[i + 1];
+  }
+}
+
+/// The process gives units back, the last ones it got first.
+static void holder_forget(SltResource* resource, const BlkProcess* process, uint32_t units) {
+  for (uint32_t i = resource->holder_count; i-- > 0 && units > 0;) {
+    BlkHolder* holder = &resource->holders[i];
+    if (!is_holder(holder, process)) continue;
+    uint32_t taken = holder->units < units ? holder->units : units;
+    holder->units -= taken;
+    units -= taken;
+    if (holder->units == 0) holder_remove(resource, i);
+  }
+}
+
+bool blk_holder_has(const SltResource* resource, const BlkProcess* process, uint32_t units) {
+  uint32_t has = 0;
+  for (uint32_t i = 0; i < resource->holder_count; i++) {
+    if (is_holder(&resource->holders[i], process)) has += resource->holders[i].units;
+  }
+  return has >= units;
+}
+
+/// Position of who has to give way first to somebody of this priority: the least important, and of
+/// these the last who came. The number of holders when nobody has to.
+static uint32_t find_victim(const SltResource* resource, int32_t priority) {
+  uint32_t found = resource->holder_count;
+  for (uint32_t i = 0; i < resource->holder_count; i++) {
+    const BlkHolder* holder = &resource->holders[i];
+    const BlkProcess* process = resource->world->processes[holder->process];
+    if (!process->alive || !is_holder(holder, process) || holder->priority >= priority) continue;
+    if (found == resource->holder_count || holder->priority <= resource->holders[found].priority) {
+      found = i;
+    }
+  }
+  return found;
+}
+
+SltStatus slt_process_preempt(SltWorld* world, SltResource* resource, uint32_t units,
+                              int32_t priority, double patience) {
+  if (!world || !world->process || !resource || resource->world != world) return SLT_ERR_ARGUMENT;
+  uint32_t wanted = units ? units : 1;
+  while (wanted <= resource->units && resource->units - resource->in_use < wanted) {
+    uint32_t victim = find_victim(resource, priority);
+    if (victim == resource->holder_count) break;
+    BlkHolder holder = resource->holders[victim];
+    holder_remove(resource, victim);
+    resource->in_use -= holder.units;
+    resource->preempted++;
+    (void)blk_process_interrupt(world, world->processes[holder.process]);
+  }
+  return slt_process_request(world, resource, units, priority, patience);
+}
+
 void blk_resource_release(SltResource* resource, uint32_t units, uint32_t owner) {
   SltWorld* world = resource->world;
   if (units > resource->in_use) units = resource->in_use;
+  if (world->process) holder_forget(resource, world->process, units);
   if (owner && world->transactions[owner].alive) forget_grants(world, resource, owner, units);
   resource->in_use -= units;
   blk_resource_serve(resource);
@@ -295,6 +379,13 @@ SltStatus slt_resource_release(SltResource* resource, uint32_t units, SltTransac
     blk_message(world, SLT_WARNING, DIAG_W0910,
                 "resource '%s': %u units are released but only %u are in use; ignored",
                 blk_name_text(world, resource->name), units, resource->in_use);
+    return SLT_ERR_ARGUMENT;
+  }
+  if (world->process && resource->preempted > 0 && !transaction.index &&
+      !blk_holder_has(resource, world->process, units)) {
+    blk_message(world, SLT_WARNING, DIAG_W0910,
+                "resource '%s': a process releases units that were taken from it; ignored",
+                blk_name_text(world, resource->name));
     return SLT_ERR_ARGUMENT;
   }
   uint32_t owner = blk_owner_find(world, transaction);
@@ -336,7 +427,8 @@ SltResourceStatistics slt_resource_statistics(const SltResource* resource) {
                                  .requests = resource->requests,
                                  .granted = resource->granted,
                                  .withdrawn = resource->withdrawn,
-                                 .waited = resource->waited};
+                                 .waited = resource->waited,
+                                 .preempted = resource->preempted};
 }
 
 void slt_resource_clear_statistics(SltResource* resource) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Stores: items first in, first out; whoever fetches from an empty one waits in order.
+// Stores: items first in, first out, or in an order of the user's; whoever fetches waits in order
+// for an item that suits.
 #include "blocks/blocks.h"
 
 #include <string.h>
@@ -80,17 +81,65 @@ void blk_stores_clear(SltWorld* world) {
   world->stores = NULL;
 }
 
+static void* ring_at(const BlkRing* ring, uint32_t position, size_t size) {
+  return ring->data + (size_t)((ring->first + position) % ring->capacity) * size;
+}
+
+/// Take an element out of the middle; those before it move up.
+static void ring_take(BlkRing* ring, uint32_t position, void* element, size_t size) {
+  memcpy(element, ring_at(ring, position, size), size);
+  for (uint32_t i = position; i > 0; i--) {
+    memcpy(ring_at(ring, i, size), ring_at(ring, i - 1, size), size);
+  }
+  ring->first = (ring->first + 1) % ring->capacity;
+  ring->count--;
+}
+
+static void* item_at(const SltStore* store, uint32_t position) {
+  return *(void**)ring_at(&store->items, position, sizeof(void*));
+}
+
+/// Add an item behind those that go before it.
+static SltStatus item_add(SltStore* store, void* item) {
+  SLT_TRY(blk_ring_push(store->world, &store->items, &item, sizeof item));
+  uint32_t at = store->items.count - 1;
+  while (store->before && at > 0 &&
+         store->before(item, item_at(store, at - 1), store->before_user)) {
+    void* other = item_at(store, at - 1);
+    memcpy(ring_at(&store->items, at, sizeof other), &other, sizeof other);
+    memcpy(ring_at(&store->items, --at, sizeof item), &item, sizeof item);
+  }
+  return SLT_OK;
+}
+
+/// Position of the first item that suits; the number of items when none does.
+static uint32_t find_item(const SltStore* store, const BlkFetch* fetch) {
+  uint32_t at = 0;
+  while (at < store->items.count && fetch->match &&
+         !fetch->match(item_at(store, at), fetch->match_user)) {
+    at++;
+  }
+  return at;
+}
+
 /// Send items on their way to who fetches.
 static SltStatus match(SltStore* store) {
   SltWorld* world = store->world;
-  while (store->items.count > 0 && store->fetches.count > 0) {
+  uint32_t at = 0;
+  while (store->items.count > 0 && at < store->fetches.count) {
     BlkFetch fetch;
-    (void)blk_ring_pop(&store->fetches, &fetch, sizeof fetch);
+    memcpy(&fetch, ring_at(&store->fetches, at, sizeof fetch), sizeof fetch);
+    uint32_t item = fetch.fn ? find_item(store, &fetch) : 0;
+    if (item == store->items.count) {
+      at++;
+      continue;
+    }
+    ring_take(&store->fetches, at, &fetch, sizeof fetch);
     if (!fetch.fn) continue;  // was cancelled
     Delivery* delivery = base_alloc(&world->allocator, sizeof *delivery);
     if (!delivery) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
     *delivery = (Delivery){store, fetch.fn, fetch.user, NULL};
-    (void)blk_ring_pop(&store->items, &delivery->item, sizeof delivery->item);
+    ring_take(&store->items, item, &delivery->item, sizeof delivery->item);
     SLT_TRY(blk_call_now(world, deliver, delivery, 0, NULL));
   }
   return SLT_OK;
@@ -104,7 +153,7 @@ static SltStatus settle(SltStore* store) {
     void* waiting = NULL;
     if (!room || !blk_ring_pop(&store->putters, &waiting, sizeof waiting)) return SLT_OK;
     BlkProcess* process = waiting;
-    SLT_TRY(blk_ring_push(store->world, &store->items, &process->item, sizeof process->item));
+    SLT_TRY(item_add(store, process->item));
     blk_process_wake(store->world, process, SLT_OK);
   }
 }
@@ -127,8 +176,8 @@ void blk_stores_forget(SltWorld* world, SltItemFn* fn, const void* user) {
     blk_node_cancel(world, i);
     SltStore* store = delivery.store;
     uint32_t count = store->items.count;
-    if (blk_ring_push(world, &store->items, &delivery.item, sizeof delivery.item) < 0) return;
-    for (uint32_t k = 0; k < count; k++) {  // turn the ring until it stands first
+    if (item_add(store, delivery.item) < 0) return;
+    for (uint32_t k = 0; k < count && !store->before; k++) {  // turn the ring until it stands first
       void* item = NULL;
       (void)blk_ring_pop(&store->items, &item, sizeof item);
       (void)blk_ring_push(world, &store->items, &item, sizeof item);
@@ -140,13 +189,12 @@ void blk_stores_forget(SltWorld* world, SltItemFn* fn, const void* user) {
 SltStatus blk_store_put(SltStore* store, void* item) {
   bool full = store->capacity > 0 && store->items.count >= store->capacity;
   if (full || store->putters.count > 0) return SLT_ERR_LIMIT;
-  SLT_TRY(blk_ring_push(store->world, &store->items, &item, sizeof item));
+  SLT_TRY(item_add(store, item));
   return settle(store);
 }
 
-SltStatus blk_store_get(SltStore* store, SltItemFn* fn, void* user) {
-  BlkFetch fetch = {fn, user};
-  SLT_TRY(blk_ring_push(store->world, &store->fetches, &fetch, sizeof fetch));
+SltStatus blk_store_get(SltStore* store, const BlkFetch* fetch) {
+  SLT_TRY(blk_ring_push(store->world, &store->fetches, fetch, sizeof *fetch));
   return settle(store);
 }
 
@@ -165,7 +213,14 @@ SltStatus slt_store_get(SltStore* store, SltItemFn* fn, void* user) {
     BlkOp op = {.kind = BLK_OP_GET, .object = store, .fetch = fn, .user = user};
     return blk_journal_add(store->world, &op);
   }
-  return blk_store_get(store, fn, user);
+  return blk_store_get(store, &(BlkFetch){.fn = fn, .user = user});
+}
+
+SltStatus slt_store_sort(SltStore* store, SltBeforeFn* before, void* user) {
+  if (!store || store->items.count > 0) return SLT_ERR_ARGUMENT;
+  store->before = before;
+  store->before_user = user;
+  return SLT_OK;
 }
 
 uint32_t slt_store_count(const SltStore* store) {

@@ -133,53 +133,9 @@ SltSummary slt_level_summary(const SltLevel* level, double t, double confidence)
       .half_width = half_width(now.batch_area, now.batch_count, now.batch_length, confidence)};
 }
 
-/// Logarithm of the gamma function for x > 0 by Stirling's series (DLMF 5.11.1); the C library's
-/// writes a global variable.
-static double log_gamma(double x) {
-  double shift = 0.0;
-  while (x < 10.0) {
-    shift -= log(x);
-    x += 1.0;
-  }
-  double r = 1.0 / (x * x);
-  double series = (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680)))) / x;
-  return shift + (x - 0.5) * log(x) - x + 0.91893853320467274178 + series;
-}
-
-/// P(|T| <= t) for Student's distribution with n degrees, by the continued fraction of the
-/// incomplete beta function (DLMF 8.17.22, modified Lentz).
+/// P(|T| <= t) for Student's distribution with n degrees.
 static double student_two_sided(double t, double n) {
-  double x = n / (n + t * t);
-  double a = 0.5 * n;
-  double b = 0.5;
-  bool swap = x > (a + 1.0) / (a + b + 2.0);
-  double p = swap ? b : a;
-  double q = swap ? a : b;
-  double y = swap ? 1.0 - x : x;
-  double front =
-      exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + p * log(y) + q * log1p(-y)) / p;
-  const double tiny = 1e-300;
-  double c = 1.0;
-  double d = 1.0 - (p + q) * y / (p + 1.0);
-  d = 1.0 / (fabs(d) < tiny ? tiny : d);
-  double f = d;
-  for (int m = 1; m < 300; m++) {
-    double even = m * (q - m) * y / ((p + 2.0 * m - 1.0) * (p + 2.0 * m));
-    double odd = -(p + m) * (p + q + m) * y / ((p + 2.0 * m) * (p + 2.0 * m + 1.0));
-    double step = 1.0;
-    for (int k = 0; k < 2; k++) {
-      double term = k == 0 ? even : odd;
-      d = 1.0 + term * d;
-      c = 1.0 + term / c;
-      d = 1.0 / (fabs(d) < tiny ? tiny : d);
-      c = fabs(c) < tiny ? tiny : c;
-      step = c * d;
-      f *= step;
-    }
-    if (fabs(step - 1.0) < 1e-15) break;
-  }
-  double beta = swap ? 1.0 - front * f : front * f;  // I_x(n/2, 1/2)
-  return 1.0 - beta;
+  return 1.0 - blk_beta_share(0.5 * n, 0.5, n / (n + t * t));
 }
 
 double slt_student_quantile(double p, double degrees) {

@@ -35,11 +35,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import saltus_run  # noqa: E402
 
 PAGES = ["README.md", "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
-         "docs/command-line.md", "docs/transitions.md", "docs/experiments.md", "examples/README.md"]
+         "docs/command-line.md", "docs/transitions.md", "docs/experiments.md", "docs/queueing.md", "examples/README.md"]
 LINKED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md",
           "docs/language.md", "docs/modes.md", "docs/events.md", "docs/embedding.md",
           "docs/command-line.md", "docs/experiments.md",
-          "docs/transitions.md", "examples/README.md", "models/README.md"]
+          "docs/transitions.md", "docs/queueing.md", "examples/README.md", "models/README.md"]
 WARNINGS = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SECONDS = 120
 
