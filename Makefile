@@ -26,6 +26,7 @@ help:
 	@echo "make bench       build and run the benchmarks"
 	@echo "make install     install to PREFIX ($(PREFIX)), under DESTDIR if given"
 	@echo "make uninstall   remove what the last make install has put there"
+	@echo "make manual      the manual as HTML, with the pictures of the gallery: build/manual/index.html"
 	@echo "make package     a .deb and a tarball that runs from anywhere, in build/package"
 	@echo "make package-test   install the packages in fresh roots, use and remove them (as root)"
 	@echo "make portability build and test with clang, with musl, and for aarch64"
@@ -98,6 +99,12 @@ install: setup-build
 
 uninstall:
 	DESTDIR=$(DESTDIR) cmake -DBUILD=build/release -P cmake/uninstall.cmake
+
+manual: setup-build
+	@scripts/setup.sh manual
+	@$(CONFIGURE) --preset release $(QUIET)
+	@cmake --build --preset release -j $(JOBS) --target saltus_cli
+	@scripts/manual.py build/manual --program build/release/saltus
 
 package: setup-build
 	@scripts/setup.sh pictures package

@@ -3,7 +3,7 @@
 #
 # Install the Debian packages that are needed and missing: `setup.sh build` for building, `setup.sh
 # build test` for the tests too, `setup.sh python` for a wheel of the Python package, `setup.sh pictures` for PNG, `setup.sh workbench` for the page and its server, `setup.sh
-# browser` for their tests, `setup.sh web` for the page with the engine inside, `setup.sh package` for `make package`,
+# browser` for their tests, `setup.sh web` for the page with the engine inside, `setup.sh manual` for `make manual`, `setup.sh package` for `make package`,
 # `setup.sh portability` for other compilers and machines, `setup.sh sundials` for the methods bdf, adams and ida (optional: the
 # package brings more than a hundred others with it). Says one line when it installs something, nothing when it need not.
 set -eu
@@ -55,6 +55,7 @@ for group in "${@:-build}"; do
       have_program python3 || need python3
       have_header nlopt.h || need libnlopt-dev
       python_packages
+      have_module markdown || need python3-markdown
       ;;
     python)
       python_packages
@@ -81,6 +82,9 @@ for group in "${@:-build}"; do
       have_program dpkg-shlibdeps || need dpkg-dev
       have_program file || need file
       ;;
+    manual)
+      have_module markdown || need python3-markdown
+      ;;
     package-test)
       have_program mmdebstrap || need mmdebstrap
       ;;
@@ -94,7 +98,7 @@ for group in "${@:-build}"; do
       have_header cvode/cvode.h || need libsundials-dev
       ;;
     *)
-      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, package, package-test, portability, sundials)" >&2
+      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, manual, package, package-test, portability, sundials)" >&2
       exit 2
       ;;
   esac

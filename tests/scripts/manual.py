@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The pages that teach: their models and commands are tried as readme.py tries those of the reference, and the manual is built as
+HTML, in which every link leads somewhere and the search knows every heading."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import readme  # noqa: E402
+
+PAGES = ["docs/tutorial.md", "docs/howdoi.md", "docs/finding-events.md", "docs/methods.md", "docs/troubleshooting.md",
+         "docs/comparison.md", "docs/migration.md"]
+TASKS = 60
+STEPS = 10
+
+
+def count(page, pattern, least):
+    found = len(re.findall(pattern, readme.read(page), re.M))
+    if found < least:
+        yield f"{page}: {found} instead of {least}"
+
+
+def pieces(folder):
+    """{file: its text} of the built pages."""
+    found = {}
+    for name in os.listdir(folder):
+        if name.endswith(".html"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found[name] = file.read()
+    return found
+
+
+def check_html(folder):
+    built = pieces(folder)
+    for name, text in built.items():
+        for link in re.findall(r'(?:href|src)="([^"]*)"', text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            path, _, anchor = link.partition("#")
+            path = path or name
+            if not os.path.exists(os.path.join(folder, path)):
+                yield f"{name}: {link} is not there"
+            elif anchor and path in built and f'id="{anchor}"' not in built[path]:
+                yield f"{name}: {link} leads to no place"
+    with open(os.path.join(folder, "search-index.js"), encoding="utf-8") as file:
+        index = json.loads(re.fullmatch(r"const INDEX = (.*);\n", file.read(), re.S).group(1))
+    for word, page in (("dry friction", "howdoi.html"), ("E0807", "troubleshooting.html"), ("SimPy", "migration.html")):
+        if not any(word.lower() in (e["h"] + e["t"]).lower() and e["u"].startswith(page) for e in index):
+            yield f"the search does not find '{word}' in {page}"
+
+
+def build():
+    """Messages about the built manual; nothing where python3-markdown is not installed."""
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import markdown"], capture_output=True, check=False).returncode != 0:
+        print("the pages are not built: python3-markdown is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(readme.saltus_run.SOURCE, "scripts", "manual.py")
+        done = subprocess.run([python, script, folder], capture_output=True, text=True, timeout=120, check=False)
+        if done.returncode != 0:
+            yield f"{script} fails:\n{done.stderr}"
+        else:
+            yield from check_html(folder)
+
+
+def main():
+    total, messages = 0, []
+    for page in PAGES:
+        tried, found = readme.check_page(page)
+        total += tried
+        messages += found + list(readme.check_links(page))
+    messages += count("docs/howdoi.md", r"^### \d+\. ", TASKS)
+    messages += count("docs/tutorial.md", r"^## \d+\. ", STEPS)
+    messages += build()
+    for message in messages:
+        print(message)
+    print(f"{len(PAGES)} pages, {total} blocks, {len(messages)} failed")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
