@@ -37,7 +37,7 @@ typedef struct Plant {
   double heat[2];        // temperature and its rate
   double power;          // of the heater
   double hose;           // of the measured signal
-  int openings;
+  int openings, switches;
 } Plant;
 
 static void warm(SltWorld* world, void* user) {
@@ -75,6 +75,12 @@ static SltStatus join(SltWorld* world, const char* name, const char* text, SltMo
   return status >= 0 ? slt_world_add_model(world, *sim, 0.1, member) : status;
 }
 
+/// The thermostat has switched.
+static void count_switch(SltWorld* world, void* user) {
+  (void)world;
+  ((Plant*)user)->switches++;
+}
+
 static SltStatus build(SltWorld* world, SltModel** models, SltSim** sims, SltSignal* signal,
                        Plant* plant) {
   SltMember* water = NULL;
@@ -88,6 +94,7 @@ static SltStatus build(SltWorld* world, SltModel** models, SltSim** sims, SltSig
   }
   if (status >= 0) status = slt_member_input(thermostat, "water temperature", &plant->heat[0]);
   if (status >= 0) status = slt_member_output(thermostat, "heating power", &plant->power);
+  if (status >= 0) slt_member_on_event(thermostat, count_switch, plant);
   if (status >= 0) status = slt_world_add_signal(world, signal, &plant->hose);
   SltBlockSpec spec = {.kind = SLT_BLOCK_CONTINUOUS, .priority = 1, .fn = warm, .user = plant};
   if (status >= 0) status = slt_block_schedule(world, &spec, NULL);
@@ -123,8 +130,8 @@ int main(void) {
   if (status >= 0) {
     status = slt_table_plot(slt_world_table(world), &plot, (SltWriter){to_stdout, NULL}, NULL);
   }
-  printf("openings = %d\nlevel = %.6g\ntemperature = %.6g\n", plant.openings, plant.level,
-         plant.heat[0]);
+  printf("openings = %d\nswitches = %d\nlevel = %.6g\ntemperature = %.6g\n", plant.openings,
+         plant.switches, plant.level, plant.heat[0]);
   if (status < 0) fprintf(stderr, "failed: %s\n", slt_status_text(status));
   bool good = status >= 0 && plant.openings >= 2 && plant.level > 0.5 && plant.level < 3.0 &&
               plant.heat[0] > 16.5;

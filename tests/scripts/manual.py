@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The pages that teach: their models and commands are tried as readme.py tries those of the reference, and the manual is built as
 HTML, in which every link leads somewhere and the search knows every heading."""
+import glob
 import json
 import os
 import re
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import readme  # noqa: E402
 
 PAGES = ["docs/tutorial.md", "docs/howdoi.md", "docs/finding-events.md", "docs/methods.md", "docs/troubleshooting.md",
-         "docs/comparison.md", "docs/migration.md"]
+         "docs/comparison.md", "docs/migration.md", "docs/blocks-examples.md"]
 TASKS = 60
 STEPS = 10
 
@@ -23,6 +24,19 @@ def count(page, pattern, least):
     found = len(re.findall(pattern, readme.read(page), re.M))
     if found < least:
         yield f"{page}: {found} instead of {least}"
+
+
+def check_functions(header):
+    """Every function of a header is at work in some program of the manual or the examples."""
+    names = re.findall(r"SLT_API[^;{]*?\b(slt_\w+)\(", readme.read(header))
+    code = ""
+    for path in glob.glob(os.path.join(readme.saltus_run.SOURCE, "examples", "**", "*.c"), recursive=True):
+        code += readme.read(path)
+    for path in glob.glob(os.path.join(readme.saltus_run.SOURCE, "docs", "*.md")):
+        code += "".join(re.findall(r"```c\n(.*?)```", readme.read(path), re.S))
+    for name in names:
+        if not re.search(rf"\b{name}\(", code):
+            yield f"{header}: there is no example of {name}"
 
 
 def pieces(folder):
@@ -77,6 +91,7 @@ def main():
         messages += found + list(readme.check_links(page))
     messages += count("docs/howdoi.md", r"^### \d+\. ", TASKS)
     messages += count("docs/tutorial.md", r"^## \d+\. ", STEPS)
+    messages += check_functions("include/saltus/saltus_world.h")
     messages += build()
     for message in messages:
         print(message)
