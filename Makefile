@@ -106,7 +106,8 @@ manual: setup-build
 	@cmake --build --preset release -j $(JOBS) --target saltus_cli
 	@scripts/manual.py build/manual --program build/release/saltus
 
-package: setup-build
+package: manual
+	@$(MAKE) --no-print-directory page || echo "package: no page in saltus serve"
 	@scripts/setup.sh pictures package
 	@scripts/package.sh build/package $(JOBS)
 
