@@ -30,6 +30,7 @@ CHAPTERS = [
 ]
 NAMES = {"README.md": "index", "models/README.md": "gallery", "docs/README.md": "contents"}
 PICTURE_SECONDS = 60
+SEARCHED = 3000  # characters of a section that the search knows
 
 
 def page_name(path):
@@ -132,7 +133,9 @@ def entries(address, body):
     pieces = re.split(r'<h[1-4] id="([^"]*)">(.*?)</h[1-4]>', body)
     for anchor, heading, text in zip(pieces[1::3], pieces[2::3], pieces[3::3]):
         plain = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", text)))
-        yield {"u": f"{address}#{anchor}", "h": html.unescape(re.sub(r"<[^>]+>", "", heading)), "t": plain[:600]}
+        yield {"u": f"{address}#{anchor}", "h": html.unescape(re.sub(r"<[^>]+>", "", heading)), "t": plain[:SEARCHED]}
+    for anchor, name, text in re.findall(r'<a class="card" id="([^"]*)".*?<b>(.*?)</b> (.*?)</a>', body):
+        yield {"u": f"{address}#{anchor}", "h": name, "t": html.unescape(text)}
 
 
 # ---- the gallery --------------------------------------------------------------------------------
@@ -171,7 +174,7 @@ def gallery(program, out, body):
         out_cards = []
         for name in re.findall(r'href="([\w/]+\.lisma)"', match.group(0)):
             image = f'<img src="{pictures[name]}" loading="lazy" alt="">' if pictures[name] else ""
-            out_cards.append(f'<a class="card" href="{name}">{image}<b>{os.path.splitext(os.path.basename(name))[0]}</b> '
+            out_cards.append(f'<a class="card" id="{name[:-len(".lisma")]}" href="{name}">{image}<b>{os.path.splitext(os.path.basename(name))[0]}</b> '
                              f"{html.escape(about(name).replace('`', ''))}</a>")
         return f'<div class="cards">{"".join(out_cards)}</div>' if out_cards else match.group(0)
 
