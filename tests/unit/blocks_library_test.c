@@ -66,13 +66,13 @@ TEST(distributions_have_their_moments) {
     SltRandom random;
     SltTally tally = {0};
     slt_random_init(&random, 5, 0);
-    int draws = c->draw == weibull || c->draw == triangular ? DRAWS : DRAWS / 10;
+    int draws = c->draw == weibull || c->draw == triangular ? DRAWS : DRAWS / 50;
     for (int i = 0; i < draws; i++) {
       slt_tally_add(&tally, c->draw(&random));
     }
     SltSummary s = slt_tally_summary(&tally, 0.95);
     CHECK_NEAR(s.mean, c->mean, 4.5 * c->deviation / sqrt(draws), 0.0);
-    CHECK_NEAR(s.deviation, c->deviation, 0.0, 0.05);
+    CHECK_NEAR(s.deviation, c->deviation, 0.0, 0.08);
   }
 }
 
