@@ -587,6 +587,7 @@ static uint32_t check_interface(FmuJob* job, bool exchange) {
   Digest digests[2] = {{0, 0, 0}, {0, 0, 0}};
   Outcome out;
   for (int i = 0; i < 2; i++) {
+    run.probe = i == 1;
     if (!run_child(job, &run, hash_row, &digests[i], &out)) return 1;
     if (report(job, &out) != CLI_DONE) {
       printf("  a run does not come to its end\n");
@@ -598,6 +599,15 @@ static uint32_t check_interface(FmuJob* job, bool exchange) {
          (unsigned long long)s->events);
   if (out.hangs) {
     printf("  it does not end when it is freed\n");
+    findings++;
+  }
+  if (s->remembers) {
+    printf("  values at a point depend on what was looked at before: relations are not frozen "
+           "between events\n");
+    findings++;
+  }
+  if (s->forgets) {
+    printf("  a saved state that is put back is not what it was\n");
     findings++;
   }
   if (digests[0].hash != digests[1].hash) {

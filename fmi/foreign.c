@@ -413,7 +413,8 @@ ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool
   void* step = find(f, "DoStep");
   if (!step) return FOREIGN_FAILED;
   if (f->d->version == 2) {
-    Status status = ((Status(*)(void*, double, double, int))(uintptr_t)step)(f->instance, t, h, 1);
+    Status status =
+        ((Status(*)(void*, double, double, int))(uintptr_t)step)(f->instance, t, h, !f->returns);
     int terminated = 0;
     if (status == 2 &&
         CALL(f, "GetBooleanStatus", (void*, int, int*), f->instance, 3, &terminated) &&
@@ -426,7 +427,7 @@ ForeignStatus foreign_step(Foreign* f, double t, double h, double* reached, bool
   bool early = false;
   double last = t + h;
   Status status = ((Status(*)(void*, double, double, bool, bool*, bool*, bool*, double*))(
-      uintptr_t)step)(f->instance, t, h, true, event, &end, &early, &last);
+      uintptr_t)step)(f->instance, t, h, !f->returns, event, &end, &early, &last);
   if (!call_status(f, "DoStep", status)) return FOREIGN_FAILED;
   if (early) *reached = last;
   return end ? FOREIGN_ENDED : FOREIGN_OK;

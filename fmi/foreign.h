@@ -24,6 +24,7 @@ typedef struct Foreign {
   double next_event;  // time event; infinite for none
   uint32_t messages;  // written so far
   bool discarded;     // the last call was; it has failed all the same
+  bool returns;       // states are put back: steps may be made again
   char problem[1000];
 } Foreign;
 

@@ -15,6 +15,8 @@
 #define STAGES       7
 #define SAMPLES      4     // of the indicators inside a step
 #define STILL_EVENTS 1000  // without time going on
+#define SAME         1e-6  // relative
+#define PROBE_STEPS  50    // between two probes
 #define JUMP         1e-3  // of its own size: an indicator that is no smaller beside its zero jumps
 
 static const double nodes[STAGES] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};
@@ -256,6 +258,74 @@ static double longest(const Solver* s) {
   return fmax(step_end(s) - s->t, 0.0);
 }
 
+// ---- probing ------------------------------------------------------------------------------------
+
+/// Bits of all single numbers of the FMU.
+static bool hash_values(Foreign* f, uint64_t* hash) {
+  *hash = 14695981039346656037u;
+  for (uint32_t i = 0; i < f->d->count; i++) {
+    double value = 0.0;
+    uint64_t bits = 0;
+    if (!foreign_get(f, &f->d->items[i], &value)) return false;
+    memcpy(&bits, &value, sizeof bits);
+    *hash = (*hash ^ bits) * 1099511628211u;
+  }
+  return true;
+}
+
+/// Beyond what equations that are solved by iteration may leave open.
+static bool differs(double a, double b, double size) {
+  return fabs(a - b) > SAME * size && !(isnan(a) && isnan(b));
+}
+
+/// Relations are frozen between events: at a point rates and indicators are the same whatever was
+/// looked at in between. The values to compare with are those where the motion begins.
+static bool probe_point(Solver* s) {
+  double h = fmin(s->h, longest(s));
+  for (uint32_t i = 0; i < s->n; i++)
+    s->at[i] = s->x[i] + h * s->k[0][i];
+  if (!go(s, s->t + h, s->at) || !foreign_derivatives(s->f, s->k[1]) ||
+      !foreign_indicators(s->f, s->z_at) || !go(s, s->t, s->x) ||
+      !foreign_derivatives(s->f, s->k[1]) || !foreign_indicators(s->f, s->z_at)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < s->n; i++)
+    s->summary->remembers |= differs(s->k[0][i], s->k[1][i], fabs(s->k[0][i]));
+  for (uint32_t i = 0; i < s->m; i++)
+    s->summary->remembers |= differs(s->z[i], s->z_at[i], s->z_size[i]);
+  return true;
+}
+
+/// Go away from the present point: a step of co-simulation, or a look at another one.
+static bool go_away(Solver* s, double h) {
+  double reached = 0.0;
+  bool event = false;
+  if (!s->f->exchange) return foreign_step(s->f, s->t, h, &reached, &event) != FOREIGN_FAILED;
+  return go(s, s->t + h, s->x) && foreign_derivatives(s->f, s->k[1]);
+}
+
+/// A state that is kept and put back: the values are what they were, and so is what follows.
+static bool probe_state(Solver* s, double h) {
+  const FmuDescription* d = s->f->d;
+  if (!(s->f->exchange ? d->me_states : d->cs_states)) return true;
+  uint64_t before = 0;
+  uint64_t back = 0;
+  uint64_t away = 0;
+  uint64_t again = 0;
+  void* state = NULL;
+  s->f->returns = true;
+  bool good = foreign_keep(s->f, &state) && hash_values(s->f, &before) && go_away(s, h) &&
+              hash_values(s->f, &away) && foreign_put_back(s->f, state) &&
+              hash_values(s->f, &back) && go_away(s, h) && hash_values(s->f, &again) &&
+              foreign_put_back(s->f, state);
+  s->f->returns = false;
+  if (state) foreign_drop(s->f, &state);
+  s->summary->forgets |= good && (before != back || away != again);
+  return good;
+}
+
+// ---- steps --------------------------------------------------------------------------------------
+
 /// Find a step that is accurate enough; its length in `h`.
 static bool make_step(Solver* s, double* h) {
   double limit = longest(s);
@@ -304,7 +374,10 @@ static ForeignStatus advance(Solver* s) {
     ForeignStatus status = handle_event(s);
     if (status != FOREIGN_OK) return status;
   }
-  return begin_motion(s) ? FOREIGN_OK : FOREIGN_FAILED;
+  if (!begin_motion(s)) return FOREIGN_FAILED;
+  bool probes = s->run->probe && s->summary->steps % PROBE_STEPS == 1 && longest(s) > 0.0;
+  if (probes && (!probe_point(s) || !probe_state(s, fmin(s->h, longest(s))))) return FOREIGN_FAILED;
+  return FOREIGN_OK;
 }
 
 static bool take_memory(Solver* s) {
@@ -376,6 +449,8 @@ static bool co_simulate(Solver* s) {
     double target = grid(s->run, s->row);
     if (target > s->run->stop * (1.0 - 1e-12) || target >= s->run->stop) target = s->run->stop;
     if (s->run->inputs) status = feed(s);
+    bool probes = status == FOREIGN_OK && s->run->probe && s->row % PROBE_STEPS == 1;
+    if (probes && !probe_state(s, target - s->t)) status = FOREIGN_FAILED;
     while (status == FOREIGN_OK && s->t < target)
       status = step_once(s, target);
     if (status != FOREIGN_FAILED && s->row_t < s->t && !row_at(s, s->t)) status = FOREIGN_FAILED;

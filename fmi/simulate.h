@@ -27,6 +27,7 @@ typedef struct FmuRun {
   const FmuSetting* settings;
   uint32_t setting_count;
   const FmuInputs* inputs;  // NULL: none
+  bool probe;               // look whether points and saved states mean what they should
   /// Receives each row's time; values are asked for there. False ends the run.
   bool (*on_row)(void* user, Foreign* foreign, double t);
   void* user;
@@ -40,6 +41,9 @@ typedef struct FmuSummary {
   bool jumps;          // one of them changes sign without passing zero
   uint32_t jumping;    // that one
   double least, most;  // largest magnitudes among the indicators
+  // what probing has found
+  bool remembers;  // values at a point depend on what was looked at before
+  bool forgets;    // a state that is put back is not what was kept
 } FmuSummary;
 
 /// False with the reason in `foreign->problem`.

@@ -75,7 +75,11 @@ int fmi2GetDerivatives(void* c, double* d, size_t n) { M* m = c;
 #ifdef NOT_A_NUMBER
   if (m->t > 0.2) { d[0] = d[1] = NAN; return OK; }
 #endif
-  d[0] = m->x[1]; d[1] = -9.81; return OK; }
+  d[0] = m->x[1]; d[1] = -9.81;
+#ifdef REMEMBERS
+  static double seen; seen = fmax(seen, m->t); d[1] = seen > m->t ? -9.8 : -9.81;
+#endif
+  return OK; }
 int fmi2GetEventIndicators(void* c, double* z, size_t n) { M* m = c; double g = m->x[0];
 #ifdef SIGNS
   z[0] = g > 0 ? 1 : -1;
@@ -120,6 +124,13 @@ int fmi2DoStep(void* c, double t, double h, int a) { M* m = c;
 #endif
   m->x[0] += h * m->x[1]; m->t = t + h; return OK; }
 int fmi2GetBooleanStatus(void* c, int k, int* v) { *v = 1; return OK; }
+int fmi2GetFMUstate(void* c, void** s) { if (!*s) *s = malloc(sizeof(M)); memcpy(*s, c, sizeof(M)); return OK; }
+int fmi2SetFMUstate(void* c, void* s) { M kept = *(M*)c; memcpy(c, s, sizeof(M));
+#ifdef FORGETS
+  ((M*)c)->x[1] = kept.x[1] + 1e-3;
+#endif
+  return OK; }
+int fmi2FreeFMUstate(void* c, void** s) { free(*s); *s = 0; return OK; }
 """
 XML = """<?xml version="1.0"?>
 <fmiModelDescription fmiVersion="2.0" modelName="ball" guid="{token}" numberOfEventIndicators="{indicators}">
@@ -276,10 +287,17 @@ def test_bad_archives(folder):
 def test_check(folder):
     run = saltus("check", make(folder))
     check(run.returncode == 0 and "nothing found" in run.stdout, run.stdout, run.stderr)
+    keeps = 'canGetAndSetFMUstate="true" modelIdentifier'
     for fault, interfaces, words in (("SIGNS", ME, "jumps over zero"), ("HUGE_ONE", ME, "order of 1"),
+                                     ("REMEMBERS", ME, "not frozen"),
+                                     ("FORGETS", ME.replace("modelIdentifier", keeps), "put back"),
+                                     ("FORGETS", CS.replace("modelIdentifier", keeps), "put back"),
                                      ("RANDOM_VALUES", CS, "not deterministic")):
         run = saltus("check", make(folder, fault, interfaces=interfaces))
         check(run.returncode == 1 and words in run.stdout, fault, run.stdout)
+    for interface in (ME, CS):
+        run = saltus("check", make(folder, interfaces=interface.replace("modelIdentifier", keeps)))
+        check(run.returncode == 0 and "nothing found" in run.stdout, "states that are kept", run.stdout, run.stderr)
     run = saltus("check", make(folder, "CRASH"))
     check(run.returncode == 1 and "crashed" in run.stderr, run.stdout)
 
