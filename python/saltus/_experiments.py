@@ -366,5 +366,8 @@ def compare(a: Any, b: Any, *, tol: float = 1e-6, abs_tol: float = 0.0, time_tol
     Jumps are matched in order, and what is between them is compared with each other. ``tol`` is relative to the largest
     magnitude of a quantity, ``time_tol`` for the times of jumps.
     """
+    for what, value in (("tol", tol), ("abs_tol", abs_tol), ("time_tol", 0.0 if time_tol is None else time_tol)):
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{what} must be a number from 0 on, not {value!r}")
     found = _saltus.compare_tables(csv_text(a), csv_text(b), tol, abs_tol, time_tol)
     return {fields[0]: Comparison(*fields) for fields in found}

@@ -277,6 +277,8 @@ class Model:
         """
         if isinstance(params, str):
             raise TypeError(f"params must be names or a mapping; for one name write [{params!r}]")
+        if reach is not None and not 0 < reach < math.inf:
+            raise ValueError(f"reach must be greater than 0, not {reach!r}")
         at: dict[str, float | None] = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params)
         found = self._model.sens(
             _experiments._texts(measures), list(at), list(at.values()), until, reach, options or None

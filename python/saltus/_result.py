@@ -98,7 +98,7 @@ class Result(Mapping[str, NDArray[Any]]):
     # ---- columns ----
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        column = self._columns.get(name)
+        column = self._columns.get(name) if isinstance(name, str) else None
         if column is None:
             column = self._columns[name] = self._load(name)
         return column

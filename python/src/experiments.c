@@ -41,9 +41,11 @@ static bool work_begin(Work* work, PyObject* self, PyObject* options) {
 
 static void raise_problem(const Work* work, const char* doing) {
   const SltProblem* p = &work->problem;
+  // some hints speak of options of the command line
+  bool fits = p->hint[0] && !strstr(p->hint, "--") && !strstr(p->hint, "`saltus ");
   if (!p->message[0]) {
     raise_status(work->status, doing);
-  } else if (p->hint[0]) {
+  } else if (fits) {
     PyErr_Format(PyExc_ValueError, "%s (%s)", p->message, p->hint);
   } else {
     PyErr_SetString(PyExc_ValueError, p->message);

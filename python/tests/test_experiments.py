@@ -118,7 +118,8 @@ class Sensitivities(unittest.TestCase):
         self.assertEqual((s.matrix.shape, len(s), s[0].verdict), ((1, 2), 2, "exists"))
         at = m.sens(FALL, {"h": 4.0}, until=3)[0]
         self.assertAlmostEqual(at.derivative, 1 / math.sqrt(8 * 9.81), places=8)
-        for call in (lambda: m.sens(FALL, "h"), lambda: m.sens(FALL, ["nobody"]), lambda: m.sens(FALL, {"h": math.nan})):
+        for call in (lambda: m.sens(FALL, "h"), lambda: m.sens(FALL, ["nobody"]), lambda: m.sens(FALL, {"h": math.nan}),
+                     lambda: m.sens(FALL, ["h"], reach=-1), lambda: m.sens(FALL, ["h"], reach=math.inf)):
             with self.assertRaises((TypeError, ValueError)):
                 call()
 
@@ -195,6 +196,9 @@ class Comparisons(unittest.TestCase):
         self.assertEqual(moved["v"].jumps, (3, 3))
         with self.assertRaises(ValueError):
             saltus.compare(a, {"time": [0, 1], "other": [1, 2]})
+        for tol in (-1.0, math.nan, math.inf):
+            with self.assertRaises(ValueError):
+                saltus.compare(a, b, tol=tol)
 
 
 if __name__ == "__main__":
