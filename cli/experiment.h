@@ -77,6 +77,9 @@ bool parameters_bound(SltFitParameter* parameters, uint32_t count, const char* t
 void cell_text(FILE* out, bool first, const char* text);
 void cell_number(FILE* out, bool first, double value);
 
+/// The map of event sequences over a grid (map.c). Returns the exit status.
+int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output);
+
 /// Wall clock, seconds.
 double wall_seconds(void);
 

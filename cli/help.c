@@ -84,6 +84,7 @@ static const char run_help[] =
     "  --checkpoint FILE   keep the state of the run there: every 30 s, at Ctrl-C, and at the end\n"
     "  --checkpoint-every S  seconds between two checkpoints [30]\n"
     "  --max-steps N, --max-events N, --timeout S   end there, with all rows kept\n"
+    "  --map               which values give which sequence of events, with located boundaries\n"
     "  --resume FILE       go on from a checkpoint, with the same model, options and files\n"
     "  --replay FILE       change values during the run as the workbench has recorded it\n"
     "\n"

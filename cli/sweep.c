@@ -19,6 +19,7 @@ typedef enum SweepOption {
   SWEEP_OUTPUT,
   SWEEP_TRAJECTORIES,
   SWEEP_RESUME,
+  SWEEP_MAP,
   SWEEP_OPTION_COUNT
 } SweepOption;
 
@@ -32,6 +33,7 @@ static const OptionSpec specs[SWEEP_OPTION_COUNT] = {
     [SWEEP_OUTPUT] = {"--output", "-o", OPTION_VALUE},
     [SWEEP_TRAJECTORIES] = {"--trajectories", NULL, OPTION_VALUE},
     [SWEEP_RESUME] = {"--resume", NULL, OPTION_FLAG},
+    [SWEEP_MAP] = {"--map", NULL, OPTION_FLAG},
 };
 
 typedef struct SweepCommand {
@@ -41,7 +43,7 @@ typedef struct SweepCommand {
   uint64_t sample_count, seed, jobs;
   const char* output;
   const char* trajectories;
-  bool resume;
+  bool resume, map;
   // the work
   SltFormat format;
   SltDesign* design;
@@ -86,6 +88,7 @@ static bool read_option(SweepCommand* c, int option, OptionParser* parser) {
   case SWEEP_OUTPUT: c->output = text; return true;
   case SWEEP_TRAJECTORIES: c->trajectories = text; return true;
   case SWEEP_RESUME: c->resume = true; return true;
+  case SWEEP_MAP: c->map = true; return true;
   default: return false;
   }
 }
@@ -127,6 +130,7 @@ static int make_design(SweepCommand* c) {
   }
   status = slt_design_sample(c->design, c->sampling, c->sample_count, c->seed, &problem);
   if (status < 0) return problem_print(NULL, &problem, status);
+  if (c->map) return CLI_DONE;
   int exit = trial_measures(&c->trial, &c->measures);
   if (exit != CLI_DONE) return exit;
   if (slt_measures_count(c->measures) == 0 && !c->trajectories) {
@@ -416,6 +420,7 @@ static int run_sweep(SweepCommand* c) {
 static int prepare(SweepCommand* c) {
   int exit = trial_open(&c->trial, "sweep");
   if (exit == CLI_DONE) exit = make_design(c);
+  if (c->map) return exit;
   if (exit == CLI_DONE) exit = name_files(c);
   if (exit != CLI_DONE) return exit;
   if (c->trajectories && !folder_make(c->trajectories)) {
@@ -436,7 +441,9 @@ int command_sweep(int argc, char** argv) {
   SweepCommand c = {.trial = trial_defaults(), .csv = {.fd = -1}};
   int exit = read_options(&c, argc, argv);
   if (exit == CLI_DONE) exit = prepare(&c);
-  if (exit == CLI_DONE) exit = run_sweep(&c);
+  if (exit == CLI_DONE) {
+    exit = c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output) : run_sweep(&c);
+  }
   output_close(&c.csv);
   slt_sweep_text_free(c.text);
   slt_measures_free(c.measures);

@@ -51,7 +51,7 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
-    sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume $trial" ;;
+    sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map $trial" ;;
     sens) words="--params --reach --differences -o --output $trial" ;;
     fit) words="--data --params --bounds --weight --loss --starts --seed -o --output $trial" ;;
     steady) words="--at --state -o --output $trial" ;;

@@ -187,6 +187,46 @@ SLT_API void slt_sweep_text_seen(SltSweepText* text, const char* data, size_t le
 /// Digest (SHA-256) of everything so far.
 SLT_API void slt_sweep_text_digest(const SltSweepText* text, char out[SLT_DIGEST_TEXT]);
 
+// ---- maps of event sequences --------------------------------------------------------------------
+
+/// A point of a map. Pointers are valid during the call only.
+typedef struct SltMapPoint {
+  const double* parameters;
+  uint32_t sequence;     ///< number of its sequence of events; UINT32_MAX: the run failed
+  uint32_t beyond;       ///< of a boundary: that on its other side; else the same
+  uint32_t axis;         ///< of a boundary: the parameter along which it was located
+  bool boundary;         ///< else a point of the grid
+  bool more;             ///< of a boundary: others follow before the neighbour; too many to look for
+  const char* spelling;  ///< the sequence for people: `b*2 rest`; cut where it is long
+  const char* beyond_spelling;
+} SltMapPoint;
+
+/// Receives the points of the grid in order, then the boundaries.
+typedef SltStatus SltMapPointFn(void* user, const SltMapPoint* point);
+
+/// Take them from slt_map_options().
+typedef struct SltMapOptions {
+  SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-11 and 1e-14
+  double t_end;       ///< NaN: the experiment's, else 10
+  uint32_t jobs;      ///< threads; 0: as many as there are processors [0]
+  double tolerance;   ///< of boundaries, relative to the distance of two points [1e-13]
+  SltMapPointFn* on_point;
+  SltSweepCancelFn* cancel;
+  void* user;
+  uint32_t cookie;
+} SltMapOptions;
+
+SLT_API SltMapOptions slt_map_options(void);
+
+/// Which values of the parameters give which sequence of events. Between two neighbours of a grid
+/// whose sequences differ the boundary is located by bisection; where a third sequence lies
+/// between, both its boundaries.
+/// @param design  a grid.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (no grid), SLT_ERR_LIMIT (more than a million points),
+///         SLT_ERR_CANCELLED, SLT_ERR_NOMEM, or what on_point returned.
+SLT_API SltStatus slt_map_run(const SltModel* model, const SltDesign* design,
+                              const SltMapOptions* options, SltProblem* problem);
+
 // ---- comparisons --------------------------------------------------------------------------------
 
 /// How far two courses of a quantity are apart.

@@ -56,6 +56,8 @@ static inline bool reading_is_of_state(ReadingKind kind) {
   return kind >= READING_TIME && kind <= READING_DURATION;
 }
 
+#define TRACK_SPELLING 200
+
 /// The sequence of events of a run: after each record a hash of all so far. Times are no part of
 /// it.
 typedef struct Track {
@@ -66,6 +68,9 @@ typedef struct Track {
   bool failed;  // out of memory
   bool accumulates;       // infinitely many events...
   double t_accumulation;  // ...before this time, the first such one
+  char* spelling;         // room for TRACK_SPELLING characters, for people; NULL: nobody reads it
+  size_t word;            // where its last word begins, which stands for...
+  uint32_t repeats;       // ...so many records
 } Track;
 
 void track_clear(Track* track);

@@ -5,6 +5,7 @@
 #include "experiment/measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,11 +149,44 @@ static uint64_t text_hash(const char* text) {
   return text ? hash_bytes(text, strlen(text), 17) : 0;
 }
 
+/// Where a record leads, behind those before: `up b*3 rest`. What does not fit is cut.
+static void spell(Track* track, const SltEvent* event) {
+  static const char* const kinds[] = {[SLT_EVENT_SLIDE_IN] = "sliding",
+                                      [SLT_EVENT_SLIDE_OUT] = "leaves",
+                                      [SLT_EVENT_ZENO] = "accumulation",
+                                      [SLT_EVENT_STOP] = "stop"};
+  bool kind = !event->to && (size_t)event->kind < SLT_COUNT(kinds);
+  const char* to = event->to ? event->to : kind ? kinds[event->kind] : NULL;
+  if (!to) return;
+  char word[TRACK_SPELLING];
+  bool named = event->to && event->automaton && strcmp(event->automaton, "main") != 0;
+  snprintf(word, sizeof word, "%.90s%s%.90s", named ? event->automaton : "", named ? "." : "", to);
+  char* last = track->spelling + track->word;
+  size_t length = strlen(word);
+  bool again = track->repeats && strncmp(last, word, length) == 0 &&
+               (last[length] == '\0' || last[length] == '*');
+  if (again) {
+    track->repeats++;
+  } else {
+    track->word = strlen(track->spelling);
+    if (track->word && track->word + 1 < TRACK_SPELLING) track->spelling[track->word++] = ' ';
+    track->repeats = 1;
+  }
+  last = track->spelling + track->word;
+  size_t room = TRACK_SPELLING - track->word;
+  if (track->repeats == 1) {
+    snprintf(last, room, "%s", word);
+  } else {
+    snprintf(last, room, "%s*%u", word, track->repeats);
+  }
+}
+
 /// Put a record behind those before. Impacts that accumulate count as one: how many of them come
 /// before the limit point is a matter of rounding.
 static void track_add(Track* track, const SltEvent* event) {
   uint64_t kind = hash_mix(hash_mix(text_hash(event->automaton), text_hash(event->from)),
                            hash_mix(text_hash(event->to), (uint64_t)event->kind + 1));
+  if (track->spelling) spell(track, event);
   if (event->kind == SLT_EVENT_ZENO) {
     if (!track->accumulates) track->t_accumulation = event->t;
     track->accumulates = true;
@@ -181,7 +215,7 @@ void track_clear(Track* track) {
   free(track->t);
   free(track->hash);
   free(track->kind);
-  *track = (Track){0};
+  *track = (Track){.spelling = track->spelling};
 }
 
 uint64_t track_at(const Track* track, double t) {

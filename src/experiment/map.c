@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+//
+// The map of event sequences: the runs of a grid, then the boundaries between neighbours whose
+// sequences differ, by bisection. Work is handed out by number and lands in its place, so that the
+// number of threads leaves no trace.
+#define _POSIX_C_SOURCE 200809L
+#include "experiment/design.h"
+#include "experiment/measure.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAP_COOKIE    0x51a1700bu
+#define MAP_POINTS    1000000u
+#define MAP_BOUNDARY  32   // most boundaries between two neighbours
+#define MAP_BISECTION 64
+
+/// A run: the hash of its sequence, 0 where it failed.
+typedef struct Node {
+  uint64_t key;
+  char spelling[TRACK_SPELLING];
+} Node;
+
+/// Where a sequence ends on the way from one point of the grid to its neighbour.
+typedef struct Boundary {
+  double share;  // of the way
+  Node before, after;
+} Boundary;
+
+/// Two neighbours.
+typedef struct Edge {
+  uint64_t from, to;
+  uint32_t axis;
+  uint32_t count;
+  Boundary* found;
+} Edge;
+
+typedef struct Map {
+  const SltModel* model;
+  const SltDesign* design;
+  const SltMapOptions* options;
+  SltMeasures* none;
+  SltSimOptions sim;
+  double t_end;
+  Node* nodes;
+  Edge* edges;
+  uint64_t node_count, edge_count;
+  uint64_t* known;  // keys in the order of their numbers
+  uint32_t known_count, known_capacity;
+  void (*work)(struct Map* map, uint64_t number);
+  uint64_t work_count;
+  atomic_uint_fast64_t next;
+  atomic_bool cancelled, failed;
+} Map;
+
+SltMapOptions slt_map_options(void) {
+  return (SltMapOptions){.sim = slt_sim_options(),
+                         .t_end = (double)NAN,
+                         .tolerance = 1e-13,
+                         .cookie = MAP_COOKIE};
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+static bool ask_cancel(void* user, double t) {
+  const Map* map = user;
+  (void)t;
+  return atomic_load_explicit(&map->cancelled, memory_order_relaxed);
+}
+
+static void run_at(Map* map, const double* values, Node* out) {
+  SltSim* sim = NULL;
+  double unused = 0.0;
+  out->spelling[0] = '\0';
+  out->key = 0;
+  Track track = {.spelling = out->spelling};
+  SltSimOptions options = map->sim;
+  SltStatus status = slt_sim_create(map->model, &options, &sim);
+  for (uint32_t i = 0; status >= 0 && i < map->design->count; i++)
+    status = parameter_set(&map->design->axes[i].parameter, sim, values[i]);
+  if (status >= 0) {
+    slt_sim_on_step(sim, ask_cancel, map);
+    status = measures_follow(map->none, sim, map->t_end, &unused, &track, NULL);
+  }
+  if (status == SLT_ERR_NOMEM) atomic_store(&map->failed, true);
+  if (status >= 0) out->key = track_at(&track, HUGE_VAL) | 1;
+  slt_sim_free(sim);
+  track_clear(&track);
+}
+
+static void run_node(Map* map, uint64_t number) {
+  double values[DESIGN_AXES];
+  slt_design_member(map->design, number, values);
+  run_at(map, values, &map->nodes[number]);
+}
+
+static void point_between(const Map* map, const Edge* edge, double share, double* values) {
+  double other[DESIGN_AXES];
+  slt_design_member(map->design, edge->from, values);
+  slt_design_member(map->design, edge->to, other);
+  values[edge->axis] += share * (other[edge->axis] - values[edge->axis]);
+}
+
+/// The end of the sequence at `lo`: it is another one at `hi`.
+static Boundary bisect(Map* map, const Edge* edge, double lo, const Node* before, const Node* end) {
+  Boundary out = {.share = 1.0, .before = *before, .after = *end};
+  for (int i = 0; i < MAP_BISECTION && out.share - lo > map->options->tolerance; i++) {
+    double values[DESIGN_AXES];
+    double middle = 0.5 * (lo + out.share);
+    Node there;
+    if (!(middle > lo && middle < out.share)) break;
+    point_between(map, edge, middle, values);
+    run_at(map, values, &there);
+    if (there.key == before->key) {
+      lo = middle;
+    } else {
+      out.share = middle;
+      out.after = there;
+    }
+  }
+  return out;
+}
+
+static void run_edge(Map* map, uint64_t number) {
+  Edge* edge = &map->edges[number];
+  const Node* end = &map->nodes[edge->to];
+  Node here = map->nodes[edge->from];
+  double share = 0.0;
+  edge->found = calloc(MAP_BOUNDARY, sizeof *edge->found);
+  if (!edge->found) atomic_store(&map->failed, true);
+  while (edge->found && here.key != end->key && edge->count < MAP_BOUNDARY && !ask_cancel(map, 0.0)) {
+    Boundary* boundary = &edge->found[edge->count++];
+    *boundary = bisect(map, edge, share, &here, end);
+    share = boundary->share;
+    here = boundary->after;
+  }
+}
+
+// ---- threads ------------------------------------------------------------------------------------
+
+/// `caller`: the thread that asks the user.
+static void take_work(Map* map, bool caller) {
+  for (;;) {
+    uint64_t number = atomic_fetch_add(&map->next, 1);
+    if (number >= map->work_count || ask_cancel(map, 0.0)) return;
+    if (caller && map->options->cancel && map->options->cancel(map->options->user)) {
+      atomic_store(&map->cancelled, true);
+    }
+    map->work(map, number);
+  }
+}
+
+static void* worker(void* user) {
+  take_work(user, false);
+  return NULL;
+}
+
+static SltStatus work_off(Map* map, void (*work)(Map*, uint64_t), uint64_t count) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  uint32_t jobs = map->options->jobs ? map->options->jobs : cores > 0 ? (uint32_t)cores : 1;
+  if (jobs > count) jobs = count ? (uint32_t)count : 1;
+  map->work = work;
+  map->work_count = count;
+  atomic_store(&map->next, 0);
+  pthread_t* threads = calloc(jobs, sizeof *threads);
+  if (!threads) return SLT_ERR_NOMEM;
+  uint32_t started = 0;
+  while (started + 1 < jobs && pthread_create(&threads[started], NULL, worker, map) == 0)
+    started++;
+  take_work(map, true);
+  for (uint32_t i = 0; i < started; i++)
+    pthread_join(threads[i], NULL);
+  free(threads);
+  if (atomic_load(&map->cancelled)) return SLT_ERR_CANCELLED;
+  return atomic_load(&map->failed) ? SLT_ERR_NOMEM : SLT_OK;
+}
+
+// ---- the map ------------------------------------------------------------------------------------
+
+/// Neighbours along each axis; the last one varies fastest.
+static SltStatus find_edges(Map* map) {
+  uint64_t stride = map->node_count;
+  map->edges = calloc((size_t)map->node_count * map->design->count + 1, sizeof *map->edges);
+  if (!map->edges) return SLT_ERR_NOMEM;
+  for (uint32_t axis = 0; axis < map->design->count; axis++) {
+    uint64_t count = map->design->axes[axis].count;
+    stride /= count;
+    for (uint64_t i = 0; i < map->node_count; i++) {
+      if (i / stride % count + 1 == count) continue;
+      if (map->nodes[i].key == map->nodes[i + stride].key) continue;
+      map->edges[map->edge_count++] = (Edge){.from = i, .to = i + stride, .axis = axis};
+    }
+  }
+  return SLT_OK;
+}
+
+/// Number of a sequence, in the order in which they are told; false without memory.
+static bool number_of(Map* map, uint64_t key, uint32_t* out) {
+  *out = UINT32_MAX;
+  if (key == 0) return true;
+  for (*out = 0; *out < map->known_count; (*out)++) {
+    if (map->known[*out] == key) return true;
+  }
+  if (map->known_count == map->known_capacity) {
+    uint32_t capacity = map->known_capacity ? 2 * map->known_capacity : 64;
+    uint64_t* known = realloc(map->known, capacity * sizeof *known);
+    if (!known) return false;
+    map->known = known;
+    map->known_capacity = capacity;
+  }
+  map->known[map->known_count++] = key;
+  return true;
+}
+
+static SltStatus tell(Map* map, SltMapPoint point, const Node* before, const Node* after) {
+  point.spelling = before->key ? before->spelling : "failed";
+  point.beyond_spelling = after->key ? after->spelling : "failed";
+  if (!number_of(map, before->key, &point.sequence) || !number_of(map, after->key, &point.beyond)) {
+    return SLT_ERR_NOMEM;
+  }
+  return map->options->on_point ? map->options->on_point(map->options->user, &point) : SLT_OK;
+}
+
+static SltStatus tell_all(Map* map) {
+  double values[DESIGN_AXES];
+  for (uint64_t i = 0; i < map->node_count; i++) {
+    slt_design_member(map->design, i, values);
+    SltMapPoint point = {.parameters = values};
+    SLT_TRY(tell(map, point, &map->nodes[i], &map->nodes[i]));
+  }
+  for (uint64_t e = 0; e < map->edge_count; e++) {
+    const Edge* edge = &map->edges[e];
+    for (uint32_t k = 0; k < edge->count; k++) {
+      const Boundary* found = &edge->found[k];
+      point_between(map, edge, found->share, values);
+      SltMapPoint point = {.parameters = values, .axis = edge->axis, .boundary = true};
+      point.more = k + 1 == MAP_BOUNDARY && found->after.key != map->nodes[edge->to].key;
+      SLT_TRY(tell(map, point, &found->before, &found->after));
+    }
+  }
+  return SLT_OK;
+}
+
+static SltStatus check(const SltDesign* design, SltProblem* problem) {
+  if (design->members > MAP_POINTS) {
+    return problem_set(problem, SLT_ERR_LIMIT, "a coarser grid: boundaries are located anyway",
+                       "a map has at most a million points");
+  }
+  for (uint32_t i = 0; i < design->count; i++) {
+    if (design->axes[i].count > 0 && design->sampling == SLT_SAMPLE_GRID &&
+        design->axes[i].parameter.kind != PARAMETER_SEED) {
+      continue;
+    }
+    return problem_set(problem, SLT_ERR_ARGUMENT, "--vary k=0:10:21 --vary m=1:2:11",
+                       "a map needs a grid of constants and initial values");
+  }
+  return SLT_OK;
+}
+
+SltStatus slt_map_run(const SltModel* model, const SltDesign* design, const SltMapOptions* options,
+                      SltProblem* problem) {
+  if (!model || !design || !options || options->cookie != MAP_COOKIE) return SLT_ERR_ARGUMENT;
+  if (problem) *problem = (SltProblem){{0}, {0}};
+  SLT_TRY(check(design, problem));
+  static const char* const nothing[1] = {NULL};
+  double end = slt_model_experiment(model).end;
+  Map map = {.model = model,
+             .design = design,
+             .options = options,
+             .sim = options->sim,
+             .node_count = design->members,
+             .t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end};
+  if (isnan(map.sim.rtol)) map.sim.rtol = 1e-11;
+  if (isnan(map.sim.atol)) map.sim.atol = 1e-14;
+  map.nodes = calloc((size_t)map.node_count + 1, sizeof *map.nodes);
+  SltStatus status = map.nodes ? SLT_OK : SLT_ERR_NOMEM;
+  if (status >= 0) status = slt_measures_create(model, nothing, 0, &map.none, problem);
+  if (status >= 0) status = work_off(&map, run_node, map.node_count);
+  if (status >= 0) status = find_edges(&map);
+  if (status >= 0) status = work_off(&map, run_edge, map.edge_count);
+  if (status >= 0) status = tell_all(&map);
+  slt_measures_free(map.none);
+  for (uint64_t i = 0; i < map.edge_count; i++)
+    free(map.edges[i].found);
+  free(map.nodes);
+  free(map.edges);
+  free(map.known);
+  return status;
+}
