@@ -80,6 +80,16 @@ void cell_number(FILE* out, bool first, double value);
 /// The map of event sequences over a grid (map.c). Returns the exit status.
 int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output);
 
+/// How variances are asked for.
+typedef struct VarianceRequest {
+  uint64_t samples, seed;
+  uint32_t jobs;
+} VarianceRequest;
+
+/// Shares of variance (variance.c); rows go to `csv` where it is open. Returns the exit status.
+int sens_variance(const Trial* trial, const SltMeasures* measures, const CliTexts* vary,
+                  VarianceRequest request, Output* csv);
+
 /// Wall clock, seconds.
 double wall_seconds(void);
 

@@ -254,6 +254,8 @@ static const char sens_help[] =
     "  --params a,b        constants, initial values x(t0)\n"
     "  -m, --measure M     as of sweep [the model's measures]\n"
     "  --reach R           how far parameters are moved, relative [0.02]\n"
+    "  --sobol N           shares of the variance instead (indices of Sobol), from N samples of\n"
+    "  --vary 'k~normal(1, 0.1)'   distributions or ranges of parameters; --seed N, --jobs N\n"
     "  --differences       by differences of runs alone: a second way, for comparison\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"

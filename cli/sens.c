@@ -12,6 +12,10 @@ typedef enum SensOption {
   SENS_PARAMS = TRIAL_OPTION_COUNT,
   SENS_REACH,
   SENS_DIFFERENCES,
+  SENS_VARY,
+  SENS_SOBOL,
+  SENS_SEED,
+  SENS_JOBS,
   SENS_OUTPUT,
   SENS_OPTION_COUNT
 } SensOption;
@@ -21,6 +25,10 @@ static const OptionSpec specs[SENS_OPTION_COUNT] = {
     [SENS_PARAMS] = {"--params", NULL, OPTION_VALUE},
     [SENS_REACH] = {"--reach", NULL, OPTION_VALUE},
     [SENS_DIFFERENCES] = {"--differences", NULL, OPTION_FLAG},
+    [SENS_VARY] = {"--vary", NULL, OPTION_VALUE},
+    [SENS_SOBOL] = {"--sobol", NULL, OPTION_VALUE},
+    [SENS_SEED] = {"--seed", NULL, OPTION_VALUE},
+    [SENS_JOBS] = {"--jobs", "-j", OPTION_VALUE},
     [SENS_OUTPUT] = {"--output", "-o", OPTION_VALUE},
 };
 
@@ -35,6 +43,8 @@ typedef struct SensCommand {
   CliNames params;
   double reach;
   bool differences;
+  CliTexts vary;
+  uint64_t samples, seed, jobs;  // of variances; samples 0: derivatives are asked for
   const char* output;
   Output csv;
   SltMeasures* measures;
@@ -52,6 +62,10 @@ static bool read_option(SensCommand* c, int option, const char* text) {
     cli_names_clear(&c->params);
     return cli_names_parse("--params", text, &c->params);
   case SENS_REACH: return option_positive("--reach", text, &c->reach);
+  case SENS_VARY: return texts_add(&c->vary, text);
+  case SENS_SOBOL: return option_count("--sobol", text, 8, UINT64_C(100000000), &c->samples);
+  case SENS_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
+  case SENS_JOBS: return option_count("--jobs", text, 1, 1024, &c->jobs);
   case SENS_DIFFERENCES: c->differences = true; return true;
   case SENS_OUTPUT: c->output = text; return true;
   default: return false;
@@ -70,7 +84,12 @@ static int read_options(SensCommand* c, int argc, char** argv) {
                                       : read_option(c, option, parser.value);
     if (!good) return CLI_USAGE;
   }
-  if (c->params.count > 0) return CLI_DONE;
+  if (c->samples ? c->vary.count > 0 : c->params.count > 0) return CLI_DONE;
+  if (c->samples) {
+    cli_error("--sobol needs parameters with distributions");
+    cli_hint("--vary 'k~normal(1, 0.1)' --vary m=1:2");
+    return CLI_USAGE;
+  }
   cli_error("sens needs parameters");
   cli_hint("--params k,m: constants, or initial values as x(t0)");
   return CLI_USAGE;
@@ -166,7 +185,6 @@ static int compute(SensCommand* c) {
   options.t_end = c->trial.t_end;
   if (c->reach > 0.0) options.reach = c->reach;
   options.differences = c->differences;
-  options.differences = c->differences;
   options.on_derivative = take_derivative;
   options.cancel = is_cancelled;
   options.user = c;
@@ -197,6 +215,12 @@ static int run(SensCommand* c) {
   c->csv = (Output){.path = c->output, .fd = -1, .csv = true};
   if (c->output && !inputs_spare(&c->trial.source.inputs, "-o", c->output)) return CLI_USAGE;
   if (c->output && !output_open(&c->csv)) return CLI_USAGE;
+  if (c->samples) {
+    exit = sens_variance(&c->trial, c->measures, &c->vary,
+                         (VarianceRequest){c->samples, c->seed, (uint32_t)c->jobs}, &c->csv);
+    output_close(&c->csv);
+    return exit == CLI_DONE && c->csv.error ? output_report(&c->csv, "rows") : exit;
+  }
   static const char header[] = "measure,parameter,at,value,derivative,left,right,error,elasticity,"
                                "verdict,reason,changes_below,changes_above\n";
   if (c->output) output_write(&c->csv, header, sizeof header - 1);
@@ -222,6 +246,7 @@ int command_sens(int argc, char** argv) {
   free(c.lines);
   slt_measures_free(c.measures);
   cli_names_clear(&c.params);
+  texts_clear(&c.vary);
   trial_close(&c.trial);
   return exit;
 }

@@ -52,7 +52,7 @@ _saltus() {
     run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
     sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map $trial" ;;
-    sens) words="--params --reach --differences -o --output $trial" ;;
+    sens) words="--params --reach --differences --sobol --vary --seed -j --jobs -o --output $trial" ;;
     fit) words="--data --params --bounds --weight --loss --starts --seed -o --output $trial" ;;
     steady) words="--at --state -o --output $trial" ;;
     linearize) words="--at --state --inputs --outputs --response -o --output $trial" ;;

@@ -424,6 +424,46 @@ SLT_API SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measure
                                const char* const* parameters, const double* at, uint32_t count,
                                const SltSensOptions* options, SltProblem* problem);
 
+// ---- variance ---------------------------------------------------------------------------------
+
+/// Which share of a measure's variance a parameter has. Pointers are valid during the call only.
+typedef struct SltVarianceShare {
+  const char* measure;
+  const char* parameter;
+  double mean, variance;  ///< of the measure
+  double first;           ///< share of the variance that is due to the parameter alone
+  double total;           ///< ... alone or together with others
+  double first_error, total_error;  ///< half widths of 95 % intervals, by the bootstrap
+  uint64_t used, failed;            ///< pairs of members used; members without a value
+} SltVarianceShare;
+
+typedef void SltVarianceShareFn(void* user, const SltVarianceShare* share);
+
+/// Take them from slt_variance_options().
+typedef struct SltVarianceOptions {
+  SltSimOptions sim;
+  double t_end;      ///< NaN: the experiment's, else 10
+  uint64_t samples;  ///< runs are so many, times the number of parameters and two more [1024]
+  uint64_t seed;
+  uint32_t jobs;  ///< threads; 0: as many as there are processors [0]
+  SltVarianceShareFn* on_share;
+  SltSweepCancelFn* cancel;
+  void* user;
+  uint32_t cookie;
+} SltVarianceOptions;
+
+SLT_API SltVarianceOptions slt_variance_options(void);
+
+/// Indices of Sobol for the distributions of a design, whose correlations do not count: first
+/// order after Saltelli (2010), total after Jansen (1999). A member without a value leaves out the
+/// pairs it belongs to and nothing else: where failures do not depend on the parameters the indices
+/// stay unbiased; where they do, they are those of the members that have values.
+/// @return SLT_OK, SLT_ERR_ARGUMENT, SLT_ERR_LIMIT (too many runs), SLT_ERR_CANCELLED,
+///         SLT_ERR_NOMEM.
+SLT_API SltStatus slt_variance_run(const SltModel* model, SltDesign* design,
+                                   const SltMeasures* measures, const SltVarianceOptions* options,
+                                   SltProblem* problem);
+
 // ---- fits ---------------------------------------------------------------------------------------
 
 /// Measured rows and what was set while they were measured.

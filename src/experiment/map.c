@@ -3,17 +3,12 @@
 // The map of event sequences: the runs of a grid, then the boundaries between neighbours whose
 // sequences differ, by bisection. Work is handed out by number and lands in its place, so that the
 // number of threads leaves no trace.
-#define _POSIX_C_SOURCE 200809L
 #include "experiment/design.h"
 #include "experiment/measure.h"
+#include "experiment/parallel.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MAP_COOKIE    0x51a1700bu
 #define MAP_POINTS    1000000u
@@ -52,10 +47,7 @@ typedef struct Map {
   uint64_t node_count, edge_count;
   uint64_t* known;  // keys in the order of their numbers
   uint32_t known_count, known_capacity;
-  void (*work)(struct Map* map, uint64_t number);
-  uint64_t work_count;
-  atomic_uint_fast64_t next;
-  atomic_bool cancelled, failed;
+  Parallel parallel;
 } Map;
 
 SltMapOptions slt_map_options(void) {
@@ -66,12 +58,6 @@ SltMapOptions slt_map_options(void) {
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
-
-static bool ask_cancel(void* user, double t) {
-  const Map* map = user;
-  (void)t;
-  return atomic_load_explicit(&map->cancelled, memory_order_relaxed);
-}
 
 static void run_at(Map* map, const double* values, Node* out) {
   SltSim* sim = NULL;
@@ -84,16 +70,17 @@ static void run_at(Map* map, const double* values, Node* out) {
   for (uint32_t i = 0; status >= 0 && i < map->design->count; i++)
     status = parameter_set(&map->design->axes[i].parameter, sim, values[i]);
   if (status >= 0) {
-    slt_sim_on_step(sim, ask_cancel, map);
+    slt_sim_on_step(sim, parallel_cancelled, &map->parallel);
     status = measures_follow(map->none, sim, map->t_end, &unused, &track, NULL);
   }
-  if (status == SLT_ERR_NOMEM) atomic_store(&map->failed, true);
+  if (status == SLT_ERR_NOMEM) atomic_store(&map->parallel.failed, true);
   if (status >= 0) out->key = track_at(&track, HUGE_VAL) | 1;
   slt_sim_free(sim);
   track_clear(&track);
 }
 
-static void run_node(Map* map, uint64_t number) {
+static void run_node(void* user, uint64_t number) {
+  Map* map = user;
   double values[DESIGN_AXES];
   slt_design_member(map->design, number, values);
   run_at(map, values, &map->nodes[number]);
@@ -126,58 +113,20 @@ static Boundary bisect(Map* map, const Edge* edge, double lo, const Node* before
   return out;
 }
 
-static void run_edge(Map* map, uint64_t number) {
+static void run_edge(void* user, uint64_t number) {
+  Map* map = user;
   Edge* edge = &map->edges[number];
   const Node* end = &map->nodes[edge->to];
   Node here = map->nodes[edge->from];
   double share = 0.0;
   edge->found = calloc(MAP_BOUNDARY, sizeof *edge->found);
-  if (!edge->found) atomic_store(&map->failed, true);
-  while (edge->found && here.key != end->key && edge->count < MAP_BOUNDARY && !ask_cancel(map, 0.0)) {
+  if (!edge->found) atomic_store(&map->parallel.failed, true);
+  while (edge->found && here.key != end->key && edge->count < MAP_BOUNDARY && !parallel_cancelled(&map->parallel, 0.0)) {
     Boundary* boundary = &edge->found[edge->count++];
     *boundary = bisect(map, edge, share, &here, end);
     share = boundary->share;
     here = boundary->after;
   }
-}
-
-// ---- threads ------------------------------------------------------------------------------------
-
-/// `caller`: the thread that asks the user.
-static void take_work(Map* map, bool caller) {
-  for (;;) {
-    uint64_t number = atomic_fetch_add(&map->next, 1);
-    if (number >= map->work_count || ask_cancel(map, 0.0)) return;
-    if (caller && map->options->cancel && map->options->cancel(map->options->user)) {
-      atomic_store(&map->cancelled, true);
-    }
-    map->work(map, number);
-  }
-}
-
-static void* worker(void* user) {
-  take_work(user, false);
-  return NULL;
-}
-
-static SltStatus work_off(Map* map, void (*work)(Map*, uint64_t), uint64_t count) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  uint32_t jobs = map->options->jobs ? map->options->jobs : cores > 0 ? (uint32_t)cores : 1;
-  if (jobs > count) jobs = count ? (uint32_t)count : 1;
-  map->work = work;
-  map->work_count = count;
-  atomic_store(&map->next, 0);
-  pthread_t* threads = calloc(jobs, sizeof *threads);
-  if (!threads) return SLT_ERR_NOMEM;
-  uint32_t started = 0;
-  while (started + 1 < jobs && pthread_create(&threads[started], NULL, worker, map) == 0)
-    started++;
-  take_work(map, true);
-  for (uint32_t i = 0; i < started; i++)
-    pthread_join(threads[i], NULL);
-  free(threads);
-  if (atomic_load(&map->cancelled)) return SLT_ERR_CANCELLED;
-  return atomic_load(&map->failed) ? SLT_ERR_NOMEM : SLT_OK;
 }
 
 // ---- the map ------------------------------------------------------------------------------------
@@ -277,12 +226,15 @@ SltStatus slt_map_run(const SltModel* model, const SltDesign* design, const SltM
              .t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end};
   if (isnan(map.sim.rtol)) map.sim.rtol = 1e-11;
   if (isnan(map.sim.atol)) map.sim.atol = 1e-14;
+  map.parallel.user = &map;
+  map.parallel.cancel = options->cancel;
+  map.parallel.cancel_user = options->user;
   map.nodes = calloc((size_t)map.node_count + 1, sizeof *map.nodes);
   SltStatus status = map.nodes ? SLT_OK : SLT_ERR_NOMEM;
   if (status >= 0) status = slt_measures_create(model, nothing, 0, &map.none, problem);
-  if (status >= 0) status = work_off(&map, run_node, map.node_count);
+  if (status >= 0) status = parallel_run(&map.parallel, options->jobs, run_node, map.node_count);
   if (status >= 0) status = find_edges(&map);
-  if (status >= 0) status = work_off(&map, run_edge, map.edge_count);
+  if (status >= 0) status = parallel_run(&map.parallel, options->jobs, run_edge, map.edge_count);
   if (status >= 0) status = tell_all(&map);
   slt_measures_free(map.none);
   for (uint64_t i = 0; i < map.edge_count; i++)
