@@ -12,6 +12,7 @@ typedef enum FitOption {
   FIT_DATA = TRIAL_OPTION_COUNT,
   FIT_PARAMS,
   FIT_BOUNDS,
+  FIT_COLUMNS,
   FIT_WEIGHT,
   FIT_LOSS,
   FIT_STARTS,
@@ -25,6 +26,7 @@ static const OptionSpec specs[FIT_OPTION_COUNT] = {
     [FIT_DATA] = {"--data", NULL, OPTION_VALUE},
     [FIT_PARAMS] = {"--params", NULL, OPTION_VALUE},
     [FIT_BOUNDS] = {"--bounds", NULL, OPTION_VALUE},
+    [FIT_COLUMNS] = {"--columns", NULL, OPTION_VALUE},
     [FIT_WEIGHT] = {"--weight", NULL, OPTION_VALUE},
     [FIT_LOSS] = {"--loss", NULL, OPTION_VALUE},
     [FIT_STARTS] = {"--starts", NULL, OPTION_VALUE},
@@ -39,6 +41,8 @@ typedef struct FitCommand {
   Trial trial;
   CliTexts data, bounds;
   CliNames params;
+  CliNames column_names;
+  SltFitColumn columns[FIT_MOST];
   CliSettings weights;
   uint64_t starts, seed;
   SltLoss loss;
@@ -58,6 +62,23 @@ static bool read_loss(const char* text, SltLoss* out) {
   return choice >= 0;
 }
 
+/// `x=a,v=b`: what it is of, and its name in the data.
+static bool read_columns(FitCommand* c, const char* text) {
+  cli_names_clear(&c->column_names);
+  if (!cli_names_parse("--columns", text, &c->column_names)) return false;
+  for (uint32_t i = 0; i < c->column_names.count; i++) {
+    char* sign = strrchr(c->column_names.items[i], '=');
+    if (!sign || i == FIT_MOST) {
+      cli_error("--columns '%s' gives no column its meaning", text);
+      cli_hint("--columns y=position,time=t");
+      return false;
+    }
+    *sign = '\0';
+    c->columns[i] = (SltFitColumn){c->column_names.items[i], sign + 1};
+  }
+  return true;
+}
+
 static bool read_option(FitCommand* c, int option, const char* text) {
   if (option < TRIAL_OPTION_COUNT) return trial_option(&c->trial, (TrialOption)option, text);
   switch (option) {
@@ -66,6 +87,7 @@ static bool read_option(FitCommand* c, int option, const char* text) {
     cli_names_clear(&c->params);
     return cli_names_parse("--params", text, &c->params);
   case FIT_BOUNDS: return texts_add(&c->bounds, text);
+  case FIT_COLUMNS: return read_columns(c, text);
   case FIT_WEIGHT: return cli_settings_add(&c->weights, text);
   case FIT_LOSS: return read_loss(text, &c->loss);
   case FIT_STARTS: return option_count("--starts", text, 1, 100000, &c->starts);
@@ -206,6 +228,8 @@ static int run(FitCommand* c) {
   options.seed = c->seed;
   options.weights = c->weights.items;
   options.weight_count = c->weights.count;
+  options.columns = c->columns;
+  options.column_count = c->column_names.count;
   options.cancel = is_cancelled;
   options.user = c;
   c->progress = (Progress){.quiet = true};
@@ -240,6 +264,7 @@ int command_fit(int argc, char** argv) {
   }
   cli_settings_clear(&c->weights);
   cli_names_clear(&c->params);
+  cli_names_clear(&c->column_names);
   texts_clear(&c->data);
   texts_clear(&c->bounds);
   trial_close(&c->trial);

@@ -298,6 +298,7 @@ static const char fit_help[] =
     "  --params a,b        constants, initial values x(t0); the model's values are where it "
     "begins\n"
     "  --bounds a=0.1:10   of a parameter; may be repeated\n"
+    "  --columns x=a,v=b   columns a and b of the data are x and v of the model\n"
     "  --weight x=2        factor of the residuals of a column [1]\n"
     "  --loss squares|huber|cauchy   how outliers count [squares]\n"
     "  --starts N          N more beginnings, spread over the bounds\n"

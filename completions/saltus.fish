@@ -131,6 +131,7 @@ complete -c saltus -n "__fish_seen_subcommand_from fit" -l data -r -d "measured 
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l params -x -d "to be found"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l bounds -x -d "of a parameter"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l weight -x -d "of a column"
+complete -c saltus -n "__fish_seen_subcommand_from fit" -l columns -x -d "names in the data"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l loss -x -a "squares huber cauchy" -d "how outliers count"
 complete -c saltus -n "__fish_seen_subcommand_from fit" -l starts -x -d "more beginnings"
 complete -c saltus -n "__fish_seen_subcommand_from sens" -l sobol -x -d "shares of variance"

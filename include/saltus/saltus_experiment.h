@@ -492,6 +492,12 @@ typedef struct SltFitParameter {
   double interval[2];  ///< 95 %
 } SltFitParameter;
 
+/// A column of the data that has another name than what it was measured of.
+typedef struct SltFitColumn {
+  const char* quantity;  ///< `x`, `time(A.s)`, or `time`
+  const char* column;
+} SltFitColumn;
+
 /// Take them from slt_fit_options().
 typedef struct SltFitOptions {
   SltSimOptions sim;  ///< of every run; tolerances that are not given are 1e-9 and 1e-12
@@ -500,6 +506,8 @@ typedef struct SltFitOptions {
   uint64_t seed;               ///< of these
   const SltOverride* weights;  ///< per column: the residual is multiplied by it [1]
   uint32_t weight_count;
+  const SltFitColumn* columns;  ///< all others go by their names
+  uint32_t column_count;
   uint32_t iterations;  ///< at most, per beginning [100]
   SltSweepCancelFn* cancel;
   void* user;

@@ -26,9 +26,19 @@ static void put_slopes(Following* f, uint64_t residual, double weight, bool know
     f->jacobian[(uint64_t)k * f->m + residual] = known ? weight * f->row[k] : (double)NAN;
 }
 
-static uint32_t find_time(const SltTable* table) {
+/// What a column was measured of: its own name, unless it is said otherwise.
+static const char* quantity_of(const SltFitOptions* options, const SltTable* table,
+                               uint32_t column) {
+  const char* name = slt_table_column_name(table, column);
+  for (uint32_t i = 0; i < options->column_count; i++) {
+    if (strcmp(options->columns[i].column, name) == 0) return options->columns[i].quantity;
+  }
+  return name;
+}
+
+static uint32_t find_time(const SltFitOptions* options, const SltTable* table) {
   for (uint32_t i = 0; i < slt_table_column_count(table); i++) {
-    if (strcmp(slt_table_column_name(table, i), "time") == 0) return i;
+    if (strcmp(quantity_of(options, table, i), "time") == 0) return i;
   }
   return UINT32_MAX;
 }
@@ -96,12 +106,12 @@ static uint64_t count_numbers(const FitSet* set, const FitColumn* column) {
 static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* problem) {
   const SltTable* table = set->data->table;
   uint32_t count = slt_table_column_count(table);
-  set->time = find_time(table);
+  set->time = find_time(fit->options, table);
   set->residual = fit->m;
   set->columns = calloc(count + 1, sizeof *set->columns);
   if (!set->columns) return SLT_ERR_NOMEM;
   for (uint32_t i = 0; i < count; i++) {
-    const char* name = slt_table_column_name(table, i);
+    const char* name = quantity_of(fit->options, table, i);
     FitColumn column = {.column = i, .weight = weight_of(fit->options, name)};
     bool entry = read_entry(name, sim, &column);
     bool found = entry || slt_sim_find(sim, name, &column.quantity) >= 0;
@@ -123,10 +133,37 @@ static SltStatus prepare_set(Fit* fit, FitSet* set, SltSim* sim, SltProblem* pro
   return SLT_OK;
 }
 
+/// Columns that are said to stand for something have to be there, and it too.
+static SltStatus check_columns(const Fit* fit, SltSim* sim, SltProblem* problem) {
+  for (uint32_t i = 0; i < fit->options->column_count; i++) {
+    const SltFitColumn* given = &fit->options->columns[i];
+    bool there = false;
+    for (uint32_t s = 0; s < fit->set_count; s++) {
+      const SltTable* table = fit->sets[s].data->table;
+      for (uint32_t c = 0; c < slt_table_column_count(table); c++)
+        there |= strcmp(slt_table_column_name(table, c), given->column) == 0;
+    }
+    if (!there) {
+      return problem_set(problem, SLT_ERR_NOT_FOUND, "--columns x=measured: the column stands last",
+                         "the data have no column `%s`", given->column);
+    }
+    SltQuantity q;
+    FitColumn entry = {0};
+    bool known = strcmp(given->quantity, "time") == 0 || read_entry(given->quantity, sim, &entry) ||
+                 slt_sim_find(sim, given->quantity, &q) >= 0;
+    free(entry.automaton);
+    if (!known) {
+      return problem_set(problem, SLT_ERR_NOT_FOUND, "--columns x=measured: what it is comes first",
+                         "the model has no `%s`", given->quantity);
+    }
+  }
+  return SLT_OK;
+}
+
 SltStatus fit_prepare(Fit* fit, SltProblem* problem) {
   SltSim* sim = NULL;
   SLT_TRY(slt_sim_create(fit->model, &fit->sim, &sim));
-  SltStatus status = SLT_OK;
+  SltStatus status = check_columns(fit, sim, problem);
   for (uint32_t i = 0; status >= 0 && i < fit->set_count; i++)
     status = prepare_set(fit, &fit->sets[i], sim, problem);
   slt_sim_free(sim);

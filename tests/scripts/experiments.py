@@ -162,6 +162,22 @@ class Fit(Experiment):
     def fit(self, *arguments):
         return {r["parameter"]: r for r in self.table("fit", *arguments)}
 
+    def test_columns_with_other_names(self):
+        self.write("m.lisma", self.MODEL)
+        self.data("named.csv", 0.0)
+        text = self.read("named.csv")
+        header, rest = text.split("\n", 1)
+        self.write("other.csv", header.replace("time", "t [s]").replace("x", "position") + "\n" + rest)
+        options = ("--params", "k,d,x0")
+        named = self.table("fit", "m.lisma", "--data", "named.csv", *options)
+        other = self.table("fit", "m.lisma", "--data", "other.csv", *options, "--columns", "x=position,time=t [s]")
+        self.assertEqual(named, other)
+        self.fails(1, "fit", "m.lisma", "--data", "other.csv", *options, "--columns", "x=speed,time=t [s]",
+                   says="no column `speed`")
+        self.fails(1, "fit", "m.lisma", "--data", "other.csv", *options, "--columns", "q=position,time=t [s]",
+                   says="has no `q`")
+        self.fails(2, "fit", "m.lisma", "--data", "other.csv", *options, "--columns", "x", says="gives no column")
+
     def test_exact_data(self):
         self.write("m.lisma", self.MODEL)
         for missing in (False, True):
