@@ -78,7 +78,8 @@ void cell_text(FILE* out, bool first, const char* text);
 void cell_number(FILE* out, bool first, double value);
 
 /// The map of event sequences over a grid (map.c). Returns the exit status.
-int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output);
+int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output,
+              const char* plot);
 
 /// How variances are asked for.
 typedef struct VarianceRequest {

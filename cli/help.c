@@ -227,7 +227,8 @@ static const char sweep_help[] =
     "  -j, --jobs N        threads [one per core]\n"
     "  -o FILE|-           where the rows go: .csv, .csv.gz, .jsonl, .mat, .h5  [MODEL.sweep.csv]\n"
     "  --trajectories FOLDER   the rows of every member too, as member-N.csv\n"
-    "  --map               which values give which sequence of events, with located boundaries\n"
+    "  --map               which values give which sequence of events, with located boundaries;\n"
+    "                      --plot FILE.svg draws it, for one or two parameters\n"
     "  --resume            go on with a sweep that was interrupted; same model and options\n"
     "  -q, --quiet         no progress and no summary\n"
     "\n"
@@ -260,6 +261,7 @@ static const char sens_help[] =
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
     "                      [--rtol 1e-12, --atol 1e-15]\n"
+    "  --plot FILE.svg     bars of the elasticities\n"
     "  -o FILE|-           the table as CSV\n"
     "  -q, --quiet         no progress and no table for people\n";
 

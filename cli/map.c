@@ -15,6 +15,9 @@ typedef struct MapCommand {
   uint64_t points, boundaries, cut;
   uint32_t sequences;
   char** spellings;  // by number of the sequence
+  uint32_t* numbers;   // of the points, for the picture; NULL: none
+  double* at;          // of the boundaries
+  size_t at_capacity;
 } MapCommand;
 
 static bool is_cancelled(void* user) {
@@ -51,6 +54,36 @@ static void keep_spelling(MapCommand* c, uint32_t sequence, const char* spelling
   c->spellings[sequence] = strdup(spelling);
 }
 
+static void keep_for_picture(MapCommand* c, const SltMapPoint* point) {
+  if (!point->boundary) {
+    c->numbers[c->points] = point->sequence;
+    return;
+  }
+  size_t d = slt_design_parameter_count(c->design);
+  size_t need = (c->boundaries + 1) * d;
+  if (need > c->at_capacity) {
+    double* at = realloc(c->at, 2 * need * sizeof *at);
+    if (!at) return;
+    c->at = at;
+    c->at_capacity = 2 * need;
+  }
+  memcpy(c->at + c->boundaries * d, point->parameters, d * sizeof *c->at);
+}
+
+static int draw(const MapCommand* c, const char* path) {
+  Output out = {.path = path, .fd = -1, .whole = true};
+  if (!output_open(&out)) return CLI_USAGE;
+  SltStatus status = slt_map_picture(c->design, c->numbers, c->at, c->at ? c->boundaries : 0,
+                                     (const char* const*)c->spellings, c->sequences,
+                                     (SltWriter){output_write, &out});
+  output_close(&out);
+  if (status == SLT_ERR_ARGUMENT) {
+    cli_error("maps of one or two parameters can be drawn");
+    return CLI_USAGE;
+  }
+  return status < 0 || out.error ? output_report(&out, "picture") : CLI_DONE;
+}
+
 static SltStatus take_point(void* user, const SltMapPoint* point) {
   MapCommand* c = user;
   char* text = NULL;
@@ -69,6 +102,7 @@ static SltStatus take_point(void* user, const SltMapPoint* point) {
   fputc('\n', line);
   fclose(line);
   write_text(c, text, size);
+  if (c->numbers) keep_for_picture(c, point);
   *(point->boundary ? &c->boundaries : &c->points) += 1;
   c->cut += point->more;
   keep_spelling(c, point->sequence, point->spelling);
@@ -90,7 +124,8 @@ static void print_summary(const MapCommand* c) {
   }
 }
 
-int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output) {
+int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output,
+              const char* plot) {
   MapCommand c = {.design = design, .csv = {.fd = -1}};
   char* title = path_title(trial->source.name, ".map.csv");
   c.csv = (Output){.path = output ? output : title, .fd = -1, .csv = true};
@@ -111,6 +146,9 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
                           .what = "map",
                           .quiet = trial->quiet,
                           .to_stdout = strcmp(c.csv.path, "-") == 0};
+  if (plot && slt_design_member_count(design) <= 1000000) {
+    c.numbers = calloc((size_t)slt_design_member_count(design) + 1, sizeof *c.numbers);
+  }
   write_header(&c);
   progress_begin(&c.progress);
   SltStatus status = slt_map_run(trial->model, design, &options, &problem);
@@ -126,6 +164,9 @@ int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const 
   } else if (!trial->quiet) {
     print_summary(&c);
   }
+  if (exit == CLI_DONE && plot && c.numbers) exit = draw(&c, plot);
+  free(c.numbers);
+  free(c.at);
   for (uint32_t i = 0; i < c.sequences; i++)
     free(c.spellings[i]);
   free(c.spellings);

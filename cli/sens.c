@@ -17,6 +17,7 @@ typedef enum SensOption {
   SENS_SEED,
   SENS_JOBS,
   SENS_OUTPUT,
+  SENS_PLOT,
   SENS_OPTION_COUNT
 } SensOption;
 
@@ -30,12 +31,14 @@ static const OptionSpec specs[SENS_OPTION_COUNT] = {
     [SENS_SEED] = {"--seed", NULL, OPTION_VALUE},
     [SENS_JOBS] = {"--jobs", "-j", OPTION_VALUE},
     [SENS_OUTPUT] = {"--output", "-o", OPTION_VALUE},
+    [SENS_PLOT] = {"--plot", NULL, OPTION_VALUE},
 };
 
 /// A line of the table that people read, in order of what matters most.
 typedef struct SensLine {
-  double weight;
+  double weight, elasticity;
   char* text;
+  char* label;
 } SensLine;
 
 typedef struct SensCommand {
@@ -46,6 +49,7 @@ typedef struct SensCommand {
   CliTexts vary;
   uint64_t samples, seed, jobs;  // of variances; samples 0: derivatives are asked for
   const char* output;
+  const char* plot;
   Output csv;
   SltMeasures* measures;
   SensLine* lines;
@@ -68,6 +72,7 @@ static bool read_option(SensCommand* c, int option, const char* text) {
   case SENS_JOBS: return option_count("--jobs", text, 1, 1024, &c->jobs);
   case SENS_DIFFERENCES: c->differences = true; return true;
   case SENS_OUTPUT: c->output = text; return true;
+  case SENS_PLOT: c->plot = text; return true;
   default: return false;
   }
 }
@@ -157,7 +162,11 @@ static void keep_line(SensCommand* c, const SltDerivative* d) {
   fputc('\n', line);
   fclose(line);
   double weight = isfinite(elasticity) ? fabs(elasticity) : d->verdict ? HUGE_VAL : 0.0;
-  c->lines[c->line_count++] = (SensLine){weight, text};
+  char* label = NULL;
+  FILE* name = open_memstream(&label, &size);
+  if (name) fprintf(name, "%s by %s", d->measure, d->parameter);
+  if (name) fclose(name);
+  c->lines[c->line_count++] = (SensLine){weight, elasticity, text, label};
 }
 
 static void take_derivative(void* user, const SltDerivative* derivative) {
@@ -203,6 +212,23 @@ static int compute(SensCommand* c) {
   return CLI_DONE;
 }
 
+/// Bars of the elasticities, the longest first.
+static int draw(SensCommand* c) {
+  SltBar* bars = calloc(c->line_count + 1, sizeof *bars);
+  Output out = {.path = c->plot, .fd = -1, .whole = true};
+  if (!bars || !output_open(&out)) {
+    free(bars);
+    return CLI_USAGE;
+  }
+  for (size_t i = 0; i < c->line_count; i++)
+    bars[i] = (SltBar){c->lines[i].label ? c->lines[i].label : "", c->lines[i].elasticity};
+  SltStatus status = slt_tornado_picture(bars, (uint32_t)c->line_count, c->trial.source.name,
+                                         (SltWriter){output_write, &out});
+  output_close(&out);
+  free(bars);
+  return status < 0 || out.error ? output_report(&out, "picture") : CLI_DONE;
+}
+
 static int run(SensCommand* c) {
   int exit = trial_open(&c->trial, "sens");
   if (exit == CLI_DONE) exit = trial_measures(&c->trial, &c->measures);
@@ -228,8 +254,9 @@ static int run(SensCommand* c) {
   output_close(&c->csv);
   if (exit == CLI_DONE && c->csv.error) return output_report(&c->csv, "rows");
   bool to_stdout = c->output && strcmp(c->output, "-") == 0;
-  if (exit != CLI_DONE || to_stdout || c->trial.quiet) return exit;
   qsort(c->lines, c->line_count, sizeof *c->lines, by_weight);
+  if (exit == CLI_DONE && c->plot) exit = draw(c);
+  if (exit != CLI_DONE || to_stdout || c->trial.quiet) return exit;
   printf("%-22s %-12s %14s %14s %10s %12s  %s\n", "measure", "parameter", "value", "derivative",
          "error", "elasticity", "verdict");
   for (size_t i = 0; i < c->line_count; i++)
@@ -243,6 +270,8 @@ int command_sens(int argc, char** argv) {
   if (exit == CLI_DONE) exit = run(&c);
   for (size_t i = 0; i < c.line_count; i++)
     free(c.lines[i].text);
+  for (size_t i = 0; i < c.line_count; i++)
+    free(c.lines[i].label);
   free(c.lines);
   slt_measures_free(c.measures);
   cli_names_clear(&c.params);

@@ -20,6 +20,7 @@ typedef enum SweepOption {
   SWEEP_TRAJECTORIES,
   SWEEP_RESUME,
   SWEEP_MAP,
+  SWEEP_PLOT,
   SWEEP_OPTION_COUNT
 } SweepOption;
 
@@ -34,6 +35,7 @@ static const OptionSpec specs[SWEEP_OPTION_COUNT] = {
     [SWEEP_TRAJECTORIES] = {"--trajectories", NULL, OPTION_VALUE},
     [SWEEP_RESUME] = {"--resume", NULL, OPTION_FLAG},
     [SWEEP_MAP] = {"--map", NULL, OPTION_FLAG},
+    [SWEEP_PLOT] = {"--plot", NULL, OPTION_VALUE},
 };
 
 typedef struct SweepCommand {
@@ -43,6 +45,7 @@ typedef struct SweepCommand {
   uint64_t sample_count, seed, jobs;
   const char* output;
   const char* trajectories;
+  const char* plot;
   bool resume, map;
   // the work
   SltFormat format;
@@ -89,6 +92,7 @@ static bool read_option(SweepCommand* c, int option, OptionParser* parser) {
   case SWEEP_TRAJECTORIES: c->trajectories = text; return true;
   case SWEEP_RESUME: c->resume = true; return true;
   case SWEEP_MAP: c->map = true; return true;
+  case SWEEP_PLOT: c->plot = text; return true;
   default: return false;
   }
 }
@@ -111,6 +115,11 @@ static int read_options(SweepCommand* c, int argc, char** argv) {
     return CLI_USAGE;
   }
   c->trial.sim.seed = c->seed;
+  if (c->plot && !c->map) {
+    cli_error("--plot draws maps: sweep --map --plot %s", c->plot);
+    cli_hint("`saltus plot` draws the rows of a sweep");
+    return CLI_USAGE;
+  }
   return CLI_DONE;
 }
 
@@ -442,7 +451,8 @@ int command_sweep(int argc, char** argv) {
   int exit = read_options(&c, argc, argv);
   if (exit == CLI_DONE) exit = prepare(&c);
   if (exit == CLI_DONE) {
-    exit = c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output) : run_sweep(&c);
+    exit = c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output, c.plot)
+                 : run_sweep(&c);
   }
   output_close(&c.csv);
   slt_sweep_text_free(c.text);

@@ -51,8 +51,8 @@ _saltus() {
   case ${COMP_WORDS[1]} in
     run) words="$run $picture" ;;
     check) words="--set --include --help" ;;
-    sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map $trial" ;;
-    sens) words="--params --reach --differences --sobol --vary --seed -j --jobs -o --output $trial" ;;
+    sweep) words="--vary --sample --correlate --seed --jobs -o --output --trajectories --resume --map --plot $trial" ;;
+    sens) words="--params --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
     fit) words="--data --params --bounds --weight --columns --loss --starts --seed -o --output $trial" ;;
     steady) words="--at --state -o --output $trial" ;;
     linearize) words="--at --state --inputs --outputs --response -o --output $trial" ;;

@@ -30,7 +30,7 @@ ALLOWED = {
     "api": {"base", "ir", "lisma", "rules", "symbolic", "model", "native", "numeric", "engine", "sensitivity",
             "record", "blocks"},
     "cdcsis": {"base"},
-    "experiment": {"base"},
+    "experiment": {"base", "record"},
 }
 BUILDER_EXTRA = {"ir", "symbolic"}  # for src/model/build*
 SECOND_HEADERS = {("api", "model/build.h")}  # the builder has a header of its own, for the API only

@@ -227,6 +227,17 @@ SLT_API SltMapOptions slt_map_options(void);
 SLT_API SltStatus slt_map_run(const SltModel* model, const SltDesign* design,
                               const SltMapOptions* options, SltProblem* problem);
 
+/// Draw a map of one or two parameters as SVG: points in the colours of their sequences, boundaries
+/// as dots.
+/// @param sequences   of the points of the grid, in order; UINT32_MAX: the run failed.
+/// @param boundaries  parameters of each, one behind the other.
+/// @param spellings   of the sequences, for the legend.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (more than two parameters), SLT_ERR_NOMEM, the writer's error.
+SLT_API SltStatus slt_map_picture(const SltDesign* design, const uint32_t* sequences,
+                                  const double* boundaries, uint64_t boundary_count,
+                                  const char* const* spellings, uint32_t sequence_count,
+                                  SltWriter writer);
+
 // ---- comparisons --------------------------------------------------------------------------------
 
 /// How far two courses of a quantity are apart.
@@ -423,6 +434,17 @@ SLT_API SltSensOptions slt_sens_options(void);
 SLT_API SltStatus slt_sens_run(const SltModel* model, const SltMeasures* measures,
                                const char* const* parameters, const double* at, uint32_t count,
                                const SltSensOptions* options, SltProblem* problem);
+
+/// A bar of a tornado picture.
+typedef struct SltBar {
+  const char* label;
+  double value;  ///< its length, to the left where it is negative; NaN: none exists
+} SltBar;
+
+/// Draw bars around zero, one below the other, as SVG.
+/// @return SLT_OK, SLT_ERR_ARGUMENT (nothing to draw), SLT_ERR_NOMEM, the writer's error.
+SLT_API SltStatus slt_tornado_picture(const SltBar* bars, uint32_t count, const char* title,
+                                      SltWriter writer);
 
 // ---- variance ---------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ const char* slt_design_parameter_name(const SltDesign* design, uint32_t paramete
 
 // ---- values of one parameter --------------------------------------------------------------------
 
-static double listed_value(const Axis* axis, uint64_t k) {
+static double listed_value(const DesignAxis* axis, uint64_t k) {
   if (axis->spread == SPREAD_LIST) return axis->values[k];
   if (axis->count == 1) return axis->a;
   if (k == axis->count - 1) return axis->b;
@@ -48,7 +48,7 @@ static double listed_value(const Axis* axis, uint64_t k) {
 }
 
 /// The value below which a share u of the distribution lies.
-static double drawn_value(const Axis* axis, double u) {
+static double drawn_value(const DesignAxis* axis, double u) {
   double a = axis->a;
   double b = axis->b;
   if (axis->count > 0) {
@@ -205,7 +205,7 @@ uint64_t slt_design_member_count(const SltDesign* design) {
 static SltStatus grid(SltDesign* d, SltProblem* problem) {
   d->members = 1;
   for (uint32_t i = 0; i < d->count; i++) {
-    const Axis* axis = &d->axes[i];
+    const DesignAxis* axis = &d->axes[i];
     if (axis->count == 0) {
       return problem_set(problem, SLT_ERR_ARGUMENT,
                          "give values (k=1,2,5 or k=0:10:101), or --sample lhs N to draw them",

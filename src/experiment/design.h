@@ -18,17 +18,17 @@ typedef enum Spread {
 } Spread;
 
 /// A parameter and the values it takes.
-typedef struct Axis {
+typedef struct DesignAxis {
   Parameter parameter;
   Spread spread;
   double a, b, c;
   uint64_t count;  // of values; 0: a continuous distribution
   double* values;
-} Axis;
+} DesignAxis;
 
 struct SltDesign {
   const SltModel* model;
-  Axis axes[DESIGN_AXES];
+  DesignAxis axes[DESIGN_AXES];
   uint32_t count;
   SltSampling sampling;
   uint64_t seed;

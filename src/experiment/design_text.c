@@ -55,7 +55,7 @@ static SltStatus empty_range(const Cursor* c) {
 }
 
 /// `a:b:n`, `a:b` behind the equals sign.
-static SltStatus read_range(Cursor* c, Axis* axis) {
+static SltStatus read_range(Cursor* c, DesignAxis* axis) {
   double count = 0.0;
   axis->spread = SPREAD_RANGE;
   if (!take_number(c, &axis->a) || !take(c, ':') || !take_number(c, &axis->b)) return malformed(c);
@@ -70,7 +70,7 @@ static SltStatus read_range(Cursor* c, Axis* axis) {
   return axis->a < axis->b || single ? SLT_OK : empty_range(c);
 }
 
-static SltStatus read_list(Cursor* c, Axis* axis) {
+static SltStatus read_list(Cursor* c, DesignAxis* axis) {
   uint64_t capacity = 1;
   for (const char* at = c->at; *at; at++)
     capacity += *at == ',';
@@ -84,7 +84,7 @@ static SltStatus read_list(Cursor* c, Axis* axis) {
   return SLT_OK;
 }
 
-static SltStatus read_values(Cursor* c, Axis* axis) {
+static SltStatus read_values(Cursor* c, DesignAxis* axis) {
   peek(c);
   bool ratios = strncmp(c->at, "log(", 4) == 0;
   if (ratios) {
@@ -110,7 +110,7 @@ static int compare_numbers(const void* a, const void* b) {
 
 /// The numbers of a column, in order.
 static SltStatus take_column(const Cursor* c, const SltTable* table, const char* column,
-                             Axis* axis) {
+                             DesignAxis* axis) {
   uint32_t rows = slt_table_row_count(table);
   uint32_t k = 0;
   while (k < slt_table_column_count(table) && strcmp(slt_table_column_name(table, k), column) != 0)
@@ -134,7 +134,7 @@ static SltStatus take_column(const Cursor* c, const SltTable* table, const char*
 }
 
 /// `FILE.csv, column)`.
-static SltStatus read_empirical(Cursor* c, Axis* axis) {
+static SltStatus read_empirical(Cursor* c, DesignAxis* axis) {
   peek(c);
   size_t length = strcspn(c->at, ",");
   size_t total = strlen(c->at);
@@ -177,7 +177,7 @@ static const struct {
     {"loguniform", SPREAD_LOG, 2},
 };
 
-static SltStatus check_distribution(const Cursor* c, const Axis* axis) {
+static SltStatus check_distribution(const Cursor* c, const DesignAxis* axis) {
   switch (axis->spread) {
   case SPREAD_NORMAL:
   case SPREAD_LOGNORMAL:
@@ -193,7 +193,7 @@ static SltStatus check_distribution(const Cursor* c, const Axis* axis) {
   }
 }
 
-static SltStatus read_distribution(Cursor* c, Axis* axis) {
+static SltStatus read_distribution(Cursor* c, DesignAxis* axis) {
   peek(c);
   size_t length = strcspn(c->at, "(");
   const char* name = c->at;
@@ -233,7 +233,7 @@ static Str trimmed(const char* begin, const char* end) {
   return (Str){begin, (uint32_t)(end - begin)};
 }
 
-static SltStatus add_axis(SltDesign* design, Cursor* c, Axis* axis) {
+static SltStatus add_axis(SltDesign* design, Cursor* c, DesignAxis* axis) {
   const char* sign = strpbrk(c->at, "=~");
   if (!sign || sign == c->at) return malformed(c);
   Str name = trimmed(c->at, sign);
@@ -256,7 +256,7 @@ SltStatus slt_design_add(SltDesign* design, const char* text, SltProblem* proble
   if (!design || !text) return SLT_ERR_ARGUMENT;
   if (problem) *problem = (SltProblem){{0}, {0}};
   Cursor c = {.at = text, .problem = problem, .text = text};
-  Axis axis = {.spread = SPREAD_LIST};
+  DesignAxis axis = {.spread = SPREAD_LIST};
   SltStatus status = add_axis(design, &c, &axis);
   if (status < 0) {
     free(axis.values);

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import sys
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
@@ -65,6 +66,22 @@ class Map(cli_case.CliCase):
         tables = {self.good("sweep", "m.lisma", "--map", "--vary", "h=1:9:4", "--vary", "k=0.5:0.8:4", "-q", "-o", "-", "-j",
                             jobs).out for jobs in ("1", "2", "7")}
         self.assertEqual(len(tables), 1)
+
+    def test_pictures(self):
+        self.write("m.lisma", "const p = 1, q = 1;\nx' = 2; x(t0) = 0;\nautomaton A { state a [x >= p] from init; }\n"
+                   "automaton B { state b [x >= q^2] from init; }\nexperiment { end = 3; }\n")
+        for vary, cells in ((("p=0.5:2:4", "q=0.8:1.3:3"), 12), (("p=0.5:2:4",), 4)):
+            arguments = [part for v in vary for part in ("--vary", v)]
+            self.good("sweep", "m.lisma", "--map", *arguments, "-q", "-o", "map.csv", "--plot", "map.svg")
+            root = xml.etree.ElementTree.fromstring(self.read("map.svg"))
+            words = "".join(root.itertext())
+            self.assertIn("A.a B.b", words)
+            rects = [e for e in root.iter() if e.tag.endswith("rect")]
+            self.assertGreaterEqual(len(rects), cells + 2)
+        self.good("sens", "m.lisma", "--params", "p,q", "-m", "time(A.a)", "-m", "time(B.b)", "-q", "--plot", "bars.svg")
+        words = "".join(xml.etree.ElementTree.fromstring(self.read("bars.svg")).itertext())
+        self.assertIn("time(B.b) by q", words)
+        self.fails(2, "sweep", "m.lisma", "--vary", "p=1:2:2", "-m", "time(A.a)", "--plot", "x.svg", says="draws maps")
 
     def test_bad_input(self):
         self.write("m.lisma", "const k = 1;\nx' = k; x(t0) = 0;\n")
