@@ -81,6 +81,11 @@ void cell_number(FILE* out, bool first, double value);
 int sweep_map(const Trial* trial, const SltDesign* design, uint32_t jobs, const char* output,
               const char* plot);
 
+/// Data and the model that was found, as lines over each other (fit_plot.c). Returns the exit
+/// status.
+int fit_plot(const Trial* trial, const SltFitData* data, const SltFitParameter* parameters,
+             uint32_t count, const char* path);
+
 /// How variances are asked for.
 typedef struct VarianceRequest {
   uint64_t samples, seed;

@@ -18,6 +18,7 @@ typedef enum FitOption {
   FIT_STARTS,
   FIT_SEED,
   FIT_OUTPUT,
+  FIT_PLOT,
   FIT_OPTION_COUNT
 } FitOption;
 
@@ -32,6 +33,7 @@ static const OptionSpec specs[FIT_OPTION_COUNT] = {
     [FIT_STARTS] = {"--starts", NULL, OPTION_VALUE},
     [FIT_SEED] = {"--seed", NULL, OPTION_VALUE},
     [FIT_OUTPUT] = {"--output", "-o", OPTION_VALUE},
+    [FIT_PLOT] = {"--plot", NULL, OPTION_VALUE},
 };
 
 #define FIT_FILES 64
@@ -47,6 +49,7 @@ typedef struct FitCommand {
   uint64_t starts, seed;
   SltLoss loss;
   const char* output;
+  const char* plot;
   SltFitData sets[FIT_FILES];
   CliSettings settings[FIT_FILES];
   SltFitParameter parameters[FIT_MOST];
@@ -93,6 +96,7 @@ static bool read_option(FitCommand* c, int option, const char* text) {
   case FIT_STARTS: return option_count("--starts", text, 1, 100000, &c->starts);
   case FIT_SEED: return option_count("--seed", text, 0, UINT64_MAX, &c->seed);
   case FIT_OUTPUT: c->output = text; return true;
+  case FIT_PLOT: c->plot = text; return true;
   default: return false;
   }
 }
@@ -246,6 +250,9 @@ static int run(FitCommand* c) {
     return status <= SLT_ERR_NOT_FINITE ? CLI_RUN : exit;
   }
   int exit = c->output ? write_result(c) : CLI_DONE;
+  if (exit == CLI_DONE && c->plot) {
+    exit = fit_plot(&c->trial, &c->sets[0], c->parameters, c->params.count, c->plot);
+  }
   bool to_stdout = c->output && strcmp(c->output, "-") == 0;
   if (exit == CLI_DONE && !c->trial.quiet && !to_stdout) print_result(c, &result);
   return exit;

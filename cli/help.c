@@ -307,6 +307,7 @@ static const char fit_help[] =
     "  --seed N            of these [0]\n"
     "  --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of run\n"
     "                      [--rtol 1e-9, --atol 1e-12]\n"
+    "  --plot FILE.svg     the first data and the model with what was found, over each other\n"
     "  -o FILE|-           values, deviations and intervals as CSV\n"
     "  -q, --quiet         no table for people\n"
     "\n"
@@ -409,14 +410,17 @@ bool help_print(FILE* to, const char* command) {
     const char* command;
     const char* text;
   } pages[] = {
-      {"run", run_help},         {"check", check_help},   {"explain", explain_help},
-      {"plot", plot_help},       {"new", new_help},       {"methods", methods_help},
-      {"convert", convert_help}, {"help", general},       {"cache", cache_help},
-      {"fmt", fmt_help},         {"lsp", lsp_help},       {"serve", serve_help},
-      {"sweep", sweep_help},     {"export", export_help}, {"sens", sens_help},
-      {"compare", compare_help}, {"fit", fit_help},       {"optimize", optimize_help},
-      {"gallery", gallery_help}, {"docs", docs_help},     {"steady", steady_help},
-      {"linearize", linearize_help},
+      {"run", run_help},         {"check", check_help},
+      {"explain", explain_help}, {"plot", plot_help},
+      {"new", new_help},         {"methods", methods_help},
+      {"convert", convert_help}, {"help", general},
+      {"cache", cache_help},     {"fmt", fmt_help},
+      {"lsp", lsp_help},         {"serve", serve_help},
+      {"sweep", sweep_help},     {"export", export_help},
+      {"sens", sens_help},       {"compare", compare_help},
+      {"fit", fit_help},         {"optimize", optimize_help},
+      {"gallery", gallery_help}, {"docs", docs_help},
+      {"steady", steady_help},   {"linearize", linearize_help},
   };
   if (!command) {
     fputs(general, to);

@@ -54,7 +54,8 @@ static bool read_response(LinearCommand* c, const char* text) {
   c->points = good ? (uint32_t)points : 0;
   if (good) return true;
   cli_error("--response '%s' is no range of frequencies", text);
-  cli_hint("--response 0.1:100:61: from 0.1 to 100 rad/s, 61 of them, equally spaced in the logarithm");
+  cli_hint(
+      "--response 0.1:100:61: from 0.1 to 100 rad/s, 61 of them, equally spaced in the logarithm");
   return false;
 }
 
@@ -157,9 +158,12 @@ static int explain(const LinearCommand* c, SltStatus status) {
                   : status == SLT_ERR_UNSUPPORTED
                       ? "the motion here is not that of one mode's states alone"
                       : slt_status_text(status));
-  cli_hint("%s", missing    ? steady[1]
-                 : argument ? "inputs are constants and variables that do not flow; outputs are variables and macros"
-                            : "sliding, closed contacts, constraints of the states and delays are not linearised");
+  cli_hint(
+      "%s",
+      missing ? steady[1]
+      : argument
+          ? "inputs are constants and variables that do not flow; outputs are variables and macros"
+          : "sliding, closed contacts, constraints of the states and delays are not linearised");
   (void)c;
   return CLI_RUN;
 }
@@ -213,8 +217,8 @@ static int write_file(LinearCommand* c) {
   for (uint32_t i = 0; i < l->state_count; i++) {
     double pair[2] = {c->real[i], c->imaginary[i]};
     char line[120];
-    int length = snprintf(line, sizeof line, "eigenvalue,%u,1,%.17g\neigenvalue,%u,2,%.17g\n", i + 1,
-                          pair[0], i + 1, pair[1]);
+    int length = snprintf(line, sizeof line, "eigenvalue,%u,1,%.17g\neigenvalue,%u,2,%.17g\n",
+                          i + 1, pair[0], i + 1, pair[1]);
     output_write(&c->file, line, (size_t)length);
   }
   return CLI_DONE;
@@ -223,7 +227,8 @@ static int write_file(LinearCommand* c) {
 static void print_mode(const LinearCommand* c) {
   cli_print(stdout, "at t = %.10g", slt_sim_time(c->sim));
   for (uint32_t a = 0; a < slt_sim_automaton_count(c->sim); a++)
-    cli_print(stdout, ", %s = %s", slt_sim_automaton_name(c->sim, a), slt_sim_automaton_state(c->sim, a));
+    cli_print(stdout, ", %s = %s", slt_sim_automaton_name(c->sim, a),
+              slt_sim_automaton_state(c->sim, a));
   cli_print(stdout, "\n");
 }
 
@@ -234,8 +239,8 @@ static void print_eigenvalues(const LinearCommand* c) {
     double im = c->imaginary[i];
     cli_print(stdout, "  %14.8g", re);
     if (im != 0.0) {
-      cli_print(stdout, " %+.8gi   frequency %.6g Hz, damping %.6g", im, hypot(re, im) / 6.283185307179586,
-                -re / hypot(re, im));
+      cli_print(stdout, " %+.8gi   frequency %.6g Hz, damping %.6g", im,
+                hypot(re, im) / 6.283185307179586, -re / hypot(re, im));
     } else if (re != 0.0) {
       cli_print(stdout, "   time constant %.6g s", 1.0 / fabs(re));
     }
@@ -243,8 +248,8 @@ static void print_eigenvalues(const LinearCommand* c) {
   }
 }
 
-static void print_matrix(const char* name, const double* m, uint32_t rows,
-                         uint32_t columns, const char* const* names) {
+static void print_matrix(const char* name, const double* m, uint32_t rows, uint32_t columns,
+                         const char* const* names) {
   if (rows == 0 || columns == 0) return;
   cli_print(stdout, "\n%s\n", name);
   for (uint32_t i = 0; i < rows; i++) {
@@ -323,7 +328,8 @@ static int prepare(LinearCommand* c) {
 }
 
 static int command(const char* name, int argc, char** argv, int (*run)(LinearCommand*)) {
-  LinearCommand c = {.name = name, .trial = trial_defaults(), .at = (double)NAN, .file = {.fd = -1}};
+  LinearCommand c = {
+      .name = name, .trial = trial_defaults(), .at = (double)NAN, .file = {.fd = -1}};
   int exit = read_options(&c, argc, argv);
   if (exit == CLI_DONE) exit = prepare(&c);
   if (exit == CLI_DONE) exit = advance(&c);

@@ -14,9 +14,9 @@ typedef struct MapCommand {
   Progress progress;
   uint64_t points, boundaries, cut;
   uint32_t sequences;
-  char** spellings;  // by number of the sequence
-  uint32_t* numbers;   // of the points, for the picture; NULL: none
-  double* at;          // of the boundaries
+  char** spellings;   // by number of the sequence
+  uint32_t* numbers;  // of the points, for the picture; NULL: none
+  double* at;         // of the boundaries
   size_t at_capacity;
 } MapCommand;
 
@@ -96,8 +96,7 @@ static SltStatus take_point(void* user, const SltMapPoint* point) {
   const uint32_t numbers[] = {point->sequence, point->beyond};
   for (int i = 0; i < 2; i++)
     cell_number(line, false, numbers[i] == UINT32_MAX ? (double)NAN : (double)numbers[i]);
-  cell_text(line, false,
-            point->boundary ? slt_design_parameter_name(c->design, point->axis) : "");
+  cell_text(line, false, point->boundary ? slt_design_parameter_name(c->design, point->axis) : "");
   cell_text(line, false, point->spelling);
   fputc('\n', line);
   fclose(line);

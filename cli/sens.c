@@ -110,7 +110,9 @@ static const char* verdict_text(const SltDerivative* d) {
 /// Why the verdict is what it is, and why it comes from differences.
 static void reason_text(const SltDerivative* d, char* out, size_t size) {
   snprintf(out, size, "%s%s%s", d->reason ? d->reason : "",
-           d->reason && d->by_differences ? "; differences: " : d->by_differences ? "differences: " : "",
+           d->reason && d->by_differences ? "; differences: "
+           : d->by_differences            ? "differences: "
+                                          : "",
            d->by_differences ? d->by_differences : "");
 }
 

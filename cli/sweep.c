@@ -451,8 +451,8 @@ int command_sweep(int argc, char** argv) {
   int exit = read_options(&c, argc, argv);
   if (exit == CLI_DONE) exit = prepare(&c);
   if (exit == CLI_DONE) {
-    exit = c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output, c.plot)
-                 : run_sweep(&c);
+    exit =
+        c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output, c.plot) : run_sweep(&c);
   }
   output_close(&c.csv);
   slt_sweep_text_free(c.text);

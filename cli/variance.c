@@ -67,10 +67,11 @@ int sens_variance(const Trial* trial, const SltMeasures* measures, const CliText
   options.user = &c;
   bool to_stdout = csv->path && strcmp(csv->path, "-") == 0;
   c.print = !trial->quiet && !to_stdout;
-  c.progress = (Progress){
-      .t_end = 1.0, .what = "variances", .quiet = trial->quiet, .to_stdout = to_stdout};
-  static const char header[] = "measure,parameter,mean,variance,first,first_error,total,total_error,"
-                               "used,failed\n";
+  c.progress =
+      (Progress){.t_end = 1.0, .what = "variances", .quiet = trial->quiet, .to_stdout = to_stdout};
+  static const char header[] =
+      "measure,parameter,mean,variance,first,first_error,total,total_error,"
+      "used,failed\n";
   if (csv->path) output_write(csv, header, sizeof header - 1);
   if (c.print) {
     printf("%-22s %-12s %-20s %-20s\n", "measure", "parameter", "first order", "total");

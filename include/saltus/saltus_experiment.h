@@ -192,11 +192,11 @@ SLT_API void slt_sweep_text_digest(const SltSweepText* text, char out[SLT_DIGEST
 /// A point of a map. Pointers are valid during the call only.
 typedef struct SltMapPoint {
   const double* parameters;
-  uint32_t sequence;     ///< number of its sequence of events; UINT32_MAX: the run failed
-  uint32_t beyond;       ///< of a boundary: that on its other side; else the same
-  uint32_t axis;         ///< of a boundary: the parameter along which it was located
-  bool boundary;         ///< else a point of the grid
-  bool more;             ///< of a boundary: others follow before the neighbour; too many to look for
+  uint32_t sequence;  ///< number of its sequence of events; UINT32_MAX: the run failed
+  uint32_t beyond;    ///< of a boundary: that on its other side; else the same
+  uint32_t axis;      ///< of a boundary: the parameter along which it was located
+  bool boundary;      ///< else a point of the grid
+  bool more;          ///< of a boundary: others follow before the neighbour; too many to look for
   const char* spelling;  ///< the sequence for people: `b*2 rest`; cut where it is long
   const char* beyond_spelling;
 } SltMapPoint;
@@ -452,9 +452,9 @@ SLT_API SltStatus slt_tornado_picture(const SltBar* bars, uint32_t count, const 
 typedef struct SltVarianceShare {
   const char* measure;
   const char* parameter;
-  double mean, variance;  ///< of the measure
-  double first;           ///< share of the variance that is due to the parameter alone
-  double total;           ///< ... alone or together with others
+  double mean, variance;            ///< of the measure
+  double first;                     ///< share of the variance that is due to the parameter alone
+  double total;                     ///< ... alone or together with others
   double first_error, total_error;  ///< half widths of 95 % intervals, by the bootstrap
   uint64_t used, failed;            ///< pairs of members used; members without a value
 } SltVarianceShare;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Sensitivities of a run through the public interface.
-#include "api/handles.h"
 #include "sensitivity/sensitivity.h"
+
+#include "api/handles.h"
 
 #include <saltus/saltus_experiment.h>
 

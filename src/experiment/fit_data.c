@@ -12,7 +12,7 @@
 typedef struct Following {
   const FitSet* set;
   double* residuals;
-  uint32_t* entries;  // per column: so far
+  uint32_t* entries;       // per column: so far
   SltSensitivity* slopes;  // NULL: nobody asks for derivatives
   double* jacobian;        // column by column
   uint64_t m;              // its rows

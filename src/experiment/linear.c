@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QR_SWEEPS     60     // per eigenvalue
-#define STEADY_STEPS  200    // of Newton's method
-#define STEADY_SMALL  1e-13  // relative change of the states with which it ends
-#define SINGULAR      1e-12  // pivots that are rounding, beside the largest entry
-#define INDIFFERENT   1e-9   // real parts that count as zero, beside the largest eigenvalue
+#define QR_SWEEPS    60     // per eigenvalue
+#define STEADY_STEPS 200    // of Newton's method
+#define STEADY_SMALL 1e-13  // relative change of the states with which it ends
+#define SINGULAR     1e-12  // pivots that are rounding, beside the largest entry
+#define INDIFFERENT  1e-9   // real parts that count as zero, beside the largest eigenvalue
 
 typedef double complex Complex;
 
@@ -128,7 +128,8 @@ static bool find_eigenvalues(uint32_t n, Complex* a, Complex* turns) {
   for (uint32_t sweeps = 0; last > 0;) {
     uint32_t first = last;
     while (first > 0) {
-      double beside = cabs(a[(size_t)first * n + first]) + cabs(a[(size_t)(first - 1) * n + first - 1]);
+      double beside =
+          cabs(a[(size_t)first * n + first]) + cabs(a[(size_t)(first - 1) * n + first - 1]);
       if (cabs(a[(size_t)first * n + first - 1]) <= DBL_EPSILON * beside) break;
       first--;
     }
@@ -138,8 +139,9 @@ static bool find_eigenvalues(uint32_t n, Complex* a, Complex* turns) {
       continue;
     }
     if (++sweeps > QR_SWEEPS) return false;
-    Complex shift = sweeps % 11 == 10 ? a[(size_t)last * n + last] + cabs(a[(size_t)last * n + last - 1])
-                                      : shift_of(n, a, last);
+    Complex shift = sweeps % 11 == 10
+                        ? a[(size_t)last * n + last] + cabs(a[(size_t)last * n + last - 1])
+                        : shift_of(n, a, last);
     qr_step(n, a, first, last, shift, turns);
   }
   return true;

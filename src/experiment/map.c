@@ -12,7 +12,7 @@
 
 #define MAP_COOKIE    0x51a1700bu
 #define MAP_POINTS    1000000u
-#define MAP_BOUNDARY  32   // most boundaries between two neighbours
+#define MAP_BOUNDARY  32  // most boundaries between two neighbours
 #define MAP_BISECTION 64
 
 /// A run: the hash of its sequence, 0 where it failed.
@@ -51,10 +51,8 @@ typedef struct Map {
 } Map;
 
 SltMapOptions slt_map_options(void) {
-  return (SltMapOptions){.sim = slt_sim_options(),
-                         .t_end = (double)NAN,
-                         .tolerance = 1e-13,
-                         .cookie = MAP_COOKIE};
+  return (SltMapOptions){
+      .sim = slt_sim_options(), .t_end = (double)NAN, .tolerance = 1e-13, .cookie = MAP_COOKIE};
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
@@ -121,7 +119,8 @@ static void run_edge(void* user, uint64_t number) {
   double share = 0.0;
   edge->found = calloc(MAP_BOUNDARY, sizeof *edge->found);
   if (!edge->found) atomic_store(&map->parallel.failed, true);
-  while (edge->found && here.key != end->key && edge->count < MAP_BOUNDARY && !parallel_cancelled(&map->parallel, 0.0)) {
+  while (edge->found && here.key != end->key && edge->count < MAP_BOUNDARY &&
+         !parallel_cancelled(&map->parallel, 0.0)) {
     Boundary* boundary = &edge->found[edge->count++];
     *boundary = bisect(map, edge, share, &here, end);
     share = boundary->share;
@@ -223,7 +222,9 @@ SltStatus slt_map_run(const SltModel* model, const SltDesign* design, const SltM
              .options = options,
              .sim = options->sim,
              .node_count = design->members,
-             .t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end};
+             .t_end = !isnan(options->t_end) ? options->t_end
+                      : isnan(end)           ? 10.0
+                                             : end};
   if (isnan(map.sim.rtol)) map.sim.rtol = 1e-11;
   if (isnan(map.sim.atol)) map.sim.atol = 1e-14;
   map.parallel.user = &map;

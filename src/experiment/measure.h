@@ -65,7 +65,7 @@ typedef struct Track {
   uint64_t* hash;
   uint64_t* kind;  // of the record itself
   uint32_t count, capacity;
-  bool failed;  // out of memory
+  bool failed;            // out of memory
   bool accumulates;       // infinitely many events...
   double t_accumulation;  // ...before this time, the first such one
   char* spelling;         // room for TRACK_SPELLING characters, for people; NULL: nobody reads it
@@ -80,12 +80,12 @@ uint64_t track_at(const Track* track, double t);
 /// Derivatives of readings and measures along a run (slopes.c).
 typedef struct Slopes {
   SltSensitivity* run;
-  uint32_t count;     // of parameters
-  double* readings;   // a row for each; NaN where nothing is known
-  double* entered;    // ... of the time at which the state was entered
-  double* work;       // three rows
-  double* rows;       // a row for each measure
-  double* sizes;      // of the measures: how large what they are made of has been
+  uint32_t count;    // of parameters
+  double* readings;  // a row for each; NaN where nothing is known
+  double* entered;   // ... of the time at which the state was entered
+  double* work;      // three rows
+  double* rows;      // a row for each measure
+  double* sizes;     // of the measures: how large what they are made of has been
 } Slopes;
 
 /// slt_measures_run() that also tells the sequence of events and derivatives; both may be NULL.

@@ -12,11 +12,11 @@
 #define FONT    12.0
 #define WIDTH   760.0
 #define MARGIN  16.0
-#define BAR     22.0   // a bar and the room below it
+#define BAR     22.0  // a bar and the room below it
 #define TITLE   34.0
-#define AXIS    44.0   // ticks and the name of an axis
-#define LEGEND  24u    // most lines of a legend
-#define LETTERS 90u    // most letters of a name
+#define AXIS    44.0  // ticks and the name of an axis
+#define LEGEND  24u   // most lines of a legend
+#define LETTERS 90u   // most letters of a name
 
 typedef struct Picture {
   const PlotCanvas* canvas;
@@ -184,8 +184,7 @@ static void draw_legend(const Picture* p, double top, const char* const* spellin
 
 SltStatus slt_map_picture(const SltDesign* design, const uint32_t* sequences,
                           const double* boundaries, uint64_t boundary_count,
-                          const char* const* spellings, uint32_t sequence_count,
-                          SltWriter writer) {
+                          const char* const* spellings, uint32_t sequence_count, SltWriter writer) {
   if (!design || !sequences || (boundary_count && !boundaries) || (sequence_count && !spellings) ||
       design->count < 1 || design->count > 2) {
     return SLT_ERR_ARGUMENT;

@@ -55,9 +55,9 @@ static SltStatus run_once(Sens* s, const SltSimOptions* options, double value, d
   bool all = s->present == s->count;
   if (status >= 0 && rows) {
     const char* gap = NULL;
-    status = measures_follow_slopes(s->measures, sim, s->t_end, &s->parameters[all ? 0 : s->present],
-                                    all ? s->count : 1, values, track,
-                                    &(SlopeRows){rows, all ? s->sizes : NULL, &gap});
+    status = measures_follow_slopes(s->measures, sim, s->t_end,
+                                    &s->parameters[all ? 0 : s->present], all ? s->count : 1,
+                                    values, track, &(SlopeRows){rows, all ? s->sizes : NULL, &gap});
     if (all) s->gap = gap;
   } else if (status >= 0) {
     status = measures_follow(s->measures, sim, s->t_end, values, track, NULL);

@@ -9,18 +9,18 @@
 
 #include <math.h>
 
-#define FAR       1e-5   // distance of the first run, relative to the parameter
-#define NEAR      4e-8   // ... and of the second
-#define GROWS     4.0    // times that a derivative grows from one to the other, where it is infinite
-#define AGREES    1e-5   // relative difference of the two sides
-#define QUOTIENT  1e-4   // ... and of the quotient of the values
-#define ROUNDING  1e-8   // of values, relative: what tolerances leave
+#define FAR      1e-5  // distance of the first run, relative to the parameter
+#define NEAR     4e-8  // ... and of the second
+#define GROWS    4.0   // times that a derivative grows from one to the other, where it is infinite
+#define AGREES   1e-5  // relative difference of the two sides
+#define QUOTIENT 1e-4  // ... and of the quotient of the values
+#define ROUNDING 1e-8  // of values, relative: what tolerances leave
 
 typedef struct Side {
-  bool settled;    // it has a limit
-  bool grows;      // it has none: the derivative is infinite
-  bool jumps;      // ... the measure itself jumps
-  bool same[2];    // sequence of events as at the parameter: far, near
+  bool settled;  // it has a limit
+  bool grows;    // it has none: the derivative is infinite
+  bool jumps;    // ... the measure itself jumps
+  bool same[2];  // sequence of events as at the parameter: far, near
   double slope[2];
   double value[2];
   double limit;

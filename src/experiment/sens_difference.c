@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define SENS_LEVELS  8    // of the tableau
-#define SENS_RATIO   1.7  // of two distances of the tableau
+#define SENS_LEVELS  8     // of the tableau
+#define SENS_RATIO   1.7   // of two distances of the tableau
 #define SENS_CLOSER  5     // times that an extrapolation begins anew nearer by
 #define SENS_GOOD    1e-9  // relative error with which that ends
 #define SENS_SETTLED 1e-3  // relative error above which nothing has been found

@@ -20,18 +20,16 @@ typedef struct Variance {
   const SltMeasures* measures;
   const SltVarianceOptions* options;
   double t_end;
-  uint32_t d, m;     // parameters, measures
-  uint64_t n;        // samples
-  double* points[2]; // of A and B, d numbers each
-  double* values;    // sample by sample: A, B, A with parameter 1 of B...; m numbers each
+  uint32_t d, m;      // parameters, measures
+  uint64_t n;         // samples
+  double* points[2];  // of A and B, d numbers each
+  double* values;     // sample by sample: A, B, A with parameter 1 of B...; m numbers each
   Parallel parallel;
 } Variance;
 
 SltVarianceOptions slt_variance_options(void) {
-  return (SltVarianceOptions){.sim = slt_sim_options(),
-                              .t_end = (double)NAN,
-                              .samples = 1024,
-                              .cookie = VARIANCE_COOKIE};
+  return (SltVarianceOptions){
+      .sim = slt_sim_options(), .t_end = (double)NAN, .samples = 1024, .cookie = VARIANCE_COOKIE};
 }
 
 /// Value of measure k for sample i, of the c-th kind.
@@ -180,7 +178,9 @@ SltStatus slt_variance_run(const SltModel* model, SltDesign* design, const SltMe
                 .d = design->count,
                 .m = slt_measures_count(measures),
                 .n = options->samples,
-                .t_end = !isnan(options->t_end) ? options->t_end : isnan(end) ? 10.0 : end};
+                .t_end = !isnan(options->t_end) ? options->t_end
+                         : isnan(end)           ? 10.0
+                                                : end};
   v.parallel.user = &v;
   v.parallel.cancel = options->cancel;
   v.parallel.cancel_user = options->user;

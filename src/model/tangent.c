@@ -40,7 +40,7 @@ typedef struct Tape {
 /// The value of an operation on numbers; false for those that are none.
 static bool op_value(uint32_t op, double a, double b, double* value) {
   switch (op) {
-#define UNARY(name, result)  BINARY(name, result)
+#define UNARY(name, result) BINARY(name, result)
 #define BINARY(name, result) \
   case MODEL_OP_##name: *value = (result); return true;
     MODEL_OPERATIONS(UNARY, BINARY)

@@ -56,8 +56,8 @@ struct Sensitivity {
   SensitivityPoint before, after;  // the last instant, along its moving time
   double* time;                    // row of that
   bool begun;
-  bool open;   // `after` is not taken over into the motion yet
-  bool stale;  // what the mode computes is not differentiated for the assignments so far
+  bool open;     // `after` is not taken over into the motion yet
+  bool stale;    // what the mode computes is not differentiated for the assignments so far
   double* size;  // by places: largest magnitude so far
   Assigned assigned;
   Collocation collocation;

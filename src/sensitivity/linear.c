@@ -23,10 +23,8 @@ typedef struct Linear {
 static bool run_program(const Linear* l, const ModelProgram* program, double* out, double* d) {
   double* room = malloc((model_tangent_room(program, l->width) + 1) * sizeof *room);
   if (!room) return false;
-  ModelSeeds seeds = {.count = l->width,
-                      .states = l->states,
-                      .env = l->rows,
-                      .env_count = l->model->env_count};
+  ModelSeeds seeds = {
+      .count = l->width, .states = l->states, .env = l->rows, .env_count = l->model->env_count};
   bool good = model_program_tangent(program, eng_flow_context(l->sim), l->env, l->t, l->x, &seeds,
                                     room, out, d);
   free(room);
@@ -34,8 +32,7 @@ static bool run_program(const Linear* l, const ModelProgram* program, double* ou
 }
 
 static bool run_term(const Linear* l, const ModelTerm* term, double* out, double* d) {
-  double* room =
-      malloc((model_tangent_room(&term->shape->program, l->width) + 1) * sizeof *room);
+  double* room = malloc((model_tangent_room(&term->shape->program, l->width) + 1) * sizeof *room);
   if (!room) return false;
   ModelSeeds seeds = {.count = l->width, .env = l->rows, .env_count = l->model->env_count};
   bool good = model_term_tangent(term, eng_flow_context(l->sim), l->model->numbers, l->env, l->t,
@@ -77,8 +74,7 @@ static bool compute(Linear* l, double* env) {
   for (size_t i = 0; good && i < count; i++) {
     uint32_t place = l->mode->full_env[i];
     env[place] = out[i];
-    memcpy(l->rows + (size_t)place * l->width, out + count + i * l->width,
-           l->width * sizeof *out);
+    memcpy(l->rows + (size_t)place * l->width, out + count + i * l->width, l->width * sizeof *out);
   }
   free(out);
   return good;
@@ -104,7 +100,8 @@ static uint32_t count_crossed(const Linear* l, const double* here) {
   const ModelProgram* g = &l->mode->g_flow;
   ModelSeeds none = {.count = 0};
   uint32_t crossed = 0;
-  double* room = malloc((model_tangent_room(g, 0) + 2 * (size_t)g->output_count + 1) * sizeof *room);
+  double* room =
+      malloc((model_tangent_room(g, 0) + 2 * (size_t)g->output_count + 1) * sizeof *room);
   if (!room) return 0;
   double* one = room + model_tangent_room(g, 0);
   double* other = one + g->output_count;

@@ -103,8 +103,7 @@ static bool term_row(Sensitivity* s, const SensitivityPoint* point, const ModelT
                      const double* time, double* value, double* row) {
   ModelSeeds seeds = {
       .count = s->count, .time = time, .env = point->d, .env_count = s->model->env_count};
-  double* regs =
-      sensitivity_room(s, &s->regs, model_tangent_room(&term->shape->program, s->count));
+  double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&term->shape->program, s->count));
   return regs && model_term_tangent(term, eng_flow_context(s->sim), s->model->numbers,
                                     values_of(s, point), point->t, &seeds, regs, value, row);
 }
@@ -112,9 +111,8 @@ static bool term_row(Sensitivity* s, const SensitivityPoint* point, const ModelT
 /// Which parameter something is; count: none.
 static uint32_t parameter_of(const Sensitivity* s, bool initial, uint32_t index, uint32_t order) {
   uint32_t k = 0;
-  while (k < s->count &&
-         (s->parameters[k].initial != initial || s->parameters[k].index != index ||
-          (initial && s->parameters[k].order != order))) {
+  while (k < s->count && (s->parameters[k].initial != initial || s->parameters[k].index != index ||
+                          (initial && s->parameters[k].order != order))) {
     k++;
   }
   return k;
@@ -158,8 +156,8 @@ static void start_values(Sensitivity* s, double* row) {
     }
     set_row(s, &s->after, var->env + start->order, row);
     s->assigned.is[var->env + start->order] = 1;
-    bool kept = is_computed(mode, start->var, start->order) ||
-                same(value, env[var->env + start->order]);
+    bool kept =
+        is_computed(mode, start->var, start->order) || same(value, env[var->env + start->order]);
     if (!kept) sensitivity_lose(s, "initial values that the equations determine");
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {

@@ -57,7 +57,8 @@ const double* sensitivity_of_time(const Sensitivity* s);
 /// What the run did that is not differentiated, from which on nothing is known; NULL: nothing.
 const char* sensitivity_gap(const Sensitivity* s);
 
-// ---- the equations of a mode ------------------------------------------------------------------------
+// ---- the equations of a mode
+// ------------------------------------------------------------------------
 
 /// What is looked at: a term, or a place of the environment.
 typedef struct SensitivityOutput {

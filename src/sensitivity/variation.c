@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-#define NODES        SENSITIVITY_NODES
-#define DIRECT_MAX   40     // states whose system is solved at once
-#define SWEEPS       80     // of the iteration
-#define SWEEP_SMALL  1e-15  // change of the last one
-#define SHIFT        1e-3   // of differences, relative
+#define NODES       SENSITIVITY_NODES
+#define DIRECT_MAX  40     // states whose system is solved at once
+#define SWEEPS      80     // of the iteration
+#define SWEEP_SMALL 1e-15  // change of the last one
+#define SHIFT       1e-3   // of differences, relative
 
 // ---- the method ---------------------------------------------------------------------------------
 
@@ -99,8 +99,8 @@ bool sensitivity_flow(Sensitivity* s, double t, const double* x, double* f) {
   if (eng_motion(s->sim) != ENG_MOTION_MODE) return eng_flow(s->sim, t, x, NULL, f, NULL) >= 0;
   ModelSeeds none = {.count = 0};
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&mode->rhs, 0));
-  return regs && model_program_tangent(&mode->rhs, eng_flow_context(s->sim),
-                                       eng_env_states(s->sim), t, x, &none, regs, f, NULL);
+  return regs && model_program_tangent(&mode->rhs, eng_flow_context(s->sim), eng_env_states(s->sim),
+                                       t, x, &none, regs, f, NULL);
 }
 
 /// How far a direction may be followed for a difference.
@@ -188,10 +188,8 @@ static bool flow_rows(Sensitivity* s, double t, const double* x, const double* r
                       double* f_rows) {
   if (eng_motion(s->sim) != ENG_MOTION_MODE) return sliding_rows(s, t, x, rows, f_rows);
   const ModelProgram* rhs = &eng_mode(s->sim)->rhs;
-  ModelSeeds seeds = {.count = s->count,
-                      .states = rows,
-                      .env = s->now.d,
-                      .env_count = s->model->env_count};
+  ModelSeeds seeds = {
+      .count = s->count, .states = rows, .env = s->now.d, .env_count = s->model->env_count};
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(rhs, s->count));
   double* f = sensitivity_room(s, &s->shifted, s->stretch.n);
   return regs && f &&
@@ -297,8 +295,8 @@ static double sweep(Sensitivity* s, const double* x, double* f, bool* good) {
   for (uint32_t q = 0; *good && q < NODES; q++) {
     double weight = 0.0;
     double t = sensitivity_node(s, q, &weight);
-    *good = flow_rows(s, t, x + (size_t)q * s->stretch.n, s->stretch.nodes + q * size,
-                      f + q * size);
+    *good =
+        flow_rows(s, t, x + (size_t)q * s->stretch.n, s->stretch.nodes + q * size, f + q * size);
   }
   double change = 0.0;
   double largest = DBL_MIN;
@@ -344,8 +342,8 @@ static bool make_stretch(Sensitivity* s, double until) {
   if (!stretch->begin) return false;
   stretch->nodes = stretch->begin + size;
   for (uint32_t i = 0; i < stretch->n; i++) {
-    memcpy(stretch->begin + (size_t)i * s->count,
-           s->now.d + (size_t)mode->state_env[i] * s->count, s->count * sizeof(double));
+    memcpy(stretch->begin + (size_t)i * s->count, s->now.d + (size_t)mode->state_env[i] * s->count,
+           s->count * sizeof(double));
   }
   return true;
 }
@@ -368,8 +366,7 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   size_t size = (size_t)s->stretch.n * s->count;
   for (uint32_t i = 0; i < s->stretch.n; i++) {
     memcpy(s->now.d + (size_t)mode->state_env[i] * s->count,
-           s->stretch.nodes + (NODES - 1) * size + (size_t)i * s->count,
-           s->count * sizeof(double));
+           s->stretch.nodes + (NODES - 1) * size + (size_t)i * s->count, s->count * sizeof(double));
   }
   s->now.t = until;
   s->now.mode = mode;
