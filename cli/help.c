@@ -368,6 +368,7 @@ static const char linearize_help[] =
     "  --inputs a,b        constants, and variables that do not flow\n"
     "  --outputs x,y       variables, derivatives, macros\n"
     "  --response LO:HI:N  response of the outputs to the inputs at N angular frequencies\n"
+    "  --plot FILE.svg     gain and phase of it over the frequency\n"
     "  --until T, --from T, --method M, --rtol R, --atol A, --hmax H, --set NAME=VALUE   as of "
     "run\n"
     "  -o FILE|-           the matrices as CSV; with --response, that\n"

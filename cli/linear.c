@@ -3,6 +3,7 @@
 // saltus steady, saltus linearize: where a mode stands still, and its equations to first order.
 #define _POSIX_C_SOURCE 200809L
 #include "experiment.h"
+#include "figure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ typedef enum LinearOption {
   LINEAR_OUTPUTS,
   LINEAR_RESPONSE,
   LINEAR_FILE,
+  LINEAR_PLOT,
   LINEAR_OPTION_COUNT
 } LinearOption;
 
@@ -26,6 +28,7 @@ static const OptionSpec specs[LINEAR_OPTION_COUNT] = {
     [LINEAR_OUTPUTS] = {"--outputs", NULL, OPTION_VALUE},
     [LINEAR_RESPONSE] = {"--response", NULL, OPTION_VALUE},
     [LINEAR_FILE] = {"--output", "-o", OPTION_VALUE},
+    [LINEAR_PLOT] = {"--plot", NULL, OPTION_VALUE},
 };
 
 #define RESPONSE_MOST 100000.0
@@ -39,6 +42,7 @@ typedef struct LinearCommand {
   double from, to;  // of the response
   uint32_t points;  // 0: none
   const char* path;
+  const char* plot;
   Output file;
   SltSim* sim;
   SltLinear* linear;
@@ -68,6 +72,7 @@ static bool read_option(LinearCommand* c, int option, const char* text) {
   case LINEAR_OUTPUTS: return cli_names_parse("--outputs", text, &c->outputs);
   case LINEAR_RESPONSE: return read_response(c, text);
   case LINEAR_FILE: c->path = text; return true;
+  case LINEAR_PLOT: c->plot = text; return true;
   default: return false;
   }
 }
@@ -88,6 +93,11 @@ static int read_options(LinearCommand* c, int argc, char** argv) {
   if (steady && (c->points || c->inputs.count || c->outputs.count)) {
     cli_error("steady has no inputs, outputs and response");
     cli_hint("`saltus linearize` has");
+    return CLI_USAGE;
+  }
+  if (c->plot && c->points == 0) {
+    cli_error("--plot draws a response");
+    cli_hint("--response 0.1:100:61 says at which frequencies");
     return CLI_USAGE;
   }
   if (c->points == 0 || (c->inputs.count && c->outputs.count)) return CLI_DONE;
@@ -203,6 +213,63 @@ static int write_response(LinearCommand* c) {
   return CLI_DONE;
 }
 
+/// A column of gains and one of phases for each pair, over the frequency, as text of a table.
+static char* response_table(const LinearCommand* c, size_t* size) {
+  char* text = NULL;
+  FILE* out = open_memstream(&text, size);
+  if (!out) return NULL;
+  static const char* const words[] = {"gain", "phase"};
+  uint32_t pairs = c->inputs.count * c->outputs.count;
+  fputs("omega", out);
+  for (uint32_t k = 0; k < 2 * pairs; k++) {
+    char name[160];
+    uint32_t pair = k % pairs;
+    snprintf(name, sizeof name, "%s %.60s by %.60s", words[k / pairs],
+             c->outputs.items[pair % c->outputs.count], c->inputs.items[pair / c->outputs.count]);
+    cell_text(out, false, name);
+  }
+  for (uint32_t i = 0; i < c->points; i++) {
+    double omega = c->from * pow(c->to / c->from, (double)i / (double)(c->points - 1));
+    fputc('\n', out);
+    cell_number(out, true, omega);
+    for (uint32_t k = 0; k < 2 * pairs; k++) {
+      double re = 0.0;
+      double im = 0.0;
+      uint32_t pair = k % pairs;
+      SltStatus status = slt_linear_response(c->linear, pair % c->outputs.count,
+                                             pair / c->outputs.count, omega, &re, &im);
+      double value = k < pairs ? hypot(re, im) : atan2(im, re) * 57.295779513082323;
+      cell_number(out, false, status < 0 ? (double)NAN : value);
+    }
+  }
+  fputc('\n', out);
+  fclose(out);
+  return text;
+}
+
+static int draw_response(const LinearCommand* c) {
+  size_t size = 0;
+  uint32_t line = 0;
+  char* text = response_table(c, &size);
+  SltTable* table = NULL;
+  CliFigure options = {0};
+  SltFigure* figure = NULL;
+  int exit = CLI_RUN;
+  if (text && slt_table_read_csv(text, size, &table, &line) >= 0) {
+    figure = figure_make(&options, NULL, c->trial.source.name);
+  }
+  static const char* const settings[][2] = {{"x", "omega"}, {"xlabel", "rad/s"}, {"panel", "gain*"},
+                                            {"log", "x,y"}, {"panel", "phase*"}, {"log", "x"}};
+  bool good = figure && slt_figure_add(figure, table, "response") >= 0;
+  for (size_t i = 0; good && i < sizeof settings / sizeof *settings; i++)
+    good = slt_figure_set(figure, settings[i][0], settings[i][1]) >= 0;
+  if (good) exit = figure_write(figure, &options, table, c->plot);
+  slt_figure_free(figure);
+  slt_table_free(table);
+  free(text);
+  return exit;
+}
+
 static int write_file(LinearCommand* c) {
   if (!c->path) return CLI_DONE;
   if (c->points) return write_response(c);
@@ -276,6 +343,8 @@ static int conclude(LinearCommand* c, const SltStability* stability) {
   SltStatus status = slt_linear_eigenvalues(l, c->real, c->imaginary);
   if (status < 0) return explain(c, status);
   write_file(c);
+  int exit = c->plot ? draw_response(c) : CLI_DONE;
+  if (exit != CLI_DONE) return exit;
   bool to_stdout = c->path && strcmp(c->path, "-") == 0;
   if (to_stdout || c->trial.quiet) return CLI_DONE;
   print_mode(c);

@@ -55,7 +55,7 @@ _saltus() {
     sens) words="--params --reach --differences --sobol --vary --seed -j --jobs -o --output --plot $trial" ;;
     fit) words="--data --params --bounds --weight --columns --loss --starts --seed -o --output --plot $trial" ;;
     steady) words="--at --state -o --output $trial" ;;
-    linearize) words="--at --state --inputs --outputs --response -o --output $trial" ;;
+    linearize) words="--at --state --inputs --outputs --response --plot -o --output $trial" ;;
     optimize) words="--minimize --maximize --params --bounds --subject-to --search --evaluations --seed -o --output $trial" ;;
     compare) words="--data --tol --abs-tol --time-tol $trial" ending=csv ;;
     fmt) words="--check --help" ;;

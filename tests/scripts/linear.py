@@ -8,6 +8,7 @@ import math
 import os
 import random
 import sys
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import cli_case  # noqa: E402
@@ -85,6 +86,14 @@ class Linear(cli_case.CliCase):
             self.assertLess(abs(complex(float(row["real"]), float(row["imaginary"])) - expected), 1e-13*abs(expected) + 1e-18)
             self.assertAlmostEqual(float(row["gain"]), abs(expected), delta=1e-12*abs(expected))
             self.assertAlmostEqual(float(row["phase"]), math.degrees(cmath.phase(expected)), delta=1e-9)
+
+    def test_picture(self):
+        self.write("m.lisma", "const F = 1;\nx'' = F - 4*x - 0.2*x'; x(t0) = 0; x'(t0) = 0;\n")
+        self.good("linearize", "m.lisma", "--inputs", "F", "--outputs", "x,x'", "--response", "0.1:100:101", "-q", "--plot", "r.svg")
+        words = "".join(xml.etree.ElementTree.fromstring(self.read("r.svg")).itertext())
+        self.assertIn("gain x by F", words)
+        self.assertIn("phase x' by F", words)
+        self.fails(2, "linearize", "m.lisma", "--plot", "r.svg", says="draws a response")
 
     def test_modes(self):
         text = ("const a = 2;\nx' = a - x; x(t0) = 0;\nstate full [x >= 1] { x' = 0.5 - x; } from init;\n")
