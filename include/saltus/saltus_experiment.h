@@ -307,12 +307,11 @@ typedef enum SltWhen {
   SLT_WHEN_AFTER = 2    ///< just after it
 } SltWhen;
 
-/// @param sim  not started; it must outlive the sensitivities and ends with them: they see its
-///             instants.
+/// @param sim  not started; it must outlive the sensitivities.
 /// @return SLT_OK, SLT_ERR_NOT_FOUND, SLT_ERR_ARGUMENT, SLT_ERR_NOMEM.
 SLT_API SltStatus slt_sensitivity_create(SltSim* sim, const SltSensitivityParameter* parameters,
                                          uint32_t count, SltSensitivity** out);
-/// Free it, before or after the run. Accepts NULL.
+/// Free it, before its run is freed. Accepts NULL.
 SLT_API void slt_sensitivity_free(SltSensitivity* sensitivity);
 /// Follow the motion up to `until`, at most what slt_sim_ahead() gave.
 SLT_API SltStatus slt_sensitivity_stretch(SltSensitivity* sensitivity, double until);

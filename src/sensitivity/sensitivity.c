@@ -594,6 +594,7 @@ SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters
 
 void sensitivity_free(Sensitivity* s) {
   if (!s) return;
+  eng_observe(s->sim, NULL);
   each_block(s, NULL, true);
   Room rooms[] = {s->regs,   s->x,       s->rows,
                   s->matrix, s->shifted, {s->stretch.begin, s->stretch.capacity}};
