@@ -2,7 +2,7 @@
 //
 // saltus sweep: many runs of a model, a row for each.
 #define _POSIX_C_SOURCE 200809L
-#include "experiment.h"
+#include "sweep.h"
 
 #include <errno.h>
 #include <math.h>
@@ -37,29 +37,6 @@ static const OptionSpec specs[SWEEP_OPTION_COUNT] = {
     [SWEEP_MAP] = {"--map", NULL, OPTION_FLAG},
     [SWEEP_PLOT] = {"--plot", NULL, OPTION_VALUE},
 };
-
-typedef struct SweepCommand {
-  Trial trial;
-  CliTexts vary, correlate;
-  SltSampling sampling;
-  uint64_t sample_count, seed, jobs;
-  const char* output;
-  const char* trajectories;
-  const char* plot;
-  bool resume, map;
-  // the work
-  SltFormat format;
-  SltDesign* design;
-  SltMeasures* measures;
-  SltSweepText* text;
-  char* csv_path;   // where lines go as they come
-  char* mark_path;  // beside it while it is not complete: what it is of
-  char identity[SLT_DIGEST_TEXT];
-  Output csv;
-  Progress progress;
-  uint64_t done, failed;
-  char first_failure[300];
-} SweepCommand;
 
 // ---- options ------------------------------------------------------------------------------------
 
@@ -319,17 +296,20 @@ static SltStatus write_trajectory(SweepCommand* c, const SltSweepRow* row) {
   return out.error ? SLT_ERR_IO : status;
 }
 
+void sweep_failure(const SltSweepRow* row, char* out) {
+  snprintf(out, 300, "member %llu: %s", (unsigned long long)row->member,
+           row->message ? row->message : "");
+}
+
+SltStatus sweep_trajectory(SweepCommand* c, const SltSweepRow* row) {
+  return c->trajectories ? write_trajectory(c, row) : SLT_OK;
+}
+
 static SltStatus take_row(void* user, const SltSweepRow* row) {
   SweepCommand* c = user;
-  if (row->status < 0 && c->failed++ == 0) {
-    snprintf(c->first_failure, sizeof c->first_failure, "member %llu: %s",
-             (unsigned long long)row->member, row->message ? row->message : "");
-  }
-  if (c->trajectories) {
-    SltStatus status = write_trajectory(c, row);
-    if (status < 0) return status;
-  }
-  SltStatus status = slt_sweep_text_row(c->text, row);
+  if (row->status < 0 && c->failed++ == 0) sweep_failure(row, c->first_failure);
+  SltStatus status = sweep_trajectory(c, row);
+  if (status >= 0) status = slt_sweep_text_row(c->text, row);
   c->done += status >= 0;
   return status;
 }
@@ -404,12 +384,18 @@ static int finish(SweepCommand* c, SltStatus status, double wall) {
   return c->failed == members ? CLI_RUN : CLI_DONE;
 }
 
-static int run_sweep(SweepCommand* c) {
+SltSweepOptions sweep_options(const SweepCommand* c) {
   SltSweepOptions options = slt_sweep_options();
   options.sim = c->trial.sim;
   options.t_end = c->trial.t_end;
   options.jobs = (uint32_t)c->jobs;
   options.first = c->done;
+  return options;
+}
+
+/// `cluster` NULL: this process alone.
+static int run_sweep(SweepCommand* c, Cluster* cluster) {
+  SltSweepOptions options = sweep_options(c);
   options.on_row = take_row;
   options.cancel = is_cancelled;
   options.user = c;
@@ -421,7 +407,8 @@ static int run_sweep(SweepCommand* c) {
                            .on_leave = leave,
                            .user = c};
   progress_begin(&c->progress);
-  SltStatus status = slt_sweep_run(c->trial.model, c->design, c->measures, &options);
+  SltStatus status = cluster ? sweep_coordinate(c, cluster)
+                             : slt_sweep_run(c->trial.model, c->design, c->measures, &options);
   double wall = progress_end(&c->progress);
   return finish(c, status, wall);
 }
@@ -446,13 +433,34 @@ static int prepare(SweepCommand* c) {
   return c->resume ? resume(c) : begin_anew(c);
 }
 
+/// One of several processes: the first writes, the others run members.
+static int run_ranks(SweepCommand* c) {
+  Cluster* cluster = cluster_join();
+  if (!cluster) return CLI_USAGE;
+  bool first = cluster_rank(cluster) == 0;
+  int exit = CLI_DONE;
+  if (first) {
+    exit = prepare(c);
+    // those that wait for work would wait for ever
+    if (exit != CLI_DONE) cluster_abort(cluster, exit);
+    if (exit == CLI_DONE) exit = run_sweep(c, cluster);
+  } else {
+    exit = trial_open(&c->trial, "sweep");
+    if (exit == CLI_DONE) exit = make_design(c);
+    if (exit == CLI_DONE) exit = sweep_serve(c, cluster);
+  }
+  cluster_leave(cluster);
+  return exit;
+}
+
 int command_sweep(int argc, char** argv) {
   SweepCommand c = {.trial = trial_defaults(), .csv = {.fd = -1}};
   int exit = read_options(&c, argc, argv);
-  if (exit == CLI_DONE) exit = prepare(&c);
-  if (exit == CLI_DONE) {
-    exit =
-        c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output, c.plot) : run_sweep(&c);
+  bool ranks = !c.map && cluster_is_wanted();
+  if (exit == CLI_DONE) exit = ranks ? run_ranks(&c) : prepare(&c);
+  if (exit == CLI_DONE && !ranks) {
+    exit = c.map ? sweep_map(&c.trial, c.design, (uint32_t)c.jobs, c.output, c.plot)
+                 : run_sweep(&c, NULL);
   }
   output_close(&c.csv);
   slt_sweep_text_free(c.text);

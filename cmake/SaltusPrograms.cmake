@@ -26,6 +26,7 @@ if(cli_sources)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(saltus_cli PRIVATE saltus_static saltus_flags m)
   target_include_directories(saltus_cli PRIVATE ${PROJECT_SOURCE_DIR}/src)  # for base/library.h
+  saltus_use_optional(saltus_cli MPI)
   if(MICROHTTPD_FOUND)
     target_link_libraries(saltus_cli PRIVATE Threads::Threads)
     saltus_use_optional(saltus_cli MICROHTTPD)
