@@ -256,7 +256,7 @@ static int run(SensCommand* c) {
   output_close(&c->csv);
   if (exit == CLI_DONE && c->csv.error) return output_report(&c->csv, "rows");
   bool to_stdout = c->output && strcmp(c->output, "-") == 0;
-  qsort(c->lines, c->line_count, sizeof *c->lines, by_weight);
+  if (c->line_count) qsort(c->lines, c->line_count, sizeof *c->lines, by_weight);
   if (exit == CLI_DONE && c->plot) exit = draw(c);
   if (exit != CLI_DONE || to_stdout || c->trial.quiet) return exit;
   printf("%-22s %-12s %14s %14s %10s %12s  %s\n", "measure", "parameter", "value", "derivative",
