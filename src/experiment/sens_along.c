@@ -13,6 +13,7 @@
 #define NEAR     4e-8  // ... and of the second
 #define GROWS    4.0   // times that a derivative grows from one to the other, where it is infinite
 #define AGREES   1e-5  // relative difference of the two sides
+#define SPREAD   4.0   // times the difference of two derivatives of one side
 #define QUOTIENT 1e-4  // ... and of the quotient of the values
 #define ROUNDING 1e-8  // of values, relative: what tolerances leave
 
@@ -20,6 +21,7 @@ typedef struct Side {
   bool settled;  // it has a limit
   bool grows;    // it has none: the derivative is infinite
   bool jumps;    // ... the measure itself jumps
+  bool alike;    // the sequence of events is the same at both distances
   bool same[2];  // sequence of events as at the parameter: far, near
   double slope[2];
   double value[2];
@@ -43,6 +45,7 @@ static SltStatus look_beside(Sens* s, uint32_t measure, int side, Side* out) {
   double change = sign * (out->value[1] - f);
   double size = fmax(s->sizes[measure], fmax(fabs(f), fabs(out->value[1])));
   bool alike = there[0] == there[1] && isfinite(out->slope[0]);
+  out->alike = alike;
   out->grows = alike && fabs(out->slope[1]) > GROWS * fabs(out->slope[0]) &&
                fabs(out->slope[1]) * distance[0] > ROUNDING * size;
   // what the slope beside it does not explain, up to the bend of a root
@@ -83,14 +86,20 @@ static void judge(const Side sides[2], double slope, double noise, SltDerivative
   bool right = sides[1].settled;
   double apart = fabs(sides[0].limit - sides[1].limit);
   double size = fmax(fabs(sides[0].limit), fabs(sides[1].limit));
+  double slack = AGREES * size + noise;
+  // how far derivatives of one side differ tells what a difference of the sides is worth
+  for (int side = 0; side < 2; side++) {
+    double spread = fabs(sides[side].slope[1] - sides[side].slope[0]);
+    if (sides[side].alike) slack += SPREAD * spread;
+  }
   out->left = left ? sides[0].limit : (double)NAN;
   out->right = right ? sides[1].limit : (double)NAN;
   out->derivative = (double)NAN;
   out->error = (double)NAN;
-  if (left && right && apart <= AGREES * size + noise) {
+  if (left && right && apart <= slack) {
     double middle = 0.5 * (sides[0].limit + sides[1].limit);
     // two events that change their order without a trace leave nothing at the point itself
-    bool here = fabs(slope - middle) <= AGREES * size + noise;
+    bool here = fabs(slope - middle) <= slack;
     out->verdict = SLT_DERIVATIVE_EXISTS;
     out->derivative = here ? slope : middle;
     out->error = fmax(fabs(slope - middle) * here, here ? 0.0 : apart);
