@@ -444,6 +444,9 @@ static int run_ranks(SweepCommand* c) {
     // those that wait for work would wait for ever
     if (exit != CLI_DONE) cluster_abort(cluster, exit);
     if (exit == CLI_DONE) exit = run_sweep(c, cluster);
+    if (exit != CLI_DONE && c->failed != slt_design_member_count(c->design)) {
+      cluster_abort(cluster, exit);
+    }
   } else {
     exit = trial_open(&c->trial, "sweep");
     if (exit == CLI_DONE) exit = make_design(c);

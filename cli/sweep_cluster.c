@@ -191,11 +191,10 @@ SltStatus sweep_coordinate(SweepCommand* c, Cluster* cluster) {
       take_message(&k, from, data, size);
       continue;
     }
+    // who is told to end does not wait for the others
     if (k.status >= 0 && progress_poll(&c->progress, (double)c->done)) {
       k.status = SLT_ERR_CANCELLED;
-      for (int i = 1; i < ranks; i++) {
-        if (k.idle[i]) hand_out(&k, i);
-      }
+      break;
     }
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
   }
