@@ -957,6 +957,10 @@ bool eng_local_detect_now(EngSim* sim, double t_from, bool* found);
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id);
 /// Whether equations of states read a place of the environment; false: that is not known here.
 bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads);
+/// Where local events are prepared: the states whose equations read a value, and the event
+/// indicators that read a state. They return their number.
+uint32_t eng_local_rates(const EngSim* sim, uint32_t env, const uint32_t** states);
+uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t** atoms);
 /// Whether it is known who reads what in the present mode.
 bool eng_local_is_prepared(const EngSim* sim);
 /// What the proof of one relation needs, control points of its states included.

@@ -457,6 +457,18 @@ bool eng_local_flow_reads(const EngSim* sim, uint32_t env, bool* reads) {
   return true;
 }
 
+uint32_t eng_local_rates(const EngSim* sim, uint32_t env, const uint32_t** states) {
+  const LocalReaders* rhs = &sim->local->index.rhs;
+  *states = rhs->list + rhs->begin[env];
+  return rhs->begin[env + 1] - rhs->begin[env];
+}
+
+uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t** atoms) {
+  const uint32_t* begin = &sim->local->index.atoms.begin[sim->model->env_count + state];
+  *atoms = sim->local->index.atoms.list + begin[0];
+  return begin[1] - begin[0];
+}
+
 bool eng_local_is_prepared(const EngSim* sim) {
   const struct EngLocal* local = sim->local;
   return local && sim->core.local_prepared && local->index.allowed &&

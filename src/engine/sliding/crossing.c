@@ -79,22 +79,32 @@ static const EngAskers* find_askers(EngSim* sim) {
 
 // ---- the sides ----------------------------------------------------------------------------------
 
-/// The state of an automaton where its guards hold as they do now. False: resets lead there.
-static bool next_state(EngSim* sim, uint32_t automaton, uint32_t* to) {
+/// Where the guards of an automaton lead as they hold now.
+typedef struct Move {
+  uint32_t to;
+  const ModelTransition* by;  // NULL: it stays, or is a switch
+} Move;
+
+static bool sets_something(const EngSim* sim, const ModelTransition* t) {
+  return t->action_count > 0 || sim->model->automata[t->automaton].states[t->to].action_count > 0;
+}
+
+/// False: resets lead there. Flags that it sets are values like its state.
+static bool next_state(EngSim* sim, uint32_t automaton, Move* move) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
-  *to = sim->state[automaton];
+  *move = (Move){.to = sim->state[automaton]};
   if (!eng_automaton_active(sim, automaton)) return true;
   if (a->kind == MODEL_AUTOMATON_SWITCH) {
-    *to = eng_guard(sim, a->condition) ? 1 : 0;
-    return a->states[*to].action_count == 0;
+    move->to = eng_guard(sim, a->condition) ? 1 : 0;
+    return a->states[move->to].action_count == 0;
   }
-  const ModelState* state = &a->states[*to];
+  const ModelState* state = &a->states[move->to];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
     if (!eng_guard(sim, &t->guard)) continue;
-    *to = t->to;
-    return t->action_count == 0 && a->states[t->to].action_count == 0 &&
-           !a->states[t->to].written->keeps;
+    *move = (Move){t->to, t};
+    bool plain = !sets_something(sim, t) || eng_sets_only_flags(sim, t);
+    return plain && !a->states[t->to].written->keeps;
   }
   return true;
 }
@@ -127,6 +137,22 @@ static void put_state(EngSim* sim, const EngDependency* dependency, uint32_t aut
   }
 }
 
+static void put_actions(EngSim* sim, const EngDependency* dependency, uint32_t begin,
+                        uint32_t count, bool done) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    const ModelAction* action = &sim->model->actions[i];
+    put(sim, dependency, action->env, done ? eng_eval(sim, &action->value) : sim->env[action->env]);
+  }
+}
+
+/// Flags that a transition sets, as it leaves them (`done`) or as they are.
+static void put_flags(EngSim* sim, const EngDependency* dependency, const ModelTransition* t,
+                      bool done) {
+  const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
+  put_actions(sim, dependency, to->action_begin, to->action_count, done);
+  put_actions(sim, dependency, t->action_begin, t->action_count, done);
+}
+
 /// Registers as on one side of a relation. False: what asks for it does not only change values
 /// there. `there`: the states are those of the present.
 static bool look_from(EngSim* sim, const EngDependency* dependency, uint32_t atom, bool above,
@@ -140,10 +166,12 @@ static bool look_from(EngSim* sim, const EngDependency* dependency, uint32_t ato
   *there = true;
   for (uint32_t k = askers->begin[atom]; k < askers->begin[atom + 1] && good; k++) {
     uint32_t automaton = askers->list[k];
-    uint32_t to = 0;
-    good = is_alone(sim, automaton) && next_state(sim, automaton, &to);
-    *there = *there && to == sim->state[automaton];
-    put_state(sim, dependency, automaton, to);
+    Move move;
+    good = is_alone(sim, automaton) && next_state(sim, automaton, &move);
+    if (!good) break;
+    *there = *there && move.to == sim->state[automaton];
+    put_state(sim, dependency, automaton, move.to);
+    if (move.by) put_flags(sim, dependency, move.by, true);
   }
   *truth = kept;
   return good;
@@ -153,13 +181,60 @@ static void look_as_before(EngSim* sim, const EngDependency* dependency, uint32_
   const EngAskers* askers = &sim->sliding.askers;
   put(sim, dependency, sim->model->atoms[atom].env, sim->env[sim->model->atoms[atom].env]);
   for (uint32_t k = askers->begin[atom]; k < askers->begin[atom + 1]; k++) {
+    const ModelAutomaton* a = &sim->model->automata[askers->list[k]];
+    const ModelState* state = &a->states[sim->state[askers->list[k]]];
     put_state(sim, dependency, askers->list[k], sim->state[askers->list[k]]);
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      put_flags(sim, dependency, &sim->model->transitions[state->outgoing[i]], false);
+    }
   }
 }
 
-/// Visit what hangs on the automata that ask for a relation, until `see` says no.
+/// Visit the derivatives (ENG_READER_RHS) and the slopes (ENG_READER_GDOT) that hang on the
+/// automata that ask for a relation, until `see` says no.
 typedef bool CrossingSee(EngSim* sim, const EngDependency* dependency, const Crossing* c,
-                         EngDependencyReader reader);
+                         uint32_t kind, uint32_t output);
+
+static bool each_reader_of_state(EngSim* sim, const EngDependency* dependency, const Crossing* c,
+                                 CrossingSee* see, uint32_t env) {
+  if (env == MODEL_NONE) return true;
+  for (uint32_t i = dependency->reader_begin[env]; i < dependency->reader_begin[env + 1]; i++) {
+    EngDependencyReader reader = dependency->readers[i];
+    bool rhs = reader.kind == ENG_READER_RHS;
+    if (!rhs && reader.kind != ENG_READER_GDOT) continue;
+    const EngDependencyProgram* program = rhs ? &dependency->rhs : &dependency->gdot;
+    if (!see(sim, dependency, c, reader.kind, program->hanging[reader.at].output)) return false;
+  }
+  return true;
+}
+
+/// ... on a flag, and so do the slopes of relations that read what it moves.
+static bool each_reader_of_flag(EngSim* sim, const EngDependency* dependency, const Crossing* c,
+                                CrossingSee* see, uint32_t env) {
+  if (!eng_local_is_prepared(sim)) return false;
+  for (uint32_t i = dependency->reader_begin[env]; i < dependency->reader_begin[env + 1]; i++) {
+    if (dependency->readers[i].kind == ENG_READER_G_INPUT) return false;  // it moves relations
+  }
+  const uint32_t* states = NULL;
+  uint32_t count = eng_local_rates(sim, env, &states);
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t* atoms = NULL;
+    uint32_t atom_count = eng_local_indicators(sim, states[i], &atoms);
+    if (!see(sim, dependency, c, ENG_READER_RHS, states[i])) return false;
+    for (uint32_t k = 0; k < atom_count; k++) {
+      if (!see(sim, dependency, c, ENG_READER_GDOT, atoms[k])) return false;
+    }
+  }
+  return true;
+}
+
+static bool each_reader_of_flags(EngSim* sim, const EngDependency* dependency, const Crossing* c,
+                                 CrossingSee* see, uint32_t begin, uint32_t count) {
+  for (uint32_t i = begin; i < begin + count; i++) {
+    if (!each_reader_of_flag(sim, dependency, c, see, sim->model->actions[i].env)) return false;
+  }
+  return true;
+}
 
 static bool each_reader(EngSim* sim, const EngDependency* dependency, const Crossing* c,
                         CrossingSee* see) {
@@ -167,12 +242,15 @@ static bool each_reader(EngSim* sim, const EngDependency* dependency, const Cros
   for (uint32_t k = askers->begin[c->atom]; k < askers->begin[c->atom + 1]; k++) {
     const ModelAutomaton* a = &sim->model->automata[askers->list[k]];
     for (uint32_t s = 0; s < a->state_count; s++) {
-      uint32_t env = a->states[s].test_env;
-      if (env == MODEL_NONE) continue;
-      uint32_t end = dependency->reader_begin[env + 1];
-      for (uint32_t i = dependency->reader_begin[env]; i < end; i++) {
-        if (!see(sim, dependency, c, dependency->readers[i])) return false;
+      const ModelState* state = &a->states[s];
+      if (!each_reader_of_state(sim, dependency, c, see, state->test_env)) return false;
+      bool flags =
+          each_reader_of_flags(sim, dependency, c, see, state->action_begin, state->action_count);
+      for (uint32_t i = 0; i < state->outgoing_count && flags; i++) {
+        const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
+        flags = each_reader_of_flags(sim, dependency, c, see, t->action_begin, t->action_count);
       }
+      if (!flags) return false;
     }
   }
   return true;
@@ -196,9 +274,9 @@ static bool is_met(EngSim* sim, const Crossing* c) {
 
 /// Whether the rate of another surface that the motion stands at, or near, hangs on the same.
 static bool leaves_others_alone(EngSim* sim, const EngDependency* dependency, const Crossing* c,
-                                EngDependencyReader reader) {
-  if (reader.kind != ENG_READER_GDOT) return true;
-  uint32_t index = dependency->gdot.hanging[reader.at].output;
+                                uint32_t kind, uint32_t index) {
+  (void)dependency;
+  if (kind != ENG_READER_GDOT) return true;
   uint32_t atom = sim->core.mode->atoms[index];
   if (atom == c->atom || !sim->live[atom]) return true;
   if (!sim->atoms[atom].separates || !value_may_bound(sim, atom)) return true;
@@ -207,9 +285,8 @@ static bool leaves_others_alone(EngSim* sim, const EngDependency* dependency, co
 
 /// Whether a derivative is the same on both sides.
 static bool flows_alike(EngSim* sim, const EngDependency* dependency, const Crossing* c,
-                        EngDependencyReader reader) {
-  if (reader.kind != ENG_READER_RHS) return true;
-  uint32_t state = dependency->rhs.hanging[reader.at].output;
+                        uint32_t kind, uint32_t state) {
+  if (kind != ENG_READER_RHS) return true;
   double flow[2];
   for (uint32_t side = 0; side < 2; side++) {
     bool there = false;
