@@ -301,34 +301,33 @@ typedef struct BlkStream {
   struct BlkStream* next;
 } BlkStream;
 
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): fields stand by meaning
-struct SltWorld {
-  SltAllocator allocator;
-  SltWorldOptions options;
-  const NumMethod* method;  // NULL: literal
+/// Samples at base + next * step.
+typedef struct BlkGrid {
+  double base, step;
+  uint64_t next;
+} BlkGrid;
 
-  double t;  // simulation time, also of stages
-  double h;  // present step
-  double grid_base, grid_step;
-  uint64_t grid_next;  // the next sample is at grid_base + grid_next * grid_step
-  double t_end;
-  BlkPhase phase;
-  bool probing, running, stop, plain, plain_known;
-  bool dirty;  // user code may have changed what the right-hand sides read
-  bool layout_changed;
-  bool derivative_known;  // k1 holds the derivative at (t, committed state)
+/// A ring of events without delay and priority: in order by themselves.
+typedef struct BlkSoon {
+  BlkEntry* ring;
+  uint32_t first, count, capacity, dead;
+} BlkSoon;
 
-  BlkHeap queue;
-  BlkEntry* soon;  // a ring of events without delay and priority: in order by themselves
-  uint32_t soon_first, soon_count, soon_capacity, soon_dead;
-  uint64_t sequence;
-  BlkNode* nodes;
-  uint32_t node_count, node_capacity, node_free;
+/// Scheduled and active blocks.
+typedef struct BlkNodes {
+  BlkNode* all;
+  uint32_t count, capacity, free;
   uint32_t* active[2];  // continuous, check; 0 is a hole
   uint32_t active_count[2], active_capacity[2], holes[2];
   uint32_t pass_depth;
   uint32_t current;  // running node
   uint32_t chain;    // of the running event
+} BlkNodes;
+
+/// Integrators, and the stepper that moves them.
+typedef struct BlkMotion {
+  bool layout_changed;
+  bool derivative_known;  // k1 holds the derivative at (t, committed state)
 
   BlkIntegrator* integrators;
   uint32_t integrator_count, integrator_capacity, integrator_free;
@@ -344,68 +343,129 @@ struct SltWorld {
   const NumMethod* stepper_method;
   bool stepper_fresh;  // has never been started
   bool stepper_stale;  // must restart from the user's memory
+} BlkMotion;
 
-  BlkTransaction* transactions;
-  uint32_t transaction_count, transaction_capacity, transaction_free, transaction_alive;
+/// Transactions of the queueing blocks, and what they wait for.
+typedef struct BlkTransactions {
+  BlkTransaction* all;
+  uint32_t count, capacity, free, alive;
 
-  BlkOp* journal;
-  uint32_t journal_count, journal_capacity;
-  bool journal_busy;
+  BlkRequest* requests;
+  uint32_t request_count, request_capacity, request_free;
+  SltResource* resources;
+  SltStore* stores;
+} BlkTransactions;
 
-  BlkMemoryTable memory;
-  uint64_t pass, pass_kept;  // number of the present check pass, of the last kept one
+/// What blocks have asked for during a pass.
+typedef struct BlkJournal {
+  BlkOp* ops;
+  uint32_t count, capacity;
+  bool busy;
+} BlkJournal;
+
+/// Check passes and the instant they belong to.
+typedef struct BlkPasses {
+  uint64_t present, kept;  // number of the present check pass, of the last kept one
   uint64_t instant;
   uint64_t instant_events;
   bool live, fired;
   double t_fired;
   uint32_t fired_chain;
   bool after_event;  // the step that follows is probed closely at its begin
+} BlkPasses;
 
-  BlkRequest* requests;
-  uint32_t request_count, request_capacity, request_free;
-  SltResource* resources;
-  SltStore* stores;
-
-  BlkProcess** processes;
-  uint32_t process_count, process_capacity;
-  BlkProcess* process_idle;  // finished, with their stacks
-  BlkProcess* process;       // running
+/// Processes with stacks of their own.
+typedef struct BlkProcesses {
+  BlkProcess** all;
+  uint32_t count, capacity;
+  BlkProcess* idle;     // finished, with their stacks
+  BlkProcess* running;
   uint32_t condition_count;
   void* scheduler_stack[BLK_CONTEXT_WORDS];
+} BlkProcesses;
 
-  BlkName* names;
-  uint32_t name_count, name_capacity;
-  uint32_t* name_slots;
-  uint32_t name_slot_count;
+/// Names by number, and a table to find them.
+typedef struct BlkNames {
+  BlkName* all;
+  uint32_t count, capacity;
+  uint32_t* slots;
+  uint32_t slot_count;
+} BlkNames;
 
-  BlkStream* streams;
-  BlkRegion* regions;
-  uint32_t region_count, region_capacity;
+/// Memory of the user that a rejected step puts back.
+typedef struct BlkRegions {
+  BlkRegion* all;
+  uint32_t count, capacity;
   unsigned char* shadow;
   size_t shadow_size;
+} BlkRegions;
 
+/// What is written down while the world runs.
+typedef struct BlkRecord {
   BlkWatch* watches;
   uint32_t watch_count, watch_capacity;
   SltTable* table;
   BlkScene scene;
-  bool record_off;
+  bool off;
   double t_sampled;
+} BlkRecord;
+
+/// The clock that the world keeps up with.
+typedef struct BlkPace {
+  double factor;
+  SltClock clock;
+  double clock_start, t_start;
+  SltBlockFn* on_input;
+  void* input_user;
+} BlkPace;
+
+/// The first error of the run, and what was warned about.
+typedef struct BlkFailure {
+  SltStatus status;
+  SltRunError error;
+  char text[BLK_TEXT_MAX];
+  char rendered[BLK_TEXT_MAX + 64];
+  uint32_t warned;  // bits of warnings given once
+} BlkFailure;
+
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): fields stand by meaning
+struct SltWorld {
+  SltAllocator allocator;
+  SltWorldOptions options;
+  const NumMethod* method;  // NULL: literal
+
+  double t;  // simulation time, also of stages
+  double h;  // present step
+  BlkGrid grid;
+  double t_end;
+  BlkPhase phase;
+  bool probing, running, stop, plain, plain_known;
+  bool dirty;  // user code may have changed what the right-hand sides read
+  BlkMotion motion;
+
+  BlkHeap queue;
+  BlkSoon soon;
+  uint64_t sequence;
+  BlkNodes nodes;
+  BlkTransactions transactions;
+  BlkJournal journal;
+
+  BlkMemoryTable memory;
+  BlkPasses passes;
+  BlkProcesses processes;
+  BlkNames names;
+
+  BlkStream* streams;
+  BlkRegions regions;
+  BlkRecord record;
 
   SltMember* members;
   void (*free_members)(SltWorld* world);
-  double pace;
-  SltClock clock;
-  double clock_start, pace_start;
-  SltBlockFn* on_input;
-  void* input_user;
+  BlkPace pace;
   void* guides;  // of added signals, see signal.c
 
   SltWorldStatistics statistics;
-  SltStatus status;
-  SltRunError error;
-  char error_text[BLK_TEXT_MAX];
-  char error_rendered[BLK_TEXT_MAX + 64];
-  uint32_t warned;  // bits of warnings given once
+  BlkFailure failure;
 };
 
 // ---- inner interface ----------------------------------------------------------------------------

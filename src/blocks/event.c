@@ -11,12 +11,12 @@
 #include <string.h>
 
 bool blk_has_checks(const SltWorld* world) {
-  return world->active_count[1] > world->holes[1];
+  return world->nodes.active_count[1] > world->nodes.holes[1];
 }
 
 bool blk_memory_crosses(const SltWorld* world, const BlkMemory* memory) {
-  return memory->pass == world->pass && memory->pass_last == world->pass_kept &&
-         memory->x_last > 0.0 && memory->x <= 0.0 && memory->fired_instant != world->instant;
+  return memory->pass == world->passes.present && memory->pass_last == world->passes.kept &&
+         memory->x_last > 0.0 && memory->x <= 0.0 && memory->fired_instant != world->passes.instant;
 }
 
 static uint32_t* memory_slot(const BlkMemoryTable* table, uint64_t transaction, uint64_t site) {
@@ -58,13 +58,13 @@ static BlkMemory* memory_get(SltWorld* world, uint64_t transaction, uint64_t sit
     *memory_slot(table, transaction, site) = found;
   }
   BlkMemory* memory = &table->data[found - 1];
-  if (memory->pass != world->pass) {
+  if (memory->pass != world->passes.present) {
     if (blk_grow(world, &table->touched, &table->touched_capacity, table->touched_count + 1,
                  sizeof *table->touched) < 0) {
       return NULL;
     }
     table->touched[table->touched_count++] = found - 1;
-    memory->pass = world->pass;
+    memory->pass = world->passes.present;
   }
   return memory;
 }
@@ -75,18 +75,19 @@ bool slt_world_event(SltWorld* world, double x, uint64_t site) {
     blk_message(world, SLT_WARNING, DIAG_W0906, "event() outside of a check block is always false");
     return false;
   }
-  const BlkNode* node = &world->nodes[world->current];
+  const BlkNode* node = &world->nodes.all[world->nodes.current];
   uint64_t transaction =
-      node->owner ? (uint64_t)world->transactions[node->owner].generation << 32 | node->owner : 0;
+      node->owner ? (uint64_t)world->transactions.all[node->owner].generation << 32 | node->owner
+                  : 0;
   BlkMemory* memory = memory_get(world, transaction, site);
   if (!memory) return false;
   memory->x = x;
-  if (!world->live) return false;
+  if (!world->passes.live) return false;
   bool fires = memory->forced || blk_memory_crosses(world, memory);
   if (!fires) return false;
   memory->forced = false;
-  memory->fired_instant = world->instant;
-  world->fired = true;
+  memory->fired_instant = world->passes.instant;
+  world->passes.fired = true;
   world->dirty = true;
   world->statistics.state_events++;
   return true;
@@ -108,30 +109,30 @@ static void region_load(void* memory, size_t size, unsigned char** shadow) {
 
 /// All memory the world knows of. Graphs are read only, so they are compared but never written.
 static void each_region(SltWorld* world, RegionFn* fn, unsigned char** shadow) {
-  for (uint32_t i = 0; i < world->order_count; i++) {
-    BlkIntegrator* integrator = &world->integrators[world->order[i]];
+  for (uint32_t i = 0; i < world->motion.order_count; i++) {
+    BlkIntegrator* integrator = &world->motion.integrators[world->motion.order[i]];
     fn(integrator->out, integrator->count * sizeof *integrator->out, shadow);
   }
-  for (uint32_t i = 0; i < world->region_count; i++) {
-    fn(world->regions[i].memory, world->regions[i].size, shadow);
+  for (uint32_t i = 0; i < world->regions.count; i++) {
+    fn(world->regions.all[i].memory, world->regions.all[i].size, shadow);
   }
 }
 
 static size_t regions_size(const SltWorld* world) {
   size_t size = 0;
-  for (uint32_t i = 0; i < world->order_count; i++) {
-    size += world->integrators[world->order[i]].count * sizeof(double);
+  for (uint32_t i = 0; i < world->motion.order_count; i++) {
+    size += world->motion.integrators[world->motion.order[i]].count * sizeof(double);
   }
-  for (uint32_t i = 0; i < world->region_count; i++) {
-    size += world->regions[i].size;
+  for (uint32_t i = 0; i < world->regions.count; i++) {
+    size += world->regions.all[i].size;
   }
-  return size + world->watch_count * sizeof(double);
+  return size + world->record.watch_count * sizeof(double);
 }
 
 static void save_all(SltWorld* world, unsigned char* shadow) {
   each_region(world, region_save, &shadow);
-  for (uint32_t i = 0; i < world->watch_count; i++) {
-    memcpy(shadow, world->watches[i].signal, sizeof(double));
+  for (uint32_t i = 0; i < world->record.watch_count; i++) {
+    memcpy(shadow, world->record.watches[i].signal, sizeof(double));
     shadow += sizeof(double);
   }
 }
@@ -139,37 +140,37 @@ static void save_all(SltWorld* world, unsigned char* shadow) {
 /// The block has run once; run it again and compare what it leaves behind.
 static SltStatus check_twice(SltWorld* world, uint32_t node) {
   size_t size = regions_size(world);
-  if (2 * size > world->shadow_size) {
-    unsigned char* shadow =
-        base_realloc(&world->allocator, world->shadow, world->shadow_size, 2 * size);
+  if (2 * size > world->regions.shadow_size) {
+    unsigned char* shadow = base_realloc(&world->allocator, world->regions.shadow,
+                                         world->regions.shadow_size, 2 * size);
     if (!shadow) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
-    world->shadow = shadow;
-    world->shadow_size = 2 * size;
+    world->regions.shadow = shadow;
+    world->regions.shadow_size = 2 * size;
   }
-  uint32_t journal = world->journal_count;
-  unsigned char* first = world->shadow;
+  uint32_t journal = world->journal.count;
+  unsigned char* first = world->regions.shadow;
   save_all(world, first);
   blk_call_node(world, node);
   save_all(world, first + size);
   bool same = memcmp(first, first + size, size) == 0;
-  uint32_t added = world->journal_count - journal;
+  uint32_t added = world->journal.count - journal;
   // the second run leaves no trace: what it added to the journal is undone, memory put back
   if (added > 0) {
-    BlkOp* kept = world->journal;
-    uint32_t kept_capacity = world->journal_capacity;
-    world->journal = kept + journal;
-    world->journal_count = added;
+    BlkOp* kept = world->journal.ops;
+    uint32_t kept_capacity = world->journal.capacity;
+    world->journal.ops = kept + journal;
+    world->journal.count = added;
     blk_journal_undo(world);
-    world->journal = kept;
-    world->journal_capacity = kept_capacity;
-    world->journal_count = journal;
+    world->journal.ops = kept;
+    world->journal.capacity = kept_capacity;
+    world->journal.count = journal;
   }
   unsigned char* at = first;
   each_region(world, region_load, &at);
   if (!same) {
     blk_message(world, SLT_WARNING, DIAG_W0907,
                 "check block '%s' gives another result when it is repeated at the same time",
-                blk_name_text(world, world->nodes[node].name));
+                blk_name_text(world, world->nodes.all[node].name));
   }
   return SLT_OK;
 }
@@ -178,28 +179,28 @@ static SltStatus check_twice(SltWorld* world, uint32_t node) {
 
 SltStatus blk_check_pass(SltWorld* world, BlkPassKind kind) {
   BlkPhase outer = world->phase;
-  world->pass++;
+  world->passes.present++;
   world->memory.touched_count = 0;
   world->phase = BLK_CHECK;
   world->probing = kind == BLK_PASS_PROBE;
-  world->live = kind == BLK_PASS_LIVE;
-  world->pass_depth++;
+  world->passes.live = kind == BLK_PASS_LIVE;
+  world->nodes.pass_depth++;
   if (world->probing) blk_streams_save(world);
-  for (uint32_t i = 0; i < world->active_count[1]; i++) {
-    uint32_t node = world->active[1][i];
+  for (uint32_t i = 0; i < world->nodes.active_count[1]; i++) {
+    uint32_t node = world->nodes.active[1][i];
     if (!node) continue;
     blk_call_node(world, node);
-    if (world->options.debug && world->probing && world->status >= 0) {
+    if (world->options.debug && world->probing && world->failure.status >= 0) {
       (void)check_twice(world, node);
     }
   }
-  world->pass_depth--;
+  world->nodes.pass_depth--;
   world->probing = false;
-  world->live = false;
+  world->passes.live = false;
   world->phase = outer;
   world->statistics.checks++;
-  if (world->pass_depth == 0) blk_close_holes(world);
-  return world->status < 0 ? world->status : SLT_OK;
+  if (world->nodes.pass_depth == 0) blk_close_holes(world);
+  return world->failure.status < 0 ? world->failure.status : SLT_OK;
 }
 
 /// Memories that were not looked at in this pass are dropped when they are the majority.
@@ -208,7 +209,7 @@ static void sweep(SltWorld* world) {
   if (table->count < 256 || table->touched_count * 2 > table->count) return;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < table->count; i++) {
-    if (table->data[i].pass_last == world->pass_kept) table->data[kept++] = table->data[i];
+    if (table->data[i].pass_last == world->passes.kept) table->data[kept++] = table->data[i];
   }
   table->count = kept;
   memset(table->slots, 0, table->slot_count * sizeof *table->slots);
@@ -220,16 +221,16 @@ static void sweep(SltWorld* world) {
 
 /// The pass stands: what it saw is what the next one compares with, what it wanted happens.
 void blk_check_keep(SltWorld* world) {
-  world->pass_kept = world->pass;
+  world->passes.kept = world->passes.present;
   for (uint32_t i = 0; i < world->memory.touched_count; i++) {
     BlkMemory* memory = &world->memory.data[world->memory.touched[i]];
     memory->x_earlier = memory->x_last;
     memory->pass_earlier = memory->pass_last;
-    memory->pass_last = world->pass;
+    memory->pass_last = world->passes.present;
     // what fired in this instant is not armed by where it was located
-    memory->x_last = memory->fired_instant == world->instant ? 0.0 : memory->x;
+    memory->x_last = memory->fired_instant == world->passes.instant ? 0.0 : memory->x;
   }
-  if (world->journal_count > 0) blk_journal_apply(world);
+  if (world->journal.count > 0) blk_journal_apply(world);
   sweep(world);
 }
 

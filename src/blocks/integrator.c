@@ -15,16 +15,16 @@ SltStatus slt_integrator_create(SltWorld* world, uint32_t count, const double* i
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
   uint32_t owner = blk_owner_find(world, transaction);
   if (transaction.index && !owner) return SLT_ERR_NOT_FOUND;
-  uint32_t index = world->integrator_free;
+  uint32_t index = world->motion.integrator_free;
   if (index) {
-    world->integrator_free = world->integrators[index].next;
+    world->motion.integrator_free = world->motion.integrators[index].next;
   } else {
-    SLT_TRY(blk_grow(world, &world->integrators, &world->integrator_capacity,
-                     world->integrator_count + 1, sizeof *world->integrators));
-    index = world->integrator_count++;
-    world->integrators[index].generation = 1;
+    SLT_TRY(blk_grow(world, &world->motion.integrators, &world->motion.integrator_capacity,
+                     world->motion.integrator_count + 1, sizeof *world->motion.integrators));
+    index = world->motion.integrator_count++;
+    world->motion.integrators[index].generation = 1;
   }
-  BlkIntegrator* integrator = &world->integrators[index];
+  BlkIntegrator* integrator = &world->motion.integrators[index];
   *integrator = (BlkIntegrator){.in = in,
                                 .out = out,
                                 .count = count,
@@ -33,9 +33,9 @@ SltStatus slt_integrator_create(SltWorld* world, uint32_t count, const double* i
                                 .owner = owner,
                                 .state = BLK_RESERVED};
   if (owner) {
-    integrator->next = world->transactions[owner].integrators;
-    if (integrator->next) world->integrators[integrator->next].prev = index;
-    world->transactions[owner].integrators = index;
+    integrator->next = world->transactions.all[owner].integrators;
+    if (integrator->next) world->motion.integrators[integrator->next].prev = index;
+    world->transactions.all[owner].integrators = index;
   }
   if (handle) *handle = (SltIntegrator){index, integrator->generation};
   if (world->probing) {
@@ -46,48 +46,48 @@ SltStatus slt_integrator_create(SltWorld* world, uint32_t count, const double* i
 }
 
 SltStatus blk_integrator_activate(SltWorld* world, uint32_t index) {
-  SLT_TRY(blk_grow(world, &world->order, &world->order_capacity, world->order_count + 1,
-                   sizeof *world->order));
-  world->order[world->order_count++] = index;
-  world->integrators[index].state = BLK_ACTIVE;
-  world->layout_changed = true;
+  SLT_TRY(blk_grow(world, &world->motion.order, &world->motion.order_capacity,
+                   world->motion.order_count + 1, sizeof *world->motion.order));
+  world->motion.order[world->motion.order_count++] = index;
+  world->motion.integrators[index].state = BLK_ACTIVE;
+  world->motion.layout_changed = true;
   world->plain_known = false;
   world->dirty = true;
   return SLT_OK;
 }
 
 void blk_integrator_remove(SltWorld* world, uint32_t index) {
-  BlkIntegrator* integrator = &world->integrators[index];
+  BlkIntegrator* integrator = &world->motion.integrators[index];
   if (integrator->state == BLK_ACTIVE) {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < world->order_count; i++) {
-      if (world->order[i] != index) world->order[kept++] = world->order[i];
+    for (uint32_t i = 0; i < world->motion.order_count; i++) {
+      if (world->motion.order[i] != index) world->motion.order[kept++] = world->motion.order[i];
     }
-    world->order_count = kept;
-    world->layout_changed = true;
+    world->motion.order_count = kept;
+    world->motion.layout_changed = true;
     world->plain_known = false;
     world->dirty = true;
   }
   if (integrator->owner) {
-    BlkTransaction* owner = &world->transactions[integrator->owner];
+    BlkTransaction* owner = &world->transactions.all[integrator->owner];
     if (integrator->prev) {
-      world->integrators[integrator->prev].next = integrator->next;
+      world->motion.integrators[integrator->prev].next = integrator->next;
     } else {
       owner->integrators = integrator->next;
     }
-    if (integrator->next) world->integrators[integrator->next].prev = integrator->prev;
+    if (integrator->next) world->motion.integrators[integrator->next].prev = integrator->prev;
   }
   integrator->generation++;
   if (integrator->generation == 0) integrator->generation = 1;
   integrator->state = BLK_FREE;
-  integrator->next = world->integrator_free;
-  world->integrator_free = index;
+  integrator->next = world->motion.integrator_free;
+  world->motion.integrator_free = index;
 }
 
 static bool integrator_lives(const SltWorld* world, SltIntegrator handle) {
-  return handle.index && handle.index < world->integrator_count &&
-         world->integrators[handle.index].generation == handle.generation &&
-         world->integrators[handle.index].state != BLK_FREE;
+  return handle.index && handle.index < world->motion.integrator_count &&
+         world->motion.integrators[handle.index].generation == handle.generation &&
+         world->motion.integrators[handle.index].state != BLK_FREE;
 }
 
 bool slt_integrator_is_alive(const SltWorld* world, SltIntegrator integrator) {
@@ -113,37 +113,38 @@ SltStatus slt_integrator_cancel(SltWorld* world, SltIntegrator integrator) {
 // ---- the state as a whole -----------------------------------------------------------------------
 
 SltStatus blk_layout(SltWorld* world) {
-  if (!world->layout_changed) return SLT_OK;
+  if (!world->motion.layout_changed) return SLT_OK;
   uint64_t n = 0;
-  for (uint32_t i = 0; i < world->order_count; i++) {
-    BlkIntegrator* integrator = &world->integrators[world->order[i]];
+  for (uint32_t i = 0; i < world->motion.order_count; i++) {
+    BlkIntegrator* integrator = &world->motion.integrators[world->motion.order[i]];
     integrator->offset = (uint32_t)n;
     n += integrator->count;
     if (n > UINT32_MAX / 64) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "too many states");
   }
-  world->state_count = (uint32_t)n;
+  world->motion.state_count = (uint32_t)n;
   // six rows, one behind the other
-  SLT_TRY(blk_grow(world, &world->vectors, &world->vector_capacity, world->state_count,
-                   6 * sizeof *world->vectors));
-  world->layout_changed = false;
-  world->derivative_known = false;
+  SLT_TRY(blk_grow(world, &world->motion.vectors, &world->motion.vector_capacity,
+                   world->motion.state_count, 6 * sizeof *world->motion.vectors));
+  world->motion.layout_changed = false;
+  world->motion.derivative_known = false;
   return SLT_OK;
 }
 
 double* blk_row(const SltWorld* world, uint32_t row) {
-  return world->vectors ? world->vectors + (size_t)row * world->vector_capacity : NULL;
+  return world->motion.vectors ? world->motion.vectors + (size_t)row * world->motion.vector_capacity
+                               : NULL;
 }
 
 void blk_gather(const SltWorld* world, double* y) {
-  for (uint32_t i = 0; i < world->order_count; i++) {
-    const BlkIntegrator* integrator = &world->integrators[world->order[i]];
+  for (uint32_t i = 0; i < world->motion.order_count; i++) {
+    const BlkIntegrator* integrator = &world->motion.integrators[world->motion.order[i]];
     memcpy(y + integrator->offset, integrator->out, integrator->count * sizeof *y);
   }
 }
 
 void blk_scatter(SltWorld* world, const double* y) {
-  for (uint32_t i = 0; i < world->order_count; i++) {
-    const BlkIntegrator* integrator = &world->integrators[world->order[i]];
+  for (uint32_t i = 0; i < world->motion.order_count; i++) {
+    const BlkIntegrator* integrator = &world->motion.integrators[world->motion.order[i]];
     memcpy(integrator->out, y + integrator->offset, integrator->count * sizeof *y);
   }
 }
@@ -158,17 +159,17 @@ SltStatus blk_pass(SltWorld* world, double t, double* dy) {
   BlkPhase outer = world->phase;
   world->t = t;
   world->phase = BLK_CONTINUOUS;
-  world->pass_depth++;
-  for (uint32_t i = 0; i < world->active_count[0]; i++) {
-    uint32_t node = world->active[0][i];
+  world->nodes.pass_depth++;
+  for (uint32_t i = 0; i < world->nodes.active_count[0]; i++) {
+    uint32_t node = world->nodes.active[0][i];
     if (node) blk_call_node(world, node);
   }
-  world->pass_depth--;
+  world->nodes.pass_depth--;
   world->phase = outer;
   world->statistics.passes++;
   if (!dy) return SLT_OK;
-  for (uint32_t i = 0; i < world->order_count; i++) {
-    const BlkIntegrator* integrator = &world->integrators[world->order[i]];
+  for (uint32_t i = 0; i < world->motion.order_count; i++) {
+    const BlkIntegrator* integrator = &world->motion.integrators[world->motion.order[i]];
     double* d = dy + integrator->offset;
     double sum = 0.0;
     for (uint32_t k = 0; k < integrator->count; k++) {

@@ -5,14 +5,14 @@
 #include "blocks/blocks.h"
 
 SltStatus blk_journal_add(SltWorld* world, const BlkOp* op) {
-  SLT_TRY(blk_grow(world, &world->journal, &world->journal_capacity, world->journal_count + 1,
-                   sizeof *world->journal));
-  world->journal[world->journal_count++] = *op;
+  SLT_TRY(blk_grow(world, &world->journal.ops, &world->journal.capacity, world->journal.count + 1,
+                   sizeof *world->journal.ops));
+  world->journal.ops[world->journal.count++] = *op;
   return SLT_OK;
 }
 
 static bool same_node(const SltWorld* world, const BlkOp* op) {
-  return world->nodes[op->index].generation == op->generation;
+  return world->nodes.all[op->index].generation == op->generation;
 }
 
 static void apply(SltWorld* world, const BlkOp* op) {
@@ -21,12 +21,12 @@ static void apply(SltWorld* world, const BlkOp* op) {
     if (same_node(world, op)) blk_node_cancel(world, op->index);
     break;
   case BLK_OP_CANCEL_INTEGRATOR:
-    if (world->integrators[op->index].generation == op->generation) {
+    if (world->motion.integrators[op->index].generation == op->generation) {
       blk_integrator_remove(world, op->index);
     }
     break;
   case BLK_OP_END_TRANSACTION:
-    if (world->transactions[op->index].generation == op->generation) {
+    if (world->transactions.all[op->index].generation == op->generation) {
       blk_transaction_end(world, op->index);
     }
     break;
@@ -35,7 +35,7 @@ static void apply(SltWorld* world, const BlkOp* op) {
   case BLK_OP_NEW_TRANSACTION: break;
   case BLK_OP_REQUEST: blk_request_apply(world, op->index, op->priority); break;
   case BLK_OP_CANCEL_REQUEST:
-    if (world->requests[op->index].generation == op->generation) {
+    if (world->transactions.requests[op->index].generation == op->generation) {
       blk_request_withdraw(world, op->index);
     }
     break;
@@ -64,21 +64,21 @@ static void apply(SltWorld* world, const BlkOp* op) {
 
 /// Work it off in order. What the work itself adds (a destructor that cancels) is done too.
 void blk_journal_apply(SltWorld* world) {
-  if (world->journal_busy) return;
-  world->journal_busy = true;
-  for (uint32_t i = 0; i < world->journal_count; i++) {
-    BlkOp op = world->journal[i];  // the array may move
+  if (world->journal.busy) return;
+  world->journal.busy = true;
+  for (uint32_t i = 0; i < world->journal.count; i++) {
+    BlkOp op = world->journal.ops[i];  // the array may move
     apply(world, &op);
     world->dirty = true;
   }
-  world->journal_count = 0;
-  world->journal_busy = false;
+  world->journal.count = 0;
+  world->journal.busy = false;
 }
 
 /// Forget it; what was made for it is freed.
 void blk_journal_undo(SltWorld* world) {
-  for (uint32_t i = world->journal_count; i-- > 0;) {
-    const BlkOp* op = &world->journal[i];
+  for (uint32_t i = world->journal.count; i-- > 0;) {
+    const BlkOp* op = &world->journal.ops[i];
     switch (op->kind) {
     case BLK_OP_INSERT_NODE: blk_node_free(world, op->index); break;
     case BLK_OP_ADD_INTEGRATOR: blk_integrator_remove(world, op->index); break;
@@ -100,5 +100,5 @@ void blk_journal_undo(SltWorld* world) {
     case BLK_OP_INTERRUPT_PROCESS: break;
     }
   }
-  world->journal_count = 0;
+  world->journal.count = 0;
 }

@@ -27,7 +27,7 @@ static void stage(SltWorld* world, double h, uint32_t k_row) {
   const double* y0 = blk_row(world, ROW_Y0);
   const double* k = blk_row(world, k_row);
   double* y = blk_row(world, ROW_Y);
-  for (uint32_t i = 0; i < world->state_count; i++) {
+  for (uint32_t i = 0; i < world->motion.state_count; i++) {
     y[i] = y0[i] + h * k[i];
   }
   blk_scatter(world, y);
@@ -37,7 +37,7 @@ static void stage(SltWorld* world, double h, uint32_t k_row) {
 static SltStatus runge_kutta(SltWorld* world, double t0, double t1) {
   double h = t1 - t0;
   world->h = h;
-  if (world->state_count > 0) {
+  if (world->motion.state_count > 0) {
     stage(world, 0.5 * h, ROW_K1);
     SLT_TRY(blk_pass(world, t0 + 0.5 * h, blk_row(world, ROW_K2)));
     stage(world, 0.5 * h, ROW_K2);
@@ -51,7 +51,7 @@ static SltStatus runge_kutta(SltWorld* world, double t0, double t1) {
     const double* k4 = blk_row(world, ROW_K4);
     double* y = blk_row(world, ROW_Y);
     double sixth = h / 6.0;
-    for (uint32_t i = 0; i < world->state_count; i++) {
+    for (uint32_t i = 0; i < world->motion.state_count; i++) {
       y[i] = y0[i] + sixth * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]);
     }
     blk_scatter(world, y);
@@ -81,13 +81,14 @@ static double earliest_crossing(SltWorld* world, double t0, double h) {
 static SltStatus begin_step(SltWorld* world) {
   SLT_TRY(blk_layout(world));
   double* y0 = blk_row(world, ROW_Y0);
-  if (world->state_count > 0) {
+  if (world->motion.state_count > 0) {
     blk_gather(world, y0);
     // a check block may have written into the state without any event
-    size_t bytes = world->state_count * sizeof *y0;
-    if (memcmp(y0, blk_row(world, ROW_Y), bytes) != 0) world->derivative_known = false;
+    size_t bytes = world->motion.state_count * sizeof *y0;
+    if (memcmp(y0, blk_row(world, ROW_Y), bytes) != 0) world->motion.derivative_known = false;
   }
-  return world->derivative_known ? SLT_OK : blk_pass(world, world->t, blk_row(world, ROW_K1));
+  return world->motion.derivative_known ? SLT_OK
+                                        : blk_pass(world, world->t, blk_row(world, ROW_K1));
 }
 
 /// Let the check blocks look at the end of the step; `*te` is the earliest crossing or HUGE_VAL.
@@ -115,13 +116,14 @@ SltStatus blk_step_literal(SltWorld* world, double target) {
   world->statistics.steps++;
   if (te < HUGE_VAL) {
     world->statistics.rollbacks++;
-    if (world->state_count > 0) blk_scatter(world, blk_row(world, ROW_Y0));
+    if (world->motion.state_count > 0) blk_scatter(world, blk_row(world, ROW_Y0));
     SLT_TRY(runge_kutta(world, t0, te));
   }
-  if (world->state_count > 0) {
-    memcpy(blk_row(world, ROW_K1), blk_row(world, ROW_K2), world->state_count * sizeof(double));
+  if (world->motion.state_count > 0) {
+    memcpy(blk_row(world, ROW_K1), blk_row(world, ROW_K2),
+           world->motion.state_count * sizeof(double));
     blk_gather(world, blk_row(world, ROW_Y));
   }
-  world->derivative_known = true;
+  world->motion.derivative_known = true;
   return te < HUGE_VAL ? SLT_EVENT : SLT_OK;
 }

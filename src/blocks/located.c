@@ -26,30 +26,31 @@ typedef struct Trial {
 } Trial;
 
 void blk_stepper_free(SltWorld* world) {
-  base_free(&world->allocator, world->stepper_storage, world->stepper_size);
-  world->stepper_storage = NULL;
-  world->stepper = NULL;
-  world->stepper_size = 0;
-  world->stepper_capacity = 0;
+  base_free(&world->allocator, world->motion.stepper_storage, world->motion.stepper_size);
+  world->motion.stepper_storage = NULL;
+  world->motion.stepper = NULL;
+  world->motion.stepper_size = 0;
+  world->motion.stepper_capacity = 0;
 }
 
 static SltStatus right_hand_side(void* user, double t, const double* x, double* dx) {
   SltWorld* world = user;
   blk_scatter(world, x);
   SltStatus status = blk_pass(world, t, dx);
-  return world->status < 0 ? world->status : status;
+  return world->failure.status < 0 ? world->failure.status : status;
 }
 
 /// A stepper for at least the present number of states, begun at the present point.
 static SltStatus prepare_stepper(SltWorld* world, double target) {
-  uint32_t n = world->state_count;
+  uint32_t n = world->motion.state_count;
   double h = 0.0;
-  if (world->stepper && (world->stepper_capacity < n || world->stepper_method != world->method)) {
-    h = world->stepper->control.h_next;
+  if (world->motion.stepper &&
+      (world->motion.stepper_capacity < n || world->motion.stepper_method != world->method)) {
+    h = world->motion.stepper->control.h_next;
     blk_stepper_free(world);
-    world->stepper_stale = true;
+    world->motion.stepper_stale = true;
   }
-  if (!world->stepper) {
+  if (!world->motion.stepper) {
     uint32_t capacity = n < 8 ? 8 : n + n / 2;
     NumOptions options = num_options();
     options.rtol = world->options.rtol;
@@ -58,19 +59,19 @@ static SltStatus prepare_stepper(SltWorld* world, double target) {
     size_t size = num_stepper_size(world->method, capacity);
     void* storage = size < SIZE_MAX ? base_alloc(&world->allocator, size) : NULL;
     if (!storage) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
-    world->stepper_storage = storage;
-    world->stepper_size = size;
-    world->stepper_capacity = capacity;
-    world->stepper_method = world->method;
-    SLT_TRY(num_stepper_init(storage, world->method, capacity, &options, &world->stepper));
-    num_stepper_set_rhs(world->stepper, right_hand_side, world);
-    world->stepper_fresh = true;
+    world->motion.stepper_storage = storage;
+    world->motion.stepper_size = size;
+    world->motion.stepper_capacity = capacity;
+    world->motion.stepper_method = world->method;
+    SLT_TRY(num_stepper_init(storage, world->method, capacity, &options, &world->motion.stepper));
+    num_stepper_set_rhs(world->motion.stepper, right_hand_side, world);
+    world->motion.stepper_fresh = true;
   }
   double t = world->t;
   double* y = blk_row(world, ROW_Y);
   blk_gather(world, y);
-  NumStepper* s = world->stepper;
-  if (world->stepper_fresh) {
+  NumStepper* s = world->motion.stepper;
+  if (world->motion.stepper_fresh) {
     num_stepper_start(s, t, n, y, NULL);
     if (h > 0.0) {
       s->control.h_next = h;
@@ -79,19 +80,19 @@ static SltStatus prepare_stepper(SltWorld* world, double target) {
       return blk_fail(world, SLT_ERR_NOT_FINITE, DIAG_E0901,
                       "the input of an integrator is not a finite number");
     }
-    world->stepper_fresh = false;
-  } else if (world->stepper_stale || s->n != n || s->t != t ||
+    world->motion.stepper_fresh = false;
+  } else if (world->motion.stepper_stale || s->n != n || s->t != t ||
              memcmp(y, s->x, n * sizeof *y) != 0) {
     num_stepper_restart(s, t, n, y, NULL);
   }
-  world->stepper_stale = false;
+  world->motion.stepper_stale = false;
   world->t = t;
   return SLT_OK;
 }
 
 /// One accepted trial towards `target`.
 static SltStatus attempt(SltWorld* world, double target) {
-  NumStepper* s = world->stepper;
+  NumStepper* s = world->motion.stepper;
   double t0 = s->t;
   for (;;) {
     double h = s->control.h_next;
@@ -104,7 +105,7 @@ static SltStatus attempt(SltWorld* world, double target) {
     }
     world->h = t1 - t0;
     SltStatus status = num_stepper_attempt(s, t1);
-    if (world->status < 0) return world->status;
+    if (world->failure.status < 0) return world->failure.status;
     if (status >= 0 && s->trial.error <= 1.0) return SLT_OK;
     if (num_stepper_reject(s) < 0) {
       world->t = t0;
@@ -123,11 +124,11 @@ static SltStatus state_at(const Trial* trial, double t) {
   SltWorld* world = trial->world;
   if (trial->dense) {
     double* y = blk_row(world, ROW_Y);
-    num_dense_eval(world->stepper, t, y);
+    num_dense_eval(world->motion.stepper, t, y);
     blk_scatter(world, y);
   }
   (void)blk_pass(world, t, NULL);
-  return world->status < 0 ? world->status : SLT_OK;
+  return world->failure.status < 0 ? world->failure.status : SLT_OK;
 }
 
 static SltStatus followed(void* user, double t, double* g) {
@@ -137,7 +138,7 @@ static SltStatus followed(void* user, double t, double* g) {
   SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));
   blk_check_forget(world);
   const BlkMemory* memory = &world->memory.data[trial->memory];
-  *g = memory->pass == world->pass ? memory->x : (double)NAN;
+  *g = memory->pass == world->passes.present ? memory->x : (double)NAN;
   return SLT_OK;
 }
 
@@ -159,7 +160,7 @@ static SltStatus locate(Trial* trial, double lo, double* te) {
                               .max_evaluations = 200};
     NumBracket bracket = {lo, *te, world->memory.data[i].x_last, g_hi};
     SltStatus status = num_root_bracket(followed, trial, &options, &bracket, NULL);
-    if (world->status < 0) return world->status;
+    if (world->failure.status < 0) return world->failure.status;
     // a signal that jumps or is not defined in between: the bracket is as good as it gets
     (void)status;
     *te = bracket.hi;
@@ -173,7 +174,7 @@ static SltStatus locate(Trial* trial, double lo, double* te) {
 /// longer than that is not missed however long the steps are.
 static uint32_t probe_count(const SltWorld* world, double h) {
   double wanted = world->options.probes;
-  if (world->grid_step > 0.0) wanted = fmax(wanted, ceil(h / world->grid_step));
+  if (world->grid.step > 0.0) wanted = fmax(wanted, ceil(h / world->grid.step));
   return (uint32_t)fmin(wanted, PROBES_MAX);
 }
 
@@ -182,7 +183,7 @@ static double next_probe(const Trial* trial, double t, uint32_t count) {
   double h = trial->t1 - trial->t0;
   double done = (t - trial->t0) / h;
   double regular = (floor(done * count + 1e-9) + 1.0) / count;
-  if (trial->world->after_event) {
+  if (trial->world->passes.after_event) {
     // right after an event: 1/4096, 1/1024, ... of the regular distance
     double part = fmax(4.0 * done, 1.0 / (4096.0 * count));
     while (trial->t0 + part * h <= t && part < 1.0 / count)
@@ -216,7 +217,7 @@ typedef struct Triple {
 
 /// Whether the parabola through the values of the three probes has a valley that goes deep.
 static bool may_dip(const SltWorld* world, const BlkMemory* m, const Triple* at) {
-  if (m->pass != world->pass || m->pass_last != at->pass_middle ||
+  if (m->pass != world->passes.present || m->pass_last != at->pass_middle ||
       m->pass_earlier != at->pass_first) {
     return false;
   }
@@ -269,7 +270,7 @@ static SltStatus search_dips(Trial* trial, const Triple* at, double* te) {
     NumMaximum bottom = {0.0, -HUGE_VAL};
     (void)num_max_on_interval(followed_down, trial, at->t[0], at->t[2],
                               1e-7 * (at->t[2] - at->t[0]), 0.0, &bottom, NULL);
-    if (world->status < 0) return world->status;
+    if (world->failure.status < 0) return world->failure.status;
     world->memory.data[i].crossed = bottom.g >= 0.0;
     if (bottom.g >= 0.0 && bottom.t < first) first = bottom.t;
   }
@@ -295,7 +296,7 @@ static SltStatus probe(Trial* trial, double before, double t, Triple* at, double
     SLT_TRY(locate(trial, before, te));
     return SLT_EVENT;
   }
-  *at = (Triple){{at->t[1], before, t}, at->pass_middle, world->pass_kept};
+  *at = (Triple){{at->t[1], before, t}, at->pass_middle, world->passes.kept};
   return at->t[0] < at->t[1] ? search_dips(trial, at, te) : SLT_OK;
 }
 
@@ -320,7 +321,7 @@ static SltStatus search(Trial* trial, double* te) {
 static SltStatus sample_at(Trial* trial, double t) {
   SltWorld* world = trial->world;
   SLT_TRY(state_at(trial, t));
-  if (blk_has_checks(world) && world->scene.shape_count > 0) {
+  if (blk_has_checks(world) && world->record.scene.shape_count > 0) {
     SLT_TRY(blk_check_pass(world, BLK_PASS_PROBE));  // for the poses they give
     blk_check_forget(world);
   }
@@ -330,9 +331,9 @@ static SltStatus sample_at(Trial* trial, double t) {
 /// Samples strictly inside the trial.
 static SltStatus sample_inside(Trial* trial, double t1) {
   SltWorld* world = trial->world;
-  if (!(world->grid_step > 0.0)) return SLT_OK;
-  for (;; world->grid_next++) {
-    double t = blk_grid_time(world, world->grid_next);
+  if (!(world->grid.step > 0.0)) return SLT_OK;
+  for (;; world->grid.next++) {
+    double t = blk_grid_time(world, world->grid.next);
     if (!(t < t1 - blk_time_eps(t1))) return SLT_OK;
     if (t > trial->t0 && blk_wants_samples(world)) SLT_TRY(sample_at(trial, t));
   }
@@ -341,13 +342,14 @@ static SltStatus sample_inside(Trial* trial, double t1) {
 /// An accepted trial with its polynomial, or just a stretch of time when there is no state.
 static SltStatus make_trial(SltWorld* world, double target, Trial* trial) {
   SLT_TRY(blk_layout(world));
-  *trial = (Trial){.world = world, .t0 = world->t, .t1 = target, .dense = world->state_count > 0};
+  *trial =
+      (Trial){.world = world, .t0 = world->t, .t1 = target, .dense = world->motion.state_count > 0};
   world->h = target - world->t;
   if (!trial->dense) return SLT_OK;
   SLT_TRY(prepare_stepper(world, target));
   SLT_TRY(attempt(world, target));
-  trial->t1 = world->stepper->trial.t;
-  SltStatus status = num_dense_prepare(world->stepper);
+  trial->t1 = world->motion.stepper->trial.t;
+  SltStatus status = num_dense_prepare(world->motion.stepper);
   if (status < 0) return blk_fail(world, status, DIAG_E0901, "dense output cannot be computed");
   return SLT_OK;
 }
@@ -358,11 +360,11 @@ SltStatus blk_step_located(SltWorld* world, double target) {
   double te = trial.t1;
   SltStatus found = blk_has_checks(world) ? search(&trial, &te) : SLT_OK;
   if (found < 0) return found;
-  world->after_event = false;
+  world->passes.after_event = false;
   SLT_TRY(sample_inside(&trial, te));
   if (trial.dense) {
-    SLT_TRY(num_stepper_accept_until(world->stepper, te));
-    blk_scatter(world, world->stepper->x);
+    SLT_TRY(num_stepper_accept_until(world->motion.stepper, te));
+    blk_scatter(world, world->motion.stepper->x);
   }
   SLT_TRY(blk_pass(world, te, NULL));
   world->statistics.steps++;

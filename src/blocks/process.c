@@ -14,23 +14,23 @@ static void process_main(void* user) {
   BlkProcess* process = user;
   SltWorld* world = process->world;
   process->fn(world, process->user);
-  if (world->journal_count > 0 && !world->probing) blk_journal_apply(world);
+  if (world->journal.count > 0 && !world->probing) blk_journal_apply(world);
   blk_process_release(world, process);
 }
 
 static bool process_lives(const SltWorld* world, SltProcess handle) {
-  return handle.index && handle.index < world->process_count &&
-         world->processes[handle.index]->generation == handle.generation &&
-         world->processes[handle.index]->alive;
+  return handle.index && handle.index < world->processes.count &&
+         world->processes.all[handle.index]->generation == handle.generation &&
+         world->processes.all[handle.index]->alive;
 }
 
 static BlkProcess* process_new(SltWorld* world) {
-  BlkProcess* process = world->process_idle;
+  BlkProcess* process = world->processes.idle;
   if (process) {
-    world->process_idle = process->link;
+    world->processes.idle = process->link;
     return process;
   }
-  if (blk_grow(world, &world->processes, &world->process_capacity, world->process_count + 1,
+  if (blk_grow(world, &world->processes.all, &world->processes.capacity, world->processes.count + 1,
                sizeof(void*)) < 0) {
     return NULL;
   }
@@ -38,20 +38,20 @@ static BlkProcess* process_new(SltWorld* world) {
   if (!process) return NULL;
   process->world = world;
   process->generation = 1;
-  process->index = world->process_count;
-  bool guarded = world->process_count < GUARDED_MAX;
+  process->index = world->processes.count;
+  bool guarded = world->processes.count < GUARDED_MAX;
   if (blk_context_create(&process->context, world->options.stack_size, guarded) < 0) {
     base_free(&world->allocator, process, sizeof *process);
     return NULL;
   }
-  world->processes[world->process_count++] = process;
+  world->processes.all[world->processes.count++] = process;
   return process;
 }
 
 /// Wake those who wait for the end of a process.
 static void wake_waiters(SltWorld* world, BlkProcess* ended) {
-  for (uint32_t i = 1; i < world->process_count && ended->awaited > 0; i++) {
-    BlkProcess* process = world->processes[i];
+  for (uint32_t i = 1; i < world->processes.count && ended->awaited > 0; i++) {
+    BlkProcess* process = world->processes.all[i];
     if (process->awaits != ended) continue;
     process->awaits = NULL;
     ended->awaited--;
@@ -65,8 +65,8 @@ void blk_process_release(SltWorld* world, BlkProcess* process) {
   if (world->phase != BLK_FINAL) wake_waiters(world, process);
   process->generation++;
   if (process->generation == 0) process->generation = 1;
-  process->link = world->process_idle;
-  world->process_idle = process;
+  process->link = world->processes.idle;
+  world->processes.idle = process;
 }
 
 SltStatus slt_process_start(SltWorld* world, double t, SltProcessFn* fn, void* user,
@@ -96,8 +96,8 @@ SltStatus slt_process_start(SltWorld* world, double t, SltProcessFn* fn, void* u
     blk_process_release(world, process);
     return SLT_ERR_NOMEM;
   }
-  world->nodes[index].name = process->name;
-  process->wake = (SltBlock){index, world->nodes[index].generation};
+  world->nodes.all[index].name = process->name;
+  process->wake = (SltBlock){index, world->nodes.all[index].generation};
   if (out) *out = (SltProcess){process->index, process->generation};
   if (world->probing) {
     BlkOp op = {.kind = BLK_OP_START_PROCESS, .index = index, .t = t, .object = process};
@@ -115,13 +115,13 @@ void blk_process_resume(SltWorld* world, void* user) {
   BlkProcess* process = user;
   process->wake = (SltBlock){0};
   process->started = true;
-  BlkProcess* outer = world->process;
-  uint32_t current = world->current;
-  world->process = process;
+  BlkProcess* outer = world->processes.running;
+  uint32_t current = world->nodes.current;
+  world->processes.running = process;
   // its frames may run over several events: nobody's block is current inside
   blk_context_enter(&process->context);
-  world->process = outer;
-  world->current = current;
+  world->processes.running = outer;
+  world->nodes.current = current;
   if (blk_context_overrun(&process->context)) {
     (void)blk_fail(world, SLT_ERR_LIMIT, DIAG_E0907,
                    "process '%s' has used more stack than it has (option stack_size)",
@@ -135,24 +135,24 @@ void blk_process_wake(SltWorld* world, BlkProcess* process, SltStatus status) {
   SltBlockSpec spec = {.fn = blk_process_resume, .user = process};
   uint32_t index = blk_node_new(world, &spec);
   if (!index) return;
-  world->nodes[index].name = process->name;
-  process->wake = (SltBlock){index, world->nodes[index].generation};
+  world->nodes.all[index].name = process->name;
+  process->wake = (SltBlock){index, world->nodes.all[index].generation};
   (void)blk_node_insert(world, index, world->t);
 }
 
 /// Whether the call comes from a process that may wait; reports why not.
 static BlkProcess* waiting_process(SltWorld* world, SltStatus* status) {
   *status = SLT_ERR_ARGUMENT;
-  if (!world || !world->process) return NULL;
-  if (world->process->cancelled) {
+  if (!world || !world->processes.running) return NULL;
+  if (world->processes.running->cancelled) {
     *status = SLT_ERR_CANCELLED;
     return NULL;
   }
-  return world->phase == BLK_DISCRETE ? world->process : NULL;
+  return world->phase == BLK_DISCRETE ? world->processes.running : NULL;
 }
 
 static SltStatus leave(SltWorld* world, BlkProcess* process) {
-  if (world->journal_count > 0) blk_journal_apply(world);
+  if (world->journal.count > 0) blk_journal_apply(world);
   blk_context_leave(&process->context, false);
   return process->cancelled ? SLT_ERR_CANCELLED : process->status;
 }
@@ -171,7 +171,7 @@ SltStatus slt_process_join(SltWorld* world, SltProcess other) {
   if (!process) return status;
   if (!process_lives(world, other)) return SLT_OK;
   if (other.index == process->index) return SLT_ERR_ARGUMENT;
-  process->awaits = world->processes[other.index];
+  process->awaits = world->processes.all[other.index];
   process->awaits->awaited++;
   return blk_process_sleep(world);
 }
@@ -184,8 +184,8 @@ SltStatus slt_process_wait(SltWorld* world, double dt) {
   SltBlockSpec spec = {.fn = blk_process_resume, .user = process};
   uint32_t index = blk_node_new(world, &spec);
   if (!index) return SLT_ERR_NOMEM;
-  world->nodes[index].name = process->name;
-  process->wake = (SltBlock){index, world->nodes[index].generation};
+  world->nodes.all[index].name = process->name;
+  process->wake = (SltBlock){index, world->nodes.all[index].generation};
   process->status = SLT_OK;
   SLT_TRY(blk_node_insert(world, index, world->t + dt));
   return leave(world, process);
@@ -207,7 +207,8 @@ static void patience_over(SltWorld* world, void* user) {
   process->status = SLT_END;
   SltRequest request = process->request;
   process->request = (SltRequest){0};
-  if (request.index && world->requests[request.index].generation == request.generation) {
+  if (request.index &&
+      world->transactions.requests[request.index].generation == request.generation) {
     blk_request_withdraw(world, request.index);
   }
   blk_process_resume(world, process);
@@ -230,7 +231,7 @@ SltStatus slt_process_request(SltWorld* world, SltResource* resource, uint32_t u
     SltBlockSpec block = {.fn = patience_over, .user = process, .priority = -1};
     uint32_t index = blk_node_new(world, &block);
     if (!index) return SLT_ERR_NOMEM;
-    process->wake = (SltBlock){index, world->nodes[index].generation};
+    process->wake = (SltBlock){index, world->nodes.all[index].generation};
     SLT_TRY(blk_node_insert(world, index, world->t + patience));
   }
   return leave(world, process);
@@ -281,17 +282,17 @@ SltStatus slt_process_until(SltWorld* world, SltConditionFn* fn, void* user) {
   if (!fn) return SLT_ERR_ARGUMENT;
   process->condition = fn;
   process->condition_user = user;
-  world->condition_count++;
+  world->processes.condition_count++;
   world->plain_known = false;
   return leave(world, process);
 }
 
 /// Look at all conditions; true when somebody was woken.
 bool blk_conditions(SltWorld* world) {
-  if (world->condition_count == 0) return false;
+  if (world->processes.condition_count == 0) return false;
   bool woke = false;
-  for (uint32_t i = 1; i < world->process_count; i++) {
-    BlkProcess* process = world->processes[i];
+  for (uint32_t i = 1; i < world->processes.count; i++) {
+    BlkProcess* process = world->processes.all[i];
     if (!process->alive || !process->condition) continue;
     BlkPhase outer = world->phase;
     world->phase = BLK_CONTINUOUS;  // a condition looks, it does not act
@@ -299,7 +300,7 @@ bool blk_conditions(SltWorld* world) {
     world->phase = outer;
     if (!holds) continue;
     process->condition = NULL;
-    world->condition_count--;
+    world->processes.condition_count--;
     world->plain_known = false;
     blk_process_wake(world, process, SLT_OK);
     woke = true;
@@ -338,7 +339,7 @@ SltStatus slt_process_until_event(SltWorld* world, SltQuantityFn* fn, void* user
 // ---- cancelling and the end ---------------------------------------------------------------------
 
 static void forget_putter(SltWorld* world, const BlkProcess* process) {
-  for (SltStore* store = world->stores; store; store = store->link) {
+  for (SltStore* store = world->transactions.stores; store; store = store->link) {
     uint32_t count = store->putters.count;
     for (uint32_t i = 0; i < count; i++) {
       void* other = NULL;
@@ -350,8 +351,8 @@ static void forget_putter(SltWorld* world, const BlkProcess* process) {
 
 /// Units granted to a process that will not hear of it any more.
 static void forget_grant(SltWorld* world, const BlkProcess* process) {
-  for (uint32_t i = 1; i < world->node_count; i++) {
-    const BlkNode* node = &world->nodes[i];
+  for (uint32_t i = 1; i < world->nodes.count; i++) {
+    const BlkNode* node = &world->nodes.all[i];
     if (node->state == BLK_PENDING && node->fn == request_granted && node->user == process) {
       blk_node_cancel(world, i);
       blk_resource_release(process->resource, process->units, 0);
@@ -365,8 +366,8 @@ static void forget_waiting(SltWorld* world, BlkProcess* process) {
     blk_node_cancel(world, process->wake.index);
     process->wake = (SltBlock){0};
   }
-  if (process->request.index &&
-      world->requests[process->request.index].generation == process->request.generation) {
+  if (process->request.index && world->transactions.requests[process->request.index].generation ==
+                                    process->request.generation) {
     blk_request_withdraw(world, process->request.index);
   }
   process->request = (SltRequest){0};
@@ -374,7 +375,7 @@ static void forget_waiting(SltWorld* world, BlkProcess* process) {
   process->awaits = NULL;
   if (process->condition) {
     process->condition = NULL;
-    world->condition_count--;
+    world->processes.condition_count--;
     world->plain_known = false;
   }
   if (process->check.index && slt_block_is_alive(world, process->check)) {
@@ -389,7 +390,7 @@ static void forget_waiting(SltWorld* world, BlkProcess* process) {
 void blk_process_cancel(SltWorld* world, BlkProcess* process) {
   if (!process->alive || process->cancelled) return;
   process->cancelled = true;
-  if (process == world->process) return;  // runs: its next waiting call says so
+  if (process == world->processes.running) return;  // runs: its next waiting call says so
   forget_waiting(world, process);
   if (process->started) {
     blk_process_wake(world, process, SLT_ERR_CANCELLED);
@@ -399,7 +400,8 @@ void blk_process_cancel(SltWorld* world, BlkProcess* process) {
 }
 
 bool blk_process_interrupt(SltWorld* world, BlkProcess* process) {
-  if (!process->alive || !process->started || process->cancelled || process == world->process) {
+  if (!process->alive || !process->started || process->cancelled ||
+      process == world->processes.running) {
     return false;
   }
   forget_waiting(world, process);
@@ -410,7 +412,7 @@ bool blk_process_interrupt(SltWorld* world, BlkProcess* process) {
 SltStatus slt_process_interrupt(SltWorld* world, SltProcess handle) {
   if (!world || !blk_may_change(world)) return SLT_ERR_ARGUMENT;
   if (!process_lives(world, handle)) return SLT_ERR_NOT_FOUND;
-  BlkProcess* process = world->processes[handle.index];
+  BlkProcess* process = world->processes.all[handle.index];
   if (world->probing) {
     BlkOp op = {
         .kind = BLK_OP_INTERRUPT_PROCESS, .object = process, .generation = handle.generation};
@@ -420,8 +422,8 @@ SltStatus slt_process_interrupt(SltWorld* world, SltProcess handle) {
 }
 
 SltProcess slt_process_current(const SltWorld* world) {
-  if (!world || !world->process) return (SltProcess){0};
-  return (SltProcess){world->process->index, world->process->generation};
+  if (!world || !world->processes.running) return (SltProcess){0};
+  return (SltProcess){world->processes.running->index, world->processes.running->generation};
 }
 
 SltStatus slt_process_cancel(SltWorld* world, SltProcess handle) {
@@ -432,7 +434,7 @@ SltStatus slt_process_cancel(SltWorld* world, SltProcess handle) {
     return SLT_ERR_NOT_FOUND;
   }
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
-  BlkProcess* process = world->processes[handle.index];
+  BlkProcess* process = world->processes.all[handle.index];
   if (world->probing) {
     BlkOp op = {.kind = BLK_OP_CANCEL_PROCESS, .object = process, .generation = handle.generation};
     return blk_journal_add(world, &op);
@@ -443,8 +445,8 @@ SltStatus slt_process_cancel(SltWorld* world, SltProcess handle) {
 
 void blk_processes_clear(SltWorld* world) {
   world->phase = BLK_FINAL;
-  for (uint32_t i = 1; i < world->process_count; i++) {
-    BlkProcess* process = world->processes[i];
+  for (uint32_t i = 1; i < world->processes.count; i++) {
+    BlkProcess* process = world->processes.all[i];
     if (!process->alive || !process->started) continue;
     // let it clean up: every waiting call inside says SLT_ERR_CANCELLED
     process->cancelled = true;
@@ -452,11 +454,11 @@ void blk_processes_clear(SltWorld* world) {
     blk_process_resume(world, process);
   }
   world->phase = BLK_IDLE;
-  for (uint32_t i = 1; i < world->process_count; i++) {
-    BlkProcess* process = world->processes[i];
+  for (uint32_t i = 1; i < world->processes.count; i++) {
+    BlkProcess* process = world->processes.all[i];
     blk_context_free(&process->context);
     base_free(&world->allocator, process, sizeof *process);
   }
-  base_free(&world->allocator, world->processes, world->process_capacity * sizeof(void*));
-  world->process_count = 1;
+  base_free(&world->allocator, world->processes.all, world->processes.capacity * sizeof(void*));
+  world->processes.count = 1;
 }

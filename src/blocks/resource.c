@@ -18,59 +18,59 @@ SltStatus slt_resource_create(SltWorld* world, const char* name, uint32_t units,
   resource->name = blk_name(world, name);
   slt_level_set(&resource->queue_level, world->t, 0.0);
   slt_level_set(&resource->use_level, world->t, 0.0);
-  resource->link = world->resources;
-  world->resources = resource;
+  resource->link = world->transactions.resources;
+  world->transactions.resources = resource;
   *out = resource;
   return SLT_OK;
 }
 
 void blk_resources_clear(SltWorld* world) {
-  for (SltResource* resource = world->resources; resource;) {
+  for (SltResource* resource = world->transactions.resources; resource;) {
     SltResource* next = resource->link;
     blk_heap_clear(&resource->queue, &world->allocator);
     base_free(&world->allocator, resource->holders, resource->holder_capacity * sizeof(BlkHolder));
     base_free(&world->allocator, resource, sizeof *resource);
     resource = next;
   }
-  world->resources = NULL;
+  world->transactions.resources = NULL;
 }
 
 static uint32_t request_new(SltWorld* world) {
-  uint32_t index = world->request_free;
+  uint32_t index = world->transactions.request_free;
   if (index) {
-    world->request_free = world->requests[index].next;
+    world->transactions.request_free = world->transactions.requests[index].next;
     return index;
   }
-  if (blk_grow(world, &world->requests, &world->request_capacity, world->request_count + 1,
-               sizeof *world->requests) < 0) {
+  if (blk_grow(world, &world->transactions.requests, &world->transactions.request_capacity,
+               world->transactions.request_count + 1, sizeof *world->transactions.requests) < 0) {
     return 0;
   }
-  index = world->request_count++;
-  world->requests[index].generation = 1;
+  index = world->transactions.request_count++;
+  world->transactions.requests[index].generation = 1;
   return index;
 }
 
 void blk_request_free(SltWorld* world, uint32_t index) {
-  BlkRequest* request = &world->requests[index];
+  BlkRequest* request = &world->transactions.requests[index];
   if (request->owner) {
     if (request->prev) {
-      world->requests[request->prev].next = request->next;
+      world->transactions.requests[request->prev].next = request->next;
     } else {
-      world->transactions[request->owner].requests = request->next;
+      world->transactions.all[request->owner].requests = request->next;
     }
-    if (request->next) world->requests[request->next].prev = request->prev;
+    if (request->next) world->transactions.requests[request->next].prev = request->prev;
   }
   request->generation++;
   if (request->generation == 0) request->generation = 1;
   request->alive = false;
-  request->next = world->request_free;
-  world->request_free = index;
+  request->next = world->transactions.request_free;
+  world->transactions.request_free = index;
 }
 
 /// Give the units and let the asker know.
 static void grant(SltResource* resource, uint32_t index) {
   SltWorld* world = resource->world;
-  BlkRequest* request = &world->requests[index];
+  BlkRequest* request = &world->transactions.requests[index];
   resource->in_use += request->units;
   resource->granted++;
   double waited = world->t - request->t;
@@ -91,12 +91,12 @@ static void grant(SltResource* resource, uint32_t index) {
 
 static bool request_waits(const void* user, const BlkEntry* entry) {
   const SltWorld* world = user;
-  const BlkRequest* request = &world->requests[entry->slot];
+  const BlkRequest* request = &world->transactions.requests[entry->slot];
   return request->generation == entry->generation && request->alive && !request->granted;
 }
 
 static SltStatus wait_add(SltResource* resource, uint32_t index) {
-  BlkRequest* requests = resource->world->requests;
+  BlkRequest* requests = resource->world->transactions.requests;
   BlkRequest* request = &requests[index];
   uint32_t last = resource->line_last;
   if (last && request->order < requests[last].order) {
@@ -113,12 +113,12 @@ static SltStatus wait_add(SltResource* resource, uint32_t index) {
 
 static void wait_remove(SltResource* resource, uint32_t index) {
   SltWorld* world = resource->world;
-  BlkRequest* request = &world->requests[index];
+  BlkRequest* request = &world->transactions.requests[index];
   if (request->in_line) {
     uint32_t before = request->before;
     uint32_t behind = request->behind;
-    *(before ? &world->requests[before].behind : &resource->line_first) = behind;
-    *(behind ? &world->requests[behind].before : &resource->line_last) = before;
+    *(before ? &world->transactions.requests[before].behind : &resource->line_first) = behind;
+    *(behind ? &world->transactions.requests[behind].before : &resource->line_last) = before;
     request->in_line = false;
     return;
   }
@@ -140,7 +140,7 @@ static uint32_t wait_first(SltResource* resource) {
   }
   uint32_t first = resource->line_first;
   if (queue->count == 0) return first;
-  bool line = first && world->requests[first].order < queue->data[0].order;
+  bool line = first && world->transactions.requests[first].order < queue->data[0].order;
   return line ? first : queue->data[0].slot;
 }
 
@@ -150,9 +150,9 @@ static void serve(SltResource* resource) {
   bool changed = false;
   while (resource->waiting > 0) {
     uint32_t index = wait_first(resource);
-    uint32_t wanted = world->requests[index].units;
+    uint32_t wanted = world->transactions.requests[index].units;
     if (resource->in_use >= resource->units || wanted > resource->units - resource->in_use) break;
-    if (world->requests[index].in_line) {
+    if (world->transactions.requests[index].in_line) {
       wait_remove(resource, index);
     } else {
       (void)blk_heap_pop(&resource->queue);
@@ -171,7 +171,7 @@ void blk_resource_serve(SltResource* resource) {
 }
 
 void blk_request_apply(SltWorld* world, uint32_t index, int32_t priority) {
-  BlkRequest* request = &world->requests[index];
+  BlkRequest* request = &world->transactions.requests[index];
   SltResource* resource = request->resource;
   resource->requests++;
   bool room =
@@ -204,7 +204,7 @@ SltStatus slt_resource_request(SltResource* resource, const SltRequestSpec* spec
   if (spec->transaction.index && !owner) return SLT_ERR_NOT_FOUND;
   uint32_t index = request_new(world);
   if (!index) return SLT_ERR_NOMEM;
-  BlkRequest* request = &world->requests[index];
+  BlkRequest* request = &world->transactions.requests[index];
   *request = (BlkRequest){.resource = resource,
                           .fn = spec->fn,
                           .user = spec->user,
@@ -214,9 +214,9 @@ SltStatus slt_resource_request(SltResource* resource, const SltRequestSpec* spec
                           .units = spec->units ? spec->units : 1,
                           .alive = true};
   if (owner) {
-    request->next = world->transactions[owner].requests;
-    if (request->next) world->requests[request->next].prev = index;
-    world->transactions[owner].requests = index;
+    request->next = world->transactions.all[owner].requests;
+    if (request->next) world->transactions.requests[request->next].prev = index;
+    world->transactions.all[owner].requests = index;
   }
   if (out) *out = (SltRequest){index, request->generation};
   if (world->probing) {
@@ -224,12 +224,12 @@ SltStatus slt_resource_request(SltResource* resource, const SltRequestSpec* spec
     return blk_journal_add(world, &op);
   }
   blk_request_apply(world, index, spec->priority);
-  return world->status < 0 ? world->status : SLT_OK;
+  return world->failure.status < 0 ? world->failure.status : SLT_OK;
 }
 
 /// Withdraw a waiting request, or give back the units of a granted one.
 void blk_request_withdraw(SltWorld* world, uint32_t index) {
-  BlkRequest* request = &world->requests[index];
+  BlkRequest* request = &world->transactions.requests[index];
   SltResource* resource = request->resource;
   bool granted = request->granted;
   uint32_t units = request->units;
@@ -249,8 +249,8 @@ SltStatus slt_request_cancel(SltResource* resource, SltRequest handle) {
   if (!resource) return SLT_ERR_ARGUMENT;
   SltWorld* world = resource->world;
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
-  if (!handle.index || handle.index >= world->request_count) return SLT_ERR_NOT_FOUND;
-  const BlkRequest* request = &world->requests[handle.index];
+  if (!handle.index || handle.index >= world->transactions.request_count) return SLT_ERR_NOT_FOUND;
+  const BlkRequest* request = &world->transactions.requests[handle.index];
   if (request->generation != handle.generation || !request->alive || request->granted) {
     return SLT_ERR_NOT_FOUND;
   }
@@ -266,8 +266,8 @@ SltStatus slt_request_cancel(SltResource* resource, SltRequest handle) {
 /// Units granted in the name of a transaction are noted there; take them off.
 static void forget_grants(SltWorld* world, const SltResource* resource, uint32_t owner,
                           uint32_t units) {
-  for (uint32_t i = world->transactions[owner].requests; i && units > 0;) {
-    BlkRequest* request = &world->requests[i];
+  for (uint32_t i = world->transactions.all[owner].requests; i && units > 0;) {
+    BlkRequest* request = &world->transactions.requests[i];
     uint32_t next = request->next;
     if (request->resource == resource && request->granted) {
       uint32_t taken = request->units < units ? request->units : units;
@@ -336,7 +336,7 @@ static uint32_t find_victim(const SltResource* resource, int32_t priority) {
   uint32_t found = resource->holder_count;
   for (uint32_t i = 0; i < resource->holder_count; i++) {
     const BlkHolder* holder = &resource->holders[i];
-    const BlkProcess* process = resource->world->processes[holder->process];
+    const BlkProcess* process = resource->world->processes.all[holder->process];
     if (!process->alive || !is_holder(holder, process) || holder->priority >= priority) continue;
     if (found == resource->holder_count || holder->priority <= resource->holders[found].priority) {
       found = i;
@@ -347,7 +347,8 @@ static uint32_t find_victim(const SltResource* resource, int32_t priority) {
 
 SltStatus slt_process_preempt(SltWorld* world, SltResource* resource, uint32_t units,
                               int32_t priority, double patience) {
-  if (!world || !world->process || !resource || resource->world != world) return SLT_ERR_ARGUMENT;
+  if (!world || !world->processes.running || !resource || resource->world != world)
+    return SLT_ERR_ARGUMENT;
   uint32_t wanted = units ? units : 1;
   while (wanted <= resource->units && resource->units - resource->in_use < wanted) {
     uint32_t victim = find_victim(resource, priority);
@@ -356,7 +357,7 @@ SltStatus slt_process_preempt(SltWorld* world, SltResource* resource, uint32_t u
     holder_remove(resource, victim);
     resource->in_use -= holder.units;
     resource->preempted++;
-    (void)blk_process_interrupt(world, world->processes[holder.process]);
+    (void)blk_process_interrupt(world, world->processes.all[holder.process]);
   }
   return slt_process_request(world, resource, units, priority, patience);
 }
@@ -364,8 +365,8 @@ SltStatus slt_process_preempt(SltWorld* world, SltResource* resource, uint32_t u
 void blk_resource_release(SltResource* resource, uint32_t units, uint32_t owner) {
   SltWorld* world = resource->world;
   if (units > resource->in_use) units = resource->in_use;
-  if (world->process) holder_forget(resource, world->process, units);
-  if (owner && world->transactions[owner].alive) forget_grants(world, resource, owner, units);
+  if (world->processes.running) holder_forget(resource, world->processes.running, units);
+  if (owner && world->transactions.all[owner].alive) forget_grants(world, resource, owner, units);
   resource->in_use -= units;
   blk_resource_serve(resource);
 }
@@ -381,8 +382,8 @@ SltStatus slt_resource_release(SltResource* resource, uint32_t units, SltTransac
                 blk_name_text(world, resource->name), units, resource->in_use);
     return SLT_ERR_ARGUMENT;
   }
-  if (world->process && resource->preempted > 0 && !transaction.index &&
-      !blk_holder_has(resource, world->process, units)) {
+  if (world->processes.running && resource->preempted > 0 && !transaction.index &&
+      !blk_holder_has(resource, world->processes.running, units)) {
     blk_message(world, SLT_WARNING, DIAG_W0910,
                 "resource '%s': a process releases units that were taken from it; ignored",
                 blk_name_text(world, resource->name));

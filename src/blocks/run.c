@@ -19,11 +19,12 @@ double blk_time_eps(double t) {
 }
 
 double blk_grid_time(const SltWorld* world, uint64_t n) {
-  return world->grid_base + (double)n * world->grid_step;
+  return world->grid.base + (double)n * world->grid.step;
 }
 
 bool blk_wants_samples(const SltWorld* world) {
-  return !world->record_off && (world->watch_count > 0 || world->scene.shape_count > 0);
+  return !world->record.off &&
+         (world->record.watch_count > 0 || world->record.scene.shape_count > 0);
 }
 
 bool blk_due(SltWorld* world, double t) {
@@ -31,20 +32,20 @@ bool blk_due(SltWorld* world, double t) {
 }
 
 SltStatus blk_sample(SltWorld* world) {
-  if (world->record_off) return SLT_OK;
-  world->t_sampled = world->t;
-  if (world->watch_count > 0) SLT_TRY(blk_watch_row(world));
-  if (world->scene.shape_count > 0) SLT_TRY(blk_scene_commit(world));
+  if (world->record.off) return SLT_OK;
+  world->record.t_sampled = world->t;
+  if (world->record.watch_count > 0) SLT_TRY(blk_watch_row(world));
+  if (world->record.scene.shape_count > 0) SLT_TRY(blk_scene_commit(world));
   return SLT_OK;
 }
 
 /// Nothing but events: no step, sample or check is needed between them.
 static bool is_plain(SltWorld* world) {
   if (!world->plain_known) {
-    world->plain = world->order_count == 0 && world->active_count[0] == 0 &&
-                   world->active_count[1] == 0 && world->condition_count == 0 &&
-                   world->watch_count == 0 && world->scene.shape_count == 0 && !world->on_input &&
-                   world->pace == 0.0;
+    world->plain = world->motion.order_count == 0 && world->nodes.active_count[0] == 0 &&
+                   world->nodes.active_count[1] == 0 && world->processes.condition_count == 0 &&
+                   world->record.watch_count == 0 && world->record.scene.shape_count == 0 &&
+                   !world->pace.on_input && world->pace.factor == 0.0;
     world->plain_known = true;
   }
   return world->plain;
@@ -52,7 +53,7 @@ static bool is_plain(SltWorld* world) {
 
 /// Execute an event that was taken out of the queue.
 static SltStatus execute(SltWorld* world, BlkEntry entry) {
-  BlkNode* node = &world->nodes[entry.slot];
+  BlkNode* node = &world->nodes.all[entry.slot];
   if (node->kind != SLT_BLOCK_DISCRETE) return blk_node_activate(world, entry.slot);
   if (node->chain > world->options.max_chain) {
     return blk_fail(world, SLT_ERR_LIMIT, DIAG_E0903,
@@ -61,24 +62,24 @@ static SltStatus execute(SltWorld* world, BlkEntry entry) {
                     blk_name_text(world, node->name), node->chain);
   }
   node->state = BLK_RUNNING;
-  world->chain = node->chain;
+  world->nodes.chain = node->chain;
   world->statistics.events++;
   world->phase = BLK_DISCRETE;
   blk_call_node(world, entry.slot);
   world->phase = BLK_IDLE;
   blk_node_free(world, entry.slot);
-  if (++world->instant_events == CROWD) {
+  if (++world->passes.instant_events == CROWD) {
     blk_message(world, SLT_NOTE, DIAG_W0908, "more than %d events at one instant", CROWD);
   }
-  return world->status < 0 ? world->status : SLT_OK;
+  return world->failure.status < 0 ? world->failure.status : SLT_OK;
 }
 
 static void enter_time(SltWorld* world, double t) {
   world->t = t;
-  world->instant++;
-  world->instant_events = 0;
-  world->chain = 0;
-  world->scene.now_count = 0;
+  world->passes.instant++;
+  world->passes.instant_events = 0;
+  world->nodes.chain = 0;
+  world->record.scene.now_count = 0;
 }
 
 /// Events up to `t_end` as long as the world is plain.
@@ -92,16 +93,16 @@ static SltStatus run_plain(SltWorld* world, double t_end) {
     double t = blk_key_time(entry.key);
     if (t > world->t) {
       world->t = t;
-      world->instant++;
-      world->instant_events = 0;
+      world->passes.instant++;
+      world->passes.instant_events = 0;
     }
     SLT_TRY(execute(world, entry));
   }
   // the continuous part, should it come into being, starts from what the events have left
   world->dirty = true;
-  if (world->grid_step > 0.0) {
-    double passed = floor((world->t - world->grid_base) / world->grid_step);
-    world->grid_next = (uint64_t)passed + 1;
+  if (world->grid.step > 0.0) {
+    double passed = floor((world->t - world->grid.base) / world->grid.step);
+    world->grid.next = (uint64_t)passed + 1;
   }
   return SLT_OK;
 }
@@ -113,10 +114,10 @@ static SltStatus refresh(SltWorld* world) {
   SLT_TRY(blk_layout(world));
   world->dirty = false;
   SltStatus status = blk_pass(world, t, blk_row(world, 1));
-  world->derivative_known = status >= 0;
-  if (world->state_count > 0) blk_gather(world, blk_row(world, 5));
-  world->stepper_stale = true;
-  return world->status < 0 ? world->status : SLT_OK;
+  world->motion.derivative_known = status >= 0;
+  if (world->motion.state_count > 0) blk_gather(world, blk_row(world, 5));
+  world->motion.stepper_stale = true;
+  return world->failure.status < 0 ? world->failure.status : SLT_OK;
 }
 
 static SltStatus check_live(SltWorld* world) {
@@ -143,23 +144,23 @@ static SltStatus instant_round(SltWorld* world, bool first) {
   }
   SLT_TRY(refresh(world));
   if (!ran && !first) return SLT_OK;
-  world->fired = false;
+  world->passes.fired = false;
   SLT_TRY(check_live(world));
-  if (world->fired) world->after_event = true;
+  if (world->passes.fired) world->passes.after_event = true;
   return refresh(world);
 }
 
 /// A state event was located at the present time: the check blocks hear of it.
 static SltStatus instant_fired(SltWorld* world) {
   SLT_TRY(check_live(world));
-  world->after_event = true;
+  world->passes.after_event = true;
   return refresh(world);
 }
 
 /// Everything that happens at the present time. `fired`: a state event was located here.
 static SltStatus instant(SltWorld* world, bool fired, bool begin) {
   bool due = blk_due(world, world->t);
-  if (!begin && !fired && !due && world->condition_count == 0) return SLT_OK;
+  if (!begin && !fired && !due && world->processes.condition_count == 0) return SLT_OK;
   bool both_sides = (fired || due) && !begin;
   SLT_TRY(sample_if(world, both_sides));
   if (begin) world->dirty = true;  // between two runs the user may have changed anything
@@ -175,28 +176,28 @@ static SltStatus instant(SltWorld* world, bool fired, bool begin) {
 
 /// Guards against state events that pile up at one time.
 static SltStatus note_firing(SltWorld* world) {
-  bool still = world->t - world->t_fired <= blk_time_eps(world->t);
-  world->fired_chain = still ? world->fired_chain + 1 : 0;
-  world->t_fired = world->t;
-  if (world->fired_chain < ZENO_FIRINGS) return SLT_OK;
+  bool still = world->t - world->passes.t_fired <= blk_time_eps(world->t);
+  world->passes.fired_chain = still ? world->passes.fired_chain + 1 : 0;
+  world->passes.t_fired = world->t;
+  if (world->passes.fired_chain < ZENO_FIRINGS) return SLT_OK;
   return blk_fail(world, SLT_ERR_ZENO, DIAG_E0904,
                   "state events follow each other without progress of time");
 }
 
 /// At a sample: pace, input, row.
 static SltStatus grid_point(SltWorld* world, bool sampled) {
-  world->grid_next++;
-  if (world->pace > 0.0) blk_pace_wait(world);
+  world->grid.next++;
+  if (world->pace.factor > 0.0) blk_pace_wait(world);
   if (!sampled && blk_wants_samples(world)) SLT_TRY(blk_sample(world));
-  if (world->on_input) {
+  if (world->pace.on_input) {
     world->phase = BLK_DISCRETE;
-    world->on_input(world, world->input_user);
+    world->pace.on_input(world, world->pace.input_user);
     world->phase = BLK_IDLE;
-    if (world->journal_count > 0) blk_journal_apply(world);
+    if (world->journal.count > 0) blk_journal_apply(world);
     world->dirty = true;
     SLT_TRY(refresh(world));
   }
-  return world->status < 0 ? world->status : SLT_OK;
+  return world->failure.status < 0 ? world->failure.status : SLT_OK;
 }
 
 /// Where the next step may go at most. Times that differ by rounding only are one time: the
@@ -205,10 +206,10 @@ static double next_target(SltWorld* world) {
   double target = world->t_end;
   double event = blk_queue_time(world);
   if (event < target + blk_time_eps(target) && event <= target) target = event;
-  bool grid_bound = !world->method || world->on_input || world->pace > 0.0 ||
-                    (world->order_count == 0 && world->grid_step > 0.0);
-  if (grid_bound && world->grid_step > 0.0) {
-    double grid = blk_grid_time(world, world->grid_next);
+  bool grid_bound = !world->method || world->pace.on_input || world->pace.factor > 0.0 ||
+                    (world->motion.order_count == 0 && world->grid.step > 0.0);
+  if (grid_bound && world->grid.step > 0.0) {
+    double grid = blk_grid_time(world, world->grid.next);
     if (grid < target - blk_time_eps(target)) target = grid;
   }
   return target;
@@ -219,15 +220,15 @@ static SltStatus advance(SltWorld* world) {
   enter_time(world, world->t);
   SltStatus status =
       world->method ? blk_step_located(world, target) : blk_step_literal(world, target);
-  if (status < 0) return world->status < 0 ? world->status : status;
+  if (status < 0) return world->failure.status < 0 ? world->failure.status : status;
   bool fired = status == SLT_EVENT;
   if (fired) SLT_TRY(note_firing(world));
   bool sampled = fired || blk_due(world, world->t);
   SLT_TRY(instant(world, fired, false));
-  if (world->grid_step > 0.0) {
-    double grid = blk_grid_time(world, world->grid_next);
+  if (world->grid.step > 0.0) {
+    double grid = blk_grid_time(world, world->grid.next);
     while (grid < world->t - blk_time_eps(world->t)) {
-      grid = blk_grid_time(world, ++world->grid_next);
+      grid = blk_grid_time(world, ++world->grid.next);
     }
     if (grid <= world->t + blk_time_eps(world->t)) SLT_TRY(grid_point(world, sampled));
   }
@@ -236,17 +237,17 @@ static SltStatus advance(SltWorld* world) {
 
 static SltStatus begin_run(SltWorld* world, double t_end, double step) {
   world->t_end = t_end;
-  world->grid_base = world->t;
-  world->grid_step = step;
-  world->grid_next = 1;
+  world->grid.base = world->t;
+  world->grid.step = step;
+  world->grid.next = 1;
   world->plain_known = false;
   world->h = step;
   blk_pace_begin(world);
   enter_time(world, world->t);
   SLT_TRY(instant(world, false, true));
-  if (blk_wants_samples(world) && world->t_sampled != world->t) SLT_TRY(blk_sample(world));
-  if (world->on_input) {
-    world->grid_next = 0;
+  if (blk_wants_samples(world) && world->record.t_sampled != world->t) SLT_TRY(blk_sample(world));
+  if (world->pace.on_input) {
+    world->grid.next = 0;
     SLT_TRY(grid_point(world, true));
   }
   return SLT_OK;
@@ -255,7 +256,7 @@ static SltStatus begin_run(SltWorld* world, double t_end, double step) {
 /// One event of a plain world up to `t_end`, or one step of any other.
 static SltStatus proceed(SltWorld* world, double t_end) {
   if (is_plain(world)) return run_plain(world, t_end);
-  if (!(world->grid_step > 0.0)) {
+  if (!(world->grid.step > 0.0)) {
     return blk_fail(world, SLT_ERR_ARGUMENT, DIAG_E0905, "the step is not positive");
   }
   return world->t < t_end ? advance(world) : instant(world, false, false);
@@ -266,7 +267,7 @@ static SltStatus run(SltWorld* world, double t_end, double step) {
   while (!world->stop && (world->t < t_end || blk_due(world, t_end))) {
     SLT_TRY(proceed(world, t_end));
   }
-  return sample_if(world, !world->stop && world->t_sampled != world->t);
+  return sample_if(world, !world->stop && world->record.t_sampled != world->t);
 }
 
 SltStatus slt_world_run(SltWorld* world, double t_end, double step) {
@@ -275,7 +276,7 @@ SltStatus slt_world_run(SltWorld* world, double t_end, double step) {
     blk_message(world, SLT_WARNING, DIAG_W0909, "a run is started inside a run; ignored");
     return SLT_ERR_ARGUMENT;
   }
-  if (world->status < 0) return world->status;
+  if (world->failure.status < 0) return world->failure.status;
   if (!isfinite(t_end) || t_end < world->t || !(step >= 0.0) || isinf(step)) {
     return SLT_ERR_ARGUMENT;
   }
@@ -287,7 +288,7 @@ SltStatus slt_world_run(SltWorld* world, double t_end, double step) {
   world->running = false;
   world->phase = BLK_IDLE;
   world->probing = false;
-  world->current = 0;
-  if (world->status < 0) return world->status;
+  world->nodes.current = 0;
+  if (world->failure.status < 0) return world->failure.status;
   return world->stop ? SLT_END : SLT_OK;
 }

@@ -35,7 +35,7 @@ static bool copy_points(const SltPose* pose, double* points) {
 
 /// The drawing in its present form; UINT32_MAX when memory is exhausted.
 static uint32_t find_shape(SltWorld* world, const SltPose* pose) {
-  BlkScene* scene = &world->scene;
+  BlkScene* scene = &world->record.scene;
   size_t size = base_mul_size(pose->count, 2 * sizeof(double));
   double* points = base_alloc(&world->allocator, size);
   if (!points) return UINT32_MAX;
@@ -78,10 +78,10 @@ SltStatus slt_world_pose(SltWorld* world, const SltPose* pose) {
       !(pose->field_y > 0.0) || !(pose->size_x > 0.0) || !(pose->size_y > 0.0)) {
     return SLT_ERR_ARGUMENT;
   }
-  if (world->record_off && world->running) return SLT_OK;
+  if (world->record.off && world->running) return SLT_OK;
   uint32_t shape = find_shape(world, pose);
   if (shape == UINT32_MAX) return SLT_ERR_NOMEM;
-  BlkScene* scene = &world->scene;
+  BlkScene* scene = &world->record.scene;
   BlkPlace place = {shape, pose->x, pose->y, pose->angle};
   BlkPlace** list = world->running ? &scene->now : &scene->fixed;
   uint32_t* count = world->running ? &scene->now_count : &scene->fixed_count;
@@ -99,11 +99,11 @@ SltStatus slt_world_pose(SltWorld* world, const SltPose* pose) {
 }
 
 uint32_t slt_world_frame_count(const SltWorld* world) {
-  return world ? world->scene.frame_count : 0;
+  return world ? world->record.scene.frame_count : 0;
 }
 
 SltStatus blk_scene_commit(SltWorld* world) {
-  BlkScene* scene = &world->scene;
+  BlkScene* scene = &world->record.scene;
   if (scene->now_count == 0) return SLT_OK;
   // after an event the frame of its time shows the state behind it
   if (scene->frame_count > 0 && scene->frames[scene->frame_count - 1].t == world->t) {
@@ -120,7 +120,7 @@ SltStatus blk_scene_commit(SltWorld* world) {
 }
 
 void blk_scene_clear(SltWorld* world) {
-  BlkScene* scene = &world->scene;
+  BlkScene* scene = &world->record.scene;
   for (uint32_t i = 0; i < scene->shape_count; i++) {
     base_free(&world->allocator, scene->shapes[i].points,
               scene->shapes[i].count * (2 * sizeof(double)));

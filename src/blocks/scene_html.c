@@ -41,20 +41,20 @@ static void json_array(Sink* sink, const double* values, uint32_t count) {
 }
 
 static void write_graphs(Sink* sink, const SltWorld* world) {
-  const SltTable* table = world->table;
+  const SltTable* table = world->record.table;
   uint32_t rows = table ? table->row_count : 0;
   sink_c(sink, ",\n\"graphs\":[");
-  for (uint32_t i = 0; table && i < world->watch_count; i++) {
+  for (uint32_t i = 0; table && i < world->record.watch_count; i++) {
     sink_c(sink, i > 0 ? ",{\"name\":" : "{\"name\":");
     json_text(sink, table->columns[i + 1].name);
     sink_c(sink, ",\"amplitude\":");
-    json_number(sink, world->watches[i].amplitude);
+    json_number(sink, world->record.watches[i].amplitude);
     sink_char(sink, '}');
   }
   sink_c(sink, "],\n\"t\":");
   json_array(sink, rows ? table->columns[0].values : NULL, rows);
   sink_c(sink, ",\n\"y\":[");
-  for (uint32_t i = 0; i < world->watch_count; i++) {
+  for (uint32_t i = 0; i < world->record.watch_count; i++) {
     if (i > 0) sink_c(sink, ",\n");
     json_array(sink, rows ? table->columns[i + 1].values : NULL, rows);
   }
@@ -127,7 +127,7 @@ SltStatus slt_world_write_html(const SltWorld* world, const char* title, SltWrit
   sink_c(&sink, "<script type=\"application/json\" id=\"data\">{\"title\":");
   json_text(&sink, title ? title : "Simulation");
   write_graphs(&sink, world);
-  write_scene(&sink, &world->scene);
+  write_scene(&sink, &world->record.scene);
   sink_c(&sink, "}</script>\n<script>\n");
   for (const char* const* piece = blk_page_script; *piece; piece++) {
     sink_c(&sink, *piece);

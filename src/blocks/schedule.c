@@ -8,25 +8,25 @@
 
 static bool entry_lives(const void* user, const BlkEntry* entry) {
   const SltWorld* world = user;
-  return world->nodes[entry->slot].generation == entry->generation;
+  return world->nodes.all[entry->slot].generation == entry->generation;
 }
 
 /// 0 when memory is exhausted.
 uint32_t blk_node_new(SltWorld* world, const SltBlockSpec* spec) {
-  uint32_t index = world->node_free;
+  uint32_t index = world->nodes.free;
   if (index) {
-    world->node_free = world->nodes[index].next;
+    world->nodes.free = world->nodes.all[index].next;
   } else {
-    if (world->node_count == world->node_capacity || !world->nodes) {
-      if (blk_grow(world, &world->nodes, &world->node_capacity, world->node_count + 1,
-                   sizeof *world->nodes) < 0) {
+    if (world->nodes.count == world->nodes.capacity || !world->nodes.all) {
+      if (blk_grow(world, &world->nodes.all, &world->nodes.capacity, world->nodes.count + 1,
+                   sizeof *world->nodes.all) < 0) {
         return 0;
       }
     }
-    index = world->node_count++;
-    world->nodes[index].generation = 1;
+    index = world->nodes.count++;
+    world->nodes.all[index].generation = 1;
   }
-  BlkNode* node = &world->nodes[index];
+  BlkNode* node = &world->nodes.all[index];
   node->fn = spec->fn;
   node->user = spec->user;
   node->priority = spec->priority;
@@ -42,40 +42,40 @@ uint32_t blk_node_new(SltWorld* world, const SltBlockSpec* spec) {
 
 /// The node dies: handles and queue entries of it are stale from here on.
 void blk_node_free(SltWorld* world, uint32_t index) {
-  BlkNode* node = &world->nodes[index];
+  BlkNode* node = &world->nodes.all[index];
   if (node->owner) blk_owner_unlink(world, index);
   node->generation++;
   if (node->generation == 0) node->generation = 1;
   node->state = BLK_FREE;
-  node->next = world->node_free;
-  world->node_free = index;
+  node->next = world->nodes.free;
+  world->nodes.free = index;
 }
 
 /// Append to the ring of what happens at once.
 static SltStatus push_soon(SltWorld* world, BlkEntry entry) {
-  if (world->soon_count == world->soon_capacity) {
-    if (world->soon_capacity > UINT32_MAX / 4) return SLT_ERR_NOMEM;
-    uint32_t capacity = world->soon_capacity ? 2 * world->soon_capacity : 64;
+  if (world->soon.count == world->soon.capacity) {
+    if (world->soon.capacity > UINT32_MAX / 4) return SLT_ERR_NOMEM;
+    uint32_t capacity = world->soon.capacity ? 2 * world->soon.capacity : 64;
     BlkEntry* ring = base_alloc(&world->allocator, base_mul_size(capacity, sizeof *ring));
     if (!ring) return SLT_ERR_NOMEM;
-    for (uint32_t i = 0; i < world->soon_count; i++) {
-      ring[i] = world->soon[(world->soon_first + i) & (world->soon_capacity - 1)];
+    for (uint32_t i = 0; i < world->soon.count; i++) {
+      ring[i] = world->soon.ring[(world->soon.first + i) & (world->soon.capacity - 1)];
     }
-    base_free(&world->allocator, world->soon, world->soon_capacity * sizeof *ring);
-    world->soon = ring;
-    world->soon_first = 0;
-    world->soon_capacity = capacity;
+    base_free(&world->allocator, world->soon.ring, world->soon.capacity * sizeof *ring);
+    world->soon.ring = ring;
+    world->soon.first = 0;
+    world->soon.capacity = capacity;
   }
-  world->soon[(world->soon_first + world->soon_count++) & (world->soon_capacity - 1)] = entry;
+  world->soon.ring[(world->soon.first + world->soon.count++) & (world->soon.capacity - 1)] = entry;
   return SLT_OK;
 }
 
 SltStatus blk_node_insert(SltWorld* world, uint32_t index, double t) {
-  BlkNode* node = &world->nodes[index];
+  BlkNode* node = &world->nodes.all[index];
   bool now = t <= world->t && world->running;
   node->state = BLK_PENDING;
   // only what a running event schedules without delay lengthens the chain
-  node->chain = now ? world->chain + 1 : 0;
+  node->chain = now ? world->nodes.chain + 1 : 0;
   node->soon = now && node->priority == 0;
   BlkEntry entry = {blk_time_key(t), blk_order(node->priority, world->sequence++), index,
                     node->generation};
@@ -93,7 +93,7 @@ SltStatus blk_call_now(SltWorld* world, SltBlockFn* fn, void* user, uint32_t own
   uint32_t index = blk_node_new(world, &spec);
   if (!index) return SLT_ERR_NOMEM;
   if (owner) blk_owner_link(world, owner, index);
-  if (out) *out = (SltBlock){index, world->nodes[index].generation};
+  if (out) *out = (SltBlock){index, world->nodes.all[index].generation};
   return blk_node_insert(world, index, world->t);
 }
 
@@ -115,7 +115,7 @@ static SltStatus check_time(SltWorld* world, double* t, const char* name) {
 }
 
 static SltStatus put_in(SltWorld* world, uint32_t index, double t, SltBlock* out) {
-  SltBlock handle = {index, world->nodes[index].generation};
+  SltBlock handle = {index, world->nodes.all[index].generation};
   if (world->probing) {
     BlkOp op = {.kind = BLK_OP_INSERT_NODE, .index = index, .t = t};
     SLT_TRY(blk_journal_add(world, &op));
@@ -139,7 +139,7 @@ SltStatus slt_block_schedule(SltWorld* world, const SltBlockSpec* spec, SltBlock
   if (spec->transaction.index && !owner) return SLT_ERR_NOT_FOUND;
   uint32_t index = blk_node_new(world, spec);
   if (!index) return SLT_ERR_NOMEM;
-  if (spec->name) world->nodes[index].name = blk_name(world, spec->name);
+  if (spec->name) world->nodes.all[index].name = blk_name(world, spec->name);
   if (owner) blk_owner_link(world, owner, index);
   if (spec->kind != SLT_BLOCK_DISCRETE) world->plain_known = false;
   return put_in(world, index, t, out);
@@ -158,24 +158,24 @@ SltStatus slt_world_call(SltWorld* world, double t, SltBlockFn* fn, void* user, 
 
 SltStatus slt_block_hold(SltWorld* world, double dt, SltBlockFn* fn, void* user, SltBlock* out) {
   if (out) *out = (SltBlock){0};
-  if (!world || !world->current || world->process || !fn) return SLT_ERR_ARGUMENT;
+  if (!world || !world->nodes.current || world->processes.running || !fn) return SLT_ERR_ARGUMENT;
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
-  BlkNode running = world->nodes[world->current];
+  BlkNode running = world->nodes.all[world->nodes.current];
   double t = world->t + dt;
   SLT_TRY(check_time(world, &t, blk_name_text(world, running.name)));
   SltBlockSpec spec = {
       .kind = (SltBlockKind)running.kind, .priority = running.priority, .fn = fn, .user = user};
   uint32_t index = blk_node_new(world, &spec);
   if (!index) return SLT_ERR_NOMEM;
-  world->nodes[index].name = running.name;
+  world->nodes.all[index].name = running.name;
   if (running.owner) blk_owner_link(world, running.owner, index);
   return put_in(world, index, t, out);
 }
 
 static bool block_lives(const SltWorld* world, SltBlock block) {
-  return block.index && block.index < world->node_count &&
-         world->nodes[block.index].generation == block.generation &&
-         world->nodes[block.index].state != BLK_FREE;
+  return block.index && block.index < world->nodes.count &&
+         world->nodes.all[block.index].generation == block.generation &&
+         world->nodes.all[block.index].state != BLK_FREE;
 }
 
 bool slt_block_is_alive(const SltWorld* world, SltBlock block) {
@@ -183,13 +183,13 @@ bool slt_block_is_alive(const SltWorld* world, SltBlock block) {
 }
 
 SltBlock slt_block_current(const SltWorld* world) {
-  if (!world || !world->current) return (SltBlock){0};
-  return (SltBlock){world->current, world->nodes[world->current].generation};
+  if (!world || !world->nodes.current) return (SltBlock){0};
+  return (SltBlock){world->nodes.current, world->nodes.all[world->nodes.current].generation};
 }
 
 const char* slt_block_name(const SltWorld* world, SltBlock block) {
   if (!world || !block_lives(world, block)) return "";
-  return blk_name_text(world, world->nodes[block.index].name);
+  return blk_name_text(world, world->nodes.all[block.index].name);
 }
 
 SltStatus slt_block_cancel(SltWorld* world, SltBlock block) {
@@ -212,17 +212,19 @@ SltStatus slt_world_cancel(SltWorld* world, const char* name) {
   uint32_t id = blk_name_find(world, name);
   // resolved here and not when the block returns: what is scheduled after this call stays
   bool found = false;
-  for (uint32_t i = 1; id && i < world->node_count; i++) {
-    if (world->nodes[i].name != id || world->nodes[i].state == BLK_FREE) continue;
-    BlkOp op = {.kind = BLK_OP_CANCEL_NODE, .index = i, .generation = world->nodes[i].generation};
+  for (uint32_t i = 1; id && i < world->nodes.count; i++) {
+    if (world->nodes.all[i].name != id || world->nodes.all[i].state == BLK_FREE) continue;
+    BlkOp op = {
+        .kind = BLK_OP_CANCEL_NODE, .index = i, .generation = world->nodes.all[i].generation};
     SLT_TRY(blk_journal_add(world, &op));
     found = true;
   }
-  for (uint32_t i = 1; id && i < world->integrator_count; i++) {
-    if (world->integrators[i].name != id || world->integrators[i].state == BLK_FREE) continue;
+  for (uint32_t i = 1; id && i < world->motion.integrator_count; i++) {
+    if (world->motion.integrators[i].name != id || world->motion.integrators[i].state == BLK_FREE)
+      continue;
     BlkOp op = {.kind = BLK_OP_CANCEL_INTEGRATOR,
                 .index = i,
-                .generation = world->integrators[i].generation};
+                .generation = world->motion.integrators[i].generation};
     SLT_TRY(blk_journal_add(world, &op));
     found = true;
   }
@@ -235,37 +237,38 @@ SltStatus slt_world_cancel(SltWorld* world, const char* name) {
 }
 
 static void take_from_list(SltWorld* world, uint32_t index) {
-  int list = world->nodes[index].kind == SLT_BLOCK_CHECK;
-  for (uint32_t i = 0; i < world->active_count[list]; i++) {
-    if (world->active[list][i] == index) {
-      world->active[list][i] = 0;
-      world->holes[list]++;
+  int list = world->nodes.all[index].kind == SLT_BLOCK_CHECK;
+  for (uint32_t i = 0; i < world->nodes.active_count[list]; i++) {
+    if (world->nodes.active[list][i] == index) {
+      world->nodes.active[list][i] = 0;
+      world->nodes.holes[list]++;
       break;
     }
   }
-  if (world->pass_depth == 0) blk_close_holes(world);
+  if (world->nodes.pass_depth == 0) blk_close_holes(world);
   world->plain_known = false;
   world->dirty = true;
 }
 
 void blk_close_holes(SltWorld* world) {
   for (int list = 0; list < 2; list++) {
-    if (world->holes[list] == 0) continue;
+    if (world->nodes.holes[list] == 0) continue;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < world->active_count[list]; i++) {
-      if (world->active[list][i]) world->active[list][kept++] = world->active[list][i];
+    for (uint32_t i = 0; i < world->nodes.active_count[list]; i++) {
+      if (world->nodes.active[list][i])
+        world->nodes.active[list][kept++] = world->nodes.active[list][i];
     }
-    world->active_count[list] = kept;
-    world->holes[list] = 0;
+    world->nodes.active_count[list] = kept;
+    world->nodes.holes[list] = 0;
   }
 }
 
 void blk_node_cancel(SltWorld* world, uint32_t index) {
-  BlkNode* node = &world->nodes[index];
+  BlkNode* node = &world->nodes.all[index];
   if (node->state == BLK_ACTIVE) {
     take_from_list(world, index);
   } else if (node->state == BLK_PENDING) {
-    *(node->soon ? &world->soon_dead : &world->queue.dead) += 1;
+    *(node->soon ? &world->soon.dead : &world->queue.dead) += 1;
   } else if (node->state == BLK_RUNNING || node->state == BLK_FREE) {
     return;  // a discrete block that runs is spent anyway
   }
@@ -277,29 +280,29 @@ void blk_node_cancel(SltWorld* world, uint32_t index) {
 
 /// Larger priorities first; among equals what came first.
 SltStatus blk_node_activate(SltWorld* world, uint32_t index) {
-  int list = world->nodes[index].kind == SLT_BLOCK_CHECK;
-  SLT_TRY(blk_grow(world, &world->active[list], &world->active_capacity[list],
-                   world->active_count[list] + 1, sizeof *world->active[list]));
-  uint32_t* active = world->active[list];
-  uint32_t at = world->active_count[list]++;
-  while (at > 0 && world->nodes[active[at - 1]].priority < world->nodes[index].priority) {
+  int list = world->nodes.all[index].kind == SLT_BLOCK_CHECK;
+  SLT_TRY(blk_grow(world, &world->nodes.active[list], &world->nodes.active_capacity[list],
+                   world->nodes.active_count[list] + 1, sizeof *world->nodes.active[list]));
+  uint32_t* active = world->nodes.active[list];
+  uint32_t at = world->nodes.active_count[list]++;
+  while (at > 0 && world->nodes.all[active[at - 1]].priority < world->nodes.all[index].priority) {
     active[at] = active[at - 1];
     at--;
   }
   active[at] = index;
-  world->nodes[index].state = BLK_ACTIVE;
+  world->nodes.all[index].state = BLK_ACTIVE;
   world->plain_known = false;
   world->dirty = true;
   return SLT_OK;
 }
 
 double blk_queue_time(SltWorld* world) {
-  while (world->soon_count > 0) {
-    const BlkEntry* first = &world->soon[world->soon_first];
+  while (world->soon.count > 0) {
+    const BlkEntry* first = &world->soon.ring[world->soon.first];
     if (entry_lives(world, first)) return blk_key_time(first->key);
-    world->soon_first = (world->soon_first + 1) & (world->soon_capacity - 1);
-    world->soon_count--;
-    world->soon_dead--;
+    world->soon.first = (world->soon.first + 1) & (world->soon.capacity - 1);
+    world->soon.count--;
+    world->soon.dead--;
   }
   BlkHeap* queue = &world->queue;
   while (queue->count > 0 && !entry_lives(world, &queue->data[0])) {
@@ -311,16 +314,16 @@ double blk_queue_time(SltWorld* world) {
 
 BlkEntry blk_queue_pop(SltWorld* world) {
   BlkHeap* queue = &world->queue;
-  if (world->soon_count > 0) {
+  if (world->soon.count > 0) {
     // something of the same time with a priority, or scheduled long ago, may come before
     while (queue->count > 0 && !entry_lives(world, &queue->data[0])) {
       (void)blk_heap_pop(queue);
       queue->dead--;
     }
-    BlkEntry first = world->soon[world->soon_first];
+    BlkEntry first = world->soon.ring[world->soon.first];
     if (queue->count == 0 || blk_entry_before(&first, &queue->data[0])) {
-      world->soon_first = (world->soon_first + 1) & (world->soon_capacity - 1);
-      world->soon_count--;
+      world->soon.first = (world->soon.first + 1) & (world->soon.capacity - 1);
+      world->soon.count--;
       return first;
     }
   }
@@ -329,7 +332,7 @@ BlkEntry blk_queue_pop(SltWorld* world) {
 
 bool blk_queue_take(SltWorld* world, double t_end, BlkEntry* out) {
   BlkHeap* queue = &world->queue;
-  while (world->soon_count == 0 && queue->count > 0) {
+  while (world->soon.count == 0 && queue->count > 0) {
     if (entry_lives(world, &queue->data[0])) {
       if (queue->data[0].key > blk_time_key(t_end)) return false;
       *out = blk_heap_pop(queue);
@@ -345,10 +348,10 @@ bool blk_queue_take(SltWorld* world, double t_end, BlkEntry* out) {
 
 /// Call an active or running block; its cancellings take effect when it has returned.
 void blk_call_node(SltWorld* world, uint32_t index) {
-  uint32_t outer = world->current;
-  world->current = index;
-  BlkNode* node = &world->nodes[index];
+  uint32_t outer = world->nodes.current;
+  world->nodes.current = index;
+  BlkNode* node = &world->nodes.all[index];
   node->fn(world, node->user);
-  world->current = outer;
-  if (world->journal_count > 0 && !world->probing) blk_journal_apply(world);
+  world->nodes.current = outer;
+  if (world->journal.count > 0 && !world->probing) blk_journal_apply(world);
 }

@@ -167,24 +167,24 @@ static void system_sleep_until(void* user, double t) {
 SltStatus slt_world_pace(SltWorld* world, double speed, const SltClock* clock) {
   if (!world || !(speed >= 0.0) || isinf(speed)) return SLT_ERR_ARGUMENT;
   if (clock && (!clock->now || !clock->sleep_until)) return SLT_ERR_ARGUMENT;
-  world->pace = speed;
-  world->clock = clock ? *clock : (SltClock){system_now, system_sleep_until, NULL};
+  world->pace.factor = speed;
+  world->pace.clock = clock ? *clock : (SltClock){system_now, system_sleep_until, NULL};
   world->plain_known = false;
   blk_pace_begin(world);
   return SLT_OK;
 }
 
 void blk_pace_begin(SltWorld* world) {
-  if (world->pace == 0.0) return;
-  world->clock_start = world->clock.now(world->clock.user);
-  world->pace_start = world->t;
+  if (world->pace.factor == 0.0) return;
+  world->pace.clock_start = world->pace.clock.now(world->pace.clock.user);
+  world->pace.t_start = world->t;
 }
 
 void blk_pace_wait(SltWorld* world) {
-  double due = world->clock_start + (world->t - world->pace_start) / world->pace;
-  double now = world->clock.now(world->clock.user);
+  double due = world->pace.clock_start + (world->t - world->pace.t_start) / world->pace.factor;
+  double now = world->pace.clock.now(world->pace.clock.user);
   if (now < due) {
-    world->clock.sleep_until(world->clock.user, due);
+    world->pace.clock.sleep_until(world->pace.clock.user, due);
     return;
   }
   double late = now - due;
@@ -196,7 +196,7 @@ void blk_pace_wait(SltWorld* world) {
 
 void slt_world_on_input(SltWorld* world, SltBlockFn* fn, void* user) {
   if (!world) return;
-  world->on_input = fn;
-  world->input_user = user;
+  world->pace.on_input = fn;
+  world->pace.input_user = user;
   world->plain_known = false;
 }

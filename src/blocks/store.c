@@ -43,8 +43,8 @@ SltStatus slt_store_create(SltWorld* world, const char* name, uint32_t capacity,
   store->world = world;
   store->capacity = capacity;
   store->name = blk_name(world, name);
-  store->link = world->stores;
-  world->stores = store;
+  store->link = world->transactions.stores;
+  world->transactions.stores = store;
   *out = store;
   return SLT_OK;
 }
@@ -64,13 +64,13 @@ static void deliver(SltWorld* world, void* user) {
 }
 
 void blk_stores_clear(SltWorld* world) {
-  for (uint32_t i = 1; i < world->node_count; i++) {
-    const BlkNode* node = &world->nodes[i];
+  for (uint32_t i = 1; i < world->nodes.count; i++) {
+    const BlkNode* node = &world->nodes.all[i];
     if (node->state == BLK_PENDING && node->fn == deliver) {
       base_free(&world->allocator, node->user, sizeof(Delivery));
     }
   }
-  for (SltStore* store = world->stores; store;) {
+  for (SltStore* store = world->transactions.stores; store;) {
     SltStore* next = store->link;
     base_free(&world->allocator, store->items.data, store->items.capacity * sizeof(void*));
     base_free(&world->allocator, store->fetches.data, store->fetches.capacity * sizeof(BlkFetch));
@@ -78,7 +78,7 @@ void blk_stores_clear(SltWorld* world) {
     base_free(&world->allocator, store, sizeof *store);
     store = next;
   }
-  world->stores = NULL;
+  world->transactions.stores = NULL;
 }
 
 static void* ring_at(const BlkRing* ring, uint32_t position, size_t size) {
@@ -160,15 +160,15 @@ static SltStatus settle(SltStore* store) {
 
 /// The fetcher `user` does not want any more; what is on its way to it goes back, to the front.
 void blk_stores_forget(SltWorld* world, SltItemFn* fn, const void* user) {
-  for (SltStore* store = world->stores; store; store = store->link) {
+  for (SltStore* store = world->transactions.stores; store; store = store->link) {
     for (uint32_t i = 0; i < store->fetches.count; i++) {
       uint32_t at = (store->fetches.first + i) % store->fetches.capacity;
       BlkFetch* fetch = (BlkFetch*)(void*)(store->fetches.data + at * sizeof *fetch);
       if (fetch->user == user && fetch->fn == fn) fetch->fn = NULL;
     }
   }
-  for (uint32_t i = 1; i < world->node_count; i++) {
-    const BlkNode* node = &world->nodes[i];
+  for (uint32_t i = 1; i < world->nodes.count; i++) {
+    const BlkNode* node = &world->nodes.all[i];
     if (node->state != BLK_PENDING || node->fn != deliver) continue;
     Delivery delivery = *(Delivery*)node->user;
     if (delivery.user != user || delivery.fn != fn) continue;

@@ -5,29 +5,29 @@
 #include "blocks/blocks.h"
 
 uint32_t blk_owner_find(const SltWorld* world, SltTransaction handle) {
-  if (!handle.index || handle.index >= world->transaction_count) return 0;
-  const BlkTransaction* transaction = &world->transactions[handle.index];
+  if (!handle.index || handle.index >= world->transactions.count) return 0;
+  const BlkTransaction* transaction = &world->transactions.all[handle.index];
   bool lives = transaction->alive && transaction->generation == handle.generation;
   return lives ? handle.index : 0;
 }
 
 void blk_owner_link(SltWorld* world, uint32_t owner, uint32_t node) {
-  BlkTransaction* transaction = &world->transactions[owner];
-  world->nodes[node].owner = owner;
-  world->nodes[node].prev = 0;
-  world->nodes[node].next = transaction->nodes;
-  if (transaction->nodes) world->nodes[transaction->nodes].prev = node;
+  BlkTransaction* transaction = &world->transactions.all[owner];
+  world->nodes.all[node].owner = owner;
+  world->nodes.all[node].prev = 0;
+  world->nodes.all[node].next = transaction->nodes;
+  if (transaction->nodes) world->nodes.all[transaction->nodes].prev = node;
   transaction->nodes = node;
 }
 
 void blk_owner_unlink(SltWorld* world, uint32_t index) {
-  BlkNode* node = &world->nodes[index];
+  BlkNode* node = &world->nodes.all[index];
   if (node->prev) {
-    world->nodes[node->prev].next = node->next;
+    world->nodes.all[node->prev].next = node->next;
   } else {
-    world->transactions[node->owner].nodes = node->next;
+    world->transactions.all[node->owner].nodes = node->next;
   }
-  if (node->next) world->nodes[node->next].prev = node->prev;
+  if (node->next) world->nodes.all[node->next].prev = node->prev;
   node->owner = 0;
 }
 
@@ -36,19 +36,19 @@ SltStatus slt_transaction_create(SltWorld* world, void* data, SltDestroyFn* dest
   if (!world || !out) return SLT_ERR_ARGUMENT;
   *out = (SltTransaction){0};
   if (!blk_may_change(world)) return SLT_ERR_ARGUMENT;
-  uint32_t index = world->transaction_free;
+  uint32_t index = world->transactions.free;
   if (index) {
-    world->transaction_free = world->transactions[index].next_free;
+    world->transactions.free = world->transactions.all[index].next_free;
   } else {
-    SLT_TRY(blk_grow(world, &world->transactions, &world->transaction_capacity,
-                     world->transaction_count + 1, sizeof *world->transactions));
-    index = world->transaction_count++;
-    world->transactions[index].generation = 1;
+    SLT_TRY(blk_grow(world, &world->transactions.all, &world->transactions.capacity,
+                     world->transactions.count + 1, sizeof *world->transactions.all));
+    index = world->transactions.count++;
+    world->transactions.all[index].generation = 1;
   }
-  BlkTransaction* transaction = &world->transactions[index];
+  BlkTransaction* transaction = &world->transactions.all[index];
   *transaction = (BlkTransaction){
       .data = data, .destroy = destroy, .generation = transaction->generation, .alive = true};
-  world->transaction_alive++;
+  world->transactions.alive++;
   *out = (SltTransaction){index, transaction->generation};
   if (world->probing) {
     BlkOp op = {.kind = BLK_OP_NEW_TRANSACTION, .index = index};
@@ -58,36 +58,36 @@ SltStatus slt_transaction_create(SltWorld* world, void* data, SltDestroyFn* dest
 }
 
 void blk_transaction_end(SltWorld* world, uint32_t index) {
-  if (!world->transactions[index].alive || world->transactions[index].ending) return;
-  world->transactions[index].ending = true;
-  for (uint32_t node = world->transactions[index].nodes; node;) {
-    uint32_t next = world->nodes[node].next;
+  if (!world->transactions.all[index].alive || world->transactions.all[index].ending) return;
+  world->transactions.all[index].ending = true;
+  for (uint32_t node = world->transactions.all[index].nodes; node;) {
+    uint32_t next = world->nodes.all[node].next;
     blk_node_cancel(world, node);
     node = next;
   }
   // an event of it that is running right now is freed by whoever called it
-  for (uint32_t node = world->transactions[index].nodes; node;) {
-    uint32_t next = world->nodes[node].next;
-    world->nodes[node].owner = 0;
-    world->nodes[node].next = 0;
-    world->nodes[node].prev = 0;
+  for (uint32_t node = world->transactions.all[index].nodes; node;) {
+    uint32_t next = world->nodes.all[node].next;
+    world->nodes.all[node].owner = 0;
+    world->nodes.all[node].next = 0;
+    world->nodes.all[node].prev = 0;
     node = next;
   }
-  while (world->transactions[index].integrators) {
-    blk_integrator_remove(world, world->transactions[index].integrators);
+  while (world->transactions.all[index].integrators) {
+    blk_integrator_remove(world, world->transactions.all[index].integrators);
   }
-  while (world->transactions[index].requests) {
-    blk_request_withdraw(world, world->transactions[index].requests);
+  while (world->transactions.all[index].requests) {
+    blk_request_withdraw(world, world->transactions.all[index].requests);
   }
-  BlkTransaction* transaction = &world->transactions[index];
+  BlkTransaction* transaction = &world->transactions.all[index];
   SltDestroyFn* destroy = transaction->destroy;
   void* data = transaction->data;
   transaction->alive = false;
   transaction->generation++;
   if (transaction->generation == 0) transaction->generation = 1;
-  transaction->next_free = world->transaction_free;
-  world->transaction_free = index;
-  world->transaction_alive--;
+  transaction->next_free = world->transactions.free;
+  world->transactions.free = index;
+  world->transactions.alive--;
   if (destroy) destroy(data);
 }
 
@@ -109,7 +109,7 @@ SltStatus slt_transaction_end(SltWorld* world, SltTransaction transaction) {
 
 void* slt_transaction_data(const SltWorld* world, SltTransaction transaction) {
   uint32_t index = world ? blk_owner_find(world, transaction) : 0;
-  return index ? world->transactions[index].data : NULL;
+  return index ? world->transactions.all[index].data : NULL;
 }
 
 bool slt_transaction_is_alive(const SltWorld* world, SltTransaction transaction) {
@@ -117,11 +117,11 @@ bool slt_transaction_is_alive(const SltWorld* world, SltTransaction transaction)
 }
 
 uint32_t slt_transaction_count(const SltWorld* world) {
-  return world ? world->transaction_alive : 0;
+  return world ? world->transactions.alive : 0;
 }
 
 SltTransaction slt_transaction_current(const SltWorld* world) {
-  uint32_t index = world && world->current ? world->nodes[world->current].owner : 0;
+  uint32_t index = world && world->nodes.current ? world->nodes.all[world->nodes.current].owner : 0;
   if (!index) return (SltTransaction){0};
-  return (SltTransaction){index, world->transactions[index].generation};
+  return (SltTransaction){index, world->transactions.all[index].generation};
 }

@@ -9,44 +9,44 @@
 SltStatus slt_world_watch(SltWorld* world, const double* signal, double amplitude,
                           const char* name) {
   if (!world || !signal || !(amplitude >= 0.0) || isinf(amplitude)) return SLT_ERR_ARGUMENT;
-  if (world->table && world->table->row_count > 0) {
+  if (world->record.table && world->record.table->row_count > 0) {
     blk_message(world, SLT_WARNING, DIAG_W0911,
                 "graph '%s' is ordered after the run began; ignored", name ? name : "");
     return SLT_ERR_ARGUMENT;
   }
-  if (!world->table) {
-    world->table = table_create();
-    if (!world->table) return SLT_ERR_NOMEM;
-    SLT_TRY(table_add_column(world->table, STR_LIT("time"), "", false));
+  if (!world->record.table) {
+    world->record.table = table_create();
+    if (!world->record.table) return SLT_ERR_NOMEM;
+    SLT_TRY(table_add_column(world->record.table, STR_LIT("time"), "", false));
   }
-  SLT_TRY(blk_grow(world, &world->watches, &world->watch_capacity, world->watch_count + 1,
-                   sizeof *world->watches));
-  SLT_TRY(table_add_column(world->table, str_from_c(name ? name : ""), "", false));
-  world->watches[world->watch_count++] = (BlkWatch){signal, amplitude};
+  SLT_TRY(blk_grow(world, &world->record.watches, &world->record.watch_capacity,
+                   world->record.watch_count + 1, sizeof *world->record.watches));
+  SLT_TRY(table_add_column(world->record.table, str_from_c(name ? name : ""), "", false));
+  world->record.watches[world->record.watch_count++] = (BlkWatch){signal, amplitude};
   world->plain_known = false;
   return SLT_OK;
 }
 
 void slt_world_record(SltWorld* world, bool on) {
-  if (world) world->record_off = !on;
+  if (world) world->record.off = !on;
 }
 
 const SltTable* slt_world_table(const SltWorld* world) {
-  return world ? world->table : NULL;
+  return world ? world->record.table : NULL;
 }
 
 uint32_t slt_world_graph_count(const SltWorld* world) {
-  return world ? world->watch_count : 0;
+  return world ? world->record.watch_count : 0;
 }
 
 SltStatus blk_watch_row(SltWorld* world) {
-  SltStatus status = table_add_row(world->table);
+  SltStatus status = table_add_row(world->record.table);
   if (status < 0) return blk_fail(world, status, DIAG_E0909, "out of memory");
-  table_set_number(world->table, 0, world->t);
-  for (uint32_t i = 0; i < world->watch_count; i++) {
-    BlkWatch* watch = &world->watches[i];
+  table_set_number(world->record.table, 0, world->t);
+  for (uint32_t i = 0; i < world->record.watch_count; i++) {
+    BlkWatch* watch = &world->record.watches[i];
     double value = *watch->signal;
-    table_set_number(world->table, i + 1, value);
+    table_set_number(world->record.table, i + 1, value);
     while (watch->amplitude > 0.0 && isfinite(value) && fabs(value) > watch->amplitude) {
       watch->amplitude *= 2.0;
     }
@@ -55,19 +55,20 @@ SltStatus blk_watch_row(SltWorld* world) {
 }
 
 void blk_watch_clear(SltWorld* world) {
-  table_free(world->table);
-  base_free(&world->allocator, world->watches, world->watch_capacity * sizeof *world->watches);
-  world->table = NULL;
-  world->watches = NULL;
-  world->watch_count = 0;
-  world->watch_capacity = 0;
+  table_free(world->record.table);
+  base_free(&world->allocator, world->record.watches,
+            world->record.watch_capacity * sizeof *world->record.watches);
+  world->record.table = NULL;
+  world->record.watches = NULL;
+  world->record.watch_count = 0;
+  world->record.watch_capacity = 0;
 }
 
 SltStatus slt_world_write_csv(const SltWorld* world, SltWriter writer) {
   if (!world || !writer.write) return SLT_ERR_ARGUMENT;
   CsvWriter csv;
   SLT_TRY(csv_init(&csv, writer));
-  const SltTable* table = world->table;
+  const SltTable* table = world->record.table;
   csv_text(&csv, "time");
   for (uint32_t c = 1; table && c < table->column_count; c++) {
     csv_text(&csv, table->columns[c].name);
@@ -85,12 +86,14 @@ SltStatus slt_world_write_csv(const SltWorld* world, SltWriter writer) {
 }
 
 SltStatus slt_world_write_svg(const SltWorld* world, uint32_t graph, SltWriter writer) {
-  if (!world || !writer.write || graph >= world->watch_count || world->table->row_count == 0) {
+  if (!world || !writer.write || graph >= world->record.watch_count ||
+      world->record.table->row_count == 0) {
     return SLT_ERR_ARGUMENT;
   }
   // names may repeat, so the picture is made of a table with this one column
-  SltTable one = *world->table;
-  TableColumn columns[2] = {world->table->columns[0], world->table->columns[graph + 1]};
+  SltTable one = *world->record.table;
+  TableColumn columns[2] = {world->record.table->columns[0],
+                            world->record.table->columns[graph + 1]};
   one.columns = columns;
   one.column_count = 2;
   Sink sink;
@@ -103,7 +106,7 @@ SltStatus slt_world_write_svg(const SltWorld* world, uint32_t graph, SltWriter w
     FigureWish wish;
     Figure figure;
     Str bad = {0};
-    double amplitude = world->watches[graph].amplitude;
+    double amplitude = world->record.watches[graph].amplitude;
     figure_init(&wish, &arena);
     wish.title = str_from_c(columns[1].name);
     if (amplitude > 0.0) wish.common.axes[AXIS_Y] = (AxisWish){.lo = -amplitude, .hi = amplitude};

@@ -39,18 +39,18 @@ static bool options_valid(const SltWorldOptions* o) {
 /// Values of a world in which nothing has happened yet.
 static void world_begin(SltWorld* world, double t) {
   world->t = t;
-  world->t_sampled = -HUGE_VAL;
-  world->t_fired = -HUGE_VAL;
-  world->node_count = 1;  // index 0 is nobody, everywhere
-  world->integrator_count = 1;
-  world->transaction_count = 1;
-  world->request_count = 1;
-  world->process_count = 1;
-  world->name_count = 1;
+  world->record.t_sampled = -HUGE_VAL;
+  world->passes.t_fired = -HUGE_VAL;
+  world->nodes.count = 1;  // index 0 is nobody, everywhere
+  world->motion.integrator_count = 1;
+  world->transactions.count = 1;
+  world->transactions.request_count = 1;
+  world->processes.count = 1;
+  world->names.count = 1;
   world->memory.count = 0;
-  world->pass = 1;
-  world->instant = 1;
-  world->stepper_fresh = true;
+  world->passes.present = 1;
+  world->passes.instant = 1;
+  world->motion.stepper_fresh = true;
 }
 
 SltStatus slt_world_create(const SltWorldOptions* options, SltWorld** out) {
@@ -79,19 +79,20 @@ static void free_array(SltWorld* world, void* array, uint32_t capacity, size_t s
 }
 
 static void clear_names(SltWorld* world) {
-  for (uint32_t i = 1; i < world->name_count; i++) {
-    base_free(&world->allocator, world->names[i].text, world->names[i].length + 1u);
+  for (uint32_t i = 1; i < world->names.count; i++) {
+    base_free(&world->allocator, world->names.all[i].text, world->names.all[i].length + 1u);
   }
-  free_array(world, world->names, world->name_capacity, sizeof *world->names);
-  free_array(world, world->name_slots, world->name_slot_count, sizeof *world->name_slots);
+  free_array(world, world->names.all, world->names.capacity, sizeof *world->names.all);
+  free_array(world, world->names.slots, world->names.slot_count, sizeof *world->names.slots);
 }
 
 static void clear_transactions(SltWorld* world) {
-  for (uint32_t i = 1; i < world->transaction_count; i++) {
-    BlkTransaction* transaction = &world->transactions[i];
+  for (uint32_t i = 1; i < world->transactions.count; i++) {
+    BlkTransaction* transaction = &world->transactions.all[i];
     if (transaction->alive && transaction->destroy) transaction->destroy(transaction->data);
   }
-  free_array(world, world->transactions, world->transaction_capacity, sizeof *world->transactions);
+  free_array(world, world->transactions.all, world->transactions.capacity,
+             sizeof *world->transactions.all);
 }
 
 /// Free everything but the world itself, and zero what it held.
@@ -107,18 +108,22 @@ void blk_clear(SltWorld* world) {
   blk_memory_clear(world);
   blk_stepper_free(world);
   blk_heap_clear(&world->queue, &world->allocator);
-  free_array(world, world->soon, world->soon_capacity, sizeof *world->soon);
-  free_array(world, world->nodes, world->node_capacity, sizeof *world->nodes);
+  free_array(world, world->soon.ring, world->soon.capacity, sizeof *world->soon.ring);
+  free_array(world, world->nodes.all, world->nodes.capacity, sizeof *world->nodes.all);
   for (int i = 0; i < 2; i++) {
-    free_array(world, world->active[i], world->active_capacity[i], sizeof *world->active[i]);
+    free_array(world, world->nodes.active[i], world->nodes.active_capacity[i],
+               sizeof *world->nodes.active[i]);
   }
-  free_array(world, world->integrators, world->integrator_capacity, sizeof *world->integrators);
-  free_array(world, world->order, world->order_capacity, sizeof *world->order);
-  free_array(world, world->vectors, world->vector_capacity, 6 * sizeof *world->vectors);
-  free_array(world, world->requests, world->request_capacity, sizeof *world->requests);
-  free_array(world, world->journal, world->journal_capacity, sizeof *world->journal);
-  free_array(world, world->regions, world->region_capacity, sizeof *world->regions);
-  base_free(&world->allocator, world->shadow, world->shadow_size);
+  free_array(world, world->motion.integrators, world->motion.integrator_capacity,
+             sizeof *world->motion.integrators);
+  free_array(world, world->motion.order, world->motion.order_capacity, sizeof *world->motion.order);
+  free_array(world, world->motion.vectors, world->motion.vector_capacity,
+             6 * sizeof *world->motion.vectors);
+  free_array(world, world->transactions.requests, world->transactions.request_capacity,
+             sizeof *world->transactions.requests);
+  free_array(world, world->journal.ops, world->journal.capacity, sizeof *world->journal.ops);
+  free_array(world, world->regions.all, world->regions.capacity, sizeof *world->regions.all);
+  base_free(&world->allocator, world->regions.shadow, world->regions.shadow_size);
   clear_names(world);
   for (BlkStream* stream = world->streams; stream;) {
     BlkStream* next = stream->next;
@@ -165,7 +170,7 @@ SltStatus slt_world_set_tolerance(SltWorld* world, double rtol, double atol) {
   }
   world->options.rtol = rtol;
   world->options.atol = atol;
-  if (world->stepper) num_stepper_set_tolerance(world->stepper, rtol, atol, NULL);
+  if (world->motion.stepper) num_stepper_set_tolerance(world->motion.stepper, rtol, atol, NULL);
   return SLT_OK;
 }
 
@@ -182,14 +187,14 @@ void slt_world_stop(SltWorld* world) {
 }
 
 SltRunError slt_world_error(const SltWorld* world) {
-  return world ? world->error : (SltRunError){.status = SLT_ERR_ARGUMENT, .message = ""};
+  return world ? world->failure.error : (SltRunError){.status = SLT_ERR_ARGUMENT, .message = ""};
 }
 
 SltWorldStatistics slt_world_statistics(const SltWorld* world) {
   if (!world) return (SltWorldStatistics){0};
   SltWorldStatistics statistics = world->statistics;
   statistics.pending =
-      (uint64_t)world->queue.count - world->queue.dead + world->soon_count - world->soon_dead;
+      (uint64_t)world->queue.count - world->queue.dead + world->soon.count - world->soon.dead;
   return statistics;
 }
 
@@ -231,34 +236,35 @@ void blk_message(SltWorld* world, SltSeverity severity, DiagCode code, const cha
 }
 
 SltStatus blk_fail(SltWorld* world, SltStatus status, DiagCode code, const char* format, ...) {
-  if (world->status < 0) return world->status;
+  if (world->failure.status < 0) return world->failure.status;
   va_list args;
   va_start(args, format);
-  message_va(world, SLT_ERROR, diag_code_text(code), world->error_text, format, args);
+  message_va(world, SLT_ERROR, diag_code_text(code), world->failure.text, format, args);
   va_end(args);
   char t[NUMBER_TEXT_MAX];
   t[number_write(t, world->t)] = '\0';
-  (void)snprintf(world->error_rendered, sizeof world->error_rendered, "error[%s] at t = %s: %s",
-                 diag_code_text(code), t, world->error_text);
-  world->error = (SltRunError){.status = status,
-                               .code = diag_code_text(code),
-                               .t = world->t,
-                               .message = world->error_text,
-                               .rendered = world->error_rendered};
-  world->status = status;
+  (void)snprintf(world->failure.rendered, sizeof world->failure.rendered, "error[%s] at t = %s: %s",
+                 diag_code_text(code), t, world->failure.text);
+  world->failure.error = (SltRunError){.status = status,
+                                       .code = diag_code_text(code),
+                                       .t = world->t,
+                                       .message = world->failure.text,
+                                       .rendered = world->failure.rendered};
+  world->failure.status = status;
   world->stop = true;
   return status;
 }
 
 bool blk_may_change(SltWorld* world) {
   if (world->phase != BLK_CONTINUOUS) return true;
-  if (!(world->warned & BLK_WARN_CONTINUOUS)) {
+  if (!(world->failure.warned & BLK_WARN_CONTINUOUS)) {
     blk_message(
         world, SLT_WARNING, DIAG_W0903,
         "continuous block '%s' tries to change the system; ignored (let a discrete or check "
         "block do it)",
-        blk_name_text(world, world->current ? world->nodes[world->current].name : 0));
-    world->warned |= BLK_WARN_CONTINUOUS;
+        blk_name_text(world,
+                      world->nodes.current ? world->nodes.all[world->nodes.current].name : 0));
+    world->failure.warned |= BLK_WARN_CONTINUOUS;
   }
   return false;
 }
@@ -266,34 +272,34 @@ bool blk_may_change(SltWorld* world) {
 // ---- names --------------------------------------------------------------------------------------
 
 static uint32_t* name_slot(const SltWorld* world, const char* text, size_t length) {
-  uint32_t mask = world->name_slot_count - 1;
+  uint32_t mask = world->names.slot_count - 1;
   uint32_t at = (uint32_t)hash_bytes(text, length, 0) & mask;
-  while (world->name_slots[at]) {
-    const BlkName* name = &world->names[world->name_slots[at]];
+  while (world->names.slots[at]) {
+    const BlkName* name = &world->names.all[world->names.slots[at]];
     if (name->length == length && memcmp(name->text, text, length) == 0) break;
     at = (at + 1) & mask;
   }
-  return &world->name_slots[at];
+  return &world->names.slots[at];
 }
 
 uint32_t blk_name_find(const SltWorld* world, const char* text) {
-  if (!text || !*text || !world->name_slot_count) return 0;
+  if (!text || !*text || !world->names.slot_count) return 0;
   return *name_slot(world, text, strlen(text));
 }
 
 static SltStatus grow_names(SltWorld* world) {
-  SLT_TRY(blk_grow(world, &world->names, &world->name_capacity, world->name_count + 1,
-                   sizeof *world->names));
-  if (2 * (world->name_count + 1) <= world->name_slot_count) return SLT_OK;
-  uint32_t* old = world->name_slots;
-  uint32_t old_count = world->name_slot_count;
+  SLT_TRY(blk_grow(world, &world->names.all, &world->names.capacity, world->names.count + 1,
+                   sizeof *world->names.all));
+  if (2 * (world->names.count + 1) <= world->names.slot_count) return SLT_OK;
+  uint32_t* old = world->names.slots;
+  uint32_t old_count = world->names.slot_count;
   uint32_t count = old_count ? 2 * old_count : 64;
   uint32_t* slots = base_alloc(&world->allocator, base_mul_size(count, sizeof *slots));
   if (!slots) return blk_fail(world, SLT_ERR_NOMEM, DIAG_E0909, "out of memory");
-  world->name_slots = slots;
-  world->name_slot_count = count;
-  for (uint32_t i = 1; i < world->name_count; i++) {
-    *name_slot(world, world->names[i].text, world->names[i].length) = i;
+  world->names.slots = slots;
+  world->names.slot_count = count;
+  for (uint32_t i = 1; i < world->names.count; i++) {
+    *name_slot(world, world->names.all[i].text, world->names.all[i].length) = i;
   }
   base_free(&world->allocator, old, old_count * sizeof *old);
   return SLT_OK;
@@ -312,13 +318,13 @@ uint32_t blk_name(SltWorld* world, const char* text) {
   }
   memcpy(copy, text, length + 1);
   uint32_t* slot = name_slot(world, copy, length);
-  *slot = world->name_count;
-  world->names[world->name_count] = (BlkName){copy, (uint32_t)length};
-  return world->name_count++;
+  *slot = world->names.count;
+  world->names.all[world->names.count] = (BlkName){copy, (uint32_t)length};
+  return world->names.count++;
 }
 
 const char* blk_name_text(const SltWorld* world, uint32_t name) {
-  return name ? world->names[name].text : "";
+  return name ? world->names.all[name].text : "";
 }
 
 // ---- random streams of the world ----------------------------------------------------------------
@@ -352,8 +358,8 @@ void blk_streams_restore(SltWorld* world) {
 
 SltStatus slt_world_register(SltWorld* world, void* memory, size_t size) {
   if (!world || !memory || size == 0) return SLT_ERR_ARGUMENT;
-  SLT_TRY(blk_grow(world, &world->regions, &world->region_capacity, world->region_count + 1,
-                   sizeof *world->regions));
-  world->regions[world->region_count++] = (BlkRegion){memory, size};
+  SLT_TRY(blk_grow(world, &world->regions.all, &world->regions.capacity, world->regions.count + 1,
+                   sizeof *world->regions.all));
+  world->regions.all[world->regions.count++] = (BlkRegion){memory, size};
   return SLT_OK;
 }

@@ -431,6 +431,95 @@ typedef enum AstStatementKind {
   AST_AFTER        // after 0.5 [x > 1] persistent { ... }
 } AstStatementKind;
 
+/// AST_EQUATION
+typedef struct AstEquationStatement {
+  AstName* label;  // NULL when there is none
+  AstExpr* lhs;
+  AstExpr* rhs;
+  bool element;  // of a contact or a friction
+} AstEquationStatement;
+
+/// AST_INIT
+typedef struct AstInitStatement {
+  AstInitForm form;
+  AstInitList items;  // at least one; exactly one for AST_INIT_T0 and AST_INIT_ZERO
+} AstInitStatement;
+
+/// AST_ATTRIBUTES; AST_EXPERIMENT and AST_ANIMATE leave the name empty
+typedef struct AstAttributesStatement {
+  AstName name;
+  AstSettingList settings;
+} AstAttributesStatement;
+
+/// AST_MEASURE: a formula that experiments understand, not the model
+typedef struct AstMeasureStatement {
+  AstName name;
+  AstExpr* formula;
+} AstMeasureStatement;
+
+/// AST_CONTROL: values that are offered, or a lowest and a highest one
+typedef struct AstControlStatement {
+  AstName name;
+  AstValueList values;
+  bool is_range;
+} AstControlStatement;
+
+/// AST_FOR
+typedef struct AstLoopStatement {
+  Str variable;
+  Span variable_span;
+  AstRangeList ranges;  // at least one
+  AstBlock body;
+} AstLoopStatement;
+
+/// AST_AUTOMATON: only states inside
+typedef struct AstAutomatonStatement {
+  AstName* name;
+  AstExpr* priority;  // NULL when there is none
+  Str initial;        // name of its first state; empty for `init`
+  bool yields;        // of an element that waits for impacts: friction
+  AstBlock body;
+} AstAutomatonStatement;
+
+/// AST_AT
+typedef struct AstAtStatement {
+  AstExpr* time;
+  AstExpr* each;        // NULL: once
+  AstExpr* repeat;      // NULL: no count given
+  bool repeat_forever;  // `repeat *`
+  AstExpr* priority;    // NULL: the default
+  AstBlock body;
+} AstAtStatement;
+
+/// AST_STOP
+typedef struct AstStopStatement {
+  Str text;  // empty when none was given
+  Span text_span;
+} AstStopStatement;
+
+/// AST_GOTO
+typedef struct AstJumpStatement {
+  AstName* automaton;  // NULL: the automaton around, or `main`
+  AstName* state;
+} AstJumpStatement;
+
+/// AST_PORT
+typedef struct AstPortStatement {
+  AstPort* port;
+} AstPortStatement;
+
+/// AST_CONNECT
+typedef struct AstConnectStatement {
+  AstExprList ports;              // as written
+  AstConnectionList connections;  // once expanded
+} AstConnectStatement;
+
+/// AST_INCLUDE
+typedef struct AstIncludeStatement {
+  Str file;
+  Span file_span;
+} AstIncludeStatement;
+
 struct AstStatement {
   AstStatementKind kind;
   Span span;  // with the closing ';' or '}'
@@ -439,99 +528,49 @@ struct AstStatement {
 
     AstData* data;  // AST_DATA
 
-    struct {           // AST_EQUATION
-      AstName* label;  // NULL when there is none
-      AstExpr* lhs;
-      AstExpr* rhs;
-      bool element;  // of a contact or a friction
-    } equation;
+    AstEquationStatement equation;
 
-    struct {  // AST_INIT
-      AstInitForm form;
-      AstInitList items;  // at least one; exactly one for AST_INIT_T0 and AST_INIT_ZERO
-    } init;
+    AstInitStatement init;
 
     AstNameList labels;  // AST_DELETE
 
-    struct {  // AST_ATTRIBUTES; AST_EXPERIMENT and AST_ANIMATE leave the name empty
-      AstName name;
-      AstSettingList settings;
-    } attributes;
+    AstAttributesStatement attributes;
 
     AstElement* element;  // AST_ELEMENT
 
     AstExpr* energy;  // AST_ENERGY
 
-    struct {  // AST_MEASURE: a formula that experiments understand, not the model
-      AstName name;
-      AstExpr* formula;
-    } measure;
+    AstMeasureStatement measure;
 
-    struct {  // AST_CONTROL: values that are offered, or a lowest and a highest one
-      AstName name;
-      AstValueList values;
-      bool is_range;
-    } control;
+    AstControlStatement control;
 
-    struct {  // AST_FOR
-      Str variable;
-      Span variable_span;
-      AstRangeList ranges;  // at least one
-      AstBlock body;
-    } loop;
+    AstLoopStatement loop;
 
     AstBranchList branches;  // AST_IF: at least one, the first has a condition
 
     AstState* state;  // AST_STATE
 
-    struct {  // AST_AUTOMATON: only states inside
-      AstName* name;
-      AstExpr* priority;  // NULL when there is none
-      Str initial;        // name of its first state; empty for `init`
-      bool yields;        // of an element that waits for impacts: friction
-      AstBlock body;
-    } automaton;
+    AstAutomatonStatement automaton;
 
-    struct {  // AST_AT
-      AstExpr* time;
-      AstExpr* each;        // NULL: once
-      AstExpr* repeat;      // NULL: no count given
-      bool repeat_forever;  // `repeat *`
-      AstExpr* priority;    // NULL: the default
-      AstBlock body;
-    } at;
+    AstAtStatement at;
 
     AstExpr* invariant;  // AST_INVARIANT
 
-    struct {     // AST_STOP
-      Str text;  // empty when none was given
-      Span text_span;
-    } stop;
+    AstStopStatement stop;
 
-    struct {               // AST_GOTO
-      AstName* automaton;  // NULL: the automaton around, or `main`
-      AstName* state;
-    } jump;
+    AstJumpStatement jump;
 
     AstFunction* function;  // AST_FUNCTION
 
     AstPart* part;  // AST_PART
 
-    struct {  // AST_PORT
-      AstPort* port;
-    } port;
+    AstPortStatement port;
 
     AstInstanceList instances;  // AST_INSTANCE: at least one; once expanded, exactly one
 
-    struct {                          // AST_CONNECT
-      AstExprList ports;              // as written
-      AstConnectionList connections;  // once expanded
-    } connect;
+    AstConnectStatement connect;
 
-    struct {  // AST_INCLUDE
-      Str file;
-      Span file_span;
-    } include;
+    AstIncludeStatement include;
 
     AstAfter* after;  // AST_AFTER
   } as;

@@ -10,14 +10,14 @@
 static Diag* report_va(Lower* l, DiagCode code, Span span, const char* format, va_list args) {
   // a mistake inside a loop would otherwise be told once per instance
   uint64_t place = (uint64_t)span.begin << 32 | span.end;
-  if (map_get(&l->reported, (uint64_t)code, place)) return &l->ignored;
-  map_set(&l->reported, (uint64_t)code, place, 1);
+  if (map_get(&l->walk.reported, (uint64_t)code, place)) return &l->walk.ignored;
+  map_set(&l->walk.reported, (uint64_t)code, place, 1);
 
   Str message = str_format_va(l->scratch, format, args);
   Diag* diag = diag_add(l->diags, code, span, "%.*s", STR_ARGS(message));
-  if (l->instance) {
-    diag_note(l->diags, diag, l->instance->span, "in the part '%.*s' that is made here",
-              STR_ARGS(l->instance->type.head));
+  if (l->functions.instance) {
+    diag_note(l->diags, diag, l->functions.instance->span, "in the part '%.*s' that is made here",
+              STR_ARGS(l->functions.instance->type.head));
   }
   return diag;
 }
@@ -41,21 +41,21 @@ Str lower_number_text(Lower* l, double value) {
 }
 
 static void append_bindings(Lower* l, TextBuffer* out, const char* between, const char* equals) {
-  for (uint32_t i = l->binding_base; i < l->bindings.count; i++) {
-    if (i > l->binding_base) text_append_c(out, between);
-    Str name = lower_name(l, l->bindings.data[i].name);
+  for (uint32_t i = l->names.binding_base; i < l->names.bindings.count; i++) {
+    if (i > l->names.binding_base) text_append_c(out, between);
+    Str name = lower_name(l, l->names.bindings.data[i].name);
     for (uint32_t k = 0; k < name.length; k++) {
       // loops of parts are told apart by a number behind their index
       if (name.data[k] == '#') name.length = k;
     }
     text_append(out, name);
     text_append_c(out, equals);
-    text_append_double(out, l->bindings.data[i].value);
+    text_append_double(out, l->names.bindings.data[i].value);
   }
 }
 
 Str lower_instance_text(Lower* l) {
-  if (l->bindings.count == l->binding_base) return STR_LIT("");
+  if (l->names.bindings.count == l->names.binding_base) return STR_LIT("");
   TextBuffer out = {.arena = l->scratch};
   text_append_c(&out, " with ");
   append_bindings(l, &out, ", ", " = ");
@@ -65,27 +65,27 @@ Str lower_instance_text(Lower* l) {
 /// Line and column, counted on from the last place asked for: names of switches come in the order
 /// of the text, and a line may hold thousands of them.
 static void find_place(Lower* l, uint32_t offset, uint32_t* line, uint32_t* column) {
-  uint32_t known = l->place_line ? l->place_line : 1;
+  uint32_t known = l->names.place_line ? l->names.place_line : 1;
   uint32_t end = known < l->source->line_count ? l->source->line_starts[known] : UINT32_MAX;
-  if (l->place_line && offset >= l->place_offset && offset < end) {
-    Str between = {l->source->text.data + l->place_offset, offset - l->place_offset};
-    l->place_column += utf8_count(between);
+  if (l->names.place_line && offset >= l->names.place_offset && offset < end) {
+    Str between = {l->source->text.data + l->names.place_offset, offset - l->names.place_offset};
+    l->names.place_column += utf8_count(between);
   } else {
-    source_place(l->source, offset, &l->place_line, &l->place_column);
+    source_place(l->source, offset, &l->names.place_line, &l->names.place_column);
   }
-  l->place_offset = offset;
-  *line = l->place_line;
-  *column = l->place_column;
+  l->names.place_offset = offset;
+  *line = l->names.place_line;
+  *column = l->names.place_column;
 }
 
 uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
   uint32_t line = 0;
   uint32_t column = 0;
   find_place(l, span.begin, &line, &column);
-  TextBuffer* text = &l->text;
+  TextBuffer* text = &l->names.text;
   text->length = 0;
   text_append_format(text, "%s@%u:%u", prefix, line, column);
-  if (l->bindings.count > l->binding_base) {
+  if (l->names.bindings.count > l->names.binding_base) {
     text_append_char(text, '[');
     append_bindings(l, text, ",", "=");
     text_append_char(text, ']');
@@ -93,36 +93,37 @@ uint32_t lower_place_name(Lower* l, const char* prefix, Span span) {
   uint32_t known = l->m->names.names.count;
   uint32_t name = names_intern(&l->m->names, text_str(text));
   if (name >= known) return name;
-  uint32_t again = map_get(&l->place_names, name, 0) + 1;
-  map_set(&l->place_names, name, 0, again);
+  uint32_t again = map_get(&l->names.place_names, name, 0) + 1;
+  map_set(&l->names.place_names, name, 0, again);
   text_append_format(text, "#%u", again + 1);
   return names_intern(&l->m->names, text_str(text));
 }
 
 bool lower_enter(Lower* l, Span span) {
-  if (l->stopped) return false;
-  if (++l->work > 8 * (uint64_t)l->max_leaves || l->m->leaves.count > l->max_leaves) {
+  if (l->walk.stopped) return false;
+  if (++l->walk.work > 8 * (uint64_t)l->walk.max_leaves ||
+      l->m->leaves.count > l->walk.max_leaves) {
     Diag* diag = lower_report(l, DIAG_E0721, span, "the model becomes too large here");
     diag_hint(l->diags, diag,
               "a model may have %u names and numbers with all loops and macros "
               "written out",
-              l->max_leaves);
-    l->stopped = true;
+              l->walk.max_leaves);
+    l->walk.stopped = true;
     return false;
   }
-  if (l->depth >= LOWER_DEPTH_MAX) {
+  if (l->walk.depth >= LOWER_DEPTH_MAX) {
     Diag* diag = lower_report(l, DIAG_E0722, span, "this is nested too deeply");
     diag_hint(l->diags, diag, "with macros and constants followed, at most %u levels",
               LOWER_DEPTH_MAX);
-    l->stopped = true;
+    l->walk.stopped = true;
     return false;
   }
-  l->depth++;
+  l->walk.depth++;
   return true;
 }
 
 void lower_leave(Lower* l) {
-  l->depth--;
+  l->walk.depth--;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -130,21 +131,21 @@ void lower_leave(Lower* l) {
 
 static void init_maps(Lower* l) {
   Map empty = {.arena = l->scratch};
-  l->refs = empty;
-  l->templates = empty;
-  l->sparse = empty;
-  l->functions = empty;
-  l->state_ids = empty;
-  l->mode_tests = empty;
-  l->reported = empty;
-  l->place_names = empty;
-  l->starts = empty;
-  l->prelude = empty;
-  l->logical = empty;
-  l->parts_seen = empty;
-  l->port_ids = empty;
-  l->pasted_units = empty;
-  l->text.arena = l->scratch;
+  l->names.refs = empty;
+  l->names.templates = empty;
+  l->names.sparse = empty;
+  l->functions.ids = empty;
+  l->automata.state_ids = empty;
+  l->automata.mode_tests = empty;
+  l->walk.reported = empty;
+  l->names.place_names = empty;
+  l->terms.starts = empty;
+  l->functions.prelude = empty;
+  l->functions.logical = empty;
+  l->functions.parts_seen = empty;
+  l->ports.ids = empty;
+  l->names.pasted_units = empty;
+  l->names.text.arena = l->scratch;
 }
 
 /// Whether an atom reads something that moves between events: needs the kinds of the variables.
@@ -181,10 +182,10 @@ static void lower_model(Lower* l) {
   Site top = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE};
   lower_block(l, &l->ast->body, &top);
   resolve_lower_macros(l);
-  if (l->stopped) return;
+  if (l->walk.stopped) return;
   lower_connections(l);
   lower_override_starts(l);
-  if (l->stopped) return;
+  if (l->walk.stopped) return;
   lower_finish(l);
   ir_canonicalise(l->m);
   resolve_kinds(l);
@@ -217,9 +218,10 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
                .source = model->source,
                .options = options ? options : &no_options,
                .diags = diags,
-               .main = IR_NONE};
-  l->max_instances = l->options->max_instances ? l->options->max_instances : LOWER_INSTANCES_MAX;
-  l->max_leaves = l->options->max_leaves ? l->options->max_leaves : LOWER_LEAVES_MAX;
+               .automata.main = IR_NONE};
+  l->walk.max_instances =
+      l->options->max_instances ? l->options->max_instances : LOWER_INSTANCES_MAX;
+  l->walk.max_leaves = l->options->max_leaves ? l->options->max_leaves : LOWER_LEAVES_MAX;
   for (uint32_t i = 0; l->options->applied && i < l->options->override_count; i++) {
     l->options->applied[i] = false;
   }
@@ -228,7 +230,7 @@ static void compile(Arena* scratch, IrModel* model, Arena* arena, const LismaOpt
   if (diags->error_count != errors) return;
   l->ast = lisma_expand(scratch, l->ast, diags);
   if (diags->error_count != errors) return;
-  if (!l->options->trust_units) l->units = lisma_check_units(scratch, l->ast, diags);
+  if (!l->options->trust_units) l->names.units = lisma_check_units(scratch, l->ast, diags);
   if (diags->error_count == errors && lower_by_samples(l)) return;
   Str why = {0};
   if (lower_whole(l, &why)) return;

@@ -361,16 +361,8 @@ typedef struct PortNode {
   Span span;
 } PortNode;
 
-typedef struct Lower {
-  IrModel* m;
-  Arena* arena;    // of the model
-  Arena* scratch;  // dies after lowering
-  const Source* source;
-  const LismaOptions* options;
-  DiagList* diags;
-  const AstModel* ast;
-
-  // names
+/// Names and what they mean.
+typedef struct LowerNames {
   BASE_VEC(NameRef) refs_written;  // by the number of an AstName
   Map refs;  // address of an AstName without a number -> index + 1 in ref_list
   BASE_VEC(NameRef) ref_list;
@@ -390,8 +382,13 @@ typedef struct Lower {
   TextBuffer text;                                  // for pasting names
   bool shadow_meant[BUILTIN_NAME_COUNT];            // by a `const`: nobody needs to be told
   Span shadowed[BUILTIN_NAME_COUNT];  // where the model declares such a name; empty if not
-  Map functions;                      // name id -> function + 1
-  BASE_VEC(UserFunction) user_functions;
+  Map place_names;                    // name id -> how often it was wanted again
+} LowerNames;
+
+/// Functions of the text and of the prelude, and the parts that were read.
+typedef struct LowerFunctions {
+  Map ids;  // name id -> function + 1
+  BASE_VEC(UserFunction) user;
   Map prelude;  // name id -> user function + 1; filled when first needed
   bool prelude_read;
   CallFrame* frame;                    // the function being written out; NULL outside of all
@@ -399,9 +396,11 @@ typedef struct Lower {
   BASE_VEC(const AstInstance*) parts;  // all instances that were read
   Map parts_seen;
   const AstInstance* instance;  // the part whose statements are read; NULL outside of all
+} LowerFunctions;
 
-  // automata
-  BASE_VEC(AutomatonInfo) automata;  // as numbered in the model, which adds switches behind them
+/// Automata, their states, and the body that is being read.
+typedef struct LowerAutomata {
+  BASE_VEC(AutomatonInfo) all;  // as numbered in the model, which adds switches behind them
   BASE_VEC(StateInfo) states;
   Map state_ids;   // (automaton, name id) -> index + 1 in states; large automata only
   Map mode_tests;  // (automaton, state) -> index + 1
@@ -414,10 +413,14 @@ typedef struct Lower {
   ExprId invariant;            // of the state being read, in the term under construction
   Span invariant_span;
 
-  // terms
+  BASE_VEC(PriorityOf) transition_priorities, automaton_priorities;
+} LowerAutomata;
+
+/// The term under construction, and what terms share.
+typedef struct LowerTerms {
   IrTermBuilder builder;
-  uint32_t term_number;  // of the term under construction, for memos
-  uint32_t term_count;
+  uint32_t number;  // of the term under construction, for memos
+  uint32_t count;
   Scope scope;
   const AstExpr* zeno_operand;  // the word `zeno` in the guard at hand; NULL when it is not there
   bool level_is_known;          // of the friction at hand: a number, whatever happens
@@ -425,19 +428,19 @@ typedef struct Lower {
   SharedTable switches;
   SharedTable cells;
   BASE_VEC(TableCells) tables;  // by data index
-  Map place_names;              // name id -> how often it was wanted again
   BASE_VEC(FixedEdit) fixed_edits;
   Map starts;  // (variable, order) -> index + 1 in starts; derivatives only
+} LowerTerms;
 
-  BASE_VEC(PriorityOf) transition_priorities, automaton_priorities;
+/// Connections.
+typedef struct LowerPorts {
+  BASE_VEC(PortNode) all;
+  BASE_VEC(uint32_t) names;  // name ids of variables
+  Map ids;                   // (name id of the first variable, outer) -> index + 1 in ports
+} LowerPorts;
 
-  // connections
-  BASE_VEC(PortNode) ports;
-  BASE_VEC(uint32_t) port_names;  // name ids of variables
-  Map port_ids;                   // (name id of the first variable, outer) -> index + 1 in ports
-
-  // state of the walk
-  Scale* scale;  // NULL: all instances are made
+/// How far the walk over the text is, and its limits.
+typedef struct LowerWalk {
   Map reported;  // (code, span): a mistake in a loop is told once
   Diag ignored;  // stands in for a message that is not shown
   uint32_t depth;
@@ -448,10 +451,34 @@ typedef struct Lower {
   uint32_t max_instances, max_leaves;
   bool stopped;    // a limit was hit: leave as fast as possible
   bool uncertain;  // some equation could not be read: do not conclude from what is missing
+} LowerWalk;
+
+/// What the text says about the run.
+typedef struct LowerSettings {
   Span energy_span;
   Span experiment_keys[EXPERIMENT_KEY_COUNT];  // where each setting is given; empty if it is not
   BASE_VEC(NameUse) outputs;                   // columns asked for by `out`
   BASE_VEC(NameUse) derivatives;               // derivatives read or set outside of equations
+} LowerSettings;
+
+typedef struct Lower {
+  IrModel* m;
+  Arena* arena;    // of the model
+  Arena* scratch;  // dies after lowering
+  const Source* source;
+  const LismaOptions* options;
+  DiagList* diags;
+  const AstModel* ast;
+  LowerNames names;
+  LowerFunctions functions;
+  LowerAutomata automata;
+  LowerTerms terms;
+  LowerPorts ports;
+
+  // state of the walk
+  Scale* scale;  // NULL: all instances are made
+  LowerWalk walk;
+  LowerSettings settings;
 } Lower;
 
 // lower.c -------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ static IrTransition* add_transition(Lower* l, uint32_t automaton, uint32_t from,
 static uint32_t add_memory(Lower* l, Span span) {
   uint32_t var = resolve_hidden_var(l, lower_place_name(l, "after", span), span);
   TermFrame frame = lower_begin(l);
-  IrTerm zero = lower_end(l, frame, ir_term_number(&l->builder, 0.0));
+  IrTerm zero = lower_end(l, frame, ir_term_number(&l->terms.builder, 0.0));
   IrStart start = {.var = var, .kind = IR_START_FIXED, .value = zero, .span = span};
   base_vec_push(l->arena, &l->m->starts, start);
   return var;
@@ -65,7 +65,7 @@ static uint32_t add_memory(Lower* l, Span span) {
 
 static IrTerm variable_term(Lower* l, uint32_t var) {
   TermFrame frame = lower_begin(l);
-  return lower_end(l, frame, ir_term_var(&l->builder, var, 0, IR_NOW));
+  return lower_end(l, frame, ir_term_var(&l->terms.builder, var, 0, IR_NOW));
 }
 
 /// time >= t0 + delay
@@ -74,7 +74,7 @@ static IrTerm due_term(Lower* l, uint32_t automaton, uint32_t delay, Span span) 
   TermFrame inner = lower_begin(l);
   ExprId time = lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0});
   ExprId entry = lower_leaf(l, (IrLeaf){.id = automaton, .kind = IR_LEAF_ENTRY});
-  ExprId due = lower_op(l, IR_ADD, entry, ir_term_var(&l->builder, delay, 0, IR_NOW));
+  ExprId due = lower_op(l, IR_ADD, entry, ir_term_var(&l->terms.builder, delay, 0, IR_NOW));
   uint8_t relation = IR_REL_GE;
   ExprId g = lower_oriented(l, IR_GE, time, due, &relation);
   IrTerm term = lower_end(l, inner, g);
@@ -86,8 +86,8 @@ static IrTerm due_term(Lower* l, uint32_t automaton, uint32_t delay, Span span) 
 /// The condition and its negation. False after an error.
 static bool condition_terms(Lower* l, const AstExpr* condition, uint32_t automaton, IrTerm* holds,
                             IrTerm* fails) {
-  Scope outer = l->scope;
-  l->scope = (Scope){.kind = SCOPE_GUARD, .events = true, .automaton = automaton};
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_GUARD, .events = true, .automaton = automaton};
   AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true};
   TermFrame frame = lower_begin(l);
   Value value = lower_condition(l, condition, style);
@@ -95,14 +95,14 @@ static bool condition_terms(Lower* l, const AstExpr* condition, uint32_t automat
   if (fine) *fails = lower_snapshot(l, lower_op(l, IR_NOT, value.e, (ExprId){0}));
   if (!fine) value.e.index = 0;
   *holds = lower_end(l, frame, value.e);
-  l->scope = outer;
+  l->terms.scope = outer;
   return fine;
 }
 
 /// The resets of the body as they are, or as values that are kept at the trigger in `kept`.
 static void keep_values(Lower* l, IrAction* kept, Span span) {
-  for (uint32_t i = 0; i < l->actions.count; i++) {
-    IrAction* action = &l->actions.data[i];
+  for (uint32_t i = 0; i < l->automata.actions.count; i++) {
+    IrAction* action = &l->automata.actions.data[i];
     uint32_t memory = add_memory(l, span);
     kept[i] = *action;
     kept[i].var = memory;
@@ -130,12 +130,13 @@ void lower_after(Lower* l, const AstStatement* statement, const Site* site) {
   Scope scope = {.kind = SCOPE_ACTION, .literal = true, .automaton = IR_NONE};
   IrTerm value = lower_term(l, after->delay, scope, NULL);
   if (!ir_term_present(value)) return;
-  uint32_t kept_count = after->trigger ? l->actions.count : 0;
+  uint32_t kept_count = after->trigger ? l->automata.actions.count : 0;
   IrAction* kept = ARENA_ARRAY(l->scratch, IrAction, kept_count + 1);
   if (after->trigger) keep_values(l, kept, span);
-  uint32_t fired_count = l->actions.count;
+  uint32_t fired_count = l->automata.actions.count;
   uint32_t fired_begin = lower_flush_actions(l);
-  l->m->states.data[l->m->automata.data[automaton].state_begin + STATE_FIRED].stop = l->stop;
+  l->m->states.data[l->m->automata.data[automaton].state_begin + STATE_FIRED].stop =
+      l->automata.stop;
 
   // what happens when it begins to wait
   kept[kept_count] =
@@ -168,7 +169,7 @@ static ExprId body_holds(Lower* l, uint32_t body) {
 }
 
 void lower_entry_resets(Lower* l, uint32_t body, Span span) {
-  uint32_t count = l->actions.count;
+  uint32_t count = l->automata.actions.count;
   if (count == 0) return;
   uint32_t begin = lower_flush_actions(l);
   uint32_t name = lower_place_name(l, "set", span);

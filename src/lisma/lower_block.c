@@ -50,7 +50,7 @@ static void note_fixed_edit(Lower* l, const Site* site, uint32_t label, uint32_t
   if (site->fixed_if == 0) return;
   FixedEdit edit = {
       .body = site->body, .depth = site->fixed_if, .label = label, .equation = equation};
-  base_vec_push(l->scratch, &l->fixed_edits, edit);
+  base_vec_push(l->scratch, &l->terms.fixed_edits, edit);
 }
 
 static void add_equation(Lower* l, const AstStatement* statement, const Site* site, IrTerm term) {
@@ -72,7 +72,7 @@ static void add_equation(Lower* l, const AstStatement* statement, const Site* si
   if (lower_variable(l, lhs, &var, &order)) {
     equation.lhs_var = var;
     equation.lhs_order = (uint8_t)order;
-    l->vars.data[var].flags |= VAR_STRONG;
+    l->names.vars.data[var].flags |= VAR_STRONG;
   }
   base_vec_push(l->arena, &l->m->equations, equation);
   note_fixed_edit(l, site, label, l->m->equations.count - 1);
@@ -108,8 +108,8 @@ static void lower_equation(Lower* l, const AstStatement* statement, const Site* 
   const AstExpr* lhs = statement->as.equation.lhs;
   bool fine = lhs->kind != AST_NAME || check_lone_name(l, lhs);
   Scope scope = {.kind = SCOPE_EQUATION, .equation = true, .automaton = site->automaton};
-  Scope outer = l->scope;
-  l->scope = scope;
+  Scope outer = l->terms.scope;
+  l->terms.scope = scope;
   TermFrame frame = lower_begin(l);
   Value left = fine ? lower_value(l, lhs) : lower_value_bad();
   Value right = lower_scalar(l, statement->as.equation.rhs);
@@ -118,9 +118,9 @@ static void lower_equation(Lower* l, const AstStatement* statement, const Site* 
   if (!bad) warn_of_reset(l, statement, site, left.e, right.e);
   if (!bad) root = lower_op(l, IR_EQUALS, left.e, right.e);
   IrTerm term = lower_end(l, frame, root);
-  l->scope = outer;
+  l->terms.scope = outer;
   if (bad) {
-    l->uncertain = true;
+    l->walk.uncertain = true;
     return;
   }
   if (!reads_variable(l->m, term)) {
@@ -187,13 +187,13 @@ static void merge_start(Lower* l, uint32_t index, const IrStart* second) {
 }
 
 uint32_t lower_find_start(const Lower* l, uint32_t var, uint32_t order) {
-  return order ? map_get(&l->starts, var, order) : l->vars.data[var].start;
+  return order ? map_get(&l->terms.starts, var, order) : l->names.vars.data[var].start;
 }
 
 static void add_start(Lower* l, const AstInit* item, uint32_t var) {
   Scope scope = {.kind = SCOPE_START, .literal = true, .automaton = IR_NONE};
   IrTerm value = lower_term(l, item->value, scope, NULL);
-  l->vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_FIXED;
+  l->names.vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_FIXED;
   if (!ir_term_present(value)) return;
   IrStart start = {.var = var,
                    .order = (uint8_t)item->order,
@@ -207,19 +207,19 @@ static void add_start(Lower* l, const AstInit* item, uint32_t var) {
   }
   base_vec_push(l->arena, &l->m->starts, start);
   if (item->order) {
-    map_set(&l->starts, var, item->order, l->m->starts.count);
+    map_set(&l->terms.starts, var, item->order, l->m->starts.count);
   } else {
-    l->vars.data[var].start = l->m->starts.count;
+    l->names.vars.data[var].start = l->m->starts.count;
   }
 }
 
 /// An action of the present group on the same thing.
 static uint32_t find_action(const Lower* l, uint32_t var, uint32_t order) {
-  const VarInfo* info = &l->vars.data[var];
-  if (info->group != l->action_group) return IR_NONE;
-  if (l->actions.data[info->action].order == order) return info->action;
-  for (uint32_t i = 0; i < l->actions.count; i++) {
-    const IrAction* action = &l->actions.data[i];
+  const VarInfo* info = &l->names.vars.data[var];
+  if (info->group != l->automata.action_group) return IR_NONE;
+  if (l->automata.actions.data[info->action].order == order) return info->action;
+  for (uint32_t i = 0; i < l->automata.actions.count; i++) {
+    const IrAction* action = &l->automata.actions.data[i];
     if (action->var == var && action->order == order) return i;
   }
   return IR_NONE;
@@ -231,13 +231,13 @@ static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* 
                  .entry_is_now = !site->in_at,
                  .automaton = site->automaton};
   IrTerm value = lower_term(l, item->value, scope, NULL);
-  l->vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_SET;
+  l->names.vars.data[var].flags |= item->guess ? VAR_GUESS : VAR_SET;
   if (!ir_term_present(value)) return;
   uint32_t known = find_action(l, var, item->order);
   if (known != IR_NONE) {
     Diag* diag = lower_report(l, DIAG_E0414, item->span, "'%.*s' is given two values at once",
                               STR_ARGS(lower_name(l, l->m->vars.data[var].name)));
-    diag_note(l->diags, diag, l->actions.data[known].span, "the first one is here");
+    diag_note(l->diags, diag, l->automata.actions.data[known].span, "the first one is here");
     diag_hint(l->diags, diag,
               "all resets of one body happen together and read the values before "
               "the event");
@@ -248,10 +248,10 @@ static void add_action(Lower* l, const AstInit* item, uint32_t var, const Site* 
                      .kind = item->guess ? IR_ACTION_GUESS : IR_ACTION_SET,
                      .value = value,
                      .span = item->span};
-  VarInfo* info = &l->vars.data[var];
-  info->group = l->action_group;
-  info->action = l->actions.count;
-  base_vec_push(l->scratch, &l->actions, action);
+  VarInfo* info = &l->names.vars.data[var];
+  info->group = l->automata.action_group;
+  info->action = l->automata.actions.count;
+  base_vec_push(l->scratch, &l->automata.actions, action);
 }
 
 void lower_init(Lower* l, const AstStatement* statement, const Site* site) {
@@ -279,8 +279,8 @@ void lower_init(Lower* l, const AstStatement* statement, const Site* site) {
 typedef enum BranchKind { BRANCH_BAD, BRANCH_NEVER, BRANCH_ALWAYS, BRANCH_SWITCH } BranchKind;
 
 static BranchKind branch_condition(Lower* l, const AstExpr* expr, const Site* site, IrTerm* term) {
-  Scope outer = l->scope;
-  l->scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
   AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true, .shared = true};
   TermFrame frame = lower_begin(l);
   Value value = lower_condition(l, expr, style);
@@ -294,7 +294,7 @@ static BranchKind branch_condition(Lower* l, const AstExpr* expr, const Site* si
   }
   if (kind != BRANCH_SWITCH) value.e.index = 0;
   *term = lower_end(l, frame, value.e);
-  l->scope = outer;
+  l->terms.scope = outer;
   return kind;
 }
 
@@ -320,12 +320,12 @@ static void lower_branch(Lower* l, const AstBlock* block, const Site* site) {
     return;
   }
   // the group of a state around it goes on behind the branch
-  uint32_t count = l->actions.count;
+  uint32_t count = l->automata.actions.count;
   IrAction* kept = ARENA_ARRAY(l->scratch, IrAction, count + 1);
   for (uint32_t i = 0; i < count; i++) {
-    kept[i] = l->actions.data[i];
+    kept[i] = l->automata.actions.data[i];
   }
-  Str stop = l->stop;
+  Str stop = l->automata.stop;
   lower_begin_actions(l);
   Site inside = *site;
   inside.actions = true;
@@ -333,9 +333,9 @@ static void lower_branch(Lower* l, const AstBlock* block, const Site* site) {
   lower_entry_resets(l, site->body, block->span);
   lower_begin_actions(l);
   for (uint32_t i = 0; i < count; i++) {
-    base_vec_push(l->scratch, &l->actions, kept[i]);
+    base_vec_push(l->scratch, &l->automata.actions, kept[i]);
   }
-  l->stop = stop;
+  l->automata.stop = stop;
 }
 
 /// `else if` stands in the false branch of what is before it, and so on down the chain.
@@ -350,7 +350,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
     }
     IrTerm condition = {{0}, 0, 0};
     BranchKind kind = branch_condition(l, branch->condition, &at, &condition);
-    if (kind == BRANCH_BAD) l->uncertain = true;
+    if (kind == BRANCH_BAD) l->walk.uncertain = true;
     if (kind == BRANCH_NEVER) {
       // what follows is the branch, unless it is a switch again
       if (at.body == site->body) at.fixed_if = site->fixed_if + 1;
@@ -378,7 +378,7 @@ static void lower_if(Lower* l, const AstStatement* statement, const Site* site) 
 
 static void lower_loop_body(Lower* l, const AstBlock* block, void* user) {
   const Site* site = user;
-  for (uint32_t i = 0; i < block->statements.count && !l->stopped; i++) {
+  for (uint32_t i = 0; i < block->statements.count && !l->walk.stopped; i++) {
     lower_statement(l, &block->statements.data[i], site);
   }
 }
@@ -394,9 +394,9 @@ static void lower_loop(Lower* l, const AstStatement* statement, const Site* site
     diag_note(l->diags, diag, resolve_symbol_span(l, hidden), "which is declared here");
   }
   Site inside = *site;
-  bool outermost = l->bindings.count == 0;
+  bool outermost = l->names.bindings.count == 0;
   if (outermost && !resolve_loop_fits(l, statement)) {
-    l->uncertain = true;
+    l->walk.uncertain = true;
     return;
   }
   resolve_loop(l, statement, lower_loop_body, &inside);
@@ -404,12 +404,12 @@ static void lower_loop(Lower* l, const AstStatement* statement, const Site* site
 
 static void lower_energy(Lower* l, const AstStatement* statement) {
   const AstExpr* value = statement->as.energy;
-  if (l->energy_span.end) {
+  if (l->settings.energy_span.end) {
     Diag* diag = lower_report(l, DIAG_E0609, value->span, "the energy is given twice");
-    diag_note(l->diags, diag, l->energy_span, "the first one is here");
+    diag_note(l->diags, diag, l->settings.energy_span, "the first one is here");
     return;
   }
-  l->energy_span = value->span;
+  l->settings.energy_span = value->span;
   Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
   l->m->energy = lower_term(l, value, scope, NULL);
   l->m->energy_span = value->span;
@@ -427,7 +427,7 @@ static void check_levels(Lower* l, const AstElement* element) {
   double stiction = 0.0;
   Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
   if (!resolve_term_value(l, lower_term(l, element->kinetic, scope, NULL), &kinetic)) return;
-  l->level_is_known = true;
+  l->terms.level_is_known = true;
   if (!resolve_term_value(l, lower_term(l, static_level, scope, NULL), &stiction)) return;
   if (kinetic < 0.0) {
     lower_report(l, DIAG_E0417, element->kinetic->span, "a level of friction cannot be negative");
@@ -475,19 +475,19 @@ static void lower_element(Lower* l, const AstStatement* statement, const Site* s
   check_levels(l, statement->as.element);
   lower_block(l, &statement->as.element->body, site);
   mark_yielding(l, statement->as.element);
-  l->level_is_known = false;
+  l->terms.level_is_known = false;
 }
 
 static void lower_instance(Lower* l, const AstInstance* instance, const Site* site) {
-  const AstInstance* outer = l->instance;
-  l->instance = instance;
+  const AstInstance* outer = l->functions.instance;
+  l->functions.instance = instance;
   uint64_t key = (uint64_t)(uintptr_t)instance;
-  if (!map_get(&l->parts_seen, key, 0)) {
-    map_set(&l->parts_seen, key, 0, 1);
-    base_vec_push(l->scratch, &l->parts, instance);
+  if (!map_get(&l->functions.parts_seen, key, 0)) {
+    map_set(&l->functions.parts_seen, key, 0, 1);
+    base_vec_push(l->scratch, &l->functions.parts, instance);
   }
   lower_block(l, &instance->body, site);
-  l->instance = outer;
+  l->functions.instance = outer;
 }
 
 static void lower_statement(Lower* l, const AstStatement* statement, const Site* site) {
@@ -524,7 +524,7 @@ static void lower_statement(Lower* l, const AstStatement* statement, const Site*
 }
 
 void lower_block(Lower* l, const AstBlock* block, const Site* site) {
-  for (uint32_t i = 0; i < block->statements.count && !l->stopped; i++) {
+  for (uint32_t i = 0; i < block->statements.count && !l->walk.stopped; i++) {
     lower_statement(l, &block->statements.data[i], site);
   }
 }

@@ -38,14 +38,14 @@ static const Function functions[] = {
 void lower_init_functions(Lower* l) {
   for (uint32_t i = 0; i < SLT_COUNT(functions); i++) {
     uint32_t name = names_intern(&l->m->names, str_from_c(functions[i].name));
-    map_set(&l->functions, name, 0, i + 1);
+    map_set(&l->functions.ids, name, 0, i + 1);
   }
 }
 
 const Function* lower_find_function(Lower* l, const AstName* callee) {
   if (callee->quoted || !ast_name_is_plain(callee)) return NULL;
   uint32_t name = resolve_plain(l, callee);
-  uint32_t index = map_get(&l->functions, name, 0);
+  uint32_t index = map_get(&l->functions.ids, name, 0);
   if (index && resolve_symbol(l, name)->kind == SYM_FUNCTION) return NULL;  // the model's own
   return index ? &functions[index - 1] : NULL;
 }
@@ -107,7 +107,7 @@ static bool variable_argument(Lower* l, const AstExpr* call, const char* functio
 }
 
 static Value variable_value(Lower* l, uint32_t var, uint32_t order, IrWhen when, Span span) {
-  bool constant = l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE;
+  bool constant = l->terms.scope.kind == SCOPE_CONSTANT || l->terms.scope.kind == SCOPE_SCHEDULE;
   if (constant) {
     lower_report(l, DIAG_E0206, span, "a variable is not a constant");
     return lower_value_bad();
@@ -116,15 +116,15 @@ static Value variable_value(Lower* l, uint32_t var, uint32_t order, IrWhen when,
     lower_report(l, DIAG_E0306, span, "derivatives go up to order %u", LOWER_ORDER_MAX);
     return lower_value_bad();
   }
-  if (l->scope.equation) {
-    VarInfo* info = &l->vars.data[var];
+  if (l->terms.scope.equation) {
+    VarInfo* info = &l->names.vars.data[var];
     info->flags |= order ? VAR_IN_EQUATION | VAR_STRONG : VAR_IN_EQUATION;
     info->uses++;
   } else if (order) {
     resolve_note_derivative(l, var, span);
   }
   unsigned flags = VALUE_VARIES | (when == IR_NOW ? 0u : (unsigned)VALUE_WHEN);
-  return (Value){.e = ir_term_var(&l->builder, var, (uint8_t)order, when),
+  return (Value){.e = ir_term_var(&l->terms.builder, var, (uint8_t)order, when),
                  .type = VALUE_NUMBER,
                  .flags = (uint8_t)flags};
 }
@@ -140,7 +140,8 @@ static Value lower_der(Lower* l, const AstExpr* expr) {
 
 static Value lower_when(Lower* l, const AstExpr* expr, const Function* function, IrWhen when) {
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
-  bool allowed = l->scope.kind == SCOPE_ACTION || (l->scope.kind == SCOPE_GUARD && l->scope.events);
+  bool allowed = l->terms.scope.kind == SCOPE_ACTION ||
+                 (l->terms.scope.kind == SCOPE_GUARD && l->terms.scope.events);
   if (!allowed) {
     Diag* diag = lower_report(l, DIAG_E0305, expr->span,
                               "'%s' has a meaning in guards and resets only", function->name);
@@ -155,15 +156,15 @@ static Value lower_when(Lower* l, const AstExpr* expr, const Function* function,
 
 static Value lower_no_event(Lower* l, const AstExpr* expr, const Function* function) {
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
-  bool literal = l->scope.literal;
-  l->scope.literal = true;
+  bool literal = l->terms.scope.literal;
+  l->terms.scope.literal = true;
   Value value = lower_value(l, expr->as.call.args.data[0]);
-  l->scope.literal = literal;
+  l->terms.scope.literal = literal;
   return value;
 }
 
 static Value table_bound(Lower* l, double x) {
-  return (Value){.e = ir_term_number(&l->builder, x), .type = VALUE_NUMBER};
+  return (Value){.e = ir_term_number(&l->terms.builder, x), .type = VALUE_NUMBER};
 }
 
 /// The argument of a table by what holds beyond its ends; `word` is the third argument.
@@ -193,7 +194,7 @@ static Value table_argument(Lower* l, const AstExpr* word, uint32_t data, Value 
     ExprId early = lower_op(l, IR_LT, x.e, first.e);
     ExprId late = lower_op(l, IR_GT, x.e, last.e);
     ExprId outside = lower_op(l, IR_OR, early, late);
-    ExprId nothing = ir_term_number(&l->builder, (double)NAN);
+    ExprId nothing = ir_term_number(&l->terms.builder, (double)NAN);
     x.e = ir_node(&l->m->pool, IR_SELECT, outside, nothing, x.e);
     return x;
   }
@@ -255,10 +256,10 @@ static bool is_declared_variable(Lower* l, const AstName* callee) {
 static Value lower_start_reference(Lower* l, const AstExpr* expr) {
   uint32_t var = 0;
   Str name = expr->as.call.callee->head;
-  if (l->scope.kind != SCOPE_START) {
+  if (l->terms.scope.kind != SCOPE_START) {
     Diag* diag = lower_report(l, DIAG_E0311, expr->span,
                               "an initial value can be read in initial values only");
-    if (l->scope.kind == SCOPE_ACTION) {
+    if (l->terms.scope.kind == SCOPE_ACTION) {
       diag_hint(l->diags, diag, "in a reset '%.*s' is the value before the event", STR_ARGS(name));
     } else {
       diag_hint(l->diags, diag, "keep it in a constant, or in a variable that no equation changes");
@@ -319,7 +320,7 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
   bool index = ast_name_is_plain(callee) && resolve_binding(l, name);
   Diag* diag =
       lower_report(l, DIAG_E0210, callee->span, "'%.*s' is not a function", STR_ARGS(text));
-  if (diag == &l->ignored) return lower_value_bad();
+  if (diag == &l->walk.ignored) return lower_value_bad();
   Str near = near_function(text);
   const char* foreign = foreign_function(text);
   if (index || symbol.kind != SYM_NONE) {
@@ -336,7 +337,7 @@ static Value report_no_function(Lower* l, const AstExpr* expr) {
 
 static Value lower_function(Lower* l, const AstExpr* expr, const Function* function) {
   if (!lower_has_arity(l, expr, function)) return lower_value_bad();
-  bool drawn = l->scope.kind == SCOPE_ACTION || l->scope.kind == SCOPE_START;
+  bool drawn = l->terms.scope.kind == SCOPE_ACTION || l->terms.scope.kind == SCOPE_START;
   if (function->kind == FUNCTION_RANDOM && !drawn) {
     Diag* diag = lower_report(l, DIAG_E0304, expr->span,
                               "'%s' can be used in resets and initial values only", function->name);

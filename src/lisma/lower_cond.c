@@ -144,7 +144,7 @@ uint32_t lower_add_atom(Lower* l, IrTerm g, uint8_t relation, AtomStyle style, S
   bool shared = style.shared && plain;
   uint32_t extra = (uint32_t)style.type << 8 | relation;
   if (shared) {
-    const Shared* known = lower_find_shared(l, &l->shared_atoms, g, extra);
+    const Shared* known = lower_find_shared(l, &l->terms.shared_atoms, g, extra);
     if (known) {
       IrAtom* atom = &l->m->atoms.data[known->index];
       atom->kink = atom->kink && style.kink;
@@ -162,7 +162,7 @@ uint32_t lower_add_atom(Lower* l, IrTerm g, uint8_t relation, AtomStyle style, S
                  .span = span};
   base_vec_push(l->arena, &l->m->atoms, atom);
   uint32_t index = l->m->atoms.count - 1;
-  if (shared) lower_add_shared(l, &l->shared_atoms, g, extra, index);
+  if (shared) lower_add_shared(l, &l->terms.shared_atoms, g, extra, index);
   return index;
 }
 
@@ -248,12 +248,12 @@ static Value literal_relation(Lower* l, const AstExpr* expr) {
 static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   const AstLinkList* links = &expr->as.chain.links;
   IrOp op = relation_op(links->data[1].op);
-  bool outer = l->scope.in_atom;
-  l->scope.in_atom = true;
+  bool outer = l->terms.scope.in_atom;
+  l->terms.scope.in_atom = true;
   TermFrame frame = lower_begin(l);
   Value a = lower_value(l, links->data[0].operand);
   Value b = lower_value(l, links->data[1].operand);
-  l->scope.in_atom = outer;
+  l->terms.scope.in_atom = outer;
   unsigned flags = (unsigned)a.flags | b.flags;
   Value value = lower_value_bad();
   bool bad = a.type == VALUE_BAD || b.type == VALUE_BAD;
@@ -284,7 +284,7 @@ static Value located_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
 static Value lower_relation(Lower* l, const AstExpr* expr, AtomStyle style) {
   if (expr->as.chain.links.count != 2) return report_chained(l, expr);
   if (compares_conditions(l, expr)) return compare_conditions(l, expr, style);
-  return l->scope.literal ? literal_relation(l, expr) : located_relation(l, expr, style);
+  return l->terms.scope.literal ? literal_relation(l, expr) : located_relation(l, expr, style);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -400,26 +400,27 @@ static Value lower_atom(Lower* l, const AstExpr* expr, AtomStyle style) {
 // ---------------------------------------------------------------------------------------------
 
 ExprId lower_mode_leaf(Lower* l, uint32_t automaton, uint32_t state) {
-  if (automaton >= l->switch_tests.count) {
-    base_vec_reserve(l->scratch, &l->switch_tests, automaton + 1 - l->switch_tests.count);
-    l->switch_tests.count = automaton + 1;
+  if (automaton >= l->automata.switch_tests.count) {
+    base_vec_reserve(l->scratch, &l->automata.switch_tests,
+                     automaton + 1 - l->automata.switch_tests.count);
+    l->automata.switch_tests.count = automaton + 1;
   }
-  uint32_t* known = state == 1 ? &l->switch_tests.data[automaton] : NULL;
-  uint32_t test = known ? *known : map_get(&l->mode_tests, automaton, state);
+  uint32_t* known = state == 1 ? &l->automata.switch_tests.data[automaton] : NULL;
+  uint32_t test = known ? *known : map_get(&l->automata.mode_tests, automaton, state);
   if (test == 0) {
     base_vec_push(l->arena, &l->m->mode_tests, (IrModeTest){automaton, state});
     test = l->m->mode_tests.count;
     if (known) {
       *known = test;
     } else {
-      map_set(&l->mode_tests, automaton, state, test);
+      map_set(&l->automata.mode_tests, automaton, state, test);
     }
   }
   return lower_leaf(l, (IrLeaf){.id = test - 1, .kind = IR_LEAF_MODE});
 }
 
 static Value lower_qualified(Lower* l, const AstExpr* expr) {
-  if (l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE) {
+  if (l->terms.scope.kind == SCOPE_CONSTANT || l->terms.scope.kind == SCOPE_SCHEDULE) {
     lower_report(l, DIAG_E0206, expr->span, "the state of an automaton is not a constant");
     return lower_value_bad();
   }
@@ -427,7 +428,7 @@ static Value lower_qualified(Lower* l, const AstExpr* expr) {
   if (automaton == IR_NONE) return lower_value_bad();
   uint32_t state = lower_find_state(l, automaton, expr->as.qualified.state);
   if (state == IR_NONE) return lower_value_bad();
-  uint32_t index = l->states.data[state].index;
+  uint32_t index = l->automata.states.data[state].index;
   return condition_value(lower_mode_leaf(l, automaton, index), VALUE_VARIES);
 }
 
@@ -436,7 +437,7 @@ static Value report_not_condition(Lower* l, const AstExpr* expr) {
   Str text = lower_name(l, name);
   Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
   if (symbol.owner && symbol.kind == SYM_NONE) {
-    Str owner = lower_name(l, l->automata.data[symbol.owner - 1].name);
+    Str owner = lower_name(l, l->automata.all.data[symbol.owner - 1].name);
     Diag* diag = lower_report(l, DIAG_E0302, expr->span, "'%.*s' is a state, not a condition",
                               STR_ARGS(text));
     diag_hint(l->diags, diag, "whether a state is active is written '%.*s.%.*s'", STR_ARGS(owner),
@@ -462,7 +463,7 @@ static Value lower_condition_call(Lower* l, const AstExpr* call, uint32_t functi
                                   AtomStyle style) {
   CallFrame frame;
   if (!lower_enter_function(l, call, function, &frame)) return lower_value_bad();
-  Value value = lower_condition(l, l->user_functions.data[function].ast->result, style);
+  Value value = lower_condition(l, l->functions.user.data[function].ast->result, style);
   lower_leave_function(l, &frame);
   return value;
 }
@@ -501,13 +502,13 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
   bool index = ast_name_is_plain(written) && resolve_binding(l, name);
   Symbol symbol = *resolve_symbol(l, name);
   bool named = symbol.kind == SYM_NONE || symbol.kind == SYM_VAR || symbol.kind == SYM_PARAM;
-  if (!index && named && !expr->as.name.order && l->logical.count &&
-      map_get(&l->logical, names_intern(&l->m->names, written->head), 0)) {
+  if (!index && named && !expr->as.name.order && l->functions.logical.count &&
+      map_get(&l->functions.logical, names_intern(&l->m->names, written->head), 0)) {
     return lower_logical(l, expr, style);
   }
   if (index || symbol.kind != SYM_MACRO || expr->as.name.order)
     return report_not_condition(l, expr);
-  const AstExpr* meaning = l->macros.data[symbol.index].value;
+  const AstExpr* meaning = l->names.macros.data[symbol.index].value;
   if (!lower_means_condition(l, meaning) && meaning->kind != AST_NAME) {
     return report_not_condition(l, expr);
   }
@@ -519,7 +520,7 @@ static Value lower_condition_name(Lower* l, const AstExpr* expr, AtomStyle style
 }
 
 static Value lower_condition_kind(Lower* l, const AstExpr* expr, AtomStyle style) {
-  if (expr == l->zeno_operand) return truth_value(l, true);
+  if (expr == l->terms.zeno_operand) return truth_value(l, true);
   if (expr->kind == AST_NAME) return lower_condition_name(l, expr, style);
   if (expr->kind == AST_ERROR) return lower_value_bad();
   if (expr->kind == AST_CALL) {

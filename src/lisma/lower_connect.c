@@ -10,7 +10,7 @@
 #include "lisma/lower.h"
 
 static uint32_t root_of(Lower* l, uint32_t port) {
-  PortNode* ports = l->ports.data;
+  PortNode* ports = l->ports.all.data;
   while (ports[port].root != port) {
     ports[port].root = ports[ports[port].root].root;
     port = ports[port].root;
@@ -23,7 +23,7 @@ static bool push_names(Lower* l, const AstNameList* list) {
     uint32_t name = resolve_name(l, &list->data[i]);
     if (name == 0) return false;
     resolve_var(l, name, list->data[i].span);
-    base_vec_push(l->scratch, &l->port_names, name);
+    base_vec_push(l->scratch, &l->ports.names, name);
   }
   return true;
 }
@@ -31,18 +31,18 @@ static bool push_names(Lower* l, const AstNameList* list) {
 /// The node of a port, new or not; IR_NONE after an error.
 static uint32_t find_port(Lower* l, const AstNameList* across, const AstNameList* through,
                           bool outer, Span span) {
-  uint32_t first = l->port_names.count;
-  if (!push_names(l, across) || !push_names(l, through) || l->port_names.count == first) {
-    l->port_names.count = first;
+  uint32_t first = l->ports.names.count;
+  if (!push_names(l, across) || !push_names(l, through) || l->ports.names.count == first) {
+    l->ports.names.count = first;
     return IR_NONE;
   }
-  uint32_t key = l->port_names.data[first];
-  uint32_t known = map_get(&l->port_ids, key, outer);
+  uint32_t key = l->ports.names.data[first];
+  uint32_t known = map_get(&l->ports.ids, key, outer);
   if (known) {
-    l->port_names.count = first;
+    l->ports.names.count = first;
     return known - 1;
   }
-  uint32_t port = l->ports.count;
+  uint32_t port = l->ports.all.count;
   PortNode node = {.first = first,
                    .across = across->count,
                    .through = through->count,
@@ -50,8 +50,8 @@ static uint32_t find_port(Lower* l, const AstNameList* across, const AstNameList
                    .next = IR_NONE,
                    .outer = outer,
                    .span = span};
-  base_vec_push(l->scratch, &l->ports, node);
-  map_set(&l->port_ids, key, outer, port + 1);
+  base_vec_push(l->scratch, &l->ports.all, node);
+  map_set(&l->ports.ids, key, outer, port + 1);
   return port;
 }
 
@@ -59,11 +59,12 @@ void lower_port(Lower* l, const AstStatement* statement) {
   const AstPort* port = statement->as.port.port;
   uint32_t node = find_port(l, &port->across, &port->through, false, port->name.span);
   if (node == IR_NONE) return;
-  PortNode* p = &l->ports.data[node];
+  PortNode* p = &l->ports.all.data[node];
   p->named = port->named;
   for (uint32_t i = 0; i < p->across + p->through; i++) {
-    Symbol symbol = *resolve_symbol(l, l->port_names.data[p->first + i]);
-    if (symbol.kind == SYM_VAR) l->vars.data[symbol.index].flags |= VAR_STRONG | VAR_IN_EQUATION;
+    Symbol symbol = *resolve_symbol(l, l->ports.names.data[p->first + i]);
+    if (symbol.kind == SYM_VAR)
+      l->names.vars.data[symbol.index].flags |= VAR_STRONG | VAR_IN_EQUATION;
   }
 }
 
@@ -74,25 +75,25 @@ void lower_connect(Lower* l, const AstStatement* statement) {
     const AstConnection* c = &list->data[i];
     uint32_t port = find_port(l, &c->across, &c->through, c->outer, statement->span);
     if (port == IR_NONE) continue;
-    l->ports.data[port].joined = true;
-    l->ports.data[port].span = statement->span;
+    l->ports.all.data[port].joined = true;
+    l->ports.all.data[port].span = statement->span;
     if (first == IR_NONE) {
       first = port;
     } else {
       uint32_t a = root_of(l, first);
       uint32_t b = root_of(l, port);
       // the older one leads: its set begins with it
-      l->ports.data[a > b ? a : b].root = a > b ? b : a;
+      l->ports.all.data[a > b ? a : b].root = a > b ? b : a;
     }
   }
 }
 
 static ExprId quantity(Lower* l, const PortNode* port, uint32_t index) {
-  Symbol symbol = *resolve_symbol(l, l->port_names.data[port->first + index]);
-  VarInfo* info = &l->vars.data[symbol.index];
+  Symbol symbol = *resolve_symbol(l, l->ports.names.data[port->first + index]);
+  VarInfo* info = &l->names.vars.data[symbol.index];
   info->flags |= VAR_IN_EQUATION;
   info->uses++;
-  return ir_term_var(&l->builder, symbol.index, 0, IR_NOW);
+  return ir_term_var(&l->terms.builder, symbol.index, 0, IR_NOW);
 }
 
 static void add_equation(Lower* l, TermFrame frame, ExprId left, ExprId right, Span span) {
@@ -103,20 +104,20 @@ static void add_equation(Lower* l, TermFrame frame, ExprId left, ExprId right, S
 
 /// Equal potentials and Kirchhoff's sum, of the set that begins with `root`.
 static void add_node(Lower* l, uint32_t root) {
-  const PortNode* first = &l->ports.data[root];
+  const PortNode* first = &l->ports.all.data[root];
   for (uint32_t k = 0; k < first->across; k++) {
-    for (uint32_t p = first->next; p != IR_NONE; p = l->ports.data[p].next) {
+    for (uint32_t p = first->next; p != IR_NONE; p = l->ports.all.data[p].next) {
       TermFrame frame = lower_begin(l);
-      ExprId left = quantity(l, &l->ports.data[p], k);
+      ExprId left = quantity(l, &l->ports.all.data[p], k);
       ExprId right = quantity(l, first, k);
-      add_equation(l, frame, left, right, l->ports.data[p].span);
+      add_equation(l, frame, left, right, l->ports.all.data[p].span);
     }
   }
   for (uint32_t k = 0; k < first->through; k++) {
     TermFrame frame = lower_begin(l);
     ExprId sum = {0};
-    for (uint32_t p = root; p != IR_NONE; p = l->ports.data[p].next) {
-      const PortNode* port = &l->ports.data[p];
+    for (uint32_t p = root; p != IR_NONE; p = l->ports.all.data[p].next) {
+      const PortNode* port = &l->ports.all.data[p];
       ExprId flow = quantity(l, port, port->across + k);
       if (sum.index == 0) {
         sum = port->outer ? lower_op(l, IR_NEG, flow, (ExprId){0}) : flow;
@@ -124,22 +125,22 @@ static void add_node(Lower* l, uint32_t root) {
         sum = lower_op(l, port->outer ? IR_SUB : IR_ADD, sum, flow);
       }
     }
-    ExprId zero = ir_term_number(&l->builder, 0.0);
+    ExprId zero = ir_term_number(&l->terms.builder, 0.0);
     add_equation(l, frame, sum, zero, first->span);
   }
 }
 
 void lower_connections(Lower* l) {
-  uint32_t count = l->ports.count;
+  uint32_t count = l->ports.all.count;
   if (count == 0) return;
   uint32_t* last = ARENA_ARRAY(l->scratch, uint32_t, count);  // of the list of each set
   for (uint32_t p = 0; p < count; p++) {
     uint32_t root = root_of(l, p);
-    if (root != p) l->ports.data[last[root]].next = p;
+    if (root != p) l->ports.all.data[last[root]].next = p;
     last[root] = p;
   }
   for (uint32_t p = 0; p < count; p++) {
-    const PortNode* port = &l->ports.data[p];
+    const PortNode* port = &l->ports.all.data[p];
     bool open = !port->joined && !port->named && !port->outer;
     if (port->root == p && (port->joined || open)) add_node(l, p);
   }

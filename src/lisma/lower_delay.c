@@ -18,8 +18,8 @@ static bool check_call(Lower* l, const AstExpr* expr) {
     diag_hint(l->diags, diag, "delay(x, T): what x was T ago; delay(x, T, x0): with x0 until then");
     return false;
   }
-  if (l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE ||
-      l->scope.kind == SCOPE_START) {
+  if (l->terms.scope.kind == SCOPE_CONSTANT || l->terms.scope.kind == SCOPE_SCHEDULE ||
+      l->terms.scope.kind == SCOPE_START) {
     Diag* diag = lower_report(l, DIAG_E0314, expr->span, "'delay' has no value here");
     diag_hint(l->diags, diag, "a past is known while time flows: in equations, guards and resets");
     return false;
@@ -47,7 +47,7 @@ static bool helper_var(Lower* l, Str text, Span span, uint32_t* var) {
   uint32_t name = names_intern(&l->m->names, text);
   bool known = resolve_symbol(l, name)->kind == SYM_VAR;
   *var = resolve_var(l, name, span);
-  l->vars.data[*var].flags |= VAR_IN_EQUATION | VAR_STRONG | VAR_HELPER;
+  l->names.vars.data[*var].flags |= VAR_IN_EQUATION | VAR_STRONG | VAR_HELPER;
   return !known;
 }
 
@@ -58,15 +58,15 @@ static void add_equation(Lower* l, IrTerm term, uint32_t var, Span span) {
 
 /// The variable whose past is wanted; IR_NONE after an error. Its text goes to `out`.
 static uint32_t delayed_var(Lower* l, const AstExpr* argument, TextBuffer* out) {
-  Scope outer = l->scope;
-  l->scope = (Scope){.kind = SCOPE_EQUATION, .equation = true, .automaton = outer.automaton};
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_EQUATION, .equation = true, .automaton = outer.automaton};
   TermFrame frame = lower_begin(l);
   Value value = lower_value(l, argument);
   uint32_t var = IR_NONE;
   uint32_t order = 0;
   IrTerm term = {{0}, 0, 0};
   bool fine = value.type == VALUE_NUMBER;
-  if (fine) ir_print_expr(out, l->m, value.e, l->builder.row.data);
+  if (fine) ir_print_expr(out, l->m, value.e, l->terms.builder.row.data);
   bool plain = fine && lower_variable(l, argument, &var, &order) && order == 0;
   bool fresh = false;
   if (fine && !plain) {
@@ -75,11 +75,11 @@ static uint32_t delayed_var(Lower* l, const AstExpr* argument, TextBuffer* out) 
     text_append(&name, text_str(out));
     text_append_c(&name, ")");
     fresh = helper_var(l, text_str(&name), argument->span, &var);
-    ExprId left = ir_term_var(&l->builder, var, 0, IR_NOW);
+    ExprId left = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
     term = lower_snapshot(l, lower_op(l, IR_EQUALS, left, value.e));
   }
   lower_end(l, frame, (ExprId){0});
-  l->scope = outer;
+  l->terms.scope = outer;
   if (fresh) add_equation(l, term, var, argument->span);
   return fine ? var : IR_NONE;
 }
@@ -102,16 +102,16 @@ static bool is_number(const Lower* l, IrTerm term) {
 
 /// helper = past(time - T)
 static void add_result(Lower* l, const AstExpr* expr, uint32_t var, uint32_t data) {
-  Scope outer = l->scope;
-  l->scope = (Scope){.kind = SCOPE_CONSTANT, .literal = true};
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_CONSTANT, .literal = true};
   TermFrame frame = lower_begin(l);
   Value delay = lower_value(l, expr->as.call.args.data[1]);
   ExprId time = lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0});
   ExprId then = lower_op(l, IR_SUB, time, delay.e);
-  ExprId left = ir_term_var(&l->builder, var, 0, IR_NOW);
+  ExprId left = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
   ExprId right = ir_table(&l->m->pool, data, then);
   IrTerm term = lower_end(l, frame, lower_op(l, IR_EQUALS, left, right));
-  l->scope = outer;
+  l->terms.scope = outer;
   add_equation(l, term, var, expr->span);
 }
 
@@ -152,7 +152,7 @@ Value lower_delay(Lower* l, const AstExpr* expr) {
     past->before = before;
     add_result(l, expr, result, data);
   }
-  return (Value){.e = ir_term_var(&l->builder, result, 0, IR_NOW),
+  return (Value){.e = ir_term_var(&l->terms.builder, result, 0, IR_NOW),
                  .type = VALUE_NUMBER,
                  .flags = VALUE_VARIES};
 }
@@ -160,7 +160,7 @@ Value lower_delay(Lower* l, const AstExpr* expr) {
 void lower_hide_helpers(Lower* l) {
   for (uint32_t v = 0; v < l->m->vars.count; v++) {
     Symbol symbol = *resolve_symbol(l, l->m->vars.data[v].name);
-    bool helper = symbol.kind == SYM_VAR && l->vars.data[symbol.index].flags & VAR_HELPER;
+    bool helper = symbol.kind == SYM_VAR && l->names.vars.data[symbol.index].flags & VAR_HELPER;
     if (helper) l->m->vars.data[v].hidden = true;
   }
 }

@@ -107,7 +107,7 @@ static void lower_shape(Lower* l, const AstSetting* setting) {
 
 void lower_animate(Lower* l, const AstStatement* statement) {
   const AstSettingList* shapes = &statement->as.attributes.settings;
-  for (uint32_t i = 0; i < shapes->count && !l->stopped; i++) {
+  for (uint32_t i = 0; i < shapes->count && !l->walk.stopped; i++) {
     if (l->m->experiment.drawing.count >= SHAPES_MAX) {
       lower_report(l, DIAG_E0610, shapes->data[i].span, "a drawing has at most %u shapes",
                    SHAPES_MAX);
@@ -154,7 +154,7 @@ void lower_check_controls(Lower* l) {
     Diag* diag = lower_report(l, DIAG_E0611, control->span,
                               "there is no constant or variable '%.*s' to be changed by hand",
                               STR_ARGS(control->name));
-    if (diag == &l->ignored) continue;
+    if (diag == &l->walk.ignored) continue;
     Str near = resolve_near_value(l, control->name);
     if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   }

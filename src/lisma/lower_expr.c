@@ -10,31 +10,31 @@
 // terms
 
 TermFrame lower_begin(Lower* l) {
-  TermFrame frame = {.builder = l->builder, .term_number = l->term_number};
-  ir_term_begin(&l->builder, l->m);
-  l->term_number = ++l->term_count;
+  TermFrame frame = {.builder = l->terms.builder, .term_number = l->terms.number};
+  ir_term_begin(&l->terms.builder, l->m);
+  l->terms.number = ++l->terms.count;
   return frame;
 }
 
 IrTerm lower_end(Lower* l, TermFrame frame, ExprId root) {
-  IrTerm term = ir_term_end(&l->builder, root);
-  l->builder = frame.builder;
-  l->term_number = frame.term_number;
+  IrTerm term = ir_term_end(&l->terms.builder, root);
+  l->terms.builder = frame.builder;
+  l->terms.number = frame.term_number;
   return term;
 }
 
 IrTerm lower_snapshot(Lower* l, ExprId root) {
   IrTermBuilder copy;
   ir_term_begin(&copy, l->m);
-  uint32_t count = l->builder.row.count;
+  uint32_t count = l->terms.builder.row.count;
   base_vec_reserve(l->arena, &copy.row, count);
-  if (count) memcpy(copy.row.data, l->builder.row.data, count * sizeof *copy.row.data);
+  if (count) memcpy(copy.row.data, l->terms.builder.row.data, count * sizeof *copy.row.data);
   copy.row.count = count;
   return ir_term_end(&copy, root);
 }
 
 ExprId lower_leaf(Lower* l, IrLeaf leaf) {
-  return ir_term_leaf(&l->builder, leaf);
+  return ir_term_leaf(&l->terms.builder, leaf);
 }
 
 ExprId lower_op(Lower* l, IrOp op, ExprId a, ExprId b) {
@@ -50,14 +50,14 @@ static Value number_value(ExprId e, unsigned flags) {
 }
 
 IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags) {
-  Scope outer = l->scope;
-  l->scope = scope;
+  Scope outer = l->terms.scope;
+  l->terms.scope = scope;
   TermFrame frame = lower_begin(l);
   Value value = lower_scalar(l, expr);
   if (flags) *flags = value.flags;
   if (value.type == VALUE_BAD) value.e.index = 0;
   IrTerm term = lower_end(l, frame, value.e);
-  l->scope = outer;
+  l->terms.scope = outer;
   return term;
 }
 
@@ -65,7 +65,7 @@ IrTerm lower_term(Lower* l, const AstExpr* expr, Scope scope, uint8_t* flags) {
 // names
 
 static bool constants_only(const Lower* l) {
-  return l->scope.kind == SCOPE_CONSTANT || l->scope.kind == SCOPE_SCHEDULE;
+  return l->terms.scope.kind == SCOPE_CONSTANT || l->terms.scope.kind == SCOPE_SCHEDULE;
 }
 
 static Value report_not_constant(Lower* l, Span span, uint32_t name) {
@@ -88,7 +88,7 @@ static Value report_derivative(Lower* l, Span span, Str name, const char* kind) 
 }
 
 static Value lower_builtin(Lower* l, Builtin builtin, Span span, uint32_t name) {
-  IrTermBuilder* builder = &l->builder;
+  IrTermBuilder* builder = &l->terms.builder;
   switch (builtin) {
   case BUILTIN_PI: return number_value(ir_term_number(builder, 3.14159265358979323846), 0);
   case BUILTIN_E: return number_value(ir_term_number(builder, 2.71828182845904523536), 0);
@@ -102,11 +102,11 @@ static Value lower_builtin(Lower* l, Builtin builtin, Span span, uint32_t name) 
   case BUILTIN_NAN: return number_value(ir_term_number(builder, (double)NAN), 0);
   case BUILTIN_T0: break;
   }
-  if (l->scope.kind == SCOPE_CONSTANT) return report_not_constant(l, span, name);
-  if (l->scope.entry_is_now) {
+  if (l->terms.scope.kind == SCOPE_CONSTANT) return report_not_constant(l, span, name);
+  if (l->terms.scope.entry_is_now) {
     return number_value(lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0}), VALUE_VARIES);
   }
-  IrLeaf leaf = {.id = l->scope.automaton, .kind = IR_LEAF_ENTRY};
+  IrLeaf leaf = {.id = l->terms.scope.automaton, .kind = IR_LEAF_ENTRY};
   return number_value(lower_leaf(l, leaf), VALUE_VARIES);
 }
 
@@ -117,23 +117,24 @@ static Value lower_variable_leaf(Lower* l, uint32_t name, uint32_t order, Span s
     return lower_value_bad();
   }
   uint32_t var = resolve_var(l, name, span);
-  if (l->scope.equation) {
-    VarInfo* info = &l->vars.data[var];
+  if (l->terms.scope.equation) {
+    VarInfo* info = &l->names.vars.data[var];
     info->flags |= order ? VAR_IN_EQUATION | VAR_STRONG : VAR_IN_EQUATION;
     info->uses++;
   } else if (order) {
     resolve_note_derivative(l, var, span);
   }
-  return number_value(ir_term_var(&l->builder, var, (uint8_t)order, IR_NOW), VALUE_VARIES);
+  return number_value(ir_term_var(&l->terms.builder, var, (uint8_t)order, IR_NOW), VALUE_VARIES);
 }
 
 uint32_t lower_scope_key(const Lower* l) {
-  return (uint32_t)l->scope.kind | (l->scope.literal ? 256u : 0u) | (l->scope.in_atom ? 512u : 0u);
+  return (uint32_t)l->terms.scope.kind | (l->terms.scope.literal ? 256u : 0u) |
+         (l->terms.scope.in_atom ? 512u : 0u);
 }
 
 static Value inline_macro(Lower* l, uint32_t index, Span use) {
-  Macro* macro = &l->macros.data[index];
-  if (macro->memo_term == l->term_number && macro->memo_scope == lower_scope_key(l))
+  Macro* macro = &l->names.macros.data[index];
+  if (macro->memo_term == l->terms.number && macro->memo_scope == lower_scope_key(l))
     return macro->memo;
   if (lower_is_condition(macro->value)) {
     Diag* diag =
@@ -146,8 +147,8 @@ static Value inline_macro(Lower* l, uint32_t index, Span use) {
   if (!resolve_enter_macro(l, index, use, &mark)) return lower_value_bad();
   Value value = lower_value(l, macro->value);
   resolve_leave_macro(l, index, mark);
-  macro = &l->macros.data[index];
-  macro->memo_term = l->term_number;
+  macro = &l->names.macros.data[index];
+  macro->memo_term = l->terms.number;
   macro->memo_scope = lower_scope_key(l);
   macro->memo = value;
   return value;
@@ -161,7 +162,7 @@ static Value lower_symbol(Lower* l, uint32_t name, uint32_t order, Span span) {
   if (variable) return lower_variable_leaf(l, name, order, span);
   if (order) return report_derivative(l, span, text, resolve_kind_text(symbol.kind));
   if (symbol.kind == SYM_PARAM) {
-    return number_value(ir_term_param(&l->builder, symbol.index), VALUE_PARAM);
+    return number_value(ir_term_param(&l->terms.builder, symbol.index), VALUE_PARAM);
   }
   if (symbol.kind == SYM_MACRO) return inline_macro(l, symbol.index, span);
   if (symbol.kind == SYM_BUILTIN) return lower_builtin(l, (Builtin)symbol.index, span, name);
@@ -195,7 +196,7 @@ static Value lower_name_value(Lower* l, const AstExpr* expr) {
   if (!index) return lower_symbol(l, name, order, written->span);
   if (order) return report_derivative(l, expr->span, lower_name(l, name), "a loop index");
   scale_note_index(l, index);
-  return number_value(ir_term_number_leaf(&l->builder, index->value), VALUE_INDEX);
+  return number_value(ir_term_number_leaf(&l->terms.builder, index->value), VALUE_INDEX);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -236,7 +237,7 @@ static Value lower_unary(Lower* l, const AstExpr* expr) {
   const AstExpr* operand = expr->as.unary.operand;
   bool minus = expr->as.unary.op == AST_UNARY_MINUS;
   if (minus && operand->kind == AST_NUMBER) {
-    return number_value(ir_term_number(&l->builder, -operand->as.number), 0);
+    return number_value(ir_term_number(&l->terms.builder, -operand->as.number), 0);
   }
   Value value = lower_value(l, operand);
   if (value.type == VALUE_BAD || !minus) return value;
@@ -263,13 +264,13 @@ static void stop_reduction(Lower* l, const AstExpr* expr) {
   Diag* diag =
       lower_report(l, DIAG_E0721, expr->span, "this sum or product makes the model too large");
   diag_hint(l->diags, diag, "all sums and products of a model may have %u terms", REDUCED_MAX);
-  l->stopped = true;
+  l->walk.stopped = true;
 }
 
 static void reduce(Lower* l, Reduction* r, uint32_t level) {
   if (level == r->expr->as.reduction.iterators.count) {
     // sums in sums multiply their ranges: each may be small, all together not
-    if (++l->reduced > REDUCED_MAX) {
+    if (++l->walk.reduced > REDUCED_MAX) {
       stop_reduction(l, r->expr);
       return;
     }
@@ -287,13 +288,13 @@ static void reduce(Lower* l, Reduction* r, uint32_t level) {
     return;
   }
   if (range.scaled) scale_fail(l);
-  if (range.last - range.first > l->max_leaves) {
+  if (range.last - range.first > l->walk.max_leaves) {
     lower_report(l, DIAG_E0721, iterator->span, "this range makes the model too large");
-    l->stopped = true;
+    l->walk.stopped = true;
     return;
   }
   uint32_t name = names_intern(&l->m->names, iterator->variable);
-  for (int64_t i = range.first; i <= range.last && !l->stopped; i++) {
+  for (int64_t i = range.first; i <= range.last && !l->walk.stopped; i++) {
     resolve_bind(l, name, (double)i);
     reduce(l, r, level + 1);
     resolve_unbind(l);
@@ -304,22 +305,22 @@ static Value lower_reduction(Lower* l, const AstExpr* expr) {
   Reduction r = {.expr = expr};
   // what is surely too much is refused before anything is made of it; those inside are counted with
   // it
-  bool outermost = !l->reducing;
+  bool outermost = !l->walk.reducing;
   uint32_t errors = l->diags->error_count;
   if (outermost && resolve_terms(l, expr) > REDUCED_SURE * REDUCED_MAX) stop_reduction(l, expr);
   if (l->diags->error_count != errors) return lower_value_bad();
-  l->reducing = true;
+  l->walk.reducing = true;
   reduce(l, &r, 0);
-  if (outermost) l->reducing = false;
-  if (l->stopped) return lower_value_bad();
+  if (outermost) l->walk.reducing = false;
+  if (l->walk.stopped) return lower_value_bad();
   if (r.started) return r.total;
   double empty = expr->as.reduction.product ? 1.0 : 0.0;
-  return number_value(ir_term_number(&l->builder, empty), 0);
+  return number_value(ir_term_number(&l->terms.builder, empty), 0);
 }
 
 static Value lower_kind(Lower* l, const AstExpr* expr) {
   switch (expr->kind) {
-  case AST_NUMBER: return number_value(ir_term_number(&l->builder, expr->as.number), 0);
+  case AST_NUMBER: return number_value(ir_term_number(&l->terms.builder, expr->as.number), 0);
   case AST_NAME: return lower_name_value(l, expr);
   case AST_CALL: return lower_call(l, expr);
   case AST_REDUCTION: return lower_reduction(l, expr);

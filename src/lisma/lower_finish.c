@@ -11,33 +11,33 @@
 
 /// Whether following `like` from a state comes back to it.
 static bool like_cycles(const Lower* l, uint32_t from) {
-  uint32_t at = l->states.data[from].like;
-  for (uint32_t steps = 0; at != IR_NONE && steps <= l->states.count; steps++) {
+  uint32_t at = l->automata.states.data[from].like;
+  for (uint32_t steps = 0; at != IR_NONE && steps <= l->automata.states.count; steps++) {
     if (at == from) return true;
-    at = l->states.data[at].like;
+    at = l->automata.states.data[at].like;
   }
   return false;
 }
 
 static void finish_likes(Lower* l) {
-  for (uint32_t i = 0; i < l->states.count; i++) {
-    StateInfo* state = &l->states.data[i];
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    StateInfo* state = &l->automata.states.data[i];
     if (state->like == IR_NONE || !like_cycles(l, i)) continue;
     lower_report(l, DIAG_E0405, state->like_name->span, "'%.*s' is made like itself",
                  STR_ARGS(lower_name(l, state->name)));
     state->like = IR_NONE;
   }
   // every child gets a body, and then every body its parent
-  for (uint32_t i = 0; i < l->states.count; i++) {
-    StateInfo* state = &l->states.data[i];
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    StateInfo* state = &l->automata.states.data[i];
     if (state->like == IR_NONE || state->body != IR_NONE) continue;
     state->body = lower_add_body(l, state->automaton, state->index);
     l->m->states.data[state->ir].body = state->body;
   }
-  for (uint32_t i = 0; i < l->states.count; i++) {
-    const StateInfo* state = &l->states.data[i];
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    const StateInfo* state = &l->automata.states.data[i];
     if (state->like == IR_NONE) continue;
-    l->m->bodies.data[state->body].parent = l->states.data[state->like].body;
+    l->m->bodies.data[state->body].parent = l->automata.states.data[state->like].body;
   }
 }
 
@@ -60,8 +60,8 @@ static void raise_depth(Map* map, uint64_t a, uint64_t b, uint32_t depth) {
 }
 
 static void collect_edits(Lower* l, FixedMaps* maps, uint32_t* depths) {
-  for (uint32_t i = 0; i < l->fixed_edits.count; i++) {
-    const FixedEdit* edit = &l->fixed_edits.data[i];
+  for (uint32_t i = 0; i < l->terms.fixed_edits.count; i++) {
+    const FixedEdit* edit = &l->terms.fixed_edits.data[i];
     if (edit->equation != IR_NONE) depths[edit->equation] = edit->depth;
     if (edit->label) {
       // a deletion takes away what an equation of the same depth would leave
@@ -77,7 +77,7 @@ static void collect_edits(Lower* l, FixedMaps* maps, uint32_t* depths) {
 
 /// An equation inside such a block replaces those around it, as the body of a state would.
 static void apply_fixed_edits(Lower* l) {
-  if (l->fixed_edits.count == 0) return;
+  if (l->terms.fixed_edits.count == 0) return;
   IrModel* m = l->m;
   FixedMaps maps = {.labels = {.arena = l->scratch},
                     .sides = {.arena = l->scratch},
@@ -136,7 +136,7 @@ static void check_labels(Lower* l) {
     Str text = lower_name(l, edit->label);
     Diag* diag = lower_report(l, DIAG_E0501, edit->span, "no equation to delete is labelled '%.*s'",
                               STR_ARGS(text));
-    if (diag == &l->ignored) continue;
+    if (diag == &l->walk.ignored) continue;
     Str near = resolve_near_label(l, text);
     if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   }
@@ -206,7 +206,7 @@ typedef struct Reach {
 /// Transitions of declared automata, automaton by automaton.
 static void group_transitions(const Lower* l, Reach* r) {
   const IrModel* m = l->m;
-  uint32_t automata = l->automata.count;
+  uint32_t automata = l->automata.all.count;
   uint32_t* at = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1);
   for (uint32_t i = 0; i < m->transitions.count; i++) {
     uint32_t a = m->transitions.data[i].automaton;
@@ -226,8 +226,8 @@ static void group_transitions(const Lower* l, Reach* r) {
 
 /// Report the unreached states that transitions lead to, or those that none leads to.
 static void report_unreached_states(Lower* l, Reach* r, bool targeted) {
-  for (uint32_t i = 0; i < l->states.count; i++) {
-    const StateInfo* state = &l->states.data[i];
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    const StateInfo* state = &l->automata.states.data[i];
     if (r->reached[state->ir] || state->is_parent || r->suspect[state->automaton]) continue;
     if (r->targeted[state->ir] != targeted) continue;
     report_unreached(l, state, targeted);
@@ -237,7 +237,7 @@ static void report_unreached_states(Lower* l, Reach* r, bool targeted) {
 
 static void check_reachable(Lower* l) {
   const IrModel* m = l->m;
-  uint32_t automata = l->automata.count;
+  uint32_t automata = l->automata.all.count;
   Reach r = {.first = ARENA_ARRAY(l->scratch, uint32_t, (size_t)automata + 1),
              .list = ARENA_ARRAY(l->scratch, uint32_t, m->transitions.count),
              .reached = ARENA_ARRAY(l->scratch, bool, m->states.count),
@@ -248,8 +248,8 @@ static void check_reachable(Lower* l) {
     IrGoto jump = m->gotos.data[i];
     r.reached[m->automata.data[jump.automaton].state_begin + jump.state] = true;
   }
-  for (uint32_t i = 0; i < l->states.count; i++) {
-    if (l->states.data[i].suspect) r.suspect[l->states.data[i].automaton] = true;
+  for (uint32_t i = 0; i < l->automata.states.count; i++) {
+    if (l->automata.states.data[i].suspect) r.suspect[l->automata.states.data[i].automaton] = true;
   }
   for (uint32_t a = 0; a < automata; a++) {
     uint32_t begin = m->automata.data[a].state_begin;
@@ -283,7 +283,7 @@ static void check_starts(Lower* l) {
     for (uint32_t k = 0; k < start->value.leaf_count; k++) {
       IrLeaf leaf = ir_leaf(m, start->value, k);
       if (leaf.kind != IR_LEAF_VAR || lower_find_start(l, leaf.id, leaf.order)) continue;
-      if ((l->vars.data[leaf.id].flags & (VAR_STRONG | VAR_SET)) == 0) continue;
+      if ((l->names.vars.data[leaf.id].flags & (VAR_STRONG | VAR_SET)) == 0) continue;
       if (leaf.order == 0 && is_computed(m, leaf.id)) continue;
       Str text = lower_name(l, m->vars.data[leaf.id].name);
       Diag* diag = lower_report(l, DIAG_W0621, start->span,
@@ -375,8 +375,8 @@ static const uint32_t* order_by_priority(Lower* l, uint32_t count, const Priorit
 /// Transitions of one automaton are tried in the order in which they stand.
 static void order_transitions(Lower* l) {
   uint32_t count = l->m->transitions.count;
-  const uint32_t* order =
-      order_by_priority(l, count, l->transition_priorities.data, l->transition_priorities.count);
+  const uint32_t* order = order_by_priority(l, count, l->automata.transition_priorities.data,
+                                            l->automata.transition_priorities.count);
   if (!order) return;
   IrTransition* before = ARENA_ARRAY(l->scratch, IrTransition, count);
   memcpy(before, l->m->transitions.data, count * sizeof *before);
@@ -389,7 +389,7 @@ static void order_by_appearance(Lower* l) {
   IrModel* m = l->m;
   uint64_t* keys = ARENA_ARRAY(l->scratch, uint64_t, m->vars.count);
   for (uint32_t i = 0; i < m->vars.count; i++) {
-    keys[i] = (uint64_t)l->vars.data[i].first << 32 | i;
+    keys[i] = (uint64_t)l->names.vars.data[i].first << 32 | i;
   }
   sort_keys(keys, m->vars.count);
   for (uint32_t i = 0; i < m->vars.count; i++) {
@@ -404,8 +404,9 @@ static void order_by_appearance(Lower* l) {
     m->params.data[(uint32_t)keys[i]].appearance = i;
   }
   // what is lowered in the order of the text
-  const uint32_t* order = order_by_priority(l, m->automata.count, l->automaton_priorities.data,
-                                            l->automaton_priorities.count);
+  const uint32_t* order =
+      order_by_priority(l, m->automata.count, l->automata.automaton_priorities.data,
+                        l->automata.automaton_priorities.count);
   for (uint32_t i = 0; i < m->automata.count; i++) {
     m->automata.data[order ? order[i] : i].appearance = i;
   }
@@ -418,10 +419,10 @@ static void order_by_appearance(Lower* l) {
 }
 
 static uint32_t unit_of_name(Lower* l, uint32_t name) {
-  uint32_t pasted = map_get(&l->pasted_units, name, 0);
+  uint32_t pasted = map_get(&l->names.pasted_units, name, 0);
   if (pasted) return pasted;
-  uint32_t id = names_find(&l->units->names, names_get(&l->m->names, name));
-  Str text = id ? l->units->texts[id] : (Str){0};
+  uint32_t id = names_find(&l->names.units->names, names_get(&l->m->names, name));
+  Str text = id ? l->names.units->texts[id] : (Str){0};
   return text.length ? names_intern(&l->m->names, text) : 0;
 }
 
@@ -449,5 +450,5 @@ void lower_finish(Lower* l) {
   check_resets(l);
   if (l->diags->error_count == 0) lower_warn_of_strays(l);
   order_by_appearance(l);
-  if (l->units) assign_units(l);
+  if (l->names.units) assign_units(l);
 }

@@ -36,8 +36,8 @@ void lower_declare_function(Lower* l, const AstFunction* function) {
     return;
   }
   UserFunction added = {.ast = (AstFunction*)function, .name = name, .span = function->name.span};
-  base_vec_push(l->scratch, &l->user_functions, added);
-  resolve_define(l, name, SYM_FUNCTION, l->user_functions.count - 1);
+  base_vec_push(l->scratch, &l->functions.user, added);
+  resolve_define(l, name, SYM_FUNCTION, l->functions.user.count - 1);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ static const char prelude_text[] =
     ;
 
 static void read_prelude(Lower* l) {
-  l->prelude_read = true;
+  l->functions.prelude_read = true;
   Source* source = ARENA_NEW(l->scratch, Source);
   DiagList* diags = ARENA_NEW(l->scratch, DiagList);
   source_init(source, l->scratch, STR_LIT("prelude"), str_from_c(prelude_text));
@@ -60,9 +60,9 @@ static void read_prelude(Lower* l) {
   for (uint32_t i = 0; i < model->body.statements.count; i++) {
     AstFunction* function = model->body.statements.data[i].as.function;
     uint32_t name = names_intern(&l->m->names, function->name.head);
-    base_vec_push(l->scratch, &l->user_functions,
+    base_vec_push(l->scratch, &l->functions.user,
                   ((UserFunction){.ast = function, .name = name, .prelude = true}));
-    map_set(&l->prelude, name, 0, l->user_functions.count);
+    map_set(&l->functions.prelude, name, 0, l->functions.user.count);
   }
 }
 
@@ -111,8 +111,8 @@ uint32_t lower_find_user_function(Lower* l, const AstName* callee) {
   Symbol symbol = *resolve_symbol(l, name);
   if (symbol.kind == SYM_FUNCTION) return symbol.index;
   if (callee->quoted || !ast_name_is_plain(callee)) return IR_NONE;
-  if (!l->prelude_read) read_prelude(l);
-  uint32_t known = map_get(&l->prelude, name, 0);
+  if (!l->functions.prelude_read) read_prelude(l);
+  uint32_t known = map_get(&l->functions.prelude, name, 0);
   return known ? known - 1 : IR_NONE;
 }
 
@@ -134,8 +134,8 @@ static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
     return false;
   }
   uint32_t depth = 0;
-  for (const CallFrame* frame = l->frame; frame; frame = frame->parent, depth++) {
-    const UserFunction* around = &l->user_functions.data[frame->function];
+  for (const CallFrame* frame = l->functions.frame; frame; frame = frame->parent, depth++) {
+    const UserFunction* around = &l->functions.user.data[frame->function];
     if (around->ast != f->ast && depth < FUNCTION_DEPTH_MAX) continue;
     Diag* diag = lower_report(l, DIAG_E0219, f->prelude ? call->span : f->span,
                               "the function '%.*s' calls itself", STR_ARGS(lower_name(l, f->name)));
@@ -146,23 +146,23 @@ static bool check_call(Lower* l, const AstExpr* call, const UserFunction* f) {
 }
 
 bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, CallFrame* frame) {
-  const UserFunction* f = &l->user_functions.data[function];
+  const UserFunction* f = &l->functions.user.data[function];
   if (call->as.call.order) {
     lower_report(l, DIAG_E0306, call->span, "a function has no derivative mark");
     return false;
   }
   if (!check_call(l, call, f)) return false;
   if (f->prelude) stamp(f->ast->result, call->span);
-  frame->parent = l->frame;
+  frame->parent = l->functions.frame;
   frame->function = function;
   frame->count = 0;
   for (uint32_t i = 0; i < f->ast->parameters.count; i++) {
     frame->locals[frame->count++] =
         (Local){.name = names_intern(&l->m->names, f->ast->parameters.data[i].head),
                 .value = call->as.call.args.data[i],
-                .frame = l->frame,
-                .base = l->binding_base,
-                .count = l->bindings.count};
+                .frame = l->functions.frame,
+                .base = l->names.binding_base,
+                .count = l->names.bindings.count};
   }
   for (uint32_t i = 0; i < f->ast->locals.count; i++) {
     const AstDefinition* local = &f->ast->locals.data[i];
@@ -170,26 +170,26 @@ bool lower_enter_function(Lower* l, const AstExpr* call, uint32_t function, Call
         (Local){.name = names_intern(&l->m->names, local->names.data[0].head),
                 .value = local->value,
                 .frame = frame,
-                .base = l->bindings.count,
-                .count = l->bindings.count};
+                .base = l->names.bindings.count,
+                .count = l->names.bindings.count};
   }
   // the body sees its arguments, not the indices of the place that calls it
-  frame->mark = (BindingMark){.base = l->binding_base, .count = l->bindings.count};
-  l->binding_base = l->bindings.count;
-  l->frame = frame;
+  frame->mark = (BindingMark){.base = l->names.binding_base, .count = l->names.bindings.count};
+  l->names.binding_base = l->names.bindings.count;
+  l->functions.frame = frame;
   return true;
 }
 
 void lower_leave_function(Lower* l, CallFrame* frame) {
-  l->bindings.count = frame->mark.count;
-  l->binding_base = frame->mark.base;
-  l->frame = (CallFrame*)frame->parent;
+  l->names.bindings.count = frame->mark.count;
+  l->names.binding_base = frame->mark.base;
+  l->functions.frame = (CallFrame*)frame->parent;
 }
 
 Value lower_user_call(Lower* l, const AstExpr* call, uint32_t function) {
   CallFrame frame;
   if (!lower_enter_function(l, call, function, &frame)) return lower_value_bad();
-  Value value = lower_scalar(l, l->user_functions.data[function].ast->result);
+  Value value = lower_scalar(l, l->functions.user.data[function].ast->result);
   lower_leave_function(l, &frame);
   return value;
 }
@@ -198,11 +198,11 @@ Value lower_user_call(Lower* l, const AstExpr* call, uint32_t function) {
 // arguments and local names
 
 Local* lower_local(Lower* l, const AstName* name) {
-  if (!l->frame || !ast_name_is_plain(name) || name->member) return NULL;
+  if (!l->functions.frame || !ast_name_is_plain(name) || name->member) return NULL;
   uint32_t id = resolve_plain(l, name);
   if (resolve_binding(l, id)) return NULL;  // the index of a sum inside
-  for (uint32_t i = l->frame->count; i > 0; i--) {
-    if (l->frame->locals[i - 1].name == id) return &l->frame->locals[i - 1];
+  for (uint32_t i = l->functions.frame->count; i > 0; i--) {
+    if (l->functions.frame->locals[i - 1].name == id) return &l->functions.frame->locals[i - 1];
   }
   return NULL;
 }
@@ -214,28 +214,28 @@ bool lower_enter_local(Lower* l, Local* local, LocalMark* mark) {
     return false;
   }
   local->busy = true;
-  mark->frame = l->frame;
-  mark->bindings = (BindingMark){.base = l->binding_base, .count = l->bindings.count};
-  uint32_t base = l->bindings.count;
+  mark->frame = l->functions.frame;
+  mark->bindings = (BindingMark){.base = l->names.binding_base, .count = l->names.bindings.count};
+  uint32_t base = l->names.bindings.count;
   for (uint32_t i = local->base; i < local->count; i++) {
-    Binding binding = l->bindings.data[i];
-    base_vec_push(l->scratch, &l->bindings, binding);
+    Binding binding = l->names.bindings.data[i];
+    base_vec_push(l->scratch, &l->names.bindings, binding);
   }
-  l->binding_base = base;
-  l->frame = (CallFrame*)local->frame;
+  l->names.binding_base = base;
+  l->functions.frame = (CallFrame*)local->frame;
   return true;
 }
 
 void lower_leave_local(Lower* l, Local* local, LocalMark mark) {
   local->busy = false;
-  l->bindings.count = mark.bindings.count;
-  l->binding_base = mark.bindings.base;
-  l->frame = mark.frame;
+  l->names.bindings.count = mark.bindings.count;
+  l->names.binding_base = mark.bindings.base;
+  l->functions.frame = mark.frame;
 }
 
 Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
   uint32_t scope = lower_scope_key(l);
-  bool known = local->memo_term == l->term_number && local->memo_scope == scope;
+  bool known = local->memo_term == l->terms.number && local->memo_scope == scope;
   if (known && order == 0) return local->memo;
   LocalMark mark;
   if (!lower_enter_local(l, local, &mark)) return lower_value_bad();
@@ -252,7 +252,7 @@ Value lower_local_value(Lower* l, Local* local, uint32_t order, Span span) {
   }
   lower_leave_local(l, local, mark);
   if (order) return value;
-  local->memo_term = l->term_number;
+  local->memo_term = l->terms.number;
   local->memo_scope = scope;
   local->memo = value;
   return value;
@@ -276,13 +276,13 @@ static bool means_condition(Lower* l, const AstExpr* expr, uint32_t depth) {
     }
     if (!ast_name_is_plain(&expr->as.name.name)) return false;
     Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
-    if (symbol.kind != SYM_MACRO || l->macros.data[symbol.index].busy) return false;
-    return means_condition(l, l->macros.data[symbol.index].value, depth + 1);
+    if (symbol.kind != SYM_MACRO || l->names.macros.data[symbol.index].busy) return false;
+    return means_condition(l, l->names.macros.data[symbol.index].value, depth + 1);
   }
   if (expr->kind != AST_CALL || lower_find_function(l, expr->as.call.callee)) return false;
   uint32_t function = lower_find_user_function(l, expr->as.call.callee);
   if (function == IR_NONE) return false;
-  const AstFunction* f = l->user_functions.data[function].ast;
+  const AstFunction* f = l->functions.user.data[function].ast;
   return f->result->kind != AST_NAME && means_condition(l, f->result, depth + 1);
 }
 

@@ -67,13 +67,13 @@ void lower_override_starts(Lower* l) {
     Symbol symbol = id ? *resolve_symbol(l, id) : (Symbol){0};
     if (symbol.kind != SYM_VAR || order > LOWER_ORDER_MAX) continue;
     TermFrame frame = lower_begin(l);
-    ExprId number = ir_term_number(&l->builder, l->options->overrides[i].value);
+    ExprId number = ir_term_number(&l->terms.builder, l->options->overrides[i].value);
     IrStart start = {.var = symbol.index,
                      .order = (uint8_t)order,
                      .kind = IR_START_FIXED,
                      .value = lower_end(l, frame, number),
                      .span = l->m->vars.data[symbol.index].span};
-    l->vars.data[symbol.index].flags |= VAR_FIXED;
+    l->names.vars.data[symbol.index].flags |= VAR_FIXED;
     uint32_t known = lower_find_start(l, symbol.index, order);
     if (known) {
       l->m->starts.data[known - 1] = start;

@@ -43,7 +43,7 @@ static Range range_mul(Range a, Range b) {
 static Range range_of(Ranger* w, ExprId e, uint32_t depth);
 
 static Range range_leaf(const Lower* l, uint32_t slot) {
-  IrLeaf leaf = l->builder.row.data[slot];
+  IrLeaf leaf = l->terms.builder.row.data[slot];
   if (leaf.kind != IR_LEAF_NUMBER) return range_all();
   double value = l->m->numbers.data[leaf.id];
   return (Range){value, value};

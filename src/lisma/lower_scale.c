@@ -26,14 +26,14 @@
 void scale_fail(Lower* l) {
   if (!l->scale) return;
   l->scale->failed = true;
-  l->stopped = true;
+  l->walk.stopped = true;
 }
 
 void scale_note_index(Lower* l, const Binding* binding) {
   if (!l->scale || !binding->scaled) return;
   // what is decided or checked by its value would be for the values of the samples only
-  bool plain = l->scope.kind == SCOPE_EQUATION || l->scope.kind == SCOPE_START ||
-               l->scope.kind == SCOPE_ACTION;
+  bool plain = l->terms.scope.kind == SCOPE_EQUATION || l->terms.scope.kind == SCOPE_START ||
+               l->terms.scope.kind == SCOPE_ACTION;
   if (!plain || l->scale->conditions) scale_fail(l);
 }
 
@@ -47,8 +47,8 @@ void scale_note_number(Lower* l, double number) {
 }
 
 void scale_note_declaration(Lower* l) {
-  for (uint32_t i = l->binding_base; l->scale && i < l->bindings.count; i++) {
-    if (l->bindings.data[i].scaled) scale_fail(l);
+  for (uint32_t i = l->names.binding_base; l->scale && i < l->names.bindings.count; i++) {
+    if (l->names.bindings.data[i].scaled) scale_fail(l);
   }
 }
 
@@ -179,17 +179,17 @@ static IrModel* lower_sample(const Lower* whole, Scale* scale, double size) {
                .scratch = scratch,
                .source = whole->source,
                .options = whole->options,
-               .units = whole->units,
+               .names.units = whole->names.units,
                .diags = diags,
                .ast = whole->ast,
-               .main = IR_NONE,
+               .automata.main = IR_NONE,
                .scale = scale,
-               .max_instances = whole->max_instances,
-               .max_leaves = whole->max_leaves};
+               .walk.max_instances = whole->walk.max_instances,
+               .walk.max_leaves = whole->walk.max_leaves};
   Str why = {0};
   bool valid = lower_whole(l, &why);
-  scale->instances = (double)l->instances;
-  bool fine = valid && !l->stopped && !scale->failed && diags->items.count == 0;
+  scale->instances = (double)l->walk.instances;
+  bool fine = valid && !l->walk.stopped && !scale->failed && diags->items.count == 0;
   return fine ? model : NULL;
 }
 
@@ -198,7 +198,7 @@ bool lower_by_samples(Lower* l) {
   if (!find_size(l, &scale)) return false;
   // twice if need be: how large the samples have to be is known behind the first one
   double size = SAMPLE_SIZE;
-  if (scale.size > l->max_instances || scale.size < 4.0 * size) return false;
+  if (scale.size > l->walk.max_instances || scale.size < 4.0 * size) return false;
   if (!lower_sample(l, &scale, size)) return false;
   double least = scale.fixed + 4.0 * scale.offset + SAMPLE_MARGIN;
   if (size < least) size = least;
@@ -212,13 +212,13 @@ bool lower_by_samples(Lower* l) {
     instances[i] = scale.instances;
   }
   double more = scale.size - size;
-  if (instances[0] + more * (instances[1] - instances[0]) > l->max_instances) return false;
+  if (instances[0] + more * (instances[1] - instances[0]) > l->walk.max_instances) return false;
   double vars = samples[0]->vars.count;
   vars += more * ((double)samples[1]->vars.count - (double)samples[0]->vars.count);
   if (scale.size > LOWER_STRAY_VARS_MAX && vars <= LOWER_STRAY_VARS_MAX) return false;
   IrModel check;
   ir_model_init(&check, l->scratch, l->source);
-  uint32_t leaves_max = l->max_leaves;
+  uint32_t leaves_max = l->walk.max_leaves;
   if (!ir_extend(&check, samples, (uint32_t)SAMPLE_CHECK, leaves_max, l->scratch)) return false;
   if (!ir_model_equal(&check, samples[3], l->scratch)) return false;
   if (ir_extend(l->m, samples, (uint32_t)more, leaves_max, l->scratch)) return true;

@@ -195,7 +195,7 @@ static bool output_text(Lower* l, const AstValue* value, TextBuffer* text, uint3
   if (expr->kind == AST_QUALIFIED) {
     uint32_t automaton = lower_find_automaton(l, expr->as.qualified.automaton);
     if (automaton == IR_NONE) return false;
-    text_append(text, lower_name(l, l->automata.data[automaton].name));
+    text_append(text, lower_name(l, l->automata.all.data[automaton].name));
     text_append_char(text, '.');
     text_append(text, expr->as.qualified.state->head);
     return true;
@@ -221,7 +221,7 @@ static void set_outputs(Lower* l, const AstSetting* setting) {
     Str column = text_str(&text);
     base_vec_push(l->arena, &l->m->experiment.out, column);
     if (name == 0) continue;
-    base_vec_push(l->scratch, &l->outputs, (NameUse){name, setting->values.data[i].span});
+    base_vec_push(l->scratch, &l->settings.outputs, (NameUse){name, setting->values.data[i].span});
   }
 }
 
@@ -285,7 +285,7 @@ static void set_experiment(Lower* l, const AstSetting* setting) {
     }
     return;
   }
-  Span* given = &l->experiment_keys[key];
+  Span* given = &l->settings.experiment_keys[key];
   if (given->end) {
     Diag* diag = lower_report(l, DIAG_E0605, setting->key_span, "'%.*s' is set twice",
                               STR_ARGS(setting->key));
@@ -323,14 +323,14 @@ void lower_experiment(Lower* l, const AstStatement* statement) {
   const IrExperiment* e = &l->m->experiment;
   if (isnan(e->start) || isnan(e->end) || e->end >= e->start) return;
   Diag* diag =
-      lower_report(l, DIAG_E0604, l->experiment_keys[1], "the end %.*s is before the start",
-                   STR_ARGS(lower_number_text(l, e->end)));
-  diag_note(l->diags, diag, l->experiment_keys[0], "the start is set here");
+      lower_report(l, DIAG_E0604, l->settings.experiment_keys[1],
+                   "the end %.*s is before the start", STR_ARGS(lower_number_text(l, e->end)));
+  diag_note(l->diags, diag, l->settings.experiment_keys[0], "the start is set here");
 }
 
 void lower_check_outputs(Lower* l) {
-  for (uint32_t i = 0; i < l->outputs.count; i++) {
-    NameUse output = l->outputs.data[i];
+  for (uint32_t i = 0; i < l->settings.outputs.count; i++) {
+    NameUse output = l->settings.outputs.data[i];
     Symbol symbol = *resolve_symbol(l, output.name);
     bool known = symbol.kind == SYM_PARAM || symbol.kind == SYM_MACRO || symbol.kind == SYM_VAR;
     bool builtin = symbol.kind == SYM_BUILTIN && symbol.index == BUILTIN_TIME;
@@ -340,7 +340,7 @@ void lower_check_outputs(Lower* l) {
                               "there is no variable, constant or macro "
                               "'%.*s' to put out",
                               STR_ARGS(text));
-    if (diag == &l->ignored) continue;
+    if (diag == &l->walk.ignored) continue;
     Str near = resolve_near_value(l, text);
     if (near.length) diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   }

@@ -8,8 +8,8 @@
 
 void lower_automata(Lower* l) {
   IrModel* m = l->m;
-  for (uint32_t a = 0; a < l->automata.count; a++) {
-    const AutomatonInfo* info = &l->automata.data[a];
+  for (uint32_t a = 0; a < l->automata.all.count; a++) {
+    const AutomatonInfo* info = &l->automata.all.data[a];
     IrAutomaton automaton = {.name = info->name,
                              .kind = IR_AUTOMATON_USER,
                              .yields = info->yields,
@@ -18,8 +18,8 @@ void lower_automata(Lower* l) {
                              .state_count = info->count,
                              .span = info->span};
     base_vec_push(l->arena, &m->automata, automaton);
-    for (uint32_t s = info->first; s != IR_NONE; s = l->states.data[s].next) {
-      StateInfo* state = &l->states.data[s];
+    for (uint32_t s = info->first; s != IR_NONE; s = l->automata.states.data[s].next) {
+      StateInfo* state = &l->automata.states.data[s];
       if (state->edits && state->index != 0) state->body = lower_add_body(l, a, state->index);
       state->ir = m->states.count;
       IrState added = {
@@ -37,7 +37,7 @@ uint32_t lower_find_automaton(Lower* l, const AstName* written) {
   Str text = lower_name(l, name);
   Diag* diag =
       lower_report(l, DIAG_E0407, written->span, "there is no automaton '%.*s'", STR_ARGS(text));
-  if (diag == &l->ignored) return IR_NONE;
+  if (diag == &l->walk.ignored) return IR_NONE;
   Str near = resolve_near_automaton(l, text);
   if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
@@ -55,16 +55,16 @@ uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* written) 
   uint32_t known = resolve_state(l, automaton, name);
   if (known != IR_NONE) return known;
   Str text = lower_name(l, name);
-  Str owner = lower_name(l, l->automata.data[automaton].name);
+  Str owner = lower_name(l, l->automata.all.data[automaton].name);
   Diag* diag = lower_report(l, DIAG_E0401, written->span, "there is no state '%.*s' in '%.*s'",
                             STR_ARGS(text), STR_ARGS(owner));
-  if (diag == &l->ignored) return IR_NONE;
+  if (diag == &l->walk.ignored) return IR_NONE;
   Str near = resolve_near_state(l, automaton, text);
   uint32_t elsewhere = resolve_symbol(l, name)->owner;
   if (near.length) {
     diag_hint(l->diags, diag, "did you mean '%.*s'?", STR_ARGS(near));
   } else if (elsewhere) {
-    Str other = lower_name(l, l->automata.data[elsewhere - 1].name);
+    Str other = lower_name(l, l->automata.all.data[elsewhere - 1].name);
     diag_hint(l->diags, diag,
               "'%.*s' is a state of the automaton '%.*s'; transitions stay inside "
               "one automaton",
@@ -79,10 +79,10 @@ uint32_t lower_find_state(Lower* l, uint32_t automaton, const AstName* written) 
 // states
 
 static void lower_like(Lower* l, uint32_t at, const AstName* like) {
-  StateInfo* state = &l->states.data[at];
+  StateInfo* state = &l->automata.states.data[at];
   uint32_t parent = lower_find_state(l, state->automaton, like);
   if (parent == IR_NONE) return;
-  state = &l->states.data[at];
+  state = &l->automata.states.data[at];
   if (state->like != IR_NONE && state->like != parent) {
     Diag* diag = lower_report(l, DIAG_E0405, like->span, "'%.*s' is made like two states",
                               STR_ARGS(lower_name(l, state->name)));
@@ -91,20 +91,20 @@ static void lower_like(Lower* l, uint32_t at, const AstName* like) {
   }
   state->like = parent;
   state->like_name = like;
-  l->states.data[parent].is_parent = true;
+  l->automata.states.data[parent].is_parent = true;
 }
 
 /// The guard of a transition. False: there is no transition.
 static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state, IrTerm* guard) {
-  Scope outer = l->scope;
-  l->scope = (Scope){.kind = SCOPE_GUARD, .events = true, .automaton = state->automaton};
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_GUARD, .events = true, .automaton = state->automaton};
   AtomStyle style = {.type = IR_ATOM_CRITICAL, .judge = true};
   TermFrame frame = lower_begin(l);
   Value value = lower_condition(l, declaration->guard, style);
   bool bad = value.type == VALUE_BAD;
   if (bad) value.e.index = 0;
   *guard = lower_end(l, frame, value.e);
-  l->scope = outer;
+  l->terms.scope = outer;
   if (bad) {
     state->suspect = true;
     return false;
@@ -114,7 +114,7 @@ static bool lower_guard(Lower* l, const AstState* declaration, StateInfo* state,
   // in a loop, an index may switch a transition off on purpose
   state->suspect = true;
   bool decided = l->m->pool.nodes.data[value.e.index].op == IR_FALSE;
-  if (decided && l->bindings.count) return false;
+  if (decided && l->names.bindings.count) return false;
   Diag* diag =
       lower_report(l, DIAG_W0403, declaration->guard->span, "the guard of '%.*s' can never hold",
                    STR_ARGS(lower_name(l, state->name)));
@@ -134,7 +134,7 @@ static bool lower_from(Lower* l, const AstState* declaration, uint32_t automaton
       fine = false;
       continue;
     }
-    uint32_t index = l->states.data[from].index;
+    uint32_t index = l->automata.states.data[from].index;
     bool twice = false;
     for (uint32_t k = transition->from_begin; k < l->m->from_states.count; k++) {
       twice = twice || l->m->from_states.data[k] == index;
@@ -165,17 +165,17 @@ static const AstExpr* zeno_operand(Lower* l, const AstExpr* guard) {
 }
 
 static void lower_transition(Lower* l, const AstState* declaration, uint32_t at) {
-  if (declaration->pulse && l->level_is_known) return;  // it never is a pulse
-  StateInfo* state = &l->states.data[at];
+  if (declaration->pulse && l->terms.level_is_known) return;  // it never is a pulse
+  StateInfo* state = &l->automata.states.data[at];
   IrTransition transition = {.automaton = state->automaton,
                              .to = state->index,
                              .span = declaration->guard ? declaration->guard->span
                                                         : declaration->name.span};
-  l->zeno_operand = declaration->guard ? zeno_operand(l, declaration->guard) : NULL;
-  transition.zeno = declaration->zeno || l->zeno_operand;
+  l->terms.zeno_operand = declaration->guard ? zeno_operand(l, declaration->guard) : NULL;
+  transition.zeno = declaration->zeno || l->terms.zeno_operand;
   transition.instead = declaration->zeno;
   bool guarded = !declaration->guard || lower_guard(l, declaration, state, &transition.guard);
-  l->zeno_operand = NULL;
+  l->terms.zeno_operand = NULL;
   if (declaration->from.count == 0) {
     if (!declaration->guard) return;
     Diag* diag = lower_report(l, DIAG_E0406, declaration->guard->span,
@@ -186,7 +186,7 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
     return;
   }
   bool known = lower_from(l, declaration, state->automaton, &transition);
-  state = &l->states.data[at];
+  state = &l->automata.states.data[at];
   if (!known) state->suspect = true;
   if (!guarded || !known) {
     l->m->from_states.count = transition.from_begin;
@@ -202,27 +202,27 @@ static void lower_transition(Lower* l, const AstState* declaration, uint32_t at)
   if (declaration->priority &&
       resolve_eval_whole(l, declaration->priority, "a priority", DIAG_E0412, &priority)) {
     PriorityOf given = {l->m->transitions.count - 1, priority};
-    base_vec_push(l->scratch, &l->transition_priorities, given);
+    base_vec_push(l->scratch, &l->automata.transition_priorities, given);
   }
 }
 
 void lower_begin_actions(Lower* l) {
-  l->actions.count = 0;
-  l->action_group++;
-  l->gotos.count = 0;
-  l->stop = (Str){0};
+  l->automata.actions.count = 0;
+  l->automata.action_group++;
+  l->automata.gotos.count = 0;
+  l->automata.stop = (Str){0};
 }
 
 uint32_t lower_flush_actions(Lower* l) {
   uint32_t begin = l->m->actions.count;
-  for (uint32_t i = 0; i < l->actions.count; i++) {
-    base_vec_push(l->arena, &l->m->actions, l->actions.data[i]);
+  for (uint32_t i = 0; i < l->automata.actions.count; i++) {
+    base_vec_push(l->arena, &l->m->actions, l->automata.actions.data[i]);
   }
   return begin;
 }
 
 static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at) {
-  StateInfo state = l->states.data[at];
+  StateInfo state = l->automata.states.data[at];
   if (state.index == 0 && state.edits) {
     Diag* diag = lower_report(l, DIAG_E0413, declaration->name.span,
                               "'init' has the global "
@@ -231,7 +231,7 @@ static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at)
     return;
   }
   lower_begin_actions(l);
-  l->invariant = (ExprId){0};
+  l->automata.invariant = (ExprId){0};
   TermFrame frame = lower_begin(l);
   Site inside = {.body = state.body == IR_NONE ? 0 : state.body,
                  .automaton = state.automaton,
@@ -239,11 +239,11 @@ static void lower_state_body(Lower* l, const AstState* declaration, uint32_t at)
                  .actions = true};
   lower_block(l, &declaration->body, &inside);
   IrState* ir = &l->m->states.data[state.ir];
-  ir->invariant = lower_end(l, frame, l->invariant);
-  ir->invariant_span = l->invariant_span;
-  ir->stop = l->stop;
+  ir->invariant = lower_end(l, frame, l->automata.invariant);
+  ir->invariant_span = l->automata.invariant_span;
+  ir->stop = l->automata.stop;
   if (state.split) return;  // its resets belong to this declaration
-  ir->action_count = l->actions.count;
+  ir->action_count = l->automata.actions.count;
   ir->action_begin = lower_flush_actions(l);
 }
 
@@ -259,7 +259,7 @@ static void lower_further_resets(Lower* l, const AstState* declaration, const St
 
 void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
   const AstState* declaration = statement->as.state;
-  uint32_t automaton = site->owner == IR_NONE ? l->main : site->owner;
+  uint32_t automaton = site->owner == IR_NONE ? l->automata.main : site->owner;
   uint32_t name = resolve_name(l, &declaration->name);
   uint32_t at = name && automaton != IR_NONE ? resolve_state(l, automaton, name) : IR_NONE;
   if (at == IR_NONE) return;  // its declaration failed
@@ -267,12 +267,12 @@ void lower_state(Lower* l, const AstStatement* statement, const Site* site) {
   uint32_t transitions = l->m->transitions.count;
   lower_transition(l, declaration, at);
   bool fires = l->m->transitions.count > transitions;
-  bool first = l->states.data[at].with_body == declaration;
-  bool split = l->states.data[at].split && declaration->has_body;
+  bool first = l->automata.states.data[at].with_body == declaration;
+  bool split = l->automata.states.data[at].split && declaration->has_body;
   if (declaration->has_body && first) lower_state_body(l, declaration, at);
-  if (split && !first) lower_further_resets(l, declaration, &l->states.data[at]);
+  if (split && !first) lower_further_resets(l, declaration, &l->automata.states.data[at]);
   if (!split || !fires) return;
-  l->m->transitions.data[transitions].action_count = l->actions.count;
+  l->m->transitions.data[transitions].action_count = l->automata.actions.count;
   uint32_t begin = lower_flush_actions(l);
   l->m->transitions.data[transitions].action_begin = begin;
 }
@@ -284,7 +284,8 @@ void lower_automaton(Lower* l, const AstStatement* statement, const Site* site) 
   const AstExpr* written = statement->as.automaton.priority;
   double priority = 0.0;
   if (written && resolve_eval_whole(l, written, "a priority", DIAG_E0412, &priority)) {
-    base_vec_push(l->scratch, &l->automaton_priorities, ((PriorityOf){known - 1, priority}));
+    base_vec_push(l->scratch, &l->automata.automaton_priorities,
+                  ((PriorityOf){known - 1, priority}));
   }
   Site inside = *site;
   inside.owner = known - 1;
@@ -292,19 +293,19 @@ void lower_automaton(Lower* l, const AstStatement* statement, const Site* site) 
 }
 
 void lower_invariant(Lower* l, const AstStatement* statement, const Site* site) {
-  Scope outer = l->scope;
-  l->scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
+  Scope outer = l->terms.scope;
+  l->terms.scope = (Scope){.kind = SCOPE_GUARD, .automaton = site->automaton};
   AtomStyle style = {.type = IR_ATOM_CRITICAL, .bipolar = true};
   Value value = lower_condition(l, statement->as.invariant, style);
-  l->scope = outer;
+  l->terms.scope = outer;
   if (value.type == VALUE_BAD) return;
-  bool first = l->invariant.index == 0;
-  l->invariant = first ? value.e : lower_op(l, IR_AND, l->invariant, value.e);
-  if (first) l->invariant_span = statement->as.invariant->span;
+  bool first = l->automata.invariant.index == 0;
+  l->automata.invariant = first ? value.e : lower_op(l, IR_AND, l->automata.invariant, value.e);
+  if (first) l->automata.invariant_span = statement->as.invariant->span;
 }
 
 void lower_stop(Lower* l, const AstStatement* statement) {
-  l->stop = str_copy(l->arena, statement->as.stop.text);
+  l->automata.stop = str_copy(l->arena, statement->as.stop.text);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -312,7 +313,7 @@ void lower_stop(Lower* l, const AstStatement* statement) {
 
 void lower_goto(Lower* l, const AstStatement* statement) {
   const AstName* written = statement->as.jump.automaton;
-  uint32_t automaton = l->main;
+  uint32_t automaton = l->automata.main;
   if (written) {
     automaton = lower_find_automaton(l, written);
   } else if (automaton == IR_NONE) {
@@ -322,18 +323,19 @@ void lower_goto(Lower* l, const AstStatement* statement) {
   if (automaton == IR_NONE) return;
   uint32_t state = lower_find_state(l, automaton, statement->as.jump.state);
   if (state == IR_NONE) return;
-  for (uint32_t i = 0; i < l->gotos.count; i++) {
-    if (l->gotos.data[i].automaton != automaton) continue;
+  for (uint32_t i = 0; i < l->automata.gotos.count; i++) {
+    if (l->automata.gotos.data[i].automaton != automaton) continue;
     Diag* diag = lower_report(l, DIAG_E0409, statement->span,
                               "a second 'goto' for the automaton "
                               "'%.*s'",
-                              STR_ARGS(lower_name(l, l->automata.data[automaton].name)));
+                              STR_ARGS(lower_name(l, l->automata.all.data[automaton].name)));
     diag_hint(l->diags, diag, "one firing can move an automaton only once");
     return;
   }
-  IrGoto jump = {
-      .automaton = automaton, .state = l->states.data[state].index, .appearance = l->gotos.count};
-  base_vec_push(l->scratch, &l->gotos, jump);
+  IrGoto jump = {.automaton = automaton,
+                 .state = l->automata.states.data[state].index,
+                 .appearance = l->automata.gotos.count};
+  base_vec_push(l->scratch, &l->automata.gotos, jump);
 }
 
 /// How often a schedule fires.
@@ -377,7 +379,7 @@ static IrTerm lower_time(Lower* l, const AstExpr* time, Scope scope) {
   if (!lower_is_condition(time)) return lower_term(l, time, scope, NULL);
   Diag* diag =
       lower_report(l, DIAG_E0301, time->span, "'at' takes a time, and this is a condition");
-  if (diag != &l->ignored) {
+  if (diag != &l->walk.ignored) {
     diag_hint(
         l->diags, diag,
         "write at 5 { ... }; what waits for a condition is a state: state NAME [x > 1] { ... } "
@@ -412,13 +414,13 @@ void lower_at(Lower* l, const AstStatement* statement) {
   Site inside = {.body = 0, .automaton = IR_NONE, .owner = IR_NONE, .actions = true, .in_at = true};
   lower_block(l, &statement->as.at.body, &inside);
   if (!fine) return;
-  schedule.action_count = l->actions.count;
+  schedule.action_count = l->automata.actions.count;
   schedule.action_begin = lower_flush_actions(l);
   schedule.goto_begin = l->m->gotos.count;
-  schedule.goto_count = l->gotos.count;
-  for (uint32_t i = 0; i < l->gotos.count; i++) {
-    base_vec_push(l->arena, &l->m->gotos, l->gotos.data[i]);
+  schedule.goto_count = l->automata.gotos.count;
+  for (uint32_t i = 0; i < l->automata.gotos.count; i++) {
+    base_vec_push(l->arena, &l->m->gotos, l->automata.gotos.data[i]);
   }
-  schedule.stop = l->stop;
+  schedule.stop = l->automata.stop;
   base_vec_push(l->arena, &l->m->schedules, schedule);
 }

@@ -92,7 +92,7 @@ void lower_warn_of_strays(Lower* l) {
   uint32_t told = 0;
   for (uint32_t i = 0; i < m->vars.count && told < STRAY_TOLD_MAX; i++) {
     if (uses[i] & USE_READ || m->vars.data[i].hidden) continue;
-    if (l->vars.data[i].flags & VAR_HELPER) continue;
+    if (l->names.vars.data[i].flags & VAR_HELPER) continue;
     // looking for a name like this one takes time, and there may be thousands
     if (uses[i] != USE_START && uses[i] != USE_SET && uses[i] != USE_STATE && !waits) continue;
     Str name = lower_name(l, m->vars.data[i].name);

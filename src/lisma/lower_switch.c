@@ -14,7 +14,7 @@ static Value number_of(ExprId e, unsigned flags) {
 }
 
 static ExprId number(Lower* l, double value) {
-  return ir_term_number(&l->builder, value);
+  return ir_term_number(&l->terms.builder, value);
 }
 
 static ExprId select(Lower* l, ExprId condition, ExprId yes, ExprId no) {
@@ -45,13 +45,13 @@ uint32_t lower_add_switch(Lower* l, IrTerm condition, uint32_t parent_body, Span
 
 ExprId lower_switch(Lower* l, ExprId condition, Span span) {
   IrTerm term = lower_snapshot(l, condition);
-  const Shared* known = lower_find_shared(l, &l->switches, term, 0);
+  const Shared* known = lower_find_shared(l, &l->terms.switches, term, 0);
   uint32_t automaton = 0;
   if (known) {
     automaton = known->index;
   } else {
     automaton = lower_add_switch(l, term, IR_NONE, span);
-    lower_add_shared(l, &l->switches, term, 0, automaton);
+    lower_add_shared(l, &l->terms.switches, term, 0, automaton);
   }
   return lower_mode_leaf(l, automaton, 1);
 }
@@ -72,16 +72,16 @@ static Value located_conditional(Lower* l, const AstExpr* expr) {
 
 /// A condition made of noEvent only is evaluated as it stands.
 static Value literal_conditional(Lower* l, const AstExpr* expr) {
-  bool literal = l->scope.literal;
-  l->scope.literal = true;
+  bool literal = l->terms.scope.literal;
+  l->terms.scope.literal = true;
   Value condition = lower_condition(l, expr->as.conditional.condition, (AtomStyle){0});
-  l->scope.literal = literal;
+  l->terms.scope.literal = literal;
   return condition;
 }
 
 Value lower_conditional(Lower* l, const AstExpr* expr) {
   const AstExpr* written = expr->as.conditional.condition;
-  bool literal = l->scope.literal || lower_is_unlocated(written);
+  bool literal = l->terms.scope.literal || lower_is_unlocated(written);
   Value condition = literal ? literal_conditional(l, expr) : located_conditional(l, expr);
   uint32_t op = condition.type == VALUE_CONDITION ? l->m->pool.nodes.data[condition.e.index].op : 0;
   if (op == IR_TRUE) return lower_value(l, expr->as.conditional.then_value);
@@ -159,16 +159,16 @@ static uint32_t add_cell(Lower* l, const char* prefix, ExprId start, Span span) 
 /// The variable n with n <= u < n + 1.
 static ExprId floor_cell(Lower* l, ExprId u, Span span) {
   IrTerm term = lower_snapshot(l, u);
-  const Shared* known = lower_find_shared(l, &l->cells, term, 0);
-  if (known) return ir_term_var(&l->builder, known->index, 0, IR_NOW);
+  const Shared* known = lower_find_shared(l, &l->terms.cells, term, 0);
+  if (known) return ir_term_var(&l->terms.builder, known->index, 0, IR_NOW);
 
   ExprId whole = lower_op(l, IR_FLOOR, u, (ExprId){0});
   uint32_t var = add_cell(l, "floor", whole, span);
   uint32_t automaton = l->m->automata.count - 1;
-  lower_add_shared(l, &l->cells, term, 0, var);
+  lower_add_shared(l, &l->terms.cells, term, 0, var);
 
   // at least one step each time, whatever rounding says about u
-  ExprId n = ir_term_var(&l->builder, var, 0, IR_NOW);
+  ExprId n = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
   ExprId above = lower_op(l, IR_ADD, n, number(l, 1.0));
   ExprId below = lower_op(l, IR_SUB, n, number(l, 1.0));
   add_cell_transition(l, automaton, guard_atom(l, IR_GE, u, above, span), var,
@@ -218,8 +218,8 @@ Value lower_piecewise(Lower* l, const Function* function, const Value* args, Spa
   unsigned flags = (unsigned)args[0].flags | (binary ? args[1].flags : 0u);
   bool constant = !(flags & VALUE_VARIES);
   bool continuous = function->kind == FUNCTION_PIECEWISE;
-  bool literal = l->scope.literal || constant || (flags & VALUE_WHEN) != 0;
-  if (literal || (continuous && l->scope.in_atom)) {
+  bool literal = l->terms.scope.literal || constant || (flags & VALUE_WHEN) != 0;
+  if (literal || (continuous && l->terms.scope.in_atom)) {
     return number_of(lower_op(l, op, args[0].e, binary ? args[1].e : (ExprId){0}), flags);
   }
   return number_of(located_function(l, op, args, span), flags);
@@ -230,10 +230,10 @@ Value lower_piecewise(Lower* l, const Function* function, const Value* args, Spa
 
 /// Cell c of a linear table reaches from knot c to knot c + 1; the outer ones go on for ever.
 static const TableCells* table_cells(Lower* l, uint32_t data) {
-  while (l->tables.count <= data) {
-    base_vec_push(l->scratch, &l->tables, (TableCells){.knots = IR_NONE});
+  while (l->terms.tables.count <= data) {
+    base_vec_push(l->scratch, &l->terms.tables, (TableCells){.knots = IR_NONE});
   }
-  TableCells* cells = &l->tables.data[data];
+  TableCells* cells = &l->terms.tables.data[data];
   if (cells->knots != IR_NONE) return cells;
 
   IrData table = l->m->data.data[data];
@@ -252,8 +252,8 @@ static const TableCells* table_cells(Lower* l, uint32_t data) {
     made[i] = lower_add_data(l, names_intern(&l->m->names, name), i == 3 ? table.x : place, ys[i],
                              table.count, IR_LINEAR, table.span);
   }
-  l->tables.data[data] = (TableCells){made[0], made[1], made[2], made[3]};
-  return &l->tables.data[data];
+  l->terms.tables.data[data] = (TableCells){made[0], made[1], made[2], made[3]};
+  return &l->terms.tables.data[data];
 }
 
 /// Number of the cell that `u` is in, between 0 and `last`.
@@ -264,7 +264,7 @@ static ExprId table_place(Lower* l, uint32_t places, ExprId u, ExprId last) {
 
 static uint32_t table_cell_var(Lower* l, uint32_t data, ExprId u, Span span) {
   IrTerm term = lower_snapshot(l, u);
-  const Shared* known = lower_find_shared(l, &l->cells, term, data + 1);
+  const Shared* known = lower_find_shared(l, &l->terms.cells, term, data + 1);
   if (known) return known->index;
 
   TableCells cells = *table_cells(l, data);
@@ -274,9 +274,9 @@ static uint32_t table_cell_var(Lower* l, uint32_t data, ExprId u, Span span) {
   ExprId place = table_place(l, cells.places, u, last);
   uint32_t var = add_cell(l, "table", place, span);
   uint32_t automaton = l->m->automata.count - 1;
-  lower_add_shared(l, &l->cells, term, data + 1, var);
+  lower_add_shared(l, &l->terms.cells, term, data + 1, var);
 
-  ExprId c = ir_term_var(&l->builder, var, 0, IR_NOW);
+  ExprId c = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
   ExprId above = lower_op(l, IR_ADD, c, one);
   ExprId below = lower_op(l, IR_SUB, c, one);
   ExprId rises = lower_op(l, IR_AND, guard_atom(l, IR_LT, c, last, span),
@@ -292,14 +292,14 @@ Value lower_table(Lower* l, uint32_t data, Value argument, Span span) {
   const IrData* table = &l->m->data.data[data];
   bool smooth = table->interpolation != IR_LINEAR || table->count < 3;
   bool constant = !(argument.flags & VALUE_VARIES);
-  bool literal = l->scope.literal || constant || (argument.flags & VALUE_WHEN) != 0;
-  if (smooth || literal || l->scope.in_atom) {
+  bool literal = l->terms.scope.literal || constant || (argument.flags & VALUE_WHEN) != 0;
+  if (smooth || literal || l->terms.scope.in_atom) {
     return number_of(ir_table(&l->m->pool, data, argument.e), argument.flags);
   }
   uint32_t var = table_cell_var(l, data, argument.e, span);
-  TableCells cells = l->tables.data[data];
+  TableCells cells = l->terms.tables.data[data];
   IrPool* pool = &l->m->pool;
-  ExprId c = ir_term_var(&l->builder, var, 0, IR_NOW);
+  ExprId c = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
   ExprId offset = lower_op(l, IR_SUB, argument.e, ir_table(pool, cells.knots, c));
   ExprId rise = lower_op(l, IR_MUL, ir_table(pool, cells.slopes, c), offset);
   return number_of(lower_op(l, IR_ADD, ir_table(pool, cells.values, c), rise), argument.flags);

@@ -11,49 +11,50 @@
 // indices
 
 void resolve_bind(Lower* l, uint32_t name, double value) {
-  base_vec_push(l->scratch, &l->bindings, (Binding){.name = name, .value = value});
+  base_vec_push(l->scratch, &l->names.bindings, (Binding){.name = name, .value = value});
 }
 
 void resolve_bind_in(Lower* l, uint32_t name, double value, const RangeValues* range) {
   Binding binding = {.name = name, .scaled = range->scaled, .value = value};
-  base_vec_push(l->scratch, &l->bindings, binding);
+  base_vec_push(l->scratch, &l->names.bindings, binding);
 }
 
 void resolve_unbind(Lower* l) {
-  l->bindings.count--;
+  l->names.bindings.count--;
 }
 
 const Binding* resolve_binding(Lower* l, uint32_t name) {
-  for (uint32_t i = l->bindings.count; i > l->binding_base; i--) {
-    if (l->bindings.data[i - 1].name == name) return &l->bindings.data[i - 1];
+  for (uint32_t i = l->names.bindings.count; i > l->names.binding_base; i--) {
+    if (l->names.bindings.data[i - 1].name == name) return &l->names.bindings.data[i - 1];
   }
   return NULL;
 }
 
 Bindings resolve_keep_bindings(Lower* l) {
-  Bindings kept = {.count = l->bindings.count - l->binding_base};
+  Bindings kept = {.count = l->names.bindings.count - l->names.binding_base};
   if (kept.count == 0) return kept;
   kept.data = ARENA_ARRAY(l->scratch, Binding, kept.count);
   for (uint32_t i = 0; i < kept.count; i++) {
-    kept.data[i] = l->bindings.data[l->binding_base + i];
+    kept.data[i] = l->names.bindings.data[l->names.binding_base + i];
   }
   return kept;
 }
 
 BindingMark resolve_enter_bindings(Lower* l, Bindings bindings) {
-  BindingMark mark = {.base = l->binding_base, .count = l->bindings.count, .frame = l->frame};
-  l->binding_base = l->bindings.count;
-  l->frame = NULL;
+  BindingMark mark = {
+      .base = l->names.binding_base, .count = l->names.bindings.count, .frame = l->functions.frame};
+  l->names.binding_base = l->names.bindings.count;
+  l->functions.frame = NULL;
   for (uint32_t i = 0; i < bindings.count; i++) {
-    base_vec_push(l->scratch, &l->bindings, bindings.data[i]);
+    base_vec_push(l->scratch, &l->names.bindings, bindings.data[i]);
   }
   return mark;
 }
 
 void resolve_leave_bindings(Lower* l, BindingMark mark) {
-  l->bindings.count = mark.count;
-  l->binding_base = mark.base;
-  l->frame = mark.frame;
+  l->names.bindings.count = mark.count;
+  l->names.binding_base = mark.base;
+  l->functions.frame = mark.frame;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ void resolve_leave_bindings(Lower* l, BindingMark mark) {
 
 /// The name with a hole for every index: all names of one template share a tree of indices.
 static uint32_t template_root(Lower* l, const AstName* name) {
-  TextBuffer* text = &l->text;
+  TextBuffer* text = &l->names.text;
   text->length = 0;
   text_append(text, name->head);
   for (uint32_t i = 0; i < name->indices.count; i++) {
@@ -69,12 +70,12 @@ static uint32_t template_root(Lower* l, const AstName* name) {
     text_append_format(text, index->element ? "\2%u\2" : "\1%u\1", index->subscripts.count);
     text_append(text, index->tail);
   }
-  uint32_t id = names_intern(&l->template_names, text_str(text));
-  uint32_t root = map_get(&l->templates, id, 0);
+  uint32_t id = names_intern(&l->names.template_names, text_str(text));
+  uint32_t root = map_get(&l->names.templates, id, 0);
   if (root) return root - 1;
-  base_vec_push(l->scratch, &l->index_nodes, (IndexNode){0});
-  map_set(&l->templates, id, 0, l->index_nodes.count);
-  return l->index_nodes.count - 1;
+  base_vec_push(l->scratch, &l->names.index_nodes, (IndexNode){0});
+  map_set(&l->names.templates, id, 0, l->names.index_nodes.count);
+  return l->names.index_nodes.count - 1;
 }
 
 /// A plain name alone.
@@ -114,40 +115,41 @@ static NameRef make_ref(Lower* l, const AstName* name) {
 
 static NameRef ref_of_made(Lower* l, const AstName* name) {
   uint64_t address = (uint64_t)(uintptr_t)name;
-  uint32_t known = map_get(&l->refs, address, 0);
-  if (known) return l->ref_list.data[known - 1];
+  uint32_t known = map_get(&l->names.refs, address, 0);
+  if (known) return l->names.ref_list.data[known - 1];
   NameRef ref = make_ref(l, name);
-  base_vec_push(l->scratch, &l->ref_list, ref);
-  map_set(&l->refs, address, 0, l->ref_list.count);
+  base_vec_push(l->scratch, &l->names.ref_list, ref);
+  map_set(&l->names.refs, address, 0, l->names.ref_list.count);
   return ref;
 }
 
 static NameRef ref_of(Lower* l, const AstName* name) {
   uint32_t number = name->number;
-  if (number < l->refs_written.count && l->refs_written.data[number].written == name->head.data) {
-    return l->refs_written.data[number];
+  if (number < l->names.refs_written.count &&
+      l->names.refs_written.data[number].written == name->head.data) {
+    return l->names.refs_written.data[number];
   }
   if (number == 0) return ref_of_made(l, name);
-  if (number >= l->refs_written.count) {
-    base_vec_reserve(l->scratch, &l->refs_written, number + 1 - l->refs_written.count);
-    l->refs_written.count = number + 1;
+  if (number >= l->names.refs_written.count) {
+    base_vec_reserve(l->scratch, &l->names.refs_written, number + 1 - l->names.refs_written.count);
+    l->names.refs_written.count = number + 1;
   }
   NameRef ref = make_ref(l, name);
-  l->refs_written.data[number] = ref;
+  l->names.refs_written.data[number] = ref;
   return ref;
 }
 
 static uint32_t index_child(const Lower* l, uint32_t node, uint32_t value) {
-  const IndexNode* n = &l->index_nodes.data[node];
+  const IndexNode* n = &l->names.index_nodes.data[node];
   if (value < n->dense.count) return n->dense.data[value];
-  return l->sparse.count ? map_get(&l->sparse, node, value) : 0;
+  return l->names.sparse.count ? map_get(&l->names.sparse, node, value) : 0;
 }
 
 static void index_set_child(Lower* l, uint32_t node, uint32_t value, uint32_t child) {
-  IndexNode* n = &l->index_nodes.data[node];
+  IndexNode* n = &l->names.index_nodes.data[node];
   uint32_t room = n->dense.count < DENSE_MAX / 4 ? 1024 + 4 * n->dense.count : DENSE_MAX;
   if (value >= room) {
-    map_set(&l->sparse, node, value, child);
+    map_set(&l->names.sparse, node, value, child);
     return;
   }
   if (value >= n->dense.count) {
@@ -191,15 +193,15 @@ static bool is_glued(const TextBuffer* pasted, const AstIndex* index) {
 
 /// The name that a text with indices stands for has the unit of that text.
 static void note_unit(Lower* l, const AstName* name, uint32_t id) {
-  Str unit = lisma_unit_of(l->units, l->scratch, name);
-  if (unit.length) map_set(&l->pasted_units, id, 0, names_intern(&l->m->names, unit));
+  Str unit = lisma_unit_of(l->names.units, l->scratch, name);
+  if (unit.length) map_set(&l->names.pasted_units, id, 0, names_intern(&l->m->names, unit));
 }
 
 /// The text of a name with its indices replaced: x_3, x3a, T[3,4].
 static uint32_t paste_name(Lower* l, const AstName* name) {
   // indices may be constants with indices: their names are pasted meanwhile
-  TextBuffer pasted = l->text;
-  l->text = (TextBuffer){.arena = pasted.arena};
+  TextBuffer pasted = l->names.text;
+  l->names.text = (TextBuffer){.arena = pasted.arena};
   pasted.length = 0;
   text_append(&pasted, name->head);
   for (uint32_t i = 0; i < name->indices.count; i++) {
@@ -215,9 +217,9 @@ static uint32_t paste_name(Lower* l, const AstName* name) {
     if (several) text_append_char(&pasted, ']');
     text_append(&pasted, index->tail);
   }
-  l->text = pasted;
+  l->names.text = pasted;
   uint32_t id = names_intern(&l->m->names, text_str(&pasted));
-  if (l->units) note_unit(l, name, id);
+  if (l->names.units) note_unit(l, name, id);
   return id;
 }
 
@@ -231,7 +233,7 @@ static uint32_t find_by_offset(Lower* l, const NameRef* ref) {
   const Binding* binding = ref->index ? resolve_binding(l, ref->index) : NULL;
   if (!binding) return 0;
   double value = binding->value + ref->offset;
-  const IndexNode* root = &l->index_nodes.data[ref->root];
+  const IndexNode* root = &l->names.index_nodes.data[ref->root];
   bool known = value >= 0.0 && value < root->dense.count;
   return known ? root->dense.data[(uint32_t)value] : 0;
 }
@@ -255,8 +257,8 @@ uint32_t resolve_name(Lower* l, const AstName* name) {
         if (last) {
           child = paste_name(l, name);
         } else {
-          base_vec_push(l->scratch, &l->index_nodes, (IndexNode){0});
-          child = l->index_nodes.count - 1;
+          base_vec_push(l->scratch, &l->names.index_nodes, (IndexNode){0});
+          child = l->names.index_nodes.count - 1;
         }
         if (child == 0) return 0;
         index_set_child(l, node, value, child);
@@ -271,11 +273,11 @@ uint32_t resolve_name(Lower* l, const AstName* name) {
 // meanings
 
 Symbol* resolve_symbol(Lower* l, uint32_t name) {
-  if (name >= l->symbols.count) {
-    base_vec_reserve(l->scratch, &l->symbols, name + 1 - l->symbols.count);
-    l->symbols.count = name + 1;
+  if (name >= l->names.symbols.count) {
+    base_vec_reserve(l->scratch, &l->names.symbols, name + 1 - l->names.symbols.count);
+    l->names.symbols.count = name + 1;
   }
-  return &l->symbols.data[name];
+  return &l->names.symbols.data[name];
 }
 
 void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index) {
@@ -287,7 +289,7 @@ void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index) {
 static uint32_t add_var(Lower* l, uint32_t name, Span span) {
   IrVar var = {.name = name, .kind = IR_VAR_UNKNOWN, .nominal = 1.0, .span = span};
   base_vec_push(l->arena, &l->m->vars, var);
-  base_vec_push(l->scratch, &l->vars, (VarInfo){.first = span.begin});
+  base_vec_push(l->scratch, &l->names.vars, (VarInfo){.first = span.begin});
   return l->m->vars.count - 1;
 }
 
@@ -298,7 +300,7 @@ uint32_t resolve_var(Lower* l, uint32_t name, Span span) {
     resolve_define(l, name, SYM_VAR, var);
     return var;
   }
-  VarInfo* info = &l->vars.data[symbol->index];
+  VarInfo* info = &l->names.vars.data[symbol->index];
   if (span.begin < info->first) {
     info->first = span.begin;
     l->m->vars.data[symbol->index].span = span;
@@ -307,15 +309,15 @@ uint32_t resolve_var(Lower* l, uint32_t name, Span span) {
 }
 
 void resolve_note_derivative(Lower* l, uint32_t var, Span span) {
-  if (l->vars.data[var].flags & VAR_STRONG) return;
-  base_vec_push(l->scratch, &l->derivatives, (NameUse){l->m->vars.data[var].name, span});
+  if (l->names.vars.data[var].flags & VAR_STRONG) return;
+  base_vec_push(l->scratch, &l->settings.derivatives, (NameUse){l->m->vars.data[var].name, span});
 }
 
 uint32_t resolve_hidden_var(Lower* l, uint32_t name, Span span) {
   uint32_t var = add_var(l, name, span);
   l->m->vars.data[var].hidden = true;
   l->m->vars.data[var].kind = IR_VAR_DISCRETE;
-  l->vars.data[var].flags = VAR_HIDDEN;
+  l->names.vars.data[var].flags = VAR_HIDDEN;
   return var;
 }
 
@@ -334,11 +336,11 @@ const char* resolve_kind_text(uint32_t kind) {
 
 Span resolve_symbol_span(const Lower* l, Symbol symbol) {
   switch ((SymbolKind)symbol.kind) {
-  case SYM_PARAM: return l->constants.data[symbol.index].span;
-  case SYM_MACRO: return l->macros.data[symbol.index].span;
+  case SYM_PARAM: return l->names.constants.data[symbol.index].span;
+  case SYM_MACRO: return l->names.macros.data[symbol.index].span;
   case SYM_DATA: return l->m->data.data[symbol.index].span;
   case SYM_VAR: return l->m->vars.data[symbol.index].span;
-  case SYM_FUNCTION: return l->user_functions.data[symbol.index].span;
+  case SYM_FUNCTION: return l->functions.user.data[symbol.index].span;
   case SYM_BUILTIN:
   case SYM_NONE: break;
   }

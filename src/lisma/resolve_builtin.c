@@ -33,7 +33,7 @@ static void note_logical(Lower* l, const AstName* name, const AstExpr* value) {
               (ast_name_is_word(&value->as.name.name, STR_LIT("true")) ||
                ast_name_is_word(&value->as.name.name, STR_LIT("false")));
   if (!word && !lower_is_condition(value)) return;
-  map_set(&l->logical, names_intern(&l->m->names, name->head), 0, 1);
+  map_set(&l->functions.logical, names_intern(&l->m->names, name->head), 0, 1);
 }
 
 static void declare(Lower* l, const AstName* name) {
@@ -41,7 +41,7 @@ static void declare(Lower* l, const AstName* name) {
   resolve_symbol(l, resolve_plain(l, name))->is_variable = true;
   if (name->head.length > 5) return;
   for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
-    Span* shadowed = &l->shadowed[i];
+    Span* shadowed = &l->names.shadowed[i];
     if (shadowed->end == 0 && str_equal(name->head, str_from_c(builtin_names[i].text))) {
       *shadowed = name->span;
     }
@@ -97,7 +97,7 @@ static void note_constant(Lower* l, const AstName* name) {
   for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
     bool number =
         builtin_names[i].builtin != BUILTIN_TIME && builtin_names[i].builtin != BUILTIN_T0;
-    if (number && l->shadowed[i].begin == name->span.begin) l->shadow_meant[i] = true;
+    if (number && l->names.shadowed[i].begin == name->span.begin) l->names.shadow_meant[i] = true;
   }
 }
 
@@ -186,16 +186,16 @@ static void scan_block(Lower* l, const AstBlock* block) {
 }
 
 void resolve_init(Lower* l) {
-  names_init(&l->template_names, l->scratch);
-  base_vec_push(l->scratch, &l->index_nodes, (IndexNode){0});  // 0 means "no child"
+  names_init(&l->names.template_names, l->scratch);
+  base_vec_push(l->scratch, &l->names.index_nodes, (IndexNode){0});  // 0 means "no child"
   scan_block(l, &l->ast->body);
   for (uint32_t i = 0; i < BUILTIN_NAME_COUNT; i++) {
     const BuiltinName* builtin = &builtin_names[i];
     uint32_t name = names_intern(&l->m->names, str_from_c(builtin->text));
-    Span shadowed = l->shadowed[i];
+    Span shadowed = l->names.shadowed[i];
     if (shadowed.end == 0) {
       resolve_define(l, name, SYM_BUILTIN, (uint32_t)builtin->builtin);
-    } else if (builtin->tell && !l->shadow_meant[i]) {
+    } else if (builtin->tell && !l->names.shadow_meant[i]) {
       lower_report(l, DIAG_W0220, shadowed, "this hides the built-in name '%s'", builtin->text);
     }
   }

@@ -47,27 +47,27 @@ static void declare_constants(Lower* l, const AstDefinition* definition) {
   scale_note_declaration(l);
   for (uint32_t i = 0; i < definition->names.count; i++) {
     const AstName* written = &definition->names.data[i];
-    uint32_t name = claim_name(l, written, SYM_PARAM, l->constants.count);
+    uint32_t name = claim_name(l, written, SYM_PARAM, l->names.constants.count);
     if (name == 0) continue;
     Constant constant = {.value = definition->value,
                          .name = name,
                          .span = written->span,
                          .bindings = resolve_keep_bindings(l)};
     if (l->options->override_count) apply_overrides(l, &constant);
-    base_vec_push(l->scratch, &l->constants, constant);
+    base_vec_push(l->scratch, &l->names.constants, constant);
     base_vec_push(l->arena, &l->m->params, (IrParam){.name = name, .span = written->span});
   }
 }
 
 static void declare_macro(Lower* l, const AstDefinition* definition) {
   const AstName* written = &definition->names.data[0];
-  uint32_t name = claim_name(l, written, SYM_MACRO, l->macros.count);
+  uint32_t name = claim_name(l, written, SYM_MACRO, l->names.macros.count);
   if (name == 0) return;
   Macro macro = {.value = definition->value,
                  .name = name,
                  .span = written->span,
                  .bindings = resolve_keep_bindings(l)};
-  base_vec_push(l->scratch, &l->macros, macro);
+  base_vec_push(l->scratch, &l->names.macros, macro);
 }
 
 static void declare_data(Lower* l, const AstStatement* statement) {
@@ -95,31 +95,32 @@ static void declare_values(Lower* l, const AstStatement* statement) {
 #define STATES_LINEAR 8u  // automata up to this size are searched state by state
 
 uint32_t resolve_state(const Lower* l, uint32_t automaton, uint32_t name) {
-  const AutomatonInfo* info = &l->automata.data[automaton];
+  const AutomatonInfo* info = &l->automata.all.data[automaton];
   if (info->count > STATES_LINEAR) {
-    uint32_t known = map_get(&l->state_ids, automaton, name);
+    uint32_t known = map_get(&l->automata.state_ids, automaton, name);
     return known ? known - 1 : IR_NONE;
   }
   uint32_t at = info->first;
-  while (at != IR_NONE && l->states.data[at].name != name) {
-    at = l->states.data[at].next;
+  while (at != IR_NONE && l->automata.states.data[at].name != name) {
+    at = l->automata.states.data[at].next;
   }
   return at;
 }
 
 /// Index an automaton that has just become too large for a linear search, or its newest state.
 static void index_states(Lower* l, uint32_t automaton) {
-  const AutomatonInfo* info = &l->automata.data[automaton];
+  const AutomatonInfo* info = &l->automata.all.data[automaton];
   if (info->count <= STATES_LINEAR) return;
   bool all = info->count == STATES_LINEAR + 1;
-  for (uint32_t at = all ? info->first : info->last; at != IR_NONE; at = l->states.data[at].next) {
-    map_set(&l->state_ids, automaton, l->states.data[at].name, at + 1);
+  for (uint32_t at = all ? info->first : info->last; at != IR_NONE;
+       at = l->automata.states.data[at].next) {
+    map_set(&l->automata.state_ids, automaton, l->automata.states.data[at].name, at + 1);
   }
 }
 
 static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span) {
-  uint32_t at = l->states.count;
-  AutomatonInfo* info = &l->automata.data[automaton];
+  uint32_t at = l->automata.states.count;
+  AutomatonInfo* info = &l->automata.all.data[automaton];
   StateInfo state = {.name = name,
                      .automaton = automaton,
                      .index = info->count++,
@@ -130,10 +131,10 @@ static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span
   if (info->last == IR_NONE) {
     info->first = at;
   } else {
-    l->states.data[info->last].next = at;
+    l->automata.states.data[info->last].next = at;
   }
   info->last = at;
-  base_vec_push(l->scratch, &l->states, state);
+  base_vec_push(l->scratch, &l->automata.states, state);
   index_states(l, automaton);
   resolve_symbol(l, name)->owner = automaton + 1;
   return at;
@@ -141,8 +142,8 @@ static uint32_t add_state(Lower* l, uint32_t automaton, uint32_t name, Span span
 
 static uint32_t add_automaton(Lower* l, uint32_t name, Str initial, Span span) {
   AutomatonInfo info = {.name = name, .span = span, .first = IR_NONE, .last = IR_NONE};
-  base_vec_push(l->scratch, &l->automata, info);
-  uint32_t automaton = l->automata.count - 1;
+  base_vec_push(l->scratch, &l->automata.all, info);
+  uint32_t automaton = l->automata.all.count - 1;
   resolve_symbol(l, name)->automaton = automaton + 1;
   add_state(l, automaton, names_intern(&l->m->names, initial), span);
   return automaton;
@@ -223,15 +224,15 @@ static void declare_state(Lower* l, const AstState* declaration, uint32_t automa
   uint32_t name = resolve_name(l, &declaration->name);
   if (name == 0) return;
   if (automaton == IR_NONE) {
-    if (l->main == IR_NONE) {
-      l->main = add_automaton(l, names_intern(&l->m->names, STR_LIT("main")), STR_LIT("init"),
-                              declaration->name.span);
+    if (l->automata.main == IR_NONE) {
+      l->automata.main = add_automaton(l, names_intern(&l->m->names, STR_LIT("main")),
+                                       STR_LIT("init"), declaration->name.span);
     }
-    automaton = l->main;
+    automaton = l->automata.main;
   }
   uint32_t at = resolve_state(l, automaton, name);
   if (at == IR_NONE) at = add_state(l, automaton, name, declaration->name.span);
-  declare_body(l, &l->states.data[at], declaration);
+  declare_body(l, &l->automata.states.data[at], declaration);
 }
 
 static void declare_automaton(Lower* l, const AstStatement* statement) {
@@ -245,7 +246,7 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
                               STR_ARGS(lower_name(l, name)),
                               is_main ? "is the unnamed one" : "is declared twice");
     if (!is_main) {
-      diag_note(l->diags, diag, l->automata.data[known - 1].span, "first declared here");
+      diag_note(l->diags, diag, l->automata.all.data[known - 1].span, "first declared here");
     } else {
       diag_hint(l->diags, diag,
                 "states of 'main' stand outside of automaton blocks; choose "
@@ -256,7 +257,7 @@ static void declare_automaton(Lower* l, const AstStatement* statement) {
   Str initial = statement->as.automaton.initial;
   if (initial.length == 0) initial = STR_LIT("init");
   uint32_t added = add_automaton(l, name, initial, written->span);
-  l->automata.data[added].yields = statement->as.automaton.yields;
+  l->automata.all.data[added].yields = statement->as.automaton.yields;
   declare_block(l, &statement->as.automaton.body, added);
 }
 
@@ -275,13 +276,13 @@ static bool block_declares(const AstBlock* block) {
 }
 
 static void declare_instance(Lower* l, const AstInstance* instance, uint32_t automaton) {
-  const AstInstance* outer = l->instance;
-  l->instance = instance;
+  const AstInstance* outer = l->functions.instance;
+  l->functions.instance = instance;
   for (uint32_t i = 0; i < instance->body.statements.count; i++) {
     declare_values(l, &instance->body.statements.data[i]);
   }
   declare_block(l, &instance->body, automaton);
-  l->instance = outer;
+  l->functions.instance = outer;
 }
 
 static void declare_loop_body(Lower* l, const AstBlock* block, void* user) {
@@ -301,7 +302,7 @@ static void declare_block(Lower* l, const AstBlock* block, uint32_t automaton) {
     if (s->kind == AST_ELEMENT) declare_block(l, &s->as.element->body, IR_NONE);
     if (s->kind == AST_INSTANCE) declare_instance(l, &s->as.instances.data[0], automaton);
     if (s->kind != AST_FOR || !block_declares(&s->as.loop.body)) continue;
-    bool outermost = l->bindings.count == 0;
+    bool outermost = l->names.bindings.count == 0;
     if (!outermost || resolve_loop_fits(l, s)) {
       resolve_loop(l, s, declare_loop_body, &automaton);
     }
@@ -313,7 +314,7 @@ void resolve_declarations(Lower* l) {
     declare_values(l, &l->ast->body.statements.data[i]);
   }
   declare_block(l, &l->ast->body, IR_NONE);
-  l->instances = 0;
+  l->walk.instances = 0;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -321,10 +322,10 @@ void resolve_declarations(Lower* l) {
 
 void resolve_lower_constants(Lower* l) {
   Scope scope = {.kind = SCOPE_CONSTANT, .literal = true, .automaton = IR_NONE};
-  for (uint32_t i = 0; i < l->constants.count; i++) {
+  for (uint32_t i = 0; i < l->names.constants.count; i++) {
     double number = 0.0;
     bool known = resolve_constant(l, i, &number);
-    Constant constant = l->constants.data[i];
+    Constant constant = l->names.constants.data[i];
     IrTerm term = {{0}, 0, 0};
     if (known && !constant.overridden) {
       BindingMark mark = resolve_enter_bindings(l, constant.bindings);
@@ -333,10 +334,10 @@ void resolve_lower_constants(Lower* l) {
     }
     if (!ir_term_present(term)) {
       TermFrame frame = lower_begin(l);
-      term = lower_end(l, frame, ir_term_number(&l->builder, number));
+      term = lower_end(l, frame, ir_term_number(&l->terms.builder, number));
     }
     l->m->params.data[i].value = term;
-    if (l->stopped) return;
+    if (l->walk.stopped) return;
   }
 }
 
@@ -349,7 +350,7 @@ static const AstExpr* follow_alias(Lower* l, const AstExpr* expr) {
     if (!plain || expr->as.name.order) break;
     Symbol symbol = *resolve_symbol(l, resolve_plain(l, &expr->as.name.name));
     if (symbol.kind != SYM_MACRO) break;
-    expr = l->macros.data[symbol.index].value;
+    expr = l->names.macros.data[symbol.index].value;
   }
   return expr;
 }
@@ -404,19 +405,19 @@ static bool acts(Lower* l, const AstExpr* expr, uint32_t* work) {
 
 static void lower_macro(Lower* l, uint32_t index) {
   Scope scope = {.kind = SCOPE_LITERAL, .literal = true, .automaton = IR_NONE};
-  Macro macro = l->macros.data[index];
+  Macro macro = l->names.macros.data[index];
   uint32_t work = 0;
   BindingMark mark;
   if (acts(l, macro.value, &work)) return;
   if (!resolve_enter_macro(l, index, macro.span, &mark)) return;
   if (lower_is_condition(follow_alias(l, macro.value))) {
     // nothing to record, but its names are checked
-    Scope outer = l->scope;
-    l->scope = scope;
+    Scope outer = l->terms.scope;
+    l->terms.scope = scope;
     TermFrame frame = lower_begin(l);
     lower_condition(l, macro.value, (AtomStyle){.bipolar = true});
     lower_end(l, frame, (ExprId){0});
-    l->scope = outer;
+    l->terms.scope = outer;
   } else {
     IrTerm term = lower_term(l, macro.value, scope, NULL);
     IrMacro recorded = {.name = macro.name, .value = term, .span = macro.span};
@@ -426,7 +427,7 @@ static void lower_macro(Lower* l, uint32_t index) {
 }
 
 void resolve_lower_macros(Lower* l) {
-  for (uint32_t i = 0; i < l->macros.count && !l->stopped; i++) {
+  for (uint32_t i = 0; i < l->names.macros.count && !l->walk.stopped; i++) {
     lower_macro(l, i);
   }
 }

@@ -39,7 +39,7 @@ static IrOp op_of_link(AstOp op) {
 // constants
 
 static void report_cycle(Lower* l, uint32_t constant, Span use) {
-  Constant* c = &l->constants.data[constant];
+  Constant* c = &l->names.constants.data[constant];
   Diag* diag = lower_report(l, DIAG_E0204, c->span, "the constant '%.*s' depends on itself",
                             STR_ARGS(lower_name(l, c->name)));
   diag_note(l->diags, diag, use, "its value is needed again here");
@@ -51,7 +51,8 @@ static bool names_unbounded(Lower* l, const AstExpr* e) {
   if (e->kind == AST_NAME) {
     uint32_t name = resolve_plain(l, &e->as.name.name);
     Symbol symbol = name ? *resolve_symbol(l, name) : (Symbol){0};
-    if (symbol.kind == SYM_PARAM && !isfinite(l->constants.data[symbol.index].number)) return true;
+    if (symbol.kind == SYM_PARAM && !isfinite(l->names.constants.data[symbol.index].number))
+      return true;
     Str head = e->as.name.name.head;
     bool word = str_equal(head, STR_LIT("inf")) || str_equal(head, STR_LIT("nan"));
     if (word && (symbol.kind == SYM_NONE || symbol.kind == SYM_BUILTIN)) return true;
@@ -64,7 +65,7 @@ static bool names_unbounded(Lower* l, const AstExpr* e) {
 
 /// Give `constant` its number. Already known ones are only followed again to mark what they read.
 static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use, double* out) {
-  Constant* c = &l->constants.data[constant];
+  Constant* c = &l->names.constants.data[constant];
   if (c->state == EVAL_BUSY) {
     report_cycle(l, constant, use);
     return false;
@@ -86,7 +87,7 @@ static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use
   c->state = EVAL_BUSY;
   double number = 0.0;
   bool fine = eval_scalar(l, c->value, structural, &number);
-  c = &l->constants.data[constant];
+  c = &l->names.constants.data[constant];
   bool unbounded = fine && !isfinite(number) && names_unbounded(l, c->value);
   l->m->params.data[constant].unbounded = unbounded;
   if (fine && !isfinite(number) && !unbounded) {
@@ -102,11 +103,11 @@ static bool eval_constant(Lower* l, uint32_t constant, bool structural, Span use
 }
 
 bool resolve_constant(Lower* l, uint32_t constant, double* value) {
-  return eval_constant(l, constant, false, l->constants.data[constant].span, value);
+  return eval_constant(l, constant, false, l->names.constants.data[constant].span, value);
 }
 
 bool resolve_enter_macro(Lower* l, uint32_t index, Span use, BindingMark* mark) {
-  Macro* macro = &l->macros.data[index];
+  Macro* macro = &l->names.macros.data[index];
   if (macro->failed) return false;
   if (macro->busy) {
     macro->failed = true;
@@ -121,14 +122,14 @@ bool resolve_enter_macro(Lower* l, uint32_t index, Span use, BindingMark* mark) 
 }
 
 void resolve_leave_macro(Lower* l, uint32_t macro, BindingMark mark) {
-  l->macros.data[macro].busy = false;
+  l->names.macros.data[macro].busy = false;
   resolve_leave_bindings(l, mark);
 }
 
 static bool eval_macro(Lower* l, uint32_t index, bool structural, Span use, double* out) {
   BindingMark mark;
   if (!resolve_enter_macro(l, index, use, &mark)) return false;
-  bool fine = eval_scalar(l, l->macros.data[index].value, structural, out);
+  bool fine = eval_scalar(l, l->names.macros.data[index].value, structural, out);
   resolve_leave_macro(l, index, mark);
   return fine;
 }
@@ -215,7 +216,7 @@ static bool eval_call(Lower* l, const AstExpr* expr, bool structural, double* ou
   if (user != IR_NONE) {
     CallFrame frame;
     if (!lower_enter_function(l, expr, user, &frame)) return false;
-    bool fine = eval_scalar(l, l->user_functions.data[user].ast->result, structural, out);
+    bool fine = eval_scalar(l, l->functions.user.data[user].ast->result, structural, out);
     lower_leave_function(l, &frame);
     return fine;
   }

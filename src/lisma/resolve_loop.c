@@ -202,7 +202,7 @@ static Size weigh_range(Weigher* w, const AstStatement* loop, RangeValues range)
     resolve_bind_in(l, name, (double)i, &range);
     total = size_add(total, weigh_block(w, &loop->as.loop.body));
     resolve_unbind(l);
-    bool full = total.instances > l->max_instances || total.leaves > l->max_leaves;
+    bool full = total.instances > l->walk.max_instances || total.leaves > l->walk.max_leaves;
     if (full || w->work > WEIGH_WORK_MAX) break;
   }
   if (!varying) total = (Size){total.instances * count, total.leaves * count};
@@ -288,19 +288,20 @@ bool resolve_loop_fits(Lower* l, const AstStatement* loop) {
   Size size = weigh_loop(&w, loop);
   Span head = {loop->span.begin, loop->as.loop.body.span.begin};
   if (l->diags->error_count != errors) return false;
-  if ((double)l->instances + size.instances > l->max_instances) {
+  if ((double)l->walk.instances + size.instances > l->walk.max_instances) {
     Diag* diag = lower_report(l, DIAG_E0720, head, "this loop makes %.*s instances",
                               STR_ARGS(lower_number_text(l, size.instances)));
     diag_hint(l->diags, diag, "a model may have %u instances of all loops together",
-              l->max_instances);
+              l->walk.max_instances);
     return false;
   }
-  if (l->m->leaves.count + size.leaves > l->max_leaves) {
+  if (l->m->leaves.count + size.leaves > l->walk.max_leaves) {
     Diag* diag = lower_report(l, DIAG_E0721, head,
                               "this loop makes the model too large: about "
                               "%.*s names and numbers",
                               STR_ARGS(lower_number_text(l, size.leaves)));
-    diag_hint(l->diags, diag, "a model may have %u of all expressions together", l->max_leaves);
+    diag_hint(l->diags, diag, "a model may have %u of all expressions together",
+              l->walk.max_leaves);
     return false;
   }
   return true;
@@ -318,11 +319,11 @@ static bool loop_range(Lower* l, const AstStatement* loop, const AstRange* range
   if (!resolve_range(l, range, &values)) return false;
   warn_empty(l, range, values);
   for (int64_t i = values.first; i <= values.last; i++) {
-    if (l->stopped) return false;
-    if (++l->instances > l->max_instances) {
+    if (l->walk.stopped) return false;
+    if (++l->walk.instances > l->walk.max_instances) {
       lower_report(l, DIAG_E0720, loop->span, "the loops make more than %u instances",
-                   l->max_instances);
-      l->stopped = true;
+                   l->walk.max_instances);
+      l->walk.stopped = true;
       return false;
     }
     resolve_bind_in(l, name, (double)i, &values);

@@ -231,7 +231,7 @@ static void fetch_infos(Matcher* w) {
       continue;
     }
     Symbol symbol = *resolve_symbol(w->l, var->name);
-    if (symbol.kind == SYM_VAR) w->info[v] = w->l->vars.data[symbol.index];
+    if (symbol.kind == SYM_VAR) w->info[v] = w->l->names.vars.data[symbol.index];
   }
 }
 
@@ -241,16 +241,16 @@ static void note_determined(Matcher* w) {
     uint32_t v = w->candidates[i];
     if (!w->determined[v]) continue;
     Symbol symbol = *resolve_symbol(w->l, w->m->vars.data[v].name);
-    w->l->vars.data[symbol.index].flags |= VAR_DETERMINED;
+    w->l->names.vars.data[symbol.index].flags |= VAR_DETERMINED;
   }
 }
 
 /// A derivative outside of equations needs an equation that says what it is.
 static void check_derivatives(Lower* l) {
-  for (uint32_t i = 0; i < l->derivatives.count && !l->uncertain; i++) {
-    NameUse use = l->derivatives.data[i];
+  for (uint32_t i = 0; i < l->settings.derivatives.count && !l->walk.uncertain; i++) {
+    NameUse use = l->settings.derivatives.data[i];
     Symbol* symbol = resolve_symbol(l, use.name);
-    const VarInfo* info = &l->vars.data[symbol->index];
+    const VarInfo* info = &l->names.vars.data[symbol->index];
     if (info->flags & (VAR_STRONG | VAR_DETERMINED)) continue;
     if (symbol->told) continue;
     symbol->told = true;
@@ -289,7 +289,7 @@ void resolve_kinds(Lower* l) {
     if (w.candidate[v] && (determined || (exhausted && !(flags & VAR_FIXED)))) continue;
     if (valued) {
       var->kind = IR_VAR_DISCRETE;
-    } else if (!l->uncertain) {
+    } else if (!l->walk.uncertain) {
       resolve_unknown(l, var->name, var->span, false);
     }
   }

@@ -84,36 +84,37 @@ static void consider(Nearest* n, Str candidate) {
 
 static bool is_known_value(const Lower* l, Symbol symbol) {
   if (symbol.kind != SYM_VAR) return symbol.kind != SYM_NONE;
-  return (l->vars.data[symbol.index].flags &
+  return (l->names.vars.data[symbol.index].flags &
           (VAR_STRONG | VAR_FIXED | VAR_GUESS | VAR_SET | VAR_DETERMINED)) != 0;
 }
 
 Str resolve_near_value(Lower* l, Str name) {
   Nearest n = {.wanted = name};
-  uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
+  uint32_t count =
+      l->names.symbols.count < NEAR_CANDIDATES_MAX ? l->names.symbols.count : NEAR_CANDIDATES_MAX;
   for (uint32_t i = 1; i < count; i++) {
-    if (is_known_value(l, l->symbols.data[i])) consider(&n, lower_name(l, i));
+    if (is_known_value(l, l->names.symbols.data[i])) consider(&n, lower_name(l, i));
   }
-  for (uint32_t i = l->binding_base; i < l->bindings.count; i++) {
-    consider(&n, lower_name(l, l->bindings.data[i].name));
+  for (uint32_t i = l->names.binding_base; i < l->names.bindings.count; i++) {
+    consider(&n, lower_name(l, l->names.bindings.data[i].name));
   }
   return n.best;
 }
 
 Str resolve_near_state(Lower* l, uint32_t automaton, Str name) {
   Nearest n = {.wanted = name};
-  uint32_t at = l->automata.data[automaton].first;
+  uint32_t at = l->automata.all.data[automaton].first;
   for (uint32_t i = 0; at != IR_NONE && i < NEAR_CANDIDATES_MAX; i++) {
-    consider(&n, lower_name(l, l->states.data[at].name));
-    at = l->states.data[at].next;
+    consider(&n, lower_name(l, l->automata.states.data[at].name));
+    at = l->automata.states.data[at].next;
   }
   return n.best;
 }
 
 Str resolve_near_automaton(Lower* l, Str name) {
   Nearest n = {.wanted = name};
-  for (uint32_t i = 0; i < l->automata.count && i < NEAR_CANDIDATES_MAX; i++) {
-    consider(&n, lower_name(l, l->automata.data[i].name));
+  for (uint32_t i = 0; i < l->automata.all.count && i < NEAR_CANDIDATES_MAX; i++) {
+    consider(&n, lower_name(l, l->automata.all.data[i].name));
   }
   return n.best;
 }
@@ -185,10 +186,11 @@ static bool is_ascii(Str s) {
 static bool has_twin(Lower* l, Str name) {
   Str wanted = latin_twin(l->scratch, name);
   bool ascii = is_ascii(name);
-  uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
+  uint32_t count =
+      l->names.symbols.count < NEAR_CANDIDATES_MAX ? l->names.symbols.count : NEAR_CANDIDATES_MAX;
   for (uint32_t i = 1; i < count; i++) {
     Str candidate = lower_name(l, i);
-    if (!is_known_value(l, l->symbols.data[i]) || str_equal(candidate, name)) continue;
+    if (!is_known_value(l, l->names.symbols.data[i]) || str_equal(candidate, name)) continue;
     if (ascii && is_ascii(candidate)) continue;
     if (candidate.length > 2 * name.length || name.length > 2 * candidate.length) continue;
     if (str_equal(wanted, latin_twin(l->scratch, candidate))) return true;
@@ -198,10 +200,11 @@ static bool has_twin(Lower* l, Str name) {
 
 /// A declared name that differs from this one only in its numbers.
 static Str near_index(const Lower* l, Str name) {
-  uint32_t count = l->symbols.count < NEAR_CANDIDATES_MAX ? l->symbols.count : NEAR_CANDIDATES_MAX;
+  uint32_t count =
+      l->names.symbols.count < NEAR_CANDIDATES_MAX ? l->names.symbols.count : NEAR_CANDIDATES_MAX;
   for (uint32_t i = count; i > 1; i--) {
     Str candidate = lower_name(l, i - 1);
-    if (!is_known_value(l, l->symbols.data[i - 1])) continue;
+    if (!is_known_value(l, l->names.symbols.data[i - 1])) continue;
     if (differ_in_digits(candidate, name) && !str_equal(candidate, name)) return candidate;
   }
   return (Str){0};
@@ -211,13 +214,13 @@ static Str near_index(const Lower* l, Str name) {
 static const AstInstance* instance_of(const Lower* l, Str text) {
   const AstInstance* found = NULL;
   uint32_t longest = 0;
-  for (uint32_t i = 0; i < l->parts.count; i++) {
-    Str prefix = l->parts.data[i]->name.head;
+  for (uint32_t i = 0; i < l->functions.parts.count; i++) {
+    Str prefix = l->functions.parts.data[i]->name.head;
     bool fits = prefix.length < text.length && prefix.length > longest &&
                 memcmp(prefix.data, text.data, prefix.length) == 0;
     char behind = fits ? text.data[prefix.length] : '\0';
     if (behind != '.' && behind != '[') continue;
-    found = l->parts.data[i];
+    found = l->functions.parts.data[i];
     longest = prefix.length;
   }
   return found;
@@ -234,7 +237,7 @@ static void hint_unknown(Lower* l, Diag* diag, uint32_t name, Str text, bool con
   }
   uint32_t automaton = resolve_symbol(l, name)->owner;
   if (automaton) {
-    Str owner = lower_name(l, l->automata.data[automaton - 1].name);
+    Str owner = lower_name(l, l->automata.all.data[automaton - 1].name);
     diag_hint(l->diags, diag, "it is a state; whether it is active is written '%.*s.%.*s'",
               STR_ARGS(owner), STR_ARGS(text));
     return;
@@ -281,7 +284,7 @@ void resolve_unknown(Lower* l, uint32_t name, Span span, bool constant_needed) {
   } else {
     diag = lower_report(l, DIAG_E0203, span, "unknown name '%.*s'", STR_ARGS(text));
   }
-  if (diag != &l->ignored && diag_is_kept(l->diags, diag)) {
+  if (diag != &l->walk.ignored && diag_is_kept(l->diags, diag)) {
     hint_unknown(l, diag, name, text, constant_needed);
   }
 }

@@ -151,7 +151,7 @@ TEST(a_model_that_fails_ends_the_run) {
 // A stack beyond the guarded ones is watched by a canary; the process writes over it on purpose.
 static void overrun(SltWorld* world, void* user) {
   (void)user;
-  BlkProcess* process = world->process;
+  BlkProcess* process = world->processes.running;
   memset(process->context.stack + process->context.guard, 0, 8);
 }
 
