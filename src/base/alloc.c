@@ -127,6 +127,56 @@ static size_t block_size(size_t size) {
   return size ? size : 1;
 }
 
+/// A block of an owner: the user's bytes stand behind it.
+typedef struct BaseOwned {
+  struct BaseOwned *before, *behind;
+  size_t size;  // with this
+  max_align_t data[];
+} BaseOwned;
+
+static void link_owned(BaseOwner* owner, BaseOwned* block) {
+  if (block->before) block->before->behind = block;
+  if (!block->before) owner->first = block;
+  if (block->behind) block->behind->before = block;
+}
+
+static void unlink_owned(BaseOwner* owner, const BaseOwned* block) {
+  if (block->before) block->before->behind = block->behind;
+  if (!block->before) owner->first = block->behind;
+  if (block->behind) block->behind->before = block->before;
+}
+
+/// Zeroed where it is new, like base_realloc().
+static void* owner_realloc(void* user, void* pointer, size_t old_size, size_t size) {
+  BaseOwner* owner = user;
+  BaseOwned* block = pointer ? (BaseOwned*)((char*)pointer - sizeof(BaseOwned)) : NULL;
+  (void)old_size;
+  if (size == 0) {
+    unlink_owned(owner, block);
+    base_free(&owner->inner, block, block->size);
+    return NULL;
+  }
+  size_t whole = base_add_size(sizeof(BaseOwned), size);
+  BaseOwned* moved = base_realloc(&owner->inner, block, block ? block->size : 0, whole);
+  if (!moved) return NULL;
+  if (!block) moved->behind = owner->first;
+  moved->size = whole;
+  link_owned(owner, moved);
+  return moved->data;
+}
+
+SltAllocator base_owner_allocator(BaseOwner* owner) {
+  return (SltAllocator){.realloc_fn = owner_realloc, .user = owner};
+}
+
+void base_owner_free(BaseOwner* owner) {
+  while (owner->first) {
+    BaseOwned* block = owner->first;
+    owner->first = block->behind;
+    base_free(&owner->inner, block, block->size);
+  }
+}
+
 void* base_alloc(const SltAllocator* a, size_t size) {
   return base_realloc(a, NULL, 0, size);
 }
@@ -138,6 +188,7 @@ void* base_realloc(const SltAllocator* a, void* pointer, size_t old_size, size_t
   // the C library knows which pages are zero already, and those cost nothing until they are used
   if (!pointer && a->realloc_fn == system_realloc) return system_calloc(size);
   char* moved = a->realloc_fn(a->user, pointer, old_size, size);
+  if (a->realloc_fn == owner_realloc) return moved;
   if (moved && size > old_size) memset(moved + old_size, 0, size - old_size);
   return moved;
 }

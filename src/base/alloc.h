@@ -25,6 +25,17 @@ void* base_alloc(const SltAllocator* a, size_t size);
 void* base_realloc(const SltAllocator* a, void* pointer, size_t old_size, size_t size);
 void base_free(const SltAllocator* a, void* pointer, size_t size);
 
+/// Knows the blocks that were taken through its allocator, and gives them back all at once.
+typedef struct BaseOwner {
+  SltAllocator inner;
+  struct BaseOwned* first;
+} BaseOwner;
+
+/// The allocator of an owner, which must stay where it is.
+SltAllocator base_owner_allocator(BaseOwner* owner);
+/// Give back everything that has not been given back.
+void base_owner_free(BaseOwner* owner);
+
 /// a * b, or SIZE_MAX when it does not fit; no allocator gives SIZE_MAX bytes.
 size_t base_mul_size(size_t a, size_t b);
 /// a + b, or SIZE_MAX when it does not fit.

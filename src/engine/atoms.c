@@ -33,7 +33,7 @@ uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
 
 static void mark_separating(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
-    sim->atoms[guard->atoms[i]].separates = true;
+    sim->atoms[guard->atoms[i]].kind.separates = true;
     sim->has_separating = true;
   }
 }
@@ -104,8 +104,8 @@ void eng_atoms_init(EngSim* sim) {
     sim->atoms[i].env = model->atoms[i].env;
     sim->atoms[i].relation = model->atoms[i].relation;
     sim->atoms[i].bipolar = model->atoms[i].bipolar;
-    sim->atoms[i].kink = model->atoms[i].kink;
-    sim->atoms[i].pulse = model->atoms[i].type == MODEL_ATOM_PULSE;
+    sim->atoms[i].kind.kink = model->atoms[i].kink;
+    sim->atoms[i].kind.pulse = model->atoms[i].type == MODEL_ATOM_PULSE;
     sim->atoms[i].literal =
         !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
     // a literal method looks at the ends of its steps alone: crossings are due wherever those are
@@ -119,7 +119,7 @@ void eng_atoms_init(EngSim* sim) {
     if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
       mark_separating(sim, model->automata[a].condition);
     }
-    sim->sliding.value_follows[a] = followed_relation(model, a);
+    sim->sliding.value.follows[a] = followed_relation(model, a);
   }
   for (uint32_t i = 0; i < model->transition_count; i++) {
     const ModelTransition* t = &model->transitions[i];
@@ -129,7 +129,7 @@ void eng_atoms_init(EngSim* sim) {
       sim->has_self_loops |= t->from[k] == t->to;
     }
     for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
-      sim->atoms[t->guard.atoms[k]].piece = true;
+      sim->atoms[t->guard.atoms[k]].kind.piece = true;
     }
     bool resets = !eng_sets_only_flags(sim, t);
     // what cannot be crossed back without resets is crossed, never slid along
@@ -216,7 +216,7 @@ const uint32_t* eng_loose_now(EngSim* sim, uint32_t* count) {
     for (uint32_t place = 0; place < sim->active_count; place++) {
       uint32_t i = sim->active[place];
       const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-      if (!atom->sliding || atom->rides) sim->loose[sim->loose_count++] = i;
+      if (!atom->sliding || atom->marks.rides) sim->loose[sim->loose_count++] = i;
     }
     sim->loose_stale = false;
   }
@@ -319,12 +319,12 @@ static int heading(EngSim* sim, uint32_t index, double gdot) {
     double sigma = eng_sigma(sim, index);
     bool grazes = gdot * gdot <= 2.0 * fabs(bend) * sigma;
     if (grazes || (h > 0.0 && fabs(gdot) * h <= TANGENT_SIGMAS * sigma)) {
-      atom->tangential = bend <= 0.0;
+      atom->marks.tangential = bend <= 0.0;
       return bend > 0.0 ? 1 : -1;
     }
   }
   if (fabs(gdot) > noise) return gdot > 0.0 ? 1 : -1;
-  if (bend < 0.0) atom->tangential = true;
+  if (bend < 0.0) atom->marks.tangential = true;
   return bend > 0.0 ? 1 : bend < 0.0 ? -1 : 0;
 }
 
@@ -335,7 +335,7 @@ static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot)
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (sim->at_start || !(atom->fresh || was_released(sim, index))) return false;
   if (g > eng_sigma(sim, index) || heading(sim, index, gdot) >= 0) return false;
-  atom->tangential = true;
+  atom->marks.tangential = true;
   return true;
 }
 
@@ -346,7 +346,7 @@ bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
   if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
   // along a surface g is kept at zero to tolerance; an action may have taken it off
   if (fabs(g - atom->g_start) > bound) return false;
-  return (atom->slid || atom->sliding || atom->left_now) &&
+  return (atom->marks.slid || atom->sliding || atom->marks.left_now) &&
          fabs(g) <= SLID_SIGMAS * eng_sigma(sim, index);
 }
 
@@ -364,7 +364,7 @@ static bool reads_the_same(const ModelAtom* a, const ModelAtom* b) {
 static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
   for (uint32_t i = 0; sim->has_separating && i < sim->crossing_count; i++) {
     uint32_t other = sim->core.mode_before->atoms[sim->crossings[i].index];
-    if (!sim->atoms[other].separates || other == id) continue;
+    if (!sim->atoms[other].kind.separates || other == id) continue;
     if (!reads_the_same(&sim->model->atoms[id], &sim->model->atoms[other])) continue;
     uint32_t place = eng_atom_place(sim->core.mode, other);
     double along = place == MODEL_NONE ? 0.0 : sim->gdot[place] * gdot;
@@ -378,9 +378,9 @@ static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
 /// Truth of an atom during an instant.
 static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  if (atom->by_flow) atom->by_flow = false;
-  if (atom->held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
-  if (atom->pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
+  if (atom->marks.by_flow) atom->marks.by_flow = false;
+  if (atom->marks.held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
+  if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
   if (atom->literal) return eng_relation_holds(atom->relation, g);
   if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
   bool unchanged =
@@ -393,20 +393,20 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
   bool given = was_moved(sim, index, g);
   // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
   // value is the one just after the instant
-  bool by_value = !atom->kink && (!atom->piece || sim->at_start);
+  bool by_value = !atom->kind.kink && (!atom->kind.piece || sim->at_start);
   if (given && by_value) {
     sim->core.leaves |= sim->at_start || sim->core.changes != sim->changes_start;
     return eng_relation_holds(atom->relation, 0.0);
   }
   // where the flow depends on the relation itself, the rules of sliding decide
-  if (atom->separates && !atom->fresh && !given) {
+  if (atom->kind.separates && !atom->fresh && !given) {
     return atom->located ? atom->located_truth : atom->truth;
   }
   bool side = false;
   if (!given && has_side(sim, sim->core.mode->atoms[index], gdot, &side)) return side;
   int way = heading(sim, index, gdot);
   if (way == 0) return given ? eng_relation_holds(atom->relation, 0.0) : atom->truth;
-  atom->by_flow = way > 0;
+  atom->marks.by_flow = way > 0;
   return way > 0;
 }
 
@@ -415,8 +415,8 @@ static bool leaves_boundary(EngSim* sim, uint32_t index) {
   uint32_t id = sim->core.mode->atoms[index];
   const EngAtom* atom = &sim->atoms[id];
   // a tangential one waits until it has left its zone
-  bool waits = !atom->armed && !atom->tangential && !atom->sliding && !atom->constant;
-  if (!waits || atom->literal || atom->pulse || atom->relation == MODEL_REL_EQ) return false;
+  bool waits = !atom->armed && !atom->marks.tangential && !atom->sliding && !atom->kind.constant;
+  if (!waits || atom->literal || atom->kind.pulse || atom->relation == MODEL_REL_EQ) return false;
   if (atom->truth && !atom->bipolar) return false;  // nobody waits for its becoming false
   if (!(fabs(atom->g) <= fmax(atom->eps, eng_rho(sim, index)))) return false;
   return heading(sim, index, atom->gdot) == (atom->truth ? -1 : 1);
@@ -474,7 +474,7 @@ static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
         literal ? eng_relation_holds(atom->relation, g) : instant_truth(sim, i, g, sim->gdot[i]);
     eng_impulse_truth(sim, i, &truth);
     set_truth(sim, id, truth);
-    if (!atom->separates) continue;
+    if (!atom->kind.separates) continue;
     if (eng_at_boundary(sim, i, g)) atom->surface = true;
   }
 }
@@ -498,27 +498,27 @@ void eng_restore_truths(EngSim* sim) {
 void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
   EngAtom* atom = &sim->atoms[id];
   bool sliding = atom->sliding;
-  bool leads = atom->leads;
-  bool rides = atom->rides;
+  bool leads = atom->marks.leads;
+  bool rides = atom->marks.rides;
   atom->g_start = (double)NAN;
   atom->relevant_start = sim->live[id];
   // one after the other: they are one word
   atom->located = false;
   atom->fresh = false;
-  atom->held = false;
-  atom->left_now = false;
-  atom->tangential = false;
+  atom->marks.held = false;
+  atom->marks.left_now = false;
+  atom->marks.tangential = false;
   atom->surface = false;
-  atom->slid = false;
-  atom->led = false;
+  atom->marks.slid = false;
+  atom->marks.led = false;
   atom->sliding = false;
-  atom->constant = false;
-  atom->leads = false;
+  atom->kind.constant = false;
+  atom->marks.leads = false;
   if (!sliding && !leads) return;
   // what rides on a closed contact is held by its force, which the flows of modes know nothing of
   atom->surface = sliding && !(rides && sim->contact_holds);
-  atom->slid = sliding && !sim->core.contact.active;
-  atom->led = leads;
+  atom->marks.slid = sliding && !sim->core.contact.active;
+  atom->marks.led = leads;
 }
 
 void eng_atoms_begin_instant(EngSim* sim) {
@@ -559,7 +559,7 @@ static void fit_windows(EngSim* sim) {
   for (uint32_t place = 0; sim->has_windows && place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
-    if (atom->windowed) atom->eps = fmax(atom->eps, eng_window(sim, i));
+    if (atom->kind.windowed) atom->eps = fmax(atom->eps, eng_window(sim, i));
   }
 }
 
@@ -568,10 +568,10 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   EngAtom* atom = &sim->atoms[id];
   atom->g = sim->g[i];
   atom->gdot = sim->gdot[i];
-  if (sim->extrapolates) atom->h_previous = 0.0;
+  if (sim->extrapolates) atom->previous.h = 0.0;
   // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
   // boundary tangentially, as soon as errors within the tolerances can
-  bool tangential = atom->left_now || atom->tangential;
+  bool tangential = atom->marks.left_now || atom->marks.tangential;
   atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
   atom->armed = fabs(atom->g) > atom->zone;
   atom->clear = atom->g < -atom->eps;
@@ -629,8 +629,8 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   uint32_t id = sim->core.mode->atoms[i];
   EngAtom* atom = &sim->atoms[id];
   // asked for where a relation bounds the step
-  if (sim->extrapolates) atom->gdot_previous = atom->gdot;
-  if (sim->extrapolates) atom->h_previous = sim->core.t - sim->core.mesh_t;
+  if (sim->extrapolates) atom->previous.gdot = atom->gdot;
+  if (sim->extrapolates) atom->previous.h = sim->core.t - sim->core.mesh_t;
   atom->g = sim->g[i];
   atom->gdot = sim->gdot[i];
   bool literal = atom->literal;
@@ -642,9 +642,9 @@ bool eng_atom_mesh(EngSim* sim, uint32_t i) {
   atom->end_known = false;
   if (atom->g < -atom->eps) atom->clear = true;
   atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
-  bool truth = literal                           ? eng_relation_holds(atom->relation, atom->g)
-               : atom->sliding || atom->constant ? atom->truth
-                                                 : mesh_truth(atom);
+  bool truth = literal                                ? eng_relation_holds(atom->relation, atom->g)
+               : atom->sliding || atom->kind.constant ? atom->truth
+                                                      : mesh_truth(atom);
   atom->truth = truth;
   if (truth != before) set_truth(sim, id, truth);
   return truth != before;

@@ -79,14 +79,6 @@ SltStatus eng_get_mode(EngSim* sim, const uint32_t* states, const ModelMode** ou
   return note_mode(sim, states, *out);
 }
 
-void eng_modes_free(EngSim* sim) {
-  const SltAllocator* a = &sim->options.allocator;
-  EngModeList* list = &sim->known;
-  base_free(a, (void*)list->modes, list->capacity * sizeof *list->modes);
-  base_free(a, list->states, list->state_capacity * sizeof *list->states);
-  base_free(a, list->slots, list->slot_count * sizeof *list->slots);
-}
-
 /// Place in the list + 1, 0 for none, as a pointer that is none.
 static const ModelMode* place_of(const EngSim* sim, const ModelMode* mode) {
   if (!mode || !sim->known.slot_count) return NULL;

@@ -64,8 +64,8 @@ static uint64_t margin_key(const EngSim* sim, uint32_t index) {
 static inline void set_margin(EngSim* sim, uint32_t index, double width) {
   EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   // room for states, and for what they are multiplied with, to grow to twice their sizes
-  atom->margin = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
-  atom->margin_key = margin_key(sim, index);
+  atom->margin.size = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
+  atom->margin.key = margin_key(sim, index);
 }
 
 static void take_margins(void* user, uint32_t output, uint32_t count, const double* lo,
@@ -134,13 +134,13 @@ static void fetch_margins(EngSim* sim, double t) {
   sim->fences_stale = true;
   for (uint32_t place = 0; place < count; place++) {
     uint32_t i = list[place];
-    if (sim->atoms[mode->atoms[i]].margin_key == margin_key(sim, i)) continue;
+    if (sim->atoms[mode->atoms[i]].margin.key == margin_key(sim, i)) continue;
     missing |= !few || !compute_margin(sim, i, t);
   }
   if (missing) compute_margins(sim, t);
   for (uint32_t place = 0; place < count; place++) {
     uint32_t i = list[place];
-    sim->margin[i] = sim->atoms[mode->atoms[i]].margin;
+    sim->margin[i] = sim->atoms[mode->atoms[i]].margin.size;
   }
 }
 
@@ -343,8 +343,8 @@ void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* s = sim->stepper;
   const EngAtom* atom = &sim->atoms[mode->atoms[index]];
-  if (atom->margin_key == margin_key(sim, index) && eng_local_margin_holds(sim, index)) {
-    sim->margin[index] = atom->margin;
+  if (atom->margin.key == margin_key(sim, index) && eng_local_margin_holds(sim, index)) {
+    sim->margin[index] = atom->margin.size;
     eng_control_values(sim, index, t_from);
     return;
   }

@@ -139,11 +139,11 @@ void eng_warn_of_grazing(EngSim* sim) {
   for (uint32_t i = 0; i < sim->crossing_count; i++) {
     const EngCrossing* c = &sim->crossings[i];
     uint32_t id = sim->core.mode->atoms[c->index];
-    if (!(c->bend > 0.0) || sim->atoms[id].warned) continue;
+    if (!(c->bend > 0.0) || sim->atoms[id].warned.grazing) continue;
     double zone = fmax(sim->atoms[id].eps, eng_sigma(sim, c->index));
     double shift = grazing_shift(c, zone);
     if (!(shift > 0.0)) continue;
-    sim->atoms[id].warned = true;
+    sim->atoms[id].warned.grazing = true;
     char message[300];
     snprintf(message, sizeof message,
              "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
@@ -156,7 +156,7 @@ void eng_warn_of_grazing(EngSim* sim) {
 
 bool eng_is_followed(const EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  return !atom->literal && !atom->sliding && !atom->constant;
+  return !atom->literal && !atom->sliding && !atom->kind.constant;
 }
 
 /// ... on the dense output; one that is linear in time is scheduled instead.
@@ -344,7 +344,7 @@ static void follow_silently(EngSim* sim, double t, uint32_t found) {
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     atom->g = sim->g[i];
     atom->gdot = sim->gdot[i];
-    if (sim->extrapolates) atom->h_previous = 0.0;
+    if (sim->extrapolates) atom->previous.h = 0.0;
   }
   sim->core.far_stale = false;
   sim->fences_stale = true;
@@ -678,8 +678,8 @@ bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
 /// K = 0 is the rule of ISMA 2021).
 static double step_bound(const EngAtom* atom, bool safeguard) {
   double K = 0.0;
-  if (safeguard && atom->h_previous > 0.0) {
-    K = 1.5 * fmax((atom->gdot - atom->gdot_previous) / atom->h_previous, 0.0);
+  if (safeguard && atom->previous.h > 0.0) {
+    K = 1.5 * fmax((atom->gdot - atom->previous.gdot) / atom->previous.h, 0.0);
   }
   double c = (1.0 - atom->gamma) * atom->g;  // negative
   if (K > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * K * c)) / K;

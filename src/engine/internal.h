@@ -38,6 +38,46 @@ static inline double eng_larger(double a, double b) {
 #define ENG_STIFF_METHOD       "rodas"  // ... and changes to where that pays
 #define ENG_SMALL_METHOD       "bs32"   // ... and to where events limit the steps
 
+/// What an event indicator is like, as far as few of them are.
+typedef struct EngAtomKind {
+  bool separates : 1;  // both sides may have modes of their own, reached without resets
+  bool pulse : 1;      // of the model: read on candidates with pulses
+  bool windowed : 1;   // eps follows the scale of g
+  bool kink : 1;       // ... what it switches is continuous there
+  bool piece : 1;      // of the model: bounds a piece of floor or of a table
+  bool constant : 1;   // at its boundary as long as the equations hold: not followed
+} EngAtomKind;
+
+/// How its truth came about, and what it has to do with surfaces and contacts.
+typedef struct EngAtomMarks {
+  bool held : 1;        // truth decided by the flow around it, until an action changes something
+  bool by_flow : 1;     // at its boundary, and holds because the flow leads that way
+  bool leads : 1;       // stands for the surface
+  bool slid : 1;        // `sliding` before the present instant
+  bool led : 1;         // `leads` then
+  bool left_now : 1;    // belongs to a surface left in this instant
+  bool rides : 1;       // at its boundary as long as the contact is closed
+  bool tangential : 1;  // a constraint along its boundary was released in this instant
+} EngAtomMarks;
+
+/// At the mesh point before.
+typedef struct EngAtomPrevious {
+  double h;     // distance of the last two mesh points; 0 when there is only one
+  double gdot;  // at the mesh point before
+} EngAtomPrevious;
+
+/// What was said about it.
+typedef struct EngAtomWarned {
+  bool grazing : 1;   // of a grazing contact
+  bool escaping : 1;  // of a point where the motion could go either way
+} EngAtomWarned;
+
+/// Rounding of g at control points...
+typedef struct EngAtomMargin {
+  double size;   // rounding of g at control points...
+  uint64_t key;  // ...for sizes and a way to compute it that this stands for
+} EngAtomMargin;
+
 /// What a run knows about one atom of the model. What every pass over all of them reads and writes
 /// comes first, and fits into one line of the cache. (Flags that are written often are bytes: bits
 /// of one word would wait for each other.)
@@ -65,33 +105,17 @@ typedef struct EngAtom {
   bool surface;         // at zero in this instant: the motion may go on along it
   bool sliding;         // belongs to a surface that is slid along
   bool undecided;       // could not be decided in the last step
-  bool separates : 1;   // both sides may have modes of their own, reached without resets
-  bool pulse : 1;       // of the model: read on candidates with pulses
-  bool windowed : 1;    // eps follows the scale of g
-  bool kink : 1;        // ... what it switches is continuous there
-  bool piece : 1;       // of the model: bounds a piece of floor or of a table
-  bool held : 1;        // truth decided by the flow around it, until an action changes something
-  bool by_flow : 1;     // at its boundary, and holds because the flow leads that way
-  bool leads : 1;       // stands for the surface
-  bool slid : 1;        // `sliding` before the present instant
-  bool led : 1;         // `leads` then
-  bool left_now : 1;    // belongs to a surface left in this instant
-  bool rides : 1;       // at its boundary as long as the contact is closed
-  bool constant : 1;    // at its boundary as long as the equations hold: not followed
-  bool tangential : 1;  // a constraint along its boundary was released in this instant
-  bool warned : 1;      // of a grazing contact
-  bool warned_escaping : 1;  // of a point where the motion could go either way
-  double h_previous;         // distance of the last two mesh points; 0 when there is only one
-  double gdot_previous;      // at the mesh point before
-  double t_linear;           // g is linear in time and crosses then; INFINITY for none
-  double margin;             // rounding of g at control points...
-  uint64_t margin_key;       // ...for sizes and a way to compute it that this stands for
+  EngAtomKind kind;
+  EngAtomMarks marks;
+  EngAtomPrevious previous;
+  EngAtomWarned warned;
+  double t_linear;  // g is linear in time and crosses then; INFINITY for none
+  EngAtomMargin margin;
   double gamma;
   uint32_t held_changes;  // count of changes, its lower half, when it was held in this instant
 } EngAtom;
 
-_Static_assert(offsetof(EngAtom, h_previous) == 64,
-               "what every pass reads is one line of the cache");
+_Static_assert(offsetof(EngAtom, previous) == 64, "what every pass reads is one line of the cache");
 
 /// State changes of an automaton that follow each other without progress.
 typedef struct EngChatter {
@@ -394,7 +418,8 @@ struct EngSim {
   EngCore core;
   const Model* model;
   ModelProvider provider;
-  EngOptions options;
+  EngOptions options;         // its allocator is that of...
+  BaseOwner memory;           // ... all blocks of the run
   ModelContext context;       // of programs in instants...
   ModelContext flow_context;  // ...and of right-hand sides, which draw no random numbers
   // what `auto` chooses from
@@ -823,7 +848,6 @@ static inline bool eng_slide_has_reactions(const EngSim* sim) {
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
 /// Room for the states on so many combinations of sides.
 SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
-void eng_slide_free(EngSim* sim);
 /// What hangs on which switches in the present mode; NULL where that cannot be listed.
 const EngDependency* eng_dependency(EngSim* sim);
 /// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.
@@ -867,7 +891,6 @@ const uint32_t* eng_dependency_direct(EngSim* sim);
 /// Whether the motion stands on more surfaces than sliding/slide.c looks at one by one, as far as
 /// that can be told at a glance.
 bool eng_value_many(EngSim* sim);
-void eng_dependency_free(EngSim* sim);
 /// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
 /// The relation that stands for a surface slid along.
@@ -935,7 +958,6 @@ double eng_energy_since(EngSim* sim);
 // ---- local/: events that concern few -----------------------------------------------------------
 
 SltStatus eng_local_create(EngSim* sim);
-void eng_local_free(EngSim* sim);
 /// After an instant, between steps: take the memory that is needed, once.
 void eng_local_prepare_now(EngSim* sim);
 /// All first crossings of a trial are found: keep them.
@@ -993,14 +1015,12 @@ double eng_time_resolution(double t);
 /// The equations of a product mode from the provider, and a note of it.
 SltStatus eng_get_mode(EngSim* sim, const uint32_t* states, const ModelMode** out,
                        const Diag** failure);
-void eng_modes_free(EngSim* sim);
 /// Go back to a snapshot whose plain data have been made valid in `core`.
 SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* snapshot, size_t size);
 
 // ---- past.c: delays -----------------------------------------------------------------------------
 
 SltStatus eng_past_create(EngSim* sim);
-void eng_past_free(EngSim* sim);
 /// Before the first mode is entered: nothing was, but what is said of the time before.
 SltStatus eng_past_start(EngSim* sim);
 /// Values at the start hold for the time before it; whether that changes what is read.
@@ -1043,7 +1063,6 @@ bool eng_flow_changed(const EngSim* sim);
 // ---- trace.c ------------------------------------------------------------------------------------
 
 SltStatus eng_trace_create(EngSim* sim);
-void eng_trace_free(EngSim* sim);
 void eng_trace_begin(EngSim* sim);
 /// A fired transition (MODEL_NONE for a switch). Returns the record's index in the instant; its
 /// class stays open until the iteration is settled.

@@ -8,7 +8,7 @@
 void eng_observe(EngSim* sim, const EngObserver* observer) {
   sim->observer = observer;
   // instants are looked at one by one, whatever they concern
-  eng_local_free(sim);
+  sim->local = NULL;
 }
 
 bool eng_cause(const EngSim* sim, uint32_t n, EngCause* out) {

@@ -58,17 +58,6 @@ SltStatus eng_past_create(EngSim* sim) {
   return SLT_OK;
 }
 
-void eng_past_free(EngSim* sim) {
-  const Model* model = sim->model;
-  const SltAllocator* a = &sim->options.allocator;
-  for (uint32_t i = 0; sim->pasts && i < model->delay_count; i++) {
-    base_free(a, sim->pasts[i].pieces, sim->pasts[i].capacity * sizeof(ModelPiece));
-  }
-  base_free(a, sim->pasts, model->delay_count * sizeof *sim->pasts);
-  base_free(a, sim->past_tables, model->table_count * sizeof *sim->past_tables);
-  base_free(a, sim->past_samples, (size_t)model->delay_count * FIT_POINTS * sizeof(double));
-}
-
 // ---- pieces -------------------------------------------------------------------------------------
 
 /// What may be looked at, after pieces were added or have moved.

@@ -233,30 +233,30 @@ static void lay_out_records(EngSim* sim, Carver* c) {
 static void lay_out_surfaces(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
   size_t n = sim->n_max;
-  sim->sliding.value_surfaces = carve(c, m->atom_count, sizeof(EngSurface));
-  sim->sliding.value_switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
-  sim->sliding.value_probes = carve(c, m->atom_count, sizeof(EngValueProbe));
-  sim->sliding.value_of_atom = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->sliding.value_same = carve(c, m->atom_count, sizeof(bool));
+  sim->sliding.value.surfaces = carve(c, m->atom_count, sizeof(EngSurface));
+  sim->sliding.value.switches = carve(c, m->automaton_count, sizeof(EngValueSwitch));
+  sim->sliding.value.probes = carve(c, m->atom_count, sizeof(EngValueProbe));
+  sim->sliding.value.of_atom = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.value.same = carve(c, m->atom_count, sizeof(bool));
   sim->sliding.is_flag = carve(c, m->env_count, 1);
-  sim->sliding.value_last_x = carve(c, n, sizeof(double));
-  sim->sliding.value_of_env = carve(c, m->env_count, sizeof(uint32_t));
-  sim->sliding.value_next = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->sliding.value_of_state = carve(c, n, sizeof(uint32_t));
-  sim->sliding.value_state = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->sliding.value_touched = carve(c, m->atom_count, sizeof(uint32_t));
-  sim->sliding.value_mark = carve(c, m->atom_count, 1);
-  sim->sliding.value_follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
-  sim->sliding.value_followers = carve(c, m->automaton_count, sizeof(uint32_t));
-  sim->sliding.value_plain = carve(c, m->atom_count, 1);
-  sim->sliding.switch_alone = carve(c, m->automaton_count, 1);
-  sim->sliding.value_follows = carve(c, m->automaton_count, sizeof(uint32_t));
-  sim->sliding.value_rhs_shift = carve(c, n, sizeof(double));
-  sim->sliding.value_full_shift = carve(c, m->env_count, sizeof(double));
+  sim->sliding.motion.last_x = carve(c, n, sizeof(double));
+  sim->sliding.value.of_env = carve(c, m->env_count, sizeof(uint32_t));
+  sim->sliding.value.next = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.value.of_state = carve(c, n, sizeof(uint32_t));
+  sim->sliding.motion.state = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.motion.touched = carve(c, m->atom_count, sizeof(uint32_t));
+  sim->sliding.motion.mark = carve(c, m->atom_count, 1);
+  sim->sliding.value.follower_begin = carve(c, (size_t)m->atom_count + 1, sizeof(uint32_t));
+  sim->sliding.value.followers = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->sliding.value.plain = carve(c, m->atom_count, 1);
+  sim->sliding.value.switch_alone = carve(c, m->automaton_count, 1);
+  sim->sliding.value.follows = carve(c, m->automaton_count, sizeof(uint32_t));
+  sim->sliding.motion.rhs_shift = carve(c, n, sizeof(double));
+  sim->sliding.motion.full_shift = carve(c, m->env_count, sizeof(double));
   double** shares[] = {
-      &sim->sliding.value_slope,  &sim->sliding.value_alpha, &sim->sliding.value_trial,
-      &sim->sliding.value_rate,   &sim->sliding.value_low,   &sim->sliding.value_high,
-      &sim->sliding.value_wanted, &sim->sliding.value_last,  &sim->sliding.value_fall};
+      &sim->sliding.motion.slope,  &sim->sliding.motion.alpha, &sim->sliding.motion.trial,
+      &sim->sliding.motion.rate,   &sim->sliding.motion.low,   &sim->sliding.motion.high,
+      &sim->sliding.motion.wanted, &sim->sliding.motion.last,  &sim->sliding.motion.fall};
   for (size_t i = 0; i < SLT_COUNT(shares); i++) {
     *shares[i] = carve(c, m->atom_count, sizeof(double));
   }
@@ -359,6 +359,8 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
   sim->model = model;
   sim->provider = provider;
   sim->options = *options;
+  sim->memory.inner = options->allocator;
+  sim->options.allocator = base_owner_allocator(&sim->memory);
   eng_dae_create(sim);
   sim->explicit_method = num_method_find(STR_LIT(ENG_EXPLICIT_METHOD));
   sim->small_method = num_method_find(STR_LIT(ENG_SMALL_METHOD));
@@ -405,49 +407,10 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
 
 void eng_free(EngSim* sim) {
   if (!sim) return;
-  SltAllocator a = sim->options.allocator;
-  events_free(sim);
-  eng_trace_free(sim);
-  eng_local_free(sim);
-  eng_past_free(sim);
-  eng_modes_free(sim);
+  SltAllocator a = sim->memory.inner;
   eng_stiff_free(sim);
-  eng_slide_free(sim);
-  eng_contact_free(sim);
   eng_dae_free(sim);
-  if (sim->starts_given) {
-    base_free(&a, sim->starts_given, sim->model->start_count * sizeof *sim->starts_given);
-  }
-  base_free(&a, sim->told, sim->told_capacity);
-  base_free(&a, sim->sliding.value_out, sim->sliding.value_out_capacity * sizeof(double));
-  base_free(&a, sim->sliding.value_rhs,
-            sim->sliding.value_rhs_capacity * sizeof *sim->sliding.value_rhs);
-  base_free(&a, sim->sliding.value_full,
-            sim->sliding.value_full_capacity * sizeof *sim->sliding.value_full);
-  base_free(&a, sim->sliding.value_code,
-            sim->sliding.value_code_capacity * sizeof *sim->sliding.value_code);
-  base_free(&a, sim->sliding.value_outputs,
-            sim->sliding.value_outputs_capacity * sizeof *sim->sliding.value_outputs);
-  base_free(&a, sim->sliding.value_reads,
-            sim->sliding.value_reads_capacity * sizeof *sim->sliding.value_reads);
-  base_free(&a, sim->sliding.value_plain_runs,
-            sim->sliding.value_plain_capacity * sizeof *sim->sliding.value_plain_runs);
-  base_free(&a, sim->sliding.value_pulled,
-            sim->sliding.value_pulled_capacity * sizeof *sim->sliding.value_pulled);
-  base_free(&a, sim->sliding.value_needed,
-            sim->sliding.value_needed_capacity * sizeof *sim->sliding.value_needed);
-  eng_dependency_free(sim);
-  base_free(&a, sim->side_g_regs, sim->side_g_capacity * sizeof(double));
-  base_free(&a, sim->forms, sim->form_capacity * sizeof *sim->forms);
-  base_free(&a, sim->bound_room, sim->bound_capacity * sizeof *sim->bound_room);
-  for (uint32_t i = 0; i < ENG_SLOTS; i++) {
-    EngSlot* slot = &sim->slots[i];
-    base_free(&a, slot->regs, slot->reg_capacity * sizeof *slot->regs);
-    base_free(&a, slot->dual_regs, slot->dual_capacity * sizeof *slot->dual_regs);
-    base_free(&a, slot->block_regs, slot->block_capacity * sizeof *slot->block_regs);
-  }
-  base_free(&a, sim->stepper_storage, sim->stepper_size);
-  base_free(&a, sim->block, sim->block_size);
+  base_owner_free(&sim->memory);
   base_free(&a, sim, sizeof *sim);
 }
 
@@ -590,7 +553,7 @@ SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   eng_local_refresh((EngSim*)(uintptr_t)sim);  // what is not in the environment yet
   EngCore core = sim->core;
   core.saved.crossing_count = sim->crossing_count;
-  core.saved.value_switch_count = sim->sliding.value_switch_count;
+  core.saved.value_switch_count = sim->sliding.value.switch_count;
   core.saved.has_unilateral = sim->has_unilateral;
   memcpy(out, &core, sizeof core);
   out += sizeof core;
@@ -622,7 +585,7 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
   sim->stiff.ready = false;
   sim->crossing_count = sim->core.saved.crossing_count;
-  sim->sliding.value_switch_count = sim->core.saved.value_switch_count;
+  sim->sliding.value.switch_count = sim->core.saved.value_switch_count;
   sim->has_unilateral = sim->core.saved.has_unilateral;
   sim->error.status = SLT_OK;
   if (sim->core.contact.count && !eng_contact_valid(sim)) return SLT_ERR_ARGUMENT;

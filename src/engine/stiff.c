@@ -323,7 +323,6 @@ SltStatus eng_stiff_prepare(EngSim* sim) {
 }
 
 void eng_stiff_free(EngSim* sim) {
-  const SltAllocator* a = &sim->options.allocator;
   EngStiff* st = &sim->stiff;
   for (size_t i = 0; i < st->mode_capacity; i++) {
     num_linear_free(st->modes[i].linear);
@@ -331,7 +330,4 @@ void eng_stiff_free(EngSim* sim) {
     num_multistep_free(st->modes[i].past);
     num_multistep_free(st->modes[i].full_past);
   }
-  base_free(a, st->modes, st->mode_capacity * sizeof *st->modes);
-  base_free(a, st->regs, st->reg_capacity * sizeof *st->regs);
-  base_free(a, st->work, st->work_capacity * sizeof *st->work);
 }

@@ -51,6 +51,20 @@ typedef struct Change {
   double before, after;
 } Change;
 
+/// What a listener is given: made for one record at a time.
+typedef struct TraceOut {
+  SltChange* impulses;
+  uint32_t impulse_capacity;
+  SltChange* changes;
+  const char** atoms;
+  uint32_t change_capacity, atom_capacity;
+  SltTruth* truths;
+  uint32_t truth_capacity;
+  SltEquivalent equivalents[EQUIVALENTS_MAX];
+  const char** names;
+  uint32_t name_capacity;
+} TraceOut;
+
 struct EngTrace {
   Change* jumps;  // those of solutions
   uint32_t jump_count, jump_capacity;
@@ -58,8 +72,7 @@ struct EngTrace {
   bool rejecting;       // what fires now rejects the last candidate
   char** names;         // of derivatives, once they are asked for
   uint32_t name_count;
-  SltChange* out_impulses;
-  uint32_t impulse_capacity;
+  TraceOut out;
   Record* records;
   uint32_t record_count, record_capacity;
   Truth* truths;
@@ -73,14 +86,6 @@ struct EngTrace {
   uint8_t* side_known;
   Change* changes;
   uint32_t change_count, change_capacity;
-  SltChange* out_changes;
-  const char** out_atoms;
-  uint32_t out_capacity, out_atom_capacity;
-  SltTruth* out_truths;
-  uint32_t out_truth_capacity;
-  SltEquivalent out_equivalents[EQUIVALENTS_MAX];
-  const char** out_names;
-  uint32_t name_capacity;
   EngCrossing* crossings;  // as they were when the instant began
   uint32_t crossing_count;
 };
@@ -91,36 +96,6 @@ SltStatus eng_trace_create(EngSim* sim) {
   uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
   sim->trace->crossings = base_alloc(&sim->options.allocator, n * sizeof(EngCrossing));
   return sim->trace->crossings ? SLT_OK : SLT_ERR_NOMEM;
-}
-
-void eng_trace_free(EngSim* sim) {
-  struct EngTrace* t = sim->trace;
-  if (!t) return;
-  const SltAllocator* a = &sim->options.allocator;
-  uint32_t n = sim->model->atom_count ? sim->model->atom_count : 1;
-  base_free(a, t->crossings, n * sizeof(EngCrossing));
-  for (uint32_t i = 0; i < t->name_count; i++) {
-    if (t->names[i]) base_free(a, t->names[i], strlen(t->names[i]) + 1);
-  }
-  base_free(a, (void*)t->names, t->name_count * sizeof *t->names);
-  base_free(a, t->jumps, t->jump_capacity * sizeof *t->jumps);
-  base_free(a, t->out_impulses, t->impulse_capacity * sizeof *t->out_impulses);
-  base_free(a, t->records, t->record_capacity * sizeof *t->records);
-  base_free(a, t->truths, t->truth_capacity * sizeof *t->truths);
-  base_free(a, t->equivalents, t->equivalent_capacity * sizeof *t->equivalents);
-  base_free(a, t->share, t->share_capacity * sizeof *t->share);
-  base_free(a, t->share_now, t->share_now_capacity * sizeof *t->share_now);
-  base_free(a, t->share_atom, t->share_atom_capacity * sizeof *t->share_atom);
-  size_t env = sim->model->env_count;
-  base_free(a, t->side[0], env * sizeof(double));
-  base_free(a, t->side[1], env * sizeof(double));
-  base_free(a, t->side_known, env);
-  base_free(a, t->out_truths, t->out_truth_capacity * sizeof *t->out_truths);
-  base_free(a, t->changes, t->change_capacity * sizeof *t->changes);
-  base_free(a, t->out_changes, t->out_capacity * sizeof *t->out_changes);
-  base_free(a, t->out_atoms, t->out_atom_capacity * sizeof *t->out_atoms);
-  base_free(a, t->out_names, t->name_capacity * sizeof *t->out_names);
-  base_free(a, t, sizeof *t);
 }
 
 /// Room for one more element. Where there is none the record is not whole, which the run then says.
@@ -270,7 +245,7 @@ static bool leaves_boundary(EngSim* sim, const Record* record, const ModelGuard*
   bool flow = false;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    flow |= atom->truth && atom->by_flow;
+    flow |= atom->truth && atom->marks.by_flow;
   }
   if (!flow) return false;
   for (uint32_t i = t->record_count; i-- > 0;) {
@@ -623,13 +598,13 @@ static void fill_truths(EngSim* sim, const Record* record, SltEvent* event) {
   for (uint32_t i = 0; i < record->truth_count; i++) {
     const Truth* truth = &t->truths[record->truth_begin + i];
     const char* text = sim->model->atoms[truth->atom].written->text.data;
-    t->out_truths[i] =
+    t->out.truths[i] =
         (SltTruth){text, truth->g, truth->pulse, truth->holds, truth->armed, truth->located};
-    if (truth->told) t->out_atoms[event->atom_count++] = text;
+    if (truth->told) t->out.atoms[event->atom_count++] = text;
   }
-  event->atoms = t->out_atoms;
+  event->atoms = t->out.atoms;
   if (record->kind != SLT_EVENT_STATE) return;
-  event->truths = t->out_truths;
+  event->truths = t->out.truths;
   event->truth_count = record->truth_count;
 }
 
@@ -637,10 +612,10 @@ static void fill_equivalents(EngSim* sim, const Record* record, SltEvent* event)
   struct EngTrace* t = sim->trace;
   for (uint32_t i = 0; i < record->equivalent_count; i++) {
     const Equivalent* e = &t->equivalents[record->equivalent_begin + i];
-    t->out_equivalents[i] =
+    t->out.equivalents[i] =
         (SltEquivalent){name_of(sim, e->var, e->order), e->without, e->with, e->value};
   }
-  event->equivalents = t->out_equivalents;
+  event->equivalents = t->out.equivalents;
   event->equivalent_count = record->equivalent_count;
 }
 
@@ -683,21 +658,21 @@ static uint32_t first_change(const Change* changes, uint32_t count, uint32_t rec
 static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
   struct EngTrace* t = sim->trace;
   const Record* record = &t->records[index];
-  if (!grow(sim, (void**)&t->out_changes, t->change_count + t->jump_count, &t->out_capacity,
-            sizeof *t->out_changes) ||
-      !grow(sim, (void**)&t->out_impulses, t->jump_count, &t->impulse_capacity,
-            sizeof *t->out_impulses) ||
-      !grow(sim, (void**)&t->out_truths, record->truth_count, &t->out_truth_capacity,
-            sizeof *t->out_truths) ||
-      !grow(sim, (void**)&t->out_atoms, record->truth_count, &t->out_atom_capacity,
-            sizeof *t->out_atoms)) {
+  if (!grow(sim, (void**)&t->out.changes, t->change_count + t->jump_count, &t->out.change_capacity,
+            sizeof *t->out.changes) ||
+      !grow(sim, (void**)&t->out.impulses, t->jump_count, &t->out.impulse_capacity,
+            sizeof *t->out.impulses) ||
+      !grow(sim, (void**)&t->out.truths, record->truth_count, &t->out.truth_capacity,
+            sizeof *t->out.truths) ||
+      !grow(sim, (void**)&t->out.atoms, record->truth_count, &t->out.atom_capacity,
+            sizeof *t->out.atoms)) {
     return false;
   }
   uint32_t count = 0;
   for (uint32_t i = first_change(t->changes, t->change_count, index); i < t->change_count; i++) {
     const Change* change = &t->changes[i];
     if (change->record != index) break;
-    list_change(t->out_changes, &count, name_of(sim, change->var, change->order), change->before,
+    list_change(t->out.changes, &count, name_of(sim, change->var, change->order), change->before,
                 change->after);
   }
   for (uint32_t i = first_change(t->jumps, t->jump_count, index); i < t->jump_count; i++) {
@@ -705,18 +680,18 @@ static bool fill_lists(EngSim* sim, uint32_t index, SltEvent* event) {
     if (jump->record != index) break;
     const char* name = name_of(sim, jump->var, jump->order);
     if (jump->impulse) {
-      t->out_impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};
+      t->out.impulses[event->impulse_count++] = (SltChange){name, jump->before, jump->after};
     } else {
-      list_change(t->out_changes, &count, name, jump->before, jump->after);
+      list_change(t->out.changes, &count, name, jump->before, jump->after);
       event->computed_count += jump->computed;
     }
   }
-  event->impulses = t->out_impulses;
+  event->impulses = t->out.impulses;
   if (record->mythical) {
-    event->candidate = t->out_changes;
+    event->candidate = t->out.changes;
     event->candidate_count = count;
   } else {
-    event->changes = t->out_changes;
+    event->changes = t->out.changes;
     event->change_count = count;
   }
   fill_truths(sim, record, event);
@@ -734,13 +709,13 @@ static void fill_audit(EngSim* sim, SltEvent* event) {
     if (sim->model->vars[v].hidden || mode->vars[v].role != MODEL_ROLE_UNDETERMINED) continue;
     bool before = !initial && sim->core.mode_before->vars[v].role == MODEL_ROLE_UNDETERMINED;
     if (before) continue;
-    if (!grow(sim, (void**)&t->out_names, event->undetermined_count + 1, &t->name_capacity,
-              sizeof *t->out_names)) {
+    if (!grow(sim, (void**)&t->out.names, event->undetermined_count + 1, &t->out.name_capacity,
+              sizeof *t->out.names)) {
       break;
     }
-    t->out_names[event->undetermined_count++] = sim->model->vars[v].name.data;
+    t->out.names[event->undetermined_count++] = sim->model->vars[v].name.data;
   }
-  event->undetermined = t->out_names;
+  event->undetermined = t->out.names;
   if (!sim->model->energy) return;
   event->has_energy = true;
   event->energy[0] = sim->core.audit.before;

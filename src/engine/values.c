@@ -81,8 +81,8 @@ static SltStatus init_atoms(EngSim* sim) {
     const ModelAtomOptions* own = model->atoms[i].options;
     bool given = (own && own->eps) || sim->options.event_eps > 0.0;
     sim->atoms[i].eps = own && own->eps ? eng_eval(sim, own->eps) : sim->options.event_eps;
-    sim->atoms[i].windowed = !given && asks_window(sim, &model->atoms[i]);
-    sim->has_windows |= sim->atoms[i].windowed;
+    sim->atoms[i].kind.windowed = !given && asks_window(sim, &model->atoms[i]);
+    sim->has_windows |= sim->atoms[i].kind.windowed;
     sim->atoms[i].gamma = own && own->gamma ? eng_eval(sim, own->gamma) : sim->options.gamma;
     // written so that NaN fails
     if (!(sim->atoms[i].eps >= 0.0) || !(sim->atoms[i].gamma > 0.0 && sim->atoms[i].gamma < 1.0)) {
@@ -420,7 +420,7 @@ static bool only_switches_moved(const EngSim* sim) {
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
-    if (sim->state[a] != sim->entered_state[a] && !sim->sliding.switch_alone[a]) return false;
+    if (sim->state[a] != sim->entered_state[a] && !sim->sliding.value.switch_alone[a]) return false;
   }
   return true;
 }

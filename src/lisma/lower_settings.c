@@ -254,7 +254,7 @@ static void set_figure(Lower* l, const AstSetting* setting, FigureKeyId key) {
     } else {
       text_append(&text, value->text);
     }
-    if (name) base_vec_push(l->scratch, &l->outputs, (NameUse){name, value->span});
+    if (name) base_vec_push(l->scratch, &l->settings.outputs, (NameUse){name, value->span});
   }
   IrMeasure kept = {.name = str_from_c(figure_keys[key].name), .text = text_str(&text)};
   if (figure_value_fits(key, kept.text)) {

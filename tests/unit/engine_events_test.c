@@ -57,13 +57,14 @@ static Bench* bench_open(const uint32_t* ranks, const uint32_t* writes) {
   b->sim.env_computed = b->computed;
   b->sim.transitions = b->edges;
   b->sim.schedules = b->runs;
-  b->sim.options.allocator = base_allocator(NULL);
+  b->sim.memory.inner = base_allocator(NULL);
+  b->sim.options.allocator = base_owner_allocator(&b->sim.memory);
   CHECK(events_create(&b->sim) == SLT_OK, "created");
   return b;
 }
 
 static void bench_close(Bench* b) {
-  events_free(&b->sim);
+  base_owner_free(&b->sim.memory);
   free(b);
 }
 

@@ -236,7 +236,7 @@ TEST(eng_slide_complementarity_lets_friction_and_wall_hold_together) {
     engine->core.contact.active = false;  // as in an instant
     CHECK(eng_slide_complementarity(engine), "a problem with a solution");
     engine->core.contact.active = active;
-    double alpha = engine->sliding.value_alpha[0];
+    double alpha = engine->sliding.motion.alpha[0];
     CHECK(alpha > 0.5 && alpha < 1.0, "of the friction against leaving");
     go_to(sim, leaves + 0.2);
     CHECK(engine->core.contact.count == 0 && engine->x[1] > 1e-3, "gone");

@@ -213,28 +213,29 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
 /// What the present mode computes from rates, and room for it.
 static SltStatus find_rates(EngSim* sim) {
   EngContactWork* w = sim->contact;
-  if (w->rates_mode == sim->core.mode || !sim->provider.rates) return SLT_OK;
-  SLT_TRY(sim->provider.rates(sim->provider.user, sim->state, &w->rates));
-  w->rates_mode = sim->core.mode;
-  if (!w->rates) return SLT_OK;
-  const ModelProgram* program = &w->rates->program;
+  if (w->rates.mode == sim->core.mode || !sim->provider.rates) return SLT_OK;
+  SLT_TRY(sim->provider.rates(sim->provider.user, sim->state, &w->rates.program));
+  w->rates.mode = sim->core.mode;
+  if (!w->rates.program) return SLT_OK;
+  const ModelProgram* program = &w->rates.program->program;
   size_t need = (size_t)program->reg_count + program->output_count;
-  SLT_TRY(eng_grow(sim, (void**)&w->rates_regs, &w->rates_capacity, need, sizeof *w->rates_regs));
+  SLT_TRY(eng_grow(sim, (void**)&w->rates.regs, &w->rates.capacity, need, sizeof *w->rates.regs));
   need = (size_t)program->input_count + program->output_count;
-  return eng_grow(sim, (void**)&w->rate_states, &w->rate_capacity, need, sizeof *w->rate_states);
+  return eng_grow(sim, (void**)&w->rates.states, &w->rates.state_capacity, need,
+                  sizeof *w->rates.states);
 }
 
 /// Registers of what is computed from rates, and which states have these.
 static void bind_rates(EngSim* sim) {
   EngContactWork* w = sim->contact;
-  if (!w->rates) return;
-  const ModelProgram* program = &w->rates->program;
-  model_program_bind(program, sim->env, w->rates_regs);
+  if (!w->rates.program) return;
+  const ModelProgram* program = &w->rates.program->program;
+  model_program_bind(program, sim->env, w->rates.regs);
   for (uint32_t i = 0; i < program->input_count; i++) {
-    w->rate_states[i] = eng_state_place(sim, program->inputs[i].env - 1);
+    w->rates.states[i] = eng_state_place(sim, program->inputs[i].env - 1);
   }
   for (uint32_t i = 0; i < program->output_count; i++) {
-    w->rate_states[program->input_count + i] = eng_state_place(sim, w->rates->env[i] - 1);
+    w->rates.states[program->input_count + i] = eng_state_place(sim, w->rates.program->env[i] - 1);
   }
 }
 
@@ -246,31 +247,6 @@ SltStatus eng_contact_rebind(EngSim* sim) {
     sim->contact->rows[i].carries = sim->contacts[i].carries;
   }
   return SLT_OK;
-}
-
-void eng_contact_free(EngSim* sim) {
-  const SltAllocator* a = &sim->options.allocator;
-  EngContactWork* w = sim->contact;
-  if (!w) return;
-  base_free(a, w->rows, w->row_capacity * sizeof *w->rows);
-  base_free(a, w->entries, w->entry_capacity * sizeof *w->entries);
-  base_free(a, w->readings, w->reading_capacity * sizeof *w->readings);
-  base_free(a, w->members, w->member_capacity * sizeof *w->members);
-  base_free(a, w->group_begin, w->begin_capacity * sizeof *w->group_begin);
-  base_free(a, w->numbers, w->number_capacity * sizeof *w->numbers);
-  base_free(a, w->saved, w->saved_capacity * sizeof *w->saved);
-  base_free(a, w->resets, w->reset_capacity * sizeof *w->resets);
-  base_free(a, w->x, w->x_capacity * sizeof *w->x);
-  base_free(a, w->dx, w->dx_capacity * sizeof *w->dx);
-  base_free(a, w->flow, w->flow_capacity * sizeof *w->flow);
-  base_free(a, w->rate_states, w->rate_capacity * sizeof *w->rate_states);
-  base_free(a, w->held, w->held_capacity * sizeof *w->held);
-  base_free(a, w->reaction, w->reaction_capacity * sizeof *w->reaction);
-  base_free(a, w->rates_regs, w->rates_capacity * sizeof *w->rates_regs);
-  base_free(a, w->dual, w->dual_capacity * sizeof *w->dual);
-  base_free(a, w->rhs_dual, w->rhs_capacity * sizeof *w->rhs_dual);
-  base_free(a, w, sizeof *w);
-  sim->contact = NULL;
 }
 
 bool eng_contact_valid(const EngSim* sim) {
@@ -480,18 +456,18 @@ static SltStatus find_reactions(EngSim* sim, double t, const double* x, double k
 /// algebraic values, which are returned.
 static const double* pass_rates_on(EngSim* sim, double t, const double* x, double* dx) {
   EngContactWork* w = sim->contact;
-  const ModelProgram* program = &w->rates->program;
-  const uint32_t* read = w->rate_states;
-  const uint32_t* written = w->rate_states + program->input_count;
-  double* out = w->rates_regs + program->reg_count;
+  const ModelProgram* program = &w->rates.program->program;
+  const uint32_t* read = w->rates.states;
+  const uint32_t* written = w->rates.states + program->input_count;
+  double* out = w->rates.regs + program->reg_count;
   bool moved = true;
   for (uint32_t turn = 0; moved && turn < RATES_CHAIN; turn++) {
     moved = false;
     for (uint32_t i = 0; i < program->input_count; i++) {
-      if (read[i] != MODEL_NONE) w->rates_regs[program->inputs[i].reg] = dx[read[i]];
+      if (read[i] != MODEL_NONE) w->rates.regs[program->inputs[i].reg] = dx[read[i]];
     }
-    model_program_run(program, &sim->flow_context, w->rates_regs, t, x, out);
-    for (uint32_t i = w->rates->algebraic_count; i < program->output_count; i++) {
+    model_program_run(program, &sim->flow_context, w->rates.regs, t, x, out);
+    for (uint32_t i = w->rates.program->algebraic_count; i < program->output_count; i++) {
       uint32_t state = written[i];
       double rate = out[i] + w->reaction[state];
       moved |= dx[state] != rate;
@@ -525,7 +501,7 @@ SltStatus eng_contact_push(EngSim* sim, double t, const double* x, double stiffn
 
 SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
   SLT_TRY(eng_contact_push(sim, t, x, sim->core.contact.stiffness, dx));
-  if (sim->contact->rates && !sim->core.slide.count) pass_rates_on(sim, t, x, dx);
+  if (sim->contact->rates.program && !sim->core.slide.count) pass_rates_on(sim, t, x, dx);
   return SLT_OK;
 }
 
@@ -560,10 +536,10 @@ void eng_contact_full(EngSim* sim, double t) {
     w->flow[i] = sim->env[mode->state_env[i] + 1];
   }
   sum_reactions(sim, w->flow);
-  if (w->rates && !sim->core.slide.count) {
+  if (w->rates.program && !sim->core.slide.count) {
     const double* out = pass_rates_on(sim, t, sim->x, w->flow);
-    for (uint32_t i = 0; i < w->rates->algebraic_count; i++) {
-      sim->env[w->rates->env[i]] = out[i];
+    for (uint32_t i = 0; i < w->rates.program->algebraic_count; i++) {
+      sim->env[w->rates.program->env[i]] = out[i];
     }
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -582,7 +558,7 @@ static double beyond_guard(EngSim* sim, uint32_t contact, double t, const double
   double beyond = -(double)INFINITY;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
+    if (atom->marks.rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
     uint32_t index = eng_atom_place(mode, guard->atoms[i]);
     if (index == MODEL_NONE) continue;
     beyond = fmax(beyond, -output_value(sim, &mode->g_flow, sim->g_flow_regs, index, t, x));

@@ -75,7 +75,6 @@ bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition);
 
 /// The present mode or its inputs have changed: registers and structure follow.
 SltStatus eng_contact_rebind(EngSim* sim);
-void eng_contact_free(EngSim* sim);
 /// Let gaps be drawn to zero no harder than the bodies are held.
 void eng_contact_soften(EngSim* sim);
 /// Add the reactions to the flow in dx.

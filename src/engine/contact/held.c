@@ -155,13 +155,13 @@ SltStatus eng_contact_mark_held(EngSim* sim) {
     uint32_t index = sim->active[place];
     EngAtom* atom = &sim->atoms[mode->atoms[index]];
     if (!sim->model->atoms[mode->atoms[index]].continuous) continue;
-    atom->constant = is_held(sim, &p, index);
+    atom->kind.constant = is_held(sim, &p, index);
   }
   for (uint32_t k = 0; k < sim->core.contact.count; k++) {
     const ModelGuard* guard = &sim->model->transitions[sim->contacts[k].transition].guard;
     for (uint32_t i = 0; i < guard->atom_count; i++) {
       uint32_t id = guard->atoms[i];
-      sim->atoms[id].rides = id == sim->contacts[k].atom || sim->atoms[id].constant;
+      sim->atoms[id].marks.rides = id == sim->contacts[k].atom || sim->atoms[id].kind.constant;
     }
   }
   return SLT_OK;

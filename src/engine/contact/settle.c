@@ -87,7 +87,7 @@ static bool guard_allows(EngSim* sim, const EngContact* contact, bool all) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
-    if (id == contact->atom || (all && sim->atoms[id].rides)) {
+    if (id == contact->atom || (all && sim->atoms[id].marks.rides)) {
       sim->env[sim->model->atoms[id].env] = 1.0;
     }
   }
@@ -353,7 +353,7 @@ static bool ends_on_surface(EngSim* sim) {
   find_stop(sim);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t index = sim->active[place];
-    if (!sim->atoms[mode->atoms[index]].separates) continue;
+    if (!sim->atoms[mode->atoms[index]].kind.separates) continue;
     double change = eng_gap_slope(sim, index, sim->core.t, sim->x, sim->contact->flow);
     if (change != 0.0 && fabs(sim->g[index]) <= SURFACE_NEAR * fabs(change)) return true;
   }
@@ -473,11 +473,11 @@ static void leave_relations(EngSim* sim, const EngContact* contact) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
+    if (atom->marks.rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
     uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
     if (index == MODEL_NONE || !(sim->g[index] <= 0.0)) continue;
     atom->truth = false;
-    atom->left_now = true;
+    atom->marks.left_now = true;
     sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
   }
 }
@@ -488,12 +488,12 @@ static void release(EngSim* sim, const EngContact* contact) {
   bar_impacts(sim, contact, false);
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->rides) atom->tangential = true;
-    atom->rides = false;
+    if (atom->marks.rides) atom->marks.tangential = true;
+    atom->marks.rides = false;
   }
   if (contact->state != ENG_CONTACT_RESTS) {
     sim->atoms[contact->atom].truth = false;
-    sim->atoms[contact->atom].left_now = true;
+    sim->atoms[contact->atom].marks.left_now = true;
     sim->env[sim->model->atoms[contact->atom].env] = 0.0;
   }
   eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, contact->atom);
@@ -585,7 +585,7 @@ static void warn_of_ambiguity(EngSim* sim) {
 SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   *changed = false;
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    sim->atoms[i].constant = false;
+    sim->atoms[i].kind.constant = false;
   }
   gather(sim);
   eng_evaluate_g(sim, sim->core.t, true);

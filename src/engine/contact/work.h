@@ -36,6 +36,15 @@ typedef struct Row {
   double opens;       // acceleration with which the gap opens
 } Row;
 
+/// What the model computes from rates, which reactions change.
+typedef struct ContactRates {
+  const ModelMode* mode;      // what is computed from rates was asked for of this mode...
+  const ModelRates* program;  // ... NULL: nothing
+  double* regs;               // its registers, then its outputs
+  uint32_t* states;           // states whose rates its inputs and outputs are
+  size_t capacity, state_capacity;
+} ContactRates;
+
 struct EngContactWork {
   Row* rows;
   Entry* entries;
@@ -43,27 +52,23 @@ struct EngContactWork {
   uint32_t* members;      // contacts by group
   uint32_t* group_begin;  // ... and where each group begins
   uint32_t group_count;
-  double slack;                 // how far below zero reactions may be on the present trial
-  bool limit_decides;           // what accumulates is closed until its limit is looked at
-  bool joint;                   // the last reactions were found together with surfaces
-  bool ambiguous, warned;       // the last reactions are not the only ones
-  double* numbers;              // matrices and work space of a group
-  double *x, *dx;               // per state
-  double* flow;                 // per state: the flow without reactions
-  double* saved;                // per reading: its value in the environment
-  double* resets;               // per entry: values of the resets, twice
-  const ModelMode* rates_mode;  // what is computed from rates was asked for of this mode...
-  const ModelRates* rates;      // ... NULL: nothing
-  double* rates_regs;           // its registers, then its outputs
-  uint32_t* rate_states;        // states whose rates its inputs and outputs are
-  double* held;                 // see held.c
-  double* reaction;             // per state: what reactions add to its rate
-  ModelDual* dual;              // of the program gdot
+  double slack;            // how far below zero reactions may be on the present trial
+  bool limit_decides;      // what accumulates is closed until its limit is looked at
+  bool joint;              // the last reactions were found together with surfaces
+  bool ambiguous, warned;  // the last reactions are not the only ones
+  double* numbers;         // matrices and work space of a group
+  double *x, *dx;          // per state
+  double* flow;            // per state: the flow without reactions
+  double* saved;           // per reading: its value in the environment
+  double* resets;          // per entry: values of the resets, twice
+  ContactRates rates;
+  double* held;      // see held.c
+  double* reaction;  // per state: what reactions add to its rate
+  ModelDual* dual;   // of the program gdot
   ModelDual* rhs_dual;
   size_t row_capacity, entry_capacity, reading_capacity, member_capacity, begin_capacity,
       number_capacity, x_capacity, dx_capacity, flow_capacity, dual_capacity, rhs_capacity,
-      saved_capacity, reset_capacity, rates_capacity, rate_capacity, reaction_capacity,
-      held_capacity;
+      saved_capacity, reset_capacity, reaction_capacity, held_capacity;
 };
 
 typedef struct EngContactWork EngContactWork;

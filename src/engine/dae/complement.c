@@ -126,7 +126,7 @@ void dae_release_complementary(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->complementary_count; i++) {
     uint32_t atom = mode->complementary[i];
-    if (reads_computed(sim, atom)) sim->atoms[atom].separates = false;
+    if (reads_computed(sim, atom)) sim->atoms[atom].kind.separates = false;
   }
 }
 
@@ -349,7 +349,7 @@ static void hold_truths(Search* s) {
     Way way = present_way(sim, s->automata[k]);
     EngAtom* atom = &sim->atoms[way.atom];
     atom->truth = way.falls;
-    atom->held = true;
+    atom->marks.held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
     sim->env[sim->model->atoms[way.atom].env] = atom->truth ? 1.0 : 0.0;
   }
@@ -438,9 +438,9 @@ void eng_dae_end_instant(EngSim* sim) {
       atom->zone = fmax(atom->zone, s.zero[k]);
       atom->armed = fabs(atom->g) > atom->zone;
     }
-    atom->constant = index && s.measures[index - 1].block != MODEL_NONE &&
-                     fabs(s.g[k]) <= s.zero[k] && fabs(s.rate[k]) <= s.zero_rate[k];
-    if (!atom->constant) continue;
+    atom->kind.constant = index && s.measures[index - 1].block != MODEL_NONE &&
+                          fabs(s.g[k]) <= s.zero[k] && fabs(s.rate[k]) <= s.zero_rate[k];
+    if (!atom->kind.constant) continue;
     dae->constants[dae->constant_count++] = (EngDaeConstant){.index = index - 1, .zero = s.zero[k]};
   }
 }
@@ -456,7 +456,7 @@ void dae_check_constant(EngSim* sim) {
   for (uint32_t i = 0; i < dae->constant_count; i++) {
     EngDaeConstant constant = dae->constants[i];
     bool stays = fabs(g[constant.index]) <= 10.0 * constant.zero;
-    sim->atoms[mode->atoms[constant.index]].constant = stays;
+    sim->atoms[mode->atoms[constant.index]].kind.constant = stays;
     if (stays) dae->constants[kept++] = constant;
   }
   dae->constant_count = kept;

@@ -142,12 +142,12 @@ void eng_dae_guess(EngSim* sim) {
   // by value there are no modes beside the present one
   uint32_t rows = slide->count && !slide->by_value ? slide->rows : 0;
   for (uint32_t row = 0; row < rows; row++) {
-    eng_dae_note_guess(sim, &sim->sliding.regs[row].mode->rhs);
-    eng_dae_note_guess(sim, &sim->sliding.regs[row].mode->full);
+    eng_dae_note_guess(sim, &sim->sliding.sides.regs[row].mode->rhs);
+    eng_dae_note_guess(sim, &sim->sliding.sides.regs[row].mode->full);
   }
   eng_dae_use_guess(sim);
   for (uint32_t row = 0; row < rows; row++) {
-    EngSideRegs* r = &sim->sliding.regs[row];
+    EngSideRegs* r = &sim->sliding.sides.regs[row];
     model_program_guess(&r->mode->rhs, sim->guess, r->rhs);
     model_program_guess(&r->mode->full, sim->guess, r->full);
     model_program_guess(&r->mode->gdot, sim->guess, r->gdot);
@@ -211,23 +211,11 @@ void eng_dae_create(EngSim* sim) {
 }
 
 void eng_dae_free(EngSim* sim) {
-  const SltAllocator* allocator = &sim->options.allocator;
   EngDae* dae = &sim->dae;
-  base_free(allocator, dae->regs, dae->reg_capacity * sizeof(double));
-  base_free(allocator, dae->work, dae->work_capacity * sizeof(double));
-  base_free(allocator, dae->impulse, dae->impulse_capacity * sizeof(double));
-  base_free(allocator, dae->entry, dae->entry_capacity * sizeof(double));
-  base_free(allocator, dae->marks, dae->mark_capacity);
-  base_free(allocator, dae->search, dae->search_capacity);
-  base_free(allocator, dae->violates, dae->violate_capacity);
-  base_free(allocator, dae->relations, dae->relation_capacity * sizeof *dae->relations);
-  base_free(allocator, dae->constants, dae->constant_capacity * sizeof *dae->constants);
-  base_free(allocator, dae->guard, dae->guard_capacity * sizeof(double));
   for (size_t i = 0; i < dae->normal_capacity; i++) {
     num_normal_free(dae->normals[i].constraint);
     num_normal_free(dae->normals[i].system);
   }
-  base_free(allocator, dae->normals, dae->normal_capacity * sizeof *dae->normals);
 }
 
 // ---- entering a mode ----------------------------------------------------------------------------

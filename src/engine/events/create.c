@@ -146,33 +146,3 @@ SltStatus events_create(EngSim* sim) {
   SLT_TRY(order_automata(sim));
   return list_readers(sim);
 }
-
-void events_free(EngSim* sim) {
-  const Model* model = sim->model;
-  Events* events = &sim->events;
-  const SltAllocator* a = &sim->options.allocator;
-  size_t n = model->automaton_count;
-  base_free(a, events->enabled, n * sizeof *events->enabled);
-  base_free(a, events->fired, 2 * n * sizeof *events->fired);
-  base_free(a, events->fired_switch, n * sizeof *events->fired_switch);
-  base_free(a, events->entered, n * sizeof *events->entered);
-  base_free(a, events->is_entered, n * sizeof *events->is_entered);
-  base_free(a, events->left, n * sizeof *events->left);
-  base_free(a, events->equation_state, n * sizeof *events->equation_state);
-  base_free(a, events->marks.env, model->env_count);
-  base_free(a, events->due, model->schedule_count * sizeof *events->due);
-  base_free(a, events->in_text, events->text_capacity * sizeof *events->in_text);
-  base_free(a, events->readers.begin,
-            events->readers.begin_capacity * sizeof *events->readers.begin);
-  base_free(a, events->readers.list, events->readers.capacity * sizeof *events->readers.list);
-  base_free(a, events->queue.groups, events->queue.capacity * sizeof *events->queue.groups);
-  base_free(a, events->queue.values, events->queue.value_capacity * sizeof *events->queue.values);
-  base_free(a, events->assigned, events->assigned_capacity * sizeof *events->assigned);
-  base_free(a, events->order_values, events->order_capacity * sizeof *events->order_values);
-  base_free(a, events->copy.env, events->copy.env_capacity * sizeof *events->copy.env);
-  base_free(a, events->copy.state, events->copy.state_capacity * sizeof *events->copy.state);
-  base_free(a, events->copy.edges, events->copy.edge_capacity);
-  events_seen_free(sim, &events->path);
-  events_seen_free(sim, &events->chain);
-  events_seen_free(sim, &events->tried);
-}

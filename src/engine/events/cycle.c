@@ -16,12 +16,6 @@ void events_seen_clear(EventsSeen* seen) {
   seen->count = 0;
 }
 
-void events_seen_free(EngSim* sim, EventsSeen* seen) {
-  const SltAllocator* a = &sim->options.allocator;
-  base_free(a, seen->entries, seen->capacity * sizeof *seen->entries);
-  base_free(a, seen->table, seen->table_size * sizeof *seen->table);
-}
-
 /// Where a key is in the table, or the free place where it belongs.
 static uint32_t* find_slot(const EventsSeen* seen, uint64_t key) {
   size_t mask = seen->table_size - 1;

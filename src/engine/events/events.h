@@ -140,7 +140,6 @@ typedef enum EngInstantKind {
 // ---- the room's functions -----------------------------------------------------------------------
 
 SltStatus events_create(EngSim* sim);
-void events_free(EngSim* sim);
 /// Carry out an instant at core.t; the environment holds the values before it. `changed`: states,
 /// inputs of the equations or the equations themselves differ from before.
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired);
@@ -223,7 +222,6 @@ SltStatus eng_endless(EngSim* sim) __attribute__((cold));
 // cycle.c: configurations that come back
 
 void events_seen_clear(EventsSeen* seen);
-void events_seen_free(EngSim* sim, EventsSeen* seen);
 /// Add a key; `again` is the entry that has it already, NULL for none.
 SltStatus events_seen_add(EngSim* sim, EventsSeen* seen, uint64_t key, uint64_t note,
                           const struct EventsSeenEntry** again);

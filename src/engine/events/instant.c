@@ -153,13 +153,13 @@ static void trace_sliding(EngSim* sim, bool* fired) {
   if (!sim->narrow) count = sim->model->atom_count;
   for (uint32_t n = 0; n < count; n++) {
     uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
-    if (!sim->atoms[i].led || eng_slides_along(sim, i, &leads)) continue;
+    if (!sim->atoms[i].marks.led || eng_slides_along(sim, i, &leads)) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
     *fired = true;
   }
   for (uint32_t n = 0; n < count; n++) {
     uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
-    if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].slid) continue;
+    if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].marks.slid) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
     *fired = true;
   }
@@ -181,7 +181,7 @@ static void mark_sliding(EngSim* sim) {
   }
   if (ENG_SELDOM(sim->core.contact.active)) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-      if (sim->atoms[i].rides) sim->atoms[i].sliding = true;
+      if (sim->atoms[i].marks.rides) sim->atoms[i].sliding = true;
     }
   }
   if (!sim->core.slide.count) return;
@@ -193,7 +193,7 @@ static void mark_sliding(EngSim* sim) {
     bool leads = false;
     if (!eng_slides_along(sim, i, &leads)) continue;
     sim->atoms[i].sliding = true;
-    sim->atoms[i].leads = leads;
+    sim->atoms[i].marks.leads = leads;
   }
 }
 

@@ -101,7 +101,7 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
 
 /// The states of the two modes are kept as those of two sides.
 static uint32_t* side_states(EngSim* sim, uint32_t side) {
-  return sim->sliding.states + (size_t)side * sim->model->automaton_count;
+  return sim->sliding.sides.states + (size_t)side * sim->model->automaton_count;
 }
 
 /// slide(a, x): both conditions of table 1 between the departed states `k` and the present ones

@@ -222,8 +222,8 @@ static bool let_go(EngSim* sim, const ModelMode* from, const ModelGuard* guard) 
     found = true;
     // it stays in its zone, and waits until it has left it
     atom->truth = false;
-    atom->tangential = true;
-    atom->held = true;
+    atom->marks.tangential = true;
+    atom->marks.held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
     sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
   }

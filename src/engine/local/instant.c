@@ -54,7 +54,7 @@ bool local_tells_truth(EngSim* sim, uint32_t id) {
   if (scheduled || sim->core.mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
   if (atom->relation == MODEL_REL_EQ) return false;
   if (eng_at_boundary(sim, id, sim->g[id])) {
-    return atom->located && sim->core.changes == sim->changes_start && !atom->separates;
+    return atom->located && sim->core.changes == sim->changes_start && !atom->kind.separates;
   }
   if (!atom->fresh || !(sim->g[id] > 0.0)) return true;
   fetch_reads(sim, id);

@@ -9,42 +9,6 @@
 
 // ---- index --------------------------------------------------------------------------------------
 
-static void free_array(EngSim* sim, void* data, size_t count, size_t size) {
-  if (data) base_free(&sim->options.allocator, data, count * size);
-}
-
-static void index_clear(EngSim* sim, LocalIndex* index) {
-  size_t keys = (size_t)index->key_count + 1;
-  LocalReaders* all[] = {&index->rhs, &index->atoms, &index->regs};
-  for (size_t i = 0; i < SLT_COUNT(all); i++) {
-    free_array(sim, all[i]->begin, keys, sizeof(uint32_t));
-    free_array(sim, all[i]->list, all[i]->list_capacity, sizeof(uint32_t));
-  }
-  free_array(sim, index->reads.begin, (size_t)sim->model->atom_count + 1, sizeof(uint32_t));
-  free_array(sim, index->reads.list, index->reads.list_capacity, sizeof(uint32_t));
-  free_array(sim, index->form_coef, index->reads.list_capacity, sizeof(double));
-  free_array(sim, index->form_time, sim->model->atom_count, sizeof(double));
-  free_array(sim, index->has_form, sim->model->atom_count, 1);
-  free_array(sim, index->state_of_env, sim->model->env_count, sizeof(uint32_t));
-  free_array(sim, index->owner, sim->model->atom_count, sizeof(uint32_t));
-  free_array(sim, index->plain, sim->model->automaton_count, 1);
-  free_array(sim, index->wide, keys, 1);
-  for (size_t i = 0; i < ENG_SINGLES; i++) {
-    model_singles_clear(&index->singles[i], &sim->options.allocator);
-  }
-  *index = (LocalIndex){0};
-}
-
-void eng_local_free(EngSim* sim) {
-  if (!sim->local) return;
-  index_clear(sim, &sim->local->index);
-  free_array(sim, sim->local->part_storage, sim->local->part_size, 1);
-  free_array(sim, sim->local->touched.list, sim->model->atom_count, sizeof(uint32_t));
-  free_array(sim, sim->local->touched.at, sim->model->atom_count, sizeof(uint64_t));
-  free_array(sim, sim->local, 1, sizeof *sim->local);
-  sim->local = NULL;
-}
-
 static void own(LocalIndex* index, const ModelGuard* guard, uint32_t automaton) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t* owner = &index->owner[guard->atoms[i]];
@@ -394,7 +358,7 @@ static bool index_mode(EngSim* sim) {
   find_shared(sim, index);
   index->steady = index->shared == MODEL_NONE || is_steady(index, work);
   sim->local->far = index->allowed && local_find_forms(sim, index, work);
-  free_array(sim, work, room, sizeof *work);
+  base_free(&sim->options.allocator, work, room * sizeof *work);
   return index->allowed;
 }
 

@@ -22,13 +22,13 @@
 
 static void spoil(EngSim* sim, const ModelGuard* guard) {
   for (uint32_t i = 0; i < guard->atom_count; i++) {
-    sim->sliding.value_plain[guard->atoms[i]] = 0;
+    sim->sliding.value.plain[guard->atoms[i]] = 0;
   }
 }
 
 static void find_plain(EngSim* sim) {
   const Model* model = sim->model;
-  memset(sim->sliding.value_plain, 1, model->atom_count);
+  memset(sim->sliding.value.plain, 1, model->atom_count);
   for (uint32_t i = 0; i < model->transition_count; i++) {
     spoil(sim, &model->transitions[i].guard);
   }
@@ -37,33 +37,33 @@ static void find_plain(EngSim* sim) {
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       if (automaton->states[s].invariant) spoil(sim, automaton->states[s].invariant);
     }
-    bool plain = sim->sliding.switch_alone[a] && sim->sliding.value_follows[a] != MODEL_NONE;
+    bool plain = sim->sliding.value.switch_alone[a] && sim->sliding.value.follows[a] != MODEL_NONE;
     if (automaton->condition && !plain) spoil(sim, automaton->condition);
   }
 }
 
 void eng_narrow_init(EngSim* sim) {
   const Model* model = sim->model;
-  uint32_t* begin = sim->sliding.value_follower_begin;
+  uint32_t* begin = sim->sliding.value.follower_begin;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];
-    sim->sliding.switch_alone[a] = automaton->kind == MODEL_AUTOMATON_SWITCH &&
-                                   !automaton->has_bodies &&
-                                   automaton->parent_automaton == MODEL_NONE;
-    uint32_t follows = sim->sliding.value_follows[a];
+    sim->sliding.value.switch_alone[a] = automaton->kind == MODEL_AUTOMATON_SWITCH &&
+                                         !automaton->has_bodies &&
+                                         automaton->parent_automaton == MODEL_NONE;
+    uint32_t follows = sim->sliding.value.follows[a];
     if (follows != MODEL_NONE) begin[follows / 2 + 1]++;
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     uint32_t parent = model->automata[a].parent_automaton;
-    if (parent != MODEL_NONE) sim->sliding.switch_alone[parent] = 0;
+    if (parent != MODEL_NONE) sim->sliding.value.switch_alone[parent] = 0;
   }
   for (uint32_t i = 0; i < model->atom_count; i++) {
     begin[i + 1] += begin[i];
   }
   // each begin moves to its end while the list is filled, and is put back
   for (uint32_t a = 0; a < model->automaton_count; a++) {
-    uint32_t follows = sim->sliding.value_follows[a];
-    if (follows != MODEL_NONE) sim->sliding.value_followers[begin[follows / 2]++] = a;
+    uint32_t follows = sim->sliding.value.follows[a];
+    if (follows != MODEL_NONE) sim->sliding.value.followers[begin[follows / 2]++] = a;
   }
   for (uint32_t i = model->atom_count; i > 0; i--) {
     begin[i] = begin[i - 1];
@@ -75,8 +75,8 @@ void eng_narrow_init(EngSim* sim) {
 // ---- who is asleep ------------------------------------------------------------------------------
 
 static bool sleeps(const EngSim* sim, uint32_t automaton) {
-  uint32_t follows = sim->sliding.value_follows[automaton];
-  return follows != MODEL_NONE && sim->sliding.value_of_atom[follows / 2] != MODEL_NONE;
+  uint32_t follows = sim->sliding.value.follows[automaton];
+  return follows != MODEL_NONE && sim->sliding.value.of_atom[follows / 2] != MODEL_NONE;
 }
 
 const uint32_t* eng_stirred(EngSim* sim, uint32_t* count) {
@@ -103,12 +103,12 @@ static void insert(uint32_t* list, uint32_t* count, uint32_t item) {
 }
 
 static void wake(EngSim* sim, uint32_t surface) {
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
     insert(sim->loose, &sim->loose_count, eng_atom_place(sim->core.mode, a));
-    uint32_t end = sim->sliding.value_follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value_follower_begin[a]; k < end; k++) {
-      insert(sim->stirred, &sim->stirred_count, sim->sliding.value_followers[k]);
+    uint32_t end = sim->sliding.value.follower_begin[a + 1];
+    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
+      insert(sim->stirred, &sim->stirred_count, sim->sliding.value.followers[k]);
     }
   }
 }
@@ -117,7 +117,7 @@ static void wake(EngSim* sim, uint32_t surface) {
 static bool all_at_zero(const EngSim* sim) {
   uint32_t leaves = sim->core.exit_pending ? sim->core.exit_surface : MODEL_NONE;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[i];
+    const EngSurface* s = &sim->sliding.value.surfaces[i];
     if (!value_is_at_zero(sim, s->state) && i != leaves) return false;
   }
   return true;
@@ -134,7 +134,7 @@ void eng_narrow_begin(EngSim* sim) {
     return;
   }
   if (!mode->shared || mode->implicit || sim->zeno_automaton != MODEL_NONE) return;
-  if (sim->sliding.value_bound != mode || !eng_dependency(sim) || !all_at_zero(sim)) return;
+  if (sim->sliding.motion.bound != mode || !eng_dependency(sim) || !all_at_zero(sim)) return;
   uint32_t count = 0;
   eng_loose(sim, &count);
   eng_stirred(sim, &count);
@@ -167,7 +167,7 @@ void eng_widen(EngSim* sim) {
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     eng_atom_begin_instant(sim, mode->atoms[i]);
     atom->g_start = sim->g[i];
-    atom->by_flow = false;
+    atom->marks.by_flow = false;
   }
 }
 
@@ -196,18 +196,18 @@ void eng_narrow_end(EngSim* sim) {
 
 /// Number all entries of a surface's switches, or forget them (MODEL_NONE).
 static void number_entries(EngSim* sim, uint32_t surface, uint32_t number) {
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
-    sim->sliding.value_of_atom[a] = number;
-    uint32_t end = sim->sliding.value_follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value_follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->sliding.value_followers[k];
-      bool rises = sim->sliding.value_same[a] == (sim->sliding.value_follows[automaton] & 1u);
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
+    sim->sliding.value.of_atom[a] = number;
+    uint32_t end = sim->sliding.value.follower_begin[a + 1];
+    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->sliding.value.followers[k];
+      bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
       for (uint32_t s = 0; s < 2; s++) {
         uint32_t env = sim->model->automata[automaton].states[s].test_env;
         if (env == MODEL_NONE) continue;
         uint32_t below = rises == (s == 0) ? 1u : 0u;
-        sim->sliding.value_of_env[env] = number == MODEL_NONE ? MODEL_NONE : 2 * number + below;
+        sim->sliding.value.of_env[env] = number == MODEL_NONE ? MODEL_NONE : 2 * number + below;
       }
     }
   }
@@ -227,37 +227,37 @@ static void drop_parts(EngValuePart* parts, uint32_t* count, uint32_t surface, u
 /// A surface is slid along no more; the last one takes its number.
 static void drop_surface(EngSim* sim, uint32_t surface, uint32_t* count) {
   uint32_t last = --*count;
-  sim->sliding.value_of_state[sim->sliding.value_surfaces[surface].state] = MODEL_NONE;
+  sim->sliding.value.of_state[sim->sliding.value.surfaces[surface].state] = MODEL_NONE;
   number_entries(sim, surface, MODEL_NONE);
   if (last != surface) {
     number_entries(sim, last, surface);
-    sim->sliding.value_surfaces[surface] = sim->sliding.value_surfaces[last];
-    sim->sliding.value_state[surface] = sim->sliding.value_state[last];
-    sim->sliding.value_fall[surface] = sim->sliding.value_fall[last];
-    sim->sliding.value_last[surface] = sim->sliding.value_last[last];
-    sim->sliding.value_of_state[sim->sliding.value_state[surface]] = surface;
+    sim->sliding.value.surfaces[surface] = sim->sliding.value.surfaces[last];
+    sim->sliding.motion.state[surface] = sim->sliding.motion.state[last];
+    sim->sliding.motion.fall[surface] = sim->sliding.motion.fall[last];
+    sim->sliding.motion.last[surface] = sim->sliding.motion.last[last];
+    sim->sliding.value.of_state[sim->sliding.motion.state[surface]] = surface;
   }
-  drop_parts(sim->sliding.value_rhs, &sim->sliding.value_rhs_count, surface, last);
-  drop_parts(sim->sliding.value_full, &sim->sliding.value_full_count, surface, last);
+  drop_parts(sim->sliding.motion.rhs, &sim->sliding.motion.rhs_count, surface, last);
+  drop_parts(sim->sliding.motion.full, &sim->sliding.motion.full_count, surface, last);
   uint32_t switches = 0;
-  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-    EngValueSwitch s = sim->sliding.value_switches[i];
+  for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+    EngValueSwitch s = sim->sliding.value.switches[i];
     if (s.surface == surface) continue;
     if (s.surface == last) s.surface = surface;
-    sim->sliding.value_switches[switches++] = s;
+    sim->sliding.value.switches[switches++] = s;
   }
-  sim->sliding.value_switch_count = switches;
+  sim->sliding.value.switch_count = switches;
 }
 
 /// The switches of a surface as on one side, in side_work. Whether some of them have to move.
 static bool move_switches(EngSim* sim, uint32_t surface, bool above) {
   bool moves = false;
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
-    uint32_t end = sim->sliding.value_follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value_follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->sliding.value_followers[k];
-      bool rises = sim->sliding.value_same[a] == (sim->sliding.value_follows[automaton] & 1u);
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
+    uint32_t end = sim->sliding.value.follower_begin[a + 1];
+    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->sliding.value.followers[k];
+      bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
       sim->side_work[automaton] = above == rises ? 1 : 0;
       moves |= sim->side_work[automaton] != sim->state[automaton];
     }
@@ -279,7 +279,7 @@ typedef struct News {
 /// stands on it.
 static bool stands_at(const EngSim* sim, uint32_t i, uint32_t direct) {
   uint32_t atom = sim->core.mode->atoms[i];
-  if (sim->sliding.value_of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) return false;
+  if (sim->sliding.value.of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) return false;
   if (direct != MODEL_NONE) return value_is_at_zero(sim, direct / 2);
   return fabs(sim->g[i]) <= sim->atoms[atom].zone;
 }
@@ -294,12 +294,12 @@ static bool find_new(EngSim* sim, const uint32_t* direct) {
     if (!stands_at(sim, i, direct[i])) continue;
     if (direct[i] == MODEL_NONE) return false;
     uint32_t state = direct[i] / 2;
-    bool known = sim->sliding.value_of_state[state] != MODEL_NONE;
-    if (known && sim->sliding.value_of_state[state] < before) return false;
+    bool known = sim->sliding.value.of_state[state] != MODEL_NONE;
+    if (known && sim->sliding.value.of_state[state] < before) return false;
     if (known || !sim->atoms[sim->core.mode->atoms[i]].surface) continue;
-    sim->sliding.value_of_state[state] = slide->count;
-    sim->sliding.value_state[slide->count] = state;
-    sim->sliding.value_surfaces[slide->count++] =
+    sim->sliding.value.of_state[state] = slide->count;
+    sim->sliding.motion.state[slide->count] = state;
+    sim->sliding.value.surfaces[slide->count++] =
         (EngSurface){.state = state, .first = MODEL_NONE, .slides = true};
   }
   return true;
@@ -311,10 +311,10 @@ static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
     uint32_t i = sim->loose[k];
     uint32_t atom = sim->core.mode->atoms[i];
     uint32_t surface =
-        direct[i] == MODEL_NONE ? MODEL_NONE : sim->sliding.value_of_state[direct[i] / 2];
+        direct[i] == MODEL_NONE ? MODEL_NONE : sim->sliding.value.of_state[direct[i] / 2];
     if (surface == MODEL_NONE || surface < first || !stands_at(sim, i, direct[i])) continue;
-    if (!sim->sliding.value_plain[atom]) return false;
-    EngSurface* s = &sim->sliding.value_surfaces[surface];
+    if (!sim->sliding.value.plain[atom]) return false;
+    EngSurface* s = &sim->sliding.value.surfaces[surface];
     if (s->first == MODEL_NONE) {
       s->atom = atom;
       s->index = i;
@@ -327,13 +327,13 @@ static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
 
 /// The switches of a new surface; false: there are none, or they do not agree where it stands.
 static bool take_switches(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
-    uint32_t end = sim->sliding.value_follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value_follower_begin[a]; k < end; k++) {
-      uint32_t automaton = sim->sliding.value_followers[k];
-      bool rises = sim->sliding.value_same[a] == (sim->sliding.value_follows[automaton] & 1u);
-      sim->sliding.value_switches[sim->sliding.value_switch_count++] =
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+    uint32_t end = sim->sliding.value.follower_begin[a + 1];
+    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
+      uint32_t automaton = sim->sliding.value.followers[k];
+      bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
+      sim->sliding.value.switches[sim->sliding.value.switch_count++] =
           (EngValueSwitch){.automaton = automaton, .surface = surface, .rises = rises};
       bool above = (sim->state[automaton] == 1) == rises;
       s->stands_above |= above;
@@ -355,13 +355,13 @@ static void add_part(EngValuePart* parts, uint32_t* count, uint32_t first, EngVa
 /// What hangs on an entry of a new surface; false: it hangs on others too, or is not shifted.
 static bool take_readers(EngSim* sim, const EngDependency* hang, const News* news, uint32_t env,
                          uint32_t surface) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
     EngDependencyReader reader = hang->readers[k];
     if (reader.kind == ENG_READER_GDOT) {
       uint32_t output = hang->gdot.hanging[reader.at].output;
-      uint32_t other = sim->sliding.value_of_atom[sim->core.mode->atoms[output]];
-      bool leads = other != MODEL_NONE && sim->sliding.value_surfaces[other].index == output;
+      uint32_t other = sim->sliding.value.of_atom[sim->core.mode->atoms[output]];
+      bool leads = other != MODEL_NONE && sim->sliding.value.surfaces[other].index == output;
       if (leads && other != surface) return false;
     }
     if (reader.kind != ENG_READER_RHS && reader.kind != ENG_READER_FULL) continue;
@@ -369,8 +369,8 @@ static bool take_readers(EngSim* sim, const EngDependency* hang, const News* new
     const EngDependencyOutput* hanging = &(rhs ? &hang->rhs : &hang->full)->hanging[reader.at];
     if (!hanging->shifts || value_label(sim, hang, hanging->set) != surface) return false;
     if (rhs && hanging->output != s->state) return false;
-    add_part(rhs ? sim->sliding.value_rhs : sim->sliding.value_full,
-             rhs ? &sim->sliding.value_rhs_count : &sim->sliding.value_full_count,
+    add_part(rhs ? sim->sliding.motion.rhs : sim->sliding.motion.full,
+             rhs ? &sim->sliding.motion.rhs_count : &sim->sliding.motion.full_count,
              rhs ? news->rhs : news->full, (EngValuePart){hanging->output, surface});
   }
   return true;
@@ -378,13 +378,13 @@ static bool take_readers(EngSim* sim, const EngDependency* hang, const News* new
 
 static bool take_hanging(EngSim* sim, const EngDependency* hang, const News* news,
                          uint32_t surface) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   uint32_t rate = value_label(sim, hang, hang->gdot.set[s->index]);
   if (rate != surface && rate != NO_SURFACE) return false;
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
-    uint32_t end = sim->sliding.value_follower_begin[a + 1];
-    for (uint32_t k = sim->sliding.value_follower_begin[a]; k < end; k++) {
-      const ModelState* states = sim->model->automata[sim->sliding.value_followers[k]].states;
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+    uint32_t end = sim->sliding.value.follower_begin[a + 1];
+    for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
+      const ModelState* states = sim->model->automata[sim->sliding.value.followers[k]].states;
       for (uint32_t i = 0; i < 2; i++) {
         if (states[i].test_env == MODEL_NONE) continue;
         if (!take_readers(sim, hang, news, states[i].test_env, surface)) return false;
@@ -399,10 +399,10 @@ static bool take_hanging(EngSim* sim, const EngDependency* hang, const News* new
 /// Copies of an entry in the registers of both sides follow it.
 static void patch(EngSim* sim, const EngDependency* hang, uint32_t env) {
   if (env == MODEL_NONE) return;
-  uint32_t entry = sim->sliding.value_of_env[env];
+  uint32_t entry = sim->sliding.value.of_env[env];
   double low = entry == MODEL_NONE ? sim->env[env] : (double)(entry & 1u);
   double high = entry == MODEL_NONE ? low : 1.0 - low;
-  EngSideRegs* regs = sim->sliding.regs;
+  EngSideRegs* regs = sim->sliding.sides.regs;
   for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
     EngDependencyReader reader = hang->readers[k];
     if (reader.kind == ENG_READER_RHS_INPUT) {
@@ -478,19 +478,19 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   const ModelContext* context = eng_context(sim);
   for (uint32_t i = first; i < sim->core.slide.count; i++) {
-    uint32_t state = sim->sliding.value_state[i];
-    double* ends[] = {sim->side_f, sim->sliding.value_out};
+    uint32_t state = sim->sliding.motion.state[i];
+    double* ends[] = {sim->side_f, sim->sliding.motion.out};
     for (uint32_t end = 0; end < 2; end++) {
-      if (!model_program_run_output(rhs, context, sim->sliding.regs[end].rhs, sim->core.t,
+      if (!model_program_run_output(rhs, context, sim->sliding.sides.regs[end].rhs, sim->core.t,
                                     state_now, sim, state, &ends[end][state])) {
         return false;
       }
     }
-    sim->sliding.value_fall[i] = sim->side_f[state] - sim->sliding.value_out[state];
-    sim->sliding.value_last[i] = sim->side_f[state] / sim->sliding.value_fall[i];
-    double sign = sim->sliding.value_surfaces[i].negative ? -1.0 : 1.0;
-    sim->sliding.value_low[i] = sign * sim->side_f[state];
-    sim->sliding.value_high[i] = sign * sim->sliding.value_out[state];
+    sim->sliding.motion.fall[i] = sim->side_f[state] - sim->sliding.motion.out[state];
+    sim->sliding.motion.last[i] = sim->side_f[state] / sim->sliding.motion.fall[i];
+    double sign = sim->sliding.value.surfaces[i].negative ? -1.0 : 1.0;
+    sim->sliding.motion.low[i] = sign * sim->side_f[state];
+    sim->sliding.motion.high[i] = sign * sim->sliding.motion.out[state];
   }
   return true;
 }
@@ -498,14 +498,14 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
 /// Shares of the surfaces before `first` at the present point, into value_last.
 static void shares_of_kept(EngSim* sim, const EngDependency* hang, uint32_t first) {
   if (value_note_shares(sim, hang, sim->core.t, sim->x, first)) return;
-  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->sliding.regs[0].rhs, sim->core.t,
-                    sim->x, sim->probe_x);
+  model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->sliding.sides.regs[0].rhs,
+                    sim->core.t, sim->x, sim->probe_x);
   for (uint32_t i = 0; i < first; i++) {
-    sim->sliding.value_last[i] =
-        sim->probe_x[sim->sliding.value_state[i]] / sim->sliding.value_fall[i];
+    sim->sliding.motion.last[i] =
+        sim->probe_x[sim->sliding.motion.state[i]] / sim->sliding.motion.fall[i];
   }
-  memcpy(sim->sliding.value_last_x, sim->x, sim->core.mode->state_count * sizeof(double));
-  sim->sliding.value_last_t = sim->core.t;
+  memcpy(sim->sliding.motion.last_x, sim->x, sim->core.mode->state_count * sizeof(double));
+  sim->sliding.motion.last_t = sim->core.t;
 }
 
 /// Whether the motion goes on along all surfaces before `first`; the others are new, and it is
@@ -515,18 +515,18 @@ static bool decide(EngSim* sim, const EngDependency* hang, uint32_t first) {
   if (!rates_of_new(sim, first)) return false;
   shares_of_kept(sim, hang, first);
   for (uint32_t i = 0; i < first; i++) {
-    double fall = fabs(sim->sliding.value_fall[i]);
-    double low = sim->sliding.value_last[i] * fall;
+    double fall = fabs(sim->sliding.motion.fall[i]);
+    double low = sim->sliding.motion.last[i] * fall;
     if (value_direction(low, low, low - fall) <= 0 ||
         value_direction(low - fall, low, low - fall) >= 0)
       return false;
   }
   for (uint32_t i = first; i < n; i++) {
-    EngSurface* s = &sim->sliding.value_surfaces[i];
-    int from_below = value_direction(sim->sliding.value_low[i], sim->sliding.value_low[i],
-                                     sim->sliding.value_high[i]);
-    int from_above = value_direction(sim->sliding.value_high[i], sim->sliding.value_low[i],
-                                     sim->sliding.value_high[i]);
+    EngSurface* s = &sim->sliding.value.surfaces[i];
+    int from_below = value_direction(sim->sliding.motion.low[i], sim->sliding.motion.low[i],
+                                     sim->sliding.motion.high[i]);
+    int from_above = value_direction(sim->sliding.motion.high[i], sim->sliding.motion.low[i],
+                                     sim->sliding.motion.high[i]);
     s->slides = from_below > 0 && from_above < 0;
     s->above = from_below > 0;
     // where it may go either way, or nowhere, is for the usual way
@@ -542,12 +542,12 @@ static bool settle_new(EngSim* sim, uint32_t first) {
   bool crossed = false;
   memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
   for (uint32_t i = slide->count; i-- > first;) {
-    if (sim->sliding.value_surfaces[i].slides) {
+    if (sim->sliding.value.surfaces[i].slides) {
       value_latch(sim, i, value_present_side(sim, i));
       continue;
     }
     // where the flow leads
-    bool above = sim->sliding.value_surfaces[i].above;
+    bool above = sim->sliding.value.surfaces[i].above;
     moves |= move_switches(sim, i, above);
     value_latch(sim, i, above);
     crossed = true;
@@ -563,7 +563,7 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   EngSlide* slide = &sim->core.slide;
   const EngDependency* hang = eng_dependency(sim);
   if (!hang || sim->options.sliding != SLT_SLIDING_FILIPPOV) return false;
-  News news = {slide->count, sim->sliding.value_rhs_count, sim->sliding.value_full_count};
+  News news = {slide->count, sim->sliding.motion.rhs_count, sim->sliding.motion.full_count};
   // of few surfaces all combinations of sides are looked at
   if (slide->count <= ENG_GROUP_MAX || !find_new(sim, hang->direct)) return false;
   bool any = slide->count > news.surface;

@@ -15,8 +15,8 @@
 #define LINE       16  // states that are compared at once
 
 void value_publish_shares(EngSim* sim, const double* share) {
-  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-    const EngValueSwitch* s = &sim->sliding.value_switches[i];
+  for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+    const EngValueSwitch* s = &sim->sliding.value.switches[i];
     double a = share[s->surface];
     const ModelState* states = sim->model->automata[s->automaton].states;
     double high = s->rises ? a : 1.0 - a;
@@ -26,8 +26,8 @@ void value_publish_shares(EngSim* sim, const double* share) {
 }
 
 void value_publish_positions(EngSim* sim) {
-  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-    uint32_t a = sim->sliding.value_switches[i].automaton;
+  for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+    uint32_t a = sim->sliding.value.switches[i].automaton;
     const ModelState* states = sim->model->automata[a].states;
     for (uint32_t s = 0; s < 2; s++) {
       if (states[s].test_env != MODEL_NONE) {
@@ -42,7 +42,7 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
                           double* rate) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->sliding.regs[2];
+  EngSideRegs* regs = &sim->sliding.sides.regs[2];
   SLT_TRY(eng_grow(sim, (void**)&regs->gdot, &regs->gdot_capacity, mode->gdot.reg_count,
                    sizeof(double)));
   value_publish_shares(sim, share);
@@ -50,7 +50,7 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
   model_program_guess(&mode->gdot, sim->guess, regs->gdot);
   model_program_run(&mode->gdot, context, regs->gdot, t, x, sim->side_g);
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    rate[i] = sim->side_g[sim->sliding.value_surfaces[i].index];
+    rate[i] = sim->side_g[sim->sliding.value.surfaces[i].index];
   }
   return SLT_OK;
 }
@@ -59,16 +59,17 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
 void value_run_ends(EngSim* sim, double t, const double* x, double* below) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  model_program_run(&mode->rhs, context, sim->sliding.regs[0].rhs, t, x, below);
-  model_program_run(&mode->rhs, context, sim->sliding.regs[1].rhs, t, x, sim->sliding.value_out);
+  model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, below);
+  model_program_run(&mode->rhs, context, sim->sliding.sides.regs[1].rhs, t, x,
+                    sim->sliding.motion.out);
 }
 
 void value_rates_of_flows(EngSim* sim, const double* below) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[i];
+    const EngSurface* s = &sim->sliding.value.surfaces[i];
     double sign = s->negative ? -1.0 : 1.0;
-    sim->sliding.value_low[i] = sign * below[s->state];
-    sim->sliding.value_high[i] = sign * sim->sliding.value_out[s->state];
+    sim->sliding.motion.low[i] = sign * below[s->state];
+    sim->sliding.motion.high[i] = sign * sim->sliding.motion.out[s->state];
   }
 }
 
@@ -77,13 +78,13 @@ SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* 
   const EngSlide* slide = &sim->core.slide;
   value_rates_of_flows(sim, below);
   for (uint32_t i = 0; i < slide->count; i++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[i];
+    const EngSurface* s = &sim->sliding.value.surfaces[i];
     double sign = s->negative ? -1.0 : 1.0;
     double wanted = pull ? -slide->stiffness * (sign * x[s->state]) : 0.0;
-    double range = sim->sliding.value_low[i] - sim->sliding.value_high[i];
+    double range = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
-    sim->sliding.value_wanted[i] = wanted;
-    share[i] = (sim->sliding.value_low[i] - wanted) / range;
+    sim->sliding.motion.wanted[i] = wanted;
+    share[i] = (sim->sliding.motion.low[i] - wanted) / range;
   }
   return SLT_OK;
 }
@@ -91,8 +92,8 @@ SltStatus value_shares_of_flows(EngSim* sim, const double* below, const double* 
 void value_shares_of_shifted(const EngSim* sim, const double* below, const double* x, bool pull,
                              double* share) {
   uint32_t n = sim->core.slide.count;
-  const uint32_t* state = sim->sliding.value_state;
-  const double* fall = sim->sliding.value_fall;
+  const uint32_t* state = sim->sliding.motion.state;
+  const double* fall = sim->sliding.motion.fall;
   if (!pull) {
     for (uint32_t i = 0; i < n; i++) {
       share[i] = below[state[i]] / fall[i];
@@ -109,11 +110,11 @@ void value_shares_of_shifted(const EngSim* sim, const double* below, const doubl
 static void ends_of_mixed(EngSim* sim, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t end = 0; end < 2; end++) {
-    double* rate = end ? sim->sliding.value_high : sim->sliding.value_low;
-    model_program_run(&mode->gdot, eng_context(sim), sim->sliding.regs[end].gdot, t, x,
+    double* rate = end ? sim->sliding.motion.high : sim->sliding.motion.low;
+    model_program_run(&mode->gdot, eng_context(sim), sim->sliding.sides.regs[end].gdot, t, x,
                       sim->side_g);
     for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-      rate[i] = sim->side_g[sim->sliding.value_surfaces[i].index];
+      rate[i] = sim->side_g[sim->sliding.value.surfaces[i].index];
     }
   }
 }
@@ -125,11 +126,11 @@ SltStatus value_ends_at(EngSim* sim, double t, const double* x) {
   }
   for (uint32_t end = 0; end < 2; end++) {
     for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-      const EngSurface* s = &sim->sliding.value_surfaces[i];
-      sim->sliding.value_trial[i] = s->slides ? (double)end : s->above ? 1.0 : 0.0;
+      const EngSurface* s = &sim->sliding.value.surfaces[i];
+      sim->sliding.motion.trial[i] = s->slides ? (double)end : s->above ? 1.0 : 0.0;
     }
-    SLT_TRY(rates_at(sim, t, x, sim->sliding.value_trial,
-                     end ? sim->sliding.value_high : sim->sliding.value_low));
+    SLT_TRY(rates_at(sim, t, x, sim->sliding.motion.trial,
+                     end ? sim->sliding.motion.high : sim->sliding.motion.low));
   }
   return SLT_OK;
 }
@@ -148,20 +149,20 @@ static double parabola(double low, double high, double share, double rate, doubl
 bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, double* share) {
   uint32_t n = sim->core.slide.count;
   for (uint32_t iteration = 0; iteration < ITERATIONS; iteration++) {
-    if (rates_at(sim, t, x, share, sim->sliding.value_rate) < 0) return false;
+    if (rates_at(sim, t, x, share, sim->sliding.motion.rate) < 0) return false;
     bool settled = true;
     for (uint32_t i = 0; i < n; i++) {
-      if (!sim->sliding.value_surfaces[i].slides) continue;
-      double low = sim->sliding.value_low[i];
-      double high = sim->sliding.value_high[i];
-      double residual = sim->sliding.value_rate[i] - wanted[i];
+      if (!sim->sliding.value.surfaces[i].slides) continue;
+      double low = sim->sliding.motion.low[i];
+      double high = sim->sliding.motion.high[i];
+      double residual = sim->sliding.motion.rate[i] - wanted[i];
       if (fabs(residual) <= SOLVED * (fabs(low - high) + fabs(wanted[i]))) continue;
       settled = false;
-      double* slope = &sim->sliding.value_slope[i];
+      double* slope = &sim->sliding.motion.slope[i];
       bool inside = share[i] > 0.0 && share[i] < 1.0;
       if (iteration == 0) *slope = high - low;
       if (iteration == 0 && inside) {
-        share[i] = parabola(low, high, share[i], sim->sliding.value_rate[i], wanted[i], slope);
+        share[i] = parabola(low, high, share[i], sim->sliding.motion.rate[i], wanted[i], slope);
       } else {
         share[i] -= residual / *slope;
       }
@@ -172,10 +173,10 @@ bool value_refine(EngSim* sim, double t, const double* x, const double* wanted, 
 }
 
 static void touch(EngSim* sim, uint32_t output, uint32_t* count) {
-  uint32_t surface = sim->sliding.value_of_state[output];
-  if (surface == MODEL_NONE || sim->sliding.value_mark[surface]) return;
-  sim->sliding.value_mark[surface] = 1;
-  sim->sliding.value_touched[(*count)++] = surface;
+  uint32_t surface = sim->sliding.value.of_state[output];
+  if (surface == MODEL_NONE || sim->sliding.motion.mark[surface]) return;
+  sim->sliding.motion.mark[surface] = 1;
+  sim->sliding.motion.touched[(*count)++] = surface;
 }
 
 static void touch_readers(EngSim* sim, const EngDependency* hang, uint32_t state, uint32_t* count) {
@@ -185,7 +186,7 @@ static void touch_readers(EngSim* sim, const EngDependency* hang, uint32_t state
 }
 
 void value_touch_changed(EngSim* sim, const EngDependency* hang, const double* x, uint32_t* count) {
-  const double* noted = sim->sliding.value_last_x;
+  const double* noted = sim->sliding.motion.last_x;
   uint32_t n = sim->core.mode->state_count;
   for (uint32_t begin = 0; begin < n; begin += LINE) {
     uint32_t end = n - begin < LINE ? n : begin + LINE;
@@ -202,7 +203,7 @@ void value_touch_changed(EngSim* sim, const EngDependency* hang, const double* x
 
 void value_forget_touched(EngSim* sim, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    sim->sliding.value_mark[sim->sliding.value_touched[i]] = 0;
+    sim->sliding.motion.mark[sim->sliding.motion.touched[i]] = 0;
   }
 }
 
@@ -212,17 +213,18 @@ static double point_state(const void* user, uint32_t state) {
 
 bool value_share_of(EngSim* sim, uint32_t surface, double t, const double* x, double* share) {
   double f = 0.0;
-  if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->sliding.regs[0].rhs, t,
-                                point_state, x, sim->sliding.value_state[surface], &f)) {
+  if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim),
+                                sim->sliding.sides.regs[0].rhs, t, point_state, x,
+                                sim->sliding.motion.state[surface], &f)) {
     return false;
   }
-  *share = f / sim->sliding.value_fall[surface];
+  *share = f / sim->sliding.motion.fall[surface];
   return true;
 }
 
 bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const double* x,
                        uint32_t surfaces) {
-  if (!hang || !hang->has_rows || isnan(sim->sliding.value_last_t)) return false;
+  if (!hang || !hang->has_rows || isnan(sim->sliding.motion.last_t)) return false;
   uint32_t count = 0;
   value_touch_changed(sim, hang, x, &count);
   // switches that have moved since
@@ -242,11 +244,11 @@ bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const d
   value_forget_touched(sim, count);
   if (count > sim->core.slide.count / VALUE_PART_SHARE) return false;
   for (uint32_t k = 0; k < count; k++) {
-    uint32_t i = sim->sliding.value_touched[k];
-    if (i < surfaces && !value_share_of(sim, i, t, x, &sim->sliding.value_last[i])) return false;
+    uint32_t i = sim->sliding.motion.touched[k];
+    if (i < surfaces && !value_share_of(sim, i, t, x, &sim->sliding.motion.last[i])) return false;
   }
-  memcpy(sim->sliding.value_last_x, x, sim->core.mode->state_count * sizeof *x);
-  sim->sliding.value_last_t = t;
+  memcpy(sim->sliding.motion.last_x, x, sim->core.mode->state_count * sizeof *x);
+  sim->sliding.motion.last_t = t;
   return true;
 }
 
@@ -255,7 +257,7 @@ SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, dou
   const ModelMode* mode = sim->core.mode;
   if (slide->shifted) {
     const ModelContext* context = eng_context(sim);
-    model_program_run(&mode->rhs, context, sim->sliding.regs[0].rhs, t, x, sim->side_f);
+    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, sim->side_f);
     value_shares_of_shifted(sim, sim->side_f, x, pull, share);
     return SLT_OK;
   }
@@ -269,13 +271,13 @@ SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, dou
     model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
   }
   for (uint32_t i = 0; i < slide->count; i++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[i];
-    sim->sliding.value_wanted[i] = pull ? -slide->stiffness * sim->side_g[s->index] : 0.0;
-    double range = sim->sliding.value_low[i] - sim->sliding.value_high[i];
+    const EngSurface* s = &sim->sliding.value.surfaces[i];
+    sim->sliding.motion.wanted[i] = pull ? -slide->stiffness * sim->side_g[s->index] : 0.0;
+    double range = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
-    share[i] = (sim->sliding.value_low[i] - sim->sliding.value_wanted[i]) / range;
+    share[i] = (sim->sliding.motion.low[i] - sim->sliding.motion.wanted[i]) / range;
   }
   if (slide->mixed) return SLT_OK;
-  return value_refine(sim, t, x, sim->sliding.value_wanted, share) ? SLT_OK
-                                                                   : SLT_ERR_NO_CONVERGENCE;
+  return value_refine(sim, t, x, sim->sliding.motion.wanted, share) ? SLT_OK
+                                                                    : SLT_ERR_NO_CONVERGENCE;
 }

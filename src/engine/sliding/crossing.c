@@ -279,7 +279,7 @@ static bool leaves_others_alone(EngSim* sim, const EngDependency* dependency, co
   if (kind != ENG_READER_GDOT) return true;
   uint32_t atom = sim->core.mode->atoms[index];
   if (atom == c->atom || !sim->live[atom]) return true;
-  if (!sim->atoms[atom].separates || !value_may_bound(sim, atom)) return true;
+  if (!sim->atoms[atom].kind.separates || !value_may_bound(sim, atom)) return true;
   return !sim->atoms[atom].surface && !slide_is_at_zero(sim, index, sim->g[index]);
 }
 
@@ -345,11 +345,4 @@ bool slide_crosses_plainly(EngSim* sim, bool settled) {
   if (kinks) sim->sliding.kink_t = sim->core.t;
   if (!kinks) sim->slide_decided = true;
   return true;
-}
-
-void slide_free_askers(EngSim* sim) {
-  const SltAllocator* a = &sim->options.allocator;
-  EngAskers* askers = &sim->sliding.askers;
-  base_free(a, askers->begin, askers->begin_capacity * sizeof *askers->begin);
-  base_free(a, askers->list, askers->list_capacity * sizeof *askers->list);
 }

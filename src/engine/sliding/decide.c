@@ -90,7 +90,7 @@ bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t m
 uint32_t side_members(const EngSim* sim, uint32_t group, uint32_t* members) {
   uint32_t count = 0;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     if (s->group == group) members[s->bit] = k, count++;
   }
   return count;
@@ -119,8 +119,8 @@ static bool contains_zero(ModelInterval a) {
 /// from both sides, but second derivatives do.
 static bool at_limit(const EngSim* sim, const Group* group, uint32_t bit) {
   const EngSliding* w = &sim->sliding;
-  const ModelDual* bound = &w->bound[(size_t)ENG_SIDES_MAX * group->members[bit]];
-  const ModelDual* wide = &w->wide[(size_t)ENG_SIDES_MAX * group->members[bit]];
+  const ModelDual* bound = &w->sides.bound[(size_t)ENG_SIDES_MAX * group->members[bit]];
+  const ModelDual* wide = &w->sides.wide[(size_t)ENG_SIDES_MAX * group->members[bit]];
   bool attracts = false;
   for (uint32_t p = 0; p < group->patterns; p++) {
     if (!contains_zero(wide[p].v)) return false;
@@ -139,8 +139,8 @@ static void look_at(EngSim* sim, uint32_t number, Group* group) {
   group->present = 0;
   for (uint32_t bit = 0; bit < group->count; bit++) {
     uint32_t k = group->members[bit];
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
-    const ModelDual* bound = &w->bound[(size_t)ENG_SIDES_MAX * k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
+    const ModelDual* bound = &w->sides.bound[(size_t)ENG_SIDES_MAX * k];
     if (s->stands_above) group->present |= 1u << bit;
     bool limit = s->offset == 0.0 && at_limit(sim, group, bit);
     group->order[bit] = limit ? 2 : 1;
@@ -247,8 +247,8 @@ bool side_decide(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
   for (uint32_t row = 0; row < slide->rows; row++) {
     side_evaluate(sim, row, sim->core.t, sim->x);
-    side_enclose(sim, row, side_tolerance, NULL, sim->sliding.wide);
-    side_enclose(sim, row, side_rounding, NULL, sim->sliding.bound);
+    side_enclose(sim, row, side_tolerance, NULL, sim->sliding.sides.wide);
+    side_enclose(sim, row, side_rounding, NULL, sim->sliding.sides.bound);
   }
   bool decided = true;
   for (uint32_t g = 0; g < slide->group_count; g++) {
@@ -262,13 +262,13 @@ bool side_decide(EngSim* sim) {
     if (!found) fixed = group.present;
     if (found && !mask) warn_of_escaping(sim, &group, fixed);
     for (uint32_t bit = 0; bit < group.count; bit++) {
-      EngSurface* s = &sim->sliding.value_surfaces[group.members[bit]];
+      EngSurface* s = &sim->sliding.value.surfaces[group.members[bit]];
       s->slides = mask >> bit & 1u;
       s->above = fixed >> bit & 1u;
       s->order = group.order[bit];
       // no direction at all: not watched until it has left what the tolerances explain
       s->tangent = !s->slides && group.sign[bit][fixed] == 0;
-      sim->sliding.value_alpha[group.members[bit]] = s->slides ? alpha[bit] : s->above ? 1.0 : 0.0;
+      sim->sliding.motion.alpha[group.members[bit]] = s->slides ? alpha[bit] : s->above ? 1.0 : 0.0;
     }
   }
   return decided;

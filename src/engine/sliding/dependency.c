@@ -494,25 +494,3 @@ const EngDependency* eng_dependency(EngSim* sim) {
 const uint32_t* eng_dependency_direct(EngSim* sim) {
   return look_at_mode(sim) ? sim->sliding.dependency.direct : NULL;
 }
-
-static void free_program(const SltAllocator* a, EngDependencyProgram* program) {
-  base_free(a, program->set, program->set_capacity * sizeof *program->set);
-  base_free(a, program->hanging, program->hanging_capacity * sizeof *program->hanging);
-}
-
-void eng_dependency_free(EngSim* sim) {
-  const SltAllocator* a = &sim->options.allocator;
-  EngDependency* hang = &sim->sliding.dependency;
-  free_program(a, &hang->rhs);
-  free_program(a, &hang->full);
-  free_program(a, &hang->gdot);
-  base_free(a, hang->begin, hang->begin_capacity * sizeof *hang->begin);
-  base_free(a, hang->members, hang->member_capacity * sizeof *hang->members);
-  base_free(a, hang->reader_begin, hang->reader_begin_capacity * sizeof *hang->reader_begin);
-  base_free(a, hang->readers, hang->reader_capacity * sizeof *hang->readers);
-  base_free(a, hang->row_begin, hang->row_begin_capacity * sizeof *hang->row_begin);
-  base_free(a, hang->rows, hang->row_capacity * sizeof *hang->rows);
-  base_free(a, hang->timed, hang->timed_capacity * sizeof *hang->timed);
-  base_free(a, hang->direct, hang->direct_capacity * sizeof *hang->direct);
-  base_free(a, hang->label, hang->label_capacity * sizeof *hang->label);
-}

@@ -126,11 +126,11 @@ typedef struct GroupExit {
 /// States of a row are looked at beside the surfaces that have an offset.
 static void shift_row(EngSim* sim, uint32_t row) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
-    double slope = sim->sliding.value_slope[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
+    double slope = sim->sliding.motion.slope[k];
     if (s->offset == 0.0 || slope == 0.0) continue;
     double by = (side_is_above(s, row) ? s->offset : -s->offset) / slope;
-    ModelInterval* x = &sim->sliding.x[s->lifts].v;
+    ModelInterval* x = &sim->sliding.sides.x[s->lifts].v;
     *x = (ModelInterval){x->lo + by, x->hi + by};
   }
 }
@@ -141,35 +141,35 @@ static void enclose_group(const GroupExit* search, double l, double r,
   EngSim* sim = search->exit.sim;
   EngSliding* w = &sim->sliding;
   const ModelContext* context = eng_context(sim);
-  const EngSurface* first = &sim->sliding.value_surfaces[search->members[0]];
+  const EngSurface* first = &sim->sliding.value.surfaces[search->members[0]];
   uint32_t n = sim->core.mode->state_count;
   bool second = false;
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    second |= sim->sliding.value_surfaces[search->members[bit]].order == 2;
+    second |= sim->sliding.value.surfaces[search->members[bit]].order == 2;
   }
   for (uint32_t p = 0; p < 1u << search->count; p++) {
     uint32_t row = side_row(first, p);
-    const ModelMode* mode = w->regs[row].mode;
+    const ModelMode* mode = w->sides.regs[row].mode;
     for (uint32_t i = 0; i < n; i++) {
-      w->x[i] = eng_enclose_state(sim, i, l, r);
+      w->sides.x[i] = eng_enclose_state(sim, i, l, r);
     }
     shift_row(sim, row);
     if (second) {
-      model_program_enclose(&mode->rhs, context, w->regs[row].rhs_dual, (ModelInterval){l, r}, w->x,
-                            w->flow);
+      model_program_enclose(&mode->rhs, context, w->sides.regs[row].rhs_dual, (ModelInterval){l, r},
+                            w->sides.x, w->sides.flow);
       for (uint32_t i = 0; i < n; i++) {
-        w->x[i].d = w->flow[i].v;
+        w->sides.x[i].d = w->sides.flow[i].v;
       }
     }
-    model_program_enclose(&mode->gdot, context, w->regs[row].gdot_dual, (ModelInterval){l, r}, w->x,
-                          sim->g_dual);
+    model_program_enclose(&mode->gdot, context, w->sides.regs[row].gdot_dual, (ModelInterval){l, r},
+                          w->sides.x, sim->g_dual);
     for (uint32_t bit = 0; bit < search->count; bit++) {
       uint32_t k = search->members[bit];
-      uint32_t place = w->place[ENG_SIDES_MAX * k + p];
+      uint32_t place = w->sides.place[ENG_SIDES_MAX * k + p];
       ModelInterval found = {-(double)INFINITY, (double)INFINITY};
       if (place != MODEL_NONE) {
         ModelDual d = sim->g_dual[place / 2];
-        found = sim->sliding.value_surfaces[k].order == 2 ? d.d : d.v;
+        found = sim->sliding.value.surfaces[k].order == 2 ? d.d : d.v;
         if (place & 1u) found = (ModelInterval){-found.hi, -found.lo};
       }
       out[bit][p] = found;
@@ -269,7 +269,7 @@ static bool prove_group(EngExit* e, double l, double r) {
   if (search->count == 1) return values[0][0].lo > 0.0 && values[0][1].hi < 0.0;
   double middle[ENG_GROUP_MAX];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    middle[bit] = e->sim->sliding.value_last[search->members[bit]];
+    middle[bit] = e->sim->sliding.motion.last[search->members[bit]];
   }
   return stays_inside(values, search->count, middle);
 }
@@ -279,10 +279,10 @@ static SltStatus look_at_group(EngExit* e, double t, bool* above) {
   const GroupExit* search = (const GroupExit*)e;
   EngSim* sim = e->sim;
   num_dense_eval(sim->stepper, t, sim->x);
-  SLT_TRY(side_coefficients(sim, t, sim->x, false, sim->sliding.value_last));
-  if (e->watched != MODEL_NONE) e->coefficient = sim->sliding.value_last[e->watched];
+  SLT_TRY(side_coefficients(sim, t, sim->x, false, sim->sliding.motion.last));
+  if (e->watched != MODEL_NONE) e->coefficient = sim->sliding.motion.last[e->watched];
   for (uint32_t bit = 0; bit < search->count; bit++) {
-    double a = sim->sliding.value_last[search->members[bit]];
+    double a = sim->sliding.motion.last[search->members[bit]];
     if (a > -e->slack && a < 1.0 + e->slack) continue;
     e->outside = fmax(e->outside, fmax(-a, a - 1.0));
     *above = a >= 1.0;
@@ -301,9 +301,9 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   }
   for (uint32_t k = 0; k < slide->count; k++) {
     double g = 0.0;
-    if (sim->sliding.value_surfaces[k].offset == 0.0) continue;
+    if (sim->sliding.value.surfaces[k].offset == 0.0) continue;
     num_dense_eval(sim->stepper, t_from, sim->x);
-    sim->sliding.value_slope[k] = side_slope(sim, k, t_from, sim->x, &g);
+    sim->sliding.motion.slope[k] = side_slope(sim, k, t_from, sim->x, &g);
   }
   for (uint32_t g = 0; g < slide->group_count; g++) {
     GroupExit search = {.exit = {.sim = sim, .look = look_at_group, .prove = prove_group}};

@@ -126,10 +126,3 @@ void eng_slide_move_flags(EngSim* sim) {
   sim->sliding.flags.moved = false;
   publish(sim, FLAGS_TARGET);
 }
-
-void side_free_flags(EngSim* sim) {
-  const SltAllocator* a = &sim->options.allocator;
-  EngFlags* f = &sim->sliding.flags;
-  base_free(a, f->env, f->env_capacity * sizeof *f->env);
-  base_free(a, f->values, f->value_capacity * sizeof *f->values);
-}

@@ -22,7 +22,7 @@ static bool states_equal(const EngSim* sim, const uint32_t* a, const uint32_t* b
 
 static void all_below(EngSim* sim) {
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    EngSurface* s = &sim->sliding.value_surfaces[k];
+    EngSurface* s = &sim->sliding.value.surfaces[k];
     s->above = false;
     s->row = UINT32_MAX - ENG_SIDES_MAX;
     s->size = 1;
@@ -33,14 +33,14 @@ static void all_below(EngSim* sim) {
 /// Relations at a kink (`abs(v)` at v = 0) hold as the flow of a row leads. Whether some do not
 /// yet.
 static bool follow_kinks(EngSim* sim, uint32_t row) {
-  EngSideRegs* r = &sim->sliding.regs[row];
+  EngSideRegs* r = &sim->sliding.sides.regs[row];
   const ModelMode* mode = r->mode;
   bool any = false;
   model_program_run(&mode->gdot, eng_context(sim), r->gdot, sim->core.t,
                     side_point(sim, row, sim->core.t, sim->x), sim->side_g);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
-    if (sim->sliding.value_of_atom[atom] != SLIDE_KINK || sim->side_g[i] == 0.0) continue;
+    if (sim->sliding.value.of_atom[atom] != SLIDE_KINK || sim->side_g[i] == 0.0) continue;
     double truth = sim->side_g[i] > 0.0 ? 1.0 : 0.0;
     any |= truth != sim->env[sim->model->atoms[atom].env];
     sim->env[sim->model->atoms[atom].env] = truth;
@@ -60,7 +60,7 @@ static SltStatus make_row(EngSim* sim, uint32_t row, bool* found) {
 
 /// Row 1 with one surface above and the others below.
 static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
   all_below(sim);
   s->above = true;
   s->row = 1;
@@ -69,7 +69,7 @@ static SltStatus turn(EngSim* sim, uint32_t surface, bool* found) {
 
 /// Whether rows 0 and 1 lead to each other when the surface is turned.
 static SltStatus goes_back(EngSim* sim, uint32_t surface, bool* back) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
   const ModelMode* mode = NULL;
   *back = false;
   side_publish_row(sim, 0);
@@ -98,7 +98,7 @@ static bool may_read(const EngSim* sim, uint32_t index, uint32_t state) {
 
 /// The state that moves g most, for its tolerance. False: none does.
 bool side_choose_lift(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
   double most = 0.0;
   uint32_t best = MODEL_NONE;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
@@ -123,13 +123,13 @@ static double way_to_zero(const EngSim* sim, uint32_t state) {
 /// Whether the flows in rows 0 and 1 are the same where the surface is, up to rounding.
 static bool flows_agree(EngSim* sim, uint32_t surface) {
   uint32_t n = sim->core.mode->state_count;
-  ModelDual* flow = sim->sliding.flow;
+  ModelDual* flow = sim->sliding.sides.flow;
   side_evaluate(sim, 1, sim->core.t, sim->x);
   if (memcmp(side_flow(sim, 0), side_flow(sim, 1), n * sizeof(double)) == 0 &&
       eng_all_finite(side_flow(sim, 0), n)) {
     return true;
   }
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   SidePad* pad = side_rounding;
   double g = 0.0;
   if (s->offset == 0.0 && side_choose_lift(sim, surface)) {
@@ -138,8 +138,8 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
     sim->sliding.lift = fabs(g / slope);
     pad = way_to_zero;
   }
-  side_enclose(sim, 0, pad, flow, sim->sliding.bound);
-  side_enclose(sim, 1, pad, flow + sim->n_max, sim->sliding.bound);
+  side_enclose(sim, 0, pad, flow, sim->sliding.sides.bound);
+  side_enclose(sim, 1, pad, flow + sim->n_max, sim->sliding.sides.bound);
   for (uint32_t i = 0; i < n; i++) {
     if (!overlap(flow[i].v, flow[sim->n_max + i].v)) return false;
   }
@@ -151,8 +151,8 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
 /// Times in which the flows beside a surface would reach it, at some distance. False: one of them
 /// leads away.
 static bool reach_times(EngSim* sim, uint32_t surface, double distance, double times[2]) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
-  const double* rate = &sim->sliding.rate[(size_t)ENG_SIDES_MAX * surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
+  const double* rate = &sim->sliding.sides.rate[(size_t)ENG_SIDES_MAX * surface];
   s->offset = distance;
   side_evaluate(sim, 0, sim->core.t, sim->x);
   side_evaluate(sim, 1, sim->core.t, sim->x);
@@ -165,8 +165,8 @@ static bool reach_times(EngSim* sim, uint32_t surface, double distance, double t
 /// both sides: |g|/|gdot| tends to 0 (`x' = -sign(x)*sqrt(abs(x))`, and not `x' = -x`). It is
 /// looked at from the distance of its tolerance then.
 static bool holds(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
-  const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
+  const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
   bool crosses =
       bound[0].v.lo > 0.0 || bound[0].v.hi < 0.0 || bound[1].v.lo > 0.0 || bound[1].v.hi < 0.0;
   if (crosses || !side_choose_lift(sim, surface)) return false;
@@ -188,8 +188,8 @@ static bool holds(EngSim* sim, uint32_t surface) {
 /// A surface at which a rate has no bounds, though the flows differ, is looked at from the distance
 /// of its tolerance, too. Whether that is so and new.
 static bool looks_beside(EngSim* sim, uint32_t surface) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
-  const ModelDual* bound = &sim->sliding.bound[(size_t)ENG_SIDES_MAX * surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
+  const ModelDual* bound = &sim->sliding.sides.bound[(size_t)ENG_SIDES_MAX * surface];
   if (s->offset != 0.0 || (is_bounded(bound[0].v) && is_bounded(bound[1].v))) return false;
   if (!side_choose_lift(sim, surface)) return false;
   s->offset = eng_sigma(sim, s->index);
@@ -200,7 +200,7 @@ static bool looks_beside(EngSim* sim, uint32_t surface) {
 
 /// Whether a surface has two sides that matter; `again`: the others have to be asked once more.
 static SltStatus has_sides(EngSim* sim, uint32_t surface, bool* has, bool* again) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
   *has = false;
   bool found = false;
   SLT_TRY(turn(sim, surface, &found));
@@ -237,7 +237,7 @@ static SltStatus filter(EngSim* sim) {
     }
     side_evaluate(sim, 0, sim->core.t, sim->x);
     for (uint32_t k = 0; k < slide->count; k++) {
-      SLT_TRY(has_sides(sim, k, &sim->sliding.value_surfaces[k].wanted, &again));
+      SLT_TRY(has_sides(sim, k, &sim->sliding.value.surfaces[k].wanted, &again));
     }
     again |= slide_keep(sim, ENG_KEEP_WANTED);
   }
@@ -247,7 +247,7 @@ static SltStatus filter(EngSim* sim) {
 // ---- dependency ---------------------------------------------------------------------------------
 
 static uint32_t root_of(EngSim* sim, uint32_t surface) {
-  uint32_t* parent = sim->sliding.parent;
+  uint32_t* parent = sim->sliding.sides.parent;
   while (parent[surface] != surface) {
     parent[surface] = parent[parent[surface]];
     surface = parent[surface];
@@ -259,7 +259,7 @@ static void unite(EngSim* sim, uint32_t a, uint32_t b) {
   a = root_of(sim, a);
   b = root_of(sim, b);
   // the first surface stands for its group
-  sim->sliding.parent[a < b ? b : a] = a < b ? a : b;
+  sim->sliding.sides.parent[a < b ? b : a] = a < b ? a : b;
 }
 
 /// What a row computes at the present point and beside it.
@@ -276,8 +276,9 @@ static SltStatus room_for_views(EngSim* sim, View* views, uint32_t count) {
   size_t atoms = sim->model->atom_count;
   size_t env = sim->model->env_count;
   size_t each = 2 * (n + atoms + env);
-  SLT_TRY(eng_grow(sim, (void**)&w->values, &w->values_capacity, each * count, sizeof(double)));
-  double* at = w->values;
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.values, &w->sides.values_capacity, each * count,
+                   sizeof(double)));
+  double* at = w->sides.values;
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t point = 0; point < 2; point++) {
       views[i].flow[point] = at;
@@ -290,7 +291,7 @@ static SltStatus room_for_views(EngSim* sim, View* views, uint32_t count) {
 }
 
 static void look(EngSim* sim, uint32_t row, View* view) {
-  EngSideRegs* r = &sim->sliding.regs[row];
+  EngSideRegs* r = &sim->sliding.sides.regs[row];
   const ModelMode* mode = r->mode;
   const ModelContext* context = eng_context(sim);
   view->mode = mode;
@@ -330,7 +331,7 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
   SLT_TRY(turn(sim, b, &found));
   if (!found) return SLT_OK;
   look(sim, 1, &views[1]);
-  sim->sliding.value_surfaces[a].above = true;
+  sim->sliding.value.surfaces[a].above = true;
   SLT_TRY(make_row(sim, 1, &found));
   if (!found) return SLT_OK;
   look(sim, 1, &views[2]);
@@ -355,8 +356,8 @@ static SltStatus are_additive(EngSim* sim, uint32_t a, uint32_t b, const View* b
 static SltStatus join(EngSim* sim, uint32_t owner, uint32_t surface, const View* base,
                       View* views) {
   if (root_of(sim, owner) == root_of(sim, surface)) return SLT_OK;
-  EngSurface* a = &sim->sliding.value_surfaces[owner];
-  EngSurface* b = &sim->sliding.value_surfaces[surface];
+  EngSurface* a = &sim->sliding.value.surfaces[owner];
+  EngSurface* b = &sim->sliding.value.surfaces[surface];
   if (a->serial && b->serial && !sim->sliding.links) return SLT_OK;
   bool additive = false;
   SLT_TRY(are_additive(sim, surface, owner, base, views, &additive));
@@ -380,12 +381,12 @@ static SltStatus own(EngSim* sim, uint32_t* owner, uint32_t surface, bool change
 }
 
 static double rate_in(const EngSim* sim, const View* view, uint32_t point, uint32_t surface) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
     uint32_t place = eng_atom_place(view->mode, a);
     if (place == MODEL_NONE) continue;
     double rate = view->rate[point][place];
-    return sim->sliding.value_same[a] ? rate : -rate;
+    return sim->sliding.value.same[a] ? rate : -rate;
   }
   return (double)NAN;
 }
@@ -410,26 +411,26 @@ static SltStatus find_dependents(EngSim* sim, uint32_t surface, const View* base
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
     bool changed =
         differs(view->flow[0][i], base->flow[0][i]) || differs(view->flow[1][i], base->flow[1][i]);
-    SLT_TRY(own(sim, &sim->sliding.value_of_state[i], surface, changed, base, views));
+    SLT_TRY(own(sim, &sim->sliding.value.of_state[i], surface, changed, base, views));
   }
   for (uint32_t i = 0; i < sim->model->env_count; i++) {
     bool changed = differs(view->value[0][i], base->value[0][i]) ||
                    differs(view->value[1][i], base->value[1][i]);
-    SLT_TRY(own(sim, &sim->sliding.value_of_env[i], surface, changed, base, views));
+    SLT_TRY(own(sim, &sim->sliding.value.of_env[i], surface, changed, base, views));
   }
   return SLT_OK;
 }
 
 static SltStatus find_dependency(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
-  memset(sim->sliding.value_of_state, 0xff,
-         sim->core.mode->state_count * sizeof *sim->sliding.value_of_state);
-  memset(sim->sliding.value_of_env, 0xff,
-         sim->model->env_count * sizeof *sim->sliding.value_of_env);
+  memset(sim->sliding.value.of_state, 0xff,
+         sim->core.mode->state_count * sizeof *sim->sliding.value.of_state);
+  memset(sim->sliding.value.of_env, 0xff,
+         sim->model->env_count * sizeof *sim->sliding.value.of_env);
   for (uint32_t k = 0; k < slide->count; k++) {
-    sim->sliding.parent[k] = k;
+    sim->sliding.sides.parent[k] = k;
     // what acts on others has rows of its own
-    sim->sliding.value_surfaces[k].serial = sim->sliding.links;
+    sim->sliding.value.surfaces[k].serial = sim->sliding.links;
   }
   slide->linked = sim->sliding.links;
   if (slide->count < 2) return SLT_OK;
@@ -450,7 +451,7 @@ static SltStatus find_dependency(EngSim* sim) {
 /// Numbers of the groups, places in them, and rows. False: a group is too large.
 static bool number_groups(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
-  EngSurface* surfaces = sim->sliding.value_surfaces;
+  EngSurface* surfaces = sim->sliding.value.surfaces;
   slide->group_count = 0;
   for (uint32_t k = 0; k < slide->count; k++) {
     surfaces[k].size = 0;
@@ -482,11 +483,11 @@ static bool number_groups(EngSim* sim) {
   }
   slide->rows = next;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    uint32_t* owner = &sim->sliding.value_of_state[i];
+    uint32_t* owner = &sim->sliding.value.of_state[i];
     if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
   }
   for (uint32_t i = 0; i < sim->model->env_count; i++) {
-    uint32_t* owner = &sim->sliding.value_of_env[i];
+    uint32_t* owner = &sim->sliding.value.of_env[i];
     if (*owner != MODEL_NONE) *owner = root_of(sim, *owner);
   }
   return true;
@@ -498,7 +499,7 @@ SltStatus side_make_rows(EngSim* sim, bool* made) {
   SLT_TRY(side_room_rows(sim, slide->rows));
   for (uint32_t row = 0; row < slide->rows && *made; row++) {
     for (uint32_t k = 0; k < slide->count; k++) {
-      EngSurface* s = &sim->sliding.value_surfaces[k];
+      EngSurface* s = &sim->sliding.value.surfaces[k];
       s->above = side_is_above(s, row);
     }
     eng_restore_truths(sim);

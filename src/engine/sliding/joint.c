@@ -25,21 +25,21 @@
 // ---- rates in all rows --------------------------------------------------------------------------
 
 static double* rates_of(const EngSim* sim, uint32_t surface) {
-  return sim->sliding.link + (size_t)surface * sim->core.slide.rows;
+  return sim->sliding.sides.link + (size_t)surface * sim->core.slide.rows;
 }
 
 static double* reactions_of(const EngSim* sim, uint32_t row) {
-  return sim->sliding.reactions + (size_t)row * sim->core.contact.count;
+  return sim->sliding.sides.reactions + (size_t)row * sim->core.contact.count;
 }
 
 /// Room for the rates of all surfaces and the reactions of all contacts in all rows.
 static SltStatus room(EngSim* sim) {
   EngSliding* w = &sim->sliding;
   size_t rows = sim->core.slide.rows;
-  SLT_TRY(eng_grow(sim, (void**)&w->link, &w->link_capacity, rows * sim->core.slide.count,
-                   sizeof *w->link));
-  return eng_grow(sim, (void**)&w->reactions, &w->reactions_capacity,
-                  rows * sim->core.contact.count + 1, sizeof *w->reactions);
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.link, &w->sides.link_capacity,
+                   rows * sim->core.slide.count, sizeof *w->sides.link));
+  return eng_grow(sim, (void**)&w->sides.reactions, &w->sides.reactions_capacity,
+                  rows * sim->core.contact.count + 1, sizeof *w->sides.reactions);
 }
 
 /// Rates of all surfaces along the flow of a row: the derivative that decides about each.
@@ -49,18 +49,18 @@ static void find_rates(EngSim* sim, uint32_t row, double t, const double* x) {
   bool second = false;
   side_rates_along(sim, t, x, flow);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &w->value_surfaces[k];
+    const EngSurface* s = &w->value.surfaces[k];
     ModelInterval rate = sim->g_dual[s->index].d;
     rates_of(sim, k)[row] = 0.5 * (rate.lo + rate.hi);
-    if (!row) w->speed[k] = rates_of(sim, k)[row];
+    if (!row) w->sides.speed[k] = rates_of(sim, k)[row];
     second |= s->order == 2;
   }
   if (!second) return;
-  const ModelMode* mode = w->regs[row].mode;
-  model_program_enclose(&mode->gdot, eng_context(sim), w->regs[row].gdot_dual,
-                        (ModelInterval){t, t}, w->x, sim->g_dual);
+  const ModelMode* mode = w->sides.regs[row].mode;
+  model_program_enclose(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot_dual,
+                        (ModelInterval){t, t}, w->sides.x, sim->g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &w->value_surfaces[k];
+    const EngSurface* s = &w->value.surfaces[k];
     uint32_t place = side_place(sim, k, mode);
     if (s->order != 2 || place == MODEL_NONE) continue;
     ModelInterval rate = sim->g_dual[place / 2].d;
@@ -104,7 +104,7 @@ static void linearise(const EngSim* sim, const double* wanted, const double* alp
       own[bit] = alpha[members[bit]];
     }
     for (uint32_t p = 1; p <= all; p++) {
-      uint32_t row = side_row(&sim->sliding.value_surfaces[members[0]], p);
+      uint32_t row = side_row(&sim->sliding.value.surfaces[members[0]], p);
       double weight = side_weight(p, all, own);
       for (uint32_t j = 0; j < n; j++) {
         double difference = rates_of(sim, j)[row] - rates_of(sim, j)[0];
@@ -121,9 +121,9 @@ static void linearise(const EngSim* sim, const double* wanted, const double* alp
 /// Room for so many doubles that are used at once.
 static double* numbers(EngSim* sim, size_t count) {
   EngSliding* w = &sim->sliding;
-  SltStatus status =
-      eng_grow(sim, (void**)&w->values, &w->values_capacity, count, sizeof *w->values);
-  return status < 0 ? NULL : w->values;
+  SltStatus status = eng_grow(sim, (void**)&w->sides.values, &w->sides.values_capacity, count,
+                              sizeof *w->sides.values);
+  return status < 0 ? NULL : w->sides.values;
 }
 
 /// Divide rows by their largest entries: surfaces have units of their own.
@@ -150,7 +150,7 @@ SltStatus side_solve_linked(EngSim* sim, const double* wanted, double* alpha) {
   double* scratch = b + n;
   double* scale = scratch + n;
   uint32_t* pivot = (uint32_t*)(scale + n);
-  memcpy(alpha, sim->sliding.value_alpha, n * sizeof *alpha);
+  memcpy(alpha, sim->sliding.motion.alpha, n * sizeof *alpha);
   for (uint32_t iteration = 0; iteration < ITERATIONS; iteration++) {
     linearise(sim, wanted, alpha, a, b);
     scale_rows(n, a, b);
@@ -216,7 +216,7 @@ static double* entry(const Joint* p, uint32_t row, uint32_t column) {
 }
 
 static uint32_t row_above(const EngSim* sim, uint32_t surface) {
-  return side_row(&sim->sliding.value_surfaces[surface], 1);
+  return side_row(&sim->sliding.value.surfaces[surface], 1);
 }
 
 /// What the surfaces do to each other.
@@ -264,7 +264,7 @@ static bool enter_reactions(EngSim* sim, Joint* p) {
   double* still = p->work;
   side_rates_along(sim, p->t, p->x, w->dx);
   for (uint32_t j = 0; j < p->n; j++) {
-    still[j] = sim->g_dual[sim->sliding.value_surfaces[j].index].d.lo;
+    still[j] = sim->g_dual[sim->sliding.value.surfaces[j].index].d.lo;
   }
   for (uint32_t k = 0; k < p->m; k++) {
     uint32_t column = 2 * p->n + k;
@@ -278,7 +278,7 @@ static bool enter_reactions(EngSim* sim, Joint* p) {
     }
     side_rates_along(sim, p->t, p->x, w->dx);
     for (uint32_t j = 0; j < p->n; j++) {
-      double effect = sim->g_dual[sim->sliding.value_surfaces[j].index].d.lo - still[j];
+      double effect = sim->g_dual[sim->sliding.value.surfaces[j].index].d.lo - still[j];
       *entry(p, j, column) = -effect * p->push_unit[k] / p->rate_unit[j];
     }
     eng_contact_spread(w, &w->rows[k], true);
@@ -298,14 +298,14 @@ static double terms_of(const Joint* p, uint32_t row) {
 
 static void take_surfaces(EngSim* sim, const Joint* p) {
   for (uint32_t j = 0; j < p->n; j++) {
-    EngSurface* s = &sim->sliding.value_surfaces[j];
+    EngSurface* s = &sim->sliding.value.surfaces[j];
     double alpha = fmin(fmax(p->z[j], 0.0), 1.0);
     double rate = p->z[p->n + j] - p->w[j];
     s->slides = alpha > AT_END && alpha < 1.0 - AT_END;
     s->above = s->slides ? s->stands_above : alpha > 0.5;
     s->order = 1;
     s->tangent = !s->slides && fabs(rate) <= NO_RATE * terms_of(p, j);
-    sim->sliding.value_alpha[j] = alpha;
+    sim->sliding.motion.alpha[j] = alpha;
   }
 }
 
@@ -343,7 +343,8 @@ static bool is_degenerate(const Joint* p) {
 static const double* point_ahead(EngSim* sim, const Joint* p, double step) {
   EngSliding* w = &sim->sliding;
   uint32_t n = sim->core.mode->state_count;
-  if (eng_grow(sim, (void**)&w->trial, &w->trial_capacity, sim->n_max, sizeof *w->trial) < 0) {
+  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->n_max,
+               sizeof *w->sides.trial) < 0) {
     return NULL;
   }
   const double* below = side_flow(sim, 0);
@@ -352,17 +353,17 @@ static const double* point_ahead(EngSim* sim, const Joint* p, double step) {
     for (uint32_t j = 0; j < p->n; j++) {
       f += p->z[j] * (side_flow(sim, row_above(sim, j))[i] - below[i]);
     }
-    w->trial[i] = p->x[i] + step * f;
+    w->sides.trial[i] = p->x[i] + step * f;
   }
   for (uint32_t k = 0; k < p->m; k++) {
     double lambda = p->z[2 * p->n + k] * p->push_unit[k];
     eng_contact_spread(sim->contact, &sim->contact->rows[k], false);
     for (uint32_t i = 0; i < n; i++) {
-      w->trial[i] += step * lambda * sim->contact->dx[i];
+      w->sides.trial[i] += step * lambda * sim->contact->dx[i];
     }
     eng_contact_spread(sim->contact, &sim->contact->rows[k], true);
   }
-  return w->trial;
+  return w->sides.trial;
 }
 
 bool side_complementarity(EngSim* sim) {

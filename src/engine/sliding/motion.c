@@ -13,7 +13,7 @@
 
 /// Weights of the patterns of a surface's group.
 static double* weights_of(const EngSim* sim, uint32_t group) {
-  return &sim->sliding.weight[(size_t)ENG_SIDES_MAX * group];
+  return &sim->sliding.sides.weight[(size_t)ENG_SIDES_MAX * group];
 }
 
 static void find_weights(EngSim* sim, const double* alpha) {
@@ -33,7 +33,7 @@ static void find_weights(EngSim* sim, const double* alpha) {
 
 double side_row_weight(const EngSim* sim, uint32_t row, uint32_t owner) {
   const EngSlide* slide = &sim->core.slide;
-  const EngSurface* surfaces = sim->sliding.value_surfaces;
+  const EngSurface* surfaces = sim->sliding.value.surfaces;
   if (slide->group_count == 1) return weights_of(sim, 0)[side_pattern(&surfaces[0], row)];
   bool owned = owner != MODEL_NONE && !surfaces[owner].serial;
   double base = owned ? weights_of(sim, surfaces[owner].group)[0] : 1.0;
@@ -54,10 +54,10 @@ static void wanted_of(const EngSim* sim, const uint32_t* members, uint32_t count
                       double* wanted) {
   double k = sim->core.slide.stiffness;
   for (uint32_t bit = 0; bit < count; bit++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[members[bit]];
+    const EngSurface* s = &sim->sliding.value.surfaces[members[bit]];
     double g = sim->g_dual[s->index].v.lo;
     wanted[bit] = !pull           ? 0.0
-                  : s->order == 2 ? -2.0 * k * sim->sliding.speed[members[bit]] - k * k * g
+                  : s->order == 2 ? -2.0 * k * sim->sliding.sides.speed[members[bit]] - k * k * g
                                   : -k * g;
   }
 }
@@ -69,9 +69,9 @@ static bool solve_group(EngSim* sim, uint32_t group, bool pull, double* alpha) {
   double own[ENG_GROUP_MAX];
   uint32_t count = side_members(sim, group, members);
   for (uint32_t bit = 0; bit < count; bit++) {
-    memcpy(values[bit], &sim->sliding.rate[(size_t)ENG_SIDES_MAX * members[bit]],
+    memcpy(values[bit], &sim->sliding.sides.rate[(size_t)ENG_SIDES_MAX * members[bit]],
            sizeof values[bit]);
-    own[bit] = sim->sliding.value_alpha[members[bit]];
+    own[bit] = sim->sliding.motion.alpha[members[bit]];
   }
   wanted_of(sim, members, count, pull, wanted);
   if (!side_solve((const double(*)[ENG_SIDES_MAX])values, count, (1u << count) - 1u, 0, wanted,
@@ -87,7 +87,7 @@ static bool solve_group(EngSim* sim, uint32_t group, bool pull, double* alpha) {
 /// All surfaces at once.
 static SltStatus solve_linked(EngSim* sim, bool pull, double* alpha) {
   const EngSlide* slide = &sim->core.slide;
-  double* wanted = sim->sliding.value_wanted;
+  double* wanted = sim->sliding.motion.wanted;
   for (uint32_t k = 0; k < slide->count; k++) {
     wanted_of(sim, &k, 1, pull, &wanted[k]);
   }
@@ -108,7 +108,7 @@ SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, d
     const ModelMode* mode = sim->core.mode;
     model_program_run(&mode->g_flow, eng_context(sim), sim->g_flow_regs, t, x, sim->side_g);
     for (uint32_t k = 0; k < slide->count; k++) {
-      uint32_t index = sim->sliding.value_surfaces[k].index;
+      uint32_t index = sim->sliding.value.surfaces[k].index;
       sim->g_dual[index].v.lo = sim->side_g[index];
     }
   }
@@ -120,7 +120,7 @@ SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, d
 }
 
 bool eng_slide_reactions(EngSim* sim, double t, const double* x) {
-  return side_coefficients(sim, t, x, false, sim->sliding.value_trial) >= 0;
+  return side_coefficients(sim, t, x, false, sim->sliding.motion.trial) >= 0;
 }
 
 bool eng_slide_complementarity(EngSim* sim) {
@@ -130,7 +130,7 @@ bool eng_slide_complementarity(EngSim* sim) {
 SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const EngSlide* slide = &sim->core.slide;
   if (slide->by_value) return eng_value_rhs(sim, t, x, dx);
-  double* alpha = sim->sliding.value_trial;
+  double* alpha = sim->sliding.motion.trial;
   SLT_TRY(side_coefficients(sim, t, x, true, alpha));
   find_weights(sim, alpha);
   uint32_t n = sim->core.mode->state_count;
@@ -143,7 +143,7 @@ SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx) {
     for (uint32_t i = 0; i < n; i++) {
       double w = slide->group_count == 1
                      ? whole
-                     : side_row_weight(sim, row, sim->sliding.value_of_state[i]);
+                     : side_row_weight(sim, row, sim->sliding.value.of_state[i]);
       if (w != 0.0) dx[i] += w * f[i];
     }
   }
@@ -156,14 +156,14 @@ static void combine_values(EngSim* sim, double t, const double* alpha, double* v
   const EngSlide* slide = &sim->core.slide;
   find_weights(sim, alpha);
   for (uint32_t row = 0; row < slide->rows; row++) {
-    EngSideRegs* r = &sim->sliding.regs[row];
+    EngSideRegs* r = &sim->sliding.sides.regs[row];
     const ModelMode* mode = r->mode;
     model_program_run(&mode->full, eng_context(sim), r->full, t, side_point(sim, row, t, sim->x),
                       sim->full);
     // quantities that only some sides compute keep the part those sides give
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       uint32_t env = mode->full_env[i];
-      double w = side_row_weight(sim, row, sim->sliding.value_of_env[env]);
+      double w = side_row_weight(sim, row, sim->sliding.value.of_env[env]);
       if (w != 0.0) values[env] += w * sim->full[i];
       if (known) known[env] = 1;
     }
@@ -176,14 +176,14 @@ void eng_slide_full(EngSim* sim, double t) {
     eng_value_full(sim, t);
     return;
   }
-  if (side_coefficients(sim, t, sim->x, false, sim->sliding.value_trial) < 0) return;
+  if (side_coefficients(sim, t, sim->x, false, sim->sliding.motion.trial) < 0) return;
   for (uint32_t row = 0; row < slide->rows; row++) {
-    const ModelMode* mode = sim->sliding.regs[row].mode;
+    const ModelMode* mode = sim->sliding.sides.regs[row].mode;
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = 0.0;
     }
   }
-  combine_values(sim, t, sim->sliding.value_trial, sim->env, NULL);
+  combine_values(sim, t, sim->sliding.motion.trial, sim->env, NULL);
 }
 
 bool eng_slide_coefficients(EngSim* sim, double* share) {
@@ -199,19 +199,19 @@ void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* sha
     eng_value_side(sim, surface, above, share, values, known);
     return;
   }
-  memcpy(sim->sliding.value_trial, share, slide->count * sizeof *share);
-  sim->sliding.value_trial[surface] = above ? 1.0 : 0.0;
-  combine_values(sim, sim->core.t, sim->sliding.value_trial, values, known);
+  memcpy(sim->sliding.motion.trial, share, slide->count * sizeof *share);
+  sim->sliding.motion.trial[surface] = above ? 1.0 : 0.0;
+  combine_values(sim, sim->core.t, sim->sliding.motion.trial, values, known);
 }
 
 uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface) {
-  return sim->sliding.value_surfaces[surface].atom;
+  return sim->sliding.value.surfaces[surface].atom;
 }
 
 bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads) {
   *leads = false;
-  if (!sim->core.slide.count || sim->sliding.value_of_atom[atom] == MODEL_NONE) return false;
-  uint32_t surface = sim->sliding.value_of_atom[atom];
-  *leads = surface != SLIDE_RIDES && sim->sliding.value_surfaces[surface].atom == atom;
+  if (!sim->core.slide.count || sim->sliding.value.of_atom[atom] == MODEL_NONE) return false;
+  uint32_t surface = sim->sliding.value.of_atom[atom];
+  *leads = surface != SLIDE_RIDES && sim->sliding.value.surfaces[surface].atom == atom;
   return true;
 }

@@ -21,32 +21,42 @@ SltStatus side_room(EngSim* sim, uint32_t surfaces) {
   EngSliding* w = &sim->sliding;
   size_t entries = (size_t)surfaces * ENG_SIDES_MAX;
   size_t n = sim->n_max;
-  SLT_TRY(eng_grow(sim, (void**)&w->rate, &w->rate_capacity, entries, sizeof *w->rate));
-  SLT_TRY(eng_grow(sim, (void**)&w->speed, &w->speed_capacity, surfaces, sizeof *w->speed));
-  SLT_TRY(eng_grow(sim, (void**)&w->bound, &w->bound_capacity, entries, sizeof *w->bound));
-  SLT_TRY(eng_grow(sim, (void**)&w->wide, &w->wide_capacity, entries, sizeof *w->wide));
-  SLT_TRY(eng_grow(sim, (void**)&w->place, &w->place_capacity, entries, sizeof *w->place));
-  SLT_TRY(eng_grow(sim, (void**)&w->weight, &w->weight_capacity, entries, sizeof *w->weight));
-  SLT_TRY(eng_grow(sim, (void**)&w->parent, &w->parent_capacity, surfaces, sizeof *w->parent));
-  SLT_TRY(eng_grow(sim, (void**)&w->flow, &w->flow_capacity, 2 * n, sizeof *w->flow));
-  return eng_grow(sim, (void**)&w->x, &w->x_capacity, n, sizeof *w->x);
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.rate, &w->sides.rate_capacity, entries,
+                   sizeof *w->sides.rate));
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.speed, &w->sides.speed_capacity, surfaces,
+                   sizeof *w->sides.speed));
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.bound, &w->sides.bound_capacity, entries,
+                   sizeof *w->sides.bound));
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.wide, &w->sides.wide_capacity, entries,
+                   sizeof *w->sides.wide));
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.place, &w->sides.place_capacity, entries,
+                   sizeof *w->sides.place));
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.weight, &w->sides.weight_capacity, entries,
+                   sizeof *w->sides.weight));
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.parent, &w->sides.parent_capacity, surfaces,
+                   sizeof *w->sides.parent));
+  SLT_TRY(
+      eng_grow(sim, (void**)&w->sides.flow, &w->sides.flow_capacity, 2 * n, sizeof *w->sides.flow));
+  return eng_grow(sim, (void**)&w->sides.x, &w->sides.x_capacity, n, sizeof *w->sides.x);
 }
 
 SltStatus side_room_rows(EngSim* sim, uint32_t rows) {
   EngSliding* w = &sim->sliding;
-  size_t known = w->regs_capacity;
+  size_t known = w->sides.regs_capacity;
   size_t automata = sim->model->automaton_count;
   size_t atoms = sim->model->atom_count;
-  SLT_TRY(eng_grow(sim, (void**)&w->regs, &w->regs_capacity, rows, sizeof *w->regs));
-  for (size_t i = known; i < w->regs_capacity; i++) {
-    w->regs[i] = (EngSideRegs){.mode = NULL};
-  }
   SLT_TRY(
-      eng_grow(sim, (void**)&w->states, &w->states_capacity, rows * automata, sizeof *w->states));
+      eng_grow(sim, (void**)&w->sides.regs, &w->sides.regs_capacity, rows, sizeof *w->sides.regs));
+  for (size_t i = known; i < w->sides.regs_capacity; i++) {
+    w->sides.regs[i] = (EngSideRegs){.mode = NULL};
+  }
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.states, &w->sides.states_capacity, rows * automata,
+                   sizeof *w->sides.states));
   SLT_TRY(side_room_flags(sim, rows));
-  SLT_TRY(eng_grow(sim, (void**)&w->truths, &w->truths_capacity, rows * atoms, sizeof *w->truths));
-  return eng_grow(sim, (void**)&w->flows, &w->flows_capacity, (size_t)rows * sim->n_max,
-                  sizeof *w->flows);
+  SLT_TRY(eng_grow(sim, (void**)&w->sides.truths, &w->sides.truths_capacity, rows * atoms,
+                   sizeof *w->sides.truths));
+  return eng_grow(sim, (void**)&w->sides.flows, &w->sides.flows_capacity, (size_t)rows * sim->n_max,
+                  sizeof *w->sides.flows);
 }
 
 // ---- modes --------------------------------------------------------------------------------------
@@ -142,7 +152,7 @@ SltStatus side_mode(EngSim* sim, const ModelMode** out) {
     SLT_TRY(slide_recognise(sim, mode));
     judge_others(sim, mode);
     for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-      slide_impose(sim, k, sim->sliding.value_surfaces[k].above);
+      slide_impose(sim, k, sim->sliding.value.surfaces[k].above);
     }
     bool moved = false;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
@@ -157,20 +167,20 @@ SltStatus side_mode(EngSim* sim, const ModelMode** out) {
 }
 
 uint32_t side_place(const EngSim* sim, uint32_t surface, const ModelMode* mode) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
-  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
+  for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
     uint32_t place = eng_atom_place(mode, a);
-    if (place != MODEL_NONE) return 2 * place + (sim->sliding.value_same[a] ? 0u : 1u);
+    if (place != MODEL_NONE) return 2 * place + (sim->sliding.value.same[a] ? 0u : 1u);
   }
   return MODEL_NONE;
 }
 
 /// Room for a row's programs, with the values of the environment in place.
 static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode) {
-  EngSideRegs* r = &sim->sliding.regs[row];
+  EngSideRegs* r = &sim->sliding.sides.regs[row];
   const ModelProgram* rhs = &mode->rhs;
   const ModelProgram* gdot = &mode->gdot;
-  sim->sliding.value_bound = NULL;
+  sim->sliding.motion.bound = NULL;
   r->mode = mode;
   SLT_TRY(eng_grow(sim, (void**)&r->rhs, &r->rhs_capacity, rhs->reg_count, sizeof(double)));
   SLT_TRY(eng_grow(sim, (void**)&r->full, &r->full_capacity, mode->full.reg_count, sizeof(double)));
@@ -190,10 +200,10 @@ static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode)
   model_program_guess(&mode->full, sim->guess, r->full);
   model_program_guess(gdot, sim->guess, r->gdot);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
-    sim->sliding.place[ENG_SIDES_MAX * k + pattern] = side_place(sim, k, mode);
+    sim->sliding.sides.place[ENG_SIDES_MAX * k + pattern] = side_place(sim, k, mode);
   }
   return SLT_OK;
 }
@@ -242,10 +252,10 @@ static ModelDual enclose_along(EngSim* sim, uint32_t index, double t, const Dire
     return g;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->sliding.x[i] = along_state(d, i);
+    sim->sliding.sides.x[i] = along_state(d, i);
   }
   model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
-                        sim->sliding.x, sim->g_dual);
+                        sim->sliding.sides.x, sim->g_dual);
   return sim->g_dual[index];
 }
 
@@ -254,7 +264,7 @@ static double middle(ModelInterval a) {
 }
 
 double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, double* g) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   ModelDual moving = enclose_along(sim, s->index, t, &(Direction){x, s->lifts});
   ModelDual still = enclose_along(sim, s->index, t, &(Direction){x, MODEL_NONE});
   *g = middle(still.v);
@@ -264,7 +274,7 @@ double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, doub
 const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
   const double* point = x;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     if (s->offset == 0.0) continue;
     double g = 0.0;
     double slope = side_slope(sim, k, t, x, &g);
@@ -280,17 +290,17 @@ const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
 void side_rates_along(EngSim* sim, double t, const double* x, const double* flow) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->sliding.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
+    sim->sliding.sides.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
   }
   model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
-                        sim->sliding.x, sim->g_dual);
+                        sim->sliding.sides.x, sim->g_dual);
 }
 
 /// The rate of a surface along a flow, where the row's mode has no relation of it.
 static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const double* x,
                             const double* flow) {
   side_rates_along(sim, t, x, flow);
-  return (ModelDual){sim->g_dual[sim->sliding.value_surfaces[surface].index].d,
+  return (ModelDual){sim->g_dual[sim->sliding.value.surfaces[surface].index].d,
                      {-(double)INFINITY, (double)INFINITY}};
 }
 
@@ -302,23 +312,24 @@ static ModelInterval flipped(ModelInterval a, bool flip) {
 static void evaluate_second(EngSim* sim, uint32_t row, double t, const double* x,
                             const double* flow) {
   EngSliding* w = &sim->sliding;
-  const ModelMode* mode = sim->sliding.regs[row].mode;
+  const ModelMode* mode = sim->sliding.sides.regs[row].mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    w->x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
+    w->sides.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
   }
-  model_program_enclose(&mode->gdot, eng_context(sim), w->regs[row].gdot_dual,
-                        (ModelInterval){t, t}, w->x, sim->g_dual);
+  model_program_enclose(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot_dual,
+                        (ModelInterval){t, t}, w->sides.x, sim->g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
-    uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
+    uint32_t place = w->sides.place[ENG_SIDES_MAX * k + pattern];
     if (s->order != 2 || (row && !pattern) || place == MODEL_NONE) continue;
-    w->rate[ENG_SIDES_MAX * k + pattern] = middle(flipped(sim->g_dual[place / 2].d, place & 1u));
+    w->sides.rate[ENG_SIDES_MAX * k + pattern] =
+        middle(flipped(sim->g_dual[place / 2].d, place & 1u));
   }
 }
 
 const double* side_run_flow(EngSim* sim, uint32_t row, double t, const double* x) {
-  EngSideRegs* r = &sim->sliding.regs[row];
+  EngSideRegs* r = &sim->sliding.sides.regs[row];
   x = side_point(sim, row, t, x);
   model_program_run(&r->mode->rhs, eng_context(sim), r->rhs, t, x, side_flow(sim, row));
   return x;
@@ -326,16 +337,16 @@ const double* side_run_flow(EngSim* sim, uint32_t row, double t, const double* x
 
 void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
   EngSliding* w = &sim->sliding;
-  const ModelMode* mode = sim->sliding.regs[row].mode;
+  const ModelMode* mode = sim->sliding.sides.regs[row].mode;
   const double* flow = side_flow(sim, row);
   x = side_run_flow(sim, row, t, x);
-  model_program_run(&mode->gdot, eng_context(sim), w->regs[row].gdot, t, x, sim->side_g);
+  model_program_run(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot, t, x, sim->side_g);
   bool second = false;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
-    uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
+    uint32_t place = w->sides.place[ENG_SIDES_MAX * k + pattern];
     second |= s->order == 2;
     double rate = 0.0;
     if (place == MODEL_NONE) {
@@ -343,8 +354,8 @@ void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
     } else {
       rate = place & 1u ? -sim->side_g[place / 2] : sim->side_g[place / 2];
     }
-    w->rate[ENG_SIDES_MAX * k + pattern] = rate;
-    if (!pattern) w->speed[k] = rate;
+    w->sides.rate[ENG_SIDES_MAX * k + pattern] = rate;
+    if (!pattern) w->sides.speed[k] = rate;
   }
   if (second) evaluate_second(sim, row, t, x, flow);
 }
@@ -360,7 +371,7 @@ double side_tolerance(const EngSim* sim, uint32_t state) {
 
 void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound) {
   EngSliding* w = &sim->sliding;
-  const ModelMode* mode = sim->sliding.regs[row].mode;
+  const ModelMode* mode = sim->sliding.sides.regs[row].mode;
   const ModelContext* context = eng_context(sim);
   double t = sim->core.t;
   double t_pad = 4.0 * DBL_EPSILON * fabs(t);
@@ -369,28 +380,29 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
   if (x != sim->probe_x) memcpy(sim->probe_x, x, mode->state_count * sizeof *x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double by = pad(sim, i);
-    w->x[i] = (ModelDual){{sim->probe_x[i] - by, sim->probe_x[i] + by}, {0.0, 0.0}};
+    w->sides.x[i] = (ModelDual){{sim->probe_x[i] - by, sim->probe_x[i] + by}, {0.0, 0.0}};
   }
-  if (!flow) flow = w->flow;
-  model_program_enclose(&mode->rhs, context, w->regs[row].rhs_dual, time, w->x, flow);
+  if (!flow) flow = w->sides.flow;
+  model_program_enclose(&mode->rhs, context, w->sides.regs[row].rhs_dual, time, w->sides.x, flow);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    w->x[i].d = flow[i].v;
+    w->sides.x[i].d = flow[i].v;
   }
-  model_program_enclose(&mode->gdot, context, w->regs[row].gdot_dual, time, w->x, sim->g_dual);
+  model_program_enclose(&mode->gdot, context, w->sides.regs[row].gdot_dual, time, w->sides.x,
+                        sim->g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if (row && !pattern) continue;
-    uint32_t place = w->place[ENG_SIDES_MAX * k + pattern];
+    uint32_t place = w->sides.place[ENG_SIDES_MAX * k + pattern];
     ModelDual* out = &bound[ENG_SIDES_MAX * k + pattern];
     if (place == MODEL_NONE) continue;
     ModelDual found = sim->g_dual[place / 2];
     *out = (ModelDual){flipped(found.v, place & 1u), flipped(found.d, place & 1u)};
   }
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[k];
+    const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
-    if ((row && !pattern) || w->place[ENG_SIDES_MAX * k + pattern] != MODEL_NONE) continue;
+    if ((row && !pattern) || w->sides.place[ENG_SIDES_MAX * k + pattern] != MODEL_NONE) continue;
     bound[ENG_SIDES_MAX * k + pattern] = rate_along(sim, k, t, sim->probe_x, side_flow(sim, row));
   }
 }

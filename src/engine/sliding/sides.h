@@ -7,15 +7,15 @@
 #include "engine/sliding/value.h"
 
 static inline uint32_t* side_states(EngSim* sim, uint32_t row) {
-  return sim->sliding.states + (size_t)row * sim->model->automaton_count;
+  return sim->sliding.sides.states + (size_t)row * sim->model->automaton_count;
 }
 
 static inline uint8_t* side_truths(EngSim* sim, uint32_t row) {
-  return sim->sliding.truths + (size_t)row * sim->model->atom_count;
+  return sim->sliding.sides.truths + (size_t)row * sim->model->atom_count;
 }
 
 static inline double* side_flow(const EngSim* sim, uint32_t row) {
-  return sim->sliding.flows + (size_t)row * sim->n_max;
+  return sim->sliding.sides.flows + (size_t)row * sim->n_max;
 }
 
 /// The row that shows a pattern of sides of a surface's group.
@@ -37,7 +37,6 @@ static inline bool side_is_above(const EngSurface* s, uint32_t row) {
 enum { FLAGS_SETTLED, FLAGS_TARGET, FLAG_ROWS };  // places of values before those of the rows
 
 SltStatus side_room_flags(EngSim* sim, uint32_t rows);
-void side_free_flags(EngSim* sim);
 /// Set the flags that a transition sets.
 void side_set_flags(EngSim* sim, const ModelTransition* t);
 double* side_flags(EngSim* sim, uint32_t row);
@@ -85,7 +84,6 @@ double side_slope(EngSim* sim, uint32_t surface, double t, const double* x, doub
 /// Whether all relations that the motion stands at are crossed, and nothing slides: told from these
 /// relations alone. False: it cannot be told so. `settled`: guards have had their say.
 bool slide_crosses_plainly(EngSim* sim, bool settled);
-void slide_free_askers(EngSim* sim);
 
 // ---- groups.c
 

@@ -55,9 +55,9 @@ static SltStatus find_target(EngSim* sim, bool* moves) {
 
 /// A surface that goes to no side is not watched until it has left what the tolerances explain.
 static void let_go(EngSim* sim, uint32_t surface) {
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
-    sim->atoms[a].tangential = true;
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
+    sim->atoms[a].marks.tangential = true;
   }
 }
 
@@ -67,7 +67,7 @@ static SltStatus find_riders(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   bool limit = false;
   for (uint32_t k = 0; k < slide->count; k++) {
-    limit |= sim->sliding.value_surfaces[k].order == 2;
+    limit |= sim->sliding.value.surfaces[k].order == 2;
   }
   if (!limit) return SLT_OK;
   SLT_TRY(eng_slide_rhs(sim, sim->core.t, sim->x, sim->side_f));
@@ -78,19 +78,20 @@ static SltStatus find_riders(EngSim* sim) {
     }
     double pad = 0x1p-30 * largest;
     double f = sim->side_f[i];
-    sim->sliding.x[i] = (ModelDual){{sim->x[i], sim->x[i]}, {f - pad, f + pad}};
+    sim->sliding.sides.x[i] = (ModelDual){{sim->x[i], sim->x[i]}, {f - pad, f + pad}};
   }
   model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs,
-                        (ModelInterval){sim->core.t, sim->core.t}, sim->sliding.x, sim->g_dual);
+                        (ModelInterval){sim->core.t, sim->core.t}, sim->sliding.sides.x,
+                        sim->g_dual);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
     ModelDual g = sim->g_dual[i];
-    bool free = sim->sliding.value_of_atom[atom] == MODEL_NONE ||
-                sim->sliding.value_of_atom[atom] == SLIDE_KINK;
+    bool free = sim->sliding.value.of_atom[atom] == MODEL_NONE ||
+                sim->sliding.value.of_atom[atom] == SLIDE_KINK;
     if (!free || !value_may_bound(sim, atom)) continue;
     if (!(fabs(g.v.lo) <= fmax(sim->atoms[atom].zone, eng_sigma(sim, i)))) continue;
-    if (g.d.lo <= 0.0 && g.d.hi >= 0.0) sim->sliding.value_of_atom[atom] = SLIDE_RIDES;
+    if (g.d.lo <= 0.0 && g.d.hi >= 0.0) sim->sliding.value.of_atom[atom] = SLIDE_RIDES;
   }
   return SLT_OK;
 }
@@ -111,7 +112,7 @@ static SltStatus install(EngSim* sim, EngSlideVerdict* verdict) {
   slide->stiffness = 0.0;
   SLT_TRY(find_riders(sim));
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    if (sim->sliding.value_of_atom[i] == SLIDE_KINK) sim->sliding.value_of_atom[i] = MODEL_NONE;
+    if (sim->sliding.value.of_atom[i] == SLIDE_KINK) sim->sliding.value.of_atom[i] = MODEL_NONE;
   }
   *verdict = ENG_SLIDE_ALONG;
   return SLT_OK;
@@ -128,13 +129,13 @@ static SltStatus decide(EngSim* sim, bool* able) {
     eng_restore_truths(sim);
     if (status < 0 || !*able || !slide->count) return status;
     for (uint32_t k = 0; k < slide->count; k++) {
-      EngSurface* s = &sim->sliding.value_surfaces[k];
+      EngSurface* s = &sim->sliding.value.surfaces[k];
       s->stands_above = present_side(sim, s);
     }
     bool solved = slide->linked && side_complementarity(sim);
     sim->slide_decided = solved || side_decide(sim);
     for (uint32_t k = 0; k < slide->count; k++) {
-      EngSurface* s = &sim->sliding.value_surfaces[k];
+      EngSurface* s = &sim->sliding.value.surfaces[k];
       s->wanted = s->met || s->slides;
     }
     again = slide_keep(sim, ENG_KEEP_WANTED);
@@ -160,7 +161,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
   }
   bool slides = false;
   for (uint32_t k = 0; k < slide->count; k++) {
-    slides |= sim->sliding.value_surfaces[k].slides;
+    slides |= sim->sliding.value.surfaces[k].slides;
   }
   // a plain crossing is left to the guards unless they have had their say
   if (!slides && (!settled || !sim->slide_decided)) {
@@ -168,8 +169,8 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     return SLT_OK;
   }
   for (uint32_t k = 0; k < slide->count; k++) {
-    value_latch(sim, k, sim->sliding.value_surfaces[k].above);
-    if (sim->sliding.value_surfaces[k].tangent) let_go(sim, k);
+    value_latch(sim, k, sim->sliding.value.surfaces[k].above);
+    if (sim->sliding.value.surfaces[k].tangent) let_go(sim, k);
   }
   bool moves = false;
   SLT_TRY(find_target(sim, &moves));
@@ -190,7 +191,7 @@ static bool comes_near_others(EngSim* sim) {
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
-    if (!atom->separates || !value_may_bound(sim, mode->atoms[i])) continue;
+    if (!atom->kind.separates || !value_may_bound(sim, mode->atoms[i])) continue;
     bool state = direct && direct[i] != MODEL_NONE;
     if (state ? !atom->surface && value_is_at_zero(sim, direct[i] / 2)
               : atom->surface || slide_is_at_zero(sim, i, sim->g[i])) {
@@ -228,16 +229,17 @@ static double rate_at(EngSim* sim, uint32_t index, const double* x) {
 /// Time in which the motion would reach zero of a surface from the distance g: its state is moved
 /// to get there.
 static double reach_time(EngSim* sim, uint32_t surface, double g) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   EngSliding* w = &sim->sliding;
   double now = 0.0;
-  if (eng_grow(sim, (void**)&w->trial, &w->trial_capacity, sim->n_max, sizeof *w->trial) < 0) {
+  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->n_max,
+               sizeof *w->sides.trial) < 0) {
     return (double)NAN;
   }
-  memcpy(w->trial, sim->x, sim->core.mode->state_count * sizeof *sim->x);
+  memcpy(w->sides.trial, sim->x, sim->core.mode->state_count * sizeof *sim->x);
   double slope = side_slope(sim, surface, sim->core.t, sim->x, &now);
-  w->trial[s->lifts] += (g - now) / slope;
-  return -g / rate_at(sim, s->index, w->trial);
+  w->sides.trial[s->lifts] += (g - now) / slope;
+  return -g / rate_at(sim, s->index, w->sides.trial);
 }
 
 /// Whether the motion comes to a surface that holds, though it never crosses it: its rate vanishes
@@ -246,12 +248,13 @@ static bool comes_to_rest(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   uint32_t spare = sim->core.slide.count;
   double g = sim->g[index];
-  if (!atom->separates || atom->sliding || !value_may_bound(sim, sim->core.mode->atoms[index])) {
+  if (!atom->kind.separates || atom->sliding ||
+      !value_may_bound(sim, sim->core.mode->atoms[index])) {
     return false;
   }
   if (!sim->core.slide.count && !(-g / sim->gdot[index] > 0.0)) return false;
   if (!(fabs(g) <= eng_sigma(sim, index)) || g == 0.0) return false;
-  sim->sliding.value_surfaces[spare] =
+  sim->sliding.value.surfaces[spare] =
       (EngSurface){.atom = sim->core.mode->atoms[index], .index = index};
   if (side_room(sim, spare + 1) < 0 || !side_choose_lift(sim, spare)) return false;
   double time = -g / rate_at(sim, index, sim->x);
@@ -293,16 +296,16 @@ SltStatus eng_slide_room(EngSim* sim, uint32_t rows) {
 SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above) {
   EngSlide* slide = &sim->core.slide;
   *slide = (EngSlide){.count = 1, .rows = 2, .group_count = 1};
-  memset(sim->sliding.value_of_atom, 0xff,
-         sim->model->atom_count * sizeof *sim->sliding.value_of_atom);
-  sim->sliding.value_surfaces[0] = (EngSurface){.atom = atom,
+  memset(sim->sliding.value.of_atom, 0xff,
+         sim->model->atom_count * sizeof *sim->sliding.value.of_atom);
+  sim->sliding.value.surfaces[0] = (EngSurface){.atom = atom,
                                                 .index = eng_atom_place(sim->core.mode, atom),
                                                 .first = MODEL_NONE,
                                                 .size = 1,
                                                 .row = 1,
                                                 .order = 1};
   value_add_relation(sim, 0, atom, true);
-  sim->sliding.value_alpha[0] = 0.5;
+  sim->sliding.motion.alpha[0] = 0.5;
   SLT_TRY(side_room(sim, 1));
   SLT_TRY(side_room_rows(sim, 2));
   const uint32_t* states[] = {below, above};
@@ -351,9 +354,9 @@ void eng_slide_save(const EngSim* sim, char* out) {
   size_t rows = kept_rows(&sim->core.slide);
   if (!rows) return;
   size_t states = rows * states_size(sim);
-  if (states) memcpy(out, sim->sliding.states, states);
+  if (states) memcpy(out, sim->sliding.sides.states, states);
   out += states;
-  memcpy(out, sim->sliding.truths, rows * sim->model->atom_count);
+  memcpy(out, sim->sliding.sides.truths, rows * sim->model->atom_count);
   out += rows * sim->model->atom_count;
   if (flags->count) {
     memcpy(out, flags->values + (size_t)FLAG_ROWS * flags->count,
@@ -367,14 +370,14 @@ SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in) 
   size_t automata = sim->model->automaton_count;
   size_t states = rows * states_size(sim);
   SLT_TRY(side_room_rows(sim, slide->rows));
-  if (states) memcpy(sim->sliding.states, in, states);
+  if (states) memcpy(sim->sliding.sides.states, in, states);
   in += states;
-  memcpy(sim->sliding.truths, in, rows * sim->model->atom_count);
+  memcpy(sim->sliding.sides.truths, in, rows * sim->model->atom_count);
   in += rows * sim->model->atom_count;
   size_t flags = rows * sim->sliding.flags.count * sizeof(double);
   if (flags) memcpy(side_flags(sim, 0), in, flags);
   for (size_t i = 0; i < rows * automata; i++) {
-    if (sim->sliding.states[i] >= sim->model->automata[i % automata].state_count) {
+    if (sim->sliding.sides.states[i] >= sim->model->automata[i % automata].state_count) {
       return SLT_ERR_ARGUMENT;
     }
   }
@@ -387,9 +390,9 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
     eng_value_leave(sim, surface, above);
     return;
   }
-  EngSurface* left = &sim->sliding.value_surfaces[surface];
+  EngSurface* left = &sim->sliding.value.surfaces[surface];
   for (uint32_t k = 0; k < slide->count; k++) {
-    EngSurface* s = &sim->sliding.value_surfaces[k];
+    EngSurface* s = &sim->sliding.value.surfaces[k];
     // of the remaining surfaces any side will do: what follows finds their continuation
     s->above = s == left ? above : s->stands_above;
   }
@@ -398,41 +401,8 @@ void eng_slide_leave(EngSim* sim, uint32_t surface, bool above) {
   find_target(sim, &moves);
   // the flow between the sides that remaining surfaces happen to have says nothing about this one
   value_latch(sim, surface, above);
-  for (uint32_t a = left->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
-    sim->atoms[a].left_now = true;
+  for (uint32_t a = left->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+    sim->atoms[a].marks.left_now = true;
   }
   slide->count = 0;
-}
-
-void eng_slide_free(EngSim* sim) {
-  slide_free_askers(sim);
-  const SltAllocator* a = &sim->options.allocator;
-  EngSliding* w = &sim->sliding;
-  side_free_flags(sim);
-  for (size_t i = 0; i < w->regs_capacity; i++) {
-    EngSideRegs* r = &w->regs[i];
-    base_free(a, r->rhs, r->rhs_capacity * sizeof *r->rhs);
-    base_free(a, r->full, r->full_capacity * sizeof *r->full);
-    base_free(a, r->gdot, r->gdot_capacity * sizeof *r->gdot);
-    base_free(a, r->rhs_dual, r->rhs_dual_capacity * sizeof *r->rhs_dual);
-    base_free(a, r->gdot_dual, r->gdot_dual_capacity * sizeof *r->gdot_dual);
-  }
-  base_free(a, w->regs, w->regs_capacity * sizeof *w->regs);
-  base_free(a, w->states, w->states_capacity * sizeof *w->states);
-  base_free(a, w->truths, w->truths_capacity * sizeof *w->truths);
-  base_free(a, w->flows, w->flows_capacity * sizeof *w->flows);
-  base_free(a, w->rate, w->rate_capacity * sizeof *w->rate);
-  base_free(a, w->speed, w->speed_capacity * sizeof *w->speed);
-  base_free(a, w->bound, w->bound_capacity * sizeof *w->bound);
-  base_free(a, w->wide, w->wide_capacity * sizeof *w->wide);
-  base_free(a, w->place, w->place_capacity * sizeof *w->place);
-  base_free(a, w->weight, w->weight_capacity * sizeof *w->weight);
-  base_free(a, w->probe, w->probe_capacity * sizeof *w->probe);
-  base_free(a, w->parent, w->parent_capacity * sizeof *w->parent);
-  base_free(a, w->flow, w->flow_capacity * sizeof *w->flow);
-  base_free(a, w->x, w->x_capacity * sizeof *w->x);
-  base_free(a, w->trial, w->trial_capacity * sizeof *w->trial);
-  base_free(a, w->link, w->link_capacity * sizeof *w->link);
-  base_free(a, w->reactions, w->reactions_capacity * sizeof *w->reactions);
-  base_free(a, w->values, w->values_capacity * sizeof *w->values);
 }

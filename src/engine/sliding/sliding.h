@@ -146,9 +146,9 @@ typedef struct EngFlags {
   size_t env_capacity, value_capacity;
 } EngFlags;
 
-/// Work space of sliding. Per surface and pattern of its group: entry ENG_SIDES_MAX * surface +
-/// pattern.
-typedef struct EngSliding {
+/// Work space for the sides of surfaces. Per surface and pattern of its group: entry ENG_SIDES_MAX
+/// * surface + pattern.
+typedef struct EngSides {
   EngSideRegs* regs;  // by row
   uint32_t* states;   // by row: those of the automata...
   uint8_t* truths;    // ... and whether relations hold
@@ -171,56 +171,77 @@ typedef struct EngSliding {
       wide_capacity, place_capacity, weight_capacity, probe_capacity, parent_capacity,
       flow_capacity, x_capacity, trial_capacity, states_capacity, truths_capacity, link_capacity,
       reactions_capacity, values_capacity;
+} EngSides;
+
+/// Surfaces of motion by values: of the run's block, per atom, automaton, state or entry of the
+/// environment.
+typedef struct EngValueTable {
+  EngSurface* surfaces;
+  EngValueSwitch* switches;
+  uint32_t switch_count;
+  EngValueProbe* probes;
+  uint32_t* of_atom;         // surface of each atom, MODEL_NONE for none
+  bool* same;                // g of the atom has the sign of the surface's
+  uint32_t* of_env;          // per entry of the environment that a switch of a surface writes: 2 *
+                             // surface + what it is below it; MODEL_NONE for all others
+  uint32_t* next;            // per atom: the next one of its surface
+  uint32_t* of_state;        // per state: the surface that it is; work space in between
+  uint32_t* follower_begin;  // per atom and one more: switches that follow it alone
+  uint32_t* followers;
+  uint8_t* plain;         // per atom: nothing hangs on it but these, and they move no equations
+  uint8_t* switch_alone;  // per automaton: a switch that moves no equations and no other switch
+  uint32_t* follows;      // per automaton: a switch that follows one relation: 2 * atom, + 1:
+                          // and is on where it holds; MODEL_NONE for all others
+} EngValueTable;
+
+/// The motion along them.
+typedef struct EngValueMotion {
+  double *slope, *alpha, *trial, *rate, *low, *high, *wanted;
+  EngValuePart *rhs, *full;  // what hangs on a surface, by output
+  uint32_t rhs_count, full_count;
+  size_t rhs_capacity, full_capacity;
+  double *rhs_shift, *full_shift;  // ... and by how much more it is above than below
+  // per surface that is a state: which, and how much more its derivative is below than above
+  uint32_t* state;
+  double* fall;
+  uint32_t* touched;       // surfaces whose share changes on the present trial
+  uint8_t* mark;           // work space, per surface: zero
+  const ModelMode* bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
+  double* out;             // outputs on one side
+  size_t out_capacity;
+  double* last;    // shares on a trial
+  double last_t;   // time of the last ones, and...
+  double* last_x;  // ...states
+} EngValueMotion;
+
+/// The part of the right-hand side that does not slide.
+typedef struct EngValueProgram {
+  ModelPart part;  // of rhs: what does not slide; no code: it is most of it
+  ModelInstr* code;
+  ModelPartOutput* outputs;
+  uint32_t* reads;
+  ModelPartOutput* plain_runs;
+  size_t plain_capacity;
+  ModelPartOutput* pulled;  // states that slide
+  uint32_t pulled_count;
+  size_t pulled_capacity;
+  uint64_t* needed;  // bits: instructions, then states
+  size_t code_capacity, outputs_capacity, reads_capacity, needed_capacity;
+} EngValueProgram;
+
+/// Work space of sliding. Per surface and pattern of its group: entry ENG_SIDES_MAX * surface +
+/// pattern.
+typedef struct EngSliding {
+  EngSides sides;
   EngFlags flags;
   bool links;       // surfaces that add up are not taken for a group
   uint32_t lifted;  // a state that is looked at from here...
   double lift;      // ... to there
   // of the run's block: per atom, automaton, state or entry of the environment
   uint8_t* is_flag;
-  EngSurface* value_surfaces;
-  EngValueSwitch* value_switches;
-  uint32_t value_switch_count;
-  EngValueProbe* value_probes;
-  uint32_t* value_of_atom;   // surface of each atom, MODEL_NONE for none
-  bool* value_same;          // g of the atom has the sign of the surface's
-  uint32_t* value_of_env;    // per entry of the environment that a switch of a surface writes: 2 *
-                             // surface + what it is below it; MODEL_NONE for all others
-  uint32_t* value_next;      // per atom: the next one of its surface
-  uint32_t* value_of_state;  // per state: the surface that it is; work space in between
-  uint32_t* value_follower_begin;  // per atom and one more: switches that follow it alone
-  uint32_t* value_followers;
-  uint8_t* value_plain;     // per atom: nothing hangs on it but these, and they move no equations
-  uint8_t* switch_alone;    // per automaton: a switch that moves no equations and no other switch
-  uint32_t* value_follows;  // per automaton: a switch that follows one relation: 2 * atom, + 1:
-                            // and is on where it holds; MODEL_NONE for all others
-  double *value_slope, *value_alpha, *value_trial, *value_rate, *value_low, *value_high,
-      *value_wanted;
-  EngValuePart *value_rhs, *value_full;  // what hangs on a surface, by output
-  uint32_t value_rhs_count, value_full_count;
-  size_t value_rhs_capacity, value_full_capacity;
-  double *value_rhs_shift, *value_full_shift;  // ... and by how much more it is above than below
-  // per surface that is a state: which, and how much more its derivative is below than above
-  uint32_t* value_state;
-  double* value_fall;
-  uint32_t* value_touched;  // surfaces whose share changes on the present trial
-  uint8_t* value_mark;      // work space, per surface: zero
-  ModelPart value_part;     // of rhs: what does not slide; no code: it is most of it
-  ModelInstr* value_code;
-  ModelPartOutput* value_outputs;
-  uint32_t* value_reads;
-  ModelPartOutput* value_plain_runs;
-  size_t value_plain_capacity;
-  ModelPartOutput* value_pulled;  // states that slide
-  uint32_t value_pulled_count;
-  size_t value_pulled_capacity;
-  uint64_t* value_needed;  // bits: instructions, then states
-  size_t value_code_capacity, value_outputs_capacity, value_reads_capacity, value_needed_capacity;
-  const ModelMode* value_bound;  // whose constants are in side_regs[0] and [1]; NULL: of none
-  double* value_out;             // outputs on one side
-  size_t value_out_capacity;
-  double* value_last;    // shares on a trial
-  double value_last_t;   // time of the last ones, and...
-  double* value_last_x;  // ...states
+  EngValueTable value;
+  EngValueMotion motion;
+  EngValueProgram program;
   EngDependency dependency;
   EngAskers askers;
   bool kinks;        // some surface was none, in the last look

@@ -16,7 +16,7 @@
 #include <string.h>
 
 static uint32_t surface_of_entry(const EngSim* sim, uint32_t env) {
-  uint32_t found = sim->sliding.value_of_env[env];
+  uint32_t found = sim->sliding.value.of_env[env];
   return found == MODEL_NONE ? NO_SURFACE : found / 2;
 }
 
@@ -54,15 +54,15 @@ static void label_sets(const EngSim* sim, const EngDependency* hang) {
 
 /// The places that the switches of the surfaces write, and what they write below them.
 static void label_entries(EngSim* sim) {
-  memset(sim->sliding.value_of_env, 0xff,
-         sim->model->env_count * sizeof *sim->sliding.value_of_env);
-  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-    const EngValueSwitch* s = &sim->sliding.value_switches[i];
+  memset(sim->sliding.value.of_env, 0xff,
+         sim->model->env_count * sizeof *sim->sliding.value.of_env);
+  for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+    const EngValueSwitch* s = &sim->sliding.value.switches[i];
     const ModelState* states = sim->model->automata[s->automaton].states;
     for (uint32_t k = 0; k < 2; k++) {
       if (states[k].test_env == MODEL_NONE) continue;
       bool below = s->rises == (k == 0);
-      sim->sliding.value_of_env[states[k].test_env] = 2 * s->surface + (below ? 1u : 0u);
+      sim->sliding.value.of_env[states[k].test_env] = 2 * s->surface + (below ? 1u : 0u);
     }
   }
 }
@@ -74,10 +74,10 @@ static bool can_mix(EngSim* sim, bool* shifts) {
   const EngSlide* slide = &sim->core.slide;
   *shifts = false;
   if (sim->options.sliding == SLT_SLIDING_UTKIN) return false;
-  if (eng_grow(sim, (void**)&sim->sliding.value_rhs, &sim->sliding.value_rhs_capacity,
-               mode->rhs.output_count, sizeof *sim->sliding.value_rhs) < 0 ||
-      eng_grow(sim, (void**)&sim->sliding.value_full, &sim->sliding.value_full_capacity,
-               mode->full.output_count, sizeof *sim->sliding.value_full) < 0) {
+  if (eng_grow(sim, (void**)&sim->sliding.motion.rhs, &sim->sliding.motion.rhs_capacity,
+               mode->rhs.output_count, sizeof *sim->sliding.motion.rhs) < 0 ||
+      eng_grow(sim, (void**)&sim->sliding.motion.full, &sim->sliding.motion.full_capacity,
+               mode->full.output_count, sizeof *sim->sliding.motion.full) < 0) {
     return false;
   }
   label_entries(sim);
@@ -85,13 +85,13 @@ static bool can_mix(EngSim* sim, bool* shifts) {
   if (!hang) return false;
   label_sets(sim, hang);
   for (uint32_t i = 0; i < slide->count; i++) {
-    uint32_t label = hang->label[hang->gdot.set[sim->sliding.value_surfaces[i].index]];
+    uint32_t label = hang->label[hang->gdot.set[sim->sliding.value.surfaces[i].index]];
     if (label != i && label != NO_SURFACE) return false;
   }
   *shifts = true;
-  return parts_of_sets(hang, &hang->rhs, sim->sliding.value_rhs, &sim->sliding.value_rhs_count,
+  return parts_of_sets(hang, &hang->rhs, sim->sliding.motion.rhs, &sim->sliding.motion.rhs_count,
                        shifts) &&
-         parts_of_sets(hang, &hang->full, sim->sliding.value_full, &sim->sliding.value_full_count,
+         parts_of_sets(hang, &hang->full, sim->sliding.motion.full, &sim->sliding.motion.full_count,
                        shifts);
 }
 
@@ -103,7 +103,7 @@ static void bind_both(const EngSim* sim, const ModelProgram* program, double* be
     const ModelInput* input = &program->inputs[i];
     double low = sim->env[input->env];
     double high = low;
-    uint32_t entry = input->env < present ? sim->sliding.value_of_env[input->env] : MODEL_NONE;
+    uint32_t entry = input->env < present ? sim->sliding.value.of_env[input->env] : MODEL_NONE;
     if (entry != MODEL_NONE) {
       low = (double)(entry & 1u);
       high = 1.0 - low;
@@ -116,14 +116,14 @@ static void bind_both(const EngSim* sim, const ModelProgram* program, double* be
 /// Room and constants for the programs on both sides.
 static SltStatus room_for_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (sim->sliding.value_bound == mode) return SLT_OK;
-  sim->sliding.value_bound = NULL;
+  if (sim->sliding.motion.bound == mode) return SLT_OK;
+  sim->sliding.motion.bound = NULL;
   uint32_t outputs = mode->rhs.output_count > mode->full.output_count ? mode->rhs.output_count
                                                                       : mode->full.output_count;
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_out, &sim->sliding.value_out_capacity, outputs,
-                   sizeof(double)));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.motion.out, &sim->sliding.motion.out_capacity,
+                   outputs, sizeof(double)));
   for (uint32_t end = 0; end < 2; end++) {
-    EngSideRegs* regs = &sim->sliding.regs[end];
+    EngSideRegs* regs = &sim->sliding.sides.regs[end];
     SLT_TRY(eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count,
                      sizeof(double)));
     SLT_TRY(eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
@@ -137,7 +137,7 @@ static SltStatus room_for_ends(EngSim* sim) {
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_bind(&mode->gdot, sim->env, regs->gdot);
   }
-  sim->sliding.value_bound = mode;
+  sim->sliding.motion.bound = mode;
   return SLT_OK;
 }
 
@@ -145,7 +145,7 @@ static SltStatus room_for_ends(EngSim* sim) {
 static SltStatus bind_ends(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   SLT_TRY(room_for_ends(sim));
-  EngSideRegs* regs = sim->sliding.regs;
+  EngSideRegs* regs = sim->sliding.sides.regs;
   bind_both(sim, &mode->rhs, regs[0].rhs, regs[1].rhs);
   for (uint32_t end = 0; end < 2 && sim->core.slide.direct; end++) {
     for (uint32_t i = 0; i < mode->rhs.input_count; i++) {
@@ -163,21 +163,21 @@ static bool find_direct(EngSim* sim) {
   const uint32_t* direct = eng_dependency_direct(sim);
   if (!direct) return false;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    EngSurface* s = &sim->sliding.value_surfaces[i];
+    EngSurface* s = &sim->sliding.value.surfaces[i];
     uint32_t found = direct[s->index];
     if (found == MODEL_NONE) return false;
     s->state = found / 2;
     s->negative = found & 1u;
-    sim->sliding.value_state[i] = s->state;
+    sim->sliding.motion.state[i] = s->state;
   }
   return true;
 }
 
 /// Whether no derivative hangs on a surface but that of the state that is its g.
 static bool is_lean(const EngSim* sim) {
-  for (uint32_t i = 0; i < sim->sliding.value_rhs_count; i++) {
-    const EngValuePart* part = &sim->sliding.value_rhs[i];
-    if (part->output != sim->sliding.value_surfaces[part->surface].state) return false;
+  for (uint32_t i = 0; i < sim->sliding.motion.rhs_count; i++) {
+    const EngValuePart* part = &sim->sliding.motion.rhs[i];
+    if (part->output != sim->sliding.value.surfaces[part->surface].state) return false;
   }
   return true;
 }
@@ -185,9 +185,9 @@ static bool is_lean(const EngSim* sim) {
 /// Whether nothing hangs on the surfaces' relations but switches that follow one each.
 static bool are_plain(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[i];
-    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
-      if (!sim->sliding.value_plain[a]) return false;
+    const EngSurface* s = &sim->sliding.value.surfaces[i];
+    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+      if (!sim->sliding.value.plain[a]) return false;
     }
   }
   return true;
@@ -227,26 +227,28 @@ static uint32_t next_bit(uint64_t* word) {
 static SltStatus room_for_part(EngSim* sim, uint32_t most) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   size_t words = (size_t)rhs->code_count / 64 + (size_t)rhs->state_count / 64 + 2;
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_needed, &sim->sliding.value_needed_capacity,
-                   words, sizeof *sim->sliding.value_needed));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_code, &sim->sliding.value_code_capacity,
-                   (size_t)most + 1, sizeof *sim->sliding.value_code));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_reads, &sim->sliding.value_reads_capacity,
-                   rhs->state_count, sizeof *sim->sliding.value_reads));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_outputs, &sim->sliding.value_outputs_capacity,
-                   rhs->output_count, sizeof *sim->sliding.value_outputs));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_plain_runs, &sim->sliding.value_plain_capacity,
-                   rhs->output_count, sizeof *sim->sliding.value_plain_runs));
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.value_pulled, &sim->sliding.value_pulled_capacity,
-                   rhs->output_count, sizeof *sim->sliding.value_pulled));
-  memset(sim->sliding.value_needed, 0, words * sizeof *sim->sliding.value_needed);
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.needed, &sim->sliding.program.needed_capacity,
+                   words, sizeof *sim->sliding.program.needed));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.code, &sim->sliding.program.code_capacity,
+                   (size_t)most + 1, sizeof *sim->sliding.program.code));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.reads, &sim->sliding.program.reads_capacity,
+                   rhs->state_count, sizeof *sim->sliding.program.reads));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.outputs,
+                   &sim->sliding.program.outputs_capacity, rhs->output_count,
+                   sizeof *sim->sliding.program.outputs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.plain_runs,
+                   &sim->sliding.program.plain_capacity, rhs->output_count,
+                   sizeof *sim->sliding.program.plain_runs));
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.program.pulled, &sim->sliding.program.pulled_capacity,
+                   rhs->output_count, sizeof *sim->sliding.program.pulled));
+  memset(sim->sliding.program.needed, 0, words * sizeof *sim->sliding.program.needed);
   return SLT_OK;
 }
 
 /// States that slide, from output k on.
 static uint32_t pulled_from(const EngSim* sim, uint32_t k) {
   uint32_t end = k;
-  while (end < sim->core.mode->rhs.output_count && sim->sliding.value_of_state[end] != MODEL_NONE) {
+  while (end < sim->core.mode->rhs.output_count && sim->sliding.value.of_state[end] != MODEL_NONE) {
     end++;
   }
   return end - k;
@@ -257,7 +259,7 @@ static uint32_t plain_from(const EngSim* sim, uint32_t k) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   uint32_t end = k;
   uint32_t reg = rhs->outputs[k];
-  while (end < rhs->output_count && sim->sliding.value_of_state[end] == MODEL_NONE &&
+  while (end < rhs->output_count && sim->sliding.value.of_state[end] == MODEL_NONE &&
          rhs->outputs[end] == reg && reg - 1 < rhs->state_count) {
     end++;
     reg++;
@@ -269,26 +271,27 @@ static uint32_t plain_from(const EngSim* sim, uint32_t k) {
 /// (value_plain_runs), and all others with what they need. False: that is too much.
 static bool sort_outputs(EngSim* sim, uint32_t most, uint32_t* plain, uint32_t* count) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  uint64_t* states = sim->sliding.value_needed + rhs->code_count / 64 + 1;
+  uint64_t* states = sim->sliding.program.needed + rhs->code_count / 64 + 1;
   bool listed = rhs->slices != NULL;
   uint32_t needed = 0;
   for (uint32_t k = 0; k < rhs->output_count;) {
     uint32_t run = pulled_from(sim, k);
     if (run > 0) {
-      sim->sliding.value_pulled[sim->sliding.value_pulled_count++] = (ModelPartOutput){k, k, run};
+      sim->sliding.program.pulled[sim->sliding.program.pulled_count++] =
+          (ModelPartOutput){k, k, run};
       k += run;
       continue;
     }
     run = plain_from(sim, k);
     if (run > 0) {
-      sim->sliding.value_plain_runs[(*plain)++] = (ModelPartOutput){k, rhs->outputs[k] - 1, run};
+      sim->sliding.program.plain_runs[(*plain)++] = (ModelPartOutput){k, rhs->outputs[k] - 1, run};
       k += run;
       continue;
     }
     if (listed) {
-      sim->sliding.value_outputs[(*count)++] = (ModelPartOutput){k, rhs->outputs[k], 1};
+      sim->sliding.program.outputs[(*count)++] = (ModelPartOutput){k, rhs->outputs[k], 1};
       listed = !rhs->slices->whole[k];
-      if (listed) needed += need(rhs, k, sim->sliding.value_needed, states);
+      if (listed) needed += need(rhs, k, sim->sliding.program.needed, states);
       listed = listed && needed <= most;
     }
     k++;
@@ -301,40 +304,40 @@ SltStatus value_choose_part(EngSim* sim) {
   uint32_t most = rhs->code_count / VALUE_PART_SHARE;
   uint32_t plain = 0;
   uint32_t outputs = 0;
-  sim->sliding.value_part = (ModelPart){.code = NULL};
-  sim->sliding.value_pulled_count = 0;
+  sim->sliding.program.part = (ModelPart){.code = NULL};
+  sim->sliding.program.pulled_count = 0;
   SLT_TRY(room_for_part(sim, most));
   if (!sort_outputs(sim, most, &plain, &outputs)) return SLT_OK;
   uint32_t words = rhs->code_count / 64 + 1;
   uint32_t at = 0;
   for (uint32_t w = 0; w < words; w++) {
-    for (uint64_t left = sim->sliding.value_needed[w]; left;) {
-      sim->sliding.value_code[at++] = rhs->code[64 * w + next_bit(&left)];
+    for (uint64_t left = sim->sliding.program.needed[w]; left;) {
+      sim->sliding.program.code[at++] = rhs->code[64 * w + next_bit(&left)];
     }
   }
-  sim->sliding.value_code[at] = (ModelInstr){.op = MODEL_OP_END};
+  sim->sliding.program.code[at] = (ModelInstr){.op = MODEL_OP_END};
   uint32_t reads = 0;
   for (uint32_t w = 0; w <= rhs->state_count / 64; w++) {
-    for (uint64_t left = sim->sliding.value_needed[words + w]; left;) {
-      sim->sliding.value_reads[reads++] = 64 * w + next_bit(&left);
+    for (uint64_t left = sim->sliding.program.needed[words + w]; left;) {
+      sim->sliding.program.reads[reads++] = 64 * w + next_bit(&left);
     }
   }
-  sim->sliding.value_part = (ModelPart){.code = sim->sliding.value_code,
-                                        .reads = sim->sliding.value_reads,
-                                        .plain = sim->sliding.value_plain_runs,
-                                        .outputs = sim->sliding.value_outputs,
-                                        .read_count = reads,
-                                        .plain_count = plain,
-                                        .output_count = outputs};
+  sim->sliding.program.part = (ModelPart){.code = sim->sliding.program.code,
+                                          .reads = sim->sliding.program.reads,
+                                          .plain = sim->sliding.program.plain_runs,
+                                          .outputs = sim->sliding.program.outputs,
+                                          .read_count = reads,
+                                          .plain_count = plain,
+                                          .output_count = outputs};
   return SLT_OK;
 }
 
 /// Which states slide.
 static void map_states(EngSim* sim) {
-  memset(sim->sliding.value_of_state, 0xff,
-         sim->core.mode->state_count * sizeof *sim->sliding.value_of_state);
+  memset(sim->sliding.value.of_state, 0xff,
+         sim->core.mode->state_count * sizeof *sim->sliding.value.of_state);
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    sim->sliding.value_of_state[sim->sliding.value_state[i]] = i;
+    sim->sliding.value.of_state[sim->sliding.motion.state[i]] = i;
   }
 }
 
@@ -346,7 +349,7 @@ SltStatus value_choose_way(EngSim* sim) {
   slide->shifted = false;
   slide->lean = false;
   slide->local = false;
-  sim->sliding.value_last_t = (double)NAN;
+  sim->sliding.motion.last_t = (double)NAN;
   if (!can_mix(sim, &shifts)) return SLT_OK;
   slide->direct = find_direct(sim);
   SLT_TRY(bind_ends(sim));
@@ -362,7 +365,7 @@ SltStatus value_choose_way(EngSim* sim) {
 SltStatus eng_value_rebind(EngSim* sim) {
   // by how much things are shifted was measured when the motion began, and stands in the snapshot
   bool shifted = sim->core.slide.shifted;
-  sim->sliding.value_bound = NULL;
+  sim->sliding.motion.bound = NULL;
   SLT_TRY(side_room_rows(sim, 3));
   SLT_TRY(value_choose_way(sim));
   sim->core.slide.shifted &= shifted;
@@ -375,17 +378,17 @@ void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   double t = sim->core.t;
-  for (uint32_t i = first_rhs; i < sim->sliding.value_rhs_count; i++) {
-    uint32_t output = sim->sliding.value_rhs[i].output;
-    sim->sliding.value_rhs_shift[output] = sim->sliding.value_out[output] - sim->side_f[output];
+  for (uint32_t i = first_rhs; i < sim->sliding.motion.rhs_count; i++) {
+    uint32_t output = sim->sliding.motion.rhs[i].output;
+    sim->sliding.motion.rhs_shift[output] = sim->sliding.motion.out[output] - sim->side_f[output];
   }
-  if (first_full == sim->sliding.value_full_count) return;
-  model_program_run(&mode->full, context, sim->sliding.regs[0].full, t, sim->x, sim->full);
-  model_program_run(&mode->full, context, sim->sliding.regs[1].full, t, sim->x,
-                    sim->sliding.value_out);
-  for (uint32_t i = first_full; i < sim->sliding.value_full_count; i++) {
-    uint32_t output = sim->sliding.value_full[i].output;
-    sim->sliding.value_full_shift[output] = sim->sliding.value_out[output] - sim->full[output];
+  if (first_full == sim->sliding.motion.full_count) return;
+  model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x, sim->full);
+  model_program_run(&mode->full, context, sim->sliding.sides.regs[1].full, t, sim->x,
+                    sim->sliding.motion.out);
+  for (uint32_t i = first_full; i < sim->sliding.motion.full_count; i++) {
+    uint32_t output = sim->sliding.motion.full[i].output;
+    sim->sliding.motion.full_shift[output] = sim->sliding.motion.out[output] - sim->full[output];
   }
 }
 
@@ -394,9 +397,9 @@ void value_measure_shifts(EngSim* sim) {
   value_run_ends(sim, sim->core.t, sim->x, sim->side_f);
   value_rates_of_flows(sim, sim->side_f);
   for (uint32_t i = 0; i < slide->count; i++) {
-    double fall = sim->sliding.value_low[i] - sim->sliding.value_high[i];
+    double fall = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(fall > 0.0)) slide->shifted = false;
-    sim->sliding.value_fall[i] = sim->sliding.value_surfaces[i].negative ? -fall : fall;
+    sim->sliding.motion.fall[i] = sim->sliding.value.surfaces[i].negative ? -fall : fall;
   }
   value_measure_parts(sim, 0, 0);
   slide->lean &= slide->shifted;
@@ -406,7 +409,7 @@ void value_measure_shifts(EngSim* sim) {
 void value_mix(const EngSim* sim, const EngValuePart* parts, uint32_t count, const double* high,
                double* out) {
   for (uint32_t i = 0; i < count; i++) {
-    double a = sim->sliding.value_alpha[parts[i].surface];
+    double a = sim->sliding.motion.alpha[parts[i].surface];
     uint32_t k = parts[i].output;
     out[k] = (1.0 - a) * out[k] + a * high[k];
   }
@@ -416,6 +419,6 @@ void value_shift(const EngSim* sim, const EngValuePart* parts, uint32_t count, c
                  double* out) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t output = parts[i].output;
-    out[output] += sim->sliding.value_alpha[parts[i].surface] * shifts[output];
+    out[output] += sim->sliding.motion.alpha[parts[i].surface] * shifts[output];
   }
 }

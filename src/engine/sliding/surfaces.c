@@ -63,7 +63,7 @@ SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const doubl
 bool value_may_bound(const EngSim* sim, uint32_t atom) {
   const ModelAtom* model = &sim->model->atoms[atom];
   if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
-  return model->relation != MODEL_REL_EQ && !sim->atoms[atom].left_now;
+  return model->relation != MODEL_REL_EQ && !sim->atoms[atom].marks.left_now;
 }
 
 bool value_is_at_zero(const EngSim* sim, uint32_t state) {
@@ -77,8 +77,8 @@ bool slide_is_at_zero(EngSim* sim, uint32_t index, double g) {
 }
 
 static void begin_surfaces(EngSim* sim) {
-  memset(sim->sliding.value_of_atom, 0xff,
-         sim->model->atom_count * sizeof *sim->sliding.value_of_atom);
+  memset(sim->sliding.value.of_atom, 0xff,
+         sim->model->atom_count * sizeof *sim->sliding.value.of_atom);
   sim->core.slide.count = 0;
 }
 
@@ -87,16 +87,16 @@ static EngSurface new_surface(uint32_t atom, uint32_t index) {
 }
 
 void value_add_relation(EngSim* sim, uint32_t surface, uint32_t atom, bool same) {
-  EngSurface* s = &sim->sliding.value_surfaces[surface];
+  EngSurface* s = &sim->sliding.value.surfaces[surface];
   if (s->first == MODEL_NONE) {
     s->first = atom;
   } else {
-    sim->sliding.value_next[s->last] = atom;
+    sim->sliding.value.next[s->last] = atom;
   }
   s->last = atom;
-  sim->sliding.value_next[atom] = MODEL_NONE;
-  sim->sliding.value_of_atom[atom] = surface;
-  sim->sliding.value_same[atom] = same;
+  sim->sliding.value.next[atom] = MODEL_NONE;
+  sim->sliding.value.of_atom[atom] = surface;
+  sim->sliding.value.same[atom] = same;
 }
 
 /// Surfaces where every relation at zero is a state or its negative: those of one state are one.
@@ -107,8 +107,8 @@ static bool surfaces_of_states(EngSim* sim) {
   if (!direct) return false;
   EngSlide* slide = &sim->core.slide;
   begin_surfaces(sim);
-  memset(sim->sliding.value_of_state, 0xff,
-         mode->state_count * sizeof *sim->sliding.value_of_state);
+  memset(sim->sliding.value.of_state, 0xff,
+         mode->state_count * sizeof *sim->sliding.value.of_state);
   for (uint32_t place = 0; place < sim->active_count; place++) {
     uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
@@ -117,18 +117,18 @@ static bool surfaces_of_states(EngSim* sim) {
     uint32_t state = direct[i] / 2;
     bool negative = direct[i] & 1u;
     if (!value_is_at_zero(sim, state)) continue;
-    uint32_t surface = sim->sliding.value_of_state[state];
+    uint32_t surface = sim->sliding.value.of_state[state];
     if (surface == MODEL_NONE) {
       surface = slide->count++;
-      sim->sliding.value_of_state[state] = surface;
-      sim->sliding.value_surfaces[surface] = new_surface(atom, i);
-      sim->sliding.value_surfaces[surface].state = state;
-      sim->sliding.value_surfaces[surface].negative = negative;
+      sim->sliding.value.of_state[state] = surface;
+      sim->sliding.value.surfaces[surface] = new_surface(atom, i);
+      sim->sliding.value.surfaces[surface].state = state;
+      sim->sliding.value.surfaces[surface].negative = negative;
     }
     value_add_relation(sim, surface, atom,
-                       sim->sliding.value_surfaces[surface].negative == negative);
-    sim->sliding.value_surfaces[surface].wanted |= sim->atoms[atom].surface;
-    sim->sliding.value_surfaces[surface].met = true;
+                       sim->sliding.value.surfaces[surface].negative == negative);
+    sim->sliding.value.surfaces[surface].wanted |= sim->atoms[atom].surface;
+    sim->sliding.value.surfaces[surface].met = true;
   }
   return true;
 }
@@ -160,15 +160,15 @@ static bool same_ratio(double a, double b) {
 static bool is_met(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (!atom->surface) return false;
-  return atom->located || atom->slid || fabs(sim->side_g[index]) <= eng_rho(sim, index);
+  return atom->located || atom->marks.slid || fabs(sim->side_g[index]) <= eng_rho(sim, index);
 }
 
 /// Relations at zero, sorted into surfaces by their values at the two points.
 static SltStatus surfaces_of_probes(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.trial, &sim->sliding.trial_capacity,
+  SLT_TRY(eng_grow(sim, (void**)&sim->sliding.sides.trial, &sim->sliding.sides.trial_capacity,
                    sim->model->atom_count, sizeof(double)));
-  double* at[2] = {sim->side_probe, sim->sliding.trial};
+  double* at[2] = {sim->side_probe, sim->sliding.sides.trial};
   for (uint32_t point = 0; point < 2; point++) {
     slide_probe_point(sim, point, sim->probe_x);
     SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe_x, at[point]));
@@ -179,41 +179,41 @@ static SltStatus surfaces_of_probes(EngSim* sim) {
     uint32_t i = sim->active[place];
     uint32_t atom = mode->atoms[i];
     if (!value_may_bound(sim, atom) || !(fabs(sim->side_g[i]) <= BESIDE * fabs(at[0][i]))) continue;
-    sim->sliding.value_probes[n] = (EngValueProbe){at[0][i], at[1][i], atom, i};
-    if (isfinite(ratio_of(&sim->sliding.value_probes[n]))) n++;
+    sim->sliding.value.probes[n] = (EngValueProbe){at[0][i], at[1][i], atom, i};
+    if (isfinite(ratio_of(&sim->sliding.value.probes[n]))) n++;
   }
-  qsort(sim->sliding.value_probes, n, sizeof *sim->sliding.value_probes, compare_probes);
+  qsort(sim->sliding.value.probes, n, sizeof *sim->sliding.value.probes, compare_probes);
   begin_surfaces(sim);
   EngSlide* slide = &sim->core.slide;
   for (uint32_t k = 0; k < n;) {
     uint32_t end = k + 1;
-    double ratio = ratio_of(&sim->sliding.value_probes[k]);
-    while (end < n && same_ratio(ratio_of(&sim->sliding.value_probes[end]), ratio)) {
+    double ratio = ratio_of(&sim->sliding.value.probes[k]);
+    while (end < n && same_ratio(ratio_of(&sim->sliding.value.probes[end]), ratio)) {
       end++;
     }
     uint32_t lead = k;
     for (uint32_t m = k; m < end; m++) {
-      if (sim->sliding.value_probes[m].atom < sim->sliding.value_probes[lead].atom) lead = m;
+      if (sim->sliding.value.probes[m].atom < sim->sliding.value.probes[lead].atom) lead = m;
     }
-    const EngValueProbe* first = &sim->sliding.value_probes[lead];
+    const EngValueProbe* first = &sim->sliding.value.probes[lead];
     uint32_t surface = slide->count++;
-    sim->sliding.value_surfaces[surface] = new_surface(first->atom, first->index);
+    sim->sliding.value.surfaces[surface] = new_surface(first->atom, first->index);
     for (uint32_t m = k; m < end; m++) {
-      const EngValueProbe* probe = &sim->sliding.value_probes[m];
+      const EngValueProbe* probe = &sim->sliding.value.probes[m];
       value_add_relation(sim, surface, probe->atom, probe->g * first->g > 0.0);
-      bool near = sim->atoms[probe->atom].separates &&
+      bool near = sim->atoms[probe->atom].kind.separates &&
                   slide_is_at_zero(sim, probe->index, sim->side_g[probe->index]);
-      sim->sliding.value_surfaces[surface].wanted |= near;
-      sim->sliding.value_surfaces[surface].met |= near && is_met(sim, probe->index);
+      sim->sliding.value.surfaces[surface].wanted |= near;
+      sim->sliding.value.surfaces[surface].met |= near && is_met(sim, probe->index);
     }
     k = end;
   }
-  qsort(sim->sliding.value_surfaces, slide->count, sizeof *sim->sliding.value_surfaces,
+  qsort(sim->sliding.value.surfaces, slide->count, sizeof *sim->sliding.value.surfaces,
         compare_surfaces);
   for (uint32_t s = 0; s < slide->count; s++) {
-    for (uint32_t a = sim->sliding.value_surfaces[s].first; a != MODEL_NONE;
-         a = sim->sliding.value_next[a]) {
-      sim->sliding.value_of_atom[a] = s;
+    for (uint32_t a = sim->sliding.value.surfaces[s].first; a != MODEL_NONE;
+         a = sim->sliding.value.next[a]) {
+      sim->sliding.value.of_atom[a] = s;
     }
   }
   return SLT_OK;
@@ -223,7 +223,7 @@ bool slide_keep(EngSim* sim, EngKeep what) {
   EngSlide* slide = &sim->core.slide;
   uint32_t n = 0;
   for (uint32_t i = 0; i < slide->count; i++) {
-    EngSurface* s = &sim->sliding.value_surfaces[i];
+    EngSurface* s = &sim->sliding.value.surfaces[i];
     bool keep = what == ENG_KEEP_WANTED    ? s->wanted
                 : what == ENG_KEEP_SLIDING ? s->slides
                                            : s->separates;
@@ -231,48 +231,48 @@ bool slide_keep(EngSim* sim, EngKeep what) {
   }
   if (n == slide->count) return false;
   for (uint32_t i = 0; i < slide->count; i++) {
-    const EngSurface* s = &sim->sliding.value_surfaces[i];
-    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value_next[a]) {
-      sim->sliding.value_of_atom[a] = s->number == MODEL_NONE && s->kink ? SLIDE_KINK : s->number;
+    const EngSurface* s = &sim->sliding.value.surfaces[i];
+    for (uint32_t a = s->first; a != MODEL_NONE; a = sim->sliding.value.next[a]) {
+      sim->sliding.value.of_atom[a] = s->number == MODEL_NONE && s->kink ? SLIDE_KINK : s->number;
     }
   }
   uint32_t switches = 0;
-  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-    EngValueSwitch s = sim->sliding.value_switches[i];
-    s.surface = sim->sliding.value_surfaces[s.surface].number;
-    if (s.surface != MODEL_NONE) sim->sliding.value_switches[switches++] = s;
+  for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+    EngValueSwitch s = sim->sliding.value.switches[i];
+    s.surface = sim->sliding.value.surfaces[s.surface].number;
+    if (s.surface != MODEL_NONE) sim->sliding.value.switches[switches++] = s;
   }
-  sim->sliding.value_switch_count = switches;
+  sim->sliding.value.switch_count = switches;
   for (uint32_t i = 0; i < slide->count; i++) {
-    uint32_t to = sim->sliding.value_surfaces[i].number;
+    uint32_t to = sim->sliding.value.surfaces[i].number;
     if (to == MODEL_NONE) continue;
-    sim->sliding.value_alpha[to] = sim->sliding.value_alpha[i];
-    sim->sliding.value_surfaces[to] = sim->sliding.value_surfaces[i];
+    sim->sliding.motion.alpha[to] = sim->sliding.motion.alpha[i];
+    sim->sliding.value.surfaces[to] = sim->sliding.value.surfaces[i];
   }
   slide->count = n;
   return true;
 }
 
 SltStatus slide_find_surfaces(EngSim* sim, bool many) {
-  sim->sliding.value_switch_count = 0;
+  sim->sliding.value.switch_count = 0;
   if (!many || !surfaces_of_states(sim)) SLT_TRY(surfaces_of_probes(sim));
   slide_keep(sim, ENG_KEEP_WANTED);
   return SLT_OK;
 }
 
 void slide_impose(EngSim* sim, uint32_t surface, bool above) {
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
-    sim->env[sim->model->atoms[a].env] = above == sim->sliding.value_same[a] ? 1.0 : 0.0;
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
+    sim->env[sim->model->atoms[a].env] = above == sim->sliding.value.same[a] ? 1.0 : 0.0;
   }
 }
 
 void value_latch(EngSim* sim, uint32_t surface, bool above) {
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
     EngAtom* atom = &sim->atoms[a];
-    atom->truth = above == sim->sliding.value_same[a];
-    atom->held = true;
+    atom->truth = above == sim->sliding.value.same[a];
+    atom->marks.held = true;
     atom->held_changes = (uint32_t)sim->core.changes;
     atom->located = false;
     sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
@@ -280,10 +280,10 @@ void value_latch(EngSim* sim, uint32_t surface, bool above) {
 }
 
 void slide_warn_escaping(EngSim* sim, uint32_t surface, bool above) {
-  uint32_t id = sim->sliding.value_surfaces[surface].atom;
+  uint32_t id = sim->sliding.value.surfaces[surface].atom;
   EngAtom* atom = &sim->atoms[id];
-  if (atom->warned_escaping || !sim->on_warning) return;
-  atom->warned_escaping = true;
+  if (atom->warned.escaping || !sim->on_warning) return;
+  atom->warned.escaping = true;
   char message[300];
   snprintf(message, sizeof message,
            "at t = %s the motion stands on this boundary and could leave it to either side; it "
@@ -302,11 +302,11 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
   for (uint32_t i = 0; i < mode->atom_count && !missing; i++) {
     uint32_t atom = mode->atoms[i];
     if (mode->shared && !sim->relevant[atom]) continue;
-    missing = !sim->live[atom] && sim->sliding.value_of_atom[atom] == MODEL_NONE &&
+    missing = !sim->live[atom] && sim->sliding.value.of_atom[atom] == MODEL_NONE &&
               value_may_bound(sim, atom);
   }
   if (!missing) return SLT_OK;
-  double* at[2] = {sim->side_probe, sim->sliding.trial};
+  double* at[2] = {sim->side_probe, sim->sliding.sides.trial};
   for (uint32_t point = 0; point < 2; point++) {
     slide_probe_point(sim, point, sim->probe_x);
     SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe_x, at[point]));
@@ -314,10 +314,10 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
     if (mode->shared && !sim->relevant[atom]) continue;
-    bool known = sim->live[atom] || sim->sliding.value_of_atom[atom] != MODEL_NONE;
+    bool known = sim->live[atom] || sim->sliding.value.of_atom[atom] != MODEL_NONE;
     if (known || !value_may_bound(sim, atom)) continue;
     for (uint32_t k = 0; k < slide->count; k++) {
-      const double* probe = &sim->sliding.probe[2 * k];
+      const double* probe = &sim->sliding.sides.probe[2 * k];
       if (!same_ratio(at[1][i] / at[0][i], probe[1] / probe[0])) continue;
       value_add_relation(sim, k, atom, at[0][i] * probe[0] > 0.0);
       break;
@@ -329,16 +329,16 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
 SltStatus slide_note_probes(EngSim* sim) {
   const EngSlide* slide = &sim->core.slide;
   EngSliding* work = &sim->sliding;
-  SLT_TRY(eng_grow(sim, (void**)&work->probe, &work->probe_capacity, 2 * (size_t)slide->count,
-                   sizeof *work->probe));
-  SLT_TRY(eng_grow(sim, (void**)&work->trial, &work->trial_capacity, sim->model->atom_count,
-                   sizeof *work->trial));
+  SLT_TRY(eng_grow(sim, (void**)&work->sides.probe, &work->sides.probe_capacity,
+                   2 * (size_t)slide->count, sizeof *work->sides.probe));
+  SLT_TRY(eng_grow(sim, (void**)&work->sides.trial, &work->sides.trial_capacity,
+                   sim->model->atom_count, sizeof *work->sides.trial));
   for (uint32_t point = 0; point < 2; point++) {
     slide_probe_point(sim, point, sim->probe_x);
     SLT_TRY(slide_values(sim, sim->core.mode, slide_probe_time(sim, point), sim->probe_x,
                          sim->side_probe));
     for (uint32_t k = 0; k < slide->count; k++) {
-      work->probe[2 * k + point] = sim->side_probe[sim->sliding.value_surfaces[k].index];
+      work->sides.probe[2 * k + point] = sim->side_probe[sim->sliding.value.surfaces[k].index];
     }
   }
   return SLT_OK;

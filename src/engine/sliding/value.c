@@ -31,7 +31,7 @@
 static uint32_t surface_of(const EngSim* sim, const ModelGuard* guard, bool* several) {
   uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
-    uint32_t s = sim->sliding.value_of_atom[guard->atoms[i]];
+    uint32_t s = sim->sliding.value.of_atom[guard->atoms[i]];
     if (s == MODEL_NONE || s == found) continue;
     if (found != MODEL_NONE) *several = true;
     found = s;
@@ -42,9 +42,9 @@ static uint32_t surface_of(const EngSim* sim, const ModelGuard* guard, bool* sev
 /// Whether the switch follows the surface: it is on above it and off below (`rises`), or the other
 /// way round.
 static bool follows(EngSim* sim, uint32_t automaton, uint32_t surface, bool* rises) {
-  uint32_t one = sim->sliding.value_follows[automaton];
+  uint32_t one = sim->sliding.value.follows[automaton];
   if (one != MODEL_NONE) {
-    *rises = sim->sliding.value_same[one / 2] == (one & 1u);
+    *rises = sim->sliding.value.same[one / 2] == (one & 1u);
     return true;
   }
   const ModelGuard* condition = sim->model->automata[automaton].condition;
@@ -60,7 +60,7 @@ static bool follows(EngSim* sim, uint32_t automaton, uint32_t surface, bool* ris
 /// in the environment as on one side.
 static bool find_switches(EngSim* sim) {
   const Model* model = sim->model;
-  sim->sliding.value_switch_count = 0;
+  sim->sliding.value.switch_count = 0;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];
     if (automaton->parent_automaton != MODEL_NONE && !eng_automaton_active(sim, a)) continue;
@@ -73,21 +73,21 @@ static bool find_switches(EngSim* sim) {
       }
       continue;
     }
-    uint32_t one = sim->sliding.value_follows[a];
-    uint32_t surface = one != MODEL_NONE ? sim->sliding.value_of_atom[one / 2]
+    uint32_t one = sim->sliding.value.follows[a];
+    uint32_t surface = one != MODEL_NONE ? sim->sliding.value.of_atom[one / 2]
                                          : surface_of(sim, automaton->condition, &several);
     if (several) return false;
     bool rises = false;
     if (surface == MODEL_NONE || !follows(sim, a, surface, &rises)) continue;
     if (automaton->has_bodies) return false;
-    sim->sliding.value_switches[sim->sliding.value_switch_count++] =
+    sim->sliding.value.switches[sim->sliding.value.switch_count++] =
         (EngValueSwitch){.automaton = a, .surface = surface, .rises = rises};
-    sim->sliding.value_surfaces[surface].separates = true;
+    sim->sliding.value.surfaces[surface].separates = true;
     bool above = (sim->state[a] == 1) == rises;
-    sim->sliding.value_surfaces[surface].stands_above |= above;
-    sim->sliding.value_surfaces[surface].stands_below |= !above;
+    sim->sliding.value.surfaces[surface].stands_above |= above;
+    sim->sliding.value.surfaces[surface].stands_below |= !above;
   }
-  return sim->sliding.value_switch_count > 0;
+  return sim->sliding.value.switch_count > 0;
 }
 
 /// The surfaces that the motion stands on, and the switches that follow them.
@@ -133,7 +133,7 @@ bool eng_value_many(EngSim* sim) {
 
 /// Side of a surface that the present positions stand for.
 bool value_present_side(const EngSim* sim, uint32_t surface) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   if (s->stands_above != s->stands_below) return s->stands_above;
   return sim->atoms[s->atom].truth;
 }
@@ -141,9 +141,9 @@ bool value_present_side(const EngSim* sim, uint32_t surface) {
 /// First assignment: every surface by its rates on both sides, the others sliding with it.
 static void assign(EngSim* sim) {
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    EngSurface* s = &sim->sliding.value_surfaces[i];
-    double low = sim->sliding.value_low[i];
-    double high = sim->sliding.value_high[i];
+    EngSurface* s = &sim->sliding.value.surfaces[i];
+    double low = sim->sliding.motion.low[i];
+    double high = sim->sliding.motion.high[i];
     int from_below = value_direction(low, low, high);
     int from_above = value_direction(high, low, high);
     bool present = value_present_side(sim, i);
@@ -157,7 +157,7 @@ static void assign(EngSim* sim) {
       s->above = false;
     }
     double range = low - high;
-    sim->sliding.value_alpha[i] = s->slides ? low / range : s->above ? 1.0 : 0.0;
+    sim->sliding.motion.alpha[i] = s->slides ? low / range : s->above ? 1.0 : 0.0;
   }
 }
 
@@ -165,21 +165,21 @@ static void assign(EngSim* sim) {
 static bool consistent(EngSim* sim) {
   bool good = true;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    EngSurface* s = &sim->sliding.value_surfaces[i];
-    double low = sim->sliding.value_low[i];
-    double high = sim->sliding.value_high[i];
-    int leads = value_direction(sim->sliding.value_rate[i], low, high);
+    EngSurface* s = &sim->sliding.value.surfaces[i];
+    double low = sim->sliding.motion.low[i];
+    double high = sim->sliding.motion.high[i];
+    int leads = value_direction(sim->sliding.motion.rate[i], low, high);
     if (s->slides) {
-      if (sim->sliding.value_alpha[i] > 0.0 && sim->sliding.value_alpha[i] < 1.0) continue;
+      if (sim->sliding.motion.alpha[i] > 0.0 && sim->sliding.motion.alpha[i] < 1.0) continue;
       s->slides = false;
-      s->above = sim->sliding.value_alpha[i] >= 1.0;
+      s->above = sim->sliding.motion.alpha[i] >= 1.0;
       good = false;
     } else if (s->above ? leads < 0 : leads > 0) {
       s->slides = value_direction(low, low, high) > 0 && value_direction(high, low, high) < 0;
       s->above = !s->above;
       good = false;
     }
-    if (!s->slides) sim->sliding.value_alpha[i] = s->above ? 1.0 : 0.0;
+    if (!s->slides) sim->sliding.motion.alpha[i] = s->above ? 1.0 : 0.0;
   }
   return good;
 }
@@ -188,8 +188,8 @@ static bool search(EngSim* sim) {
   uint32_t n = sim->core.slide.count;
   double t = sim->core.t;
   for (uint32_t i = 0; i < n; i++) {
-    sim->sliding.value_surfaces[i].slides = true;
-    sim->sliding.value_wanted[i] = 0.0;
+    sim->sliding.value.surfaces[i].slides = true;
+    sim->sliding.motion.wanted[i] = 0.0;
   }
   if (sim->core.slide.direct) {
     value_run_ends(sim, t, sim->x, sim->side_f);
@@ -201,7 +201,7 @@ static bool search(EngSim* sim) {
   // where every rate hangs on its own surface alone, so does what follows from it
   if (sim->core.slide.mixed) return true;
   for (uint32_t turn = 0; turn < ASSIGNMENTS; turn++) {
-    if (!value_refine(sim, t, sim->x, sim->sliding.value_wanted, sim->sliding.value_alpha))
+    if (!value_refine(sim, t, sim->x, sim->sliding.motion.wanted, sim->sliding.motion.alpha))
       return false;
     if (consistent(sim)) return true;
   }
@@ -209,7 +209,7 @@ static bool search(EngSim* sim) {
 }
 
 static bool side_after(const EngSim* sim, uint32_t surface) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   return s->slides ? value_present_side(sim, surface) : s->above;
 }
 
@@ -218,8 +218,8 @@ static bool side_after(const EngSim* sim, uint32_t surface) {
 static bool latch(EngSim* sim) {
   memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
   bool moves = false;
-  for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-    const EngValueSwitch* s = &sim->sliding.value_switches[i];
+  for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+    const EngValueSwitch* s = &sim->sliding.value.switches[i];
     uint32_t position = side_after(sim, s->surface) == s->rises ? 1 : 0;
     moves |= position != sim->state[s->automaton];
     sim->side_work[s->automaton] = position;
@@ -244,7 +244,7 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   }
   uint32_t sliding = 0;
   for (uint32_t i = 0; i < slide->count; i++) {
-    sliding += sim->sliding.value_surfaces[i].slides;
+    sliding += sim->sliding.value.surfaces[i].slides;
   }
   sim->slide_decided = true;
   if (sliding == 0 && !settled) {

@@ -16,24 +16,24 @@ static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const EngSlide* slide = &sim->core.slide;
   const ModelContext* context = eng_context(sim);
   const ModelProgram* rhs = &sim->core.mode->rhs;
-  if (slide->lean && sim->sliding.value_part.code) {
-    model_program_run_part(rhs, context, &sim->sliding.value_part, sim->sliding.regs[0].rhs, t, x,
-                           dx);
+  if (slide->lean && sim->sliding.program.part.code) {
+    model_program_run_part(rhs, context, &sim->sliding.program.part, sim->sliding.sides.regs[0].rhs,
+                           t, x, dx);
   } else {
-    model_program_run(rhs, context, sim->sliding.regs[0].rhs, t, x, dx);
+    model_program_run(rhs, context, sim->sliding.sides.regs[0].rhs, t, x, dx);
   }
   if (!slide->lean) {
-    value_shares_of_shifted(sim, dx, x, true, sim->sliding.value_alpha);
-    value_shift(sim, sim->sliding.value_rhs, sim->sliding.value_rhs_count,
-                sim->sliding.value_rhs_shift, dx);
+    value_shares_of_shifted(sim, dx, x, true, sim->sliding.motion.alpha);
+    value_shift(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count,
+                sim->sliding.motion.rhs_shift, dx);
   }
   // the shares are those with which the surfaces are drawn to zero
   double pull = -slide->stiffness;
   if (slide->lean) {
-    model_scale_states(sim->sliding.value_pulled, sim->sliding.value_pulled_count, pull, x, dx);
+    model_scale_states(sim->sliding.program.pulled, sim->sliding.program.pulled_count, pull, x, dx);
   }
   for (uint32_t i = 0; !slide->lean && i < slide->count; i++) {
-    uint32_t state = sim->sliding.value_state[i];
+    uint32_t state = sim->sliding.motion.state[i];
     dx[state] = pull * x[state];
   }
 }
@@ -41,24 +41,25 @@ static void shifted_rhs(EngSim* sim, double t, const double* x, double* dx) {
 SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->sliding.regs[2];
+  EngSideRegs* regs = &sim->sliding.sides.regs[2];
   if (sim->core.slide.shifted) {
     shifted_rhs(sim, t, x, dx);
     return SLT_OK;
   }
   if (sim->core.slide.direct) {
     value_run_ends(sim, t, x, dx);
-    SLT_TRY(value_shares_of_flows(sim, dx, x, true, sim->sliding.value_alpha));
-    value_mix(sim, sim->sliding.value_rhs, sim->sliding.value_rhs_count, sim->sliding.value_out,
+    SLT_TRY(value_shares_of_flows(sim, dx, x, true, sim->sliding.motion.alpha));
+    value_mix(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count, sim->sliding.motion.out,
               dx);
     return SLT_OK;
   }
-  SltStatus status = value_shares_at(sim, t, x, true, sim->sliding.value_alpha);
+  SltStatus status = value_shares_at(sim, t, x, true, sim->sliding.motion.alpha);
   if (sim->core.slide.mixed) {
     SLT_TRY(status);
-    model_program_run(&mode->rhs, context, sim->sliding.regs[0].rhs, t, x, dx);
-    model_program_run(&mode->rhs, context, sim->sliding.regs[1].rhs, t, x, sim->sliding.value_out);
-    value_mix(sim, sim->sliding.value_rhs, sim->sliding.value_rhs_count, sim->sliding.value_out,
+    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, dx);
+    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[1].rhs, t, x,
+                      sim->sliding.motion.out);
+    value_mix(sim, sim->sliding.motion.rhs, sim->sliding.motion.rhs_count, sim->sliding.motion.out,
               dx);
     return SLT_OK;
   }
@@ -67,7 +68,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
         eng_grow(sim, (void**)&regs->rhs, &regs->rhs_capacity, mode->rhs.reg_count, sizeof(double));
   }
   if (status >= 0) {
-    value_publish_shares(sim, sim->sliding.value_alpha);
+    value_publish_shares(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
     model_program_guess(&mode->rhs, sim->guess, regs->rhs);
     model_program_run(&mode->rhs, context, regs->rhs, t, x, dx);
@@ -79,27 +80,27 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
 void eng_value_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->sliding.regs[2];
+  EngSideRegs* regs = &sim->sliding.sides.regs[2];
   SltStatus status = SLT_OK;
   if (sim->narrow && sim->core.slide.local) eng_narrow_patch(sim);
   const EngDependency* hang = sim->core.slide.lean ? eng_dependency(sim) : NULL;
   if (value_note_shares(sim, hang, t, sim->x, sim->core.slide.count)) {
-    memcpy(sim->sliding.value_alpha, sim->sliding.value_last,
+    memcpy(sim->sliding.motion.alpha, sim->sliding.motion.last,
            sim->core.slide.count * sizeof(double));
   } else {
-    status = value_shares_at(sim, t, sim->x, false, sim->sliding.value_alpha);
+    status = value_shares_at(sim, t, sim->x, false, sim->sliding.motion.alpha);
   }
   if (sim->core.slide.mixed) {
     if (status < 0) return;
-    model_program_run(&mode->full, context, sim->sliding.regs[0].full, t, sim->x, sim->full);
+    model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x, sim->full);
     if (sim->core.slide.shifted) {
-      value_shift(sim, sim->sliding.value_full, sim->sliding.value_full_count,
-                  sim->sliding.value_full_shift, sim->full);
+      value_shift(sim, sim->sliding.motion.full, sim->sliding.motion.full_count,
+                  sim->sliding.motion.full_shift, sim->full);
     } else {
-      model_program_run(&mode->full, context, sim->sliding.regs[1].full, t, sim->x,
-                        sim->sliding.value_out);
-      value_mix(sim, sim->sliding.value_full, sim->sliding.value_full_count, sim->sliding.value_out,
-                sim->full);
+      model_program_run(&mode->full, context, sim->sliding.sides.regs[1].full, t, sim->x,
+                        sim->sliding.motion.out);
+      value_mix(sim, sim->sliding.motion.full, sim->sliding.motion.full_count,
+                sim->sliding.motion.out, sim->full);
     }
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       sim->env[mode->full_env[i]] = sim->full[i];
@@ -111,7 +112,7 @@ void eng_value_full(EngSim* sim, double t) {
                       sizeof(double));
   }
   if (status >= 0) {
-    value_publish_shares(sim, sim->sliding.value_alpha);
+    value_publish_shares(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->full, sim->env, regs->full);
     model_program_guess(&mode->full, sim->guess, regs->full);
     model_program_run(&mode->full, context, regs->full, t, sim->x, sim->full);
@@ -123,10 +124,10 @@ void eng_value_full(EngSim* sim, double t) {
 }
 
 bool eng_value_coefficients(EngSim* sim, double* share) {
-  SltStatus status = value_shares_at(sim, sim->core.t, sim->x, false, sim->sliding.value_alpha);
+  SltStatus status = value_shares_at(sim, sim->core.t, sim->x, false, sim->sliding.motion.alpha);
   if (!sim->core.slide.mixed) value_publish_positions(sim);
   if (status < 0) return false;
-  memcpy(share, sim->sliding.value_alpha, sim->core.slide.count * sizeof *share);
+  memcpy(share, sim->sliding.motion.alpha, sim->core.slide.count * sizeof *share);
   return true;
 }
 
@@ -134,14 +135,14 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* sha
                     uint8_t* known) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
-  EngSideRegs* regs = &sim->sliding.regs[2];
+  EngSideRegs* regs = &sim->sliding.sides.regs[2];
   if (eng_grow(sim, (void**)&regs->full, &regs->full_capacity, mode->full.reg_count,
                sizeof(double)) < 0) {
     return;
   }
-  memcpy(sim->sliding.value_trial, share, sim->core.slide.count * sizeof *share);
-  sim->sliding.value_trial[surface] = above ? 1.0 : 0.0;
-  value_publish_shares(sim, sim->sliding.value_trial);
+  memcpy(sim->sliding.motion.trial, share, sim->core.slide.count * sizeof *share);
+  sim->sliding.motion.trial[surface] = above ? 1.0 : 0.0;
+  value_publish_shares(sim, sim->sliding.motion.trial);
   model_program_bind(&mode->full, sim->env, regs->full);
   model_program_guess(&mode->full, sim->guess, regs->full);
   model_program_run(&mode->full, context, regs->full, sim->core.t, sim->x, sim->full);
@@ -164,14 +165,14 @@ typedef struct SurfaceExit {
 
 static SltStatus shares_on_trial(EngSim* sim, double t) {
   num_dense_eval(sim->stepper, t, sim->x);
-  SltStatus status = value_shares_at(sim, t, sim->x, false, sim->sliding.value_alpha);
+  SltStatus status = value_shares_at(sim, t, sim->x, false, sim->sliding.motion.alpha);
   if (!sim->core.slide.mixed) value_publish_positions(sim);
   return status;
 }
 
 /// Share of one surface alone; false where that is not possible.
 static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* share) {
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   const ModelProgram* rhs = &sim->core.mode->rhs;
   const ModelContext* context = eng_context(sim);
   EngTrialPoint point = {sim->stepper, t};
@@ -179,13 +180,13 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
   if (!sim->core.slide.direct) return false;
   bool shifted = sim->core.slide.shifted;
   for (uint32_t end = 0; end < (shifted ? 1u : 2u); end++) {
-    if (!model_program_run_output(rhs, context, sim->sliding.regs[end].rhs, t, eng_trial_state,
-                                  &point, s->state, &f[end])) {
+    if (!model_program_run_output(rhs, context, sim->sliding.sides.regs[end].rhs, t,
+                                  eng_trial_state, &point, s->state, &f[end])) {
       return false;
     }
   }
   if (shifted) {
-    *share = f[0] / sim->sliding.value_fall[surface];
+    *share = f[0] / sim->sliding.motion.fall[surface];
     return true;
   }
   double sign = s->negative ? -1.0 : 1.0;
@@ -198,8 +199,8 @@ static bool share_on_trial(EngSim* sim, uint32_t surface, double t, double* shar
 /// happened in between.
 static bool shares_are_known(EngSim* sim, double t_from) {
   uint32_t n = sim->core.mode->state_count;
-  if (sim->sliding.value_last_t != t_from || t_from != sim->stepper->trial.t0) return false;
-  return memcmp(sim->sliding.value_last_x, sim->stepper->trial.x0, n * sizeof(double)) == 0;
+  if (sim->sliding.motion.last_t != t_from || t_from != sim->stepper->trial.t0) return false;
+  return memcmp(sim->sliding.motion.last_x, sim->stepper->trial.x0, n * sizeof(double)) == 0;
 }
 
 static SltStatus look_at_surface(EngExit* e, double t, bool* above) {
@@ -207,7 +208,7 @@ static SltStatus look_at_surface(EngExit* e, double t, bool* above) {
   double a = 0.0;
   if (!share_on_trial(e->sim, surface, t, &a)) {
     SLT_TRY(shares_on_trial(e->sim, t));
-    a = e->sim->sliding.value_alpha[surface];
+    a = e->sim->sliding.motion.alpha[surface];
   }
   e->coefficient = a;
   *above = a >= 1.0;
@@ -252,7 +253,7 @@ static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double
                                ModelInterval* out) {
   const ModelProgram* rhs = &sim->core.mode->rhs;
   EngSliding* w = &sim->sliding;
-  ModelDual* regs = w->regs[end].rhs_dual;
+  ModelDual* regs = w->sides.regs[end].rhs_dual;
   ModelInterval time = {l, r};
   Part part = {sim, num_dense_theta(sim->stepper, l), num_dense_theta(sim->stepper, r)};
   ModelDual found;
@@ -264,10 +265,10 @@ static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double
   // outputs are computed together only
   if (side_room(sim, 1) < 0) return false;
   for (uint32_t i = 0; i < rhs->state_count; i++) {
-    w->x[i] = state_on_part(&part, i);
+    w->sides.x[i] = state_on_part(&part, i);
   }
-  model_program_enclose(rhs, eng_context(sim), regs, time, w->x, w->flow);
-  *out = w->flow[state].v;
+  model_program_enclose(rhs, eng_context(sim), regs, time, w->sides.x, w->sides.flow);
+  *out = w->sides.flow[state].v;
   return true;
 }
 
@@ -275,12 +276,12 @@ static bool enclose_derivative(EngSim* sim, uint32_t end, uint32_t state, double
 static bool prove_surface(EngExit* e, double l, double r) {
   EngSim* sim = e->sim;
   uint32_t surface = ((const SurfaceExit*)e)->surface;
-  const EngSurface* s = &sim->sliding.value_surfaces[surface];
+  const EngSurface* s = &sim->sliding.value.surfaces[surface];
   ModelInterval below;
   ModelInterval above;
   if (!sim->core.slide.direct) return e->pieces >= SAMPLED_PIECES && (e->undecided = true);
   if (!enclose_derivative(sim, 0, s->state, l, r, &below)) return false;
-  double fall = sim->sliding.value_fall[surface];
+  double fall = sim->sliding.motion.fall[surface];
   if (sim->core.slide.shifted) {
     // the side above is lower by a number
     above = (ModelInterval){below.lo - fall, below.hi - fall};
@@ -304,8 +305,8 @@ static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* co
   value_forget_touched(sim, *count);
   if (*count > sim->core.slide.count / VALUE_PART_SHARE) return false;
   for (uint32_t k = 0; k < *count; k++) {
-    uint32_t i = sim->sliding.value_touched[k];
-    if (!value_share_of(sim, i, t_end, sim->x, &sim->sliding.value_last[i])) return false;
+    uint32_t i = sim->sliding.motion.touched[k];
+    if (!value_share_of(sim, i, t_end, sim->x, &sim->sliding.motion.last[i])) return false;
   }
   return true;
 }
@@ -324,7 +325,7 @@ static double exit_of(EngSim* sim, uint32_t i, double t_from, double first, uint
   // of several at once that of the first relation, whatever the order of the surfaces
   bool earlier = found < first ||
                  (found == first && isfinite(found) && *surface != i &&
-                  sim->sliding.value_surfaces[i].atom < sim->sliding.value_surfaces[*surface].atom);
+                  sim->sliding.value.surfaces[i].atom < sim->sliding.value.surfaces[*surface].atom);
   if (!earlier) return first;
   *surface = i;
   *above = e.exit.above;
@@ -339,39 +340,39 @@ double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
   double first = (double)INFINITY;
   if (!shares_are_known(sim, t_from)) {
     if (shares_on_trial(sim, t_from) < 0) return t_from;
-    memcpy(sim->sliding.value_last, sim->sliding.value_alpha, n * sizeof(double));
-    memcpy(sim->sliding.value_last_x, sim->x, states);
+    memcpy(sim->sliding.motion.last, sim->sliding.motion.alpha, n * sizeof(double));
+    memcpy(sim->sliding.motion.last_x, sim->x, states);
   }
   uint32_t touched = 0;
   bool few = share_touched(sim, middle, t_end, &touched);
   if (!few) {
-    sim->sliding.value_last_t = (double)NAN;
+    sim->sliding.motion.last_t = (double)NAN;
     if (shares_on_trial(sim, t_end) < 0) return first;
-    memcpy(sim->sliding.value_last, sim->sliding.value_alpha, n * sizeof(double));
+    memcpy(sim->sliding.motion.last, sim->sliding.motion.alpha, n * sizeof(double));
   }
-  sim->sliding.value_last_t = t_end;
-  memcpy(sim->sliding.value_last_x, sim->x, states);
+  sim->sliding.motion.last_t = t_end;
+  memcpy(sim->sliding.motion.last_x, sim->x, states);
   for (uint32_t k = 0; k < (few ? touched : n); k++) {
-    uint32_t i = few ? sim->sliding.value_touched[k] : k;
+    uint32_t i = few ? sim->sliding.motion.touched[k] : k;
     first = exit_of(sim, i, t_from, first, surface, above);
   }
   return first;
 }
 
 void eng_value_leave(EngSim* sim, uint32_t surface, bool above) {
-  for (uint32_t a = sim->sliding.value_surfaces[surface].first; a != MODEL_NONE;
-       a = sim->sliding.value_next[a]) {
+  for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
+       a = sim->sliding.value.next[a]) {
     EngAtom* atom = &sim->atoms[a];
-    atom->truth = above == sim->sliding.value_same[a];
-    atom->left_now = true;
+    atom->truth = above == sim->sliding.value.same[a];
+    atom->marks.left_now = true;
     sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }
   memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
   if (sim->narrow) {
     eng_narrow_leave(sim, surface, above);
   } else {
-    for (uint32_t i = 0; i < sim->sliding.value_switch_count; i++) {
-      const EngValueSwitch* s = &sim->sliding.value_switches[i];
+    for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
+      const EngValueSwitch* s = &sim->sliding.value.switches[i];
       if (s->surface == surface) sim->side_work[s->automaton] = above == s->rises ? 1 : 0;
     }
   }
