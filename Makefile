@@ -122,7 +122,8 @@ portability: setup-test
 format:
 	@clang-format -i $(SOURCES)
 
-lint:
+lint: setup-build
+	@scripts/setup.sh lint
 	@$(CONFIGURE) --preset debug $(QUIET)
 	@scripts/lint.sh build/debug
 

@@ -325,6 +325,7 @@ static void be_child(const FmuJob* job, FmuRun run, int to) {
 
 // ---- the parent ---------------------------------------------------------------------------------
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): signals have no argument
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number) {

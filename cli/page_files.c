@@ -38,32 +38,42 @@ char* page_clean_path(const char* path) {
   return clean;
 }
 
+static char* join_path(const char* folder, const char* name) {
+  size_t size = strlen(folder) + strlen(name) + 2;
+  char* joined = malloc(size);
+  if (joined) snprintf(joined, size, "%s/%s", folder, name);
+  return joined;
+}
+
+/// A file in a folder that is there, with all links followed; NULL: there is no such folder.
+static char* new_file_path(char* joined) {
+  char* slash = strrchr(joined, '/');
+  if (!slash) return NULL;
+  *slash = '\0';
+  char* above = realpath(joined, NULL);
+  char* full = above ? join_path(above, slash + 1) : NULL;
+  free(above);
+  return full;
+}
+
+static bool is_below(const char* root, const char* full) {
+  size_t prefix = strcmp(root, "/") == 0 ? 0 : strlen(root);
+  return strncmp(full, root, prefix) == 0 && full[prefix] == '/';
+}
+
 char* page_path_below(const char* folder, const char* path, bool creates) {
   char* clean = page_clean_path(path);
   char* root = clean && clean[0] ? realpath(folder, NULL) : NULL;
   char* full = NULL;
-  if (root) {
-    size_t size = strlen(root) + strlen(clean) + 2;
-    char* joined = malloc(size);
-    if (joined) snprintf(joined, size, "%s/%s", root, clean);
-    full = joined ? realpath(joined, NULL) : NULL;
-    char* slash = joined && !full && creates ? strrchr(joined, '/') : NULL;
-    if (slash) {
-      // a new file: its folder must be there and inside
-      *slash = '\0';
-      char* above = realpath(joined, NULL);
-      size_t room = above ? strlen(above) + strlen(slash + 1) + 2 : 0;
-      full = above ? malloc(room) : NULL;
-      if (full) snprintf(full, room, "%s/%s", above, slash + 1);
-      free(above);
-    }
-    free(joined);
-    size_t prefix = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    if (full && !(strncmp(full, root, prefix) == 0 && full[prefix] == '/')) {
-      free(full);
-      full = NULL;
-    }
+  char* joined = root ? join_path(root, clean) : NULL;
+  if (joined) full = realpath(joined, NULL);
+  // of a new file the folder must be there and inside
+  if (joined && !full && creates) full = new_file_path(joined);
+  if (full && !is_below(root, full)) {
+    free(full);
+    full = NULL;
   }
+  free(joined);
   free(root);
   free(clean);
   return full;

@@ -390,6 +390,18 @@ static SltStatus make_changes(PageRun* run, PageReply* reply) {
   return any ? (put_row(run, reply, false), SLT_OK) : SLT_OK;
 }
 
+/// Rows of what was reached; whether an instant was.
+static bool put_reached(PageRun* run, PageReply* reply, SltStatus status) {
+  bool instant = status == SLT_EVENT || status == SLT_END;
+  if (instant) {
+    put_row(run, reply, true);
+    run->instant_count++;
+  }
+  if (status >= 0) put_row(run, reply, false);
+  if (status == SLT_EVENT) keep_mark(run);
+  return instant;
+}
+
 /// Go on until `to`, for `events` instants or until the slice is over.
 static void go_on(PageRun* run, PageReply* reply, double to, uint32_t events, double ms) {
   run->slice_steps = 0;
@@ -403,15 +415,7 @@ static void go_on(PageRun* run, PageReply* reply, double to, uint32_t events, do
     if (status >= 0 && status != SLT_END) status = slt_sim_advance(run->sim, t, NULL);
     note_end(run, status);
     if (status == SLT_ERR_CANCELLED) break;
-    if (status == SLT_EVENT || status == SLT_END) {
-      put_row(run, reply, true);
-      put_row(run, reply, false);
-      run->instant_count++;
-      if (status == SLT_EVENT) keep_mark(run);
-      if (events > 0 && --events == 0) break;
-    } else if (status >= 0) {
-      put_row(run, reply, false);
-    }
+    if (put_reached(run, reply, status) && events > 0 && --events == 0) break;
     double now = slt_sim_time(run->sim);
     grid_pass(&run->grid, now);
     if (status == SLT_OK && now >= run->t_end) run->state = PAGE_DONE;

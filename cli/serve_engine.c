@@ -233,6 +233,7 @@ void engines_end(ServeEngines* all, const char* page) {
 
 // ---- the child ----------------------------------------------------------------------------------
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): signals have no argument
 static pid_t parent;
 
 /// A child without its parent has nobody to work for.

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the C library
 extern char** environ;
 
 #ifndef SALTUS_DATA_PATH

@@ -85,6 +85,10 @@ for group in "${@:-build}"; do
       ;;
     manual)
       have_module markdown || need python3-markdown
+    lint)
+      have_program clang-format || need clang-format
+      have_program clang-tidy || need clang-tidy
+      have_program shellcheck || need shellcheck
       ;;
     package-test)
       have_program mmdebstrap || need mmdebstrap
@@ -99,7 +103,7 @@ for group in "${@:-build}"; do
       have_header cvode/cvode.h || need libsundials-dev
       ;;
     *)
-      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, manual, package, package-test, portability, sundials)" >&2
+      echo "setup: unknown group '$group' (known: build, pictures, test, python, workbench, browser, web, manual, package, lint, package-test, portability, sundials)" >&2
       exit 2
       ;;
   esac

@@ -43,7 +43,7 @@ mkdir -p "$into/objects" "$into/include" "$into/lib"
 cp "$from"/*/Include/*.h "$from"/SuiteSparse_config/*.h "$into/include"
 # versions for int only
 find "$from/KLU/Source" "$from/AMD/Source" "$from/COLAMD/Source" "$from/BTF/Source" \
-  "$from/SuiteSparse_config/SuiteSparse_config.c" -name '*.c' |
-  xargs -P "$jobs" -I FILE sh -c '$CC -O2 -fPIC -ffp-contract=off -w -DNTIMER -I"$into/include" -c "FILE" -o "$into/objects/$(basename FILE .c).o"'
+  "$from/SuiteSparse_config/SuiteSparse_config.c" -name '*.c' -print0 |
+  xargs -0 -P "$jobs" -I FILE sh -c '$CC -O2 -fPIC -ffp-contract=off -w -DNTIMER -I"$into/include" -c "FILE" -o "$into/objects/$(basename FILE .c).o"'
 "$archiver" rcs "$into/lib/libklu.a" "$into"/objects/*.o
 for name in btf amd colamd suitesparseconfig; do cp "$into/lib/libklu.a" "$into/lib/lib$name.a"; done

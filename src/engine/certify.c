@@ -821,6 +821,17 @@ static bool is_hopeless(const Certifier* cert, const CertPiece* p) {
   return !(isfinite(point.lo) && isfinite(point.hi));
 }
 
+/// Whether the verdict is an event; then where it is.
+static bool is_placed(Certifier* cert, CertPiece* p, CertVerdict verdict, EngCrossing* out) {
+  if (verdict == CERT_TOUCHES) {
+    place_touch(cert, p, out);
+    return true;
+  }
+  if (verdict != CERT_CROSSES && verdict != CERT_RISES && verdict != CERT_PEAKS) return false;
+  place_crossing(cert, p, verdict, out);
+  return true;
+}
+
 bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, double margin,
                  EngCrossing* out, bool* decided) {
   Certifier cert = {.f = f,
@@ -852,14 +863,7 @@ bool eng_certify(EngFollower* f, const EngPiece* whole, const double* control, d
     if (whole_step && !last) verdict = judge_whole(&cert, p);
     if (verdict == CERT_SPLIT && !last) verdict = judge(&cert, p);
     whole_step = false;
-    if (verdict == CERT_CROSSES || verdict == CERT_RISES || verdict == CERT_PEAKS) {
-      place_crossing(&cert, p, verdict, out);
-      return true;
-    }
-    if (verdict == CERT_TOUCHES) {
-      place_touch(&cert, p, out);
-      return true;
-    }
+    if (is_placed(&cert, p, verdict, out)) return true;
     if (verdict == CERT_NOTHING) continue;
     if (cert.spent > budget || is_hopeless(&cert, p)) {
       *decided = false;

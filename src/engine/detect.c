@@ -674,15 +674,15 @@ bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
 }
 
 /// Step after which g is expected at gamma*g: smallest positive root of
-/// (1 - gamma) g + g' h + K h^2/2 = 0 with K bounding the curvature (Esposito, Kumar & Pappas 2001;
-/// K = 0 is the rule of ISMA 2021).
+/// (1 - gamma) g + g' h + bend h^2/2 = 0, `bend` bounding the curvature (Esposito, Kumar & Pappas
+/// 2001; 0 is the rule of ISMA 2021).
 static double step_bound(const EngAtom* atom, bool safeguard) {
-  double K = 0.0;
+  double bend = 0.0;
   if (safeguard && atom->previous.h > 0.0) {
-    K = 1.5 * fmax((atom->gdot - atom->previous.gdot) / atom->previous.h, 0.0);
+    bend = 1.5 * fmax((atom->gdot - atom->previous.gdot) / atom->previous.h, 0.0);
   }
   double c = (1.0 - atom->gamma) * atom->g;  // negative
-  if (K > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * K * c)) / K;
+  if (bend > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * bend * c)) / bend;
   return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
 }
 

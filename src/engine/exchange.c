@@ -87,7 +87,7 @@ double eng_exchange_rate(const EngSim* sim, uint32_t var, uint32_t order) {
 static bool is_watched(const EngSim* sim, uint32_t id) {
   const EngAtom* atom = &sim->atoms[id];
   if (sim->model->atoms[id].type == MODEL_ATOM_NOEVENT) return false;
-  return !atom->pulse && !atom->constant && !atom->sliding;
+  return !atom->kind.pulse && !atom->kind.constant && !atom->sliding;
 }
 
 /// The side of zero that counts as the one the relation is on. An equality has no truth to tell it:

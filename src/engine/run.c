@@ -392,6 +392,14 @@ SltStatus eng_look(EngSim* sim, double t) {
   return SLT_OK;
 }
 
+/// What the caller is told after an instant, or after none; SLT_OK: time goes on.
+static SltStatus tell(EngSim* sim, SltStatus status, bool fired) {
+  if (ENG_SELDOM(sim->trace_lost) && status >= 0) status = eng_trace_fail(sim);
+  if (status < 0) return fail_advance(sim, status);
+  if (sim->core.ended) return SLT_END;
+  return fired ? SLT_EVENT : SLT_OK;
+}
+
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   EngCore* core = &sim->core;
   if (!core->started || core->failed || !(t_stop >= core->t)) return SLT_ERR_ARGUMENT;
@@ -400,17 +408,14 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   SltStatus status = SLT_OK;
   if (ENG_SELDOM(core->touched)) {
     status = take_inputs(sim, &fired);
-    if (status >= 0 && sim->trace_lost) status = eng_trace_fail(sim);
-    if (status < 0) return fail_advance(sim, status);
-    if (core->ended) return SLT_END;
-    if (fired) return SLT_EVENT;
+    status = tell(sim, status, fired);
+    if (status != SLT_OK) return status;
   }
   while (core->t < t_stop) {
     if (ENG_SELDOM(core->leaves)) {
       status = eng_leave_boundaries(sim, &fired);
-      if (status < 0) return fail_advance(sim, status);
-      if (core->ended) return SLT_END;
-      if (fired) return SLT_EVENT;
+      status = tell(sim, status, fired);
+      if (status != SLT_OK) return status;
     }
     if (!core->seg_valid) SLT_TRY(begin_segment(sim));
     if (t_stop < core->seg_t1) {
@@ -422,11 +427,8 @@ SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
       return SLT_OK;
     }
     status = finish_segment(sim, &fired);
-    if (ENG_SELDOM(sim->trace_lost) && status >= 0) status = eng_trace_fail(sim);
-    if (status < 0) return fail_advance(sim, status);
-    if (core->ended) return SLT_END;
-    if (fired) return SLT_EVENT;
-    if (per_step) return SLT_OK;
+    status = tell(sim, status, fired);
+    if (status != SLT_OK || per_step) return status;
   }
   return SLT_OK;
 }

@@ -550,7 +550,8 @@ size_t eng_snapshot_size(const EngSim* sim) {
 SltStatus eng_snapshot_save(const EngSim* sim, void* buffer, size_t size) {
   if (size < eng_snapshot_size(sim) || !sim->core.started) return SLT_ERR_ARGUMENT;
   char* out = buffer;
-  eng_local_refresh((EngSim*)(uintptr_t)sim);  // what is not in the environment yet
+  // what is not in the environment yet; NOLINTNEXTLINE(performance-no-int-to-ptr)
+  eng_local_refresh((EngSim*)(uintptr_t)sim);
   EngCore core = sim->core;
   core.saved.crossing_count = sim->crossing_count;
   core.saved.value_switch_count = sim->sliding.value.switch_count;

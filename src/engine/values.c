@@ -13,7 +13,7 @@ double eng_eval(EngSim* sim, const ModelTerm* term) {
 
 /// *value != 0.0, by its bits: neither of the two zeros.
 static inline bool is_true(const double* value) {
-  uint64_t bits;
+  uint64_t bits = 0;
   __builtin_memcpy(&bits, value, sizeof bits);
   return bits << 1 != 0;
 }
@@ -456,6 +456,13 @@ void eng_bind_again(EngSim* sim) {
   }
 }
 
+static SltStatus fail_mode(EngSim* sim, SltStatus status, const Diag* failure) {
+  if (!failure) return eng_fail(sim, status, DIAG_E0811, NULL, "%s", slt_status_text(status));
+  eng_fail(sim, status, failure->code, &failure->span, "%.*s", STR_ARGS(failure->message));
+  sim->error.structure = failure;
+  return status;
+}
+
 SltStatus eng_enter_mode(EngSim* sim) {
   const ModelMode* mode = NULL;
   const Diag* failure = NULL;
@@ -470,15 +477,8 @@ SltStatus eng_enter_mode(EngSim* sim) {
   EngSlot* slot = stays || states != sim->state ? NULL : known_slot(sim);
   if (stays) mode = sim->core.mode;
   if (slot) mode = slot->mode;
-  if (!mode) {
-    status = eng_get_mode(sim, states, &mode, &failure);
-  }
-  if (status < 0) {
-    if (!failure) return eng_fail(sim, status, DIAG_E0811, NULL, "%s", slt_status_text(status));
-    eng_fail(sim, status, failure->code, &failure->span, "%.*s", STR_ARGS(failure->message));
-    sim->error.structure = failure;
-    return status;
-  }
+  if (!mode) status = eng_get_mode(sim, states, &mode, &failure);
+  if (status < 0) return fail_mode(sim, status, failure);
   bool same = mode == sim->core.mode;
   sim->entered = false;
   if (!same) {

@@ -140,19 +140,25 @@ static void normal_equations(const Search* s, double* a, double* g) {
   }
 }
 
-/// Solve (a + damping * diagonal) x = -g by Cholesky's factors; false where that is not positive.
-static bool solve_step(uint32_t n, const double* a, const double* g, double damping, double* x) {
-  double l[FIT_PARAMETERS * FIT_PARAMETERS];
+/// Cholesky's factor of a + damping * diagonal; false where that is not positive.
+static bool factor_damped(uint32_t n, const double* a, double damping, double* l) {
   for (uint32_t i = 0; i < n; i++) {
     for (uint32_t k = 0; k <= i; k++) {
-      double sum =
-          a[i * n + k] + (i == k ? damping * (a[i * n + i] > 0.0 ? a[i * n + i] : 1.0) : 0.0);
+      double sum = a[i * n + k];
+      if (i == k) sum += damping * (sum > 0.0 ? sum : 1.0);
       for (uint32_t j = 0; j < k; j++)
         sum -= l[i * n + j] * l[k * n + j];
       if (i == k && !(sum > 0.0)) return false;
       l[i * n + k] = i == k ? sqrt(sum) : sum / l[k * n + k];
     }
   }
+  return true;
+}
+
+/// Solve (a + damping * diagonal) x = -g; false where that is not positive.
+static bool solve_step(uint32_t n, const double* a, const double* g, double damping, double* x) {
+  double l[FIT_PARAMETERS * FIT_PARAMETERS];
+  if (!factor_damped(n, a, damping, l)) return false;
   for (uint32_t i = 0; i < n; i++) {
     double sum = -g[i];
     for (uint32_t k = 0; k < i; k++)
@@ -242,6 +248,17 @@ static SltStatus search(Search* s) {
 
 // ---- what the data determine --------------------------------------------------------------------
 
+/// Columns or rows p and q, `stride` apart, turned into each other.
+static void turn(uint32_t n, double* a, size_t p, size_t q, size_t stride, double c, double s) {
+  for (uint32_t k = 0; k < n; k++) {
+    double x = a[p + k * stride];
+    double y = a[q + k * stride];
+    a[p + k * stride] = c * x - s * y;
+    a[q + k * stride] = s * x + c * y;
+  }
+}
+
+/// Jacobi's rotations.
 void symmetric_eigen(uint32_t n, double* a, double* values, double* vectors) {
   for (uint32_t i = 0; i < n * n; i++)
     vectors[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
@@ -255,22 +272,9 @@ void symmetric_eigen(uint32_t n, double* a, double* values, double* vectors) {
         double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
         double c = 1.0 / sqrt(t * t + 1.0);
         double sn = t * c;
-        for (uint32_t k = 0; k < n; k++) {
-          double x = a[k * n + p];
-          double y = a[k * n + q];
-          a[k * n + p] = c * x - sn * y;
-          a[k * n + q] = sn * x + c * y;
-        }
-        for (uint32_t k = 0; k < n; k++) {
-          double x = a[p * n + k];
-          double y = a[q * n + k];
-          a[p * n + k] = c * x - sn * y;
-          a[q * n + k] = sn * x + c * y;
-          x = vectors[k * n + p];
-          y = vectors[k * n + q];
-          vectors[k * n + p] = c * x - sn * y;
-          vectors[k * n + q] = sn * x + c * y;
-        }
+        turn(n, a, p, q, n, c, sn);
+        turn(n, a, (size_t)p * n, (size_t)q * n, 1, c, sn);
+        turn(n, vectors, p, q, n, c, sn);
       }
     }
     if (off < 1e-300) break;
@@ -289,6 +293,15 @@ double student_95(uint64_t freedom) {
   double z2 = z * z;
   return z * (1.0 + (z2 + 1.0) / (4.0 * v) + ((5.0 * z2 + 16.0) * z2 + 3.0) / (96.0 * v * v) +
               (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / (384.0 * v * v * v));
+}
+
+/// Whether a parameter takes part in a direction that the data do not determine.
+static bool is_lost(uint32_t n, uint32_t i, const double* values, const double* vectors,
+                    double floor_value) {
+  bool lost = false;
+  for (uint32_t j = 0; j < n; j++)
+    lost |= !(values[j] > floor_value) && fabs(vectors[i * n + j]) > 1e-3;
+  return lost;
 }
 
 /// Deviations, intervals and correlations from the eigenvalues of the scaled normal matrix: what
@@ -327,9 +340,7 @@ static void describe(const Search* s, SltFitResult* result) {
     }
   }
   for (uint32_t i = 0; i < n; i++) {
-    bool lost = false;
-    for (uint32_t j = 0; j < n; j++)
-      lost |= !(values[j] > floor_value) && fabs(vectors[i * n + j]) > 1e-3;
+    bool lost = is_lost(n, i, values, vectors, floor_value);
     SltFitParameter* out = &fit->out[i];
     out->value = s->p[i];
     out->deviation = lost ? HUGE_VAL : sqrt(covariance[i * n + i]);

@@ -155,25 +155,29 @@ static bool known(const IrPool* pool, uint32_t node, double* value) {
   return n->op == IR_TRUE || n->op == IR_FALSE || n->op == IR_CONST;
 }
 
+/// The number that a node is; NaN, which is equal to nothing, where it is none.
+static double value_or_nan(const IrPool* pool, uint32_t node) {
+  double value = (double)NAN;
+  known(pool, node, &value);
+  return value;
+}
+
+static uint32_t fold_product(double a, double b, const uint32_t* arg) {
+  if (a == 0.0 || b == 1.0) return arg[0];
+  return b == 0.0 || a == 1.0 ? arg[1] : 0;
+}
+
 /// What is left of a product, a sum or a choice of which one part is a number; 0: all of it.
 static uint32_t fold(IrPool* pool, IrOp op, const uint32_t* arg) {
-  double a = 0.0;
-  double b = 0.0;
-  bool a_known = ir_op_arity(op) > 0 && known(pool, arg[0], &a);
-  bool b_known = ir_op_arity(op) > 1 && known(pool, arg[1], &b);
+  double a = ir_op_arity(op) > 0 ? value_or_nan(pool, arg[0]) : (double)NAN;
+  double b = ir_op_arity(op) > 1 ? value_or_nan(pool, arg[1]) : (double)NAN;
   switch ((int)op) {
-  case IR_SELECT: return a_known ? arg[a != 0.0 ? 1 : 2] : 0;
-  case IR_MUL:
-    if ((a_known && a == 0.0) || (b_known && b == 1.0)) return arg[0];
-    return (b_known && b == 0.0) || (a_known && a == 1.0) ? arg[1] : 0;
-  case IR_ADD:
-    if (b_known && b == 0.0) return arg[0];
-    return a_known && a == 0.0 ? arg[1] : 0;
-  case IR_SUB:
-    if (a_known && b_known) return ir_const(pool, a - b).index;
-    return b_known && b == 0.0 ? arg[0] : 0;
-  case IR_DIV: return (a_known && a == 0.0) || (b_known && b == 1.0) ? arg[0] : 0;
-  case IR_NEG: return a_known ? ir_const(pool, -a).index : 0;
+  case IR_SELECT: return isnan(a) ? 0 : arg[a != 0.0 ? 1 : 2];
+  case IR_MUL: return fold_product(a, b, arg);
+  case IR_ADD: return b == 0.0 ? arg[0] : a == 0.0 ? arg[1] : 0;
+  case IR_SUB: return !isnan(a - b) ? ir_const(pool, a - b).index : b == 0.0 ? arg[0] : 0;
+  case IR_DIV: return a == 0.0 || b == 1.0 ? arg[0] : 0;
+  case IR_NEG: return isnan(a) ? 0 : ir_const(pool, -a).index;
   default: return 0;
   }
 }

@@ -18,6 +18,16 @@ static uint8_t class_of(uint32_t op, uint8_t a, uint8_t b) {
   }
 }
 
+static uint8_t class_of_instr(const ModelInstr* pc, const uint8_t* classes) {
+  uint32_t operands = model_op_operands(pc->op);
+  if (operands == 0) return MODEL_CLASS_OTHER;  // random functions
+  uint8_t a = classes[pc->a];
+  uint8_t b = operands > 1 ? classes[pc->b] : MODEL_CLASS_FIXED;
+  if (pc->op != MODEL_OP_SELECT) return class_of(pc->op, a, b);
+  // a fixed choice passes its side on; the condition is in the target
+  return classes[pc->dst] != MODEL_CLASS_FIXED ? MODEL_CLASS_OTHER : a > b ? a : b;
+}
+
 void model_program_classes(const ModelProgram* program, uint8_t* classes, uint8_t* out) {
   for (uint32_t i = 0; i < program->reg_count; i++) {
     classes[i] = i <= program->state_count ? MODEL_CLASS_AFFINE : MODEL_CLASS_FIXED;
@@ -32,16 +42,7 @@ void model_program_classes(const ModelProgram* program, uint8_t* classes, uint8_
       }
       continue;
     }
-    uint32_t operands = model_op_operands(pc->op);
-    uint8_t a = operands > 0 ? classes[pc->a] : MODEL_CLASS_FIXED;
-    uint8_t b = operands > 1 ? classes[pc->b] : MODEL_CLASS_FIXED;
-    uint8_t result = class_of(pc->op, a, b);
-    if (pc->op == MODEL_OP_SELECT) {
-      // a fixed choice passes its side on; the condition is in the target
-      result = classes[pc->dst] != MODEL_CLASS_FIXED ? MODEL_CLASS_OTHER : a > b ? a : b;
-    }
-    if (operands == 0) result = MODEL_CLASS_OTHER;  // random functions
-    classes[pc->dst] = result;
+    classes[pc->dst] = class_of_instr(pc, classes);
   }
   for (uint32_t i = 0; i < program->output_count; i++) {
     out[i] = classes[program->outputs[i]];

@@ -380,6 +380,11 @@ static void mark_solve(TapeGraph* graph, const TapeSolve* solve, uint32_t positi
   last_use[solve->body] = UINT32_MAX;
 }
 
+/// A value is used last where the first use is met that has not been seen, going backwards.
+static void note_use(uint32_t* last_use, uint32_t value, uint32_t where) {
+  if (last_use[value] == 0) last_use[value] = where;
+}
+
 /// Find what the outputs need and where each value is used last. Returns the number of operations.
 static uint32_t mark(TapeGraph* graph, const uint32_t* outputs, uint32_t output_count) {
   uint32_t count = graph->values.count;
@@ -406,14 +411,13 @@ static uint32_t mark(TapeGraph* graph, const uint32_t* outputs, uint32_t output_
       operations++;  // for the end of the body
     }
     if (value->op == TAPE_PICK) {
-      if (last_use[value->a] == 0) last_use[value->a] = i + 1;
-      if (last_use[value->b] == 0) last_use[value->b] = UINT32_MAX;
+      note_use(last_use, value->a, i + 1);
+      note_use(last_use, value->b, UINT32_MAX);
     }
     uint32_t arity = value_arity(value);
     for (uint32_t k = 0; k < arity; k++) {
-      uint32_t* use = &last_use[operand(value, k)];
       bool outside = body != UINT32_MAX && operand(value, k) < body;
-      if (*use == 0) *use = outside ? body_end + 1 : i + 1;
+      note_use(last_use, operand(value, k), outside ? body_end + 1 : i + 1);
     }
   }
   return operations;

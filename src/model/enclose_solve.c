@@ -52,6 +52,32 @@ static void set_trial(Enclosure* e, const ModelInterval* around) {
   e->run(e->user);
 }
 
+/// Column k of a to that of the unit matrix, by the row that is largest there; false: it is zero.
+static bool clear_column(double a[][2 * SIZE_MAX_BLOCK], uint32_t n, uint32_t k) {
+  uint32_t best = k;
+  for (uint32_t i = k + 1; i < n; i++) {
+    if (fabs(a[i][k]) > fabs(a[best][k])) best = i;
+  }
+  if (!(fabs(a[best][k]) > 0.0)) return false;
+  for (uint32_t j = 0; j < 2 * n; j++) {
+    double swap = a[k][j];
+    a[k][j] = a[best][j];
+    a[best][j] = swap;
+  }
+  double pivot = a[k][k];
+  for (uint32_t j = 0; j < 2 * n; j++) {
+    a[k][j] /= pivot;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    double factor = a[i][k];
+    if (i == k || factor == 0.0) continue;
+    for (uint32_t j = 0; j < 2 * n; j++) {
+      a[i][j] -= factor * a[k][j];
+    }
+  }
+  return true;
+}
+
 /// y := inverse of the middle of the Jacobian, by elimination with row pivoting.
 static bool invert(Enclosure* e) {
   double a[SIZE_MAX_BLOCK][2 * SIZE_MAX_BLOCK] = {{0.0}};
@@ -65,27 +91,7 @@ static bool invert(Enclosure* e) {
     a[i][n + i] = 1.0;
   }
   for (uint32_t k = 0; k < n; k++) {
-    uint32_t best = k;
-    for (uint32_t i = k + 1; i < n; i++) {
-      if (fabs(a[i][k]) > fabs(a[best][k])) best = i;
-    }
-    if (!(fabs(a[best][k]) > 0.0)) return false;
-    for (uint32_t j = 0; j < 2 * n; j++) {
-      double swap = a[k][j];
-      a[k][j] = a[best][j];
-      a[best][j] = swap;
-    }
-    double pivot = a[k][k];
-    for (uint32_t j = 0; j < 2 * n; j++) {
-      a[k][j] /= pivot;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-      double factor = a[i][k];
-      if (i == k || factor == 0.0) continue;
-      for (uint32_t j = 0; j < 2 * n; j++) {
-        a[i][j] -= factor * a[k][j];
-      }
-    }
+    if (!clear_column(a, n, k)) return false;
   }
   for (uint32_t i = 0; i < n; i++) {
     for (uint32_t j = 0; j < n; j++) {

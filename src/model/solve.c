@@ -84,9 +84,9 @@ static void fill_matrix(const ModelSolve* solve, const double* regs, Work* w) {
   }
 }
 
-static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
+/// Sizes of the rows; false: one is zero or not finite.
+static bool scale_rows(Work* w) {
   uint32_t n = w->n;
-  fill_matrix(solve, regs, w);
   for (uint32_t i = 0; i < n; i++) {
     double largest = 0.0;
     for (uint32_t j = 0; j < n; j++) {
@@ -98,6 +98,13 @@ static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
     w->scale[i] = largest;
     w->order[i] = (double)i;
   }
+  return true;
+}
+
+static bool factor_full(const ModelSolve* solve, const double* regs, Work* w) {
+  uint32_t n = w->n;
+  fill_matrix(solve, regs, w);
+  if (!scale_rows(w)) return false;
   for (uint32_t k = 0; k < n; k++) {
     uint32_t best = k;
     double best_size = -1.0;

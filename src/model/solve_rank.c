@@ -119,14 +119,11 @@ static void weigh(uint32_t n, const bool* yields, double* a) {
   }
 }
 
-uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const double* weight,
-                          const bool* yields, double* order, double* x) {
-  weigh(n, yields, a);
+/// Triangular form of the columns, the largest first; returns their rank, MODEL_RANK_NONE where
+/// something is not finite.
+static uint32_t triangular_form(uint32_t n, double* a, double* b, double* order) {
   double largest = 0.0;
   uint32_t rank = 0;
-  for (uint32_t j = 0; j < n; j++) {
-    order[j] = (double)j;
-  }
   for (; rank < n; rank++) {
     uint32_t best = rank;
     double best_norm = -1.0;
@@ -143,6 +140,17 @@ uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const d
     if (best != rank) swap_columns(a, n, rank, best, order);
     reflect(a, n, rank, best_norm, b);
   }
+  return rank;
+}
+
+uint32_t model_rank_solve(uint32_t n, double* a, double* b, double size, const double* weight,
+                          const bool* yields, double* order, double* x) {
+  weigh(n, yields, a);
+  for (uint32_t j = 0; j < n; j++) {
+    order[j] = (double)j;
+  }
+  uint32_t rank = triangular_form(n, a, b, order);
+  if (rank == MODEL_RANK_NONE) return rank;
   for (uint32_t i = 0; i < n; i++) {
     if (!(fabs(b[i]) <= DBL_MAX) || (i >= rank && fabs(b[i]) > AGREEMENT * size)) {
       return MODEL_RANK_NONE;

@@ -173,34 +173,44 @@ static void move(Relaxed* s, const double* from, double part) {
   s->run(s->user);
 }
 
+/// Go part of the step from `from`, halved until it makes the residual smaller; `whole`: all of it.
+static double damped(Relaxed* s, const double* from, const double* step, bool relaxed,
+                     double before, bool whole) {
+  double after = (double)INFINITY;
+  double part = 1.0;
+  for (int halving = 0; halving < HALVINGS_MAX; halving++, part *= 0.5) {
+    memcpy(s->step, step, s->n * sizeof *step);
+    move(s, from, part);
+    after = residuals(s, relaxed);
+    if (after <= (1.0 - 0.25 * part) * before || whole) break;
+  }
+  return after;
+}
+
+/// Whether the step has left but rounding; one that made it worse is taken back.
+static bool stagnates(Relaxed* s, const double* from, double before, double after) {
+  if (!(after < before)) move(s, from, 0.0);
+  return !(after <= 0.5 * before);
+}
+
 /// Newton's method with damping on the exact or the relaxed equations, from the values as they are.
 static bool newton(Relaxed* s, bool relaxed) {
   double* from = s->start + s->n;
   double* step = s->start + 2 * (size_t)s->n;
   for (int pass = 0; pass < STEPS_MAX; pass++) {
-    if ((pass == 0 || !s->solve->linear) && !balance(s)) return false;
+    bool anew = pass == 0 || !s->solve->linear;
+    if (anew && !balance(s)) return false;
     double before = residuals(s, relaxed);
     if (!(before <= DBL_MAX)) return false;
     if (before == 0.0 && pass > 0) return true;
-    if ((pass == 0 || !s->solve->linear) && !factor(s, relaxed)) return false;
+    if (anew && !factor(s, relaxed)) return false;
     residuals(s, relaxed);
     correction(s);
     keep_unknowns(s, from);
     memcpy(step, s->step, s->n * sizeof *step);
     bool close = before <= HOLDS * unknowns_size(s);
-    double after = (double)INFINITY;
-    double part = 1.0;
-    for (int halving = 0; halving < HALVINGS_MAX; halving++, part *= 0.5) {
-      memcpy(s->step, step, s->n * sizeof *step);
-      move(s, from, part);
-      after = residuals(s, relaxed);
-      if (after <= (1.0 - 0.25 * part) * before || close || s->solve->linear) break;
-    }
-    if (close && !(after < before)) {
-      move(s, from, 0.0);
-      return true;
-    }
-    if (close && after > 0.5 * before) return true;
+    double after = damped(s, from, step, relaxed, before, close || s->solve->linear);
+    if (close && stagnates(s, from, before, after)) return true;
     // what is left of linear equations is the rounding of their terms
     if (s->solve->linear && pass >= 2) return true;
     if (!(after < before) && pass > 0) return s->solve->linear;

@@ -75,7 +75,7 @@ static void op_slopes(uint32_t op, double a, double b, double self, double* da, 
   case MODEL_OP_ABS: *da = a < 0.0 ? -1.0 : 1.0; break;
   case MODEL_OP_ATAN2: *da = b / (a * a + b * b), *db = -a / (a * a + b * b); break;
   case MODEL_OP_POLYGAMMA: *db = base_polygamma(a + 1.0, b); break;
-  case MODEL_OP_MIN: *(self == a ? da : db) = 1.0; break;
+  case MODEL_OP_MIN:
   case MODEL_OP_MAX: *(self == a ? da : db) = 1.0; break;
   case MODEL_OP_MOD: *da = 1.0, *db = -floor(a / b); break;
   default: break;
@@ -142,6 +142,22 @@ static void run_values(void* user) {
   body->good &= run_code(&body->tape, body->code);
 }
 
+static void swap_rows(uint32_t count, double* a, uint32_t i, uint32_t k) {
+  for (uint32_t j = 0; j < count; j++) {
+    double keep = a[(size_t)i * count + j];
+    a[(size_t)i * count + j] = a[(size_t)k * count + j];
+    a[(size_t)k * count + j] = keep;
+  }
+}
+
+/// Row i less a multiple of row k, from a column on.
+static void subtract_row(uint32_t count, double* a, uint32_t i, uint32_t k, double factor,
+                         uint32_t from) {
+  for (uint32_t j = from; j < count; j++) {
+    a[(size_t)i * count + j] -= factor * a[(size_t)k * count + j];
+  }
+}
+
 /// x := a^-1 x for n rows of a and n rows of `count`, by elimination with row pivoting.
 static bool eliminate(uint32_t n, uint32_t count, double* a, double* x) {
   for (uint32_t k = 0; k < n; k++) {
@@ -150,20 +166,13 @@ static bool eliminate(uint32_t n, uint32_t count, double* a, double* x) {
       if (fabs(a[(size_t)i * n + k]) > fabs(a[(size_t)best * n + k])) best = i;
     }
     if (!(fabs(a[(size_t)best * n + k]) > 0.0)) return false;
-    for (uint32_t j = 0; best != k && j < n + count; j++) {
-      double* one = j < n ? &a[(size_t)k * n + j] : &x[(size_t)k * count + j - n];
-      double* other = j < n ? &a[(size_t)best * n + j] : &x[(size_t)best * count + j - n];
-      double keep = *one;
-      *one = *other;
-      *other = keep;
-    }
+    swap_rows(n, a, k, best);
+    swap_rows(count, x, k, best);
     for (uint32_t i = 0; i < n; i++) {
       double factor = i == k ? 0.0 : a[(size_t)i * n + k] / a[(size_t)k * n + k];
       if (factor == 0.0) continue;
-      for (uint32_t j = k; j < n; j++)
-        a[(size_t)i * n + j] -= factor * a[(size_t)k * n + j];
-      for (uint32_t j = 0; j < count; j++)
-        x[(size_t)i * count + j] -= factor * x[(size_t)k * count + j];
+      subtract_row(n, a, i, k, factor, k);
+      subtract_row(count, x, i, k, factor, 0);
     }
   }
   for (uint32_t i = 0; i < n; i++) {

@@ -96,8 +96,8 @@ static void fill(Tableau* t, const double* m, const double* q, double* scale) {
       r[k] = k == i;
       r[t->n + k] = -m[(size_t)i * t->n + k] / (scale[i] * scale[k]);
     }
-    r[2 * t->n] = -1.0;
-    r[2 * t->n + 1] = q[i] / scale[i];
+    r[(size_t)2 * t->n] = -1.0;
+    r[(size_t)2 * t->n + 1] = q[i] / scale[i];
     t->basic[i] = i;
   }
 }
@@ -152,6 +152,22 @@ bool eng_lcp_ambiguous(uint32_t n, const double* m) {
 
 // ---- equations ----------------------------------------------------------------------------------
 
+/// Take what the rows before have solved out of row number `rank`.
+static void eliminate_row(uint32_t n, double* u, double* right, const double* place,
+                          uint32_t rank) {
+  double* r = u + (size_t)rank * n;
+  for (uint32_t p = 0; p < rank; p++) {
+    uint32_t c = (uint32_t)place[p];
+    double share = r[c] / u[(size_t)p * n + c];
+    if (share == 0.0) continue;
+    for (uint32_t k = 0; k < n; k++) {
+      r[k] -= share * u[(size_t)p * n + k];
+    }
+    r[c] = 0.0;
+    right[rank] -= share * right[p];
+  }
+}
+
 void eng_dense_solve(uint32_t n, const double* a, const double* b, const bool* in, double* x,
                      bool* carries, double* work) {
   double* u = work;  // rows as eliminated so far
@@ -173,16 +189,7 @@ void eng_dense_solve(uint32_t n, const double* a, const double* b, const bool* i
       size[rank] = fmax(size[rank], fabs(r[k]));
     }
     right[rank] = b[i];
-    for (uint32_t p = 0; p < rank; p++) {
-      uint32_t c = (uint32_t)place[p];
-      double share = r[c] / u[(size_t)p * n + c];
-      if (share == 0.0) continue;
-      for (uint32_t k = 0; k < n; k++) {
-        r[k] -= share * u[(size_t)p * n + k];
-      }
-      r[c] = 0.0;
-      right[rank] -= share * right[p];
-    }
+    eliminate_row(n, u, right, place, rank);
     // its own column if that is not much worse than the best: the others may be needed later
     uint32_t best = i;
     for (uint32_t k = 0; k < n; k++) {

@@ -92,7 +92,25 @@ static void note_state_read(const uint32_t* writer, uint32_t* parent, uint32_t s
   parent[reader > other ? reader : other] = reader > other ? other : reader;
 }
 
-/// Contacts whose gaps read the speeds of others hang together with them.
+/// What the rate of a gap reads, by its slice of the program.
+static void note_reads(const ModelProgram* program, uint32_t index, uint32_t* writer,
+                       uint32_t* parent, uint32_t contact) {
+  const ModelSlices* slices = program->slices;
+  uint32_t regs[2] = {program->outputs[index], 0};  // 0 is the time
+  for (uint32_t k = slices->begin[index]; k <= slices->begin[index + 1]; k++) {
+    for (uint32_t i = 0; i < SLT_COUNT(regs); i++) {
+      bool state = regs[i] >= 1 && regs[i] <= program->state_count;
+      if (state) note_state_read(writer, parent, regs[i] - 1, contact);
+    }
+    if (k == slices->begin[index + 1]) break;
+    const ModelInstr* pc = &program->code[slices->instrs[k]];
+    uint32_t operands = model_op_operands(pc->op);
+    regs[0] = operands >= 1 ? pc->a : 0;
+    regs[1] = operands >= 2 ? pc->b : 0;
+  }
+}
+
+/// Contacts whose gaps read the speeds of others depend on each other.
 static void connect(EngSim* sim, EngContactWork* w, uint32_t count, uint32_t* writer,
                     uint32_t* parent) {
   const ModelProgram* program = &sim->core.mode->gdot;
@@ -114,20 +132,7 @@ static void connect(EngSim* sim, EngContactWork* w, uint32_t count, uint32_t* wr
       }
       continue;
     }
-    uint32_t output = program->outputs[index];
-    if (output >= 1 && output <= program->state_count) {
-      note_state_read(writer, parent, output - 1, i);
-    }
-    for (uint32_t k = slices->begin[index]; k < slices->begin[index + 1]; k++) {
-      const ModelInstr* pc = &program->code[slices->instrs[k]];
-      uint32_t operands = model_op_operands(pc->op);
-      if (operands >= 1 && pc->a >= 1 && pc->a <= program->state_count) {
-        note_state_read(writer, parent, pc->a - 1, i);
-      }
-      if (operands >= 2 && pc->b >= 1 && pc->b <= program->state_count) {
-        note_state_read(writer, parent, pc->b - 1, i);
-      }
-    }
+    note_reads(program, index, writer, parent, i);
   }
 }
 

@@ -466,7 +466,7 @@ void eng_dae_relation(EngSim* sim, uint32_t point, double t, uint32_t index, dou
                       double* rate) {
   size_t count = sim->core.mode->atom_count;
   EngDaePoint* known = &sim->dae.points[point];
-  double* values = sim->dae.relations + 2 * point * count;
+  double* values = sim->dae.relations + 2 * (size_t)point * count;
   uint64_t stamp = sim->stepper->counters.rhs + 1;
   if (known->stamp != stamp || known->t != t) {
     eng_states_at(sim, t);

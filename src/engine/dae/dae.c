@@ -102,7 +102,7 @@ SltStatus eng_dae_room(EngSim* sim, const ModelMode* mode) {
   SLT_TRY(make_normals(sim, mode));
   if (mode->relaxed) {
     SLT_TRY(eng_grow(sim, (void**)&im->relations, &im->relation_capacity,
-                     2 * ENG_DAE_PIECES * (size_t)mode->atom_count, sizeof(double)));
+                     (size_t)2 * ENG_DAE_PIECES * mode->atom_count, sizeof(double)));
     memset(im->points, 0, sizeof im->points);
   }
   im->constraint_regs = im->regs;

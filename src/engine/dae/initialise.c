@@ -241,6 +241,21 @@ static double predicted(Settle* s) {
   return sqrt(sum);
 }
 
+/// Residual after a part of the step, halved until it promises what the equations do; `once`: the
+/// whole step alone.
+static double damped_trial(EngSim* sim, Settle* s, double norm, double gain, bool once) {
+  double after = -1.0;
+  double lambda = 1.0;
+  for (int halving = 0; halving < HALVINGS_MAX; halving++, lambda *= 0.5) {
+    for (uint32_t j = 0; j < s->q; j++) {
+      s->trial[j] = s->value[j] + lambda * s->step[j];
+    }
+    after = settle_residual(sim, s, s->trial);
+    if (once || (after >= 0.0 && after <= norm - 0.1 * lambda * gain)) break;
+  }
+  return after;
+}
+
 /// Gauss-Newton with damping from s->value, until rounding is left; true when all equations hold.
 static bool settle_stage(EngSim* sim, Settle* s) {
   double norm = settle_residual(sim, s, s->value);
@@ -251,16 +266,7 @@ static bool settle_stage(EngSim* sim, Settle* s) {
     // equations that cannot hold must not keep the others from being fulfilled
     double gain = norm - predicted(s);
     if (!good && !(gain > 1e-9 * norm)) return false;
-    double after = -1.0;
-    double lambda = 1.0;
-    for (int halving = 0; halving < HALVINGS_MAX; halving++, lambda *= 0.5) {
-      for (uint32_t j = 0; j < s->q; j++) {
-        s->trial[j] = s->value[j] + lambda * s->step[j];
-      }
-      after = settle_residual(sim, s, s->trial);
-      if (after >= 0.0 && after <= norm - 0.1 * lambda * gain) break;
-      if (good) break;
-    }
+    double after = damped_trial(sim, s, norm, gain, good);
     bool better = after >= 0.0 && after < norm;
     bool stagnates = good && !(after <= 0.5 * norm);
     if (better) take_trial(s);
@@ -305,7 +311,7 @@ static bool settle_path(EngSim* sim, Settle* s) {
 /// Where the next attempt begins: on both sides of the first values, then farther and farther
 /// around them, by a sequence that leaves no side out (Weyl).
 static void begin_beside(Settle* s, int k) {
-  double reach = k < 4 ? (k < 2 ? 1.0 : 10.0) : exp2((double)(k / 8));
+  double reach = k < 4 ? (k < 2 ? 1.0 : 10.0) : ldexp(1.0, k / 8);
   double place = 0.5;
   for (uint32_t j = 0; j < s->q; j++) {
     double offset = k % 2 ? -1.0 : 1.0;

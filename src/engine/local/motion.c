@@ -84,6 +84,39 @@ static void shorten(EngSim* sim, double drift) {
   core->local_bound = bound > LOCAL_EVENTS * core->local_spacing ? bound : 0.0;
 }
 
+static bool moves_along(const struct EngLocal* local, uint32_t state) {
+  bool found = false;
+  for (uint32_t k = 0; k < local->state_count; k++) {
+    found |= local->states[k] == state;
+  }
+  return found;
+}
+
+/// What a change of one state, so large at the end and over the time, does to its readers; `ends`:
+/// where the states would have been. False: it is too much for one of them.
+static bool readers_stand_it(EngSim* sim, uint32_t key, const double* ends, double end_change,
+                             double area) {
+  const struct EngLocal* local = sim->local;
+  const LocalReaders* rhs = &local->index.rhs;
+  double t1 = local->part->trial.t;
+  for (uint32_t r = rhs->begin[key]; r < rhs->begin[key + 1]; r++) {
+    uint32_t reader = rhs->list[r];
+    if (moves_along(local, reader)) continue;
+    double rates[2] = {0.0, 0.0};
+    for (int side = 0; side < 2; side++) {
+      LocalPoint point = {sim, t1, side ? local->part->trial.x : ends};
+      eng_output(sim, ENG_SINGLE_RHS, t1, local_point_state, &point, reader, &rates[side]);
+    }
+    double rate = fabs(rates[1] - rates[0]) / fmax(end_change, 1e-300);
+    sim->local_drift[reader] += rate * area / local_tolerance(sim, reader);
+    // written so that NaN fails
+    if (sim->local_drift[reader] <= LOCAL_SHARE) continue;
+    shorten(sim, sim->local_drift[reader]);
+    return false;
+  }
+  return true;
+}
+
 /// What the change of the motion does to those that are left alone.
 static bool drift_is_small(EngSim* sim) {
   struct EngLocal* local = sim->local;
@@ -119,27 +152,7 @@ static bool drift_is_small(EngSim* sim) {
       spent += wide_drift(sim, state, area);
       continue;
     }
-    for (uint32_t r = index->rhs.begin[key]; r < index->rhs.begin[key + 1]; r++) {
-      uint32_t reader = index->rhs.list[r];
-      bool moves_along = false;
-      for (uint32_t m = 0; m < local->state_count; m++) {
-        moves_along |= local->states[m] == reader;
-      }
-      if (moves_along) continue;
-      double rates[2] = {0.0, 0.0};
-      for (int side = 0; side < 2; side++) {
-        LocalPoint point = {sim, t1, side ? part->trial.x : ends};
-        eng_output(sim, ENG_SINGLE_RHS, t1, local_point_state, &point, reader, &rates[side]);
-      }
-      double size = fmax(end_change, 1e-300);
-      sim->local_drift[reader] +=
-          fabs(rates[1] - rates[0]) / size * area / local_tolerance(sim, reader);
-      // written so that NaN fails
-      if (!(sim->local_drift[reader] <= LOCAL_SHARE)) {
-        shorten(sim, sim->local_drift[reader]);
-        return false;
-      }
-    }
+    if (!readers_stand_it(sim, key, ends, end_change, area)) return false;
   }
   if (!(spent <= LOCAL_SHARE)) {
     shorten(sim, spent);

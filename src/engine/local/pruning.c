@@ -333,55 +333,12 @@ static bool glance_at_all(EngSim* sim, double t_from) {
   return true;
 }
 
-/// The tables of the automata that will have events, into the cache: each is found through the one
-/// before, so all of them take a step at a time.
-static void fetch_tables(const EngSim* sim, uint32_t count) {
-  const Model* model = sim->model;
-  enum { STEPS = 5 };
-  for (int step = 0; step < STEPS; step++) {
-    for (uint32_t i = 0; i < count; i++) {
-      uint32_t owner = sim->local->index.owner[sim->crossings[i].index];
-      if (owner >= LOCAL_SEVERAL) continue;
-      const ModelAutomaton* a = &model->automata[owner];
-      if (step == 0) {
-        __builtin_prefetch(a);
-        __builtin_prefetch(&sim->state[owner]);
-        continue;
-      }
-      const ModelState* state = &a->states[sim->state[owner]];
-      if (step == 1) {
-        __builtin_prefetch(state);
-        __builtin_prefetch((const char*)state + 64);
-        continue;
-      }
-      if (state->outgoing_count == 0) continue;
-      if (step == 2) {
-        __builtin_prefetch(state->outgoing);
-        continue;
-      }
-      const ModelTransition* t = &model->transitions[state->outgoing[0]];
-      if (step == 3) {
-        __builtin_prefetch(t);
-        __builtin_prefetch((const char*)t + 64);
-        __builtin_prefetch(&sim->transitions[state->outgoing[0]]);
-        continue;
-      }
-      const ModelState* to = &a->states[t->to];
-      __builtin_prefetch(to);
-      __builtin_prefetch((const char*)to + 64);
-      __builtin_prefetch(t->guard.atoms);
-      __builtin_prefetch(t->guard.term.args);
-    }
-  }
-}
-
 /// Keep what was found, up to the first crossing. False: something is not plainly local, and looked
 /// at in the usual way.
 static bool begin_trial(EngSim* sim, bool* found) {
   EngCore* core = &sim->core;
   double t_end = sim->stepper->trial.t;
   uint32_t count = sim->crossing_count;
-  fetch_tables(sim, count);
   eng_local_collect(sim);
   if (count == 0) return true;
   if (!core->local) return false;

@@ -40,6 +40,28 @@ static double combined(const double* values, uint32_t count, uint32_t mask, uint
   return sum;
 }
 
+/// One equation of Newton's method: a row of the matrix and its right-hand side, in the unit of the
+/// row, since surfaces have units of their own.
+static void scaled_row(const double* row, uint32_t count, uint32_t mask, uint32_t fixed,
+                       const uint32_t* index, uint32_t n, double* alpha, double* a, double* b) {
+  double size = 0.0;
+  for (uint32_t j = 0; j < n; j++) {
+    // exact: the combination is linear in each coefficient
+    double saved = alpha[index[j]];
+    alpha[index[j]] = 1.0;
+    double high = combined(row, count, mask, fixed, alpha);
+    alpha[index[j]] = 0.0;
+    double low = combined(row, count, mask, fixed, alpha);
+    alpha[index[j]] = saved;
+    a[j] = high - low;
+    size = fmax(size, fabs(high - low));
+  }
+  for (uint32_t j = 0; j < n && size > 0.0; j++) {
+    a[j] /= size;
+  }
+  if (size > 0.0) *b /= size;
+}
+
 bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t mask, uint32_t fixed,
                 const double* wanted, double* alpha) {
   uint32_t index[ENG_GROUP_MAX];
@@ -55,24 +77,8 @@ bool side_solve(const double values[][ENG_SIDES_MAX], uint32_t count, uint32_t m
     uint32_t pivot[ENG_GROUP_MAX];
     for (uint32_t i = 0; i < n; i++) {
       const double* row = values[index[i]];
-      double size = 0.0;
       b[i] = wanted[index[i]] - combined(row, count, mask, fixed, alpha);
-      for (uint32_t j = 0; j < n; j++) {
-        // exact: the combination is linear in each coefficient
-        double saved = alpha[index[j]];
-        alpha[index[j]] = 1.0;
-        double high = combined(row, count, mask, fixed, alpha);
-        alpha[index[j]] = 0.0;
-        double low = combined(row, count, mask, fixed, alpha);
-        alpha[index[j]] = saved;
-        a[i * n + j] = high - low;
-        size = fmax(size, fabs(high - low));
-      }
-      // surfaces have units of their own
-      for (uint32_t j = 0; j < n && size > 0.0; j++) {
-        a[i * n + j] /= size;
-      }
-      if (size > 0.0) b[i] /= size;
+      scaled_row(row, count, mask, fixed, index, n, alpha, &a[(size_t)i * n], &b[i]);
     }
     if (num_lu_factor(n, a, 1e-14, scale, pivot, NULL) < 0) return false;
     num_lu_solve(n, a, pivot, scratch, b);

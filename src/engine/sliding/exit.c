@@ -199,11 +199,9 @@ static ModelInterval combined(const ModelInterval* values, uint32_t count, const
   return all;
 }
 
-/// Krawczyk: whether the coefficients of a group stay inside (0, 1) for all derivatives in
-/// `values`, by the solution `middle` for derivatives among them.
-static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
-                         const double* middle) {
-  double inverse[ENG_GROUP_MAX * ENG_GROUP_MAX];
+/// Inverse of the middle of the matrix at `middle`; false: it has none.
+static bool invert_middle(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
+                          const double* middle, double* inverse) {
   double a[ENG_GROUP_MAX * ENG_GROUP_MAX];
   double scale[ENG_GROUP_MAX];
   double scratch[ENG_GROUP_MAX];
@@ -223,6 +221,31 @@ static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
       inverse[i * count + j] = column[i];
     }
   }
+  return true;
+}
+
+/// Slope of a row by one coefficient over the box around `middle`: at its corners, the system being
+/// linear in each coefficient.
+static ModelInterval slope_over_box(const ModelInterval* row, uint32_t count, const double* middle,
+                                    const double* radius, uint32_t by) {
+  ModelInterval hull = {(double)INFINITY, -(double)INFINITY};
+  for (uint32_t corner = 0; corner < 1u << count; corner++) {
+    double at[ENG_GROUP_MAX];
+    for (uint32_t c = 0; c < count; c++) {
+      at[c] = middle[c] + (corner >> c & 1u ? radius[c] : -radius[c]);
+    }
+    ModelInterval d = combined(row, count, at, by);
+    hull = (ModelInterval){fmin(hull.lo, d.lo), fmax(hull.hi, d.hi)};
+  }
+  return hull;
+}
+
+/// Krawczyk: whether the coefficients of a group stay inside (0, 1) for all derivatives in
+/// `values`, by the solution `middle` for derivatives among them.
+static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
+                         const double* middle) {
+  double inverse[ENG_GROUP_MAX * ENG_GROUP_MAX];
+  if (!invert_middle(values, count, middle, inverse)) return false;
   // how far the solutions may be from the middle, as far as the system is linear
   double radius[ENG_GROUP_MAX];
   for (uint32_t i = 0; i < count; i++) {
@@ -234,22 +257,13 @@ static bool stays_inside(ModelInterval values[][ENG_SIDES_MAX], uint32_t count,
     radius[i] = 2.0 * fmax(fabs(step.lo), fabs(step.hi)) + 1e-12;
     if (!(middle[i] - radius[i] > 0.0 && middle[i] + radius[i] < 1.0)) return false;
   }
-  // slopes over the box: at its corners, the system being linear in each coefficient
   for (uint32_t i = 0; i < count; i++) {
     double moves = 0.0;
     for (uint32_t j = 0; j < count; j++) {
       ModelInterval slope = {0.0, 0.0};
       for (uint32_t m = 0; m < count; m++) {
-        ModelInterval hull = {(double)INFINITY, -(double)INFINITY};
-        for (uint32_t corner = 0; corner < 1u << count; corner++) {
-          double at[ENG_GROUP_MAX];
-          for (uint32_t c = 0; c < count; c++) {
-            at[c] = middle[c] + (corner >> c & 1u ? radius[c] : -radius[c]);
-          }
-          ModelInterval d = combined(values[m], count, at, j);
-          hull = (ModelInterval){fmin(hull.lo, d.lo), fmax(hull.hi, d.hi)};
-        }
-        slope = sum(slope, scaled(hull, inverse[i * count + m]));
+        ModelInterval d = slope_over_box(values[m], count, middle, radius, j);
+        slope = sum(slope, scaled(d, inverse[i * count + m]));
       }
       double unit = i == j ? 1.0 : 0.0;
       moves += fmax(fabs(unit - slope.lo), fabs(unit - slope.hi)) * radius[j];

@@ -317,7 +317,7 @@ SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
     bool known = sim->live[atom] || sim->sliding.value.of_atom[atom] != MODEL_NONE;
     if (known || !value_may_bound(sim, atom)) continue;
     for (uint32_t k = 0; k < slide->count; k++) {
-      const double* probe = &sim->sliding.sides.probe[2 * k];
+      const double* probe = &sim->sliding.sides.probe[(size_t)2 * k];
       if (!same_ratio(at[1][i] / at[0][i], probe[1] / probe[0])) continue;
       value_add_relation(sim, k, atom, at[0][i] * probe[0] > 0.0);
       break;
