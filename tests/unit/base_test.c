@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "test.h"
-
 #include "base/library.h"
+#include "test.h"
 
 #include <math.h>
 
@@ -101,6 +100,31 @@ TEST(allocator_zeroes_and_balances) {
   CHECK(base_alloc(&a, SIZE_MAX) == NULL, "impossible size");
   counts.fail_at = counts.requests + 1;
   CHECK(base_alloc(&a, 1) == NULL, "failing allocator");
+}
+
+TEST(owner_gives_back_everything) {
+  TestAllocator counts = {0};
+  BaseOwner owner = {.inner = test_allocator(&counts)};
+  SltAllocator a = base_owner_allocator(&owner);
+  unsigned char* blocks[5];
+  for (int i = 0; i < 5; i++) {
+    blocks[i] = base_alloc(&a, 10);
+    assert_non_null(blocks[i]);
+    CHECK(blocks[i][0] == 0 && blocks[i][9] == 0, "zeroed");
+    memset(blocks[i], i + 1, 10);
+  }
+  blocks[2] = base_realloc(&a, blocks[2], 10, 5000);
+  assert_non_null(blocks[2]);
+  CHECK(blocks[2][9] == 3 && blocks[2][10] == 0 && blocks[2][4999] == 0, "tail zeroed");
+  base_free(&a, blocks[0], 10);
+  base_free(&a, blocks[4], 10);
+  base_free(&a, blocks[1], 10);
+  CHECK(counts.live_blocks == 2 && blocks[3][5] == 4, "the others stay");
+  counts.fail_at = counts.requests + 1;
+  CHECK(base_realloc(&a, blocks[3], 10, 100) == NULL && blocks[3][5] == 4, "kept on failure");
+  base_owner_free(&owner);
+  CHECK(counts.live_bytes == 0 && counts.live_blocks == 0 && !owner.first, "balanced");
+  base_owner_free(&owner);
 }
 
 TEST(default_allocator) {
