@@ -52,6 +52,7 @@ typedef struct LinearCommand {
 static bool read_response(LinearCommand* c, const char* text) {
   double points = 0.0;
   char rest = '\0';
+  // NOLINTNEXTLINE(cert-err34-c): what is read is checked
   bool good = sscanf(text, "%lf:%lf:%lf%c", &c->from, &c->to, &points, &rest) == 3 &&
               c->from > 0.0 && c->to > c->from && isfinite(c->to) && points >= 2.0 &&
               points <= RESPONSE_MOST && points == floor(points);

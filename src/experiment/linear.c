@@ -186,6 +186,23 @@ SltStatus slt_linear_eigenvalues(const SltLinear* linear, double* real, double* 
 
 // ---- linear systems -----------------------------------------------------------------------------
 
+static void swap_values(Complex* one, Complex* other) {
+  Complex keep = *one;
+  *one = *other;
+  *other = keep;
+}
+
+/// Column k of all other rows is cleared by row `rank`.
+static void clear_column(uint32_t n, Complex* a, Complex* x, uint32_t rank, uint32_t k) {
+  for (uint32_t i = 0; i < n; i++) {
+    Complex factor = i == rank ? 0.0 : a[(size_t)i * n + k] / a[(size_t)rank * n + k];
+    if (factor == 0.0) continue;
+    for (uint32_t j = k; j < n; j++)
+      a[(size_t)i * n + j] -= factor * a[(size_t)rank * n + j];
+    x[i] -= factor * x[rank];
+  }
+}
+
 /// x := a^-1 x by elimination with pivots; columns without one leave their unknown at 0. Returns
 /// the rank.
 static uint32_t solve(uint32_t n, Complex* a, Complex* x) {
@@ -201,20 +218,10 @@ static uint32_t solve(uint32_t n, Complex* a, Complex* x) {
       if (cabs(a[(size_t)i * n + k]) > cabs(a[(size_t)best * n + k])) best = i;
     }
     if (rank == n || !(cabs(a[(size_t)best * n + k]) > SINGULAR * largest)) continue;
-    for (uint32_t j = 0; best != rank && j <= n; j++) {
-      Complex* one = j < n ? &a[(size_t)rank * n + j] : &x[rank];
-      Complex* other = j < n ? &a[(size_t)best * n + j] : &x[best];
-      Complex keep = *one;
-      *one = *other;
-      *other = keep;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-      Complex factor = i == rank ? 0.0 : a[(size_t)i * n + k] / a[(size_t)rank * n + k];
-      if (factor == 0.0) continue;
-      for (uint32_t j = k; j < n; j++)
-        a[(size_t)i * n + j] -= factor * a[(size_t)rank * n + j];
-      x[i] -= factor * x[rank];
-    }
+    for (uint32_t j = 0; j < n; j++)
+      swap_values(&a[(size_t)rank * n + j], &a[(size_t)best * n + j]);
+    swap_values(&x[rank], &x[best]);
+    clear_column(n, a, x, rank, k);
     pivots[rank++] = k;
   }
   for (uint32_t i = 0; i < rank; i++)
@@ -245,7 +252,7 @@ SltStatus slt_linear_response(const SltLinear* linear, uint32_t output, uint32_t
   for (size_t i = 0; i < (size_t)n * n; i++)
     a[i] = -linear->a[i];
   for (uint32_t i = 0; i < n; i++) {
-    a[(size_t)i * n + i] += CMPLX(0.0, omega);
+    a[(size_t)i * n + i] += omega * (Complex)I;
     x[i] = linear->b[(size_t)i * m + input];
   }
   bool regular = solve(n, a, x) == n;
