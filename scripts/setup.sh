@@ -85,6 +85,7 @@ for group in "${@:-build}"; do
       ;;
     manual)
       have_module markdown || need python3-markdown
+      ;;
     lint)
       have_program clang-format || need clang-format
       have_program clang-tidy || need clang-tidy

@@ -55,7 +55,7 @@ static void helper_main(SltWorld* world, void* user) {
     return;
   }
   if (own.done && own.kind == SLT_WAIT_UNITS) {
-    blk_holder_give(own.resource, world->process, join->process);
+    blk_holder_give(own.resource, world->processes.running, join->process);
   }
   *helper->wait = own;
   helper->ended = true;
@@ -84,7 +84,7 @@ static SltStatus helper_start(SltWorld* world, Join* join, SltWait* wait) {
 
 /// Who still waits gives up, and leaves nothing behind.
 static void helper_finish(SltWorld* world, Helper* helper) {
-  bool begun = !helper->ended && world->processes[helper->process.index]->started;
+  bool begun = !helper->ended && world->processes.all[helper->process.index]->started;
   if (!helper->ended) {
     helper->join = NULL;
     (void)slt_process_cancel(world, helper->process);
@@ -93,8 +93,8 @@ static void helper_finish(SltWorld* world, Helper* helper) {
 }
 
 static SltStatus join_waits(SltWorld* world, SltWait* waits, uint32_t count, uint32_t wanted) {
-  if (!world || !world->process || !waits || count == 0) return SLT_ERR_ARGUMENT;
-  Join join = {.process = world->process, .wanted = wanted};
+  if (!world || !world->processes.running || !waits || count == 0) return SLT_ERR_ARGUMENT;
+  Join join = {.process = world->processes.running, .wanted = wanted};
   join.helpers = base_alloc(&world->allocator, count * sizeof(Helper*));
   if (!join.helpers) return SLT_ERR_NOMEM;
   SltStatus status = SLT_OK;

@@ -66,14 +66,14 @@ SltStatus slt_world_write_report(const SltWorld* world, SltWriter writer) {
   SLT_TRY(print(writer, "time %.10g, %llu events, %llu steps, %llu pending\n", world->t,
                 (unsigned long long)s.events, (unsigned long long)s.steps,
                 (unsigned long long)s.pending));
-  if (world->resources) {
+  if (world->transactions.resources) {
     SLT_TRY(print(writer, "\n%-16s %5s %9s %9s  %-20s %-20s %6s  %-20s %7s\n", "resource", "units",
                   "granted", "withdrawn", "waiting", "queue", "most", "in use", "busy"));
-    SLT_TRY(resource_lines(world->resources, writer));
+    SLT_TRY(resource_lines(world->transactions.resources, writer));
   }
-  if (world->stores) {
+  if (world->transactions.stores) {
     SLT_TRY(print(writer, "\n%-16s %9s %9s\n", "store", "items", "fetchers"));
-    SLT_TRY(store_lines(world->stores, writer));
+    SLT_TRY(store_lines(world->transactions.stores, writer));
   }
   return SLT_OK;
 }
