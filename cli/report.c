@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// The report of a run: one page that needs nothing else, with the picture, the events and why they
-// happened, the summary and the model itself, whose lines the events point to.
+// The report of a run: one page that needs nothing else. It reads without its script, as pictures
+// and tables; the script (report_page.c) makes charts of the rows that are in the page as data.
 #define _POSIX_C_SOURCE 200809L
+#include "report_page.h"
 #include "run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_SHOWN  500u     // a page that lists more is read by nobody
-#define CHANGES_SHOWN 6u       // per event
-#define MODEL_SHOWN   200000u  // bytes of model text
-
-static const char page_style[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
-    "color:#1b1f24;background:#fff}"
-    "h1{font-size:1.6rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}"
-    "p.lead{margin:.2rem 0 1rem;color:#57606a}"
-    "svg{max-width:100%;height:auto}"
-    "pre{background:#f6f8fa;padding:.8rem 1rem;overflow-x:auto;border-radius:6px;"
-    "font:13px/1.45 ui-monospace,monospace}"
-    "table{border-collapse:collapse;width:100%;font-size:13px}"
-    "th{text-align:left;border-bottom:2px solid #d0d7de;padding:.3rem .6rem}"
-    "td{border-bottom:1px solid #eaeef2;padding:.25rem .6rem;vertical-align:top}"
-    "td.t{font-variant-numeric:tabular-nums;white-space:nowrap}"
-    ".class{border-radius:3px;padding:0 .35em;background:#eaeef2;white-space:nowrap}"
-    ".pinnacle{background:#ffe2cc}.mythical{background:#eadcff}.sliding{background:#d7f0dd}"
-    ".boundary{background:#dbeafe}"
-    "a{color:#0969da;text-decoration:none}a:hover{text-decoration:underline}"
-    "pre .n{display:inline-block;width:3em;color:#8c959f;user-select:none}"
-    "pre .l:target{background:#fff8c5;display:inline-block;width:100%}";
+#define EVENTS_SHOWN  500u                // in the table; a page that lists more is read by nobody
+#define CHANGES_SHOWN 6u                  // per event
+#define MODEL_SHOWN   200000u             // bytes of model text
+#define STORY_KEPT    ((size_t)24 << 20)  // bytes of explanations
+#define STATES_MAX    64u                 // of a text column
 
 static void escape(FILE* out, const char* text, size_t length) {
   for (size_t i = 0; i < length; i++) {
@@ -50,18 +34,54 @@ static void escape_text(FILE* out, const char* text) {
   escape(out, text, strlen(text));
 }
 
-// ---- events, as they happen ---------------------------------------------------------------------
+// ---- what is kept during the run ----------------------------------------------------------------
 
-bool report_begin(Report* report) {
-  report->events = open_memstream(&report->event_text, &report->event_size);
-  return report->events != NULL;
+static SltStatus file_write(void* user, const char* data, size_t length) {
+  return fwrite(data, 1, length, user) == length ? SLT_OK : SLT_ERR_IO;
+}
+
+static SltStatus story_write(void* user, const char* data, size_t length) {
+  Report* report = user;
+  fflush(report->story.file);
+  if (report->story.size > STORY_KEPT) return SLT_OK;
+  return file_write(report->story.file, data, length);
+}
+
+static bool text_open(ReportText* text) {
+  text->file = open_memstream(&text->data, &text->size);
+  return text->file != NULL;
+}
+
+static void text_clear(ReportText* text) {
+  if (text->file) fclose(text->file);
+  free(text->data);
+  *text = (ReportText){0};
+}
+
+bool report_begin(Report* report, SltSim* sim, const SltModel* model) {
+  if (!text_open(&report->rows) || !text_open(&report->records) || !text_open(&report->story) ||
+      !text_open(&report->warnings)) {
+    return false;
+  }
+  // a model without automata has no graph
+  if (slt_graph_create(model, &report->graph) == SLT_ERR_NOMEM) return false;
+  return slt_story_create(sim, true, (SltWriter){story_write, report}, &report->told) >= 0;
 }
 
 void report_clear(Report* report) {
-  if (report->events) fclose(report->events);
-  report->events = NULL;
-  free(report->event_text);
-  report->event_text = NULL;
+  slt_story_free(report->told);
+  slt_graph_free(report->graph);
+  text_clear(&report->rows);
+  text_clear(&report->records);
+  text_clear(&report->story);
+  text_clear(&report->warnings);
+}
+
+void report_warning(Report* report, const char* text) {
+  if (!report->warnings.file) return;
+  fputs("<pre class=\"warning\">", report->warnings.file);
+  escape_text(report->warnings.file, text);
+  fputs("</pre>\n", report->warnings.file);
 }
 
 static void write_what(FILE* out, const SltEvent* event) {
@@ -107,10 +127,8 @@ static void write_changes(FILE* out, const SltEvent* event) {
   }
 }
 
-void report_event(Report* report, const SltEvent* event) {
+static void write_row(FILE* out, const SltEvent* event) {
   static const char* const classes[] = {"interior", "mythical", "pinnacle", "boundary", "sliding"};
-  FILE* out = report->events;
-  if (!out || event->kind == SLT_EVENT_INITIAL || ++report->count > EVENTS_SHOWN) return;
   char t[32];
   size_t class = (size_t)event->event_class;
   const char* name = class < sizeof classes / sizeof *classes ? classes[class] : "";
@@ -129,112 +147,410 @@ void report_event(Report* report, const SltEvent* event) {
   fputs("</td></tr>\n", out);
 }
 
-// ---- the page -----------------------------------------------------------------------------------
-
-static SltStatus file_write(void* user, const char* data, size_t length) {
-  return fwrite(data, 1, length, user) == length ? SLT_OK : SLT_ERR_IO;
+void report_event(Report* report, const SltEvent* event) {
+  if (!report->rows.file) return;
+  slt_story_event(report->told, event);
+  if (report->graph) slt_graph_event(report->graph, event);
+  if (report->record_count++) fputc(',', report->records.file);
+  slt_event_write(event, (SltWriter){file_write, report->records.file});
+  if (event->kind == SLT_EVENT_INITIAL || ++report->count > EVENTS_SHOWN) return;
+  write_row(report->rows.file, event);
 }
 
-static void write_picture(FILE* out, const RunSummary* summary, const SltTable* table) {
-  SltPlotOptions options = slt_plot_options();
-  options.title = summary->model;
-  char* svg = NULL;
-  size_t size = 0;
-  FILE* drawing = open_memstream(&svg, &size);
-  if (!drawing) return;
-  SltStatus status = slt_table_plot(table, &options, (SltWriter){file_write, drawing}, NULL);
-  fclose(drawing);
-  if (status >= 0) {
-    fputs("<figure style=\"margin:0\">\n", out);
-    fwrite(svg, 1, size, out);
+// ---- the rows as data ---------------------------------------------------------------------------
+
+static void write_json(FILE* out, const char* text) {
+  fputc('"', out);
+  for (const char* at = text; *at; at++) {
+    unsigned char c = (unsigned char)*at;
+    // `<` could end the element that holds the data
+    if (c < 32 || c == '"' || c == '\\' || c == '<') {
+      fprintf(out, "\\u%04x", c);
+    } else {
+      fputc(c, out);
+    }
+  }
+  fputc('"', out);
+}
+
+/// Numbers of eight bytes in base 64, piece by piece.
+typedef struct Base64 {
+  FILE* out;
+  unsigned char left[3];
+  size_t count;
+} Base64;
+
+static void put_group(Base64* b) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  uint32_t bits = (uint32_t)b->left[0] << 16 | (uint32_t)b->left[1] << 8 | b->left[2];
+  for (size_t i = 0; i < 4; i++)
+    fputc(i <= b->count ? digits[bits >> (18 - 6 * i) & 63] : '=', b->out);
+  memset(b->left, 0, sizeof b->left);
+  b->count = 0;
+}
+
+static void put_number(Base64* b, double value) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  for (int i = 0; i < 8; i++) {
+    b->left[b->count++] = (unsigned char)(bits >> 8 * i);
+    if (b->count == 3) put_group(b);
+  }
+}
+
+static void write_column(FILE* out, const SltTable* table, uint32_t column) {
+  const double* values = slt_table_column(table, column);
+  Base64 b = {.out = out};
+  fputc('"', out);
+  for (uint32_t row = 0; row < slt_table_row_count(table); row++)
+    put_number(&b, values[row]);
+  if (b.count) put_group(&b);
+  fputc('"', out);
+}
+
+static bool is_text(const SltTable* table, uint32_t column) {
+  for (uint32_t row = 0; row < slt_table_row_count(table); row++) {
+    if (slt_table_text(table, row, column)) return true;
+  }
+  return false;
+}
+
+/// Texts of a column by number; the last number stands for all others.
+typedef struct States {
+  const char* names[STATES_MAX];
+  uint32_t count;
+} States;
+
+static uint32_t state_number(States* states, const char* text) {
+  if (!text) text = "";
+  for (uint32_t i = 0; i < states->count; i++) {
+    if (strcmp(states->names[i], text) == 0) return i;
+  }
+  if (states->count == STATES_MAX) return STATES_MAX - 1;
+  states->names[states->count] = text;
+  return states->count++;
+}
+
+static void write_states(FILE* out, const SltTable* table, uint32_t column) {
+  States states = {.count = 0};
+  Base64 b = {.out = out};
+  const char* name = slt_table_column_name(table, column);
+  const char* dot = strrchr(name, '.');
+  char shown[200];
+  snprintf(shown, sizeof shown, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+  fputs("{\"name\":", out);
+  // the automaton that a model has without naming it
+  write_json(out, strcmp(shown, "main") == 0 ? "state" : shown);
+  fputs(",\"values\":\"", out);
+  for (uint32_t row = 0; row < slt_table_row_count(table); row++)
+    put_number(&b, state_number(&states, slt_table_text(table, row, column)));
+  if (b.count) put_group(&b);
+  fputs("\",\"states\":[", out);
+  for (uint32_t i = 0; i < states.count; i++) {
+    if (i) fputc(',', out);
+    write_json(out, states.names[i]);
+  }
+  fputs("]}", out);
+}
+
+/// Quantities of one unit share a chart at first.
+static void write_panels(FILE* out, const SltTable* table, const bool* texts) {
+  enum { PANELS = 4, LINES = 8 };
+  const char* units[PANELS] = {NULL};
+  uint32_t count = 0;
+  uint32_t columns = slt_table_column_count(table);
+  for (uint32_t i = 1; i < columns; i++) {
+    const char* unit = slt_table_column_unit(table, i);
+    bool known = texts[i];
+    for (uint32_t p = 0; p < count; p++)
+      known = known || strcmp(units[p], unit) == 0;
+    if (!known && count < PANELS) units[count++] = unit;
+  }
+  for (uint32_t p = 0; p < count; p++) {
+    uint32_t lines = 0;
+    fputs(p ? ",[" : "[", out);
+    for (uint32_t i = 1; i < columns && lines < LINES; i++) {
+      if (texts[i] || strcmp(units[p], slt_table_column_unit(table, i)) != 0) continue;
+      if (lines++) fputc(',', out);
+      write_json(out, slt_table_column_name(table, i));
+    }
+    fputc(']', out);
+  }
+}
+
+static void write_columns(FILE* out, const SltTable* table, const bool* texts) {
+  const char* separator = "";
+  fputs(",\"columns\":[", out);
+  for (uint32_t i = 1; i < slt_table_column_count(table); i++) {
+    if (texts[i]) continue;
+    fprintf(out, "%s{\"name\":", separator);
+    write_json(out, slt_table_column_name(table, i));
+    fputs(",\"unit\":", out);
+    write_json(out, slt_table_column_unit(table, i));
+    fputs(",\"values\":", out);
+    write_column(out, table, i);
+    fputs("}\n", out);
+    separator = ",";
+  }
+  separator = "";
+  fputs("],\"automata\":[", out);
+  for (uint32_t i = 1; i < slt_table_column_count(table); i++) {
+    if (!texts[i]) continue;
+    fputs(separator, out);
+    write_states(out, table, i);
+    separator = ",";
+  }
+  fputs("],\"panels\":[", out);
+  write_panels(out, table, texts);
+  fputc(']', out);
+}
+
+/// A text that was kept, without what could end the element around it.
+static void write_kept(FILE* out, const ReportText* text) {
+  for (size_t i = 0; i < text->size; i++) {
+    if (text->data[i] == '<') {
+      fputs("\\u003c", out);
+    } else {
+      fputc(text->data[i], out);
+    }
+  }
+}
+
+static void write_data(FILE* out, Report* report, const RunSummary* summary,
+                       const SltTable* table) {
+  uint32_t rows = slt_table_row_count(table);
+  bool* texts = calloc(slt_table_column_count(table) + 1, sizeof *texts);
+  if (!texts || rows < 2) {
+    free(texts);
+    return;
+  }
+  for (uint32_t i = 1; i < slt_table_column_count(table); i++)
+    texts[i] = is_text(table, i);
+  fputs("<script type=\"application/json\" id=\"data\">{\"name\":", out);
+  write_json(out, summary->model);
+  fprintf(out, ",\"start\":%.17g,\"end\":%.17g,\"timeUnit\":", slt_table_value(table, 0, 0),
+          slt_table_value(table, rows - 1, 0));
+  write_json(out, slt_table_column_unit(table, 0));
+  fputs(",\"time\":", out);
+  write_column(out, table, 0);
+  write_columns(out, table, texts);
+  fputs(",\"events\":[", out);
+  write_kept(out, &report->records);
+  fputs("],\"story\":", out);
+  write_json(out, report->story.data ? report->story.data : "");
+  fputs("}</script>\n<script>", out);
+  for (const char* const* line = report_script; *line; line++)
+    fputs(*line, out);
+  fputs("</script>\n", out);
+  free(texts);
+}
+
+// ---- the page -----------------------------------------------------------------------------------
+
+static void write_picture(FILE* out, const RunSummary* summary, const SltTable* table,
+                          const RunOptions* options, const SltExperiment* experiment) {
+  SltFigure* figure = figure_make(&options->figure, experiment, NULL);
+  ReportText svg = {0};
+  if (figure && text_open(&svg) && slt_figure_add(figure, table, summary->model) >= 0 &&
+      slt_figure_write(figure, SLT_PLOT_SVG, false, (SltWriter){file_write, svg.file}) >= 0) {
+    fflush(svg.file);
+    fputs("<figure class=\"static\">\n", out);
+    fwrite(svg.data, 1, svg.size, out);
     fputs("</figure>\n", out);
   }
-  free(svg);
+  text_clear(&svg);
+  slt_figure_free(figure);
+  fputs("<div class=\"interactive\"><div id=\"chart-bar\"></div><div id=\"variables\"></div>"
+        "<div id=\"charts\"></div><div id=\"bands\"></div></div>\n",
+        out);
 }
 
 static void write_events(FILE* out, Report* report) {
+  fputs("<h2 id=\"events\">Events</h2>\n", out);
   if (report->count == 0) {
-    fputs("<h2>Events</h2>\n<p>None.</p>\n", out);
+    fputs("<p>None.</p>\n", out);
     return;
   }
-  fputs("<h2>Events</h2>\n<table>\n<tr><th>time</th><th>class</th><th>what</th><th>because</th>"
-        "<th>changes</th><th>line</th></tr>\n",
+  fputs("<div id=\"event-view\" class=\"interactive\"></div>\n<div class=\"static\"><table>\n"
+        "<tr><th>time</th><th>class</th><th>what</th><th>because</th><th>changes</th><th>line</th>"
+        "</tr>\n",
         out);
-  fflush(report->events);
-  fwrite(report->event_text, 1, report->event_size, out);
+  fwrite(report->rows.data, 1, report->rows.size, out);
   fputs("</table>\n", out);
   if (report->count > EVENTS_SHOWN) {
     fprintf(out, "<p>and %llu more; <code>--events FILE</code> writes them all.</p>\n",
             (unsigned long long)(report->count - EVENTS_SHOWN));
   }
+  fputs("</div>\n", out);
+}
+
+static void write_graph(FILE* out, const Report* report, const char* title) {
+  ReportText svg = {0};
+  if (report->graph && text_open(&svg) &&
+      slt_graph_write(report->graph, title, (SltWriter){file_write, svg.file}) >= 0) {
+    fflush(svg.file);
+    fputs("<h2 id=\"automata\">States and transitions</h2>\n<div class=\"graph\">", out);
+    fwrite(svg.data, 1, svg.size, out);
+    fputs("</div>\n", out);
+  }
+  text_clear(&svg);
+}
+
+typedef struct Constants {
+  FILE* out;
+  SltSim* sim;
+  uint32_t count;
+} Constants;
+
+/// A constant of the model with its value in this run.
+static SltStatus write_constant(void* user, const SltName* name) {
+  Constants* constants = user;
+  if (name->quantity.kind != SLT_KIND_CONSTANT) return SLT_OK;
+  char text[32];
+  double value = slt_sim_get(constants->sim, name->quantity);
+  if (constants->count++ == 0) fputs("<table>\n", constants->out);
+  fputs("<tr><td>", constants->out);
+  escape_text(constants->out, name->name);
+  fprintf(constants->out, "</td><td class=\"v\">%s</td></tr>\n", cli_number_text(value, text));
+  return SLT_OK;
+}
+
+static void write_setting(FILE* out, const char* name, double given, double experiment,
+                          double otherwise) {
+  char text[32];
+  double value = !isnan(given) ? given : !isnan(experiment) ? experiment : otherwise;
+  if (isnan(value)) return;
+  fprintf(out, "<tr><td>%s</td><td class=\"v\">%s</td></tr>\n", name, cli_number_text(value, text));
+}
+
+static void write_settings(FILE* out, const ReportRun* run) {
+  const SltSimOptions* sim = &run->options->sim;
+  const SltExperiment* e = run->experiment;
+  static const char* const detections[] = {"certified", "combined", "extrapolation",
+                                           "interpolation"};
+  fputs("<h2 id=\"settings\">Settings</h2>\n<div class=\"settings\"><table>\n", out);
+  const char* method = sim->method ? sim->method : e->method ? e->method : "auto";
+  fputs("<tr><td>method</td><td>", out);
+  escape_text(out, method);
+  fputs("</td></tr>\n", out);
+  write_setting(out, "relative tolerance", sim->rtol, e->rtol, 1e-6);
+  write_setting(out, "absolute tolerance", sim->atol, e->atol, 1e-9);
+  write_setting(out, "step", sim->step, e->step, (double)NAN);
+  write_setting(out, "largest step", sim->h_max, e->h_max, (double)NAN);
+  if ((size_t)sim->detection < sizeof detections / sizeof *detections) {
+    fprintf(out, "<tr><td>detection</td><td>%s</td></tr>\n", detections[sim->detection]);
+  }
+  fputs("</table>\n", out);
+  Constants constants = {.out = out, .sim = run->summary->sim};
+  slt_model_names(run->model, write_constant, &constants);
+  if (constants.count) fputs("</table>\n", out);
+  fputs("</div>\n", out);
+}
+
+static void write_structure(FILE* out, const SltModel* model) {
+  ReportText text = {0};
+  if (text_open(&text) &&
+      slt_model_explain(model, SLT_EXPLAIN_TEXT, (SltWriter){file_write, text.file}) >= 0) {
+    fflush(text.file);
+    fputs("<h2 id=\"structure\">Structure</h2>\n<details><summary>what determines what, mode by "
+          "mode</summary>\n<pre>",
+          out);
+    escape(out, text.data, text.size);
+    fputs("</pre></details>\n", out);
+  }
+  text_clear(&text);
 }
 
 static void write_model(FILE* out, const ModelSource* source) {
   const char* text = source->text;
   size_t length = source->length < MODEL_SHOWN ? source->length : MODEL_SHOWN;
   bool whole = length == source->length;
-  if (length > 0) {
-    fputs("<h2>Model</h2>\n<pre>", out);
-    unsigned line = 0;
-    for (size_t at = 0; at < length; line++) {
-      const char* end = memchr(text + at, '\n', length - at);
-      size_t size = end ? (size_t)(end - text) - at : length - at;
-      fprintf(out, "<span class=\"l\" id=\"L%u\"><span class=\"n\">%u</span>", line + 1, line + 1);
-      escape(out, text + at, size);
-      fputs("</span>\n", out);
-      at += size + 1;
-    }
-    fputs(whole ? "</pre>\n" : "...\n</pre>\n", out);
+  if (length == 0) return;
+  fputs("<h2 id=\"model\">Model</h2>\n<pre>", out);
+  unsigned line = 0;
+  for (size_t at = 0; at < length; line++) {
+    const char* end = memchr(text + at, '\n', length - at);
+    size_t size = end ? (size_t)(end - text) - at : length - at;
+    fprintf(out, "<span class=\"l\" id=\"L%u\"><span class=\"n\">%u</span>", line + 1, line + 1);
+    escape(out, text + at, size);
+    fputs("</span>\n", out);
+    at += size + 1;
   }
+  fputs(whole ? "</pre>\n" : "...\n</pre>\n", out);
 }
 
-static void write_page(FILE* out, Report* report, const RunSummary* summary, const SltTable* table,
-                       const ModelSource* source) {
+static void write_head(FILE* out, const ReportRun* run) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
         out);
-  escape_text(out, summary->model);
-  fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", page_style);
-  escape_text(out, summary->model);
+  escape_text(out, run->summary->model);
+  fputs("</title>\n<style>", out);
+  for (const char* const* line = report_style; *line; line++)
+    fputs(*line, out);
+  fputs("</style>\n</head>\n<body>\n<h1>", out);
+  escape_text(out, run->summary->model);
   fputs("</h1>\n<p class=\"lead\">", out);
-  escape_text(out, source->name);
+  escape_text(out, run->source->name);
   fprintf(out, ", run by saltus %s</p>\n", slt_version());
-  write_picture(out, summary, table);
+  fputs("<nav><a href=\"#summary\">Summary</a><a href=\"#events\">Events</a>"
+        "<a href=\"#settings\">Settings</a><a href=\"#structure\">Structure</a>"
+        "<a href=\"#model\">Model</a><button id=\"theme\" class=\"interactive\">light or "
+        "dark</button></nav>\n",
+        out);
+}
+
+static void write_summary(FILE* out, Report* report, const RunSummary* summary) {
   if (report->failure) {
-    fputs("<h2>The run did not finish</h2>\n<pre>", out);
+    fputs("<h2>The run did not finish</h2>\n<pre class=\"failure\">", out);
     escape_text(out, report->failure);
     fputs("</pre>\n", out);
   }
-  fputs("<h2>Summary</h2>\n<pre>", out);
-  char* lines = NULL;
-  size_t size = 0;
-  FILE* text = open_memstream(&lines, &size);
-  if (text) {
-    summary_write(text, summary);
-    fclose(text);
-    escape(out, lines, size);
-    free(lines);
+  if (report->warnings.size) {
+    fputs("<h2>Warnings</h2>\n", out);
+    fwrite(report->warnings.data, 1, report->warnings.size, out);
   }
+  fputs("<h2 id=\"summary\">Summary</h2>\n<pre>", out);
+  ReportText text = {0};
+  if (text_open(&text)) {
+    summary_write(text.file, summary);
+    fflush(text.file);
+    escape(out, text.data, text.size);
+  }
+  text_clear(&text);
   fputs("</pre>\n", out);
+}
+
+static void write_page(FILE* out, Report* report, const ReportRun* run) {
+  fflush(report->rows.file);
+  fflush(report->records.file);
+  fflush(report->story.file);
+  fflush(report->warnings.file);
+  write_head(out, run);
+  write_picture(out, run->summary, run->table, run->options, run->experiment);
+  write_summary(out, report, run->summary);
   write_events(out, report);
-  write_model(out, source);
+  write_graph(out, report, run->summary->model);
+  write_settings(out, run);
+  write_structure(out, run->model);
+  write_model(out, run->source);
+  write_data(out, report, run->summary, run->table);
   fputs("</body>\n</html>\n", out);
 }
 
-int report_write(Report* report, const RunSummary* summary, const SltTable* table,
-                 const RunOptions* options, const ModelSource* source) {
+int report_write(Report* report, const ReportRun* run, SltStatus status) {
+  slt_story_end(report->told, status);
   char* page = NULL;
   size_t size = 0;
   FILE* out = open_memstream(&page, &size);
   bool complete = out != NULL;
-  if (out) write_page(out, report, summary, table, source);
+  if (out) write_page(out, report, run);
   if (out && (ferror(out) | fclose(out)) != 0) complete = false;
   if (!complete) {
     free(page);
     cli_error("out of memory for the report");
     return CLI_RUN;
   }
-  int exit = output_replace(options->report, page, size);
+  int exit = output_replace(run->options->report, page, size);
   free(page);
   return exit;
 }

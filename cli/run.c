@@ -393,6 +393,7 @@ static int resume(Run* run) {
 static void on_warning(void* user, const SltDiagnostic* d) {
   Run* run = user;
   progress_hide(&run->progress);
+  report_warning(&run->report, d->rendered && d->rendered[0] ? d->rendered : d->message);
   if (d->code && strstr(d->rendered, d->code)) {
     fputs(d->rendered, stderr);
     size_t length = strlen(d->rendered);
@@ -443,7 +444,7 @@ static void on_event(void* user, const SltEvent* event) {
   if (run->graph) slt_graph_event(run->graph, event);
   if (run->figure) slt_figure_event(run->figure, event);
   if (event->undetermined_count) note_undetermined(run, event);
-  if (run->report.events) report_event(&run->report, event);
+  report_event(&run->report, event);
   if (event->kind != SLT_EVENT_STOP || !event->text) return;
   size_t size = strlen(event->text) + 1;
   free(run->stop_text);
@@ -561,7 +562,13 @@ static int write_products(Run* run, const RunSummary* summary, SltStatus status)
     run->report.failure =
         error.rendered && error.rendered[0] ? error.rendered : slt_status_text(status);
   }
-  int reported = report_write(&run->report, summary, table, o, &run->source);
+  const ReportRun about = {.summary = summary,
+                           .model = run->model,
+                           .table = table,
+                           .options = o,
+                           .experiment = &run->experiment,
+                           .source = &run->source};
+  int reported = report_write(&run->report, &about, status);
   return exit == CLI_DONE ? reported : exit;
 }
 
@@ -669,7 +676,8 @@ static int prepare(Run* run) {
   if (exit == CLI_DONE) exit = create_sim(run);
   if (exit == CLI_DONE) exit = create_recorder(run);
   if (exit == CLI_DONE) exit = prepare_figure(run);
-  if (exit == CLI_DONE && run->options.report && !report_begin(&run->report)) {
+  if (exit == CLI_DONE && run->options.report &&
+      !report_begin(&run->report, run->sim, run->model)) {
     return out_of_memory();
   }
   if (exit == CLI_DONE) exit = resume(run);

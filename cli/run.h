@@ -164,21 +164,42 @@ typedef struct RunSummary {
 
 void summary_write(FILE* out, const RunSummary* summary);
 
+/// A text that grows.
+typedef struct ReportText {
+  FILE* file;
+  char* data;
+  size_t size;  // both after fflush()
+} ReportText;
+
 /// A page about the run (report.c).
 typedef struct Report {
-  FILE* events;  // the table's rows so far; NULL: no report is wanted
-  char* event_text;
-  size_t event_size;
-  uint64_t count;       // of events
-  const char* failure;  // why the run did not finish, or NULL
+  ReportText rows;      // of the table of events; without a file: no report is wanted
+  ReportText records;   // events as data
+  ReportText story;     // and told
+  ReportText warnings;  // of the run
+  SltStory* told;
+  SltGraph* graph;
+  uint64_t count;         // of events
+  uint64_t record_count;  // the first instant included
+  const char* failure;    // why the run did not finish, or NULL
 } Report;
 
+/// What a report is about.
+typedef struct ReportRun {
+  const RunSummary* summary;
+  const SltModel* model;
+  const SltTable* table;
+  const RunOptions* options;
+  const SltExperiment* experiment;
+  const ModelSource* source;
+} ReportRun;
+
 /// False when memory is exhausted. Clear it in any case.
-bool report_begin(Report* report);
+bool report_begin(Report* report, SltSim* sim, const SltModel* model);
 void report_event(Report* report, const SltEvent* event);
-/// Write the page to options->report; returns the exit status.
-int report_write(Report* report, const RunSummary* summary, const SltTable* table,
-                 const RunOptions* options, const ModelSource* source);
+void report_warning(Report* report, const char* text);
+/// Write the page to options->report; returns the exit status. `status` is that of the run.
+int report_write(Report* report, const ReportRun* run, SltStatus status);
 void report_clear(Report* report);
 
 #endif

@@ -375,7 +375,7 @@ static bool check_options(const RunOptions* o) {
     return false;
   }
   if (!check_checkpoint(o)) return false;
-  if (o->figure.count && !o->plot) {
+  if (o->figure.count && !o->plot && !o->report) {
     cli_error("--%s needs --plot", o->figure.items[0].key);
     cli_hint("add --plot FILE.svg, or --plot - for the terminal");
     return false;

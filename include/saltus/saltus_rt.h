@@ -794,6 +794,8 @@ SLT_API void slt_table_free(SltTable* table);
 SLT_API uint32_t slt_table_column_count(const SltTable* table);
 SLT_API uint32_t slt_table_row_count(const SltTable* table);
 SLT_API const char* slt_table_column_name(const SltTable* table, uint32_t column);
+/// Unit of a column; "" when it has none, NULL for no such column.
+SLT_API const char* slt_table_column_unit(const SltTable* table, uint32_t column);
 /// The numbers of a column, one per row, in one piece: NaN where undetermined or text. Valid as
 /// long as the table, and no rows are added to it. NULL for no such column, or no rows.
 SLT_API const double* slt_table_column(const SltTable* table, uint32_t column);

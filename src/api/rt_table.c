@@ -31,6 +31,10 @@ const char* slt_table_column_name(const SltTable* table, uint32_t column) {
   return table && column < table->column_count ? table->columns[column].name : NULL;
 }
 
+const char* slt_table_column_unit(const SltTable* table, uint32_t column) {
+  return table && column < table->column_count ? table->columns[column].unit : NULL;
+}
+
 static bool has_cell(const SltTable* table, uint32_t row, uint32_t column) {
   return table && row < table->row_count && column < table->column_count;
 }

@@ -374,7 +374,8 @@ export class Chart {
     context.stroke();
   }
 
-  /** Over another quantity: points that would fall onto the one before are left out. */
+  /** Over another quantity: points that would fall onto the one before are left out, and of many points those on pixels
+   * that have one. Short paths are drawn one by one: a browser takes very long for one that crosses itself a lot. */
   private drawPath(context: CanvasRenderingContext2D, curve: Curve, across: Range): void {
     const column = curve.run.column(this.x ?? "");
     if (column < 0) return;
@@ -389,6 +390,8 @@ export class Chart {
     let drawn = false;
     let lastX = NaN;
     let lastY = NaN;
+    let pieces = 0;
+    const taken = end - begin > 20_000 ? new Uint8Array(this.width * this.height) : null;
     for (let i = begin; i < end; i++) {
       const x = this.px(xs[i], across);
       const y = this.py(ys[i]);
@@ -398,8 +401,19 @@ export class Chart {
       }
       const jumped = drawn && time[i] === time[i - 1];
       if (drawn && !jumped && Math.abs(x - lastX) < 0.5 && Math.abs(y - lastY) < 0.5) continue;
-      if (drawn && !jumped) context.lineTo(x, y);
-      else context.moveTo(x, y);
+      const pixel = Math.floor(y) * this.width + Math.floor(x);
+      const known = taken !== null && taken[pixel] > 0 && Math.hypot(x - lastX, y - lastY) < 8;
+      if (taken) taken[pixel] = 1;
+      if (drawn && !jumped && !known) {
+        context.lineTo(x, y);
+        if (++pieces % 400 === 0) {
+          context.stroke();
+          context.beginPath();
+          context.moveTo(x, y);
+        }
+      } else {
+        context.moveTo(x, y);
+      }
       drawn = true;
       lastX = x;
       lastY = y;

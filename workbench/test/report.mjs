@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// The report of a run in a real browser: node report.mjs PAGE ROWS. Everything a reader does by hand is done here.
+import { chromium } from "playwright-core";
+import assert from "node:assert/strict";
+
+const [page_file, rows] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
+const troubles = [];
+page.on("pageerror", (error) => troubles.push(error.message));
+page.on("request", (request) => { if (!request.url().startsWith("file:")) troubles.push(`asks for ${request.url()}`); });
+await page.goto(`file://${page_file}`);
+const frame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const range = () => page.evaluate(() => ({ ...window.report.range }));
+const charts = () => page.locator("#charts .chart").count();
+await frame();
+
+// the data are all there
+assert.equal(await page.evaluate(() => window.report.run.rows.length), Number(rows));
+const first = await charts();
+assert.ok(first >= 1);
+assert.ok(await page.locator("figure.static").isHidden());
+
+/** Pixels of a chart that are not empty. */
+const ink = () => page.evaluate(() => {
+  const canvas = document.querySelector("#charts canvas");
+  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  let count = 0;
+  for (let i = 3; i < data.length; i += 4) count += data[i] > 0;
+  return count;
+});
+assert.ok(await ink() > 1000, "a curve is drawn");
+
+// zoom, pan, whole run
+const box = await page.locator("#charts canvas").first().boundingBox();
+const whole = await range();
+await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+await page.mouse.wheel(0, -600);
+await frame();
+const near = await range();
+assert.ok(near.to - near.from < 0.8 * (whole.to - whole.from), "the wheel zooms");
+await page.mouse.down();
+await page.mouse.move(box.x + box.width / 2 - 120, box.y + box.height / 2, { steps: 4 });
+await page.mouse.up();
+await frame();
+const panned = await range();
+assert.ok(panned.from > near.from, "dragging pans");
+assert.ok(Math.abs((panned.to - panned.from) / (near.to - near.from) - 1) < 1e-9);
+await page.locator("#whole").click();
+await frame();
+assert.deepEqual(await range(), whole);
+
+// the cursor reads values
+await page.mouse.move(box.x + box.width / 3, box.y + box.height / 2);
+await frame();
+assert.match(await page.locator(".readout").textContent(), /^t = /);
+
+// quantities come and go
+const chip = page.locator("#variables .chip").first();
+const name = await chip.getAttribute("data-name");
+assert.equal(await chip.getAttribute("aria-pressed"), "true");
+await chip.click();
+await frame();
+assert.equal(await chip.getAttribute("aria-pressed"), "false");
+await chip.click();
+await frame();
+assert.equal(await chip.getAttribute("aria-pressed"), "true");
+
+// one quantity over another
+if (await page.locator("#variables .chip").count() > 1) {
+  const before = await charts();
+  await page.locator("#phase").click();
+  await frame();
+  assert.equal(await charts(), before + 1);
+}
+
+// events: filter, explanation, line of the model
+const all = await page.evaluate(() => window.report.events.count);
+if (all > 0) {
+  await page.locator(".event").first().click();
+  await frame();
+  assert.ok((await page.locator(".explanation p").count()) >= 2, "an event is explained");
+  assert.equal(await page.locator(".l.now").count(), 1, "its line is marked");
+  await page.locator(".event-list input").fill("nothing has this word");
+  assert.equal(await page.evaluate(() => window.report.events.count), 0);
+  await page.locator(".event-list input").fill("");
+  assert.equal(await page.evaluate(() => window.report.events.count), all);
+}
+
+// colours, and paper
+await page.locator("#theme").click();
+await frame();
+assert.match(await page.evaluate(() => document.documentElement.dataset.theme), /dark|light/);
+await page.emulateMedia({ media: "print" });
+assert.ok(await page.locator("figure.static").isVisible(), "paper has the picture");
+assert.ok(await page.locator("#chart-bar").isHidden());
+assert.deepEqual(troubles, []);
+console.log(`report: ${rows} rows, ${all} events, first quantity ${name}`);
+await browser.close();
