@@ -388,29 +388,3 @@ int command_plot(int argc, char** argv) {
   figure_options_clear(&a.figure);
   return exit;
 }
-
-// ---- automata -----------------------------------------------------------------------------------
-
-bool graph_path_check(const char* path) {
-  if (path_ends_with(path, ".svg")) return true;
-  cli_error("--graph %s: the picture of automata is a file ending in .svg", path);
-  return false;
-}
-
-int graph_write(const SltGraph* graph, const char* title, const char* path) {
-  SltStatus status = slt_graph_write(graph, title, (SltWriter){swallow, NULL});
-  if (status == SLT_ERR_ARGUMENT) {
-    cli_error("--graph: the model has no automata and no switches to draw");
-    return CLI_MODEL;
-  }
-  Output output = {.path = path, .whole = true};
-  if (!output_open(&output)) return CLI_USAGE;
-  if (status >= 0) status = slt_graph_write(graph, title, (SltWriter){output_write, &output});
-  if (status < 0 && status != SLT_ERR_IO) {
-    output_abandon(&output, ECANCELED);
-    cli_error("cannot draw: %s", slt_status_text(status));
-    return CLI_RUN;
-  }
-  output_close(&output);
-  return output_report(&output, "lines");
-}

@@ -105,7 +105,7 @@ static const char check_help[] =
 static const char explain_help[] =
     "usage: saltus explain MODEL [--json | --ir] [--set NAME=VALUE]... [--include DIR,...]\n"
     "       saltus explain MODEL --run [--all | --json] [OPTIONS OF RUN]\n"
-    "       saltus explain MODEL [--run] --graph FILE.svg\n"
+    "       saltus explain MODEL [--run] --graph FILE.svg|.dot|.png|.pdf\n"
     "\n"
     "Show what the model is: variables, equations, automata, and for each mode what determines\n"
     "what. --json gives the same as data, --ir the intermediate representation.\n"
@@ -117,7 +117,8 @@ static const char explain_help[] =
     "`run --events` does. No rows are written unless -o asks for them.\n"
     "\n"
     "--graph draws the automata: states as boxes, transitions as arrows with their guards. With\n"
-    "--run it shows which were taken, how often and of which class.\n";
+    "--run it shows which were taken, how often and of which class. Graphviz draws it where it is\n"
+    "installed ($SALTUS_DOT names its program dot); .dot is its text.\n";
 
 static const char plot_help[] =
     "usage: saltus plot FILE.csv... [x,y,...] [SETTINGS] [-o FILE.svg|FILE.png|FILE.pdf|-]\n"

@@ -47,12 +47,12 @@ static SltStatus story_write(void* user, const char* data, size_t length) {
   return file_write(report->story.file, data, length);
 }
 
-static bool text_open(ReportText* text) {
+bool text_open(ReportText* text) {
   text->file = open_memstream(&text->data, &text->size);
   return text->file != NULL;
 }
 
-static void text_clear(ReportText* text) {
+void text_clear(ReportText* text) {
   if (text->file) fclose(text->file);
   free(text->data);
   *text = (ReportText){0};
@@ -384,11 +384,9 @@ static void write_events(FILE* out, Report* report) {
   fputs("</div>\n", out);
 }
 
-static void write_graph(FILE* out, const Report* report, const char* title) {
+static void write_graph(FILE* out, const Report* report) {
   ReportText svg = {0};
-  if (report->graph && text_open(&svg) &&
-      slt_graph_write(report->graph, title, (SltWriter){file_write, svg.file}) >= 0) {
-    fflush(svg.file);
+  if (report->graph && graph_make(report->graph, "", "svg", &svg)) {
     fputs("<h2 id=\"automata\">States and transitions</h2>\n<div class=\"graph\">", out);
     fwrite(svg.data, 1, svg.size, out);
     fputs("</div>\n", out);
@@ -529,7 +527,7 @@ static void write_page(FILE* out, Report* report, const ReportRun* run) {
   write_picture(out, run->summary, run->table, run->options, run->experiment);
   write_summary(out, report, run->summary);
   write_events(out, report);
-  write_graph(out, report, run->summary->model);
+  write_graph(out, report);
   write_settings(out, run);
   write_structure(out, run->model);
   write_model(out, run->source);

@@ -171,6 +171,13 @@ typedef struct ReportText {
   size_t size;  // both after fflush()
 } ReportText;
 
+/// False when memory is exhausted; clear it in any case.
+bool text_open(ReportText* text);
+void text_clear(ReportText* text);
+
+/// The picture of automata as "svg", "dot", "png" or "pdf" (graph.c); false when it cannot be made.
+bool graph_make(const SltGraph* graph, const char* title, const char* format, ReportText* out);
+
 /// A page about the run (report.c).
 typedef struct Report {
   ReportText rows;      // of the table of events; without a file: no report is wanted

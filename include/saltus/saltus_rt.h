@@ -593,6 +593,9 @@ SLT_API void slt_graph_event(void* graph, const SltEvent* event);
 /// @return SLT_OK, SLT_ERR_ARGUMENT (also: the model has neither automata nor switches),
 ///         SLT_ERR_NOMEM, or the writer's error.
 SLT_API SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter writer);
+/// Write it in the language of Graphviz (`dot -Tsvg` draws it).
+/// @return as slt_graph_write().
+SLT_API SltStatus slt_graph_write_dot(const SltGraph* graph, const char* title, SltWriter writer);
 
 /// Warnings of a run (conflicting assignments and the like); the text says all.
 typedef void SltWarningFn(void* user, const SltDiagnostic* diagnostic);

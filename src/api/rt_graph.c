@@ -38,7 +38,7 @@ static Str atoms_text(const Model* model, const ModelGuard* guard, Arena* arena)
   TextBuffer text = {.arena = arena};
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     if (i) text_append_c(&text, ", ");
-    text_append(&text, model->atoms[guard->atoms[i]].written->text);
+    text_append(&text, graph_words(model->atoms[guard->atoms[i]].written->text, arena));
   }
   return text_str(&text);
 }
@@ -78,6 +78,7 @@ static void add_transitions(SltGraph* g, uint32_t automaton, GraphAutomaton* out
     uint32_t count[] = {to->action_count, transition->action_count};
     bool written = transition->guard.term.shape != NULL;
     Str guard = written ? source_text(model, transition->span, &g->arena) : STR_LIT("always");
+    guard = graph_words(guard, &g->arena);
     if (guard.length == 0) guard = atoms_text(model, &transition->guard, &g->arena);
     for (uint32_t i = 0; i < transition->from_count; i++) {
       out->arrows[out->arrow_count++] =
@@ -253,7 +254,7 @@ void slt_graph_event(void* graph, const SltEvent* event) {
   }
 }
 
-SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter writer) {
+static SltStatus write_graph(const SltGraph* graph, const char* title, bool dot, SltWriter writer) {
   if (!graph || !title || !writer.write) return SLT_ERR_ARGUMENT;
   if (graph->graph.automaton_count + graph->graph.switch_count == 0) return SLT_ERR_ARGUMENT;
   Sink sink;
@@ -263,10 +264,22 @@ SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter wr
   volatile SltStatus status = SLT_ERR_NOMEM;
   arena_init(&arena, &graph->allocator, &oom);
   if (setjmp(oom) == 0) {
-    graph_write_svg(&graph->graph, title, &arena, &sink);
+    if (dot) {
+      graph_write_dot(&graph->graph, title, &sink);
+    } else {
+      graph_write_svg(&graph->graph, title, &arena, &sink);
+    }
     status = sink_flush(&sink);
   }
   arena_free(&arena);
   sink_clear(&sink);
   return status;
+}
+
+SltStatus slt_graph_write(const SltGraph* graph, const char* title, SltWriter writer) {
+  return write_graph(graph, title, false, writer);
+}
+
+SltStatus slt_graph_write_dot(const SltGraph* graph, const char* title, SltWriter writer) {
+  return write_graph(graph, title, true, writer);
 }

@@ -47,6 +47,18 @@ typedef struct Graph {
   bool ran;  // counts mean something
 } Graph;
 
+/// A guard in words.
+Str graph_words(Str guard, Arena* arena);
+/// The name of an automaton without what tells apart those that a program has made: `drum@6`.
+Str graph_name(Str name);
+
+/// How arrows of a class (SltEventClass) look: "#d1351c"; "" for no dashes; the class in a word.
+const char* graph_class_colour(int class);
+const char* graph_class_dash(int class);
+const char* graph_class_name(int class);
+
+/// Write in the language of Graphviz.
+void graph_write_dot(const Graph* graph, const char* title, Sink* sink);
 /// Draw as one SVG file. `arena` is for scratch memory.
 void graph_write_svg(const Graph* graph, const char* title, Arena* arena, Sink* sink);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "record/graph_layout.h"
+#include "record/events.h"
 #include "record/figure.h"
+#include "record/graph_layout.h"
 
 #include <math.h>
 
@@ -28,6 +29,18 @@ static const Style styles[GRAPH_CLASSES] = {
     {"#e08a00", "2 3", "boundary: left at once by its own flow"},
     {"#23883b", "11 3", "sliding: goes on along a boundary"},
 };
+
+const char* graph_class_colour(int class) {
+  return styles[class].colour;
+}
+
+const char* graph_class_dash(int class) {
+  return styles[class].dash;
+}
+
+const char* graph_class_name(int class) {
+  return events_class_text((SltEventClass) class);
+}
 
 /// The class to draw an arrow in: the most frequent one; -1 for none.
 static int main_class(const GraphArrow* arrow) {
@@ -209,7 +222,7 @@ static void draw_panel(Sink* sink, const GraphPanel* panel, bool ran, double x, 
 static Str switch_text(const GraphSwitch* s, bool ran, Arena* arena) {
   TextBuffer text = {.arena = arena};
   bool named = s->name.length > 3 && !str_equal((Str){s->name.data, 3}, STR_LIT("if@"));
-  if (named) text_append_format(&text, "%.*s: ", STR_ARGS(s->name));
+  if (named) text_append_format(&text, "%.*s: ", STR_ARGS(graph_name(s->name)));
   text_append_format(&text, "%.*s (line %u)", STR_ARGS(s->text), s->line);
   if (ran) {
     text_append_format(&text, ": turned %llu time%s", (unsigned long long)s->turned,
@@ -352,7 +365,7 @@ void graph_write_svg(const Graph* graph, const char* title, Arena* arena, Sink* 
     bool alone = graph->automaton_count == 1 && str_equal(name, STR_LIT("main"));
     if (!alone) {
       text_at(sink, places[i].x + MARGIN_LEFT, places[i].y + 16.0, 13.0, TEXT_COLOUR,
-              " font-weight=\"bold\"", name);
+              " font-weight=\"bold\"", graph_name(name));
     }
     draw_panel(sink, &panels[i], graph->ran, places[i].x, places[i].y + (alone ? 0.0 : HEAD));
   }

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import sys
 import unittest
 import xml.etree.ElementTree as xml
@@ -30,8 +31,53 @@ experiment { end = 3; }
 
 class Graph(cli_case.CliCase):
     def draw(self, *arguments):
-        self.good("explain", *arguments, "--graph", "g.svg")
+        """By our own layout."""
+        self.good("explain", *arguments, "--graph", "g.svg", env=self.environment(SALTUS_DOT=""))
         return xml.fromstring(self.read("g.svg"))
+
+    def test_graphviz(self):
+        self.good("explain", "ball.lisma", "--run", "--graph", "g.dot")
+        dot = self.read("g.dot")
+        for text in ("y &lt;= 0", "&amp;&amp;", "unilateral"):
+            self.assertNotIn(text, dot)
+        for text in ("bounce", "pinnacle", "y ≤ 0 and v &lt; 0", "<I>sets v, bounces</I>"):
+            self.assertIn(text, dot)
+        if not shutil.which("dot"):
+            self.skipTest("no dot")
+        self.good("explain", "ball.lisma", "--graph", "g.svg")
+        svg = xml.fromstring(self.read("g.svg"))
+        texts = self.texts(svg)
+        self.assertIn("bounce", texts)
+        # no label covers another: dot has a place for each
+        boxes = []
+        for t in svg.iter(f"{SVG}text"):
+            x, y, n = float(t.get("x")), float(t.get("y")), 5.2 * len("".join(t.itertext()))
+            left = x - {"middle": n / 2, "end": n}.get(t.get("text-anchor"), 0)
+            boxes.append((left, y, n))
+        for i, (x, y, n) in enumerate(boxes):
+            for x2, y2, n2 in boxes[:i]:
+                self.assertFalse(abs(y - y2) < 6 and x < x2 + n2 and x2 < x + n, (x, y))
+        self.good("explain", "ball.lisma", "--graph", "g.png")
+        self.fails(2, "explain", "ball.lisma", "--graph", "h.png", says=["Graphviz"],
+                   env=self.environment(SALTUS_DOT="nothing-of-this-name"))
+
+    def test_guards_in_words(self):
+        self.write("w.lisma", "x[1]' = 1; x[1](t0) = 0; y = x[1]; `a b` = y;\n"
+                              "state p [x[1] >= 1] && [y != 3] {} from init;\n"
+                              "state q unilateral[`a b` <= 7] || y > 9 {} from p;\n"
+                              "experiment { end = 2; }\n")
+        self.good("explain", "w.lisma", "--graph", "w.dot")
+        dot = self.read("w.dot").replace("<BR/>", " ")
+        self.assertIn("x[1] ≥ 1 and y ≠ 3", dot)
+        self.assertIn("a b ≤ 7 or y &gt; 9", dot)
+
+    def test_rule_tables_in_words(self):
+        model = os.path.join(cli_case.SOURCE, "models", "rules", "plant.rules.md")
+        self.good("explain", model, "--graph", "r.dot")
+        dot = self.read("r.dot").replace("<BR/>", " ")
+        self.assertIn("row 53: T1 alarms, counter", dot)
+        self.assertNotIn("@53", dot)
+        self.assertNotIn("| 53 |", dot)
 
     @staticmethod
     def texts(svg):
@@ -59,7 +105,7 @@ class Graph(cli_case.CliCase):
         texts = self.texts(svg)
         for state in ("init", "bounce", "rest"):
             self.assertIn(state, texts)
-        self.assertIn("unilateral[y <= 0] && v < 0", " ".join(texts))
+        self.assertIn("y ≤ 0 and v < 0", " ".join(texts))
         self.assertNotIn("pinnacle", " ".join(texts))
         self.check_boxes(svg, "ball")
 
@@ -96,7 +142,7 @@ class Graph(cli_case.CliCase):
     def test_gallery(self):
         drawn = 0
         for path in sorted(glob.glob(os.path.join(cli_case.SOURCE, "models", "*.lisma"))):
-            result = self.saltus("explain", path, "--graph", "g.svg")
+            result = self.saltus("explain", path, "--graph", "g.svg", env=self.environment(SALTUS_DOT=""))
             if result.status == 1 and "no automata" in result.err:
                 continue
             self.assertEqual(result.status, 0, path + result.err)
@@ -105,8 +151,8 @@ class Graph(cli_case.CliCase):
         self.assertGreater(drawn, 20)
 
     def test_usage(self):
-        self.fails(2, "explain", "ball.lisma", "--graph", "g.png", says=".svg")
-        self.fails(2, "explain", "ball.lisma", "--run", "--graph", "g.png", says=".svg")
+        self.fails(2, "explain", "ball.lisma", "--graph", "g.gif", says=".svg")
+        self.fails(2, "explain", "ball.lisma", "--run", "--graph", "g.gif", says=".svg")
         self.write("m.lisma", "x' = 1; x(t0) = 0;\n")
         self.fails(1, "explain", "m.lisma", "--graph", "g.svg", says="no automata")
         self.assertFalse(os.path.exists(self.path("g.svg")))

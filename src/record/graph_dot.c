@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+//
+// Automata in the language of Graphviz, whose `dot` finds places where no text covers another.
+#include "record/figure.h"
+#include "record/graph.h"
+
+#include <string.h>
+
+#define LINE_CHARS 30u
+
+static bool is_joint(Str text, uint32_t at) {
+  Str rest = {text.data + at, text.length - at};
+  return (rest.length > 4 && memcmp(rest.data, "and ", 4) == 0) ||
+         (rest.length > 3 && memcmp(rest.data, "or ", 3) == 0);
+}
+
+/// Length of what must not be broken: a condition up to the next `and` or `or`, else a word.
+static uint32_t piece_length(Str text, uint32_t begin) {
+  for (uint32_t i = begin + 1; i < text.length; i++) {
+    if (text.data[i] == ' ' && is_joint(text, i + 1)) return i - begin;
+  }
+  return text.length - begin;
+}
+
+/// Markup of a label: a line gets as many whole conditions as it can hold.
+static void write_broken(Sink* sink, Str text) {
+  uint32_t column = 0;
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i <= text.length; i++) {
+    bool end = i == text.length;
+    if (!end && text.data[i] != ' ') continue;
+    uint32_t width = utf8_count((Str){text.data + begin, i - begin});
+    Str piece = {text.data + begin, is_joint(text, begin) ? piece_length(text, begin) : i - begin};
+    if (column > 0 && column + 1 + utf8_count(piece) > LINE_CHARS) {
+      sink_c(sink, "<BR/>");
+      column = 0;
+    } else if (column > 0) {
+      sink_char(sink, ' ');
+    }
+    plot_svg_escaped(sink, (Str){text.data + begin, i - begin});
+    column += 1 + width;
+    begin = i + 1;
+  }
+}
+
+static void write_state(Sink* sink, const Graph* graph, uint32_t a, uint32_t s) {
+  const GraphState* state = &graph->automata[a].states[s];
+  bool visited = !graph->ran || state->real || state->mythical;
+  bool mythical = graph->ran && !state->real && state->mythical;
+  sink_c(sink, "    s");
+  sink_unsigned(sink, a);
+  sink_char(sink, '_');
+  sink_unsigned(sink, s);
+  sink_c(sink, " [label=<");
+  write_broken(sink, state->name);
+  sink_c(sink, ">");
+  if (!visited) sink_c(sink, ", fillcolor=\"#f6f8fa\", color=\"#8c959f\", fontcolor=\"#57606a\"");
+  if (mythical) sink_c(sink, ", style=\"rounded,filled,dashed\"");
+  sink_c(sink, "];\n");
+}
+
+static int arrow_class(const GraphArrow* arrow, uint64_t* most) {
+  int found = -1;
+  *most = 0;
+  for (int c = 0; c < GRAPH_CLASSES; c++) {
+    if (arrow->count[c] > *most) {
+      *most = arrow->count[c];
+      found = c;
+    }
+  }
+  return found;
+}
+
+static void write_counts(Sink* sink, const GraphArrow* arrow) {
+  for (int c = 0; c < GRAPH_CLASSES; c++) {
+    if (arrow->count[c] == 0) continue;
+    sink_c(sink, "<BR/><B><FONT COLOR=\"");
+    sink_c(sink, graph_class_colour(c));
+    sink_c(sink, "\">");
+    sink_unsigned(sink, arrow->count[c]);
+    sink_c(sink, "× ");
+    sink_c(sink, graph_class_name(c));
+    sink_c(sink, "</FONT></B>");
+  }
+}
+
+static void write_arrow(Sink* sink, const Graph* graph, uint32_t a, const GraphArrow* arrow) {
+  uint64_t most = 0;
+  int class = arrow_class(arrow, &most);
+  const char* colour = class >= 0 ? graph_class_colour(class) : graph->ran ? "#8c959f" : "#1f2328";
+  sink_c(sink, "    ");
+  if (arrow->from == GRAPH_ANY) {
+    sink_c(sink, "any");
+    sink_unsigned(sink, a);
+  } else {
+    sink_char(sink, 's');
+    sink_unsigned(sink, a);
+    sink_char(sink, '_');
+    sink_unsigned(sink, arrow->from);
+  }
+  sink_c(sink, " -> s");
+  sink_unsigned(sink, a);
+  sink_char(sink, '_');
+  sink_unsigned(sink, arrow->to);
+  sink_c(sink, " [color=\"");
+  sink_c(sink, colour);
+  sink_c(sink, "\", penwidth=");
+  sink_c(sink, class >= 0 ? "2" : "1");
+  if (class >= 0 && graph_class_dash(class)[0]) sink_c(sink, ", style=dashed");
+  sink_c(sink, ", label=<");
+  write_broken(sink, arrow->guard);
+  if (arrow->resets.length) {
+    sink_c(sink, "<BR/><I>");
+    write_broken(sink, arrow->resets);
+    sink_c(sink, "</I>");
+  }
+  write_counts(sink, arrow);
+  sink_c(sink, ">];\n");
+}
+
+static void write_automaton(Sink* sink, const Graph* graph, uint32_t a) {
+  const GraphAutomaton* automaton = &graph->automata[a];
+  bool alone = graph->automaton_count == 1 && str_equal(automaton->name, STR_LIT("main"));
+  bool any = false;
+  sink_c(sink, alone ? "  subgraph a" : "  subgraph cluster_a");
+  sink_unsigned(sink, a);
+  sink_c(sink, " {\n");
+  if (!alone) {
+    sink_c(sink, "    label=<<B>");
+    write_broken(sink, graph_name(automaton->name));
+    sink_c(sink, "</B>>; color=\"#d0d7de\"; style=rounded; margin=16;\n");
+  }
+  sink_c(sink, "    begin");
+  sink_unsigned(sink, a);
+  sink_c(sink, " [shape=point, width=0.1, fillcolor=\"#1f2328\", label=\"\"];\n");
+  for (uint32_t s = 0; s < automaton->state_count; s++)
+    write_state(sink, graph, a, s);
+  sink_c(sink, "    begin");
+  sink_unsigned(sink, a);
+  sink_c(sink, " -> s");
+  sink_unsigned(sink, a);
+  sink_c(sink, "_0;\n");
+  for (uint32_t i = 0; i < automaton->arrow_count; i++) {
+    if (automaton->arrows[i].from == GRAPH_ANY && !any) {
+      any = true;
+      sink_c(sink, "    any");
+      sink_unsigned(sink, a);
+      sink_c(sink, " [label=\"any state\", shape=plaintext, style=\"\"];\n");
+    }
+    write_arrow(sink, graph, a, &automaton->arrows[i]);
+  }
+  sink_c(sink, "  }\n");
+}
+
+static void write_switches(Sink* sink, const Graph* graph) {
+  sink_c(sink,
+         "  switches [shape=plaintext, style=\"\", label=<<TABLE BORDER=\"0\" CELLSPACING=\"2\">"
+         "<TR><TD ALIGN=\"LEFT\"><B>switches of conditions and piecewise functions</B></TD></TR>");
+  for (uint32_t s = 0; s < graph->switch_count; s++) {
+    const GraphSwitch* one = &graph->switches[s];
+    bool named = one->name.length > 3 && memcmp(one->name.data, "if@", 3) != 0;
+    sink_c(sink, "<TR><TD ALIGN=\"LEFT\">");
+    if (named) {
+      plot_svg_escaped(sink, graph_name(one->name));
+      sink_c(sink, ": ");
+    }
+    plot_svg_escaped(sink, one->text);
+    sink_c(sink, " (line ");
+    sink_unsigned(sink, one->line);
+    sink_char(sink, ')');
+    if (graph->ran) {
+      sink_c(sink, ", turned ");
+      sink_unsigned(sink, one->turned);
+      sink_c(sink, "×");
+    }
+    sink_c(sink, "</TD></TR>");
+  }
+  sink_c(sink, "</TABLE>>];\n");
+}
+
+void graph_write_dot(const Graph* graph, const char* title, Sink* sink) {
+  sink_c(sink, "digraph automata {\n  graph [rankdir=LR, nodesep=0.5, ranksep=0.9, pad=0.2, "
+               "fontname=\"Helvetica\", "
+               "fontsize=13, labelloc=t, labeljust=l");
+  if (title[0]) {
+    sink_c(sink, ", label=<<B>");
+    plot_svg_escaped(sink, str_from_c(title));
+    sink_c(sink, "</B>>");
+  }
+  sink_c(
+      sink,
+      "];\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#e3eefa\", color=\"#1f2328\", "
+      "fontname=\"Helvetica\", fontsize=13, margin=\"0.2,0.1\"];\n"
+      "  edge [fontname=\"Helvetica\", fontsize=11, color=\"#1f2328\", arrowsize=0.8];\n");
+  for (uint32_t a = 0; a < graph->automaton_count; a++)
+    write_automaton(sink, graph, a);
+  if (graph->switch_count) write_switches(sink, graph);
+  sink_c(sink, "}\n");
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// Guards in words: `unilateral[y <= 0] && v < 0` is "y ≤ 0 and v < 0", a row of a rule table is its
+// number, its name and its procedure.
+#include "record/graph.h"
+
+#include <string.h>
+
+static Str trimmed(Str s) {
+  while (s.length && s.data[0] == ' ')
+    s = (Str){s.data + 1, s.length - 1};
+  while (s.length && s.data[s.length - 1] == ' ')
+    s.length--;
+  return s;
+}
+
+/// Cut the text up to the next bar off the front.
+static Str next_cell(Str* row) {
+  const char* bar = row->length ? memchr(row->data, '|', row->length) : NULL;
+  uint32_t length = bar ? (uint32_t)(bar - row->data) : row->length;
+  Str cell = trimmed((Str){row->data, length});
+  uint32_t taken = bar ? length + 1 : length;
+  *row = (Str){row->data + taken, row->length - taken};
+  return cell;
+}
+
+static void row_words(TextBuffer* out, Str row) {
+  next_cell(&row);
+  Str number = next_cell(&row);
+  Str name = next_cell(&row);
+  Str procedure = next_cell(&row);
+  text_append_format(out, "row %.*s: %.*s", STR_ARGS(number), STR_ARGS(name));
+  if (procedure.length) text_append_format(out, ", %.*s", STR_ARGS(procedure));
+}
+
+typedef struct Replacement {
+  const char *from, *to;
+} Replacement;
+
+/// The first that stands here; NULL: none.
+static const Replacement* find_replacement(Str text, uint32_t at) {
+  static const Replacement all[] = {
+      {"&&", "and"},        {"||", "or"},        {"<=", "≤"},        {">=", "≥"},
+      {"!=", "≠"},          {"unilateral[", ""}, {"bilateral[", ""}, {"critical[", ""},
+      {"shortliving[", ""}, {"[", ""},           {"`", ""},
+  };
+  for (size_t i = 0; i < SLT_COUNT(all); i++) {
+    size_t length = strlen(all[i].from);
+    if (text.length - at >= length && memcmp(text.data + at, all[i].from, length) == 0)
+      return &all[i];
+  }
+  return NULL;
+}
+
+/// Where the index or the guard in brackets that begins here ends.
+static bool is_index(Str text, uint32_t at) {
+  char before = at ? text.data[at - 1] : ' ';
+  return (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') || before == '_' ||
+         (before >= '0' && before <= '9') || before == ']' || (unsigned char)before >= 0x80;
+}
+
+Str graph_words(Str guard, Arena* arena) {
+  TextBuffer out = {.arena = arena};
+  if (guard.length && guard.data[0] == '|') {
+    row_words(&out, guard);
+    return text_str(&out);
+  }
+  bool index[64] = {false};  // brackets that are open
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < guard.length;) {
+    char c = guard.data[i];
+    const Replacement* replacement = find_replacement(guard, i);
+    bool opens = replacement && strchr(replacement->from, '[');
+    if (opens && depth < 64) {
+      index[depth] = replacement->from[0] == '[' && is_index(guard, i);
+      if (index[depth++]) replacement = NULL;
+    }
+    if (c == ']' && depth > 0 && !index[--depth]) {
+      i++;
+      continue;
+    }
+    if (replacement) {
+      text_append_c(&out, replacement->to);
+      i += (uint32_t)strlen(replacement->from);
+    } else {
+      text_append_char(&out, c);
+      i++;
+    }
+  }
+  return trimmed(text_str(&out));
+}
+
+Str graph_name(Str name) {
+  const char* at = name.length ? memchr(name.data, '@', name.length) : NULL;
+  return at && at > name.data ? (Str){name.data, (uint32_t)(at - name.data)} : name;
+}
