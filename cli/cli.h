@@ -267,6 +267,8 @@ int command_explain(int argc, char** argv);
 int command_explain_run(int argc, char** argv);  // with --run: takes the options of `run`
 int command_plot(int argc, char** argv);
 int command_new(int argc, char** argv);
+int command_diff(int argc, char** argv);
+int command_names(int argc, char** argv);
 int command_methods(int argc, char** argv);
 int command_gallery(int argc, char** argv);
 int command_docs(int argc, char** argv);

@@ -88,12 +88,19 @@ static bool draw_by_dot(const SltGraph* graph, const char* title, const char* fo
   return good && WIFEXITED(status) && WEXITSTATUS(status) == 0 && out->size > 0;
 }
 
-/// What stands before the picture in a file of its own has no place in a page.
+static void cut(ReportText* text, char* from, const char* to) {
+  memmove(from, to, text->size - (size_t)(to - text->data) + 1);
+  text->size -= (size_t)(to - from);
+}
+
+/// What stands before the picture in a file of its own has no place in a page, nor a name space of
+/// links: there are none.
 static void drop_prolog(ReportText* svg) {
-  char* begin = strstr(svg->data, "<svg");
-  if (!begin) return;
-  svg->size -= (size_t)(begin - svg->data);
-  memmove(svg->data, begin, svg->size + 1);
+  static const char links[] = " xmlns:xlink=\"http://www.w3.org/1999/xlink\"";
+  const char* begin = strstr(svg->data, "<svg");
+  if (begin) cut(svg, svg->data, begin);
+  char* space = strstr(svg->data, links);
+  if (space) cut(svg, space, space + sizeof links - 1);
 }
 
 bool graph_make(const SltGraph* graph, const char* title, const char* format, ReportText* out) {

@@ -19,6 +19,8 @@ static const char general[] =
     "  steady MODEL    where a mode stands still, and whether it stays there\n"
     "  linearize MODEL the equations of a mode to first order, eigenvalues, frequency response\n"
     "  plot FILE       draw a table of results\n"
+    "  diff A B        what differs between two models, whatever their layout\n"
+    "  names MODEL     list variables, constants, macros and automata\n"
     "  convert A B     rule tables to a folder of CSV files, back, or to equations\n"
     "  export MODEL    write a model as an FMU for other programs\n"
     "  fmt FILE        put the layout of a model's text in order\n"
@@ -36,7 +38,7 @@ static const char general[] =
     "To begin:  saltus new ball && saltus run ball.lisma --plot -\n";
 
 static const char run_help[] =
-    "usage: saltus run MODEL [OPTIONS]\n"
+    "usage: saltus run MODEL... [OPTIONS]\n"
     "\n"
     "Simulate a model. The rows go to MODEL.csv in the working folder, messages to standard "
     "error.\n"
@@ -54,7 +56,8 @@ static const char run_help[] =
     "\n"
     "results\n"
     "  --out a,b,c         what to record: variables, macros, constants, derivatives x',\n"
-    "                      AUTOMATON.state; backquotes around names with commas\n"
+    "                      AUTOMATON.state; patterns 'room*.T', expressions 'T - 273.15';\n"
+    "                      backquotes around names with commas\n"
     "                      [all variables, in the order of the source]\n"
     "  --every DT          a row every DT          --samples N   N rows [500]\n"
     "  --all-steps         a row per step of the integrator\n"
@@ -67,6 +70,7 @@ static const char run_help[] =
     "                      `saltus help plot` lists the settings\n"
     "  --report FILE.html  a page with picture, events, summary and model\n"
     "  -q, --quiet         no progress and no summary\n"
+    "  --watch             run again whenever the model's file changes\n"
     "\n"
     "events\n"
     "  --detection certified|combined|extrapolation|interpolation     [certified]\n"
@@ -87,6 +91,7 @@ static const char run_help[] =
     "  --resume FILE       go on from a checkpoint, with the same model, options and files\n"
     "  --replay FILE       change values during the run as the workbench has recorded it\n"
     "\n"
+    "Several models run one after the other; % in the name of an output is the model's name.\n"
     "An existing MODEL.csv that saltus did not write is not overwritten unless -o names it.\n"
     "At most one of the outputs can be - (standard output).\n"
     "\n"
@@ -142,6 +147,18 @@ static void print_settings(FILE* to) {
     fprintf(to, "  %-23s %s\n", head, key.about);
   }
 }
+
+static const char diff_help[] =
+    "usage: saltus diff A B\n"
+    "\n"
+    "Show what differs between two models: constants, variables, equations, states, transitions.\n"
+    "Layout, comments and the order of statements make no difference.\n"
+    "exit status: 0 nothing differs, 1 something does, or a model is wrong\n";
+
+static const char names_help[] =
+    "usage: saltus names MODEL [variables|constants|macros|automata]\n"
+    "\n"
+    "List the names of a model, one a line; all of them with their kinds. Completions use it.\n";
 
 static const char new_help[] =
     "usage: saltus new NAME\n"
@@ -398,7 +415,8 @@ static const char serve_help[] =
 static const char export_help[] =
     "usage: saltus export MODEL [OPTIONS]\n"
     "\n"
-    "Write the model as an FMU with this program's engine inside: MODEL.fmu in the working folder.\n"
+    "Write the model as an FMU with this program's engine inside: MODEL.fmu in the working "
+    "folder.\n"
     "docs/fmi.md tells what importers see of it.\n"
     "\n"
     "  -o FILE           write it there\n"
@@ -423,6 +441,7 @@ bool help_print(FILE* to, const char* command) {
       {"fit", fit_help},         {"optimize", optimize_help},
       {"gallery", gallery_help}, {"docs", docs_help},
       {"steady", steady_help},   {"linearize", linearize_help},
+      {"diff", diff_help},       {"names", names_help},
   };
   if (!command) {
     fputs(general, to);

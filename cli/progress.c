@@ -99,6 +99,7 @@ static void print_bar(Progress* p, double part, double t, double speed) {
   } else {
     fprintf(stderr, "t = %s of %s, %s per second", t_text, cli_number_text(p->t_end, end_text),
             speed_text);
+    print_remaining(p, t, speed);
   }
   print_events(p);
   fputs("\033[K", stderr);
@@ -112,6 +113,7 @@ static void print_line(Progress* p, double part, double t, double speed) {
     print_count(p, t, speed);
   } else {
     fprintf(stderr, "t = %.6g, %.3g per second", t, speed);
+    print_remaining(p, t, speed);
   }
   print_events(p);
   fputc('\n', stderr);

@@ -23,6 +23,7 @@ typedef struct Run {
   SltFigure* figure;
   Replay replay;
   SltExperiment experiment;
+  CliNames out;  // what --out means
   char* default_csv;
   char* title;  // the model's name without folder and ending
   Output csv, events;
@@ -151,9 +152,9 @@ static int report_unit(const Run* run, const char* asked) {
 static int create_recorder(Run* run) {
   const RunOptions* o = &run->options;
   SltRecorderOptions options = slt_recorder_options();
-  if (o->out.count > 0) {
-    options.names = o->out.items;
-    options.name_count = o->out.count;
+  if (run->out.count > 0) {
+    options.names = run->out.items;
+    options.name_count = run->out.count;
   } else if (run->experiment.out_count > 0) {
     options.names = run->experiment.out;
     options.name_count = run->experiment.out_count;
@@ -231,9 +232,8 @@ static char* append_cell(char* to, const char* name) {
 
 /// Name of the i-th column after the time, NULL behind the last.
 static const char* column_name(const Run* run, uint32_t i) {
-  const RunOptions* o = &run->options;
   const SltExperiment* e = &run->experiment;
-  if (o->out.count) return i < o->out.count ? o->out.items[i] : NULL;
+  if (run->out.count) return i < run->out.count ? run->out.items[i] : NULL;
   if (e->out_count) return i < e->out_count ? e->out[i] : NULL;
   return slt_sim_column_name(run->sim, i);
 }
@@ -662,10 +662,26 @@ static int begin_story(Run* run) {
   return CLI_DONE;
 }
 
+/// Expressions of --out are compiled with the model, patterns are what they mean.
+static int resolve_out(Run* run) {
+  uint32_t warnings = 0;
+  size_t length = run->source.length;
+  const CliNames* asked = &run->options.out;
+  if (!out_add_macros(run->model, asked, &run->source)) return CLI_RUN;
+  if (run->source.length != length) {
+    slt_model_free(run->model);
+    run->model = model_load(&run->source, &run->options.settings, &warnings);
+    if (!run->model) return CLI_MODEL;
+  }
+  return out_expand(run->model, asked, &run->out) ? CLI_DONE : CLI_RUN;
+}
+
 static int prepare(Run* run) {
   uint32_t warnings = 0;
   run->model = model_load(&run->source, &run->options.settings, &warnings);
   if (!run->model) return CLI_MODEL;
+  int resolved = resolve_out(run);
+  if (resolved != CLI_DONE) return resolved;
   run->experiment = slt_model_experiment(run->model);
   if (run->options.replay && !replay_read(run->options.replay, &run->replay)) return CLI_USAGE;
   const char* method = run->options.sim.method ? NULL : run->experiment.method;
@@ -714,6 +730,7 @@ static int run_command(bool explain, int argc, char** argv) {
   slt_recorder_free(run.recorder);
   slt_sim_free(run.sim);
   slt_model_free(run.model);
+  out_clear(&run.out);
   free(run.default_csv);
   free(run.title);
   free(run.stop_text);
@@ -722,9 +739,13 @@ static int run_command(bool explain, int argc, char** argv) {
   return exit;
 }
 
+static int run_model(int argc, char** argv) {
+  return run_command(false, argc, argv);
+}
+
 int command_run(int argc, char** argv) {
   if (fmu_is_named(argc, argv)) return command_fmu("run", argc, argv);
-  return run_command(false, argc, argv);
+  return run_several(argc, argv, run_model);
 }
 
 int command_explain_run(int argc, char** argv) {

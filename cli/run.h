@@ -81,6 +81,18 @@ SltStatus replay_run(const Replay* replay, SltSim* sim, SltRecorder* recorder, d
 /// Give a constant or a variable a value from the present time on.
 SltStatus replay_write(SltSim* sim, const char* name, double value);
 
+/// Patterns of --out as the names they mean (out.c); false after a message. Clear with out_clear().
+bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out);
+void out_clear(CliNames* out);
+/// Put expressions of --out behind the model's text, as macros; it is to be compiled anew then.
+bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* source);
+
+/// Runs of several models, and runs again when a file changes (several.c).
+typedef int RunFn(int argc, char** argv);
+int run_several(int argc, char** argv, RunFn* run);
+/// Places of the arguments that are no options, and their number; -1 after a message.
+int run_words(int argc, char** argv, int* places);
+
 /// Cyclic execution of rule tables (cyclic.c): whether it is asked for, and the whole run.
 bool cyclic_is_wanted(const RunOptions* options, ModelSource* source);
 int cyclic_run(const RunOptions* options, ModelSource* source);

@@ -43,6 +43,7 @@ typedef enum RunOption {
   RUN_RESUME,
   RUN_REPLAY,
   RUN_QUIET,
+  RUN_WATCH,
   RUN_OPTION_COUNT,
   // of `explain --run` beside these
   RUN_EXPLAIN = RUN_OPTION_COUNT,
@@ -91,6 +92,7 @@ static const OptionSpec specs[EXPLAIN_OPTION_COUNT] = {
     [RUN_RESUME] = {"--resume", NULL, OPTION_VALUE},
     [RUN_REPLAY] = {"--replay", NULL, OPTION_VALUE},
     [RUN_QUIET] = {"--quiet", "-q", OPTION_FLAG},
+    [RUN_WATCH] = {"--watch", NULL, OPTION_FLAG},
     [RUN_EXPLAIN] = {"--run", NULL, OPTION_FLAG},
     [RUN_JSON] = {"--json", NULL, OPTION_FLAG},
     [RUN_ALL] = {"--all", NULL, OPTION_FLAG},
@@ -274,6 +276,7 @@ static bool parse_option(RunOption option, const char* text, RunOptions* out) {
   case RUN_CHECKPOINT_EVERY: return option_positive(name, text, &out->checkpoint_every);
   case RUN_RESUME: out->resume = text; return true;
   case RUN_REPLAY: out->replay = text; return true;
+  case RUN_WATCH:  // several.c sees to it
   case RUN_EXPLAIN: return true;
   case RUN_JSON: out->explain_json = true; return true;
   case RUN_ALL: out->explain_all = true; return true;
@@ -412,6 +415,23 @@ int run_options_parse(bool explain, int argc, char** argv, RunOptions* out) {
     if (!good) return CLI_USAGE;
   }
   return check_options(out) ? CLI_DONE : CLI_USAGE;
+}
+
+int run_words(int argc, char** argv, int* places) {
+  CliFigure figure = {0};
+  OptionParser parser = {.command = "run",
+                         .specs = specs,
+                         .spec_count = RUN_OPTION_COUNT,
+                         .figure = &figure,
+                         .argc = argc,
+                         .argv = argv};
+  int count = 0;
+  int option = 0;
+  while ((option = option_next(&parser)) != OPTION_END && option != OPTION_BAD) {
+    if (option == OPTION_WORD) places[count++] = parser.at - 1;
+  }
+  figure_options_clear(&figure);
+  return option == OPTION_BAD ? -1 : count;
 }
 
 bool run_outputs_spare(const RunOptions* options, const char* default_csv, const Inputs* inputs) {

@@ -2,6 +2,18 @@
 # fish completion of saltus
 
 set -l commands run check explain sweep sens compare fit optimize steady linearize plot convert export fmt lsp serve new gallery docs methods cache help
+# names of the model on the command line
+function __saltus_names
+    for word in (commandline -opc)
+        if string match -q -r '\.(lisma|rules\.md)$' -- $word
+            for name in (saltus names $word $argv[1] 2>/dev/null)
+                echo $name$argv[2]
+            end
+            return
+        end
+    end
+end
+
 complete -c saltus -f
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a run -d "simulate a model"
 complete -c saltus -n "not __fish_seen_subcommand_from $commands" -a check -d "look for mistakes"
@@ -37,7 +49,7 @@ complete -c saltus -n "not __fish_seen_subcommand_from $commands" -l version -d 
 
 complete -c saltus -n "__fish_seen_subcommand_from run check explain" -k -a "(__fish_complete_suffix .lisma)"
 complete -c saltus -n "__fish_seen_subcommand_from plot" -k -a "(__fish_complete_suffix .csv)"
-complete -c saltus -n "__fish_seen_subcommand_from run check explain" -l set -x -d "set a constant, NAME=VALUE"
+complete -c saltus -n "__fish_seen_subcommand_from run check explain" -l set -x -a "(__saltus_names constants =)" -d "set a constant, NAME=VALUE"
 complete -c saltus -n "__fish_seen_subcommand_from run check explain" -l include -r -d "folders for included files"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l json -d "as data"
 complete -c saltus -n "__fish_seen_subcommand_from explain" -l run -d "tell what happens in a run"
@@ -78,7 +90,7 @@ complete -c saltus -n "__fish_seen_subcommand_from run" -l h0 -x -d "first step"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l hmin -x -d "smallest step"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l hmax -x -d "largest step"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l step -x -d "step of fixed-step methods"
-complete -c saltus -n "__fish_seen_subcommand_from run" -l out -x -d "what to record"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l out -x -a "(__saltus_names variables)" -d "what to record"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l every -x -d "distance of the rows"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l samples -x -d "number of rows"
 complete -c saltus -n "__fish_seen_subcommand_from run" -l all-steps -d "a row per step"
@@ -156,3 +168,6 @@ complete -c saltus -n "__fish_seen_subcommand_from optimize" -l bounds -x -d "of
 complete -c saltus -n "__fish_seen_subcommand_from optimize" -l subject-to -x -d "a condition"
 complete -c saltus -n "__fish_seen_subcommand_from optimize" -l search -x -a "gradient simplex global" -d "way"
 complete -c saltus -n "__fish_seen_subcommand_from optimize" -l evaluations -x -d "at most"
+complete -c saltus -n "__fish_seen_subcommand_from run" -l watch -d "run again when the file changes"
+complete -c saltus -n "__fish_use_subcommand" -a diff -d "what differs between two models"
+complete -c saltus -n "__fish_use_subcommand" -a names -d "list the names of a model"

@@ -858,6 +858,9 @@ typedef struct SltFigureKey {
   bool is_flag;       ///< takes on or off
 } SltFigureKey;
 
+/// Whether a pattern means a name: `*` stands for any letters, `?` for one. False for NULL.
+SLT_API bool slt_name_matches(const char* pattern, const char* name);
+
 /// Number of settings, and one of them (index < count).
 SLT_API uint32_t slt_figure_key_count(void);
 SLT_API SltFigureKey slt_figure_key(uint32_t index);

@@ -16,6 +16,10 @@ struct SltFigure {
   bool failed;  // an event was lost for want of memory
 };
 
+bool slt_name_matches(const char* pattern, const char* name) {
+  return pattern && name && figure_matches(str_from_c(pattern), str_from_c(name));
+}
+
 uint32_t slt_figure_key_count(void) {
   return FIGURE_KEY_COUNT;
 }

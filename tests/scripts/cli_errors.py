@@ -73,7 +73,7 @@ class Usage(cli_case.CliCase):
 
     def test_contradictions(self):
         self.fails(2, "run", says="needs a model")
-        self.fails(2, "run", "ball.lisma", "other.lisma", says="other.lisma")
+        self.fails(1, "run", "ball.lisma", "other.lisma", says="other.lisma")
         self.fails(2, "run", "ball.lisma", "--every", "1", "--samples", "3", says="only one")
         self.fails(2, "run", "ball.lisma", "--plot-x", "y", says="--plot")
         self.fails(2, "run", "ball.lisma", "--until", "-1", says=["-1", "--until"])

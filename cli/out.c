@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// What --out names beside quantities: patterns (`room*.T`) and expressions (`T - 273.15`). An
+// expression becomes a macro of the model, whose name is its text.
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool out_of_memory(void) {
+  cli_error("out of memory");
+  return false;
+}
+
+typedef struct OutNames {
+  CliNames* out;
+  const char* pattern;
+  uint32_t found;
+  bool failed;
+} OutNames;
+
+static bool add_name(CliNames* out, const char* name, const char* ending) {
+  size_t size = strlen(name) + strlen(ending) + 1;
+  char* copy = malloc(size);
+  const char** grown = copy ? realloc(out->items, (out->count + 1) * sizeof *grown) : NULL;
+  if (!grown) {
+    free(copy);
+    return out_of_memory();
+  }
+  snprintf(copy, size, "%s%s", name, ending);
+  grown[out->count++] = copy;
+  out->items = grown;
+  return true;
+}
+
+void out_clear(CliNames* out) {
+  for (uint32_t i = 0; i < out->count; i++)
+    free((void*)out->items[i]);
+  free((void*)out->items);
+  *out = (CliNames){0};
+}
+
+static SltStatus match_name(void* user, const SltName* name) {
+  OutNames* names = user;
+  bool state = name->quantity.kind == SLT_KIND_MODE;
+  if (name->quantity.kind != SLT_KIND_VARIABLE && name->quantity.kind != SLT_KIND_MACRO && !state) {
+    return SLT_OK;
+  }
+  size_t length = strlen(names->pattern);
+  static const char ending[] = ".state";
+  size_t tail = sizeof ending - 1;
+  if (state && (length <= tail || strcmp(names->pattern + length - tail, ending) != 0))
+    return SLT_OK;
+  char pattern[256];
+  snprintf(pattern, sizeof pattern, "%.*s", (int)(state ? length - tail : length), names->pattern);
+  if (!slt_name_matches(pattern, name->name)) return SLT_OK;
+  names->found++;
+  if (!add_name(names->out, name->name, state ? ending : "")) names->failed = true;
+  return names->failed ? SLT_ERR_NOMEM : SLT_OK;
+}
+
+typedef struct NameSearch {
+  const char* name;
+  bool found;
+} NameSearch;
+
+static SltStatus look_for_name(void* user, const SltName* name) {
+  NameSearch* search = user;
+  search->found |= strcmp(search->name, name->name) == 0;
+  return SLT_OK;
+}
+
+static bool has_name(const SltModel* model, const char* name) {
+  NameSearch search = {.name = name};
+  slt_model_names(model, look_for_name, &search);
+  return search.found;
+}
+
+/// An operator or a call; names of a model may hold them too, and come first.
+static bool is_formula(const char* text) {
+  return strpbrk(text, "+-*/^(<>") != NULL && !strchr(text, '`') && !strstr(text, " in ");
+}
+
+bool out_expand(const SltModel* model, const CliNames* asked, CliNames* out) {
+  for (uint32_t i = 0; i < asked->count; i++) {
+    const char* name = asked->items[i];
+    OutNames names = {.out = out, .pattern = name};
+    bool pattern = strpbrk(name, "*?") != NULL && !has_name(model, name);
+    if (pattern) slt_model_names(model, match_name, &names);
+    if (names.failed) return false;
+    if (names.found == 0 && !add_name(out, name, "")) return false;
+  }
+  return true;
+}
+
+/// Whether an item of --out is neither a name nor a pattern of names, but can be computed.
+static bool is_expression(const SltModel* model, const char* text) {
+  CliNames found = {0};
+  OutNames names = {.out = &found, .pattern = text};
+  if (!is_formula(text) || has_name(model, text)) return false;
+  slt_model_names(model, match_name, &names);
+  out_clear(&found);
+  return names.found == 0;
+}
+
+bool out_add_macros(const SltModel* model, const CliNames* asked, ModelSource* source) {
+  for (uint32_t i = 0; i < asked->count && source->text; i++) {
+    const char* text = asked->items[i];
+    if (!is_expression(model, text)) continue;
+    size_t room = source->length + 2 * strlen(text) + 32;
+    char* grown = realloc(source->text, room);
+    if (!grown) return out_of_memory();
+    source->text = grown;
+    source->length += (size_t)snprintf(grown + source->length, room - source->length,
+                                       "\nmacro `%s` = %s;\n", text, text);
+  }
+  return true;
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Patterns and expressions in --out, several models, --watch, diff, names, completions of names."""
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import cli_case  # noqa: E402
+
+ROOMS = """const k = 2, Tout = 5;
+for i = 1:3 { room_T[i]' = -(room_T[i] - Tout) / (k * i); room_T[i](t0) = 20; }
+q = room_T[1] - room_T[2];
+experiment { end = 1; }"""
+
+
+class Comforts(cli_case.CliCase):
+    def rows(self, *arguments):
+        return [line.split(",") for line in self.good("run", *arguments, "-q", "-o", "-").out.splitlines()]
+
+    def test_patterns(self):
+        self.write("rooms.lisma", ROOMS)
+        names = self.rows("rooms.lisma")[0]
+        rooms = [n for n in names if n.startswith("room")]
+        self.assertEqual(len(rooms), 3)
+        self.assertEqual(self.rows("rooms.lisma", "--out", "room*")[0], ["time", *rooms])
+        self.assertEqual(self.rows("rooms.lisma", "--out", "q,room*")[0], ["time", "q", *rooms])
+        self.assertEqual(self.rows("ball.lisma", "--out", "*.state,y")[0], ["time", "main.state", "y"])
+        self.fails(1, "run", "rooms.lisma", "-q", "--out", "hall", says=["hall"])
+
+    def test_expressions(self):
+        rows = self.rows("ball.lisma", "--out", "y,v,y*g + v*v/2,2*y")
+        self.assertEqual(rows[0], ["time", "y", "v", "y*g + v*v/2", "2*y"])
+        for _, y, v, energy, double in rows[1:]:
+            self.assertAlmostEqual(float(energy), float(y) * 9.80665 + float(v) ** 2 / 2, places=9)
+            self.assertEqual(float(double), 2 * float(y))
+        plain = self.rows("ball.lisma", "--out", "y,v")
+        self.assertEqual([r[:3] for r in rows], plain, "the run is the same")
+        self.fails(1, "run", "ball.lisma", "-q", "--out", "y +", says=["error"])
+        self.fails(1, "run", "ball.lisma", "-q", "--out", "y + nothing", says=["nothing"])
+
+    def test_several(self):
+        self.write("rooms.lisma", ROOMS)
+        self.good("run", "ball.lisma", "rooms.lisma", "-q")
+        self.assertIn("time,y,v", self.read("ball.csv"))
+        self.assertIn("time,room", self.read("rooms.csv"))
+        self.good("run", "ball.lisma", "rooms.lisma", "-q", "-o", "x_%.csv", "--plot=%.svg")
+        self.assertEqual(self.read("x_ball.csv"), self.read("ball.csv"))
+        self.assertIn("<title>rooms</title>", self.read("rooms.svg"))
+        self.fails(2, "run", "ball.lisma", "rooms.lisma", "-o", "one.csv", says=["one.csv", "%"])
+        self.write("bad.lisma", "x' = ;")
+        self.fails(1, "run", "bad.lisma", "ball.lisma", "-q", "-o", "y_%.csv")
+        self.assertEqual(self.read("y_ball.csv"), self.read("ball.csv"), "the others run")
+
+    def test_watch(self):
+        run = self.popen("run", "ball.lisma", "-q", "--watch", "-o", "w.csv", stderr=subprocess.PIPE)
+        try:
+            self.assertIn(b"waiting", run.stderr.readline())
+            first = self.read("w.csv")
+            self.write("new.lisma", cli_case.BALL.replace("h = 2", "h = 3"))
+            os.replace(self.path("new.lisma"), self.path("ball.lisma"))
+            self.assertIn(b"waiting", run.stderr.readline())
+            self.assertNotEqual(self.read("w.csv"), first)
+            self.assertIn("\n0,3,0", self.read("w.csv"))
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.wait(20)
+            run.stderr.close()
+
+    def test_diff(self):
+        same = "// other words\n" + cli_case.BALL.replace("y' = v;  y(t0) = h;\nv' = -g; v(t0) = 0;",
+                                                            "v(t0) = 0; v' = -g;\n\n y(t0) = h; y' = v;")
+        self.write("same.lisma", same)
+        self.assertEqual(self.good("diff", "ball.lisma", "same.lisma").out, "")
+        self.write("other.lisma", cli_case.BALL.replace("k = 0.8", "k = 0.7").replace("v' = -g", "v' = -g - v"))
+        out = self.saltus("diff", "ball.lisma", "other.lisma")
+        self.assertEqual(out.status, 1)
+        self.assertIn("  - k = 0.8\n  + k = 0.7\n", out.out)
+        self.assertRegex(out.out, r"  \+ v' = .*v")
+        self.assertNotIn("bounces", out.out)
+        self.fails(2, "diff", "ball.lisma", says=["two models"])
+
+    def test_names(self):
+        self.assertEqual(self.good("names", "ball.lisma", "constants").out.split(), ["h", "k"])
+        self.assertEqual(self.good("names", "ball.lisma", "variables").out.split(), ["y", "v", "bounces"])
+        self.assertIn("automaton  main", self.good("names", "ball.lisma").out)
+        self.fails(2, "names", "ball.lisma", "nouns", says=["nouns"])
+
+    def test_bash_completes_names(self):
+        bash = os.path.join(cli_case.SOURCE, "completions", "saltus.bash")
+        for words, want in ((["saltus", "run", "ball.lisma", "--set", "k"], "k="),
+                            (["saltus", "run", "ball.lisma", "--out", "y,boun"], "y,bounces"),
+                            (["saltus", "run", "ball.lisma", "--panel", "v"], "v")):
+            script = (f'. "{bash}"; PATH="{os.path.dirname(cli_case.PROGRAM)}:$PATH"; '
+                      f'COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _saltus; echo "${{COMPREPLY[@]}}"')
+            done = subprocess.run(["bash", "-c", script], cwd=self.folder, stdout=subprocess.PIPE, check=True)
+            self.assertEqual(done.stdout.decode().split(), [want])
+
+
+if __name__ == "__main__":
+    cli_case.main()
