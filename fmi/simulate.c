@@ -63,13 +63,15 @@ static bool is_held(const FmuItem* item) {
   return item->held || item->type != FMU_REAL;
 }
 
-/// The stretch of the inputs from `row` on, at time t.
-static bool set_inputs(Solver* s, double t) {
+/// The stretch of the inputs from `row` on, at time t. `held`: those too that may be set at the
+/// start and in events alone.
+static bool set_inputs(Solver* s, double t, bool held) {
   const FmuInputs* in = s->run->inputs;
   uint32_t row = s->input_row;
   for (uint32_t i = 0; in && i < in->count; i++) {
     const double* v = in->columns[i];
     double value = v[row];
+    if (is_held(in->items[i]) && !held) continue;
     if (!is_held(in->items[i]) && row + 1 < in->row_count && t > in->time[row]) {
       double part = (t - in->time[row]) / (in->time[row + 1] - in->time[row]);
       value = part < 1.0 ? v[row] + part * (v[row + 1] - v[row]) : v[row + 1];
@@ -101,7 +103,7 @@ static bool pass_inputs(Solver* s, double t) {
 
 /// Tell the FMU a point, and the inputs there.
 static bool go(Solver* s, double t, const double* x) {
-  return foreign_set_point(s->f, t, x) && set_inputs(s, t);
+  return foreign_set_point(s->f, t, x) && set_inputs(s, t, false);
 }
 
 static bool fail(Foreign* f, const char* text, double t) {
@@ -240,7 +242,7 @@ static ForeignStatus handle_event(Solver* s) {
     fail(s->f, "events follow each other without time going on", s->t);
     return FOREIGN_FAILED;
   }
-  if (!foreign_enter_event(s->f) || !set_inputs(s, s->t)) return FOREIGN_FAILED;
+  if (!foreign_enter_event(s->f) || !set_inputs(s, s->t, true)) return FOREIGN_FAILED;
   ForeignStatus status = foreign_event(s->f, &changed);
   if (status == FOREIGN_FAILED) return status;
   if (status == FOREIGN_OK && changed && !foreign_states(s->f, s->x)) return FOREIGN_FAILED;
@@ -421,7 +423,7 @@ static bool exchange(Solver* s) {
 static ForeignStatus feed(Solver* s) {
   bool jumps = pass_inputs(s, s->t);
   if (jumps && s->f->events) return handle_event(s);
-  return set_inputs(s, s->t) ? FOREIGN_OK : FOREIGN_FAILED;
+  return set_inputs(s, s->t, !s->f->events) ? FOREIGN_OK : FOREIGN_FAILED;
 }
 
 static ForeignStatus step_once(Solver* s, double target) {
@@ -467,7 +469,7 @@ static bool prepare(Foreign* f, void* user) {
     if (!foreign_set(f, run->settings[i].item, run->settings[i].value)) return false;
   }
   pass_inputs(s, run->start);
-  return set_inputs(s, run->start);
+  return set_inputs(s, run->start, true);
 }
 
 bool fmu_simulate(Foreign* foreign, const FmuRun* run, FmuSummary* out) {

@@ -336,7 +336,7 @@ static bool recorder_options_from(Run* run, PyObject* const* args, SltRecorderOp
   options->all_steps = all_steps == 1;
   options->event_rows = (SltEventRows)event_rows;
   if (args[ARG_SAMPLES] != Py_None && (samples < 1 || samples > UINT32_MAX / 2)) {
-    PyErr_SetString(PyExc_ValueError, "samples must be a whole number from 1 to 4294967295");
+    PyErr_SetString(PyExc_ValueError, "samples must be a whole number from 1 to 2147483647");
     return false;
   }
   if (args[ARG_EVERY] != Py_None && !(options->every > 0.0 && isfinite(options->every))) {

@@ -28,7 +28,7 @@ LIBRARY = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-typedef struct { double t, x[2]; int below, n, steps; } M;
+typedef struct { double t, x[2], held, u; int below, n, steps, flows; } M;
 typedef struct { void (*log)(void*, const char*, int, const char*, const char*, ...); void* a; void* f; void* s; void* env; } CB;
 typedef struct { int again, end, nom, val, has; double next; } EI;
 static CB cb;
@@ -48,8 +48,8 @@ void fmi2FreeInstance(void* m) {
 int fmi2SetupExperiment(void* c, int a, double b, double t, int d, double e) { ((M*)c)->t = t; return OK; }
 int fmi2EnterInitializationMode(void* c) { return OK; }
 int fmi2ExitInitializationMode(void* c) { return OK; }
-int fmi2EnterEventMode(void* c) { return OK; }
-int fmi2EnterContinuousTimeMode(void* c) { return OK; }
+int fmi2EnterEventMode(void* c) { ((M*)c)->flows = 0; return OK; }
+int fmi2EnterContinuousTimeMode(void* c) { ((M*)c)->flows = 1; return OK; }
 int fmi2SetTime(void* c, double t) { ((M*)c)->t = t; return OK; }
 int fmi2SetContinuousStates(void* c, const double* x, size_t n) { memcpy(((M*)c)->x, x, n * 8); return OK; }
 int fmi2GetContinuousStates(void* c, double* x, size_t n) { memcpy(x, ((M*)c)->x, n * 8); return OK; }
@@ -109,8 +109,11 @@ int fmi2CompletedIntegratorStep(void* c, int a, int* e, int* t) { *e = *t = 0; (
   *e = 1;
 #endif
   return OK; }
-int fmi2GetReal(void* c, const unsigned* r, size_t n, double* v) { M* m = c; for (size_t i = 0; i < n; i++) v[i] = r[i] < 2 ? m->x[r[i]] : m->n; return OK; }
-int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = c; for (size_t i = 0; i < n; i++) if (r[i] < 2) m->x[r[i]] = v[i]; return OK; }
+int fmi2GetReal(void* c, const unsigned* r, size_t n, double* v) { M* m = c; for (size_t i = 0; i < n; i++) v[i] = r[i] < 2 ? m->x[r[i]] : r[i] == 3 ? m->held : r[i] == 4 ? m->u : m->n; return OK; }
+int fmi2SetReal(void* c, const unsigned* r, size_t n, const double* v) { M* m = c; for (size_t i = 0; i < n; i++) {
+  if (r[i] == 3 && m->flows) return 3;  /* a discrete input belongs to events */
+  if (r[i] < 2) m->x[r[i]] = v[i]; else if (r[i] == 3) m->held = v[i]; else if (r[i] == 4) m->u = v[i]; }
+  return OK; }
 int fmi2GetInteger(void* c, const unsigned* r, size_t n, int* v) { for (size_t i = 0; i < n; i++) v[i] = ((M*)c)->n; return OK; }
 int fmi2DoStep(void* c, double t, double h, int a) { M* m = c;
 #ifdef STEP_FAILS
@@ -337,6 +340,24 @@ def test_round_trip(folder):
                     check(value == float(text), name, column, row["time"], value, text)
         checked = saltus("check", fmu)
         check(checked.returncode == 0, name, checked.stdout, checked.stderr)
+
+
+def test_inputs_that_belong_to_events(folder):
+    """Discrete inputs are set at the start and in events alone, continuous ones at every point."""
+    more = '''<ScalarVariable name="d" valueReference="3" causality="input" variability="discrete"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="u" valueReference="4" causality="input"><Real start="0"/></ScalarVariable>
+  </ModelVariables>'''
+    table = Path(folder, "in.csv")
+    table.write_text("time,d,u\n0,1,0\n0.1,1,1\n0.2,5,2\n0.3,5,3\n")
+    for interface in (ME, CS):
+        run = saltus("run", make(folder, interfaces=interface, xml=XML.replace("</ModelVariables>", more)), "--input", table,
+                     "--until", 0.4, "--every", 0.05, "-o", "-", "--out", "d,u")
+        check(run.returncode == 0, interface, run.stderr)
+        rows = rows_of(run)
+        check([row["d"] for row in rows if row["time"] < 0.19] == [1.0] * len([0 for row in rows if row["time"] < 0.19]), rows)
+        check(rows[-1]["d"] == 5.0 and rows[-1]["u"] == 3.0, "behind the last row", rows[-1])
+        if interface == ME:
+            check(all(abs(row["u"] - min(10 * row["time"], 3.0)) < 1e-12 for row in rows), "straight between rows", rows)
 
 
 LAG = """x' = u - x; x(t0) = 0; u(t0) = 0; n(t0) = 0;
