@@ -64,7 +64,8 @@ def installed(root):
     env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=str(root), PKG_CONFIG_PATH=str(folder))
     flags = sh(["pkg-config", "--cflags", "saltus"], root, env).split()
     link = sh(["pkg-config", "--libs", "saltus"], root, env).split()
-    assert f"-I{prefix / 'include'}" in flags and "-lsaltus" in link, (flags, link)
+    folders = [os.path.normpath(flag[2:]) for flag in flags if flag.startswith("-I")]
+    assert str(prefix / "include") in folders and "-lsaltus" in link, (flags, link)
     return flags, [*link, f"-Wl,-rpath,{folder.parent}"]
 
 
