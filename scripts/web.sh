@@ -20,7 +20,7 @@ for name in klu btf amd colamd suitesparseconfig; do set -- "$@" "-DSuiteSparse_
 emcmake cmake -S "$root" -B "$work/build" -G "$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" \
   -DCMAKE_BUILD_TYPE=Release -DSALTUS_TESTS=OFF -DSALTUS_EXAMPLES=OFF \
   -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
-  "-DSALTUS_ONLY_MODULES=base;ir;lisma;rules;symbolic;model;native;numeric;engine;record;api;experiment" -DSuiteSparse_INCLUDE_DIR="$work/suitesparse/include" "$@" \
+  "-DSALTUS_ONLY_MODULES=base;ir;lisma;rules;symbolic;model;native;numeric;engine;sensitivity;record;api;experiment" -DSuiteSparse_INCLUDE_DIR="$work/suitesparse/include" "$@" \
   --log-level=WARNING >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 cmake --build "$work/build" -j "$jobs" --target saltus_web >"$work/log" 2>&1 || { tail -40 "$work/log" >&2; exit 1; }
 "$root/scripts/page.sh" "$out"

@@ -5,7 +5,7 @@
 // F(X, NAME, word, call, lo, hi, enclosure, slope)
 //   NAME       IR_NAME in expressions, MODEL_OP_NAME on the tape
 //   word       its name in models and in printed equations
-//   call       the function of C that gives its value: on the tape, in compiled code, at
+//   call       the function that gives its value: on the tape, in compiled code, at
 //   compilation lo, hi     bounds of its values, rounded outwards enclosure  its values where the
 //   argument is in the interval `a`, in the words of
 //              model/interval.c; it is cut to lo and hi
@@ -19,6 +19,8 @@
 #ifndef SALTUS_BASE_FUNCTIONS_H
 #define SALTUS_BASE_FUNCTIONS_H
 
+#include "base/elementary.h"
+
 #include <math.h>
 
 /// The n-th derivative of the logarithmic derivative of the gamma function.
@@ -28,31 +30,34 @@ double base_polygamma(double n, double x);
 #define BASE_PI      3.1415926535897936
 
 #define BASE_FUNCTIONS(F, X) \
-  F(X, SIN, "sin", sin, -1.0, 1.0, sine(a), FACTOR(CALL(COS, ARG))) \
-  F(X, COS, "cos", cos, -1.0, 1.0, cosine(a), FACTOR(NEG(CALL(SIN, ARG)))) \
-  F(X, TAN, "tan", tan, -HUGE_VAL, HUGE_VAL, tangent(a), FACTOR(ADD(NUM(1.0), SQUARE(SELF)))) \
-  F(X, ASIN, "asin", asin, -BASE_HALF_PI, BASE_HALF_PI, rising_in(asin, a, -1.0, 1.0), \
+  F(X, SIN, "sin", base_sin, -1.0, 1.0, sine(a), FACTOR(CALL(COS, ARG))) \
+  F(X, COS, "cos", base_cos, -1.0, 1.0, cosine(a), FACTOR(NEG(CALL(SIN, ARG)))) \
+  F(X, TAN, "tan", base_tan, -HUGE_VAL, HUGE_VAL, tangent(a), FACTOR(ADD(NUM(1.0), SQUARE(SELF)))) \
+  F(X, ASIN, "asin", base_asin, -BASE_HALF_PI, BASE_HALF_PI, rising_in(base_asin, a, -1.0, 1.0), \
     DIVISOR(CALL(SQRT, SUB(NUM(1.0), SQUARE(ARG))))) \
-  F(X, ACOS, "acos", acos, 0.0, BASE_PI, falling_in(acos, a, -1.0, 1.0), \
+  F(X, ACOS, "acos", base_acos, 0.0, BASE_PI, falling_in(base_acos, a, -1.0, 1.0), \
     DIVISOR(NEG(CALL(SQRT, SUB(NUM(1.0), SQUARE(ARG)))))) \
-  F(X, ATAN, "atan", atan, -BASE_HALF_PI, BASE_HALF_PI, rising(atan, a), \
+  F(X, ATAN, "atan", base_atan, -BASE_HALF_PI, BASE_HALF_PI, rising(base_atan, a), \
     DIVISOR(ADD(NUM(1.0), SQUARE(ARG)))) \
-  F(X, SINH, "sinh", sinh, -HUGE_VAL, HUGE_VAL, rising(sinh, a), FACTOR(CALL(COSH, ARG))) \
-  F(X, COSH, "cosh", cosh, 1.0, HUGE_VAL, valley(cosh, a, 0.0, 1.0), FACTOR(CALL(SINH, ARG))) \
-  F(X, TANH, "tanh", tanh, -1.0, 1.0, rising(tanh, a), FACTOR(SUB(NUM(1.0), SQUARE(SELF)))) \
-  F(X, ASINH, "asinh", asinh, -HUGE_VAL, HUGE_VAL, rising(asinh, a), \
+  F(X, SINH, "sinh", base_sinh, -HUGE_VAL, HUGE_VAL, rising(base_sinh, a), \
+    FACTOR(CALL(COSH, ARG))) \
+  F(X, COSH, "cosh", base_cosh, 1.0, HUGE_VAL, valley(base_cosh, a, 0.0, 1.0), \
+    FACTOR(CALL(SINH, ARG))) \
+  F(X, TANH, "tanh", base_tanh, -1.0, 1.0, rising(base_tanh, a), \
+    FACTOR(SUB(NUM(1.0), SQUARE(SELF)))) \
+  F(X, ASINH, "asinh", base_asinh, -HUGE_VAL, HUGE_VAL, rising(base_asinh, a), \
     DIVISOR(CALL(SQRT, ADD(NUM(1.0), SQUARE(ARG))))) \
-  F(X, ACOSH, "acosh", acosh, 0.0, HUGE_VAL, rising_in(acosh, a, 1.0, HUGE_VAL), \
+  F(X, ACOSH, "acosh", base_acosh, 0.0, HUGE_VAL, rising_in(base_acosh, a, 1.0, HUGE_VAL), \
     DIVISOR(CALL(SQRT, SUB(SQUARE(ARG), NUM(1.0))))) \
-  F(X, ATANH, "atanh", atanh, -HUGE_VAL, HUGE_VAL, rising_in(atanh, a, -1.0, 1.0), \
+  F(X, ATANH, "atanh", base_atanh, -HUGE_VAL, HUGE_VAL, rising_in(base_atanh, a, -1.0, 1.0), \
     DIVISOR(SUB(NUM(1.0), SQUARE(ARG)))) \
-  F(X, EXP, "exp", exp, 0.0, HUGE_VAL, rising(exp, a), FACTOR(SELF)) \
-  F(X, LN, "ln", log, -HUGE_VAL, HUGE_VAL, logarithm(log, a), DIVISOR(ARG)) \
-  F(X, LOG10, "log10", log10, -HUGE_VAL, HUGE_VAL, logarithm(log10, a), \
+  F(X, EXP, "exp", base_exp, 0.0, HUGE_VAL, rising(base_exp, a), FACTOR(SELF)) \
+  F(X, LN, "ln", base_log, -HUGE_VAL, HUGE_VAL, logarithm(base_log, a), DIVISOR(ARG)) \
+  F(X, LOG10, "log10", base_log10, -HUGE_VAL, HUGE_VAL, logarithm(base_log10, a), \
     DIVISOR(MUL(NUM(2.302585092994046), ARG))) \
-  F(X, ERF, "erf", erf, -1.0, 1.0, rising(erf, a), \
+  F(X, ERF, "erf", base_erf, -1.0, 1.0, rising(base_erf, a), \
     FACTOR(MUL(NUM(1.1283791670955126), CALL(EXP, NEG(SQUARE(ARG)))))) \
-  F(X, GAMMA, "gamma", tgamma, -HUGE_VAL, HUGE_VAL, gamma_function(a), \
+  F(X, GAMMA, "gamma", base_gamma, -HUGE_VAL, HUGE_VAL, gamma_function(a), \
     FACTOR(MUL(SELF, POLYGAMMA(NUM(0.0), ARG))))
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Normal numbers by count: splitmix64 of seed and count, then the polar form of Box and Muller.
+#include "base/elementary.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -23,5 +24,5 @@ double noise_normal(uint64_t run, double seed, double count) {
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     u[i] = ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
   }
-  return sqrt(-2.0 * log(u[0])) * cos(TWO_PI * u[1]);
+  return sqrt(-2.0 * base_log(u[0])) * base_cos(TWO_PI * u[1]);
 }

@@ -26,10 +26,10 @@ static double asymptotic(double n, double x) {
   double sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
   double total = 0.0;
   for (int k = 10; k >= 1; k--) {
-    total += bernoulli[k - 1] * rising_quotient(k, n) * pow(x, -(2.0 * k + n));
+    total += bernoulli[k - 1] * rising_quotient(k, n) * base_pow(x, -(2.0 * k + n));
   }
-  if (n == 0.0) return log(x) - 0.5 / x - total;
-  double lead = tgamma(n) * pow(x, -n) + 0.5 * tgamma(n + 1.0) * pow(x, -n - 1.0);
+  if (n == 0.0) return base_log(x) - 0.5 / x - total;
+  double lead = base_gamma(n) * base_pow(x, -n) + 0.5 * base_gamma(n + 1.0) * base_pow(x, -n - 1.0);
   return sign * (lead + total);
 }
 
@@ -41,9 +41,9 @@ double base_polygamma(double n, double x) {
   // psi_n(x) = psi_n(x + 1) - (-1)^n n! / x^(n+1), from the largest argument downwards
   double steps = x < ASYMPTOTIC_FROM + n ? ceil(ASYMPTOTIC_FROM + n - x) : 0.0;
   double total = asymptotic(n, x + steps);
-  double factor = fmod(n, 2.0) == 0.0 ? tgamma(n + 1.0) : -tgamma(n + 1.0);
+  double factor = fmod(n, 2.0) == 0.0 ? base_gamma(n + 1.0) : -base_gamma(n + 1.0);
   for (double k = steps - 1.0; k >= 0.0; k--) {
-    total -= factor / pow(x + k, n + 1.0);
+    total -= factor / base_pow(x + k, n + 1.0);
   }
   return total;
 }

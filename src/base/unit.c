@@ -107,7 +107,7 @@ Unit unit_power(Unit a, double exponent) {
   for (int i = 0; i < UNIT_BASES; i++) {
     a.power[i] *= exponent;
   }
-  a.factor = pow(a.factor, exponent);
+  a.factor = base_pow(a.factor, exponent);
   a.offset = (double)NAN;
   return a;
 }

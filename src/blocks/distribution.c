@@ -19,7 +19,7 @@ double slt_random_triangular(SltRandom* random, double least, double likely, dou
 }
 
 double slt_random_weibull(SltRandom* random, double shape, double scale) {
-  return scale * pow(slt_random_exponential(random, 1.0), 1.0 / shape);
+  return scale * base_pow(slt_random_exponential(random, 1.0), 1.0 / shape);
 }
 
 /// Where a growing function of (a, b) reaches u, within [lo, hi].
@@ -81,7 +81,7 @@ uint64_t slt_random_poisson(SltRandom* random, double mean) {
   double u = slt_random_uniform(random, 0.0, 1.0);
   if (!(mean > 0.0)) return 0;
   if (mean > POISSON_LARGE) return poisson_large(mean, u);
-  double term = exp(-mean);
+  double term = base_exp(-mean);
   double sum = term;
   uint64_t n = 0;
   while (sum < u && term > 0.0) {

@@ -31,9 +31,9 @@ double slt_random_normal(SltRandom* random, double mean, double deviation) {
 double slt_random_lognormal(SltRandom* random, double mean, double deviation) {
   // moments of the variable to those of its logarithm
   double ratio = deviation / mean;
-  double variance = log1p(ratio * ratio);
-  double centre = log(mean) - 0.5 * variance;
-  return exp(centre + sqrt(variance) * model_random_normal(inner(random)));
+  double variance = base_log1p(ratio * ratio);
+  double centre = base_log(mean) - 0.5 * variance;
+  return base_exp(centre + sqrt(variance) * model_random_normal(inner(random)));
 }
 
 double slt_random_empirical(SltRandom* random, const double* values, const double* weights,

@@ -13,7 +13,7 @@
 double blk_log_gamma(double x) {
   double shift = 0.0;
   while (x < 10.0) {  // Stirling's series (DLMF 5.11.1) needs a large argument
-    shift -= log(x);
+    shift -= base_log(x);
     x += 1.0;
   }
   double r = 1.0 / (x * x);
@@ -22,7 +22,7 @@ double blk_log_gamma(double x) {
        r * (1.0 / 360 -
             r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * (691.0 / 360360)))))) /
       x;
-  return shift + (x - 0.5) * log(x) - x + 0.91893853320467274178 + series;
+  return shift + (x - 0.5) * base_log(x) - x + 0.91893853320467274178 + series;
 }
 
 static double not_zero(double x) {
@@ -52,14 +52,14 @@ double blk_beta_share(double a, double b, double x) {
   if (!(x > 0.0)) return 0.0;
   if (!(x < 1.0)) return 1.0;
   double front =
-      exp(blk_log_gamma(a + b) - blk_log_gamma(a) - blk_log_gamma(b) + a * log(x) + b * log1p(-x));
+      base_exp(blk_log_gamma(a + b) - blk_log_gamma(a) - blk_log_gamma(b) + a * base_log(x) + b * base_log1p(-x));
   if (x <= (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(a, b, x) / a;
   return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
 }
 
 double blk_gamma_share(double a, double x) {
   if (!(x > 0.0)) return 0.0;
-  double front = exp(a * log(x) - x - blk_log_gamma(a));
+  double front = base_exp(a * base_log(x) - x - blk_log_gamma(a));
   if (x < a + 1.0) {  // series (DLMF 8.7.1)
     double term = 1.0 / a;
     double sum = term;

@@ -9,7 +9,7 @@
 
 double eng_rounded(double value, double digits) {
   if (value == 0.0 || !isfinite(value)) return value;
-  double unit = pow(10.0, floor(log10(fabs(value))) + 1.0 - digits);
+  double unit = base_pow(10.0, floor(base_log10(fabs(value))) + 1.0 - digits);
   return unit < 1.0 ? round(value / unit) / round(1.0 / unit) : round(value / unit) * unit;
 }
 
@@ -22,8 +22,8 @@ EngNumber eng_number(double value) {
 EngNumber eng_short(double value) {
   if (value == 0.0 || !isfinite(value)) return eng_number(value);
   // whole powers of ten are exact as far as doubles can be
-  double places = 5.0 - floor(log10(fabs(value)));
-  double scale = pow(10.0, fabs(places));
+  double places = 5.0 - floor(base_log10(fabs(value)));
+  double scale = base_pow(10.0, fabs(places));
   double rounded = places > 0.0 ? round(value * scale) / scale : round(value / scale) * scale;
   return eng_number(isfinite(rounded) ? rounded : value);
 }

@@ -43,7 +43,7 @@ static double listed_value(const DesignAxis* axis, uint64_t k) {
   if (axis->count == 1) return axis->a;
   if (k == axis->count - 1) return axis->b;
   double share = (double)k / (double)(axis->count - 1);
-  if (axis->spread == SPREAD_LOG) return axis->a * pow(axis->b / axis->a, share);
+  if (axis->spread == SPREAD_LOG) return axis->a * base_pow(axis->b / axis->a, share);
   return axis->a + (axis->b - axis->a) * share;
 }
 
@@ -56,9 +56,9 @@ static double drawn_value(const DesignAxis* axis, double u) {
     return listed_value(axis, k < axis->count ? k : axis->count - 1);
   }
   switch (axis->spread) {
-  case SPREAD_LOG: return a * pow(b / a, u);
+  case SPREAD_LOG: return a * base_pow(b / a, u);
   case SPREAD_NORMAL: return a + b * normal_quantile(u);
-  case SPREAD_LOGNORMAL: return exp(a + b * normal_quantile(u));
+  case SPREAD_LOGNORMAL: return base_exp(a + b * normal_quantile(u));
   case SPREAD_TRIANGULAR: {
     double c = axis->c;  // least a, most likely b, greatest c
     double turn = (b - a) / (c - a);
@@ -177,7 +177,7 @@ static void correlate(const SltDesign* d, double* shares) {
     double sum = 0.0;
     for (uint32_t j = 0; j <= i; j++)
       sum += d->factor[i][j] * z[j];
-    double u = 0.5 * erfc(-sum * 0.7071067811865476);
+    double u = 0.5 * base_erfc(-sum * 0.7071067811865476);
     shares[i] = u > 0.0 ? (u < 1.0 ? u : nextafter(1.0, 0.0)) : 0x1p-54;
   }
 }

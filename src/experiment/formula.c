@@ -283,10 +283,10 @@ static double node_value(const FormulaNode* node, const double* values, const do
   case FORMULA_SUB_OP: return a - b;
   case FORMULA_MUL_OP: return a * b;
   case FORMULA_DIV_OP: return a / b;
-  case FORMULA_POW_OP: return pow(a, b);
+  case FORMULA_POW_OP: return base_pow(a, b);
   case FORMULA_MIN_OP: return isnan(a) || a < b ? a : b;
   case FORMULA_MAX_OP: return isnan(a) || a > b ? a : b;
-  case FORMULA_ATAN2_OP: return atan2(a, b);
+  case FORMULA_ATAN2_OP: return base_atan2(a, b);
   default: return call_value(node, a);
   }
 }
@@ -310,12 +310,12 @@ double formula_value(const Formula* formula, const double* leaves) {
 #define SQUARE(x)       ((x) * (x))
 #define POLYGAMMA(n, x) base_polygamma(n, x)
 #define CALL(NAME, x)   CALL_##NAME(x)
-#define CALL_COS(x)     cos(x)
-#define CALL_SIN(x)     sin(x)
+#define CALL_COS(x)     base_cos(x)
+#define CALL_SIN(x)     base_sin(x)
 #define CALL_SQRT(x)    sqrt(x)
-#define CALL_COSH(x)    cosh(x)
-#define CALL_SINH(x)    sinh(x)
-#define CALL_EXP(x)     exp(x)
+#define CALL_COSH(x)    base_cosh(x)
+#define CALL_SINH(x)    base_sinh(x)
+#define CALL_EXP(x)     base_exp(x)
 #define FACTOR(e)       (e)
 #define DIVISOR(e)      (1.0 / (e))
 
@@ -347,8 +347,8 @@ static void node_slopes(const FormulaNode* node, double a, double b, double self
   case FORMULA_MUL_OP: *da = b, *db = a; break;
   case FORMULA_DIV_OP: *da = 1.0 / b, *db = -self / b; break;
   case FORMULA_POW_OP:
-    *da = b == 0.0 ? 0.0 : b * pow(a, b - 1.0);
-    *db = a > 0.0 ? self * log(a) : 0.0;
+    *da = b == 0.0 ? 0.0 : b * base_pow(a, b - 1.0);
+    *db = a > 0.0 ? self * base_log(a) : 0.0;
     break;
   case FORMULA_MIN_OP: *(a < b ? da : db) = 1.0; break;
   case FORMULA_MAX_OP: *(a > b ? da : db) = 1.0; break;

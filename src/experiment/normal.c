@@ -17,7 +17,7 @@ double normal_quantile(double p) {
   double tail = p < 0.5 ? p : 1.0 - p;
   double x = 0.0;
   if (tail < 0.02425) {
-    double q = sqrt(-2.0 * log(tail));
+    double q = sqrt(-2.0 * base_log(tail));
     x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
         ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1.0);
     if (p > 0.5) x = -x;
@@ -28,8 +28,8 @@ double normal_quantile(double p) {
         (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1.0);
   }
   // the smaller tail keeps its digits
-  double error = x < 0.0 ? 0.5 * erfc(-x * 0.7071067811865476) - p
-                         : (1.0 - p) - 0.5 * erfc(x * 0.7071067811865476);
-  double u = error * 2.5066282746310002 * exp(0.5 * x * x);
+  double error = x < 0.0 ? 0.5 * base_erfc(-x * 0.7071067811865476) - p
+                         : (1.0 - p) - 0.5 * base_erfc(x * 0.7071067811865476);
+  double u = error * 2.5066282746310002 * base_exp(0.5 * x * x);
   return x - u / (1.0 + 0.5 * x * u);
 }

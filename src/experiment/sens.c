@@ -176,7 +176,7 @@ static SltStatus find_change(Sens* s, int side) {
   s->changes_at[side] = (double)NAN;
   for (uint32_t k = 0; k < SENS_SEARCH; k++) {
     Probe* probe = NULL;
-    double h = s->options->reach * s->scale * pow(0.25, k);
+    double h = s->options->reach * s->scale * base_pow(0.25, k);
     SLT_TRY(sens_probe(s, h, side, &probe));
     if (whole_signature(probe, side) == wanted) {
       return isnan(other) ? SLT_OK : locate_change(s, side, h, other, wanted, &s->changes_at[side]);

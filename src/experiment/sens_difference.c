@@ -31,7 +31,7 @@ static Limit extrapolate(const double* quotients, uint32_t count, int step) {
   for (uint32_t i = 0; i < count; i++) {
     tableau[0][i] = quotients[i];
     for (uint32_t j = 1; j <= i; j++) {
-      double factor = pow(SENS_RATIO, (double)(step * (int)j));
+      double factor = base_pow(SENS_RATIO, (double)(step * (int)j));
       tableau[j][i] = (tableau[j - 1][i] * factor - tableau[j - 1][i - 1]) / (factor - 1.0);
       double error = fmax(fabs(tableau[j][i] - tableau[j - 1][i]),
                           fabs(tableau[j][i] - tableau[j - 1][i - 1]));
@@ -50,7 +50,7 @@ static SltStatus settled_distance(Sens* s, int side, uint32_t measure, double* o
   *beside = 0;
   for (uint32_t k = SENS_SEARCH; k-- > 0;) {
     Probe* probe = NULL;
-    double h = s->options->reach * s->scale * pow(0.25, k);
+    double h = s->options->reach * s->scale * base_pow(0.25, k);
     SLT_TRY(sens_probe(s, h, side, &probe));
     uint64_t here = sens_signature(s, probe, side, measure);
     if (k == SENS_SEARCH - 1) *beside = here;

@@ -26,7 +26,7 @@ static double sign(double a) {
 static double power(double a, double b) {
   if (b == 2.0) return a * a;
   if (b == 3.0) return a * a * a;
-  return pow(a, b);
+  return base_pow(a, b);
 }
 
 static double apply_function(IrOp op, double a) {
@@ -69,7 +69,7 @@ double ir_apply(IrOp op, double a, double b, double c) {
   case IR_MUL: return a * b;
   case IR_DIV: return a / b;
   case IR_POW: return power(a, b);
-  case IR_ATAN2: return atan2(a, b);
+  case IR_ATAN2: return base_atan2(a, b);
   case IR_POLYGAMMA: return base_polygamma(a, b);
   case IR_MIN: return smaller(a, b);
   case IR_MAX: return larger(a, b);

@@ -124,8 +124,8 @@ static bool holds_phase(ModelInterval a, double phase) {
 
 static ModelInterval sine(ModelInterval a) {
   if (!(fabs(a.lo) < TRIG_LARGE && fabs(a.hi) < TRIG_LARGE)) return (ModelInterval){-1.0, 1.0};
-  double p = sin(a.lo);
-  double q = sin(a.hi);
+  double p = base_sin(a.lo);
+  double q = base_sin(a.hi);
   ModelInterval s = widen(least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
   if (holds_phase(a, 0.5 * PI)) s.hi = 1.0;
   if (holds_phase(a, -0.5 * PI)) s.lo = -1.0;
@@ -134,8 +134,8 @@ static ModelInterval sine(ModelInterval a) {
 
 static ModelInterval cosine(ModelInterval a) {
   if (!(fabs(a.lo) < TRIG_LARGE && fabs(a.hi) < TRIG_LARGE)) return (ModelInterval){-1.0, 1.0};
-  double p = cos(a.lo);
-  double q = cos(a.hi);
+  double p = base_cos(a.lo);
+  double q = base_cos(a.hi);
   ModelInterval s = widen(least(p, q), greatest(p, q), MODEL_LIBM_ULPS);
   if (holds_phase(a, 0.0)) s.hi = 1.0;
   if (holds_phase(a, PI)) s.lo = -1.0;
@@ -190,20 +190,20 @@ static ModelInterval polygamma(ModelInterval n, ModelInterval a) {
 static ModelInterval angle(ModelInterval y, ModelInterval x) {
   // away from the cut on the negative x axis the extrema are at the corners
   if (x.lo <= 0.0 && y.lo <= 0.0 && y.hi >= 0.0) return (ModelInterval){-PI * 1.1, PI * 1.1};
-  double p = atan2(y.lo, x.lo);
-  double q = atan2(y.lo, x.hi);
-  double r = atan2(y.hi, x.lo);
-  double s = atan2(y.hi, x.hi);
+  double p = base_atan2(y.lo, x.lo);
+  double q = base_atan2(y.lo, x.hi);
+  double r = base_atan2(y.hi, x.lo);
+  double s = base_atan2(y.hi, x.hi);
   return widen(least(least(p, q), least(r, s)), greatest(greatest(p, q), greatest(r, s)),
                MODEL_LIBM_ULPS);
 }
 
 static ModelInterval power(ModelInterval a, ModelInterval b) {
   if (a.lo > 0.0) {
-    double p = pow(a.lo, b.lo);
-    double q = pow(a.lo, b.hi);
-    double r = pow(a.hi, b.lo);
-    double s = pow(a.hi, b.hi);
+    double p = base_pow(a.lo, b.lo);
+    double q = base_pow(a.lo, b.hi);
+    double r = base_pow(a.hi, b.lo);
+    double s = base_pow(a.hi, b.hi);
     if (isnan(p) || isnan(q) || isnan(r) || isnan(s)) return anything;
     ModelInterval corners = widen(least(least(p, q), least(r, s)),
                                   greatest(greatest(p, q), greatest(r, s)), MODEL_LIBM_ULPS);
@@ -211,8 +211,8 @@ static ModelInterval power(ModelInterval a, ModelInterval b) {
   }
   bool whole = b.lo == b.hi && b.lo == floor(b.lo) && fabs(b.lo) < 1e9;
   if (!whole || (b.lo <= 0.0 && a.hi >= 0.0)) return anything;
-  double p = pow(a.lo, b.lo);
-  double q = pow(a.hi, b.lo);
+  double p = base_pow(a.lo, b.lo);
+  double q = base_pow(a.hi, b.lo);
   bool even = fmod(b.lo, 2.0) == 0.0;
   double lo = least(p, q);
   if (even && a.hi >= 0.0) lo = 0.0;

@@ -331,7 +331,7 @@ bool model_program_encloses(const ModelProgram* program);
 /// the same function gives the same bits.
 #define MODEL_HOST_OF_FUNCTION(X, name, word, call, ...) X(call)
 #define MODEL_HOST_UNARY(X)                              BASE_FUNCTIONS(MODEL_HOST_OF_FUNCTION, X) X(floor) X(ceil)
-#define MODEL_HOST_BINARY(X)                             X(pow) X(atan2) X(base_polygamma)
+#define MODEL_HOST_BINARY(X)                             X(base_pow) X(base_atan2) X(base_polygamma)
 
 typedef struct ModelHost {
 #define X(name) double (*name)(double);

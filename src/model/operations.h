@@ -35,7 +35,7 @@ static inline double model_select(double truth, double a, double b) {
   BINARY(SUB, a - b) \
   BINARY(MUL, a* b) \
   BINARY(DIV, a / b) \
-  BINARY(POW, pow(a, b)) \
+  BINARY(POW, base_pow(a, b)) \
   UNARY(SQUARE, a* a) \
   UNARY(RECIP, 1.0 / a) \
   BASE_FUNCTIONS(MODEL_OPERATION_OF_FUNCTION, UNARY) \
@@ -44,7 +44,7 @@ static inline double model_select(double truth, double a, double b) {
   UNARY(SIGN, model_sign(a)) \
   UNARY(FLOOR, floor(a)) \
   UNARY(CEIL, ceil(a)) \
-  BINARY(ATAN2, atan2(a, b)) \
+  BINARY(ATAN2, base_atan2(a, b)) \
   BINARY(POLYGAMMA, base_polygamma(a, b)) \
   BINARY(MIN, a < b || a != a ? a : b) \
   BINARY(MAX, a > b || a != a ? a : b) \

@@ -46,7 +46,7 @@ double model_random_uniform(ModelRandom* random) {
 }
 
 double model_random_exponential(ModelRandom* random) {
-  return -log(model_random_uniform(random));
+  return -base_log(model_random_uniform(random));
 }
 
 static double ratio(const double* numerator, const double* denominator, double r) {
@@ -99,7 +99,7 @@ static double normal_quantile(double p) {
                              2.04426310338993978564e-15};
   double q = p - 0.5;
   if (fabs(q) <= 0.425) return q * ratio(a, b, 0.180625 - q * q);
-  double r = sqrt(-log(q < 0.0 ? p : 1.0 - p));
+  double r = sqrt(-base_log(q < 0.0 ? p : 1.0 - p));
   double size = r <= 5.0 ? ratio(c, d, r - 1.6) : ratio(e, f, r - 5.0);
   return q < 0.0 ? -size : size;
 }

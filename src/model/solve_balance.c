@@ -114,7 +114,7 @@ bool model_balance(const ModelSolve* solve, const double* regs, double* row, dou
   for (uint32_t k = 0; k < count; k++) {
     double size = fabs(regs[solve->entries[k].reg]);
     finite &= size <= DBL_MAX;
-    b.size[k] = size > 0.0 ? log2(size) : (double)-INFINITY;
+    b.size[k] = size > 0.0 ? base_log2(size) : (double)-INFINITY;
   }
   if (finite) {
     list_edges(&b);

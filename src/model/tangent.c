@@ -26,12 +26,12 @@ typedef struct Tape {
 #define SQUARE(x)       ((x) * (x))
 #define POLYGAMMA(n, x) base_polygamma(n, x)
 #define CALL(NAME, x)   CALL_##NAME(x)
-#define CALL_COS(x)     cos(x)
-#define CALL_SIN(x)     sin(x)
+#define CALL_COS(x)     base_cos(x)
+#define CALL_SIN(x)     base_sin(x)
 #define CALL_SQRT(x)    sqrt(x)
-#define CALL_COSH(x)    cosh(x)
-#define CALL_SINH(x)    sinh(x)
-#define CALL_EXP(x)     exp(x)
+#define CALL_COSH(x)    base_cosh(x)
+#define CALL_SINH(x)    base_sinh(x)
+#define CALL_EXP(x)     base_exp(x)
 #define FACTOR(e)       (e)
 #define DIVISOR(e)      (1.0 / (e))
 #define ARG             a
@@ -66,8 +66,8 @@ static void op_slopes(uint32_t op, double a, double b, double self, double* da, 
   case MODEL_OP_MUL: *da = b, *db = a; break;
   case MODEL_OP_DIV: *da = 1.0 / b, *db = -self / b; break;
   case MODEL_OP_POW:
-    *da = b == 0.0 ? 0.0 : b * pow(a, b - 1.0);
-    *db = a > 0.0 ? self * log(a) : 0.0;
+    *da = b == 0.0 ? 0.0 : b * base_pow(a, b - 1.0);
+    *db = a > 0.0 ? self * base_log(a) : 0.0;
     break;
   case MODEL_OP_SQUARE: *da = 2.0 * a; break;
   case MODEL_OP_RECIP: *da = -self * self; break;

@@ -229,7 +229,7 @@ static double step_source(const RulesCyclic* c, const CyclicRule* r) {
     double phase = (t - r->p[0]) - r->p[1] * floor((t - r->p[0]) / r->p[1]);
     return phase < r->p[2] ? r->k : 0.0;
   }
-  default: return r->k * sin(TWO_PI * r->p[0] * t + r->p[1]);
+  default: return r->k * base_sin(TWO_PI * r->p[0] * t + r->p[1]);
   }
 }
 
@@ -277,12 +277,12 @@ double cyclic_step(RulesCyclic* c, const CyclicRule* r, bool rising) {
   case RULES_DELAY: return step_delay(c, r, a);
   case RULES_QUANTISE: return r->p[0] * floor(r->k * a / r->p[0] + 0.5);
   case RULES_TABLE: return step_table(r, a);
-  case RULES_SINE: return r->k * sin(r->p[0] * a + r->p[1]);
-  case RULES_COSINE: return r->k * cos(r->p[0] * a + r->p[1]);
-  case RULES_EXPONENTIAL: return r->k * exp(r->p[0] * a);
-  case RULES_LOGARITHM: return r->k * log(r->p[0] * a);
+  case RULES_SINE: return r->k * base_sin(r->p[0] * a + r->p[1]);
+  case RULES_COSINE: return r->k * base_cos(r->p[0] * a + r->p[1]);
+  case RULES_EXPONENTIAL: return r->k * base_exp(r->p[0] * a);
+  case RULES_LOGARITHM: return r->k * base_log(r->p[0] * a);
   case RULES_SQUARE_ROOT: return r->k * sqrt(r->p[0] * a);
-  case RULES_POWER: return r->k * pow(a, r->p[1] != 0.0 ? b : r->p[0]);
+  case RULES_POWER: return r->k * base_pow(a, r->p[1] != 0.0 ? b : r->p[0]);
   case RULES_MINIMUM: return r->k * (a < b ? a : b);
   case RULES_MAXIMUM: return r->k * (a < b ? b : a);
   case RULES_SELECT: return r->k * (b > 0.0 ? a : c->v[r->c]);

@@ -50,7 +50,7 @@ static double lagrange_integral(const Collocation* method, int j, double c) {
 
 void sensitivity_collocation(Collocation* out) {
   for (int i = 0; i < NODES; i++) {
-    double x = cos(2.0 * 3.14159265358979323846 * i / (2 * NODES - 1));
+    double x = base_cos(2.0 * 3.14159265358979323846 * i / (2 * NODES - 1));
     for (int pass = 0; i > 0 && pass < 30; pass++) {
       double slope = 0.0;
       double value = radau_polynomial(x, &slope);

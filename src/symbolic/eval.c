@@ -27,7 +27,7 @@ static Evaluated apply_known(IrOp op, Evaluated a, Evaluated b, Evaluated c) {
   if (op == IR_SELECT && a.known) return a.value != 0.0 ? b : c;
   // only a power whose exponent is known then becomes a product
   bool literal = op == IR_POW && !b.known;
-  double value = literal ? pow(a.value, b.value) : ir_apply(op, a.value, b.value, c.value);
+  double value = literal ? base_pow(a.value, b.value) : ir_apply(op, a.value, b.value, c.value);
   return (Evaluated){value, a.known && b.known && c.known};
 }
 

@@ -14,7 +14,7 @@
 
 /// Step for which the local integrations keep their tolerance, by the worst one so far.
 double local_step_for(double h, double error) {
-  return 0.9 * h * pow(error, -0.2);
+  return 0.9 * h * base_pow(error, -0.2);
 }
 
 double local_point_state(const void* user, uint32_t state) {
@@ -78,7 +78,7 @@ static double wide_drift(EngSim* sim, uint32_t state, double area) {
 /// square for each of them, and with their number. Aim at half of what is allowed.
 static void shorten(EngSim* sim, double drift) {
   EngCore* core = &sim->core;
-  double factor = isfinite(drift) ? cbrt(0.5 * LOCAL_SHARE / drift) : 0.1;
+  double factor = isfinite(drift) ? base_cbrt(0.5 * LOCAL_SHARE / drift) : 0.1;
   double bound = fmax(factor, 0.1) * sim->stepper->trial.h;
   // steps that see few events would cost more than beginning anew at each of them
   core->local_bound = bound > LOCAL_EVENTS * core->local_spacing ? bound : 0.0;
