@@ -276,6 +276,7 @@ int command_convert(int argc, char** argv);
 int command_fmt(int argc, char** argv);
 int command_lsp(int argc, char** argv);
 int command_serve(int argc, char** argv);
+int command_watch(int argc, char** argv);
 int command_export(int argc, char** argv);
 /// `run` and `check` of a foreign FMU; whether one is named.
 bool fmu_is_named(int argc, char** argv);

@@ -26,6 +26,7 @@ static const char general[] =
     "  fmt FILE        put the layout of a model's text in order\n"
     "  lsp             help an editor: messages, names, layout while a model is written\n"
     "  serve [FOLDER]  the workbench: write, run and look at models in a browser\n"
+    "  watch PROGRAM   graphs and animation of a program in C, while it runs\n"
     "  new NAME        write a model to start from\n"
     "  gallery         the models that come with saltus: list, copy, look at them\n"
     "  docs            the manual: list, read or search its pages\n"
@@ -410,7 +411,20 @@ static const char serve_help[] =
     "\n"
     "  --port N          listen there, not on a port that is free\n"
     "  --listen ADDRESS  listen on another address than 127.0.0.1; 0.0.0.0 is all of them\n"
-    "  --open            show it in the browser\n";
+    "  --open            show it in the browser\n"
+    "  --export OUT      write OUT/workbench.html instead: the page with the engine and the models "
+    "of\n"
+    "                    FOLDER inside, one file that needs nothing else\n";
+
+static const char watch_help[] = "usage: saltus watch [OPTIONS] PROGRAM [ARGUMENTS]\n"
+                                 "\n"
+                                 "Run a program that uses the CDCSIS dialect and show its graphs "
+                                 "and its animation in a browser\n"
+                                 "while they come. The program need not be compiled again. Prints "
+                                 "the address to open; Ctrl-C ends\n"
+                                 "the page, and the program if it still runs.\n"
+                                 "\n"
+                                 "  --port N, --listen ADDRESS, --open   as of serve\n";
 
 static const char export_help[] =
     "usage: saltus export MODEL [OPTIONS]\n"
@@ -430,18 +444,31 @@ bool help_print(FILE* to, const char* command) {
     const char* command;
     const char* text;
   } pages[] = {
-      {"run", run_help},         {"check", check_help},
-      {"explain", explain_help}, {"plot", plot_help},
-      {"new", new_help},         {"methods", methods_help},
-      {"convert", convert_help}, {"help", general},
-      {"cache", cache_help},     {"fmt", fmt_help},
-      {"lsp", lsp_help},         {"serve", serve_help},
-      {"sweep", sweep_help},     {"export", export_help},
-      {"sens", sens_help},       {"compare", compare_help},
-      {"fit", fit_help},         {"optimize", optimize_help},
-      {"gallery", gallery_help}, {"docs", docs_help},
-      {"steady", steady_help},   {"linearize", linearize_help},
-      {"diff", diff_help},       {"names", names_help},
+      {"run", run_help},
+      {"check", check_help},
+      {"explain", explain_help},
+      {"plot", plot_help},
+      {"new", new_help},
+      {"methods", methods_help},
+      {"convert", convert_help},
+      {"help", general},
+      {"cache", cache_help},
+      {"fmt", fmt_help},
+      {"lsp", lsp_help},
+      {"serve", serve_help},
+      {"sweep", sweep_help},
+      {"export", export_help},
+      {"sens", sens_help},
+      {"compare", compare_help},
+      {"fit", fit_help},
+      {"optimize", optimize_help},
+      {"gallery", gallery_help},
+      {"docs", docs_help},
+      {"watch", watch_help},
+      {"steady", steady_help},
+      {"linearize", linearize_help},
+      {"diff", diff_help},
+      {"names", names_help},
   };
   if (!command) {
     fputs(general, to);

@@ -13,29 +13,14 @@ static const struct {
   const char* name;
   CommandFn* run;
 } commands[] = {
-    {"run", command_run},
-    {"check", command_check},
-    {"explain", command_explain},
-    {"plot", command_plot},
-    {"new", command_new},
-    {"methods", command_methods},
-    {"convert", command_convert},
-    {"cache", command_cache},
-    {"fmt", command_fmt},
-    {"lsp", command_lsp},
-    {"serve", command_serve},
-    {"sweep", command_sweep},
-    {"export", command_export},
-    {"sens", command_sens},
-    {"compare", command_compare},
-    {"fit", command_fit},
-    {"optimize", command_optimize},
-    {"gallery", command_gallery},
-    {"docs", command_docs},
-    {"steady", command_steady},
-    {"diff", command_diff},
-    {"names", command_names},
-    {"linearize", command_linearize},
+    {"run", command_run},         {"check", command_check},       {"explain", command_explain},
+    {"plot", command_plot},       {"new", command_new},           {"methods", command_methods},
+    {"convert", command_convert}, {"cache", command_cache},       {"fmt", command_fmt},
+    {"lsp", command_lsp},         {"serve", command_serve},       {"sweep", command_sweep},
+    {"export", command_export},   {"sens", command_sens},         {"compare", command_compare},
+    {"fit", command_fit},         {"optimize", command_optimize}, {"gallery", command_gallery},
+    {"docs", command_docs},       {"watch", command_watch},       {"steady", command_steady},
+    {"diff", command_diff},       {"names", command_names},       {"linearize", command_linearize},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 

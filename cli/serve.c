@@ -14,21 +14,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SERVE_PORT, SERVE_LISTEN, SERVE_OPEN, SERVE_ENGINE };
+enum { SERVE_PORT, SERVE_LISTEN, SERVE_OPEN, SERVE_EXPORT, SERVE_ENGINE };
 
 static const OptionSpec specs[] = {
     [SERVE_PORT] = {"--port", "-p", OPTION_VALUE},
     [SERVE_LISTEN] = {"--listen", NULL, OPTION_VALUE},
     [SERVE_OPEN] = {"--open", NULL, OPTION_FLAG},
+    [SERVE_EXPORT] = {"--export", NULL, OPTION_VALUE},
     [SERVE_ENGINE] = {"--engine", NULL, OPTION_FLAG},  // the child process
 };
 
-static bool make_token(char token[SERVE_TOKEN_SIZE]) {
+bool serve_make_token(char token[SERVE_TOKEN_SIZE]) {
   unsigned char bytes[(SERVE_TOKEN_SIZE - 1) / 2];
   if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) return false;
   for (size_t i = 0; i < sizeof bytes; i++)
     snprintf(token + 2 * i, 3, "%02x", bytes[i]);
   return true;
+}
+
+void serve_show_address(const ServeOptions* options, const char* more, bool open) {
+  char address[160];
+  bool everywhere = strcmp(options->address, "0.0.0.0") == 0;
+  snprintf(address, sizeof address, "http://%s:%u/#token=%s%s",
+           everywhere ? "127.0.0.1" : options->address, options->port, options->token, more);
+  const char* what = options->watch_fd ? "the program" : options->folder;
+  cli_print(stdout, "The workbench with %s is at\n\n  %s\n\n", what, address);
+  const char* can = options->watch_fd ? "look at it" : "read and write models there";
+  cli_print(stdout, "The address holds a secret: who has it can %s. Ctrl-C ends it.\n", can);
+  fflush(stdout);
+  if (open) browser_open(address);
 }
 
 static int serve(ServeOptions* options, bool open) {
@@ -38,22 +52,13 @@ static int serve(ServeOptions* options, bool open) {
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &ends, NULL);
-  if (!make_token(options->token)) {
+  if (!serve_make_token(options->token)) {
     cli_error("no random numbers: %s", strerror(errno));
     return CLI_RUN;
   }
   ServeHttp* http = serve_http_start(options);
   if (!http) return CLI_USAGE;
-  char address[128];
-  bool everywhere = strcmp(options->address, "0.0.0.0") == 0;
-  snprintf(address, sizeof address, "http://%s:%u/#token=%s",
-           everywhere ? "127.0.0.1" : options->address, options->port, options->token);
-  cli_print(stdout, "The workbench with %s is at\n\n  %s\n\n", options->folder, address);
-  cli_print(
-      stdout,
-      "The address holds a secret: who has it can read and write models there. Ctrl-C ends it.\n");
-  fflush(stdout);
-  if (open) browser_open(address);
+  serve_show_address(options, "", open);
   int signal = 0;
   sigwait(&ends, &signal);
   serve_http_stop(http);
@@ -69,6 +74,7 @@ int command_serve(int argc, char** argv) {
   ServeOptions options = {.address = "127.0.0.1"};
   bool open = false;
   bool engine = false;
+  const char* to = NULL;
   uint64_t port = 0;
   for (int option = 0; (option = option_next(&parser)) != OPTION_END;) {
     switch (option) {
@@ -78,6 +84,7 @@ int command_serve(int argc, char** argv) {
       break;
     case SERVE_LISTEN: options.address = parser.value; break;
     case SERVE_OPEN: open = true; break;
+    case SERVE_EXPORT: to = parser.value; break;
     case SERVE_ENGINE: engine = true; break;
     case OPTION_WORD:
       if (options.folder) {
@@ -96,6 +103,7 @@ int command_serve(int argc, char** argv) {
     return CLI_USAGE;
   }
   if (engine) return engine_main(options.folder);
+  if (to) return serve_export(options.folder, to);
   if (serve_page_size == 0) {
     cli_error("the workbench is not built into this program");
     cli_hint("`make workbench` in the sources builds it; it needs nodejs and npm");

@@ -16,12 +16,30 @@
 extern const unsigned char serve_page[];
 extern const size_t serve_page_size;
 
+/// The page with the engine inside, as it is; empty where it is not built in.
+extern const unsigned char serve_web[];
+extern const unsigned char* const serve_web_end;
+
 typedef struct ServeOptions {
   const char* folder;
   const char* address;  // numeric
   uint16_t port;        // 0: a free one
   char token[SERVE_TOKEN_SIZE];
+  int watch_fd;    // a file that a program under `saltus watch` writes; 0: there is none
+  int watch_exit;  // how that program has ended; -1: it has not
 } ServeOptions;
+
+/// Where a program finds the file that it writes its graphs and its animation to.
+#define SERVE_WATCH_VARIABLE "SALTUS_WATCH"
+
+// ---- serve.c, serve_export.c --------------------------------------------------------------------
+
+/// A secret for the address; false without random numbers.
+bool serve_make_token(char token[SERVE_TOKEN_SIZE]);
+/// Print the address of the page, with more behind its token, and show it in the browser.
+void serve_show_address(const ServeOptions* options, const char* more, bool open);
+/// Write the page with the engine inside and the models of a folder to a folder.
+int serve_export(const char* folder, const char* to);
 
 // ---- serve_http.c -------------------------------------------------------------------------------
 

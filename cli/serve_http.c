@@ -12,9 +12,11 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CONNECTIONS_MAX 64u
 #define IDLE_SECONDS    120u
+#define WATCH_BYTES     ((size_t)4 << 20)  // of one answer
 
 // clang-format off
 #define MHD_LIST(X) \
@@ -40,7 +42,8 @@ typedef struct Request {
   const char* method;
   const char* path;
   Text body;
-  bool refused;  // answered before its body has come
+  const char* state;  // of a watched program; NULL: there is none
+  bool refused;       // answered before its body has come
 } Request;
 
 // ---- answers ------------------------------------------------------------------------------------
@@ -64,6 +67,7 @@ static enum MHD_Result answer(Request* r, unsigned status, const char* type, cha
   r->http->mhd.MHD_add_response_header(response, "Cache-Control", "no-store");
   r->http->mhd.MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
   if (version) r->http->mhd.MHD_add_response_header(response, "ETag", version);
+  if (r->state) r->http->mhd.MHD_add_response_header(response, "X-Saltus-State", r->state);
   enum MHD_Result result = r->http->mhd.MHD_queue_response(r->connection, status, response);
   r->http->mhd.MHD_destroy_response(response);
   return result;
@@ -254,8 +258,30 @@ static enum MHD_Result take_file(Request* r) {
               : MHD_NO;
 }
 
+/// What a watched program has written from a place on, in whole lines.
+static enum MHD_Result take_watch(Request* r) {
+  const ServeOptions* options = r->http->options;
+  const char* from = argument(r, "from");
+  // the state first: what was written before the end is read behind it
+  int exit = __atomic_load_n(&options->watch_exit, __ATOMIC_ACQUIRE);
+  char* data = malloc(WATCH_BYTES);
+  if (!data) return MHD_NO;
+  off_t place = from ? (off_t)strtoll(from, NULL, 10) : 0;
+  ssize_t size = place >= 0 ? pread(options->watch_fd, data, WATCH_BYTES, place) : 0;
+  while (size > 0 && data[size - 1] != '\n')
+    size--;
+  char state[32] = "running";
+  if (exit >= 0) snprintf(state, sizeof state, "ended %d", exit);
+  r->state = state;
+  return answer(r, MHD_HTTP_OK, "application/jsonl", data, size > 0 ? (size_t)size : 0, NULL);
+}
+
 static enum MHD_Result take_request(Request* r) {
   if (is_page(r)) return answer_page(r);
+  if (r->http->options->watch_fd) {
+    if (strcmp(r->path, "/watch") == 0) return take_watch(r);
+    return answer_text(r, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
+  }
   if (strcmp(r->path, "/engine") == 0) return take_engine(r);
   if (strcmp(r->path, "/folder") == 0) return take_folder(r);
   if (strcmp(r->path, "/file") == 0) return take_file(r);

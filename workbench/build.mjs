@@ -69,7 +69,12 @@ const parts = {
 const page = readFileSync(join(here, "src/index.html"), "utf8").replace(/%([A-Z]+)%/g, (all, name) => parts[name] ?? all);
 mkdirSync(out, { recursive: true });
 if (wasm) {
-  writeFileSync(join(out, "workbench.html"), page);
+  const file = join(out, "workbench.html");
+  writeFileSync(file, page);
+  // as it is, for `saltus serve --export`
+  const symbols = `.section .rodata\\n.global serve_web\\nserve_web:\\n.incbin \\"${file}\\"\\n.global web_end\\nweb_end:\\n.byte 0\\n.previous\\n`;
+  writeFileSync(join(out, "web.c"), `// made by workbench/build.mjs\n#include "serve.h"\n\n__asm__("${symbols}");
+extern const unsigned char web_end[];\nconst unsigned char* const serve_web_end = web_end;\n`);
 } else {
   const bytes = gzipSync(page, { level: 9 });
   const lines = [];

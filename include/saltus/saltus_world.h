@@ -540,6 +540,15 @@ SLT_API SltStatus slt_world_write_csv(const SltWorld* world, SltWriter writer);
 SLT_API SltStatus slt_world_write_svg(const SltWorld* world, uint32_t graph, SltWriter writer);
 SLT_API SltStatus slt_world_write_html(const SltWorld* world, const char* title, SltWriter writer);
 
+/// Hand graphs and frames to `writer` as lines of JSON while they come: `{"graphs":[{"name":...}]}`
+/// once, then
+/// `{"row":[t, ...]}`, `{"shape":{"a":[...],"b":[...]},"field":[x, y]}` where a drawing is new,
+/// `{"fixed":[...]}` and
+/// `{"frame":[t, [shape, x, y, angle], ...]}`. A writer that fails is not called again. `{NULL,
+/// NULL}` ends it.
+/// @return SLT_OK, SLT_ERR_ARGUMENT.
+SLT_API SltStatus slt_world_on_sample(SltWorld* world, SltWriter writer);
+
 // ---- measured signals, models, real time --------------------------------------------------------
 
 typedef enum SltSignalKind { SLT_SIGNAL_LINEAR = 0, SLT_SIGNAL_STEP = 1 } SltSignalKind;

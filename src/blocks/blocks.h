@@ -274,6 +274,13 @@ typedef struct BlkScene {
   bool clip_warned;
 } BlkScene;
 
+/// Somebody who wants to see graphs and frames while they come.
+typedef struct BlkWatcher {
+  SltWriter writer;        // its function NULL: nobody
+  uint32_t shapes, fixed;  // told so far
+  bool begun;
+} BlkWatcher;
+
 // ---- the world ----------------------------------------------------------------------------------
 
 typedef struct BlkName {
@@ -378,7 +385,7 @@ typedef struct BlkPasses {
 typedef struct BlkProcesses {
   BlkProcess** all;
   uint32_t count, capacity;
-  BlkProcess* idle;     // finished, with their stacks
+  BlkProcess* idle;  // finished, with their stacks
   BlkProcess* running;
   uint32_t condition_count;
   void* scheduler_stack[BLK_CONTEXT_WORDS];
@@ -406,6 +413,7 @@ typedef struct BlkRecord {
   uint32_t watch_count, watch_capacity;
   SltTable* table;
   BlkScene scene;
+  BlkWatcher watcher;
   bool off;
   double t_sampled;
 } BlkRecord;
@@ -590,6 +598,8 @@ SltStatus blk_watch_row(SltWorld* world);
 void blk_watch_clear(SltWorld* world);
 SltStatus blk_scene_commit(SltWorld* world);
 void blk_scene_clear(SltWorld* world);
+/// Tell the watcher what the last sample has brought.
+void blk_watcher_tell(SltWorld* world);
 void blk_guides_clear(SltWorld* world);
 void blk_pace_begin(SltWorld* world);
 void blk_pace_wait(SltWorld* world);

@@ -36,6 +36,7 @@ SltStatus blk_sample(SltWorld* world) {
   world->record.t_sampled = world->t;
   if (world->record.watch_count > 0) SLT_TRY(blk_watch_row(world));
   if (world->record.scene.shape_count > 0) SLT_TRY(blk_scene_commit(world));
+  if (world->record.watcher.writer.write) blk_watcher_tell(world);
   return SLT_OK;
 }
 

@@ -40,10 +40,9 @@ static void json_array(Sink* sink, const double* values, uint32_t count) {
   sink_char(sink, ']');
 }
 
-static void write_graphs(Sink* sink, const SltWorld* world) {
+static void write_names(Sink* sink, const SltWorld* world) {
   const SltTable* table = world->record.table;
-  uint32_t rows = table ? table->row_count : 0;
-  sink_c(sink, ",\n\"graphs\":[");
+  sink_c(sink, "\"graphs\":[");
   for (uint32_t i = 0; table && i < world->record.watch_count; i++) {
     sink_c(sink, i > 0 ? ",{\"name\":" : "{\"name\":");
     json_text(sink, table->columns[i + 1].name);
@@ -51,7 +50,15 @@ static void write_graphs(Sink* sink, const SltWorld* world) {
     json_number(sink, world->record.watches[i].amplitude);
     sink_char(sink, '}');
   }
-  sink_c(sink, "],\n\"t\":");
+  sink_char(sink, ']');
+}
+
+static void write_graphs(Sink* sink, const SltWorld* world) {
+  const SltTable* table = world->record.table;
+  uint32_t rows = table ? table->row_count : 0;
+  sink_c(sink, ",\n");
+  write_names(sink, world);
+  sink_c(sink, ",\n\"t\":");
   json_array(sink, rows ? table->columns[0].values : NULL, rows);
   sink_c(sink, ",\n\"y\":[");
   for (uint32_t i = 0; i < world->record.watch_count; i++) {
@@ -72,6 +79,16 @@ static void write_place(Sink* sink, const BlkPlace* place) {
   sink_char(sink, ']');
 }
 
+static void write_shape(Sink* sink, const BlkShape* shape) {
+  sink_c(sink, "{\"object\":");
+  sink_unsigned(sink, shape->object);
+  sink_c(sink, ",\"a\":");
+  json_array(sink, shape->points, shape->count);
+  sink_c(sink, ",\"b\":");
+  json_array(sink, shape->points + shape->count, shape->count);
+  sink_char(sink, '}');
+}
+
 static void write_scene(Sink* sink, const BlkScene* scene) {
   double field_x = 1.0;
   double field_y = 1.0;
@@ -87,13 +104,8 @@ static void write_scene(Sink* sink, const BlkScene* scene) {
   sink_c(sink, "],\n\"shapes\":[");
   for (uint32_t i = 0; i < scene->shape_count; i++) {
     const BlkShape* shape = &scene->shapes[i];
-    sink_c(sink, i > 0 ? ",\n{\"object\":" : "{\"object\":");
-    sink_unsigned(sink, shape->object);
-    sink_c(sink, ",\"a\":");
-    json_array(sink, shape->points, shape->count);
-    sink_c(sink, ",\"b\":");
-    json_array(sink, shape->points + shape->count, shape->count);
-    sink_char(sink, '}');
+    if (i > 0) sink_c(sink, ",\n");
+    write_shape(sink, shape);
   }
   sink_c(sink, "],\n\"fixed\":[");
   for (uint32_t i = 0; i < scene->fixed_count; i++) {
@@ -112,6 +124,75 @@ static void write_scene(Sink* sink, const BlkScene* scene) {
     sink_char(sink, ']');
   }
   sink_char(sink, ']');
+}
+
+static void write_places(Sink* sink, const BlkPlace* places, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    if (k > 0) sink_char(sink, ',');
+    write_place(sink, &places[k]);
+  }
+}
+
+// ---- while it runs ------------------------------------------------------------------------------
+
+SltStatus slt_world_on_sample(SltWorld* world, SltWriter writer) {
+  if (!world) return SLT_ERR_ARGUMENT;
+  world->record.watcher = (BlkWatcher){.writer = writer};
+  return SLT_OK;
+}
+
+/// Shapes and fixed places that are new.
+static void tell_shapes(Sink* sink, const BlkScene* scene, BlkWatcher* watcher) {
+  for (; watcher->shapes < scene->shape_count; watcher->shapes++) {
+    const BlkShape* shape = &scene->shapes[watcher->shapes];
+    sink_c(sink, "{\"shape\":");
+    write_shape(sink, shape);
+    sink_c(sink, ",\"field\":[");
+    json_number(sink, shape->field_x);
+    sink_char(sink, ',');
+    json_number(sink, shape->field_y);
+    sink_c(sink, "]}\n");
+  }
+  if (watcher->fixed == scene->fixed_count) return;
+  watcher->fixed = scene->fixed_count;
+  sink_c(sink, "{\"fixed\":[");
+  write_places(sink, scene->fixed, scene->fixed_count);
+  sink_c(sink, "]}\n");
+}
+
+static void tell_row(Sink* sink, const SltTable* table) {
+  sink_c(sink, "{\"row\":[");
+  for (uint32_t c = 0; c < table->column_count; c++) {
+    if (c > 0) sink_char(sink, ',');
+    json_number(sink, table->columns[c].values[table->row_count - 1]);
+  }
+  sink_c(sink, "]}\n");
+}
+
+void blk_watcher_tell(SltWorld* world) {
+  BlkWatcher* watcher = &world->record.watcher;
+  const BlkScene* scene = &world->record.scene;
+  Sink sink;
+  if (sink_init(&sink, watcher->writer) < 0) return;
+  if (!watcher->begun) {
+    sink_char(&sink, '{');
+    write_names(&sink, world);
+    sink_c(&sink, "}\n");
+    watcher->begun = true;
+  }
+  tell_shapes(&sink, scene, watcher);
+  if (world->record.watch_count > 0) tell_row(&sink, world->record.table);
+  const BlkFrame* frame = scene->frame_count ? &scene->frames[scene->frame_count - 1] : NULL;
+  if (frame && frame->t == world->t) {
+    sink_c(&sink, "{\"frame\":[");
+    json_number(&sink, frame->t);
+    if (frame->count) sink_char(&sink, ',');
+    write_places(&sink, scene->places + frame->first, frame->count);
+    sink_c(&sink, "]}\n");
+  }
+  // a watcher that has gone is no error of the run
+  if (sink_flush(&sink) < 0) *watcher = (BlkWatcher){0};
+  sink_clear(&sink);
 }
 
 SltStatus slt_world_write_html(const SltWorld* world, const char* title, SltWriter writer) {

@@ -13,6 +13,9 @@
 
 #include <saltus/cdcsis.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #define CDCSIS_LINE_MAX 400
 
 /// What a block of the world needs to know to call the user's `blocks`. Block number CDCSIS_OWNER:
@@ -44,6 +47,7 @@ typedef struct CdcsisState {
   void* message_user;
   char prefix[256];
   bool prefix_set, no_files, debug;
+  FILE* watcher;      // of `saltus watch`
   double rtol, atol;  // 0: the default
   char method[32];
   SltStatus status;
@@ -57,5 +61,7 @@ void cdcsis_print_line(const char* line);
 void cdcsis_message_line(const char* line);
 /// Graphs and animation into files; a file that cannot be written gives a message.
 void cdcsis_write_files(SltWorld* world);
+/// Graphs and animation while they come, for `saltus watch`, which names a file in the environment.
+void cdcsis_show_to_watcher(SltWorld* world);
 
 #endif

@@ -29,6 +29,8 @@ SltWorld* cdcsis_world(void) {
   if (state->rtol > 0.0) options.atol = state->atol;
   if (slt_world_create(&options, &state->world) < 0) {
     cdcsis_message_line("cdcsis: out of memory");
+  } else {
+    cdcsis_show_to_watcher(state->world);
   }
   return state->world;
 }

@@ -26,6 +26,20 @@ static SltStatus write_file(void* user, const char* data, size_t length) {
   return fwrite(data, 1, length, user) == length ? SLT_OK : SLT_ERR_IO;
 }
 
+static SltStatus write_at_once(void* user, const char* data, size_t length) {
+  if (fwrite(data, 1, length, user) != length) return SLT_ERR_IO;
+  return fflush(user) == 0 ? SLT_OK : SLT_ERR_IO;
+}
+
+void cdcsis_show_to_watcher(SltWorld* world) {
+  const char* path = getenv("SALTUS_WATCH");
+  if (!path || !path[0]) return;
+  if (!cdcsis_state.watcher) cdcsis_state.watcher = fopen(path, "ab");
+  if (cdcsis_state.watcher) {
+    (void)slt_world_on_sample(world, (SltWriter){write_at_once, cdcsis_state.watcher});
+  }
+}
+
 typedef enum FileKind { FILE_SVG, FILE_CSV, FILE_HTML } FileKind;
 
 static void write_one(SltWorld* world, FileKind kind, uint32_t graph, const char* name) {

@@ -65,6 +65,7 @@ export class Drawing {
   private box: Box | null = null;
   private boxOf: { run: Run | null; rows: number } = { run: null, rows: 0 };
   speed: () => number = () => 1;
+  scene: ((canvas: HTMLCanvasElement, t: number) => void) | null = null; // drawn in place of a model's shapes
 
   constructor(private readonly host: DrawingHost) {
     this.play.addEventListener("click", () => this.toggle());
@@ -156,6 +157,11 @@ export class Drawing {
     this.canvas.height = height * scale;
     context.scale(scale, scale);
     const t = this.host.cursor ?? run.t;
+    this.showTime(run, t);
+    if (this.scene) {
+      this.scene(this.canvas, t);
+      return;
+    }
     const box = this.fit(run);
     const spanX = box.right - box.left;
     const spanY = box.top - box.bottom;
@@ -173,6 +179,9 @@ export class Drawing {
       if (shape.kind === "trace") this.drawTrace(context, run, shape, t, px, py);
       else drawShape(context, shape, value, px, py, k);
     });
+  }
+
+  private showTime(run: Run, t: number): void {
     this.time.textContent = `t = ${short(t, 5)}`;
     if (document.activeElement !== this.slider || this.playing) this.slider.value = String((1000 * (t - run.start)) / (run.t - run.start || 1));
   }

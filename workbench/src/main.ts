@@ -14,8 +14,9 @@ import { Guards } from "./guards";
 import { commandLine, readLink, writeLink } from "./link";
 import { Parameters } from "./parameters";
 import { EventRecord, Listener, Model, Run, Session, Settings, STEP, Values } from "./session";
-import { Store } from "./store";
+import { firstGiven, Store } from "./store";
 import { Tables } from "./tables";
+import { Watch } from "./watch";
 import { getLanguage, say, setLanguage } from "./words";
 
 type Panel = "events" | "guards" | "automata" | "structure" | "experiments" | "costs" | "runs";
@@ -78,20 +79,21 @@ const NEW_RULES = `# A new model
 
 // ---- the engine and the store --------------------------------------------------------------------
 
-function openEngine(): { engine: Engine; server: ServedEngine | null } {
+function openEngine(): { engine: Engine; server: ServedEngine | null; watches: boolean } {
   const code = byId("engine-code").textContent ?? "";
   if (code) {
     const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
     const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-    return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null };
+    return { engine: new WorkerEngine(byId("engine-script").textContent ?? "", unpacked), server: null, watches: false };
   }
   const given = /(?:^#|&)token=([0-9a-f]+)/.exec(location.hash);
   if (given) {
+    sessionStorage.setItem("saltus.watch", /&watch/.test(location.hash) ? "yes" : "");
     sessionStorage.setItem("saltus.token", given[1]);
     history.replaceState(null, "", location.pathname);
   }
   const server = new ServedEngine(sessionStorage.getItem("saltus.token") ?? "");
-  return { engine: server, server };
+  return { engine: server, server, watches: sessionStorage.getItem("saltus.watch") === "yes" };
 }
 
 class Workbench implements Listener, ChartHost {
@@ -106,6 +108,7 @@ class Workbench implements Listener, ChartHost {
   private readonly experiments: Experiments;
   private readonly guards = new Guards(this);
   private readonly costs = new Costs(this);
+  private readonly watched: ServedEngine | null; // not null: a program in C is looked at
   private wanted: View | null = null; // what the next run is to be looked at with
   private readonly engine: Engine;
   private charts: Chart[] = [];
@@ -125,8 +128,9 @@ class Workbench implements Listener, ChartHost {
   private changedAt = 0;
 
   constructor() {
-    const { engine, server } = openEngine();
+    const { engine, server, watches } = openEngine();
     this.engine = engine;
+    this.watched = watches ? server : null;
     this.store = new Store(server);
     this.session = new Session(engine, this);
     this.editor = new Editor(byId("editor"), engine, {
@@ -152,7 +156,38 @@ class Workbench implements Listener, ChartHost {
 
   // ---- beginning ---------------------------------------------------------------------------------
 
+  /** A program in C under `saltus watch`: its graphs and its animation. */
+  private watch(server: ServedEngine): void {
+    document.body.dataset.watch = "yes";
+    document.body.dataset.page = "run";
+    const status = byId("status");
+    status.textContent = say("waiting for the program");
+    const watch = new Watch(server, {
+      onWatched: (run, fresh) => {
+        this.run = run;
+        if (fresh) {
+          this.charts = run.quantities.map((q) => this.makeChart([q.name]));
+          this.placeCharts();
+        }
+        byId("stage").hidden = !watch.hasScene;
+        if (this.following) this.range = { from: run.start, to: run.end > run.start ? run.end : run.start + 1 };
+        status.textContent = `${say("running")} · t = ${short(run.t)} · ${run.rows.length} ${say("rows")}`;
+        this.changed();
+      },
+      onEnd: (text) => {
+        status.textContent = `${text} · t = ${short(this.run?.t ?? 0)}`;
+        this.changed();
+      },
+    });
+    this.drawing.scene = (canvas, t) => watch.draw(canvas, t);
+    void watch.follow();
+  }
+
   async begin(): Promise<void> {
+    if (this.watched) {
+      this.watch(this.watched);
+      return;
+    }
     try {
       const shared = await readLink(location.hash);
       if (shared) {
@@ -167,7 +202,7 @@ class Workbench implements Listener, ChartHost {
     } catch (error) {
       this.toast(error instanceof Error ? error.message : String(error));
     }
-    const last = localStorage.getItem("saltus.last") ?? FIRST_MODEL;
+    const last = localStorage.getItem("saltus.last") ?? firstGiven() ?? FIRST_MODEL;
     await this.open(last).catch(() => this.open(FIRST_MODEL));
   }
 
@@ -230,7 +265,7 @@ class Workbench implements Listener, ChartHost {
   /** What is set, shown and kept comes back with the model. */
   private readonly keepView = quiet(300, () => {
     const run = this.run;
-    if (!run || run.model.path !== this.path || this.wanted) return;
+    if (!run || run.model.path !== this.path || this.wanted || this.watched) return;
     const charts = this.charts.map((c) => ({ names: c.names, x: c.x, log: c.log }));
     const kept = this.kept.map((r) => ({ set: r.set, until: r.until, changes: r.changes }));
     const usual = this.usualCharts(run).map((name) => ({ names: [name], x: null, log: false }));
@@ -376,7 +411,7 @@ class Workbench implements Listener, ChartHost {
   async save(): Promise<void> {
     let path = this.path;
     let version = this.version;
-    if (path.startsWith("gallery/") || path.startsWith("linked.")) {
+    if (/^(gallery|models)\/|^linked\./.test(path) && !this.store.hasFolder || path.startsWith("gallery/") || path.startsWith("linked.")) {
       const proposal = path.replace(/.*\//, "");
       const name = await this.askText("Save", "name of the model", proposal);
       if (!name) return;

@@ -7,6 +7,18 @@ import { ServedEngine } from "./engine";
 declare const GALLERY: Record<string, string>; // put there by build.mjs: path and text
 
 export const GALLERY_FOLDER = "gallery/";
+const GIVEN_FOLDER = "models/"; // what an exported page was given
+
+/** Models that `saltus serve --export` has put into the page. */
+function givenModels(): Record<string, string> {
+  try {
+    return JSON.parse(document.getElementById("own-models")?.textContent || "{}") as Record<string, string>;
+  } catch {
+    return {};
+  }
+}
+
+const GIVEN = givenModels();
 const DRAFT = "saltus.draft:";
 const OWN = "saltus.model:";
 const VIEW = "saltus.view:";
@@ -42,6 +54,12 @@ function titleOf(text: string): string {
   return comment ? comment[1].replace(/\*\/.*/, "").trim() : "";
 }
 
+/** What an exported page opens with: the first of the models it was given. */
+export function firstGiven(): string | null {
+  const path = Object.keys(GIVEN).find(isModel);
+  return path ? GIVEN_FOLDER + path : null;
+}
+
 export class Store {
   constructor(private readonly server: ServedEngine | null) {}
 
@@ -52,6 +70,10 @@ export class Store {
 
   /** Files that gallery models read, by path. */
   beside(path: string): Record<string, string> {
+    if (path.startsWith(GIVEN_FOLDER)) {
+      const files = Object.entries(GIVEN).filter(([name]) => GIVEN_FOLDER + name !== path);
+      return Object.fromEntries(files.map(([name, text]) => [GIVEN_FOLDER + name, text]));
+    }
     if (path.startsWith(GALLERY_FOLDER)) {
       const files = Object.entries(GALLERY).filter(([name]) => GALLERY_FOLDER + name !== path);
       return Object.fromEntries(files.map(([name, text]) => [GALLERY_FOLDER + name, text]));
@@ -80,6 +102,9 @@ export class Store {
     } else {
       for (const [path, text] of this.ownModels()) entries.push({ path, place: "own", title: titleOf(text) });
     }
+    for (const [path, text] of Object.entries(GIVEN)) {
+      if (isModel(path)) entries.push({ path: GIVEN_FOLDER + path, place: "folder", title: titleOf(text) });
+    }
     for (const [path, text] of Object.entries(GALLERY)) {
       if (isModel(path)) entries.push({ path: GALLERY_FOLDER + path, place: "gallery", title: titleOf(text) });
     }
@@ -87,6 +112,8 @@ export class Store {
   }
 
   async open(path: string): Promise<Opened> {
+    const given = path.startsWith(GIVEN_FOLDER) ? GIVEN[path.slice(GIVEN_FOLDER.length)] : undefined;
+    if (given !== undefined) return { text: given, version: null };
     if (path.startsWith(GALLERY_FOLDER)) {
       const text = GALLERY[path.slice(GALLERY_FOLDER.length)];
       if (text === undefined) throw new Error(`the gallery has no ${path}`);

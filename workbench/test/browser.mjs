@@ -384,6 +384,58 @@ experiment { end = 3; }
     await bench.page.evaluate(() => localStorage.clear());
   },
 
+  async watches_a_program(bench) {
+    const example = join(dirname(program), "examples/cdcsis/billiard");
+    if (bench.form.name !== "serve" || !existsSync(example)) return;
+    const folder = mkdtempSync(join(tmpdir(), "saltus-watch-"));
+    const child = spawn(program, ["watch", example], { cwd: folder });
+    const address = await new Promise((resolve) => {
+      let text = "";
+      child.stdout.on("data", (data) => {
+        text += data;
+        const found = /http:\S+/.exec(text);
+        if (found) resolve(found[0]);
+      });
+    });
+    try {
+      const other = await newPage(null, bench.form, address, bench.page.context());
+      await other.page.waitForFunction(() => /ended \(0\)/.test(document.getElementById("status").textContent), null, { timeout: PATIENCE });
+      const look = await other.look();
+      assert.deepEqual(look.charts, [["x of the first ball"], ["x of the second ball"]]);
+      // the rows are those of the table that the program writes
+      const [, ...rows] = readFileSync(join(folder, "cdcsis.csv"), "utf8").trim().split("\n").map((l) => l.split(",").map(Number));
+      assert.equal(look.rows, rows.length);
+      assert.equal(look.last["x of the first ball"], rows.at(-1)[1]);
+      await other.picture("watch-billiard");
+      assert.equal((await fetch(address.replace(/#.*/, "folder"), { headers: { "X-Saltus-Token": /token=([0-9a-f]+)/.exec(address)[1] } })).status, 404);
+      assert.equal((await fetch(address.replace(/#.*/, "watch"))).status, 401);
+      await other.page.close();
+    } finally {
+      child.kill("SIGTERM");
+      rmSync(folder, { recursive: true });
+    }
+  },
+
+  async exports_the_models_of_a_folder(bench) {
+    if (bench.form.name !== "serve" || !existsSync(join(root, "build/workbench/web.c"))) return;
+    const folder = mkdtempSync(join(tmpdir(), "saltus-export-"));
+    mkdirSync(join(folder, "models"));
+    writeFileSync(join(folder, "models", "own.lisma"), "// </script><script>window.hacked = 1</script>\nx' = 2; x(t0) = 1; experiment { end = 3; }\n");
+    try {
+      execFileSync(program, ["serve", join(folder, "models"), "--export", join(folder, "out")]);
+    } catch (error) {
+      if (/not built/.test(String(error.stderr))) return;
+      throw error;
+    }
+    const other = await newPage(null, bench.form, pathToFileURL(join(folder, "out", "workbench.html")).href, bench.page.context());
+    const look = await other.until((look) => look.state === "done");
+    assert.equal(look.path, "models/own.lisma");
+    assert.equal(look.last.x, 7);
+    assert.equal(await other.page.evaluate(() => window.hacked), undefined);
+    await other.page.close();
+    rmSync(folder, { recursive: true });
+  },
+
   async links_are_text(bench) {
     const text = "// </script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\nx' = 1; experiment { end = 3; }\n";
     const shared = { path: "<img src=x onerror=alert(1)>.lisma", text, set: { "__proto__": 7, nothing: 1, y: "2" }, until: "3; alert(1)", changes: [{ t: 1 }, "a", null] };
