@@ -51,7 +51,8 @@ export function fill(text: string, value: (i: number) => number): string {
     if (!Number.isFinite(v)) return "–";
     if (digits === undefined) return short(v);
     const n = Math.min(20, Number(digits));
-    return form === "e" ? v.toExponential(n) : form === "g" ? short(v, Math.max(1, n)) : v.toFixed(n);
+    // what rounds to zero has no sign
+    return form === "e" ? v.toExponential(n) : form === "g" ? short(v, Math.max(1, n)) : v.toFixed(n).replace(/^-(?=0(\.0*)?$)/, "");
   });
 }
 

@@ -347,7 +347,7 @@ class Workbench implements Listener, ChartHost {
     if (!run) return;
     const state = run.unfinished && run.live && !this.session.isPlaying ? "paused" : run.state;
     const seen = run.events.filter((e) => e.n === 0 && e.kind !== "initial").length;
-    const parts = [say(state), `t = ${short(run.t)}`, `${seen} ${say("events")}`];
+    const parts = [say(state), `t = ${short(run.t)}`, `${seen} ${say(seen === 1 ? "event" : "events")}`];
     if (!run.unfinished && !run.live) parts.push(`${run.wall < 10 ? run.wall.toFixed(1) : Math.round(run.wall)} ms`);
     status.textContent = parts.join(" · ");
     status.className = run.state === "failed" ? "failed" : "";
@@ -463,7 +463,7 @@ class Workbench implements Listener, ChartHost {
       void this.session.restart();
     });
     const speed = make("select", { id: "speed", "aria-label": say("speed"), change: () => (this.session.speed = Number(speed.value)) });
-    for (const k of [0.1, 0.25, 0.5, 1, 2, 5, 10, 100]) speed.append(make("option", { value: k, selected: k === 1 }, `${k}×`));
+    for (const k of [0.1, 0.25, 0.5, 1, 2, 5, 10, 100]) speed.append(make("option", { value: k, selected: k === this.session.speed }, `${k}×`));
     byId("run-controls").replaceChildren(
       button("run", `▶ ${say("Run")}`, "Ctrl+Enter", () => void this.session.restart(), "main"),
       button("live", `◉ ${say("Live")}`, "Ctrl+Shift+Enter", () => void (this.session.isPlaying ? this.session.pause() : this.session.play())),
@@ -630,7 +630,10 @@ class Workbench implements Listener, ChartHost {
   private usualCharts(run: Run): string[] {
     const all = run.quantities.map((q) => q.name);
     const wanted = run.model.experiment.out.filter((n) => all.includes(n));
-    return (wanted.length ? wanted : all).slice(0, CHARTS_FIRST);
+    const byHand = new Set(run.model.controls.map((c) => c.name));
+    const kinds = new Map(run.model.names.variables.map((v) => [v.name, v.kind]));
+    const quiet = (n: string): boolean => byHand.has(n) && kinds.get(n) === "discrete"; // known to who moves it
+    return (wanted.length ? wanted : [...all.filter((n) => !quiet(n)), ...all.filter(quiet)]).slice(0, CHARTS_FIRST);
   }
 
   private chooseCharts(run: Run): void {
@@ -1009,6 +1012,7 @@ class Workbench implements Listener, ChartHost {
     }
     this.showStatus();
     this.showPanel(this.panel);
+    this.changed();
   }
 
   /** For scripts that test the page: what it shows, to read. */

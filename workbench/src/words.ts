@@ -174,6 +174,7 @@ const russian: Record<string, string> = {
   "waiting for the program": "ждём программу",
   "the program has ended": "программа завершена",
   "`saltus watch` does not answer any more.": "`saltus watch` больше не отвечает.",
+  event: "событие",
   "play the drawing": "показать движение",
   "space bar": "пробел",
   "drawing of the model": "рисунок модели",
