@@ -238,6 +238,8 @@ static void write_states(FILE* out, const SltTable* table, uint32_t column) {
   const char* dot = strrchr(name, '.');
   char shown[200];
   snprintf(shown, sizeof shown, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+  char* at = strchr(shown, '@');  // of a row of a rule table
+  if (at && at > shown) *at = '\0';
   fputs("{\"name\":", out);
   // the automaton that a model has without naming it
   write_json(out, strcmp(shown, "main") == 0 ? "state" : shown);

@@ -131,8 +131,10 @@ static void add_band(Plan* plan, uint32_t table_index, uint32_t column) {
     }
   }
   Str label = str_from_c(from->table->columns[column].label);
-  // the automaton that a model has without naming it
+  // the automaton that a model has without naming it, and those that rows of rule tables stand for
   if (str_equal(label, STR_LIT("main.state"))) label = STR_LIT("state");
+  const char* at = strchr(label.data, '@');
+  if (at > label.data) label.length = (uint32_t)(at - label.data);
   if (plan->wish->tables.count > 1) {
     label = str_format(plan->arena, "%.*s, %.*s", STR_ARGS(label), STR_ARGS(from->name));
   }

@@ -302,6 +302,15 @@ TEST(events_are_marked) {
   free(p.data);
 }
 
+TEST(bands_have_no_internal_names) {
+  const char* csv[] = {"time,x,drum@6.state,main.state\n0,0,a,c\n1,1,b,d\n2,0,b,d\n", NULL};
+  const char* settings[] = {"title", "T", NULL};
+  Picture p = draw_figure(csv, settings);
+  CHECK(count(p.data, "@") == 0 && count(p.data, ">drum</text>") == 1, "a row of a table");
+  CHECK(count(p.data, ">state</text>") == 1, "the only automaton");
+  free(p.data);
+}
+
 TEST(ranges_cut_and_labels_are_said) {
   const char* csv[] = {"time,x\ns,m\n0,0\n1,100\n2,0\n", NULL};
   const char* settings[] = {"yrange", "0:10", "xlabel", "hours <h>", "title", "T", NULL};
