@@ -166,9 +166,9 @@ typedef struct SltSimOptions {
   double t_start;          ///< start of the run [0]
   const char* method;      ///< name from slt_method_get(); NULL: the experiment's, else "auto"
   double rtol;             ///< relative tolerance, > 0 [1e-6]
-  double atol;             ///< absolute tolerance, >= 0, in units of each variable's nominal [1e-9]
+  double atol;             ///< absolute tolerance, >= 0 [rtol/1000 times each scale]
   double h0;               ///< first step; [chosen]
-  double h_min;            ///< smallest step [1e-12 * max(1, |t|)]
+  double h_min;            ///< smallest step [16 roundings of the time]
   double h_max;            ///< largest step [no limit]
   double step;             ///< step of fixed-step methods
   double event_eps;        ///< what counts as a guard's boundary, for all [0: rounding]

@@ -75,7 +75,7 @@ static SltStatus prepare_stepper(SltWorld* world, double target) {
     num_stepper_start(s, t, n, y, NULL);
     if (h > 0.0) {
       s->control.h_next = h;
-    } else if (num_stepper_choose_h(s, target) < 0) {
+    } else if (num_stepper_choose_h(s, target, (double)INFINITY) < 0) {
       world->t = t;
       return blk_fail(world, SLT_ERR_NOT_FINITE, DIAG_E0901,
                       "the input of an integrator is not a finite number");

@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 
+#define STEPS     4.0  // weights by which a state may be off: several steps, and few states of many
 #define TIME_ULPS 16.0  // a located time may be off by so many roundings
 #define WINDOW_SHARE \
   1e-6  // of the scale of g: the window of the types that take a distance for zero
@@ -29,7 +30,7 @@ static double rounding_of_state(const EngSim* sim, uint32_t state) {
 }
 
 static double weight_of_state(const EngSim* sim, uint32_t state) {
-  return sim->atol[state] + sim->options.rtol * magnitude(sim->x[state]);
+  return STEPS * eng_state_weight(sim, state, sim->x[state]);
 }
 
 static double window_of_state(const EngSim* sim, uint32_t state) {

@@ -157,7 +157,8 @@ static bool differs(EngSim* sim, const Head* head) {
     return true;
   }
   for (size_t i = 0; i < SLT_COUNT(numbers); i++) {
-    if (own.numbers[i] == head->numbers[i]) continue;
+    bool open = isnan(own.numbers[i]) && isnan(head->numbers[i]);  // not given, both times
+    if (open || own.numbers[i] == head->numbers[i]) continue;
     snprintf(text, room, "%s was %s and is %s", numbers[i], eng_number(head->numbers[i]).text,
              eng_number(own.numbers[i]).text);
     return true;

@@ -23,7 +23,7 @@ typedef struct EngOptions {
   double t_start;
   const NumMethod* method;
   bool method_auto;                     // `method` is only where to begin
-  double rtol, atol, h0, h_min, h_max;  // h0, h_min, h_max: 0 means not given
+  double rtol, atol, h0, h_min, h_max;  // atol NaN, h0, h_min, h_max 0: not given
   double step;                          // of fixed-step methods
   double event_eps, gamma;
   SltDetection detection;

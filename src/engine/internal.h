@@ -32,7 +32,7 @@ static inline double eng_larger(double a, double b) {
 #define fmax(a, b) eng_larger(a, b)
 
 #define ENG_STALL_INSTANTS     1000  // this many instants within ENG_STALL_SPAN are an error
-#define ENG_STALL_SPAN         1e-9  // relative to max(1, |t|)
+#define ENG_STALL_SPAN         1e-9  // of the time since the start
 #define ENG_UNILATERAL_RETRIES 5
 #define ENG_EXPLICIT_METHOD    "dp54"   // what `auto` begins with
 #define ENG_STIFF_METHOD       "rodas"  // ... and changes to where that pays
@@ -271,7 +271,8 @@ enum { ENG_GIVEN_SET = 1, ENG_GIVEN_GUESS = 2 };
 typedef struct EngChoice {
   uint64_t steps_seen;   // steps of the stepper when it was last looked at
   uint32_t stiff_steps;  // successive steps that stability has limited
-  uint32_t easy_steps;   // successive steps of a stiff method that an explicit one could take
+  bool easy;             // an explicit method could have made the last trial of a stiff one
+  uint32_t easy_steps;   // successive steps of such trials
   uint32_t patience;     // stiff_steps after which a stiff method takes over; grows where that
                          // did not pay
   uint64_t steps_then;   // steps when it did
@@ -344,6 +345,8 @@ typedef struct EngCore {
   uint32_t pace;   // place of the present mode among them
   bool pace_open;  // the first step since the motion began anew is not made yet
   bool drifts;     // the equations have no values at the present point: go on along `tangent`
+  double attraction;  // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
+  double idle_step;  // the last one in a mode without states, since the last instant
   double stall_t;  // time of the oldest of the recent instants
   uint32_t stall_count;
   double last_t;          // time of the last instant, whether or not it fired anything
@@ -432,6 +435,14 @@ struct EngSim {
   double* before;        // values before the last instant
   double* guess;         // per environment entry: where Newton's method starts from
   double* env_nominal;   // nominal of each variable's entries; NULL where all are 1
+  double* scale;         // per environment entry: largest magnitude so far (scale.c)
+  uint32_t* scale_of;    // ... which entry stands for it; NULL: it does itself
+  uint32_t* scale_first; // ... the first state of the present mode for which that one stands
+  uint32_t* state_scale; // per state of the stepper: the entry that has its scale
+  uint32_t* family;      // ... first state of its family
+  uint64_t scale_epoch;  // of the stepper's scales when they were last taken over
+  ModelDual* rate_duals;  // registers, states and rates to bound the rounding of rates with
+  size_t rate_dual_capacity;
   double* params_given;  // overrides, NaN for none
   double* starts_given;  // the same for initial values; NULL: none is overridden
   double* x;             // states of the present mode, gathered
@@ -456,7 +467,6 @@ struct EngSim {
   double* end_g;   // at the end of the trial
   double* end_gdot;
   double* full;     // outputs of the mode's full program
-  double* atol;     // per state
   double* tangent;  // per state: how it moved before the last instant
   double* scratch;  // registers for programs of the tables
   uint32_t* state;  // per automaton
@@ -507,7 +517,6 @@ struct EngSim {
   bool has_separating;  // some relation has modes of their own on both sides (EngAtom)
   bool has_self_loops;  // some transition leads back to its state
   bool g_stands;        // g and its slope are those of the instant that begins
-  double idle_step;     // distance of the points looked at in a mode without states
 
   // enclosures and control points for certified detection; same growth
   ModelDual* dual_regs;
@@ -932,9 +941,37 @@ void eng_dwell_release_now(EngSim* sim);
 
 /// Before a trial step: choose the method, and let a stiff one know the equations in force.
 SltStatus eng_stiff_prepare(EngSim* sim);
+/// A trial is accurate enough: see whether it needed a stiff method.
+void eng_stiff_note_trial(EngSim* sim);
 /// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.
 const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity);
 void eng_stiff_free(EngSim* sim);
+
+// ---- scale.c: what the variables measure, and the error weights ---------------------------------
+
+/// Scales before the run has seen anything: nominal values.
+void eng_scales_init(EngSim* sim);
+/// The stepper is about to go on in the present mode.
+void eng_scales_enter(EngSim* sim);
+/// After a snapshot was restored.
+void eng_scales_rebind(EngSim* sim);
+/// Scale of the entry of the environment that a state or another variable has: the largest magnitude
+/// at committed points so far, of it or of its family; a given nominal value counts. 0: not known.
+/// Only states are followed by themselves.
+double eng_scale(EngSim* sim, uint32_t env);
+/// A trial was rejected again: weights that are below what rounding does to the rates are raised to
+/// that. False: none is.
+bool eng_scales_raise(EngSim* sim);
+/// Another variable has had this value at a committed point.
+void eng_scale_note(EngSim* sim, uint32_t env, double value);
+/// Absolute part of the error weight of an entry, and the weight for a value of it.
+double eng_absolute(EngSim* sim, uint32_t env);
+double eng_weight(EngSim* sim, uint32_t env, double value);
+/// The same for a state of the present mode.
+static inline double eng_state_weight(const EngSim* sim, uint32_t state, double value) {
+  double absolute = sim->stepper->atol[state];
+  return (isfinite(absolute) ? absolute : 0.0) + sim->options.rtol * fabs(value);
+}
 
 // ---- pair.c -------------------------------------------------------------------------------------
 

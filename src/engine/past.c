@@ -108,9 +108,9 @@ static double size_of(const ModelPiece* piece) {
 /// What a variable may jump by without a reason: values that cancel to zero (a sliding motion's)
 /// are rounding noise, and an instant made of noise would make noise of its own, for each delay
 /// one.
-static double noise_of(const EngSim* sim, uint32_t delay) {
-  double nominal = sim->model->vars[sim->model->delays[delay].var].nominal;
-  return fmax(JUMP_ULPS * DBL_EPSILON, JUMP_SHARE * sim->options.atol) * nominal;
+static double noise_of(EngSim* sim, uint32_t delay) {
+  uint32_t env = sim->model->vars[sim->model->delays[delay].var].env;
+  return fmax(JUMP_ULPS * DBL_EPSILON * eng_scale(sim, env), JUMP_SHARE * eng_absolute(sim, env));
 }
 
 /// `floor`: of the noise of values.
@@ -270,10 +270,9 @@ static void fit(const double* y, ModelPiece* piece) {
 }
 
 /// Whether the polynomial through the first samples meets the last two.
-static bool fits(const EngSim* sim, uint32_t delay, const ModelPiece* piece, const double* y) {
+static bool fits(EngSim* sim, uint32_t delay, const ModelPiece* piece, const double* y) {
   const ModelVar* var = &sim->model->vars[sim->model->delays[delay].var];
-  double allowed =
-      FIT_SHARE * (sim->options.atol * var->nominal + sim->options.rtol * size_of(piece));
+  double allowed = FIT_SHARE * eng_weight(sim, var->env, size_of(piece));
   ModelPast one = {piece, 0, 1};
   double h = piece->t1 - piece->t0;
   double first = model_past_value(&one, piece->t0 + 0.125 * h, 0);
@@ -310,6 +309,7 @@ static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t d
     ModelPiece piece = {.t0 = from, .t1 = to};
     fit(&sim->past_samples[(size_t)i * FIT_POINTS], &piece);
     if (sim->model->delays[i].linear) straighten(&piece);
+    eng_scale_note(sim, sim->model->vars[sim->model->delays[i].var].env, size_of(&piece));
     SLT_TRY(add_piece(sim, &sim->pasts[i], &piece));
   }
   return SLT_OK;

@@ -3,19 +3,12 @@
 // A run from its start on: asking for time, finishing segments, writing from outside.
 #include "engine/internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define FIRST_STEP 8.0  // longest first step after an event, in distances from the event before
-
-static void set_tolerances(EngSim* sim) {
-  const ModelMode* mode = sim->core.mode;
-  for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->atol[i] = sim->options.atol * eng_nominal(sim, mode->state_env[i]);
-  }
-  num_stepper_set_tolerance(sim->stepper, sim->options.rtol, sim->options.atol, sim->atol);
-}
 
 /// Whether the mode that was left had the same states.
 static bool same_states(const EngSim* sim) {
@@ -69,10 +62,12 @@ static void restart_integration(EngSim* sim) {
   NumStepper* stepper = sim->stepper;
   eng_bind_again(sim);
   if (sim->core.mode != sim->core.mode_before) {
-    if (!same_states(sim)) set_tolerances(sim);
+    if (!same_states(sim)) eng_scales_enter(sim);
     recall_pace(sim);
   }
   sim->core.pace_open = true;
+  sim->core.idle_step = 0.0;
+  sim->core.attraction = 0.0;
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie a hair before the region in which
@@ -123,7 +118,7 @@ SltStatus eng_start(EngSim* sim) {
   }
   events_warn_of_absent_starts(sim);
   eng_bind(sim);
-  set_tolerances(sim);
+  eng_scales_enter(sim);
   num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   recall_pace(sim);
   // before the first event the values before it are the initial ones
@@ -140,7 +135,8 @@ static SltStatus check_progress(EngSim* sim) {
     return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s events is reached",
                     eng_number((double)sim->options.max_events).text);
   }
-  if (core->t - core->stall_t > ENG_STALL_SPAN * fmax(1.0, fabs(core->t))) {
+  double elapsed = core->t - sim->options.t_start;
+  if (core->t - core->stall_t > fmax(ENG_STALL_SPAN * elapsed, DBL_EPSILON * fabs(core->t))) {
     core->stall_t = core->t;
     core->stall_count = 0;
   }

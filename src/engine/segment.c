@@ -5,13 +5,19 @@
 // inside it is answered from dense output and changes nothing.
 #include "engine/internal.h"
 
+#include <float.h>
 #include <math.h>
 
 #define LANDING           1.01  // a step that ends this close to a time event lands on it
 #define FAILURE_REDUCTION 0.25
-#define HAIR              4.0   // smallest steps that a motion without values ahead may drift
-#define HAIR_GROWTH       16.0  // ... longer where rounding hides so short a way
-#define HAIR_TRIALS       3
+#define SMALLEST          16.0     // roundings of the time that a step has to move it by
+#define NUDGE             4e-12    // of the time or the step: nudge of a motion without values ahead
+#define NUDGE_GROWTH      16.0     // ... longer where rounding hides so short a way
+#define NUDGE_TRIALS      3
+#define IDLE_SHARE        0.125    // of the way to the next boundary, where there are no states
+#define FAR               0x1p900  // a step that nothing limits
+#define QUIET_SHORTEST    (-300)   // exponents of times looked at there
+#define QUIET_LONGEST     900
 
 /// Trials of one step: bounds beside the integrator's own proposal.
 typedef struct Attempt {
@@ -19,12 +25,52 @@ typedef struct Attempt {
   uint32_t overshoots;  // of a unilateral boundary
   uint32_t aims;        // trials that were to end just before a boundary
   SltStatus failure;    // why the last trial was given up, SLT_OK if it was not
+  bool raised;          // weights have been compared with rounding
   bool arrived;         // the model has no values ahead: the trial is a drift to an event
 } Attempt;
 
 static double smallest_step(const EngSim* sim) {
   if (sim->options.h_min > 0.0) return sim->options.h_min;
-  return 1e-12 * fmax(1.0, fabs(sim->stepper->t));
+  return fmax(SMALLEST * DBL_EPSILON * fabs(sim->stepper->t), DBL_MIN);
+}
+
+/// A time over which the motion hardly goes on, but farther than rounding.
+static double boundary_nudge(const EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  double h = fmax(stepper->control.h_next, stepper->h_wanted);
+  return fmax(NUDGE * fmax(fabs(stepper->t), h), smallest_step(sim));
+}
+
+/// Whether g of every relation keeps its sign and its size, about, up to a time ahead.
+static bool stays_until(EngSim* sim, double t) {
+  eng_evaluate_g(sim, t, false);
+  for (uint32_t place = 0; place < sim->active_count; place++) {
+    uint32_t i = sim->active[place];
+    double g = sim->atoms[sim->core.mode->atoms[i]].g;
+    if (!(fabs(sim->g[i] - g) <= 0.5 * fabs(g))) return false;
+  }
+  return true;
+}
+
+/// A power of two over which no relation changes much, where slopes tell nothing.
+static double quiet_time(EngSim* sim) {
+  int low = QUIET_SHORTEST;
+  int high = QUIET_LONGEST;
+  while (high - low > 1) {
+    int middle = low + (high - low) / 2;
+    *(stays_until(sim, sim->stepper->t + ldexp(1.0, middle)) ? &low : &high) = middle;
+  }
+  return ldexp(1.0, low);
+}
+
+/// Without states nothing moves but time. Relations are looked at over steps that grow, beginning
+/// with part of the way to the next boundary.
+static double idle_step(EngSim* sim) {
+  double before = sim->core.idle_step;
+  if (sim->active_count == 0) return FAR;
+  double way = eng_next_boundary(sim);
+  if (!isfinite(way)) way = before > 0.0 ? 0.0 : quiet_time(sim);
+  return fmin(fmax(IDLE_SHARE * way, 2.0 * before), FAR);
 }
 
 uint32_t eng_fastest_state(const EngSim* sim) {
@@ -33,8 +79,7 @@ uint32_t eng_fastest_state(const EngSim* sim) {
   double most = -1.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     uint32_t env = mode->state_env[i];
-    double weight = sim->atol[i] + sim->options.rtol * fabs(sim->env[env]);
-    double speed = fabs(sim->env[env + 1]) / weight;
+    double speed = fabs(sim->env[env + 1]) / eng_state_weight(sim, i, sim->env[env]);
     if (!(speed > most)) continue;
     most = speed;
     fastest = env;
@@ -127,9 +172,7 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
     return sim->options.t_start + k * sim->options.step;
   }
   double h = stepper->method->adaptive ? stepper->control.h_next : sim->options.step;
-  if (sim->core.mode->state_count == 0) {
-    h = sim->active_count ? sim->idle_step : (double)INFINITY;
-  }
+  if (sim->core.mode->state_count == 0) h = idle_step(sim);
   if (sim->options.h_max > 0.0) h = fmin(h, sim->options.h_max);
   if (sim->core.local_bound > 0.0) h = fmin(h, sim->core.local_bound);
   double extrapolated = eng_extrapolate(sim);
@@ -139,7 +182,6 @@ static double choose_target(EngSim* sim, const Attempt* attempt, double limit) {
   double landing = bounded ? h : LANDING * h;
   if (t + landing >= limit) return limit;
   double target = t + h;
-  if (!isfinite(target)) target = t + 1e6 * fmax(1.0, fabs(t));
   // a crossing that is passed lies inside the step or at its end, not within rounding of that
   double passed = sim->core.t_passing;
   if (passed > target - (LANDING - 1.0) * h && passed <= t + landing) return passed;
@@ -168,19 +210,19 @@ static bool overshoots(EngSim* sim) {
 /// motion drifts over the boundary along its tangent, which asks for no values beyond.
 /// (sqrt(abs(x)) at x = 0 has none with either branch on the wrong side.)
 static bool drifts_to_event(EngSim* sim) {
-  double hair = HAIR * smallest_step(sim);
-  for (uint32_t i = 0; i < HAIR_TRIALS; i++, hair *= HAIR_GROWTH) {
-    double target = fmin(sim->stepper->t + hair, eng_queue_next(sim));
+  double nudge = boundary_nudge(sim);
+  for (uint32_t i = 0; i < NUDGE_TRIALS; i++, nudge *= NUDGE_GROWTH) {
+    double target = fmin(sim->stepper->t + nudge, eng_queue_next(sim));
     if (num_stepper_drift(sim->stepper, target, NULL) >= 0 && eng_detect_drift(sim)) return true;
   }
   return false;
 }
 
-/// The equations just entered have no values at the present point, but may have them a hair ahead.
+/// The equations just entered have no values at the present point, but may have them just ahead.
 static bool drifts_into_region(EngSim* sim) {
   if (!sim->core.drifts) return false;
   sim->core.drifts = false;
-  double target = fmin(sim->stepper->t + HAIR * smallest_step(sim), eng_queue_next(sim));
+  double target = fmin(sim->stepper->t + boundary_nudge(sim), eng_queue_next(sim));
   return num_stepper_drift(sim->stepper, target, sim->tangent) >= 0;
 }
 
@@ -190,13 +232,12 @@ static SltStatus shrink(EngSim* sim, Attempt* attempt, double h, double factor, 
   static const double aims[] = {1.0 - 1e-6, 0.98};
   attempt->failure = cause;
   if (sim->options.method->literal) return fail_step(sim, cause);
-  // without states a trial may reach for ever
-  double bound = isfinite(h) ? h * factor : 1e6 * fmax(1.0, fabs(sim->stepper->t));
+  double bound = h * factor;
   if (cause == SLT_ERR_NOT_FINITE) {
     double distance = eng_next_boundary(sim);
     double aimed = bound;
     if (distance < h && attempt->aims < 2) aimed = distance * aims[attempt->aims++];
-    if (aimed < smallest_step(sim) && drifts_to_event(sim)) {
+    if (aimed < boundary_nudge(sim) && drifts_to_event(sim)) {
       attempt->arrived = true;
       return SLT_OK;
     }
@@ -221,6 +262,10 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   if (stepper->method->adaptive && sim->core.mode->state_count > 0 &&
       !(stepper->trial.error <= 1.0)) {
     attempt->failure = SLT_ERR_STEP;
+    if (stepper->control.after_rejection && !attempt->raised) {
+      attempt->raised = true;
+      if (eng_scales_raise(sim)) return SLT_OK;
+    }
     // the integrator's own proposal rules from here on
     if (num_stepper_reject(stepper) < 0 || stepper->control.h_next < smallest_step(sim)) {
       return fail_step(sim, SLT_ERR_STEP);
@@ -239,6 +284,12 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   return SLT_OK;
 }
 
+/// A time that somebody is interested in, where nothing moves yet.
+static double asked_span(const EngSim* sim) {
+  double span = sim->model->experiment.end - sim->options.t_start;
+  return span > 0.0 ? span : (double)INFINITY;
+}
+
 static SltStatus first_step_size(EngSim* sim, double limit) {
   NumStepper* stepper = sim->stepper;
   if (stepper->control.h_next > 0.0 || sim->core.mode->state_count == 0) return SLT_OK;
@@ -247,9 +298,21 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
     stepper->control.h_next = sim->options.h0;
     return SLT_OK;
   }
-  double far = stepper->t + 1e6 * fmax(1.0, fabs(stepper->t));
-  if (num_stepper_choose_h(stepper, fmin(limit, far)) < 0) return fail_step(sim, SLT_OK);
+  if (num_stepper_choose_h(stepper, limit, asked_span(sim)) < 0) return fail_step(sim, SLT_OK);
   return SLT_OK;
+}
+
+/// Draw the motion to its surfaces within a few steps. Steps that have to be shorter for this very
+/// attraction do not make it stronger.
+static void set_attraction(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (!(sim->stepper->control.h_next > 0.0)) return;
+  double rate = 1.0 / sim->stepper->control.h_next;
+  bool weaker = core->attraction > 0.0 && !core->contact.active;
+  core->attraction = weaker ? fmin(core->attraction, rate) : rate;
+  core->slide.stiffness = 0.5 * core->attraction;
+  core->contact.stiffness = 0.25 * rate;
+  if (ENG_SELDOM(core->contact.active)) eng_contact_soften(sim);
 }
 
 /// A trial that is accurate enough and, with its dense output, usable.
@@ -263,12 +326,9 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   sim->core.first_bound = 0.0;
   SLT_TRY(eng_stiff_prepare(sim));
   SLT_TRY(first_step_size(sim, limit));
-  if (sim->stepper->control.h_next > 0.0) {
-    // draw the motion to its surfaces within a few steps
-    sim->core.slide.stiffness = 0.5 / sim->stepper->control.h_next;
-    sim->core.contact.stiffness = 0.25 / sim->stepper->control.h_next;
-    if (ENG_SELDOM(sim->core.contact.active)) eng_contact_soften(sim);
-  }
+  set_attraction(sim);
+  bool combined = sim->core.slide.count || sim->core.contact.active;
+  if (combined && sim->stepper->noise_steps == 0) eng_scales_raise(sim);
   for (;;) {
     if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {
       return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s steps is reached",
@@ -278,6 +338,8 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
     if (attempt.failure < 0 && !attempt.arrived) continue;
     *found = attempt.arrived;
     if (attempt.arrived) return SLT_OK;
+    if (sim->core.mode->state_count == 0) sim->core.idle_step = sim->stepper->trial.h;
+    eng_stiff_note_trial(sim);
     SltStatus status = eng_detect(sim, sim->stepper->t, found);
     if (status >= 0) return SLT_OK;
     if (sim->error.status < 0) return status;

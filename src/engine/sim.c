@@ -50,7 +50,7 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
   const ModelExperiment* e = &model->experiment;
   *out = (EngOptions){.t_start = pick(given->t_start, e->start, 0.0),
                       .rtol = pick(given->rtol, e->rtol, 1e-6),
-                      .atol = pick(given->atol, e->atol, 1e-9),
+                      .atol = pick(given->atol, e->atol, (double)NAN),
                       .h0 = pick(given->h0, e->h0, 0.0),
                       .h_min = pick(given->h_min, e->hmin, 0.0),
                       .h_max = pick(given->h_max, e->hmax, 0.0),
@@ -74,8 +74,8 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
       {(unsigned)out->sliding <= SLT_SLIDING_UTKIN, "the kind of sliding is not known"},
       {(unsigned)out->zeno <= SLT_ZENO_DWELL, "what to do about accumulations is not known"},
       {out->rtol >= 0.0 && out->rtol < 1.0, "rtol must be at least 0 and below 1"},
-      {out->atol >= 0.0 && isfinite(out->atol), "atol must be at least 0"},
-      {out->rtol + out->atol > 0.0, "rtol and atol must not both be 0"},
+      {isnan(out->atol) || (out->atol >= 0.0 && isfinite(out->atol)), "atol must be at least 0"},
+      {out->rtol > 0.0 || out->atol > 0.0, "rtol must be greater than 0, or atol be given"},
       {out->h0 >= 0.0, "h0 must be greater than 0"},
       {out->h_min >= 0.0, "hmin must be greater than 0"},
       {out->h_max >= 0.0, "hmax must be greater than 0"},
@@ -132,6 +132,13 @@ static bool has_nominals(const Model* m) {
   return false;
 }
 
+static bool has_families(const Model* m) {
+  for (uint32_t v = 0; v < m->var_count; v++) {
+    if (m->vars[v].family != v) return true;
+  }
+  return false;
+}
+
 /// Values, states and relations.
 static void lay_out_values(EngSim* sim, Carver* c) {
   const Model* m = sim->model;
@@ -142,7 +149,13 @@ static void lay_out_values(EngSim* sim, Carver* c) {
   if (has_nominals(m)) sim->env_nominal = carve(c, m->env_count, sizeof(double));
   sim->params_given = carve(c, m->param_count, sizeof(double));
   sim->x = carve(c, n, sizeof(double));
-  sim->atol = carve(c, n, sizeof(double));
+  sim->scale = carve(c, m->env_count, sizeof(double));
+  if (has_families(m)) {
+    sim->scale_of = carve(c, m->env_count, sizeof(uint32_t));
+    sim->scale_first = carve(c, m->env_count, sizeof(uint32_t));
+    sim->family = carve(c, n, sizeof(uint32_t));
+  }
+  sim->state_scale = carve(c, n, sizeof(uint32_t));
   sim->tangent = carve(c, n, sizeof(double));
   sim->active = carve(c, m->atom_count, sizeof(uint32_t));
   sim->loose = carve(c, m->atom_count, sizeof(uint32_t));
@@ -312,7 +325,8 @@ static SltStatus take_memory(EngSim* sim) {
 
   NumOptions options = num_options();
   options.rtol = sim->options.rtol;
-  options.atol = sim->options.atol;
+  options.by_scale = isnan(sim->options.atol);
+  options.atol = options.by_scale ? 0.0 : sim->options.atol;
   options.h0 = sim->options.method->adaptive ? sim->options.h0 : sim->options.step;
   options.h_max = sim->options.h_max;
   sim->stepper_size = num_stepper_size(sim->options.method, sim->n_max);
@@ -395,8 +409,7 @@ SltStatus eng_create(const Model* model, ModelProvider provider, const EngOption
       sim->env_nominal[var->env + k] = var->nominal;
     }
   }
-  double span = model->experiment.end - options->t_start;
-  sim->idle_step = span > 0.0 && isfinite(span) ? span / 1000.0 : 0.01;
+  eng_scales_init(sim);
   sim->core.t = options->t_start;
   sim->zeno_automaton = MODEL_NONE;
   sim->sliding.reached_t = (double)NAN;
@@ -584,6 +597,7 @@ SltStatus eng_snapshot_take(EngSim* sim, const EngCore* core, const char* in, si
   memcpy(sim->block, in + sizeof sim->core, sim->block_size);
   memcpy(sim->stepper_storage, in + sizeof sim->core + sim->block_size, sim->stepper_size);
   sim->stepper = num_stepper_rebind(sim->stepper_storage, eng_rhs, sim);
+  eng_scales_rebind(sim);
   sim->stiff.ready = false;
   sim->crossing_count = sim->core.saved.crossing_count;
   sim->sliding.value.switch_count = sim->core.saved.value_switch_count;

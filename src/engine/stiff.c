@@ -76,11 +76,11 @@ static SltStatus linearize_combined(void* user, double t, double* xu, double* f,
   SLT_TRY(eng_rhs(sim, t, xu, f));
   double* scale = st->work;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    scale[i] = 1e-3 * eng_nominal(sim, mode->state_env[i]);
+    scale[i] = fmax(1e-3 * sim->stepper->scale[i], fabs(f[i]) * sim->stepper->control.h_next);
   }
   *timed = true;
   SLT_TRY(num_linear_differences(sim->stepper->system.linear, eng_rhs, sim, t, xu, f, scale,
-                                 st->work + mode->state_count, ft));
+                                 sim->stepper->control.h_next, st->work + mode->state_count, ft));
   tame(values, (size_t)mode->state_count * mode->state_count);
   tame(ft, mode->state_count);
   return SLT_OK;
@@ -173,10 +173,16 @@ static bool step_asks_for_change(EngSim* sim) {
     if (choice->patience == 0) choice->patience = STIFF_STEPS;
     return choice->stiff_steps >= choice->patience && !choice->no_jacobian;
   }
-  if (!sim->stiff.ready) return false;
-  double product = stepper->trial.h * num_linear_bound(stepper->system.linear);
-  choice->easy_steps = product <= EASY_PRODUCT * price(sim) ? choice->easy_steps + 1 : 0;
+  choice->easy_steps = choice->easy ? choice->easy_steps + 1 : 0;
   return choice->easy_steps >= EASY_STEPS;
+}
+
+void eng_stiff_note_trial(EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  if (!sim->options.method_auto || !stepper->method->stiff || !sim->stiff.ready) return;
+  double product =
+      stepper->trial.h * num_linear_bound(stepper->system.linear, stepper->scale);
+  sim->core.choice.easy = product <= EASY_PRODUCT * price(sim);
 }
 
 /// Whether a motion that combines modes has too many states for a full Jacobian.

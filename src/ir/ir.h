@@ -186,7 +186,7 @@ typedef struct IrVar {
   bool yields;                        // force of a friction: where contacts hold too, they do
   uint8_t max_order;                  // highest derivative order in any equation
   uint32_t unit;                      // name id, 0 none
-  double nominal;                     // typical size, > 0; default 1
+  double nominal;                     // typical size, > 0; 0: not given
   uint32_t appearance;                // order of first appearance in the source
   uint32_t start_begin, start_count;  // in starts
   Span span;

@@ -86,7 +86,7 @@ static void print_vars(const ModelPrinter* p) {
       text_append_c(p->out, ", unit ");
       quoted(p, name_of(p, var->unit));
     }
-    if (var->nominal != 1) {
+    if (var->nominal > 0) {
       text_append_c(p->out, ", nominal ");
       text_append_double(p->out, var->nominal);
     }

@@ -188,8 +188,8 @@ static bool verify_vars(Verify* v) {
     if (!valid) return false;
     if (x->kind > IR_VAR_DISCRETE) return verify_fail(v, "variable %u: no such kind", i);
     if (x->select > IR_SELECT_ALWAYS) return verify_fail(v, "variable %u: no such wish", i);
-    bool sized = isfinite(x->nominal) && x->nominal > 0;
-    if (!sized) return verify_fail(v, "variable %u: its nominal value is not positive", i);
+    bool sized = isfinite(x->nominal) && x->nominal >= 0;
+    if (!sized) return verify_fail(v, "variable %u: its nominal value is negative or no number", i);
   }
   return true;
 }

@@ -287,7 +287,7 @@ void resolve_define(Lower* l, uint32_t name, SymbolKind kind, uint32_t index) {
 }
 
 static uint32_t add_var(Lower* l, uint32_t name, Span span) {
-  IrVar var = {.name = name, .kind = IR_VAR_UNKNOWN, .nominal = 1.0, .span = span};
+  IrVar var = {.name = name, .kind = IR_VAR_UNKNOWN, .span = span};
   base_vec_push(l->arena, &l->m->vars, var);
   base_vec_push(l->scratch, &l->names.vars, (VarInfo){.first = span.begin});
   return l->m->vars.count - 1;

@@ -303,6 +303,8 @@ void build_variables(ModelBuild* build);  // build_variables.c: variables, param
 void build_automata(ModelBuild* build);   // build_automata.c: atoms, automata, actions, schedules
 
 // build_mode.c
+/// Which variables share their scale.
+void build_families(ModelBuild* build, ModelVar* vars);
 /// Programs of the equations. Frees scratch memory on the way: nothing of the caller's may be
 /// there.
 void build_compile_set(ModelBuild* build, BuildSet* set);

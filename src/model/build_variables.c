@@ -276,10 +276,12 @@ static void build_vars(ModelBuild* build) {
                          .yields = var->yields,
                          .inactive_zero = var->inactive_zero,
                          .nominal = var->nominal > 0.0 ? var->nominal : 1.0,
+                         .sized = var->nominal > 0.0,
                          .env = build->layout.var_env[v],
                          .appearance = var->appearance,
                          .span = var->span};
   }
+  build_families(build, vars);
   build->model.vars = vars;
   build->model.var_count = ir->vars.count;
   uint32_t named = ir->vars.count ? 1 : 0;

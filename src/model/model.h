@@ -703,7 +703,9 @@ typedef struct ModelVar {
   bool inactive_zero;  // where undetermined: 0 instead of the last value
   bool memory;         // of a contact: the speed that its impact leaves
   bool yields;         // the last to hold where several forces can
-  double nominal;
+  double nominal;       // 1 where none is given
+  bool sized;           // it is given
+  uint32_t family;      // variable that stands for those of the same kind: they share their scale
   uint32_t env;         // of the value; derivative k is at env + k
   uint32_t appearance;  // order of first appearance in the source
   Span span;

@@ -22,6 +22,14 @@
 #define LAMBDA_MEMORY      0.8  // a fast component that has died out is not seen any more
 #define STIFF_HITS         15   // HNW II, IV.2
 #define CALM_STEPS         6
+#define FIRST_SHARE        0.01   // of the time in which the state moves by its size
+#define BLIND_SHORTEST     0x1p-100  // steps looked at where the state has no size or does not move
+#define BLIND_LONGEST      0x1p100
+#define BLIND_GROWTH       8.0
+#define BLIND_BEND         0.05
+#define BLIND_SHARE        1e-4
+#define SPAN_SHARE         0x1p-17  // of the time somebody is interested in, where all is at rest
+#define SPAN_SHORTEST      0x1p-24  // ... least part of it that is looked at
 
 // log2 and 2^y for the step control: no branches, no division, since they stand between the error
 // of one step and the first stage of the next. Polynomials through Chebyshev nodes.
@@ -231,28 +239,98 @@ SltStatus num_stepper_reject(NumStepper* s) {
   return s->h_tried > least + rounding ? SLT_OK : SLT_ERR_STEP;
 }
 
-/// Norm of v by the weights of the committed state.
+/// Norm of v by the weights of the committed state, components without a scale left out.
 static double norm_at_start(NumStepper* s, const double* v, const double* minus) {
-  double rtol = s->options.rtol;
-  for (size_t i = 0; i < s->n; i++) {
+  for (uint32_t i = 0; i < s->n; i++) {
     double difference = minus ? v[i] - minus[i] : v[i];
-    s->scaled[i] = difference / (s->atol[i] + rtol * num_abs(s->x[i]));
+    s->scaled[i] = s->scale[i] > 0.0 ? difference / num_stepper_weight(s, i) : 0.0;
   }
   return num_sqrt(num_norm_squared(s, s->scaled));
 }
 
-SltStatus num_first_step(NumStepper* s, double t_bound, uint32_t order, double* out) {
+/// f at the end of an Euler step, into `out`.
+static SltStatus euler_probe(NumStepper* s, const double* f, double h, double* out) {
+  for (size_t i = 0; i < s->n; i++) {
+    s->stage_x[i] = s->x[i] + h * f[i];
+  }
+  SLT_TRY(num_rhs(s, s->t + h, s->stage_x, out));
+  double zero = 0.0;
+  for (size_t i = 0; i < s->n; i++) {
+    zero += out[i] - out[i];
+  }
+  return zero == 0.0 ? SLT_OK : SLT_ERR_NOT_FINITE;
+}
+
+/// Two numbers per component that tell how far its motion over an Euler step of length h is from a
+/// straight one, both free of units: by its derivative half way, and by where the step ends.
+/// Negative: f has no values there.
+static SltStatus bends_over(NumStepper* s, const double* f, double h, double* slope, double* end) {
+  double* middle = s->scaled;
+  double* last = s->k;
+  SLT_TRY(euler_probe(s, f, 0.5 * h, middle));
+  SLT_TRY(euler_probe(s, f, h, last));
+  for (size_t i = 0; i < s->n; i++) {
+    double mean = 0.5 * (f[i] + last[i]);
+    double largest = num_max(num_max(num_abs(f[i]), num_abs(last[i])), num_abs(middle[i]));
+    bool known = s->scale[i] > 0.0;  // then what its weight covers is no motion
+    bool seen = !known || h * num_max(num_abs(mean - middle[i]), num_abs(mean - f[i])) > s->atol[i];
+    slope[i] = seen && largest > 0.0 ? (mean - middle[i]) / largest : 0.0;
+    double straight = s->x[i] + h * f[i];
+    double bent = s->x[i] + h * mean;
+    double size = num_max(num_max(num_abs(s->x[i]), num_abs(straight)), num_abs(bent));
+    end[i] = seen && size > 0.0 ? (bent - straight) / size : 0.0;
+  }
+  return SLT_OK;
+}
+
+/// Whether the motion over a step of length h is about as straight as over the shortest one, of
+/// which `slope` and `end` tell.
+static bool straight_over(NumStepper* s, const double* f, double h, const double* slope,
+                          const double* end) {
+  double *slope_now = s->scaled, *end_now = s->stage_x;
+  if (bends_over(s, f, h, slope_now, end_now) < 0) {
+    return false;
+  }
+  double most = 0.0;
+  for (size_t i = 0; i < s->n; i++) {
+    most = num_max(most, num_abs(slope_now[i] - slope[i]));
+    most = num_max(most, num_abs(end_now[i] - end[i]));
+  }
+  return most <= BLIND_BEND;
+}
+
+/// A step over which the motion is nearly straight, where no size of the states says how fast they
+/// move: looked for from the shortest one up, since a periodic motion can look straight over far
+/// longer ones. (A motion that goes with a power of the time since the start is as bent over any
+/// step: what counts is a change of that.) Negative: nothing is ever bent, time has no scale yet.
+static double straight_step(NumStepper* s, const double* f, double shortest, double longest) {
+  double *slope = s->dense, *end = s->dense + s->n_max;
+  if (bends_over(s, f, shortest, slope, end) < 0 || !(longest > shortest)) {
+    return shortest;
+  }
+  double h = shortest;
+  while (h < longest && straight_over(s, f, BLIND_GROWTH * h, slope, end)) {
+    h *= BLIND_GROWTH;
+  }
+  return h < longest ? h : -1.0;
+}
+
+SltStatus num_first_step(NumStepper* s, double t_bound, double span, uint32_t order, double* out) {
   const double* f = NULL;
   SLT_TRY(num_stepper_derivative(s, &f));
-  double d0 = norm_at_start(s, s->x, NULL);
+  double bound = t_bound - s->t;
+  double longest = h_bounded(s, bound > 0.0 ? num_min(bound, BLIND_LONGEST) : BLIND_LONGEST);
+  double d0 = norm_at_start(s, s->scale, NULL);
   double d1 = norm_at_start(s, f, NULL);
-  double span = t_bound - s->t;
-  double h = !(d0 > 1e-5) || !(d1 > 1e-5) ? 1e-6 : 0.01 * d0 / d1;
-  if (span > 0.0) {
-    h = num_min(h, span);
+  if (!(d1 > 0.0) || !(d0 > 0.0) || !(d0 / d1 < BLIND_LONGEST)) {
+    bool asked = span > 0.0 && num_finite(span);
+    double guess = asked ? SPAN_SHARE * span : BLIND_SHORTEST;
+    double shortest = num_max(h_floor(s), asked ? SPAN_SHORTEST * span : BLIND_SHORTEST);
+    double h = straight_step(s, f, shortest, asked ? num_min(span, longest) : longest);
+    *out = h_bounded(s, num_min(h > 0.0 ? BLIND_SHARE * h : guess, longest));
+    return SLT_OK;
   }
-  h = h_bounded(s, h);
-
+  double h = h_bounded(s, num_min(FIRST_SHARE * (d0 / d1), longest));
   // second derivative from an Euler step; a point where f has no value is moved closer
   double* probe = s->k;
   SltStatus status = SLT_ERR_NOT_FINITE;
@@ -260,26 +338,20 @@ SltStatus num_first_step(NumStepper* s, double t_bound, uint32_t order, double* 
     if (tries > 0) {
       h *= 0.1;
     }
-    for (size_t i = 0; i < s->n; i++) {
-      s->stage_x[i] = s->x[i] + h * f[i];
-    }
-    status = num_rhs(s, s->t + h, s->stage_x, probe);
+    status = euler_probe(s, f, h, probe);
   }
   double h1 = h;
   if (status >= 0) {
-    double largest = num_max(d1, norm_at_start(s, probe, f) / h);
-    double exponent = 1.0 / (double)(order + 1);
-    h1 = largest > 1e-15 && num_finite(largest) ? num_power(0.01 / largest, exponent)
-                                                : num_max(1e-6, h * 1e-3);
-    h1 = num_min(100.0 * h, h1);
+    // rate at which the motion changes, and what it reaches at that rate, in tolerances
+    double rate = num_max(d1 / d0, norm_at_start(s, probe, f) / (h * d1));
+    double reach = d1 / rate;
+    h1 = num_power(0.01 / reach, 1.0 / (double)(order + 1)) / rate;
+    h1 = num_finite(h1) ? num_min(100.0 * h, h1) : h;
   }
-  if (span > 0.0) {
-    h1 = num_min(h1, span);
-  }
-  *out = h_bounded(s, h1);
+  *out = h_bounded(s, num_min(h1, longest));
   return SLT_OK;
 }
 
-SltStatus num_stepper_choose_h(NumStepper* s, double t_bound) {
-  return num_first_step(s, t_bound, s->method->order, &s->control.h_next);
+SltStatus num_stepper_choose_h(NumStepper* s, double t_bound, double span) {
+  return num_first_step(s, t_bound, span, s->method->order, &s->control.h_next);
 }

@@ -19,6 +19,11 @@ typedef struct Ratio {
   double top, bottom, noise;
 } Ratio;
 
+/// What rounding may make of a difference of two rates, as far as that is known.
+static inline double rate_rounding(const NumStepper* s, size_t i) {
+  return s->noise_steps ? 4.0 * s->noise[i] : 0.0;
+}
+
 static inline void ratio_add(Ratio* r, double weight, double top, double bottom, double size) {
   double scale = 1.0 / weight;
   double u = top * scale;
@@ -39,7 +44,8 @@ double erk_ratio(const NumStepper* s, double factor, const double* a, const doub
   Ratio r = {0.0, 0.0, 0.0};
   for (size_t i = 0; i < s->n; i++) {
     double weight = s->atol[i] + rtol * num_abs(s->trial.x[i]);
-    ratio_add(&r, weight, a[i] - b[i], p[i] - q[i], num_abs(p[i]) + num_abs(q[i]));
+    double top = num_max(num_abs(a[i] - b[i]) - rate_rounding(s, i), 0.0);
+    ratio_add(&r, weight, top, p[i] - q[i], num_abs(p[i]) + num_abs(q[i]));
   }
   return ratio_value(&r, factor);
 }
@@ -144,7 +150,8 @@ static double bs32_probe(const NumStepper* s) {
     double weight = s->atol[i] + rtol * num_abs(x_end[i]);
     double y2 = x[i] + half * k1[i];
     double bend = (x_end[i] - y3[i]) - (y3[i] - y2);
-    ratio_add(&r, weight, (k4[i] - k3[i]) - (k3[i] - k2[i]), bend, 4.0 * num_abs(y3[i]));
+    double top = num_abs((k4[i] - k3[i]) - (k3[i] - k2[i])) - 2.0 * rate_rounding(s, i);
+    ratio_add(&r, weight, num_max(top, 0.0), bend, 4.0 * num_abs(y3[i]));
   }
   return ratio_value(&r, s->trial.h);
 }

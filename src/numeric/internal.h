@@ -107,11 +107,21 @@ static inline bool num_has_own_output(const NumMethod* method) {
   return method->stiff || method->multistep;
 }
 
+// scale.c
+/// Absolute parts of the weights from the scales, where they follow these.
+void num_scale_absolute(NumStepper* s);
+/// A trial from a known point begins: absolute parts for components that have no scale yet, and
+/// above rounding.
+void num_scale_begin(NumStepper* s);
+/// The trial moves a component that it could not test, and is too long for that.
+bool num_scale_too_far(const NumStepper* s);
+/// The committed point has moved: scales cover it.
+void num_scale_note(NumStepper* s);
 /// Account for an accepted trial, or `part` of it: counters, next step, stability.
 void num_control_accept(NumStepper* s, bool part);
 
 /// A first step for a method of the given order, as num_stepper_choose_h says.
-SltStatus num_first_step(NumStepper* s, double t_bound, uint32_t order, double* out);
+SltStatus num_first_step(NumStepper* s, double t_bound, double span, uint32_t order, double* out);
 
 /// Square of the norm of a scaled vector (mean square, or largest square), NaN if any component is.
 double num_norm_squared(const NumStepper* s, const double* v);

@@ -625,7 +625,7 @@ void num_linear_fold(const NumLinear* linear, double* column) {
   }
 }
 
-double num_linear_bound(const NumLinear* linear) {
+double num_linear_bound(const NumLinear* linear, const double* scale) {
   if (linear->n > linear->rows.states) {
     return HUGE_VAL;
   }
@@ -638,9 +638,10 @@ double num_linear_bound(const NumLinear* linear) {
   for (uint32_t i = 0; i < linear->n; i++) {
     double sum = 0.0;
     for (uint32_t k = linear->begin[i]; k < linear->begin[i + 1]; k++) {
-      double size = num_abs(linear->values[k]);
+      uint32_t j = linear->columns[k];
+      double size = num_abs(linear->values[k]) * (scale[i] > 0.0 ? scale[j] / scale[i] : 0.0);
       sum += size;
-      column[linear->columns[k]] += size;
+      column[j] += size;
     }
     rows = num_max(rows, sum);
   }
@@ -656,7 +657,7 @@ double num_linear_bound(const NumLinear* linear) {
 
 SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, double t,
                                  const double* x, const double* f, const double* scale,
-                                 double* work, double* ft) {
+                                 double span, double* work, double* ft) {
   const uint32_t n = linear->n;
   double* moved = work;
   double* there = work + n;
@@ -677,9 +678,10 @@ SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, dou
       linear->values[(size_t)i * n + j] = step != 0.0 ? (there[i] - f[i]) / step : 0.0;
     }
   }
-  double later = t + SQRT_EPSILON * num_max(num_abs(t), 1.0);
+  double ahead = SQRT_EPSILON * num_max(num_abs(t), span);
+  double later = t + ahead;
   if (rhs(user, later, x, there) < 0) {
-    later = t - SQRT_EPSILON * num_max(num_abs(t), 1.0);
+    later = t - ahead;
     SLT_TRY(rhs(user, later, x, there));
   }
   for (uint32_t i = 0; i < n; i++) {

@@ -88,10 +88,14 @@ typedef enum NumNorm {
   NUM_NORM_MAX = 1,  // every component for itself: one bad cell among a million counts
 } NumNorm;
 
+/// A component's weight is rtol times its larger magnitude at the two ends of the step, plus an
+/// absolute part: `atol`, or rtol / 1000 times its scale. One that has none
+/// yet is tested by the way it goes.
 typedef struct NumOptions {
   double rtol;                // >= 0; rtol + atol > 0
-  double atol;                // >= 0
+  double atol;                // >= 0; not used with `by_scale`
   const double* atol_vector;  // one per component (n_max), copied, instead of `atol`; or NULL
+  bool by_scale;              // the absolute part follows the scale
   double h0;     // first step, and the step of fixed-step methods; 0: num_stepper_choose_h
   double h_min;  // proposals do not go below; 0: only rounding limits them
   double h_max;  // proposals do not go beyond; 0: no limit
@@ -202,7 +206,13 @@ typedef struct NumStepper {
   double* k;        // stages 2, 3, ...
   double* stage_x;  // argument of the last inner stage
   double* scaled;   // scratch: error by weight
-  double* atol;     // per component
+  double* atol;     // per component: absolute part of its weight
+  double* scale;    // per component: see num_stepper_set_scales
+  const uint32_t* family;  // per component: the first of its family; NULL: each is its own
+  uint64_t scale_epoch;    // counts changes of the scales
+  bool scale_open;         // some component has no scale yet
+  double* noise;           // per component: rounding of its rate, while noise_steps > 0
+  uint32_t noise_steps;
   double* dense;    // coefficients of the dense output, dense_degree + 1 rows
   uint32_t n_max;
   uint32_t method_index;
@@ -246,6 +256,20 @@ void num_stepper_set_system(NumStepper* s, const NumSystem* system);
 /// copied; or NULL.
 void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector);
 
+/// What the components are known to measure: scale[i] is the largest magnitude that component i, or
+/// one of its family, had at any committed point so far; 0: not known. From here on the stepper
+/// keeps them. `family` (component of the first member; NULL: no families) has to stay in place,
+/// and is forgotten by num_stepper_rebind. To be called before start or restart, for as many
+/// components as these are given.
+void num_stepper_set_scales(NumStepper* s, uint32_t n, const double* scale, const uint32_t* family);
+
+/// Place for bounds of what rounding does to each component of f at the committed point. They hold
+/// for the next few steps, in which no weight is below what that rounding does to the motion.
+double* num_stepper_noise(NumStepper* s);
+
+/// Error weight of component i at the committed point.
+double num_stepper_weight(const NumStepper* s, uint32_t i);
+
 /// Begin at (t, x) with `n` <= n_max components; x is copied. Control and trial are reset, counters
 /// kept. `f`: f(t, x) if known, or NULL.
 void num_stepper_start(NumStepper* s, double t, uint32_t n, const double* x, const double* f);
@@ -255,9 +279,12 @@ void num_stepper_start(NumStepper* s, double t, uint32_t n, const double* x, con
 /// nothing the right-hand side reads has changed, do not call this at all: f stays known.
 void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, const double* f);
 
-/// Set control.h_next from two evaluations (Hairer, Norsett & Wanner I, II.4), at most `t_bound` -
-/// t. Only for the very start. A failing probe point is moved closer; fails only when f(t, x) does.
-SltStatus num_stepper_choose_h(NumStepper* s, double t_bound);
+/// Set control.h_next from the time in which the state moves by its scale (Hairer, Norsett & Wanner
+/// I, II.4, in a form free of units), at most `t_bound` - t. Where no scale is known, or nothing of
+/// known scale moves, it is looked for over which time the motion bends; where it does not, `span`
+/// decides: a time somebody is interested in, not finite for none. Only for the very start. A
+/// failing probe point is moved closer; fails only when f(t, x) does.
+SltStatus num_stepper_choose_h(NumStepper* s, double t_bound, double span);
 
 /// Go on with another method from the committed point; the step size is kept, the trial void. The
 /// storage must be large enough for both methods.
@@ -453,15 +480,16 @@ void num_linear_solve_sum(NumLinear* linear, double* b, const double* add);
 /// A column of derivatives of all rows, auxiliary ones last: what these have goes to the rows that
 /// read them. (Each reads earlier ones only.)
 void num_linear_fold(const NumLinear* linear, double* column);
-/// An upper bound of the moduli of the eigenvalues of J.
-double num_linear_bound(const NumLinear* linear);
+/// An upper bound of the moduli of the eigenvalues of J; `scale`: what the components measure, 0
+/// for those that are left out. (A bound of the plain J would depend on their units.)
+double num_linear_bound(const NumLinear* linear, const double* scale);
 
 /// J of f by one-sided differences, for a system made by num_linear_create_full. `work`: 2 n
-/// doubles; f is the value at (t, x), `scale` the size below which a component counts as 0. df/dt
-/// goes to ft.
+/// doubles; f is the value at (t, x), `scale` the size below which a component counts as 0, `span` a
+/// time over which f may change. df/dt goes to ft.
 SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, double t,
                                  const double* x, const double* f, const double* scale,
-                                 double* work, double* ft);
+                                 double span, double* work, double* ft);
 
 // ---- small dense linear algebra -----------------------------------------------------------------
 

@@ -9,9 +9,10 @@ NumOptions num_options(void) {
   return (NumOptions){.rtol = 1e-6, .atol = 1e-9, .norm = NUM_NORM_RMS, .stability = true};
 }
 
-// rows: 3 x, 3 f, stage argument, scaled error, atol, then stages and dense coefficients
-#define FIXED_ROWS 9
+// rows: 3 x, 3 f, stage argument, scaled error, atol, scale, noise, then stages and dense coefficients
+#define FIXED_ROWS 11
 
+#define TOO_FAR    1e6     // as an error: asks for a step that is a good deal shorter
 #define WEIGHT_MIN 1e-280  // a weight is never zero, also where atol and the state are
 
 static size_t row_count(const NumMethod* method) {
@@ -34,6 +35,8 @@ static void set_pointers(NumStepper* s) {
   s->stage_x = at + 6 * row;
   s->scaled = at + 7 * row;
   s->atol = at + 8 * row;
+  s->scale = at + 9 * row;
+  s->noise = at + 10 * row;
   s->k = at + FIXED_ROWS * row;
   s->dense = s->k + s->method->kernel->k_rows * row;
   s->x = s->x_row[s->row];
@@ -44,7 +47,7 @@ static void set_pointers(NumStepper* s) {
 }
 
 static bool options_valid(const NumMethod* method, const NumOptions* o) {
-  if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->h0 >= 0.0) || !(o->h_min >= 0.0) ||
+  if (!(o->rtol >= 0.0) || !(o->by_scale || o->atol >= 0.0) || !(o->h0 >= 0.0) || !(o->h_min >= 0.0) ||
       !(o->h_max >= 0.0)) {
     return false;
   }
@@ -54,7 +57,7 @@ static bool options_valid(const NumMethod* method, const NumOptions* o) {
   if (!method->adaptive) {
     return o->h0 > 0.0;
   }
-  return o->rtol > 0.0 || o->atol > 0.0 || o->atol_vector;
+  return o->rtol > 0.0 || (!o->by_scale && (o->atol > 0.0 || o->atol_vector));
 }
 
 static void set_method(NumStepper* s, const NumMethod* method) {
@@ -102,6 +105,7 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   s->rhs = rhs;
   s->stages = NULL;
   s->user = user;
+  s->family = NULL;
   s->system = (NumSystem){0};
   s->linear_known = false;
   s->past = false;
@@ -123,9 +127,10 @@ void num_stepper_set_rhs(NumStepper* s, NumRhs* rhs, void* user) {
 void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector) {
   s->options.rtol = rtol;
   s->options.atol = atol;
-  for (uint32_t i = 0; i < s->n_max; i++) {
+  for (uint32_t i = 0; i < s->n_max && !s->options.by_scale; i++) {
     s->atol[i] = num_max(atol_vector ? atol_vector[i] : atol, WEIGHT_MIN);
   }
+  num_scale_absolute(s);
 }
 
 static void copy_row(double* to, const double* from, uint32_t n) {
@@ -158,6 +163,8 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
   s->past = false;
   s->control.error_log2 = 0.0;
   s->control.lambda = 0.0;
+  s->noise_steps = s->noise_steps > 0;  // of another motion
+  num_scale_note(s);
 }
 
 void num_stepper_start(NumStepper* s, double t, uint32_t n, const double* x, const double* f) {
@@ -249,7 +256,11 @@ SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
   }
   begin_trial(s, t_target);
   SLT_TRY(know_point(s));
+  num_scale_begin(s);
   SLT_TRY(s->method->kernel->step(s));
+  if (s->scale_open && num_scale_too_far(s)) {
+    s->trial.error = num_max(s->trial.error, TOO_FAR);
+  }
   s->failed = false;
   s->trial.valid = true;
   s->trial.pending = true;
@@ -329,6 +340,7 @@ void num_stepper_accept(NumStepper* s) {
   s->linear_known = false;
   s->past = num_multistep_keeps_past(s);
   s->trial.pending = false;
+  num_scale_note(s);
 }
 
 void num_stepper_leave(NumStepper* s, double t_event) {
@@ -354,5 +366,6 @@ SltStatus num_stepper_accept_until(NumStepper* s, double t_event) {
   s->f_known = false;
   s->linear_known = false;
   s->trial.pending = false;
+  num_scale_note(s);
   return SLT_OK;
 }

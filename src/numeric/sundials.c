@@ -318,7 +318,7 @@ static SltStatus begin_ida(NumMultistep* m, NumStepper* s, double t_bound) {
   }
   // its own first step is half a tolerance long, which rounding may swallow
   double h = 0.0;
-  SLT_TRY(num_first_step(s, t_bound, 1, &h));
+  SLT_TRY(num_first_step(s, t_bound, s->control.h_next, 1, &h));
   int failures = failed(IDAReInit(m->memory, s->t, m->y, m->slope));
   failures += failed(IDASetInitStep(m->memory, h));
   failures += failed(IDASetMaxStep(m->memory, s->options.h_max));

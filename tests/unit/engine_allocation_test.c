@@ -53,7 +53,7 @@ static const struct {
      "y' = w; y(t0) = 0; w(t0) = 1;\n"
      "state up [y <= -1] { set w = 1; } from init, down;\n"
      "state down [y >= 1] { set w = -1; } from init, up;",
-     5.0, 40.0, NULL},
+     5.0, 80.0, NULL},
     {"time events",
      "const a = 1; x' = -x + y; x(t0) = 0; y(t0) = 0;\nat 0.5 each 0.5 repeat * { set y = a - y; }",
      2.0, 40.0, NULL},

@@ -65,7 +65,7 @@ TEST_UNUSED static uint32_t find_var(IrModel* m, Str name) {
   for (uint32_t i = 0; i < m->vars.count; i++) {
     if (m->vars.data[i].name == id) return i;
   }
-  IrVar var = {.name = id, .nominal = 1, .appearance = m->vars.count};
+  IrVar var = {.name = id, .appearance = m->vars.count};
   base_vec_push(m->arena, &m->vars, var);
   return m->vars.count - 1;
 }

@@ -474,10 +474,10 @@ static void add_cell_vars(IrModel* m, uint32_t count) {
     char text[32];
     int length = snprintf(text, sizeof text, "u_%u", count - i);
     uint32_t name = names_intern(&m->names, (Str){text, (uint32_t)length});
-    base_vec_push(m->arena, &m->vars, (IrVar){.name = name, .nominal = 1});
+    base_vec_push(m->arena, &m->vars, (IrVar){.name = name});
     text[0] = 'v';
     name = names_intern(&m->names, (Str){text, (uint32_t)length});
-    base_vec_push(m->arena, &m->vars, (IrVar){.name = name, .nominal = 1});
+    base_vec_push(m->arena, &m->vars, (IrVar){.name = name});
   }
 }
 

@@ -572,7 +572,7 @@ static double time_large(uint32_t count) {
     char text[32];
     int length = snprintf(text, sizeof text, "x_%u", i);
     uint32_t name = names_intern(&m->names, (Str){text, (uint32_t)length});
-    base_vec_push(&arena, &m->vars, (IrVar){.name = name, .nominal = 1});
+    base_vec_push(&arena, &m->vars, (IrVar){.name = name});
     IrAutomaton a = {.name = word, .kind = IR_AUTOMATON_SWITCH, .parent_body = 0};
     if (i == 0) read_term(m, "[x_0 > 0]");
     IrTermBuilder b;

@@ -152,7 +152,7 @@ static ExprId random_expr(IrTermBuilder* b, uint64_t* seed, int depth, bool cond
 
 static void add_random_macros(IrModel* ir, Arena* arena, uint64_t* seed, uint32_t count) {
   for (int i = 0; i < 3; i++) {
-    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x%d", i)), .nominal = 1.0};
+    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x%d", i))};
     base_vec_push(arena, &ir->vars, var);
   }
   for (int i = 0; i < 2; i++) {
@@ -222,7 +222,7 @@ static void random_system(IrModel* ir, Arena* arena, uint64_t* seed) {
   ir_model_init(ir, arena, NULL);
   uint32_t order[SYSTEM];
   for (uint32_t i = 0; i < SYSTEM; i++) {
-    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x%u", i)), .nominal = 1.0};
+    IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x%u", i))};
     base_vec_push(arena, &ir->vars, var);
     order[i] = i;
   }

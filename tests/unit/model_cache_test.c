@@ -166,7 +166,6 @@ static void ring(IrModel* ir, Arena* arena, uint32_t count, bool guards) {
   base_vec_push(arena, &ir->params, k);
   for (uint32_t i = 0; i < count; i++) {
     IrVar var = {.name = names_intern(&ir->names, str_format(arena, "x_%u", i)),
-                 .nominal = 1.0,
                  .appearance = i};
     base_vec_push(arena, &ir->vars, var);
   }
@@ -283,7 +282,7 @@ TEST(long_dependencies) {
   IrModel ir;
   ir_model_init(&ir, &arena, NULL);
   for (uint32_t i = 0; i <= count; i++) {
-    IrVar var = {.name = names_intern(&ir.names, str_format(&arena, "y_%u", i)), .nominal = 1.0};
+    IrVar var = {.name = names_intern(&ir.names, str_format(&arena, "y_%u", i))};
     base_vec_push(&arena, &ir.vars, var);
     IrTermBuilder b;
     ir_term_begin(&b, &ir);

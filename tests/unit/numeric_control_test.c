@@ -46,7 +46,7 @@ static NumStepper* make(const char* name, uint32_t n, NumRhs* rhs, const NumOpti
 static double run(NumStepper* s, double t_end) {
   double sum = 0.0;
   double before = 0.0;
-  CHECK(num_stepper_choose_h(s, t_end) == SLT_OK, "first step");
+  CHECK(num_stepper_choose_h(s, t_end, (double)INFINITY) == SLT_OK, "first step");
   while (s->t < t_end) {
     CHECK(num_stepper_attempt(s, fmin(s->t + s->control.h_next, t_end)) == SLT_OK, "attempt");
     if (s->trial.error > 1.0) {
@@ -146,7 +146,7 @@ TEST(bounds_of_proposals) {
   options.h_max = 0.05;
   options.h_min = 0.01;
   NumStepper* s = make("dp54", 2, oscillator, &options, x);
-  CHECK(num_stepper_choose_h(s, 10.0) == SLT_OK, "choose");
+  CHECK(num_stepper_choose_h(s, 10.0, (double)INFINITY) == SLT_OK, "choose");
   CHECK(s->control.h_next >= 0.01 && s->control.h_next <= 0.05, "first");
   for (int k = 0; k < 10; k++) {
     CHECK(num_stepper_attempt(s, s->t + s->control.h_next) == SLT_OK, "attempt");
@@ -306,23 +306,24 @@ static SltStatus only_near(void* user, double t, const double* x, double* dx) {
 
 TEST(first_step) {
   NumOptions options = num_options();
-  double x[2] = {1.0, 0.0};
+  options.by_scale = true;
+  double x[2] = {1.0, 0.5};
   NumStepper* s = make("dp54", 2, oscillator, &options, x);
-  CHECK(num_stepper_choose_h(s, 100.0) == SLT_OK, "choose");
+  CHECK(num_stepper_choose_h(s, 100.0, (double)INFINITY) == SLT_OK, "choose");
   CHECK(s->control.h_next > 1e-4 && s->control.h_next < 1.0, "sensible");
   CHECK(s->counters.rhs == 2, "two evaluations");
   CHECK(num_stepper_attempt(s, s->control.h_next) == SLT_OK && s->trial.error < 1.0, "fits");
   CHECK(s->counters.rhs == 2 + 6, "f is kept");
   num_stepper_start(s, 0.0, 2, x, NULL);
-  CHECK(num_stepper_choose_h(s, 1e-6) == SLT_OK && s->control.h_next == 1e-6, "bounded");
+  CHECK(num_stepper_choose_h(s, 1e-6, (double)INFINITY) == SLT_OK && s->control.h_next == 1e-6, "bounded");
   free(s);
 
   // f exists only close to the start: the probe moves there
   double y[1] = {1.0};
   s = make("dp54", 1, only_near, &options, y);
-  CHECK(num_stepper_choose_h(s, 1.0) == SLT_OK, "probe");
+  CHECK(num_stepper_choose_h(s, 1.0, (double)INFINITY) == SLT_OK, "probe");
   CHECK(s->control.h_next > 0.0, "some step");
   num_stepper_start(s, 1.0, 1, y, NULL);
-  CHECK(num_stepper_choose_h(s, 2.0) == SLT_ERR_NOT_FINITE, "no f at all");
+  CHECK(num_stepper_choose_h(s, 2.0, (double)INFINITY) == SLT_ERR_NOT_FINITE, "no f at all");
   free(s);
 }

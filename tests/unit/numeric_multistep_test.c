@@ -105,7 +105,7 @@ static void begin(Problem* p, const char* name, uint32_t algebraic, double rtol)
   double x[2];
   exact(0.0, x);
   num_stepper_start(p->s, 0.0, 2, x, NULL);
-  CHECK(num_stepper_choose_h(p->s, 10.0) == SLT_OK, name);
+  CHECK(num_stepper_choose_h(p->s, 10.0, (double)INFINITY) == SLT_OK, name);
 }
 
 static void end(Problem* p) {
@@ -347,7 +347,7 @@ TEST(large_stiff_systems_use_their_structure) {
     num_stepper_set_rhs(s, diffuse, NULL);
     num_stepper_set_system(s, &system);
     num_stepper_start(s, 0.0, CELLS, x, NULL);
-    CHECK(num_stepper_choose_h(s, 0.2) == SLT_OK, *name);
+    CHECK(num_stepper_choose_h(s, 0.2, (double)INFINITY) == SLT_OK, *name);
     while (s->t < 0.2) {
       step(s, 0.2, *name);
       num_stepper_accept(s);

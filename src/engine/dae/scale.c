@@ -13,7 +13,7 @@
 #define ROUNDS 8  // through which sizes pass from one equation to the next
 
 double dae_known_scale(EngSim* sim, uint32_t env) {
-  return eng_nominal(sim, env);
+  return eng_scale(sim, env);
 }
 
 /// The largest term of each row, as far as the scales of its quantities are known.
@@ -66,7 +66,6 @@ void dae_scales(EngSim* sim, const ModelImplicit* im, const double* value, const
   for (uint32_t j = 0; j < im->quantity_count; j++) {
     uint32_t env = im->quantities[j].env;
     double size = env == MODEL_NONE ? 0.0 : dae_known_scale(sim, env);
-    if (size == 1.0) size = 0.0;
     scale[j] = fabs(value[j]) <= DBL_MAX ? fmax(size, fabs(value[j])) : size;
   }
   dae_complete_scales(&rows, out, row, found, scale);

@@ -167,11 +167,11 @@ bool local_integrate(EngSim* sim) {
   if (local->state_count == 0) return true;
   double t1 = sim->stepper->trial.t;
   for (uint32_t k = 0; k < LOCAL_STATES; k++) {
-    local->atol[k] = k < local->state_count ? sim->atol[local->states[k]] : 1.0;
+    local->atol[k] = k < local->state_count ? sim->stepper->atol[local->states[k]] : 1.0;
   }
   NumStepper* part = local->part;
   num_stepper_set_rhs(part, part_rhs, sim);
-  num_stepper_set_tolerance(part, sim->options.rtol, sim->options.atol, local->atol);
+  num_stepper_set_tolerance(part, sim->options.rtol, 0.0, local->atol);
   num_stepper_start(part, sim->core.t, local->state_count, local->x, NULL);
   if (num_stepper_attempt(part, t1) < 0) return false;
   // few states on their own ask for shorter steps than the mean of all

@@ -386,7 +386,6 @@ static bool part_stepper(EngSim* sim) {
   if (!local->part_storage) return false;
   NumOptions options = num_options();
   options.rtol = sim->options.rtol;
-  options.atol = sim->options.atol;
   options.norm = sim->stepper->options.norm;
   options.stability = false;
   return num_stepper_init(local->part_storage, method, LOCAL_STATES, &options, &local->part) >= 0;

@@ -34,7 +34,7 @@
 #define LOOK_DEPTH 12     // halvings in the search for a time to look
 
 double local_tolerance(const EngSim* sim, uint32_t state) {
-  return sim->atol[state] + sim->options.rtol * fabs(sim->stepper->trial.x[state]);
+  return eng_state_weight(sim, state, sim->stepper->trial.x[state]);
 }
 
 // ---- weights ------------------------------------------------------------------------------------

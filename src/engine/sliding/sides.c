@@ -366,7 +366,7 @@ double side_rounding(const EngSim* sim, uint32_t state) {
 }
 
 double side_tolerance(const EngSim* sim, uint32_t state) {
-  return sim->atol[state] + sim->options.rtol * fabs(sim->x[state]);
+  return eng_state_weight(sim, state, sim->x[state]);
 }
 
 void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, ModelDual* bound) {

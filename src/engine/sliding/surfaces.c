@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AT_ZERO 100.0  // weights of a state held at zero: errors of several steps, and of few among many
 #define PROBE        1e-2  // distance of the points beside the present one, in sizes of the states
 #define SAME_SURFACE 1e-9  // relative difference of the ratios
 #define BESIDE       1e-3  // g of what vanishes here is that much smaller than beside
@@ -33,7 +34,7 @@ double slide_probe_time(const EngSim* sim, uint32_t point) {
 }
 
 static double probe_distance(const EngSim* sim, uint32_t state) {
-  return PROBE * (sim->atol[state] / sim->options.rtol + fabs(sim->x[state]));
+  return PROBE * (eng_state_weight(sim, state, sim->x[state]) / sim->options.rtol);
 }
 
 void slide_probe_point(const EngSim* sim, uint32_t point, double* x) {
@@ -67,7 +68,7 @@ bool value_may_bound(const EngSim* sim, uint32_t atom) {
 }
 
 bool value_is_at_zero(const EngSim* sim, uint32_t state) {
-  return fabs(sim->x[state]) <= sim->atol[state] + sim->options.rtol * fabs(sim->x[state]);
+  return fabs(sim->x[state]) <= AT_ZERO * eng_state_weight(sim, state, sim->x[state]);
 }
 
 bool slide_is_at_zero(EngSim* sim, uint32_t index, double g) {

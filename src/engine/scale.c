@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//
+// Scales of the variables: the largest magnitude that a variable, or one of its family, has had so
+// far. The stepper follows those of its states at every committed point; here they are kept by
+// entry of the environment, for modes that have other states, for snapshots and for whoever asks.
+#include "engine/internal.h"
+
+#include <float.h>
+#include <math.h>
+
+#define ABSOLUTE_SHARE 1e-3  // of rtol, as in the stepper
+
+static uint32_t entry_of(const EngSim* sim, uint32_t env) {
+  return sim->scale_of ? sim->scale_of[env] : env;
+}
+
+void eng_scales_init(EngSim* sim) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; sim->scale_of && i < model->env_count; i++) {
+    sim->scale_of[i] = i;
+  }
+  for (uint32_t v = 0; v < model->var_count; v++) {
+    const ModelVar* var = &model->vars[v];
+    const ModelVar* first = &model->vars[var->family];
+    for (uint32_t k = 0; k < var->slots; k++) {
+      if (k < first->slots && sim->scale_of) sim->scale_of[var->env + k] = first->env + k;
+    }
+    if (!var->sized) continue;
+    for (uint32_t k = 0; k < var->slots; k++) {
+      eng_scale_note(sim, var->env + k, var->nominal);
+    }
+  }
+}
+
+/// What the stepper has seen of the states it has.
+static void take_over(EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  if (sim->scale_epoch == stepper->scale_epoch) return;
+  sim->scale_epoch = stepper->scale_epoch;
+  for (uint32_t i = 0; i < stepper->n; i++) {
+    double* scale = &sim->scale[sim->state_scale[i]];
+    *scale = fmax(*scale, stepper->scale[i]);
+  }
+}
+
+/// States of the same family among those of the mode.
+static void find_families(EngSim* sim, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t entry = sim->state_scale[i];
+    uint32_t first = sim->scale_first[entry];
+    bool known = first < i && sim->state_scale[first] == entry;
+    if (!known) sim->scale_first[entry] = i;
+    sim->family[i] = known ? first : i;
+  }
+}
+
+void eng_scales_enter(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  NumStepper* stepper = sim->stepper;
+  take_over(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->state_scale[i] = entry_of(sim, mode->state_env[i]);
+    sim->x_lo[i] = sim->scale[sim->state_scale[i]];
+  }
+  if (sim->family) find_families(sim, mode->state_count);
+  num_stepper_set_scales(stepper, mode->state_count, sim->x_lo, sim->family);
+  sim->scale_epoch = stepper->scale_epoch;
+}
+
+void eng_scales_rebind(EngSim* sim) {
+  sim->stepper->family = sim->family;
+  sim->scale_epoch = UINT64_MAX;
+}
+
+double eng_scale(EngSim* sim, uint32_t env) {
+  take_over(sim);
+  return sim->scale[entry_of(sim, env)];
+}
+
+void eng_scale_note(EngSim* sim, uint32_t env, double value) {
+  double* scale = &sim->scale[entry_of(sim, env)];
+  *scale = fmax(*scale, fabs(value));
+}
+
+double eng_absolute(EngSim* sim, uint32_t env) {
+  if (!isnan(sim->options.atol)) return sim->options.atol;
+  return ABSOLUTE_SHARE * sim->options.rtol * eng_scale(sim, env);
+}
+
+double eng_weight(EngSim* sim, uint32_t env, double value) {
+  return eng_absolute(sim, env) + sim->options.rtol * fabs(value);
+}
+
+// ---- rounding of rates --------------------------------------------------------------------------
+
+/// Half width of the rates over states that are off by `pad`, into `noise`.
+static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, double* noise) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* stepper = sim->stepper;
+  const uint32_t n = mode->state_count;
+  ModelDual* x = regs + mode->rhs.reg_count;
+  ModelDual* rates = x + n;
+  for (uint32_t i = 0; i < n; i++) {
+    double off = fmax(DBL_EPSILON * fabs(stepper->x[i]), pad ? pad[i] : 0.0);
+    x[i] = (ModelDual){{stepper->x[i] - off, stepper->x[i] + off}, {0.0, 0.0}};
+  }
+  double t_off = DBL_EPSILON * fabs(stepper->t);
+  ModelInterval time = {stepper->t - t_off, stepper->t + t_off};
+  model_program_enclose(&mode->rhs, eng_context(sim), regs, time, x, rates);
+  bool combined = sim->core.slide.count || sim->core.contact.active;
+  for (uint32_t i = 0; i < n; i++) {
+    double width = 0.5 * (rates[i].v.hi - rates[i].v.lo);
+    // flows that are combined to a smaller one leave the rounding of the larger
+    if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    noise[i] = isfinite(width) ? width : 0.0;
+  }
+}
+
+bool eng_scales_raise(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  NumStepper* stepper = sim->stepper;
+  const uint32_t n = mode->state_count;
+  // a stiff method damps the rounding of fast rates
+  if (!stepper->options.by_scale || stepper->method->stiff || stepper->method->multistep) return false;
+  size_t need = (size_t)mode->rhs.reg_count + 2 * (size_t)n;
+  if (eng_grow(sim, (void**)&sim->rate_duals, &sim->rate_dual_capacity, need,
+               sizeof *sim->rate_duals) < 0) {
+    sim->error = (EngError){0};
+    return false;
+  }
+  model_program_bind_dual(&mode->rhs, sim->env, sim->rate_duals);
+  double* noise = num_stepper_noise(stepper);
+  double h = stepper->control.h_next;
+  enclose_rates(sim, sim->rate_duals, NULL, noise);
+  // what rounding does to a velocity it does to the position a step later
+  double* pad = sim->x_lo;
+  for (uint32_t i = 0; i < n; i++) {
+    pad[i] = h * noise[i];
+  }
+  enclose_rates(sim, sim->rate_duals, pad, noise);
+  bool raised = false;
+  for (uint32_t i = 0; i < n; i++) {
+    raised = raised || h * noise[i] > stepper->atol[i];
+  }
+  return raised;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//
+// Scales: what the components of the state measure, as far as the run has seen them. The absolute
+// part of the error weights is taken from them, so that results do not depend on the units of a
+// model. A component that has only been 0 so far has no scale. Where it sets out, the way it goes
+// in a step stands for it. A component that others keep near 0 moves by the rounding of its rate:
+// no weight is smaller than that, where somebody has looked. One that others move only later in the step cannot be tested in it: the
+// step is short then.
+#include "numeric/internal.h"
+
+#define ABSOLUTE_SHARE 1e-3  // of rtol: absolute part of a weight, by scale
+#define NOISE_SHARE    16.0  // absolute part of a weight, in roundings of the way
+#define NOISE_STEPS    64    // that a bound of the rounding is good for
+#define OPEN_STEP      1e-4  // longest step that is not tested, in times that others move by their scale
+
+void num_scale_absolute(NumStepper* s) {
+  if (!s->options.by_scale) {
+    return;
+  }
+  const double share = ABSOLUTE_SHARE * s->options.rtol;
+  int open = 0;
+  for (uint32_t i = 0; i < s->n; i++) {
+    s->atol[i] = share * s->scale[i];
+    open |= !(s->scale[i] > 0.0);
+  }
+  s->scale_open = open != 0;
+}
+
+/// Components without a scale: the way they go in the step stands for it.
+static void weigh_open(NumStepper* s) {
+  for (uint32_t i = 0; i < s->n; i++) {
+    double way = num_abs(s->trial.h * s->trial.f0[i]);
+    if (!(s->scale[i] > 0.0)) {
+      s->atol[i] = way > 0.0 ? s->options.rtol * way : (double)INFINITY;
+    }
+  }
+}
+
+void num_scale_begin(NumStepper* s) {
+  if (!s->options.by_scale) {
+    return;
+  }
+  if (s->scale_open) {
+    weigh_open(s);
+  }
+  if (s->noise_steps == 0) {
+    return;
+  }
+  const double share = ABSOLUTE_SHARE * s->options.rtol;
+  for (uint32_t i = 0; i < s->n; i++) {
+    double least = NOISE_SHARE * s->trial.h * s->noise[i];
+    s->atol[i] = num_max(s->scale[i] > 0.0 ? share * s->scale[i] : s->atol[i], least);
+  }
+}
+
+double* num_stepper_noise(NumStepper* s) {
+  s->noise_steps = NOISE_STEPS;
+  return s->noise;
+}
+
+/// Time in which the motion covers the scale of some component; infinite where nothing moves.
+static double time_scale(const NumStepper* s) {
+  double shortest = (double)INFINITY;
+  for (uint32_t i = 0; i < s->n; i++) {
+    if (s->scale[i] > 0.0) {
+      shortest = num_min(shortest, s->scale[i] / num_abs(s->trial.f0[i]));
+    }
+  }
+  return shortest;
+}
+
+bool num_scale_too_far(const NumStepper* s) {
+  bool moved = false;
+  for (uint32_t i = 0; s->scale_open && i < s->n; i++) {
+    moved = moved || (!num_finite(s->atol[i]) && s->trial.x[i] != 0.0);
+  }
+  return moved && s->trial.h > OPEN_STEP * time_scale(s);
+}
+
+/// Scales that cover the committed point, members of a family alike.
+static void cover(NumStepper* s) {
+  const uint32_t* family = s->family;
+  for (uint32_t i = 0; i < s->n; i++) {
+    uint32_t first = family ? family[i] : i;
+    s->scale[first] = num_max(s->scale[first], num_abs(s->x[i]));
+  }
+  for (uint32_t i = 0; family && i < s->n; i++) {
+    s->scale[i] = s->scale[family[i]];
+  }
+}
+
+static bool outgrown(const NumStepper* s) {
+  const double* restrict x = s->x;
+  const double* restrict scale = s->scale;
+  int grown = 0;
+  for (uint32_t i = 0; i < s->n; i++) {
+    grown |= num_abs(x[i]) > scale[i];
+  }
+  return grown != 0;
+}
+
+void num_scale_note(NumStepper* s) {
+  bool quiet = s->noise_steps == 1;
+  s->noise_steps -= s->noise_steps > 0;
+  if (outgrown(s) || quiet) {
+    cover(s);
+    s->scale_epoch++;
+    num_scale_absolute(s);
+  }
+}
+
+void num_stepper_set_scales(NumStepper* s, uint32_t n, const double* scale,
+                            const uint32_t* family) {
+  SLT_ASSERT(n <= s->n_max);
+  s->n = n;
+  s->family = family;
+  for (uint32_t i = 0; i < n; i++) {
+    s->scale[i] = scale[i];
+  }
+  s->scale_epoch++;
+  num_scale_absolute(s);
+}
+
+double num_stepper_weight(const NumStepper* s, uint32_t i) {
+  double absolute = num_finite(s->atol[i]) ? s->atol[i] : 0.0;
+  return absolute + s->options.rtol * num_abs(s->x[i]);
+}
