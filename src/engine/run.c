@@ -171,7 +171,12 @@ static void leave_trial(EngSim* sim) {
   if (!sim->core.trial_pending) return;
   sim->core.trial_pending = false;
   if (!(sim->core.t > sim->stepper->trial.t0)) return;
-  num_stepper_leave(sim->stepper, sim->core.t);
+  const ModelMode* left = sim->core.mode_before;
+  double* x = sim->x_lo;
+  for (uint32_t i = 0; i < left->state_count; i++) {
+    x[i] = sim->before[left->state_env[i]];
+  }
+  num_stepper_leave(sim->stepper, sim->core.t, x);
   note_pace(sim);
 }
 

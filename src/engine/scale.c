@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define ABSOLUTE_SHARE 1e-3  // of rtol, as in the stepper
+#define SCATTER_POINTS 3
 
 static uint32_t entry_of(const EngSim* sim, uint32_t env) {
   return sim->scale_of ? sim->scale_of[env] : env;
@@ -59,6 +60,10 @@ void eng_scales_enter(EngSim* sim) {
   NumStepper* stepper = sim->stepper;
   take_over(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
+    eng_scale_note(sim, mode->state_env[i], sim->x[i]);
+  }
+  if (mode->implicit) eng_dae_scales(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->state_scale[i] = entry_of(sim, mode->state_env[i]);
     sim->x_lo[i] = sim->scale[sim->state_scale[i]];
   }
@@ -79,7 +84,7 @@ double eng_scale(EngSim* sim, uint32_t env) {
 
 void eng_scale_note(EngSim* sim, uint32_t env, double value) {
   double* scale = &sim->scale[entry_of(sim, env)];
-  *scale = fmax(*scale, fabs(value));
+  if (fabs(value) >= NUM_SCALE_LEAST) *scale = fmax(*scale, fabs(value));
 }
 
 double eng_absolute(EngSim* sim, uint32_t env) {
@@ -93,8 +98,29 @@ double eng_weight(EngSim* sim, uint32_t env, double value) {
 
 // ---- rounding of rates --------------------------------------------------------------------------
 
+/// Rates at points that differ from the present one by a few roundings, where no enclosure is known:
+/// a block that leaves something open is solved by least squares.
+static const double* find_scatter(EngSim* sim, double* room) {
+  const NumStepper* stepper = sim->stepper;
+  const uint32_t n = sim->core.mode->state_count;
+  double *x = room, *first = room + n, *rate = first + n, *most = rate + n;
+  for (int k = 0; k <= SCATTER_POINTS; k++) {
+    double factor = 1.0 + k * DBL_EPSILON;
+    for (uint32_t i = 0; i < n; i++) {
+      x[i] = stepper->x[i] * factor;
+      if (k == 0) most[i] = 0.0;
+    }
+    if (eng_rhs(sim, stepper->t * factor, x, k ? rate : first) < 0) break;
+    for (uint32_t i = 0; k && i < n; i++) {
+      most[i] = fmax(most[i], fabs(rate[i] - first[i]));
+    }
+  }
+  return most;
+}
+
 /// Half width of the rates over states that are off by `pad`, into `noise`.
-static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, double* noise) {
+static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const double* scatter,
+                          double* noise) {
   const ModelMode* mode = sim->core.mode;
   const NumStepper* stepper = sim->stepper;
   const uint32_t n = mode->state_count;
@@ -110,9 +136,10 @@ static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, doubl
   bool combined = sim->core.slide.count || sim->core.contact.active;
   for (uint32_t i = 0; i < n; i++) {
     double width = 0.5 * (rates[i].v.hi - rates[i].v.lo);
+    if (!isfinite(width)) width = scatter[i];
     // flows that are combined to a smaller one leave the rounding of the larger
-    if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
-    noise[i] = isfinite(width) ? width : 0.0;
+    else if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    noise[i] = width;
   }
 }
 
@@ -122,7 +149,7 @@ bool eng_scales_raise(EngSim* sim) {
   const uint32_t n = mode->state_count;
   // a stiff method damps the rounding of fast rates
   if (!stepper->options.by_scale || stepper->method->stiff || stepper->method->multistep) return false;
-  size_t need = (size_t)mode->rhs.reg_count + 2 * (size_t)n;
+  size_t need = (size_t)mode->rhs.reg_count + 3 * (size_t)n;
   if (eng_grow(sim, (void**)&sim->rate_duals, &sim->rate_dual_capacity, need,
                sizeof *sim->rate_duals) < 0) {
     sim->error = (EngError){0};
@@ -131,13 +158,14 @@ bool eng_scales_raise(EngSim* sim) {
   model_program_bind_dual(&mode->rhs, sim->env, sim->rate_duals);
   double* noise = num_stepper_noise(stepper);
   double h = stepper->control.h_next;
-  enclose_rates(sim, sim->rate_duals, NULL, noise);
+  const double* scatter = find_scatter(sim, (double*)(sim->rate_duals + need - n));
+  enclose_rates(sim, sim->rate_duals, NULL, scatter, noise);
   // what rounding does to a velocity it does to the position a step later
   double* pad = sim->x_lo;
   for (uint32_t i = 0; i < n; i++) {
     pad[i] = h * noise[i];
   }
-  enclose_rates(sim, sim->rate_duals, pad, noise);
+  enclose_rates(sim, sim->rate_duals, pad, scatter, noise);
   bool raised = false;
   for (uint32_t i = 0; i < n; i++) {
     raised = raised || h * noise[i] > stepper->atol[i];

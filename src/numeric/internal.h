@@ -115,8 +115,8 @@ void num_scale_absolute(NumStepper* s);
 void num_scale_begin(NumStepper* s);
 /// The trial moves a component that it could not test, and is too long for that.
 bool num_scale_too_far(const NumStepper* s);
-/// The committed point has moved: scales cover it.
-void num_scale_note(NumStepper* s);
+/// x was the state at a committed point: scales cover it.
+void num_scale_note(NumStepper* s, const double* x);
 /// Account for an accepted trial, or `part` of it: counters, next step, stability.
 void num_control_accept(NumStepper* s, bool part);
 

@@ -256,6 +256,8 @@ void num_stepper_set_system(NumStepper* s, const NumSystem* system);
 /// copied; or NULL.
 void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector);
 
+#define NUM_SCALE_LEAST 1e-150  // smaller values count as 0: their squares are no numbers
+
 /// What the components are known to measure: scale[i] is the largest magnitude that component i, or
 /// one of its family, had at any committed point so far; 0: not known. From here on the stepper
 /// keeps them. `family` (component of the first member; NULL: no families) has to stay in place,
@@ -326,8 +328,9 @@ void num_stepper_accept(NumStepper* s);
 SltStatus num_stepper_accept_until(NumStepper* s, double t_event);
 
 /// The trial was good up to `t_event`, t0 < t_event <= trial.t, and num_stepper_restart() follows:
-/// step control and counters are those of num_stepper_accept_until(), no state is computed.
-void num_stepper_leave(NumStepper* s, double t_event);
+/// step control and counters are those of num_stepper_accept_until(), no state is computed. `x` is
+/// the state at t_event.
+void num_stepper_leave(NumStepper* s, double t_event, const double* x);
 
 /// Give up the last attempt, failed or too inaccurate: lowers control.h_next. SLT_ERR_STEP when it
 /// cannot be lowered any more.

@@ -77,20 +77,22 @@ bool num_scale_too_far(const NumStepper* s) {
   return moved && s->trial.h > OPEN_STEP * time_scale(s);
 }
 
-/// Scales that cover the committed point, members of a family alike.
-static void cover(NumStepper* s) {
+/// Scales that cover a point, members of a family alike.
+static void cover(NumStepper* s, const double* x) {
   const uint32_t* family = s->family;
   for (uint32_t i = 0; i < s->n; i++) {
     uint32_t first = family ? family[i] : i;
-    s->scale[first] = num_max(s->scale[first], num_abs(s->x[i]));
+    double size = num_abs(x[i]);
+    if (size >= NUM_SCALE_LEAST) {
+      s->scale[first] = num_max(s->scale[first], size);
+    }
   }
   for (uint32_t i = 0; family && i < s->n; i++) {
     s->scale[i] = s->scale[family[i]];
   }
 }
 
-static bool outgrown(const NumStepper* s) {
-  const double* restrict x = s->x;
+static bool outgrown(const NumStepper* s, const double* restrict x) {
   const double* restrict scale = s->scale;
   int grown = 0;
   for (uint32_t i = 0; i < s->n; i++) {
@@ -99,11 +101,11 @@ static bool outgrown(const NumStepper* s) {
   return grown != 0;
 }
 
-void num_scale_note(NumStepper* s) {
+void num_scale_note(NumStepper* s, const double* x) {
   bool quiet = s->noise_steps == 1;
   s->noise_steps -= s->noise_steps > 0;
-  if (outgrown(s) || quiet) {
-    cover(s);
+  if (outgrown(s, x) || quiet) {
+    cover(s, x);
     s->scale_epoch++;
     num_scale_absolute(s);
   }

@@ -164,7 +164,7 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
   s->control.error_log2 = 0.0;
   s->control.lambda = 0.0;
   s->noise_steps = s->noise_steps > 0;  // of another motion
-  num_scale_note(s);
+  num_scale_note(s, s->x);
 }
 
 void num_stepper_start(NumStepper* s, double t, uint32_t n, const double* x, const double* f) {
@@ -340,12 +340,13 @@ void num_stepper_accept(NumStepper* s) {
   s->linear_known = false;
   s->past = num_multistep_keeps_past(s);
   s->trial.pending = false;
-  num_scale_note(s);
+  num_scale_note(s, s->x);
 }
 
-void num_stepper_leave(NumStepper* s, double t_event) {
+void num_stepper_leave(NumStepper* s, double t_event, const double* x) {
   SLT_ASSERT(s->trial.pending);
   account(s, t_event < s->trial.t);
+  num_scale_note(s, x);
   s->trial.pending = false;
 }
 
@@ -366,6 +367,6 @@ SltStatus num_stepper_accept_until(NumStepper* s, double t_event) {
   s->f_known = false;
   s->linear_known = false;
   s->trial.pending = false;
-  num_scale_note(s);
+  num_scale_note(s, s->x);
   return SLT_OK;
 }

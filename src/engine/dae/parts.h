@@ -34,8 +34,10 @@ typedef struct DaeRows {
 
 /// What a variable or derivative has measured so far; 0: not known.
 double dae_known_scale(EngSim* sim, uint32_t env);
-/// Give unknown scales (0) those that the rows tell of. `row` and `found` are work space, per row
-/// and column.
+/// Give unknown scales (0) those that the rows tell of; the second form leaves none unknown. `row`
+/// and `found` are work space, per row and column.
+void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double* found,
+                     double* scale);
 void dae_complete_scales(const DaeRows* rows, const double* out, double* row, double* found,
                          double* scale);
 /// Scales of all quantities of the mode, at these values and outputs of its system.

@@ -29,8 +29,8 @@ static void measure_rows(const DaeRows* rows, const double* out, const double* s
   }
 }
 
-void dae_complete_scales(const DaeRows* rows, const double* out, double* row, double* found,
-                         double* scale) {
+void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double* found,
+                     double* scale) {
   for (int round = 0; round < ROUNDS; round++) {
     bool any = false;
     measure_rows(rows, out, scale, row);
@@ -52,23 +52,62 @@ void dae_complete_scales(const DaeRows* rows, const double* out, double* row, do
     }
     if (!any) break;
   }
+}
+
+void dae_complete_scales(const DaeRows* rows, const double* out, double* row, double* found,
+                         double* scale) {
+  dae_pass_scales(rows, out, row, found, scale);
   for (uint32_t j = 0; j < rows->column_count; j++) {
     if (!(scale[j] > 0.0)) scale[j] = 1.0;  // nothing tells: it stays as it is
   }
 }
 
-void dae_scales(EngSim* sim, const ModelImplicit* im, const double* value, const double* out,
-                double* row, double* found, double* scale) {
-  DaeRows rows = {.entries = im->system_entries,
-                  .entry_count = im->system_entry_count,
-                  .row_count = im->row_count,
-                  .column_count = im->quantity_count};
+static DaeRows rows_of(const ModelImplicit* im) {
+  return (DaeRows){.entries = im->system_entries,
+                   .entry_count = im->system_entry_count,
+                   .row_count = im->row_count,
+                   .column_count = im->quantity_count};
+}
+
+/// Scales that are known, and at least the present values where they are.
+static void known_scales(EngSim* sim, const ModelImplicit* im, const double* value, double* scale) {
   for (uint32_t j = 0; j < im->quantity_count; j++) {
     uint32_t env = im->quantities[j].env;
     double size = env == MODEL_NONE ? 0.0 : dae_known_scale(sim, env);
-    scale[j] = fabs(value[j]) <= DBL_MAX ? fmax(size, fabs(value[j])) : size;
+    bool finite = fabs(value[j]) <= DBL_MAX;
+    scale[j] = size > 0.0 && finite ? fmax(size, fabs(value[j])) : size;
+  }
+}
+
+void dae_scales(EngSim* sim, const ModelImplicit* im, const double* value, const double* out,
+                double* row, double* found, double* scale) {
+  DaeRows rows = rows_of(im);
+  known_scales(sim, im, value, scale);
+  for (uint32_t j = 0; j < im->quantity_count; j++) {
+    if (!(scale[j] > 0.0) && fabs(value[j]) <= DBL_MAX) scale[j] = fabs(value[j]);
   }
   dae_complete_scales(&rows, out, row, found, scale);
+}
+
+void eng_dae_scales(EngSim* sim) {
+  const ModelImplicit* im = sim->core.mode->implicit;
+  double* at = sim->dae.work;
+  double* value = dae_take(&at, im->quantity_count);
+  double* out = dae_take(&at, im->system.output_count);
+  double* row = dae_take(&at, im->row_count);
+  double* found = dae_take(&at, im->quantity_count);
+  double* scale = dae_take(&at, im->quantity_count);
+  DaeRows rows = rows_of(im);
+  rows.homogeneous = true;
+  dae_gather(sim, im, value);
+  known_scales(sim, im, value, scale);
+  dae_run_system(sim, im, value, out);
+  dae_pass_scales(&rows, out, row, found, scale);
+  for (uint32_t j = 0; j < im->quantity_count; j++) {
+    uint32_t env = im->quantities[j].env;
+    bool state = im->quantities[j].state != MODEL_NONE;
+    if (state && env != MODEL_NONE && scale[j] > 0.0) eng_scale_note(sim, env, scale[j]);
+  }
 }
 
 double dae_row_distance(double residual, double size) {
