@@ -32,7 +32,7 @@ static inline double eng_larger(double a, double b) {
 #define fmax(a, b) eng_larger(a, b)
 
 #define ENG_STALL_INSTANTS     1000  // this many instants within ENG_STALL_SPAN are an error
-#define ENG_STALL_SPAN         1e-9  // of the time since the start
+#define ENG_STALL_SPAN         1e-9  // of the time since the start, or of the experiment
 #define ENG_UNILATERAL_RETRIES 5
 #define ENG_EXPLICIT_METHOD    "dp54"   // what `auto` begins with
 #define ENG_STIFF_METHOD       "rodas"  // ... and changes to where that pays
@@ -757,6 +757,9 @@ SltStatus eng_leave_boundaries(EngSim* sim, bool* fired);
 
 // ---- segment.c, detect.c ------------------------------------------------------------------------
 
+/// How long the model's experiment is: a time that somebody is interested in, where nothing moves
+/// yet. Infinite: not known.
+double eng_span(const EngSim* sim);
 /// Produce the next segment from the committed point (or from core.t inside a pending trial).
 SltStatus eng_next_segment(EngSim* sim);
 /// First crossing in (t_from, trial end] that would do something; fills crossings. `found` false:

@@ -136,6 +136,8 @@ static SltStatus check_progress(EngSim* sim) {
                     eng_number((double)sim->options.max_events).text);
   }
   double elapsed = core->t - sim->options.t_start;
+  double span = eng_span(sim);
+  if (isfinite(span)) elapsed = fmax(elapsed, span);
   if (core->t - core->stall_t > fmax(ENG_STALL_SPAN * elapsed, DBL_EPSILON * fabs(core->t))) {
     core->stall_t = core->t;
     core->stall_count = 0;

@@ -130,8 +130,7 @@ static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const
     double off = fmax(DBL_EPSILON * fabs(stepper->x[i]), pad ? pad[i] : 0.0);
     x[i] = (ModelDual){{stepper->x[i] - off, stepper->x[i] + off}, {0.0, 0.0}};
   }
-  double t_off = DBL_EPSILON * fabs(stepper->t);
-  ModelInterval time = {stepper->t - t_off, stepper->t + t_off};
+  ModelInterval time = {stepper->t, stepper->t};
   model_program_enclose(&mode->rhs, eng_context(sim), regs, time, x, rates);
   bool combined = sim->core.slide.count || sim->core.contact.active;
   for (uint32_t i = 0; i < n; i++) {

@@ -284,8 +284,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
   return SLT_OK;
 }
 
-/// A time that somebody is interested in, where nothing moves yet.
-static double asked_span(const EngSim* sim) {
+double eng_span(const EngSim* sim) {
   double span = sim->model->experiment.end - sim->options.t_start;
   return span > 0.0 ? span : (double)INFINITY;
 }
@@ -298,7 +297,7 @@ static SltStatus first_step_size(EngSim* sim, double limit) {
     stepper->control.h_next = sim->options.h0;
     return SLT_OK;
   }
-  if (num_stepper_choose_h(stepper, limit, asked_span(sim)) < 0) return fail_step(sim, SLT_OK);
+  if (num_stepper_choose_h(stepper, limit, eng_span(sim)) < 0) return fail_step(sim, SLT_OK);
   return SLT_OK;
 }
 

@@ -217,7 +217,8 @@ class Runs(Limits):
     def test_no_end_of_an_instant(self):
         self.fails_soon("loop", "x' = 1; state a [x > 0] {} from init, b; state b [x > 0] {} from a;",
                         says=["E0803", "a -> b", "hint"])
-        self.fails_soon("tiny period", "n(t0) = 0; at 0 each 1e-300 repeat * { set n = n + 1; }\n",
+        self.fails_soon("tiny period", "n(t0) = 0; at 0 each 1e-300 repeat * { set n = n + 1; }\n"
+                        "experiment { end = 10; }\n",
                         says="hint")
         self.fails_soon("period below the clock",
                         "n(t0) = 0; at 1 each 1e-18 repeat * { set n = n + 1; }\n", says="too short")

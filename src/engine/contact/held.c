@@ -70,7 +70,7 @@ static SltStatus look(EngSim* sim, Probe* p) {
     double* g = p->g + (size_t)d * p->stride;
     double* rate = p->rate + (size_t)d * p->stride;
     for (uint32_t i = 0; i < mode->state_count; i++) {
-      double size = sim->atol[i] / sim->options.rtol + fabs(sim->x[i]);
+      double size = fmax(eng_scale(sim, mode->state_env[i]), fabs(sim->x[i]));
       w->flow[i] = wobble(d, i) * (size > 0.0 ? size : 1.0);
     }
     derive(sim, w->flow, g, rate);
