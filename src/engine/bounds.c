@@ -13,6 +13,7 @@
 #include <math.h>
 
 #define STEPS     4.0  // weights by which a state may be off: several steps, and few states of many
+#define NOISE_STEPS 64.0  // steps over which the rounding of a rate may have gathered
 #define TIME_ULPS 16.0  // a located time may be off by so many roundings
 #define WINDOW_SHARE \
   1e-6  // of the scale of g: the window of the types that take a distance for zero
@@ -26,11 +27,13 @@ typedef struct Box {
 } Box;
 
 static double rounding_of_state(const EngSim* sim, uint32_t state) {
-  return BERNSTEIN_ULPS * DBL_EPSILON * larger(sim->margin_x[state], magnitude(sim->x[state]));
+  double own = DBL_EPSILON * larger(sim->margin_x[state], magnitude(sim->x[state]));
+  return BERNSTEIN_ULPS * larger(own, num_stepper_rounding(sim->stepper, state));
 }
 
 static double weight_of_state(const EngSim* sim, uint32_t state) {
-  return STEPS * eng_state_weight(sim, state, sim->x[state]);
+  double rounding = NOISE_STEPS * num_stepper_rounding(sim->stepper, state);
+  return STEPS * larger(eng_state_weight(sim, state, sim->x[state]), rounding);
 }
 
 static double window_of_state(const EngSim* sim, uint32_t state) {

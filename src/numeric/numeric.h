@@ -269,6 +269,12 @@ void num_stepper_set_scales(NumStepper* s, uint32_t n, const double* scale, cons
 /// for the next few steps, in which no weight is below what that rounding does to the motion.
 double* num_stepper_noise(NumStepper* s);
 
+/// What rounding of its rate does to component i in a step, as far as that is known.
+static inline double num_stepper_rounding(const NumStepper* s, uint32_t i) {
+  double h = s->control.h_next > s->trial.h ? s->control.h_next : s->trial.h;
+  return s->noise_steps ? h * s->noise[i] : 0.0;
+}
+
 /// Error weight of component i at the committed point.
 double num_stepper_weight(const NumStepper* s, uint32_t i);
 

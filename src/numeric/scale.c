@@ -116,6 +116,7 @@ void num_stepper_set_scales(NumStepper* s, uint32_t n, const double* scale,
   SLT_ASSERT(n <= s->n_max);
   s->n = n;
   s->family = family;
+  s->noise_steps = 0;
   for (uint32_t i = 0; i < n; i++) {
     s->scale[i] = scale[i];
   }

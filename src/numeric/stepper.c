@@ -163,7 +163,6 @@ void num_stepper_restart(NumStepper* s, double t, uint32_t n, const double* x, c
   s->past = false;
   s->control.error_log2 = 0.0;
   s->control.lambda = 0.0;
-  s->noise_steps = s->noise_steps > 0;  // of another motion
   num_scale_note(s, s->x);
 }
 
