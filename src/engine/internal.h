@@ -346,6 +346,7 @@ typedef struct EngCore {
   bool pace_open;  // the first step since the motion began anew is not made yet
   bool drifts;     // the equations have no values at the present point: go on along `tangent`
   double attraction;  // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
+  double covered;    // step for which the scales of held states are known
   double idle_step;  // the last one in a mode without states, since the last instant
   double stall_t;  // time of the oldest of the recent instants
   uint32_t stall_count;
@@ -965,6 +966,8 @@ double eng_scale(EngSim* sim, uint32_t env);
 /// A trial was rejected again: weights that are below what rounding does to the rates are raised to
 /// that. False: none is.
 bool eng_scales_raise(EngSim* sim);
+/// Before a step along surfaces or on contacts: scales of the states that these hold.
+void eng_scales_hold(EngSim* sim);
 /// Another variable has had this value at a committed point.
 void eng_scale_note(EngSim* sim, uint32_t env, double value);
 /// Absolute part of the error weight of an entry, and the weight for a value of it.

@@ -68,6 +68,7 @@ static void restart_integration(EngSim* sim) {
   sim->core.pace_open = true;
   sim->core.idle_step = 0.0;
   sim->core.attraction = 0.0;
+  sim->core.covered = 0.0;
   num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
   sim->core.trial_pending = false;
   // A crossing is located up to rounding, so the point may lie a hair before the region in which

@@ -7,8 +7,11 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define ABSOLUTE_SHARE 1e-3  // of rtol, as in the stepper
+#define NOISE_SHARE 16.0  // absolute part of a weight, in roundings of the way
+#define HELD_SHARE  1e-3  // of the way that a flow would take a state, where others hold it
 #define SCATTER_POINTS 3
 
 static uint32_t entry_of(const EngSim* sim, uint32_t env) {
@@ -59,6 +62,7 @@ void eng_scales_enter(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   NumStepper* stepper = sim->stepper;
   take_over(sim);
+  sim->core.covered = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     eng_scale_note(sim, mode->state_env[i], sim->x[i]);
   }
@@ -118,6 +122,15 @@ static const double* find_scatter(EngSim* sim, double* room) {
   return most;
 }
 
+static bool is_held(const EngSim* sim) {
+  return sim->core.slide.count || sim->core.contact.active;
+}
+
+/// A stiff method damps the rounding of fast rates.
+static bool is_damped(const EngSim* sim) {
+  return sim->stepper->method->stiff || sim->stepper->method->multistep;
+}
+
 /// Half width of the rates over states that are off by `pad`, into `noise`.
 static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const double* scatter,
                           double* noise) {
@@ -132,7 +145,7 @@ static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const
   }
   ModelInterval time = {stepper->t, stepper->t};
   model_program_enclose(&mode->rhs, eng_context(sim), regs, time, x, rates);
-  bool combined = sim->core.slide.count || sim->core.contact.active;
+  bool combined = is_held(sim);
   for (uint32_t i = 0; i < n; i++) {
     double width = 0.5 * (rates[i].v.hi - rates[i].v.lo);
     if (!isfinite(width)) width = scatter[i];
@@ -142,12 +155,35 @@ static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const
   }
 }
 
+/// A state that opposing flows hold has a scale though it does not move: a part of the way that one
+/// of them alone would take it in a step. Within the tolerance of that it may be off.
+static void cover_held(EngSim* sim, const ModelDual* rates, double* pad) {
+  const double h = sim->stepper->control.h_next;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    double way = HELD_SHARE * h * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    pad[i] = isfinite(way) ? way : 0.0;
+  }
+  num_stepper_cover(sim->stepper, pad);
+}
+
+/// What the noise of rates does to held states in a step is part of their scales as well.
+static void cover_noise(EngSim* sim, const double* noise, double* size) {
+  const double share = ABSOLUTE_SHARE * sim->options.rtol;
+  const double h = sim->stepper->control.h_next;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    double least = NOISE_SHARE * h * noise[i] / share;
+    size[i] = isfinite(least) ? least : 0.0;
+  }
+  num_stepper_cover(sim->stepper, size);
+}
+
 bool eng_scales_raise(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   NumStepper* stepper = sim->stepper;
   const uint32_t n = mode->state_count;
-  // a stiff method damps the rounding of fast rates
-  if (!stepper->options.by_scale || stepper->method->stiff || stepper->method->multistep) return false;
+  const bool held = is_held(sim);
+  const bool damped = is_damped(sim);
+  if (!stepper->options.by_scale || (damped && !held)) return false;
   size_t need = (size_t)mode->rhs.reg_count + 3 * (size_t)n;
   if (eng_grow(sim, (void**)&sim->rate_duals, &sim->rate_dual_capacity, need,
                sizeof *sim->rate_duals) < 0) {
@@ -155,19 +191,30 @@ bool eng_scales_raise(EngSim* sim) {
     return false;
   }
   model_program_bind_dual(&mode->rhs, sim->env, sim->rate_duals);
-  double* noise = num_stepper_noise(stepper);
   double h = stepper->control.h_next;
+  double* noise = num_stepper_noise(stepper, !damped);
+  double* pad = sim->x_lo;
   const double* scatter = find_scatter(sim, (double*)(sim->rate_duals + need - n));
   enclose_rates(sim, sim->rate_duals, NULL, scatter, noise);
+  memset(pad, 0, n * sizeof *pad);
+  if (held) cover_held(sim, sim->rate_duals + mode->rhs.reg_count + n, pad);
   // what rounding does to a velocity it does to the position a step later
-  double* pad = sim->x_lo;
   for (uint32_t i = 0; i < n; i++) {
-    pad[i] = h * noise[i];
+    pad[i] = fmax(h * noise[i], ABSOLUTE_SHARE * sim->options.rtol * pad[i]);
   }
   enclose_rates(sim, sim->rate_duals, pad, scatter, noise);
+  if (held) cover_noise(sim, noise, pad);
+  sim->core.covered = held ? h : 0.0;
   bool raised = false;
   for (uint32_t i = 0; i < n; i++) {
     raised = raised || h * noise[i] > stepper->atol[i];
   }
   return raised;
+}
+
+void eng_scales_hold(EngSim* sim) {
+  if (!is_held(sim)) return;
+  bool longer = sim->stepper->control.h_next > 2.0 * sim->core.covered;
+  bool stale = sim->stepper->noise_steps == 0 && !is_damped(sim);
+  if (longer || stale) eng_scales_raise(sim);
 }

@@ -326,8 +326,7 @@ static SltStatus new_trial(EngSim* sim, bool* found) {
   SLT_TRY(eng_stiff_prepare(sim));
   SLT_TRY(first_step_size(sim, limit));
   set_attraction(sim);
-  bool combined = sim->core.slide.count || sim->core.contact.active;
-  if (combined && sim->stepper->noise_steps == 0) eng_scales_raise(sim);
+  eng_scales_hold(sim);
   for (;;) {
     if (sim->options.max_steps && sim->stepper->counters.steps >= sim->options.max_steps) {
       return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s steps is reached",

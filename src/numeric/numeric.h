@@ -265,9 +265,12 @@ void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const do
 /// components as these are given.
 void num_stepper_set_scales(NumStepper* s, uint32_t n, const double* scale, const uint32_t* family);
 
+/// Raise scales that are below `size`.
+void num_stepper_cover(NumStepper* s, const double* size);
+
 /// Place for bounds of what rounding does to each component of f at the committed point. They hold
-/// for the next few steps, in which no weight is below what that rounding does to the motion.
-double* num_stepper_noise(NumStepper* s);
+/// for the next few steps if in use: no weight is below what that rounding does to the motion.
+double* num_stepper_noise(NumStepper* s, bool use);
 
 /// What rounding of its rate does to component i in a step, as far as that is known.
 static inline double num_stepper_rounding(const NumStepper* s, uint32_t i) {

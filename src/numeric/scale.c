@@ -53,8 +53,8 @@ void num_scale_begin(NumStepper* s) {
   }
 }
 
-double* num_stepper_noise(NumStepper* s) {
-  s->noise_steps = NOISE_STEPS;
+double* num_stepper_noise(NumStepper* s, bool use) {
+  s->noise_steps = use ? NOISE_STEPS : 0;
   return s->noise;
 }
 
@@ -99,6 +99,14 @@ static bool outgrown(const NumStepper* s, const double* restrict x) {
     grown |= num_abs(x[i]) > scale[i];
   }
   return grown != 0;
+}
+
+void num_stepper_cover(NumStepper* s, const double* size) {
+  if (outgrown(s, size)) {
+    cover(s, size);
+    s->scale_epoch++;
+    num_scale_absolute(s);
+  }
 }
 
 void num_scale_note(NumStepper* s, const double* x) {
