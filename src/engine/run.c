@@ -136,9 +136,9 @@ static SltStatus check_progress(EngSim* sim) {
     return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s events is reached",
                     eng_number((double)sim->options.max_events).text);
   }
-  double elapsed = core->t - sim->options.t_start;
   double span = eng_span(sim);
-  if (isfinite(span)) elapsed = fmax(elapsed, span);
+  double ahead = isfinite(span) ? span : sim->t_stop - core->t;
+  double elapsed = fmax(core->t - sim->options.t_start, isfinite(ahead) ? ahead : 0.0);
   if (core->t - core->stall_t > fmax(ENG_STALL_SPAN * elapsed, DBL_EPSILON * fabs(core->t))) {
     core->stall_t = core->t;
     core->stall_count = 0;
@@ -407,6 +407,7 @@ static SltStatus tell(EngSim* sim, SltStatus status, bool fired) {
 SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
   EngCore* core = &sim->core;
   if (!core->started || core->failed || !(t_stop >= core->t)) return SLT_ERR_ARGUMENT;
+  sim->t_stop = t_stop;
   if (core->ended) return SLT_END;
   bool fired = false;
   SltStatus status = SLT_OK;

@@ -13,6 +13,7 @@
 #define NOISE_SHARE 16.0  // absolute part of a weight, in roundings of the way
 #define HELD_SHARE  1e-3  // of the way that a flow would take a state, where others hold it
 #define SCATTER_POINTS 3
+#define SCATTER_ULPS 64.0  // of the time: sources change by some roundings
 
 static uint32_t entry_of(const EngSim* sim, uint32_t env) {
   return sim->scale_of ? sim->scale_of[env] : env;
@@ -91,6 +92,10 @@ void eng_scale_note(EngSim* sim, uint32_t env, double value) {
   if (fabs(value) >= NUM_SCALE_LEAST) *scale = fmax(*scale, fabs(value));
 }
 
+double eng_scale_of_noise(const EngSim* sim, double noise) {
+  return noise / (ABSOLUTE_SHARE * sim->options.rtol);
+}
+
 double eng_absolute(EngSim* sim, uint32_t env) {
   if (!isnan(sim->options.atol)) return sim->options.atol;
   return ABSOLUTE_SHARE * sim->options.rtol * eng_scale(sim, env);
@@ -108,13 +113,15 @@ static const double* find_scatter(EngSim* sim, double* room) {
   const NumStepper* stepper = sim->stepper;
   const uint32_t n = sim->core.mode->state_count;
   double *x = room, *first = room + n, *rate = first + n, *most = rate + n;
+  double span = eng_span(sim);
+  double time = fmax(fabs(stepper->t), isfinite(span) ? span : stepper->control.h_next);
   for (int k = 0; k <= SCATTER_POINTS; k++) {
     double factor = 1.0 + k * DBL_EPSILON;
     for (uint32_t i = 0; i < n; i++) {
       x[i] = stepper->x[i] * factor;
       if (k == 0) most[i] = 0.0;
     }
-    if (eng_rhs(sim, stepper->t * factor, x, k ? rate : first) < 0) break;
+    if (eng_rhs(sim, stepper->t + k * SCATTER_ULPS * DBL_EPSILON * time, x, k ? rate : first) < 0) break;
     for (uint32_t i = 0; k && i < n; i++) {
       most[i] = fmax(most[i], fabs(rate[i] - first[i]));
     }
@@ -168,10 +175,9 @@ static void cover_held(EngSim* sim, const ModelDual* rates, double* pad) {
 
 /// What the noise of rates does to held states in a step is part of their scales as well.
 static void cover_noise(EngSim* sim, const double* noise, double* size) {
-  const double share = ABSOLUTE_SHARE * sim->options.rtol;
   const double h = sim->stepper->control.h_next;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    double least = NOISE_SHARE * h * noise[i] / share;
+    double least = eng_scale_of_noise(sim, NOISE_SHARE * h * noise[i]);
     size[i] = isfinite(least) ? least : 0.0;
   }
   num_stepper_cover(sim->stepper, size);

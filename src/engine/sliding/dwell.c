@@ -22,6 +22,7 @@
 #define NEAR            100.0  // whiles: changes at this distance still belong to the same chattering
 #define SHRINKS         0.999  // an interval that is shorter than the one before
 #define LASTING_SHARE   5e-4   // of the time since it began: chattering that lasts slows down
+#define LEAST_SHARE     1e-7   // of the experiment: no state is kept for less
 #define ZENO_SUSPECT    6      // intervals that shrink steadily are another matter
 
 /// The earliest end of all that dwell.
@@ -104,10 +105,12 @@ static double time_in_tolerance(EngSim* sim) {
 }
 
 /// How long a state is kept from now on: not longer than a step is, unless that is within the
-/// tolerances.
-static double while_length(double step, double distance, double in_tolerance) {
+/// tolerances, or nothing beside the whole experiment.
+static double while_length(const EngSim* sim, double step, double distance, double in_tolerance) {
   double length = distance <= CHATTER_SHARE * step ? CHATTER_SHARE * step : WHILES * distance;
-  return fmax(fmin(step, length), in_tolerance);
+  double span = eng_span(sim);
+  double least = isfinite(span) ? LEAST_SHARE * span : 0.0;
+  return fmax(fmax(fmin(step, length), in_tolerance), least);
 }
 
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
@@ -179,7 +182,7 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
     c->moved = true;
     if (c->dwelling || c->count < CHATTER_CHANGES || shrinks_steadily(sim, a)) continue;
     if (sim->options.zeno == SLT_ZENO_STOP) return stops(sim, a);
-    eng_dwell_begin(sim, a, while_length(step, distance, in_tolerance));
+    eng_dwell_begin(sim, a, while_length(sim, step, distance, in_tolerance));
     *begun = true;
   }
   find_end(sim);
