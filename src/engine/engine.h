@@ -20,7 +20,7 @@ typedef struct EngSim EngSim;
 
 /// Resolved options: no NaN, nothing left open.
 typedef struct EngOptions {
-  double t_start;
+  double t_start, t_end;
   const NumMethod* method;
   bool method_auto;                     // `method` is only where to begin
   double rtol, atol, h0, h_min, h_max;  // atol NaN, h0, h_min, h_max 0: not given

@@ -972,8 +972,6 @@ void eng_scales_hold(EngSim* sim);
 /// Another variable has had this value at a committed point.
 void eng_scale_note(EngSim* sim, uint32_t env, double value);
 /// Absolute part of the error weight of an entry, and the weight for a value of it.
-/// The scale whose absolute tolerance is `noise`.
-double eng_scale_of_noise(const EngSim* sim, double noise);
 double eng_absolute(EngSim* sim, uint32_t env);
 double eng_weight(EngSim* sim, uint32_t env, double value);
 /// The same for a state of the present mode.

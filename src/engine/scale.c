@@ -92,10 +92,6 @@ void eng_scale_note(EngSim* sim, uint32_t env, double value) {
   if (fabs(value) >= NUM_SCALE_LEAST) *scale = fmax(*scale, fabs(value));
 }
 
-double eng_scale_of_noise(const EngSim* sim, double noise) {
-  return noise / (ABSOLUTE_SHARE * sim->options.rtol);
-}
-
 double eng_absolute(EngSim* sim, uint32_t env) {
   if (!isnan(sim->options.atol)) return sim->options.atol;
   return ABSOLUTE_SHARE * sim->options.rtol * eng_scale(sim, env);
@@ -177,7 +173,7 @@ static void cover_held(EngSim* sim, const ModelDual* rates, double* pad) {
 static void cover_noise(EngSim* sim, const double* noise, double* size) {
   const double h = sim->stepper->control.h_next;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    double least = eng_scale_of_noise(sim, NOISE_SHARE * h * noise[i]);
+    double least = NOISE_SHARE * h * noise[i] / (ABSOLUTE_SHARE * sim->options.rtol);
     size[i] = isfinite(least) ? least : 0.0;
   }
   num_stepper_cover(sim->stepper, size);

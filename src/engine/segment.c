@@ -285,7 +285,7 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
 }
 
 double eng_span(const EngSim* sim) {
-  double span = sim->model->experiment.end - sim->options.t_start;
+  double span = sim->options.t_end - sim->options.t_start;
   return span > 0.0 ? span : (double)INFINITY;
 }
 

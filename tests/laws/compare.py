@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 
 SAMPLES = 60
-FLOOR = 1e-9       # of the largest value of a column, of the length of the run
+FLOOR = 1e-8       # of the largest value of a column, of the length of the run
 COLUMNS = 200      # that are compared in models with more, spread evenly
 DISAGREE = 1e-2    # of the largest value: from here on the reference does not agree with itself
 SECONDS = int(os.environ.get("LAWS_SECONDS", "5"))  # of the processor, for one run

@@ -124,7 +124,7 @@ def check_order():
 
 # ---- located ---------------------------------------------------------------------------------------
 
-TIGHT = ("--rtol", "1e-10", "--atol", "1e-10")
+TIGHT = ("--rtol", "1e-10", "--atol", "1e-10", "--event-rows", "all")
 
 
 def check_first_contacts(model, h, v, f, brake, push, contact):

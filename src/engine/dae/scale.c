@@ -9,9 +9,7 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
-#define ROUNDINGS 16.0  // of a term: what is smaller beside it is not told from zero
 #define ROUNDS 8  // through which sizes pass from one equation to the next
 
 double dae_known_scale(EngSim* sim, uint32_t env) {
@@ -91,37 +89,6 @@ void dae_scales(EngSim* sim, const ModelImplicit* im, const double* value, const
   dae_complete_scales(&rows, out, row, found, scale);
 }
 
-/// Quantities that are nothing but the rounding of the terms beside them measure what these do.
-static void pass_rounding(const DaeRows* rows, const double* out, double* row, double* found,
-                          double* scale) {
-  for (int round = 0; round < ROUNDS; round++) {
-    bool any = false;
-    measure_rows(rows, out, scale, row);
-    memset(found, 0, rows->column_count * sizeof *found);
-    for (uint32_t k = 0; k < rows->entry_count; k++) {
-      const ModelEntry* entry = &rows->entries[k];
-      double size = row[entry->row] / fabs(out[entry->reg]);
-      if (size <= DBL_MAX) found[entry->column] = fmax(found[entry->column], size);
-    }
-    for (uint32_t j = 0; j < rows->column_count; j++) {
-      if (scale[j] >= ROUNDINGS * DBL_EPSILON * found[j]) continue;
-      scale[j] = found[j];
-      any = true;
-    }
-    if (!any) break;
-  }
-}
-
-/// Scales of states from the quantities that have one: sizes where they pass on, what is no more
-/// than rounding elsewhere.
-static void note_states(EngSim* sim, const ModelImplicit* im, const double* scale, double share) {
-  for (uint32_t j = 0; j < im->quantity_count; j++) {
-    uint32_t env = im->quantities[j].env;
-    bool state = im->quantities[j].state != MODEL_NONE;
-    if (state && env != MODEL_NONE) eng_scale_note(sim, env, share * scale[j]);
-  }
-}
-
 void eng_dae_scales(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
   double* at = sim->dae.work;
@@ -136,12 +103,11 @@ void eng_dae_scales(EngSim* sim) {
   known_scales(sim, im, value, scale);
   dae_run_system(sim, im, value, out);
   dae_pass_scales(&rows, out, row, found, scale);
-  note_states(sim, im, scale, 1.0);
   for (uint32_t j = 0; j < im->quantity_count; j++) {
-    if (fabs(value[j]) <= DBL_MAX) scale[j] = fmax(scale[j], fabs(value[j]));
+    uint32_t env = im->quantities[j].env;
+    bool state = im->quantities[j].state != MODEL_NONE;
+    if (state && env != MODEL_NONE && scale[j] > 0.0) eng_scale_note(sim, env, scale[j]);
   }
-  pass_rounding(&rows, out, row, found, scale);
-  note_states(sim, im, scale, eng_scale_of_noise(sim, ROUNDINGS * DBL_EPSILON));
 }
 
 double dae_row_distance(double residual, double size) {
