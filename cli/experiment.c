@@ -58,7 +58,6 @@ static int choose_times(Trial* trial) {
   trial->t_end = !isnan(trial->until)            ? trial->until
                  : !isnan(trial->experiment.end) ? trial->experiment.end
                                                  : 10.0;
-  if (isnan(trial->experiment.end)) trial->sim.t_end = trial->t_end;
   if (trial->t_end > trial->t_start) return CLI_DONE;
   char start[32];
   char end[32];

@@ -76,14 +76,13 @@ static int check_grid(const Run* run) {
 }
 
 static int choose_times(Run* run) {
-  RunOptions* o = &run->options;
+  const RunOptions* o = &run->options;
   run->t_start = !isnan(o->sim.t_start)          ? o->sim.t_start
                  : !isnan(run->experiment.start) ? run->experiment.start
                                                  : 0.0;
   run->t_end = !isnan(o->until)              ? o->until
                : !isnan(run->experiment.end) ? run->experiment.end
                                              : 10.0;
-  if (isnan(run->experiment.end)) o->sim.t_end = run->t_end;
   if (run->t_end >= run->t_start) return check_grid(run);
   char start[32];
   char end[32];

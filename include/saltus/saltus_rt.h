@@ -164,7 +164,6 @@ typedef enum SltZeno {
 /// NaN means: what the model's experiment says, else the default in brackets.
 typedef struct SltSimOptions {
   double t_start;          ///< start of the run [0]
-  double t_end;            ///< planned end; measures what nothing in the model has a size for
   const char* method;      ///< name from slt_method_get(); NULL: the experiment's, else "auto"
   double rtol;             ///< relative tolerance, > 0 [1e-6]
   double atol;             ///< absolute tolerance, >= 0 [rtol/1000 times each scale]

@@ -16,7 +16,6 @@ uint32_t slt_number_text(double value, char* out) {
 SltSimOptions slt_sim_options(void) {
   double unset = (double)NAN;
   return (SltSimOptions){.t_start = unset,
-                         .t_end = unset,
                          .rtol = unset,
                          .atol = unset,
                          .h0 = unset,

@@ -574,7 +574,7 @@ void eng_atom_end_instant(EngSim* sim, uint32_t i) {
   bool tangential = atom->marks.left_now || atom->marks.tangential;
   atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
   // along its surface g was zero: what was left of it is an error
-  if (atom->left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
+  if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
   atom->armed = fabs(atom->g) > atom->zone;
   atom->clear = atom->g < -atom->eps;
   atom->in_zone = false;

@@ -762,6 +762,9 @@ SltStatus eng_leave_boundaries(EngSim* sim, bool* fired);
 /// How long the model's experiment is: a time that somebody is interested in, where nothing moves
 /// yet. Infinite: not known.
 double eng_span(const EngSim* sim);
+/// The same, or the time that the motion is asked for where no experiment is given; 0: not known.
+/// Steps must not depend on it: a run may be cut anywhere.
+double eng_horizon(const EngSim* sim);
 /// Produce the next segment from the committed point (or from core.t inside a pending trial).
 SltStatus eng_next_segment(EngSim* sim);
 /// First crossing in (t_from, trial end] that would do something; fills crossings. `found` false:

@@ -136,9 +136,7 @@ static SltStatus check_progress(EngSim* sim) {
     return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s events is reached",
                     eng_number((double)sim->options.max_events).text);
   }
-  double span = eng_span(sim);
-  double ahead = isfinite(span) ? span : sim->t_stop - core->t;
-  double elapsed = fmax(core->t - sim->options.t_start, isfinite(ahead) ? ahead : 0.0);
+  double elapsed = fmax(core->t - sim->options.t_start, eng_horizon(sim));
   if (core->t - core->stall_t > fmax(ENG_STALL_SPAN * elapsed, DBL_EPSILON * fabs(core->t))) {
     core->stall_t = core->t;
     core->stall_count = 0;

@@ -109,8 +109,7 @@ static const double* find_scatter(EngSim* sim, double* room) {
   const NumStepper* stepper = sim->stepper;
   const uint32_t n = sim->core.mode->state_count;
   double *x = room, *first = room + n, *rate = first + n, *most = rate + n;
-  double span = eng_span(sim);
-  double time = fmax(fabs(stepper->t), isfinite(span) ? span : stepper->control.h_next);
+  double time = fmax(fabs(stepper->t), eng_horizon(sim));
   for (int k = 0; k <= SCATTER_POINTS; k++) {
     double factor = 1.0 + k * DBL_EPSILON;
     for (uint32_t i = 0; i < n; i++) {

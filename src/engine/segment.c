@@ -289,6 +289,12 @@ double eng_span(const EngSim* sim) {
   return span > 0.0 ? span : (double)INFINITY;
 }
 
+double eng_horizon(const EngSim* sim) {
+  double span = eng_span(sim);
+  if (!isfinite(span)) span = sim->t_stop - sim->core.t;
+  return isfinite(span) ? span : 0.0;
+}
+
 static SltStatus first_step_size(EngSim* sim, double limit) {
   NumStepper* stepper = sim->stepper;
   if (stepper->control.h_next > 0.0 || sim->core.mode->state_count == 0) return SLT_OK;

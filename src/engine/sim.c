@@ -49,7 +49,7 @@ SltStatus eng_options_resolve(const Model* model, const SltSimOptions* given, En
                               const char** what) {
   const ModelExperiment* e = &model->experiment;
   *out = (EngOptions){.t_start = pick(given->t_start, e->start, 0.0),
-                      .t_end = pick(given->t_end, e->end, (double)NAN),
+                      .t_end = e->end,
                       .rtol = pick(given->rtol, e->rtol, 1e-6),
                       .atol = pick(given->atol, e->atol, (double)NAN),
                       .h0 = pick(given->h0, e->h0, 0.0),

@@ -27,7 +27,7 @@
 #define BLIND_LONGEST      0x1p100
 #define BLIND_GROWTH       8.0
 #define BLIND_BEND         0.05
-#define BLIND_SHARE        1e-2
+#define BLIND_SHARE        1e-4
 #define SPAN_SHARE         0x1p-17  // of the time somebody is interested in, where all is at rest
 #define SPAN_SHORTEST      0x1p-24  // ... least part of it that is looked at
 
