@@ -46,8 +46,9 @@ class Runs:
         return os.path.join(MODELS, model + ".lisma")
 
     def call(self, *arguments):
+        # graphs by the program's own layout: versions of Graphviz differ
         subprocess.run([self.program, *arguments], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+                       stderr=subprocess.DEVNULL, env={**os.environ, "SALTUS_DOT": ""})
 
 
 def column(rows, name):

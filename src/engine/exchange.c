@@ -229,6 +229,7 @@ SltStatus eng_exchange_step(EngSim* sim, bool* event) {
   SLT_TRY(project(sim, event));
   if (core->full_stale) eng_evaluate_full(sim, core->t);
   if (core->t > core->mesh_t) sim->stepper->control.h_next = core->t - core->mesh_t;
+  num_stepper_cover(sim->stepper, sim->x);
   eng_atoms_mesh(sim);
   core->mesh_t = core->t;
   if (core->contact.active) eng_contact_begin(sim, core->t, sim->x);

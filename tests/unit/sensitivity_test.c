@@ -63,7 +63,7 @@ TEST(a_ball_and_its_derivatives) {
   CHECK_NEAR(row[0], u * (2.0 - t1), 1e-11, 0.0);
   // along the moving instant the height stays at the floor
   CHECK(slt_sensitivity_get(s, SLT_WHEN_BEFORE, q, row) == SLT_OK, "before");
-  CHECK_NEAR(row[1], 0.0, 0.0, 1e-12);
+  CHECK_NEAR(row[1], 0.0, 1e-12, 0.0);
   CHECK(slt_sim_find(sim, "v", &q) == SLT_OK, "v");
   CHECK(slt_sensitivity_get(s, SLT_WHEN_BEFORE, q, row) == SLT_OK, "before");
   CHECK_NEAR(row[1], -9.81 / u, 1e-12, 0.0);
