@@ -146,6 +146,8 @@ def without_places(events):
 # order of the text
 # ... as is the order of the unknowns around the nodes of parts, and so their rounding
 ORDER_MATTERS = re.compile(r"\b(random|uniform|normal|exponential)\s*\(|\binclude\b")
+# two automata set one variable in the same instant: the delivery comes when the shelf runs empty
+SET_TWICE = {"inventory.lisma"}
 
 
 def first_difference(a, b):
@@ -166,7 +168,7 @@ def check_order(path):
     messages = []
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    if ORDER_MATTERS.search(text):
+    if ORDER_MATTERS.search(text) or name in SET_TWICE:
         return []
     with tempfile.TemporaryDirectory(prefix="saltus-test-") as folder:
         for table in glob.glob(os.path.join(os.path.dirname(path), "*.csv")):

@@ -79,7 +79,8 @@ static double approach_speed(const EngSim* sim, uint32_t index) {
 /// Whether an impact that fired now is so slow that its flight may be rounding.
 static bool is_slow(EngSim* sim, uint32_t transition) {
   uint32_t gap = eng_impact_gap(sim, transition);
-  if (gap == MODEL_NONE) return false;
+  // a reset that takes the gap elsewhere ends no flight
+  if (gap == MODEL_NONE || !eng_at_boundary(sim, gap, sim->g[gap])) return false;
   EngAccumulation* times = &sim->accumulations[transition];
   double leaves = -sim->gdot[gap];
   times->fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
