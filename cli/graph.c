@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the C library's
 extern char** environ;
 
 static SltStatus file_write(void* user, const char* data, size_t length) {

@@ -294,9 +294,10 @@ static int write_file(LinearCommand* c) {
 
 static void print_mode(const LinearCommand* c) {
   cli_print(stdout, "at t = %.10g", slt_sim_time(c->sim));
-  for (uint32_t a = 0; a < slt_sim_automaton_count(c->sim); a++)
+  for (uint32_t a = 0; a < slt_sim_automaton_count(c->sim); a++) {
     cli_print(stdout, ", %s = %s", slt_sim_automaton_name(c->sim, a),
               slt_sim_automaton_state(c->sim, a));
+  }
   cli_print(stdout, "\n");
 }
 

@@ -93,11 +93,12 @@ static int watch(ServeOptions* options, char** argv, bool open) {
 int command_watch(int argc, char** argv) {
   // what stands behind the program's name is the program's
   int own = 0;
-  while (own < argc && argv[own][0] == '-')
+  while (own < argc && argv[own][0] == '-') {
     own += (strcmp(argv[own], "--port") == 0 || strcmp(argv[own], "-p") == 0 ||
             strcmp(argv[own], "--listen") == 0)
                ? 2
                : 1;
+  }
   OptionParser parser = {.command = "watch",
                          .specs = specs,
                          .spec_count = sizeof specs / sizeof *specs,

@@ -23,8 +23,8 @@ typedef struct CompiledModel {
   ModelBuild* build;
   const char** out_names;  // of the experiment
   SltExperimentSetting* plot;
-  RulesModel* rules;       // the tables it comes from; NULL for equations
-  NativeTier* native;      // NULL: the tape alone
+  RulesModel* rules;   // the tables it comes from; NULL for equations
+  NativeTier* native;  // NULL: the tape alone
   double unchecked_modes;
 } CompiledModel;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Elementary functions whose bits do not depend on the machine: C leaves their last digits to the
-// library, and libraries differ. Made of additions, multiplications, divisions and roots, which every
-// machine rounds alike. Errors are below one unit in the last place where nothing else is said.
+// library, and libraries differ. Made of additions, multiplications, divisions and roots, which
+// every machine rounds alike. Errors are below one unit in the last place where nothing else is
+// said.
 #ifndef SALTUS_BASE_ELEMENTARY_H
 #define SALTUS_BASE_ELEMENTARY_H
 

@@ -51,8 +51,8 @@ static double beta_fraction(double a, double b, double x) {
 double blk_beta_share(double a, double b, double x) {
   if (!(x > 0.0)) return 0.0;
   if (!(x < 1.0)) return 1.0;
-  double front =
-      base_exp(blk_log_gamma(a + b) - blk_log_gamma(a) - blk_log_gamma(b) + a * base_log(x) + b * base_log1p(-x));
+  double front = base_exp(blk_log_gamma(a + b) - blk_log_gamma(a) - blk_log_gamma(b) +
+                          a * base_log(x) + b * base_log1p(-x));
   if (x <= (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(a, b, x) / a;
   return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
 }

@@ -12,9 +12,9 @@
 #include <float.h>
 #include <math.h>
 
-#define STEPS     4.0  // weights by which a state may be off: several steps, and few states of many
+#define STEPS       4.0  // weights by which a state may be off: several steps, and few states of many
 #define NOISE_STEPS 64.0  // steps over which the rounding of a rate may have gathered
-#define TIME_ULPS 16.0  // a located time may be off by so many roundings
+#define TIME_ULPS   16.0  // a located time may be off by so many roundings
 #define WINDOW_SHARE \
   1e-6  // of the scale of g: the window of the types that take a distance for zero
 

@@ -342,13 +342,13 @@ typedef struct EngCore {
   double instant_t;    // time of the last instant that fired
   double first_bound;  // of the first step after it
   EngPace paces[ENG_PACES];
-  uint32_t pace;   // place of the present mode among them
-  bool pace_open;  // the first step since the motion began anew is not made yet
-  bool drifts;     // the equations have no values at the present point: go on along `tangent`
+  uint32_t pace;      // place of the present mode among them
+  bool pace_open;     // the first step since the motion began anew is not made yet
+  bool drifts;        // the equations have no values at the present point: go on along `tangent`
   double attraction;  // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
-  double covered;    // step for which the scales of held states are known
-  double idle_step;  // the last one in a mode without states, since the last instant
-  double stall_t;  // time of the oldest of the recent instants
+  double covered;     // step for which the scales of held states are known
+  double idle_step;   // the last one in a mode without states, since the last instant
+  double stall_t;     // time of the oldest of the recent instants
   uint32_t stall_count;
   double last_t;          // time of the last instant, whether or not it fired anything
   bool margin_stale;      // margins have to be computed anew before they are used
@@ -432,16 +432,16 @@ struct EngSim {
   // one block, offsets from the model's layout
   char* block;
   size_t block_size;
-  double* env;           // present values, then those before the present round (pre)
-  double* before;        // values before the last instant
-  double* guess;         // per environment entry: where Newton's method starts from
-  double* env_nominal;   // nominal of each variable's entries; NULL where all are 1
-  double* scale;         // per environment entry: largest magnitude so far (scale.c)
-  uint32_t* scale_of;    // ... which entry stands for it; NULL: it does itself
-  uint32_t* scale_first; // ... the first state of the present mode for which that one stands
-  uint32_t* state_scale; // per state of the stepper: the entry that has its scale
-  uint32_t* family;      // ... first state of its family
-  uint64_t scale_epoch;  // of the stepper's scales when they were last taken over
+  double* env;            // present values, then those before the present round (pre)
+  double* before;         // values before the last instant
+  double* guess;          // per environment entry: where Newton's method starts from
+  double* env_nominal;    // nominal of each variable's entries; NULL where all are 1
+  double* scale;          // per environment entry: largest magnitude so far (scale.c)
+  uint32_t* scale_of;     // ... which entry stands for it; NULL: it does itself
+  uint32_t* scale_first;  // ... the first state of the present mode for which that one stands
+  uint32_t* state_scale;  // per state of the stepper: the entry that has its scale
+  uint32_t* family;       // ... first state of its family
+  uint64_t scale_epoch;   // of the stepper's scales when they were last taken over
   ModelDual* rate_duals;  // registers, states and rates to bound the rounding of rates with
   size_t rate_dual_capacity;
   double* params_given;  // overrides, NaN for none
@@ -538,7 +538,7 @@ struct EngSim {
 
   // relations in blocks (far.c)
   bool has_bounds;            // the present mode's relations can be bounded in blocks
-  double t_stop;               // up to which the motion is asked for
+  double t_stop;              // up to which the motion is asked for
   double *x_lo, *x_hi;        // bounds of the states over what is looked at
   ModelInterval* bound_room;  // work space for it
   size_t bound_capacity;
@@ -963,9 +963,9 @@ void eng_scales_init(EngSim* sim);
 void eng_scales_enter(EngSim* sim);
 /// After a snapshot was restored.
 void eng_scales_rebind(EngSim* sim);
-/// Scale of the entry of the environment that a state or another variable has: the largest magnitude
-/// at committed points so far, of it or of its family; a given nominal value counts. 0: not known.
-/// Only states are followed by themselves.
+/// Scale of the entry of the environment that a state or another variable has: the largest
+/// magnitude at committed points so far, of it or of its family; a given nominal value counts. 0:
+/// not known. Only states are followed by themselves.
 double eng_scale(EngSim* sim, uint32_t env);
 /// A trial was rejected again: weights that are below what rounding does to the rates are raised to
 /// that. False: none is.

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define ABSOLUTE_SHARE 1e-3  // of rtol, as in the stepper
-#define NOISE_SHARE 16.0  // absolute part of a weight, in roundings of the way
-#define HELD_SHARE  1e-3  // of the way that a flow would take a state, where others hold it
+#define NOISE_SHARE    16.0  // absolute part of a weight, in roundings of the way
+#define HELD_SHARE     1e-3  // of the way that a flow would take a state, where others hold it
 #define SCATTER_POINTS 3
-#define SCATTER_ULPS 64.0  // of the time: sources change by some roundings
+#define SCATTER_ULPS   64.0  // of the time: sources change by some roundings
 
 static uint32_t entry_of(const EngSim* sim, uint32_t env) {
   return sim->scale_of ? sim->scale_of[env] : env;
@@ -103,8 +103,8 @@ double eng_weight(EngSim* sim, uint32_t env, double value) {
 
 // ---- rounding of rates --------------------------------------------------------------------------
 
-/// Rates at points that differ from the present one by a few roundings, where no enclosure is known:
-/// a block that leaves something open is solved by least squares.
+/// Rates at points that differ from the present one by a few roundings, where no enclosure is
+/// known: a block that leaves something open is solved by least squares.
 static const double* find_scatter(EngSim* sim, double* room) {
   const NumStepper* stepper = sim->stepper;
   const uint32_t n = sim->core.mode->state_count;
@@ -116,7 +116,8 @@ static const double* find_scatter(EngSim* sim, double* room) {
       x[i] = stepper->x[i] * factor;
       if (k == 0) most[i] = 0.0;
     }
-    if (eng_rhs(sim, stepper->t + k * SCATTER_ULPS * DBL_EPSILON * time, x, k ? rate : first) < 0) break;
+    if (eng_rhs(sim, stepper->t + k * SCATTER_ULPS * DBL_EPSILON * time, x, k ? rate : first) < 0)
+      break;
     for (uint32_t i = 0; k && i < n; i++) {
       most[i] = fmax(most[i], fabs(rate[i] - first[i]));
     }
@@ -150,10 +151,9 @@ static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const
   bool combined = is_held(sim);
   for (uint32_t i = 0; i < n; i++) {
     double width = 0.5 * (rates[i].v.hi - rates[i].v.lo);
-    if (!isfinite(width)) width = scatter[i];
     // flows that are combined to a smaller one leave the rounding of the larger
-    else if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
-    noise[i] = width;
+    if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    noise[i] = isfinite(width) ? width : scatter[i];
   }
 }
 

@@ -10,9 +10,9 @@
 
 #define LANDING           1.01  // a step that ends this close to a time event lands on it
 #define FAILURE_REDUCTION 0.25
-#define SMALLEST          16.0     // roundings of the time that a step has to move it by
-#define NUDGE             4e-12    // of the time or the step: nudge of a motion without values ahead
-#define NUDGE_GROWTH      16.0     // ... longer where rounding hides so short a way
+#define SMALLEST          16.0   // roundings of the time that a step has to move it by
+#define NUDGE             4e-12  // of the time or the step: nudge of a motion without values ahead
+#define NUDGE_GROWTH      16.0   // ... longer where rounding hides so short a way
 #define NUDGE_TRIALS      3
 #define IDLE_SHARE        0.125    // of the way to the next boundary, where there are no states
 #define FAR               0x1p900  // a step that nothing limits

@@ -180,8 +180,7 @@ static bool step_asks_for_change(EngSim* sim) {
 void eng_stiff_note_trial(EngSim* sim) {
   const NumStepper* stepper = sim->stepper;
   if (!sim->options.method_auto || !stepper->method->stiff || !sim->stiff.ready) return;
-  double product =
-      stepper->trial.h * num_linear_bound(stepper->system.linear, stepper->scale);
+  double product = stepper->trial.h * num_linear_bound(stepper->system.linear, stepper->scale);
   sim->core.choice.easy = product <= EASY_PRODUCT * price(sim);
 }
 

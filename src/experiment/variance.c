@@ -116,7 +116,7 @@ static void tell(const Variance* v, uint32_t parameter, uint32_t k) {
     sums[3] += e.total * e.total;
   }
   double errors[2];
-  for (int i = 0; i < 2; i++) {
+  for (size_t i = 0; i < 2; i++) {
     double mean = sums[2 * i] / BOOTSTRAPS;
     errors[i] = 1.96 * sqrt(fmax(0.0, sums[2 * i + 1] / BOOTSTRAPS - mean * mean));
   }

@@ -695,14 +695,14 @@ typedef enum ModelVarKind { MODEL_VAR_UNKNOWN, MODEL_VAR_DISCRETE } ModelVarKind
 
 typedef struct ModelVar {
   Str name;
-  Str unit;            // empty when none
-  uint8_t kind;        // ModelVarKind
-  uint8_t max_order;   // highest order that can be asked for
-  uint8_t slots;       // the environment holds orders 0 .. slots - 1
-  bool hidden;         // helper of the front end: not a column
-  bool inactive_zero;  // where undetermined: 0 instead of the last value
-  bool memory;         // of a contact: the speed that its impact leaves
-  bool yields;         // the last to hold where several forces can
+  Str unit;             // empty when none
+  uint8_t kind;         // ModelVarKind
+  uint8_t max_order;    // highest order that can be asked for
+  uint8_t slots;        // the environment holds orders 0 .. slots - 1
+  bool hidden;          // helper of the front end: not a column
+  bool inactive_zero;   // where undetermined: 0 instead of the last value
+  bool memory;          // of a contact: the speed that its impact leaves
+  bool yields;          // the last to hold where several forces can
   double nominal;       // 1 where none is given
   bool sized;           // it is given
   uint32_t family;      // variable that stands for those of the same kind: they share their scale

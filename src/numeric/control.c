@@ -22,7 +22,7 @@
 #define LAMBDA_MEMORY      0.8  // a fast component that has died out is not seen any more
 #define STIFF_HITS         15   // HNW II, IV.2
 #define CALM_STEPS         6
-#define FIRST_SHARE        0.01   // of the time in which the state moves by its size
+#define FIRST_SHARE        0.01      // of the time in which the state moves by its size
 #define BLIND_SHORTEST     0x1p-100  // steps looked at where the state has no size or does not move
 #define BLIND_LONGEST      0x1p100
 #define BLIND_GROWTH       8.0

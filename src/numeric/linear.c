@@ -656,8 +656,8 @@ double num_linear_bound(const NumLinear* linear, const double* scale) {
 #define SQRT_EPSILON 1.4901161193847656e-8
 
 SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, double t,
-                                 const double* x, const double* f, const double* scale,
-                                 double span, double* work, double* ft) {
+                                 const double* x, const double* f, const double* scale, double span,
+                                 double* work, double* ft) {
   const uint32_t n = linear->n;
   double* moved = work;
   double* there = work + n;

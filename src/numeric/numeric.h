@@ -203,17 +203,17 @@ typedef struct NumStepper {
   // begin of the trial, end of the trial, committed point; the last may coincide with either.
   double* x_row[3];
   double* f_row[3];
-  double* k;        // stages 2, 3, ...
-  double* stage_x;  // argument of the last inner stage
-  double* scaled;   // scratch: error by weight
-  double* atol;     // per component: absolute part of its weight
-  double* scale;    // per component: see num_stepper_set_scales
+  double* k;               // stages 2, 3, ...
+  double* stage_x;         // argument of the last inner stage
+  double* scaled;          // scratch: error by weight
+  double* atol;            // per component: absolute part of its weight
+  double* scale;           // per component: see num_stepper_set_scales
   const uint32_t* family;  // per component: the first of its family; NULL: each is its own
   uint64_t scale_epoch;    // counts changes of the scales
   bool scale_open;         // some component has no scale yet
   double* noise;           // per component: rounding of its rate, while noise_steps > 0
   uint32_t noise_steps;
-  double* dense;    // coefficients of the dense output, dense_degree + 1 rows
+  double* dense;  // coefficients of the dense output, dense_degree + 1 rows
   uint32_t n_max;
   uint32_t method_index;
   uint32_t row, row_begin, row_end;
@@ -497,11 +497,11 @@ void num_linear_fold(const NumLinear* linear, double* column);
 double num_linear_bound(const NumLinear* linear, const double* scale);
 
 /// J of f by one-sided differences, for a system made by num_linear_create_full. `work`: 2 n
-/// doubles; f is the value at (t, x), `scale` the size below which a component counts as 0, `span` a
-/// time over which f may change. df/dt goes to ft.
+/// doubles; f is the value at (t, x), `scale` the size below which a component counts as 0, `span`
+/// a time over which f may change. df/dt goes to ft.
 SltStatus num_linear_differences(NumLinear* linear, NumRhs* rhs, void* user, double t,
-                                 const double* x, const double* f, const double* scale,
-                                 double span, double* work, double* ft);
+                                 const double* x, const double* f, const double* scale, double span,
+                                 double* work, double* ft);
 
 // ---- small dense linear algebra -----------------------------------------------------------------
 

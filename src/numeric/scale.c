@@ -4,8 +4,8 @@
 // part of the error weights is taken from them, so that results do not depend on the units of a
 // model. A component that has only been 0 so far has no scale. Where it sets out, the way it goes
 // in a step stands for it. A component that others keep near 0 moves by the rounding of its rate:
-// no weight is smaller than that, where somebody has looked. One that others move only later in the step cannot be tested in it: the
-// step is short then.
+// no weight is smaller than that, where somebody has looked. One that others move only later in the
+// step cannot be tested in it: the step is short then.
 #include "numeric/internal.h"
 
 #define ABSOLUTE_SHARE 1e-3  // of rtol: absolute part of a weight, by scale

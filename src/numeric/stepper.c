@@ -9,7 +9,8 @@ NumOptions num_options(void) {
   return (NumOptions){.rtol = 1e-6, .atol = 1e-9, .norm = NUM_NORM_RMS, .stability = true};
 }
 
-// rows: 3 x, 3 f, stage argument, scaled error, atol, scale, noise, then stages and dense coefficients
+// rows: 3 x, 3 f, stage argument, scaled error, atol, scale, noise, then stages and dense
+// coefficients
 #define FIXED_ROWS 11
 
 #define TOO_FAR    1e6     // as an error: asks for a step that is a good deal shorter
@@ -47,8 +48,8 @@ static void set_pointers(NumStepper* s) {
 }
 
 static bool options_valid(const NumMethod* method, const NumOptions* o) {
-  if (!(o->rtol >= 0.0) || !(o->by_scale || o->atol >= 0.0) || !(o->h0 >= 0.0) || !(o->h_min >= 0.0) ||
-      !(o->h_max >= 0.0)) {
+  if (!(o->rtol >= 0.0) || !(o->by_scale || o->atol >= 0.0) || !(o->h0 >= 0.0) ||
+      !(o->h_min >= 0.0) || !(o->h_max >= 0.0)) {
     return false;
   }
   if (o->h_max > 0.0 && o->h_min > o->h_max) {

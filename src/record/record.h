@@ -8,8 +8,8 @@
 
 #include "record/csv.h"
 #include "record/events.h"
-#include "record/graph.h"
 #include "record/figure.h"
+#include "record/graph.h"
 #include "record/row_sink.h"
 #include "record/sink.h"
 #include "record/story.h"

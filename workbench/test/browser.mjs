@@ -430,7 +430,7 @@ experiment { end = 3; }
     const other = await newPage(null, bench.form, pathToFileURL(join(folder, "out", "workbench.html")).href, bench.page.context());
     const look = await other.until((look) => look.state === "done");
     assert.equal(look.path, "models/own.lisma");
-    assert.equal(look.last.x, 7);
+    assert.ok(Math.abs(look.last.x - 7) < 1e-9);
     assert.equal(await other.page.evaluate(() => window.hacked), undefined);
     await other.page.close();
     rmSync(folder, { recursive: true });
@@ -478,7 +478,10 @@ experiment { end = 3; }
   async gives_the_bits_of_the_command_line(bench) {
     for (const model of ["rules/hoop.rules.md", "closed_space.lisma", "relay.lisma", "stick_slip.lisma", "brick_wall.lisma"]) {
       const look = await bench.open(model);
-      assert.deepEqual(look.last, lastRow(model), model);
+      const row = lastRow(model);
+      // the page knows the values of macros, too
+      const same = Object.fromEntries(Object.keys(row).map((name) => [name, look.last[name]]));
+      assert.deepEqual(same, row, model);
     }
   },
 

@@ -81,8 +81,8 @@ void eng_contact_soften(EngSim* sim);
 SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx);
 /// The same for the derivatives in the environment.
 void eng_contact_full(EngSim* sim, double t);
-/// Positive where a contact has come to its end at (t, x), as a share of its largest reaction: marks
-/// which ones have.
+/// Positive where a contact has come to its end at (t, x), as a share of its largest reaction:
+/// marks which ones have.
 double eng_contact_end(EngSim* sim, double t, const double* x);
 /// The same where motion begins, which no contact has come to its end at: negative.
 double eng_contact_begin(EngSim* sim, double t, const double* x);

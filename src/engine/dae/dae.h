@@ -76,7 +76,8 @@ void eng_dae_bind(EngSim* sim);
 /// Values of the environment made consistent with the equations of the mode: by initial values and
 /// guesses, or by a jump with impulses.
 SltStatus eng_dae_enter(EngSim* sim);
-/// The mode was entered: a state that has no scale yet gets that of what the equations put beside it.
+/// The mode was entered: a state that has no scale yet gets that of what the equations put beside
+/// it.
 void eng_dae_scales(EngSim* sim);
 /// After the values of a mode were computed and a block failed: by all means, before it is given
 /// up.

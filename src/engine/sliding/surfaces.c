@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT_ZERO 100.0  // weights of a state held at zero: errors of several steps, and of few among many
+#define AT_ZERO \
+  100.0  // weights of a state held at zero: errors of several steps, and of few among many
 #define PROBE        1e-2  // distance of the points beside the present one, in sizes of the states
 #define SAME_SURFACE 1e-9  // relative difference of the ratios
 #define BESIDE       1e-3  // g of what vanishes here is that much smaller than beside
