@@ -48,7 +48,7 @@ static const char run_help[] =
     "  --until T           end of the run, also 10min [the experiment's end, else 10]\n"
     "  --from T            start of the run        [the experiment's start, else 0]\n"
     "  --method M          integration method; see `saltus methods`   [auto]\n"
-    "  --rtol R, --atol A  tolerances              [1e-6, 1e-9]\n"
+    "  --rtol R, --atol A  tolerances              [1e-6, rtol/1000 of each scale]\n"
     "  --h0 H              first step              --hmin H, --hmax H  limits of the step\n"
     "  --step H            step of fixed-step methods\n"
     "  --set NAME=VALUE    set a constant of the model; may be repeated\n"
