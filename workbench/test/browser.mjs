@@ -227,11 +227,11 @@ const tests = {
     await bench.picture(`${bench.form.name}-grids`);
     // the twelve rows of figure 4
     await fillTables(bench, rolling);
-    const second = await bench.until((look) => look.state === "done" && "Angle" in look.last && look.messages.length === 0 && look.last.X > 100);
     const rolled = lastRow("rules/hoop_rolling.rules.md");
-    for (const name of ["h height", "Vx velocity", "Angle vel.", "X", "Angle"]) {
-      assert.ok(Math.abs(second.last[name] - rolled[name]) < 1e-4 * Math.max(1, Math.abs(rolled[name])), `${name}: ${second.last[name]}, not ${rolled[name]}`);
-    }
+    const close = (look, name) => Math.abs(look.last[name] - rolled[name]) < 1e-4 * Math.max(1, Math.abs(rolled[name]));
+    // tables that are half filled run, too: wait for the whole of them
+    await bench.until((look) => look.state === "done" && look.messages.length === 0 &&
+      ["h height", "Vx velocity", "Angle vel.", "X", "Angle"].every((name) => close(look, name)));
     // a mistake stands at its cell, and undo takes it back
     const cell = page.locator("input[data-key='rules:4:4']");
     await cell.fill("Fy sun");
