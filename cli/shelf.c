@@ -298,9 +298,11 @@ static int copy_named_files(const char* model) {
   char* text = input_read(model, "model", false, SOURCE_LIMIT, &length);
   if (!text) return CLI_MODEL;
   char* rest = text;
-  for (char* quoted = strchr(text, '"'); quoted && exit == CLI_DONE; quoted = strchr(rest, '"')) {
+  const char* behind = text + length;
+  while (exit == CLI_DONE) {
     char from[PATH_MAX];
-    char* end = strchr(quoted + 1, '"');
+    char* quoted = memchr(rest, '"', (size_t)(behind - rest));
+    char* end = quoted ? memchr(quoted + 1, '"', (size_t)(behind - quoted - 1)) : NULL;
     if (!end) break;
     *end = '\0';
     rest = end + 1;
