@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ABSOLUTE_SHARE 1e-3  // of rtol, as in the stepper
-#define NOISE_SHARE    16.0  // absolute part of a weight, in roundings of the way
 #define HELD_SHARE     1e-3  // of the way that a flow would take a state, where others hold it
 #define SCATTER_POINTS 3
 #define SCATTER_ULPS   64.0  // of the time: sources change by some roundings
@@ -94,7 +92,7 @@ void eng_scale_note(EngSim* sim, uint32_t env, double value) {
 
 double eng_absolute(EngSim* sim, uint32_t env) {
   if (!isnan(sim->options.atol)) return sim->options.atol;
-  return ABSOLUTE_SHARE * sim->options.rtol * eng_scale(sim, env);
+  return NUM_SCALE_SHARE * sim->options.rtol * eng_scale(sim, env);
 }
 
 double eng_weight(EngSim* sim, uint32_t env, double value) {
@@ -172,7 +170,7 @@ static void cover_held(EngSim* sim, const ModelDual* rates, double* pad) {
 static void cover_noise(EngSim* sim, const double* noise, double* size) {
   const double h = sim->stepper->control.h_next;
   for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-    double least = NOISE_SHARE * h * noise[i] / (ABSOLUTE_SHARE * sim->options.rtol);
+    double least = NUM_NOISE_SHARE * h * noise[i] / (NUM_SCALE_SHARE * sim->options.rtol);
     size[i] = isfinite(least) ? least : 0.0;
   }
   num_stepper_cover(sim->stepper, size);
@@ -201,7 +199,7 @@ bool eng_scales_raise(EngSim* sim) {
   if (held) cover_held(sim, sim->rate_duals + mode->rhs.reg_count + n, pad);
   // what rounding does to a velocity it does to the position a step later
   for (uint32_t i = 0; i < n; i++) {
-    pad[i] = fmax(h * noise[i], ABSOLUTE_SHARE * sim->options.rtol * pad[i]);
+    pad[i] = fmax(h * noise[i], NUM_SCALE_SHARE * sim->options.rtol * pad[i]);
   }
   enclose_rates(sim, sim->rate_duals, pad, scatter, noise);
   if (held) cover_noise(sim, noise, pad);

@@ -256,6 +256,8 @@ void num_stepper_set_system(NumStepper* s, const NumSystem* system);
 /// copied; or NULL.
 void num_stepper_set_tolerance(NumStepper* s, double rtol, double atol, const double* atol_vector);
 
+#define NUM_SCALE_SHARE 1e-3    // of rtol: the absolute part of a weight, by scale
+#define NUM_NOISE_SHARE 16.0    // the least weight, in roundings of the way in a step
 #define NUM_SCALE_LEAST 1e-150  // smaller values count as 0: their squares are no numbers
 
 /// What the components are known to measure: scale[i] is the largest magnitude that component i, or

@@ -2,22 +2,20 @@
 //
 // Scales: what the components of the state measure, as far as the run has seen them. The absolute
 // part of the error weights is taken from them, so that results do not depend on the units of a
-// model. A component that has only been 0 so far has no scale. Where it sets out, the way it goes
-// in a step stands for it. A component that others keep near 0 moves by the rounding of its rate:
-// no weight is smaller than that, where somebody has looked. One that others move only later in the
-// step cannot be tested in it: the step is short then.
+// model. A component that has only been 0 so far has no scale: the distance it moves in the step is
+// used instead, and where even its rate is 0 the step is kept short, since its error cannot be
+// tested. A component that others hold near 0 moves by the rounding of its rate; while bounds of
+// that rounding are known, no weight is smaller.
 #include "numeric/internal.h"
 
-#define ABSOLUTE_SHARE 1e-3  // of rtol: absolute part of a weight, by scale
-#define NOISE_SHARE    16.0  // absolute part of a weight, in roundings of the way
-#define NOISE_STEPS    64    // that a bound of the rounding is good for
-#define OPEN_STEP      1e-4  // longest step that is not tested, in times that others move by their scale
+#define NOISE_STEPS 64    // that a bound of the rounding is good for
+#define OPEN_STEP   1e-4  // longest step that is not tested, in times that others move by their scale
 
 void num_scale_absolute(NumStepper* s) {
   if (!s->options.by_scale) {
     return;
   }
-  const double share = ABSOLUTE_SHARE * s->options.rtol;
+  const double share = NUM_SCALE_SHARE * s->options.rtol;
   int open = 0;
   for (uint32_t i = 0; i < s->n; i++) {
     s->atol[i] = share * s->scale[i];
@@ -46,9 +44,9 @@ void num_scale_begin(NumStepper* s) {
   if (s->noise_steps == 0) {
     return;
   }
-  const double share = ABSOLUTE_SHARE * s->options.rtol;
+  const double share = NUM_SCALE_SHARE * s->options.rtol;
   for (uint32_t i = 0; i < s->n; i++) {
-    double least = NOISE_SHARE * s->trial.h * s->noise[i];
+    double least = NUM_NOISE_SHARE * s->trial.h * s->noise[i];
     s->atol[i] = num_max(s->scale[i] > 0.0 ? share * s->scale[i] : s->atol[i], least);
   }
 }

@@ -152,8 +152,7 @@ static void find_scales(EngSim* sim, Jump* s) {
     s->scale[k] = 0.0;
     if (s->im->quantities[top].order == 0) continue;
     uint32_t env = s->im->quantities[top - 1].env;
-    s->scale[k] =
-        fmax(fabs(s->value[top - 1]), env == MODEL_NONE ? 0.0 : dae_known_scale(sim, env));
+    s->scale[k] = fmax(fabs(s->value[top - 1]), env == MODEL_NONE ? 0.0 : eng_scale(sim, env));
   }
   DaeRows rows = {.entries = s->tops,
                   .entry_count = s->top_count,

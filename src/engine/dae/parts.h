@@ -32,8 +32,6 @@ typedef struct DaeRows {
   bool homogeneous;  // no residuals
 } DaeRows;
 
-/// What a variable or derivative has measured so far; 0: not known.
-double dae_known_scale(EngSim* sim, uint32_t env);
 /// Give unknown scales (0) those that the rows tell of; the second form leaves none unknown. `row`
 /// and `found` are work space, per row and column.
 void dae_pass_scales(const DaeRows* rows, const double* out, double* row, double* found,

@@ -49,7 +49,7 @@ static Projection projection(EngSim* sim) {
 static void weigh(EngSim* sim, const double* x, double* weight) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    double size = fmax(dae_known_scale(sim, mode->state_env[i]), fabs(x[i]));
+    double size = fmax(eng_scale(sim, mode->state_env[i]), fabs(x[i]));
     weight[i] = size > UNMOVED && size <= DBL_MAX ? size : UNMOVED;
   }
 }

@@ -12,10 +12,6 @@
 
 #define ROUNDS 8  // through which sizes pass from one equation to the next
 
-double dae_known_scale(EngSim* sim, uint32_t env) {
-  return eng_scale(sim, env);
-}
-
 /// The largest term of each row, as far as the scales of its quantities are known.
 static void measure_rows(const DaeRows* rows, const double* out, const double* scale, double* row) {
   for (uint32_t i = 0; i < rows->row_count; i++) {
@@ -73,7 +69,7 @@ static DaeRows rows_of(const ModelImplicit* im) {
 static void known_scales(EngSim* sim, const ModelImplicit* im, const double* value, double* scale) {
   for (uint32_t j = 0; j < im->quantity_count; j++) {
     uint32_t env = im->quantities[j].env;
-    double size = env == MODEL_NONE ? 0.0 : dae_known_scale(sim, env);
+    double size = env == MODEL_NONE ? 0.0 : eng_scale(sim, env);
     bool finite = fabs(value[j]) <= DBL_MAX;
     scale[j] = size > 0.0 && finite ? fmax(size, fabs(value[j])) : size;
   }
