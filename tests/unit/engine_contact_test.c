@@ -180,9 +180,9 @@ static void end(Run* run) {
 TEST(contacts_take_no_memory_before_one_closes) {
   Run run = begin(BALL("1", "1"));
   advance(&run, 0.5);
-  CHECK(run.engine->core.contact.count == 0 && !run.engine->contact, "in flight");
+  CHECK(run.engine->core.contact.count == 0 && !run.engine->contact.work, "in flight");
   advance(&run, 3.0);
-  CHECK(run.engine->core.contact.count == 1 && run.engine->contact, "at rest");
+  CHECK(run.engine->core.contact.count == 1 && run.engine->contact.work, "at rest");
   CHECK(eng_contact_valid(run.engine), "valid");
   CHECK(eng_contact_holds_automaton(run.engine, 0), "held");
   end(&run);
@@ -192,7 +192,7 @@ TEST(independent_contacts_are_groups_of_their_own) {
   Run run = begin(BALL("1", "1") BALL("2", "2") BALL("3", "3"));
   advance(&run, 10.0);
   EngSim* sim = run.engine;
-  CHECK(sim->core.contact.count == 3 && sim->contact->group_count == 3, "groups");
+  CHECK(sim->core.contact.count == 3 && sim->contact.work->group_count == 3, "groups");
   // the reaction takes the weight: direction times lambda is 9.81
   double dx[6];
   CHECK(eng_contact_flow(sim, 10.0, sim->x, dx) >= 0, "flow");
@@ -201,9 +201,9 @@ TEST(independent_contacts_are_groups_of_their_own) {
     CHECK_NEAR(dx[i], 0.0, 1e-9, 0.0);
   }
   for (uint32_t i = 0; i < 3; i++) {
-    const Row* row = &sim->contact->rows[i];
-    CHECK_NEAR(row->lambda * sim->contact->entries[row->entry_begin].d, 9.81, 1e-9, 0.0);
-    CHECK(sim->contacts[i].carries, "carries");
+    const Row* row = &sim->contact.work->rows[i];
+    CHECK_NEAR(row->lambda * sim->contact.work->entries[row->entry_begin].d, 9.81, 1e-9, 0.0);
+    CHECK(sim->contact.closed[i].carries, "carries");
   }
   end(&run);
 }
@@ -218,18 +218,18 @@ TEST(contacts_that_share_speeds_are_solved_together) {
             "v), v = v - 0.65*(u + v); } from init, b; }\n");
   advance(&run, 20.0);
   EngSim* sim = run.engine;
-  CHECK(sim->core.contact.count == 2 && sim->contact->group_count == 1, "group");
+  CHECK(sim->core.contact.count == 2 && sim->contact.work->group_count == 1, "group");
   CHECK_NEAR(slt_sim_get(run.sim, (SltQuantity){SLT_KIND_TIME, 0, 0}), 20.0, 0.0, 0.0);
   // x + y = 0 and y = 0 hold: both reactions push, by the masses' own weights
-  const Row* rows = sim->contact->rows;
+  const Row* rows = sim->contact.work->rows;
   CHECK(rows[0].lambda > 0.0 && rows[1].lambda > 0.0, "push");
   double a[4];
   eng_contact_matrix(sim, 0, 20.0, sim->x, a);
   for (uint32_t i = 0; i < 2; i++) {
-    const Row* row = &rows[sim->contact->members[i]];
+    const Row* row = &rows[sim->contact.work->members[i]];
     double sum = row->flow;
     for (uint32_t k = 0; k < 2; k++) {
-      sum += a[2 * i + k] * rows[sim->contact->members[k]].lambda;
+      sum += a[2 * i + k] * rows[sim->contact.work->members[k]].lambda;
     }
     CHECK_NEAR(sum, 0.0, 1e-9, 0.0);
   }
@@ -240,14 +240,14 @@ TEST(a_contact_that_the_model_does_not_have_is_not_valid) {
   Run run = begin(BALL("1", "1"));
   advance(&run, 5.0);
   EngSim* sim = run.engine;
-  EngContact kept = sim->contacts[0];
-  sim->contacts[0].transition = sim->model->transition_count;
+  EngContact kept = sim->contact.closed[0];
+  sim->contact.closed[0].transition = sim->model->transition_count;
   CHECK(!eng_contact_valid(sim), "transition");
-  sim->contacts[0] = kept;
-  sim->contacts[0].atom = sim->model->atom_count;
+  sim->contact.closed[0] = kept;
+  sim->contact.closed[0].atom = sim->model->atom_count;
   CHECK(!eng_contact_valid(sim), "relation");
-  sim->contacts[0] = kept;
-  sim->core.contact.count = sim->impact_count + 1;
+  sim->contact.closed[0] = kept;
+  sim->core.contact.count = sim->contact.impact_count + 1;
   CHECK(!eng_contact_valid(sim), "count");
   sim->core.contact.count = 1;
   CHECK(eng_contact_valid(sim), "as it was");
@@ -264,12 +264,12 @@ TEST(a_firing_that_comes_soon_is_suspect) {
     sim->core.t = t + 1.0 - pow(0.5, i);
     eng_zeno_note(sim, 0);
   }
-  CHECK(sim->accumulations[0].count == 6, "a sequence");
-  CHECK_NEAR(sim->accumulations[0].ratio, 0.5, 1e-9, 0.0);
+  CHECK(sim->contact.accumulations[0].count == 6, "a sequence");
+  CHECK_NEAR(sim->contact.accumulations[0].ratio, 0.5, 1e-9, 0.0);
   CHECK(eng_zeno_is_suspect(sim, 0), "it shrinks");
   sim->core.t = t + 100.0;
   eng_zeno_note(sim, 0);
-  CHECK(sim->accumulations[0].count == 2, "a new one");
+  CHECK(sim->contact.accumulations[0].count == 2, "a new one");
   sim->core.t = t;
   end(&run);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The room of detection: places of event indicators, bounds of what is known of them.
-#include "engine/detect.h"
+#include "engine/detect/follow.h"
 #include "test.h"
 
 #include <math.h>

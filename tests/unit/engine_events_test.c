@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The room of events: the list of what may fire, repetitions, time events.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 #include "test.h"
 
 enum { AUTOMATA = 5, VALUES = 4 };
@@ -54,9 +54,9 @@ static Bench* bench_open(const uint32_t* ranks, const uint32_t* writes) {
   b->sim.model = &b->model;
   b->sim.state = b->state;
   b->sim.env = b->env;
-  b->sim.env_computed = b->computed;
-  b->sim.transitions = b->edges;
-  b->sim.schedules = b->runs;
+  b->sim.values.computed = b->computed;
+  b->sim.instant.transitions = b->edges;
+  b->sim.instant.schedules = b->runs;
   b->sim.memory.inner = base_allocator(NULL);
   b->sim.options.allocator = base_owner_allocator(&b->sim.memory);
   CHECK(events_create(&b->sim) == SLT_OK, "created");
@@ -162,7 +162,7 @@ TEST(ticks_do_not_drift) {
     CHECK(eng_queue_take(&b->sim, t) == SLT_OK && b->sim.events.due_count == 3, "due");
     CHECK(b->sim.events.due[0] == 1 && b->sim.events.due[1] == 0 && b->sim.events.due[2] == 2,
           "by priority, then by the text");
-    t = b->sim.core.t_schedule;
+    t = b->sim.core.calendar.t_schedule;
     CHECK(t == 0.3 + (double)(k + 1) * 0.1, "one product and one sum");
   }
   bench_close(b);

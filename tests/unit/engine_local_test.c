@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The room of local events: crossings that wait, and values from the trial.
-#include "engine/local/local.h"
+#include "engine/local/parts.h"
 #include "test.h"
 
 enum { ATOMS = 40, VALUES = 6 };
@@ -25,11 +25,11 @@ static Bench* bench_open(void) {
   b->model = (Model){.atom_count = ATOMS, .env_count = VALUES};
   b->sim.model = &b->model;
   b->sim.local = &b->local;
-  b->sim.local_heap = b->heap;
-  b->sim.local_capacity = SLT_COUNT(b->heap);
-  b->sim.local_crossing = b->crossings;
-  b->sim.local_waits = b->waits;
-  b->sim.live = b->live;
+  b->sim.waiting.heap = b->heap;
+  b->sim.waiting.capacity = SLT_COUNT(b->heap);
+  b->sim.waiting.crossing = b->crossings;
+  b->sim.waiting.waits = b->waits;
+  b->sim.active.live = b->live;
   b->sim.atoms = b->atoms;
   b->sim.env = b->env;
   memset(b->state_of_env, 0xff, sizeof b->state_of_env);

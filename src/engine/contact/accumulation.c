@@ -7,7 +7,7 @@
 // closes (settle.c). A model that says itself what comes after (a guard with `zeno`) is followed.
 // Anything else that accumulates is an error with the time where it does, or, if the user wants it
 // so, goes on with every mode kept for a while (dwell.c).
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <float.h>
 
@@ -50,11 +50,11 @@ static void note_firing(EngAccumulation* times, double t) {
 }
 
 void eng_zeno_note(EngSim* sim, uint32_t transition) {
-  note_firing(&sim->accumulations[transition], sim->core.t);
+  note_firing(&sim->contact.accumulations[transition], sim->core.t);
 }
 
 bool eng_zeno_is_suspect(const EngSim* sim, uint32_t transition) {
-  const EngAccumulation* times = &sim->accumulations[transition];
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
   bool soon = times->count > 0 && sim->core.t - times->last < SOON * sim->stepper->trial.h;
   return times->count >= SUSPECT || soon;
 }
@@ -70,8 +70,8 @@ static bool has_accumulated(const EngAccumulation* times, double nearness) {
 
 /// The speed with which a relation has come to its boundary; 0: it was there.
 static double approach_speed(const EngSim* sim, uint32_t index) {
-  for (uint32_t i = 0; i < sim->crossing_count; i++) {
-    if (sim->crossings[i].index == index) return fabs(sim->crossings[i].slope);
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    if (sim->detect.crossings[i].index == index) return fabs(sim->detect.crossings[i].slope);
   }
   return 0.0;
 }
@@ -80,9 +80,9 @@ static double approach_speed(const EngSim* sim, uint32_t index) {
 static bool is_slow(EngSim* sim, uint32_t transition) {
   uint32_t gap = eng_impact_gap(sim, transition);
   // a reset that takes the gap elsewhere ends no flight
-  if (gap == MODEL_NONE || !eng_at_boundary(sim, gap, sim->g[gap])) return false;
-  EngAccumulation* times = &sim->accumulations[transition];
-  double leaves = -sim->gdot[gap];
+  if (gap == MODEL_NONE || !eng_at_boundary(sim, gap, sim->detect.g[gap])) return false;
+  EngAccumulation* times = &sim->contact.accumulations[transition];
+  double leaves = -sim->detect.gdot[gap];
   times->fastest = fmax(times->fastest, fmax(leaves, approach_speed(sim, gap)));
   return leaves <= SLOW * times->fastest;
 }
@@ -90,7 +90,7 @@ static bool is_slow(EngSim* sim, uint32_t transition) {
 static SltStatus accumulates(EngSim* sim, uint32_t transition) {
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelAutomaton* a = &sim->model->automata[t->automaton];
-  const EngAccumulation* times = &sim->accumulations[transition];
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
   eng_fail(
       sim, SLT_ERR_ZENO, DIAG_E0807, &t->span,
       "infinitely many events accumulate at t = %s: the transitions of '%.*s' to '%.*s' follow "
@@ -103,7 +103,7 @@ static SltStatus accumulates(EngSim* sim, uint32_t transition) {
 
 bool eng_zeno_suspected(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (!sim->transitions[i].fired_now || sim->accumulations[i].count < 6) continue;
+    if (!sim->instant.transitions[i].fired_now || sim->contact.accumulations[i].count < 6) continue;
     accumulates(sim, i);
     return true;
   }
@@ -113,7 +113,7 @@ bool eng_zeno_suspected(EngSim* sim) {
 /// Sequences of an automaton that goes on in another way are over.
 static void forget(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (sim->model->transitions[i].automaton == automaton) sim->accumulations[i].count = 0;
+    if (sim->model->transitions[i].automaton == automaton) sim->contact.accumulations[i].count = 0;
   }
 }
 
@@ -127,7 +127,7 @@ static bool open_exit(EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
     if (!t->zeno || t->instead || !eng_guard(sim, &t->guard)) continue;
-    sim->transitions[state->outgoing[i]].exits = true;
+    sim->instant.transitions[state->outgoing[i]].exits = true;
     found = true;
   }
   return found;
@@ -138,7 +138,7 @@ static bool open_exit(EngSim* sim, uint32_t automaton) {
 static void open_other_exits(EngSim* sim, uint32_t first) {
   uint32_t automaton = sim->model->transitions[first].automaton;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    const EngAccumulation* times = &sim->accumulations[i];
+    const EngAccumulation* times = &sim->contact.accumulations[i];
     uint32_t other = sim->model->transitions[i].automaton;
     if (other == automaton || times->last != sim->core.t) continue;
     if (!has_accumulated(times, TOGETHER * NEARNESS) || !open_exit(sim, other)) continue;
@@ -174,20 +174,20 @@ static bool is_located(const EngSim* sim, uint32_t transition) {
 static bool open_instead(EngSim* sim, double nearness) {
   bool any = false;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    EngAccumulation times = sim->accumulations[i];
+    EngAccumulation times = sim->contact.accumulations[i];
     if (times.count + 1 < SEQUENCE || !is_located(sim, i)) continue;
     uint32_t other = instead_of(sim, i);
     if (other == MODEL_NONE) continue;
     note_firing(&times, sim->core.t);
     if (!has_accumulated(&times, nearness)) continue;
-    sim->transitions[other].exits = true;
+    sim->instant.transitions[other].exits = true;
     any = true;
   }
   return any;
 }
 
 void eng_zeno_foresee(EngSim* sim) {
-  if (sim->options.zeno == SLT_ZENO_STOP || !sim->has_instead) return;
+  if (sim->options.zeno == SLT_ZENO_STOP || !sim->instant.has_instead) return;
   // what accumulates together ends together
   if (open_instead(sim, NEARNESS)) open_instead(sim, TOGETHER * NEARNESS);
 }
@@ -196,27 +196,27 @@ void eng_zeno_foresee(EngSim* sim) {
 /// it belonged to it.
 static bool note_instead(EngSim* sim) {
   bool any = false;
-  for (uint32_t i = 0; sim->has_instead && i < sim->model->transition_count; i++) {
+  for (uint32_t i = 0; sim->instant.has_instead && i < sim->model->transition_count; i++) {
     const ModelTransition* t = &sim->model->transitions[i];
     if (!t->instead) continue;
-    sim->transitions[i].exits = false;
-    if (!sim->transitions[i].fired_now) continue;
-    sim->transitions[i].fired_now = false;
+    sim->instant.transitions[i].exits = false;
+    if (!sim->instant.transitions[i].fired_now) continue;
+    sim->instant.transitions[i].fired_now = false;
     eng_trace_mark(sim, SLT_EVENT_ZENO, &t->span, (Str){NULL, 0});
     forget(sim, t->automaton);
     any = true;
   }
   for (uint32_t i = 0; any && i < sim->model->transition_count; i++) {
-    if (!sim->transitions[i].fired_now) continue;
-    sim->transitions[i].fired_now = false;
-    sim->accumulations[i].count = 0;
+    if (!sim->instant.transitions[i].fired_now) continue;
+    sim->instant.transitions[i].fired_now = false;
+    sim->contact.accumulations[i].count = 0;
   }
   return any;
 }
 
 /// Sequences of a contact end with an impact that is foreseen, not with one that has been.
 static bool ends_instead(const EngSim* sim, uint32_t automaton) {
-  if (sim->options.zeno == SLT_ZENO_STOP || !sim->has_instead) return false;
+  if (sim->options.zeno == SLT_ZENO_STOP || !sim->instant.has_instead) return false;
   const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     if (sim->model->transitions[state->outgoing[i]].instead) return true;
@@ -233,10 +233,10 @@ static bool has_resets(const Model* model, const ModelTransition* t) {
 /// two.)
 static bool follows_impacts(const EngSim* sim, uint32_t transition) {
   const Model* model = sim->model;
-  const EngAccumulation* own = &sim->accumulations[transition];
+  const EngAccumulation* own = &sim->contact.accumulations[transition];
   bool own_resets = has_resets(model, &model->transitions[transition]);
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    const EngAccumulation* other = &sim->accumulations[i];
+    const EngAccumulation* other = &sim->contact.accumulations[i];
     const ModelTransition* t = &model->transitions[i];
     if (other->count == 0 && other->interval == 0.0) continue;  // it has never fired
     if (other->last == sim->core.t && ends_instead(sim, t->automaton)) return true;
@@ -250,21 +250,23 @@ static bool follows_impacts(const EngSim* sim, uint32_t transition) {
 
 SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
   *verdict = ENG_ZENO_NONE;
-  sim->accumulating = MODEL_NONE;
+  sim->contact.accumulating = MODEL_NONE;
   if (note_instead(sim)) return SLT_OK;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (sim->transitions[i].fired_now) note_firing(&sim->accumulations[i], sim->core.t);
+    if (sim->instant.transitions[i].fired_now)
+      note_firing(&sim->contact.accumulations[i], sim->core.t);
   }
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (!sim->transitions[i].fired_now) continue;
-    sim->transitions[i].fired_now = false;
-    bool ends = has_accumulated(&sim->accumulations[i], NEARNESS) && !follows_impacts(sim, i);
+    if (!sim->instant.transitions[i].fired_now) continue;
+    sim->instant.transitions[i].fired_now = false;
+    bool ends =
+        has_accumulated(&sim->contact.accumulations[i], NEARNESS) && !follows_impacts(sim, i);
     if (ends && sim->options.zeno == SLT_ZENO_STOP) return accumulates(sim, i);
     if (ends && *verdict == ENG_ZENO_NONE && open_exit(sim, sim->model->transitions[i].automaton)) {
-      sim->zeno_automaton = sim->model->transitions[i].automaton;
+      sim->instant.zeno_automaton = sim->model->transitions[i].automaton;
       eng_trace_mark(sim, SLT_EVENT_ZENO, &sim->model->transitions[i].span, (Str){NULL, 0});
       open_other_exits(sim, i);
-      forget(sim, sim->zeno_automaton);
+      forget(sim, sim->instant.zeno_automaton);
       *verdict = ENG_ZENO_EXIT;
       continue;
     }
@@ -272,10 +274,10 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
     bool proposed = (ends || slow) &&
                     eng_contact_propose(sim, i, ends ? ENG_CONTACT_ACCUMULATES : ENG_CONTACT_RESTS);
     if (ends) {
-      sim->accumulating = i;
-      sim->accumulating_impact = proposed;
+      sim->contact.accumulating = i;
+      sim->contact.accumulating_impact = proposed;
     }
-    if (!proposed && sim->transitions[i].closed) {
+    if (!proposed && sim->instant.transitions[i].closed) {
       eng_contact_propose(sim, i, ENG_CONTACT_RESTS);  // it has been struck
     }
   }
@@ -283,13 +285,13 @@ SltStatus eng_zeno_check(EngSim* sim, EngZenoVerdict* verdict) {
 }
 
 SltStatus eng_zeno_conclude(EngSim* sim) {
-  uint32_t i = sim->accumulating;
+  uint32_t i = sim->contact.accumulating;
   if (i == MODEL_NONE) return SLT_OK;
   uint32_t automaton = sim->model->transitions[i].automaton;
-  const EngAccumulation* times = &sim->accumulations[i];
+  const EngAccumulation* times = &sim->contact.accumulations[i];
   if (!eng_contact_holds_automaton(sim, automaton)) {
     // an impact may wait for what comes to rest beside it
-    bool impact = sim->accumulating_impact;
+    bool impact = sim->contact.accumulating_impact;
     if (impact && times->interval > LAST_ULPS * DBL_EPSILON * fabs(sim->core.t)) return SLT_OK;
     if (sim->options.zeno != SLT_ZENO_DWELL) return accumulates(sim, i);
     eng_dwell_begin(sim, automaton, DWELL_SHARE * (times->last - times->first));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/contact/complementarity.h"
 
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The motion with closed contacts: their structure in a mode, the reactions, and where they end.
-#include "engine/bernstein.h"
 #include "engine/contact/work.h"
-#include "engine/detect.h"
+#include "engine/detect/bernstein.h"
+#include "engine/detect/follow.h"
 
 #include <float.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static SltStatus note_reading(EngSim* sim, EngContactWork* w, Row* row, uint32_t
   uint32_t value = env < model->env_count ? env : env - model->env_count;  // pre(x) is x here
   Reading reading = {.env = env, .state = eng_state_place(sim, value), .output = MODEL_NONE};
   if (reading.state == MODEL_NONE) {
-    if (!sim->env_computed[value]) return SLT_OK;
+    if (!sim->values.computed[value]) return SLT_OK;
     reading.output = output_place(sim->core.mode, value);
     row->reads_computed = true;
   }
@@ -175,14 +175,14 @@ static SltStatus make_groups(EngSim* sim, EngContactWork* w, uint32_t count) {
 }
 
 SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
-  if (!sim->contact) {
-    sim->contact = base_alloc(&sim->options.allocator, sizeof *sim->contact);
-    if (!sim->contact) return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory");
-    memset(sim->contact, 0, sizeof *sim->contact);
+  if (!sim->contact.work) {
+    sim->contact.work = base_alloc(&sim->options.allocator, sizeof *sim->contact.work);
+    if (!sim->contact.work) return eng_fail(sim, SLT_ERR_NOMEM, DIAG_E0811, NULL, "out of memory");
+    memset(sim->contact.work, 0, sizeof *sim->contact.work);
   }
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
-  size_t n = sim->n_max;
+  size_t n = sim->values.n_max;
   SLT_TRY(eng_grow(sim, (void**)&w->rows, &w->row_capacity, count, sizeof *w->rows));
   SLT_TRY(eng_grow(sim, (void**)&w->x, &w->x_capacity, n, sizeof *w->x));
   SLT_TRY(eng_grow(sim, (void**)&w->dx, &w->dx_capacity, n, sizeof *w->dx));
@@ -194,10 +194,10 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
   uint32_t entries = 0;
   uint32_t readings = 0;
   for (uint32_t i = 0; i < count; i++) {
-    const ModelTransition* t = &sim->model->transitions[sim->contacts[i].transition];
+    const ModelTransition* t = &sim->model->transitions[sim->contact.closed[i].transition];
     const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
     Row* row = &w->rows[i];
-    *row = (Row){.index = eng_atom_place(mode, sim->contacts[i].atom),
+    *row = (Row){.index = eng_atom_place(mode, sim->contact.closed[i].atom),
                  .entry_begin = entries,
                  .entry_end = entries,
                  .reading_begin = readings,
@@ -217,7 +217,7 @@ SltStatus eng_contact_structure(EngSim* sim, uint32_t count) {
 
 /// What the present mode computes from rates, and room for it.
 static SltStatus find_rates(EngSim* sim) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   if (w->rates.mode == sim->core.mode || !sim->provider.rates) return SLT_OK;
   SLT_TRY(sim->provider.rates(sim->provider.user, sim->state, &w->rates.program));
   w->rates.mode = sim->core.mode;
@@ -232,7 +232,7 @@ static SltStatus find_rates(EngSim* sim) {
 
 /// Registers of what is computed from rates, and which states have these.
 static void bind_rates(EngSim* sim) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   if (!w->rates.program) return;
   const ModelProgram* program = &w->rates.program->program;
   model_program_bind(program, sim->env, w->rates.regs);
@@ -249,17 +249,17 @@ SltStatus eng_contact_rebind(EngSim* sim) {
   SLT_TRY(find_rates(sim));
   bind_rates(sim);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    sim->contact->rows[i].carries = sim->contacts[i].carries;
+    sim->contact.work->rows[i].carries = sim->contact.closed[i].carries;
   }
   return SLT_OK;
 }
 
 bool eng_contact_valid(const EngSim* sim) {
-  if (sim->core.contact.count > sim->impact_count) return false;
+  if (sim->core.contact.count > sim->contact.impact_count) return false;
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (sim->contacts[i].transition >= sim->model->transition_count) return false;
-    if (sim->contacts[i].atom >= sim->model->atom_count) return false;
-    if (eng_atom_place(sim->core.mode, sim->contacts[i].atom) == MODEL_NONE) return false;
+    if (sim->contact.closed[i].transition >= sim->model->transition_count) return false;
+    if (sim->contact.closed[i].atom >= sim->model->atom_count) return false;
+    if (eng_atom_place(sim->core.mode, sim->contact.closed[i].atom) == MODEL_NONE) return false;
   }
   return true;
 }
@@ -284,74 +284,76 @@ static double present_state(const void* user, uint32_t i) {
 /// passes.
 static double output_rate(EngSim* sim, const ModelProgram* program, ModelDual* regs, uint32_t index,
                           double t, const Motion* motion) {
-  const ModelContext* context = &sim->flow_context;
+  const ModelContext* context = &sim->values.flow_context;
   ModelInterval now = {t, t};
   ModelDual rate;
   if (!model_program_enclose_output(program, context, regs, now, moving_state, motion, index,
                                     &rate)) {
     for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
-      sim->x_dual[i] = moving_state(motion, i);
+      sim->proof.x_dual[i] = moving_state(motion, i);
     }
-    model_program_enclose(program, context, regs, now, sim->x_dual, sim->g_dual);
-    rate = sim->g_dual[index];
+    model_program_enclose(program, context, regs, now, sim->proof.x_dual, sim->proof.g_dual);
+    rate = sim->proof.g_dual[index];
   }
   return 0.5 * (rate.d.lo + rate.d.hi);
 }
 
 static double output_value(EngSim* sim, const ModelProgram* program, double* regs, uint32_t index,
                            double t, const double* x) {
-  const ModelContext* context = &sim->flow_context;
+  const ModelContext* context = &sim->values.flow_context;
   double value = 0.0;
   if (model_program_run_output(program, context, regs, t, present_state, x, index, &value)) {
     return value;
   }
-  model_program_run(program, context, regs, t, x, sim->side_g);
-  return sim->side_g[index];
+  model_program_run(program, context, regs, t, x, sim->probe.g);
+  return sim->probe.g[index];
 }
 
 double eng_gap_acceleration(EngSim* sim, uint32_t index, double t, const double* x,
                             const double* dx) {
   Motion motion = {x, dx};
-  return output_rate(sim, &sim->core.mode->gdot, sim->contact->dual, index, t, &motion);
+  return output_rate(sim, &sim->core.mode->gdot, sim->contact.work->dual, index, t, &motion);
 }
 
 double eng_gap_slope(EngSim* sim, uint32_t index, double t, const double* x, const double* dx) {
   Motion moving = {x, dx};
   Motion still = {x, NULL};
   const ModelProgram* g = &sim->core.mode->g_flow;
-  return output_rate(sim, g, sim->dual_regs, index, t, &moving) -
-         output_rate(sim, g, sim->dual_regs, index, t, &still);
+  return output_rate(sim, g, sim->programs.dual, index, t, &moving) -
+         output_rate(sim, g, sim->programs.dual, index, t, &still);
 }
 
 SltStatus eng_contact_flow(EngSim* sim, double t, const double* x, double* f) {
   if (sim->core.slide.count) return eng_slide_rhs(sim, t, x, f);
-  model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, t, x, f);
+  model_program_run(&sim->core.mode->rhs, &sim->values.flow_context, sim->programs.rhs, t, x, f);
   return SLT_OK;
 }
 
 /// What the resets would make of the speeds at (t, x), moved by -reach along the direction.
 static void reset_values(EngSim* sim, const Row* row, double t, const double* x, double reach,
                          double* out) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   memcpy(w->x, x, mode->state_count * sizeof *x);
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const Entry* entry = &w->entries[e];
-    w->x[entry->state] -= reach * sim->contact_direction[entry->action];
+    w->x[entry->state] -= reach * sim->contact.direction[entry->action];
   }
   if (row->reads_computed) {
-    model_program_run(&mode->full, &sim->flow_context, sim->full_regs, t, w->x, sim->full);
+    model_program_run(&mode->full, &sim->values.flow_context, sim->programs.full, t, w->x,
+                      sim->values.full);
   }
   for (uint32_t r = row->reading_begin; r < row->reading_end; r++) {
     const Reading* reading = &w->readings[r];
-    double value = reading->state != MODEL_NONE ? w->x[reading->state] : sim->full[reading->output];
+    double value =
+        reading->state != MODEL_NONE ? w->x[reading->state] : sim->values.full[reading->output];
     w->saved[r] = sim->env[reading->env];
     sim->env[reading->env] = value;
   }
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const ModelTerm* term = &sim->model->actions[w->entries[e].action].value;
-    out[e - row->entry_begin] =
-        model_term_value(term, &sim->flow_context, sim->model->numbers, sim->env, t, sim->scratch);
+    out[e - row->entry_begin] = model_term_value(
+        term, &sim->values.flow_context, sim->model->numbers, sim->env, t, sim->values.scratch);
   }
   for (uint32_t r = row->reading_begin; r < row->reading_end; r++) {
     sim->env[w->readings[r].env] = w->saved[r];
@@ -359,9 +361,9 @@ static void reset_values(EngSim* sim, const Row* row, double t, const double* x,
 }
 
 bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double* x) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
-  double reach = sim->contacts[contact].reach;
+  double reach = sim->contact.closed[contact].reach;
   double* near = w->resets;
   double* far = w->resets + (row->entry_end - row->entry_begin);
   reset_values(sim, row, t, x, 0.0, near);
@@ -370,7 +372,7 @@ bool eng_contact_direction(EngSim* sim, uint32_t contact, double t, const double
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     Entry* entry = &w->entries[e];
     uint32_t k = e - row->entry_begin;
-    double along = sim->contact_direction[entry->action];
+    double along = sim->contact.direction[entry->action];
     // what the approach alone adds to the change that the resets make
     entry->d = along == 0.0 && far[k] == near[k] ? 0.0 : (far[k] - near[k]) / reach + along;
     if (!isfinite(entry->d)) return false;
@@ -386,13 +388,13 @@ void eng_contact_spread(EngContactWork* w, const Row* row, bool back) {
 }
 
 SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const double* f) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < w->group_begin[w->group_count]; i++) {
     Row* row = &w->rows[i];
     if (!eng_contact_direction(sim, i, t, x)) return SLT_ERR_NOT_FINITE;
-    row->g = output_value(sim, &mode->g_flow, sim->g_flow_regs, row->index, t, x);
-    row->gdot = output_value(sim, &mode->gdot, sim->gdot_regs, row->index, t, x);
+    row->g = output_value(sim, &mode->g_flow, sim->programs.g_flow, row->index, t, x);
+    row->gdot = output_value(sim, &mode->gdot, sim->programs.gdot, row->index, t, x);
     row->idle = eng_gap_acceleration(sim, row->index, t, x, NULL);
     row->flow = eng_gap_acceleration(sim, row->index, t, x, f);
   }
@@ -400,7 +402,7 @@ SltStatus eng_contact_evaluate(EngSim* sim, double t, const double* x, const dou
 }
 
 void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, double* a) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const uint32_t* members = w->members + w->group_begin[group];
   uint32_t n = eng_group_size(w, group);
   for (uint32_t k = 0; k < n; k++) {
@@ -417,7 +419,7 @@ void eng_contact_matrix(EngSim* sim, uint32_t group, double t, const double* x, 
 /// carry.
 static void solve_group(EngSim* sim, uint32_t group, double t, const double* x,
                         const double* wanted, double* lambda) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const uint32_t* members = w->members + w->group_begin[group];
   uint32_t n = eng_group_size(w, group);
   double* a = w->numbers;
@@ -438,7 +440,7 @@ static double* group_vector(const EngContactWork* w, uint32_t n, uint32_t which)
 
 /// Reactions that hold all gaps, with the stiffness k drawing them to zero.
 static SltStatus find_reactions(EngSim* sim, double t, const double* x, double k) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   for (uint32_t group = 0; group < w->group_count; group++) {
     uint32_t n = eng_group_size(w, group);
     const uint32_t* members = w->members + w->group_begin[group];
@@ -460,7 +462,7 @@ static SltStatus find_reactions(EngSim* sim, double t, const double* x, double k
 /// What is computed from rates sees the reactions in them: rates that follow from others, and
 /// algebraic values, which are returned.
 static const double* pass_rates_on(EngSim* sim, double t, const double* x, double* dx) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelProgram* program = &w->rates.program->program;
   const uint32_t* read = w->rates.states;
   const uint32_t* written = w->rates.states + program->input_count;
@@ -471,7 +473,7 @@ static const double* pass_rates_on(EngSim* sim, double t, const double* x, doubl
     for (uint32_t i = 0; i < program->input_count; i++) {
       if (read[i] != MODEL_NONE) w->rates.regs[program->inputs[i].reg] = dx[read[i]];
     }
-    model_program_run(program, &sim->flow_context, w->rates.regs, t, x, out);
+    model_program_run(program, &sim->values.flow_context, w->rates.regs, t, x, out);
     for (uint32_t i = w->rates.program->algebraic_count; i < program->output_count; i++) {
       uint32_t state = written[i];
       double rate = out[i] + w->reaction[state];
@@ -484,7 +486,7 @@ static const double* pass_rates_on(EngSim* sim, double t, const double* x, doubl
 
 /// What the reactions add to the rates of the states.
 static void sum_reactions(EngSim* sim, double* dx) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   memset(w->reaction, 0, sim->core.mode->state_count * sizeof *w->reaction);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
     const Row* row = &w->rows[i];
@@ -506,13 +508,13 @@ SltStatus eng_contact_push(EngSim* sim, double t, const double* x, double stiffn
 
 SltStatus eng_contact_rhs(EngSim* sim, double t, const double* x, double* dx) {
   SLT_TRY(eng_contact_push(sim, t, x, sim->core.contact.stiffness, dx));
-  if (sim->contact->rates.program && !sim->core.slide.count) pass_rates_on(sim, t, x, dx);
+  if (sim->contact.work->rates.program && !sim->core.slide.count) pass_rates_on(sim, t, x, dx);
   return SLT_OK;
 }
 
 /// Reactions at (t, x) without what draws gaps to zero; false: there are none.
 static bool reactions_at(EngSim* sim, double t, const double* x) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   if (eng_slide_has_reactions(sim)) return eng_slide_reactions(sim, t, x);
   return eng_contact_flow(sim, t, x, w->flow) >= 0 &&
          eng_contact_evaluate(sim, t, x, w->flow) >= 0 && find_reactions(sim, t, x, 0.0) >= 0;
@@ -521,7 +523,7 @@ static bool reactions_at(EngSim* sim, double t, const double* x) {
 void eng_contact_soften(EngSim* sim) {
   const NumStepper* stepper = sim->stepper;
   EngContacts* contacts = &sim->core.contact;
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   if (sim->core.slide.count || !reactions_at(sim, stepper->t, stepper->x)) return;
   // after many events steps are short: what is left of g must not be thrown out of the contact
   for (uint32_t i = 0; i < contacts->count; i++) {
@@ -534,7 +536,7 @@ void eng_contact_soften(EngSim* sim) {
 
 void eng_contact_full(EngSim* sim, double t) {
   const ModelMode* mode = sim->core.mode;
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   if (!reactions_at(sim, t, sim->x)) return;
   // the derivative of a state follows it in the environment
   for (uint32_t i = 0; i < mode->state_count; i++) {
@@ -559,28 +561,28 @@ void eng_contact_full(EngSim* sim, double t) {
 /// a ball on a table is carried as far as the table goes. Negative before.
 static double beyond_guard(EngSim* sim, uint32_t contact, double t, const double* x) {
   const ModelMode* mode = sim->core.mode;
-  const ModelGuard* guard = &sim->model->transitions[sim->contacts[contact].transition].guard;
+  const ModelGuard* guard = &sim->model->transitions[sim->contact.closed[contact].transition].guard;
   double beyond = -(double)INFINITY;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     const EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->marks.rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
+    if (atom->marks.rides || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
     uint32_t index = eng_atom_place(mode, guard->atoms[i]);
     if (index == MODEL_NONE) continue;
-    beyond = fmax(beyond, -output_value(sim, &mode->g_flow, sim->g_flow_regs, index, t, x));
+    beyond = fmax(beyond, -output_value(sim, &mode->g_flow, sim->programs.g_flow, index, t, x));
   }
   return beyond;
 }
 
 double eng_contact_end(EngSim* sim, double t, const double* x) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   if (!reactions_at(sim, t, x)) return -(double)INFINITY;
   double most = -(double)INFINITY;
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    double load = sim->contacts[i].load;
+    double load = sim->contact.closed[i].load;
     double force = load > 0.0 ? w->rows[i].lambda / load : w->rows[i].lambda;
     double beyond = beyond_guard(sim, i, t, x);
     double value = fmax(w->rows[i].carries ? -force - w->slack : -1.0, beyond);
-    sim->contacts[i].lifts = value >= 0.0;
+    sim->contact.closed[i].lifts = value >= 0.0;
     most = fmax(most, value);
   }
   return most;
@@ -588,8 +590,8 @@ double eng_contact_end(EngSim* sim, double t, const double* x) {
 
 /// The same at time t of the trial.
 static double end_function(EngSim* sim, double t) {
-  num_dense_eval(sim->stepper, t, sim->probe_x);
-  return eng_contact_end(sim, t, sim->probe_x);
+  num_dense_eval(sim->stepper, t, sim->probe.x);
+  return eng_contact_end(sim, t, sim->probe.x);
 }
 
 static SltStatus exit_function(void* user, double t, double* value) {
@@ -617,11 +619,12 @@ static ModelDual enclose_state(const EngSim* sim, uint32_t i, double from, doubl
   return (ModelDual){{lo - pad, hi + pad}, {0.0, 0.0}};
 }
 
-/// Bounds of the gaps' accelerations along the flow over [a, b], for all rows: sim->g_dual[].d.
+/// Bounds of the gaps' accelerations along the flow over [a, b], for all rows:
+/// sim->proof.g_dual[].d.
 static bool enclose_flow(EngSim* sim, double a, double b) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
-  const ModelContext* context = &sim->flow_context;
+  const ModelContext* context = &sim->values.flow_context;
   double from = num_dense_theta(sim->stepper, a);
   double to = num_dense_theta(sim->stepper, b);
   ModelInterval time = {a, b};
@@ -631,21 +634,21 @@ static bool enclose_flow(EngSim* sim, double a, double b) {
   }
   ModelDual* f = w->rhs_dual + mode->rhs.reg_count;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x_dual[i] = enclose_state(sim, i, from, to);
+    sim->proof.x_dual[i] = enclose_state(sim, i, from, to);
   }
   model_program_bind_dual(&mode->rhs, sim->env, w->rhs_dual);
-  model_program_enclose(&mode->rhs, context, w->rhs_dual, time, sim->x_dual, f);
+  model_program_enclose(&mode->rhs, context, w->rhs_dual, time, sim->proof.x_dual, f);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x_dual[i].d = f[i].v;
+    sim->proof.x_dual[i].d = f[i].v;
   }
-  model_program_enclose(&mode->gdot, context, w->dual, time, sim->x_dual, sim->g_dual);
+  model_program_enclose(&mode->gdot, context, w->dual, time, sim->proof.x_dual, sim->proof.g_dual);
   return true;
 }
 
 /// Whether the reactions of a group are positive over a part of the trial, by the accelerations in
 /// g_dual and the effect of reactions in the middle of it.
 static bool group_pushes(EngSim* sim, uint32_t group, double t) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const uint32_t* members = w->members + w->group_begin[group];
   uint32_t n = eng_group_size(w, group);
   if (n > PROOF_MAX) return false;
@@ -653,11 +656,11 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
   for (uint32_t k = 0; k < n; k++) {
     double* unit = group_vector(w, n, 0);
     double* column = group_vector(w, n, 1);
-    ModelInterval flow = sim->g_dual[w->rows[members[k]].index].d;
+    ModelInterval flow = sim->proof.g_dual[w->rows[members[k]].index].d;
     for (uint32_t i = 0; i < n; i++) {
       unit[i] = i == k ? -1.0 : 0.0;
     }
-    solve_group(sim, group, t, sim->probe_x, unit, column);
+    solve_group(sim, group, t, sim->probe.x, unit, column);
     for (uint32_t i = 0; i < n; i++) {
       lo[i] += fmin(column[i] * flow.lo, column[i] * flow.hi);
     }
@@ -670,15 +673,15 @@ static bool group_pushes(EngSim* sim, uint32_t group, double t) {
 
 /// Whether no contact ends over [a, b] of the trial.
 static bool holds_throughout(EngSim* sim, double a, double b) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   if (sim->core.slide.count || mode->implicit || !enclose_flow(sim, a, b)) return false;
   double middle = a + 0.5 * (b - a);
-  num_dense_eval(sim->stepper, middle, sim->probe_x);
+  num_dense_eval(sim->stepper, middle, sim->probe.x);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (!eng_contact_direction(sim, i, middle, sim->probe_x)) return false;
-    w->rows[i].idle = eng_gap_acceleration(sim, w->rows[i].index, middle, sim->probe_x, NULL);
-    if (beyond_guard(sim, i, a, sim->probe_x) > 0.0) return false;
+    if (!eng_contact_direction(sim, i, middle, sim->probe.x)) return false;
+    w->rows[i].idle = eng_gap_acceleration(sim, w->rows[i].index, middle, sim->probe.x, NULL);
+    if (beyond_guard(sim, i, a, sim->probe.x) > 0.0) return false;
   }
   for (uint32_t group = 0; group < w->group_count; group++) {
     if (!group_pushes(sim, group, middle)) return false;
@@ -720,24 +723,24 @@ static double first_end(Search* search, double a, double at_a, double b, double 
 }
 
 double eng_contact_begin(EngSim* sim, double t, const double* x) {
-  sim->contact->slack = 0.0;
+  sim->contact.work->slack = 0.0;
   double at_start = eng_contact_end(sim, t, x);
   if (at_start < 0.0) return at_start;
   // a contact that is hardly needed: it ends where it is needed less
-  sim->contact->slack = at_start + WEAK;
+  sim->contact.work->slack = at_start + WEAK;
   return -WEAK;
 }
 
 double eng_contact_exit(EngSim* sim, double t_from) {
   double t_end = sim->stepper->trial.t;
-  num_dense_eval(sim->stepper, t_from, sim->probe_x);
-  double at_start = eng_contact_begin(sim, t_from, sim->probe_x);
+  num_dense_eval(sim->stepper, t_from, sim->probe.x);
+  double at_start = eng_contact_begin(sim, t_from, sim->probe.x);
   double at_end = end_function(sim, t_end);
   bool provable = !sim->core.slide.count && !sim->core.mode->implicit;
   Search search = {.sim = sim, .proved = true};
   double first =
       first_end(&search, t_from, at_start, t_end, at_end, provable ? PIECES_DEPTH : PIECES_BLIND);
-  if (!search.proved && !(first < (double)INFINITY)) sim->core.undecided++;
+  if (!search.proved && !(first < (double)INFINITY)) sim->core.counts.undecided++;
   if (first < (double)INFINITY) end_function(sim, first);  // which ones end there
   return first;
 }

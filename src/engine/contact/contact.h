@@ -35,7 +35,7 @@ typedef struct EngContact {
 
 /// Closed contacts of a run, and what a snapshot keeps of them beside the array.
 typedef struct EngContacts {
-  uint32_t count;    // the first ones of sim->contacts
+  uint32_t count;    // the first ones of sim->contact.closed
   bool active;       // their reactions act: not while an instant is carried out
   bool lifts;        // the segment ends because one of them does
   double stiffness;  // rate at which gaps are drawn to zero, 1/time
@@ -48,6 +48,18 @@ typedef struct EngAccumulation {
   double interval, ratio;  // the last ones
   double fastest;          // speed of its impacts so far
 } EngAccumulation;
+
+/// Contacts of a run, closed or not.
+typedef struct EngContactRoom {
+  EngContact* closed;              // those that are
+  uint32_t impact_count;           // transitions that could close one
+  double* direction;               // per action: how the reaction of its impact's contact acts
+  struct EngContactWork* work;     // NULL as long as none is closed
+  EngAccumulation* accumulations;  // per transition
+  uint32_t accumulating;           // transition whose firings do in this instant; MODEL_NONE...
+  bool accumulating_impact;        // ... and whether it is an impact
+  bool holds;  // a contact was closed when the present instant began, and stays so
+} EngContactRoom;
 
 typedef enum EngZenoVerdict {
   ENG_ZENO_NONE,

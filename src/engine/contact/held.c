@@ -36,22 +36,22 @@ static void derive(EngSim* sim, const double* dx, double* g, double* rate) {
   const ModelMode* mode = sim->core.mode;
   ModelInterval now = {sim->core.t, sim->core.t};
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    sim->x_dual[i] = (ModelDual){{sim->x[i], sim->x[i]}, {dx[i], dx[i]}};
+    sim->proof.x_dual[i] = (ModelDual){{sim->x[i], sim->x[i]}, {dx[i], dx[i]}};
   }
-  model_program_enclose(&mode->g_flow, &sim->flow_context, sim->dual_regs, now, sim->x_dual,
-                        sim->g_dual);
+  model_program_enclose(&mode->g_flow, &sim->values.flow_context, sim->programs.dual, now,
+                        sim->proof.x_dual, sim->proof.g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    g[i] = 0.5 * (sim->g_dual[i].d.lo + sim->g_dual[i].d.hi);
+    g[i] = 0.5 * (sim->proof.g_dual[i].d.lo + sim->proof.g_dual[i].d.hi);
   }
-  model_program_enclose(&mode->gdot, &sim->flow_context, sim->contact->dual, now, sim->x_dual,
-                        sim->g_dual);
+  model_program_enclose(&mode->gdot, &sim->values.flow_context, sim->contact.work->dual, now,
+                        sim->proof.x_dual, sim->proof.g_dual);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    rate[i] = 0.5 * (sim->g_dual[i].d.lo + sim->g_dual[i].d.hi);
+    rate[i] = 0.5 * (sim->proof.g_dual[i].d.lo + sim->proof.g_dual[i].d.hi);
   }
 }
 
 static SltStatus look(EngSim* sim, Probe* p) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const ModelMode* mode = sim->core.mode;
   uint32_t kept = sim->core.contact.count + sim->core.slide.count;
   p->count = kept + SPARE + 1;
@@ -134,10 +134,10 @@ static bool is_combination(const Probe* p, const double* table, uint32_t index) 
 }
 
 static bool is_held(EngSim* sim, const Probe* p, uint32_t index) {
-  if (!(fabs(sim->g[index]) <= eng_sigma(sim, index))) return false;
+  if (!(fabs(sim->detect.g[index]) <= eng_sigma(sim, index))) return false;
   if (is_combination(p, p->g, index)) return true;
   // a place, whose speed is held
-  bool rests = fabs(sim->gdot[index]) <= eng_slope_rho(sim, index);
+  bool rests = fabs(sim->detect.gdot[index]) <= eng_slope_rho(sim, index);
   return rests && is_combination(p, p->rate, index);
 }
 
@@ -146,22 +146,23 @@ SltStatus eng_contact_mark_held(EngSim* sim) {
   Probe p;
   SLT_TRY(look(sim, &p));
   for (uint32_t k = 0; k < sim->core.contact.count; k++) {
-    keep(&p, p.rate, sim->contact->rows[k].index);
+    keep(&p, p.rate, sim->contact.work->rows[k].index);
   }
   for (uint32_t j = 0; j < sim->core.slide.count; j++) {
     keep(&p, p.g, eng_atom_place(mode, eng_slide_atom(sim, j)));
   }
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t index = sim->active[place];
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t index = sim->active.indicators[place];
     EngAtom* atom = &sim->atoms[mode->atoms[index]];
     if (!sim->model->atoms[mode->atoms[index]].continuous) continue;
     atom->kind.constant = is_held(sim, &p, index);
   }
   for (uint32_t k = 0; k < sim->core.contact.count; k++) {
-    const ModelGuard* guard = &sim->model->transitions[sim->contacts[k].transition].guard;
+    const ModelGuard* guard = &sim->model->transitions[sim->contact.closed[k].transition].guard;
     for (uint32_t i = 0; i < guard->atom_count; i++) {
       uint32_t id = guard->atoms[i];
-      sim->atoms[id].marks.rides = id == sim->contacts[k].atom || sim->atoms[id].kind.constant;
+      sim->atoms[id].marks.rides =
+          id == sim->contact.closed[k].atom || sim->atoms[id].kind.constant;
     }
   }
   return SLT_OK;

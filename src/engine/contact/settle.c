@@ -35,14 +35,15 @@ static bool is_impact_of(const EngSim* sim, const EngContact* contact, uint32_t 
 
 static EngContact* contact_of(const EngSim* sim, uint32_t transition) {
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (is_impact_of(sim, &sim->contacts[i], transition)) return &sim->contacts[i];
+    if (is_impact_of(sim, &sim->contact.closed[i], transition)) return &sim->contact.closed[i];
   }
   return NULL;
 }
 
 bool eng_contact_holds_automaton(const EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (sim->model->transitions[sim->contacts[i].transition].automaton == automaton) return true;
+    if (sim->model->transitions[sim->contact.closed[i].transition].automaton == automaton)
+      return true;
   }
   return false;
 }
@@ -54,7 +55,7 @@ static void bar_impacts(EngSim* sim, const EngContact* contact, bool closed) {
   for (uint32_t s = 0; s < a->state_count; s++) {
     for (uint32_t i = 0; i < a->states[s].outgoing_count; i++) {
       uint32_t id = a->states[s].outgoing[i];
-      if (is_impact_of(sim, contact, id)) sim->transitions[id].closed = closed;
+      if (is_impact_of(sim, contact, id)) sim->instant.transitions[id].closed = closed;
     }
   }
 }
@@ -72,10 +73,10 @@ void eng_contact_begin_instant(EngSim* sim, bool input) {
   gather(sim);
   eng_evaluate_gdot(sim, sim->core.t);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    EngContact* contact = &sim->contacts[i];
+    EngContact* contact = &sim->contact.closed[i];
     uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
     // what an input has written is in the environment already
-    contact->rate = input || index == MODEL_NONE ? 0.0 : sim->gdot[index];
+    contact->rate = input || index == MODEL_NONE ? 0.0 : sim->detect.gdot[index];
     contact->lifts &= sim->core.contact.lifts;
     contact->state = ENG_CONTACT_CLOSED;
     contact->old = true;
@@ -104,7 +105,7 @@ bool eng_contact_is_struck(EngSim* sim, uint32_t transition) {
   if (!contact) return false;
   uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
   if (index == MODEL_NONE) return false;
-  double rate = sim->gdot[index];
+  double rate = sim->detect.gdot[index];
   bool driven = rate > 0.0 && rate > THROWN_SHARE * (rate - contact->rate) &&
                 rate - contact->rate > THROWN_SHARE * rate;
   return driven && rate > eng_slope_rho(sim, index) && guard_allows(sim, contact, false);
@@ -114,7 +115,7 @@ bool eng_contact_is_struck(EngSim* sim, uint32_t transition) {
 
 /// Whether a relation is at its boundary, as far as rounding tells.
 static bool at_boundary(EngSim* sim, uint32_t id, uint32_t index) {
-  return sim->atoms[id].located || fabs(sim->g[index]) <= RIDING_RHO * eng_rho(sim, index);
+  return sim->atoms[id].located || fabs(sim->detect.g[index]) <= RIDING_RHO * eng_rho(sim, index);
 }
 
 uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
@@ -123,7 +124,7 @@ uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
   uint32_t found = MODEL_NONE;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     uint32_t id = guard->atoms[i];
-    if (!sim->model->atoms[id].continuous || !sim->live[id]) continue;
+    if (!sim->model->atoms[id].continuous || !sim->active.live[id]) continue;
     uint32_t index = eng_atom_place(mode, id);
     if (sim->atoms[id].located) return index;
     if (found == MODEL_NONE && at_boundary(sim, id, index)) found = index;
@@ -135,7 +136,7 @@ uint32_t eng_impact_gap(EngSim* sim, uint32_t transition) {
 /// the first of them that matters, leading away from the boundary. `row` is the contact's. False:
 /// the relation is no gap.
 static bool first_direction(EngSim* sim, uint32_t contact) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
   double t = sim->core.t;
   double largest = 0.0;
@@ -144,7 +145,7 @@ static bool first_direction(EngSim* sim, uint32_t contact) {
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
     const Entry* entry = &w->entries[e];
     uint32_t env = sim->core.mode->state_env[entry->state];
-    double* r = &sim->contact_direction[entry->action];
+    double* r = &sim->contact.direction[entry->action];
     *r = 0.0;
     w->dx[entry->state] = 1.0;
     // the gap itself is no speed
@@ -152,13 +153,13 @@ static bool first_direction(EngSim* sim, uint32_t contact) {
     double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) - idle;
     w->dx[entry->state] = 0.0;
     if (!speed) continue;
-    *r = sim->env[env] - sim->before[env];
+    *r = sim->env[env] - sim->values.before[env];
     largest = fmax(largest, fabs(*r));
     if (only == MODEL_NONE && effect != 0.0 && isfinite(effect)) only = e;
   }
   if (only == MODEL_NONE) return false;
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    double* r = &sim->contact_direction[w->entries[e].action];
+    double* r = &sim->contact.direction[w->entries[e].action];
     *r = largest > 0.0 ? *r / largest : e == only ? 1.0 : 0.0;
   }
   return true;
@@ -166,10 +167,10 @@ static bool first_direction(EngSim* sim, uint32_t contact) {
 
 /// Effect of a unit of reaction on the contact's own gap, along the kept direction.
 static double own_effect(EngSim* sim, uint32_t contact) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
   for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-    w->dx[w->entries[e].state] = sim->contact_direction[w->entries[e].action];
+    w->dx[w->entries[e].state] = sim->contact.direction[w->entries[e].action];
   }
   double t = sim->core.t;
   double effect = eng_gap_acceleration(sim, row->index, t, sim->x, w->dx) -
@@ -183,16 +184,16 @@ static double own_effect(EngSim* sim, uint32_t contact) {
 /// Apply the resets to their own direction until nothing but the part proportional to the approach
 /// speed is left of it. False: that part vanishes.
 static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
   for (uint32_t turn = 0; turn < PURIFICATIONS; turn++) {
     double effect = own_effect(sim, contact);
     if (effect == 0.0 || !isfinite(effect)) return false;
     double turned = effect > 0.0 ? -1.0 : 1.0;
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      sim->contact_direction[w->entries[e].action] *= turned;
+      sim->contact.direction[w->entries[e].action] *= turned;
     }
-    sim->contacts[contact].reach = speed / fabs(effect);
+    sim->contact.closed[contact].reach = speed / fabs(effect);
     if (!eng_contact_direction(sim, contact, sim->core.t, sim->x)) return false;
     double largest = 0.0;
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
@@ -200,7 +201,7 @@ static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
     }
     double change = 0.0;
     for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
-      double* r = &sim->contact_direction[w->entries[e].action];
+      double* r = &sim->contact.direction[w->entries[e].action];
       double next = w->entries[e].d / largest;
       change = fmax(change, fabs(next - *r));
       *r = next;
@@ -212,7 +213,7 @@ static bool purify_direction(EngSim* sim, uint32_t contact, double speed) {
 
 /// A speed of the size that the impacts had: how far resets are probed.
 static double probe_speed(const EngSim* sim, uint32_t transition, double acceleration) {
-  const EngAccumulation* times = &sim->accumulations[transition];
+  const EngAccumulation* times = &sim->contact.accumulations[transition];
   double speed = times->fastest;
   if (!(speed > 0.0)) speed = fabs(acceleration) * (times->last - times->first);
   if (!(speed > 0.0)) speed = fabs(acceleration) * sim->stepper->control.h_next;
@@ -227,20 +228,20 @@ bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state
     return true;
   }
   bool stays = t->to == sim->state[t->automaton] ||
-               sim->state_before[t->automaton] == sim->state[t->automaton];
-  if (!stays || sim->core.contact.count == sim->impact_count) return false;
+               sim->values.state_before[t->automaton] == sim->state[t->automaton];
+  if (!stays || sim->core.contact.count == sim->contact.impact_count) return false;
   uint32_t at = sim->core.contact.count;
   gather(sim);
   for (uint32_t i = 0; i < t->guard.atom_count; i++) {
     uint32_t id = t->guard.atoms[i];
-    if (!sim->model->atoms[id].continuous || !sim->live[id]) continue;
+    if (!sim->model->atoms[id].continuous || !sim->active.live[id]) continue;
     uint32_t index = eng_atom_place(sim->core.mode, id);
     if (!at_boundary(sim, id, index)) continue;
-    sim->contacts[at] = (EngContact){
+    sim->contact.closed[at] = (EngContact){
         .transition = transition, .atom = id, .state = (uint8_t)state, .carries = true};
     if (eng_contact_structure(sim, at + 1) < 0 || !first_direction(sim, at)) continue;
-    if (eng_contact_flow(sim, sim->core.t, sim->x, sim->contact->flow) < 0) return false;
-    double flow = eng_gap_acceleration(sim, index, sim->core.t, sim->x, sim->contact->flow);
+    if (eng_contact_flow(sim, sim->core.t, sim->x, sim->contact.work->flow) < 0) return false;
+    double flow = eng_gap_acceleration(sim, index, sim->core.t, sim->x, sim->contact.work->flow);
     if (!purify_direction(sim, at, probe_speed(sim, transition, flow))) continue;
     sim->core.contact.count++;
     return true;
@@ -252,7 +253,7 @@ bool eng_contact_propose(EngSim* sim, uint32_t transition, EngContactState state
 
 /// Reactions of a group, and the accelerations with which gaps open.
 static void solve_group(EngSim* sim, uint32_t group) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const uint32_t* members = w->members + w->group_begin[group];
   uint32_t n = eng_group_size(w, group);
   double* m = w->numbers;
@@ -282,7 +283,7 @@ static void solve_group(EngSim* sim, uint32_t group) {
 }
 
 static SltStatus solve_all(EngSim* sim) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   SLT_TRY(eng_contact_structure(sim, sim->core.contact.count));
   w->ambiguous = false;
   w->joint = eng_slide_has_reactions(sim) && eng_slide_complementarity(sim);
@@ -299,7 +300,7 @@ static SltStatus solve_all(EngSim* sim) {
 /// reactions: changes of the states, into w->flow. Which contacts repeat each other is found here,
 /// too.
 static void find_stop(EngSim* sim) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   memset(w->flow, 0, sim->core.mode->state_count * sizeof *w->flow);
   for (uint32_t group = 0; group < w->group_count; group++) {
     const uint32_t* members = w->members + w->group_begin[group];
@@ -325,7 +326,7 @@ static void find_stop(EngSim* sim) {
       // of those that repeat each other, or what surfaces hold, those carry that complementarity
       // has found
       bool alone = independent == n && !w->joint;
-      sim->contacts[members[i]].carries = alone || row->lambda > 0.0;
+      sim->contact.closed[members[i]].carries = alone || row->lambda > 0.0;
       for (uint32_t e = row->entry_begin; e < row->entry_end; e++) {
         w->flow[w->entries[e].state] += impulse[i] * w->entries[e].d;
       }
@@ -337,7 +338,8 @@ static void stop_motion(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   find_stop(sim);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (sim->contact->flow[i] != 0.0) sim->env[mode->state_env[i]] += sim->contact->flow[i];
+    if (sim->contact.work->flow[i] != 0.0)
+      sim->env[mode->state_env[i]] += sim->contact.work->flow[i];
   }
 }
 
@@ -347,27 +349,27 @@ static bool ends_on_surface(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   bool accumulates = false;
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    accumulates |= sim->contacts[i].state == ENG_CONTACT_ACCUMULATES;
+    accumulates |= sim->contact.closed[i].state == ENG_CONTACT_ACCUMULATES;
   }
-  if (!accumulates || !sim->has_separating) return false;
+  if (!accumulates || !sim->detect.has_separating) return false;
   find_stop(sim);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t index = sim->active[place];
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t index = sim->active.indicators[place];
     if (!sim->atoms[mode->atoms[index]].kind.separates) continue;
-    double change = eng_gap_slope(sim, index, sim->core.t, sim->x, sim->contact->flow);
-    if (change != 0.0 && fabs(sim->g[index]) <= SURFACE_NEAR * fabs(change)) return true;
+    double change = eng_gap_slope(sim, index, sim->core.t, sim->x, sim->contact.work->flow);
+    if (change != 0.0 && fabs(sim->detect.g[index]) <= SURFACE_NEAR * fabs(change)) return true;
   }
   return false;
 }
 
 /// Whether a body that leaves with this speed and falls back with this acceleration does so before
-/// rounding can tell that it left: rounding of the gap, of the time, or of flights as high as there
+/// rounding can tell that it left: rounding of the gap, of the time, or of arcs as high as there
 /// were. `transition` is its impact.
 static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition, double leaves,
                                double falls) {
   if (!(leaves > 0.0)) return true;
   double height = leaves * leaves / (2.0 * falls);
-  double fastest = sim->accumulations[transition].fastest;
+  double fastest = sim->contact.accumulations[transition].fastest;
   double highest = fastest * fastest / (2.0 * falls);
   double rounding = fmax(eng_rho(sim, index), FLIGHT_ULPS * DBL_EPSILON * highest);
   return height <= rounding ||
@@ -377,10 +379,10 @@ static bool flight_is_rounding(EngSim* sim, uint32_t index, uint32_t transition,
 /// Whether a contact cannot be closed after this instant.
 static bool opens(EngSim* sim, const EngContact* contact, const Row* row) {
   // what a surface holds at present a contact may have to hold next
-  bool pushed = row->lambda > 0.0 || (sim->contact->joint && !(row->opens > 0.0));
+  bool pushed = row->lambda > 0.0 || (sim->contact.work->joint && !(row->opens > 0.0));
   double jump = row->gdot - contact->rate;
   switch ((EngContactState)contact->state) {
-  case ENG_CONTACT_ACCUMULATES: return !pushed && !sim->contact->limit_decides;
+  case ENG_CONTACT_ACCUMULATES: return !pushed && !sim->contact.work->limit_decides;
   case ENG_CONTACT_RESTS:
     return !pushed ||
            !flight_is_rounding(sim, row->index, contact->transition, -row->gdot, row->falls);
@@ -436,7 +438,7 @@ static bool declared_gap(const EngSim* sim, const ModelGuard* guard, uint32_t* g
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       uint32_t q = eng_atom_place(mode, guard->atoms[k]);
       if (i == k || p == MODEL_NONE || q == MODEL_NONE) continue;
-      double apart = fabs(sim->gdot[p] - sim->g[q]);
+      double apart = fabs(sim->detect.gdot[p] - sim->detect.g[q]);
       if (!(apart < least)) continue;
       least = apart;
       *gap = p;
@@ -458,9 +460,9 @@ bool eng_impact_is_last(EngSim* sim, uint32_t instead) {
   gather(sim);
   if (fabs(leaves) <= eng_rho(sim, velocity)) return true;
   if (eng_contact_structure(sim, 0) < 0) return false;
-  double* flow = sim->contact->flow;
-  model_program_run(&sim->core.mode->rhs, &sim->flow_context, sim->rhs_regs, sim->core.t, sim->x,
-                    flow);
+  double* flow = sim->contact.work->flow;
+  model_program_run(&sim->core.mode->rhs, &sim->values.flow_context, sim->programs.rhs, sim->core.t,
+                    sim->x, flow);
   double falls = eng_gap_acceleration(sim, gap, sim->core.t, sim->x, flow);
   return leaves > 0.0 && falls > 0.0 && flight_is_rounding(sim, gap, impact, leaves, falls);
 }
@@ -473,9 +475,9 @@ static void leave_relations(EngSim* sim, const EngContact* contact) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->marks.rides || !atom->truth || !sim->live[guard->atoms[i]]) continue;
+    if (atom->marks.rides || !atom->truth || !sim->active.live[guard->atoms[i]]) continue;
     uint32_t index = eng_atom_place(sim->core.mode, guard->atoms[i]);
-    if (index == MODEL_NONE || !(sim->g[index] <= 0.0)) continue;
+    if (index == MODEL_NONE || !(sim->detect.g[index] <= 0.0)) continue;
     atom->truth = false;
     atom->marks.left_now = true;
     sim->env[sim->model->atoms[guard->atoms[i]].env] = 0.0;
@@ -501,25 +503,26 @@ static void release(EngSim* sim, const EngContact* contact) {
 
 /// Take contact i out of the list.
 static void take_out(EngSim* sim, uint32_t i, bool* changed) {
-  if (sim->contacts[i].old) {
-    release(sim, &sim->contacts[i]);
+  if (sim->contact.closed[i].old) {
+    release(sim, &sim->contact.closed[i]);
     *changed = true;
   }
   uint32_t count = --sim->core.contact.count;
-  memmove(&sim->contacts[i], &sim->contacts[i + 1], (count - i) * sizeof *sim->contacts);
+  memmove(&sim->contact.closed[i], &sim->contact.closed[i + 1],
+          (count - i) * sizeof *sim->contact.closed);
 }
 
 /// Closed contacts that have no meaning in the present mode, or whose impact could not happen here
 /// any more.
 static void drop_lost(EngSim* sim, bool* changed) {
   for (uint32_t i = 0; i < sim->core.contact.count;) {
-    EngContact* contact = &sim->contacts[i];
+    EngContact* contact = &sim->contact.closed[i];
     uint32_t automaton = sim->model->transitions[contact->transition].automaton;
     uint32_t index = eng_atom_place(sim->core.mode, contact->atom);
     bool lost = index == MODEL_NONE;
     if (contact->old) {
       if (contact->lifts) leave_relations(sim, contact);
-      lost |= sim->state[automaton] != sim->state_before[automaton];
+      lost |= sim->state[automaton] != sim->values.state_before[automaton];
       lost |= contact->state == ENG_CONTACT_CLOSED && !guard_allows(sim, contact, true);
     }
     if (lost) {
@@ -534,7 +537,7 @@ static void drop_lost(EngSim* sim, bool* changed) {
 
 /// What else the resets of a contact change goes to its limit under them; what has none stays.
 static void take_limit(EngSim* sim, uint32_t contact) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   const Row* row = &w->rows[contact];
   uint32_t count = row->entry_end - row->entry_begin;
   const uint32_t* state_env = sim->core.mode->state_env;
@@ -556,10 +559,10 @@ static void take_limit(EngSim* sim, uint32_t contact) {
     }
     if (row->reads_computed) {
       gather(sim);
-      model_program_run(&sim->core.mode->full, &sim->flow_context, sim->full_regs, sim->core.t,
-                        sim->x, sim->full);
+      model_program_run(&sim->core.mode->full, &sim->values.flow_context, sim->programs.full,
+                        sim->core.t, sim->x, sim->values.full);
       for (uint32_t i = 0; i < sim->core.mode->full.output_count; i++) {
-        sim->env[sim->core.mode->full_env[i]] = sim->full[i];
+        sim->env[sim->core.mode->full_env[i]] = sim->values.full[i];
       }
     }
   }
@@ -570,16 +573,16 @@ static void take_limit(EngSim* sim, uint32_t contact) {
 
 /// Reactions that are not the only ones (Painleve): said once, with what else could be.
 static void warn_of_ambiguity(EngSim* sim) {
-  if (!sim->contact->ambiguous || sim->contact->warned || !sim->on_warning) return;
-  sim->contact->warned = true;
-  const ModelAtomText* gap = sim->model->atoms[sim->contacts[0].atom].written;
+  if (!sim->contact.work->ambiguous || sim->contact.work->warned || !sim->report.on_warning) return;
+  sim->contact.work->warned = true;
+  const ModelAtomText* gap = sim->model->atoms[sim->contact.closed[0].atom].written;
   char message[400];
   snprintf(message, sizeof message,
            "at t = %s the reactions of closed contacts have no unique solution: '%.*s' could stay "
            "closed with the reaction %s, or open; it stays closed",
            eng_number(sim->core.t).text, STR_ARGS(gap->text),
-           eng_short(sim->contact->rows[0].lambda).text);
-  sim->on_warning(sim->warning_user, DIAG_W0804, gap->span, message);
+           eng_short(sim->contact.work->rows[0].lambda).text);
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0804, gap->span, message);
 }
 
 SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
@@ -592,11 +595,12 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   drop_lost(sim, changed);
   while (sim->core.contact.count > 0) {
     SLT_TRY(solve_all(sim));
-    sim->contact->limit_decides = ends_on_surface(sim);
+    sim->contact.work->limit_decides = ends_on_surface(sim);
     uint32_t count = sim->core.contact.count;
     // rows keep their numbers while contacts are taken out from behind
     for (uint32_t i = count; i-- > 0;) {
-      if (opens(sim, &sim->contacts[i], &sim->contact->rows[i])) take_out(sim, i, changed);
+      if (opens(sim, &sim->contact.closed[i], &sim->contact.work->rows[i]))
+        take_out(sim, i, changed);
     }
     if (sim->core.contact.count == count) break;
   }
@@ -605,13 +609,13 @@ SltStatus eng_contact_settle(EngSim* sim, bool* changed) {
   warn_of_ambiguity(sim);
   stop_motion(sim);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (!sim->contacts[i].old) take_limit(sim, i);
+    if (!sim->contact.closed[i].old) take_limit(sim, i);
   }
   gather(sim);
   eng_evaluate_g(sim, sim->core.t, true);
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    EngContact* contact = &sim->contacts[i];
-    contact->load = fmax(contact->old ? contact->load : 0.0, sim->contact->rows[i].lambda);
+    EngContact* contact = &sim->contact.closed[i];
+    contact->load = fmax(contact->old ? contact->load : 0.0, sim->contact.work->rows[i].lambda);
     contact->lifts = false;
     bar_impacts(sim, contact, true);
     if (!contact->old) {

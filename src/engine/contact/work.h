@@ -5,7 +5,7 @@
 #define SALTUS_ENGINE_CONTACT_WORK_H
 
 #include "engine/contact/complementarity.h"
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 /// A speed that the resets of an impact write.
 typedef struct Entry {

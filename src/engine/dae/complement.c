@@ -177,7 +177,8 @@ static void measure_unknowns(Search* s) {
   for (uint32_t i = 0; i < mode->full.solve_count; i++) {
     const ModelSolve* solve = &mode->full.solves[i];
     if (solve->relax_count == 0) continue;
-    const double* scale = sim->full_regs + solve->work + MODEL_RELAX_SCALE * (size_t)solve->count;
+    const double* scale =
+        sim->programs.full + solve->work + MODEL_RELAX_SCALE * (size_t)solve->count;
     double level = 0.0;
     for (uint32_t j = 0; j < solve->count; j++) {
       uint32_t env = solve->guess_env[j];
@@ -281,7 +282,7 @@ static void find_zeros(Search* s) {
   }
 }
 
-/// Values and rates of the relations, as they stand in sim->g and sim->gdot.
+/// Values and rates of the relations, as they stand in sim->detect.g and sim->detect.gdot.
 static void read_relations(Search* s) {
   EngSim* sim = s->sim;
   const ModelMode* mode = sim->core.mode;
@@ -293,8 +294,8 @@ static void read_relations(Search* s) {
     Way way = present_way(sim, s->automata[k]);
     uint32_t index = s->index_of[way.atom];
     double sign = way.falls ? -1.0 : 1.0;
-    s->g[k] = index ? sign * sim->g[index - 1] : 0.0;
-    s->rate[k] = index ? sign * sim->gdot[index - 1] : 0.0;
+    s->g[k] = index ? sign * sim->detect.g[index - 1] : 0.0;
+    s->rate[k] = index ? sign * sim->detect.gdot[index - 1] : 0.0;
     if (!isfinite(s->g[k])) s->g[k] = 0.0;
     if (!isfinite(s->rate[k])) s->rate[k] = 0.0;
   }
@@ -323,7 +324,7 @@ static bool by_impulse(const Search* s, uint32_t k, bool otherwise) {
   Way way = present_way(s->sim, s->automata[k]);
   uint32_t index = s->index_of[way.atom];
   bool truth = false;
-  if (!index || !eng_impulse_truth_now(s->sim, index - 1, &truth)) return otherwise;
+  if (!index || !eng_impulse_truth_slow(s->sim, index - 1, &truth)) return otherwise;
   return truth != way.falls;
 }
 
@@ -450,8 +451,8 @@ void dae_check_constant(EngSim* sim) {
   if (dae->constant_count == 0) return;
   const ModelMode* mode = sim->core.mode;
   double* g = dae->guard;  // nobody waits for impulses between events
-  model_program_run(&mode->g_flow, &sim->flow_context, sim->g_flow_regs, sim->stepper->trial.t,
-                    sim->stepper->trial.x, g);
+  model_program_run(&mode->g_flow, &sim->values.flow_context, sim->programs.g_flow,
+                    sim->stepper->trial.t, sim->stepper->trial.x, g);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < dae->constant_count; i++) {
     EngDaeConstant constant = dae->constants[i];
@@ -471,8 +472,8 @@ void eng_dae_relation(EngSim* sim, uint32_t point, double t, uint32_t index, dou
   if (known->stamp != stamp || known->t != t) {
     eng_states_at(sim, t);
     eng_evaluate_g(sim, t, true);
-    memcpy(values, sim->g, count * sizeof *values);
-    memcpy(values + count, sim->gdot, count * sizeof *values);
+    memcpy(values, sim->detect.g, count * sizeof *values);
+    memcpy(values + count, sim->detect.gdot, count * sizeof *values);
     *known = (EngDaePoint){.stamp = stamp, .t = t};
   }
   *g = values[index];

@@ -126,7 +126,7 @@ void eng_dae_note_guess(EngSim* sim, const ModelProgram* program) {
     const ModelSolve* solve = &program->solves[i];
     for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
       uint32_t env = solve->guess_env[k];
-      if (env != MODEL_NONE && isfinite(sim->env[env])) sim->guess[env] = sim->env[env];
+      if (env != MODEL_NONE && isfinite(sim->env[env])) sim->values.guess[env] = sim->env[env];
     }
   }
 }
@@ -148,9 +148,9 @@ void eng_dae_guess(EngSim* sim) {
   eng_dae_use_guess(sim);
   for (uint32_t row = 0; row < rows; row++) {
     EngSideRegs* r = &sim->sliding.sides.regs[row];
-    model_program_guess(&r->mode->rhs, sim->guess, r->rhs);
-    model_program_guess(&r->mode->full, sim->guess, r->full);
-    model_program_guess(&r->mode->gdot, sim->guess, r->gdot);
+    model_program_guess(&r->mode->rhs, sim->values.guess, r->rhs);
+    model_program_guess(&r->mode->full, sim->values.guess, r->full);
+    model_program_guess(&r->mode->gdot, sim->values.guess, r->gdot);
   }
 }
 
@@ -158,16 +158,17 @@ void eng_dae_use_guess(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   if (mode->implicit && !mode->implicit->iterates) return;
   const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g, &mode->g_flow, &mode->gdot};
-  double* regs[] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs, sim->gdot_regs};
+  double* regs[] = {sim->programs.rhs, sim->programs.full, sim->programs.g, sim->programs.g_flow,
+                    sim->programs.gdot};
   for (size_t i = 0; i < SLT_COUNT(programs); i++) {
-    model_program_guess(programs[i], sim->guess, regs[i]);
+    model_program_guess(programs[i], sim->values.guess, regs[i]);
   }
   for (uint32_t i = 0; i < mode->g_flow.solve_count && mode->atom_count > 0; i++) {
     const ModelSolve* solve = &mode->g_flow.solves[i];
     for (uint32_t k = 0; !solve->linear && k < solve->count; k++) {
       if (solve->guess_env[k] == MODEL_NONE) continue;
-      ModelInterval guess = model_interval_point(sim->guess[solve->guess_env[k]]);
-      sim->dual_regs[solve->guesses[k]] = (ModelDual){guess, {0.0, 0.0}};
+      ModelInterval guess = model_interval_point(sim->values.guess[solve->guess_env[k]]);
+      sim->programs.dual[solve->guesses[k]] = (ModelDual){guess, {0.0, 0.0}};
     }
   }
 }
@@ -184,7 +185,7 @@ void dae_gather(const EngSim* sim, const ModelImplicit* im, double* q) {
   for (uint32_t i = 0; i < im->quantity_count; i++) {
     uint32_t env = im->quantities[i].env;
     q[i] = env == MODEL_NONE ? 0.0 : sim->env[env];
-    if (!isfinite(q[i])) q[i] = sim->guess[env];
+    if (!isfinite(q[i])) q[i] = sim->values.guess[env];
   }
 }
 
@@ -223,7 +224,7 @@ void eng_dae_free(EngSim* sim) {
 static bool has_guess(const EngSim* sim, const ModelImplicit* im) {
   for (uint32_t i = 0; i < im->quantity_count; i++) {
     uint32_t env = im->quantities[i].env;
-    if (env != MODEL_NONE && sim->given[env] == ENG_GIVEN_GUESS) return true;
+    if (env != MODEL_NONE && sim->values.given[env] == ENG_GIVEN_GUESS) return true;
   }
   return false;
 }
@@ -254,7 +255,7 @@ static SltStatus make_consistent(EngSim* sim) {
     SLT_TRY(dae_reinitialise(sim, before));
   }
   SLT_TRY(dae_close_rest(sim));
-  if (sim->on_event && !initial) eng_trace_residual(sim, before, dae_distance(sim));
+  if (sim->report.on_event && !initial) eng_trace_residual(sim, before, dae_distance(sim));
   eng_bind(sim);
   return SLT_OK;
 }

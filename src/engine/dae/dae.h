@@ -108,9 +108,9 @@ void eng_dae_use_guess(EngSim* sim);
 /// Note the values in the environment as guesses of a program.
 void eng_dae_note_guess(EngSim* sim, const ModelProgram* program);
 /// Truth of the mode's atom i where it reads an impulse; false when it does not.
-bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth);
+bool eng_impulse_truth_slow(const EngSim* sim, uint32_t i, bool* truth);
 /// A warning where a block had to be given its smallest solution, once for each mode.
-void eng_warn_least_now(EngSim* sim) __attribute__((cold));
+void eng_warn_least_slow(EngSim* sim) __attribute__((cold));
 /// An error that names the block that could not be solved; false when none failed.
 bool eng_fail_solve(EngSim* sim) __attribute__((cold));
 

@@ -85,7 +85,7 @@ static uint32_t append_values(Text* text, const EngSim* sim, const uint8_t* rows
 static bool is_given(const EngSim* sim, const ModelQuantity* quantity) {
   if (sim->dae.initial && dae_is_fixed_start(sim, quantity, NULL)) return true;
   if (!sim->dae.initial && quantity->env != MODEL_NONE &&
-      sim->given[quantity->env] == ENG_GIVEN_SET) {
+      sim->values.given[quantity->env] == ENG_GIVEN_SET) {
     return true;
   }
   return quantity->state != MODEL_NONE;
@@ -252,12 +252,12 @@ static bool is_top(const EngSim* sim, const ModelQuantity* quantity) {
   return quantity->state == MODEL_NONE;
 }
 
-void eng_warn_least_now(EngSim* sim) {
+void eng_warn_least_slow(EngSim* sim) {
   const ModelImplicit* im = sim->core.mode->implicit;
   uint32_t block = sim->dae.least;
   sim->dae.least = MODEL_NONE;
-  if (block == MODEL_NONE || !im || block >= im->block_count || !sim->on_warning) return;
-  if (!eng_tell_once(sim, ENG_TOLD_LEAST)) return;
+  if (block == MODEL_NONE || !im || block >= im->block_count || !sim->report.on_warning) return;
+  if (!eng_warn_once(sim, ENG_WARNED_LEAST)) return;
   uint32_t begin = im->block_begin[block];
   uint32_t end = im->block_begin[block + 1];
   Text text = {.used = 0};
@@ -284,5 +284,5 @@ void eng_warn_least_now(EngSim* sim) {
     }
   }
   const Span* span = &im->equations[im->block_equations[begin]].span;
-  sim->on_warning(sim->warning_user, DIAG_W0827, *span, text.data);
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0827, *span, text.data);
 }

@@ -337,7 +337,7 @@ static void publish_guards(EngSim* sim) {
   }
 }
 
-bool eng_impulse_truth_now(const EngSim* sim, uint32_t i, bool* truth) {
+bool eng_impulse_truth_slow(const EngSim* sim, uint32_t i, bool* truth) {
   if (!sim->dae.impulsive || !sim->core.mode->impulse) return false;
   double weight = sim->dae.guard[i];
   if (weight == 0.0) return false;

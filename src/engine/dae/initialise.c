@@ -122,7 +122,7 @@ static Mobility initial_mobility(const EngSim* sim, const ModelQuantity* quantit
 }
 
 static Mobility event_mobility(const EngSim* sim, const ModelQuantity* quantity) {
-  uint8_t given = quantity->env == MODEL_NONE ? 0 : sim->given[quantity->env];
+  uint8_t given = quantity->env == MODEL_NONE ? 0 : sim->values.given[quantity->env];
   if (given == ENG_GIVEN_SET) return MOVE_NEVER;
   if (quantity->state == MODEL_NONE) return MOVE_TOP;
   if (given == ENG_GIVEN_GUESS) return MOVE_GUESS;

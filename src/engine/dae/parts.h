@@ -6,7 +6,7 @@
 #ifndef SALTUS_ENGINE_DAE_PARTS_H
 #define SALTUS_ENGINE_DAE_PARTS_H
 
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 /// Normal equations with these entries (a program's outputs), kept in `normal` once they are made.
 SltStatus dae_normal(EngSim* sim, const ModelEntry* entries, uint32_t count, uint32_t rows,

@@ -183,8 +183,8 @@ SltStatus eng_check_trial(EngSim* sim) {
   if (mode->full.solve_count <= mode->rhs.solve_count || sim->core.slide.count) return SLT_OK;
   const ModelContext* context = eng_context(sim);
   sim->dae.failed = MODEL_NONE;
-  model_program_run(&mode->full, context, sim->full_regs, sim->stepper->trial.t,
-                    sim->stepper->trial.x, sim->full);
+  model_program_run(&mode->full, context, sim->programs.full, sim->stepper->trial.t,
+                    sim->stepper->trial.x, sim->values.full);
   return sim->dae.failed == MODEL_NONE ? SLT_OK : SLT_ERR_NO_CONVERGENCE;
 }
 

@@ -12,7 +12,7 @@
 // judging. They end where something is not plain (values read by many, computed values, many
 // transitions at once), and the rounds on all values take over. Modes need not settle here: where
 // automata are plain, nothing follows or rejects a candidate.
-#include "engine/local/local.h"
+#include "engine/local/parts.h"
 
 #include <string.h>
 
@@ -42,40 +42,40 @@ bool local_rounds_suit(const EngSim* sim) {
 static bool is_plain_now(const EngSim* sim) {
   const EngCore* core = &sim->core;
   return eng_local_is_prepared(sim) && sim->local->rounds && !core->slide.count &&
-         !core->contact.active && !sim->contact_holds && !core->dwelling && !sim->has_pre &&
-         sim->zeno_automaton == MODEL_NONE && !core->exit_pending;
+         !core->contact.active && !sim->contact.holds && !core->dwell.any && !sim->detect.has_pre &&
+         sim->instant.zeno_automaton == MODEL_NONE && !core->exit.pending;
 }
 
 // ---- registers ----------------------------------------------------------------------------------
 
 void local_patch(EngSim* sim, uint32_t env) {
   const LocalIndex* index = &sim->local->index;
-  double* regs[LOCAL_PROGRAMS] = {sim->rhs_regs, sim->full_regs, sim->g_regs, sim->g_flow_regs,
-                                  sim->gdot_regs};
+  double* regs[LOCAL_PROGRAMS] = {sim->programs.rhs, sim->programs.full, sim->programs.g,
+                                  sim->programs.g_flow, sim->programs.gdot};
   double value = sim->env[env];
   for (uint32_t i = index->regs.begin[env]; i < index->regs.begin[env + 1]; i++) {
     uint32_t program = index->regs.list[i] >> LOCAL_REG_BITS;
     uint32_t reg = index->regs.list[i] & ((1u << LOCAL_REG_BITS) - 1);
     regs[program][reg] = value;
     if (local_program(index->mode, program) != &index->mode->g_flow) continue;
-    sim->dual_regs[reg] = model_dual_fixed(value);
-    sim->core.local_margins = false;
-    sim->core.level_epoch++;
-    sim->control_stamp++;
+    sim->programs.dual[reg] = model_dual_fixed(value);
+    sim->core.local.margins = false;
+    sim->core.margins.level_epoch++;
+    sim->proof.stamp++;
     for (uint32_t lane = 0; lane < MODEL_LANES; lane++) {
-      sim->block_regs[(size_t)reg * MODEL_LANES + lane] = value;
+      sim->programs.lanes[(size_t)reg * MODEL_LANES + lane] = value;
     }
   }
 }
 
-void eng_local_settle_active_now(EngSim* sim) {
-  if (!sim->active_stale) return;
+void eng_local_settle_active_slow(EngSim* sim) {
+  if (!sim->active.stale) return;
   const ModelMode* mode = sim->core.mode;
-  sim->active_stale = false;
-  sim->fences_stale = true;
-  sim->active_count = 0;
+  sim->active.stale = false;
+  sim->pruning.stale = true;
+  sim->active.indicator_count = 0;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
-    if (sim->live[mode->atoms[i]]) sim->active[sim->active_count++] = i;
+    if (sim->active.live[mode->atoms[i]]) sim->active.indicators[sim->active.indicator_count++] = i;
   }
 }
 
@@ -105,11 +105,12 @@ static bool actions_suit(EngSim* sim, uint32_t begin, uint32_t count) {
   uint32_t env_count = sim->model->env_count;
   for (uint32_t i = begin; i < begin + count; i++) {
     const ModelAction* action = &sim->model->actions[i];
-    if (action->guess || sim->env_computed[action->env] || is_wide(sim, action->env)) return false;
+    if (action->guess || sim->values.computed[action->env] || is_wide(sim, action->env))
+      return false;
     for (uint32_t k = 0; k < model_term_inputs(&action->value); k++) {
       uint32_t env = model_term_input(&action->value, k);
       if (env == MODEL_NONE) continue;
-      if (env >= env_count || sim->env_computed[env]) return false;
+      if (env >= env_count || sim->values.computed[env]) return false;
       local_fetch(sim, env);
     }
     local_fetch(sim, action->env);
@@ -196,14 +197,15 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
   const ModelAutomaton* a = &sim->model->automata[automaton];
   const ModelState* left = &a->states[from];
   const ModelState* to = &a->states[sim->state[automaton]];
-  sim->entered_state[automaton] = sim->state[automaton];  // what follows here is all there is to it
+  sim->programs.entered_state[automaton] =
+      sim->state[automaton];  // what follows here is all there is to it
   for (uint32_t i = 0; i < left->outgoing_count; i++) {
     const ModelGuard* guard = &sim->model->transitions[left->outgoing[i]].guard;
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       if (state_asks(sim, to, guard->atoms[k])) continue;
       if (!local_keep_atom(sim, guard->atoms[k])) return false;
-      sim->live[guard->atoms[k]] = 0;
-      sim->active_stale = true;
+      sim->active.live[guard->atoms[k]] = 0;
+      sim->active.stale = true;
     }
   }
   for (uint32_t i = 0; i < to->outgoing_count; i++) {
@@ -211,10 +213,10 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
     for (uint32_t k = 0; k < guard->atom_count; k++) {
       uint32_t id = guard->atoms[k];
       touch_atom(sim, id);
-      if (sim->live[id]) continue;
+      if (sim->active.live[id]) continue;
       if (!local_keep_atom(sim, id)) return false;
-      sim->live[id] = 1;
-      sim->active_stale = true;
+      sim->active.live[id] = 1;
+      sim->active.stale = true;
       if (!sim->atoms[id].relevant_start) sim->atoms[id].fresh = true;
     }
   }
@@ -223,7 +225,7 @@ static bool enter(EngSim* sim, uint32_t automaton, uint32_t from) {
 
 /// Truth of a relation that may have changed. False: it is not to be told here.
 static bool judge_touched(EngSim* sim, uint32_t id) {
-  if (!sim->live[id]) return true;
+  if (!sim->active.live[id]) return true;
   if (!local_keep_atom(sim, id) || !local_present_value(sim, id)) return false;
   if (!local_tells_truth(sim, id)) return false;
   bool before = sim->atoms[id].truth;
@@ -246,7 +248,7 @@ static bool follow_touched(EngSim* sim, uint32_t fired) {
   for (uint32_t i = 0; i < local->touched.count; i++) {
     uint32_t id = local->touched.list[i];
     uint32_t owner = local->index.owner[id];
-    if (owner == MODEL_NONE || !sim->live[id]) continue;
+    if (owner == MODEL_NONE || !sim->active.live[id]) continue;
     if (owner == LOCAL_SEVERAL || !local_bring_guards(sim, owner)) return false;
     local_ask(sim, owner);
   }
@@ -307,7 +309,7 @@ SltStatus local_run_rounds(EngSim* sim, uint32_t* iteration, bool* fired, bool* 
   return SLT_OK;
 }
 
-SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
+SltStatus eng_local_rounds_slow(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
   if (!is_plain_now(sim)) return SLT_OK;
   Events* events = &sim->events;
   gather_enabled(sim);
@@ -317,10 +319,10 @@ SltStatus eng_local_rounds_now(EngSim* sim, uint32_t* iteration, bool* any, bool
   SLT_TRY(local_run_rounds(sim, iteration, &fired, &plain, back));
   if (!fired) return SLT_OK;
   *any = true;
-  sim->core.margin_stale = true;
+  sim->core.margins.stale = true;
   // all values and relations, as a round of the usual kind leaves them
   eng_local_settle_active(sim);
   SLT_TRY(eng_enter_mode(sim));
-  if (!plain || sim->has_separating) eng_atoms_update(sim);
+  if (!plain || sim->detect.has_separating) eng_atoms_update(sim);
   return SLT_OK;
 }

@@ -3,7 +3,7 @@
 // What fires assigns: states of automata at once, values in groups. All assignments of a round read
 // the values before it. What was assigned is kept in a list, so that a candidate can be made again
 // in another mode, or dropped, without asking for the values once more.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,13 +73,13 @@ void events_enter_state(EngSim* sim, uint32_t automaton, uint32_t to) {
   const ModelState* state = &sim->model->automata[automaton].states[to];
   if (state->written->stops) {
     sim->core.stop_wanted = true;
-    sim->stop_text = state->written->stop_text;
-    sim->stop_span = state->written->span;
+    sim->instant.stop_text = state->written->stop_text;
+    sim->instant.stop_span = state->written->span;
   }
   // what holds on entry is no new edge for the self loops of the state
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    sim->transitions[state->outgoing[i]].edge_seen = true;
-    sim->transitions[state->outgoing[i]].taken = true;
+    sim->instant.transitions[state->outgoing[i]].edge_seen = true;
+    sim->instant.transitions[state->outgoing[i]].taken = true;
   }
 }
 
@@ -87,12 +87,12 @@ SltStatus eng_fire_transition(EngSim* sim, uint32_t transition, uint32_t iterati
   const ModelTransition* t = &sim->model->transitions[transition];
   const ModelState* to = &sim->model->automata[t->automaton].states[t->to];
   uint32_t from = sim->state[t->automaton];
-  sim->transitions[transition].fired_now = true;
+  sim->instant.transitions[transition].fired_now = true;
   if (t->by_lot) (void)model_random_uniform(&sim->core.random);
   uint32_t record = eng_trace_transition(sim, t->automaton, transition, from, t->to, iteration);
   if (from == t->to) {
-    sim->transitions[transition].edge_seen = true;
-    sim->transitions[transition].taken = true;
+    sim->instant.transitions[transition].edge_seen = true;
+    sim->instant.transitions[transition].taken = true;
     eng_publish_state(sim, t->automaton, sim->core.t);
     if (to->written->stops) events_enter_state(sim, t->automaton, t->to);
   } else {
@@ -144,10 +144,10 @@ static uint64_t value_key(uint32_t env, double value) {
 static void assign(EngSim* sim, const EventsAssigned* given) {
   const ModelAction* action = &sim->model->actions[given->action];
   uint32_t env = action->env;
-  sim->given[env] = action->guess ? ENG_GIVEN_GUESS : ENG_GIVEN_SET;
+  sim->values.given[env] = action->guess ? ENG_GIVEN_GUESS : ENG_GIVEN_SET;
   if (action->guess) {
     // a guess matters to the solution of the equations only, not where a state is kept
-    if (sim->env_computed[env]) sim->env[env] = given->value;
+    if (sim->values.computed[env]) sim->env[env] = given->value;
     return;
   }
   if (sim->env[env] == given->value) return;
@@ -180,8 +180,8 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
                         "the new value of '%.*s' is not a finite number", STR_ARGS(var->name));
       }
       SLT_TRY(check_rebound(sim, action, value));
-      if (ENG_SELDOM(sim->observer)) {
-        sim->observer->evaluates(sim->observer->user, group->action_begin + k, value);
+      if (ENG_UNLIKELY(sim->report.observer)) {
+        sim->report.observer->evaluates(sim->report.observer->user, group->action_begin + k, value);
       }
       events->queue.values[(*count)++] = value;
     }
@@ -192,10 +192,10 @@ static SltStatus evaluate_queued(EngSim* sim, uint32_t* count) {
 SltStatus events_assign(EngSim* sim) {
   Events* events = &sim->events;
   if (events->queue.count == 0) return SLT_OK;
-  eng_widen(sim);
+  eng_reduced_widen(sim);
   uint32_t n = 0;
   SLT_TRY(evaluate_queued(sim, &n));
-  if (ENG_SELDOM(sim->observer)) sim->observer->assigns(sim->observer->user);
+  if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->assigns(sim->report.observer->user);
   SLT_TRY(events_more_room(sim, (void**)&events->assigned, &events->assigned_capacity,
                            (size_t)events->assigned_count + n, sizeof *events->assigned));
   n = 0;
@@ -223,8 +223,8 @@ SltStatus events_assign(EngSim* sim) {
 
 void events_save_values(EngSim* sim) {
   // nobody reads what else was
-  memcpy(sim->env + sim->model->env_count + sim->var_begin, sim->env + sim->var_begin,
-         (sim->var_end - sim->var_begin) * sizeof(double));
+  memcpy(sim->env + sim->model->env_count + sim->values.var_begin, sim->env + sim->values.var_begin,
+         (sim->values.var_end - sim->values.var_begin) * sizeof(double));
 }
 
 void events_take_up_values(EngSim* sim) {
@@ -237,7 +237,7 @@ void events_take_up_values(EngSim* sim) {
       sim->env[var->env + order] = saved[var->env + order];
     }
   }
-  memset(sim->given, 0, sim->model->env_count);
+  memset(sim->values.given, 0, sim->model->env_count);
   events->values_key = events->round_key;
   for (uint32_t i = 0; i < events->assigned_count; i++) {
     assign(sim, &events->assigned[i]);
@@ -246,7 +246,8 @@ void events_take_up_values(EngSim* sim) {
 
 void events_drop_assigned(EngSim* sim) {
   Events* events = &sim->events;
-  if (ENG_SELDOM(sim->observer)) sim->observer->discards(sim->observer->user);
+  if (ENG_UNLIKELY(sim->report.observer))
+    sim->report.observer->discards(sim->report.observer->user);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < events->assigned_count; i++) {
     if (events->assigned[i].memory) events->assigned[kept++] = events->assigned[i];
@@ -313,7 +314,7 @@ bool events_order_matters(EngSim* sim, const uint32_t* first, uint32_t count, ui
   Events* events = &sim->events;
   uint32_t a = count_actions(sim, first, count);
   uint32_t n = a + count_actions(sim, &then, 1);
-  if (!sim->on_warning || sim->transitions[then].order_told || n == 0) return false;
+  if (!sim->report.on_warning || sim->instant.transitions[then].order_told || n == 0) return false;
   if (eng_grow(sim, (void**)&events->order_values, &events->order_capacity, 4 * (size_t)n,
                sizeof(double)) < 0) {
     return false;

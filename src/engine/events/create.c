@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What an instant works with: made once, before a run.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

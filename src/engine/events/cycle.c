@@ -3,7 +3,7 @@
 // Configurations that come back. A chain of rounds may be of any finite length; one in which modes
 // and values repeat to the last bit has no end. Keys of what was passed through are remembered, and
 // where one comes back the whole configuration is kept and compared with later ones.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <string.h>
 
@@ -81,7 +81,7 @@ static SltStatus make_copy(EngSim* sim, uint64_t key) {
   memcpy(copy->env, sim->env, 2 * (size_t)model->env_count * sizeof(double));
   memcpy(copy->state, sim->state, model->automaton_count * sizeof *copy->state);
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    copy->edges[i] = edges_of(&sim->transitions[i]);
+    copy->edges[i] = edges_of(&sim->instant.transitions[i]);
   }
   copy->random = sim->core.random;
   copy->key = key;
@@ -104,9 +104,10 @@ static bool is_copied(const EngSim* sim, uint64_t key) {
     return false;
   }
   // what was before the round counts where somebody asks for it
-  if (sim->has_pre && memcmp(copy->env + count, before, count * sizeof(double)) != 0) return false;
+  if (sim->detect.has_pre && memcmp(copy->env + count, before, count * sizeof(double)) != 0)
+    return false;
   for (uint32_t i = 0; i < model->transition_count; i++) {
-    if (copy->edges[i] != edges_of(&sim->transitions[i])) return false;
+    if (copy->edges[i] != edges_of(&sim->instant.transitions[i])) return false;
   }
   return true;
 }

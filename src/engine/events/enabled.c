@@ -3,7 +3,7 @@
 // What is enabled, and which transitions fire together. Within a round all of them read the values
 // before it, so those that interfere (one writes what another reads or writes) take successive
 // rounds, in the order of the text; where that order matters it is said.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +21,10 @@ static bool guard_has_new_edge(const EngSim* sim, const ModelGuard* guard) {
 
 bool eng_transition_enabled(EngSim* sim, uint32_t transition) {
   const ModelTransition* model = &sim->model->transitions[transition];
-  EngTransition* edge = &sim->transitions[transition];
+  EngTransition* edge = &sim->instant.transitions[transition];
   bool self = model->to == sim->state[model->automaton];
   // an impact does not happen while its contact is closed, unless something drives it inward
-  if (ENG_SELDOM(edge->closed)) return eng_contact_is_struck(sim, transition);
+  if (ENG_UNLIKELY(edge->closed)) return eng_contact_is_struck(sim, transition);
   if (model->zeno && !edge->exits && !(model->instead && eng_impact_is_last(sim, transition))) {
     return false;
   }
@@ -75,7 +75,7 @@ uint32_t eng_first_enabled(EngSim* sim, uint32_t automaton) {
 }
 
 uint32_t events_broken_invariant(EngSim* sim) {
-  if (!sim->has_invariants) return MODEL_NONE;
+  if (!sim->instant.has_invariants) return MODEL_NONE;
   uint32_t count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
@@ -89,7 +89,7 @@ uint32_t events_broken_invariant(EngSim* sim) {
 bool eng_anything_enabled(EngSim* sim) {
   // what is slid along stays where it is
   uint32_t count = 0;
-  const uint32_t* automata = eng_stirred(sim, &count);
+  const uint32_t* automata = eng_active_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
     uint32_t a = eng_nth(automata, n);
     if (eng_is_barred(sim, a) || !eng_automaton_active(sim, a)) continue;
@@ -103,21 +103,21 @@ bool eng_anything_enabled(EngSim* sim) {
 }
 
 void events_latch_edges(EngSim* sim, uint32_t automaton, bool latch) {
-  if (!sim->has_self_loops) return;
+  if (!sim->instant.has_self_loops) return;
   const ModelState* state = &sim->model->automata[automaton].states[sim->state[automaton]];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
     uint32_t id = state->outgoing[i];
     const ModelTransition* transition = &sim->model->transitions[id];
     if (transition->to != sim->state[automaton]) continue;
     bool holds = eng_guard(sim, &transition->guard);
-    sim->transitions[id].taken = false;
-    if (latch || !holds) sim->transitions[id].edge_seen = holds;
+    sim->instant.transitions[id].taken = false;
+    if (latch || !holds) sim->instant.transitions[id].edge_seen = holds;
   }
 }
 
 /// Visit the self loops of the present states.
 static void visit_self_loops(EngSim* sim, bool latch) {
-  if (!sim->has_self_loops) return;
+  if (!sim->instant.has_self_loops) return;
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {
@@ -162,9 +162,9 @@ static bool actions_collide(EngSim* sim, uint32_t begin, uint32_t count, bool ma
       if (env == MODEL_NONE) continue;
       if (env >= sim->model->env_count) env -= sim->model->env_count;  // pre(x)
       collide |= meets_writer(sim, env);
-      collide |= sim->env_computed[env] && sim->events.marks.state_write;
+      collide |= sim->values.computed[env] && sim->events.marks.state_write;
       if (mark) sim->events.marks.env[env] |= EVENTS_READ;
-      if (mark && sim->env_computed[env]) sim->events.marks.algebraic_read = true;
+      if (mark && sim->values.computed[env]) sim->events.marks.algebraic_read = true;
     }
     if (mark) sim->events.marks.env[action->env] |= EVENTS_WRITTEN;
     if (mark && continuous) sim->events.marks.state_write = true;
@@ -212,8 +212,8 @@ static uint64_t rank_of(const EngSim* sim, uint32_t automaton) {
 static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) {
   const Model* model = sim->model;
   Span span = model->transitions[transition].span;
-  if (!sim->on_warning || sim->transitions[transition].order_told) return;
-  sim->transitions[transition].order_told = true;
+  if (!sim->report.on_warning || sim->instant.transitions[transition].order_told) return;
+  sim->instant.transitions[transition].order_told = true;
   uint32_t* told = sim->events.told_orders;
   for (uint32_t i = 0; i < EVENTS_ORDERS_TOLD; i++) {
     if (told[i] == span.begin + 1) return;
@@ -225,7 +225,7 @@ static void warn_of_order(EngSim* sim, uint32_t automaton, uint32_t transition) 
              "at t = %s automaton '%.*s' and others that could fire with it write or read the same "
              "values, and the result depends on who comes first: that is the order of the text",
              eng_number(sim->core.t).text, (int)(name.length < 100 ? name.length : 100), name.data);
-    sim->on_warning(sim->warning_user, DIAG_W0805, span, message);
+    sim->report.on_warning(sim->report.warning_user, DIAG_W0805, span, message);
     return;
   }
 }

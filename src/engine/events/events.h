@@ -137,6 +137,56 @@ typedef enum EngInstantKind {
   ENG_INSTANT_INPUT
 } EngInstantKind;
 
+/// State changes of an automaton that follow each other without progress.
+typedef struct EngChatter {
+  uint32_t count;
+  double last;           // time of the last change
+  double interval;       // from the one before
+  double begun;          // of the first while
+  double until, length;  // while it dwells: how long it keeps its state
+  bool moved;            // has changed before
+  bool dwelling;
+  bool released;  // has just stopped dwelling
+  bool warned;
+} EngChatter;
+
+/// What a run knows about one transition.
+typedef struct EngTransition {
+  bool fired_now;   // in the present instant
+  bool edge_seen;   // a self loop: guard was true when last looked at
+  bool taken;       // a self loop: fired in this instant and guard not seen false since
+  bool exits;       // waits for an accumulation, which is now
+  bool closed;      // an impact whose contact is closed
+  bool order_told;  // that the order of its automaton and others matters
+} EngTransition;
+
+/// One `at` of the model.
+typedef struct EngSchedule {
+  double start, period, next;
+  int64_t fired;  // number of firings so far; firing k is at start + k*period
+  bool active;
+} EngSchedule;
+
+/// Where the present instant stands.
+typedef struct EngInstant {
+  EngTransition* transitions;
+  EngSchedule* schedules;
+  EngChatter* chatter;           // per automaton
+  uint32_t *gate_begin, *gates;  // per automaton: its states; for each of them the truth without
+                                 // which nothing is enabled, MODEL_NONE where it is not just one
+  bool has_invariants;
+  bool has_self_loops;  // some transition leads back to its state
+  bool has_instead;     // ... stands in place of the last event of an accumulation
+  bool running;         // an instant is being carried out: pre(x) is what it was before the round
+  bool at_start;        // it is the first of the run
+  bool was_sliding;     // when it began
+  uint64_t changes_start;   // core.changes then
+  bool slide_decided;       // the flow around the surfaces says how to go on in the present mode
+  uint32_t zeno_automaton;  // first whose transitions at an accumulation are enabled; MODEL_NONE
+  Str stop_text;
+  Span stop_span;
+} EngInstant;
+
 // ---- the room's functions -----------------------------------------------------------------------
 
 SltStatus events_create(EngSim* sim);
@@ -240,9 +290,14 @@ SltStatus events_run_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* u
 /// Rounds, then the question how the flow goes on, until both have nothing more to say.
 SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any);
 /// Carry out the schedules in events.due, early or late ones.
-SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any);
+SltStatus eng_run_due_slow(EngSim* sim, bool late, uint32_t* iteration, bool* any);
 /// The segment ended because a surface is left.
 SltStatus events_leave_surface(EngSim* sim, bool* any);
+
+/// Change the state of an automaton, and with it the key of the mode.
+void events_set_state(EngSim* sim, uint32_t automaton, uint32_t to);
+/// Whether the integration must start anew: equations, states or their inputs differ.
+bool eng_flow_changed(const EngSim* sim);
 
 // initial.c
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The start: switches take the positions that the initial values ask for.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,13 +133,13 @@ void events_warn_of_absent_starts(EngSim* sim) {
   const ModelVar* named[ABSENT_NAMED];
   uint32_t count = 0;
   // where there are constraints, the values follow from them
-  if (!sim->on_warning || mode->implicit) return;
-  memset(sim->given, 0, sim->model->env_count);
+  if (!sim->report.on_warning || mode->implicit) return;
+  memset(sim->values.given, 0, sim->model->env_count);
   for (uint32_t i = 0; i < sim->model->start_count; i++) {
-    sim->given[sim->model->vars[sim->model->starts[i].var].env] = 1;
+    sim->values.given[sim->model->vars[sim->model->starts[i].var].env] = 1;
   }
   for (uint32_t v = 0; v < sim->model->var_count; v++) {
-    if (!begins_unset(sim, v, sim->given)) continue;
+    if (!begins_unset(sim, v, sim->values.given)) continue;
     const ModelVar* var = &sim->model->vars[v];
     uint32_t at = count < ABSENT_NAMED ? count : ABSENT_NAMED;
     count++;
@@ -149,7 +149,7 @@ void events_warn_of_absent_starts(EngSim* sim) {
     }
     if (at < ABSENT_NAMED) named[at] = var;
   }
-  memset(sim->given, 0, sim->model->env_count);
+  memset(sim->values.given, 0, sim->model->env_count);
   if (count == 0) return;
   char message[600];
   int length = snprintf(message, sizeof message, "no initial value is given for ");
@@ -162,5 +162,5 @@ void events_warn_of_absent_starts(EngSim* sim) {
   char more[32] = "";
   if (count > ABSENT_NAMED) snprintf(more, sizeof more, " and %u more", count - ABSENT_NAMED);
   snprintf(message + length, sizeof message - (size_t)length, "%s: %s at 0", more, verb);
-  sim->on_warning(sim->warning_user, DIAG_W0809, named[0]->span, message);
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0809, named[0]->span, message);
 }

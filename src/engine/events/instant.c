@@ -2,7 +2,7 @@
 //
 // An instant from its begin to its end: what is due, rounds until nothing more is enabled, then
 // what the motion goes on with. See events.h for its rules.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,17 +12,17 @@
 /// Whether the integration must start anew: equations, states or their inputs differ.
 bool eng_flow_changed(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  if (ENG_SELDOM(sim->core.slide.count || sim->was_sliding || sim->core.contact.active))
+  if (ENG_UNLIKELY(sim->core.slide.count || sim->instant.was_sliding || sim->core.contact.active))
     return true;
   if (mode->id != sim->core.mode_before->id || mode->state_count == 0) return true;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
+    if (sim->env[mode->state_env[i]] != sim->values.before[mode->state_env[i]]) return true;
   }
   const ModelProgram* programs[] = {&mode->rhs, &mode->full, &mode->g_flow, &mode->gdot};
   for (size_t p = 0; p < SLT_COUNT(programs); p++) {
     for (uint32_t i = 0; i < programs[p]->input_count; i++) {
       uint32_t env = programs[p]->inputs[i].env;
-      if (env < sim->model->env_count && sim->env[env] != sim->before[env]) return true;
+      if (env < sim->model->env_count && sim->env[env] != sim->values.before[env]) return true;
     }
   }
   return false;
@@ -46,10 +46,10 @@ static SltStatus take_zeno_exit(EngSim* sim) {
   uint32_t iteration = eng_trace_count(sim);
   bool any = false;
   SltStatus status = events_run_to_rest(sim, &iteration, &any);
-  sim->zeno_automaton = MODEL_NONE;
+  sim->instant.zeno_automaton = MODEL_NONE;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    sim->transitions[i].fired_now = false;
-    sim->transitions[i].exits = false;
+    sim->instant.transitions[i].fired_now = false;
+    sim->instant.transitions[i].exits = false;
   }
   return status;
 }
@@ -58,21 +58,21 @@ static SltStatus take_zeno_exit(EngSim* sim) {
 /// chain of delays takes a turn each.
 static SltStatus settle_past(EngSim* sim) {
   for (uint32_t turn = 0; turn <= sim->model->delay_count + 1; turn++) {
-    if (!eng_past_update_start(sim)) return SLT_OK;
+    if (!eng_history_update_start(sim)) return SLT_OK;
     SLT_TRY(eng_start_values(sim));
     SLT_TRY(eng_enter_mode(sim));
     eng_atoms_update(sim);
     SLT_TRY(eng_settle_initial_switches(sim));
   }
-  return eng_past_circular(sim);
+  return eng_history_circular(sim);
 }
 
 /// Values that a delay has held back.
 static SltStatus take_arrivals(EngSim* sim, bool* any) {
-  sim->past_arrived = eng_past_arrive(sim, sim->core.t, any);
-  if (!sim->past_arrived) return SLT_OK;
+  sim->history.arrived = eng_history_break(sim, sim->core.t, any);
+  if (!sim->history.arrived) return SLT_OK;
   sim->dae.from = sim->core.mode;
-  memset(sim->given, 0, sim->model->env_count);
+  memset(sim->values.given, 0, sim->model->env_count);
   sim->core.changes++;
   return SLT_OK;
 }
@@ -89,15 +89,15 @@ void events_begin(EngSim* sim) {
 
 static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
   uint32_t iteration = 0;
-  if (sim->has_pre) events_save_values(sim);
+  if (sim->detect.has_pre) events_save_values(sim);
   if (kind == ENG_INSTANT_EVENT) {
     eng_bind_states(sim);
   } else {
     eng_bind(sim);
   }
-  if (kind == ENG_INSTANT_EVENT) eng_narrow_begin(sim);
+  if (kind == ENG_INSTANT_EVENT) eng_reduced_begin(sim);
   // in a narrow one they are saved before something fires
-  if (!sim->has_pre && !sim->narrow) events_save_values(sim);
+  if (!sim->detect.has_pre && !sim->active.reduced) events_save_values(sim);
   eng_atoms_begin_instant(sim);
   eng_zeno_foresee(sim);
   SLT_TRY(take_arrivals(sim, any));
@@ -118,12 +118,12 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
     sim->dae.initial = false;
     eng_trace_mark(sim, SLT_EVENT_INITIAL, NULL, (Str){NULL, 0});
   }
-  if (ENG_SELDOM(sim->core.exit_pending)) {
+  if (ENG_UNLIKELY(sim->core.exit.pending)) {
     SLT_TRY(events_leave_surface(sim, any));
   } else if (kind == ENG_INSTANT_INITIAL) {
     sim->core.slide.count = 0;
     eng_atoms_update(sim);
-  } else if (ENG_SELDOM(sim->past_arrived)) {
+  } else if (ENG_UNLIKELY(sim->history.arrived)) {
     sim->core.slide.count = 0;
     SLT_TRY(eng_enter_mode(sim));
     eng_atoms_update(sim);
@@ -147,24 +147,24 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* any) {
 /// Records for the surfaces that are slid along now and were not, and the other way round.
 static void trace_sliding(EngSim* sim, bool* fired) {
   bool leads = false;
-  if (!sim->was_sliding && !sim->core.slide.count) return;
+  if (!sim->instant.was_sliding && !sim->core.slide.count) return;
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  if (!sim->narrow) count = sim->model->atom_count;
+  if (!sim->active.reduced) count = sim->model->atom_count;
   for (uint32_t n = 0; n < count; n++) {
-    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
+    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
     if (!sim->atoms[i].marks.led || eng_slides_along(sim, i, &leads)) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, i);
     *fired = true;
   }
   for (uint32_t n = 0; n < count; n++) {
-    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
+    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
     if (!eng_slides_along(sim, i, &leads) || !leads || sim->atoms[i].marks.slid) continue;
     eng_trace_slide(sim, SLT_EVENT_SLIDE_IN, i);
     *fired = true;
   }
   if (!sim->core.slide.count) return;
-  if (eng_narrow_unseen(sim)) {
+  if (eng_reduced_unseen(sim)) {
     sim->core.full_stale = true;
     return;
   }
@@ -173,13 +173,13 @@ static void trace_sliding(EngSim* sim, bool* fired) {
 }
 
 static void mark_sliding(EngSim* sim) {
-  sim->loose_stale = true;
-  if (ENG_SELDOM(sim->core.mode->relaxed)) {
+  sim->active.followed_stale = true;
+  if (ENG_UNLIKELY(sim->core.mode->relaxed)) {
     eng_dae_end_instant(sim);
   } else {
     sim->dae.constant_count = 0;
   }
-  if (ENG_SELDOM(sim->core.contact.active)) {
+  if (ENG_UNLIKELY(sim->core.contact.active)) {
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
       if (sim->atoms[i].marks.rides) sim->atoms[i].sliding = true;
     }
@@ -187,9 +187,9 @@ static void mark_sliding(EngSim* sim) {
   if (!sim->core.slide.count) return;
   uint32_t count = 0;
   const uint32_t* atoms = eng_instant_atoms(sim, &count);
-  if (!sim->narrow) count = sim->model->atom_count;
+  if (!sim->active.reduced) count = sim->model->atom_count;
   for (uint32_t n = 0; n < count; n++) {
-    uint32_t i = sim->narrow ? sim->core.mode->atoms[atoms[n]] : n;
+    uint32_t i = sim->active.reduced ? sim->core.mode->atoms[atoms[n]] : n;
     bool leads = false;
     if (!eng_slides_along(sim, i, &leads)) continue;
     sim->atoms[i].sliding = true;
@@ -203,7 +203,7 @@ static SltStatus close_contacts(EngSim* sim, bool* changed) {
   events_save_values(sim);
   SLT_TRY(eng_contact_settle(sim, changed));
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t v = 0; sim->on_event && v < sim->model->var_count; v++) {
+  for (uint32_t v = 0; sim->report.on_event && v < sim->model->var_count; v++) {
     if (mode->vars[v].role != MODEL_ROLE_STATE) continue;
     for (uint32_t order = 0; order < mode->vars[v].state_order; order++) {
       uint32_t env = sim->model->vars[v].env + order;
@@ -218,7 +218,7 @@ static SltStatus close_contacts(EngSim* sim, bool* changed) {
 /// are asked until neither changes.
 static SltStatus settle_together(EngSim* sim, bool* changed, bool* fired) {
   SLT_TRY(close_contacts(sim, changed));
-  bool again = *changed && sim->has_separating;
+  bool again = *changed && sim->detect.has_separating;
   for (uint32_t turn = 0; again && turn < CONTACT_TURNS; turn++) {
     uint32_t iteration = eng_trace_count(sim);
     bool any = false;
@@ -236,7 +236,7 @@ static SltStatus settle_together(EngSim* sim, bool* changed, bool* fired) {
 
 /// Contacts that are closed after this instant, and the values with their reactions.
 static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
-  eng_widen(sim);
+  eng_reduced_widen(sim);
   SLT_TRY(settle_together(sim, changed, fired));
   SLT_TRY(eng_zeno_conclude(sim));
   sim->core.contact.active = sim->core.contact.count > 0;
@@ -248,26 +248,27 @@ static SltStatus settle_contacts(EngSim* sim, bool* changed, bool* fired) {
 
 SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
   if (sim->options.method->literal) return eng_mosterman_instant(sim, kind, changed, fired);
-  if (ENG_SELDOM(sim->observer)) sim->observer->begins(sim->observer->user);
-  sim->core.local_automaton = MODEL_NONE;
-  sim->narrow = false;
+  if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->begins(sim->report.observer->user);
+  sim->core.local.automaton = MODEL_NONE;
+  sim->active.reduced = false;
   // constants are there since the start
-  uint32_t first = kind == ENG_INSTANT_INITIAL ? 0 : sim->moving;
-  memcpy(sim->before + first, sim->env + first, (sim->model->env_count - first) * sizeof(double));
-  memcpy(sim->state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  uint32_t first = kind == ENG_INSTANT_INITIAL ? 0 : sim->values.moving;
+  memcpy(sim->values.before + first, sim->env + first,
+         (sim->model->env_count - first) * sizeof(double));
+  memcpy(sim->values.state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
   sim->core.mode_before = sim->core.mode;
   sim->core.stop_wanted = false;
   *fired = false;
   eng_trace_begin(sim);
   eng_dwell_release(sim);
   eng_audit_begin(sim, kind == ENG_INSTANT_INITIAL);
-  sim->in_instant = true;
-  sim->was_sliding = sim->core.slide.count > 0;
-  sim->at_start = kind == ENG_INSTANT_INITIAL;
+  sim->instant.running = true;
+  sim->instant.was_sliding = sim->core.slide.count > 0;
+  sim->instant.at_start = kind == ENG_INSTANT_INITIAL;
   bool released = sim->core.contact.active;
-  sim->contact_holds = released;
+  sim->contact.holds = released;
   sim->core.contact.active = false;
-  if (ENG_SELDOM(released)) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
+  if (ENG_UNLIKELY(released)) eng_contact_begin_instant(sim, kind == ENG_INSTANT_INPUT);
   SltStatus status = carry_out(sim, kind, fired);
   if (status >= 0 && sim->dae.impulsive) {
     // the pulse is over: what is latched holds after it
@@ -276,13 +277,13 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
   }
   EngZenoVerdict zeno = ENG_ZENO_NONE;
   if (status >= 0) status = eng_zeno_check(sim, &zeno);
-  if (zeno != ENG_ZENO_NONE) eng_widen(sim);
+  if (zeno != ENG_ZENO_NONE) eng_reduced_widen(sim);
   if (status >= 0 && zeno == ENG_ZENO_EXIT) status = take_zeno_exit(sim);
   bool dwells = false;
   if (status >= 0) status = eng_dwell_check(sim, &dwells);
   bool regrouped = false;
-  bool settles = sim->core.contact.count > 0 || sim->accumulating != MODEL_NONE;
-  if (ENG_SELDOM(status >= 0 && settles)) status = settle_contacts(sim, &regrouped, fired);
+  bool settles = sim->core.contact.count > 0 || sim->contact.accumulating != MODEL_NONE;
+  if (ENG_UNLIKELY(status >= 0 && settles)) status = settle_contacts(sim, &regrouped, fired);
   if (status >= 0) trace_sliding(sim, fired);
   *fired |= regrouped;
   if (status >= 0) {
@@ -291,21 +292,21 @@ SltStatus eng_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fir
     eng_edges_latch(sim);
     eng_schedule_linear(sim);
     sim->core.mesh_t = sim->core.t;
-    *changed = dwells || regrouped || sim->past_arrived || eng_flow_changed(sim);
-    eng_past_instant(sim, *changed);
-    if (ENG_SELDOM(sim->core.stop_wanted)) {
-      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
+    *changed = dwells || regrouped || sim->history.arrived || eng_flow_changed(sim);
+    eng_history_instant(sim, *changed);
+    if (ENG_UNLIKELY(sim->core.stop_wanted)) {
+      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->instant.stop_span, sim->instant.stop_text);
       sim->core.ended = true;
     }
   }
-  eng_narrow_end(sim);
-  sim->in_instant = false;
-  sim->contact_holds = false;
-  if (*fired) sim->core.instants++;
+  eng_reduced_end(sim);
+  sim->instant.running = false;
+  sim->contact.holds = false;
+  if (*fired) sim->core.counts.instants++;
   if (status >= 0) eng_audit_end(sim, kind == ENG_INSTANT_INITIAL);
   eng_trace_end(sim);
-  if (ENG_SELDOM(sim->observer)) sim->observer->ends(sim->observer->user);
+  if (ENG_UNLIKELY(sim->report.observer)) sim->report.observer->ends(sim->report.observer->user);
   sim->events.due_count = 0;
-  sim->crossing_count = 0;
+  sim->detect.crossing_count = 0;
   return status;
 }

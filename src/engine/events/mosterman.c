@@ -16,7 +16,7 @@
 // slide: table 1, after a transition from k to m: within the time eps an Euler step in m leads back
 // to k, and one in k to m. Then the motion goes on by the average of both flows that keeps the
 // boundary, and the question is asked again at every mesh point.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,15 +58,15 @@ static bool next_states(EngSim* sim, uint32_t* out) {
 static SltStatus truths_at(EngSim* sim, const ModelMode* mode, double t, const double* x,
                            uint32_t* turned) {
   const ModelContext* context = eng_context(sim);
-  SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, mode->g_flow.reg_count,
+  SLT_TRY(eng_grow(sim, (void**)&sim->probe.g_regs, &sim->probe.g_capacity, mode->g_flow.reg_count,
                    sizeof(double)));
-  model_program_bind(&mode->g_flow, sim->env, sim->side_g_regs);
-  model_program_run(&mode->g_flow, context, sim->side_g_regs, t, x, sim->side_g);
+  model_program_bind(&mode->g_flow, sim->env, sim->probe.g_regs);
+  model_program_run(&mode->g_flow, context, sim->probe.g_regs, t, x, sim->probe.g);
   *turned = MODEL_NONE;
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t id = mode->atoms[i];
     const ModelAtom* atom = &sim->model->atoms[id];
-    bool truth = eng_relation_holds(atom->relation, sim->side_g[i]);
+    bool truth = eng_relation_holds(atom->relation, sim->probe.g[i]);
     bool surface = atom->continuous && atom->relation != MODEL_REL_EQ;
     if (surface && truth != sim->atoms[id].truth && *turned == MODEL_NONE) *turned = id;
     sim->env[atom->env] = truth ? 1.0 : 0.0;
@@ -84,18 +84,19 @@ static SltStatus leads_to(EngSim* sim, const uint32_t* from, const uint32_t* to,
   eng_publish_states(sim, from);
   if (eng_get_mode(sim, sim->state, mode, &failure) < 0) return SLT_OK;
   if (!same_states(*mode, present)) return SLT_OK;
-  SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, (*mode)->rhs.reg_count,
+  SLT_TRY(eng_grow(sim, (void**)&sim->probe.g_regs, &sim->probe.g_capacity, (*mode)->rhs.reg_count,
                    sizeof(double)));
   const ModelContext* context = eng_context(sim);
-  model_program_bind(&(*mode)->rhs, sim->env, sim->side_g_regs);
-  model_program_run(&(*mode)->rhs, context, sim->side_g_regs, sim->core.t, sim->x, sim->side_f);
+  model_program_bind(&(*mode)->rhs, sim->env, sim->probe.g_regs);
+  model_program_run(&(*mode)->rhs, context, sim->probe.g_regs, sim->core.t, sim->x,
+                    sim->probe.flow);
   double eps = sim->options.event_eps > 0.0 ? sim->options.event_eps : EULER_STEP;
   for (uint32_t i = 0; i < present->state_count; i++) {
-    sim->probe_x[i] = sim->x[i] + eps * sim->side_f[i];
+    sim->probe.x[i] = sim->x[i] + eps * sim->probe.flow[i];
   }
-  SLT_TRY(truths_at(sim, *mode, sim->core.t + eps, sim->probe_x, turned));
-  bool free_of_resets = next_states(sim, sim->side_work);
-  *leads = free_of_resets && memcmp(sim->side_work, to, states_size(sim)) == 0;
+  SLT_TRY(truths_at(sim, *mode, sim->core.t + eps, sim->probe.x, turned));
+  bool free_of_resets = next_states(sim, sim->probe.states);
+  *leads = free_of_resets && memcmp(sim->probe.states, to, states_size(sim)) == 0;
   return SLT_OK;
 }
 
@@ -130,7 +131,7 @@ static SltStatus slide(EngSim* sim, const uint32_t* k, const uint32_t* m) {
 
 /// At a mesh point of a sliding motion: whether it goes on. Other transitions end it, too.
 static SltStatus goes_on(EngSim* sim, bool* on) {
-  uint32_t* k = sim->state_settled;
+  uint32_t* k = sim->probe.settled;
   uint32_t present = memcmp(side_states(sim, 1), sim->state, states_size(sim)) == 0 ? 1 : 0;
   uint32_t atom = eng_slide_atom(sim, 0);
   memcpy(side_states(sim, 3), side_states(sim, 0), 2 * states_size(sim));
@@ -138,9 +139,9 @@ static SltStatus goes_on(EngSim* sim, bool* on) {
   eng_atoms_update(sim);
   // the side the point is on by rounding does not matter: between the two modes there is nothing
   // to decide
-  bool known = next_states(sim, sim->side_work) &&
-               (memcmp(sim->side_work, side_states(sim, 0), states_size(sim)) == 0 ||
-                memcmp(sim->side_work, side_states(sim, 1), states_size(sim)) == 0);
+  bool known = next_states(sim, sim->probe.states) &&
+               (memcmp(sim->probe.states, side_states(sim, 0), states_size(sim)) == 0 ||
+                memcmp(sim->probe.states, side_states(sim, 1), states_size(sim)) == 0);
   *on = false;
   if (!known) return SLT_OK;
   memcpy(k, side_states(sim, 1 - present), states_size(sim));
@@ -166,7 +167,7 @@ static SltStatus algorithm(EngSim* sim, bool* fired) {
   eng_atoms_update(sim);
   events_begin(sim);
   SLT_TRY(eng_run_due(sim, false, &iteration, fired));
-  uint32_t* k = sim->state_settled;
+  uint32_t* k = sim->probe.settled;
   memcpy(k, sim->state, states_size(sim));
   SLT_TRY(events_run_rounds(sim, &iteration, &changed, &undecided));
   if (undecided) return eng_endless(sim);
@@ -203,18 +204,18 @@ static SltStatus carry_out(EngSim* sim, EngInstantKind kind, bool* fired) {
 }
 
 SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed, bool* fired) {
-  memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
-  memcpy(sim->state_before, sim->state, states_size(sim));
+  memcpy(sim->values.before, sim->env, sim->model->env_count * sizeof(double));
+  memcpy(sim->values.state_before, sim->state, states_size(sim));
   sim->core.mode_before = sim->core.mode;
   sim->core.stop_wanted = false;
-  sim->was_sliding = sim->core.slide.count > 0;
+  sim->instant.was_sliding = sim->core.slide.count > 0;
   *fired = false;
   SLT_TRY(eng_slide_room(sim, 5));
   eng_trace_begin(sim);
-  sim->in_instant = true;
+  sim->instant.running = true;
   SltStatus status = carry_out(sim, kind, fired);
   for (uint32_t i = 0; i < sim->model->transition_count; i++)
-    sim->transitions[i].fired_now = false;
+    sim->instant.transitions[i].fired_now = false;
   if (status >= 0) {
     eng_bind(sim);
     eng_evaluate_full(sim, sim->core.t);
@@ -222,14 +223,14 @@ SltStatus eng_mosterman_instant(EngSim* sim, EngInstantKind kind, bool* changed,
     sim->core.mesh_t = sim->core.t;
     *changed = *fired && eng_flow_changed(sim);
     if (sim->core.stop_wanted) {
-      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->stop_span, sim->stop_text);
+      eng_trace_mark(sim, SLT_EVENT_STOP, &sim->instant.stop_span, sim->instant.stop_text);
       sim->core.ended = true;
     }
   }
-  sim->in_instant = false;
-  if (*fired) sim->core.instants++;
+  sim->instant.running = false;
+  if (*fired) sim->core.counts.instants++;
   eng_trace_end(sim);
   sim->events.due_count = 0;
-  sim->crossing_count = 0;
+  sim->detect.crossing_count = 0;
   return status;
 }

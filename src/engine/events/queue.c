@@ -2,7 +2,7 @@
 //
 // Time events. Firing k of a schedule is at start + k*period, one multiplication and one addition,
 // so a million ticks do not drift.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@ static double tick_time(const EngSchedule* schedule) {
 /// Set up the next firing, or switch the schedule off.
 static void schedule_next(EngSim* sim, uint32_t index) {
   const ModelSchedule* model = &sim->model->schedules[index];
-  EngSchedule* schedule = &sim->schedules[index];
+  EngSchedule* schedule = &sim->instant.schedules[index];
   bool more = schedule->fired == 0 || model->periodic;
   schedule->active = more && (model->count < 0 || schedule->fired < model->count);
   schedule->next = schedule->active ? tick_time(schedule) : (double)INFINITY;
@@ -22,9 +22,10 @@ static void schedule_next(EngSim* sim, uint32_t index) {
 static void find_next(EngSim* sim) {
   double next = (double)INFINITY;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
-    if (sim->schedules[i].active && sim->schedules[i].next < next) next = sim->schedules[i].next;
+    if (sim->instant.schedules[i].active && sim->instant.schedules[i].next < next)
+      next = sim->instant.schedules[i].next;
   }
-  sim->core.t_schedule = next;
+  sim->core.calendar.t_schedule = next;
 }
 
 /// Times that the period cannot tell apart would stop the run.
@@ -32,7 +33,7 @@ static SltStatus fail_period(EngSim* sim, uint32_t index, double t) {
   return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0808, &sim->model->schedules[index].span,
                   "at t = %s the period %s of this 'at' is too short: adding it leaves the time as "
                   "it is",
-                  eng_number(t).text, eng_number(sim->schedules[index].period).text);
+                  eng_number(t).text, eng_number(sim->instant.schedules[index].period).text);
 }
 
 #define FIRINGS_MAX 9007199254740992.0  // counts beyond are not exact
@@ -40,7 +41,7 @@ static SltStatus fail_period(EngSim* sim, uint32_t index, double t) {
 /// Firings before the start of the run are past; they are counted without a loop.
 static SltStatus skip_past(EngSim* sim, uint32_t index) {
   const ModelSchedule* model = &sim->model->schedules[index];
-  EngSchedule* schedule = &sim->schedules[index];
+  EngSchedule* schedule = &sim->instant.schedules[index];
   double t0 = sim->core.t;
   if (!(schedule->start < t0)) return SLT_OK;
   schedule->fired = 1;
@@ -64,7 +65,7 @@ static SltStatus skip_past(EngSim* sim, uint32_t index) {
 SltStatus eng_queue_init(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
     const ModelSchedule* model = &sim->model->schedules[i];
-    EngSchedule* schedule = &sim->schedules[i];
+    EngSchedule* schedule = &sim->instant.schedules[i];
     *schedule = (EngSchedule){.start = eng_eval(sim, &model->start)};
     if (model->periodic) schedule->period = eng_eval(sim, &model->period);
     if (!isfinite(schedule->start) || !isfinite(schedule->period)) {
@@ -87,7 +88,7 @@ SltStatus eng_queue_init(EngSim* sim) {
 SltStatus eng_queue_take(EngSim* sim, double t) {
   sim->events.due_count = 0;
   for (uint32_t i = 0; i < sim->model->schedule_count; i++) {
-    EngSchedule* schedule = &sim->schedules[i];
+    EngSchedule* schedule = &sim->instant.schedules[i];
     if (!schedule->active || schedule->next > t) continue;
     schedule->fired++;
     schedule_next(sim, i);

@@ -2,7 +2,7 @@
 //
 // Rounds of transitions on committed values until nothing more is enabled, time events, and the
 // question how the flow goes on from where they end.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void gather_enabled(EngSim* sim) {
       events_enabled_put(sim, a, idle ? MODEL_NONE : eng_first_enabled(sim, a));
     }
   }
-  if (sim->has_instead) let_frictions_wait(sim);
+  if (sim->instant.has_instead) let_frictions_wait(sim);
 }
 
 /// One round on committed values; `fired` false when nothing is enabled.
@@ -64,8 +64,8 @@ static SltStatus run_round(EngSim* sim, uint64_t mode_key, uint32_t* iteration, 
   if (events->fired_count == 0) return SLT_OK;
   *fired = true;
   if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
-  if (!sim->has_pre) events_save_values(sim);
-  memset(sim->given, 0, sim->model->env_count);
+  if (!sim->detect.has_pre) events_save_values(sim);
+  memset(sim->values.given, 0, sim->model->env_count);
   bool stays = switches == 0;
   for (uint32_t i = 0; i < events->fired_count; i++) {
     uint32_t id = events->fired[i];
@@ -151,14 +151,15 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {
     uint32_t a = eng_nth(automata, n);
-    if (sim->state[a] == sim->side_work[a]) continue;
+    if (sim->state[a] == sim->probe.states[a]) continue;
     // where the flow leads from the start is where the run begins
-    if (!sim->at_start) eng_trace_flow(sim, a, sim->state[a], sim->side_work[a], iteration);
-    events_enter_state(sim, a, sim->side_work[a]);
+    if (!sim->instant.at_start)
+      eng_trace_flow(sim, a, sim->state[a], sim->probe.states[a], iteration);
+    events_enter_state(sim, a, sim->probe.states[a]);
   }
   eng_slide_move_flags(sim);
   sim->dae.from = sim->core.mode;
-  memset(sim->given, 0, sim->model->env_count);
+  memset(sim->values.given, 0, sim->model->env_count);
   eng_trace_settling(sim);
   SLT_TRY(eng_enter_mode(sim));
   eng_atoms_update(sim);
@@ -168,7 +169,8 @@ static SltStatus move_to_side(EngSim* sim, uint32_t iteration) {
 /// Whether something fires at the surface that was reached and takes no part in the motion: a
 /// counter counts before it is asked how the flow goes on.
 static bool observer_is_enabled(EngSim* sim) {
-  if (!sim->has_separating || !sim->events.has_observers || sim->crossing_count == 0) return false;
+  if (!sim->detect.has_separating || !sim->events.has_observers || sim->detect.crossing_count == 0)
+    return false;
   uint32_t count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &count);
   for (uint32_t n = 0; n < count; n++) {
@@ -192,10 +194,10 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
     if (!fired && verdict == ENG_SLIDE_ALONG) return SLT_OK;
     SLT_TRY(eng_slide_continue(sim, true, &verdict));
     if (verdict != ENG_SLIDE_MOVES) {
-      bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->slide_decided;
+      bool goes_on = !undecided || verdict == ENG_SLIDE_ALONG || sim->instant.slide_decided;
       return goes_on || eng_dwell_undecided(sim) ? SLT_OK : eng_endless(sim);
     }
-    if (!sim->at_start) eng_trace_boundary(sim);
+    if (!sim->instant.at_start) eng_trace_boundary(sim);
     *any = true;
     sim->core.slide.count = 0;
     SLT_TRY(move_to_side(sim, ++*iteration));
@@ -204,9 +206,9 @@ SltStatus events_run_to_rest(EngSim* sim, uint32_t* iteration, bool* any) {
 }
 
 SltStatus events_leave_surface(EngSim* sim, bool* any) {
-  sim->core.exit_pending = false;
+  sim->core.exit.pending = false;
   *any = true;
-  eng_slide_leave(sim, sim->core.exit_surface, sim->core.exit_above);
+  eng_slide_leave(sim, sim->core.exit.surface, sim->core.exit.above);
   return move_to_side(sim, 0);
 }
 
@@ -222,7 +224,7 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   events_seen_clear(&sim->events.tried);
   sim->events.fired_count = 0;
   uint32_t first_record = eng_trace_count(sim);
-  memset(sim->given, 0, sim->model->env_count);
+  memset(sim->values.given, 0, sim->model->env_count);
   if (schedule->goto_count == 0) {
     uint32_t record =
         eng_trace_schedule(sim, index, MODEL_NONE, MODEL_NONE, MODEL_NONE, *iteration);
@@ -243,13 +245,13 @@ static SltStatus run_schedule(EngSim* sim, uint32_t index, uint32_t* iteration) 
   }
   if (schedule->stops) {
     sim->core.stop_wanted = true;
-    sim->stop_text = schedule->stop_text;
-    sim->stop_span = schedule->span;
+    sim->instant.stop_text = schedule->stop_text;
+    sim->instant.stop_span = schedule->span;
   }
   return events_settle(sim, from, first_record, iteration);
 }
 
-SltStatus eng_run_due_now(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
+SltStatus eng_run_due_slow(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
   for (uint32_t i = 0; i < sim->events.due_count; i++) {
     if ((sim->model->schedules[sim->events.due[i]].priority < 0) != late) continue;
     SLT_TRY(run_schedule(sim, sim->events.due[i], iteration));

@@ -10,7 +10,7 @@
 // what it assigned is dropped, and the transition goes on from x_k. Guards on states and on
 // quantities that did not change their meaning are read in the next round, on committed values
 // only.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,12 +27,14 @@ SltStatus eng_endless(EngSim* sim) {
 }
 
 void events_begin_round(EngSim* sim) {
-  if (!sim->narrow) memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
+  if (!sim->active.reduced)
+    memcpy(sim->active.live_round, sim->active.live,
+           sim->model->atom_count * sizeof *sim->active.live);
   sim->dae.from = sim->core.mode;
   sim->events.round_key = sim->events.values_key;
   eng_trace_settling(sim);
   events_forget_assigned(sim);
-  if (!sim->has_pre) return;
+  if (!sim->detect.has_pre) return;
   // what was committed is the past of this round
   events_save_values(sim);
   eng_bind(sim);
@@ -203,14 +205,14 @@ static bool only_grazes(const EngSim* sim, uint32_t id) {
 /// slower nor faster.
 static bool only_touches(EngSim* sim, const ModelMode* from, uint32_t id) {
   const EngAtom* atom = &sim->atoms[id];
-  if (!sim->model->atoms[id].continuous || !sim->live[id] || !atom->truth) return false;
+  if (!sim->model->atoms[id].continuous || !sim->active.live[id] || !atom->truth) return false;
   uint32_t index = 0;
   while (index < from->atom_count && from->atoms[index] != id) {
     index++;
   }
   if (index == from->atom_count) return false;
   eng_control_margin(sim);
-  return fabs(sim->g[index]) <= sim->margin[index];
+  return fabs(sim->detect.g[index]) <= sim->proof.margin[index];
 }
 
 /// Relations of a guard that only graze or touch are not reached for now.
@@ -314,7 +316,7 @@ SltStatus events_settle(EngSim* sim, const ModelMode* from, uint32_t first_recor
     SLT_TRY(follow_switches(sim, *iteration, &followed, &quiet));
     if (followed > 0) continue;
     // the next round would ask the same guards about the same values
-    events->quiet = quiet && !sim->has_pre;
+    events->quiet = quiet && !sim->detect.has_pre;
     if (quiet) break;
     uint32_t next_first = eng_trace_count(sim);
     uint32_t fired = 0;

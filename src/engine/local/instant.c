@@ -6,7 +6,7 @@
 //
 // Where the rounds meet something that is not plain (a truth at its boundary, values that many
 // read, another automaton) the instant is taken back, and carried out on all states instead.
-#include "engine/local/local.h"
+#include "engine/local/parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,8 +33,8 @@ void local_fetch(EngSim* sim, uint32_t env) {
 
 bool local_present_value(EngSim* sim, uint32_t id) {
   double t = sim->core.t;
-  return eng_output(sim, ENG_SINGLE_G, t, local_state, sim, id, &sim->g[id]) &&
-         eng_output(sim, ENG_SINGLE_SLOPE, t, local_state, sim, id, &sim->gdot[id]);
+  return eng_output(sim, ENG_SINGLE_G, t, local_state, sim, id, &sim->detect.g[id]) &&
+         eng_output(sim, ENG_SINGLE_SLOPE, t, local_state, sim, id, &sim->detect.gdot[id]);
 }
 
 /// The states that an event indicator reads, for its bounds.
@@ -48,17 +48,18 @@ static void fetch_reads(EngSim* sim, uint32_t id) {
 bool local_tells_truth(EngSim* sim, uint32_t id) {
   const EngAtom* atom = &sim->atoms[id];
   if (!sim->local->now.apart) return true;
-  if (atom->literal) return !sim->has_pre;
+  if (atom->literal) return !sim->detect.has_pre;
   // those that are linear in time are scheduled, not followed
   bool scheduled = isfinite(atom->t_linear) && !atom->fresh;
   if (scheduled || sim->core.mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
   if (atom->relation == MODEL_REL_EQ) return false;
-  if (eng_at_boundary(sim, id, sim->g[id])) {
-    return atom->located && sim->core.changes == sim->changes_start && !atom->kind.separates;
+  if (eng_at_boundary(sim, id, sim->detect.g[id])) {
+    return atom->located && sim->core.changes == sim->instant.changes_start &&
+           !atom->kind.separates;
   }
-  if (!atom->fresh || !(sim->g[id] > 0.0)) return true;
+  if (!atom->fresh || !(sim->detect.g[id] > 0.0)) return true;
   fetch_reads(sim, id);
-  return sim->g[id] > eng_sigma(sim, id);
+  return sim->detect.g[id] > eng_sigma(sim, id);
 }
 
 // ---- what takes part ----------------------------------------------------------------------------
@@ -92,7 +93,7 @@ bool local_keep_atom(EngSim* sim, uint32_t id) {
   if (now->kept_count == LOCAL_ATOMS) return false;
   LocalKept* kept = &now->kept[now->kept_count++];
   kept->id = id;
-  kept->live = sim->live[id];
+  kept->live = sim->active.live[id];
   kept->atom = sim->atoms[id];
   eng_atom_begin_instant(sim, id);
   return true;
@@ -113,7 +114,7 @@ bool local_bring_guards(EngSim* sim, uint32_t automaton) {
       EngAtom* atom = &sim->atoms[id];
       atom->end_known = false;
       if (eng_atom_mesh(sim, id)) local_patch(sim, atom->env);
-      atom->g_start = sim->g[id];
+      atom->g_start = sim->detect.g[id];
     }
   }
   return true;
@@ -157,7 +158,7 @@ bool local_note_firing(EngSim* sim, uint32_t transition) {
   now->automaton = t->automaton;
   now->from = from;
   for (uint32_t i = 0; i < left->outgoing_count; i++) {
-    now->edges[i] = sim->transitions[left->outgoing[i]];
+    now->edges[i] = sim->instant.transitions[left->outgoing[i]];
   }
   return true;
 }
@@ -176,11 +177,11 @@ static void begin_instant(EngSim* sim, const EngCrossing* crossing) {
   now->kept_count = 0;
   now->random = core->random;
   now->changes_before = core->changes;
-  sim->at_start = false;
-  sim->changes_start = core->changes;
+  sim->instant.at_start = false;
+  sim->instant.changes_start = core->changes;
   core->mode_before = core->mode;
-  sim->crossings[0] = *crossing;
-  sim->crossing_count = 1;
+  sim->detect.crossings[0] = *crossing;
+  sim->detect.crossing_count = 1;
   events_begin(sim);
   eng_trace_begin(sim);
 }
@@ -216,20 +217,20 @@ static void take_back(EngSim* sim) {
   for (uint32_t k = 0; k < now->kept_count; k++) {
     const LocalKept* kept = &now->kept[k];
     sim->atoms[kept->id] = kept->atom;
-    sim->live[kept->id] = kept->live;
+    sim->active.live[kept->id] = kept->live;
     set_env(sim, kept->atom.env, kept->atom.truth ? 1.0 : 0.0);
   }
   for (uint32_t i = 0; i < now->fired_count; i++) {
-    sim->transitions[now->fired[i]].fired_now = false;
+    sim->instant.transitions[now->fired[i]].fired_now = false;
   }
   sim->core.random = now->random;
   sim->core.changes = now->changes_before;
   if (now->automaton == MODEL_NONE) return;
   sim->state[now->automaton] = now->from;
-  sim->entered_state[now->automaton] = now->from;
+  sim->programs.entered_state[now->automaton] = now->from;
   const ModelState* state = &sim->model->automata[now->automaton].states[now->from];
   for (uint32_t i = 0; i < state->outgoing_count; i++) {
-    sim->transitions[state->outgoing[i]] = now->edges[i];
+    sim->instant.transitions[state->outgoing[i]] = now->edges[i];
   }
 }
 
@@ -238,8 +239,8 @@ static void bring_all(EngSim* sim) {
   const struct EngLocal* local = sim->local;
   EngCore* core = &sim->core;
   eng_local_settle_active(sim);
-  for (uint32_t i = 0; i < sim->active_count; i++) {
-    sim->atoms[core->mode->atoms[sim->active[i]]].end_known = false;
+  for (uint32_t i = 0; i < sim->active.indicator_count; i++) {
+    sim->atoms[core->mode->atoms[sim->active.indicators[i]]].end_known = false;
   }
   eng_sample(sim, core->t);
   for (uint32_t k = 0; k < local->state_count; k++) {
@@ -248,7 +249,7 @@ static void bring_all(EngSim* sim) {
   }
   eng_atoms_mesh(sim);
   core->mesh_t = core->t;
-  core->local = false;
+  core->local.running = false;
 }
 
 /// Those that took part, as every instant leaves them.
@@ -257,12 +258,12 @@ static void end_atoms(EngSim* sim) {
   for (uint32_t k = 0; k < now->kept_count; k++) {
     uint32_t id = now->kept[k].id;
     EngAtom* atom = &sim->atoms[id];
-    if (sim->live[id]) eng_atom_end_instant(sim, id);
+    if (sim->active.live[id]) eng_atom_end_instant(sim, id);
     atom->located = false;
     atom->t_linear = (double)INFINITY;
     atom->end_known = false;
-    atom->relevant_start = sim->live[id];
-    sim->local_waits[id] = 0;
+    atom->relevant_start = sim->active.live[id];
+    sim->waiting.waits[id] = 0;
   }
 }
 
@@ -272,10 +273,10 @@ static void follow_atoms(EngSim* sim) {
   for (uint32_t k = 0; k < now->kept_count; k++) {
     uint32_t id = now->kept[k].id;
     EngCrossing crossing;
-    if (!sim->live[id] || !eng_is_followed(sim, id)) continue;
+    if (!sim->active.live[id] || !eng_is_followed(sim, id)) continue;
     local_come_near(sim, id);
     if (!local_watch(sim, id, sim->core.t, &crossing)) continue;
-    if (!crossing.certified) sim->core.local_doubt = true;
+    if (!crossing.certified) sim->core.local.doubt = true;
     local_wait_for(sim, &crossing);
   }
   local_follow_imminent(sim);
@@ -300,33 +301,33 @@ static void end_instant(EngSim* sim) {
   for (uint32_t i = 0; i < now->change_count; i++) {
     now->changes[i].after = sim->env[now->changes[i].env];
   }
-  if (core->local_automaton != MODEL_NONE) {
-    sim->state_before[core->local_automaton] = sim->state[core->local_automaton];
+  if (core->local.automaton != MODEL_NONE) {
+    sim->values.state_before[core->local.automaton] = sim->state[core->local.automaton];
   }
-  core->local_automaton = now->automaton;
-  sim->state_before[now->automaton] = now->from;
-  if (sim->crossings[0].bend > 0.0) fetch_reads(sim, sim->crossings[0].index);
+  core->local.automaton = now->automaton;
+  sim->values.state_before[now->automaton] = now->from;
+  if (sim->detect.crossings[0].bend > 0.0) fetch_reads(sim, sim->detect.crossings[0].index);
   eng_warn_of_grazing(sim);
   end_atoms(sim);
   now->apart = false;
   replace_motion(sim);
   events_latch_edges(sim, now->automaton, true);
   for (uint32_t i = 0; i < now->fired_count; i++) {
-    sim->transitions[now->fired[i]].fired_now = false;
+    sim->instant.transitions[now->fired[i]].fired_now = false;
     eng_zeno_note(sim, now->fired[i]);
   }
-  core->instants++;
-  core->local_spacing += 0.1 * (core->t - core->local_t - core->local_spacing);
-  core->local_t = core->t;
-  sim->sampled = false;
-  core->local_stale = true;
+  core->counts.instants++;
+  core->local.spacing += 0.1 * (core->t - core->local.t - core->local.spacing);
+  core->local.t = core->t;
+  sim->values.sampled = false;
+  core->local.stale = true;
   // records tell of computed values too
-  if (sim->on_event && !sim->only_states) eng_local_refresh(sim);
+  if (sim->report.on_event && !sim->programs.only_states) eng_local_refresh(sim);
   eng_trace_end(sim);
-  sim->crossing_count = 0;
+  sim->detect.crossing_count = 0;
 }
 
-bool eng_local_event_now(EngSim* sim, bool* restart) {
+bool eng_local_event_slow(EngSim* sim, bool* restart) {
   EngCrossing crossing;
   if (!local_take_crossing(sim, &crossing)) return false;
   begin_instant(sim, &crossing);
@@ -344,7 +345,7 @@ bool eng_local_event_now(EngSim* sim, bool* restart) {
 
 bool eng_kept_value(const EngSim* sim, uint32_t env, bool before, double* value) {
   const struct EngLocal* local = sim->local;
-  if (!sim->core.local_stale || sim->env_computed[env]) return false;
+  if (!sim->core.local.stale || sim->values.computed[env]) return false;
   for (uint32_t i = 0; i < local->now.change_count; i++) {
     const LocalChange* c = &local->now.changes[i];
     if (c->env != env) continue;
@@ -359,8 +360,8 @@ bool eng_kept_value(const EngSim* sim, uint32_t env, bool before, double* value)
 
 void eng_local_refresh(EngSim* sim) {
   EngCore* core = &sim->core;
-  if (!core->local_stale) return;
-  core->local_stale = false;
+  if (!core->local.stale) return;
+  core->local.stale = false;
   struct EngLocal* local = sim->local;
   // values before the event, then those after it; resets are exact
   num_dense_eval(sim->stepper, core->t, sim->x);
@@ -376,6 +377,6 @@ void eng_local_refresh(EngSim* sim) {
       if (state != MODEL_NONE) sim->x[state] = side ? c->after : c->before;
     }
     eng_evaluate_full(sim, core->t);
-    if (side == 0) memcpy(sim->before, sim->env, sim->model->env_count * sizeof(double));
+    if (side == 0) memcpy(sim->values.before, sim->env, sim->model->env_count * sizeof(double));
   }
 }

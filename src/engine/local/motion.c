@@ -7,7 +7,7 @@
 // ones. States that read what moves otherwise now, and are left alone, get an error from it. It is
 // bounded by the integral of the change times the sensitivity of their equations, and summed up
 // over the events of a trial; when it reaches a tenth of the tolerance, the trial ends.
-#include "engine/local/local.h"
+#include "engine/local/parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,13 +43,13 @@ static double wide_sensitivity(EngSim* sim, uint32_t state) {
   const ModelContext* context = eng_context(sim);
   double t = sim->stepper->trial.t;
   double delta = 16.0 * local_tolerance(sim, state);
-  double* x = sim->probe_x;
+  double* x = sim->probe.x;
   memcpy(x, sim->stepper->trial.x, mode->state_count * sizeof *x);
-  double* plain = sim->side_f;
-  double* moved = sim->side_f + sim->n_max;
-  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, plain);
+  double* plain = sim->probe.flow;
+  double* moved = sim->probe.flow + sim->values.n_max;
+  model_program_run(&mode->rhs, context, sim->programs.rhs, t, x, plain);
   x[state] += delta;
-  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, moved);
+  model_program_run(&mode->rhs, context, sim->programs.rhs, t, x, moved);
   double worst = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double rate = fabs(moved[i] - plain[i]) / local_tolerance(sim, i);
@@ -62,16 +62,16 @@ static double wide_sensitivity(EngSim* sim, uint32_t state) {
 static double wide_drift(EngSim* sim, uint32_t state, double area) {
   EngCore* core = &sim->core;
   uint32_t k = 0;
-  while (k < SLT_COUNT(core->wide_state) && core->wide_state[k] != state &&
-         core->wide_state[k] != MODEL_NONE) {
+  while (k < SLT_COUNT(core->local.wide_state) && core->local.wide_state[k] != state &&
+         core->local.wide_state[k] != MODEL_NONE) {
     k++;
   }
-  if (k == SLT_COUNT(core->wide_state)) return (double)INFINITY;
-  if (core->wide_state[k] == MODEL_NONE) {
-    core->wide_state[k] = state;
-    core->wide_rate[k] = wide_sensitivity(sim, state);
+  if (k == SLT_COUNT(core->local.wide_state)) return (double)INFINITY;
+  if (core->local.wide_state[k] == MODEL_NONE) {
+    core->local.wide_state[k] = state;
+    core->local.wide_rate[k] = wide_sensitivity(sim, state);
   }
-  return core->wide_rate[k] * area;
+  return core->local.wide_rate[k] * area;
 }
 
 /// The error that events leave with others grows with the third power of the step: with its
@@ -81,7 +81,7 @@ static void shorten(EngSim* sim, double drift) {
   double factor = isfinite(drift) ? base_cbrt(0.5 * LOCAL_SHARE / drift) : 0.1;
   double bound = fmax(factor, 0.1) * sim->stepper->trial.h;
   // steps that see few events would cost more than beginning anew at each of them
-  core->local_bound = bound > LOCAL_EVENTS * core->local_spacing ? bound : 0.0;
+  core->local.bound = bound > LOCAL_EVENTS * core->local.spacing ? bound : 0.0;
 }
 
 static bool moves_along(const struct EngLocal* local, uint32_t state) {
@@ -108,10 +108,10 @@ static bool readers_stand_it(EngSim* sim, uint32_t key, const double* ends, doub
       eng_output(sim, ENG_SINGLE_RHS, t1, local_point_state, &point, reader, &rates[side]);
     }
     double rate = fabs(rates[1] - rates[0]) / fmax(end_change, 1e-300);
-    sim->local_drift[reader] += rate * area / local_tolerance(sim, reader);
+    sim->waiting.drift[reader] += rate * area / local_tolerance(sim, reader);
     // written so that NaN fails
-    if (sim->local_drift[reader] <= LOCAL_SHARE) continue;
-    shorten(sim, sim->local_drift[reader]);
+    if (sim->waiting.drift[reader] <= LOCAL_SHARE) continue;
+    shorten(sim, sim->waiting.drift[reader]);
     return false;
   }
   return true;
@@ -126,7 +126,7 @@ static bool drift_is_small(EngSim* sim) {
   double rest = part->trial.h;
   double middle = part->trial.t0 + 0.5 * rest;
   double ends[LOCAL_STATES];
-  double spent = sim->core.local_spent;
+  double spent = sim->core.local.spent;
   local->shares = false;
   for (uint32_t k = 0; k < local->state_count; k++) {
     ends[k] = num_dense_component(sim->stepper, local->states[k], t1);
@@ -141,7 +141,7 @@ static bool drift_is_small(EngSim* sim) {
     double end_change = fabs(part->trial.x[k] - ends[k]);
     double area = fmax(begin_change, fmax(middle_change, end_change)) * rest;
     if (!(area > 0.0)) continue;
-    if (state == index->shared && sim->core.local_reach > 0.0) {
+    if (state == index->shared && sim->core.local.reach > 0.0) {
       if (local_share_is_idle(sim, area, &spent)) continue;
       local->shares = true;
       if (local_share_next(sim, k)) continue;
@@ -158,7 +158,7 @@ static bool drift_is_small(EngSim* sim) {
     shorten(sim, spent);
     return false;
   }
-  sim->core.local_spent = spent;
+  sim->core.local.spent = spent;
   return true;
 }
 
@@ -178,9 +178,9 @@ bool local_integrate(EngSim* sim) {
   double longer = sim->stepper->trial.h / part->trial.h;
   double error = part->trial.error * longer * longer * longer * longer * longer;
   if (!(part->trial.error <= 1.0)) {
-    if (isfinite(error)) sim->core.local_bound = local_step_for(sim->stepper->trial.h, error);
+    if (isfinite(error)) sim->core.local.bound = local_step_for(sim->stepper->trial.h, error);
     return false;
   }
-  sim->core.local_error = fmax(sim->core.local_error, fmin(error, 100.0));
+  sim->core.local.error = fmax(sim->core.local.error, fmin(error, 100.0));
   return num_dense_prepare(part) >= 0 && drift_is_small(sim);
 }

@@ -12,8 +12,8 @@
 //
 // Of far relations nothing is kept: they are armed, false and clear of their zone. Whoever looks at
 // one again computes what it needs from the states.
-#include "engine/detect.h"
-#include "engine/local/local.h"
+#include "engine/detect/follow.h"
+#include "engine/local/parts.h"
 
 #include <float.h>
 #include <math.h>
@@ -215,9 +215,9 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, const 
       rise[j] += coef * (b[j] - b[0]);
     }
     // written so that NaN fails
-    if (!(largest <= 2.0 * sim->margin_x[state])) return false;
+    if (!(largest <= 2.0 * sim->proof.margin_x[state])) return false;
     size += magnitude(coef) * largest;
-    shared += magnitude(coef * sim->local_weight[state]);
+    shared += magnitude(coef * sim->waiting.weight[state]);
   }
   double by_time = index->form_time[id] * glance->h;
   if (by_time != 0.0 && !glance->timed) return false;
@@ -229,19 +229,19 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, const 
     bottom = r < bottom ? r : bottom;
   }
   size += magnitude(by_time) + magnitude(index->form_time[id] * glance->stepper->trial.t);
-  double pad = FAR_MARGINS * sim->margin[id] + FAR_ULPS * DBL_EPSILON * size +
+  double pad = FAR_MARGINS * sim->proof.margin[id] + FAR_ULPS * DBL_EPSILON * size +
                glance->slack * (top - bottom);
   // what is shared may move it, from wherever that was
-  pad += 2.0 * sim->core.local_reach * shared;
+  pad += 2.0 * sim->core.local.reach * shared;
   return atom->truth ? g + bottom - pad > atom->eps : g + top + pad < -atom->eps;
 }
 
 void local_come_near(EngSim* sim, uint32_t id) {
-  if (sim->local_mark[id] == LOCAL_NEAR) return;
-  if (sim->local_mark[id] == LOCAL_FAR && !sim->atoms[id].truth) sim->atoms[id].clear = true;
-  sim->local_mark[id] = LOCAL_NEAR;
-  sim->core.local_marked = true;
-  sim->local_near[sim->core.local_near_count++] = id;
+  if (sim->waiting.mark[id] == LOCAL_NEAR) return;
+  if (sim->waiting.mark[id] == LOCAL_FAR && !sim->atoms[id].truth) sim->atoms[id].clear = true;
+  sim->waiting.mark[id] = LOCAL_NEAR;
+  sim->core.local.marked = true;
+  sim->waiting.candidates[sim->core.local.candidate_count++] = id;
 }
 
 bool local_value(EngSim* sim, uint32_t id, double t) {
@@ -253,14 +253,14 @@ bool local_value(EngSim* sim, uint32_t id, double t) {
 
 bool eng_local_margin_holds(const EngSim* sim, uint32_t id) {
   const EngCore* core = &sim->core;
-  if (!core->local_margins || !eng_local_is_prepared(sim)) return false;
-  if (!(fabs(sim->stepper->trial.t) <= 2.0 * core->margin_t)) return false;
+  if (!core->local.margins || !eng_local_is_prepared(sim)) return false;
+  if (!(fabs(sim->stepper->trial.t) <= 2.0 * core->margins.t)) return false;
   const LocalReaders* reads = &sim->local->index.reads;
   for (uint32_t k = reads->begin[id]; k < reads->begin[id + 1]; k++) {
     uint32_t state = reads->list[k];
     // control points along the trial have made it larger where they are
-    double size = sim->margin_size[core->mode->state_env[state]];
-    if (!(sim->margin_x[state] <= 2.0 * size)) return false;
+    double size = sim->proof.margin_size[core->mode->state_env[state]];
+    if (!(sim->proof.margin_x[state] <= 2.0 * size)) return false;
   }
   return true;
 }
@@ -276,8 +276,8 @@ void eng_local_control(EngSim* sim, uint32_t id, double t_from) {
 static bool is_suitable(const EngSim* sim, double t_from) {
   const EngCore* core = &sim->core;
   return eng_local_is_prepared(sim) && sim->local->far && !core->slide.count &&
-         !core->contact.active && !core->dwelling && t_from == sim->stepper->trial.t0 &&
-         isinf(core->t_linear) && sim->stepper->method->dense_degree == 4;
+         !core->contact.active && !core->dwell.any && t_from == sim->stepper->trial.t0 &&
+         isinf(core->calendar.t_linear) && sim->stepper->method->dense_degree == 4;
 }
 
 /// Whether the event at a crossing would fire something.
@@ -298,7 +298,8 @@ static bool fires(EngSim* sim, const EngCrossing* c) {
   return enabled;
 }
 
-/// Sort the relations into far and near ones; what the near ones wait for into sim->crossings.
+/// Sort the relations into far and near ones; what the near ones wait for into
+/// sim->detect.crossings.
 static bool glance_at_all(EngSim* sim, double t_from) {
   EngCore* core = &sim->core;
   const NumStepper* s = sim->stepper;
@@ -308,27 +309,28 @@ static bool glance_at_all(EngSim* sim, double t_from) {
                    .stepper = s,
                    .h = s->trial.h,
                    .slack = 2.0 * 4.0 / s->trial.h * resolution,
-                   .timed = magnitude(s->trial.t) <= 2.0 * core->margin_t};
-  sim->crossing_count = 0;
-  core->local_near_count = 0;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t id = sim->active[place];
+                   .timed = magnitude(s->trial.t) <= 2.0 * core->margins.t};
+  sim->detect.crossing_count = 0;
+  core->local.candidate_count = 0;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t id = sim->active.indicators[place];
     EngAtom* atom = &sim->atoms[id];
-    if (atom->armed && stays_far(&glance, id, sim->local_g[id], atom)) {
-      sim->local_mark[id] = LOCAL_FAR;
-      core->local_marked = true;
+    if (atom->armed && stays_far(&glance, id, sim->waiting.g[id], atom)) {
+      sim->waiting.mark[id] = LOCAL_FAR;
+      core->local.marked = true;
       continue;
     }
-    if (sim->local_mark[id] == LOCAL_NEAR) sim->local_mark[id] = LOCAL_UNKNOWN;
+    if (sim->waiting.mark[id] == LOCAL_NEAR) sim->waiting.mark[id] = LOCAL_UNKNOWN;
     local_come_near(sim, id);
   }
   // after the others: what is followed now is what events will ask for, and is still in the cache
-  uint32_t near = core->local_near_count;
+  uint32_t near = core->local.candidate_count;
   for (uint32_t i = 0; i < near; i++) {
-    uint32_t id = sim->local_near[i];
+    uint32_t id = sim->waiting.candidates[i];
     if (!local_value(sim, id, t_from)) return false;
     EngCrossing crossing;
-    if (local_watch(sim, id, t_from, &crossing)) sim->crossings[sim->crossing_count++] = crossing;
+    if (local_watch(sim, id, t_from, &crossing))
+      sim->detect.crossings[sim->detect.crossing_count++] = crossing;
   }
   return true;
 }
@@ -338,87 +340,87 @@ static bool glance_at_all(EngSim* sim, double t_from) {
 static bool begin_trial(EngSim* sim, bool* found) {
   EngCore* core = &sim->core;
   double t_end = sim->stepper->trial.t;
-  uint32_t count = sim->crossing_count;
+  uint32_t count = sim->detect.crossing_count;
   eng_local_collect(sim);
   if (count == 0) return true;
-  if (!core->local) return false;
+  if (!core->local.running) return false;
   const EngWaiting* first = local_first(sim);
-  if (core->local_doubt || core->local_crowded) return false;
+  if (core->local.doubt || core->local.crowded) return false;
   if (!first) return true;
-  if (!fires(sim, &sim->local_crossing[first->atom])) return false;
+  if (!fires(sim, &sim->waiting.crossing[first->atom])) return false;
   *found = true;
   core->t_event = first->t >= t_end - eng_time_resolution(first->t) ? t_end : first->t;
   return true;
 }
 
-bool eng_local_detect_now(EngSim* sim, double t_from, bool* found) {
+bool eng_local_detect_slow(EngSim* sim, double t_from, bool* found) {
   EngCore* core = &sim->core;
   *found = false;
-  core->local_lazy = false;
-  core->local_reach = 0.0;
+  core->local.lazy = false;
+  core->local.reach = 0.0;
   if (!is_suitable(sim, t_from) || num_dense_prepare(sim->stepper) < 0) return false;
   memcpy(sim->x, sim->stepper->trial.x0, core->mode->state_count * sizeof *sim->x);
   eng_evaluate_g(sim, t_from, false);
-  memcpy(sim->local_g, sim->g, core->mode->atom_count * sizeof *sim->g);
+  memcpy(sim->waiting.g, sim->detect.g, core->mode->atom_count * sizeof *sim->detect.g);
   eng_control_margin(sim);
-  core->local_margins = true;
-  sim->control_stamp++;  // polynomials in time alone are others on every trial
+  core->local.margins = true;
+  sim->proof.stamp++;  // polynomials in time alone are others on every trial
   local_begin_sharing(sim);
   bool done = glance_at_all(sim, t_from) && begin_trial(sim, found);
-  if (!done) core->local_reach = 0.0;
-  if (done) eng_far_forget(sim);  // marks of this search tell what is not known
-  core->local_lazy = done;
+  if (!done) core->local.reach = 0.0;
+  if (done) eng_pruned_forget(sim);  // marks of this search tell what is not known
+  core->local.lazy = done;
   return done;
 }
 
-void eng_local_forget_far_now(EngSim* sim) {
-  sim->core.local_lazy = false;
-  sim->core.local_near_count = 0;
-  if (!sim->core.local_marked) return;
-  sim->core.local_marked = false;
+void eng_local_forget_far_slow(EngSim* sim) {
+  sim->core.local.lazy = false;
+  sim->core.local.candidate_count = 0;
+  if (!sim->core.local.marked) return;
+  sim->core.local.marked = false;
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    if (sim->local_mark[i] == LOCAL_FAR && !sim->atoms[i].truth) sim->atoms[i].clear = true;
-    sim->local_mark[i] = LOCAL_UNKNOWN;
+    if (sim->waiting.mark[i] == LOCAL_FAR && !sim->atoms[i].truth) sim->atoms[i].clear = true;
+    sim->waiting.mark[i] = LOCAL_UNKNOWN;
   }
 }
 
-void eng_local_show_far_now(EngSim* sim, double t, const double* x) {
+void eng_local_show_far_slow(EngSim* sim, double t, const double* x) {
   if (!sim->local || !sim->local->far) return;
   uint32_t count = 0;
-  if (!sim->core.local_marked) {
+  if (!sim->core.local.marked) {
     eng_local_forget_far(sim);
     return;
   }
   for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-    count += sim->local_mark[i] == LOCAL_FAR;
+    count += sim->waiting.mark[i] == LOCAL_FAR;
   }
   if (count > 0) {
     memcpy(sim->x, x, sim->core.mode->state_count * sizeof *x);
     eng_evaluate_g(sim, t, true);
     for (uint32_t i = 0; i < sim->model->atom_count; i++) {
-      if (sim->local_mark[i] != LOCAL_FAR) continue;
-      sim->atoms[i].g = sim->g[i];
-      sim->atoms[i].gdot = sim->gdot[i];
+      if (sim->waiting.mark[i] != LOCAL_FAR) continue;
+      sim->atoms[i].g = sim->detect.g[i];
+      sim->atoms[i].gdot = sim->detect.gdot[i];
     }
   }
   eng_local_forget_far(sim);
 }
 
-bool eng_local_mesh_now(EngSim* sim) {
+bool eng_local_mesh_slow(EngSim* sim) {
   EngCore* core = &sim->core;
-  if (!core->local_lazy) return false;
-  core->local_lazy = false;
+  if (!core->local.lazy) return false;
+  core->local.lazy = false;
   bool changed = false;
-  for (uint32_t i = 0; i < core->local_near_count; i++) {
-    uint32_t id = sim->local_near[i];
-    sim->local_mark[id] = LOCAL_UNKNOWN;
+  for (uint32_t i = 0; i < core->local.candidate_count; i++) {
+    uint32_t id = sim->waiting.candidates[i];
+    sim->waiting.mark[id] = LOCAL_UNKNOWN;
     EngAtom* atom = &sim->atoms[id];
-    if (!sim->live[id] || !local_value(sim, id, core->t)) continue;
-    sim->g[id] = atom->g;
-    sim->gdot[id] = atom->gdot;
+    if (!sim->active.live[id] || !local_value(sim, id, core->t)) continue;
+    sim->detect.g[id] = atom->g;
+    sim->detect.gdot[id] = atom->gdot;
     changed |= eng_atom_mesh(sim, id);
   }
-  core->local_near_count = 0;
+  core->local.candidate_count = 0;
   if (changed) eng_edges_clear(sim);
   return true;
 }

@@ -3,7 +3,7 @@
 // Who reads what: from values of the environment and states to the equations, atoms and registers
 // that read them, for events that concern few (instant.c). Made once, from the slices of the
 // programs.
-#include "engine/local/local.h"
+#include "engine/local/parts.h"
 
 #include <string.h>
 
@@ -36,7 +36,8 @@ static bool states_are_asked(const EngSim* sim) {
       uint32_t env = model_term_input(term, k);
       if (env == MODEL_NONE) continue;
       if (env >= model->env_count) env -= model->env_count;
-      bool value = env < sim->moving || (env >= sim->var_begin && env < sim->var_end);
+      bool value =
+          env < sim->values.moving || (env >= sim->values.var_begin && env < sim->values.var_end);
       asked |= !value;
     }
   }
@@ -245,8 +246,8 @@ static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
   return mode->shared && !mode->implicit && !method->stiff && !method->literal &&
          mode->rhs.slices && mode->gdot.slices && mode->rhs.output_count == mode->state_count &&
          mode->state_count > LOCAL_STATES && method->adaptive && method->dense_degree <= 4 &&
-         !sim->has_auxiliary && sim->model->delay_count == 0 &&
-         sim->model->automaton_count >= ENG_LOCAL_AUTOMATA && !sim->has_unilateral &&
+         !sim->detect.has_auxiliary && sim->model->delay_count == 0 &&
+         sim->model->automaton_count >= ENG_LOCAL_AUTOMATA && !sim->detect.has_unilateral &&
          sim->options.detection == SLT_DETECTION_CERTIFIED;
 }
 
@@ -322,9 +323,9 @@ bool eng_output(EngSim* sim, EngSingle which, double t, ModelStateFn* state, con
                 uint32_t output, double* value) {
   const ModelMode* mode = sim->core.mode;
   const ModelProgram* program = single_program(mode, which);
-  double* regs = which == ENG_SINGLE_RHS ? sim->rhs_regs
-                 : which == ENG_SINGLE_G ? sim->g_flow_regs
-                                         : sim->gdot_regs;
+  double* regs = which == ENG_SINGLE_RHS ? sim->programs.rhs
+                 : which == ENG_SINGLE_G ? sim->programs.g_flow
+                                         : sim->programs.gdot;
   const ModelContext* context = eng_context(sim);
   if (sim->local && sim->local->index.allowed && sim->local->index.mode == mode) {
     return model_singles_run(&sim->local->index.singles[which], program, context, regs, t, state,
@@ -399,11 +400,11 @@ static bool touched_lists(EngSim* sim) {
   return touched->list && touched->at;
 }
 
-void eng_local_prepare_now(EngSim* sim) {
+void eng_local_prepare_slow(EngSim* sim) {
   struct EngLocal* local = sim->local;
   if (!local) return;
   // part of the run and of its snapshots, whatever is in memory already
-  sim->core.local_prepared = true;
+  sim->core.local.prepared = true;
   if (local->prepared) return;
   local->prepared = true;
   // without memory events are not local, no more
@@ -434,7 +435,7 @@ uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t*
 
 bool eng_local_is_prepared(const EngSim* sim) {
   const struct EngLocal* local = sim->local;
-  return local && sim->core.local_prepared && local->index.allowed &&
+  return local && sim->core.local.prepared && local->index.allowed &&
          local->index.mode == sim->core.mode && local->part &&
          local->part->method == sim->stepper->method;
 }

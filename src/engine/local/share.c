@@ -22,8 +22,8 @@
 // Second order: the correction moves the readers, and that moves their equations. This is computed
 // for the largest correction allowed, and the reach is made small enough that it stays a tenth of
 // the tolerance over a step.
-#include "engine/detect.h"
-#include "engine/local/local.h"
+#include "engine/detect/follow.h"
+#include "engine/local/parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,11 +44,11 @@ static void weights_at(EngSim* sim, double t, double delta, double* out) {
   const ModelMode* mode = sim->core.mode;
   const ModelContext* context = eng_context(sim);
   uint32_t shared = sim->local->index.shared;
-  double* x = sim->probe_x;
-  double* plain = sim->side_f;
-  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, plain);
+  double* x = sim->probe.x;
+  double* plain = sim->probe.flow;
+  model_program_run(&mode->rhs, context, sim->programs.rhs, t, x, plain);
   x[shared] += delta;
-  model_program_run(&mode->rhs, context, sim->rhs_regs, t, x, out);
+  model_program_run(&mode->rhs, context, sim->programs.rhs, t, x, out);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     out[i] = i == shared ? 0.0 : (out[i] - plain[i]) / delta;
   }
@@ -59,19 +59,19 @@ static void weights_at(EngSim* sim, double t, double delta, double* out) {
 static double take_means(EngSim* sim, double delta) {
   const NumStepper* s = sim->stepper;
   uint32_t count = sim->core.mode->state_count;
-  double* middle = sim->side_f + sim->n_max;
-  double* end = sim->side_f + (size_t)2 * sim->n_max;
+  double* middle = sim->probe.flow + sim->values.n_max;
+  double* end = sim->probe.flow + (size_t)2 * sim->values.n_max;
   double most = (double)INFINITY;
-  num_dense_eval(s, s->trial.t0 + 0.5 * s->trial.h, sim->probe_x);
+  num_dense_eval(s, s->trial.t0 + 0.5 * s->trial.h, sim->probe.x);
   weights_at(sim, s->trial.t0 + 0.5 * s->trial.h, delta, middle);
-  memcpy(sim->probe_x, s->trial.x, count * sizeof *sim->probe_x);
+  memcpy(sim->probe.x, s->trial.x, count * sizeof *sim->probe.x);
   weights_at(sim, s->trial.t, delta, end);
   for (uint32_t i = 0; i < count; i++) {
-    double begin = sim->local_weight[i];
+    double begin = sim->waiting.weight[i];
     if (begin == 0.0 && middle[i] == 0.0 && end[i] == 0.0) continue;
     double mean = (begin + 4.0 * middle[i] + end[i]) / 6.0;
     double off = fmax(fabs(begin - mean), fmax(fabs(middle[i] - mean), fabs(end[i] - mean)));
-    sim->local_weight[i] = mean;
+    sim->waiting.weight[i] = mean;
     // written so that NaN allows none
     double allowed = LOCAL_SHARE * local_tolerance(sim, i) / off;
     if (!(allowed >= most)) most = isnan(allowed) && off != 0.0 ? 0.0 : allowed;
@@ -86,22 +86,22 @@ static void find_weights(EngSim* sim) {
   const ModelMode* mode = core->mode;
   const ModelContext* context = eng_context(sim);
   uint32_t shared = sim->local->index.shared;
-  double* x = sim->probe_x;
-  double* moved = sim->side_f;
+  double* x = sim->probe.x;
+  double* moved = sim->probe.flow;
   double delta = 16.0 * local_tolerance(sim, shared);
-  core->local_most = 0.0;
+  core->local.most = 0.0;
   memcpy(x, s->trial.x0, mode->state_count * sizeof *x);
   x[shared] += delta;
-  model_program_run(&mode->rhs, context, sim->rhs_regs, s->trial.t0, x, moved);
+  model_program_run(&mode->rhs, context, sim->programs.rhs, s->trial.t0, x, moved);
   double most = (double)INFINITY;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double weight = (moved[i] - s->trial.f0[i]) / delta;
-    sim->local_weight[i] = i == shared ? 0.0 : weight;
+    sim->waiting.weight[i] = i == shared ? 0.0 : weight;
   }
-  core->local_steady = (double)INFINITY;
-  if (!sim->local->index.steady) core->local_steady = take_means(sim, delta);
+  core->local.steady = (double)INFINITY;
+  if (!sim->local->index.steady) core->local.steady = take_means(sim, delta);
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    double weight = sim->local_weight[i];
+    double weight = sim->waiting.weight[i];
     if (weight == 0.0 || i == shared) continue;
     // written so that NaN gives none
     double allowed = LARGEST * local_tolerance(sim, i) / fabs(weight);
@@ -109,32 +109,32 @@ static void find_weights(EngSim* sim) {
   }
   if (!(most > 0.0 && most < (double)INFINITY)) return;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    x[i] = s->trial.x0[i] + most * sim->local_weight[i];
+    x[i] = s->trial.x0[i] + most * sim->waiting.weight[i];
   }
-  model_program_run(&mode->rhs, context, sim->rhs_regs, s->trial.t0, x, moved);
+  model_program_run(&mode->rhs, context, sim->programs.rhs, s->trial.t0, x, moved);
   double worst = 0.0;
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double rate = fabs(moved[i] - s->trial.f0[i]) / local_tolerance(sim, i);
     worst = rate > worst || isnan(rate) ? rate : worst;
   }
   if (isnan(worst)) return;
-  core->local_most = most;
-  core->local_bend = worst / most;
+  core->local.most = most;
+  core->local.bend = worst / most;
 }
 
 void local_begin_sharing(EngSim* sim) {
   EngCore* core = &sim->core;
   uint32_t shared = sim->local->index.shared;
-  core->local_reach = 0.0;
-  core->local_imminent_count = 0;
-  core->local_crowded = false;
+  core->local.reach = 0.0;
+  core->local.imminent_count = 0;
+  core->local.crowded = false;
   if (shared == MODEL_NONE || sim->stepper->method->dense_degree != 4) return;
   find_weights(sim);
-  if (core->local_most == 0.0) return;
-  double bent = core->local_bend * sim->stepper->trial.h;
-  core->local_reach = fmin(core->local_most, bent > 0.0 ? LOCAL_SHARE / bent : core->local_most);
-  core->local_reach = fmin(core->local_reach, core->local_steady);
-  num_dense_power(sim->stepper, shared, core->local_base);
+  if (core->local.most == 0.0) return;
+  double bent = core->local.bend * sim->stepper->trial.h;
+  core->local.reach = fmin(core->local.most, bent > 0.0 ? LOCAL_SHARE / bent : core->local.most);
+  core->local.reach = fmin(core->local.reach, core->local.steady);
+  num_dense_power(sim->stepper, shared, core->local.base);
   static const double nothing[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
   num_dense_share(sim->stepper, NULL, nothing);
 }
@@ -150,7 +150,7 @@ static double value_of(const double* c, double theta) {
 }
 
 bool local_share_is_idle(EngSim* sim, double area, double* spent) {
-  double cost = area * LARGEST / sim->core.local_most;
+  double cost = area * LARGEST / sim->core.local.most;
   if (!(cost <= IDLE_SHARE * LOCAL_SHARE && *spent + cost <= 0.5 * LOCAL_SHARE)) return false;
   *spent += cost;
   return true;
@@ -167,7 +167,7 @@ bool local_share_next(EngSim* sim, uint32_t k) {
   double fifth = 0.0;
   c[0] = 0.0;
   for (uint32_t j = 0; j < 5; j++) {
-    double term = s->trial.h * (change[j] - sim->core.local_base[j]) / (double)(j + 1);
+    double term = s->trial.h * (change[j] - sim->core.local.base[j]) / (double)(j + 1);
     if (j < 4) c[j + 1] = term;
     if (j == 4) fifth = term;
   }
@@ -185,7 +185,7 @@ bool local_share_next(EngSim* sim, uint32_t k) {
   for (uint32_t j = 0; j < 5; j++) {
     reach = fmax(reach, fabs(b[j]));
   }
-  return reach <= sim->core.local_reach;
+  return reach <= sim->core.local.reach;
 }
 
 /// A state of the event now or at the end of the trial, the shared one moved.
@@ -227,7 +227,7 @@ static void find_weight(EngSim* sim, uint32_t state) {
     double middle = weight_at(sim, state, 0.5 * (t + end), true);
     weight = (weight + 4.0 * middle + weight_at(sim, state, end, true)) / 6.0;
   }
-  sim->local_weight[state] = isfinite(weight) ? weight : 0.0;
+  sim->waiting.weight[state] = isfinite(weight) ? weight : 0.0;
 }
 
 void local_share(EngSim* sim) {
@@ -236,12 +236,12 @@ void local_share(EngSim* sim) {
   for (uint32_t k = 0; k < local->state_count; k++) {
     find_weight(sim, local->states[k]);
   }
-  if (local->restart || sim->core.local_reach == 0.0) return;
+  if (local->restart || sim->core.local.reach == 0.0) return;
   const double* c = local->shares ? local->shared_c : shared_now(sim);
   double kept[5];
   memcpy(kept, c, sizeof kept);
   if (local->shares || sim->stepper->shared.weight) {
-    num_dense_share(sim->stepper, sim->local_weight, kept);
+    num_dense_share(sim->stepper, sim->waiting.weight, kept);
   }
 }
 
@@ -250,19 +250,19 @@ void local_share(EngSim* sim) {
 double local_allowance(const EngSim* sim, uint32_t id) {
   const LocalIndex* index = &sim->local->index;
   double sum = 0.0;
-  if (sim->core.local_reach == 0.0) return 0.0;
+  if (sim->core.local.reach == 0.0) return 0.0;
   for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
-    double part = index->form_coef[k] * sim->local_weight[index->reads.list[k]];
+    double part = index->form_coef[k] * sim->waiting.weight[index->reads.list[k]];
     sum += part < 0.0 ? -part : part;
   }
   // it was anywhere within reach when the relation was followed, and may come to be anywhere
-  return 2.0 * sim->core.local_reach * sum;
+  return 2.0 * sim->core.local.reach * sum;
 }
 
 static bool moves_with_it(const EngSim* sim, uint32_t id) {
   const LocalIndex* index = &sim->local->index;
   for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
-    if (sim->local_weight[index->reads.list[k]] != 0.0) return true;
+    if (sim->waiting.weight[index->reads.list[k]] != 0.0) return true;
   }
   return false;
 }
@@ -284,7 +284,7 @@ static double first_look(const EngSim* sim, uint32_t id, double t_from, double l
   double right[MODEL_LANES];
   double from = num_dense_theta(s, t_from);
   double width = 1.0 - from;
-  memcpy(c, sim->control_g + (size_t)id * MODEL_LANES, sizeof c);
+  memcpy(c, sim->proof.control_g + (size_t)id * MODEL_LANES, sizeof c);
   eng_bernstein_restrict(c, 4, from, 1.0);
   bool last = true;  // the piece reaches to the end of the trial
   for (int depth = 0; depth < LOOK_DEPTH; depth++) {
@@ -307,16 +307,16 @@ static double first_look(const EngSim* sim, uint32_t id, double t_from, double l
 static void note_imminent(EngSim* sim, uint32_t id) {
   EngCore* core = &sim->core;
   uint32_t i = 0;
-  while (i < core->local_imminent_count && sim->local_imminent[i].atom != id) {
+  while (i < core->local.imminent_count && sim->waiting.imminent[i].atom != id) {
     i++;
   }
   if (i == ENG_LOCAL_IMMINENT) {
-    core->local_crowded = true;
+    core->local.crowded = true;
     return;
   }
-  if (i == core->local_imminent_count) core->local_imminent_count++;
-  sim->local_imminent[i].atom = id;
-  memcpy(sim->local_imminent[i].c, shared_now(sim), sizeof sim->local_imminent[i].c);
+  if (i == core->local.imminent_count) core->local.imminent_count++;
+  sim->waiting.imminent[i].atom = id;
+  memcpy(sim->waiting.imminent[i].c, shared_now(sim), sizeof sim->waiting.imminent[i].c);
 }
 
 bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
@@ -325,7 +325,7 @@ bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
   for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
     eng_control_state(sim, index->reads.list[k]);
   }
-  if (sim->core.local_reach == 0.0 || !moves_with_it(sim, id)) {
+  if (sim->core.local.reach == 0.0 || !moves_with_it(sim, id)) {
     return eng_detect_atom(sim, id, t_from, out);
   }
   double allowance = local_allowance(sim, id);
@@ -333,7 +333,7 @@ bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
   double t = t_from;
   if (waits && atom->g < -3.0 * allowance - atom->eps) {
     eng_control_atom(sim, id, t_from);
-    double level = -allowance - atom->eps - 4.0 * sim->margin[id];
+    double level = -allowance - atom->eps - 4.0 * sim->proof.margin[id];
     t = first_look(sim, id, t_from, level);
   }
   if (t <= t_from) {
@@ -345,11 +345,11 @@ bool local_watch(EngSim* sim, uint32_t id, double t_from, EngCrossing* out) {
 }
 
 void local_look(EngSim* sim, uint32_t id) {
-  double t = sim->local_crossing[id].t;
+  double t = sim->waiting.crossing[id].t;
   EngCrossing crossing;
-  sim->local_waits[id] = 0;
+  sim->waiting.waits[id] = 0;
   if (!local_value(sim, id, t)) {
-    sim->core.local_crowded = true;
+    sim->core.local.crowded = true;
     return;
   }
   if (local_watch(sim, id, t, &crossing)) local_wait_for(sim, &crossing);
@@ -359,32 +359,32 @@ void local_look(EngSim* sim, uint32_t id) {
 static double moved_by(const EngSim* sim, const EngImminent* imminent) {
   const LocalIndex* index = &sim->local->index;
   uint32_t id = imminent->atom;
-  double t = sim->local_waits[id] ? sim->local_crossing[id].t : sim->stepper->trial.t;
+  double t = sim->waiting.waits[id] ? sim->waiting.crossing[id].t : sim->stepper->trial.t;
   double theta = num_dense_theta(sim->stepper, t);
   double change = fabs(value_of(shared_now(sim), theta) - value_of(imminent->c, theta));
   double most = 0.0;
   for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
     uint32_t state = index->reads.list[k];
-    most = fmax(most, change * fabs(sim->local_weight[state]) / local_tolerance(sim, state));
+    most = fmax(most, change * fabs(sim->waiting.weight[state]) / local_tolerance(sim, state));
   }
   return most;
 }
 
 void local_follow_imminent(EngSim* sim) {
   EngCore* core = &sim->core;
-  for (uint32_t i = 0; i < core->local_imminent_count;) {
-    EngImminent* imminent = &sim->local_imminent[i];
+  for (uint32_t i = 0; i < core->local.imminent_count;) {
+    EngImminent* imminent = &sim->waiting.imminent[i];
     uint32_t id = imminent->atom;
-    if (!sim->live[id]) {
-      *imminent = sim->local_imminent[--core->local_imminent_count];
+    if (!sim->active.live[id]) {
+      *imminent = sim->waiting.imminent[--core->local.imminent_count];
       continue;
     }
     i++;
     if (moved_by(sim, imminent) <= LOCAL_SHARE) continue;
     EngCrossing crossing;
-    sim->local_waits[id] = 0;
+    sim->waiting.waits[id] = 0;
     if (!local_value(sim, id, core->t)) {
-      core->local_crowded = true;
+      core->local.crowded = true;
     } else if (local_watch(sim, id, core->t, &crossing)) {
       local_wait_for(sim, &crossing);
     }

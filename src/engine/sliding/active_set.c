@@ -42,7 +42,7 @@ static void find_plain(EngSim* sim) {
   }
 }
 
-void eng_narrow_init(EngSim* sim) {
+void eng_reduced_init(EngSim* sim) {
   const Model* model = sim->model;
   uint32_t* begin = sim->sliding.value.follower_begin;
   for (uint32_t a = 0; a < model->automaton_count; a++) {
@@ -79,18 +79,18 @@ static bool sleeps(const EngSim* sim, uint32_t automaton) {
   return follows != MODEL_NONE && sim->sliding.value.of_atom[follows / 2] != MODEL_NONE;
 }
 
-const uint32_t* eng_stirred(EngSim* sim, uint32_t* count) {
+const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count) {
   *count = sim->model->automaton_count;
   if (!sim->core.slide.count || !sim->core.slide.local) return NULL;
-  if (sim->stirred_stale) {
-    sim->stirred_count = 0;
+  if (sim->active.automata_stale) {
+    sim->active.automaton_count = 0;
     for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-      if (!sleeps(sim, a)) sim->stirred[sim->stirred_count++] = a;
+      if (!sleeps(sim, a)) sim->active.automata[sim->active.automaton_count++] = a;
     }
-    sim->stirred_stale = false;
+    sim->active.automata_stale = false;
   }
-  *count = sim->stirred_count;
-  return sim->stirred;
+  *count = sim->active.automaton_count;
+  return sim->active.automata;
 }
 
 /// Into an ascending list that does not have it.
@@ -105,17 +105,17 @@ static void insert(uint32_t* list, uint32_t* count, uint32_t item) {
 static void wake(EngSim* sim, uint32_t surface) {
   for (uint32_t a = sim->sliding.value.surfaces[surface].first; a != MODEL_NONE;
        a = sim->sliding.value.next[a]) {
-    insert(sim->loose, &sim->loose_count, eng_atom_place(sim->core.mode, a));
+    insert(sim->active.followed, &sim->active.followed_count, eng_atom_place(sim->core.mode, a));
     uint32_t end = sim->sliding.value.follower_begin[a + 1];
     for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
-      insert(sim->stirred, &sim->stirred_count, sim->sliding.value.followers[k]);
+      insert(sim->active.automata, &sim->active.automaton_count, sim->sliding.value.followers[k]);
     }
   }
 }
 
 /// Whether all surfaces but the one that is left are at zero, however narrow their zones.
 static bool all_at_zero(const EngSim* sim) {
-  uint32_t leaves = sim->core.exit_pending ? sim->core.exit_surface : MODEL_NONE;
+  uint32_t leaves = sim->core.exit.pending ? sim->core.exit.surface : MODEL_NONE;
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     const EngSurface* s = &sim->sliding.value.surfaces[i];
     if (!value_is_at_zero(sim, s->state) && i != leaves) return false;
@@ -123,73 +123,74 @@ static bool all_at_zero(const EngSim* sim) {
   return true;
 }
 
-void eng_narrow_begin(EngSim* sim) {
+void eng_reduced_begin(EngSim* sim) {
   const EngCore* core = &sim->core;
   const ModelMode* mode = core->mode;
-  sim->narrow = false;
+  sim->active.reduced = false;
   if (!core->slide.count || !core->slide.local) return;
-  if (core->contact.active || sim->contact_holds || core->dwelling || sim->has_pre ||
-      sim->has_auxiliary || sim->pasts || sim->events.due_count || sim->active_stale ||
-      !sim->entered) {
+  if (core->contact.active || sim->contact.holds || core->dwell.any || sim->detect.has_pre ||
+      sim->detect.has_auxiliary || sim->history.delays || sim->events.due_count ||
+      sim->active.stale || !sim->programs.entered) {
     return;
   }
-  if (!mode->shared || mode->implicit || sim->zeno_automaton != MODEL_NONE) return;
+  if (!mode->shared || mode->implicit || sim->instant.zeno_automaton != MODEL_NONE) return;
   if (sim->sliding.motion.bound != mode || !eng_dependency(sim) || !all_at_zero(sim)) return;
   uint32_t count = 0;
-  eng_loose(sim, &count);
-  eng_stirred(sim, &count);
-  if (core->exit_pending) {
-    wake(sim, core->exit_surface);
-    sim->core.margin_stale = true;
+  eng_followed(sim, &count);
+  eng_active_automata(sim, &count);
+  if (core->exit.pending) {
+    wake(sim, core->exit.surface);
+    sim->core.margins.stale = true;
   }
-  sim->kept = core->slide;
-  sim->narrow = true;
+  sim->active.kept = core->slide;
+  sim->active.reduced = true;
 }
 
-void eng_widen(EngSim* sim) {
-  if (!sim->narrow) return;
-  sim->narrow = false;
-  sim->loose_stale = true;
-  sim->stirred_stale = true;
-  sim->core.margin_stale = true;
+void eng_reduced_widen(EngSim* sim) {
+  if (!sim->active.reduced) return;
+  sim->active.reduced = false;
+  sim->active.followed_stale = true;
+  sim->active.automata_stale = true;
+  sim->core.margins.stale = true;
   if (sim->core.full_stale) eng_evaluate_full(sim, sim->core.t);
-  memcpy(sim->live_round, sim->live, sim->model->atom_count * sizeof *sim->live);
+  memcpy(sim->active.live_round, sim->active.live,
+         sim->model->atom_count * sizeof *sim->active.live);
   const ModelMode* mode = sim->core.mode;
   uint32_t next = 0;
   eng_evaluate_g(sim, sim->core.t, true);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
-    if (next < sim->loose_count && sim->loose[next] == i) {
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
+    if (next < sim->active.followed_count && sim->active.followed[next] == i) {
       next++;
       continue;
     }
     // as the begin of the instant leaves what was slid along; no value has changed since
     EngAtom* atom = &sim->atoms[mode->atoms[i]];
     eng_atom_begin_instant(sim, mode->atoms[i]);
-    atom->g_start = sim->g[i];
+    atom->g_start = sim->detect.g[i];
     atom->marks.by_flow = false;
   }
 }
 
-void eng_narrow_end(EngSim* sim) {
-  if (!sim->narrow) {
-    sim->stirred_stale = true;
+void eng_reduced_end(EngSim* sim) {
+  if (!sim->active.reduced) {
+    sim->active.automata_stale = true;
     return;
   }
-  sim->narrow = false;
+  sim->active.reduced = false;
   uint32_t kept = 0;
-  for (uint32_t k = 0; k < sim->loose_count; k++) {
-    uint32_t i = sim->loose[k];
-    if (!sim->atoms[sim->core.mode->atoms[i]].sliding) sim->loose[kept++] = i;
+  for (uint32_t k = 0; k < sim->active.followed_count; k++) {
+    uint32_t i = sim->active.followed[k];
+    if (!sim->atoms[sim->core.mode->atoms[i]].sliding) sim->active.followed[kept++] = i;
   }
-  sim->loose_count = kept;
-  sim->loose_stale = false;
+  sim->active.followed_count = kept;
+  sim->active.followed_stale = false;
   kept = 0;
-  for (uint32_t k = 0; k < sim->stirred_count; k++) {
-    uint32_t a = sim->stirred[k];
-    if (!sleeps(sim, a)) sim->stirred[kept++] = a;
+  for (uint32_t k = 0; k < sim->active.automaton_count; k++) {
+    uint32_t a = sim->active.automata[k];
+    if (!sleeps(sim, a)) sim->active.automata[kept++] = a;
   }
-  sim->stirred_count = kept;
+  sim->active.automaton_count = kept;
 }
 
 // ---- surfaces that come and go ------------------------------------------------------------------
@@ -258,16 +259,16 @@ static bool move_switches(EngSim* sim, uint32_t surface, bool above) {
     for (uint32_t k = sim->sliding.value.follower_begin[a]; k < end; k++) {
       uint32_t automaton = sim->sliding.value.followers[k];
       bool rises = sim->sliding.value.same[a] == (sim->sliding.value.follows[automaton] & 1u);
-      sim->side_work[automaton] = above == rises ? 1 : 0;
-      moves |= sim->side_work[automaton] != sim->state[automaton];
+      sim->probe.states[automaton] = above == rises ? 1 : 0;
+      moves |= sim->probe.states[automaton] != sim->state[automaton];
     }
   }
   return moves;
 }
 
-void eng_narrow_leave(EngSim* sim, uint32_t surface, bool above) {
+void eng_reduced_leave(EngSim* sim, uint32_t surface, bool above) {
   move_switches(sim, surface, above);
-  drop_surface(sim, surface, &sim->kept.count);
+  drop_surface(sim, surface, &sim->active.kept.count);
 }
 
 /// Where the new surfaces, and what hangs on them, begin.
@@ -281,7 +282,7 @@ static bool stands_at(const EngSim* sim, uint32_t i, uint32_t direct) {
   uint32_t atom = sim->core.mode->atoms[i];
   if (sim->sliding.value.of_atom[atom] != MODEL_NONE || !value_may_bound(sim, atom)) return false;
   if (direct != MODEL_NONE) return value_is_at_zero(sim, direct / 2);
-  return fabs(sim->g[i]) <= sim->atoms[atom].zone;
+  return fabs(sim->detect.g[i]) <= sim->atoms[atom].zone;
 }
 
 /// New surfaces from the relations that are not slid along, without them; false: this is for the
@@ -289,8 +290,8 @@ static bool stands_at(const EngSim* sim, uint32_t i, uint32_t direct) {
 static bool find_new(EngSim* sim, const uint32_t* direct) {
   EngSlide* slide = &sim->core.slide;
   uint32_t before = slide->count;
-  for (uint32_t k = 0; k < sim->loose_count; k++) {
-    uint32_t i = sim->loose[k];
+  for (uint32_t k = 0; k < sim->active.followed_count; k++) {
+    uint32_t i = sim->active.followed[k];
     if (!stands_at(sim, i, direct[i])) continue;
     if (direct[i] == MODEL_NONE) return false;
     uint32_t state = direct[i] / 2;
@@ -307,8 +308,8 @@ static bool find_new(EngSim* sim, const uint32_t* direct) {
 
 /// The relations of the new surfaces, from `first` on; false as above.
 static bool relate_new(EngSim* sim, const uint32_t* direct, uint32_t first) {
-  for (uint32_t k = 0; k < sim->loose_count; k++) {
-    uint32_t i = sim->loose[k];
+  for (uint32_t k = 0; k < sim->active.followed_count; k++) {
+    uint32_t i = sim->active.followed[k];
     uint32_t atom = sim->core.mode->atoms[i];
     uint32_t surface =
         direct[i] == MODEL_NONE ? MODEL_NONE : sim->sliding.value.of_state[direct[i] / 2];
@@ -424,10 +425,10 @@ static void patch_mode(EngSim* sim, const EngDependency* hang, uint32_t env) {
   for (uint32_t k = hang->reader_begin[env]; k < hang->reader_begin[env + 1]; k++) {
     EngDependencyReader reader = hang->readers[k];
     switch (reader.kind) {
-    case ENG_READER_RHS_INPUT: sim->rhs_regs[reader.at] = value; break;
-    case ENG_READER_FULL_INPUT: sim->full_regs[reader.at] = value; break;
-    case ENG_READER_G_INPUT: sim->g_regs[reader.at] = value; break;
-    case ENG_READER_GDOT_INPUT: sim->gdot_regs[reader.at] = value; break;
+    case ENG_READER_RHS_INPUT: sim->programs.rhs[reader.at] = value; break;
+    case ENG_READER_FULL_INPUT: sim->programs.full[reader.at] = value; break;
+    case ENG_READER_G_INPUT: sim->programs.g[reader.at] = value; break;
+    case ENG_READER_GDOT_INPUT: sim->programs.gdot[reader.at] = value; break;
     case ENG_READER_RHS:
     case ENG_READER_FULL:
     case ENG_READER_GDOT:
@@ -441,26 +442,26 @@ typedef void PatchFn(EngSim* sim, const EngDependency* hang, uint32_t env);
 /// All entries that may have moved in this instant.
 static void patch_awake(EngSim* sim, const EngDependency* hang, PatchFn* patch_entry) {
   const Model* model = sim->model;
-  for (uint32_t k = 0; k < sim->stirred_count; k++) {
-    const ModelAutomaton* automaton = &model->automata[sim->stirred[k]];
+  for (uint32_t k = 0; k < sim->active.automaton_count; k++) {
+    const ModelAutomaton* automaton = &model->automata[sim->active.automata[k]];
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       patch_entry(sim, hang, automaton->states[s].test_env);
     }
     patch_entry(sim, hang, automaton->entry_env);
   }
-  for (uint32_t k = 0; k < sim->loose_count; k++) {
-    patch_entry(sim, hang, model->atoms[sim->core.mode->atoms[sim->loose[k]]].env);
+  for (uint32_t k = 0; k < sim->active.followed_count; k++) {
+    patch_entry(sim, hang, model->atoms[sim->core.mode->atoms[sim->active.followed[k]]].env);
   }
 }
 
-void eng_narrow_patch(EngSim* sim) {
+void eng_reduced_patch(EngSim* sim) {
   const EngDependency* hang = eng_dependency(sim);
   if (hang) patch_awake(sim, hang, patch);
 }
 
-bool eng_narrow_bind(EngSim* sim) {
+bool eng_reduced_bind(EngSim* sim) {
   const EngDependency* hang = eng_dependency(sim);
-  if (!hang || hang->g_reads || sim->bound != sim->core.mode) return false;
+  if (!hang || hang->g_reads || sim->programs.bound != sim->core.mode) return false;
   patch_awake(sim, hang, patch_mode);
   return true;
 }
@@ -479,17 +480,17 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
   const ModelContext* context = eng_context(sim);
   for (uint32_t i = first; i < sim->core.slide.count; i++) {
     uint32_t state = sim->sliding.motion.state[i];
-    double* ends[] = {sim->side_f, sim->sliding.motion.out};
+    double* ends[] = {sim->probe.flow, sim->sliding.motion.out};
     for (uint32_t end = 0; end < 2; end++) {
       if (!model_program_run_output(rhs, context, sim->sliding.sides.regs[end].rhs, sim->core.t,
                                     state_now, sim, state, &ends[end][state])) {
         return false;
       }
     }
-    sim->sliding.motion.fall[i] = sim->side_f[state] - sim->sliding.motion.out[state];
-    sim->sliding.motion.last[i] = sim->side_f[state] / sim->sliding.motion.fall[i];
+    sim->sliding.motion.fall[i] = sim->probe.flow[state] - sim->sliding.motion.out[state];
+    sim->sliding.motion.last[i] = sim->probe.flow[state] / sim->sliding.motion.fall[i];
     double sign = sim->sliding.value.surfaces[i].negative ? -1.0 : 1.0;
-    sim->sliding.motion.low[i] = sign * sim->side_f[state];
+    sim->sliding.motion.low[i] = sign * sim->probe.flow[state];
     sim->sliding.motion.high[i] = sign * sim->sliding.motion.out[state];
   }
   return true;
@@ -499,10 +500,10 @@ static bool rates_of_new(EngSim* sim, uint32_t first) {
 static void shares_of_kept(EngSim* sim, const EngDependency* hang, uint32_t first) {
   if (value_note_shares(sim, hang, sim->core.t, sim->x, first)) return;
   model_program_run(&sim->core.mode->rhs, eng_context(sim), sim->sliding.sides.regs[0].rhs,
-                    sim->core.t, sim->x, sim->probe_x);
+                    sim->core.t, sim->x, sim->probe.x);
   for (uint32_t i = 0; i < first; i++) {
     sim->sliding.motion.last[i] =
-        sim->probe_x[sim->sliding.motion.state[i]] / sim->sliding.motion.fall[i];
+        sim->probe.x[sim->sliding.motion.state[i]] / sim->sliding.motion.fall[i];
   }
   memcpy(sim->sliding.motion.last_x, sim->x, sim->core.mode->state_count * sizeof(double));
   sim->sliding.motion.last_t = sim->core.t;
@@ -540,7 +541,7 @@ static bool settle_new(EngSim* sim, uint32_t first) {
   EngSlide* slide = &sim->core.slide;
   bool moves = false;
   bool crossed = false;
-  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  memcpy(sim->probe.states, sim->state, sim->model->automaton_count * sizeof *sim->state);
   for (uint32_t i = slide->count; i-- > first;) {
     if (sim->sliding.value.surfaces[i].slides) {
       value_latch(sim, i, value_present_side(sim, i));
@@ -553,7 +554,7 @@ static bool settle_new(EngSim* sim, uint32_t first) {
     crossed = true;
     drop_surface(sim, i, &slide->count);
   }
-  if (crossed) eng_narrow_patch(sim);
+  if (crossed) eng_reduced_patch(sim);
   return moves;
 }
 
@@ -574,7 +575,7 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   for (uint32_t s = news.surface; s < slide->count; s++) {
     if (!take_hanging(sim, hang, &news, s)) return false;
   }
-  eng_narrow_patch(sim);
+  eng_reduced_patch(sim);
   if (!decide(sim, hang, news.surface)) return false;
   *verdict = ENG_SLIDE_ALONG;
   if (any && settle_new(sim, news.surface)) *verdict = ENG_SLIDE_MOVES;
@@ -583,15 +584,15 @@ static bool goes_on(EngSim* sim, EngSlideVerdict* verdict) {
   return value_choose_part(sim) >= 0;
 }
 
-bool eng_narrow_continue(EngSim* sim, EngSlideVerdict* verdict) {
-  sim->core.slide = sim->kept;
+bool eng_reduced_continue(EngSim* sim, EngSlideVerdict* verdict) {
+  sim->core.slide = sim->active.kept;
   if (!goes_on(sim, verdict)) {
     *verdict = ENG_SLIDE_NONE;
     sim->core.slide = (EngSlide){.count = 0};
-    eng_widen(sim);
+    eng_reduced_widen(sim);
     return false;
   }
-  sim->kept = sim->core.slide;
-  sim->slide_decided = true;
+  sim->active.kept = sim->core.slide;
+  sim->instant.slide_decided = true;
   return true;
 }

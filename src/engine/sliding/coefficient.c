@@ -47,10 +47,10 @@ static SltStatus rates_at(EngSim* sim, double t, const double* x, const double* 
                    sizeof(double)));
   value_publish_shares(sim, share);
   model_program_bind(&mode->gdot, sim->env, regs->gdot);
-  model_program_guess(&mode->gdot, sim->guess, regs->gdot);
-  model_program_run(&mode->gdot, context, regs->gdot, t, x, sim->side_g);
+  model_program_guess(&mode->gdot, sim->values.guess, regs->gdot);
+  model_program_run(&mode->gdot, context, regs->gdot, t, x, sim->probe.g);
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-    rate[i] = sim->side_g[sim->sliding.value.surfaces[i].index];
+    rate[i] = sim->probe.g[sim->sliding.value.surfaces[i].index];
   }
   return SLT_OK;
 }
@@ -112,9 +112,9 @@ static void ends_of_mixed(EngSim* sim, double t, const double* x) {
   for (uint32_t end = 0; end < 2; end++) {
     double* rate = end ? sim->sliding.motion.high : sim->sliding.motion.low;
     model_program_run(&mode->gdot, eng_context(sim), sim->sliding.sides.regs[end].gdot, t, x,
-                      sim->side_g);
+                      sim->probe.g);
     for (uint32_t i = 0; i < sim->core.slide.count; i++) {
-      rate[i] = sim->side_g[sim->sliding.value.surfaces[i].index];
+      rate[i] = sim->probe.g[sim->sliding.value.surfaces[i].index];
     }
   }
 }
@@ -228,8 +228,8 @@ bool value_note_shares(EngSim* sim, const EngDependency* hang, double t, const d
   uint32_t count = 0;
   value_touch_changed(sim, hang, x, &count);
   // switches that have moved since
-  for (uint32_t k = 0; sim->narrow && k < sim->stirred_count; k++) {
-    const ModelAutomaton* automaton = &sim->model->automata[sim->stirred[k]];
+  for (uint32_t k = 0; sim->active.reduced && k < sim->active.automaton_count; k++) {
+    const ModelAutomaton* automaton = &sim->model->automata[sim->active.automata[k]];
     for (uint32_t s = 0; s < automaton->state_count; s++) {
       uint32_t env = automaton->states[s].test_env;
       if (env == MODEL_NONE) continue;
@@ -257,22 +257,22 @@ SltStatus value_shares_at(EngSim* sim, double t, const double* x, bool pull, dou
   const ModelMode* mode = sim->core.mode;
   if (slide->shifted) {
     const ModelContext* context = eng_context(sim);
-    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, sim->side_f);
-    value_shares_of_shifted(sim, sim->side_f, x, pull, share);
+    model_program_run(&mode->rhs, context, sim->sliding.sides.regs[0].rhs, t, x, sim->probe.flow);
+    value_shares_of_shifted(sim, sim->probe.flow, x, pull, share);
     return SLT_OK;
   }
   if (slide->direct) {
-    value_run_ends(sim, t, x, sim->side_f);
-    return value_shares_of_flows(sim, sim->side_f, x, pull, share);
+    value_run_ends(sim, t, x, sim->probe.flow);
+    return value_shares_of_flows(sim, sim->probe.flow, x, pull, share);
   }
   SLT_TRY(value_ends_at(sim, t, x));
   if (pull) {
     const ModelContext* context = eng_context(sim);
-    model_program_run(&mode->g_flow, context, sim->g_flow_regs, t, x, sim->side_g);
+    model_program_run(&mode->g_flow, context, sim->programs.g_flow, t, x, sim->probe.g);
   }
   for (uint32_t i = 0; i < slide->count; i++) {
     const EngSurface* s = &sim->sliding.value.surfaces[i];
-    sim->sliding.motion.wanted[i] = pull ? -slide->stiffness * sim->side_g[s->index] : 0.0;
+    sim->sliding.motion.wanted[i] = pull ? -slide->stiffness * sim->probe.g[s->index] : 0.0;
     double range = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(range > 0.0)) return SLT_ERR_NO_CONVERGENCE;
     share[i] = (sim->sliding.motion.low[i] - sim->sliding.motion.wanted[i]) / range;

@@ -124,8 +124,8 @@ static void put(EngSim* sim, const EngDependency* dependency, uint32_t env, doub
   if (env == MODEL_NONE) return;
   for (uint32_t k = dependency->reader_begin[env]; k < dependency->reader_begin[env + 1]; k++) {
     EngDependencyReader reader = dependency->readers[k];
-    if (reader.kind == ENG_READER_GDOT_INPUT) sim->gdot_regs[reader.at] = value;
-    if (reader.kind == ENG_READER_RHS_INPUT) sim->rhs_regs[reader.at] = value;
+    if (reader.kind == ENG_READER_GDOT_INPUT) sim->programs.gdot[reader.at] = value;
+    if (reader.kind == ENG_READER_RHS_INPUT) sim->programs.rhs[reader.at] = value;
   }
 }
 
@@ -269,7 +269,7 @@ static bool is_clear(EngSim* sim, const Crossing* c, double rate) {
 
 /// Whether the motion is at the boundary; others are near within their tolerance.
 static bool is_met(EngSim* sim, const Crossing* c) {
-  return sim->atoms[c->atom].located || fabs(sim->g[c->index]) <= eng_rho(sim, c->index);
+  return sim->atoms[c->atom].located || fabs(sim->detect.g[c->index]) <= eng_rho(sim, c->index);
 }
 
 /// Whether the rate of another surface that the motion stands at, or near, hangs on the same.
@@ -278,9 +278,9 @@ static bool leaves_others_alone(EngSim* sim, const EngDependency* dependency, co
   (void)dependency;
   if (kind != ENG_READER_GDOT) return true;
   uint32_t atom = sim->core.mode->atoms[index];
-  if (atom == c->atom || !sim->live[atom]) return true;
+  if (atom == c->atom || !sim->active.live[atom]) return true;
   if (!sim->atoms[atom].kind.separates || !value_may_bound(sim, atom)) return true;
-  return !sim->atoms[atom].surface && !slide_is_at_zero(sim, index, sim->g[index]);
+  return !sim->atoms[atom].surface && !slide_is_at_zero(sim, index, sim->detect.g[index]);
 }
 
 /// Whether a derivative is the same on both sides.
@@ -291,7 +291,7 @@ static bool flows_alike(EngSim* sim, const EngDependency* dependency, const Cros
   for (uint32_t side = 0; side < 2; side++) {
     bool there = false;
     look_from(sim, dependency, c->atom, side == 1, &there);
-    if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->rhs_regs,
+    if (!model_program_run_output(&sim->core.mode->rhs, eng_context(sim), sim->programs.rhs,
                                   sim->core.t, state_now, sim, state, &flow[side])) {
       return false;
     }
@@ -309,7 +309,7 @@ static bool crosses(EngSim* sim, const EngDependency* dependency, Crossing* c, b
   bool there[2] = {false, false};
   for (uint32_t side = 0; side < 2 && known; side++) {
     known = look_from(sim, dependency, c->atom, side == 1, &there[side]) &&
-            model_program_run_output(&sim->core.mode->gdot, eng_context(sim), sim->gdot_regs,
+            model_program_run_output(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot,
                                      sim->core.t, state_now, sim, c->index, &c->rate[side]);
   }
   look_as_before(sim, dependency, c->atom);
@@ -323,8 +323,10 @@ static bool crosses(EngSim* sim, const EngDependency* dependency, Crossing* c, b
 /// Programs are bound to the present mode, equations are straight, and nothing else is at work.
 static const EngDependency* suits(EngSim* sim) {
   const EngCore* core = &sim->core;
-  if (sim->was_sliding || core->contact.count || sim->contact_holds || sim->at_start) return NULL;
-  if (!core->mode->shared || core->mode->implicit || sim->bound != core->mode) return NULL;
+  if (sim->instant.was_sliding || core->contact.count || sim->contact.holds ||
+      sim->instant.at_start)
+    return NULL;
+  if (!core->mode->shared || core->mode->implicit || sim->programs.bound != core->mode) return NULL;
   if (sim->options.sliding != SLT_SLIDING_FILIPPOV || sim->stepper->method->stiff) return NULL;
   const EngDependency* dependency = eng_dependency(sim);
   return dependency && !dependency->g_reads && find_askers(sim) ? dependency : NULL;
@@ -335,14 +337,15 @@ bool slide_crosses_plainly(EngSim* sim, bool settled) {
   const EngDependency* dependency = suits(sim);
   if (!dependency) return false;
   bool kinks = true;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    Crossing c = {.atom = mode->atoms[sim->active[place]], .index = sim->active[place]};
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    Crossing c = {.atom = mode->atoms[sim->active.indicators[place]],
+                  .index = sim->active.indicators[place]};
     if (!sim->atoms[c.atom].surface) continue;
     if (!crosses(sim, dependency, &c, settled)) return false;
     kinks = each_reader(sim, dependency, &c, flows_alike) && kinks;
     look_as_before(sim, dependency, c.atom);
   }
   if (kinks) sim->sliding.kink_t = sim->core.t;
-  if (!kinks) sim->slide_decided = true;
+  if (!kinks) sim->instant.slide_decided = true;
   return true;
 }

@@ -11,7 +11,7 @@
 // The same walk tells how: an output `shifts` when moving switches adds a number to it that depends
 // neither on time nor on states (`a(x) + f`, where f is a constant on either side, as dry friction
 // of a given level is). Then one run of the program gives its value on both sides.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <string.h>
 
@@ -179,7 +179,7 @@ static void begin_registers(Walk* walk, const ModelProgram* program) {
     uint32_t reg = program->inputs[i].reg;
     walk->set[reg] = walk->of_env[env];
     // truths follow silently while time flows
-    bool moves = sim->env_is_truth[env] != 0;
+    bool moves = sim->values.is_truth[env] != 0;
     if (walk->set[reg] != ENG_SET_EMPTY) {
       walk->kind[reg] = moves ? KIND_OTHER : KIND_KNOWN;
     } else if (moves) {
@@ -365,7 +365,7 @@ enum { MOVED_BY_SWITCH = 1, MOVED_OTHERWISE = 2 };
 static void mark_moved(const EngSim* sim, uint8_t* moved) {
   const Model* model = sim->model;
   for (uint32_t i = 0; i < model->env_count; i++) {
-    if (sim->env_is_truth[i]) moved[i] = MOVED_OTHERWISE;
+    if (sim->values.is_truth[i]) moved[i] = MOVED_OTHERWISE;
   }
   for (uint32_t a = 0; a < model->automaton_count; a++) {
     const ModelAutomaton* automaton = &model->automata[a];

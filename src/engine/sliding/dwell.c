@@ -10,7 +10,7 @@
 // never followed silently: the user is warned, and from then on the automaton keeps each state for
 // a while, a hysteresis in time. It moves freely again as soon as nothing wants to change when such
 // a while is over.
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,33 +27,33 @@
 
 /// The earliest end of all that dwell.
 static void find_end(EngSim* sim) {
-  sim->core.dwelling = false;
-  sim->core.dwell_until = (double)INFINITY;
+  sim->core.dwell.any = false;
+  sim->core.dwell.until = (double)INFINITY;
   // a narrow instant is not begun while one dwells
   uint32_t automaton_count = 0;
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {
     uint32_t a = eng_nth(automata, n);
-    if (!sim->chatter[a].dwelling) continue;
-    sim->core.dwelling = true;
-    sim->core.dwell_until = fmin(sim->core.dwell_until, sim->chatter[a].until);
+    if (!sim->instant.chatter[a].dwelling) continue;
+    sim->core.dwell.any = true;
+    sim->core.dwell.until = fmin(sim->core.dwell.until, sim->instant.chatter[a].until);
   }
 }
 
 static void keep(EngSim* sim, uint32_t automaton, double length) {
-  EngChatter* c = &sim->chatter[automaton];
+  EngChatter* c = &sim->instant.chatter[automaton];
   c->dwelling = true;
   c->released = false;
   c->length = fmax(length, LASTING_SHARE * (sim->core.t - c->begun));
   double until = sim->core.t + c->length;
   c->until = until > sim->core.t ? until : nextafter(sim->core.t, (double)INFINITY);
-  double first = sim->core.dwelling ? sim->core.dwell_until : (double)INFINITY;
-  sim->core.dwell_until = fmin(first, c->until);
-  sim->core.dwelling = true;
+  double first = sim->core.dwell.any ? sim->core.dwell.until : (double)INFINITY;
+  sim->core.dwell.until = fmin(first, c->until);
+  sim->core.dwell.any = true;
 }
 
 void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
-  EngChatter* c = &sim->chatter[automaton];
+  EngChatter* c = &sim->instant.chatter[automaton];
   const ModelAutomaton* a = &sim->model->automata[automaton];
   bool again = c->length > 0.0;
   if (!again) c->begun = sim->core.t;
@@ -61,20 +61,20 @@ void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length) {
   c->count = CHATTER_CHANGES;
   if (again) return;
   eng_trace_mark(sim, SLT_EVENT_CHATTER, &a->span, (Str){NULL, 0});
-  if (c->warned || !sim->on_warning) return;
+  if (c->warned || !sim->report.on_warning) return;
   c->warned = true;
   char message[400];
   snprintf(message, sizeof message,
            "from t = %s on '%.*s' only switches to and fro; each state is kept for %s at least",
            eng_short(sim->core.t).text, STR_ARGS(a->name),
            eng_number(eng_rounded(length, 1.0)).text);
-  sim->on_warning(sim->warning_user, DIAG_W0803, a->span, message);
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0803, a->span, message);
 }
 
-void eng_dwell_release_now(EngSim* sim) {
-  if (!sim->core.dwelling || sim->core.t < sim->core.dwell_until) return;
+void eng_dwell_release_slow(EngSim* sim) {
+  if (!sim->core.dwell.any || sim->core.t < sim->core.dwell.until) return;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
-    EngChatter* c = &sim->chatter[a];
+    EngChatter* c = &sim->instant.chatter[a];
     if (!c->dwelling || sim->core.t < c->until) continue;
     c->dwelling = false;
     c->released = true;
@@ -85,7 +85,7 @@ void eng_dwell_release_now(EngSim* sim) {
 static bool has_jumped(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    if (sim->env[mode->state_env[i]] != sim->before[mode->state_env[i]]) return true;
+    if (sim->env[mode->state_env[i]] != sim->values.before[mode->state_env[i]]) return true;
   }
   return false;
 }
@@ -94,8 +94,8 @@ static bool has_jumped(const EngSim* sim) {
 /// do to them, as far as their slopes tell; 0 where nothing crossed.
 static double time_in_tolerance(EngSim* sim) {
   double least = (double)INFINITY;
-  for (uint32_t i = 0; i < sim->crossing_count; i++) {
-    const EngCrossing* crossing = &sim->crossings[i];
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* crossing = &sim->detect.crossings[i];
     uint32_t atom = sim->core.mode_before->atoms[crossing->index];
     uint32_t place = eng_atom_place(sim->core.mode, atom);
     double sigma = place != MODEL_NONE ? eng_sigma(sim, place) : 0.0;
@@ -116,7 +116,7 @@ static double while_length(const EngSim* sim, double step, double distance, doub
 static bool shrinks_steadily(const EngSim* sim, uint32_t automaton) {
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
     if (sim->model->transitions[i].automaton != automaton) continue;
-    if (sim->accumulations[i].count >= ZENO_SUSPECT) return true;
+    if (sim->contact.accumulations[i].count >= ZENO_SUSPECT) return true;
   }
   return false;
 }
@@ -141,12 +141,13 @@ bool eng_dwell_undecided(EngSim* sim) {
   double step = mean_step(sim);
   if (!(step > 0.0)) return false;
   for (uint32_t i = 0; i < sim->model->transition_count; i++) {
-    if (!sim->transitions[i].fired_now) continue;
+    if (!sim->instant.transitions[i].fired_now) continue;
     uint32_t automaton = sim->model->transitions[i].automaton;
-    if (!sim->chatter[automaton].dwelling) eng_dwell_begin(sim, automaton, CHATTER_SHARE * step);
+    if (!sim->instant.chatter[automaton].dwelling)
+      eng_dwell_begin(sim, automaton, CHATTER_SHARE * step);
   }
   find_end(sim);
-  return sim->core.dwelling;
+  return sim->core.dwell.any;
 }
 
 SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
@@ -157,8 +158,8 @@ SltStatus eng_dwell_check(EngSim* sim, bool* begun) {
   const uint32_t* automata = eng_instant_automata(sim, &automaton_count);
   for (uint32_t n = 0; n < automaton_count; n++) {
     uint32_t a = eng_nth(automata, n);
-    EngChatter* c = &sim->chatter[a];
-    bool moved = sim->state[a] != sim->state_before[a];
+    EngChatter* c = &sim->instant.chatter[a];
+    bool moved = sim->state[a] != sim->values.state_before[a];
     if (c->released && moved) {
       keep(sim, a, c->length);
       *begun = true;

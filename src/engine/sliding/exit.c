@@ -6,8 +6,8 @@
 // on all sides of a group over a piece of the dense output show that they stay inside (0, 1), or
 // the piece is halved, the earlier half first. One surface is left where one of the two rates
 // vanishes; for groups of several the enclosure is Krawczyk's, around the solution in the middle.
-#include "engine/bernstein.h"
-#include "engine/detect.h"
+#include "engine/detect/bernstein.h"
+#include "engine/detect/follow.h"
 #include "engine/sliding/sides.h"
 
 #include <float.h>
@@ -162,13 +162,13 @@ static void enclose_group(const GroupExit* search, double l, double r,
       }
     }
     model_program_enclose(&mode->gdot, context, w->sides.regs[row].gdot_dual, (ModelInterval){l, r},
-                          w->sides.x, sim->g_dual);
+                          w->sides.x, sim->proof.g_dual);
     for (uint32_t bit = 0; bit < search->count; bit++) {
       uint32_t k = search->members[bit];
       uint32_t place = w->sides.place[ENG_SIDES_MAX * k + p];
       ModelInterval found = {-(double)INFINITY, (double)INFINITY};
       if (place != MODEL_NONE) {
-        ModelDual d = sim->g_dual[place / 2];
+        ModelDual d = sim->proof.g_dual[place / 2];
         found = sim->sliding.value.surfaces[k].order == 2 ? d.d : d.v;
         if (place & 1u) found = (ModelInterval){-found.hi, -found.lo};
       }
@@ -326,7 +326,7 @@ double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above
     search.exit.may_slack = slide->linked;
     search.exit.blind = slide->linked;
     eng_exit_search(&search.exit, t_from, fmin(sim->stepper->trial.t, first));
-    if (search.exit.undecided) sim->core.undecided++;
+    if (search.exit.undecided) sim->core.counts.undecided++;
     if (!(search.exit.t < first)) continue;
     first = search.exit.t;
     *surface = search.exit.left;

@@ -11,7 +11,7 @@ static bool is_number(const EngSim* sim, const ModelTerm* value) {
   const ModelProgram* program = &value->shape->program;
   for (uint32_t i = 0; i < model_term_inputs(value); i++) {
     uint32_t env = model_term_input(value, i);
-    if (env != MODEL_NONE && env >= sim->moving) return false;
+    if (env != MODEL_NONE && env >= sim->values.moving) return false;
   }
   for (const ModelInstr* pc = program->code; pc->op != MODEL_OP_END; pc++) {
     if (pc->op == MODEL_OP_RANDOM) return false;
@@ -106,17 +106,17 @@ void side_publish_row(EngSim* sim, uint32_t row) {
 }
 
 void side_note_settled(EngSim* sim) {
-  memcpy(sim->state_settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  memcpy(sim->probe.settled, sim->state, sim->model->automaton_count * sizeof *sim->state);
   note(sim, FLAGS_SETTLED);
 }
 
 void side_publish_settled(EngSim* sim) {
-  eng_publish_states(sim, sim->state_settled);
+  eng_publish_states(sim, sim->probe.settled);
   publish(sim, FLAGS_SETTLED);
 }
 
 void side_note_target(EngSim* sim) {
-  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  memcpy(sim->probe.states, sim->state, sim->model->automaton_count * sizeof *sim->state);
   note(sim, FLAGS_TARGET);
   sim->sliding.flags.moved = sim->sliding.flags.count > 0;
 }

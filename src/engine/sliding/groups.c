@@ -37,11 +37,11 @@ static bool follow_kinks(EngSim* sim, uint32_t row) {
   const ModelMode* mode = r->mode;
   bool any = false;
   model_program_run(&mode->gdot, eng_context(sim), r->gdot, sim->core.t,
-                    side_point(sim, row, sim->core.t, sim->x), sim->side_g);
+                    side_point(sim, row, sim->core.t, sim->x), sim->probe.g);
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
-    if (sim->sliding.value.of_atom[atom] != SLIDE_KINK || sim->side_g[i] == 0.0) continue;
-    double truth = sim->side_g[i] > 0.0 ? 1.0 : 0.0;
+    if (sim->sliding.value.of_atom[atom] != SLIDE_KINK || sim->probe.g[i] == 0.0) continue;
+    double truth = sim->probe.g[i] > 0.0 ? 1.0 : 0.0;
     any |= truth != sim->env[sim->model->atoms[atom].env];
     sim->env[sim->model->atoms[atom].env] = truth;
   }
@@ -139,9 +139,9 @@ static bool flows_agree(EngSim* sim, uint32_t surface) {
     pad = way_to_zero;
   }
   side_enclose(sim, 0, pad, flow, sim->sliding.sides.bound);
-  side_enclose(sim, 1, pad, flow + sim->n_max, sim->sliding.sides.bound);
+  side_enclose(sim, 1, pad, flow + sim->values.n_max, sim->sliding.sides.bound);
   for (uint32_t i = 0; i < n; i++) {
-    if (!overlap(flow[i].v, flow[sim->n_max + i].v)) return false;
+    if (!overlap(flow[i].v, flow[sim->values.n_max + i].v)) return false;
   }
   return true;
 }
@@ -272,7 +272,7 @@ typedef struct View {
 
 static SltStatus room_for_views(EngSim* sim, View* views, uint32_t count) {
   EngSliding* w = &sim->sliding;
-  size_t n = sim->n_max;
+  size_t n = sim->values.n_max;
   size_t atoms = sim->model->atom_count;
   size_t env = sim->model->env_count;
   size_t each = 2 * (n + atoms + env);
@@ -299,17 +299,17 @@ static void look(EngSim* sim, uint32_t row, View* view) {
     double t = point ? slide_probe_time(sim, 0) : sim->core.t;
     const double* x = sim->x;
     if (point) {
-      slide_probe_point(sim, 0, sim->probe_x);
-      x = sim->probe_x;
+      slide_probe_point(sim, 0, sim->probe.x);
+      x = sim->probe.x;
     } else {
       x = side_point(sim, row, t, x);
     }
     model_program_run(&mode->rhs, context, r->rhs, t, x, view->flow[point]);
     model_program_run(&mode->gdot, context, r->gdot, t, x, view->rate[point]);
-    model_program_run(&mode->full, context, r->full, t, x, sim->full);
+    model_program_run(&mode->full, context, r->full, t, x, sim->values.full);
     memset(view->value[point], 0, sim->model->env_count * sizeof(double));
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
-      view->value[point][mode->full_env[i]] = sim->full[i];
+      view->value[point][mode->full_env[i]] = sim->values.full[i];
     }
   }
 }

@@ -50,7 +50,7 @@ static void find_rates(EngSim* sim, uint32_t row, double t, const double* x) {
   side_rates_along(sim, t, x, flow);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &w->value.surfaces[k];
-    ModelInterval rate = sim->g_dual[s->index].d;
+    ModelInterval rate = sim->proof.g_dual[s->index].d;
     rates_of(sim, k)[row] = 0.5 * (rate.lo + rate.hi);
     if (!row) w->sides.speed[k] = rates_of(sim, k)[row];
     second |= s->order == 2;
@@ -58,12 +58,12 @@ static void find_rates(EngSim* sim, uint32_t row, double t, const double* x) {
   if (!second) return;
   const ModelMode* mode = w->sides.regs[row].mode;
   model_program_enclose(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot_dual,
-                        (ModelInterval){t, t}, w->sides.x, sim->g_dual);
+                        (ModelInterval){t, t}, w->sides.x, sim->proof.g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &w->value.surfaces[k];
     uint32_t place = side_place(sim, k, mode);
     if (s->order != 2 || place == MODEL_NONE) continue;
-    ModelInterval rate = sim->g_dual[place / 2].d;
+    ModelInterval rate = sim->proof.g_dual[place / 2].d;
     rates_of(sim, k)[row] = (place & 1u ? -0.5 : 0.5) * (rate.lo + rate.hi);
   }
 }
@@ -76,7 +76,7 @@ SltStatus side_evaluate_linked(EngSim* sim, double t, const double* x, bool pull
       double stiffness = pull ? sim->core.contact.stiffness : 0.0;
       SLT_TRY(eng_contact_push(sim, t, point, stiffness, side_flow(sim, row)));
       for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-        reactions_of(sim, row)[i] = sim->contact->rows[i].lambda;
+        reactions_of(sim, row)[i] = sim->contact.work->rows[i].lambda;
       }
     }
     find_rates(sim, row, t, point);
@@ -174,7 +174,7 @@ void side_combine_reactions(EngSim* sim) {
     for (uint32_t row = 0; row < sim->core.slide.rows; row++) {
       sum += side_row_weight(sim, row, MODEL_NONE) * reactions_of(sim, row)[i];
     }
-    sim->contact->rows[i].lambda = sum;
+    sim->contact.work->rows[i].lambda = sum;
   }
 }
 
@@ -239,7 +239,7 @@ static bool enter_surfaces(EngSim* sim, Joint* p) {
 
 /// What contacts do to each other, and surfaces to contacts.
 static void enter_gaps(EngSim* sim, Joint* p) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   for (uint32_t k = 0; k < p->m; k++) {
     const Row* row = &w->rows[k];
     double* across = entry(p, 2 * p->n + k, 0);
@@ -260,11 +260,11 @@ static void enter_gaps(EngSim* sim, Joint* p) {
 
 /// What the reactions do to gaps and surfaces.
 static bool enter_reactions(EngSim* sim, Joint* p) {
-  EngContactWork* w = sim->contact;
+  EngContactWork* w = sim->contact.work;
   double* still = p->work;
   side_rates_along(sim, p->t, p->x, w->dx);
   for (uint32_t j = 0; j < p->n; j++) {
-    still[j] = sim->g_dual[sim->sliding.value.surfaces[j].index].d.lo;
+    still[j] = sim->proof.g_dual[sim->sliding.value.surfaces[j].index].d.lo;
   }
   for (uint32_t k = 0; k < p->m; k++) {
     uint32_t column = 2 * p->n + k;
@@ -278,7 +278,7 @@ static bool enter_reactions(EngSim* sim, Joint* p) {
     }
     side_rates_along(sim, p->t, p->x, w->dx);
     for (uint32_t j = 0; j < p->n; j++) {
-      double effect = sim->g_dual[sim->sliding.value.surfaces[j].index].d.lo - still[j];
+      double effect = sim->proof.g_dual[sim->sliding.value.surfaces[j].index].d.lo - still[j];
       *entry(p, j, column) = -effect * p->push_unit[k] / p->rate_unit[j];
     }
     eng_contact_spread(w, &w->rows[k], true);
@@ -312,11 +312,11 @@ static void take_surfaces(EngSim* sim, const Joint* p) {
 static void take_contacts(EngSim* sim, const Joint* p) {
   for (uint32_t k = 0; k < p->m; k++) {
     uint32_t i = 2 * p->n + k;
-    Row* row = &sim->contact->rows[k];
+    Row* row = &sim->contact.work->rows[k];
     row->lambda = p->z[i] * p->push_unit[k];
     row->falls = p->z[i] * p->gap_unit[k];
     row->opens = p->w[i] > NO_RATE * terms_of(p, i) ? p->w[i] * p->gap_unit[k] : 0.0;
-    sim->contact->ambiguous |= !(*entry(p, i, i) > 0.0);
+    sim->contact.work->ambiguous |= !(*entry(p, i, i) > 0.0);
   }
 }
 
@@ -343,7 +343,7 @@ static bool is_degenerate(const Joint* p) {
 static const double* point_ahead(EngSim* sim, const Joint* p, double step) {
   EngSliding* w = &sim->sliding;
   uint32_t n = sim->core.mode->state_count;
-  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->n_max,
+  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->values.n_max,
                sizeof *w->sides.trial) < 0) {
     return NULL;
   }
@@ -357,11 +357,11 @@ static const double* point_ahead(EngSim* sim, const Joint* p, double step) {
   }
   for (uint32_t k = 0; k < p->m; k++) {
     double lambda = p->z[2 * p->n + k] * p->push_unit[k];
-    eng_contact_spread(sim->contact, &sim->contact->rows[k], false);
+    eng_contact_spread(sim->contact.work, &sim->contact.work->rows[k], false);
     for (uint32_t i = 0; i < n; i++) {
-      w->sides.trial[i] += step * lambda * sim->contact->dx[i];
+      w->sides.trial[i] += step * lambda * sim->contact.work->dx[i];
     }
-    eng_contact_spread(sim->contact, &sim->contact->rows[k], true);
+    eng_contact_spread(sim->contact.work, &sim->contact.work->rows[k], true);
   }
   return w->sides.trial;
 }
@@ -371,10 +371,10 @@ bool side_complementarity(EngSim* sim) {
   double t = sim->core.t;
   if (sim->core.slide.group_count != sim->core.slide.count) return false;
   for (uint32_t i = 0; i < sim->core.contact.count; i++) {
-    if (eng_atom_place(sim->core.mode, sim->contacts[i].atom) == MODEL_NONE) return false;
+    if (eng_atom_place(sim->core.mode, sim->contact.closed[i].atom) == MODEL_NONE) return false;
   }
   if (eng_contact_structure(sim, sim->core.contact.count) < 0) return false;
-  sim->contact->ambiguous = false;
+  sim->contact.work->ambiguous = false;
   if (!solve_at(sim, &p, t, sim->x)) return false;
   if (is_degenerate(&p)) {
     // where one takes over from another the next moment decides

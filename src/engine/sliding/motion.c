@@ -55,7 +55,7 @@ static void wanted_of(const EngSim* sim, const uint32_t* members, uint32_t count
   double k = sim->core.slide.stiffness;
   for (uint32_t bit = 0; bit < count; bit++) {
     const EngSurface* s = &sim->sliding.value.surfaces[members[bit]];
-    double g = sim->g_dual[s->index].v.lo;
+    double g = sim->proof.g_dual[s->index].v.lo;
     wanted[bit] = !pull           ? 0.0
                   : s->order == 2 ? -2.0 * k * sim->sliding.sides.speed[members[bit]] - k * k * g
                                   : -k * g;
@@ -106,10 +106,10 @@ SltStatus side_coefficients(EngSim* sim, double t, const double* x, bool pull, d
   }
   if (pull) {
     const ModelMode* mode = sim->core.mode;
-    model_program_run(&mode->g_flow, eng_context(sim), sim->g_flow_regs, t, x, sim->side_g);
+    model_program_run(&mode->g_flow, eng_context(sim), sim->programs.g_flow, t, x, sim->probe.g);
     for (uint32_t k = 0; k < slide->count; k++) {
       uint32_t index = sim->sliding.value.surfaces[k].index;
-      sim->g_dual[index].v.lo = sim->side_g[index];
+      sim->proof.g_dual[index].v.lo = sim->probe.g[index];
     }
   }
   if (slide->linked) return solve_linked(sim, pull, alpha);
@@ -159,12 +159,12 @@ static void combine_values(EngSim* sim, double t, const double* alpha, double* v
     EngSideRegs* r = &sim->sliding.sides.regs[row];
     const ModelMode* mode = r->mode;
     model_program_run(&mode->full, eng_context(sim), r->full, t, side_point(sim, row, t, sim->x),
-                      sim->full);
+                      sim->values.full);
     // quantities that only some sides compute keep the part those sides give
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
       uint32_t env = mode->full_env[i];
       double w = side_row_weight(sim, row, sim->sliding.value.of_env[env]);
-      if (w != 0.0) values[env] += w * sim->full[i];
+      if (w != 0.0) values[env] += w * sim->values.full[i];
       if (known) known[env] = 1;
     }
   }

@@ -9,7 +9,7 @@
 // beside it: g is brought to +offset or -offset by moving one state. On other surfaces offset is 0.
 #include "engine/sliding/sides.h"
 
-#include "engine/bernstein.h"
+#include "engine/detect/bernstein.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 SltStatus side_room(EngSim* sim, uint32_t surfaces) {
   EngSliding* w = &sim->sliding;
   size_t entries = (size_t)surfaces * ENG_SIDES_MAX;
-  size_t n = sim->n_max;
+  size_t n = sim->values.n_max;
   SLT_TRY(eng_grow(sim, (void**)&w->sides.rate, &w->sides.rate_capacity, entries,
                    sizeof *w->sides.rate));
   SLT_TRY(eng_grow(sim, (void**)&w->sides.speed, &w->sides.speed_capacity, surfaces,
@@ -55,8 +55,8 @@ SltStatus side_room_rows(EngSim* sim, uint32_t rows) {
   SLT_TRY(side_room_flags(sim, rows));
   SLT_TRY(eng_grow(sim, (void**)&w->sides.truths, &w->sides.truths_capacity, rows * atoms,
                    sizeof *w->sides.truths));
-  return eng_grow(sim, (void**)&w->sides.flows, &w->sides.flows_capacity, (size_t)rows * sim->n_max,
-                  sizeof *w->sides.flows);
+  return eng_grow(sim, (void**)&w->sides.flows, &w->sides.flows_capacity,
+                  (size_t)rows * sim->values.n_max, sizeof *w->sides.flows);
 }
 
 // ---- modes --------------------------------------------------------------------------------------
@@ -67,8 +67,8 @@ static void judge_others(EngSim* sim, const ModelMode* mode) {
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
     const ModelAtom* model = &sim->model->atoms[atom];
-    if (sim->live[atom] || (mode->shared && !sim->relevant[atom])) continue;
-    sim->env[model->env] = eng_relation_holds(model->relation, sim->side_g[i]) ? 1.0 : 0.0;
+    if (sim->active.live[atom] || (mode->shared && !sim->active.relevant[atom])) continue;
+    sim->env[model->env] = eng_relation_holds(model->relation, sim->probe.g[i]) ? 1.0 : 0.0;
   }
 }
 
@@ -120,7 +120,7 @@ static bool follow_side(EngSim* sim, uint32_t automaton, bool* moved) {
     const ModelState* state = &a->states[to];
     for (uint32_t i = 0; i < state->outgoing_count; i++) {
       const ModelTransition* t = &sim->model->transitions[state->outgoing[i]];
-      bool closed = sim->transitions[state->outgoing[i]].closed;
+      bool closed = sim->instant.transitions[state->outgoing[i]].closed;
       if (t->to == sim->state[automaton] || closed || !eng_guard(sim, &t->guard)) continue;
       if (t->action_count > 0 || a->states[t->to].action_count > 0) {
         if (eng_only_observes(sim, state->outgoing[i])) return true;
@@ -196,9 +196,9 @@ static SltStatus bind_programs(EngSim* sim, uint32_t row, const ModelMode* mode)
   model_program_bind_dual(gdot, sim->env, r->gdot_dual);
   eng_dae_note_guess(sim, rhs);
   eng_dae_note_guess(sim, &mode->full);
-  model_program_guess(rhs, sim->guess, r->rhs);
-  model_program_guess(&mode->full, sim->guess, r->full);
-  model_program_guess(gdot, sim->guess, r->gdot);
+  model_program_guess(rhs, sim->values.guess, r->rhs);
+  model_program_guess(&mode->full, sim->values.guess, r->full);
+  model_program_guess(gdot, sim->values.guess, r->gdot);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
@@ -247,16 +247,16 @@ static ModelDual along_state(const void* user, uint32_t state) {
 static ModelDual enclose_along(EngSim* sim, uint32_t index, double t, const Direction* d) {
   const ModelMode* mode = sim->core.mode;
   ModelDual g;
-  if (model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->dual_regs,
+  if (model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->programs.dual,
                                    (ModelInterval){t, t}, along_state, d, index, &g)) {
     return g;
   }
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->sliding.sides.x[i] = along_state(d, i);
   }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
-                        sim->sliding.sides.x, sim->g_dual);
-  return sim->g_dual[index];
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual, (ModelInterval){t, t},
+                        sim->sliding.sides.x, sim->proof.g_dual);
+  return sim->proof.g_dual[index];
 }
 
 static double middle(ModelInterval a) {
@@ -279,10 +279,10 @@ const double* side_point(EngSim* sim, uint32_t row, double t, const double* x) {
     double g = 0.0;
     double slope = side_slope(sim, k, t, x, &g);
     if (slope == 0.0) continue;
-    if (point == x) memcpy(sim->probe_x, x, sim->core.mode->state_count * sizeof *x);
-    point = sim->probe_x;
+    if (point == x) memcpy(sim->probe.x, x, sim->core.mode->state_count * sizeof *x);
+    point = sim->probe.x;
     double wanted = side_is_above(s, row) ? s->offset : -s->offset;
-    sim->probe_x[s->lifts] += (wanted - g) / slope;
+    sim->probe.x[s->lifts] += (wanted - g) / slope;
   }
   return point;
 }
@@ -292,15 +292,15 @@ void side_rates_along(EngSim* sim, double t, const double* x, const double* flow
   for (uint32_t i = 0; i < mode->state_count; i++) {
     sim->sliding.sides.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
   }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs, (ModelInterval){t, t},
-                        sim->sliding.sides.x, sim->g_dual);
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual, (ModelInterval){t, t},
+                        sim->sliding.sides.x, sim->proof.g_dual);
 }
 
 /// The rate of a surface along a flow, where the row's mode has no relation of it.
 static ModelDual rate_along(EngSim* sim, uint32_t surface, double t, const double* x,
                             const double* flow) {
   side_rates_along(sim, t, x, flow);
-  return (ModelDual){sim->g_dual[sim->sliding.value.surfaces[surface].index].d,
+  return (ModelDual){sim->proof.g_dual[sim->sliding.value.surfaces[surface].index].d,
                      {-(double)INFINITY, (double)INFINITY}};
 }
 
@@ -317,14 +317,14 @@ static void evaluate_second(EngSim* sim, uint32_t row, double t, const double* x
     w->sides.x[i] = (ModelDual){{x[i], x[i]}, {flow[i], flow[i]}};
   }
   model_program_enclose(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot_dual,
-                        (ModelInterval){t, t}, w->sides.x, sim->g_dual);
+                        (ModelInterval){t, t}, w->sides.x, sim->proof.g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     uint32_t place = w->sides.place[ENG_SIDES_MAX * k + pattern];
     if (s->order != 2 || (row && !pattern) || place == MODEL_NONE) continue;
     w->sides.rate[ENG_SIDES_MAX * k + pattern] =
-        middle(flipped(sim->g_dual[place / 2].d, place & 1u));
+        middle(flipped(sim->proof.g_dual[place / 2].d, place & 1u));
   }
 }
 
@@ -340,7 +340,7 @@ void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
   const ModelMode* mode = sim->sliding.sides.regs[row].mode;
   const double* flow = side_flow(sim, row);
   x = side_run_flow(sim, row, t, x);
-  model_program_run(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot, t, x, sim->side_g);
+  model_program_run(&mode->gdot, eng_context(sim), w->sides.regs[row].gdot, t, x, sim->probe.g);
   bool second = false;
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
@@ -352,7 +352,7 @@ void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
     if (place == MODEL_NONE) {
       rate = middle(rate_along(sim, k, t, x, flow).v);
     } else {
-      rate = place & 1u ? -sim->side_g[place / 2] : sim->side_g[place / 2];
+      rate = place & 1u ? -sim->probe.g[place / 2] : sim->probe.g[place / 2];
     }
     w->sides.rate[ENG_SIDES_MAX * k + pattern] = rate;
     if (!pattern) w->sides.speed[k] = rate;
@@ -361,7 +361,7 @@ void side_evaluate(EngSim* sim, uint32_t row, double t, const double* x) {
 }
 
 double side_rounding(const EngSim* sim, uint32_t state) {
-  double size = sim->margin_size[sim->core.mode->state_env[state]];
+  double size = sim->proof.margin_size[sim->core.mode->state_env[state]];
   return 4.0 * DBL_EPSILON * fmax(size, fabs(sim->x[state]));
 }
 
@@ -377,10 +377,10 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
   double t_pad = 4.0 * DBL_EPSILON * fabs(t);
   ModelInterval time = {t - t_pad, t + t_pad};
   const double* x = side_point(sim, row, t, sim->x);
-  if (x != sim->probe_x) memcpy(sim->probe_x, x, mode->state_count * sizeof *x);
+  if (x != sim->probe.x) memcpy(sim->probe.x, x, mode->state_count * sizeof *x);
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double by = pad(sim, i);
-    w->sides.x[i] = (ModelDual){{sim->probe_x[i] - by, sim->probe_x[i] + by}, {0.0, 0.0}};
+    w->sides.x[i] = (ModelDual){{sim->probe.x[i] - by, sim->probe.x[i] + by}, {0.0, 0.0}};
   }
   if (!flow) flow = w->sides.flow;
   model_program_enclose(&mode->rhs, context, w->sides.regs[row].rhs_dual, time, w->sides.x, flow);
@@ -388,7 +388,7 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
     w->sides.x[i].d = flow[i].v;
   }
   model_program_enclose(&mode->gdot, context, w->sides.regs[row].gdot_dual, time, w->sides.x,
-                        sim->g_dual);
+                        sim->proof.g_dual);
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
@@ -396,13 +396,13 @@ void side_enclose(EngSim* sim, uint32_t row, SidePad* pad, ModelDual* flow, Mode
     uint32_t place = w->sides.place[ENG_SIDES_MAX * k + pattern];
     ModelDual* out = &bound[ENG_SIDES_MAX * k + pattern];
     if (place == MODEL_NONE) continue;
-    ModelDual found = sim->g_dual[place / 2];
+    ModelDual found = sim->proof.g_dual[place / 2];
     *out = (ModelDual){flipped(found.v, place & 1u), flipped(found.d, place & 1u)};
   }
   for (uint32_t k = 0; k < sim->core.slide.count; k++) {
     const EngSurface* s = &sim->sliding.value.surfaces[k];
     uint32_t pattern = side_pattern(s, row);
     if ((row && !pattern) || w->sides.place[ENG_SIDES_MAX * k + pattern] != MODEL_NONE) continue;
-    bound[ENG_SIDES_MAX * k + pattern] = rate_along(sim, k, t, sim->probe_x, side_flow(sim, row));
+    bound[ENG_SIDES_MAX * k + pattern] = rate_along(sim, k, t, sim->probe.x, side_flow(sim, row));
   }
 }

@@ -15,7 +15,7 @@ static inline uint8_t* side_truths(EngSim* sim, uint32_t row) {
 }
 
 static inline double* side_flow(const EngSim* sim, uint32_t row) {
-  return sim->sliding.sides.flows + (size_t)row * sim->n_max;
+  return sim->sliding.sides.flows + (size_t)row * sim->values.n_max;
 }
 
 /// The row that shows a pattern of sides of a surface's group.

@@ -21,8 +21,8 @@ static size_t states_size(const EngSim* sim) {
 /// Whether any relation stands at a boundary along which the motion might go on.
 static bool stands_at_surface(const EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    if (sim->atoms[mode->atoms[sim->active[place]]].surface) return true;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    if (sim->atoms[mode->atoms[sim->active.indicators[place]]].surface) return true;
   }
   return false;
 }
@@ -35,8 +35,8 @@ static bool present_side(EngSim* sim, const EngSurface* s) {
   bool is_above = true;
   for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
     if (below[a] == above[a]) continue;
-    is_below &= sim->state_settled[a] == below[a];
-    is_above &= sim->state_settled[a] == above[a];
+    is_below &= sim->probe.settled[a] == below[a];
+    is_above &= sim->probe.settled[a] == above[a];
   }
   return is_above != is_below ? is_above : sim->atoms[s->atom].truth;
 }
@@ -49,7 +49,7 @@ static SltStatus find_target(EngSim* sim, bool* moves) {
   side_note_target(sim);
   side_publish_settled(sim);
   eng_restore_truths(sim);
-  *moves = mode && memcmp(sim->side_work, sim->state, states_size(sim)) != 0;
+  *moves = mode && memcmp(sim->probe.states, sim->state, states_size(sim)) != 0;
   return status;
 }
 
@@ -70,23 +70,23 @@ static SltStatus find_riders(EngSim* sim) {
     limit |= sim->sliding.value.surfaces[k].order == 2;
   }
   if (!limit) return SLT_OK;
-  SLT_TRY(eng_slide_rhs(sim, sim->core.t, sim->x, sim->side_f));
+  SLT_TRY(eng_slide_rhs(sim, sim->core.t, sim->x, sim->probe.flow));
   for (uint32_t i = 0; i < mode->state_count; i++) {
     double largest = 0.0;
     for (uint32_t row = 0; row < slide->rows; row++) {
       largest = fmax(largest, fabs(side_flow(sim, row)[i]));
     }
     double pad = 0x1p-30 * largest;
-    double f = sim->side_f[i];
+    double f = sim->probe.flow[i];
     sim->sliding.sides.x[i] = (ModelDual){{sim->x[i], sim->x[i]}, {f - pad, f + pad}};
   }
-  model_program_enclose(&mode->g_flow, eng_context(sim), sim->dual_regs,
+  model_program_enclose(&mode->g_flow, eng_context(sim), sim->programs.dual,
                         (ModelInterval){sim->core.t, sim->core.t}, sim->sliding.sides.x,
-                        sim->g_dual);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+                        sim->proof.g_dual);
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
     uint32_t atom = mode->atoms[i];
-    ModelDual g = sim->g_dual[i];
+    ModelDual g = sim->proof.g_dual[i];
     bool free = sim->sliding.value.of_atom[atom] == MODEL_NONE ||
                 sim->sliding.value.of_atom[atom] == SLIDE_KINK;
     if (!free || !value_may_bound(sim, atom)) continue;
@@ -133,7 +133,7 @@ static SltStatus decide(EngSim* sim, bool* able) {
       s->stands_above = present_side(sim, s);
     }
     bool solved = slide->linked && side_complementarity(sim);
-    sim->slide_decided = solved || side_decide(sim);
+    sim->instant.slide_decided = solved || side_decide(sim);
     for (uint32_t k = 0; k < slide->count; k++) {
       EngSurface* s = &sim->sliding.value.surfaces[k];
       s->wanted = s->met || s->slides;
@@ -164,7 +164,7 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
     slides |= sim->sliding.value.surfaces[k].slides;
   }
   // a plain crossing is left to the guards unless they have had their say
-  if (!slides && (!settled || !sim->slide_decided)) {
+  if (!slides && (!settled || !sim->instant.slide_decided)) {
     slide->count = 0;
     return SLT_OK;
   }
@@ -188,13 +188,13 @@ static SltStatus continue_by_sides(EngSim* sim, bool settled, EngSlideVerdict* v
 static bool comes_near_others(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   const uint32_t* direct = eng_dependency_direct(sim);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
     const EngAtom* atom = &sim->atoms[mode->atoms[i]];
     if (!atom->kind.separates || !value_may_bound(sim, mode->atoms[i])) continue;
     bool state = direct && direct[i] != MODEL_NONE;
     if (state ? !atom->surface && value_is_at_zero(sim, direct[i] / 2)
-              : atom->surface || slide_is_at_zero(sim, i, sim->g[i])) {
+              : atom->surface || slide_is_at_zero(sim, i, sim->detect.g[i])) {
       return true;
     }
   }
@@ -217,12 +217,12 @@ static double rate_at(EngSim* sim, uint32_t index, const double* x) {
   double t = sim->core.t;
   if (!sim->core.slide.count && !sim->core.contact.active) {
     const ModelMode* mode = sim->core.mode;
-    model_program_run(&mode->gdot, eng_context(sim), sim->gdot_regs, t, x, sim->side_g);
-    return sim->side_g[index];
+    model_program_run(&mode->gdot, eng_context(sim), sim->programs.gdot, t, x, sim->probe.g);
+    return sim->probe.g[index];
   }
-  if (eng_rhs(sim, t, x, sim->side_f) < 0) return (double)NAN;
-  side_rates_along(sim, t, x, sim->side_f);
-  ModelInterval rate = sim->g_dual[index].d;
+  if (eng_rhs(sim, t, x, sim->probe.flow) < 0) return (double)NAN;
+  side_rates_along(sim, t, x, sim->probe.flow);
+  ModelInterval rate = sim->proof.g_dual[index].d;
   return 0.5 * (rate.lo + rate.hi);
 }
 
@@ -232,7 +232,7 @@ static double reach_time(EngSim* sim, uint32_t surface, double g) {
   const EngSurface* s = &sim->sliding.value.surfaces[surface];
   EngSliding* w = &sim->sliding;
   double now = 0.0;
-  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->n_max,
+  if (eng_grow(sim, (void**)&w->sides.trial, &w->sides.trial_capacity, sim->values.n_max,
                sizeof *w->sides.trial) < 0) {
     return (double)NAN;
   }
@@ -247,12 +247,12 @@ static double reach_time(EngSim* sim, uint32_t surface, double g) {
 static bool comes_to_rest(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   uint32_t spare = sim->core.slide.count;
-  double g = sim->g[index];
+  double g = sim->detect.g[index];
   if (!atom->kind.separates || atom->sliding ||
       !value_may_bound(sim, sim->core.mode->atoms[index])) {
     return false;
   }
-  if (!sim->core.slide.count && !(-g / sim->gdot[index] > 0.0)) return false;
+  if (!sim->core.slide.count && !(-g / sim->detect.gdot[index] > 0.0)) return false;
   if (!(fabs(g) <= eng_sigma(sim, index)) || g == 0.0) return false;
   sim->sliding.value.surfaces[spare] =
       (EngSurface){.atom = sim->core.mode->atoms[index], .index = index};
@@ -263,23 +263,23 @@ static bool comes_to_rest(EngSim* sim, uint32_t index) {
   return nearer > time / (HOLD_FALLS * HOLD_SHRINKS) && nearer < HOLD_FALLS * time;
 }
 
-bool eng_slide_reached_now(EngSim* sim) {
+bool eng_slide_reached_slow(EngSim* sim) {
   if (sim->options.sliding == SLT_SLIDING_OFF || sim->core.slide.by_value) return false;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    if (!comes_to_rest(sim, sim->active[place])) continue;
-    sim->sliding.reached = sim->core.mode->atoms[sim->active[place]];
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    if (!comes_to_rest(sim, sim->active.indicators[place])) continue;
+    sim->sliding.reached = sim->core.mode->atoms[sim->active.indicators[place]];
     sim->sliding.reached_t = sim->core.t;
     return true;
   }
   return false;
 }
 
-SltStatus eng_slide_continue_now(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
+SltStatus eng_slide_continue_slow(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   EngSliding* work = &sim->sliding;
   if (work->reached_t == sim->core.t && work->reached < sim->model->atom_count) {
     sim->atoms[work->reached].surface = true;
   }
-  if (sim->narrow && eng_narrow_continue(sim, verdict)) return SLT_OK;
+  if (sim->active.reduced && eng_reduced_continue(sim, verdict)) return SLT_OK;
   if (sim->core.mode->state_count == 0 || !stands_at_surface(sim)) return SLT_OK;
   if (sim->options.sliding == SLT_SLIDING_OFF) return SLT_OK;
   if (slide_crosses_plainly(sim, settled)) return SLT_OK;
@@ -309,14 +309,14 @@ SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, cons
   SLT_TRY(side_room(sim, 1));
   SLT_TRY(side_room_rows(sim, 2));
   const uint32_t* states[] = {below, above};
-  memcpy(sim->side_work, sim->state, states_size(sim));
+  memcpy(sim->probe.states, sim->state, states_size(sim));
   for (uint32_t row = 0; row < 2; row++) {
     const ModelMode* mode = NULL;
     const Diag* failure = NULL;
     eng_publish_states(sim, states[row]);
     SltStatus status = eng_get_mode(sim, sim->state, &mode, &failure);
     if (status >= 0) status = side_bind(sim, row, mode);
-    eng_publish_states(sim, sim->side_work);
+    eng_publish_states(sim, sim->probe.states);
     SLT_TRY(status);
   }
   return SLT_OK;

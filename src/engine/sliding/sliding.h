@@ -250,4 +250,152 @@ typedef struct EngSliding {
   uint32_t reached;  // ... and which
 } EngSliding;
 
+/// Work space for modes around a point on a surface.
+typedef struct EngProbe {
+  uint32_t* states;   // per automaton
+  uint32_t* settled;  // ... when the instant began to ask
+  double* flow;       // three flows
+  double* x;          // states beside the point
+  double* g;          // per indicator
+  double* beside;     // ... at a point beside
+  double* g_regs;
+  size_t g_capacity;
+} EngProbe;
+
+/// Part of snapshots: automata that keep their state because switching makes no progress.
+typedef struct EngDwell {
+  bool any;
+  double until;  // the first of them moves again
+} EngDwell;
+
+/// Part of snapshots: the segment ends because a surface is left.
+typedef struct EngSlideExit {
+  bool pending;
+  uint32_t surface;
+  bool above;  // to the side where its g is positive
+} EngSlideExit;
+
+/// Event indicators and automata that an instant looks at.
+typedef struct EngActiveSet {
+  uint32_t* indicators;  // that matter at present: places in the mode's list, ascending
+  uint32_t indicator_count;
+  bool stale;          // marks of the indicators (`relevant`) have changed since it was made
+  uint32_t* followed;  // those of them that are not slid along: see eng_followed()
+  uint32_t followed_count;
+  bool followed_stale;
+  uint32_t* automata;  // that follow no surface slid along: see eng_active_automata()
+  uint32_t automaton_count;
+  bool automata_stale;
+  bool reduced;         // the present instant looks at `followed` and `automata` alone...
+  EngSlide kept;        // ... and this is the motion along surfaces, as far as it has been changed
+  uint8_t* relevant;    // per indicator: work space of eng_relevant_atoms
+  uint8_t* live;        // ... it belongs to the present mode
+  uint8_t* live_round;  // ... to that at the start of the round
+} EngActiveSet;
+
+// ---- slide.c ------------------------------------------------------------------------------------
+
+typedef enum EngSlideVerdict {
+  ENG_SLIDE_NONE,   // goes on in the present mode
+  ENG_SLIDE_MOVES,  // the flow leads into the mode with the states in side_work
+  ENG_SLIDE_ALONG   // slides: core.slide is set
+} EngSlideVerdict;
+
+/// How the motion goes on from the surfaces it stands on. `settled`: no guard has anything more to
+/// say, so a mode that the flow leaves at once is left here.
+SltStatus eng_slide_continue_slow(EngSim* sim, bool settled, EngSlideVerdict* verdict);
+SltStatus eng_slide_rhs(EngSim* sim, double t, const double* x, double* dx);
+/// Algebraic values and derivatives as the same combination of the modes' values.
+void eng_slide_full(EngSim* sim, double t);
+/// Whether a transition leaves the flow of the present mode as it is: a counter beside a surface
+/// takes no part in the motion along it.
+/// Which variables are flags, see flags.c.
+void eng_flags_init(EngSim* sim);
+/// Whether an entry of the environment is a flag that the equations read.
+bool eng_is_mode_flag(const EngSim* sim, uint32_t env);
+/// Whether a transition sets nothing but flags.
+bool eng_sets_only_flags(const EngSim* sim, const ModelTransition* t);
+/// Flags as on the side that the motion goes to, where that is known.
+void eng_slide_move_flags(EngSim* sim);
+bool eng_only_observes(const EngSim* sim, uint32_t transition);
+/// When the trial leaves a surface, INFINITY for not; which one, and to which side.
+double eng_slide_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
+/// Latch the surface's relations to that side; the states there are in side_work.
+void eng_slide_leave(EngSim* sim, uint32_t surface, bool above);
+SltStatus eng_slide_rebind(EngSim* sim);
+/// What a snapshot keeps of the motion beside plain data.
+size_t eng_slide_snapshot_size(const EngSim* sim, const EngSlide* slide);
+void eng_slide_save(const EngSim* sim, char* out);
+SltStatus eng_slide_restore(EngSim* sim, const EngSlide* slide, const char* in);
+bool eng_slide_reached_slow(EngSim* sim);
+/// Reactions of the closed contacts at (t, x), in their rows, along the surfaces that are slid
+/// along; false: there are none.
+bool eng_slide_reactions(EngSim* sim, double t, const double* x);
+/// What complementarity says of closed contacts and surfaces together, see joint.c.
+bool eng_slide_complementarity(EngSim* sim);
+/// Slide along the surface of one relation, between the modes with these states.
+SltStatus eng_slide_pair(EngSim* sim, uint32_t atom, const uint32_t* below, const uint32_t* above);
+/// Room for the states on so many combinations of sides.
+SltStatus eng_slide_room(EngSim* sim, uint32_t rows);
+/// What hangs on which switches in the present mode; NULL where that cannot be listed.
+const EngDependency* eng_dependency(EngSim* sim);
+/// Automata that may move while the motion goes on along its surfaces, ascending; NULL: all.
+const uint32_t* eng_active_automata(EngSim* sim, uint32_t* count);
+/// Facts about switches and relations that never change.
+void eng_reduced_init(EngSim* sim);
+/// At the begin of an instant: whether it can be carried out on what is not slid along alone.
+void eng_reduced_begin(EngSim* sim);
+/// From here on the instant looks at everything.
+void eng_reduced_widen(EngSim* sim);
+/// The motion leaves a surface.
+void eng_reduced_leave(EngSim* sim, uint32_t surface, bool above);
+/// At its end.
+void eng_reduced_end(EngSim* sim);
+/// Switches have moved: their copies in the registers follow. False: that is not enough.
+bool eng_reduced_bind(EngSim* sim);
+/// How the motion goes on, from what has changed. False: that has to be asked of all surfaces.
+bool eng_reduced_continue(EngSim* sim, EngSlideVerdict* verdict);
+/// The positions of switches that are not slid along, into the registers of both sides.
+void eng_reduced_patch(EngSim* sim);
+/// Which relations of the present mode are a state (2 * state) or its negative (2 * state + 1), and
+/// MODEL_NONE for all others; NULL: memory is short.
+const uint32_t* eng_dependency_direct(EngSim* sim);
+/// Whether the motion stands on more surfaces than sliding/slide.c looks at one by one, as far as
+/// that can be told at a glance.
+bool eng_value_many(EngSim* sim);
+/// Whether the motion goes along the surface of an atom now, and whether the atom stands for it.
+bool eng_slides_along(const EngSim* sim, uint32_t atom, bool* leads);
+/// The relation that stands for a surface slid along.
+uint32_t eng_slide_atom(const EngSim* sim, uint32_t surface);
+/// Shares of the sides above the surfaces slid along, at the present point. False: it has none.
+bool eng_slide_coefficients(EngSim* sim, double* share);
+/// What is computed on one side of a surface, the others at these shares: added to `values`, by
+/// places of the environment, where `known` is set then.
+void eng_slide_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+                    uint8_t* known);
+
+// ---- value.c: the same by value, for any number of surfaces -------------------------------------
+
+/// False when the sides differ in more than values: nothing is changed then.
+bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict);
+SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx);
+void eng_value_full(EngSim* sim, double t);
+double eng_value_exit(EngSim* sim, double t_from, uint32_t* surface, bool* above);
+void eng_value_leave(EngSim* sim, uint32_t surface, bool above);
+SltStatus eng_value_rebind(EngSim* sim);
+bool eng_value_coefficients(EngSim* sim, double* share);
+void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* share, double* values,
+                    uint8_t* known);
+
+// ---- dwell.c: switching that makes no progress --------------------------------------------------
+
+/// Note which automata changed their state in this instant; one that does nothing else dwells.
+SltStatus eng_dwell_check(EngSim* sim, bool* begun);
+/// Modes repeat in an instant without end: keep the present one for a while, if that is wanted.
+bool eng_dwell_undecided(EngSim* sim) __attribute__((cold));
+/// Keep the state of an automaton for `length` from now on.
+void eng_dwell_begin(EngSim* sim, uint32_t automaton, double length);
+/// At the start of an instant: the automaton may move again if its time is over.
+void eng_dwell_release_slow(EngSim* sim);
+
 #endif

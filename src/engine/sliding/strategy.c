@@ -354,7 +354,7 @@ SltStatus value_choose_way(EngSim* sim) {
   slide->direct = find_direct(sim);
   SLT_TRY(bind_ends(sim));
   slide->mixed = true;
-  slide->shifted = slide->direct && shifts && !sim->has_auxiliary;
+  slide->shifted = slide->direct && shifts && !sim->detect.has_auxiliary;
   slide->lean = slide->shifted && is_lean(sim);
   slide->local = slide->lean && are_plain(sim);
   if (!slide->lean) return SLT_OK;
@@ -380,22 +380,25 @@ void value_measure_parts(EngSim* sim, uint32_t first_rhs, uint32_t first_full) {
   double t = sim->core.t;
   for (uint32_t i = first_rhs; i < sim->sliding.motion.rhs_count; i++) {
     uint32_t output = sim->sliding.motion.rhs[i].output;
-    sim->sliding.motion.rhs_shift[output] = sim->sliding.motion.out[output] - sim->side_f[output];
+    sim->sliding.motion.rhs_shift[output] =
+        sim->sliding.motion.out[output] - sim->probe.flow[output];
   }
   if (first_full == sim->sliding.motion.full_count) return;
-  model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x, sim->full);
+  model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x,
+                    sim->values.full);
   model_program_run(&mode->full, context, sim->sliding.sides.regs[1].full, t, sim->x,
                     sim->sliding.motion.out);
   for (uint32_t i = first_full; i < sim->sliding.motion.full_count; i++) {
     uint32_t output = sim->sliding.motion.full[i].output;
-    sim->sliding.motion.full_shift[output] = sim->sliding.motion.out[output] - sim->full[output];
+    sim->sliding.motion.full_shift[output] =
+        sim->sliding.motion.out[output] - sim->values.full[output];
   }
 }
 
 void value_measure_shifts(EngSim* sim) {
   EngSlide* slide = &sim->core.slide;
-  value_run_ends(sim, sim->core.t, sim->x, sim->side_f);
-  value_rates_of_flows(sim, sim->side_f);
+  value_run_ends(sim, sim->core.t, sim->x, sim->probe.flow);
+  value_rates_of_flows(sim, sim->probe.flow);
   for (uint32_t i = 0; i < slide->count; i++) {
     double fall = sim->sliding.motion.low[i] - sim->sliding.motion.high[i];
     if (!(fall > 0.0)) slide->shifted = false;

@@ -5,7 +5,7 @@
 // Several relations may describe one surface (`x > 0`, `x <= 0`, `1e-3*x >= 0`). Two that vanish on
 // the same surface are multiples of each other near it, so they have the same ratio of values at
 // two points beside the present one.
-#include "engine/detect.h"
+#include "engine/detect/follow.h"
 #include "engine/sliding/value.h"
 
 #include <math.h>
@@ -53,10 +53,10 @@ void slide_probe_point(const EngSim* sim, uint32_t point, double* x) {
 }
 
 SltStatus slide_values(EngSim* sim, const ModelMode* mode, double t, const double* x, double* g) {
-  SLT_TRY(eng_grow(sim, (void**)&sim->side_g_regs, &sim->side_g_capacity, mode->g_flow.reg_count,
+  SLT_TRY(eng_grow(sim, (void**)&sim->probe.g_regs, &sim->probe.g_capacity, mode->g_flow.reg_count,
                    sizeof(double)));
-  model_program_bind(&mode->g_flow, sim->env, sim->side_g_regs);
-  model_program_run(&mode->g_flow, eng_context(sim), sim->side_g_regs, t, x, g);
+  model_program_bind(&mode->g_flow, sim->env, sim->probe.g_regs);
+  model_program_run(&mode->g_flow, eng_context(sim), sim->probe.g_regs, t, x, g);
   return SLT_OK;
 }
 
@@ -111,8 +111,8 @@ static bool surfaces_of_states(EngSim* sim) {
   begin_surfaces(sim);
   memset(sim->sliding.value.of_state, 0xff,
          mode->state_count * sizeof *sim->sliding.value.of_state);
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
     uint32_t atom = mode->atoms[i];
     if (!value_may_bound(sim, atom)) continue;
     if (direct[i] == MODEL_NONE) return false;
@@ -162,7 +162,7 @@ static bool same_ratio(double a, double b) {
 static bool is_met(EngSim* sim, uint32_t index) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
   if (!atom->surface) return false;
-  return atom->located || atom->marks.slid || fabs(sim->side_g[index]) <= eng_rho(sim, index);
+  return atom->located || atom->marks.slid || fabs(sim->probe.g[index]) <= eng_rho(sim, index);
 }
 
 /// Relations at zero, sorted into surfaces by their values at the two points.
@@ -170,17 +170,18 @@ static SltStatus surfaces_of_probes(EngSim* sim) {
   const ModelMode* mode = sim->core.mode;
   SLT_TRY(eng_grow(sim, (void**)&sim->sliding.sides.trial, &sim->sliding.sides.trial_capacity,
                    sim->model->atom_count, sizeof(double)));
-  double* at[2] = {sim->side_probe, sim->sliding.sides.trial};
+  double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
   for (uint32_t point = 0; point < 2; point++) {
-    slide_probe_point(sim, point, sim->probe_x);
-    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe_x, at[point]));
+    slide_probe_point(sim, point, sim->probe.x);
+    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe.x, at[point]));
   }
-  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->side_g));
+  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->probe.g));
   uint32_t n = 0;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
     uint32_t atom = mode->atoms[i];
-    if (!value_may_bound(sim, atom) || !(fabs(sim->side_g[i]) <= BESIDE * fabs(at[0][i]))) continue;
+    if (!value_may_bound(sim, atom) || !(fabs(sim->probe.g[i]) <= BESIDE * fabs(at[0][i])))
+      continue;
     sim->sliding.value.probes[n] = (EngValueProbe){at[0][i], at[1][i], atom, i};
     if (isfinite(ratio_of(&sim->sliding.value.probes[n]))) n++;
   }
@@ -204,7 +205,7 @@ static SltStatus surfaces_of_probes(EngSim* sim) {
       const EngValueProbe* probe = &sim->sliding.value.probes[m];
       value_add_relation(sim, surface, probe->atom, probe->g * first->g > 0.0);
       bool near = sim->atoms[probe->atom].kind.separates &&
-                  slide_is_at_zero(sim, probe->index, sim->side_g[probe->index]);
+                  slide_is_at_zero(sim, probe->index, sim->probe.g[probe->index]);
       sim->sliding.value.surfaces[surface].wanted |= near;
       sim->sliding.value.surfaces[surface].met |= near && is_met(sim, probe->index);
     }
@@ -284,39 +285,40 @@ void value_latch(EngSim* sim, uint32_t surface, bool above) {
 void slide_warn_escaping(EngSim* sim, uint32_t surface, bool above) {
   uint32_t id = sim->sliding.value.surfaces[surface].atom;
   EngAtom* atom = &sim->atoms[id];
-  if (atom->warned.escaping || !sim->on_warning) return;
+  if (atom->warned.escaping || !sim->report.on_warning) return;
   atom->warned.escaping = true;
   char message[300];
   snprintf(message, sizeof message,
            "at t = %s the motion stands on this boundary and could leave it to either side; it "
            "goes on where the relation %s",
            eng_number(sim->core.t).text, above ? "holds" : "does not hold");
-  sim->on_warning(sim->warning_user, DIAG_W0804, sim->model->atoms[id].written->span, message);
+  sim->report.on_warning(sim->report.warning_user, DIAG_W0804, sim->model->atoms[id].written->span,
+                         message);
 }
 
 /// The relations of another mode at zero that belong to the surfaces. Values of the mode's
 /// relations stay in side_g.
 SltStatus slide_recognise(EngSim* sim, const ModelMode* mode) {
   const EngSlide* slide = &sim->core.slide;
-  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->side_g));
-  if (mode->shared) eng_relevant_atoms(sim, mode, sim->relevant);
+  SLT_TRY(slide_values(sim, mode, sim->core.t, sim->x, sim->probe.g));
+  if (mode->shared) eng_relevant_atoms(sim, mode, sim->active.relevant);
   bool missing = false;
   for (uint32_t i = 0; i < mode->atom_count && !missing; i++) {
     uint32_t atom = mode->atoms[i];
-    if (mode->shared && !sim->relevant[atom]) continue;
-    missing = !sim->live[atom] && sim->sliding.value.of_atom[atom] == MODEL_NONE &&
+    if (mode->shared && !sim->active.relevant[atom]) continue;
+    missing = !sim->active.live[atom] && sim->sliding.value.of_atom[atom] == MODEL_NONE &&
               value_may_bound(sim, atom);
   }
   if (!missing) return SLT_OK;
-  double* at[2] = {sim->side_probe, sim->sliding.sides.trial};
+  double* at[2] = {sim->probe.beside, sim->sliding.sides.trial};
   for (uint32_t point = 0; point < 2; point++) {
-    slide_probe_point(sim, point, sim->probe_x);
-    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe_x, at[point]));
+    slide_probe_point(sim, point, sim->probe.x);
+    SLT_TRY(slide_values(sim, mode, slide_probe_time(sim, point), sim->probe.x, at[point]));
   }
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     uint32_t atom = mode->atoms[i];
-    if (mode->shared && !sim->relevant[atom]) continue;
-    bool known = sim->live[atom] || sim->sliding.value.of_atom[atom] != MODEL_NONE;
+    if (mode->shared && !sim->active.relevant[atom]) continue;
+    bool known = sim->active.live[atom] || sim->sliding.value.of_atom[atom] != MODEL_NONE;
     if (known || !value_may_bound(sim, atom)) continue;
     for (uint32_t k = 0; k < slide->count; k++) {
       const double* probe = &sim->sliding.sides.probe[(size_t)2 * k];
@@ -336,11 +338,11 @@ SltStatus slide_note_probes(EngSim* sim) {
   SLT_TRY(eng_grow(sim, (void**)&work->sides.trial, &work->sides.trial_capacity,
                    sim->model->atom_count, sizeof *work->sides.trial));
   for (uint32_t point = 0; point < 2; point++) {
-    slide_probe_point(sim, point, sim->probe_x);
-    SLT_TRY(slide_values(sim, sim->core.mode, slide_probe_time(sim, point), sim->probe_x,
-                         sim->side_probe));
+    slide_probe_point(sim, point, sim->probe.x);
+    SLT_TRY(slide_values(sim, sim->core.mode, slide_probe_time(sim, point), sim->probe.x,
+                         sim->probe.beside));
     for (uint32_t k = 0; k < slide->count; k++) {
-      work->sides.probe[2 * k + point] = sim->side_probe[sim->sliding.value.surfaces[k].index];
+      work->sides.probe[2 * k + point] = sim->probe.beside[sim->sliding.value.surfaces[k].index];
     }
   }
   return SLT_OK;

@@ -106,13 +106,13 @@ bool eng_value_many(EngSim* sim) {
   uint32_t count = 0;
   uint32_t marked = 0;
   const uint32_t* direct = NULL;
-  for (uint32_t place = 0; place < sim->active_count; place++) {
-    marked += sim->atoms[mode->atoms[sim->active[place]]].surface;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    marked += sim->atoms[mode->atoms[sim->active.indicators[place]]].surface;
     if (marked > ENG_GROUP_MAX) break;
   }
   if (marked > ENG_GROUP_MAX) direct = eng_dependency_direct(sim);
-  for (uint32_t place = 0; direct && place < sim->active_count; place++) {
-    uint32_t i = sim->active[place];
+  for (uint32_t place = 0; direct && place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
     uint32_t atom = mode->atoms[i];
     if (!sim->atoms[atom].surface || direct[i] == MODEL_NONE || !value_may_bound(sim, atom))
       continue;
@@ -192,8 +192,8 @@ static bool search(EngSim* sim) {
     sim->sliding.motion.wanted[i] = 0.0;
   }
   if (sim->core.slide.direct) {
-    value_run_ends(sim, t, sim->x, sim->side_f);
-    value_rates_of_flows(sim, sim->side_f);
+    value_run_ends(sim, t, sim->x, sim->probe.flow);
+    value_rates_of_flows(sim, sim->probe.flow);
   } else if (value_ends_at(sim, t, sim->x) < 0) {
     return false;
   }
@@ -216,13 +216,13 @@ static bool side_after(const EngSim* sim, uint32_t surface) {
 /// Truths as the motion goes on; the positions of the switches in side_work. Whether some of them
 /// have to move.
 static bool latch(EngSim* sim) {
-  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  memcpy(sim->probe.states, sim->state, sim->model->automaton_count * sizeof *sim->state);
   bool moves = false;
   for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
     const EngValueSwitch* s = &sim->sliding.value.switches[i];
     uint32_t position = side_after(sim, s->surface) == s->rises ? 1 : 0;
     moves |= position != sim->state[s->automaton];
-    sim->side_work[s->automaton] = position;
+    sim->probe.states[s->automaton] = position;
   }
   for (uint32_t i = 0; i < sim->core.slide.count; i++) {
     value_latch(sim, i, side_after(sim, i));
@@ -246,7 +246,7 @@ bool eng_value_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
   for (uint32_t i = 0; i < slide->count; i++) {
     sliding += sim->sliding.value.surfaces[i].slides;
   }
-  sim->slide_decided = true;
+  sim->instant.slide_decided = true;
   if (sliding == 0 && !settled) {
     // a plain crossing is left to the guards unless they have had their say
     *slide = (EngSlide){.count = 0};

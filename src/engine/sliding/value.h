@@ -4,7 +4,7 @@
 #ifndef SALTUS_ENGINE_SLIDING_VALUE_H
 #define SALTUS_ENGINE_SLIDING_VALUE_H
 
-#include "engine/internal.h"
+#include "engine/run/run.h"
 
 #define VALUE_PART_SHARE 4  // few: one in so many
 

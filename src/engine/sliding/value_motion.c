@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sliding by value: derivatives and values along the surfaces, and where one of them is left.
-#include "engine/bernstein.h"
-#include "engine/detect.h"
+#include "engine/detect/bernstein.h"
+#include "engine/detect/follow.h"
 #include "engine/sliding/sides.h"
 
 #include <float.h>
@@ -70,7 +70,7 @@ SltStatus eng_value_rhs(EngSim* sim, double t, const double* x, double* dx) {
   if (status >= 0) {
     value_publish_shares(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->rhs, sim->env, regs->rhs);
-    model_program_guess(&mode->rhs, sim->guess, regs->rhs);
+    model_program_guess(&mode->rhs, sim->values.guess, regs->rhs);
     model_program_run(&mode->rhs, context, regs->rhs, t, x, dx);
   }
   value_publish_positions(sim);
@@ -82,7 +82,7 @@ void eng_value_full(EngSim* sim, double t) {
   const ModelContext* context = eng_context(sim);
   EngSideRegs* regs = &sim->sliding.sides.regs[2];
   SltStatus status = SLT_OK;
-  if (sim->narrow && sim->core.slide.local) eng_narrow_patch(sim);
+  if (sim->active.reduced && sim->core.slide.local) eng_reduced_patch(sim);
   const EngDependency* hang = sim->core.slide.lean ? eng_dependency(sim) : NULL;
   if (value_note_shares(sim, hang, t, sim->x, sim->core.slide.count)) {
     memcpy(sim->sliding.motion.alpha, sim->sliding.motion.last,
@@ -92,18 +92,19 @@ void eng_value_full(EngSim* sim, double t) {
   }
   if (sim->core.slide.mixed) {
     if (status < 0) return;
-    model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x, sim->full);
+    model_program_run(&mode->full, context, sim->sliding.sides.regs[0].full, t, sim->x,
+                      sim->values.full);
     if (sim->core.slide.shifted) {
       value_shift(sim, sim->sliding.motion.full, sim->sliding.motion.full_count,
-                  sim->sliding.motion.full_shift, sim->full);
+                  sim->sliding.motion.full_shift, sim->values.full);
     } else {
       model_program_run(&mode->full, context, sim->sliding.sides.regs[1].full, t, sim->x,
                         sim->sliding.motion.out);
       value_mix(sim, sim->sliding.motion.full, sim->sliding.motion.full_count,
-                sim->sliding.motion.out, sim->full);
+                sim->sliding.motion.out, sim->values.full);
     }
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
-      sim->env[mode->full_env[i]] = sim->full[i];
+      sim->env[mode->full_env[i]] = sim->values.full[i];
     }
     return;
   }
@@ -114,10 +115,10 @@ void eng_value_full(EngSim* sim, double t) {
   if (status >= 0) {
     value_publish_shares(sim, sim->sliding.motion.alpha);
     model_program_bind(&mode->full, sim->env, regs->full);
-    model_program_guess(&mode->full, sim->guess, regs->full);
-    model_program_run(&mode->full, context, regs->full, t, sim->x, sim->full);
+    model_program_guess(&mode->full, sim->values.guess, regs->full);
+    model_program_run(&mode->full, context, regs->full, t, sim->x, sim->values.full);
     for (uint32_t i = 0; i < mode->full.output_count; i++) {
-      sim->env[mode->full_env[i]] = sim->full[i];
+      sim->env[mode->full_env[i]] = sim->values.full[i];
     }
   }
   value_publish_positions(sim);
@@ -144,11 +145,11 @@ void eng_value_side(EngSim* sim, uint32_t surface, bool above, const double* sha
   sim->sliding.motion.trial[surface] = above ? 1.0 : 0.0;
   value_publish_shares(sim, sim->sliding.motion.trial);
   model_program_bind(&mode->full, sim->env, regs->full);
-  model_program_guess(&mode->full, sim->guess, regs->full);
-  model_program_run(&mode->full, context, regs->full, sim->core.t, sim->x, sim->full);
+  model_program_guess(&mode->full, sim->values.guess, regs->full);
+  model_program_run(&mode->full, context, regs->full, sim->core.t, sim->x, sim->values.full);
   value_publish_positions(sim);
   for (uint32_t i = 0; i < mode->full.output_count; i++) {
-    values[mode->full_env[i]] += sim->full[i];
+    values[mode->full_env[i]] += sim->values.full[i];
     known[mode->full_env[i]] = 1;
   }
 }
@@ -297,10 +298,10 @@ static bool prove_surface(EngExit* e, double l, double r) {
 static bool share_touched(EngSim* sim, double middle, double t_end, uint32_t* count) {
   const EngDependency* hang = sim->core.slide.lean ? eng_dependency(sim) : NULL;
   if (!hang || !hang->has_rows) return false;
-  num_dense_eval(sim->stepper, middle, sim->probe_x);
+  num_dense_eval(sim->stepper, middle, sim->probe.x);
   num_dense_eval(sim->stepper, t_end, sim->x);
   *count = 0;
-  value_touch_changed(sim, hang, sim->probe_x, count);
+  value_touch_changed(sim, hang, sim->probe.x, count);
   value_touch_changed(sim, hang, sim->x, count);
   value_forget_touched(sim, *count);
   if (*count > sim->core.slide.count / VALUE_PART_SHARE) return false;
@@ -320,7 +321,7 @@ static double exit_of(EngSim* sim, uint32_t i, double t_from, double first, uint
                             .alone = sim->core.slide.direct},
                    .surface = i};
   eng_exit_search(&e.exit, t_from, fmin(first, sim->stepper->trial.t));
-  if (e.exit.undecided) sim->core.undecided++;
+  if (e.exit.undecided) sim->core.counts.undecided++;
   double found = e.exit.t;
   // of several at once that of the first relation, whatever the order of the surfaces
   bool earlier = found < first ||
@@ -367,13 +368,13 @@ void eng_value_leave(EngSim* sim, uint32_t surface, bool above) {
     atom->marks.left_now = true;
     sim->env[sim->model->atoms[a].env] = atom->truth ? 1.0 : 0.0;
   }
-  memcpy(sim->side_work, sim->state, sim->model->automaton_count * sizeof *sim->state);
-  if (sim->narrow) {
-    eng_narrow_leave(sim, surface, above);
+  memcpy(sim->probe.states, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  if (sim->active.reduced) {
+    eng_reduced_leave(sim, surface, above);
   } else {
     for (uint32_t i = 0; i < sim->sliding.value.switch_count; i++) {
       const EngValueSwitch* s = &sim->sliding.value.switches[i];
-      if (s->surface == surface) sim->side_work[s->automaton] = above == s->rises ? 1 : 0;
+      if (s->surface == surface) sim->probe.states[s->automaton] = above == s->rises ? 1 : 0;
     }
   }
   sim->core.slide = (EngSlide){.count = 0};

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT
+//
+// The past of variables that are read with a delay.
+//
+// As time passes the end of a segment its motion is kept: of a state the polynomial of the dense
+// output, of a computed value a polynomial through samples, cut finer until it fits within the
+// tolerance. Equations read it through tables that belong to the run (model/past.c).
+//
+// Where a variable or one of its derivatives jumps at t_k, what is read jumps at t_k + T. Each
+// piece knows the level of the jump at its begin: 0 the value, 1 the slope, and so on. Steps end at
+// t_k + T for all levels that an integrator would feel, and for levels 0 and 1 that is an instant:
+// up to it only the pieces before the jump are looked at, from it on only those behind it. So both
+// limits are read exactly, whatever rounding does to t - T. A jump of level n in an input is one of
+// level n + 1 in a state, so the list ends by itself.
+//
+// Steps are never longer than the shortest delay: what a step reads is over when it begins. The
+// alternative, steps that read their own future by iteration, pays where delays are much shorter
+// than the motion, and costs the proof of detection its ground.
+#include "engine/detect/follow.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define DELAY_MIN      1e-12  // as the smallest step
+#define PAST_NONE      UINT32_MAX
+#define LEVEL_EVENT    1u  // levels up to this one arrive as instants
+#define LEVEL_LAST     5u  // ... and up to this one steps end there
+#define LEVEL_SMOOTH   (LEVEL_LAST + 1u)
+#define JUMP_ULPS      64.0
+#define JUMP_SHARE     1e-3  // of the absolute tolerance: a jump that nobody feels
+#define SLOPE_RELATIVE 1e-9
+#define FIT_SHARE      0.1  // of the tolerance that a computed value's polynomial may be off
+#define FIT_DEPTH      6    // halvings until it is taken as it is
+#define FIT_NODES      5
+#define FIT_POINTS     7  // and two where it is checked
+#define PIECES_FIRST   16
+
+_Static_assert(MODEL_PIECE_DEGREE >= NUM_DENSE_DEGREE_MAX, "a step's polynomial fits into a piece");
+
+// ---- creation -----------------------------------------------------------------------------------
+
+SltStatus eng_history_create(EngSim* sim) {
+  const Model* model = sim->model;
+  const SltAllocator* a = &sim->options.allocator;
+  sim->history.tables = model->tables;
+  sim->history.shortest = (double)INFINITY;
+  if (model->delay_count == 0) return SLT_OK;
+  sim->history.delays = base_alloc(a, model->delay_count * sizeof *sim->history.delays);
+  sim->history.own_tables = base_alloc(a, model->table_count * sizeof *sim->history.own_tables);
+  sim->history.samples = base_alloc(a, (size_t)model->delay_count * FIT_POINTS * sizeof(double));
+  if (!sim->history.delays || !sim->history.own_tables || !sim->history.samples)
+    return SLT_ERR_NOMEM;
+  memcpy(sim->history.own_tables, model->tables,
+         model->table_count * sizeof *sim->history.own_tables);
+  for (uint32_t i = 0; i < model->delay_count; i++) {
+    sim->history.own_tables[model->delays[i].table].past = &sim->history.delays[i].view;
+  }
+  sim->history.tables = sim->history.own_tables;
+  return SLT_OK;
+}
+
+// ---- pieces -------------------------------------------------------------------------------------
+
+/// What may be looked at, after pieces were added or have moved.
+static void refresh_view(EngDelay* past) {
+  past->view.pieces = past->pieces;
+  past->view.end = past->next_jump != PAST_NONE ? past->next_jump : past->end;
+}
+
+/// Room for one more piece at the end: by moving those that count to the front, or by growing.
+static SltStatus make_piece(EngSim* sim, EngDelay* past, ModelPiece** out) {
+  if (past->end == past->capacity && past->begin > past->capacity / 2) {
+    uint32_t by = past->begin;
+    memmove(past->pieces, past->pieces + by, (past->end - by) * sizeof *past->pieces);
+    past->begin = 0;
+    past->end -= by;
+    past->view.begin -= by;
+    if (past->next_jump != PAST_NONE) past->next_jump -= by;
+    if (past->next_break != PAST_NONE) past->next_break -= by;
+  }
+  if (past->end == past->capacity) {
+    size_t capacity = past->capacity;
+    size_t wanted = capacity ? 2 * capacity : PIECES_FIRST;
+    if (wanted > PAST_NONE / 2) return SLT_ERR_NOMEM;
+    SLT_TRY(eng_grow(sim, (void**)&past->pieces, &capacity, wanted, sizeof *past->pieces));
+    past->capacity = (uint32_t)capacity;
+  }
+  *out = &past->pieces[past->end++];
+  refresh_view(past);
+  return SLT_OK;
+}
+
+/// The first piece from `from` on with a jump of at most `level`; PAST_NONE for none.
+static uint32_t find_level(const EngDelay* past, uint32_t from, uint32_t level) {
+  for (uint32_t i = from; i < past->end; i++) {
+    if (past->pieces[i].level <= level) return i;
+  }
+  return PAST_NONE;
+}
+
+static double size_of(const ModelPiece* piece) {
+  double size = 0.0;
+  for (uint32_t i = 0; i <= piece->degree; i++) {
+    size = fmax(size, fabs(piece->c[i]));
+  }
+  return size;
+}
+
+/// What a variable may jump by without a reason: values that cancel to zero (a sliding motion's)
+/// are rounding noise, and an instant made of noise would make noise of its own, for each delay
+/// one.
+static double noise_of(EngSim* sim, uint32_t delay) {
+  uint32_t env = sim->model->vars[sim->model->delays[delay].var].env;
+  return fmax(JUMP_ULPS * DBL_EPSILON * eng_scale(sim, env), JUMP_SHARE * eng_absolute(sim, env));
+}
+
+/// `floor`: of the noise of values.
+static double slope_at(const ModelPiece* piece, bool end, double floor, double* noise) {
+  double length = piece->t1 - piece->t0;
+  *noise = 0.0;
+  if (piece->degree == 0 || !(length > 0.0)) return 0.0;
+  uint32_t k = end ? piece->degree - 1 : 0;
+  double scale = (double)piece->degree / length;
+  *noise = fmax(JUMP_ULPS * DBL_EPSILON * size_of(piece), floor) * scale;
+  return (piece->c[k + 1] - piece->c[k]) * scale;
+}
+
+/// What jumps between two pieces, where an event may have made something jump.
+static uint32_t level_between(const ModelPiece* left, const ModelPiece* right, uint32_t mark,
+                              double floor) {
+  if (mark > LEVEL_SMOOTH) return LEVEL_SMOOTH;
+  double size = fmax(size_of(left), size_of(right));
+  double jump = fabs(left->c[left->degree] - right->c[0]);
+  if (!(jump <= fmax(JUMP_ULPS * DBL_EPSILON * size, floor))) return 0;
+  double left_noise = 0.0;
+  double right_noise = 0.0;
+  double a = slope_at(left, true, floor, &left_noise);
+  double b = slope_at(right, false, floor, &right_noise);
+  double bound = SLOPE_RELATIVE * fmax(fabs(a), fabs(b)) + left_noise + right_noise;
+  if (!(fabs(a - b) <= bound)) return 1;
+  return mark < 2 ? 2 : mark;
+}
+
+/// Forget what nothing will ask for any more; one piece too many is kept.
+static void forget(EngDelay* past, double t) {
+  while (past->begin + 2 < past->end && past->pieces[past->begin + 1].t1 < t - past->delay) {
+    past->begin++;
+  }
+  if (past->view.begin < past->begin) past->view.begin = past->begin;
+}
+
+static SltStatus add_piece(EngSim* sim, EngDelay* past, const ModelPiece* piece) {
+  ModelPiece* room = NULL;
+  SLT_TRY(make_piece(sim, past, &room));
+  *room = *piece;
+  uint32_t index = past->end - 1;
+  room->level = LEVEL_SMOOTH;
+  if (index > past->begin) {
+    double floor = noise_of(sim, (uint32_t)(past - sim->history.delays));
+    room->level = level_between(room - 1, room, past->mark, floor);
+  }
+  past->mark = PAST_NONE;
+  if (room->level <= LEVEL_LAST && past->next_break == PAST_NONE) past->next_break = index;
+  if (room->level <= LEVEL_EVENT && past->next_jump == PAST_NONE) past->next_jump = index;
+  refresh_view(past);
+  return SLT_OK;
+}
+
+// ---- the start ----------------------------------------------------------------------------------
+
+SltStatus eng_history_start(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    const ModelDelay* model = &sim->model->delays[i];
+    EngDelay* past = &sim->history.delays[i];
+    past->delay = eng_eval(sim, &model->time);
+    if (!(past->delay > 0.0) || !isfinite(past->delay) ||
+        !(sim->core.t + past->delay > sim->core.t)) {
+      eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
+               "the time of %.*s is %s; it must be greater than 0", STR_ARGS(model->text),
+               eng_number(past->delay).text);
+      return sim->error.status;
+    }
+    // no step is longer than the delay
+    double shortest = DELAY_MIN * fmax(1.0, fabs(sim->core.t));
+    if (past->delay < shortest) {
+      return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
+                      "the time of %.*s is %s; it must be at least %s", STR_ARGS(model->text),
+                      eng_number(past->delay).text, eng_number(shortest).text);
+    }
+    double before =
+        model->before ? eng_eval(sim, model->before) : sim->env[sim->model->vars[model->var].env];
+    if (!isfinite(before)) {
+      return eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0812, &model->span,
+                      "the value of %.*s before the start is not a finite number",
+                      STR_ARGS(model->text));
+    }
+    past->begin = past->end = past->view.begin = 0;
+    past->next_jump = past->next_break = past->mark = PAST_NONE;
+    ModelPiece first = {.t0 = sim->core.t - past->delay, .t1 = sim->core.t, .c = {before}};
+    SLT_TRY(add_piece(sim, past, &first));
+    past->mark = 1;
+    past->t = sim->core.t;
+    sim->history.shortest = fmin(sim->history.shortest, past->delay);
+  }
+  return SLT_OK;
+}
+
+bool eng_history_update_start(EngSim* sim) {
+  bool changed = false;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    const ModelDelay* model = &sim->model->delays[i];
+    if (model->before) continue;
+    double value = sim->env[sim->model->vars[model->var].env];
+    ModelPiece* first = &sim->history.delays[i].pieces[0];
+    // a value that is no number is told of elsewhere
+    if (value == first->c[0] || !isfinite(value)) continue;
+    first->c[0] = value;
+    changed = true;
+  }
+  return changed;
+}
+
+SltStatus eng_history_circular(EngSim* sim) {
+  eng_fail(sim, SLT_ERR_NO_CONVERGENCE, DIAG_E0812, &sim->model->delays[0].span,
+           "what delays read before the start depends on itself");
+  eng_hint(sim, "say what it is: delay(x, T, x0) reads x0 until T has passed");
+  return sim->error.status;
+}
+
+// ---- keeping what has passed --------------------------------------------------------------------
+
+static bool is_computed(const EngSim* sim, const ModelDelay* model) {
+  const ModelVarMode* mode = &sim->core.mode->vars[model->var];
+  return mode->role == MODEL_ROLE_ALGEBRAIC;
+}
+
+/// Values at both ends, and a straight line.
+static void straighten(ModelPiece* piece) {
+  piece->c[1] = piece->c[piece->degree];
+  piece->degree = 1;
+}
+
+/// What the integrator knows of a variable between two times of the trial.
+static ModelPiece known_piece(const EngSim* sim, const ModelDelay* model, double from, double to) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  uint32_t env = sim->model->vars[model->var].env;
+  ModelPiece piece = {.t0 = from, .t1 = to, .c = {sim->env[env]}};
+  if (mode->vars[model->var].role != MODEL_ROLE_STATE) return piece;
+  uint32_t state = 0;
+  while (state < mode->state_count && mode->state_env[state] != env) {
+    state++;
+  }
+  if (state == mode->state_count) return piece;
+  piece.degree = s->method->dense_degree;
+  num_dense_bernstein(s, state, piece.c);
+  double a = from > s->trial.t0 ? num_dense_theta(s, from) : 0.0;
+  double b = to < s->trial.t ? num_dense_theta(s, to) : 1.0;
+  eng_bernstein_restrict(piece.c, piece.degree, a, b);
+  return piece;
+}
+
+/// The polynomial of degree four through values at equal distances, in the Bernstein basis.
+static void fit(const double* y, ModelPiece* piece) {
+  piece->degree = FIT_NODES - 1;
+  piece->c[0] = y[0];
+  piece->c[1] = (-13.0 * y[0] + 48.0 * y[1] - 36.0 * y[2] + 16.0 * y[3] - 3.0 * y[4]) / 12.0;
+  piece->c[2] = (13.0 * y[0] - 64.0 * y[1] + 120.0 * y[2] - 64.0 * y[3] + 13.0 * y[4]) / 18.0;
+  piece->c[3] = (-3.0 * y[0] + 16.0 * y[1] - 36.0 * y[2] + 48.0 * y[3] - 13.0 * y[4]) / 12.0;
+  piece->c[4] = y[4];
+}
+
+/// Whether the polynomial through the first samples meets the last two.
+static bool fits(EngSim* sim, uint32_t delay, const ModelPiece* piece, const double* y) {
+  const ModelVar* var = &sim->model->vars[sim->model->delays[delay].var];
+  double allowed = FIT_SHARE * eng_weight(sim, var->env, size_of(piece));
+  ModelPast one = {piece, 0, 1};
+  double h = piece->t1 - piece->t0;
+  double first = model_past_value(&one, piece->t0 + 0.125 * h, 0);
+  double last = model_past_value(&one, piece->t0 + 0.875 * h, 0);
+  return fabs(first - y[FIT_NODES]) <= allowed && fabs(last - y[FIT_NODES + 1]) <= allowed;
+}
+
+/// Computed values between two times of the trial, from samples.
+static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t depth) {
+  static const double shares[FIT_POINTS] = {0.0, 0.25, 0.5, 0.75, 1.0, 0.125, 0.875};
+  double h = to - from;
+  for (uint32_t k = 0; k < FIT_POINTS; k++) {
+    eng_sample(sim, shares[k] == 1.0 ? to : from + shares[k] * h);
+    for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+      uint32_t env = sim->model->vars[sim->model->delays[i].var].env;
+      sim->history.samples[(size_t)i * FIT_POINTS + k] = sim->env[env];
+    }
+  }
+  bool good = true;
+  for (uint32_t i = 0; i < sim->model->delay_count && good; i++) {
+    const ModelDelay* model = &sim->model->delays[i];
+    if (!is_computed(sim, model) || model->linear) continue;
+    ModelPiece piece = {.t0 = from, .t1 = to};
+    fit(&sim->history.samples[(size_t)i * FIT_POINTS], &piece);
+    good = fits(sim, i, &piece, &sim->history.samples[(size_t)i * FIT_POINTS]);
+  }
+  double middle = from + 0.5 * h;
+  if (!good && depth < FIT_DEPTH && middle > from && middle < to) {
+    SLT_TRY(append_computed(sim, from, middle, depth + 1));
+    return append_computed(sim, middle, to, depth + 1);
+  }
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    if (!is_computed(sim, &sim->model->delays[i])) continue;
+    ModelPiece piece = {.t0 = from, .t1 = to};
+    fit(&sim->history.samples[(size_t)i * FIT_POINTS], &piece);
+    if (sim->model->delays[i].linear) straighten(&piece);
+    eng_scale_note(sim, sim->model->vars[sim->model->delays[i].var].env, size_of(&piece));
+    SLT_TRY(add_piece(sim, &sim->history.delays[i], &piece));
+  }
+  return SLT_OK;
+}
+
+SltStatus eng_history_append_slow(EngSim* sim, double t) {
+  const Model* model = sim->model;
+  if (model->delay_count == 0 || !sim->core.segment.trial_pending) return SLT_OK;
+  double from = sim->history.delays[0].t;
+  if (!(t > from)) return SLT_OK;
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  bool computed = false;
+  for (uint32_t i = 0; i < model->delay_count; i++) {
+    EngDelay* past = &sim->history.delays[i];
+    forget(past, sim->stepper->trial.t0);
+    past->t = t;
+    if (is_computed(sim, &model->delays[i])) {
+      computed = true;
+      continue;
+    }
+    ModelPiece piece = known_piece(sim, &model->delays[i], from, t);
+    if (model->delays[i].linear && piece.degree > 0) straighten(&piece);
+    SLT_TRY(add_piece(sim, past, &piece));
+  }
+  if (!computed) return SLT_OK;
+  SltStatus status = append_computed(sim, from, t, 0);
+  sim->values.sampled = false;
+  return status;
+}
+
+void eng_history_mark(EngSim* sim, uint32_t level) {
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    if (sim->history.delays[i].mark > level) sim->history.delays[i].mark = level;
+  }
+}
+
+void eng_history_instant_slow(EngSim* sim, bool changed) {
+  eng_history_mark(sim, changed ? 2 : LEVEL_SMOOTH);
+}
+
+// ---- what arrives -------------------------------------------------------------------------------
+
+static double arrival(const EngDelay* past, uint32_t piece) {
+  if (piece == PAST_NONE) return (double)INFINITY;
+  return past->pieces[piece].t0 + past->delay;
+}
+
+double eng_history_next_jump_slow(const EngSim* sim) {
+  double next = (double)INFINITY;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    next = fmin(next, arrival(&sim->history.delays[i], sim->history.delays[i].next_jump));
+  }
+  return next;
+}
+
+double eng_history_limit_slow(const EngSim* sim) {
+  if (sim->model->delay_count == 0) return (double)INFINITY;
+  double next = sim->stepper->t + sim->history.shortest;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    next = fmin(next, arrival(&sim->history.delays[i], sim->history.delays[i].next_break));
+  }
+  return next;
+}
+
+void eng_history_pass_slow(EngSim* sim, double t) {
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    EngDelay* past = &sim->history.delays[i];
+    // a hair early does no harm to what is smooth
+    double reach = t + eng_time_resolution(t);
+    while (past->next_break != PAST_NONE && arrival(past, past->next_break) <= reach) {
+      uint32_t level = past->pieces[past->next_break].level;
+      if (level <= LEVEL_EVENT) break;
+      eng_history_mark(sim, level + 1);
+      past->next_break = find_level(past, past->next_break + 1, LEVEL_LAST);
+    }
+  }
+}
+
+bool eng_history_break_slow(EngSim* sim, double t, bool* jumped) {
+  bool any = false;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    EngDelay* past = &sim->history.delays[i];
+    bool jumps = false;
+    while (past->next_jump != PAST_NONE && arrival(past, past->next_jump) <= t) {
+      jumps |= past->pieces[past->next_jump].level == 0;
+      any = true;
+      past->view.begin = past->next_jump;
+      past->next_jump = find_level(past, past->next_jump + 1, LEVEL_EVENT);
+      past->next_break = find_level(past, past->view.begin + 1, LEVEL_LAST);
+    }
+    refresh_view(past);
+    if (jumps) eng_trace_arrival(sim, i);
+    *jumped |= jumps;
+  }
+  if (any) eng_history_pass(sim, t);
+  return any;
+}
+
+// ---- snapshots ----------------------------------------------------------------------------------
+
+size_t eng_history_snapshot_size(const EngSim* sim) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    const EngDelay* past = &sim->history.delays[i];
+    size += sizeof *past + (past->end - past->begin) * sizeof(ModelPiece);
+  }
+  return size;
+}
+
+void eng_history_save(const EngSim* sim, char* out) {
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    EngDelay past = sim->history.delays[i];
+    size_t bytes = (past.end - past.begin) * sizeof(ModelPiece);
+    const ModelPiece* from = past.pieces + past.begin;
+    past.end -= past.begin;
+    past.view.begin -= past.begin;
+    past.view.end -= past.begin;
+    if (past.next_jump != PAST_NONE) past.next_jump -= past.begin;
+    if (past.next_break != PAST_NONE) past.next_break -= past.begin;
+    past.begin = 0;
+    past.capacity = 0;
+    past.pieces = NULL;
+    past.view.pieces = NULL;
+    memcpy(out, &past, sizeof past);
+    memcpy(out + sizeof past, from, bytes);
+    out += sizeof past + bytes;
+  }
+}
+
+SltStatus eng_history_restore(EngSim* sim, const char* in, size_t size) {
+  sim->history.shortest = (double)INFINITY;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    EngDelay* past = &sim->history.delays[i];
+    EngDelay saved;
+    if (size < sizeof saved) return SLT_ERR_ARGUMENT;
+    memcpy(&saved, in, sizeof saved);
+    if ((size - sizeof saved) / sizeof(ModelPiece) < saved.end) return SLT_ERR_ARGUMENT;
+    bool places = saved.begin == 0 && saved.view.begin <= saved.view.end &&
+                  saved.view.end <= saved.end &&
+                  (saved.next_jump == PAST_NONE || saved.next_jump <= saved.end) &&
+                  (saved.next_break == PAST_NONE || saved.next_break <= saved.end);
+    if (!places) return SLT_ERR_ARGUMENT;
+    size_t bytes = (size_t)saved.end * sizeof(ModelPiece);
+    size_t capacity = past->capacity;
+    SLT_TRY(eng_grow(sim, (void**)&past->pieces, &capacity, saved.end, sizeof *past->pieces));
+    saved.pieces = past->pieces;
+    saved.capacity = (uint32_t)capacity;
+    memcpy(saved.pieces, in + sizeof saved, bytes);
+    *past = saved;
+    refresh_view(past);
+    sim->history.shortest = fmin(sim->history.shortest, past->delay);
+    in += sizeof saved + bytes;
+    size -= sizeof saved + bytes;
+  }
+  return SLT_OK;
+}

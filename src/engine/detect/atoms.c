@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: MIT
+//
+// Truth and arming of atoms.
+//
+// An atom is latched: between events its truth is what the last event made it, not the sign of a g
+// that hovers around zero. After an instant an atom with |g| <= eps is disarmed: it lingers at the
+// boundary it has just crossed, and only leaving the zone on the side that contradicts its truth,
+// or turning round inside it, counts as something new.
+#include "engine/run/run.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define READ_ULPS      16.0  // a value that has moved by less has not moved
+#define TANGENT_SIGMAS 10.0
+#define SLID_SIGMAS    10.0
+#define CLEAR_MARGINS  4.0
+
+uint32_t eng_atom_place(const ModelMode* mode, uint32_t atom) {
+  uint32_t lo = 0;
+  uint32_t hi = mode->atom_count;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (mode->atoms[mid] < atom) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo < mode->atom_count && mode->atoms[lo] == atom ? lo : MODEL_NONE;
+}
+
+static void mark_separating(EngSim* sim, const ModelGuard* guard) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    sim->atoms[guard->atoms[i]].kind.separates = true;
+    sim->detect.has_separating = true;
+  }
+}
+
+/// Whether the state can be left for another one without resets but those of flags.
+static bool has_free_way_out(const EngSim* sim, const ModelState* state) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; i < state->outgoing_count; i++) {
+    const ModelTransition* t = &model->transitions[state->outgoing[i]];
+    const ModelState* to = &model->automata[t->automaton].states[t->to];
+    if (to != state && eng_sets_only_flags(sim, t)) return true;
+  }
+  return false;
+}
+
+/// A truth without which the guard does not hold; MODEL_NONE: it is not told by one.
+static uint32_t gate_of(const ModelGuard* guard) {
+  const ModelShape* shape = guard->term.shape;
+  if (!shape || !shape->tabled) return MODEL_NONE;
+  uint32_t count = shape->program.input_count;
+  for (uint32_t i = 0; i < count; i++) {
+    bool holds = false;
+    for (uint32_t truths = 0; truths < 1u << count; truths++) {
+      holds |= !(truths >> i & 1) && (shape->table >> truths & 1);
+    }
+    if (!holds) return guard->term.args[shape->program.inputs[i].env];
+  }
+  return MODEL_NONE;
+}
+
+static void find_gates(EngSim* sim) {
+  const Model* model = sim->model;
+  uint32_t next = 0;
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    sim->instant.gate_begin[a] = next;
+    for (uint32_t s = 0; s < automaton->state_count; s++) {
+      const ModelState* state = &automaton->states[s];
+      const ModelTransition* only =
+          state->outgoing_count == 1 ? &model->transitions[state->outgoing[0]] : NULL;
+      bool told = only && only->to != s && automaton->kind == MODEL_AUTOMATON_USER;
+      sim->instant.gates[next++] = told ? gate_of(&only->guard) : MODEL_NONE;
+      sim->instant.has_invariants |= state->invariant != NULL;
+    }
+  }
+}
+
+/// A switch that follows one relation and nothing else (see EngSliding::value_follows).
+static uint32_t followed_relation(const Model* model, uint32_t automaton) {
+  const ModelAutomaton* a = &model->automata[automaton];
+  if (a->kind != MODEL_AUTOMATON_SWITCH) return MODEL_NONE;
+  const ModelGuard* guard = a->condition;
+  const ModelShape* shape = guard->term.shape;
+  if (guard->atom_count != 1 || !shape || !shape->tabled || shape->program.input_count != 1) {
+    return MODEL_NONE;
+  }
+  uint32_t atom = guard->atoms[0];
+  if (guard->term.args[shape->program.inputs[0].env] != model->atoms[atom].env) return MODEL_NONE;
+  if ((shape->table & 3) == 2) return 2 * atom + 1;
+  return (shape->table & 3) == 1 ? 2 * atom : MODEL_NONE;
+}
+
+void eng_atoms_init(EngSim* sim) {
+  const Model* model = sim->model;
+  find_gates(sim);
+  eng_flags_init(sim);
+  for (uint32_t i = 0; i < model->atom_count; i++) {
+    sim->atoms[i].env = model->atoms[i].env;
+    sim->atoms[i].relation = model->atoms[i].relation;
+    sim->atoms[i].bipolar = model->atoms[i].bipolar;
+    sim->atoms[i].kind.kink = model->atoms[i].kink;
+    sim->atoms[i].kind.pulse = model->atoms[i].type == MODEL_ATOM_PULSE;
+    sim->atoms[i].literal =
+        !model->atoms[i].continuous || model->atoms[i].type == MODEL_ATOM_NOEVENT;
+    // a literal method looks at the ends of its steps alone: crossings are due wherever those are
+    sim->atoms[i].t_linear = sim->options.method->literal ? 0.0 : (double)INFINITY;
+    sim->values.is_truth[model->atoms[i].env] = 1;
+    for (uint32_t k = 0; k < model->atoms[i].read_count; k++) {
+      sim->detect.has_pre |= model->atoms[i].reads[k].when == MODEL_PRE;
+    }
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    if (model->automata[a].kind == MODEL_AUTOMATON_SWITCH) {
+      mark_separating(sim, model->automata[a].condition);
+    }
+    sim->sliding.value.follows[a] = followed_relation(model, a);
+  }
+  for (uint32_t i = 0; i < model->transition_count; i++) {
+    const ModelTransition* t = &model->transitions[i];
+    const ModelState* to = &model->automata[t->automaton].states[t->to];
+    bool self = t->from_count == 1 && t->from[0] == t->to;
+    for (uint32_t k = 0; k < t->from_count; k++) {
+      sim->instant.has_self_loops |= t->from[k] == t->to;
+    }
+    for (uint32_t k = 0; k < t->guard.atom_count && model->automata[t->automaton].hidden; k++) {
+      sim->atoms[t->guard.atoms[k]].kind.piece = true;
+    }
+    bool resets = !eng_sets_only_flags(sim, t);
+    // what cannot be crossed back without resets is crossed, never slid along
+    if (!self && !resets && has_free_way_out(sim, to)) mark_separating(sim, &t->guard);
+  }
+}
+
+static inline void set_truth(EngSim* sim, uint32_t id, bool truth) {
+  sim->atoms[id].truth = truth;
+  sim->env[sim->atoms[id].env] = truth ? 1.0 : 0.0;
+}
+
+static void mark_guard(const ModelGuard* guard, uint8_t* relevant) {
+  for (uint32_t i = 0; i < guard->atom_count; i++) {
+    relevant[guard->atoms[i]] = 1;
+  }
+}
+
+void eng_relevant_atoms(const EngSim* sim, const ModelMode* mode, uint8_t* relevant) {
+  const Model* model = sim->model;
+  memset(relevant, 0, model->atom_count);
+  if (!mode->shared) {
+    for (uint32_t i = 0; i < mode->atom_count; i++) {
+      relevant[mode->atoms[i]] = 1;
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < mode->equation_atom_count; i++) {
+    relevant[mode->equation_atoms[i]] = 1;
+  }
+  for (uint32_t a = 0; a < model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &model->automata[a];
+    const ModelState* state = &automaton->states[sim->state[a]];
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      mark_guard(&model->transitions[state->outgoing[i]].guard, relevant);
+    }
+    if (state->invariant) mark_guard(state->invariant, relevant);
+    bool follows = automaton->kind == MODEL_AUTOMATON_SWITCH && eng_automaton_active(sim, a);
+    if (follows) mark_guard(automaton->condition, relevant);
+  }
+}
+
+/// What the atoms that matter are like.
+static EngAtomTraits traits_of_active(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  EngAtomTraits traits = {0};
+  bool literal =
+      sim->options.detection == SLT_DETECTION_INTERPOLATION || sim->options.method->literal;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    const ModelAtom* atom = &sim->model->atoms[mode->atoms[sim->active.indicators[place]]];
+    traits.time_only |= atom->time_only;
+    traits.linear |= eng_may_be_linear(sim, sim->active.indicators[place]);
+    traits.extrapolates |= eng_extrapolates(sim, atom);
+    traits.unilateral |= atom->type == MODEL_ATOM_UNILATERAL && !literal;
+  }
+  return traits;
+}
+
+void eng_find_active(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  sim->pruning.stale = true;
+  sim->active.followed_stale = true;
+  sim->active.stale = false;
+  sim->active.indicator_count = 0;
+  if (mode->shared) eng_relevant_atoms(sim, mode, sim->active.relevant);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    if (!mode->shared || sim->active.relevant[mode->atoms[i]])
+      sim->active.indicators[sim->active.indicator_count++] = i;
+  }
+  // a mode that keeps its registers has the same ones whenever it is entered
+  EngSlot* slot =
+      sim->programs.slot && sim->programs.slot->mode == mode ? sim->programs.slot : NULL;
+  EngAtomTraits traits = slot && slot->traits.known ? slot->traits : traits_of_active(sim);
+  traits.known = true;
+  if (slot) slot->traits = traits;
+  sim->detect.has_linear = traits.linear;
+  sim->detect.extrapolates = traits.extrapolates;
+  sim->detect.has_time_only = traits.time_only;
+  sim->detect.has_unilateral = traits.unilateral;
+}
+
+const uint32_t* eng_followed_slow(EngSim* sim, uint32_t* count) {
+  if (sim->active.followed_stale) {
+    const ModelMode* mode = sim->core.mode;
+    sim->active.followed_count = 0;
+    for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+      uint32_t i = sim->active.indicators[place];
+      const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+      if (!atom->sliding || atom->marks.rides)
+        sim->active.followed[sim->active.followed_count++] = i;
+    }
+    sim->active.followed_stale = false;
+  }
+  *count = sim->active.followed_count;
+  return sim->active.followed;
+}
+
+void eng_atoms_enter_mode(EngSim* sim) {
+  eng_find_active(sim);
+  memset(sim->active.live, 0, sim->model->atom_count);
+  const ModelMode* mode = sim->core.mode;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t id = mode->atoms[sim->active.indicators[place]];
+    EngAtom* atom = &sim->atoms[id];
+    sim->active.live[id] = 1;
+    if (!atom->relevant_start) atom->fresh = true;
+  }
+}
+
+// ---- truth at the boundary ----------------------------------------------------------------------
+//
+// Beyond rounding the sign of g decides. Within it the comparison as written does where the values
+// were given: at the start, and where an action has moved g. Otherwise g came here by itself, or
+// was here already, and what counts is where it is going: a crossing that was located holds until
+// the instant has changed something; after that the flow of the present values decides, then its
+// second derivative, then what is latched.
+
+/// Whether a relation holds as it is written; what rounding leaves of zero is zero. (floor(x) goes
+/// up at x = 1 - 1e-16, and must not find itself above x then.)
+static bool holds_up_to_rounding(EngSim* sim, uint32_t index, uint8_t relation, double g) {
+  eng_control_margin(sim);
+  return eng_relation_holds(relation, fabs(g) <= sim->proof.margin[index] ? 0.0 : g);
+}
+
+static bool released_constraint(const EngSim* sim) {
+  const ModelMode* from = sim->dae.from;
+  const ModelMode* mode = sim->core.mode;
+  if (!from || !from->implicit || from == mode) return false;
+  uint32_t left = mode->implicit ? mode->implicit->constraint_count : 0;
+  return left < from->implicit->constraint_count;
+}
+
+/// Whether a constraint that may have kept a relation at its boundary is released now.
+static bool was_released(EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!released_constraint(sim)) return false;
+  return atom->fresh || fabs(atom->g_start) <= eng_sigma(sim, index);
+}
+
+/// Whether this instant has moved g by more than rounding. Of a relation that did not matter before
+/// g is not known there, but what it reads is.
+static bool was_moved(EngSim* sim, uint32_t index, double g) {
+  uint32_t id = sim->core.mode->atoms[index];
+  const ModelAtom* model = &sim->model->atoms[id];
+  double before = sim->atoms[id].g_start;
+  if (sim->instant.at_start) return true;
+  if (!isnan(before)) return fabs(g - before) > fmax(eng_rho(sim, index), sim->atoms[id].eps);
+  for (uint32_t k = 0; k < model->read_count; k++) {
+    const ModelRead* read = &model->reads[k];
+    uint32_t env = sim->model->vars[read->var].env + read->order;
+    double size = fmax(fabs(sim->env[env]), fabs(sim->values.before[env]));
+    double move = fabs(sim->env[env] - sim->values.before[env]);
+    if (move > READ_ULPS * DBL_EPSILON * size) return true;
+  }
+  return false;
+}
+
+/// How much the slope of g changes along the flow within a small part of a step; 0 where the flow
+/// is not the mode's own.
+static double slope_ahead(EngSim* sim, uint32_t index, double gdot, double* ahead) {
+  const ModelMode* mode = sim->core.mode;
+  double h = sim->stepper->control.h_next;
+  if (!(h > 0.0) || sim->core.slide.count || sim->core.contact.active) return 0.0;
+  *ahead = 1e-3 * h;
+  const ModelContext* context = eng_context(sim);
+  model_program_run(&mode->rhs, context, sim->programs.rhs, sim->core.t, sim->x, sim->probe.x);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->probe.x[i] = sim->x[i] + *ahead * sim->probe.x[i];
+  }
+  model_program_run(&mode->gdot, context, sim->programs.gdot, sim->core.t + *ahead, sim->probe.x,
+                    sim->probe.g);
+  return sim->probe.g[index] - gdot;
+}
+
+/// Where the flow takes a g that is at its boundary: 1 up, -1 down, 0 nowhere as far as rounding
+/// lets one see. A constraint that was just released has kept g at zero to tolerance and no better:
+/// a rise that stays within that is none.
+static int heading(EngSim* sim, uint32_t index, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  bool released = was_released(sim, index);
+  // what rounding of g would be within a step is more than rounding of its slope
+  double h = sim->stepper->control.h_next;
+  eng_control_margin(sim);
+  if (!released && h * fabs(gdot) > CLEAR_MARGINS * sim->proof.margin[index])
+    return gdot > 0.0 ? 1 : -1;
+  double noise = eng_slope_rho(sim, index);
+  double ahead = 1.0;
+  double change = slope_ahead(sim, index, gdot, &ahead);
+  double bend = fabs(change) > 2.0 * noise ? change / ahead : 0.0;
+  if (released && gdot * bend <= 0.0) {
+    double sigma = eng_sigma(sim, index);
+    bool grazes = gdot * gdot <= 2.0 * fabs(bend) * sigma;
+    if (grazes || (h > 0.0 && fabs(gdot) * h <= TANGENT_SIGMAS * sigma)) {
+      atom->marks.tangential = bend <= 0.0;
+      return bend > 0.0 ? 1 : -1;
+    }
+  }
+  if (fabs(gdot) > noise) return gdot > 0.0 ? 1 : -1;
+  if (bend < 0.0) atom->marks.tangential = true;
+  return bend > 0.0 ? 1 : bend < 0.0 ? -1 : 0;
+}
+
+/// Whether a relation that matters only now, or that a constraint has kept where it is, would hold
+/// by nothing but errors within the tolerances, and less and less: a motion that sets out from the
+/// boundary has not come to it.
+static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (sim->instant.at_start || !(atom->fresh || was_released(sim, index))) return false;
+  if (g > eng_sigma(sim, index) || heading(sim, index, gdot) >= 0) return false;
+  atom->marks.tangential = true;
+  return true;
+}
+
+bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  double bound = fmax(atom->eps, eng_rho(sim, index));
+  if (fabs(g) <= bound) return true;
+  if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
+  // along a surface g is kept at zero to tolerance; an action may have taken it off
+  if (fabs(g - atom->g_start) > bound) return false;
+  return (atom->marks.slid || atom->sliding || atom->marks.left_now) &&
+         fabs(g) <= SLID_SIGMAS * eng_sigma(sim, index);
+}
+
+static bool reads_the_same(const ModelAtom* a, const ModelAtom* b) {
+  if (a->read_count != b->read_count) return false;
+  for (uint32_t k = 0; k < a->read_count; k++) {
+    if (a->reads[k].var != b->reads[k].var || a->reads[k].order != b->reads[k].order) return false;
+  }
+  return true;
+}
+
+/// Where the flow depends on a relation that was located now and has the same boundary, the flow of
+/// the present mode is not the one that follows: the side is that relation's. (A counter that asks
+/// for x < 1 beside `x' = if(x >= 1, -1, 1)`.)
+static bool has_side(const EngSim* sim, uint32_t id, double gdot, bool* truth) {
+  for (uint32_t i = 0; sim->detect.has_separating && i < sim->detect.crossing_count; i++) {
+    uint32_t other = sim->core.mode_before->atoms[sim->detect.crossings[i].index];
+    if (!sim->atoms[other].kind.separates || other == id) continue;
+    if (!reads_the_same(&sim->model->atoms[id], &sim->model->atoms[other])) continue;
+    uint32_t place = eng_atom_place(sim->core.mode, other);
+    double along = place == MODEL_NONE ? 0.0 : sim->detect.gdot[place] * gdot;
+    if (along == 0.0 || !sim->atoms[other].located) continue;
+    *truth = (along > 0.0) == sim->atoms[other].located_truth;
+    return true;
+  }
+  return false;
+}
+
+/// Truth of an atom during an instant.
+static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double gdot) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (atom->marks.by_flow) atom->marks.by_flow = false;
+  if (atom->marks.held && atom->held_changes == (uint32_t)sim->core.changes) return atom->truth;
+  if (atom->kind.pulse) return holds_up_to_rounding(sim, index, atom->relation, g);
+  if (atom->literal) return eng_relation_holds(atom->relation, g);
+  if (isnan(g)) return atom->truth;  // beyond where the equations have values: nothing new
+  bool unchanged =
+      sim->core.changes == sim->instant.changes_start && sim->core.mode == sim->core.mode_before;
+  if (atom->located && unchanged) return atom->located_truth;
+  if (atom->relation == MODEL_REL_EQ) return g == 0.0 && atom->fresh;
+  if (!eng_at_boundary(sim, index, g)) {
+    return g > 0.0 && !leaves_from_zero(sim, index, g, gdot);
+  }
+  bool given = was_moved(sim, index, g);
+  // pieces of floor(u) meet where u is, and what leads from one to the next moves the boundary: the
+  // value is the one just after the instant
+  bool by_value = !atom->kind.kink && (!atom->kind.piece || sim->instant.at_start);
+  if (given && by_value) {
+    sim->core.leaves |= sim->instant.at_start || sim->core.changes != sim->instant.changes_start;
+    return eng_relation_holds(atom->relation, 0.0);
+  }
+  // where the flow depends on the relation itself, the rules of sliding decide
+  if (atom->kind.separates && !atom->fresh && !given) {
+    return atom->located ? atom->located_truth : atom->truth;
+  }
+  bool side = false;
+  if (!given && has_side(sim, sim->core.mode->atoms[index], gdot, &side)) return side;
+  int way = heading(sim, index, gdot);
+  if (way == 0) return given ? eng_relation_holds(atom->relation, 0.0) : atom->truth;
+  atom->marks.by_flow = way > 0;
+  return way > 0;
+}
+
+/// Where the flow takes a relation that is at its boundary away from what was written there.
+static bool leaves_boundary(EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  const EngAtom* atom = &sim->atoms[id];
+  // a tangential one waits until it has left its zone
+  bool waits = !atom->armed && !atom->marks.tangential && !atom->sliding && !atom->kind.constant;
+  if (!waits || atom->literal || atom->kind.pulse || atom->relation == MODEL_REL_EQ) return false;
+  if (atom->truth && !atom->bipolar) return false;  // nobody waits for its becoming false
+  if (!(fabs(atom->g) <= fmax(atom->eps, eng_rho(sim, index)))) return false;
+  return heading(sim, index, atom->gdot) == (atom->truth ? -1 : 1);
+}
+
+bool eng_atoms_leave(EngSim* sim) {
+  double t = sim->core.t;
+  sim->detect.crossing_count = 0;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
+    if (!leaves_boundary(sim, i)) continue;
+    const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
+    sim->detect.crossings[sim->detect.crossing_count++] =
+        (EngCrossing){.index = i,
+                      .t = t,
+                      .lo = t,
+                      .hi = t,
+                      .slope = atom->gdot,
+                      .rising = !atom->truth,
+                      .certified = sim->options.detection == SLT_DETECTION_CERTIFIED};
+  }
+  if (sim->detect.crossing_count == 0) return false;
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[sim->detect.crossings[i].index]];
+    sim->env[atom->env] = sim->detect.crossings[i].rising ? 1.0 : 0.0;
+  }
+  bool fires = eng_anything_enabled(sim);
+  // what fires nothing is latched silently, like any other crossing
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    uint32_t id = sim->core.mode->atoms[sim->detect.crossings[i].index];
+    set_truth(sim, id, fires ? sim->atoms[id].truth : sim->detect.crossings[i].rising);
+  }
+  if (!fires) sim->detect.crossing_count = 0;
+  return fires;
+}
+
+void eng_atoms_update(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->active.reduced)) {
+    eng_evaluate_followed(sim, sim->core.t, true);
+  } else {
+    eng_evaluate_g(sim, sim->core.t, true);
+  }
+  eng_atoms_judge(sim);
+}
+
+static void judge(EngSim* sim, const uint32_t* places, uint32_t count) {
+  const ModelMode* mode = sim->core.mode;
+  bool literal = sim->options.method->literal;
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t i = places[k];
+    uint32_t id = mode->atoms[i];
+    EngAtom* atom = &sim->atoms[id];
+    double g = sim->detect.g[i];
+    bool truth = literal ? eng_relation_holds(atom->relation, g)
+                         : instant_truth(sim, i, g, sim->detect.gdot[i]);
+    eng_impulse_truth(sim, i, &truth);
+    set_truth(sim, id, truth);
+    if (!atom->kind.separates) continue;
+    if (eng_at_boundary(sim, i, g)) atom->surface = true;
+  }
+}
+
+void eng_atom_judge(EngSim* sim, uint32_t i) {
+  judge(sim, &i, 1);
+}
+
+void eng_atoms_judge(EngSim* sim) {
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  judge(sim, atoms, count);
+}
+
+void eng_restore_truths(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->atom_count; i++) {
+    sim->env[sim->model->atoms[i].env] = sim->atoms[i].truth ? 1.0 : 0.0;
+  }
+}
+
+void eng_atom_begin_instant(EngSim* sim, uint32_t id) {
+  EngAtom* atom = &sim->atoms[id];
+  bool sliding = atom->sliding;
+  bool leads = atom->marks.leads;
+  bool rides = atom->marks.rides;
+  atom->g_start = (double)NAN;
+  atom->relevant_start = sim->active.live[id];
+  // one after the other: they are one word
+  atom->located = false;
+  atom->fresh = false;
+  atom->marks.held = false;
+  atom->marks.left_now = false;
+  atom->marks.tangential = false;
+  atom->surface = false;
+  atom->marks.slid = false;
+  atom->marks.led = false;
+  atom->sliding = false;
+  atom->kind.constant = false;
+  atom->marks.leads = false;
+  if (!sliding && !leads) return;
+  // what rides on a closed contact is held by its force, which the flows of modes know nothing of
+  atom->surface = sliding && !(rides && sim->contact.holds);
+  atom->marks.slid = sliding && !sim->core.contact.active;
+  atom->marks.led = leads;
+}
+
+void eng_atoms_begin_instant(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (!sim->active.reduced)
+    memcpy(sim->active.live_round, sim->active.live,
+           sim->model->atom_count * sizeof *sim->active.live);
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  // while time flows nobody has asked for the margins of what was slid along
+  if (!sim->active.reduced && sim->core.slide.local) sim->core.margins.stale = true;
+  for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
+    eng_atom_begin_instant(sim, i);
+  }
+  for (uint32_t place = 0; sim->active.reduced && place < count; place++) {
+    eng_atom_begin_instant(sim, mode->atoms[atoms[place]]);
+  }
+  if (ENG_UNLIKELY(sim->active.reduced)) {
+    eng_evaluate_followed(sim, sim->core.t, true);
+  } else if (!sim->detect.g_stands) {
+    eng_evaluate_g(sim, sim->core.t, true);
+  }
+  sim->detect.g_stands = false;
+  sim->core.leaves = false;
+  sim->instant.changes_start = sim->core.changes;
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = atoms[place];
+    sim->atoms[mode->atoms[i]].g_start = sim->detect.g[i];
+  }
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    EngAtom* atom = &sim->atoms[mode->atoms[sim->detect.crossings[i].index]];
+    atom->located = true;
+    atom->located_truth = sim->detect.crossings[i].rising;
+  }
+  eng_warn_of_grazing(sim);
+}
+
+/// Windows without a size of their own follow the scale of what g reads.
+static void fit_windows(EngSim* sim) {
+  for (uint32_t place = 0; sim->detect.has_windows && place < sim->active.indicator_count;
+       place++) {
+    uint32_t i = sim->active.indicators[place];
+    EngAtom* atom = &sim->atoms[sim->core.mode->atoms[i]];
+    if (atom->kind.windowed) atom->eps = fmax(atom->eps, eng_window(sim, i));
+  }
+}
+
+void eng_atom_end_instant(EngSim* sim, uint32_t i) {
+  uint32_t id = sim->core.mode->atoms[i];
+  EngAtom* atom = &sim->atoms[id];
+  atom->g = sim->detect.g[i];
+  atom->gdot = sim->detect.gdot[i];
+  if (sim->detect.extrapolates) atom->previous.h = 0.0;
+  // an indicator is done with its crossing as soon as rounding can tell; one that leaves its
+  // boundary tangentially, as soon as errors within the tolerances can
+  bool tangential = atom->marks.left_now || atom->marks.tangential;
+  atom->zone = fmax(atom->eps, tangential ? eng_sigma(sim, i) : eng_rho(sim, i));
+  // along its surface g was zero: what was left of it is an error
+  if (atom->marks.left_now) atom->zone = fmax(atom->zone, 2.0 * fabs(atom->g_start));
+  atom->armed = fabs(atom->g) > atom->zone;
+  atom->clear = atom->g < -atom->eps;
+  atom->in_zone = false;
+  atom->located = false;
+  atom->fresh = false;
+  // an equality holds in the instant of its zero only
+  if (atom->relation == MODEL_REL_EQ && sim->model->atoms[id].continuous) {
+    set_truth(sim, id, false);
+  }
+}
+
+void eng_atoms_end_instant(EngSim* sim) {
+  eng_local_forget_far(sim);
+  eng_pruned_forget(sim);
+  if (!sim->active.reduced) eng_control_jumps(sim);  // a narrow one has set no values
+  eng_control_margin(sim);
+  fit_windows(sim);
+  uint32_t count = 0;
+  const uint32_t* atoms = eng_instant_atoms(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    eng_atom_end_instant(sim, atoms[place]);
+  }
+  // in a narrow instant everything matters that did before
+  for (uint32_t i = 0; !sim->active.reduced && i < sim->model->atom_count; i++) {
+    sim->atoms[i].relevant_start = sim->active.live[i];
+  }
+}
+
+/// Follow g of a located atom at a mesh point; returns its truth from there on.
+static bool mesh_truth(EngAtom* atom) {
+  if (atom->relation == MODEL_REL_EQ) {
+    if (fabs(atom->g) > atom->zone) atom->armed = true;
+    return false;
+  }
+  if (!atom->truth) {
+    if (atom->g < -atom->zone) atom->armed = true;
+    return false;
+  }
+  if (atom->bipolar) {
+    if (atom->g > atom->zone) atom->armed = true;
+    return true;
+  }
+  // nobody waits for its becoming false: follow silently, once it is clear of the zone
+  if (eng_relation_holds(atom->relation, atom->g)) {
+    if (atom->g > atom->zone) atom->armed = true;
+    return true;
+  }
+  if (!atom->armed && atom->g >= -atom->zone) return true;
+  atom->armed = true;
+  return false;
+}
+
+bool eng_atom_mesh(EngSim* sim, uint32_t i) {
+  uint32_t id = sim->core.mode->atoms[i];
+  EngAtom* atom = &sim->atoms[id];
+  // asked for where a relation bounds the step
+  if (sim->detect.extrapolates) atom->previous.gdot = atom->gdot;
+  if (sim->detect.extrapolates) atom->previous.h = sim->core.t - sim->core.mesh_t;
+  atom->g = sim->detect.g[i];
+  atom->gdot = sim->detect.gdot[i];
+  bool literal = atom->literal;
+  bool before = atom->truth;
+  if (atom->end_known && !literal) {
+    atom->truth = atom->end_truth;
+    atom->armed = atom->end_armed;
+  }
+  atom->end_known = false;
+  if (atom->g < -atom->eps) atom->clear = true;
+  atom->in_zone = !atom->truth && atom->clear && atom->g > -atom->eps;
+  bool truth = literal                                ? eng_relation_holds(atom->relation, atom->g)
+               : atom->sliding || atom->kind.constant ? atom->truth
+                                                      : mesh_truth(atom);
+  atom->truth = truth;
+  if (truth != before) set_truth(sim, id, truth);
+  return truth != before;
+}
+
+bool eng_atoms_mesh(EngSim* sim) {
+  if (sim->active.indicator_count == 0) return false;
+  eng_local_forget_far(sim);
+  eng_pruned_forget(sim);
+  uint32_t count = 0;
+  const uint32_t* loose = eng_followed(sim, &count);
+  bool known =
+      sim->detect.end_known && sim->core.t == sim->stepper->trial.t && sim->core.slide.count;
+  if (known) {
+    // the search for events has been here
+    for (uint32_t place = 0; place < count; place++) {
+      sim->detect.g[loose[place]] = sim->detect.end_g[loose[place]];
+      sim->detect.gdot[loose[place]] = sim->detect.end_gdot[loose[place]];
+    }
+    sim->core.counts.guard_evaluations++;
+  } else {
+    eng_evaluate_g(sim, sim->core.t, true);
+  }
+  fit_windows(sim);
+  bool changed = false;
+  // what is slid along stays where it is
+  for (uint32_t place = 0; place < count; place++) {
+    changed |= eng_atom_mesh(sim, loose[place]);
+  }
+  if (changed) eng_edges_clear(sim);
+  // a scheduled crossing that fired nothing lies behind us
+  if (sim->core.t >= fmin(sim->core.calendar.t_linear, sim->core.calendar.t_passing))
+    eng_schedule_linear(sim);
+  return changed;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// How well an event indicator g is known at the present point. Two bounds, both with the unit of g
+// and made of nothing but the model's own numbers:
+//   rho    what rounding may have done to g. It locates crossings, decides truth, and re-arms.
+//   sigma  what errors within the tolerances may have done to g. It is asked where flows differ on
+//          the two sides of g = 0, and where g touches zero.
+// Both come from the tape evaluated on intervals: the states a little wider than they are.
+#include "engine/detect/bernstein.h"
+#include "engine/detect/follow.h"
+
+#include <float.h>
+#include <math.h>
+
+#define STEPS       4.0  // weights by which a state may be off: several steps, and few states of many
+#define NOISE_STEPS 64.0  // steps over which the rounding of a rate may have gathered
+#define TIME_ULPS   16.0  // a located time may be off by so many roundings
+#define WINDOW_SHARE \
+  1e-6  // of the scale of g: the window of the types that take a distance for zero
+
+/// By how much each state may be off, and its derivative along the flow.
+typedef double StatePad(const EngSim* sim, uint32_t state);
+
+typedef struct Box {
+  const EngSim* sim;
+  StatePad* pad;
+} Box;
+
+static double rounding_of_state(const EngSim* sim, uint32_t state) {
+  double own = DBL_EPSILON * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
+  return BERNSTEIN_ULPS * larger(own, num_stepper_rounding(sim->stepper, state));
+}
+
+static double weight_of_state(const EngSim* sim, uint32_t state) {
+  double rounding = NOISE_STEPS * num_stepper_rounding(sim->stepper, state);
+  return STEPS * larger(eng_state_weight(sim, state, sim->x[state]), rounding);
+}
+
+static double window_of_state(const EngSim* sim, uint32_t state) {
+  return WINDOW_SHARE * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
+}
+
+static ModelDual boxed_state(const void* user, uint32_t state) {
+  const Box* box = user;
+  const EngSim* sim = box->sim;
+  double x = sim->x[state];
+  double pad = box->pad(sim, state);
+  double rate = sim->env[sim->core.mode->state_env[state] + 1];
+  // terms that cancel in a rate are not larger than what moves the state within a step
+  double h = sim->stepper->control.h_next;
+  double terms = h > 0.0 ? larger(sim->proof.margin_x[state], magnitude(x)) / h : 0.0;
+  double rate_pad = BERNSTEIN_ULPS * DBL_EPSILON * larger(magnitude(rate), terms);
+  return (ModelDual){{x - pad, x + pad}, {rate - rate_pad, rate + rate_pad}};
+}
+
+/// g and its slope along the flow over the box; time is off by its rounding.
+static ModelDual enclose_box(EngSim* sim, uint32_t index, StatePad* pad) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  Box box = {sim, pad};
+  double t = sim->core.t;
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(t);
+  ModelInterval time = {t - t_pad, t + t_pad};
+  ModelDual g;
+  if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, time, boxed_state,
+                                   &box, index, &g)) {
+    return g;
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->proof.x_dual[i] = boxed_state(&box, i);
+  }
+  model_program_enclose(&mode->g_flow, context, sim->programs.dual, time, sim->proof.x_dual,
+                        sim->proof.g_dual);
+  return sim->proof.g_dual[index];
+}
+
+/// Half of its width; 0 where nothing is known.
+static double half_width(ModelInterval a) {
+  double width = 0.5 * (a.hi - a.lo);
+  return isfinite(width) ? width : 0.0;
+}
+
+double eng_time_rho(const EngSim* sim, double gdot) {
+  double span = larger(magnitude(sim->core.t), sim->stepper->control.h_next);
+  if (sim->core.segment.trial_pending || sim->values.searching)
+    span = larger(span, sim->stepper->trial.h);
+  return TIME_ULPS * DBL_EPSILON * magnitude(gdot) * span;
+}
+
+double eng_rho(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  return sim->proof.margin[index] + eng_time_rho(sim, sim->detect.gdot[index]);
+}
+
+double eng_sigma(EngSim* sim, uint32_t index) {
+  return larger(half_width(enclose_box(sim, index, weight_of_state).v), eng_rho(sim, index));
+}
+
+double eng_slope_rho(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  return half_width(enclose_box(sim, index, rounding_of_state).d);
+}
+
+double eng_window(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  return half_width(enclose_box(sim, index, window_of_state).v);
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+//
+// Control points: relations evaluated where their Bernstein coefficients over a step are, and
+// margins, how far rounding may move them there. What certify.c proves rests on these.
+#include "engine/detect/bernstein.h"
+#include "engine/detect/follow.h"
+
+#include <float.h>
+#include <math.h>
+
+#define MARGIN_SLACK 1e-3  // states that have shrunk by more than this get new margins
+
+// ---- Bernstein forms ----------------------------------------------------------------------------
+
+void eng_bernstein_halve(const double* c, uint32_t degree, double* left, double* right) {
+  double work[COEFFICIENTS];
+  copy(work, c, degree + 1);
+  for (uint32_t j = 0; j <= degree; j++) {
+    left[j] = work[0];
+    right[degree - j] = work[degree - j];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] = 0.5 * (work[k] + work[k + 1]);
+    }
+  }
+}
+
+/// Coefficients of the part over [from, to] of [0, 1], by two of de Casteljau's constructions.
+void eng_bernstein_restrict(double* c, uint32_t degree, double from, double to) {
+  if (to < 1.0) {
+    double work[COEFFICIENTS];
+    copy(work, c, degree + 1);
+    for (uint32_t j = 0; j <= degree; j++) {
+      c[j] = work[0];
+      for (uint32_t k = 0; k + j < degree; k++) {
+        work[k] += to * (work[k + 1] - work[k]);
+      }
+    }
+  }
+  if (from <= 0.0) return;
+  double cut = to > 0.0 ? from / to : 0.0;
+  double work[COEFFICIENTS];
+  copy(work, c, degree + 1);
+  for (uint32_t j = 0; j <= degree; j++) {
+    c[degree - j] = work[degree - j];
+    for (uint32_t k = 0; k + j < degree; k++) {
+      work[k] += cut * (work[k + 1] - work[k]);
+    }
+  }
+}
+
+// ---- control points -----------------------------------------------------------------------------
+
+// Margins: how far rounding may move g at a control point. They are made for states, inputs and a
+// time of certain sizes and hold up to twice of these; an atom keeps its margin in all modes that
+// compute its g in the same way.
+
+/// What a margin stands for; never 0.
+static uint64_t margin_key(const EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  uint64_t way = mode->atom_slice ? mode->atom_slice[index] : mode->id + 1u;
+  return (way ^ ((uint64_t)sim->core.margins.epoch << 32)) * 0x9E3779B97F4A7C15u | 1u;
+}
+
+static inline void set_margin(EngSim* sim, uint32_t index, double width) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  // room for states, and for what they are multiplied with, to grow to twice their sizes
+  atom->margin.size = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
+  atom->margin.key = margin_key(sim, index);
+}
+
+static void take_margins(void* user, uint32_t output, uint32_t count, const double* lo,
+                         const double* hi) {
+  for (uint32_t k = 0; k < count; k++) {
+    set_margin(user, output + k, hi[k] - lo[k]);
+  }
+}
+
+/// g enclosed over states and time that are off by BERNSTEIN_ULPS of the sizes in margin_x.
+static void compute_margins(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelContext* context = eng_context(sim);
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margins.t;
+  ModelInterval time = {t - t_pad, t + t_pad};
+  if (sim->pruning.has_bounds) {
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->proof.margin_x[i];
+      sim->pruning.x_lo[i] = sim->x[i] - pad;
+      sim->pruning.x_hi[i] = sim->x[i] + pad;
+    }
+    model_program_bound(&mode->g_flow, context, sim->programs.g_flow, time, sim->pruning.x_lo,
+                        sim->pruning.x_hi, sim->pruning.room, take_margins, sim);
+    return;
+  }
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->proof.margin_x[i];
+    sim->proof.x_dual[i] = (ModelDual){{sim->x[i] - pad, sim->x[i] + pad}, {0.0, 0.0}};
+  }
+  model_program_enclose(&mode->g_flow, context, sim->programs.dual, time, sim->proof.x_dual,
+                        sim->proof.g_dual);
+  for (uint32_t i = 0; i < mode->atom_count; i++) {
+    set_margin(sim, i, sim->proof.g_dual[i].v.hi - sim->proof.g_dual[i].v.lo);
+  }
+}
+
+/// A state that is off by BERNSTEIN_ULPS of its size.
+static ModelDual padded_state(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->proof.margin_x[state];
+  return (ModelDual){{sim->x[state] - pad, sim->x[state] + pad}, {0.0, 0.0}};
+}
+
+/// The margin of one atom alone; false: that is not possible.
+static bool compute_margin(EngSim* sim, uint32_t i, double t) {
+  const ModelMode* mode = sim->core.mode;
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->core.margins.t;
+  ModelDual g;
+  if (!model_program_enclose_output(&mode->g_flow, eng_context(sim), sim->programs.dual,
+                                    (ModelInterval){t - t_pad, t + t_pad}, padded_state, sim, i,
+                                    &g)) {
+    return false;
+  }
+  set_margin(sim, i, g.v.hi - g.v.lo);
+  return true;
+}
+
+/// Margins of the atoms that matter, for the sizes as they are noted.
+static void fetch_margins(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  uint32_t count = 0;
+  // what is asleep gets its own when it wakes
+  const uint32_t* list = eng_instant_atoms(sim, &count);
+  if (!sim->instant.running && sim->core.slide.local) list = eng_followed(sim, &count);
+  bool few = count <= mode->atom_count / 8;
+  bool missing = false;
+  sim->pruning.stale = true;
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = list[place];
+    if (sim->atoms[mode->atoms[i]].margin.key == margin_key(sim, i)) continue;
+    missing |= !few || !compute_margin(sim, i, t);
+  }
+  if (missing) compute_margins(sim, t);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = list[place];
+    sim->proof.margin[i] = sim->atoms[mode->atoms[i]].margin.size;
+  }
+}
+
+/// Note a size that is larger than the margins allow for.
+static inline bool outgrows(double* size, double value) {
+  if (magnitude(value) <= 2.0 * *size) return false;
+  *size = magnitude(value);
+  return true;
+}
+
+/// The largest of all that g may read, as it is now.
+static double ordinary_size(const EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double size = magnitude(sim->core.t);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    size = larger(size, magnitude(sim->x[i]));
+  }
+  for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
+    size = larger(size, magnitude(sim->env[mode->g_flow.inputs[i].env]));
+  }
+  return size;
+}
+
+/// A value that has become far smaller, a limit that was "infinite" before, gets a new size:
+/// margins made for the old one would hide what g does now. (Zero tells no size: a switch goes
+/// there and back. It counts as small where nothing comes near the old size: `ordinary`, which is
+/// found once for all that are asked together, NaN before.)
+static bool shrinks(const EngSim* sim, double* size, double value, double* ordinary) {
+  double least = MARGIN_SLACK * *size;
+  value = magnitude(value);
+  if (!(value < least)) return false;
+  if (value == 0.0) {
+    if (isnan(*ordinary)) *ordinary = ordinary_size(sim);
+    value = *ordinary;
+  }
+  if (!(value < least)) return false;
+  *size = value;
+  return true;
+}
+
+void eng_control_jumps(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double ordinary = (double)NAN;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    uint32_t env = mode->state_env[i];
+    // what an event has set; a motion that comes by zero has its size from the trial
+    if (!(magnitude(sim->x[i]) < MARGIN_SLACK * magnitude(sim->values.before[env]))) continue;
+    if (!shrinks(sim, &sim->proof.margin_size[env], sim->x[i], &ordinary)) continue;
+    sim->core.margins.epoch++;
+    sim->core.margins.stale = true;
+  }
+}
+
+void eng_control_margin_slow(EngSim* sim) {
+  EngCore* core = &sim->core;
+  const ModelMode* mode = core->mode;
+  if (!core->margins.stale) return;
+  core->margins.stale = false;
+  double ordinary = (double)NAN;
+  bool changed = outgrows(&core->margins.t, core->t);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    double* size = &sim->proof.margin_size[mode->state_env[i]];
+    changed |= outgrows(size, sim->x[i]);
+    sim->proof.margin_x[i] = *size;
+  }
+  for (uint32_t i = 0; i < mode->g_flow.input_count; i++) {
+    uint32_t env = mode->g_flow.inputs[i].env;
+    if (env >= sim->model->env_count) continue;
+    changed |= outgrows(&sim->proof.margin_size[env], sim->env[env]);
+    changed |= shrinks(sim, &sim->proof.margin_size[env], sim->env[env], &ordinary);
+  }
+  if (changed) core->margins.epoch++;
+  fetch_margins(sim, core->t);
+}
+
+static inline bool is_asked(uint64_t states, uint32_t state) {
+  return state >= 64 || (states >> state & 1) != 0;
+}
+
+static inline double control_size(const EngSim* sim, uint32_t state) {
+  // lanes beyond the degree repeat the last one
+  const double* lanes = sim->proof.control_x + (size_t)state * MODEL_LANES;
+  double a = larger(magnitude(lanes[0]), magnitude(lanes[1]));
+  double b = larger(magnitude(lanes[2]), magnitude(lanes[3]));
+  double size = larger(larger(a, b), magnitude(lanes[4]));
+  for (uint32_t j = 5; j <= sim->stepper->method->dense_degree; j++) {
+    size = larger(magnitude(lanes[j]), size);
+  }
+  return size;
+}
+
+/// Whether the margins fit the coefficients of a state over the trial. (One that is zero all along
+/// has not lost its size.)
+static inline bool margin_fits(const EngSim* sim, uint32_t state) {
+  double size = control_size(sim, state);
+  double fitted = sim->proof.margin_x[state];
+  return size <= 2.0 * fitted && (size >= MARGIN_SLACK * fitted || size == 0.0);
+}
+
+static bool time_fits(const EngSim* sim) {
+  return magnitude(sim->stepper->trial.t) <= 2.0 * sim->core.margins.t;
+}
+
+static inline void refit_state(EngSim* sim, uint32_t i, double size) {
+  if (size > 0.0) sim->proof.margin_x[i] = size;
+  sim->proof.margin_size[sim->core.mode->state_env[i]] = sim->proof.margin_x[i];
+}
+
+static void refit_margins(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  sim->core.margins.t = magnitude(sim->stepper->trial.t);
+  sim->core.margins.epoch++;
+  copy(sim->x, sim->stepper->trial.x, mode->state_count);
+  fetch_margins(sim, sim->stepper->trial.t);
+}
+
+static inline double hull_size(const EngSim* sim, uint32_t i) {
+  return larger(magnitude(sim->pruning.x_lo[i]), magnitude(sim->pruning.x_hi[i]));
+}
+
+bool eng_bound_states(EngSim* sim) {
+  uint32_t count = sim->core.mode->state_count;
+  eng_control_margin(sim);
+  if (!num_dense_hull(sim->stepper, sim->pruning.x_lo, sim->pruning.x_hi)) return false;
+  if (!time_fits(sim) || !model_bounds_fit(count, sim->pruning.x_lo, sim->pruning.x_hi,
+                                           sim->proof.margin_x, MARGIN_SLACK)) {
+    for (uint32_t i = 0; i < count; i++) {
+      refit_state(sim, i, hull_size(sim, i));
+    }
+    refit_margins(sim);
+    num_dense_hull(sim->stepper, sim->pruning.x_lo,
+                   sim->pruning.x_hi);  // the room was used for the margins
+  }
+  model_bounds_widen(count, BERNSTEIN_ULPS * DBL_EPSILON, sim->pruning.x_lo, sim->pruning.x_hi);
+  return true;
+}
+
+/// A state at one control point of the trial.
+typedef struct ControlPoint {
+  const EngSim* sim;
+  uint32_t lane;
+} ControlPoint;
+
+static double control_state(const void* user, uint32_t state) {
+  const ControlPoint* point = user;
+  return point->sim->proof.control_x[(size_t)state * MODEL_LANES + point->lane];
+}
+
+/// A state at the end of the trial, off by what rounding may do to it.
+static ModelDual rounded_state(const void* user, uint32_t state) {
+  const EngSim* sim = user;
+  double pad = BERNSTEIN_ULPS * DBL_EPSILON * sim->proof.margin_x[state];
+  double x = sim->stepper->trial.x[state];
+  return (ModelDual){{x - pad, x + pad}, {0.0, 0.0}};
+}
+
+static inline double control_time(const NumStepper* s, uint32_t lane) {
+  uint32_t degree = s->method->dense_degree;
+  uint32_t k = lane < degree ? lane : degree;
+  // the same quotient, without a division where that is exact
+  double share = degree == 4 ? 0.25 * (double)k : (double)k / (double)degree;
+  return s->trial.t0 + s->trial.h * share;
+}
+
+static inline double* control_lanes(EngSim* sim, uint32_t state) {
+  uint32_t degree = sim->stepper->method->dense_degree;
+  double* lanes = sim->proof.control_x + (size_t)state * MODEL_LANES;
+  num_dense_bernstein(sim->stepper, state, lanes);
+  double last = lanes[degree];
+  for (uint32_t j = 5; j < MODEL_LANES; j++) {
+    lanes[j] = j > degree ? last : lanes[j];
+  }
+  for (uint32_t j = degree + 1; j < 5; j++) {
+    lanes[j] = last;
+  }
+  return lanes;
+}
+
+void eng_control_state(EngSim* sim, uint32_t state) {
+  sim->proof.stamp++;
+  const double* lanes = control_lanes(sim, state);
+  for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    sim->proof.margin_x[state] = larger(sim->proof.margin_x[state], magnitude(lanes[j]));
+  }
+}
+
+void eng_control_states_of(EngSim* sim, uint32_t index) {
+  const ModelProgram* program = &sim->core.mode->g_flow;
+  const ModelSlices* slices = program->slices;
+  uint32_t output = program->outputs[index];
+  if (output >= 1 && output <= program->state_count) control_lanes(sim, output - 1);
+  for (uint32_t i = slices->begin[index]; i < slices->begin[index + 1]; i++) {
+    const ModelInstr* pc = &program->code[slices->instrs[i]];
+    uint32_t operands = model_op_operands(pc->op);
+    if (operands > 0 && pc->a >= 1 && pc->a <= program->state_count) control_lanes(sim, pc->a - 1);
+    if (operands > 1 && pc->b >= 1 && pc->b <= program->state_count) control_lanes(sim, pc->b - 1);
+  }
+}
+
+void eng_control_atom(EngSim* sim, uint32_t index, double t_from) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  const EngAtom* atom = &sim->atoms[mode->atoms[index]];
+  if (atom->margin.key == margin_key(sim, index) && eng_local_margin_holds(sim, index)) {
+    sim->proof.margin[index] = atom->margin.size;
+    eng_control_values(sim, index, t_from);
+    return;
+  }
+  const ModelContext* context = eng_context(sim);
+  ModelDual g = {0};
+  double t_pad = BERNSTEIN_ULPS * DBL_EPSILON * magnitude(s->trial.t);
+  ModelInterval end = {s->trial.t - t_pad, s->trial.t + t_pad};
+  if (model_program_enclose_output(&mode->g_flow, context, sim->programs.dual, end, rounded_state,
+                                   sim, index, &g)) {
+    double width = g.v.hi - g.v.lo;
+    sim->proof.margin[index] = isfinite(width) ? 4.0 * width + DBL_MIN : DBL_MIN;
+  }
+  eng_control_values(sim, index, t_from);
+}
+
+void eng_control_values(EngSim* sim, uint32_t index, double t_from) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  if (mode->atom_class[index] == MODEL_CLASS_OTHER) {
+    if (eng_composed(sim, index)) return;
+    sim->proof.g_whole[index] = eng_enclose_atom(sim, index, t_from, s->trial.t);
+    return;
+  }
+  uint32_t degree = s->method->dense_degree;
+  double* control = sim->proof.control_g + (size_t)index * MODEL_LANES;
+  for (uint32_t j = 0; j < MODEL_LANES; j++) {
+    if (j > degree) {
+      control[j] = control[degree];
+      continue;
+    }
+    ControlPoint point = {sim, j};
+    eng_output(sim, ENG_SINGLE_G, control_time(s, j), control_state, &point, index, &control[j]);
+  }
+}
+
+void eng_control_points(EngSim* sim, uint64_t states, bool affine) {
+  sim->proof.stamp++;
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* s = sim->stepper;
+  const ModelContext* context = eng_context(sim);
+  uint32_t degree = s->method->dense_degree;
+  eng_control_margin(sim);
+  bool fit = time_fits(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (!is_asked(states, i)) continue;
+    control_lanes(sim, i);
+    fit &= margin_fits(sim, i);
+  }
+  if (!fit) {
+    for (uint32_t i = 0; i < mode->state_count; i++) {
+      if (is_asked(states, i)) refit_state(sim, i, control_size(sim, i));
+    }
+    refit_margins(sim);
+  }
+  if (!affine) return;
+  double t[MODEL_LANES];
+  if (degree == 4) {
+    // as control_time() has them
+    for (uint32_t j = 0; j < 4; j++) {
+      t[j] = s->trial.t0 + s->trial.h * (0.25 * (double)j);
+    }
+    for (uint32_t j = 4; j < MODEL_LANES; j++) {
+      t[j] = s->trial.t0 + s->trial.h;
+    }
+  } else {
+    for (uint32_t j = 0; j < MODEL_LANES; j++) {
+      t[j] = control_time(s, j);
+    }
+  }
+  model_program_run_block(&mode->g_flow, context, sim->programs.lanes, t, sim->proof.control_x,
+                          sim->proof.control_g);
+}

@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: MIT
+//
+// Detection: the first crossing on the dense output of a trial step that would do something.
+//
+// Every atom that is waited for is followed over the step (follow.c), with proof where that is
+// asked for (certify.c). The earliest crossing wins; others within rounding of it belong to the
+// same instant. If nothing would fire there, the crossing is followed silently and the search goes
+// on behind it, so that it leaves no trace in the trajectory.
+#include "engine/detect/follow.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TIME_ULPS    4.0      // times that are no farther apart are one
+#define WIDEST       1e-9     // part of a step: a bracket is no wider, however flat the crossing
+#define FEW          16       // one in so many is few
+#define SILENT_LIMIT 1000000  // crossings that fire nothing, in one step
+
+double eng_time_resolution(double t) {
+  return TIME_ULPS * DBL_EPSILON * fabs(t);
+}
+
+/// A unilateral event happens at the mesh point that enters its zone from below. The other types
+/// that detect early wait for the crossing itself; one that lingers in the zone for a whole step is
+/// taken to have arrived.
+static bool arrives(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
+  uint8_t type = f->model->type;
+  if (f->truth || !f->armed || f->model->relation == MODEL_REL_EQ) return false;
+  if (type == MODEL_ATOM_BILATERAL || f->sim->options.detection == SLT_DETECTION_INTERPOLATION) {
+    return false;
+  }
+  bool waits_at_mesh = type == MODEL_ATOM_UNILATERAL || eng_extrapolates_all(f->sim);
+  if (!waits_at_mesh && (f->model->bipolar || !f->atom->in_zone)) return false;
+  bool inside = f->model->relation == MODEL_REL_GT ? p->gb > -f->atom->eps : p->gb >= -f->atom->eps;
+  // on its way to the boundary, not just leaving it
+  if (!inside || p->gb > 0.0 || !(p->db >= 0.0)) return false;
+  *out = (EngCrossing){.index = f->index,
+                       .t = p->b,
+                       .lo = p->b,
+                       .hi = p->b,
+                       .slope = p->db,
+                       .rising = true,
+                       .certified = f->sim->options.detection == SLT_DETECTION_CERTIFIED};
+  return true;
+}
+
+/// An atom that is linear in time has been scheduled: the step ends where it crosses, or goes on
+/// beyond that where nothing hangs on it. What happens at a step's end for such a reason, or by a
+/// time event, takes along what rounding keeps just short of it.
+static bool arrives_on_time(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
+  const EngSim* sim = f->sim;
+  double t = f->atom->t_linear;
+  bool scheduled = fmin(sim->core.calendar.t_linear, eng_queue_next(sim)) <= p->b;
+  if (p->b < (scheduled ? t - eng_time_resolution(p->b) : t) || t <= p->a) return false;
+  t = fmin(t, p->b);
+  *out = (EngCrossing){.index = f->index,
+                       .t = t,
+                       .lo = t,
+                       .hi = t,
+                       .slope = p->db,
+                       .rising = !f->truth || f->model->relation == MODEL_REL_EQ,
+                       .certified = true};
+  return true;
+}
+
+/// At the time of a time event: an atom that rounding keeps just short of its crossing is there
+/// too.
+static bool coincides(const EngFollower* f, const EngPiece* p, EngCrossing* out) {
+  if (f->truth || !f->armed || !(p->gb < 0.0) || !(p->db > 0.0)) return false;
+  double rho = f->sim->proof.margin[f->index] + p->db * eng_time_resolution(p->b);
+  if (eng_queue_next(f->sim) > p->b || -p->gb > rho) return false;
+  *out = (EngCrossing){.index = f->index,
+                       .t = p->b,
+                       .lo = p->b,
+                       .hi = p->b + eng_time_resolution(p->b),
+                       .slope = p->db,
+                       .rising = true,
+                       .certified = true};
+  return true;
+}
+
+/// Atom `index` of the mode, as it is now.
+static EngFollower follower_of(EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  EngAtom* atom = &sim->atoms[id];
+  return (EngFollower){.sim = sim,
+                       .index = index,
+                       .model = &sim->model->atoms[id],
+                       .atom = atom,
+                       .zone = fmax(atom->zone, eng_time_rho(sim, atom->gdot)),
+                       .truth = atom->truth,
+                       .armed = atom->armed};
+}
+
+/// First crossing of one atom on a part of the step, by the detection that was asked for. The
+/// follower is new.
+static bool follow(EngFollower* f, const EngPiece* piece, EngCrossing* out) {
+  EngSim* sim = f->sim;
+  if (sim->options.detection == SLT_DETECTION_CERTIFIED) {
+    const ModelMode* mode = sim->core.mode;
+    bool affine = mode->atom_class[f->index] != MODEL_CLASS_OTHER;
+    const double* control = affine ? sim->proof.control_g + (size_t)f->index * MODEL_LANES : NULL;
+    bool decided = true;
+    bool crosses = eng_certify(f, piece, control, sim->proof.margin[f->index], out, &decided);
+    f->atom->undecided = !decided;
+    if (crosses) return true;
+    if (decided) return arrives(f, piece, out);
+    *f = follower_of(sim, f->index);
+    sim->core.counts.undecided++;
+    return eng_follow(f, piece, out) || arrives(f, piece, out);
+  }
+  if (arrives(f, piece, out)) return true;
+  if (sim->options.detection == SLT_DETECTION_INTERPOLATION) return eng_follow_ends(f, piece, out);
+  if (eng_extrapolates_all(sim)) return eng_follow_mesh(f, piece, out);
+  return eng_follow(f, piece, out);
+}
+
+/// How fast g turns round behind a crossing: its second derivative, away from where it goes; 0
+/// where it does not turn.
+static double bend_of(const EngPiece* p, const EngCrossing* c) {
+  double sign = c->rising ? 1.0 : -1.0;
+  bool ahead = p->b - c->t > 0.01 * (p->b - p->a);
+  double bend = ahead ? (p->db - c->slope) / (p->b - c->t) : (c->slope - p->da) / (c->t - p->a);
+  return fmax(-sign * bend, 0.0);
+}
+
+/// A contact that turns round within the atom's zone only grazes the boundary: g and its slope
+/// vanish together, and whether it happens at all hangs on errors that the zone allows for. Time by
+/// which such an error moves the event; 0 for a clean crossing.
+static double grazing_shift(const EngCrossing* c, double zone) {
+  if (!(c->bend > 0.0) || c->slope * c->slope > 2.0 * c->bend * zone) return 0.0;
+  return sqrt(2.0 * zone / c->bend);
+}
+
+void eng_warn_of_grazing(EngSim* sim) {
+  if (!sim->report.on_warning) return;
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* c = &sim->detect.crossings[i];
+    uint32_t id = sim->core.mode->atoms[c->index];
+    if (!(c->bend > 0.0) || sim->atoms[id].warned.grazing) continue;
+    double zone = fmax(sim->atoms[id].eps, eng_sigma(sim, c->index));
+    double shift = grazing_shift(c, zone);
+    if (!(shift > 0.0)) continue;
+    sim->atoms[id].warned.grazing = true;
+    char message[300];
+    snprintf(message, sizeof message,
+             "at t = %s this relation only grazes its boundary: an error of %s moves the event by "
+             "%s, or undoes it",
+             eng_number(eng_rounded(c->t, 9.0)).text, eng_number(eng_rounded(zone, 2.0)).text,
+             eng_number(eng_rounded(shift, 2.0)).text);
+    sim->report.on_warning(sim->report.warning_user, DIAG_W0802,
+                           sim->model->atoms[id].written->span, message);
+  }
+}
+
+bool eng_is_followed(const EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  return !atom->literal && !atom->sliding && !atom->kind.constant;
+}
+
+/// ... on the dense output; one that is linear in time is scheduled instead.
+static bool is_searched(const EngSim* sim, uint32_t index) {
+  return eng_is_followed(sim, index) &&
+         !isfinite(sim->atoms[sim->core.mode->atoms[index]].t_linear);
+}
+
+/// Whether it is not known yet how an atom goes on to the end of the trial.
+static bool is_open(const EngSim* sim, uint32_t index) {
+  const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  return !atom->end_known && !atom->crosses;
+}
+
+/// What certification needs: control points once a step, the enclosure of all atoms that have no
+/// coefficients over the part of it that is looked at.
+static void prepare_proof(EngSim* sim, double t_from, bool first) {
+  const ModelMode* mode = sim->core.mode;
+  bool any = false;
+  bool affine = false;
+  bool curved = false;
+  uint64_t states = 0;
+  uint32_t searched = 0;
+  uint32_t count = 0;
+  const uint32_t* loose = eng_followed(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
+    if (!is_open(sim, i) || !is_searched(sim, i)) continue;
+    any = true;
+    searched++;
+    bool other = mode->atom_class[i] == MODEL_CLASS_OTHER;
+    affine |= !other;
+    curved |= other && !eng_composed(sim, i);
+    states |= mode->atom_states ? mode->atom_states[i] : ~(uint64_t)0;
+  }
+  if (searched * FEW < sim->active.indicator_count && eng_local_is_prepared(sim)) {
+    // along many surfaces few relations are left: those alone
+    for (uint32_t place = 0; place < count && any; place++) {
+      uint32_t i = loose[place];
+      if (is_open(sim, i) && is_searched(sim, i)) eng_local_control(sim, i, t_from);
+    }
+    return;
+  }
+  // all are enclosed together; local events ask for others later
+  if (curved || sim->local) states = ~(uint64_t)0;
+  if (first && any) eng_control_points(sim, states, affine);
+  if (curved) eng_enclose_atoms(sim, t_from, sim->stepper->trial.t, sim->proof.g_whole);
+}
+
+bool eng_collect_atom(EngSim* sim, uint32_t index, double t_from) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!is_open(sim, index) || !eng_is_followed(sim, index)) return false;
+  EngFollower f = follower_of(sim, index);
+  EngPiece piece = {t_from,     sim->stepper->trial.t,      atom->g, sim->detect.end_g[index],
+                    atom->gdot, sim->detect.end_gdot[index]};
+  bool timed = isfinite(atom->t_linear);
+  // every atom has one at most: there is room
+  EngCrossing* crossing = &sim->detect.crossings[sim->detect.crossing_count];
+  *crossing = (EngCrossing){0};
+  bool crosses = timed ? arrives_on_time(&f, &piece, crossing) : follow(&f, &piece, crossing);
+  if (crosses || coincides(&f, &piece, crossing)) {
+    if (!timed) crossing->bend = bend_of(&piece, crossing);
+    atom->crosses = true;
+    sim->detect.crossing_count++;
+    return true;
+  }
+  atom->end_truth = f.truth;
+  atom->end_armed = f.armed;
+  atom->end_known = true;
+  return false;
+}
+
+/// Add the first crossings behind t_from of atoms of which nothing is known yet to those that are
+/// known.
+static void collect(EngSim* sim, double t_from) {
+  uint32_t count = 0;
+  const uint32_t* loose = eng_followed(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    eng_collect_atom(sim, loose[place], t_from);
+  }
+}
+
+bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* out) {
+  EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
+  if (!eng_is_followed(sim, index)) return false;
+  double t_end = sim->stepper->trial.t;
+  EngFollower f = follower_of(sim, index);
+  eng_follower_value(&f, t_end, &sim->detect.end_g[index], &sim->detect.end_gdot[index]);
+  eng_control_atom(sim, index, t_from);
+  EngPiece piece = {
+      t_from, t_end, atom->g, sim->detect.end_g[index], atom->gdot, sim->detect.end_gdot[index]};
+  *out = (EngCrossing){0};
+  if (follow(&f, &piece, out) || coincides(&f, &piece, out)) {
+    out->bend = bend_of(&piece, out);
+    return true;
+  }
+  atom->end_truth = f.truth;
+  atom->end_armed = f.armed;
+  atom->end_known = true;
+  return false;
+}
+
+/// How far from its place a crossing may be: rounding of g leaves it open.
+static double half_bracket(const EngSim* sim, const EngCrossing* c) {
+  double width = sim->proof.margin[c->index] / fabs(c->slope);
+  if (!(width <= WIDEST * sim->stepper->trial.h)) width = WIDEST * sim->stepper->trial.h;
+  return width + 0.5 * eng_time_resolution(c->t);
+}
+
+/// Put the crossings of the first instant before the others, which do not count any more; returns
+/// its time.
+static double keep_first(EngSim* sim, double first) {
+  double t_end = sim->stepper->trial.t;
+  double reach = 0.0;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    if (sim->detect.crossings[i].t == first)
+      reach = fmax(reach, half_bracket(sim, &sim->detect.crossings[i]));
+  }
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    if (sim->detect.crossings[i].t > first + reach + half_bracket(sim, &sim->detect.crossings[i]))
+      continue;
+    if (i > kept) {
+      EngCrossing due = sim->detect.crossings[i];
+      sim->detect.crossings[i] = sim->detect.crossings[kept];
+      sim->detect.crossings[kept] = due;
+    }
+    kept++;
+  }
+  sim->detect.crossing_count = kept;
+  // within rounding of the end of the step, and so of a time event: the same instant
+  return first >= t_end - fmax(reach, eng_time_resolution(t_end)) ? t_end : first;
+}
+
+/// Truths as an instant at time t would see them; env and g hold the values there.
+static void preview_truths(EngSim* sim, double t) {
+  const ModelMode* mode = sim->core.mode;
+  eng_evaluate_followed(sim, t, false);
+  uint32_t count = 0;
+  const uint32_t* loose = eng_followed(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
+    const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    bool located = !atom->literal;
+    if (located) {
+      // one whose becoming false interests nobody has been let go silently; not one that became
+      // true just here, whose g is rounding
+      bool moved = t > sim->core.mesh_t;
+      bool fell = moved && atom->truth && !model->bipolar && sim->detect.g[i] < -atom->zone;
+      if (!fell || atom->sliding) continue;
+      atom->armed = true;
+      atom->end_known = false;
+    }
+    bool truth = !located && eng_relation_holds(model->relation, sim->detect.g[i]);
+    atom->truth = truth;
+    sim->env[model->env] = truth ? 1.0 : 0.0;
+  }
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    uint32_t id = mode->atoms[sim->detect.crossings[i].index];
+    sim->atoms[id].located = true;
+    sim->atoms[id].located_truth = sim->detect.crossings[i].rising;
+    sim->env[sim->model->atoms[id].env] = sim->detect.crossings[i].rising ? 1.0 : 0.0;
+  }
+}
+
+/// The crossings at t fire nothing: latch them and move the mesh point there. What is known of all
+/// other atoms up to the end of the trial stays known: `found` crossings, those at t before others.
+static void follow_silently(EngSim* sim, double t, uint32_t found) {
+  const ModelMode* mode = sim->core.mode;
+  eng_evaluate_gdot(sim, t);
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    uint32_t id = mode->atoms[sim->detect.crossings[i].index];
+    EngAtom* atom = &sim->atoms[id];
+    bool momentary = sim->model->atoms[id].relation == MODEL_REL_EQ;
+    atom->truth = sim->detect.crossings[i].rising && !momentary;
+    atom->armed = false;
+    atom->located = false;
+    atom->crosses = false;
+    sim->env[sim->model->atoms[id].env] = atom->truth ? 1.0 : 0.0;
+    sim->core.counts.silent++;
+  }
+  sim->detect.end_known = false;
+  uint32_t count = 0;
+  const uint32_t* loose = eng_followed(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    atom->g = sim->detect.g[i];
+    atom->gdot = sim->detect.gdot[i];
+    if (sim->detect.extrapolates) atom->previous.h = 0.0;
+  }
+  sim->core.pruned.stale = false;
+  sim->pruning.stale = true;
+  sim->core.mesh_t = t;
+  eng_edges_clear(sim);
+  uint32_t done = sim->detect.crossing_count;
+  sim->detect.crossing_count = found - done;
+  memmove(sim->detect.crossings, sim->detect.crossings + done,
+          sim->detect.crossing_count * sizeof *sim->detect.crossings);
+}
+
+/// Whether a guard changes its truth with that of one of its atoms, all others as they are.
+static bool guard_hangs_on(EngSim* sim, const ModelGuard* guard, uint32_t atom) {
+  uint32_t k = 0;
+  while (k < guard->atom_count && guard->atoms[k] != atom) {
+    k++;
+  }
+  if (k == guard->atom_count) return false;
+  double* truth = &sim->env[sim->model->atoms[atom].env];
+  double latched = *truth;
+  *truth = 0.0;
+  bool without = eng_guard(sim, guard);
+  *truth = 1.0;
+  bool with = eng_guard(sim, guard);
+  *truth = latched;
+  return with != without;
+}
+
+/// Whether any guard of the present states hangs on the atom.
+static bool flip_matters(EngSim* sim, uint32_t atom) {
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    if (!eng_automaton_active(sim, a)) continue;
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->kind == MODEL_AUTOMATON_SWITCH) {
+      if (guard_hangs_on(sim, automaton->condition, atom)) return true;
+      continue;
+    }
+    const ModelState* state = &automaton->states[sim->state[a]];
+    if (state->invariant && guard_hangs_on(sim, state->invariant, atom)) return true;
+    for (uint32_t i = 0; i < state->outgoing_count; i++) {
+      const ModelTransition* transition = &sim->model->transitions[state->outgoing[i]];
+      if (guard_hangs_on(sim, &transition->guard, atom)) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the first crossing is one in time, alone, on which nothing hangs: values at its time
+/// would tell nothing new.
+static bool passes_unseen(EngSim* sim) {
+  if (sim->detect.crossing_count != 1 || sim->detect.has_auxiliary || sim->local) return false;
+  uint32_t id = sim->core.mode->atoms[sim->detect.crossings[0].index];
+  if (!(sim->core.t_event == sim->atoms[id].t_linear) || sim->core.mode->equation_atom_count) {
+    return false;
+  }
+  return !sim->detect.extrapolates && !flip_matters(sim, id);
+}
+
+static void pass_unseen(EngSim* sim, uint32_t found) {
+  uint32_t id = sim->core.mode->atoms[sim->detect.crossings[0].index];
+  EngAtom* atom = &sim->atoms[id];
+  atom->truth = sim->detect.crossings[0].rising && atom->relation != MODEL_REL_EQ;
+  atom->armed = false;
+  atom->crosses = false;
+  sim->env[atom->env] = atom->truth ? 1.0 : 0.0;
+  sim->core.counts.silent++;
+  sim->detect.crossing_count = found - 1;
+  memmove(sim->detect.crossings, sim->detect.crossings + 1,
+          sim->detect.crossing_count * sizeof *sim->detect.crossings);
+}
+
+/// g and slope of all atoms at the end of the trial.
+static void find_ends(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double t_end = sim->stepper->trial.t;
+  eng_local_show_far(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
+  eng_pruned_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
+  num_dense_eval(sim->stepper, t_end, sim->x);
+  eng_evaluate_followed(sim, t_end, true);
+  sim->detect.end_known = true;
+  sim->core.pruned.ends_marked = true;
+  uint32_t count = 0;
+  const uint32_t* loose = eng_followed(sim, &count);
+  for (uint32_t place = 0; place < count; place++) {
+    uint32_t i = loose[place];
+    sim->detect.end_g[i] = sim->detect.g[i];
+    sim->detect.end_gdot[i] = sim->detect.gdot[i];
+    sim->atoms[mode->atoms[i]].end_known = false;
+    sim->atoms[mode->atoms[i]].crosses = false;
+  }
+}
+
+/// First crossings behind t_from, of all atoms or of those near their boundary; the earliest time,
+/// INFINITY for none.
+static double find_crossings(EngSim* sim, double t_from, bool near, bool once_more) {
+  double first = (double)INFINITY;
+  bool certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
+  if (certified && !near) prepare_proof(sim, t_from, !once_more);
+  sim->values.searching = true;
+  sim->values.dense_t = (double)NAN;
+  if (near) {
+    eng_pruned_collect(sim, t_from);
+  } else {
+    collect(sim, t_from);
+  }
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    first = fmin(first, sim->detect.crossings[i].t);
+  }
+  return first;
+}
+
+static SltStatus detect(EngSim* sim, double t_from, bool* found) {
+  *found = false;
+  sim->detect.crossing_count = 0;
+  sim->detect.end_known = false;
+  if (sim->active.indicator_count == 0) return SLT_OK;
+  if (eng_local_detect(sim, t_from, found)) return SLT_OK;
+  sim->detect.crossing_count = 0;  // what was found before it gave up is looked for again
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  double t_end = sim->stepper->trial.t;
+  bool near = eng_pruned_find(sim, t_from);
+  if (!near) find_ends(sim);
+  double leaves = (double)INFINITY;
+  sim->core.exit.pending = false;
+  if (sim->core.slide.count) {
+    leaves = eng_slide_exit(sim, t_from, &sim->core.exit.surface, &sim->core.exit.above);
+  }
+  sim->core.contact.lifts = false;
+  double lifts = (double)INFINITY;
+  if (sim->core.contact.active) lifts = eng_contact_exit(sim, t_from);
+  uint32_t last = 0;
+  for (uint32_t round = 0; round < SILENT_LIMIT; round++) {
+    double first = find_crossings(sim, t_from, near, round > 0);
+    eng_local_collect(sim);
+    if (lifts < (double)INFINITY && lifts <= fmin(first, leaves)) {
+      sim->detect.crossing_count = 0;
+      sim->core.contact.lifts = true;
+      sim->core.t_event = lifts;
+      *found = true;
+      return SLT_OK;
+    }
+    if (leaves < (double)INFINITY && leaves <= first) {
+      sim->detect.crossing_count = 0;
+      sim->core.exit.pending = true;
+      sim->core.t_event = leaves;
+      *found = true;
+      return SLT_OK;
+    }
+    sim->core.pruned.lazy = near;
+    if (sim->detect.crossing_count == 0) return SLT_OK;
+    uint32_t all = sim->detect.crossing_count;
+    double t = keep_first(sim, first);
+    sim->core.t_event = t;
+    if (t < t_end && !near && passes_unseen(sim)) {
+      pass_unseen(sim, all);
+      t_from = t;
+      continue;
+    }
+    eng_sample(sim, t);
+    sim->values.searching = false;
+    preview_truths(sim, t);
+    if (eng_anything_enabled(sim)) {
+      *found = true;
+      return SLT_OK;
+    }
+    last = sim->core.mode->atoms[sim->detect.crossings[0].index];
+    follow_silently(sim, t, all);
+    if (t >= t_end) {
+      sim->detect.crossing_count = 0;
+      return SLT_OK;
+    }
+    t_from = t;
+  }
+  const ModelAtomText* atom = sim->model->atoms[last].written;
+  eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, &atom->span,
+           "more than a million crossings without effect in the step from t = %s on; the last is "
+           "that of '%.*s' at t = %s",
+           eng_number(sim->stepper->trial.t0).text, STR_ARGS(atom->text),
+           eng_number(sim->core.t_event).text);
+  eng_hint(sim,
+           "noEvent[...] around a relation that only other guards ask for saves its crossings");
+  return sim->error.status;
+}
+
+SltStatus eng_detect(EngSim* sim, double t_from, bool* found) {
+  SltStatus status = detect(sim, t_from, found);
+  sim->values.searching = false;
+  return status;
+}
+
+double eng_next_boundary(EngSim* sim) {
+  double nearest = (double)INFINITY;
+  eng_local_show_far(sim, sim->stepper->t, sim->stepper->x);
+  eng_pruned_show(sim, sim->stepper->t, sim->stepper->x);
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
+    if (!eng_is_followed(sim, i)) continue;
+    EngFollower f = follower_of(sim, i);
+    if (!eng_follower_waits(&f)) continue;
+    eng_follower_aim(&f, f.atom->g, f.atom->gdot);
+    double speed = f.sign * f.atom->gdot;
+    double distance = f.threshold - f.sign * f.atom->g;
+    if (speed > 0.0 && distance >= 0.0) nearest = fmin(nearest, distance / speed);
+  }
+  return nearest;
+}
+
+bool eng_detect_drift(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double end = sim->stepper->trial.t;
+  if (num_dense_prepare(sim->stepper) < 0) return false;
+  eng_pruned_show(sim, sim->stepper->trial.t0, sim->stepper->trial.x0);
+  num_dense_eval(sim->stepper, end, sim->x);
+  eng_evaluate_g(sim, end, false);
+  memcpy(sim->detect.end_g, sim->detect.g, mode->atom_count * sizeof *sim->detect.g);
+  double first = (double)INFINITY;
+  sim->detect.crossing_count = 0;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
+    if (!eng_is_followed(sim, i)) continue;
+    EngFollower f = follower_of(sim, i);
+    if (!eng_follower_waits(&f)) continue;
+    eng_follower_aim(&f, f.atom->g, f.atom->gdot);
+    if (!eng_follower_beyond(&f, f.sign * sim->detect.end_g[i] - f.threshold)) continue;
+    EngCrossing crossing = {0};
+    eng_follower_bracket(&f, sim->stepper->trial.t0, end, f.atom->g, sim->detect.end_g[i],
+                         &crossing);
+    crossing.slope = f.atom->gdot;
+    crossing.certified = sim->options.detection == SLT_DETECTION_CERTIFIED;
+    first = fmin(first, crossing.t);
+    sim->detect.crossings[sim->detect.crossing_count++] = crossing;
+  }
+  if (sim->detect.crossing_count == 0) return false;
+  double t = keep_first(sim, first);
+  sim->core.t_event = t;
+  eng_sample(sim, t);
+  preview_truths(sim, t);
+  if (eng_anything_enabled(sim)) return true;
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    sim->atoms[mode->atoms[sim->detect.crossings[i].index]].located = false;
+  }
+  eng_restore_truths(sim);
+  return false;
+}
+
+bool eng_may_be_linear(const EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelAtom* model = &sim->model->atoms[mode->atoms[index]];
+  bool scheduled = model->continuous && model->type == MODEL_ATOM_CRITICAL;
+  if (model->time_only && model->type != MODEL_ATOM_NOEVENT) scheduled = model->continuous;
+  // a constant slope alone is not enough: floor(time) has one
+  if (mode->slope_class[index] != MODEL_CLASS_FIXED) return false;
+  return scheduled && mode->atom_class[index] != MODEL_CLASS_OTHER;
+}
+
+/// When an atom whose g is linear in time will cross; INFINITY when it does not, or is not linear.
+static double linear_crossing(EngSim* sim, uint32_t index) {
+  const ModelMode* mode = sim->core.mode;
+  const ModelAtom* model = &sim->model->atoms[mode->atoms[index]];
+  const EngAtom* atom = &sim->atoms[mode->atoms[index]];
+  bool scheduled = eng_may_be_linear(sim, index);
+  // slopes are those of the mode, not of the motion along a surface
+  bool own_flow = sim->core.slide.count == 0 && !sim->core.contact.active;
+  // at its last crossing, how far it has to go depends on the step to come
+  if (!(own_flow && atom->armed) && !model->time_only) scheduled = false;
+  if (!scheduled) return (double)INFINITY;
+  bool waits_up = !atom->truth && atom->gdot > 0.0;
+  bool waits_down = atom->truth && model->bipolar && atom->gdot < 0.0;
+  if (model->relation == MODEL_REL_EQ) waits_up = atom->g * atom->gdot < 0.0;
+  if (!waits_up && !waits_down) return (double)INFINITY;
+  // still at its last crossing: only leaving the zone on the wrong side is something new
+  double zone = fmax(atom->zone, eng_time_rho(sim, atom->gdot));
+  double level = atom->armed ? 0.0 : waits_down ? -zone : zone;
+  if (model->relation == MODEL_REL_EQ) level = 0.0;
+  // in time alone: from g at time 0, so that `time >= c` gives c itself
+  double t = model->time_only ? (level - sim->detect.g_zero[index]) / atom->gdot
+                              : sim->core.t + (level - atom->g) / atom->gdot;
+  if (isnan(t)) return (double)INFINITY;
+  return t > sim->core.t ? t : nextafter(sim->core.t, (double)INFINITY);
+}
+
+void eng_schedule_linear(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  sim->core.calendar.t_linear = (double)INFINITY;
+  sim->core.calendar.t_passing = (double)INFINITY;
+  bool plain = sim->options.detection == SLT_DETECTION_CERTIFIED ||
+               sim->options.detection == SLT_DETECTION_COMBINED;
+  if (!plain || !sim->detect.has_linear) {
+    if (!sim->core.calendar.has_scheduled) return;
+    uint32_t count = 0;
+    const uint32_t* atoms = eng_instant_atoms(sim, &count);
+    for (uint32_t place = 0; place < count; place++) {
+      sim->atoms[mode->atoms[atoms[place]]].t_linear = (double)INFINITY;
+    }
+    return;
+  }
+  if (sim->detect.has_time_only) {
+    const ModelContext* context = eng_context(sim);
+    model_program_run(&mode->g_flow, context, sim->programs.g_flow, 0.0, sim->x,
+                      sim->detect.g_zero);
+  }
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
+    EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    // what is slid along crosses nowhere
+    atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
+    if (!(atom->t_linear < (double)INFINITY)) continue;
+    // where no guard hangs on it a step need not end there: it is passed like any other crossing
+    bool ends_step = sim->local || mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);
+    double* first = ends_step ? &sim->core.calendar.t_linear : &sim->core.calendar.t_passing;
+    *first = fmin(*first, atom->t_linear);
+    sim->core.calendar.has_scheduled = true;
+  }
+  sim->pruning.stale = true;
+}
+
+bool eng_extrapolates_all(const EngSim* sim) {
+  return sim->options.detection == SLT_DETECTION_EXTRAPOLATION;
+}
+
+bool eng_extrapolates(const EngSim* sim, const ModelAtom* model) {
+  if (!model->continuous || model->type == MODEL_ATOM_NOEVENT) return false;
+  switch (sim->options.detection) {
+  case SLT_DETECTION_EXTRAPOLATION: return true;
+  case SLT_DETECTION_INTERPOLATION: return false;
+  case SLT_DETECTION_COMBINED:
+  case SLT_DETECTION_CERTIFIED:
+  case SLT_DETECTION_EXPERIMENT:
+  default: return model->type == MODEL_ATOM_UNILATERAL || model->type == MODEL_ATOM_SHORTLIVING;
+  }
+}
+
+/// Step after which g is expected at gamma*g: smallest positive root of
+/// (1 - gamma) g + g' h + bend h^2/2 = 0, `bend` bounding the curvature (Esposito, Kumar & Pappas
+/// 2001; 0 is the rule of ISMA 2021).
+static double step_bound(const EngAtom* atom, bool safeguard) {
+  double bend = 0.0;
+  if (safeguard && atom->previous.h > 0.0) {
+    bend = 1.5 * fmax((atom->gdot - atom->previous.gdot) / atom->previous.h, 0.0);
+  }
+  double c = (1.0 - atom->gamma) * atom->g;  // negative
+  if (bend > 0.0) return (-atom->gdot + sqrt(atom->gdot * atom->gdot - 2.0 * bend * c)) / bend;
+  return atom->gdot > 0.0 ? -c / atom->gdot : (double)INFINITY;
+}
+
+double eng_extrapolate_slow(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double bound = (double)INFINITY;
+  if (!sim->detect.extrapolates) return bound;
+  for (uint32_t place = 0; place < sim->active.indicator_count; place++) {
+    uint32_t i = sim->active.indicators[place];
+    const ModelAtom* model = &sim->model->atoms[mode->atoms[i]];
+    const EngAtom* atom = &sim->atoms[mode->atoms[i]];
+    if (!eng_extrapolates(sim, model) || atom->truth || !atom->armed || atom->g > -atom->eps)
+      continue;
+    bool safeguard = sim->options.detection != SLT_DETECTION_EXTRAPOLATION;
+    double h = step_bound(atom, safeguard);
+    if (h < bound && flip_matters(sim, mode->atoms[i])) bound = h;
+  }
+  return bound;
+}

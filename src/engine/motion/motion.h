@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+//
+// Motion: the choice of a method, stiff systems, scales of states and error weights.
+#ifndef SALTUS_ENGINE_MOTION_MOTION_H
+#define SALTUS_ENGINE_MOTION_MOTION_H
+
+#include "engine/engine.h"
+
+typedef struct EngSim EngSim;
+
+#define ENG_EXPLICIT_METHOD "dp54"   // what `auto` begins with
+#define ENG_STIFF_METHOD    "rodas"  // ... and changes to where that pays
+#define ENG_SMALL_METHOD    "bs32"   // ... and to where events limit the steps
+#define ENG_STEP_MEMORY     16       // modes whose first step is remembered; a power of two
+
+/// What stiff methods know of a mode.
+typedef struct EngStiffMode {
+  const ModelStiff* stiff;
+  NumLinear* linear;
+  NumLinear* full;  // for motion that combines this mode with others
+  NumMultistep *past, *full_past;
+} EngStiffMode;
+
+typedef struct EngStiff {
+  EngStiffMode* modes;  // by id of the mode
+  size_t mode_capacity;
+  const ModelStiff* present;
+  double *regs, *stage_regs, *jacobian_regs;  // of the present mode; the others lie in `regs`
+  size_t reg_capacity;
+  double* work;
+  size_t work_capacity;
+  bool ready;  // the stepper's system belongs to the present motion and its values
+} EngStiff;
+
+/// Which method is in use, and why.
+typedef struct EngChoice {
+  uint64_t steps_seen;   // steps of the stepper when it was last looked at
+  uint32_t stiff_steps;  // successive steps that stability has limited
+  bool easy;             // an explicit method could have made the last trial of a stiff one
+  uint32_t easy_steps;   // successive steps of such trials
+  uint32_t patience;     // stiff_steps after which a stiff method takes over; grows where that
+                         // did not pay
+  uint64_t steps_then;   // steps when it did
+  uint32_t switches;
+  double t_first, t_last;  // times of the first and the last switch
+  bool no_jacobian;        // a stiff method was tried and is not possible here
+  // pair.c; a flight is the motion from one instant to the next
+  uint64_t arcs, arcs_then;  // so far; when the smaller pair came into use
+  uint64_t arc_began;        // trials before the present flight
+  uint32_t short_arcs;       // successive ones that the smaller pair could have made
+  uint32_t pair_patience;    // short_arcs after which it does
+  uint32_t pair_switches;
+  double t_pair;  // time of the first
+} EngChoice;
+
+/// How a motion that begins anew in a mode went last time.
+typedef struct EngStepMemory {
+  uint64_t mode;  // eng_mode_key(); 0: nothing is known
+  double h;       // step size that its first step proposed
+} EngStepMemory;
+
+/// What the next step begins with. Part of snapshots.
+typedef struct EngStep {
+  EngStepMemory memory[ENG_STEP_MEMORY];
+  uint32_t place;      // of the present mode in the memory
+  bool open;           // the first step since the motion began anew is not made yet
+  double instant_t;    // time of the last instant that fired
+  double first_bound;  // of the first step after it
+  bool nudged;         // the equations have no values at the present point: go on along `tangent`
+  double attraction;   // to surfaces slid along and closed contacts, 1/time; 0: not chosen yet
+  double covered;      // step for which the scales of held states are known
+  double idle;         // the last one in a mode without states, since the last instant
+} EngStep;
+
+/// Methods to choose from.
+typedef struct EngMethods {
+  const NumMethod *explicit_method, *small_method, *stiff_method;  // what `auto` chooses from
+  char reason[200];                                                // why the present one is in use
+  double t_stop;  // up to which the motion is asked for
+} EngMethods;
+
+/// What the states measure (scale.c).
+typedef struct EngScales {
+  double* largest;        // per environment entry: largest magnitude so far
+  uint32_t* stand_in;     // ... which entry stands for it; NULL: it does itself
+  uint32_t* first;        // ... the first state of the present mode for which that one stands
+  uint32_t* of_state;     // per state of the stepper: the entry that has its scale
+  uint32_t* family;       // ... first state of its family
+  uint64_t epoch;         // of the stepper's scales when they were last taken over
+  ModelDual* rate_duals;  // registers, states and rates to bound the rounding of rates with
+  size_t rate_dual_capacity;
+} EngScales;
+
+// ---- stiff.c ------------------------------------------------------------------------------------
+
+/// Before a trial step: choose the method, and let a stiff one know the equations in force.
+SltStatus eng_stiff_prepare(EngSim* sim);
+/// A trial is accurate enough: see whether it needed a stiff method.
+void eng_stiff_note_trial(EngSim* sim);
+/// Why the present method is in use; NULL when the user named it. The text is the caller's buffer.
+const char* eng_method_reason(const EngSim* sim, char* text, size_t capacity);
+void eng_stiff_free(EngSim* sim);
+
+// ---- scale.c: what the variables measure, and the error weights ---------------------------------
+
+/// Scales before the run has seen anything: nominal values.
+void eng_scales_init(EngSim* sim);
+/// The stepper is about to go on in the present mode.
+void eng_scales_enter(EngSim* sim);
+/// After a snapshot was restored.
+void eng_scales_rebind(EngSim* sim);
+/// Scale of the entry of the environment that a state or another variable has: the largest
+/// magnitude at committed points so far, of it or of its family; a given nominal value counts. 0:
+/// not known. Only states are followed by themselves.
+double eng_scale(EngSim* sim, uint32_t env);
+/// A trial was rejected again: weights that are below what rounding does to the rates are raised to
+/// that. False: none is.
+bool eng_scales_raise(EngSim* sim);
+/// Before a step along surfaces or on contacts: scales of the states that these hold.
+void eng_scales_hold(EngSim* sim);
+/// Another variable has had this value at a committed point.
+void eng_scale_note(EngSim* sim, uint32_t env, double value);
+/// Absolute part of the error weight of an entry, and the weight for a value of it.
+double eng_absolute(EngSim* sim, uint32_t env);
+double eng_weight(EngSim* sim, uint32_t env, double value);
+
+// ---- order.c: order selection -------------------------------------------------------------------
+
+/// An instant has ended a flight and the integration will begin anew: look at what it took.
+void eng_order_instant(EngSim* sim);
+/// Before a trial with an explicit method of `auto`: the pair to change to, NULL to stay.
+const NumMethod* eng_order_choose(EngSim* sim);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//
+// Scales of the variables: the largest magnitude that a variable, or one of its family, has had so
+// far. The stepper follows those of its states at every committed point; here they are kept by
+// entry of the environment, for modes that have other states, for snapshots and for whoever asks.
+#include "engine/run/run.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define HELD_SHARE     1e-3  // of the way that a flow would take a state, where others hold it
+#define SCATTER_POINTS 3
+#define SCATTER_ULPS   64.0  // of the time: sources change by some roundings
+
+static uint32_t entry_of(const EngSim* sim, uint32_t env) {
+  return sim->scales.stand_in ? sim->scales.stand_in[env] : env;
+}
+
+void eng_scales_init(EngSim* sim) {
+  const Model* model = sim->model;
+  for (uint32_t i = 0; sim->scales.stand_in && i < model->env_count; i++) {
+    sim->scales.stand_in[i] = i;
+  }
+  for (uint32_t v = 0; v < model->var_count; v++) {
+    const ModelVar* var = &model->vars[v];
+    const ModelVar* first = &model->vars[var->family];
+    for (uint32_t k = 0; k < var->slots; k++) {
+      if (k < first->slots && sim->scales.stand_in)
+        sim->scales.stand_in[var->env + k] = first->env + k;
+    }
+    if (!var->sized) continue;
+    for (uint32_t k = 0; k < var->slots; k++) {
+      eng_scale_note(sim, var->env + k, var->nominal);
+    }
+  }
+}
+
+/// What the stepper has seen of the states it has.
+static void take_over(EngSim* sim) {
+  const NumStepper* stepper = sim->stepper;
+  if (sim->scales.epoch == stepper->scale_epoch) return;
+  sim->scales.epoch = stepper->scale_epoch;
+  for (uint32_t i = 0; i < stepper->n; i++) {
+    double* scale = &sim->scales.largest[sim->scales.of_state[i]];
+    *scale = fmax(*scale, stepper->scale[i]);
+  }
+}
+
+/// States of the same family among those of the mode.
+static void find_families(EngSim* sim, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t entry = sim->scales.of_state[i];
+    uint32_t first = sim->scales.first[entry];
+    bool known = first < i && sim->scales.of_state[first] == entry;
+    if (!known) sim->scales.first[entry] = i;
+    sim->scales.family[i] = known ? first : i;
+  }
+}
+
+void eng_scales_enter(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  NumStepper* stepper = sim->stepper;
+  take_over(sim);
+  sim->core.step.covered = 0.0;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    eng_scale_note(sim, mode->state_env[i], sim->x[i]);
+  }
+  if (mode->implicit) eng_dae_scales(sim);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->scales.of_state[i] = entry_of(sim, mode->state_env[i]);
+    sim->pruning.x_lo[i] = sim->scales.largest[sim->scales.of_state[i]];
+  }
+  if (sim->scales.family) find_families(sim, mode->state_count);
+  num_stepper_set_scales(stepper, mode->state_count, sim->pruning.x_lo, sim->scales.family);
+  sim->scales.epoch = stepper->scale_epoch;
+}
+
+void eng_scales_rebind(EngSim* sim) {
+  sim->stepper->family = sim->scales.family;
+  sim->scales.epoch = UINT64_MAX;
+}
+
+double eng_scale(EngSim* sim, uint32_t env) {
+  take_over(sim);
+  return sim->scales.largest[entry_of(sim, env)];
+}
+
+void eng_scale_note(EngSim* sim, uint32_t env, double value) {
+  double* scale = &sim->scales.largest[entry_of(sim, env)];
+  if (fabs(value) >= NUM_SCALE_LEAST) *scale = fmax(*scale, fabs(value));
+}
+
+double eng_absolute(EngSim* sim, uint32_t env) {
+  if (!isnan(sim->options.atol)) return sim->options.atol;
+  return NUM_SCALE_SHARE * sim->options.rtol * eng_scale(sim, env);
+}
+
+double eng_weight(EngSim* sim, uint32_t env, double value) {
+  return eng_absolute(sim, env) + sim->options.rtol * fabs(value);
+}
+
+// ---- rounding of rates --------------------------------------------------------------------------
+
+/// Rates at points that differ from the present one by a few roundings, where no enclosure is
+/// known: a block that leaves something open is solved by least squares.
+static const double* find_scatter(EngSim* sim, double* room) {
+  const NumStepper* stepper = sim->stepper;
+  const uint32_t n = sim->core.mode->state_count;
+  double *x = room, *first = room + n, *rate = first + n, *most = rate + n;
+  double time = fmax(fabs(stepper->t), eng_horizon(sim));
+  for (int k = 0; k <= SCATTER_POINTS; k++) {
+    double factor = 1.0 + k * DBL_EPSILON;
+    for (uint32_t i = 0; i < n; i++) {
+      x[i] = stepper->x[i] * factor;
+      if (k == 0) most[i] = 0.0;
+    }
+    if (eng_rhs(sim, stepper->t + k * SCATTER_ULPS * DBL_EPSILON * time, x, k ? rate : first) < 0)
+      break;
+    for (uint32_t i = 0; k && i < n; i++) {
+      most[i] = fmax(most[i], fabs(rate[i] - first[i]));
+    }
+  }
+  return most;
+}
+
+static bool is_held(const EngSim* sim) {
+  return sim->core.slide.count || sim->core.contact.active;
+}
+
+/// A stiff method damps the rounding of fast rates.
+static bool is_damped(const EngSim* sim) {
+  return sim->stepper->method->stiff || sim->stepper->method->multistep;
+}
+
+/// Half width of the rates over states that are off by `pad`, into `noise`.
+static void enclose_rates(EngSim* sim, ModelDual* regs, const double* pad, const double* scatter,
+                          double* noise) {
+  const ModelMode* mode = sim->core.mode;
+  const NumStepper* stepper = sim->stepper;
+  const uint32_t n = mode->state_count;
+  ModelDual* x = regs + mode->rhs.reg_count;
+  ModelDual* rates = x + n;
+  for (uint32_t i = 0; i < n; i++) {
+    double off = fmax(DBL_EPSILON * fabs(stepper->x[i]), pad ? pad[i] : 0.0);
+    x[i] = (ModelDual){{stepper->x[i] - off, stepper->x[i] + off}, {0.0, 0.0}};
+  }
+  ModelInterval time = {stepper->t, stepper->t};
+  model_program_enclose(&mode->rhs, eng_context(sim), regs, time, x, rates);
+  bool combined = is_held(sim);
+  for (uint32_t i = 0; i < n; i++) {
+    double width = 0.5 * (rates[i].v.hi - rates[i].v.lo);
+    // flows that are combined to a smaller one leave the rounding of the larger
+    if (combined) width += DBL_EPSILON * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    noise[i] = isfinite(width) ? width : scatter[i];
+  }
+}
+
+/// A state that opposing flows hold has a scale though it does not move: a part of the way that one
+/// of them alone would take it in a step. Within the tolerance of that it may be off.
+static void cover_held(EngSim* sim, const ModelDual* rates, double* pad) {
+  const double h = sim->stepper->control.h_next;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    double way = HELD_SHARE * h * fmax(fabs(rates[i].v.lo), fabs(rates[i].v.hi));
+    pad[i] = isfinite(way) ? way : 0.0;
+  }
+  num_stepper_cover(sim->stepper, pad);
+}
+
+/// What the noise of rates does to held states in a step is part of their scales as well.
+static void cover_noise(EngSim* sim, const double* noise, double* size) {
+  const double h = sim->stepper->control.h_next;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    double least = NUM_NOISE_SHARE * h * noise[i] / (NUM_SCALE_SHARE * sim->options.rtol);
+    size[i] = isfinite(least) ? least : 0.0;
+  }
+  num_stepper_cover(sim->stepper, size);
+}
+
+bool eng_scales_raise(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  NumStepper* stepper = sim->stepper;
+  const uint32_t n = mode->state_count;
+  const bool held = is_held(sim);
+  const bool damped = is_damped(sim);
+  if (!stepper->options.by_scale || (damped && !held)) return false;
+  size_t need = (size_t)mode->rhs.reg_count + 3 * (size_t)n;
+  if (eng_grow(sim, (void**)&sim->scales.rate_duals, &sim->scales.rate_dual_capacity, need,
+               sizeof *sim->scales.rate_duals) < 0) {
+    sim->error = (EngError){0};
+    return false;
+  }
+  model_program_bind_dual(&mode->rhs, sim->env, sim->scales.rate_duals);
+  double h = stepper->control.h_next;
+  double* noise = num_stepper_noise(stepper, !damped);
+  double* pad = sim->pruning.x_lo;
+  const double* scatter = find_scatter(sim, (double*)(sim->scales.rate_duals + need - n));
+  enclose_rates(sim, sim->scales.rate_duals, NULL, scatter, noise);
+  memset(pad, 0, n * sizeof *pad);
+  if (held) cover_held(sim, sim->scales.rate_duals + mode->rhs.reg_count + n, pad);
+  // what rounding does to a velocity it does to the position a step later
+  for (uint32_t i = 0; i < n; i++) {
+    pad[i] = fmax(h * noise[i], NUM_SCALE_SHARE * sim->options.rtol * pad[i]);
+  }
+  enclose_rates(sim, sim->scales.rate_duals, pad, scatter, noise);
+  if (held) cover_noise(sim, noise, pad);
+  sim->core.step.covered = held ? h : 0.0;
+  bool raised = false;
+  for (uint32_t i = 0; i < n; i++) {
+    raised = raised || h * noise[i] > stepper->atol[i];
+  }
+  return raised;
+}
+
+void eng_scales_hold(EngSim* sim) {
+  if (!is_held(sim)) return;
+  bool longer = sim->stepper->control.h_next > 2.0 * sim->core.step.covered;
+  bool stale = sim->stepper->noise_steps == 0 && !is_damped(sim);
+  if (longer || stale) eng_scales_raise(sim);
+}

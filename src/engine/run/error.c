@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Failures of a run: what happened, when, where in the model, what to try.
+#include "engine/run/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double eng_rounded(double value, double digits) {
+  if (value == 0.0 || !isfinite(value)) return value;
+  double unit = base_pow(10.0, floor(base_log10(fabs(value))) + 1.0 - digits);
+  return unit < 1.0 ? round(value / unit) / round(1.0 / unit) : round(value / unit) * unit;
+}
+
+EngNumber eng_number(double value) {
+  EngNumber number;
+  number.text[number_write(number.text, value)] = '\0';
+  return number;
+}
+
+EngNumber eng_short(double value) {
+  if (value == 0.0 || !isfinite(value)) return eng_number(value);
+  // whole powers of ten are exact as far as doubles can be
+  double places = 5.0 - floor(base_log10(fabs(value)));
+  double scale = base_pow(10.0, fabs(places));
+  double rounded = places > 0.0 ? round(value * scale) / scale : round(value / scale) * scale;
+  return eng_number(isfinite(rounded) ? rounded : value);
+}
+
+SltStatus eng_fail(EngSim* sim, SltStatus status, DiagCode code, const Span* span,
+                   const char* format, ...) {
+  EngError* error = &sim->error;
+  error->status = status;
+  error->code = code;
+  error->t = sim->core.t;
+  error->has_span = span != NULL;
+  error->span = span ? *span : (Span){0, 0};
+  error->hint[0] = '\0';
+  error->structure = NULL;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(error->message, sizeof error->message, format, args);
+  va_end(args);
+  return status;
+}
+
+void eng_hint(EngSim* sim, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(sim->error.hint, sizeof sim->error.hint, format, args);
+  va_end(args);
+}
+
+void eng_describe_mode(const EngSim* sim, const uint32_t* state, char* out, size_t capacity) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    const ModelAutomaton* automaton = &sim->model->automata[a];
+    if (automaton->hidden) continue;
+    const ModelState* s = &automaton->states[state[a]];
+    int wrote = snprintf(out + used, capacity - used, "%s%.*s=%.*s", used ? ", " : "",
+                         STR_ARGS(automaton->name), STR_ARGS(s->written->name));
+    if (wrote < 0 || (size_t)wrote >= capacity - used) {
+      // too many automata for one line: say so instead of breaking off in a name
+      snprintf(out + used, capacity - used, "...");
+      return;
+    }
+    used += (size_t)wrote;
+  }
+}
+
+EngCulprit eng_culprit(EngSim* sim, const Span* otherwise) {
+  EngCulprit out = {.span = *otherwise};
+  ModelCulprit found;
+  if (!sim->provider.culprit ||
+      !sim->provider.culprit(sim->provider.user, sim->state, sim->env, sim->core.t, &found)) {
+    return out;
+  }
+  out.span = found.span;
+  if (found.text.length > sizeof out.text - 40) return out;
+  snprintf(out.text, sizeof out.text, ": `%.*s` is %s", STR_ARGS(found.text),
+           eng_number(found.value).text);
+  return out;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+//
+// What stands in the way of every step and every instant, written out where it is used. Most of
+// what the engine can do concerns few models: these functions ask whether there is anything to do
+// before they call those that do it (`..._slow`). An event passes through a hundred
+// of them.
+#ifndef SALTUS_ENGINE_RUN_GATES_H
+#define SALTUS_ENGINE_RUN_GATES_H
+
+#ifndef SALTUS_ENGINE_RUN_RUN_H
+#error "included by engine/run/run.h"
+#endif
+
+/// A condition that holds in few models: what follows from it is laid aside, so that the way of an
+/// event through the code is short.
+#if defined(__GNUC__)
+#define ENG_UNLIKELY(condition) __builtin_expect((condition) ? 1 : 0, 0)
+#else
+#define ENG_UNLIKELY(condition) (condition)
+#endif
+
+/// What programs need besides registers.
+static inline const ModelContext* eng_context(const EngSim* sim) {
+  return &sim->values.context;
+}
+
+/// Whether the flow along surfaces has the reactions of closed contacts in it.
+static inline bool eng_slide_has_reactions(const EngSim* sim) {
+  return sim->core.slide.count && sim->core.slide.linked;
+}
+
+/// Whether nobody sees what is computed from the states in the present instant: then it is computed
+/// when somebody asks (core.full_stale).
+static inline bool eng_reduced_unseen(const EngSim* sim) {
+  return sim->active.reduced && !sim->report.on_event && !sim->model->energy;
+}
+
+/// What an instant looks at: places in the mode's list of atoms, and automata (NULL: all).
+static inline const uint32_t* eng_instant_atoms(const EngSim* sim, uint32_t* count) {
+  *count = sim->active.reduced ? sim->active.followed_count : sim->active.indicator_count;
+  return sim->active.reduced ? sim->active.followed : sim->active.indicators;
+}
+
+static inline const uint32_t* eng_instant_automata(const EngSim* sim, uint32_t* count) {
+  *count = sim->active.reduced ? sim->active.automaton_count : sim->model->automaton_count;
+  return sim->active.reduced ? sim->active.automata : NULL;
+}
+
+static inline uint32_t eng_nth(const uint32_t* list, uint32_t i) {
+  return list ? list[i] : i;
+}
+
+/// The same for a state of the present mode.
+static inline double eng_state_weight(const EngSim* sim, uint32_t state, double value) {
+  double absolute = sim->stepper->atol[state];
+  return (isfinite(absolute) ? absolute : 0.0) + sim->options.rtol * fabs(value);
+}
+
+/// Whether a glance tells that nothing of the automaton is enabled.
+static inline bool eng_is_barred(const EngSim* sim, uint32_t automaton) {
+  uint32_t gate = sim->instant.gates[sim->instant.gate_begin[automaton] + sim->state[automaton]];
+  return gate != MODEL_NONE && sim->env[gate] == 0.0;
+}
+
+/// The n-th automaton that an instant looks at, in the order of the text where that is all of them.
+static inline uint32_t events_nth_in_text(const EngSim* sim, const uint32_t* automata, uint32_t n) {
+  if (automata) return automata[n];
+  return sim->events.in_text ? sim->events.in_text[n] : n;
+}
+
+/// Nominal of the variable at a place of the environment.
+static inline double eng_nominal(const EngSim* sim, uint32_t env) {
+  return sim->values.nominal ? sim->values.nominal[env] : 1.0;
+}
+
+// ---- values and relations -----------------------------------------------------------------------
+
+/// Dense output of the trial into sim->x, unless a search has just put it there.
+static inline void eng_states_at(EngSim* sim, double t) {
+  if (sim->values.searching && sim->values.dense_t == t) return;
+  num_dense_eval(sim->stepper, t, sim->x);
+  sim->values.dense_t = t;
+}
+
+static inline void eng_evaluate_gdot(EngSim* sim, double t) {
+  model_program_run(&sim->core.mode->gdot, eng_context(sim), sim->programs.gdot, t, sim->x,
+                    sim->detect.gdot);
+}
+
+/// g (and gdot) of the mode's atoms from sim->x at time t.
+static inline void eng_evaluate_g(EngSim* sim, double t, bool with_slope) {
+  const ModelMode* mode = sim->core.mode;
+  // pre(x) means something in an instant only; while time flows it is x
+  const ModelProgram* g = sim->instant.running ? &mode->g : &mode->g_flow;
+  double* regs = sim->instant.running ? sim->programs.g : sim->programs.g_flow;
+  model_program_run(g, eng_context(sim), regs, t, sim->x, sim->detect.g);
+  if (with_slope) eng_evaluate_gdot(sim, t);
+  sim->core.counts.guard_evaluations++;
+}
+
+/// Places of the atoms that are not at rest at a surface.
+static inline const uint32_t* eng_followed(EngSim* sim, uint32_t* count) {
+  if (ENG_UNLIKELY(sim->core.slide.count)) return eng_followed_slow(sim, count);
+  *count = sim->active.indicator_count;
+  return sim->active.indicators;
+}
+
+/// eng_evaluate_g() for these alone, where they are few.
+static inline void eng_evaluate_followed(EngSim* sim, double t, bool with_slope) {
+  if (ENG_UNLIKELY(sim->core.slide.count || sim->active.reduced)) {
+    eng_evaluate_followed_slow(sim, t, with_slope);
+  } else {
+    eng_evaluate_g(sim, t, with_slope);
+  }
+}
+
+static inline void eng_control_margin(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->core.margins.stale)) eng_control_margin_slow(sim);
+}
+
+static inline double eng_extrapolate(EngSim* sim) {
+  return ENG_UNLIKELY(sim->detect.extrapolates) ? eng_extrapolate_slow(sim) : (double)INFINITY;
+}
+
+static inline bool eng_impulse_truth(const EngSim* sim, uint32_t i, bool* truth) {
+  return ENG_UNLIKELY(sim->dae.impulsive) && eng_impulse_truth_slow(sim, i, truth);
+}
+
+static inline void eng_warn_least(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->dae.least != MODEL_NONE)) eng_warn_least_slow(sim);
+}
+
+/// Whether and how the motion goes on along the surfaces that it stands at; `settled`: the mode is.
+static inline SltStatus eng_slide_continue(EngSim* sim, bool settled, EngSlideVerdict* verdict) {
+  *verdict = ENG_SLIDE_NONE;
+  sim->instant.slide_decided = false;
+  sim->core.slide.count = 0;
+  return ENG_UNLIKELY(sim->detect.has_separating) ? eng_slide_continue_slow(sim, settled, verdict)
+                                                  : SLT_OK;
+}
+
+/// At a mesh point: whether the motion has come to a surface that holds it, though nothing crosses.
+static inline bool eng_slide_reached(EngSim* sim) {
+  return ENG_UNLIKELY(sim->detect.has_separating) && eng_slide_reached_slow(sim);
+}
+
+static inline bool eng_pruned_find(EngSim* sim, double t_from) {
+  return ENG_UNLIKELY(sim->pruning.has_bounds) && eng_pruned_find_slow(sim, t_from);
+}
+
+/// False when the trial was not one on which relations were passed over.
+static inline bool eng_pruned_mesh(EngSim* sim) {
+  if (!sim->core.pruned.lazy) return false;
+  eng_pruned_mesh_slow(sim);
+  return true;
+}
+
+static inline void eng_pruned_show(EngSim* sim, double t, const double* x) {
+  if (ENG_UNLIKELY(sim->core.pruned.stale)) eng_pruned_show_slow(sim, t, x);
+}
+
+/// g and slope of all relations are known, or about to be computed; truths or arming may have
+/// changed.
+static inline void eng_pruned_forget(EngSim* sim) {
+  sim->core.pruned.lazy = false;
+  sim->core.pruned.stale = false;
+  sim->pruning.stale = true;
+}
+
+// ---- automata -----------------------------------------------------------------------------------
+
+/// Identity of the present product mode.
+static inline uint64_t eng_mode_key(const EngSim* sim) {
+  uint64_t key = 1;
+  for (uint32_t a = 0; a < sim->model->automaton_count; a++) {
+    key = (key ^ sim->state[a]) * 0x9E3779B97F4A7C15u;
+    key ^= key >> 29;
+  }
+  return key;
+}
+
+/// Whether a switch inside a state's body has a say at present.
+static inline bool eng_automaton_active(const EngSim* sim, uint32_t automaton) {
+  const ModelAutomaton* a = &sim->model->automata[automaton];
+  while (a->parent_automaton != MODEL_NONE) {
+    if (sim->state[a->parent_automaton] != a->parent_state) return false;
+    a = &sim->model->automata[a->parent_automaton];
+  }
+  return true;
+}
+
+/// Whether the automaton has to keep its state now.
+static inline bool eng_dwells(const EngSim* sim, uint32_t automaton) {
+  const EngChatter* c = &sim->instant.chatter[automaton];
+  return sim->core.dwell.any && c->dwelling && sim->core.t < c->until;
+}
+
+/// End of the present dwell, INFINITY for none.
+static inline double eng_dwell_end(const EngSim* sim) {
+  return ENG_UNLIKELY(sim->core.dwell.any) ? sim->core.dwell.until : (double)INFINITY;
+}
+
+static inline void eng_dwell_release(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->core.dwell.any)) eng_dwell_release_slow(sim);
+}
+
+// ---- delays and time events ---------------------------------------------------------------------
+
+static inline SltStatus eng_history_append(EngSim* sim, double t) {
+  return ENG_UNLIKELY(sim->history.delays) ? eng_history_append_slow(sim, t) : SLT_OK;
+}
+
+static inline void eng_history_instant(EngSim* sim, bool changed) {
+  if (ENG_UNLIKELY(sim->history.delays)) eng_history_instant_slow(sim, changed);
+}
+
+static inline double eng_history_next_jump(const EngSim* sim) {
+  return ENG_UNLIKELY(sim->history.delays) ? eng_history_next_jump_slow(sim) : (double)INFINITY;
+}
+
+static inline double eng_history_limit(const EngSim* sim) {
+  return ENG_UNLIKELY(sim->history.delays) ? eng_history_limit_slow(sim) : (double)INFINITY;
+}
+
+static inline void eng_history_pass(EngSim* sim, double t) {
+  if (ENG_UNLIKELY(sim->history.delays)) eng_history_pass_slow(sim, t);
+}
+
+static inline bool eng_history_break(EngSim* sim, double t, bool* jumped) {
+  return ENG_UNLIKELY(sim->history.delays) && eng_history_break_slow(sim, t, jumped);
+}
+
+/// Next time event: firing of an `at`, or arrival of a jump.
+static inline double eng_queue_next(const EngSim* sim) {
+  return fmin(sim->core.calendar.t_schedule, eng_history_next_jump(sim));
+}
+
+static inline SltStatus eng_run_due(EngSim* sim, bool late, uint32_t* iteration, bool* any) {
+  return ENG_UNLIKELY(sim->events.due_count) ? eng_run_due_slow(sim, late, iteration, any) : SLT_OK;
+}
+
+// ---- local events -------------------------------------------------------------------------------
+
+static inline void eng_local_prepare(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->local)) eng_local_prepare_slow(sim);
+}
+
+static inline void eng_local_collect(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->local)) eng_local_collect_slow(sim);
+}
+
+static inline bool eng_local_next(EngSim* sim) {
+  return ENG_UNLIKELY(sim->core.local.running) && eng_local_next_slow(sim);
+}
+
+static inline bool eng_local_event(EngSim* sim, bool* restart) {
+  return ENG_UNLIKELY(sim->core.local.running) && eng_local_event_slow(sim, restart);
+}
+
+static inline SltStatus eng_local_rounds(EngSim* sim, uint32_t* iteration, bool* any, bool* back) {
+  return ENG_UNLIKELY(sim->local) ? eng_local_rounds_slow(sim, iteration, any, back) : SLT_OK;
+}
+
+static inline void eng_local_settle_active(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->active.stale)) eng_local_settle_active_slow(sim);
+}
+
+static inline bool eng_local_detect(EngSim* sim, double t_from, bool* found) {
+  return ENG_UNLIKELY(sim->local) && eng_local_detect_slow(sim, t_from, found);
+}
+
+static inline bool eng_local_mesh(EngSim* sim) {
+  return ENG_UNLIKELY(sim->core.local.lazy) && eng_local_mesh_slow(sim);
+}
+
+static inline void eng_local_forget_far(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->local)) eng_local_forget_far_slow(sim);
+}
+
+static inline void eng_local_show_far(EngSim* sim, double t, const double* x) {
+  if (ENG_UNLIKELY(sim->local)) eng_local_show_far_slow(sim, t, x);
+}
+
+static inline void eng_local_sync(EngSim* sim) {
+  if (ENG_UNLIKELY(sim->core.local.running)) eng_local_sync_slow(sim);
+}
+
+#endif

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT
+//
+// A run from its start on: asking for time, finishing segments, writing from outside.
+#include "engine/run/run.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIRST_STEP 8.0  // longest first step after an event, in distances from the event before
+
+/// Whether the mode that was left had the same states.
+static bool same_states(const EngSim* sim) {
+  const ModelMode* before = sim->core.mode_before;
+  const ModelMode* mode = sim->core.mode;
+  if (before->state_count != mode->state_count) return false;
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    if (before->state_env[i] != mode->state_env[i]) return false;
+  }
+  return true;
+}
+
+/// ... and the instant left their values alone.
+static bool states_unchanged(const EngSim* sim) {
+  if (!same_states(sim)) return false;
+  for (uint32_t i = 0; i < sim->core.mode->state_count; i++) {
+    uint32_t env = sim->core.mode->state_env[i];
+    if (sim->values.before[env] != sim->env[env]) return false;
+  }
+  return true;
+}
+
+/// The motion begins in another mode: with the step size that its first step proposed last time.
+/// The one of the mode that is left says little where the modes have time scales of their own:
+/// trials would be rejected, or steps grow from too short ones, at every change.
+static void recall_pace(EngSim* sim) {
+  EngCore* core = &sim->core;
+  uint64_t key = eng_mode_key(sim);
+  core->step.place = (uint32_t)(key >> 32) % ENG_STEP_MEMORY;
+  EngStepMemory* pace = &core->step.memory[core->step.place];
+  if (pace->mode != key) *pace = (EngStepMemory){.mode = key, .h = 0.0};
+  if (pace->h > 0.0 && core->mode->state_count > 0) sim->stepper->control.h_next = pace->h;
+}
+
+/// A step was made, or a part of one.
+static void note_pace(EngSim* sim) {
+  if (!sim->core.step.open) return;
+  sim->core.step.open = false;
+  sim->core.step.memory[sim->core.step.place].h = sim->stepper->control.h_next;
+}
+
+/// Whether the equations have values at the integrator's point.
+static bool has_values(EngSim* sim) {
+  const double* f = NULL;
+  return num_stepper_derivative(sim->stepper, &f) >= 0 && eng_all_finite(f, sim->stepper->n);
+}
+
+/// Let the integrator go on from the environment's values.
+static void restart_integration(EngSim* sim) {
+  sim->core.local.running = false;
+  NumStepper* stepper = sim->stepper;
+  eng_bind_again(sim);
+  if (sim->core.mode != sim->core.mode_before) {
+    if (!same_states(sim)) eng_scales_enter(sim);
+    recall_pace(sim);
+  }
+  sim->core.step.open = true;
+  sim->core.step.idle = 0.0;
+  sim->core.step.attraction = 0.0;
+  sim->core.step.covered = 0.0;
+  num_stepper_restart(stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  sim->core.segment.trial_pending = false;
+  // A crossing is located up to rounding, so the point may lie a hair before the region in which
+  // the equations that were entered have values; the motion was on its way there.
+  sim->core.step.nudged = stepper->trial.dense_ready && !has_values(sim) && states_unchanged(sim);
+  if (sim->core.step.nudged) num_dense_derivative(stepper, sim->core.t, sim->values.tangent);
+}
+
+SltStatus eng_start(EngSim* sim) {
+  if (sim->core.started) return SLT_ERR_ARGUMENT;
+  sim->core.started = true;
+  sim->core.local.automaton = MODEL_NONE;
+  sim->core.t = sim->options.t_start;
+  sim->core.mesh_t = sim->core.t;
+  sim->core.stall.t = sim->core.t;
+  sim->core.stall.last = -(double)INFINITY;
+  sim->core.step.instant_t = sim->core.t;
+  model_random_seed(&sim->core.random, sim->options.seed, 0);
+  SltStatus status = eng_init_values(sim);
+  sim->dae.initial = true;
+  sim->dae.tentative = true;
+  sim->dae.from = NULL;
+  if (status >= 0) status = eng_history_start(sim);
+  if (status >= 0) status = eng_enter_mode(sim);
+  if (status >= 0) status = eng_dae_follow_starts(sim);
+  if (status >= 0) status = eng_queue_init(sim);
+  bool changed = false;
+  bool fired = false;
+  if (status >= 0) status = eng_queue_take(sim, sim->core.t);
+  if (status >= 0) status = eng_instant(sim, ENG_INSTANT_INITIAL, &changed, &fired);
+  if (status >= 0 && sim->report.trace_lost) status = eng_trace_fail(sim);
+  if (status < 0) {
+    sim->core.failed = true;
+    return status;
+  }
+  bool derivative = false;
+  const ModelVar* lost = eng_not_finite(sim, &derivative);
+  if (lost) {
+    sim->core.failed = true;
+    if (eng_fail_solve(sim)) return sim->error.status;
+    EngCulprit culprit = eng_culprit(sim, &lost->span);
+    eng_fail(sim, SLT_ERR_NOT_FINITE, DIAG_E0802, &culprit.span,
+             "at the start %s '%.*s' is not a finite number%s",
+             derivative ? "the derivative of" : "the value of", STR_ARGS(lost->name), culprit.text);
+    eng_hint(sim, "check the initial values: a division by zero, or a root or logarithm of a "
+                  "negative number");
+    return sim->error.status;
+  }
+  events_warn_of_absent_starts(sim);
+  eng_bind(sim);
+  eng_scales_enter(sim);
+  num_stepper_start(sim->stepper, sim->core.t, sim->core.mode->state_count, sim->x, NULL);
+  recall_pace(sim);
+  // before the first event the values before it are the initial ones
+  memcpy(sim->values.before, sim->env, sim->model->env_count * sizeof(double));
+  memcpy(sim->values.state_before, sim->state, sim->model->automaton_count * sizeof *sim->state);
+  sim->core.mode_before = sim->core.mode;
+  return sim->core.ended ? SLT_END : SLT_OK;
+}
+
+/// Events that follow each other ever faster stop time: report it instead of running for ever.
+static SltStatus check_progress(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (sim->options.max_events && core->counts.instants > sim->options.max_events) {
+    return eng_fail(sim, SLT_ERR_LIMIT, DIAG_E0806, NULL, "the limit of %s events is reached",
+                    eng_number((double)sim->options.max_events).text);
+  }
+  double elapsed = fmax(core->t - sim->options.t_start, eng_horizon(sim));
+  if (core->t - core->stall.t > fmax(ENG_STALL_SPAN * elapsed, DBL_EPSILON * fabs(core->t))) {
+    core->stall.t = core->t;
+    core->stall.count = 0;
+  }
+  if (++core->stall.count < ENG_STALL_INSTANTS) return SLT_OK;
+  char mode[400];
+  eng_describe_mode(sim, sim->state, mode, sizeof mode);
+  eng_fail(sim, SLT_ERR_ZENO, DIAG_E0807, NULL,
+           "events accumulate at t = %s: %s of them without time going on (mode %s)",
+           eng_number(core->t).text, eng_number(core->stall.count).text, mode);
+  eng_hint(sim, "the model needs a state for what happens then, e.g. a ball at rest");
+  return sim->error.status;
+}
+
+/// Give the part of the trial that lies behind us to the integrator.
+static SltStatus commit_trial(EngSim* sim) {
+  if (!sim->core.segment.trial_pending) return SLT_OK;
+  sim->core.segment.trial_pending = false;
+  // an event at the very point where the trial begins leaves nothing to commit
+  if (sim->core.t <= sim->stepper->trial.t0) return SLT_OK;
+  SltStatus status = SLT_OK;
+  if (sim->core.t >= sim->stepper->trial.t) {
+    num_stepper_accept(sim->stepper);
+  } else {
+    status = num_stepper_accept_until(sim->stepper, sim->core.t);
+  }
+  note_pace(sim);
+  return status;
+}
+
+/// The same where the integration begins anew at the present point.
+static void leave_trial(EngSim* sim) {
+  if (!sim->core.segment.trial_pending) return;
+  sim->core.segment.trial_pending = false;
+  if (!(sim->core.t > sim->stepper->trial.t0)) return;
+  const ModelMode* left = sim->core.mode_before;
+  double* x = sim->pruning.x_lo;
+  for (uint32_t i = 0; i < left->state_count; i++) {
+    x[i] = sim->values.before[left->state_env[i]];
+  }
+  num_stepper_leave(sim->stepper, sim->core.t, x);
+  note_pace(sim);
+}
+
+SltStatus eng_instant_here(EngSim* sim, EngInstantKind kind, bool* fired) {
+  bool changed = false;
+  SLT_TRY(eng_instant(sim, kind, &changed, fired));
+  eng_local_prepare(sim);
+  if (*fired) {
+    sim->core.step.first_bound = FIRST_STEP * (sim->core.t - sim->core.step.instant_t);
+    sim->core.step.instant_t = sim->core.t;
+  }
+  // one that fires nothing, and leads back to itself without time passing, is no progress either
+  bool stands = sim->core.t == sim->core.stall.last;
+  sim->core.stall.last = sim->core.t;
+  if (*fired || stands) SLT_TRY(check_progress(sim));
+  if (changed || kind == ENG_INSTANT_INPUT) {
+    leave_trial(sim);
+    eng_order_instant(sim);
+    restart_integration(sim);
+  } else if (sim->core.segment.whole) {
+    SLT_TRY(commit_trial(sim));
+  }
+  return SLT_OK;
+}
+
+/// Values at the end of a segment. Equations may have none on the far side of the crossing they are
+/// left for (sqrt(h) of a level just below zero): then what follows from the states is as it was
+/// just before.
+static void sample_end(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  double t = sim->core.t;
+  // the search for the event has been here already
+  bool there = sim->values.sampled && sim->values.sampled_t == t && !sim->core.full_stale;
+  if (!there) eng_sample(sim, t);
+  sim->values.sampled = false;
+  if (!sim->core.segment.event || sim->detect.crossing_count == 0) return;
+  if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
+  eng_sample(sim, sim->detect.crossings[0].lo);
+  num_dense_eval(sim->stepper, t, sim->x);
+  for (uint32_t i = 0; i < mode->state_count; i++) {
+    sim->env[mode->state_env[i]] = sim->x[i];
+  }
+}
+
+/// What no state depends on may lose its values without stopping the run: say so once.
+void eng_warn_of_values(EngSim* sim) {
+  const ModelMode* mode = sim->core.mode;
+  if (!sim->report.on_warning || sim->values.warned) return;
+  if (eng_all_finite(sim->values.full, mode->full.output_count)) return;
+  for (uint32_t v = 0; v < sim->model->var_count; v++) {
+    const ModelVar* var = &sim->model->vars[v];
+    if (var->hidden || mode->vars[v].role == MODEL_ROLE_UNDETERMINED) continue;
+    if (isfinite(sim->env[var->env])) continue;
+    sim->values.warned = true;
+    char message[300];
+    bool empty = isnan(sim->env[var->env]);
+    snprintf(message, sizeof message, "at t = %s '%.*s' %s while that lasts",
+             eng_number(sim->core.t).text, (int)(var->name.length < 100 ? var->name.length : 100),
+             var->name.data,
+             empty ? "is not a finite number; its cells stay empty"
+                   : "is infinite; its cells say so");
+    sim->report.on_warning(sim->report.warning_user, DIAG_W0810, var->span, message);
+    return;
+  }
+}
+
+/// Whether the segment is a plain step of a mode in which states are all there is: then nothing has
+/// to be computed from them before somebody asks.
+static bool is_plain_step(const EngSim* sim) {
+  const EngCore* core = &sim->core;
+  if (core->segment.event || core->segment.due) return false;
+  if (core->mode->implicit ? !core->mode->implicit->lean : !sim->programs.only_states) return false;
+  return core->slide.count == 0 && !core->contact.active && !sim->detect.has_auxiliary;
+}
+
+/// Whether the segment is a plain step along surfaces, and nobody is to be told of values that are
+/// not finite: what follows from the states is computed when somebody asks.
+static bool is_unobserved_step(const EngSim* sim) {
+  const EngCore* core = &sim->core;
+  if (core->segment.event || core->segment.due || !core->slide.count || !core->slide.mixed)
+    return false;
+  bool told = !sim->report.on_warning || sim->values.warned;
+  return told && core->slide.by_value && !core->contact.active && !sim->detect.has_auxiliary;
+}
+
+/// Values at the end of the segment into the environment.
+static SltStatus arrive(EngSim* sim) {
+  if (is_plain_step(sim)) {
+    eng_take_trial_end(sim);
+    return SLT_OK;
+  }
+  SLT_TRY(num_dense_prepare(sim->stepper));
+  if (is_unobserved_step(sim)) {
+    eng_sample_states(sim, sim->core.t);
+    sim->values.sampled = false;
+    return SLT_OK;
+  }
+  sample_end(sim);
+  eng_warn_of_values(sim);
+  if (ENG_UNLIKELY(sim->core.mode->implicit || sim->core.slide.count)) eng_dae_guess(sim);
+  return SLT_OK;
+}
+
+/// Time has come to the end of the segment.
+static SltStatus finish_segment(EngSim* sim, bool* fired) {
+  EngCore* core = &sim->core;
+  *fired = false;
+  core->t = core->segment.t1;
+  core->segment.valid = false;
+  SLT_TRY(eng_history_append(sim, core->t));
+  eng_history_pass(sim, core->t);
+  // a step as long as a delay ends where what jumped at its begin arrives
+  if (eng_history_next_jump(sim) <= core->t) core->segment.due = true;
+  bool restart = false;
+  if (core->segment.event && eng_local_event(sim, &restart)) {
+    *fired = true;
+    if (restart) {
+      SLT_TRY(commit_trial(sim));
+      restart_integration(sim);
+    }
+    return check_progress(sim);
+  }
+  eng_local_settle_active(sim);
+  SLT_TRY(arrive(sim));
+  if (core->segment.event || core->segment.due) eng_local_sync(sim);
+  eng_warn_least(sim);
+  if (core->segment.due) SLT_TRY(eng_queue_take(sim, core->t));
+  if (sim->options.method->literal) {
+    sim->detect.crossing_count = 0;
+    if (core->full_stale) eng_evaluate_full(sim, core->t);
+    return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+  }
+  if (core->segment.event || core->segment.due) {
+    if (!core->segment.event) sim->detect.crossing_count = 0;
+    return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+  }
+  if (!eng_local_mesh(sim) && !eng_pruned_mesh(sim)) eng_atoms_mesh(sim);
+  core->mesh_t = core->t;
+  sim->detect.crossing_count = 0;
+  // auxiliary relations are looked at here and nowhere else
+  bool looks = sim->detect.has_auxiliary && eng_anything_enabled(sim);
+  if (looks || eng_slide_reached(sim)) return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+  return commit_trial(sim);
+}
+
+static SltStatus fail_advance(EngSim* sim, SltStatus status) {
+  sim->core.failed = true;
+  if (sim->error.status >= 0) {
+    eng_fail(sim, status, DIAG_E0802, NULL, "the step at t = %s failed: %s",
+             eng_number(sim->core.t).text, slt_status_text(status));
+  }
+  return status;
+}
+
+/// Values were written from outside: guards that hold now fire now.
+static SltStatus take_inputs(EngSim* sim, bool* fired) {
+  sim->core.touched = false;
+  sim->detect.crossing_count = 0;
+  sim->dae.from = sim->core.mode;
+  memset(sim->values.given, 0, sim->model->env_count);
+  SLT_TRY(eng_enter_mode(sim));
+  return eng_instant_here(sim, ENG_INSTANT_INPUT, fired);
+}
+
+SltStatus eng_leave_boundaries(EngSim* sim, bool* fired) {
+  sim->core.leaves = false;
+  *fired = false;
+  if (sim->options.method->literal || !eng_atoms_leave(sim)) return SLT_OK;
+  sim->core.segment.valid = false;
+  return eng_instant_here(sim, ENG_INSTANT_EVENT, fired);
+}
+
+/// Between steps: programs of the mode may be given compiled code. Never changes a bit.
+static void tune(EngSim* sim) {
+  uint64_t count = sim->stepper->counters.rhs;
+  uint64_t more = count > sim->programs.tune_seen ? count - sim->programs.tune_seen : 0;
+  bool stiff = sim->stepper->method->stiff && sim->stiff.ready;
+  uint64_t wait = sim->provider.tune(sim->provider.tuner, sim->core.mode,
+                                     stiff ? sim->stiff.present : NULL, more);
+  sim->programs.tune_seen = count;
+  sim->programs.tune_at = wait < UINT64_MAX - count ? count + wait : UINT64_MAX;
+  sim->programs.slot->tuned = wait == UINT64_MAX && sim->programs.slot->mode == sim->core.mode;
+}
+
+/// The next stretch of motion without an instant inside.
+static SltStatus begin_segment(EngSim* sim) {
+  if (sim->report.on_step && sim->report.on_step(sim->report.step_user, sim->core.t))
+    return SLT_ERR_CANCELLED;
+  if (ENG_UNLIKELY(sim->report.creep.count++ >= sim->report.creep.next)) eng_creep_look(sim);
+  if (sim->provider.tune && sim->stepper->counters.rhs >= sim->programs.tune_at) tune(sim);
+  SltStatus status = eng_next_segment(sim);
+  return status < 0 ? fail_advance(sim, status) : SLT_OK;
+}
+
+SltStatus eng_ahead(EngSim* sim, double* until) {
+  EngCore* core = &sim->core;
+  *until = core->t;
+  if (!core->started || core->failed || core->touched) return SLT_ERR_ARGUMENT;
+  if (core->ended) return SLT_END;
+  bool fired = false;
+  SltStatus status = core->leaves ? eng_leave_boundaries(sim, &fired) : SLT_OK;
+  if (status < 0) return fail_advance(sim, status);
+  if (core->ended || fired) return core->ended ? SLT_END : SLT_EVENT;
+  if (!core->segment.valid) SLT_TRY(begin_segment(sim));
+  status = num_dense_prepare(sim->stepper);
+  if (status < 0) return fail_advance(sim, status);
+  *until = core->segment.t1;
+  return SLT_OK;
+}
+
+SltStatus eng_look(EngSim* sim, double t) {
+  EngCore* core = &sim->core;
+  if (!core->segment.valid || !(t >= core->segment.t0 && t < core->segment.t1))
+    return SLT_ERR_ARGUMENT;
+  core->t = t;
+  eng_sample_states(sim, t);
+  return SLT_OK;
+}
+
+/// What the caller is told after an instant, or after none; SLT_OK: time goes on.
+static SltStatus tell(EngSim* sim, SltStatus status, bool fired) {
+  if (ENG_UNLIKELY(sim->report.trace_lost) && status >= 0) status = eng_trace_fail(sim);
+  if (status < 0) return fail_advance(sim, status);
+  if (sim->core.ended) return SLT_END;
+  return fired ? SLT_EVENT : SLT_OK;
+}
+
+SltStatus eng_advance(EngSim* sim, double t_stop, bool per_step) {
+  EngCore* core = &sim->core;
+  if (!core->started || core->failed || !(t_stop >= core->t)) return SLT_ERR_ARGUMENT;
+  sim->motion.t_stop = t_stop;
+  if (core->ended) return SLT_END;
+  bool fired = false;
+  SltStatus status = SLT_OK;
+  if (ENG_UNLIKELY(core->touched)) {
+    status = take_inputs(sim, &fired);
+    status = tell(sim, status, fired);
+    if (status != SLT_OK) return status;
+  }
+  while (core->t < t_stop) {
+    if (ENG_UNLIKELY(core->leaves)) {
+      status = eng_leave_boundaries(sim, &fired);
+      status = tell(sim, status, fired);
+      if (status != SLT_OK) return status;
+    }
+    if (!core->segment.valid) SLT_TRY(begin_segment(sim));
+    if (t_stop < core->segment.t1) {
+      status = num_dense_prepare(sim->stepper);
+      if (status < 0) return fail_advance(sim, status);
+      core->t = t_stop;
+      // what follows from the states is computed when it is asked for
+      eng_sample_states(sim, t_stop);
+      return SLT_OK;
+    }
+    status = finish_segment(sim, &fired);
+    status = tell(sim, status, fired);
+    if (status != SLT_OK || per_step) return status;
+  }
+  return SLT_OK;
+}
+
+/// Bring the motion to the present time: what is written now holds from here on.
+static SltStatus begin_writing(EngSim* sim) {
+  EngCore* core = &sim->core;
+  if (core->segment.trial_pending) {
+    SLT_TRY(num_dense_prepare(sim->stepper));
+    SLT_TRY(eng_history_append(sim, core->t));
+    // keep other values written at this time: sample only when nothing was written yet
+    if (core->local.stale) {
+      eng_local_refresh(sim);
+    } else if (!core->touched) {
+      eng_sample(sim, core->t);
+    }
+    SLT_TRY(commit_trial(sim));
+  }
+  core->segment.valid = false;
+  core->touched = true;
+  return SLT_OK;
+}
+
+SltStatus eng_change_param(EngSim* sim, uint32_t param, double value) {
+  if (sim->core.failed) return SLT_ERR_ARGUMENT;
+  SLT_TRY(begin_writing(sim));
+  SltStatus status = eng_replace_param(sim, param, value);
+  eng_bind(sim);
+  eng_evaluate_full(sim, sim->core.t);
+  return status;
+}
+
+SltStatus eng_set(EngSim* sim, uint32_t var, uint32_t order, double value) {
+  EngCore* core = &sim->core;
+  if (!core->started || core->failed || !isfinite(value)) return SLT_ERR_ARGUMENT;
+  const ModelVar* model = &sim->model->vars[var];
+  const ModelVarMode* mode = &core->mode->vars[var];
+  bool free = mode->role == MODEL_ROLE_DISCRETE || mode->role == MODEL_ROLE_UNDETERMINED ||
+              (mode->role == MODEL_ROLE_STATE && order < mode->state_order);
+  if (!free || order > model->max_order) return SLT_ERR_ARGUMENT;
+  SLT_TRY(begin_writing(sim));
+  sim->env[model->env + order] = value;
+  // what follows from it follows at once
+  eng_bind(sim);
+  eng_evaluate_full(sim, core->t);
+  return SLT_OK;
+}
