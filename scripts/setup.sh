@@ -49,6 +49,8 @@ for group in "${@:-build}"; do
       ;;
     test)
       have_header cmocka.h || need libcmocka-dev
+      have_header cairo/cairo.h || need libcairo2-dev
+      have_header microhttpd.h || need libmicrohttpd-dev
       have_header zip.h || need libzip-dev
       have_header expat.h || need libexpat1-dev
       have_header hdf5/serial/hdf5.h || have_header hdf5.h || need libhdf5-dev

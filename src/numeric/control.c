@@ -243,7 +243,7 @@ SltStatus num_stepper_reject(NumStepper* s) {
 static double norm_at_start(NumStepper* s, const double* v, const double* minus) {
   for (uint32_t i = 0; i < s->n; i++) {
     double difference = minus ? v[i] - minus[i] : v[i];
-    s->scaled[i] = s->scale[i] > 0.0 ? difference / num_stepper_weight(s, i) : 0.0;
+    s->scaled[i] = s->scales.value[i] > 0.0 ? difference / num_stepper_weight(s, i) : 0.0;
   }
   return num_sqrt(num_norm_squared(s, s->scaled));
 }
@@ -272,7 +272,7 @@ static SltStatus bends_over(NumStepper* s, const double* f, double h, double* sl
   for (size_t i = 0; i < s->n; i++) {
     double mean = 0.5 * (f[i] + last[i]);
     double largest = num_max(num_max(num_abs(f[i]), num_abs(last[i])), num_abs(middle[i]));
-    bool known = s->scale[i] > 0.0;  // then what its weight covers is no motion
+    bool known = s->scales.value[i] > 0.0;  // then what its weight covers is no motion
     bool seen = !known || h * num_max(num_abs(mean - middle[i]), num_abs(mean - f[i])) > s->atol[i];
     slope[i] = seen && largest > 0.0 ? (mean - middle[i]) / largest : 0.0;
     double straight = s->x[i] + h * f[i];
@@ -320,7 +320,7 @@ SltStatus num_first_step(NumStepper* s, double t_bound, double span, uint32_t or
   SLT_TRY(num_stepper_derivative(s, &f));
   double bound = t_bound - s->t;
   double longest = h_bounded(s, bound > 0.0 ? num_min(bound, BLIND_LONGEST) : BLIND_LONGEST);
-  double d0 = norm_at_start(s, s->scale, NULL);
+  double d0 = norm_at_start(s, s->scales.value, NULL);
   double d1 = norm_at_start(s, f, NULL);
   if (!(d1 > 0.0) || !(d0 > 0.0) || !(d0 / d1 < BLIND_LONGEST)) {
     bool asked = span > 0.0 && num_finite(span);

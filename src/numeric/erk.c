@@ -21,7 +21,7 @@ typedef struct Ratio {
 
 /// What rounding may make of a difference of two rates, as far as that is known.
 static inline double rate_rounding(const NumStepper* s, size_t i) {
-  return s->noise_steps ? 4.0 * s->noise[i] : 0.0;
+  return s->scales.noise_steps ? 4.0 * s->scales.noise[i] : 0.0;
 }
 
 static inline void ratio_add(Ratio* r, double weight, double top, double bottom, double size) {

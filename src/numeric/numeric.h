@@ -181,6 +181,16 @@ typedef struct NumShared {
   double b[5];  // Bernstein coefficients
 } NumShared;
 
+/// What the components measure, see num_stepper_set_scales, and what rounding does to their rates.
+typedef struct NumScales {
+  double* value;           // per component
+  const uint32_t* family;  // ... the first of its family; NULL: each is its own
+  uint64_t epoch;          // counts changes of the scales
+  bool open;               // some component has no scale yet
+  double* noise;           // per component: rounding of its rate, while noise_steps > 0
+  uint32_t noise_steps;
+} NumScales;
+
 /// Fields are read-only outside the module, but for `control` and `stages`, which may be set
 /// between steps.
 typedef struct NumStepper {
@@ -203,16 +213,11 @@ typedef struct NumStepper {
   // begin of the trial, end of the trial, committed point; the last may coincide with either.
   double* x_row[3];
   double* f_row[3];
-  double* k;               // stages 2, 3, ...
-  double* stage_x;         // argument of the last inner stage
-  double* scaled;          // scratch: error by weight
-  double* atol;            // per component: absolute part of its weight
-  double* scale;           // per component: see num_stepper_set_scales
-  const uint32_t* family;  // per component: the first of its family; NULL: each is its own
-  uint64_t scale_epoch;    // counts changes of the scales
-  bool scale_open;         // some component has no scale yet
-  double* noise;           // per component: rounding of its rate, while noise_steps > 0
-  uint32_t noise_steps;
+  double* k;        // stages 2, 3, ...
+  double* stage_x;  // argument of the last inner stage
+  double* scaled;   // scratch: error by weight
+  double* atol;     // per component: absolute part of its weight
+  NumScales scales;
   double* dense;  // coefficients of the dense output, dense_degree + 1 rows
   uint32_t n_max;
   uint32_t method_index;
@@ -277,7 +282,7 @@ double* num_stepper_noise(NumStepper* s, bool use);
 /// What rounding of its rate does to component i in a step, as far as that is known.
 static inline double num_stepper_rounding(const NumStepper* s, uint32_t i) {
   double h = s->control.h_next > s->trial.h ? s->control.h_next : s->trial.h;
-  return s->noise_steps ? h * s->noise[i] : 0.0;
+  return s->scales.noise_steps ? h * s->scales.noise[i] : 0.0;
 }
 
 /// Error weight of component i at the committed point.

@@ -18,17 +18,17 @@ void num_scale_absolute(NumStepper* s) {
   const double share = NUM_SCALE_SHARE * s->options.rtol;
   int open = 0;
   for (uint32_t i = 0; i < s->n; i++) {
-    s->atol[i] = share * s->scale[i];
-    open |= !(s->scale[i] > 0.0);
+    s->atol[i] = share * s->scales.value[i];
+    open |= !(s->scales.value[i] > 0.0);
   }
-  s->scale_open = open != 0;
+  s->scales.open = open != 0;
 }
 
 /// Components without a scale: the way they go in the step stands for it.
 static void weigh_open(NumStepper* s) {
   for (uint32_t i = 0; i < s->n; i++) {
     double way = num_abs(s->trial.h * s->trial.f0[i]);
-    if (!(s->scale[i] > 0.0)) {
+    if (!(s->scales.value[i] > 0.0)) {
       s->atol[i] = way > 0.0 ? s->options.rtol * way : (double)INFINITY;
     }
   }
@@ -38,30 +38,30 @@ void num_scale_begin(NumStepper* s) {
   if (!s->options.by_scale) {
     return;
   }
-  if (s->scale_open) {
+  if (s->scales.open) {
     weigh_open(s);
   }
-  if (s->noise_steps == 0) {
+  if (s->scales.noise_steps == 0) {
     return;
   }
   const double share = NUM_SCALE_SHARE * s->options.rtol;
   for (uint32_t i = 0; i < s->n; i++) {
-    double least = NUM_NOISE_SHARE * s->trial.h * s->noise[i];
-    s->atol[i] = num_max(s->scale[i] > 0.0 ? share * s->scale[i] : s->atol[i], least);
+    double least = NUM_NOISE_SHARE * s->trial.h * s->scales.noise[i];
+    s->atol[i] = num_max(s->scales.value[i] > 0.0 ? share * s->scales.value[i] : s->atol[i], least);
   }
 }
 
 double* num_stepper_noise(NumStepper* s, bool use) {
-  s->noise_steps = use ? NOISE_STEPS : 0;
-  return s->noise;
+  s->scales.noise_steps = use ? NOISE_STEPS : 0;
+  return s->scales.noise;
 }
 
 /// Time in which the motion covers the scale of some component; infinite where nothing moves.
 static double time_scale(const NumStepper* s) {
   double shortest = (double)INFINITY;
   for (uint32_t i = 0; i < s->n; i++) {
-    if (s->scale[i] > 0.0) {
-      shortest = num_min(shortest, s->scale[i] / num_abs(s->trial.f0[i]));
+    if (s->scales.value[i] > 0.0) {
+      shortest = num_min(shortest, s->scales.value[i] / num_abs(s->trial.f0[i]));
     }
   }
   return shortest;
@@ -69,7 +69,7 @@ static double time_scale(const NumStepper* s) {
 
 bool num_scale_too_far(const NumStepper* s) {
   bool moved = false;
-  for (uint32_t i = 0; s->scale_open && i < s->n; i++) {
+  for (uint32_t i = 0; s->scales.open && i < s->n; i++) {
     moved = moved || (!num_finite(s->atol[i]) && s->trial.x[i] != 0.0);
   }
   return moved && s->trial.h > OPEN_STEP * time_scale(s);
@@ -77,21 +77,21 @@ bool num_scale_too_far(const NumStepper* s) {
 
 /// Scales that cover a point, members of a family alike.
 static void cover(NumStepper* s, const double* x) {
-  const uint32_t* family = s->family;
+  const uint32_t* family = s->scales.family;
   for (uint32_t i = 0; i < s->n; i++) {
     uint32_t first = family ? family[i] : i;
     double size = num_abs(x[i]);
     if (size >= NUM_SCALE_LEAST) {
-      s->scale[first] = num_max(s->scale[first], size);
+      s->scales.value[first] = num_max(s->scales.value[first], size);
     }
   }
   for (uint32_t i = 0; family && i < s->n; i++) {
-    s->scale[i] = s->scale[family[i]];
+    s->scales.value[i] = s->scales.value[family[i]];
   }
 }
 
 static bool outgrown(const NumStepper* s, const double* restrict x) {
-  const double* restrict scale = s->scale;
+  const double* restrict scale = s->scales.value;
   int grown = 0;
   for (uint32_t i = 0; i < s->n; i++) {
     grown |= num_abs(x[i]) > scale[i];
@@ -102,17 +102,17 @@ static bool outgrown(const NumStepper* s, const double* restrict x) {
 void num_stepper_cover(NumStepper* s, const double* size) {
   if (outgrown(s, size)) {
     cover(s, size);
-    s->scale_epoch++;
+    s->scales.epoch++;
     num_scale_absolute(s);
   }
 }
 
 void num_scale_note(NumStepper* s, const double* x) {
-  bool quiet = s->noise_steps == 1;
-  s->noise_steps -= s->noise_steps > 0;
+  bool quiet = s->scales.noise_steps == 1;
+  s->scales.noise_steps -= s->scales.noise_steps > 0;
   if (outgrown(s, x) || quiet) {
     cover(s, x);
-    s->scale_epoch++;
+    s->scales.epoch++;
     num_scale_absolute(s);
   }
 }
@@ -121,12 +121,12 @@ void num_stepper_set_scales(NumStepper* s, uint32_t n, const double* scale,
                             const uint32_t* family) {
   SLT_ASSERT(n <= s->n_max);
   s->n = n;
-  s->family = family;
-  s->noise_steps = 0;
+  s->scales.family = family;
+  s->scales.noise_steps = 0;
   for (uint32_t i = 0; i < n; i++) {
-    s->scale[i] = scale[i];
+    s->scales.value[i] = scale[i];
   }
-  s->scale_epoch++;
+  s->scales.epoch++;
   num_scale_absolute(s);
 }
 

@@ -36,8 +36,8 @@ static void set_pointers(NumStepper* s) {
   s->stage_x = at + 6 * row;
   s->scaled = at + 7 * row;
   s->atol = at + 8 * row;
-  s->scale = at + 9 * row;
-  s->noise = at + 10 * row;
+  s->scales.value = at + 9 * row;
+  s->scales.noise = at + 10 * row;
   s->k = at + FIXED_ROWS * row;
   s->dense = s->k + s->method->kernel->k_rows * row;
   s->x = s->x_row[s->row];
@@ -106,7 +106,7 @@ NumStepper* num_stepper_rebind(void* storage, NumRhs* rhs, void* user) {
   s->rhs = rhs;
   s->stages = NULL;
   s->user = user;
-  s->family = NULL;
+  s->scales.family = NULL;
   s->system = (NumSystem){0};
   s->linear_known = false;
   s->past = false;
@@ -258,7 +258,7 @@ SltStatus num_stepper_attempt(NumStepper* s, double t_target) {
   SLT_TRY(know_point(s));
   num_scale_begin(s);
   SLT_TRY(s->method->kernel->step(s));
-  if (s->scale_open && num_scale_too_far(s)) {
+  if (s->scales.open && num_scale_too_far(s)) {
     s->trial.error = num_max(s->trial.error, TOO_FAR);
   }
   s->failed = false;

@@ -39,11 +39,11 @@ void eng_scales_init(EngSim* sim) {
 /// What the stepper has seen of the states it has.
 static void take_over(EngSim* sim) {
   const NumStepper* stepper = sim->stepper;
-  if (sim->scales.epoch == stepper->scale_epoch) return;
-  sim->scales.epoch = stepper->scale_epoch;
+  if (sim->scales.epoch == stepper->scales.epoch) return;
+  sim->scales.epoch = stepper->scales.epoch;
   for (uint32_t i = 0; i < stepper->n; i++) {
     double* scale = &sim->scales.largest[sim->scales.of_state[i]];
-    *scale = fmax(*scale, stepper->scale[i]);
+    *scale = fmax(*scale, stepper->scales.value[i]);
   }
 }
 
@@ -73,11 +73,11 @@ void eng_scales_enter(EngSim* sim) {
   }
   if (sim->scales.family) find_families(sim, mode->state_count);
   num_stepper_set_scales(stepper, mode->state_count, sim->pruning.x_lo, sim->scales.family);
-  sim->scales.epoch = stepper->scale_epoch;
+  sim->scales.epoch = stepper->scales.epoch;
 }
 
 void eng_scales_rebind(EngSim* sim) {
-  sim->stepper->family = sim->scales.family;
+  sim->stepper->scales.family = sim->scales.family;
   sim->scales.epoch = UINT64_MAX;
 }
 
@@ -215,6 +215,6 @@ bool eng_scales_raise(EngSim* sim) {
 void eng_scales_hold(EngSim* sim) {
   if (!is_held(sim)) return;
   bool longer = sim->stepper->control.h_next > 2.0 * sim->core.step.covered;
-  bool stale = sim->stepper->noise_steps == 0 && !is_damped(sim);
+  bool stale = sim->stepper->scales.noise_steps == 0 && !is_damped(sim);
   if (longer || stale) eng_scales_raise(sim);
 }

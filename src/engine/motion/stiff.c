@@ -76,7 +76,8 @@ static SltStatus linearize_combined(void* user, double t, double* xu, double* f,
   SLT_TRY(eng_rhs(sim, t, xu, f));
   double* scale = st->work;
   for (uint32_t i = 0; i < mode->state_count; i++) {
-    scale[i] = fmax(1e-3 * sim->stepper->scale[i], fabs(f[i]) * sim->stepper->control.h_next);
+    scale[i] =
+        fmax(1e-3 * sim->stepper->scales.value[i], fabs(f[i]) * sim->stepper->control.h_next);
   }
   *timed = true;
   SLT_TRY(num_linear_differences(sim->stepper->system.linear, eng_rhs, sim, t, xu, f, scale,
@@ -180,7 +181,8 @@ static bool step_asks_for_change(EngSim* sim) {
 void eng_stiff_note_trial(EngSim* sim) {
   const NumStepper* stepper = sim->stepper;
   if (!sim->options.method_auto || !stepper->method->stiff || !sim->stiff.ready) return;
-  double product = stepper->trial.h * num_linear_bound(stepper->system.linear, stepper->scale);
+  double product =
+      stepper->trial.h * num_linear_bound(stepper->system.linear, stepper->scales.value);
   sim->core.choice.easy = product <= EASY_PRODUCT * price(sim);
 }
 
