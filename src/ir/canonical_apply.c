@@ -246,7 +246,9 @@ static void apply_names(Canon* canon) {
   CANON_PERMUTE(canon, &model->atoms, canon->atoms.from, canon->atoms.count);
   for (uint32_t i = 0; i < model->data.count; i++) {
     IrData* data = &model->data.data[i];
-    if (data->past) data->var = canon->vars.to[data->var];
+    if (!data->past) continue;
+    data->var = canon->vars.to[data->var];
+    if (data->lag != IR_NONE) data->lag = canon->vars.to[data->lag];
   }
   for (uint32_t i = 0; i < model->vars.count; i++) {
     IrVar* var = &model->vars.data[i];

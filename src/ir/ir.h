@@ -345,7 +345,8 @@ typedef struct IrData {
   uint8_t interpolation;  // IrInterpolation; of a past: linear between steps, or what they give
   bool past;
   uint32_t var;   // a past: whose
-  IrTerm delay;   // ... and how long ago; over numbers and parameters
+  IrTerm delay;   // ... and how long ago, or at most; over numbers and parameters
+  uint32_t lag;   // variable that says how long ago now; IR_NONE: it is `delay` throughout
   IrTerm before;  // its value before the run; absent: that at the start
   Span span;
 } IrData;

@@ -163,7 +163,10 @@ static void note_equations(Merge* m) {
     }
   }
   for (uint32_t i = 0; i < model->data.count; i++) {
-    if (model->data.data[i].past) m->vars[model->data.data[i].var].blocked = true;
+    const IrData* data = &model->data.data[i];
+    if (!data->past) continue;
+    m->vars[data->var].blocked = true;
+    if (data->lag != IR_NONE) m->vars[data->lag].blocked = true;
   }
 }
 

@@ -110,6 +110,10 @@ static void print_data(const ModelPrinter* p) {
     text_append_c(p->out, ": past of ");
     ir_print_name(p->out, name_of(p, ir_var(p->model, data->var).name));
     text_append_c(p->out, ", ");
+    if (data->lag != IR_NONE) {
+      ir_print_name(p->out, name_of(p, ir_var(p->model, data->lag).name));
+      text_append_c(p->out, " and at most ");
+    }
     ir_print_term(p->out, p->model, data->delay);
     text_append_format(p->out, " ago, %s", interpolation);
     if (!ir_term_present(data->before)) continue;

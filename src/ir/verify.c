@@ -149,6 +149,8 @@ static bool verify_params(Verify* v) {
 
 static bool verify_past(Verify* v, uint32_t i, const IrData* d) {
   if (d->var >= v->model->vars.count) return verify_fail(v, "data %u: no such variable", i);
+  bool lag = d->lag == IR_NONE || d->lag < v->model->vars.count;
+  if (!lag) return verify_fail(v, "data %u: no such lag", i);
   if (!verify_term(v, &past_rule, i, d->delay)) return false;
   return !ir_term_present(d->before) || verify_term(v, &past_rule, i, d->before);
 }

@@ -4,20 +4,23 @@
 // equation of the global body: a helper variable with the text of the call as its name, read from a
 // table that the run fills. An argument that is more than a variable gets a helper as well. Equal
 // calls have equal names and are one.
+//
+// delay(x, tau, most): a lag that varies is a variable too; the run keeps as much as it may ask
+// for.
 #include "lisma/lower.h"
 
 #define DELAY_ARGUMENTS_MIN 2u
-#define DELAY_ARGUMENTS_MAX 4u
+#define DELAY_ARGUMENTS_MAX 4u  // one more where the lag varies: its largest value
 
-static bool check_call(Lower* l, const AstExpr* expr) {
-  uint32_t count = expr->as.call.args.count;
-  if (count < DELAY_ARGUMENTS_MIN || count > DELAY_ARGUMENTS_MAX) {
-    Diag* diag =
-        lower_report(l, DIAG_E0303, expr->span, "'delay' takes 2 to 4 arguments, and here %s %u",
-                     count == 1 ? "is" : "are", count);
-    diag_hint(l->diags, diag, "delay(x, T): what x was T ago; delay(x, T, x0): with x0 until then");
-    return false;
-  }
+/// The arguments of a call behind the lag.
+typedef struct DelayCall {
+  bool varies;
+  const AstExpr* most;    // longest lag: the lag itself, where it does not vary
+  const AstExpr* before;  // value before the start; NULL: that at the start
+  const AstExpr* word;    // of the interpolation; NULL: none
+} DelayCall;
+
+static bool check_place(Lower* l, const AstExpr* expr) {
   if (l->terms.scope.kind == SCOPE_CONSTANT || l->terms.scope.kind == SCOPE_SCHEDULE ||
       l->terms.scope.kind == SCOPE_START) {
     Diag* diag = lower_report(l, DIAG_E0314, expr->span, "'delay' has no value here");
@@ -27,11 +30,64 @@ static bool check_call(Lower* l, const AstExpr* expr) {
   return true;
 }
 
+/// Lower an expression as an equation would; the caller ends the frame and gives the scope back.
+static Value begin_value(Lower* l, const AstExpr* expr, TermFrame* frame) {
+  uint32_t automaton = l->terms.scope.automaton;
+  l->terms.scope = (Scope){.kind = SCOPE_EQUATION, .equation = true, .automaton = automaton};
+  *frame = lower_begin(l);
+  return lower_value(l, expr);
+}
+
+/// A name that nothing declares: a constant that was misspelt rather than a variable.
+static bool is_unknown(Lower* l, const AstExpr* expr) {
+  if (expr->kind != AST_NAME || !ast_name_is_plain(&expr->as.name.name)) return false;
+  return resolve_symbol(l, resolve_plain(l, &expr->as.name.name))->kind == SYM_NONE;
+}
+
+/// Whether a lag is more than constants; false after an error.
+static bool check_lag(Lower* l, const AstExpr* lag, bool* varies) {
+  if (is_unknown(l, lag)) return true;
+  Scope outer = l->terms.scope;
+  TermFrame frame;
+  Value value = begin_value(l, lag, &frame);
+  lower_end(l, frame, (ExprId){0});
+  l->terms.scope = outer;
+  *varies = (value.flags & VALUE_VARIES) != 0;
+  return value.type == VALUE_NUMBER;
+}
+
+static bool read_call(Lower* l, const AstExpr* expr, DelayCall* call) {
+  const AstExprList* args = &expr->as.call.args;
+  if (args->count >= DELAY_ARGUMENTS_MIN && !check_lag(l, args->data[1], &call->varies)) {
+    return false;
+  }
+  uint32_t more = call->varies ? 1 : 0;
+  if (args->count < DELAY_ARGUMENTS_MIN || args->count > DELAY_ARGUMENTS_MAX + more) {
+    Diag* diag = lower_report(
+        l, DIAG_E0303, expr->span, "'delay' takes %u to %u arguments%s, and here %s %u",
+        DELAY_ARGUMENTS_MIN + more, DELAY_ARGUMENTS_MAX + more,
+        more ? " where its time varies" : "", args->count == 1 ? "is" : "are", args->count);
+    diag_hint(l->diags, diag, "delay(x, T): what x was T ago; delay(x, T, x0): with x0 until then");
+    return false;
+  }
+  if (call->varies && args->count == DELAY_ARGUMENTS_MIN) {
+    Diag* diag = lower_report(l, DIAG_E0314, args->data[1]->span,
+                              "a delay that varies needs its largest value");
+    diag_hint(l->diags, diag,
+              "delay(x, tau, most): `most` is a number or a constant that tau never "
+              "exceeds");
+    return false;
+  }
+  call->most = args->data[1 + more];
+  call->before = args->count > 2 + more ? args->data[2 + more] : NULL;
+  call->word = args->count > 3 + more ? args->data[3 + more] : NULL;
+  return true;
+}
+
 /// The word behind the value before the start.
-static bool read_interpolation(Lower* l, const AstExpr* expr, uint8_t* interpolation) {
+static bool read_interpolation(Lower* l, const AstExpr* word, uint8_t* interpolation) {
   *interpolation = IR_CUBIC;
-  if (expr->as.call.args.count < DELAY_ARGUMENTS_MAX) return true;
-  const AstExpr* word = expr->as.call.args.data[3];
+  if (!word) return true;
   bool plain = word->kind == AST_NAME && word->as.name.order == 0 && !word->as.name.name.quoted &&
                ast_name_is_plain(&word->as.name.name);
   Str text = plain ? word->as.name.name.head : STR_LIT("");
@@ -56,12 +112,13 @@ static void add_equation(Lower* l, IrTerm term, uint32_t var, Span span) {
   base_vec_push(l->arena, &l->m->equations, equation);
 }
 
-/// The variable whose past is wanted; IR_NONE after an error. Its text goes to `out`.
-static uint32_t delayed_var(Lower* l, const AstExpr* argument, TextBuffer* out) {
+/// An argument as a variable: itself, or a helper called by `role` and its text; IR_NONE after an
+/// error. Its text goes to `out`.
+static uint32_t argument_var(Lower* l, const AstExpr* argument, const char* role, TextBuffer* out) {
   Scope outer = l->terms.scope;
-  l->terms.scope = (Scope){.kind = SCOPE_EQUATION, .equation = true, .automaton = outer.automaton};
-  TermFrame frame = lower_begin(l);
-  Value value = lower_value(l, argument);
+  TermFrame frame;
+  Value value = begin_value(l, argument, &frame);
+  uint32_t begin = out->length;
   uint32_t var = IR_NONE;
   uint32_t order = 0;
   IrTerm term = {{0}, 0, 0};
@@ -71,9 +128,9 @@ static uint32_t delayed_var(Lower* l, const AstExpr* argument, TextBuffer* out) 
   bool fresh = false;
   if (fine && !plain) {
     TextBuffer name = {.arena = l->scratch};
-    text_append_c(&name, "input of delay(");
-    text_append(&name, text_str(out));
-    text_append_c(&name, ")");
+    Str text = text_str(out);
+    text_append_format(&name, "%s of delay(%.*s)", role, (int)(text.length - begin),
+                       text.data + begin);
     fresh = helper_var(l, text_str(&name), argument->span, &var);
     ExprId left = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
     term = lower_snapshot(l, lower_op(l, IR_EQUALS, left, value.e));
@@ -100,14 +157,16 @@ static bool is_number(const Lower* l, IrTerm term) {
   return true;
 }
 
-/// helper = past(time - T)
-static void add_result(Lower* l, const AstExpr* expr, uint32_t var, uint32_t data) {
+/// helper = past(time - T), where T is a constant expression or a variable
+static void add_result(Lower* l, const AstExpr* expr, uint32_t var, const IrData* past,
+                       uint32_t data) {
   Scope outer = l->terms.scope;
   l->terms.scope = (Scope){.kind = SCOPE_CONSTANT, .literal = true};
   TermFrame frame = lower_begin(l);
-  Value delay = lower_value(l, expr->as.call.args.data[1]);
+  ExprId lag = past->lag != IR_NONE ? ir_term_var(&l->terms.builder, past->lag, 0, IR_NOW)
+                                    : lower_value(l, expr->as.call.args.data[1]).e;
   ExprId time = lower_op(l, IR_TIME, (ExprId){0}, (ExprId){0});
-  ExprId then = lower_op(l, IR_SUB, time, delay.e);
+  ExprId then = lower_op(l, IR_SUB, time, lag);
   ExprId left = ir_term_var(&l->terms.builder, var, 0, IR_NOW);
   ExprId right = ir_table(&l->m->pool, data, then);
   IrTerm term = lower_end(l, frame, lower_op(l, IR_EQUALS, left, right));
@@ -115,42 +174,48 @@ static void add_result(Lower* l, const AstExpr* expr, uint32_t var, uint32_t dat
   add_equation(l, term, var, expr->span);
 }
 
+/// A time that is known here and makes no sense is reported.
+static bool check_time(Lower* l, IrTerm time, Span span) {
+  double number = 0.0;
+  if (!is_number(l, time) || !resolve_term_value(l, time, &number) || number > 0.0) return true;
+  lower_report(l, DIAG_E0314, span, "the delay is %.*s; it must be greater than 0",
+               STR_ARGS(lower_number_text(l, number)));
+  return false;
+}
+
 Value lower_delay(Lower* l, const AstExpr* expr) {
   const AstExprList* args = &expr->as.call.args;
-  uint8_t interpolation = IR_CUBIC;
-  if (!check_call(l, expr) || !read_interpolation(l, expr, &interpolation)) {
+  IrData past = {.past = true, .lag = IR_NONE};
+  DelayCall call = {0};
+  if (!check_place(l, expr) || !read_call(l, expr, &call) ||
+      !read_interpolation(l, call.word, &past.interpolation)) {
     return lower_value_bad();
   }
-  TextBuffer inner = {.arena = l->scratch};
   TextBuffer text = {.arena = l->scratch};
-  uint32_t var = delayed_var(l, args->data[0], &inner);
   text_append_c(&text, "delay(");
-  text_append(&text, text_str(&inner));
-  IrTerm delay = constant_term(l, args->data[1], &text);
-  IrTerm before = {{0}, 0, 0};
-  if (args->count > 2) before = constant_term(l, args->data[2], &text);
-  if (interpolation == IR_LINEAR) text_append_c(&text, ", linear");
-  text_append_c(&text, ")");
-  bool fine = var != IR_NONE && ir_term_present(delay);
-  if (!fine || (args->count > 2 && !ir_term_present(before))) return lower_value_bad();
-
-  double number = 0.0;
-  if (is_number(l, delay) && resolve_term_value(l, delay, &number) && !(number > 0.0)) {
-    lower_report(l, DIAG_E0314, args->data[1]->span, "the delay is %.*s; it must be greater than 0",
-                 STR_ARGS(lower_number_text(l, number)));
-    return lower_value_bad();
+  past.var = argument_var(l, args->data[0], "input", &text);
+  bool fine = past.var != IR_NONE;
+  if (call.varies) {
+    text_append_c(&text, ", ");
+    past.lag = argument_var(l, args->data[1], "lag", &text);
+    fine = fine && past.lag != IR_NONE;
   }
+  past.delay = constant_term(l, call.most, &text);
+  if (call.before) past.before = constant_term(l, call.before, &text);
+  if (past.interpolation == IR_LINEAR) text_append_c(&text, ", linear");
+  text_append_c(&text, ")");
+  fine = fine && ir_term_present(past.delay);
+  if (!fine || (call.before && !ir_term_present(past.before))) return lower_value_bad();
+  if (!check_time(l, past.delay, call.most->span)) return lower_value_bad();
   uint32_t result = 0;
   if (helper_var(l, text_str(&text), expr->span, &result)) {
     static const double stand_in[2] = {0.0, 1.0};
-    uint32_t name = l->m->vars.data[result].name;
-    uint32_t data = lower_add_data(l, name, stand_in, stand_in, 2, interpolation, expr->span);
-    IrData* past = &l->m->data.data[data];
-    past->past = true;
-    past->var = var;
-    past->delay = delay;
-    past->before = before;
-    add_result(l, expr, result, data);
+    past.name = l->m->vars.data[result].name;
+    past.x = past.y = stand_in;
+    past.count = 2;
+    past.span = expr->span;
+    base_vec_push(l->arena, &l->m->data, past);
+    add_result(l, expr, result, &past, l->m->data.count - 1);
   }
   return (Value){.e = ir_term_var(&l->terms.builder, result, 0, IR_NOW),
                  .type = VALUE_NUMBER,

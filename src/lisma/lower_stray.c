@@ -56,7 +56,9 @@ static uint8_t* find_uses(Lower* l) {
     uses[m->starts.data[i].var] |= USE_START;
   }
   for (uint32_t i = 0; i < m->data.count; i++) {
-    if (m->data.data[i].past) uses[m->data.data[i].var] |= USE_READ;
+    if (!m->data.data[i].past) continue;
+    uses[m->data.data[i].var] |= USE_READ;
+    if (m->data.data[i].lag != IR_NONE) uses[m->data.data[i].lag] |= USE_READ;
   }
   mark_outputs(l, uses);
   return uses;

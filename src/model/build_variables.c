@@ -324,13 +324,15 @@ static void build_delays(ModelBuild* build) {
       before = ARENA_NEW(&build->arena, ModelTerm);
       *before = build_term(build, data->before);
     }
-    delays[build->model.delay_count++] = (ModelDelay){.table = i,
-                                                      .var = data->var,
-                                                      .time = build_term(build, data->delay),
-                                                      .before = before,
-                                                      .linear = data->interpolation == IR_LINEAR,
-                                                      .text = names_get(&ir->names, data->name),
-                                                      .span = data->span};
+    delays[build->model.delay_count++] =
+        (ModelDelay){.table = i,
+                     .var = data->var,
+                     .lag = data->lag == IR_NONE ? MODEL_NONE : data->lag,
+                     .time = build_term(build, data->delay),
+                     .before = before,
+                     .linear = data->interpolation == IR_LINEAR,
+                     .text = names_get(&ir->names, data->name),
+                     .span = data->span};
   }
 }
 

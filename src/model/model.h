@@ -861,7 +861,8 @@ typedef struct ModelAutomaton {
 typedef struct ModelDelay {
   uint32_t table;  // through which it is read
   uint32_t var;    // whose value
-  ModelTerm time;
+  uint32_t lag;    // variable that is the delay now; MODEL_NONE: it is `time` throughout
+  ModelTerm time;  // how long, or at most
   const ModelTerm* before;  // value before the start; NULL: that at the start
   bool linear;              // straight lines between steps
   Str text;

@@ -211,10 +211,42 @@ def executions(c):
     c.check(all(1.6 < r < 2.5 for r in ratios) and errors[-1] < 5e-3, f"scan against located: {errors}")
 
 
+def varying_lags(c):
+    """Lags that vary: a solution in closed form, jumps where they must arrive, a lag that jumps itself."""
+    for method in ("dp54", "dop853", "rodas", "merson"):
+        run = c.run("w' = w * delay(w, time - ln(w), 10, 1) / time;  w(t0) = 1;\n"
+                    "experiment { start = 1; end = 7; }", "--every", "0.25", "--method", method, *TIGHT)
+        worst = max(abs(w - (t if t <= math.e else math.exp(t / math.e)))
+                    for t, w in zip(run.column("time"), run.column("w")))
+        c.check(worst < 1e-7, f"a lag by the state, by {method}: error {worst}")
+    same = c.run("x' = -delay(x, 1 + 0 * x, 1);  x(t0) = 1;  z' = -delay(z, 1);  z(t0) = 1;",
+                 "--until", "8", "--every", "0.25", *TIGHT)
+    worst = max(abs(x - z) for x, z in zip(same.column("x"), same.column("z")))
+    c.check(worst < 1e-9, f"a lag that varies by nothing: {worst}")
+    run = c.run("""
+u(t0) = 0;  at 1 { set u = 1; }  at 2 { set u = 3; }
+tau = 0.5 + 0.3 * sin(time);  y = delay(u, tau, 1, 7);  x' = y;  x(t0) = 0;
+""", "--until", "4", "--every", "0.5", *TIGHT)
+    jumps = [(a[0], a[3], b[3]) for a, b in zip(run.rows, run.rows[1:]) if a[0] == b[0] and a[3] != b[3]]
+    c.check([j[1:] for j in jumps] == [(7, 0), (0, 1), (1, 3)], f"jumps of a varying delay: {jumps}")
+    for (t, _, _), source in zip(jumps, (0, 1, 2)):
+        c.check(abs(t - 0.5 - 0.3 * math.sin(t) - source) < 1e-12, f"the jump at {source} arrives at {t}")
+    times = [j[0] for j in jumps]
+    area = 7 * times[0] + (times[2] - times[1]) + 3 * (4 - times[2])
+    c.check(abs(run.column("x")[-1] - area) < 1e-9, f"its integral: {run.column('x')[-1]}, not {area}")
+    run = c.run("""
+u(t0) = 0;  at 1 { set u = 1; }  at 2 { set u = 3; }
+tau(t0) = 0.5;  at 2.2 { set tau = 0.1; }  at 3 { set tau = 2; }
+y = delay(u, tau, 2);  x' = y;  x(t0) = 0;
+""", "--until", "6", "--every", "0.5", *TIGHT)
+    c.check(abs(run.column("x")[-1] - (0.7 + 3 * 0.8 + 1 + 6)) < 1e-9, f"a lag that jumps: {run.rows[-1]}")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="saltus-test-") as folder:
         c = Checks(folder)
-        for part in (exact_solution, arrivals, values_of_any_kind, guards, noise, orders, executions):
+        for part in (exact_solution, arrivals, values_of_any_kind, guards, noise, orders, executions,
+                     varying_lags):
             part(c)
     print("ok" if c.failed == 0 else f"{c.failed} failed")
     return 1 if c.failed else 0

@@ -16,7 +16,10 @@ typedef struct EngDelay {
   uint32_t begin, end, capacity;
   uint32_t next_jump, next_break;  // pieces whose begin has not arrived yet; UINT32_MAX for none
   uint32_t mark;                   // level of what may jump where the next piece begins
-  double delay;
+  bool varies;   // the lag is a variable
+  double delay;  // the lag, or its largest value
+  double lag;    // at t, and how fast it grows; where it varies
+  double slope;
   double t;  // known up to here
 } EngDelay;
 
@@ -45,6 +48,9 @@ void eng_history_instant_slow(EngSim* sim, bool changed);
 /// When the next jump arrives, and the latest end of the next step.
 double eng_history_next_jump_slow(const EngSim* sim);
 double eng_history_limit_slow(const EngSim* sim);
+/// How much of the trial can stand: 1, or less where it reads more of a past with a lag that varies
+/// than there was. `trials`: how often it was asked for this step.
+double eng_history_usable_slow(EngSim* sim, uint32_t trials);
 /// A step has come to its end: what arrives without an instant has arrived.
 void eng_history_pass_slow(EngSim* sim, double t);
 /// In an instant: what arrives is read from now on. False: nothing does. `jumped`: a value jumps.

@@ -16,6 +16,11 @@
 // Steps are never longer than the shortest delay: what a step reads is over when it begins. The
 // alternative, steps that read their own future by iteration, pays where delays are much shorter
 // than the motion, and costs the proof of detection its ground.
+//
+// Where the lag varies, what is read at t is t - lag(t), and a jump at t_k arrives where that
+// passes t_k. Steps end there by trial: one that reads beyond the next jump, or what it has not
+// made itself yet, is made again, shorter. All pieces may be looked at; where a jump has arrived
+// its place is moved, by rounding, to what is read at that time.
 #include "engine/detect/follow.h"
 
 #include <float.h>
@@ -35,6 +40,11 @@
 #define FIT_NODES      5
 #define FIT_POINTS     7  // and two where it is checked
 #define PIECES_FIRST   16
+#define LAG_TRIALS     30   // of a step that is to end where a jump arrives
+#define LAG_SHARE      0.9  // of the way that a step may read ahead of its begin, for the next trial
+#define LAG_SLOPE      0.99  // the lag grows so fast that the next jump is not foreseen
+#define LAG_SLACK      1e-6  // of the largest lag: how late it may be noticed that it is exceeded
+#define REACH_ULPS     64.0  // of time: a jump that has as good as arrived
 
 _Static_assert(MODEL_PIECE_DEGREE >= NUM_DENSE_DEGREE_MAX, "a step's polynomial fits into a piece");
 
@@ -64,8 +74,9 @@ SltStatus eng_history_create(EngSim* sim) {
 
 /// What may be looked at, after pieces were added or have moved.
 static void refresh_view(EngDelay* past) {
+  bool held_back = past->next_jump != PAST_NONE && !past->varies;
   past->view.pieces = past->pieces;
-  past->view.end = past->next_jump != PAST_NONE ? past->next_jump : past->end;
+  past->view.end = held_back ? past->next_jump : past->end;
 }
 
 /// Room for one more piece at the end: by moving those that count to the front, or by growing.
@@ -169,6 +180,10 @@ static SltStatus add_piece(EngSim* sim, EngDelay* past, const ModelPiece* piece)
 
 // ---- the start ----------------------------------------------------------------------------------
 
+static double shortest_lag(double t) {
+  return DELAY_MIN * fmax(1.0, fabs(t));
+}
+
 SltStatus eng_history_start(EngSim* sim) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     const ModelDelay* model = &sim->model->delays[i];
@@ -182,7 +197,7 @@ SltStatus eng_history_start(EngSim* sim) {
       return sim->error.status;
     }
     // no step is longer than the delay
-    double shortest = DELAY_MIN * fmax(1.0, fabs(sim->core.t));
+    double shortest = shortest_lag(sim->core.t);
     if (past->delay < shortest) {
       return eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
                       "the time of %.*s is %s; it must be at least %s", STR_ARGS(model->text),
@@ -197,11 +212,14 @@ SltStatus eng_history_start(EngSim* sim) {
     }
     past->begin = past->end = past->view.begin = 0;
     past->next_jump = past->next_break = past->mark = PAST_NONE;
+    past->varies = model->lag != MODEL_NONE;
+    past->lag = past->delay;
+    past->slope = 0.0;
     ModelPiece first = {.t0 = sim->core.t - past->delay, .t1 = sim->core.t, .c = {before}};
     SLT_TRY(add_piece(sim, past, &first));
     past->mark = 1;
     past->t = sim->core.t;
-    sim->history.shortest = fmin(sim->history.shortest, past->delay);
+    if (!past->varies) sim->history.shortest = fmin(sim->history.shortest, past->delay);
   }
   return SLT_OK;
 }
@@ -317,12 +335,127 @@ static SltStatus append_computed(EngSim* sim, double from, double to, uint32_t d
   return SLT_OK;
 }
 
+// ---- lags that vary -----------------------------------------------------------------------------
+
+/// The time that is read at the end of what is known.
+static double read_time(const EngDelay* past) {
+  return past->t - past->lag;
+}
+
+/// What counts as having arrived.
+static double reach(const EngDelay* past) {
+  return REACH_ULPS * DBL_EPSILON * fmax(fabs(past->t), past->delay);
+}
+
+/// The first piece with a jump of at most `level` that begins later than what is read now.
+static uint32_t find_ahead(const EngDelay* past, uint32_t level) {
+  uint32_t low = past->begin;
+  uint32_t high = past->end;
+  double t = read_time(past);
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (past->pieces[middle].t0 > t) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return find_level(past, low, level);
+}
+
+/// Look for what comes next anew: the lag has changed.
+static void aim(EngDelay* past) {
+  if (!past->varies) return;
+  past->view.begin = past->begin;
+  past->next_break = find_ahead(past, LEVEL_LAST);
+  past->next_jump = find_ahead(past, LEVEL_EVENT);
+  refresh_view(past);
+}
+
+static double lag_of(const EngSim* sim, uint32_t delay) {
+  return sim->env[sim->model->vars[sim->model->delays[delay].lag].env];
+}
+
+static double longest_lag(const EngDelay* past) {
+  return past->delay * (1.0 + REACH_ULPS * DBL_EPSILON);
+}
+
+static SltStatus check_lag(EngSim* sim, uint32_t delay, double t) {
+  const ModelDelay* model = &sim->model->delays[delay];
+  double lag = lag_of(sim, delay);
+  double most = sim->history.delays[delay].delay;
+  double shortest = shortest_lag(t);
+  if (lag >= shortest && lag <= longest_lag(&sim->history.delays[delay])) return SLT_OK;
+  eng_fail(sim, SLT_ERR_ARGUMENT, DIAG_E0812, &model->span,
+           lag > most ? "at t = %s the time of %.*s is %s; its largest value is given as %s"
+                      : "at t = %s the time of %.*s is %s; it must be at least %s",
+           eng_number(t).text, STR_ARGS(model->text), eng_number(lag).text,
+           eng_number(lag > most ? most : shortest).text);
+  return sim->error.status;
+}
+
+/// Lags at the end of what becomes known, and how they changed.
+static SltStatus follow_lags(EngSim* sim, double from, double t) {
+  bool sampled = false;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    EngDelay* past = &sim->history.delays[i];
+    if (!past->varies) continue;
+    if (!sampled) eng_sample(sim, t);
+    sampled = true;
+    SLT_TRY(check_lag(sim, i, t));
+    past->slope = (lag_of(sim, i) - past->lag) / (t - from);
+    past->lag = lag_of(sim, i);
+  }
+  if (sampled) sim->values.sampled = false;
+  return SLT_OK;
+}
+
+/// Lags after an instant, which may have changed them.
+static void renew_lags(EngSim* sim) {
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    EngDelay* past = &sim->history.delays[i];
+    if (!past->varies) continue;
+    past->lag = lag_of(sim, i);
+    aim(past);
+  }
+}
+
+/// How much of a step of length h can stand, with the lag at its end: all of it, or the share where
+/// it would read what has just been made, or just not the next jump.
+static double usable_share(const EngDelay* past, double h, double lag) {
+  double begin = read_time(past);
+  double end = past->t + h - lag;
+  double share = 1.0;
+  if (lag > longest_lag(past) && h > LAG_SLACK * past->delay) share = 0.5;
+  if (end > past->t + reach(past)) share = LAG_SHARE * (past->t - begin) / (end - begin);
+  if (past->next_break == PAST_NONE) return share;
+  double jump = past->pieces[past->next_break].t0;
+  if (end >= jump) share = fmin(share, (jump - 0.5 * reach(past) - begin) / (end - begin));
+  return share;
+}
+
+double eng_history_usable_slow(EngSim* sim, uint32_t trials) {
+  double share = 1.0;
+  if (trials >= LAG_TRIALS || num_dense_prepare(sim->stepper) < 0) return share;
+  double t = sim->stepper->trial.t;
+  bool sampled = false;
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    if (!sim->history.delays[i].varies) continue;
+    if (!sampled) eng_sample(sim, t);
+    sampled = true;
+    share = fmin(share, usable_share(&sim->history.delays[i], t - sim->stepper->t, lag_of(sim, i)));
+  }
+  if (sampled) sim->values.sampled = false;
+  return share > 0.0 ? share : 0.5;
+}
+
 SltStatus eng_history_append_slow(EngSim* sim, double t) {
   const Model* model = sim->model;
   if (model->delay_count == 0 || !sim->core.segment.trial_pending) return SLT_OK;
   double from = sim->history.delays[0].t;
   if (!(t > from)) return SLT_OK;
   SLT_TRY(num_dense_prepare(sim->stepper));
+  SLT_TRY(follow_lags(sim, from, t));
   bool computed = false;
   for (uint32_t i = 0; i < model->delay_count; i++) {
     EngDelay* past = &sim->history.delays[i];
@@ -336,9 +469,11 @@ SltStatus eng_history_append_slow(EngSim* sim, double t) {
     if (model->delays[i].linear && piece.degree > 0) straighten(&piece);
     SLT_TRY(add_piece(sim, past, &piece));
   }
-  if (!computed) return SLT_OK;
-  SltStatus status = append_computed(sim, from, t, 0);
-  sim->values.sampled = false;
+  SltStatus status = computed ? append_computed(sim, from, t, 0) : SLT_OK;
+  if (computed) sim->values.sampled = false;
+  for (uint32_t i = 0; i < model->delay_count; i++) {
+    aim(&sim->history.delays[i]);
+  }
   return status;
 }
 
@@ -350,19 +485,44 @@ void eng_history_mark(EngSim* sim, uint32_t level) {
 
 void eng_history_instant_slow(EngSim* sim, bool changed) {
   eng_history_mark(sim, changed ? 2 : LEVEL_SMOOTH);
+  renew_lags(sim);
 }
 
 // ---- what arrives -------------------------------------------------------------------------------
 
+/// When the begin of a piece arrives: foreseen, where the lag varies.
 static double arrival(const EngDelay* past, uint32_t piece) {
   if (piece == PAST_NONE) return (double)INFINITY;
-  return past->pieces[piece].t0 + past->delay;
+  if (!past->varies) return past->pieces[piece].t0 + past->delay;
+  double left = past->pieces[piece].t0 - read_time(past);
+  if (left <= reach(past)) return past->t;
+  return past->slope < LAG_SLOPE ? past->t + left / (1.0 - past->slope) : (double)INFINITY;
+}
+
+/// When a jump arrives for certain.
+static double due(const EngDelay* past) {
+  double t = arrival(past, past->next_jump);
+  return past->varies && t > past->t ? (double)INFINITY : t;
+}
+
+/// A jump has arrived: from now on what lies behind it is read.
+static void pass_jump(EngDelay* past) {
+  uint32_t jump = past->next_jump;
+  if (past->varies) {
+    past->pieces[jump].t0 = fmin(past->pieces[jump].t0, read_time(past));
+    if (jump > past->begin) past->pieces[jump - 1].t1 = past->pieces[jump].t0;
+    aim(past);
+    return;
+  }
+  past->view.begin = jump;
+  past->next_jump = find_level(past, jump + 1, LEVEL_EVENT);
+  past->next_break = find_level(past, jump + 1, LEVEL_LAST);
 }
 
 double eng_history_next_jump_slow(const EngSim* sim) {
   double next = (double)INFINITY;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    next = fmin(next, arrival(&sim->history.delays[i], sim->history.delays[i].next_jump));
+    next = fmin(next, due(&sim->history.delays[i]));
   }
   return next;
 }
@@ -371,7 +531,11 @@ double eng_history_limit_slow(const EngSim* sim) {
   if (sim->model->delay_count == 0) return (double)INFINITY;
   double next = sim->stepper->t + sim->history.shortest;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
-    next = fmin(next, arrival(&sim->history.delays[i], sim->history.delays[i].next_break));
+    const EngDelay* past = &sim->history.delays[i];
+    // a lag that makes no sense is told of at the end of the step
+    double lag = fmax(past->lag, shortest_lag(sim->stepper->t));
+    if (past->varies) next = fmin(next, sim->stepper->t + lag);
+    next = fmin(next, arrival(past, past->next_break));
   }
   return next;
 }
@@ -380,8 +544,8 @@ void eng_history_pass_slow(EngSim* sim, double t) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     EngDelay* past = &sim->history.delays[i];
     // a hair early does no harm to what is smooth
-    double reach = t + eng_time_resolution(t);
-    while (past->next_break != PAST_NONE && arrival(past, past->next_break) <= reach) {
+    double late = t + eng_time_resolution(t);
+    while (past->next_break != PAST_NONE && arrival(past, past->next_break) <= late) {
       uint32_t level = past->pieces[past->next_break].level;
       if (level <= LEVEL_EVENT) break;
       eng_history_mark(sim, level + 1);
@@ -395,12 +559,10 @@ bool eng_history_break_slow(EngSim* sim, double t, bool* jumped) {
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {
     EngDelay* past = &sim->history.delays[i];
     bool jumps = false;
-    while (past->next_jump != PAST_NONE && arrival(past, past->next_jump) <= t) {
+    while (past->next_jump != PAST_NONE && due(past) <= t) {
       jumps |= past->pieces[past->next_jump].level == 0;
       any = true;
-      past->view.begin = past->next_jump;
-      past->next_jump = find_level(past, past->next_jump + 1, LEVEL_EVENT);
-      past->next_break = find_level(past, past->view.begin + 1, LEVEL_LAST);
+      pass_jump(past);
     }
     refresh_view(past);
     if (jumps) eng_trace_arrival(sim, i);
@@ -460,9 +622,10 @@ SltStatus eng_history_restore(EngSim* sim, const char* in, size_t size) {
     saved.pieces = past->pieces;
     saved.capacity = (uint32_t)capacity;
     memcpy(saved.pieces, in + sizeof saved, bytes);
+    saved.varies = sim->model->delays[i].lag != MODEL_NONE;
     *past = saved;
     refresh_view(past);
-    sim->history.shortest = fmin(sim->history.shortest, past->delay);
+    if (!past->varies) sim->history.shortest = fmin(sim->history.shortest, past->delay);
     in += sizeof saved + bytes;
     size -= sizeof saved + bytes;
   }

@@ -222,6 +222,10 @@ static inline double eng_history_limit(const EngSim* sim) {
   return ENG_UNLIKELY(sim->history.delays) ? eng_history_limit_slow(sim) : (double)INFINITY;
 }
 
+static inline double eng_history_usable(EngSim* sim, uint32_t trials) {
+  return ENG_UNLIKELY(sim->history.delays) ? eng_history_usable_slow(sim, trials) : 1.0;
+}
+
 static inline void eng_history_pass(EngSim* sim, double t) {
   if (ENG_UNLIKELY(sim->history.delays)) eng_history_pass_slow(sim, t);
 }

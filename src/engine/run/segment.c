@@ -24,6 +24,7 @@ typedef struct Attempt {
   double bound;         // from failed trials
   uint32_t overshoots;  // of a unilateral boundary
   uint32_t aims;        // trials that were to end just before a boundary
+  uint32_t lags;        // trials that read too much of a past
   SltStatus failure;    // why the last trial was given up, SLT_OK if it was not
   bool raised;          // weights have been compared with rounding
   bool arrived;         // the model has no values ahead: the trial is a drift to an event
@@ -281,6 +282,8 @@ static SltStatus try_step(EngSim* sim, Attempt* attempt, double limit) {
     attempt->overshoots++;
     return shrink(sim, attempt, h, sim->options.gamma / 2.0, SLT_ERR_STEP);
   }
+  double usable = eng_history_usable(sim, attempt->lags++);
+  if (usable < 1.0) return shrink(sim, attempt, h, usable, SLT_ERR_STEP);
   return SLT_OK;
 }
 
