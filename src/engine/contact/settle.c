@@ -458,7 +458,7 @@ bool eng_impact_is_last(EngSim* sim, uint32_t instead) {
   uint32_t impact = declared_impact(sim, t->automaton, &leaves);
   if (impact == MODEL_NONE || !declared_gap(sim, &t->guard, &gap, &velocity)) return false;
   gather(sim);
-  if (fabs(leaves) <= eng_rho(sim, velocity)) return true;
+  if (fabs(leaves) <= eng_impulse_rho(sim, velocity)) return true;
   if (eng_contact_structure(sim, 0) < 0) return false;
   double* flow = sim->contact.work->flow;
   model_program_run(&sim->core.mode->rhs, &sim->values.flow_context, sim->programs.rhs, sim->core.t,
@@ -484,18 +484,27 @@ static void leave_relations(EngSim* sim, const EngContact* contact) {
   }
 }
 
-/// The gap of a contact that ends is left along its boundary.
+/// Whether a relation leaves its boundary without a speed that rounding does not explain: one that
+/// is thrown off is at its boundary again as soon as it falls back.
+static bool leaves_along(EngSim* sim, uint32_t id) {
+  uint32_t index = eng_atom_place(sim->core.mode, id);
+  if (index == MODEL_NONE) return true;
+  return fabs(sim->detect.g[index]) <= eng_rho(sim, index) &&
+         fabs(sim->detect.gdot[index]) <= eng_slope_rho(sim, index);
+}
+
+/// The gap of a contact that ends is left along its boundary, unless an impact throws it off.
 static void release(EngSim* sim, const EngContact* contact) {
   const ModelGuard* guard = &sim->model->transitions[contact->transition].guard;
   bar_impacts(sim, contact, false);
   for (uint32_t i = 0; i < guard->atom_count; i++) {
     EngAtom* atom = &sim->atoms[guard->atoms[i]];
-    if (atom->marks.rides) atom->marks.tangential = true;
+    if (atom->marks.rides) atom->marks.tangential = leaves_along(sim, guard->atoms[i]);
     atom->marks.rides = false;
   }
   if (contact->state != ENG_CONTACT_RESTS) {
     sim->atoms[contact->atom].truth = false;
-    sim->atoms[contact->atom].marks.left_now = true;
+    sim->atoms[contact->atom].marks.left_now = leaves_along(sim, contact->atom);
     sim->env[sim->model->atoms[contact->atom].env] = 0.0;
   }
   eng_trace_slide(sim, SLT_EVENT_SLIDE_OUT, contact->atom);

@@ -16,8 +16,7 @@
 
 #define STEPS_MAX    60
 #define HALVINGS_MAX 20
-#define IMPULSE_MIN  1e-12  // relative: smaller impulses are rounding
-#define FULL_MAX     60u    // equations; more are eliminated as a sparse system
+#define FULL_MAX     60u  // equations; more are eliminated as a sparse system
 #define SINGULAR     1e-13
 
 /// Contacts that repeat each other need the whole matrix to find its rank.
@@ -283,7 +282,7 @@ static void measure_rounding(Jump* s) {
   }
   for (uint32_t k = 0; k < s->e; k++) {
     double balance = s->work[k] <= DBL_MAX ? s->work[k] : 0.0;
-    s->work[k] = IMPULSE_MIN * fmax(s->scale[k], balance);
+    s->work[k] = ENG_IMPULSE_MIN * fmax(s->scale[k], balance);
   }
 }
 
@@ -330,7 +329,7 @@ static void publish_guards(EngSim* sim) {
     const ModelEntry* entry = &impulse->entries[i];
     double part = slopes[entry->reg] * dae->impulse[entry->column];
     dae->guard[entry->row] += part;
-    rounding[entry->row] += IMPULSE_MIN * fabs(part);
+    rounding[entry->row] += ENG_IMPULSE_MIN * fabs(part);
   }
   for (uint32_t i = 0; i < mode->atom_count; i++) {
     if (!(fabs(dae->guard[i]) > rounding[i])) dae->guard[i] = 0.0;

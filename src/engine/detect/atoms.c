@@ -269,6 +269,36 @@ static bool was_released(EngSim* sim, uint32_t index) {
   return atom->fresh || fabs(atom->g_start) <= eng_sigma(sim, index);
 }
 
+static bool reads_the_same(const ModelAtom* a, const ModelAtom* b) {
+  if (a->read_count != b->read_count) return false;
+  for (uint32_t k = 0; k < a->read_count; k++) {
+    if (a->reads[k].var != b->reads[k].var || a->reads[k].order != b->reads[k].order) return false;
+  }
+  return true;
+}
+
+/// Slope with which g came to this instant, whatever the flow of the present candidate is. Of a
+/// relation that did not matter before it is that of a located one that reads the same.
+static double slope_before(const EngSim* sim, uint32_t index) {
+  uint32_t id = sim->core.mode->atoms[index];
+  if (sim->instant.at_start) return sim->detect.gdot[index];
+  if (!isnan(sim->atoms[id].g_start)) return sim->atoms[id].gdot;
+  double slope = sim->detect.gdot[index];
+  for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
+    const EngCrossing* crossing = &sim->detect.crossings[i];
+    const ModelAtom* other = &sim->model->atoms[sim->core.mode_before->atoms[crossing->index]];
+    if (!reads_the_same(&sim->model->atoms[id], other)) continue;
+    if (fabs(crossing->slope) > fabs(slope)) slope = crossing->slope;
+  }
+  return slope;
+}
+
+/// Rounding of g in an instant: its time was located with the flow before it.
+static double instant_rho(EngSim* sim, uint32_t index) {
+  eng_control_margin(sim);
+  return sim->proof.margin[index] + eng_time_rho(sim, slope_before(sim, index));
+}
+
 /// Whether this instant has moved g by more than rounding. Of a relation that did not matter before
 /// g is not known there, but what it reads is.
 static bool was_moved(EngSim* sim, uint32_t index, double g) {
@@ -276,7 +306,7 @@ static bool was_moved(EngSim* sim, uint32_t index, double g) {
   const ModelAtom* model = &sim->model->atoms[id];
   double before = sim->atoms[id].g_start;
   if (sim->instant.at_start) return true;
-  if (!isnan(before)) return fabs(g - before) > fmax(eng_rho(sim, index), sim->atoms[id].eps);
+  if (!isnan(before)) return fabs(g - before) > fmax(instant_rho(sim, index), sim->atoms[id].eps);
   for (uint32_t k = 0; k < model->read_count; k++) {
     const ModelRead* read = &model->reads[k];
     uint32_t env = sim->model->vars[read->var].env + read->order;
@@ -345,21 +375,13 @@ static bool leaves_from_zero(EngSim* sim, uint32_t index, double g, double gdot)
 
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g) {
   const EngAtom* atom = &sim->atoms[sim->core.mode->atoms[index]];
-  double bound = fmax(atom->eps, eng_rho(sim, index));
+  double bound = fmax(atom->eps, instant_rho(sim, index));
   if (fabs(g) <= bound) return true;
   if (atom->located) return fabs(fabs(g) - fabs(atom->g_start)) <= bound;
   // along a surface g is kept at zero to tolerance; an action may have taken it off
   if (fabs(g - atom->g_start) > bound) return false;
   return (atom->marks.slid || atom->sliding || atom->marks.left_now) &&
          fabs(g) <= SLID_SIGMAS * eng_sigma(sim, index);
-}
-
-static bool reads_the_same(const ModelAtom* a, const ModelAtom* b) {
-  if (a->read_count != b->read_count) return false;
-  for (uint32_t k = 0; k < a->read_count; k++) {
-    if (a->reads[k].var != b->reads[k].var || a->reads[k].order != b->reads[k].order) return false;
-  }
-  return true;
 }
 
 /// Where the flow depends on a relation that was located now and has the same boundary, the flow of
@@ -402,12 +424,14 @@ static inline bool instant_truth(EngSim* sim, uint32_t index, double g, double g
     sim->core.leaves |= sim->instant.at_start || sim->core.changes != sim->instant.changes_start;
     return eng_relation_holds(atom->relation, 0.0);
   }
+  bool side = false;
+  if (!given && !atom->located && has_side(sim, sim->core.mode->atoms[index], gdot, &side)) {
+    return side;
+  }
   // where the flow depends on the relation itself, the rules of sliding decide
   if (atom->kind.separates && !atom->fresh && !given) {
     return atom->located ? atom->located_truth : atom->truth;
   }
-  bool side = false;
-  if (!given && has_side(sim, sim->core.mode->atoms[index], gdot, &side)) return side;
   int way = heading(sim, index, gdot);
   if (way == 0) return given ? eng_relation_holds(atom->relation, 0.0) : atom->truth;
   atom->marks.by_flow = way > 0;
@@ -551,6 +575,7 @@ void eng_atoms_begin_instant(EngSim* sim) {
   for (uint32_t place = 0; place < count; place++) {
     uint32_t i = atoms[place];
     sim->atoms[mode->atoms[i]].g_start = sim->detect.g[i];
+    sim->atoms[mode->atoms[i]].gdot = sim->detect.gdot[i];
   }
   for (uint32_t i = 0; i < sim->detect.crossing_count; i++) {
     EngAtom* atom = &sim->atoms[mode->atoms[sim->detect.crossings[i].index]];

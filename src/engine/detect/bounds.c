@@ -19,30 +19,35 @@
   1e-6  // of the scale of g: the window of the types that take a distance for zero
 
 /// By how much each state may be off, and its derivative along the flow.
-typedef double StatePad(const EngSim* sim, uint32_t state);
+typedef double StatePad(EngSim* sim, uint32_t state);
 
 typedef struct Box {
-  const EngSim* sim;
+  EngSim* sim;
   StatePad* pad;
 } Box;
 
-static double rounding_of_state(const EngSim* sim, uint32_t state) {
+static double rounding_of_state(EngSim* sim, uint32_t state) {
   double own = DBL_EPSILON * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
   return BERNSTEIN_ULPS * larger(own, num_stepper_rounding(sim->stepper, state));
 }
 
-static double weight_of_state(const EngSim* sim, uint32_t state) {
+static double weight_of_state(EngSim* sim, uint32_t state) {
   double rounding = NOISE_STEPS * num_stepper_rounding(sim->stepper, state);
   return STEPS * larger(eng_state_weight(sim, state, sim->x[state]), rounding);
 }
 
-static double window_of_state(const EngSim* sim, uint32_t state) {
+static double window_of_state(EngSim* sim, uint32_t state) {
   return WINDOW_SHARE * larger(sim->proof.margin_x[state], magnitude(sim->x[state]));
+}
+
+static double impulse_of_state(EngSim* sim, uint32_t state) {
+  double scale = eng_scale(sim, sim->core.mode->state_env[state]);
+  return ENG_IMPULSE_MIN * larger(scale, magnitude(sim->x[state]));
 }
 
 static ModelDual boxed_state(const void* user, uint32_t state) {
   const Box* box = user;
-  const EngSim* sim = box->sim;
+  EngSim* sim = box->sim;
   double x = sim->x[state];
   double pad = box->pad(sim, state);
   double rate = sim->env[sim->core.mode->state_env[state] + 1];
@@ -99,6 +104,10 @@ double eng_sigma(EngSim* sim, uint32_t index) {
 double eng_slope_rho(EngSim* sim, uint32_t index) {
   eng_control_margin(sim);
   return half_width(enclose_box(sim, index, rounding_of_state).d);
+}
+
+double eng_impulse_rho(EngSim* sim, uint32_t index) {
+  return larger(half_width(enclose_box(sim, index, impulse_of_state).v), eng_rho(sim, index));
 }
 
 double eng_window(EngSim* sim, uint32_t index) {

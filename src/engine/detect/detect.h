@@ -52,7 +52,7 @@ typedef struct EngAtomMargin {
 /// comes first, and fits into one line of the cache. (Flags that are written often are bytes: bits
 /// of one word would wait for each other.)
 typedef struct EngAtom {
-  double g, gdot;    // at the last mesh point of the present mode
+  double g, gdot;    // at the last mesh point of the present mode; the slope as g_start
   double g_start;    // at the start of the instant: tells whether an action touched it
   double eps;        // window that somebody asked for; 0: none
   double zone;       // |g| beyond which it is clear of its last crossing
@@ -246,6 +246,8 @@ double eng_slope_rho(EngSim* sim, uint32_t index);
 /// Whether g, of the present mode, is at its boundary: located there, kept there by the motion
 /// along it, or zero up to rounding.
 bool eng_at_boundary(EngSim* sim, uint32_t index, double g);
+/// What the rounding of impulses may have done to g, beside rho.
+double eng_impulse_rho(EngSim* sim, uint32_t index);
 /// Half width of the window around zero of a relation that asks for one without a size.
 double eng_window(EngSim* sim, uint32_t index);
 /// Latched truths into the environment, after it was used for other modes.
