@@ -207,7 +207,7 @@ int command_methods(int argc, char** argv) {
   printf("%-12s %5s %7s %6s  %-8s  %s\n", "name", "order", "stages", "dense", "step",
          "description");
   printf("%-12s %5s %7s %6s  %-8s  %s\n", "auto", "", "", "", "adaptive",
-         "dp54, and rodas while the equations are stiff; the summary says which and why");
+         "dp54, and rodas5 while the equations are stiff; the summary says which and why");
   for (uint32_t i = 0; i < slt_method_count(); i++) {
     SltMethod method = slt_method_get(i);
     printf("%-12s %5u %7u %6u  %-8s  %s\n", method.name, method.order, method.stages,

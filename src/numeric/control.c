@@ -8,6 +8,12 @@
 // the error of the short one already asks for less. Stability (Novikov): the proposal may grow
 // beyond h only while |h lambda| stays within the method's real interval. Growth alone is limited:
 // an overestimate costs a step, not the run. The estimate of lambda fades slowly.
+//
+// Stiffness is suspected from every step that is as long as wanted, whether it wants to grow or
+// not: where the error estimate itself is made of a fast component, the step settles just below the
+// end of the stability interval, or at the fraction of it where that component's error passes the
+// test. The suspicion is cheap to have; who acts on it finds out by trying whether a stiff method
+// pays.
 #include "numeric/internal.h"
 
 #define SAFETY             0.9
@@ -19,9 +25,11 @@
 #define ERROR_TELLING      1e-4   // below it a shortened step tells nothing about h
 #define ERROR_TELLING_LOG2 -13.287712379549449
 #define STABILITY_MARGIN   0.95
+#define STABILITY_SUSPECT  0.7  // part of the interval from which on a step looks stiff
 #define LAMBDA_MEMORY      0.8  // a fast component that has died out is not seen any more
 #define STIFF_HITS         15   // HNW II, IV.2
 #define CALM_STEPS         6
+#define LOOK_EVERY         8         // steps that do not want to grow
 #define FIRST_SHARE        0.01      // of the time in which the state moves by its size
 #define BLIND_SHORTEST     0x1p-100  // steps looked at where the state has no size or does not move
 #define BLIND_LONGEST      0x1p100
@@ -118,9 +126,15 @@ typedef struct Proposal {
   double lambda;  // estimate; < 0: not made
   double error_log2;
   bool limited;  // by stability
-  bool stiff;    // ... as this trial shows, not the memory of lambda
+  bool stiff;    // stability may be what holds the steps back, as this trial shows
   bool whole;    // the trial was as long as wanted
 } Proposal;
+
+/// A step that does not want to grow is asked now and then, and each one while there is a
+/// suspicion.
+static bool looks_for_stiffness(const NumStepper* s) {
+  return s->control.stiff_hits > 0 || s->counters.steps % LOOK_EVERY == 0;
+}
 
 static Proposal propose(const NumStepper* s) {
   const NumKernel* kernel = s->method->kernel;
@@ -142,12 +156,13 @@ static Proposal propose(const NumStepper* s) {
       p.h = num_min(p.h, h * SAFETY * control_exp2(-q * p.error_log2));
     }
   }
-  if (s->options.stability && kernel->probe && p.h > reference && !s->trial.replaced) {
+  bool probes = s->options.stability && kernel->probe && !s->trial.replaced;
+  if (probes && (p.h > reference || (p.whole && looks_for_stiffness(s)))) {
     double seen = kernel->probe(s) / h;
     double bound = STABILITY_MARGIN * s->method->stability;
-    p.stiff = p.h * seen > bound;
+    p.stiff = num_max(p.h, reference) * seen > STABILITY_SUSPECT * s->method->stability;
     p.lambda = num_max(seen, LAMBDA_MEMORY * s->control.lambda);
-    if (p.h * p.lambda > bound) {
+    if (p.h > reference && p.h * p.lambda > bound) {
       p.h = num_max(reference, bound / p.lambda);
       p.limited = true;
     }

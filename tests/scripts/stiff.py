@@ -34,6 +34,17 @@ u = if(x + y > 0, -2, 2);
 experiment { end = 4; every = 0.1; }
 """
 
+OREGONATOR = """
+y1' = 77.27 * (y2 + y1 * (1 - 8.375e-6 * y1 - y2));  y1(t0) = 1;
+y2' = (y3 - (1 + y1) * y2) / 77.27;                  y2(t0) = 2;
+y3' = 0.161 * (y1 - y3);                             y3(t0) = 3;
+experiment { end = 360; }
+"""
+OFF_THE_CURVE = """
+y' = -1e3 * (y - cos(time)) - sin(time);
+y(t0) = 2;
+experiment { end = 10; }
+"""
 FORCED = """
 x' = -1e6 * (x - cos(time)) - sin(time);  x(t0) = 1;
 experiment { end = 20; every = 0.5; }
@@ -203,14 +214,21 @@ class Stiff(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         return errors
 
+    def test_auto_sees_stiffness_where_steps_settle(self):
+        """The error of the fast component holds the step inside the stability interval: it does not grow."""
+        for text in (OREGONATOR, OFF_THE_CURVE):
+            steps = int(self.summary(text).split("steps")[1].split()[0])
+            best = int(self.summary(text, "--method", "rodas5").split("steps")[1].split()[0])
+            self.assertLess(steps, 2 * best)
+
     def test_auto_says_what_it_does(self):
         run = self.run_text(FORCED)
-        self.assertIn("method rodas: stiff from t = ", self.summary(FORCED))
+        self.assertIn("method rodas5: stiff from t = ", self.summary(FORCED))
         for t, x in zip(run.column("time"), run.column("x")):
             self.assertAlmostEqual(x, math.cos(t), delta=1e-5)
         self.assertIn("method dp54: no sign of stiffness", self.summary(EASY))
         with open(gallery("stiff", "van_der_pol.lisma"), encoding="utf-8") as file:
-            self.assertIn("switches between dp54 and rodas", self.summary(file.read()))
+            self.assertIn("switches between dp54 and rodas5", self.summary(file.read()))
         # the first method is the explicit one to the bit
         self.assertEqual(self.run_text(EASY).rows, self.run_text(EASY, "--method", "dp54").rows)
 

@@ -8,10 +8,10 @@
 
 typedef struct EngSim EngSim;
 
-#define ENG_EXPLICIT_METHOD "dp54"   // what `auto` begins with
-#define ENG_STIFF_METHOD    "rodas"  // ... and changes to where that pays
-#define ENG_SMALL_METHOD    "bs32"   // ... and to where events limit the steps
-#define ENG_STEP_MEMORY     16       // modes whose first step is remembered; a power of two
+#define ENG_EXPLICIT_METHOD "dp54"    // what `auto` begins with
+#define ENG_STIFF_METHOD    "rodas5"  // ... and changes to where that pays
+#define ENG_SMALL_METHOD    "bs32"    // ... and to where events limit the steps
+#define ENG_STEP_MEMORY     16        // modes whose first step is remembered; a power of two
 
 /// What stiff methods know of a mode.
 typedef struct EngStiffMode {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define DIFFERENCES_MAX 1000  // states of a motion whose Jacobian is full
-#define STIFF_STEPS     40    // suspicious steps in a row after which a stiff method pays
+#define STIFF_STEPS     10    // suspicious steps in a row after which a stiff method pays
 #define EASY_STEPS      25    // ... and steps in a row after which it does not any more
 #define EASY_PRODUCT    2.5  // step times bound of the eigenvalues that an explicit method can take
 #define PATIENCE_GROWS  8    // where a stiff method did not pay for long
