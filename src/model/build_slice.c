@@ -149,7 +149,7 @@ static Origins find_origins(Arena* scratch, const ModelProgram* program) {
 }
 
 const ModelSlices* build_output_slices(ModelBuild* build, const ModelProgram* program) {
-  if (program->solve_count > 0 || program->output_count < 2) return NULL;
+  if (program->solve_count > 0) return NULL;
   Arena* scratch = &build->work;
   Origins origins = find_origins(scratch, program);
   uint64_t room =

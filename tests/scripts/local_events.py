@@ -45,6 +45,19 @@ for i = 1:N {
 experiment { end = 8; rtol = 1e-8; atol = 1e-10; }
 """
 
+# machines that wait for a time of their own, ten of which share it
+CALENDAR = """const N = 150;
+for i = 1:N {
+  n_[i](t0) = 0;
+  due_[i](t0) = 0.011 * max(i, 11);
+  automaton machine_[i] {
+    state busy [time >= due_[i]] { set due_[i] = due_[i] + 0.5 + 0.003 * i; } from init, idle;
+    state idle [time >= due_[i]] { set n_[i] = n_[i] + 1, due_[i] = due_[i] + 10; } from busy;
+  }
+}
+experiment { end = 2.8; out = n_1, n_40; }
+"""
+
 # a chain in which every cell reads its neighbours
 CHAIN = """const N = 40;
 T_0 = 0;
@@ -140,6 +153,20 @@ class LocalEvents(cli_case.CliCase):
             current = 1.2 + i / 20
             self.assertEqual(count, int(8 / math.log(current / (current - 1))))
         self.assertLess(steps, len(records) / 2)
+
+    def test_times_wait_like_crossings(self):
+        """`time >= due` of many: a step does not end at each, with states beside them and without any."""
+        for states in ("x' = -x;  x(t0) = 1;", ""):
+            text = CALENDAR + states
+            records, _, steps = self.run_model(text)
+            plain, _, _ = self.run_model(text, "--detection", "combined")
+            self.assertEqual(len(records), 300)
+            self.assertLess(steps, len(records) / 3)
+            self.assertEqual([(r["automaton"], r["to"], r["changed"]) for r in records],
+                             [(r["automaton"], r["to"], r["changed"]) for r in plain])
+            for r, other in zip(records, plain):
+                self.assertLessEqual(abs(r["t"] - other["t"]), 4 * math.ulp(r["t"]))
+                self.assertTrue(r["certified"])
 
     def test_rows_do_not_matter(self):
         # rows ask for all values at every event and in between; the events stay the same to the last bit

@@ -249,9 +249,11 @@ bool eng_detect_atom(EngSim* sim, uint32_t index, double t_from, EngCrossing* ou
   eng_control_atom(sim, index, t_from);
   EngPiece piece = {
       t_from, t_end, atom->g, sim->detect.end_g[index], atom->gdot, sim->detect.end_gdot[index]};
+  bool timed = isfinite(atom->t_linear);
   *out = (EngCrossing){0};
-  if (follow(&f, &piece, out) || coincides(&f, &piece, out)) {
-    out->bend = bend_of(&piece, out);
+  bool crosses = timed ? arrives_on_time(&f, &piece, out) : follow(&f, &piece, out);
+  if (crosses || coincides(&f, &piece, out)) {
+    if (!timed) out->bend = bend_of(&piece, out);
     return true;
   }
   atom->end_truth = f.truth;
@@ -656,13 +658,20 @@ void eng_schedule_linear(EngSim* sim) {
     // what is slid along crosses nowhere
     atom->t_linear = atom->sliding ? (double)INFINITY : linear_crossing(sim, i);
     if (!(atom->t_linear < (double)INFINITY)) continue;
-    // where no guard hangs on it a step need not end there: it is passed like any other crossing
-    bool ends_step = sim->local || mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);
+    // where no guard hangs on it, or its instant can be local, a step need not end there: it is
+    // passed like any other crossing
+    bool ends_step = sim->local ? !eng_local_takes_time(sim, i)
+                                : mode->equation_atom_count || flip_matters(sim, mode->atoms[i]);
     double* first = ends_step ? &sim->core.calendar.t_linear : &sim->core.calendar.t_passing;
     *first = fmin(*first, atom->t_linear);
     sim->core.calendar.has_scheduled = true;
   }
   sim->pruning.stale = true;
+}
+
+void eng_schedule_time(EngSim* sim, uint32_t index, double g_zero) {
+  sim->detect.g_zero[index] = g_zero;
+  sim->atoms[sim->core.mode->atoms[index]].t_linear = linear_crossing(sim, index);
 }
 
 bool eng_extrapolates_all(const EngSim* sim) {

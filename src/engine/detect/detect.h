@@ -299,6 +299,9 @@ double eng_extrapolate_slow(EngSim* sim);
 bool eng_may_be_linear(const EngSim* sim, uint32_t index);
 /// Crossing times of the atoms that are linear in time, from the values at core.t.
 void eng_schedule_linear(EngSim* sim);
+/// ... for one that is linear in time alone, by its value at time 0: a value that it reads has
+/// changed.
+void eng_schedule_time(EngSim* sim, uint32_t index, double g_zero);
 
 // ---- pruning.c: indicators in blocks ------------------------------------------------------------
 

@@ -49,9 +49,9 @@ bool local_tells_truth(EngSim* sim, uint32_t id) {
   const EngAtom* atom = &sim->atoms[id];
   if (!sim->local->now.apart) return true;
   if (atom->literal) return !sim->detect.has_pre;
-  // those that are linear in time are scheduled, not followed
-  bool scheduled = isfinite(atom->t_linear) && !atom->fresh;
-  if (scheduled || sim->core.mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
+  // those whose states make them linear in time are scheduled, not followed
+  bool timed = sim->model->atoms[id].time_only;
+  if (!timed && sim->core.mode->slope_class[id] == MODEL_CLASS_FIXED) return false;
   if (atom->relation == MODEL_REL_EQ) return false;
   if (eng_at_boundary(sim, id, sim->detect.g[id])) {
     return atom->located && sim->core.changes == sim->instant.changes_start &&
@@ -267,6 +267,15 @@ static void end_atoms(EngSim* sim) {
   }
 }
 
+/// When the relation will cross, if time alone tells.
+static void schedule(EngSim* sim, uint32_t id) {
+  double g_zero = 0.0;
+  if (!sim->model->atoms[id].time_only) return;
+  if (eng_output(sim, ENG_SINGLE_G, 0.0, local_state, sim, id, &g_zero)) {
+    eng_schedule_time(sim, id, g_zero);
+  }
+}
+
 /// Their next crossings on the trial.
 static void follow_atoms(EngSim* sim) {
   const LocalInstant* now = &sim->local->now;
@@ -275,6 +284,7 @@ static void follow_atoms(EngSim* sim) {
     EngCrossing crossing;
     if (!sim->active.live[id] || !eng_is_followed(sim, id)) continue;
     local_come_near(sim, id);
+    schedule(sim, id);
     if (!local_watch(sim, id, sim->core.t, &crossing)) continue;
     if (!crossing.certified) sim->core.local.doubt = true;
     local_wait_for(sim, &crossing);

@@ -186,6 +186,7 @@ typedef struct Glance {
   const EngSim* sim;
   const LocalIndex* index;
   const NumStepper* stepper;
+  double t_after;   // beyond its end by more than the resolution of time
   double h, slack;  // slack: slopes times the resolution of time
   bool timed;       // margins hold at the end of the trial
 } Glance;
@@ -203,6 +204,7 @@ static inline bool stays_far(const Glance* glance, uint32_t id, double g, const 
   double b[5];
   double size = magnitude(g);
   double shared = 0.0;
+  if (isfinite(atom->t_linear)) return atom->t_linear > glance->t_after;
   if (!index->has_form[id]) return false;
   for (uint32_t k = index->reads.begin[id]; k < index->reads.begin[id + 1]; k++) {
     uint32_t state = index->reads.list[k];
@@ -307,6 +309,7 @@ static bool glance_at_all(EngSim* sim, double t_from) {
   Glance glance = {.sim = sim,
                    .index = &sim->local->index,
                    .stepper = s,
+                   .t_after = s->trial.t + 2.0 * resolution,
                    .h = s->trial.h,
                    .slack = 2.0 * 4.0 / s->trial.h * resolution,
                    .timed = magnitude(s->trial.t) <= 2.0 * core->margins.t};
@@ -422,5 +425,7 @@ bool eng_local_mesh_slow(EngSim* sim) {
   }
   core->local.candidate_count = 0;
   if (changed) eng_edges_clear(sim);
+  // times that were passed are behind us
+  if (core->t >= core->calendar.t_passing) eng_schedule_linear(sim);
   return true;
 }

@@ -245,10 +245,9 @@ static bool mode_is_suitable(const EngSim* sim, const ModelMode* mode) {
   const NumMethod* method = sim->stepper->method;
   return mode->shared && !mode->implicit && !method->stiff && !method->literal &&
          mode->rhs.slices && mode->gdot.slices && mode->rhs.output_count == mode->state_count &&
-         mode->state_count > LOCAL_STATES && method->adaptive && method->dense_degree <= 4 &&
-         !sim->detect.has_auxiliary && sim->model->delay_count == 0 &&
-         sim->model->automaton_count >= ENG_LOCAL_AUTOMATA && !sim->detect.has_unilateral &&
-         sim->options.detection == SLT_DETECTION_CERTIFIED;
+         method->adaptive && method->dense_degree <= 4 && !sim->detect.has_auxiliary &&
+         sim->model->delay_count == 0 && sim->model->automaton_count >= ENG_LOCAL_AUTOMATA &&
+         !sim->detect.has_unilateral && sim->options.detection == SLT_DETECTION_CERTIFIED;
 }
 
 /// The state that many equations read, if there is just one, and few relations do.
@@ -431,6 +430,11 @@ uint32_t eng_local_indicators(const EngSim* sim, uint32_t state, const uint32_t*
   const uint32_t* begin = &sim->local->index.atoms.begin[sim->model->env_count + state];
   *atoms = sim->local->index.atoms.list + begin[0];
   return begin[1] - begin[0];
+}
+
+bool eng_local_takes_time(const EngSim* sim, uint32_t id) {
+  return sim->model->atoms[id].time_only && eng_local_is_prepared(sim) &&
+         sim->local->index.owner[id] < LOCAL_SEVERAL;
 }
 
 bool eng_local_is_prepared(const EngSim* sim) {
