@@ -261,7 +261,7 @@ static const char sens_help[] =
     "along\n"
     "the run, exact through its events; runs right beside the parameter tell whether they exist. "
     "What\n"
-    "is not followed (a delay, constraints of the states, a closed contact) comes from differences "
+    "is not followed (a closed contact, an impulse) comes from differences "
     "of\n"
     "runs, and the verdict says so.\n"
     "\n"

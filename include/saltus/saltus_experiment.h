@@ -328,7 +328,7 @@ SLT_API SltStatus slt_sensitivity_get(SltSensitivity* sensitivity, SltWhen when,
 /// Derivatives of the time of the last instant.
 /// @return as slt_sensitivity_get().
 SLT_API SltStatus slt_sensitivity_time(const SltSensitivity* sensitivity, double* out);
-/// What the run did that is not differentiated, and after which nothing is known: "a delay".
+/// What the run did that is not differentiated, and after which nothing is known: "a closed contact".
 /// @return static text; NULL: nothing.
 SLT_API const char* slt_sensitivity_gap(const SltSensitivity* sensitivity);
 
@@ -423,7 +423,7 @@ SLT_API SltSensOptions slt_sens_options(void);
 /// Derivatives of measures with respect to parameters, with a verdict for each. They are followed
 /// along one run through impacts, switches, sliding and changes of structure (SltSensitivity); runs
 /// right beside the parameter tell whether they exist. What is not differentiated along a run
-/// (delays, constraints of the states, closed contacts) is taken from extrapolated differences of
+/// (closed contacts, impulses of the equations) is taken from extrapolated differences of
 /// runs with the same sequence of events, which `by_differences` says.
 /// @param parameters  names as of slt_design_add(): constants and initial values `x(t0)`.
 /// @param at          their values; NaN: the model's own (constants only).

@@ -118,12 +118,14 @@ void eng_observe(EngSim* sim, const EngObserver* observer);
 typedef enum EngReason {
   ENG_REASON_LOCATED,   // `index`: place of a relation in the mode's list
   ENG_REASON_SCHEDULE,  // `index`: a schedule; `number` of its firing, from 0 on
-  ENG_REASON_EXIT       // a surface is left
+  ENG_REASON_EXIT,      // a surface is left
+  ENG_REASON_ARRIVAL    // `index`: a delay; what it holds back jumped at `origin`
 } EngReason;
 typedef struct EngCause {
   EngReason reason;
   uint32_t index;
   int64_t number;
+  double origin;
 } EngCause;
 /// The n-th reason; false: there are fewer.
 bool eng_cause(const EngSim* sim, uint32_t n, EngCause* out);

@@ -128,6 +128,7 @@ typedef struct Measuring {
   Track* track;      // NULL: nobody asks
   Slopes* slopes;    // NULL: likewise
   double t_start;
+  double until;  // end of the present stretch
   bool initial;  // the run has not started yet
   bool along;    // some reading needs the motion itself
   bool stopped;  // the model has ended the run
@@ -135,6 +136,10 @@ typedef struct Measuring {
 
 /// The signal of a reading at the present point, or just before the last instant.
 double measuring_signal(Measuring* m, const Reading* reading, bool before);
+
+/// Look at a point of the present stretch; rounding may have taken a time to its end, which belongs
+/// to the instant there.
+SltStatus measuring_look(Measuring* m, double t);
 
 /// Room for a run with so many parameters.
 SltStatus slopes_create(Slopes* slopes, const SltMeasures* measures, SltSensitivity* run,
@@ -144,7 +149,7 @@ void slopes_clear(Slopes* slopes);
 void slopes_take(Measuring* m, uint32_t reading, SltWhen when);
 /// Integrals over a stretch, and what the moving time of an instant adds to them; `stops`: the run
 /// ends with it.
-SltStatus slopes_take_stretch(Measuring* m, double a, double b);
+SltStatus slopes_take_stretch(Measuring* m);
 void slopes_take_jump(Measuring* m, bool stops);
 /// A state is entered or left now, by an event or because the run begins or ends.
 void slopes_enter(Measuring* m, uint32_t reading, bool event);

@@ -54,9 +54,13 @@ static void take_point(Measuring* m, double t, SltWhen when) {
 
 // ---- stretches ----------------------------------------------------------------------------------
 
+SltStatus measuring_look(Measuring* m, double t) {
+  return slt_sim_look(m->sim, t < m->until ? t : nextafter(m->until, -HUGE_VAL));
+}
+
 static SltStatus look_value(void* user, double t, double* value) {
   Measuring* m = user;
-  SLT_TRY(slt_sim_look(m->sim, t));
+  SLT_TRY(measuring_look(m, t));
   *value = measuring_signal(m, &m->measures->readings[m->reading], false);
   return SLT_OK;
 }
@@ -108,9 +112,10 @@ static SltStatus take_piece(void* user, const CurvePiece* piece) {
 
 /// The motion from a to b, at which nothing has happened yet.
 static SltStatus take_stretch(Measuring* m, double a, double b) {
+  m->until = b;
   if (m->slopes) {
     SLT_TRY(slt_sensitivity_stretch(m->slopes->run, b));
-    SLT_TRY(slopes_take_stretch(m, a, b));
+    SLT_TRY(slopes_take_stretch(m));
   }
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];

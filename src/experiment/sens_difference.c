@@ -100,8 +100,18 @@ static bool is_settled(const Sens* s, const Limit* limit, double value) {
 
 // ---- the verdict --------------------------------------------------------------------------------
 
-static void judge(const Sens* s, const Limit sides[2], const Limit* central, bool same,
-                  SltDerivative* out) {
+/// `fail`: there are no values on either side.
+static const char* reason_of(bool left, bool right, bool fail) {
+  if (fail) return "the runs beside the parameter fail, or have no value";
+  if (left && right) return "left and right differ";
+  if (left) return "there is none to the right";
+  return right ? "there is none to the left"
+               : "the differences do not settle: a grazing event, a jump, or noise";
+}
+
+static void judge(const Sens* s, const Limit sides[2], const Limit* central,
+                  const uint64_t beside[2], SltDerivative* out) {
+  bool same = beside[0] != 0 && beside[0] == beside[1];
   bool left = is_settled(s, &sides[0], out->value);
   bool right = is_settled(s, &sides[1], out->value);
   out->left = left ? sides[0].value : (double)NAN;
@@ -120,10 +130,7 @@ static void judge(const Sens* s, const Limit sides[2], const Limit* central, boo
     return;
   }
   out->verdict = left || right ? SLT_DERIVATIVE_ONE_SIDED : SLT_DERIVATIVE_NONE;
-  out->reason = left && right ? "left and right differ"
-                : left        ? "there is none to the right"
-                : right       ? "there is none to the left"
-                              : "the differences do not settle: a grazing event, a jump, or noise";
+  out->reason = reason_of(left, right, beside[0] == 0 && beside[1] == 0);
 }
 
 SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
@@ -144,7 +151,7 @@ SltStatus sens_by_differences(Sens* s, uint32_t measure, SltDerivative* out) {
   }
   bool same = beside[0] != 0 && beside[0] == beside[1];
   if (same) SLT_TRY(limit_of(s, 2, measure, fmin(distance[0], distance[1]), &central));
-  judge(s, sides, &central, same, out);
+  judge(s, sides, &central, beside, out);
   if (piles && out->verdict != SLT_DERIVATIVE_EXISTS) {
     out->reason = "accumulation: infinitely many events come together where the measure is taken";
   }

@@ -72,7 +72,7 @@ static bool is_integral(ReadingKind kind) {
   return kind == READING_MEAN || kind == READING_RMS || kind == READING_INTEGRAL;
 }
 
-SltStatus slopes_take_stretch(Measuring* m, double a, double b) {
+SltStatus slopes_take_stretch(Measuring* m) {
   double* row = m->slopes->work + m->slopes->count;
   for (uint32_t i = 0; i < m->measures->reading_count; i++) {
     const Reading* reading = &m->measures->readings[i];
@@ -85,7 +85,7 @@ SltStatus slopes_take_stretch(Measuring* m, double a, double b) {
     for (uint32_t node = 0; node < SLT_SENSITIVITY_NODES; node++) {
       double weight = 0.0;
       double t = slt_sensitivity_node(m->slopes->run, node, &weight);
-      if (slt_sim_look(m->sim, t) < 0) SLT_TRY(slt_sim_look(m->sim, nextafter(b, a)));
+      SLT_TRY(measuring_look(m, t));
       if (reading->kind == READING_RMS) weight *= 2.0 * measuring_signal(m, reading, false);
       signal_row(m, reading, SLT_WHEN_NOW, row);
       for (uint32_t k = 0; k < m->slopes->count; k++)

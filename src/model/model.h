@@ -667,6 +667,10 @@ double model_term_value(const ModelTerm* term, const ModelContext* context, cons
 // ---------------------------------------------------------------------------------------------
 // derivatives (tangent.c)
 
+/// How the past of a variable moves: the row of what table `table` gives at a time, differentiated
+/// `order` times by it.
+typedef bool ModelPastFn(void* user, uint32_t table, double at, int order, double* row);
+
 /// How what a program reads moves in each of `count` directions: rows of `count` numbers.
 typedef struct ModelSeeds {
   uint32_t count;
@@ -674,6 +678,8 @@ typedef struct ModelSeeds {
   const double* states;  // a row for each
   const double* env;     // a row for each place of the environment
   uint32_t env_count;
+  ModelPastFn* past;  // NULL: it does not move
+  void* user;         // ... of it
 } ModelSeeds;
 
 /// Numbers of work space.

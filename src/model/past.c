@@ -9,6 +9,8 @@
 #define PAST_ULPS \
   16.0  // rounding of de Casteljau's construction, in ulps of the largest coefficient
 
+#define SHORT_ULPS 64.0
+
 /// The last piece that begins at or before t; NaN gives the first.
 static uint32_t find_piece(const ModelPast* past, double t) {
   uint32_t low = past->begin;
@@ -22,6 +24,25 @@ static uint32_t find_piece(const ModelPast* past, double t) {
     }
   }
   return low;
+}
+
+/// Over a few ulps of time a slope is rounding and nothing else.
+static bool is_too_short(const ModelPiece* piece) {
+  double from = piece->t0 < 0.0 ? -piece->t0 : piece->t0;
+  double to = piece->t1 < 0.0 ? -piece->t1 : piece->t1;
+  return !(piece->t1 - piece->t0 > SHORT_ULPS * DBL_EPSILON * (from > to ? from : to));
+}
+
+/// The piece whose slope holds at t: beside one that is too short, its neighbour's.
+static uint32_t find_sloped(const ModelPast* past, double t) {
+  uint32_t found = find_piece(past, t);
+  uint32_t i = found;
+  while (i > past->begin && is_too_short(&past->pieces[i]))
+    i--;
+  if (!is_too_short(&past->pieces[i])) return i;
+  for (i = found; i + 1 < past->end && is_too_short(&past->pieces[i]); i++) {
+  }
+  return i;
 }
 
 /// Where t lies in the piece: 0 at its begin, 1 at its end, and beyond them.
@@ -54,7 +75,7 @@ static uint32_t differentiate(const ModelPiece* piece, int order, double* c) {
 
 double model_past_value(const ModelPast* past, double t, int order) {
   if (past->end == past->begin) return 0.0 * t;
-  const ModelPiece* piece = &past->pieces[find_piece(past, t)];
+  const ModelPiece* piece = &past->pieces[order ? find_sloped(past, t) : find_piece(past, t)];
   double c[MODEL_PIECE_DEGREE + 1];
   uint32_t degree = differentiate(piece, order, c);
   double u = share_of(piece, t);

@@ -16,6 +16,7 @@ typedef struct Tape {
   double* regs;
   double* d;
   uint32_t count;
+  const ModelSeeds* seeds;
 } Tape;
 
 #define NUM(x)          (x)
@@ -106,12 +107,24 @@ static bool stands_still(const Tape* tape, uint32_t reg) {
   return true;
 }
 
-static void run_table(const Tape* tape, const ModelInstr* pc, int order) {
+/// A past moves by itself too.
+static bool add_past(const Tape* tape, const ModelInstr* pc, double x, int order) {
+  if (!tape->count || !tape->seeds->past) return true;
+  double* row = calloc(tape->count, sizeof *row);
+  bool good = row && tape->seeds->past(tape->seeds->user, pc->b, x, order, row);
+  for (uint32_t k = 0; good && k < tape->count; k++)
+    tape->d[(size_t)pc->dst * tape->count + k] += row[k];
+  free(row);
+  return good;
+}
+
+static bool run_table(const Tape* tape, const ModelInstr* pc, int order) {
   const ModelTable* table = &tape->context->tables[pc->b];
   double x = tape->regs[pc->a];
   double slope = order < 2 ? model_table_value(table, x, order + 1) : 0.0;
   combine(tape, pc->dst, slope, pc->a, 0.0, pc->a);
   tape->regs[pc->dst] = model_table_value(table, x, order);
+  return !table->past || add_past(tape, pc, x, order);
 }
 
 static void run_select(const Tape* tape, const ModelInstr* pc) {
@@ -236,12 +249,9 @@ static bool run_solve(const Tape* tape, const ModelInstr* pc) {
 static bool run_special(const Tape* tape, const ModelInstr* pc) {
   switch (pc->op) {
   case MODEL_OP_SELECT: run_select(tape, pc); return true;
-  case MODEL_OP_TABLE: run_table(tape, pc, 0); return true;
-  case MODEL_OP_TABLE_SLOPE: run_table(tape, pc, 1); return true;
-  case MODEL_OP_TABLE_CURVE:
-    if (!stands_still(tape, pc->a)) return false;
-    run_table(tape, pc, 2);
-    return true;
+  case MODEL_OP_TABLE: return run_table(tape, pc, 0);
+  case MODEL_OP_TABLE_SLOPE: return run_table(tape, pc, 1);
+  case MODEL_OP_TABLE_CURVE: return stands_still(tape, pc->a) && run_table(tape, pc, 2);
   case MODEL_OP_SOLVE: return run_solve(tape, pc);
   default: return false;
   }
@@ -271,13 +281,15 @@ size_t model_tangent_room(const ModelProgram* program, uint32_t count) {
   return (size_t)program->reg_count * (1 + (size_t)count);
 }
 
-static Tape new_tape(const ModelProgram* program, const ModelContext* context, uint32_t count,
-                     double* room) {
+static Tape new_tape(const ModelProgram* program, const ModelContext* context,
+                     const ModelSeeds* seeds, double* room) {
+  uint32_t count = seeds->count;
   Tape tape = {.context = context,
                .solves = program->solves,
                .regs = room,
                .d = room + program->reg_count,
-               .count = count};
+               .count = count,
+               .seeds = seeds};
   memset(room, 0, model_tangent_room(program, count) * sizeof *room);
   if (program->const_count) {
     memcpy(room + program->const_begin, program->consts, program->const_count * sizeof *room);
@@ -313,7 +325,7 @@ static bool finish(const Tape* tape, const ModelProgram* program, double* out, d
 bool model_program_tangent(const ModelProgram* program, const ModelContext* context,
                            const double* env, double t, const double* x, const ModelSeeds* seeds,
                            double* room, double* out, double* d_out) {
-  Tape tape = new_tape(program, context, seeds->count, room);
+  Tape tape = new_tape(program, context, seeds, room);
   tape.regs[0] = t;
   copy_row(&tape, 0, seeds->time);
   for (uint32_t i = 0; i < program->state_count; i++) {
@@ -331,7 +343,7 @@ bool model_term_tangent(const ModelTerm* term, const ModelContext* context, cons
                         const double* env, double t, const ModelSeeds* seeds, double* room,
                         double* out, double* d_out) {
   const ModelProgram* program = &term->shape->program;
-  Tape tape = new_tape(program, context, seeds->count, room);
+  Tape tape = new_tape(program, context, seeds, room);
   tape.regs[0] = t;
   copy_row(&tape, 0, seeds->time);
   for (uint32_t i = 0; i < program->input_count; i++) {

@@ -29,6 +29,19 @@ typedef struct Room {
   size_t capacity;
 } Room;
 
+/// Times with rows: where it begins and ends, then `rows` rows.
+typedef struct RowList {
+  Room room;
+  size_t end;
+  uint32_t rows;
+} RowList;
+
+/// For whom the past of a variable is differentiated: rows stand behind `offset` other directions.
+typedef struct PastSeeds {
+  struct Sensitivity* s;
+  uint32_t offset;
+} PastSeeds;
+
 /// What the present instant has assigned so far.
 typedef struct Assigned {
   double* value;    // by places...
@@ -63,6 +76,9 @@ struct Sensitivity {
   Collocation collocation;
   Stretch stretch;
   Room regs, x, rows, matrix, shifted;
+  RowList* past;     // by delays: pieces of the delayed variable's rows
+  RowList instants;  // moving times that may arrive through a delay
+  PastSeeds past_seeds, past_behind;
 };
 
 /// From here on nothing is known; the first reason stands.
@@ -80,5 +96,24 @@ bool sensitivity_sliding(Sensitivity* s, double t, const double* x, double d_t, 
 void sensitivity_interpolate(const Sensitivity* s, double t, double* rows);
 /// `after` becomes the begin of a motion.
 void sensitivity_take_over(Sensitivity* s);
+/// Value and row of a term.
+bool sensitivity_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* value,
+                      double* row);
+
+/// Rows of initial values that constraints determine (start.c); false: they are not known.
+bool sensitivity_start_constrained(Sensitivity* s);
+
+// ---- delays (past.c) ----------------------------------------------------------------------------
+
+/// Seeds of `width` directions without any rows yet; those of the parameters stand behind `offset`.
+ModelSeeds sensitivity_seeds(Sensitivity* s, uint32_t width, uint32_t offset);
+ModelPastFn sensitivity_past_row;
+/// What was before the start, from the rows there.
+void sensitivity_past_start(Sensitivity* s);
+/// Keep the last stretch; ... and the time of the last instant.
+void sensitivity_past_keep(Sensitivity* s);
+void sensitivity_past_instant(Sensitivity* s);
+/// Row of the time at which a jump at `origin` arrives.
+bool sensitivity_arrival_row(Sensitivity* s, uint32_t delay, double origin, double* row);
 
 #endif

@@ -71,11 +71,10 @@ static bool differentiate_computed(Sensitivity* s, SensitivityPoint* point, cons
     memcpy(x + n + (size_t)i * s->count, row_of(s, point, mode->state_env[i]),
            s->count * sizeof *x);
   }
-  ModelSeeds seeds = {.count = s->count,
-                      .time = time,
-                      .states = x + n,
-                      .env = point->d,
-                      .env_count = s->model->env_count};
+  ModelSeeds seeds = sensitivity_seeds(s, s->count, 0);
+  seeds.time = time;
+  seeds.states = x + n;
+  seeds.env = point->d;
   double* values = x + n + rows;
   double* d = values + full->output_count;
   if (!model_program_tangent(full, eng_flow_context(s->sim), env, point->t, x, &seeds, regs, values,
@@ -101,8 +100,9 @@ static bool complete(Sensitivity* s, SensitivityPoint* point, const double* time
 
 static bool term_row(Sensitivity* s, const SensitivityPoint* point, const ModelTerm* term,
                      const double* time, double* value, double* row) {
-  ModelSeeds seeds = {
-      .count = s->count, .time = time, .env = point->d, .env_count = s->model->env_count};
+  ModelSeeds seeds = sensitivity_seeds(s, s->count, 0);
+  seeds.time = time;
+  seeds.env = point->d;
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(&term->shape->program, s->count));
   return regs && model_term_tangent(term, eng_flow_context(s->sim), s->model->numbers,
                                     values_of(s, point), point->t, &seeds, regs, value, row);
@@ -144,6 +144,7 @@ static void start_constants(Sensitivity* s, double* row) {
 static void start_values(Sensitivity* s, double* row) {
   const ModelMode* mode = eng_mode(s->sim);
   const double* env = eng_env_states(s->sim);
+  bool constrained = mode->implicit && mode->implicit->constraint_count;
   for (uint32_t i = 0; i < s->model->start_count; i++) {
     const ModelStart* start = &s->model->starts[i];
     const ModelVar* var = &s->model->vars[start->var];
@@ -156,11 +157,14 @@ static void start_values(Sensitivity* s, double* row) {
     }
     set_row(s, &s->after, var->env + start->order, row);
     s->assigned.is[var->env + start->order] = 1;
-    bool kept =
-        is_computed(mode, start->var, start->order) || same(value, env[var->env + start->order]);
+    bool kept = (constrained && !start->fixed) || is_computed(mode, start->var, start->order) ||
+                same(value, env[var->env + start->order]);
     if (!kept) sensitivity_lose(s, "initial values that the equations determine");
   }
-  for (uint32_t i = 0; i < mode->state_count; i++) {
+  if (constrained && !s->gap && !sensitivity_start_constrained(s)) {
+    sensitivity_lose(s, "initial values that the equations leave open");
+  }
+  for (uint32_t i = 0; !constrained && i < mode->state_count; i++) {
     uint32_t place = mode->state_env[i];
     if (s->assigned.is[place] || env[place] == 0.0) continue;
     sensitivity_lose(s, "initial values that the equations determine");
@@ -184,7 +188,6 @@ static void copy_rows(const Sensitivity* s, SensitivityPoint* to, const Sensitiv
 
 static void begin_run(Sensitivity* s) {
   s->begun = true;
-  if (s->model->delay_count) sensitivity_lose(s, "a delay");
   double* row = sensitivity_room(s, &s->rows, s->count);
   keep_values(s, &s->after);
   if (!row) return;
@@ -219,8 +222,10 @@ static bool crossing_row(Sensitivity* s, uint32_t index, const double* x, const 
            s->count * sizeof *states);
     states[(size_t)i * width + s->count] = f[i];
   }
-  ModelSeeds seeds = {
-      .count = width, .time = time, .states = states, .env = env, .env_count = places};
+  ModelSeeds seeds = sensitivity_seeds(s, width, 0);
+  seeds.time = time;
+  seeds.states = states;
+  seeds.env = env;
   if (!model_program_tangent(&mode->g_flow, eng_flow_context(s->sim), s->before.env, s->before.t, x,
                              &seeds, regs, g, d)) {
     return false;
@@ -281,6 +286,9 @@ static bool time_row(Sensitivity* s, const double* x, const double* f) {
     case ENG_REASON_LOCATED: known = crossing_row(s, cause.index, x, f, s->time); break;
     case ENG_REASON_SCHEDULE: known = schedule_row(s, &cause, s->time); break;
     case ENG_REASON_EXIT: known = exit_row(s, cause.index, x, f, s->time); break;
+    case ENG_REASON_ARRIVAL:
+      known = sensitivity_arrival_row(s, cause.index, cause.origin, s->time);
+      break;
     default: break;
     }
   }
@@ -333,6 +341,7 @@ static void begins(void* user) {
     memset(s->assigned.is, 0, s->model->env_count);
     keep_values(s, &s->before);
     copy_rows(s, &s->before, &s->after);
+    if (s->model->delay_count) sensitivity_past_start(s);
   } else {
     bool goes_on = s->open && s->after.t == eng_time(s->sim);
     keep_values(s, &s->before);
@@ -422,6 +431,7 @@ static void ends(void* user) {
     bool entered = place != MODEL_NONE && s->after.env[place] != s->before.env[place];
     if (entered) set_row(s, &s->after, place, s->time);
   }
+  if (model->delay_count) sensitivity_past_instant(s);
   s->open = true;
 }
 
@@ -505,13 +515,18 @@ bool sensitivity_of_constant(const Sensitivity* s, uint32_t param, double* out) 
   return is_known(s, out);
 }
 
+bool sensitivity_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* value,
+                      double* row) {
+  return term_row(s, point_at(s, when), term, time_at(s, when), value, row);
+}
+
 bool sensitivity_of_term(Sensitivity* s, SensitivityWhen when, const ModelTerm* term, double* out) {
   if (s->gap) return false;
   SensitivityPoint* point = point_at(s, when);
   double value = 0.0;
   if (!point->env) eng_env(s->sim);
-  return complete(s, point, time_at(s, when)) &&
-         term_row(s, point, term, time_at(s, when), &value, out) && is_known(s, out);
+  return complete(s, point, time_at(s, when)) && sensitivity_term(s, when, term, &value, out) &&
+         is_known(s, out);
 }
 
 const double* sensitivity_of_time(const Sensitivity* s) {
@@ -537,6 +552,10 @@ static void give(void* data, size_t count, size_t size) {
   base_free(&allocator, data, (count ? count : 1) * size);
 }
 
+static void give_room(const Room* room) {
+  if (room->data) give(room->data, room->capacity, sizeof(double));
+}
+
 /// Every pointer to memory of known size: for taking it and giving it back.
 static void each_block(Sensitivity* s, bool* good, bool back) {
   size_t places = s->model->env_count;
@@ -558,6 +577,7 @@ static void each_block(Sensitivity* s, bool* good, bool back) {
       {(void**)&s->assigned.is, places, 1},
       {(void**)&s->assigned.place, s->assigned.capacity, sizeof(uint32_t)},
       {(void**)&s->assigned.rows, (size_t)s->assigned.capacity * s->count, sizeof(double)},
+      {(void**)&s->past, s->model->delay_count, sizeof *s->past},
   };
   for (size_t i = 0; i < SLT_COUNT(blocks); i++) {
     if (!back) {
@@ -585,6 +605,9 @@ SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters
     return SLT_ERR_NOMEM;
   }
   memcpy(s->parameters, parameters, count * sizeof *parameters);
+  s->instants.rows = 1;
+  for (uint32_t i = 0; i < s->model->delay_count; i++)
+    s->past[i].rows = SENSITIVITY_NODES + 1;
   sensitivity_collocation(&s->collocation);
   s->observer = (EngObserver){s, begins, evaluates, assigns, discards, ends};
   eng_observe(sim, &s->observer);
@@ -595,11 +618,13 @@ SltStatus sensitivity_create(EngSim* sim, const SensitivityParameter* parameters
 void sensitivity_free(Sensitivity* s) {
   if (!s) return;
   eng_observe(s->sim, NULL);
+  Room rooms[] = {s->regs,         s->x,       s->rows,
+                  s->matrix,       s->shifted, {s->stretch.begin, s->stretch.capacity},
+                  s->instants.room};
+  for (size_t i = 0; i < SLT_COUNT(rooms); i++)
+    give_room(&rooms[i]);
+  for (uint32_t i = 0; s->past && i < s->model->delay_count; i++)
+    give_room(&s->past[i].room);
   each_block(s, NULL, true);
-  Room rooms[] = {s->regs,   s->x,       s->rows,
-                  s->matrix, s->shifted, {s->stretch.begin, s->stretch.capacity}};
-  for (size_t i = 0; i < SLT_COUNT(rooms); i++) {
-    if (rooms[i].data) give(rooms[i].data, rooms[i].capacity, sizeof(double));
-  }
   give(s, 1, sizeof *s);
 }

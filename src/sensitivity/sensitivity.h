@@ -9,7 +9,9 @@
 // takes s = total - f dtau with the flow f of the new mode (the saltation of the sensitivities).
 //
 //   sensitivity.c  the start, instants, what is read from outside
+//   start.c        initial values that constraints determine
 //   variation.c    the variational equations along a stretch of motion
+//   past.c         delayed variables
 //   linear.c       the equations of a mode to first order
 #ifndef SALTUS_SENSITIVITY_H
 #define SALTUS_SENSITIVITY_H

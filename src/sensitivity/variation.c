@@ -188,8 +188,9 @@ static bool flow_rows(Sensitivity* s, double t, const double* x, const double* r
                       double* f_rows) {
   if (eng_motion(s->sim) != ENG_MOTION_MODE) return sliding_rows(s, t, x, rows, f_rows);
   const ModelProgram* rhs = &eng_mode(s->sim)->rhs;
-  ModelSeeds seeds = {
-      .count = s->count, .states = rows, .env = s->now.d, .env_count = s->model->env_count};
+  ModelSeeds seeds = sensitivity_seeds(s, s->count, 0);
+  seeds.states = rows;
+  seeds.env = s->now.d;
   double* regs = sensitivity_room(s, &s->regs, model_tangent_room(rhs, s->count));
   double* f = sensitivity_room(s, &s->shifted, s->stretch.n);
   return regs && f &&
@@ -242,7 +243,9 @@ static bool node_jacobian(Sensitivity* s, double t, const double* x, double* row
     memcpy(env + (size_t)place * width + n, s->now.d + (size_t)place * s->count,
            s->count * sizeof *env);
   }
-  ModelSeeds seeds = {.count = width, .states = unit, .env = env, .env_count = places};
+  ModelSeeds seeds = sensitivity_seeds(s, width, n);
+  seeds.states = unit;
+  seeds.env = env;
   return model_program_tangent(rhs, eng_flow_context(s->sim), eng_env_states(s->sim), t, x, &seeds,
                                regs, unit + seeds_size, rows);
 }
@@ -354,8 +357,8 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   EngMotion motion = eng_motion(s->sim);
   if (s->open) sensitivity_take_over(s);
   if (motion == ENG_MOTION_CONTACT) sensitivity_lose(s, "a closed contact");
-  if (mode->implicit && mode->implicit->constraint_count) {
-    sensitivity_lose(s, "equations that constrain the states");
+  if (motion == ENG_MOTION_SLIDING && s->model->delay_count) {
+    sensitivity_lose(s, "a delay while sliding");
   }
   if (s->gap || !(until > s->now.t) || !make_stretch(s, until)) return SLT_OK;
   double* x = node_states(s);
@@ -371,5 +374,6 @@ SltStatus sensitivity_stretch(Sensitivity* s, double until) {
   s->now.t = until;
   s->now.mode = mode;
   s->look.t = (double)NAN;
+  if (s->model->delay_count) sensitivity_past_keep(s);
   return SLT_OK;
 }

@@ -184,11 +184,105 @@ class Threads(Sens):
             self.near(rows["end(h)", name], h.imag/H)
             self.near(rows["end(z)", name], z.imag/H)
 
+    def test_delays_by_the_method_of_steps(self):
+        # x' = -a x(t - d), x = x0 before the start: a polynomial between multiples of d
+        def exact(d, a, x0, t):
+            steps = int(t/d.real) + 1
+            return x0*sum((-a)**k*(t - (k - 1)*d)**k/math.factorial(k) for k in range(steps + 1))
+        for d, a, t in ((1, 1, 3.0), (0.7, 1.3, 2.9), (0.31, 0.9, 2.0)):
+            rows = self.sens(f"const d = {d}, a = {a}, x0 = 1.5;\nx' = -a*delay(x, d); x(t0) = x0;\n"
+                             f"experiment {{ end = {t}; }}\n", "d,a,x0", f"at(x, {0.9*t})")
+            for name, step in (("d", (H*1j, 0, 0)), ("a", (0, H*1j, 0)), ("x0", (0, 0, H*1j))):
+                value = exact(d + step[0], a + step[1], 1.5 + step[2], 0.9*t)
+                self.near(rows[f"at(x, {0.9*t})", name], value.imag/H)
+
+    def test_delays_of_jumps(self):
+        # a sawtooth that is read late: what it loses arrives a delay after the moving event
+        a, q, d, end = 0.8, 0.5, 0.37, 2.3
+        text = (f"const a = {a}, q = {q}, d = {d};\nx' = a; x(t0) = 0;\ny' = delay(x, d); y(t0) = 0;\n"
+                "z = x^2; w' = delay(z, 2*d, 0.25); w(t0) = 0;\n"
+                f"state back [x >= q] {{ set x = 0; }} from init, back;\nexperiment {{ end = {end}; }}\n")
+        rows = self.sens(text, "a,q,d", "end(y)", "end(w)", "time(back, 3)")
+
+        def saw(a, q, upto, power):
+            """Integral of the sawtooth to a power from 0 to a time."""
+            period, total, t = q/a, 0j, 0j
+            while (t + period).real < upto.real:
+                total += a**power*period**(power + 1)/(power + 1)
+                t += period
+            return total + a**power*(upto - t)**(power + 1)/(power + 1)
+        for name, step in (("a", (H*1j, 0, 0)), ("q", (0, H*1j, 0)), ("d", (0, 0, H*1j))):
+            p, l, late = a + step[0], q + step[1], d + step[2]
+            self.near(rows["end(y)", name], saw(p, l, end - late, 1).imag/H)
+            self.near(rows["end(w)", name], (0.25*2*late + saw(p, l, end - 2*late, 2)).imag/H)
+            self.near(rows["time(back, 3)", name], (3*l/p + 0j).imag/H)
+
+    def test_delays_that_meet(self):
+        # one delay twice, and twice the delay: two breaking points an ulp apart
+        text = ("const d = 0.4, a = 1.3, q = 0.5, r = 0.3;\nx' = a - 0.2*delay(x, d, 0.1); x(t0) = 0;\n"
+                "y' = delay(x, 2*d) - y*delay(y, d); y(t0) = 1;\nz = x*y;\nw' = delay(z, 0.3) - w; w(t0) = 0;\n"
+                "state fire [x >= q] { set x = r*x; } from init, fire;\nexperiment { end = 3; }\n")
+        measures = ("end(x)", "end(y)", "end(w)", "max(w)", "integral(y)", "time(fire, 2)")
+        exact = self.sens(text, "d,a,q,r", *measures)
+        other = self.sens(text, "d,a,q,r", *measures, options=("--differences",))
+        for key, row in exact.items():
+            self.assertEqual(row["verdict"], "exists", row)
+            a, b = float(row["derivative"]), float(other[key]["derivative"])
+            self.assertLessEqual(abs(a - b), 1e-8*abs(b), (key, row, other[key]))
+
+    def pendulum(self, l, g, x0, k, q, end):
+        """x(end), y(end) of a pendulum with a wall at x = q, by its angle; complex arguments differentiate."""
+        def slope(s):
+            return s[1], -g/l*cmath.sin(s[0])
+
+        def step(s, h):
+            a = slope(s)
+            b = slope((s[0] + h/2*a[0], s[1] + h/2*a[1]))
+            c = slope((s[0] + h/2*b[0], s[1] + h/2*b[1]))
+            e = slope((s[0] + h*c[0], s[1] + h*c[1]))
+            return tuple(s[i] + h/6*(a[i] + 2*b[i] + 2*c[i] + e[i]) for i in range(2))
+        s, t, h, wall = (cmath.asin(x0/l), 0j), 0j, 5e-4, cmath.asin(q/l)
+        while t.real < end - 1e-13:
+            size = min(h, end - t.real) if t.imag == 0 else h
+            size = end - t if t.real + h >= end else size
+            after = step(s, size)
+            if after[0].real <= wall.real and s[1].real < 0:
+                size = (wall - s[0])/s[1]
+                for _ in range(30):
+                    after = step(s, size)
+                    size += (wall - after[0])/after[1]
+                after = step(s, size)
+                s, t = (after[0], -k*after[1]), t + size
+                continue
+            s, t = after, t + size
+        return l*cmath.sin(s[0]), -l*cmath.cos(s[0])
+
+    def test_constraints_of_the_states(self):
+        # index 3: a pendulum in x and y against the same one in its angle, with impacts; y begins as a guess
+        values = dict(l=1.1, g0=9.81, x0=0.6, k=0.7, q=0.3)
+        text = ("const " + ", ".join(f"{n} = {v}" for n, v in values.items()) + ";\n"
+                "x'' = -f*x; y'' = -f*y - g0; x^2 + y^2 = l^2;\nx(t0) = x0; x'(t0) = 0; y(t0) ~= -0.7;\n"
+                "state hit [x <= q] && [x' < 0] { set x' = -k*x'; set y' = -k*y'; } from init, hit;\n"
+                "experiment { end = 1.2; }\n")
+        rows = self.sens(text, ",".join(values), "end(x)", "end(y)")
+        for name in values:
+            moved = {n: v + (H*1j if n == name else 0j) for n, v in values.items()}
+            x, y = self.pendulum(moved["l"], moved["g0"], moved["x0"], moved["k"], moved["q"], 1.2)
+            self.near(rows["end(x)", name], x.imag/H)
+            self.near(rows["end(y)", name], y.imag/H)
+
+    def test_initial_values_without_a_way_beside_them(self):
+        rows = self.sens("const l = 1, a = 9.81;\nx'' = -f*x; y'' = -f*y - a; x^2 + y^2 = l^2;\nx(t0) = 0.6; x'(t0) = 0; "
+                         "y(t0) = -0.8; y'(t0) = 0;\nexperiment { end = 1; }\n", "l,a", "end(x)")
+        self.assertEqual(rows["end(x)", "a"]["verdict"], "exists")
+        self.assertEqual(rows["end(x)", "l"]["verdict"], "none by differences")
+        self.assertIn("the runs beside the parameter fail", rows["end(x)", "l"]["reason"])
+
     def test_what_is_not_followed_is_told(self):
-        rows = self.sens("const d = 1;\nx' = -delay(x, d); x(t0) = 1;\nexperiment { end = 3; }\n", "d", "end(x)")
+        rows = self.sens("const d = 1;\nx' = -delay(x, d, 1, linear); x(t0) = 1;\nexperiment { end = 3; }\n", "d", "end(x)")
         row = rows["end(x)", "d"]
-        self.assertEqual(row["verdict"], "exists by differences", row)
-        self.assertIn("a delay", row["reason"])
+        self.assertTrue(row["verdict"].endswith("by differences"), row)
+        self.assertIn("a delay with straight lines", row["reason"])
 
 
 class Generated(Sens):

@@ -53,6 +53,8 @@ double eng_history_limit_slow(const EngSim* sim);
 double eng_history_usable_slow(EngSim* sim, uint32_t trials);
 /// A step has come to its end: what arrives without an instant has arrived.
 void eng_history_pass_slow(EngSim* sim, double t);
+/// A jump that is held back until t: by which delay, and where it was; false: there is none.
+bool eng_history_arrives(const EngSim* sim, double t, uint32_t* delay, double* origin);
 /// In an instant: what arrives is read from now on. False: nothing does. `jumped`: a value jumps.
 bool eng_history_break_slow(EngSim* sim, double t, bool* jumped);
 size_t eng_history_snapshot_size(const EngSim* sim);

@@ -519,6 +519,17 @@ static void pass_jump(EngDelay* past) {
   past->next_break = find_level(past, jump + 1, LEVEL_LAST);
 }
 
+bool eng_history_arrives(const EngSim* sim, double t, uint32_t* delay, double* origin) {
+  for (uint32_t i = 0; i < sim->model->delay_count; i++) {
+    const EngDelay* past = &sim->history.delays[i];
+    if (!(arrival(past, past->next_jump) <= t)) continue;
+    *delay = i;
+    *origin = past->pieces[past->next_jump].t0;
+    return true;
+  }
+  return false;
+}
+
 double eng_history_next_jump_slow(const EngSim* sim) {
   double next = (double)INFINITY;
   for (uint32_t i = 0; i < sim->model->delay_count; i++) {

@@ -15,15 +15,19 @@ bool eng_cause(const EngSim* sim, uint32_t n, EngCause* out) {
   uint32_t located = sim->detect.crossing_count;
   uint32_t due = sim->events.due_count;
   if (n < located) {
-    *out = (EngCause){ENG_REASON_LOCATED, sim->detect.crossings[n].index, 0};
+    *out = (EngCause){.reason = ENG_REASON_LOCATED, .index = sim->detect.crossings[n].index};
   } else if (n < located + due) {
     uint32_t schedule = sim->events.due[n - located];
     // it is counted already
-    *out = (EngCause){ENG_REASON_SCHEDULE, schedule, sim->instant.schedules[schedule].fired - 1};
+    *out = (EngCause){.reason = ENG_REASON_SCHEDULE,
+                      .index = schedule,
+                      .number = sim->instant.schedules[schedule].fired - 1};
   } else if (n == located + due && sim->core.exit.pending) {
-    *out = (EngCause){ENG_REASON_EXIT, sim->core.exit.surface, 0};
+    *out = (EngCause){.reason = ENG_REASON_EXIT, .index = sim->core.exit.surface};
   } else {
-    return false;
+    *out = (EngCause){.reason = ENG_REASON_ARRIVAL};
+    return n == located + due + sim->core.exit.pending &&
+           eng_history_arrives(sim, sim->core.t, &out->index, &out->origin);
   }
   return true;
 }
