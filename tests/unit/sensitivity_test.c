@@ -85,7 +85,7 @@ TEST(a_ball_and_its_derivatives) {
 }
 
 TEST(what_cannot_be_followed_is_said) {
-  SltModel* model = compile("const d = 1;\nx' = -delay(x, d); x(t0) = 1;\n");
+  SltModel* model = compile("const d = 1;\nx' = -delay(x, d, 1, linear); x(t0) = 1;\n");
   SltSim* sim = create(model);
   SltSensitivity* s = NULL;
   const SltSensitivityParameter bad = {"q", false};
